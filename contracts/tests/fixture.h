@@ -1,0 +1,114 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * fixture.h: what a contract test stands on. The tables are NULL where the backend has none; a
+ * row's `needs` makes sure that a test sees those it uses. The fx_ helpers REQUIRE success, so they
+ * are for the main thread; what they make is given back when the test is over. Inputs are fresh,
+ * pseudo-random and made on the host; outputs are poisoned by upload and compared on the host.
+ */
+#ifndef TBK_CONTRACTS_FIXTURE_H
+#define TBK_CONTRACTS_FIXTURE_H
+
+#include "case.h"
+#include "check.h"
+
+#include <tbk/tbk.h>
+
+/* What a gate can do on this device; found out once, before the first test (probe.c). */
+typedef enum tbk_gate_kind {
+  TBK_GATE_UNKNOWN = 0,
+  TBK_GATE_NONE,        /* no callbacks, and no operation long enough: ordering is "not shown" */
+  TBK_GATE_SYNCHRONOUS, /* a closed gate would block its caller: ordering "holds trivially" */
+  TBK_GATE_ONE_QUEUE,   /* a closed gate holds all streams of the device */
+  TBK_GATE_FULL         /* a closed gate holds its stream; other streams go on */
+} tbk_gate_kind_t;
+
+/* What a passing test amounts to. The weakest that a test states holds. */
+typedef enum tbk_evidence {
+  TBK_PROVEN = 0, /* the control showed that the fault would have been seen */
+  TBK_TRIVIAL,    /* the device is synchronous or has one queue: the clause holds trivially */
+  TBK_NOT_SHOWN   /* no gate, or the control did not show the fault: nothing was learnt */
+} tbk_evidence_t;
+
+typedef struct tbk_fixture {
+  const tbk_backend_t* backend;
+  tbk_instance_t* self;
+  const tbk_core_t* core;
+  const tbk_stream_ops_t* stream;
+  const tbk_event_ops_t* event;
+  const tbk_callback_ops_t* callback;
+  const tbk_pinned_ops_t* pinned;
+  const tbk_peer_ops_t* peer;
+  const tbk_async_memory_ops_t* async_memory;
+  const tbk_kernel_ops_t* kernel;
+  const tbk_random_ops_t* random;
+  const tbk_fault_ops_t* fault;
+
+  int32_t device; /* the device under test, 0; device 1 is opened too by fx_second_device */
+  int32_t device_count;
+  tbk_device_properties_t properties; /* of `device` */
+  tbk_gate_kind_t gate;
+  uint64_t seed; /* of this case */
+
+  tbk_error_t error; /* give &fx->error to calls: failures quote it */
+
+  tbk_backend_create_fn create; /* the entry point, for rows with TBK_CASE_RAW */
+  const tbk_host_t* host;       /* what the fixture passed, or would pass, to it */
+  struct tbk_census* census;    /* private to fixture.c: what to give back */
+} tbk_fixture_t;
+
+/* Deadline of anything that must not take for ever; generous, because machines are loaded. */
+#define FX_PATIENCE_NS UINT64_C(10000000000)
+uint64_t fx_now_ns(void); /* monotonic */
+
+/* `size_bytes` rounded up to the device's copy granularity. */
+uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes);
+
+/* Fresh pseudo-random bytes, different at each call; freed with the test. Not NULL for size 0. */
+uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes);
+/* A host buffer of zeros; freed with the test. */
+uint8_t* fx_zeros(tbk_fixture_t* fx, size_t size_bytes);
+uint64_t fx_random(tbk_fixture_t* fx);
+
+/* Memory of `fx->device`, contents undefined; and the same filled with `bytes` (NULL stream). */
+tbk_memory_t fx_alloc(tbk_fixture_t* fx, uint64_t size_bytes);
+tbk_memory_t fx_alloc_with(tbk_fixture_t* fx, const void* bytes, uint64_t size_bytes);
+/* Host-synchronous (NULL stream) transfers at offset 0. */
+void fx_upload(tbk_fixture_t* fx, tbk_memory_t memory, const void* bytes, uint64_t size_bytes);
+void fx_download(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t size_bytes);
+/* REQUIREs that the memory holds `bytes`. */
+#define FX_CHECK_MEMORY(fx, expected, memory, size_bytes) \
+  fx_check_memory((fx), (expected), (memory), (size_bytes), TBK_HERE(#memory))
+bool fx_check_memory(tbk_fixture_t* fx, const void* expected, tbk_memory_t memory,
+                     uint64_t size_bytes, tbk_here_t here);
+
+tbk_stream_t* fx_stream(tbk_fixture_t* fx);
+tbk_event_t* fx_event(tbk_fixture_t* fx, uint32_t flags);
+void fx_synchronize(tbk_fixture_t* fx, tbk_stream_t* stream);
+/* Polls until the answer is not NOT_READY; false when FX_PATIENCE_NS ran out first. */
+bool fx_poll_stream(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status);
+bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status);
+
+/* Takes what a test made itself into the census, so that it is given back; or out of it again. */
+void fx_adopt_memory(tbk_fixture_t* fx, int32_t device, tbk_memory_t memory);
+void fx_adopt_stream(tbk_fixture_t* fx, tbk_stream_t* stream);
+void fx_adopt_event(tbk_fixture_t* fx, tbk_event_t* event);
+void fx_disown_memory(tbk_fixture_t* fx, tbk_memory_t memory);
+void fx_disown_stream(tbk_fixture_t* fx, tbk_stream_t* stream);
+void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event);
+
+/* Opens device 1 and returns its index (a row says "two_devices"). Closed again with the test. */
+int32_t fx_second_device(tbk_fixture_t* fx);
+
+/* Runs `function(argument)` on another thread. Joined by fx_join, or with the test. */
+typedef struct tbk_thread tbk_thread_t;
+tbk_thread_t* fx_thread(tbk_fixture_t* fx, void (*function)(void* argument), void* argument);
+void fx_join(tbk_fixture_t* fx, tbk_thread_t* thread); /* REQUIREs that it ends in FX_PATIENCE_NS */
+bool fx_thread_done(tbk_thread_t* thread);
+
+/* States what a pass amounts to, with a reason; and a finding that is no failure. */
+void fx_evidence(tbk_fixture_t* fx, tbk_evidence_t evidence, const char* reason);
+void fx_note(tbk_fixture_t* fx, const char* text);
+
+#endif /* TBK_CONTRACTS_FIXTURE_H */
