@@ -44,12 +44,15 @@ const tbk_suite_t* tbk_case_suite(size_t index);
 
 /* The first word of `needs` that the backend does not declare, or NULL. Opens no device. */
 const char* tbk_needs_missing(const tbk_backend_t* backend, const char* needs);
+/* The same where the fixture has the device open, so that "op:" and "dtype:" can be answered. */
+const char* tbk_needs_missing_open(tbk_fixture_t* fx, const char* needs);
 
 /* A process's session with a library: created on the first case, kept from case to case. */
 typedef struct tbk_session {
   tbk_library_t library;
   tbk_gate_kind_t gate; /* as probed; TBK_GATE_UNKNOWN: the first case that needs it probes */
   uint64_t seed;        /* of the run; each case derives its own from it and its name */
+  int wait_blocks;      /* as probed together with the gate */
   int device_open;
 } tbk_session_t;
 

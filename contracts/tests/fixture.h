@@ -49,7 +49,8 @@ typedef struct tbk_fixture {
   int32_t device_count;
   tbk_device_properties_t properties; /* of `device` */
   tbk_gate_kind_t gate;
-  uint64_t seed; /* of this case */
+  int wait_blocks; /* event_wait waits on the host while its event is pending (probed) */
+  uint64_t seed;   /* of this case */
 
   tbk_error_t error; /* give &fx->error to calls: failures quote it */
 
