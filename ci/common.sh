@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the other scripts: where things are, and how to get what is missing.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=$ROOT/build
+VENV=$ROOT/.venv
+JOBS=$(nproc)
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+cd "$ROOT"
+
+say() { printf '\n== %s\n' "$*"; }
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# need_packages NAME...: Debian packages that are not installed yet are installed.
+need_packages() {
+  local missing=()
+  command -v dpkg-query >/dev/null || { echo "not Debian: please install $*" >&2; return; }
+  for name in "$@"; do
+    dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  say "installing Debian packages: ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    "${missing[@]}" >/dev/null
+}
+
+# need_venv [EXTRA]: the Python package, editable, with its dependencies, in .venv.
+need_venv() {
+  local what=.${1:+[$1]} stamp=$VENV/.installed${1:+-$1}
+  [ -e "$stamp" ] && [ ! pyproject.toml -nt "$stamp" ] && return
+  say "installing the Python package into .venv"
+  [ -x "$VENV/bin/python" ] || python3 -m venv "$VENV"
+  "$VENV/bin/pip" install --quiet --editable "$what"
+  touch "$stamp"
+}
+
+# build_tree FOLDER [CMAKE OPTION...]
+build_tree() {
+  local folder=$1
+  shift
+  cmake -S . -B "$folder" -G Ninja "$@" >/dev/null
+  cmake --build "$folder" --parallel "$JOBS"
+}
+
+BUILD_PACKAGES=(cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev
+  libopenblas-dev python3 python3-venv)
+CHECK_PACKAGES=(clang-format clang-tidy ccache)
