@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write the table of sizes into docs/layout.md. With --check, write nothing and exit 1 if stale.
+
+Counts lines of tracked files that are neither blank nor comment only, by room and language.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "layout.md"
+BEGIN, END = "<!-- sizes: begin -->\n", "<!-- sizes: end -->\n"
+ROOMS = [
+    "contracts/include",
+    "contracts/spec",
+    "contracts/tests",
+    "contracts/tools",
+    "contracts",
+    "reference_backends/template",
+    "reference_backends/cpu",
+    "reference_backends/cuda",
+    "reference_backends/mutants",
+    "reference_backends",
+    "harness/src",
+    "harness/python",
+    "harness/tests",
+    "harness",
+    "reports",
+    "ci",
+]
+LANGUAGES = {
+    ".c": "C",
+    ".h": "C",
+    ".py": "Python",
+    ".yml": "data",
+    ".json": "data",
+    ".toml": "data",
+    ".j2": "page",
+    ".css": "page",
+    ".js": "page",
+    ".html": "page",
+    "": "shell",
+    ".sh": "shell",
+}
+COLUMNS = ["C", "Python", "data", "page", "shell"]
+
+
+def code_lines(path: Path) -> int:
+    """Lines that say something to a machine."""
+    count, in_comment = 0, False
+    for line in path.read_text(errors="replace").splitlines():
+        text = line.strip()
+        if path.suffix in (".c", ".h"):
+            if in_comment or text.startswith("/*"):
+                in_comment = "*/" not in text
+                continue
+            if text.startswith("//"):
+                continue
+        elif text.startswith("#"):
+            continue
+        count += bool(text)
+    return count
+
+
+def room_of(name: str) -> str | None:
+    """The longest room that a tracked file lies in."""
+    inside = [room for room in ROOMS if name.startswith(room + "/")]
+    return max(inside, key=len) if inside else None
+
+
+def table() -> str:
+    """The Markdown table."""
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split("\n")
+    sizes: dict[str, Counter[str]] = {room: Counter() for room in ROOMS}
+    for name in tracked:
+        room, language = room_of(name), LANGUAGES.get(Path(name).suffix)
+        if room and language and (ROOT / name).is_file():
+            sizes[room][language] += code_lines(ROOT / name)
+    lines = ["| room | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
+    for room in ROOMS:
+        if sizes[room]:
+            cells = [f"{sizes[room][column]:,}" if sizes[room][column] else "" for column in COLUMNS]
+            lines.append(f"| `{room}` | " + " | ".join(cells) + " |")
+    header = len((ROOT / "contracts/include/tbk/tbk.h").read_text().splitlines())
+    template = code_lines(ROOT / "reference_backends/template/template.c")
+    lines.append("")
+    lines.append(f"`tbk.h` has {header} lines, most of them prose; `template.c` {template} of code.")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    options = parser.parse_args()
+    page = PAGE.read_text()
+    before, rest = page.split(BEGIN)
+    fresh = before + BEGIN + table() + END + rest.split(END)[1]
+    if options.check and fresh != page:
+        print("docs/layout.md: the table of sizes is stale; run ci/count_lines.py")
+        return 1
+    if not options.check:
+        PAGE.write_text(fresh)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
