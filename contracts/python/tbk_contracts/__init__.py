@@ -1,0 +1,43 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What must hold: the clauses of the contract, where the header states them, what tests them."""
+
+from tbk_contracts.clause import (
+    PROGRAM,
+    Clause,
+    SpecError,
+    at_layer,
+    clause,
+    clause_files,
+    clauses,
+    load_clauses,
+    load_entries,
+    spec_digest,
+    text_digest,
+)
+from tbk_contracts.header import Block, HeaderLine, header_lines, parse_header
+from tbk_contracts.places import contracts_root
+from tbk_contracts.rows import Row, load_rows, parse_rows, tests_of
+
+__all__ = [
+    "PROGRAM",
+    "Block",
+    "Clause",
+    "HeaderLine",
+    "Row",
+    "SpecError",
+    "at_layer",
+    "clause",
+    "clause_files",
+    "clauses",
+    "contracts_root",
+    "header_lines",
+    "load_clauses",
+    "load_entries",
+    "load_rows",
+    "parse_header",
+    "parse_rows",
+    "spec_digest",
+    "tests_of",
+    "text_digest",
+]
