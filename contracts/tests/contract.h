@@ -42,18 +42,30 @@ size_t tbk_case_count(void);
 const tbk_case_t* tbk_case_at(size_t index);
 const tbk_suite_t* tbk_case_suite(size_t index);
 
+/*
+ * The words of `needs`, each a bit of a mask. Words that only an open device can answer ("op:",
+ * "prepare") count as held until tbk_needs_assume or a case with the device open has told better.
+ */
+size_t tbk_need_count(void);
+const char* tbk_need_word(size_t index);
+/* Takes the mask that tbk_session_probe found, in this process or in another. */
+void tbk_needs_assume(uint64_t held);
 /* The first word of `needs` that the backend does not declare, or NULL. Opens no device. */
 const char* tbk_needs_missing(const tbk_backend_t* backend, const char* needs);
-/* The same where the fixture has the device open, so that "op:" and "dtype:" can be answered. */
+/* The same where the fixture has the device open, so that "op:" and "prepare" can be answered. */
 const char* tbk_needs_missing_open(tbk_fixture_t* fx, const char* needs);
+/* Whether every word of `needs` is one that needs.c knows. */
+bool tbk_needs_known(const char* needs);
 
 /* A process's session with a library: created on the first case, kept from case to case. */
 typedef struct tbk_session {
   tbk_library_t library;
   tbk_gate_kind_t gate; /* as probed; TBK_GATE_UNKNOWN: the first case that needs it probes */
   uint64_t seed;        /* of the run; each case derives its own from it and its name */
-  int wait_blocks;      /* as probed together with the gate */
+  int wait_blocks;      /* as probed with the gate: the mask TBK_ENQUEUE_* of calls that wait */
   int device_open;
+  int32_t device_count; /* of the open device's instance; valid while device_open */
+  tbk_device_properties_t properties;
 } tbk_session_t;
 
 /* Where a case stands, for blame when the process dies: written before each phase begins. */
@@ -76,8 +88,9 @@ typedef struct tbk_case_report {
   tbk_evidence_t evidence;
   char evidence_reason[192];
   char notes[384];
-  tbk_phase_t failed_phase; /* TBK_PHASE_NONE if nothing failed */
-  uint64_t duration_ns;     /* of the body */
+  const char* needs_missing; /* found only with the device open: the body did not run */
+  tbk_phase_t failed_phase;  /* TBK_PHASE_NONE if nothing failed */
+  uint64_t duration_ns;      /* of the body */
 } tbk_case_report_t;
 
 /* Registers all rows with CUnit; once per process, before tbk_case_run. 0 or a CUnit error code. */
@@ -87,6 +100,12 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
 /* Closes the device and destroys the instance of the session, if there is one. */
 void tbk_session_end(tbk_session_t* session);
 
+/*
+ * probe.c: opens the device, finds the gate and which calls wait (into the session), and the needs
+ * that hold (into *out_held, and assumed here). False, with a reason, when it cannot be opened.
+ */
+bool tbk_session_probe(tbk_session_t* session, uint64_t* out_held, char* out_reason,
+                       size_t reason_size);
 /* probe.c: is the device still sound? Allocates, copies there and back, computes if it can. */
 bool tbk_health_probe(tbk_session_t* session, char* out_reason, size_t reason_size);
 

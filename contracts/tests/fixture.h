@@ -24,6 +24,20 @@ typedef enum tbk_gate_kind {
   TBK_GATE_FULL         /* a closed gate holds its stream; other streams go on */
 } tbk_gate_kind_t;
 
+/*
+ * Calls that enqueue. A device may execute any of them on the host, and so wait in the call until
+ * its stream gets there (a copy to unpinned memory often does). Which do is probed with the gate.
+ */
+enum {
+  TBK_ENQUEUE_UPLOAD = 1 << 0,
+  TBK_ENQUEUE_COPY = 1 << 1,
+  TBK_ENQUEUE_FILL = 1 << 2,
+  TBK_ENQUEUE_RECORD = 1 << 3,
+  TBK_ENQUEUE_WAIT = 1 << 4,
+  TBK_ENQUEUE_CALLBACK = 1 << 5, /* a second callback behind the first */
+  TBK_ENQUEUE_DOWNLOAD = 1 << 6
+};
+
 /* What a passing test amounts to. The weakest that a test states holds. */
 typedef enum tbk_evidence {
   TBK_PROVEN = 0, /* the control showed that the fault would have been seen */
@@ -49,8 +63,9 @@ typedef struct tbk_fixture {
   int32_t device_count;
   tbk_device_properties_t properties; /* of `device` */
   tbk_gate_kind_t gate;
-  int wait_blocks; /* event_wait waits on the host while its event is pending (probed) */
-  uint64_t seed;   /* of this case */
+  int wait_blocks;   /* event_wait waits on the host while its event is pending (probed) */
+  unsigned blocking; /* TBK_ENQUEUE_*: calls that wait on the host behind a closed gate (probed) */
+  uint64_t seed;     /* of this case */
 
   tbk_error_t error; /* give &fx->error to calls: failures quote it */
 
@@ -63,6 +78,13 @@ typedef struct tbk_fixture {
 #define FX_PATIENCE_NS UINT64_C(10000000000)
 uint64_t fx_now_ns(void); /* monotonic */
 
+/*
+ * For rows with TBK_CASE_CLOSED: opens and closes fx->device, and fills fx->device_count and
+ * fx->properties. What is still open at the end of the test is closed with it.
+ */
+void fx_open(tbk_fixture_t* fx);
+void fx_close(tbk_fixture_t* fx);
+
 /* `size_bytes` rounded up to the device's copy granularity. */
 uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes);
 
@@ -72,7 +94,9 @@ uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes);
 uint8_t* fx_zeros(tbk_fixture_t* fx, size_t size_bytes);
 uint64_t fx_random(tbk_fixture_t* fx);
 
-/* Memory of `fx->device`, contents undefined; and the same filled with `bytes` (NULL stream). */
+/*
+ * Memory of `fx->device`, contents undefined, with a guard behind it that must be unchanged when the
+ * test is over; the handle is what memory_alloc gave. And the same filled with `bytes` (NULL stream). */
 tbk_memory_t fx_alloc(tbk_fixture_t* fx, uint64_t size_bytes);
 tbk_memory_t fx_alloc_with(tbk_fixture_t* fx, const void* bytes, uint64_t size_bytes);
 /* Host-synchronous (NULL stream) transfers at offset 0. */
@@ -98,6 +122,13 @@ void fx_adopt_event(tbk_fixture_t* fx, tbk_event_t* event);
 void fx_disown_memory(tbk_fixture_t* fx, tbk_memory_t memory);
 void fx_disown_stream(tbk_fixture_t* fx, tbk_stream_t* stream);
 void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event);
+
+/*
+ * Around every test: when all is given back, device_synchronize succeeds, the guards behind device
+ * and host memory are intact and every thread has ended. Rows that need "fault" are let off what
+ * their injected errors touch, and their session ends with them; they should be TBK_CASE_FRESH,
+ * because a lost device stays lost for the process and an error may be reported repeatedly.
+ */
 
 /* Opens device 1 and returns its index (a row says "two_devices"). Closed again with the test. */
 int32_t fx_second_device(tbk_fixture_t* fx);

@@ -27,22 +27,28 @@
 
 #include "fixture.h"
 
-#include <stdatomic.h>
-
 typedef struct tbk_gate {
-  atomic_int opened;  /* 0 closed, 1 open */
-  atomic_int entered; /* the callback is running */
-  atomic_int left;    /* the callback has returned */
-  atomic_int expired; /* it opened itself */
-  int armed;          /* whether anything was enqueued */
+  struct tbk_gate_core* core; /* outlives the test, because the callback may run late */
 } tbk_gate_t;
 
-/* Enqueues a closed gate on `stream`. The gate must live until gate_open has returned. */
+/*
+ * Enqueues a closed gate on `stream`. For programs that enqueue anything but downloads and waits
+ * behind it: where one of the other calls waits on the host, the gate stays open (TBK_TRIVIAL).
+ */
 void gate_close(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream);
+/* The same for programs that make just the `calls` (TBK_ENQUEUE_*) on streams that it may hold. */
+void gate_close_over(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream, unsigned calls);
 /* True while the gate holds its stream. */
 bool gate_is_closed(const tbk_gate_t* gate);
-/* Lets go, and waits until the callback has returned. Harmless if it is open. */
+/* Lets go, and waits until the callback has returned if it is running. Harmless if it is open. */
 void gate_open(tbk_fixture_t* fx, tbk_gate_t* gate);
+
+/*
+ * Makes a call that must not return while the gate is closed; the gate opens once the caller is
+ * seen to wait, or after a moment. False if the call returned too early. True, and nothing shown,
+ * where the gate was not closed to begin with.
+ */
+bool gate_held(tbk_fixture_t* fx, tbk_gate_t* gate, void (*call)(void* argument), void* argument);
 
 /*
  * Runs after the test's own program: `fault_seen` is whether the program without the edge showed
@@ -53,7 +59,7 @@ void gate_control(tbk_fixture_t* fx, bool fault_seen);
 /* Whether a control that needs other streams to go on is possible here (TBK_GATE_FULL). */
 bool gate_can_control(const tbk_fixture_t* fx);
 
-/* Finds the kind of gate that `fx->device` allows; for probe.c. Takes up to a few seconds. */
+/* Finds the kind of gate that `fx->device` allows, and fx->blocking. Takes up to a few seconds. */
 tbk_gate_kind_t gate_probe(tbk_fixture_t* fx);
 
 #endif /* TBK_CONTRACTS_GATE_H */
