@@ -1,0 +1,265 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The comparisons of header, spec, tests and mutants. Each yields one line per disagreement."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jsonschema
+from spec_world import COMMENT, World
+from tbk_contracts import PROGRAM, Block, Clause, clause_files, load_entries, text_digest
+from tbk_contracts.header import HEADER, LABELS
+
+AREAS = {
+    "LIB": "library",
+    "DEV": "device",
+    "MEM": "memory",
+    "CPY": "copy",
+    "STR": "stream",
+    "EVT": "event",
+    "CBK": "callback",
+    "PIN": "pinned",
+    "PER": "peer",
+    "SOM": "async_memory",
+    "KRN": "kernel",
+    "RNG": "random",
+    "ERR": "error",
+    "FLT": "fault",
+    "THR": "thread",
+    "FRK": "fork",
+    "TDN": "teardown",
+    "CAP": "capability",
+}
+# Ordering, lifetime and memory: one mutant may be caught by luck.
+THREE_MUTANTS = {"MEM", "STR", "EVT", "CBK", "SOM", "TDN"}
+FIRST_TORCH_NUMBER = 501
+HEADER_LIMIT = 1000
+TEMPLATE_LIMIT = 150
+ENTRY = re.compile(r"\(\*(\w+)\)\s*\(\s*tbk_instance_t\*")
+
+
+def header_blocks(world: World) -> Iterator[str]:
+    """Every entry has a doc block, and every block has all labels in order."""
+    documented = {block.function for block in world.blocks}
+    for name in ENTRY.findall(COMMENT.sub(" ", world.header)):
+        if name not in documented:
+            yield f"{HEADER}: {name} has no doc block"
+    for block in world.blocks:
+        yield from _block_faults(block)
+
+
+def _block_faults(block: Block) -> Iterator[str]:
+    place = f"{HEADER}:{block.number}: {block.function}"
+    order = [line.label for line in block.lines]
+    for label in LABELS:
+        if label not in order:
+            yield f"{place} lacks the line {label}"
+    for label in dict.fromkeys(order):
+        if label not in LABELS:
+            yield f"{place} has the unknown line {label}"
+    known = [LABELS.index(label) for label in order if label in LABELS]
+    if known != sorted(known):
+        yield f"{place} has its lines out of order"
+    for line in block.lines:
+        if line.label == "Since" and not line.text.isdigit():
+            yield f"{HEADER}:{line.number}: Since of {block.function} is no ABI version"
+        if line.label != "Since" and line.clause is None and line.text != "none.":
+            yield f"{HEADER}:{line.number}: {line.label} of {block.function} ends in no id"
+
+
+def header_words(world: World) -> Iterator[str]:
+    """Every line of the header is a clause of the spec, word for word, and the other way round."""
+    known = world.by_id()
+    stated = set()
+    for line in (line for block in world.blocks for line in block.lines if line.clause):
+        place = f"{HEADER}:{line.number}: {line.clause}"
+        clause = known.get(str(line.clause))
+        if clause is None:
+            yield f"{place} is not in the spec"
+            continue
+        stated.add((clause.id, line.function))
+        if clause.text != line.text:
+            yield f'{place} says "{line.text}", the spec says "{clause.text}"'
+        if clause.line != line.label:
+            yield f"{place} is a line {line.label}, in the spec {clause.line or 'none'}"
+        if line.function not in clause.functions:
+            yield f"{place} is stated by {line.function}, which the spec does not name"
+    for clause in world.c_clauses():
+        for function in clause.functions:
+            if (clause.id, function) not in stated:
+                yield f"{clause.file}: {clause.id} is not in the header at {function}"
+
+
+def spec_schema(world: World) -> Iterator[str]:
+    """Each clause file keeps to schema.json."""
+    schema = json.loads((world.contracts / "spec" / "schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    for path in clause_files(world.contracts):
+        entries = load_entries(path)
+        for error in validator.iter_errors(entries):
+            where = error.absolute_path
+            item = entries[int(where[0])] if where else {}
+            member = ".".join(str(part) for part in list(where)[1:]) or "clause"
+            yield f"{path.relative_to(world.contracts)}: {item.get('id', '?')} {member}: {error.message}"
+
+
+def spec_sense(world: World) -> Iterator[str]:
+    """What a schema cannot say: unique ids, files by area, layers, and what a sentence promises."""
+    if not world.clauses:
+        yield "spec: there is no clause"
+    for clause_id, count in Counter(clause.id for clause in world.clauses).items():
+        if count > 1:
+            yield f"{clause_id} stands {count} times in the spec"
+    for clause in world.clauses:
+        yield from _clause_faults(clause)
+
+
+def _clause_faults(clause: Clause) -> Iterator[str]:
+    place = f"{clause.file}: {clause.id}"
+    if "c" in clause.layer:
+        if AREAS.get(clause.prefix) != clause.area:
+            yield f"{place} belongs into {AREAS.get(clause.prefix, 'no area')}.yml"
+        if clause.number >= FIRST_TORCH_NUMBER:
+            yield f"{place} has a number of the torch layer"
+        if clause.profile == "torch":
+            yield f"{place} can be seen at the C layer, but its profile is torch"
+    else:
+        if clause.number < FIRST_TORCH_NUMBER or "/torch/" not in clause.file:
+            yield f"{place} is of the torch layer: spec/torch/, numbers from {FIRST_TORCH_NUMBER}"
+        if clause.profile != "torch":
+            yield f"{place} is of the torch layer, and so is its profile"
+    if clause.text.endswith("(checked).") and clause.kind != "checked":
+        yield f"{place} says (checked), its kind is {clause.kind}"
+    if clause.text.endswith("(undefined).") != (clause.line == "Requires" and clause.kind == "undefined"):
+        yield f"{place}: (undefined), the line Requires and the kind do not agree"
+    if PROGRAM in clause.of and len(clause.of) > 1:
+        yield f"{place} is of the program and of functions"
+    if "c" in clause.layer and bool(clause.functions) != (clause.line is not None):
+        yield f"{place}: a function and a line belong together"
+
+
+def lock(world: World) -> Iterator[str]:
+    """No id is reused, and no sentence changes unnoticed."""
+    current, retired = world.lock.current, world.lock.retired
+    ids = world.by_id()
+    for clause_id, clause in ids.items():
+        if clause_id in retired:
+            yield f"{clause_id} was used before and is retired: take a new number"
+        elif clause_id not in current:
+            yield f"{clause_id} is new: check_spec.py --accept"
+        elif current[clause_id] != text_digest(clause.text):
+            yield f"{clause_id} has a changed sentence: look at its tests, then check_spec.py --accept"
+    for clause_id in current.keys() - ids.keys():
+        yield f"{clause_id} has gone: check_spec.py --accept retires it"
+
+
+def tests_cite(world: World) -> Iterator[str]:
+    """Each checked clause is cited by a row, and each row cites a checked clause."""
+    known = world.by_id()
+    cited = {row.clause for row in world.rows}
+    for clause in world.c_clauses():
+        if clause.kind == "checked" and clause.id not in cited:
+            yield f"{clause.file}: {clause.id} is checked, and no test cites it"
+    for row in world.rows:
+        place = f"{row.file}:{row.number}: {row.name}"
+        cites = known.get(row.clause)
+        if cites is None:
+            yield f"{place} cites {row.clause}, which is not in the spec"
+        elif "c" not in cites.layer:
+            yield f"{place} cites {row.clause}, which cannot be seen at the C layer"
+        elif cites.kind != "checked":
+            yield f"{place} cites {row.clause}, which is {cites.kind}"
+
+
+def tests_rows(world: World) -> Iterator[str]:
+    """Each row names a function of its file, once, and needs only words that are known."""
+    for name, count in Counter(row.id for row in world.rows).items():
+        if count > 1:
+            yield f"{name} stands in {count} rows"
+    for row in world.rows:
+        place = f"{row.file}:{row.number}: {row.name}"
+        text = world.test_texts[f"contracts/{row.file}"]
+        if not re.search(rf"\bvoid\s+{row.name}\s*\(\s*tbk_fixture_t\s*\*", text):
+            yield f"{place} is no test function of this file"
+        yield from _unknown_words(world, place, row.needs)
+    for clause in world.c_clauses():
+        yield from _unknown_words(world, f"{clause.file}: {clause.id}", clause.needs)
+    for file, text in world.test_texts.items():
+        found = len(re.findall(r"\bTBK_CASE\s*\(", text))
+        parsed = sum(f"contracts/{row.file}" == file for row in world.rows)
+        if file.endswith("_test.c") and found != parsed:
+            yield f"{file}: {found} rows, of which {parsed} can be read"
+
+
+def _unknown_words(world: World, place: str, needs: str | None) -> Iterator[str]:
+    for word in (needs or "").split():
+        plain = word.removeprefix("!")
+        kind, colon, name = plain.partition(":")
+        if colon:
+            dtypes = re.findall(r"^\s*X\((\w+), \d+, \d+\)", world.header, re.MULTILINE)
+            listed = world.operators if kind == "op" else {dtype.lower() for dtype in dtypes}
+            if kind not in ("op", "dtype") or name.lower() not in {one.lower() for one in listed}:
+                yield f"{place} needs {word}, which is not known"
+        elif world.needs_words is not None and plain not in world.needs_words:
+            yield f"{place} needs {word}, which needs.c does not know"
+
+
+def tests_names(world: World) -> Iterator[str]:
+    """No test knows a backend by name."""
+    names = "|".join(sorted(world.backend_names))
+    pattern = re.compile(rf"\b(?:tbk_)?({names})\b", re.IGNORECASE)
+    for file, text in world.test_texts.items():
+        for found in dict.fromkeys(pattern.findall(text)):
+            yield f"{file} names the backend {found}"
+
+
+def mutants(world: World) -> Iterator[str]:
+    """Each checked `must` clause can be seen to fail, and no mutant breaks what nobody states."""
+    if world.mutants is None:
+        return
+    known = world.by_id()
+    for mutant in world.mutants:
+        if mutant.clause not in known:
+            yield f"mutant {mutant.name} breaks {mutant.clause}, which is not in the spec"
+    for clause in (one for one in world.c_clauses() if one.checked_must):
+        breaking = [mutant for mutant in world.mutants if mutant.clause == clause.id]
+        wanted = 3 if clause.prefix in THREE_MUTANTS else 1
+        if len(breaking) < wanted:
+            yield f"{clause.file}: {clause.id} has {len(breaking)} of {wanted} mutants"
+        if breaking and wanted > 1 and not any(mutant.narrow for mutant in breaking):
+            yield f"{clause.file}: {clause.id} has no narrow mutant"
+
+
+def sizes(world: World) -> Iterator[str]:
+    """The header stays readable, the template small."""
+    lines = world.header.count("\n")
+    if lines >= HEADER_LIMIT:
+        yield f"{HEADER} has {lines} lines; fewer than {HEADER_LIMIT} are allowed"
+    code = sum(map(code_lines, sorted((world.root / "reference_backends/template").glob("*.[ch]"))))
+    if code > TEMPLATE_LIMIT:
+        yield f"reference_backends/template has {code} lines of C; {TEMPLATE_LIMIT} are allowed"
+
+
+def code_lines(path: Path) -> int:
+    """Lines that are neither blank nor comment only."""
+    text = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), path.read_text())
+    return sum(bool(line.strip()) for line in text.splitlines())
+
+
+CHECKS: tuple[Callable[[World], Iterator[str]], ...] = (
+    header_blocks,
+    header_words,
+    spec_schema,
+    spec_sense,
+    lock,
+    tests_cite,
+    tests_rows,
+    tests_names,
+    mutants,
+    sizes,
+)

@@ -1,0 +1,136 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""All that the checker compares, read once: header, spec, lock, tests, mutants and sizes."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
+
+from tbk_contracts import Block, Clause, Row, load_clauses, load_rows, parse_header  # noqa: E402
+from tbk_contracts.header import HEADER  # noqa: E402
+
+LOCK = Path("spec") / "ids.lock.yml"
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A way in which one clause is broken on purpose."""
+
+    name: str
+    clause: str
+    narrow: bool
+
+
+@dataclass
+class Lock:
+    """Digests of sentences by id: those in force, and those of ids that are never used again."""
+
+    current: dict[str, str] = field(default_factory=dict)
+    retired: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class World:
+    """What there is under a checkout. `mutants` is None where they are left out on request."""
+
+    root: Path
+    header: str
+    blocks: list[Block]
+    clauses: list[Clause]
+    lock: Lock
+    rows: list[Row]
+    test_texts: dict[str, str]
+    needs_words: set[str] | None
+    operators: set[str]
+    mutants: list[Mutant] | None
+    backend_names: set[str]
+
+    @property
+    def contracts(self) -> Path:
+        """The room that everything but the mutants lies in."""
+        return self.root / "contracts"
+
+    def by_id(self) -> dict[str, Clause]:
+        """The clauses by id; of two with the same id the first."""
+        found: dict[str, Clause] = {}
+        for clause in self.clauses:
+            found.setdefault(clause.id, clause)
+        return found
+
+    def c_clauses(self) -> list[Clause]:
+        """Those that the C tests can see."""
+        return [clause for clause in self.clauses if "c" in clause.layer]
+
+
+def load_lock(path: Path) -> Lock:
+    """The lock file; an empty one where there is none."""
+    data = yaml.safe_load(path.read_text()) if path.exists() else {}
+    return Lock(dict(data.get("current") or {}), dict(data.get("retired") or {}))
+
+
+def load_mutants(path: Path) -> list[Mutant]:
+    """The output of tbk-mutants: one JSON object on each line. Anti-mutants break no clause."""
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            entry = json.loads(line)
+            if entry["kind"] == "mutant":
+                found.append(Mutant(entry["name"], entry["clause"], bool(entry["narrow"])))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path}:{number}: not a mutant: {error}") from error
+    return found
+
+
+def read_operators(path: Path) -> set[str]:
+    """The names of the operators that have argument structs."""
+    if not path.exists():
+        return set()
+    entries = yaml.safe_load(path.read_text())["operators"]
+    return {str(entry["schema"]).partition("(")[0] for entry in entries}
+
+
+def read_needs_words(tests: Path) -> set[str] | None:
+    """The words that needs.c knows: its string literals that are words. None without the file."""
+    path = tests / "needs.c"
+    if not path.exists():
+        return None
+    return set(re.findall(r'"([a-z][a-z_]*)"', COMMENT.sub(" ", path.read_text())))
+
+
+def read_backend_names(backends: Path) -> set[str]:
+    """What backends are called: the folders of this project, and some of the world's."""
+    known = {"ascend", "cuda", "hip", "mps", "npu", "openreg", "rocm", "xpu"}
+    rooms = {path.name for path in backends.glob("*") if path.is_dir()} if backends.exists() else set()
+    return known | (rooms - {"mutants"})
+
+
+def load_world(root: Path, mutants: Path | None) -> World:
+    """Read everything under `root`, and the mutants from the file given."""
+    contracts = root / "contracts"
+    header = (contracts / HEADER).read_text()
+    tests = contracts / "tests"
+    return World(
+        root=root,
+        header=header,
+        blocks=parse_header(header),
+        clauses=load_clauses(contracts),
+        lock=load_lock(contracts / LOCK),
+        rows=load_rows(contracts),
+        test_texts={
+            path.relative_to(root).as_posix(): COMMENT.sub(" ", path.read_text())
+            for path in sorted([*tests.glob("*.c"), *tests.glob("*.h")])
+        },
+        needs_words=read_needs_words(tests),
+        operators=read_operators(contracts / "spec" / "operators.yml"),
+        mutants=load_mutants(mutants) if mutants else None,
+        backend_names=read_backend_names(root / "reference_backends"),
+    )
