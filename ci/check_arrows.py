@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fail where a room of the project sees one that it must not see; docs/layout.md says which."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<bracket>[<"])(?P<path>[^">]+)[">]', re.MULTILINE)
+PACKAGES = {
+    "contracts": "tbk_contracts",
+    "harness": "tbk_harness",
+    "reports": "tbk_reports",
+    "bridge": "torch_tbk",
+}
+# Room: the packages that its Python may import besides its own.
+MAY_IMPORT = {
+    "contracts": set[str](),
+    "reference_backends": set[str](),
+    "bridge": {"tbk_contracts"},
+    "harness": {"tbk_contracts", "tbk_reports"},
+    "reports": set[str](),
+}
+# Room: the rooms whose private headers its C may include besides its own. <tbk/...> is for all.
+MAY_INCLUDE = {
+    "contracts": set[str](),
+    "reference_backends": set[str](),
+    "bridge": set[str](),
+    "harness": {"contracts"},
+    "reports": set[str](),
+}
+
+
+def tracked(root: Path, *suffixes: str) -> list[Path]:
+    """Files that git knows, tracked or new, with one of the suffixes."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    paths = [root / name for name in listed if name.endswith(suffixes)]
+    return sorted(path for path in paths if path.is_file())
+
+
+def room_of(root: Path, path: Path) -> str:
+    """The folder at the top that a file lies in."""
+    return path.relative_to(root).parts[0]
+
+
+def header_rooms(root: Path) -> dict[str, set[str]]:
+    """For each private header's file name the rooms that have one of that name."""
+    rooms: dict[str, set[str]] = {}
+    for path in tracked(root, ".h", ".hpp"):
+        if "include/tbk" not in path.as_posix():
+            rooms.setdefault(path.name, set()).add(room_of(root, path))
+    return rooms
+
+
+def include_faults(root: Path) -> Iterator[str]:
+    """#include lines that leave their room."""
+    rooms = header_rooms(root)
+    for path in tracked(root, ".c", ".h", ".cpp", ".hpp"):
+        room = room_of(root, path)
+        if room not in MAY_INCLUDE:
+            continue
+        text = path.read_text(errors="replace")
+        for found in INCLUDE.finditer(text):
+            target = PurePosixPath(found["path"])
+            if target.parts[0] == "tbk":
+                continue
+            owners = rooms.get(target.name, set())
+            inside = found["bracket"] == '"' or owners
+            if inside and owners and not owners & (MAY_INCLUDE[room] | {room}):
+                line = text.count("\n", 0, found.start()) + 1
+                name = path.relative_to(root)
+                yield f"{name}:{line}: {room} includes {target} of {', '.join(sorted(owners))}"
+            elif ".." in target.parts:
+                yield from _upward(root, path, room, target)
+
+
+def _upward(root: Path, path: Path, room: str, target: PurePosixPath) -> Iterator[str]:
+    """A path with .. must stay in the room."""
+    resolved = (path.parent / target).resolve()
+    if not resolved.is_relative_to(root / room):
+        yield f"{path.relative_to(root)}: {room} includes {target}, which lies outside"
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """The top names of all imports, and their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name.partition(".")[0], node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module.partition(".")[0], node.lineno
+
+
+def import_faults(root: Path) -> Iterator[str]:
+    """Python imports that leave their room; only the bridge may import PyTorch."""
+    packages = set(PACKAGES.values()) | {"torch"}
+    for path in tracked(root, ".py"):
+        room = room_of(root, path)
+        if room not in MAY_IMPORT:
+            continue
+        allowed = MAY_IMPORT[room] | {PACKAGES.get(room, "")}
+        if room == "bridge" or "torch" in path.relative_to(root).parts:
+            allowed |= {"torch"}
+        for name, line in imported(ast.parse(path.read_text(), str(path))):
+            if name in packages and name not in allowed:
+                yield f"{path.relative_to(root)}:{line}: {room} imports {name}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=Path, default=ROOT)
+    root: Path = parser.parse_args().root.resolve()
+    faults = [*include_faults(root), *import_faults(root)]
+    for fault in faults:
+        print(fault)
+    count = len(tracked(root, ".c", ".h", ".cpp", ".hpp", ".py"))
+    print(f"check_arrows: {count} files; {len(faults) or 'no'} arrows back")
+    if count == 0:
+        print("check_arrows: nothing to check", file=sys.stderr)
+        return 2
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
