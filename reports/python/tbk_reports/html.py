@@ -1,0 +1,246 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""One self-contained page: style, script and data inline, and a policy that allows no more."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from . import text
+from .model import Judged, Test
+from .timings import timings
+from .view import (
+    GATE_WORDS,
+    LEVELS,
+    PHASE_WORDS,
+    STATE_MEANING,
+    STATES,
+    View,
+    seen_words,
+    state_words,
+)
+
+OUTPUT_LIMIT = 2_000  # characters of one test's output
+OUTPUT_BUDGET = 400_000  # characters of all outputs, after escaping
+DETAIL_LIMIT = 150  # failures that are shown with everything there is about them
+DETAIL_PER_CAUSE = 25
+SAID_LIMIT = 800
+
+# What a state looks like: the shape says as much as the colour.
+TONES = {
+    "pass": "good",
+    "trivial": "quiet",
+    "not-shown": "quiet",
+    "unsupported": "quiet",
+    "xfail": "warn",
+    "not-reached": "warn",
+    "xpass": "bad",
+}
+
+
+def tone(state: str) -> str:
+    return TONES.get(state, "bad")
+
+
+def icon(state: str) -> str:
+    return state if state in STATES else "fail"
+
+
+@dataclass
+class _Budget:
+    left: int = OUTPUT_BUDGET
+    details: int = DETAIL_LIMIT
+
+
+def _resource(name: str) -> str:
+    return (resources.files(__package__) / "templates" / name).read_text("utf-8")
+
+
+def _source_hash(source: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+
+
+def inert_json(value: object) -> Markup:
+    """JSON that can stand inside a script element, whatever its strings hold."""
+    encoded = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    for character in "<>&":
+        encoded = encoded.replace(character, f"\\u{ord(character):04x}")
+    return Markup(encoded)  # noqa: S704 - every character with a meaning to HTML is escaped
+
+
+def environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("tbk_reports", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        line=text.line,
+        clean=text.clean,
+        time=text.time_words,
+        size=text.bytes_words,
+        words=state_words,
+        tone=tone,
+        icon=icon,
+    )
+    made.globals.update(count=text.count_words, seen_words=seen_words)
+    return made
+
+
+def page(template: str, context: Mapping[str, Any], data: object) -> str:
+    """Renders a template with the style, the script and the policy that fits them."""
+    style, script = _resource("report.css"), _resource("report.js")
+    policy = (
+        f"default-src 'none'; style-src '{_source_hash(style)}'; "
+        f"script-src '{_source_hash(script)}'; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            **context,
+            style=Markup(style),  # noqa: S704 - our own file
+            script=Markup(script),  # noqa: S704 - our own file
+            policy=policy,
+            data=inert_json(data),
+        )
+    )
+
+
+def _output(test: Test, budget: _Budget) -> str:
+    """The tail of what the backend printed, as long as there is room on the page."""
+    if not test.output:
+        return ""
+    shown = text.tail(test.output, OUTPUT_LIMIT)
+    cost = len(str(Markup.escape(shown)))
+    if cost > budget.left:
+        return "(left out of this page for its size; it is in the result file)"
+    budget.left -= cost
+    return shown
+
+
+def _detail(test: Test, budget: _Budget) -> dict[str, object]:
+    return {
+        "test": test,
+        "expected": text.tail(test.expected, SAID_LIMIT),
+        "seen": text.tail(seen_words(test), SAID_LIMIT),
+        "output": _output(test, budget),
+        "phase": PHASE_WORDS.get(test.phase, text.line(test.phase, 40)),
+    }
+
+
+def _cause_blocks(view: View) -> list[dict[str, object]]:
+    budget = _Budget()
+    blocks: list[dict[str, object]] = []
+    for cause in view.causes:
+        room = min(DETAIL_PER_CAUSE, budget.details)
+        detailed = cause.tests[:room]
+        budget.details -= len(detailed)
+        blocks.append(
+            {
+                "cause": cause,
+                "details": [_detail(test, budget) for test in detailed],
+                "rest": cause.tests[room:],
+            }
+        )
+    return blocks
+
+
+def _pairs(value: object) -> list[tuple[str, str]]:
+    if not isinstance(value, Mapping):
+        return []
+    return [(text.line(str(key), 60), _plain(item)) for key, item in value.items()]
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " ".join(_plain(item) for item in value)
+    return "" if value is None else text.line(str(value), 500)
+
+
+def _environment(judged: Judged) -> dict[str, object]:
+    header = judged.header
+    devices = header.get("devices")
+    capabilities = header.get("capabilities")
+    offered = capabilities if isinstance(capabilities, Mapping) else {}
+    return {
+        "backend": _pairs(header.get("backend")),
+        "suite": _pairs(header.get("suite")),
+        "spec": _pairs(header.get("spec")),
+        "machine": _pairs(header.get("machine")),
+        "devices": [_pairs(device) for device in devices] if isinstance(devices, list) else [],
+        "declared": [text.line(str(key), 60) for key, value in offered.items() if value],
+        "undeclared": [text.line(str(key), 60) for key, value in offered.items() if not value],
+        "command": _plain(header.get("command")),
+        "gate": GATE_WORDS.get(str(header.get("gate")), _plain(header.get("gate"))),
+        "run": [
+            (name, _plain(header.get(name)))
+            for name in ("started", "isolation", "seed", "shuffle", "repeat", "shard")
+            if header.get(name) not in (None, "", [])
+        ],
+        "end": [
+            (name, _plain(judged.footer.get(name)))
+            for name in ("finished", "health", "digest", "reason")
+            if judged.footer.get(name)
+        ],
+    }
+
+
+def embedded_data(judged: Judged) -> dict[str, object]:
+    """What the page carries for machines: every test with its verdict."""
+    return {
+        "format": 1,
+        "verdict": judged.verdict,
+        "exit_code": judged.exit_code,
+        "counts": judged.counts,
+        "problems": list(judged.problems),
+        "tests": [[test.id, test.repeat, test.clause, test.verdict] for test in judged.tests],
+    }
+
+
+def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str:
+    """The page. `coverage` holds (name, address) of coverage pages to link."""
+    view = View(judged)
+    states = [clause.state for area in view.areas for clause in area.clauses]
+    levels = [clause.level for area in view.areas for clause in area.clauses]
+    context = {
+        "view": view,
+        "judged": judged,
+        "causes": _cause_blocks(view),
+        "timings": timings(judged.tests),
+        "about": _environment(judged),
+        "coverage": [(text.line(name, 80), address) for name, address in coverage],
+        "states": [(state, states.count(state)) for state in STATES if state in states],
+        "levels": [(level, levels.count(level)) for level in LEVELS if level in levels],
+        "clause_count": len(states),
+        "meaning": STATE_MEANING,
+        "anchors": {test.key: cause.anchor for cause in view.causes for test in cause.tests},
+        "anchors_by_id": {test.id: cause.anchor for cause in view.causes for test in cause.tests},
+    }
+    return page("report.html.j2", context, embedded_data(judged))
+
+
+def coverage_links(folder: Path, report_dir: Path) -> list[tuple[str, str]]:
+    """Every index.html (or single page) below `folder`, seen from the report's own folder."""
+    found = sorted(folder.glob("*/index.html")) + sorted(folder.glob("*.html"))
+    links = []
+    for path in found:
+        name = path.parent.name if path.name == "index.html" else path.stem
+        address = os.path.relpath(path.resolve(), report_dir.resolve()).replace(os.sep, "/")
+        links.append((name if path.parent != folder else path.stem, address))
+    return links

@@ -1,0 +1,203 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads the reports of one run back and says where any two of them disagree."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from . import text
+from .junit import RUN_SUITE, child_name
+from .model import HARMLESS, judged_from_document
+from .view import View
+
+FILES = {
+    "json": "judged.json",
+    "html": "index.html",
+    "junit": "junit.xml",
+    "markdown": "summary.md",
+}
+
+
+@dataclass
+class _Page(HTMLParser):
+    """The parts of the page that state a verdict."""
+
+    data: str = ""
+    visible: dict[str, int] = field(default_factory=dict)
+    clauses: dict[str, str] = field(default_factory=dict)
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    title: str = ""
+    heading: str = ""
+    _inside: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = {name: value or "" for name, value in attrs}
+        if tag == "script" and named.get("id") == "tbk-data":
+            self._inside = "data"
+        elif tag in ("title", "h1"):
+            self._inside = tag
+        elif tag == "li" and "data-count" in named:
+            self.visible[named["data-verdict"]] = int(named["data-count"])
+        elif tag == "tr" and "data-clause" in named:
+            self.clauses[named["data-clause"]] = named["data-state"]
+        elif tag == "div" and "data-test" in named:
+            self.failures.append((named["data-test"], named["data-verdict"]))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "data":
+            self.data += data
+        elif self._inside == "title":
+            self.title += data
+        elif self._inside == "h1":
+            self.heading += data
+
+
+def _differ(name: str, expected: object, seen: object) -> list[str]:
+    if expected == seen:
+        return []
+    return [f"{name}: JSON says {_short(expected)}, it says {_short(seen)}"]
+
+
+def _short(value: object) -> str:
+    return text.shorten(str(value), 200)
+
+
+def lint_html(document: dict[str, Any], source: str) -> list[str]:
+    page = _Page()
+    page.feed(source)
+    page.close()
+    try:
+        data = json.loads(page.data)
+    except ValueError:
+        return ["html: the embedded data cannot be read"]
+    judged = judged_from_document(document)
+    view = View(judged)
+    states = {
+        text.line(clause.id, 60): clause.state for area in view.areas for clause in area.clauses
+    }
+    failing = {(test.id, test.verdict) for test in judged.tests if test.failed}
+    tests = [[test.id, test.repeat, test.clause, test.verdict] for test in judged.tests]
+    found = _differ("html verdict", document["verdict"], data.get("verdict"))
+    found += _differ("html exit code", document["exit_code"], data.get("exit_code"))
+    found += _differ("html counts", document["counts"], data.get("counts"))
+    found += _differ("html shown counts", document["counts"], page.visible)
+    found += _differ("html problems", document["problems"], data.get("problems"))
+    found += _differ("html title", document["verdict"].upper(), page.title.split(" ")[0])
+    found += _differ("html headline", view.headline, page.heading)
+    if tests != data.get("tests"):
+        found.append("html: the embedded tests are not those of the JSON")
+    found += _differ("html clause states", states, page.clauses)
+    found += [
+        f"html: {test_id} is shown as {verdict}, which it is not"
+        for test_id, verdict in page.failures
+        if (test_id, verdict) not in failing
+    ]
+    if failing and not page.failures:
+        found.append("html: no failure is shown")
+    return found
+
+
+def lint_junit(document: dict[str, Any], source: str) -> list[str]:
+    try:
+        root = ET.fromstring(source)  # noqa: S314 - our own file
+    except ET.ParseError as error:
+        return [f"junit: {error}"]
+    judged = judged_from_document(document)
+    stated = {
+        item.get("name", ""): item.get("value", "") for item in root.iterfind(".//property")
+    }
+    found = _differ("junit verdict", document["verdict"], stated.get("tbk.verdict"))
+    found += _differ("junit exit code", str(document["exit_code"]), stated.get("tbk.exit_code"))
+    counts = {
+        name.removeprefix("tbk.count."): int(value)
+        for name, value in stated.items()
+        if name.startswith("tbk.count.")
+    }
+    found += _differ("junit counts", document["counts"], counts)
+    expected: Counter[tuple[str, str]] = Counter(
+        (text.line(test.suite, 200), child_name(test.verdict)) for test in judged.tests
+    )
+    seen: Counter[tuple[str, str]] = Counter()
+    for case in root.iter("testcase"):
+        if case.get("classname") != RUN_SUITE:
+            seen[(case.get("classname", ""), _child(case))] += 1
+    found += _differ("junit cases", expected, seen)
+    green = not any(root.iter("failure")) and not any(root.iter("error"))
+    found += _differ("junit green", document["verdict"] == "pass", green)
+    return found + _junit_sums(root)
+
+
+def _child(case: ET.Element) -> str:
+    for name in ("error", "failure", "skipped"):
+        if case.find(name) is not None:
+            return name
+    return ""
+
+
+def _junit_sums(root: ET.Element) -> list[str]:
+    found = []
+    for suite in root.iterfind("testsuite"):
+        children = Counter(_child(case) for case in suite.iterfind("testcase"))
+        for attribute, name in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            stated = suite.get(attribute)
+            if stated != str(children[name]):
+                found.append(f"junit: {suite.get('name')} states {stated} {attribute}")
+        if suite.get("tests") != str(sum(children.values())):
+            found.append(f"junit: {suite.get('name')} states {suite.get('tests')} tests")
+    return found
+
+
+_ROW = re.compile(r"^\| ([a-z-]+) \| (\d+) \|$", re.MULTILINE)
+_HEADING = re.compile(r"\A## \S+ ([A-Z]+): ")
+_EXIT = re.compile(r"^Exit code (\d+)\.$", re.MULTILINE)
+
+
+def lint_markdown(document: dict[str, Any], source: str) -> list[str]:
+    heading = _HEADING.match(source)
+    rows = {name: int(count) for name, count in _ROW.findall(source)}
+    total = rows.pop("all", None)
+    exits = _EXIT.findall(source)
+    found = _differ(
+        "markdown verdict", document["verdict"].upper(), heading[1] if heading else None
+    )
+    found += _differ("markdown counts", document["counts"], rows)
+    found += _differ("markdown total", len(document["tests"]), total)
+    return found + _differ("markdown exit code", [str(document["exit_code"])], exits[-1:])
+
+
+def lint_json(document: dict[str, Any]) -> list[str]:
+    counts = dict(Counter(test.get("verdict") for test in document["tests"]))
+    found = [] if counts == document["counts"] else ["json: the counts do not fit the tests"]
+    failing = [name for name in counts if name not in HARMLESS]
+    if document["verdict"] == "pass" and (failing or document["problems"]):
+        found.append(f"json: a pass with {', '.join(map(str, failing)) or 'problems'}")
+    if (document["exit_code"] == 0) != (document["verdict"] == "pass"):
+        found.append(f"json: {document['verdict']} with exit code {document['exit_code']}")
+    return found
+
+
+def lint_reports(folder: Path) -> list[str]:
+    """All disagreements between the reports in `folder`; empty when they say the same."""
+    try:
+        document = json.loads((folder / FILES["json"]).read_text("utf-8"))
+        found = lint_json(document)
+        found += lint_html(document, (folder / FILES["html"]).read_text("utf-8"))
+        found += lint_junit(document, (folder / FILES["junit"]).read_text("utf-8"))
+        found += lint_markdown(document, (folder / FILES["markdown"]).read_text("utf-8"))
+    except (OSError, ValueError, KeyError) as error:
+        return [f"the reports cannot be read: {error}"]
+    return found

@@ -1,0 +1,121 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A summary for the page that a CI system shows of a job."""
+
+from __future__ import annotations
+
+import re
+
+from . import text
+from .model import Judged, Test
+from .view import Cause, View, seen_words, state_words
+
+CAUSES = 10
+TESTS_PER_CAUSE = 5
+REASONS = 8
+
+_PLAIN = re.compile(r"[^A-Za-z0-9 ,()\u00b7\u2026]")
+# Between letters these mean nothing to Markdown, and a reader of the source is glad of them.
+_INNER = re.compile(r"(?<=[A-Za-z0-9 ])[./=%?;'\"](?=[A-Za-z0-9 ]|$)|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])")
+_AUTOLINK = re.compile(r"www\.|://", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z0-9_./:-]+")
+
+
+def escape(value: str, limit: int = 300) -> str:
+    """One line that is text and nothing else to any Markdown reader."""
+    value = text.line(value, limit)
+    keep = set() if _AUTOLINK.search(value) else {m.start() for m in _INNER.finditer(value)}
+    return "".join(
+        character
+        if index in keep or character.isalpha() or not _PLAIN.match(character)
+        else f"&#{ord(character)};"
+        for index, character in enumerate(value)
+    )
+
+
+def code(value: str, limit: int = 120) -> str:
+    """A name as code; anything that is not plainly a name is escaped text instead."""
+    value = text.line(value, limit)
+    return f"`{value}`" if _NAME.fullmatch(value) else escape(value, limit)
+
+
+def _block(value: str) -> list[str]:
+    """A fenced block whose fence is longer than any in it."""
+    value = text.tail(value, 600)
+    longest = max((len(run) for run in re.findall(r"`+", value)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return ["", fence + "text", value, fence, ""]
+
+
+def _case(test: Test) -> list[str]:
+    lines = [f"  * {code(test.id)} {state_words(test.verdict)}: {escape(seen_words(test), 160)}"]
+    if test.expected:
+        lines[0] += f", expected {escape(test.expected, 120)}"
+    return lines
+
+
+def _cause(number: int, cause: Cause) -> list[str]:
+    first = cause.first
+    count = text.count_words(len(cause.tests), "test")
+    lines = [f"{number}. **{escape(cause.title, 160)}** ({count}, blame: {escape(first.blame or 'unknown', 20)})"]
+    if first.clause:
+        sentence = f": {escape(first.clause_text, 300)}" if first.clause_text else ""
+        lines.append(f"   {code(first.clause)}{sentence}")
+        lines.append("")
+    for test in cause.tests[:TESTS_PER_CAUSE]:
+        lines += _case(test)
+    if len(cause.tests) > TESTS_PER_CAUSE:
+        lines.append(f"  * and {len(cause.tests) - TESTS_PER_CAUSE} more")
+    if first.replay:
+        lines += ["   " + row if row else "" for row in _block(text.line(first.replay, 600))]
+    return lines
+
+
+def _counts(view: View) -> list[str]:
+    lines = ["| verdict | tests |", "|---|---:|"]
+    lines += [f"| {verdict} | {count} |" for verdict, count in view.counts.items()]
+    return [*lines, f"| all | {view.total} |", ""]
+
+
+def _left_out(view: View) -> list[str]:
+    lines: list[str] = []
+    if view.not_tested or view.limited_to:
+        lines += ["### Not tested", ""]
+        if view.limited_to:
+            lines.append(f"* part of the suite: {escape(view.limited_to)}")
+        lines += [
+            f"* {escape(reason.words, 160)} is not declared: {text.count_words(len(reason.tests), 'test')}"
+            for reason in view.not_tested[:REASONS]
+        ]
+        lines.append("")
+    if view.not_shown or view.trivial:
+        lines += ["### Not shown", ""]
+        lines += [
+            f"* {escape(reason.words, 200)}: {text.count_words(len(reason.tests), 'test')}"
+            for reason in (*view.not_shown, *view.trivial)[:REASONS]
+        ]
+        lines.append("")
+    return lines
+
+
+def render_markdown(judged: Judged) -> str:
+    view = View(judged)
+    mark = "✅" if judged.verdict == "pass" else "❌"
+    lines = [
+        f"## {mark} {judged.verdict.upper()}: {escape(view.headline)}",
+        "",
+        escape(view.lead, 500),
+        "",
+    ]
+    lines += [f"* **{escape(problem)}**" for problem in view.problems[:20]]
+    lines += ["", *_counts(view)]
+    if view.causes:
+        lines += ["### Fix first", ""]
+        for number, cause in enumerate(view.causes[:CAUSES], 1):
+            lines += _cause(number, cause)
+        if len(view.causes) > CAUSES:
+            lines.append(f"\nand {len(view.causes) - CAUSES} more causes in the full report")
+        lines.append("")
+    lines += _left_out(view)
+    lines.append(f"Exit code {judged.exit_code}.")
+    return "\n".join(lines) + "\n"

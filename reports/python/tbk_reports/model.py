@@ -1,0 +1,291 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Result files as written by tbk-run, and what a judge makes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+# Worst first: the state of a clause is the worst of its tests.
+VERDICTS = (
+    "suite-error",
+    "poisoned",
+    "crash",
+    "hang",
+    "fail",
+    "polluted",
+    "unstable",
+    "xpass",
+    "not-reached",
+    "xfail",
+    "not-shown",
+    "unsupported",
+    "pass",
+)
+HARMLESS = frozenset({"pass", "xfail", "unsupported", "not-shown"})
+FAILING = frozenset(VERDICTS) - HARMLESS
+WAIVABLE = frozenset({"fail", "crash", "hang"})
+
+EXIT_PASS = 0
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_NOTHING_SELECTED = 3
+EXIT_BAD_LIBRARY = 4
+EXIT_NO_DEVICE = 5
+EXIT_SUITE_ERROR = 6
+EXIT_INTERRUPTED = 7
+EXIT_NOT_WRITTEN = 8
+
+
+@dataclass(frozen=True)
+class Test:
+    """One test record; after judging, `verdict` is the judged and `recorded` the original one."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of the name
+
+    id: str
+    verdict: str
+    index: int = 0
+    suite: str = ""
+    clause: str = ""
+    level: str = ""
+    profile: str = ""
+    layer: str = ""
+    repeat: int = 0
+    evidence: str = ""
+    evidence_reason: str = ""
+    checks: int = 0
+    failures: int = 0
+    duration_ns: int = 0
+    wall_ns: int = 0
+    phase: str = ""
+    blame: str = ""
+    cause: str = ""
+    expected: str = ""
+    seen: str = ""
+    where: str = ""
+    what: str = ""
+    signal: str = ""
+    exit_status: str = ""
+    needs_missing: str = ""
+    notes: str = ""
+    clause_text: str = ""
+    clause_source: str = ""
+    output: str = ""
+    output_bytes: int = 0
+    seed: str = ""
+    replay: str = ""
+    recorded: str = ""
+    waiver: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.verdict in FAILING
+
+    @property
+    def state(self) -> str:
+        """The verdict, with what a pass amounts to."""
+        if self.verdict == "pass" and self.evidence == "trivial":
+            return "trivial"
+        if self.verdict == "pass" and self.evidence == "not-shown":
+            return "not-shown"
+        return self.verdict
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return (self.id, self.repeat)
+
+
+_FIELDS = {item.name: item.type for item in fields(Test)}
+
+
+def _text(value: object) -> str:
+    if value is None or value == "null":
+        return ""
+    if isinstance(value, list):
+        return "\n".join(_text(item) for item in value)
+    if isinstance(value, str):  # a lone surrogate can't be written to any of the outputs
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return str(value)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return max(int(value), 0)
+
+
+def test_from_record(record: Mapping[str, object]) -> Test:
+    """Reads a record of any quality; a verdict that is not known is the suite's error."""
+    values: dict[str, Any] = {
+        name: _count(record.get(name)) if kind == "int" else _text(record.get(name))
+        for name, kind in _FIELDS.items()
+    }
+    if values["verdict"] not in VERDICTS:
+        values["notes"] = f"unknown verdict {values['verdict']!r}\n{values['notes']}".strip()
+        values["verdict"] = "suite-error"
+    values["id"] = values["id"] or "(no id)"
+    values["suite"] = values["suite"] or values["id"].partition("/")[0]
+    values["recorded"] = values["recorded"] or values["verdict"]
+    return Test(**values)
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """One result file as read, with whatever is wrong with it."""
+
+    path: str
+    header: dict[str, Any]
+    tests: tuple[Test, ...]
+    footer: dict[str, Any] | None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass
+class _Reading:
+    header: dict[str, Any] | None = None
+    footer: dict[str, Any] | None = None
+    records: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    before_footer: int = 0
+
+    def take(self, raw: bytes, number: int, start: int) -> None:
+        try:
+            record = json.loads(raw.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            self.problems.append(f"line {number} is not JSON")
+            return
+        kind = record.get("record") if isinstance(record, dict) else None
+        if kind == "header" and self.header is None:
+            self.header = record
+        elif kind == "test":
+            self.records.append(record)
+        elif kind == "footer":
+            self.footer, self.before_footer = record, start
+        else:
+            self.problems.append(f"line {number} is no record that is expected there")
+
+
+def read_results(path: Path) -> ResultFile:
+    """Reads a result file; never raises for what is in it (OSError when it can't be read)."""
+    data = path.read_bytes()
+    reading = _Reading()
+    start = 0
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        if raw.strip():
+            reading.take(raw, number, start)
+        start += len(raw) + 1
+    tests = tuple(map(test_from_record, reading.records))
+    problems = [*reading.problems, *_bookkeeping(reading, tests, data)]
+    return ResultFile(
+        str(path), reading.header or {}, tests, reading.footer, tuple(dict.fromkeys(problems))
+    )
+
+
+def _bookkeeping(reading: _Reading, tests: tuple[Test, ...], data: bytes) -> list[str]:
+    found = []
+    if reading.header is None:
+        found.append("the file has no header")
+    found += [
+        f"{test_id} is recorded {count} times"
+        for (test_id, _), count in Counter(test.key for test in tests).items()
+        if count > 1
+    ]
+    if reading.footer is None:
+        return [*found, "the file has no footer: the run did not finish"]
+    digest = str(reading.footer.get("digest") or "").removeprefix("sha256:")
+    if digest and digest != hashlib.sha256(data[: reading.before_footer]).hexdigest():
+        found.append("the digest in the footer does not fit the file: it was changed or torn")
+    return found + _counts_problems(reading, tests)
+
+
+def _counts_problems(reading: _Reading, tests: tuple[Test, ...]) -> list[str]:
+    footer = reading.footer or {}
+    found = []
+    if _count(footer.get("recorded")) != len(tests):
+        found.append(f"the footer counts {footer.get('recorded')} records, there are {len(tests)}")
+    if footer.get("verdict") != "error" and _count(footer.get("planned")) != len(tests):
+        found.append(f"{footer.get('planned')} tests were planned, {len(tests)} are recorded")
+    counts = footer.get("counts")
+    if isinstance(counts, dict):
+        stated = {name: _count(value) for name, value in counts.items() if _count(value)}
+        if stated != dict(Counter(test.verdict for test in tests)):
+            found.append("the counts in the footer do not fit the records")
+    return found
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A judged run: the one thing that all renderers show."""
+
+    header: dict[str, Any]
+    footer: dict[str, Any]
+    tests: tuple[Test, ...]
+    verdict: str  # pass, fail or error
+    exit_code: int
+    problems: tuple[str, ...] = ()
+    waivers: tuple[dict[str, str], ...] = ()
+    sources: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        found = Counter(test.verdict for test in self.tests)
+        return {name: found[name] for name in reversed(VERDICTS) if found[name]}
+
+    @property
+    def backend_name(self) -> str:
+        backend = self.header.get("backend")
+        backend = backend if isinstance(backend, dict) else {}
+        name = _text(backend.get("name")) or Path(_text(backend.get("path"))).name
+        return name or "unknown backend"
+
+    @property
+    def backend_version(self) -> str:
+        backend = self.header.get("backend")
+        return _text(backend.get("version")) if isinstance(backend, dict) else ""
+
+
+def judged_document(judged: Judged) -> dict[str, Any]:
+    """The judged run as JSON."""
+    return {
+        "format": 1,
+        "kind": "tbk-judged",
+        "verdict": judged.verdict,
+        "exit_code": judged.exit_code,
+        "backend": {"name": judged.backend_name, "version": judged.backend_version},
+        "counts": judged.counts,
+        "problems": list(judged.problems),
+        "waivers": list(judged.waivers),
+        "sources": list(judged.sources),
+        "header": judged.header,
+        "footer": judged.footer,
+        "tests": [_lean(test) for test in judged.tests],
+    }
+
+
+def _lean(test: Test) -> dict[str, object]:
+    return {name: value for name, value in asdict(test).items() if value not in ("", 0)}
+
+
+def judged_from_document(document: Mapping[str, Any]) -> Judged:
+    tests: Iterable[Mapping[str, object]] = document.get("tests") or ()
+    return Judged(
+        header=dict(document.get("header") or {}),
+        footer=dict(document.get("footer") or {}),
+        tests=tuple(map(test_from_record, tests)),
+        verdict=_text(document.get("verdict")),
+        exit_code=_count(document.get("exit_code")),
+        problems=tuple(document.get("problems") or ()),
+        waivers=tuple(document.get("waivers") or ()),
+        sources=tuple(document.get("sources") or ()),
+    )
+
+
+def with_verdict(test: Test, verdict: str, waiver: str) -> Test:
+    return replace(test, verdict=verdict, waiver=waiver)
