@@ -1,0 +1,50 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * list.c: tbk-mutants prints the tables as JSON lines, one row each, for the kill matrix.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "wrap.h"
+
+/* Names and notes are ours: plain ASCII in which only quotes and backslashes need care. */
+static void print_text(const char* text) {
+  putchar('"');
+  for (; *text != '\0'; ++text) {
+    if (*text == '"' || *text == '\\') putchar('\\');
+    putchar(*text);
+  }
+  putchar('"');
+}
+
+static void print_row(const mutant_t* row) {
+  printf("{\"name\":");
+  print_text(row->name);
+  printf(",\"clause\":");
+  if (row->clause == NULL) {
+    printf("null");
+  } else {
+    print_text(row->clause);
+  }
+  printf(
+      ",\"kind\":\"%s\",\"operator\":\"%s\",\"narrow\":%s,\"note\":", mutant_kind_name(row->kind),
+      mutant_operator_name(row->operation), row->narrow ? "true" : "false");
+  print_text(row->note);
+  printf("}\n");
+}
+
+int main(int argc, char** argv) {
+  const char* kind = argc > 1 ? argv[1] : NULL;
+  if (argc > 2 || (kind != NULL && kind[0] == '-')) {
+    fprintf(stderr, "usage: %s [mutant|anti|cheat]\n", argv[0]);
+    return 2;
+  }
+  for (size_t t = 0; mutant_tables[t] != NULL; ++t) {
+    for (const mutant_t* row = mutant_tables[t]; row->name != NULL; ++row) {
+      if (kind == NULL || strcmp(kind, mutant_kind_name(row->kind)) == 0) print_row(row);
+    }
+  }
+  return 0;
+}
