@@ -40,6 +40,7 @@ THREE_MUTANTS = {"MEM", "STR", "EVT", "CBK", "SOM", "TDN"}
 FIRST_TORCH_NUMBER = 501
 HEADER_LIMIT = 1000
 TEMPLATE_LIMIT = 150
+DTYPE = re.compile(r"^\s*X\((\w+), \d+, \d+\)", re.MULTILINE)
 ENTRY = re.compile(r"\(\*(\w+)\)\s*\(\s*tbk_instance_t\*")
 
 
@@ -201,9 +202,8 @@ def _unknown_words(world: World, place: str, needs: str | None) -> Iterator[str]
         plain = word.removeprefix("!")
         kind, colon, name = plain.partition(":")
         if colon:
-            dtypes = re.findall(r"^\s*X\((\w+), \d+, \d+\)", world.header, re.MULTILINE)
-            listed = world.operators if kind == "op" else {dtype.lower() for dtype in dtypes}
-            if kind not in ("op", "dtype") or name.lower() not in {one.lower() for one in listed}:
+            listed = {"op": world.operators, "dtype": set(DTYPE.findall(world.header))}
+            if name not in listed.get(kind, set()):
                 yield f"{place} needs {word}, which is not known"
         elif world.needs_words is not None and plain not in world.needs_words:
             yield f"{place} needs {word}, which needs.c does not know"

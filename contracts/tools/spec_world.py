@@ -18,6 +18,7 @@ from tbk_contracts import Block, Clause, Row, load_clauses, load_rows, parse_hea
 from tbk_contracts.header import HEADER  # noqa: E402
 
 LOCK = Path("spec") / "ids.lock.yml"
+WORD = re.compile(r'\b(?:TABLE|OPTIONAL|PROPERTY)\((\w+)\)|\bFLAG\("(\w+)"|"!(\w+)"')
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
@@ -99,11 +100,12 @@ def read_operators(path: Path) -> set[str]:
 
 
 def read_needs_words(tests: Path) -> set[str] | None:
-    """The words that needs.c knows: its string literals that are words. None without the file."""
+    """The plain words in the table of needs.c. None without the file."""
     path = tests / "needs.c"
     if not path.exists():
         return None
-    return set(re.findall(r'"([a-z][a-z_]*)"', COMMENT.sub(" ", path.read_text())))
+    table = COMMENT.sub(" ", path.read_text()).partition("struct word words[]")[2].partition("};")[0]
+    return {name for names in WORD.findall(table) for name in names if name}
 
 
 def read_backend_names(backends: Path) -> set[str]:
