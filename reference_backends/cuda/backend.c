@@ -1,0 +1,133 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * backend.c: the entry point, errors, and the way into a device's context and out of it.
+ */
+#include "cuda.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+tbk_status_t cuda_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...) {
+  if (error != NULL) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+  }
+  return status;
+}
+
+/* Faults after which the driver answers every call on the context with the same error. */
+static bool is_fault(cu_result result) {
+  static const cu_result faults[] = {214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    if (faults[i] == result) return true;
+  }
+  return false;
+}
+
+static tbk_status_t translate(cu_result result) {
+  switch (result) {
+    case CU_OK:
+      return TBK_OK;
+    case CU_INVALID_VALUE:
+      return TBK_INVALID;
+    case CU_OUT_OF_MEMORY:
+      return TBK_OUT_OF_MEMORY;
+    case CU_NOT_READY:
+      return TBK_NOT_READY;
+    case CU_DEVICE_UNAVAILABLE:
+      return TBK_UNAVAILABLE;
+    default:
+      return is_fault(result) ? TBK_DEVICE_LOST : TBK_FAILED;
+  }
+}
+
+tbk_status_t cuda_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
+  cuda_count(self);
+  if (device < 0 || device >= self->device_count) {
+    return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
+  }
+  pthread_mutex_lock(&self->lock);
+  cu_context context = self->devices[device].context;
+  bool lost = self->devices[device].lost;
+  pthread_mutex_unlock(&self->lock);
+  if (context == NULL) {
+    return cuda_fail(error, TBK_INVALID_STATE, "device %d is not open", device);
+  }
+  if (lost) return cuda_fail(error, TBK_DEVICE_LOST, "device %d is lost", device);
+  cu_result result = cuda_driver()->context_push(context);
+  if (result == CU_OK) return TBK_OK;
+  return cuda_fail(error, translate(result), "entering device %d: %s", device,
+                   cuda_error_text(result));
+}
+
+tbk_status_t cuda_leave(tbk_instance_t* self, int32_t device, cu_result result, const char* what,
+                        tbk_error_t* error) {
+  cu_context ignored;
+  cuda_driver()->context_pop(&ignored);
+  tbk_status_t status = translate(result);
+  if (status == TBK_OK) return TBK_OK;
+  if (status == TBK_DEVICE_LOST) {
+    pthread_mutex_lock(&self->lock);
+    self->devices[device].lost = true;
+    pthread_mutex_unlock(&self->lock);
+  }
+  return cuda_fail(error, status, "%s on device %d: %s", what, device, cuda_error_text(result));
+}
+
+tbk_status_t cuda_begin(tbk_instance_t* self, int32_t device, tbk_stream_t* stream,
+                        cu_stream* out_queue, tbk_error_t* error) {
+  if (stream != NULL && stream->device != device) {
+    return cuda_fail(error, TBK_INVALID, "the stream is one of device %d", stream->device);
+  }
+  tbk_status_t status = cuda_enter(self, device, error);
+  if (status == TBK_OK) *out_queue = stream ? stream->native : self->devices[device].internal;
+  return status;
+}
+
+tbk_status_t cuda_end(tbk_instance_t* self, int32_t device, tbk_stream_t* stream, cu_result result,
+                      const char* what, tbk_error_t* error) {
+  if (result == CU_OK && stream == NULL) {
+    result = cuda_driver()->stream_synchronize(self->devices[device].internal);
+  }
+  return cuda_leave(self, device, result, what, error);
+}
+
+static const tbk_backend_t table = {
+    .struct_size = sizeof(tbk_backend_t),
+    .abi_version = TBK_ABI_VERSION,
+    .name = "tbk_cuda",
+    .version = "0.1.0",
+    .core = &cuda_core,
+    .stream = &cuda_stream_ops,
+    .event = &cuda_event_ops,
+    .callback = &cuda_callback_ops,
+    .pinned = &cuda_pinned_ops,
+    .peer = &cuda_peer_ops,
+    .kernel = &cuda_kernel_ops,
+};
+
+tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
+                                tbk_error_t* error) {
+  if (host == NULL || out_backend == NULL || host->struct_size < sizeof(tbk_host_t)) {
+    return cuda_fail(error, TBK_INVALID, "host or out_backend is NULL, or host is too small");
+  }
+  if (host->abi_version != TBK_ABI_VERSION) {
+    return cuda_fail(error, TBK_UNSUPPORTED, "ABI version %llu is not known here",
+                     (unsigned long long)host->abi_version);
+  }
+  if (host->options != NULL && host->options[0] != '\0') {
+    return cuda_fail(error, TBK_INVALID, "no option is known here: %.200s", host->options);
+  }
+  tbk_instance_t* self = calloc(1, sizeof *self);
+  if (self == NULL) return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory");
+  self->backend = table;
+  self->backend.instance = self;
+  pthread_mutex_init(&self->lock, NULL);
+  *out_backend = &self->backend;
+  return TBK_OK;
+}

@@ -1,0 +1,110 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cuda.h: what the files of this backend share.
+ *
+ * Every call enters the device's primary context and leaves it again, so that what the calling
+ * thread had current (PyTorch's own CUDA, say) stays as it was. Streams are non-blocking ones; calls
+ * with a NULL stream run on a stream of the backend's own that is synchronised before they return,
+ * because the driver's "synchronous" copies between device addresses do not wait.
+ */
+#ifndef TBK_CUDA_CUDA_H
+#define TBK_CUDA_CUDA_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <tbk/tbk.h>
+
+#include "driver.h"
+
+enum { CUDA_MAX_DEVICES = 64, CUDA_ALIGNMENT = 256 };
+
+typedef struct cuda_device {
+  cu_device handle;
+  cu_context context; /* NULL while it is not open */
+  cu_stream internal; /* for calls with a NULL stream */
+  bool lost;
+  char name[256];
+  uint64_t memory_bytes;
+  void* allocations; /* tsearch tree of cuda_allocation_t: what close has to free */
+  tbk_stream_t* streams;
+  tbk_event_t* events;
+  cu_module module;
+  cu_function add;
+  bool kernels_tried;
+} cuda_device_t;
+
+/* What is left of a stream or event when its device is closed has native == NULL: a husk. */
+struct tbk_stream {
+  tbk_stream_t* next;
+  tbk_stream_t* previous;
+  cu_stream native;
+  int32_t device;
+  bool borrowed; /* of stream_from_native: never destroyed here */
+};
+
+struct tbk_event {
+  tbk_event_t* next;
+  tbk_event_t* previous;
+  cu_event native;
+  int32_t device;
+  bool timing;
+  bool recorded;
+};
+
+struct tbk_instance {
+  tbk_backend_t backend;
+  pthread_mutex_t lock; /* guards all below but the properties of devices */
+  bool counted;
+  int32_t device_count;
+  cuda_device_t devices[CUDA_MAX_DEVICES];
+};
+
+/* Fills device_count and the properties of devices on first use. */
+void cuda_count(tbk_instance_t* self);
+
+/* Writes the message and returns `status`. */
+tbk_status_t cuda_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Checks index and state, and enters the device's context. Balanced by cuda_leave. */
+tbk_status_t cuda_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error);
+/* Leaves the context and translates `result`; a fault of the device is remembered. */
+tbk_status_t cuda_leave(tbk_instance_t* self, int32_t device, cu_result result, const char* what,
+                        tbk_error_t* error);
+
+/* cuda_enter, and the queue for `stream`: its own, or the internal one for NULL. */
+tbk_status_t cuda_begin(tbk_instance_t* self, int32_t device, tbk_stream_t* stream,
+                        cu_stream* out_queue, tbk_error_t* error);
+/* Waits if the stream was NULL and all went well; then cuda_leave. */
+tbk_status_t cuda_end(tbk_instance_t* self, int32_t device, tbk_stream_t* stream, cu_result result,
+                      const char* what, tbk_error_t* error);
+
+/* The allocations of a device, freed at close. Called with the device's context entered. */
+typedef enum cuda_allocation_kind { CUDA_DEVICE_MEMORY, CUDA_HOST_MEMORY } cuda_allocation_kind_t;
+bool cuda_remember(tbk_instance_t* self, int32_t device, cuda_allocation_kind_t kind,
+                   uint64_t address);
+bool cuda_forget(tbk_instance_t* self, int32_t device, uint64_t address);
+void cuda_free_all(cuda_device_t* device);
+
+/* Turn the streams and events of a device into husks; free husks when the instance ends. */
+void cuda_streams_to_husks(cuda_device_t* device);
+void cuda_events_to_husks(cuda_device_t* device);
+void cuda_streams_free(cuda_device_t* device);
+void cuda_events_free(cuda_device_t* device);
+void cuda_kernels_unload(cuda_device_t* device);
+
+tbk_status_t cuda_device_open(tbk_instance_t* self, int32_t device, tbk_error_t* error);
+tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error);
+
+extern const tbk_core_t cuda_core;
+extern const tbk_stream_ops_t cuda_stream_ops;
+extern const tbk_event_ops_t cuda_event_ops;
+extern const tbk_callback_ops_t cuda_callback_ops;
+extern const tbk_pinned_ops_t cuda_pinned_ops;
+extern const tbk_peer_ops_t cuda_peer_ops;
+extern const tbk_kernel_ops_t cuda_kernel_ops;
+
+#endif /* TBK_CUDA_CUDA_H */

@@ -1,0 +1,173 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * device.c: counting, describing, opening and closing devices; the end of the instance.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+static void describe(const cuda_driver_t* driver, int index, cuda_device_t* device) {
+  size_t total = 0;
+  device->handle = -1;
+  if (driver->device_get(&device->handle, index) != CU_OK) return;
+  if (driver->device_get_name(device->name, sizeof device->name - 1, device->handle) != CU_OK ||
+      device->name[0] == '\0') {
+    strcpy(device->name, "a CUDA device");
+  }
+  if (driver->device_total_mem(&total, device->handle) == CU_OK) device->memory_bytes = total;
+}
+
+void cuda_count(tbk_instance_t* self) {
+  pthread_mutex_lock(&self->lock);
+  if (!self->counted) {
+    const cuda_driver_t* driver = cuda_driver();
+    int count = 0;
+    if (driver == NULL || driver->device_get_count(&count) != CU_OK) count = 0;
+    if (count > CUDA_MAX_DEVICES) count = CUDA_MAX_DEVICES;
+    for (int i = 0; i < count; i++)
+      describe(driver, i, &self->devices[i]);
+    self->device_count = count;
+    self->counted = true;
+  }
+  pthread_mutex_unlock(&self->lock);
+}
+
+static tbk_status_t device_count(tbk_instance_t* self, int32_t* out_count, tbk_error_t* error) {
+  if (out_count == NULL) return cuda_fail(error, TBK_INVALID, "out_count is NULL");
+  cuda_count(self);
+  *out_count = self->device_count;
+  return TBK_OK;
+}
+
+static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
+                                      tbk_device_properties_t* out_properties, tbk_error_t* error) {
+  cuda_count(self);
+  if (device < 0 || device >= self->device_count) {
+    return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
+  }
+  if (out_properties == NULL || out_properties->struct_size < sizeof(size_t)) {
+    return cuda_fail(error, TBK_INVALID, "out_properties is NULL or has no size");
+  }
+  tbk_device_properties_t properties = {
+      .struct_size = out_properties->struct_size,
+      .name = self->devices[device].name,
+      .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_CROSS_DEVICE_WAIT,
+      .memory_bytes = self->devices[device].memory_bytes,
+      .memory_alignment = CUDA_ALIGNMENT,
+      .copy_granularity = 1,
+      .dtypes = UINT64_C(1) << TBK_FLOAT32,
+      .max_rank = 8,
+      /* The driver clamps to its own range, which only an open context can tell. */
+      .priority_least = 0,
+      .priority_greatest = -5,
+  };
+  size_t size = out_properties->struct_size;
+  memcpy(out_properties, &properties, size < sizeof properties ? size : sizeof properties);
+  return TBK_OK;
+}
+
+/* Puts the new context and its internal stream into `device`, or undoes what it did. */
+static cu_result open_context(const cuda_driver_t* driver, cuda_device_t* device) {
+  cu_context context = NULL;
+  cu_context ignored;
+  cu_stream internal = NULL;
+  cu_result result = driver->primary_retain(&context, device->handle);
+  if (result != CU_OK) return result;
+  result = driver->context_push(context);
+  if (result == CU_OK) {
+    result = driver->stream_create(&internal, CU_STREAM_NON_BLOCKING, 0);
+    driver->context_pop(&ignored);
+  }
+  if (result != CU_OK) {
+    driver->primary_release(device->handle);
+    return result;
+  }
+  device->context = context;
+  device->internal = internal;
+  device->kernels_tried = false;
+  return CU_OK;
+}
+
+tbk_status_t cuda_device_open(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
+  cuda_count(self);
+  if (device < 0 || device >= self->device_count) {
+    return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
+  }
+  tbk_status_t status = TBK_OK;
+  pthread_mutex_lock(&self->lock);
+  cuda_device_t* state = &self->devices[device];
+  if (state->context != NULL) {
+    status = cuda_fail(error, TBK_INVALID_STATE, "device %d is open already", device);
+  } else {
+    cu_result result = open_context(cuda_driver(), state);
+    if (result != CU_OK) {
+      status = result == CU_OUT_OF_MEMORY        ? TBK_OUT_OF_MEMORY
+               : result == CU_DEVICE_UNAVAILABLE ? TBK_UNAVAILABLE
+                                                 : TBK_FAILED;
+      cuda_fail(error, status, "opening device %d: %s", device, cuda_error_text(result));
+    }
+  }
+  pthread_mutex_unlock(&self->lock);
+  return status;
+}
+
+tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
+  cuda_count(self);
+  if (device < 0 || device >= self->device_count) {
+    return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
+  }
+  const cuda_driver_t* driver = cuda_driver();
+  cuda_device_t* state = &self->devices[device];
+  cu_context ignored;
+  pthread_mutex_lock(&self->lock);
+  if (state->context == NULL) {
+    pthread_mutex_unlock(&self->lock);
+    return cuda_fail(error, TBK_INVALID_STATE, "device %d is not open", device);
+  }
+  driver->context_push(state->context);
+  cu_result result = driver->context_synchronize();
+  cuda_kernels_unload(state);
+  cuda_streams_to_husks(state);
+  cuda_events_to_husks(state);
+  cuda_free_all(state);
+  driver->stream_destroy(state->internal);
+  driver->context_pop(&ignored);
+  driver->primary_release(state->handle);
+  state->context = NULL;
+  bool lost = state->lost;
+  pthread_mutex_unlock(&self->lock);
+  if (lost) return cuda_fail(error, TBK_DEVICE_LOST, "device %d was lost", device);
+  if (result == CU_OK) return TBK_OK;
+  return cuda_fail(error, TBK_FAILED, "work on device %d: %s", device, cuda_error_text(result));
+}
+
+static void destroy(tbk_instance_t* self) {
+  for (int32_t i = 0; i < self->device_count; i++) {
+    if (self->devices[i].context != NULL && cuda_device_close(self, i, NULL) != TBK_OK) {
+      /* Nobody is left to be told; the device is closed all the same. */
+    }
+    cuda_streams_free(&self->devices[i]);
+    cuda_events_free(&self->devices[i]);
+  }
+  pthread_mutex_destroy(&self->lock);
+  free(self);
+}
+
+const tbk_core_t cuda_core = {
+    .struct_size = sizeof(tbk_core_t),
+    .destroy = destroy,
+    .device_count = device_count,
+    .device_properties = device_properties,
+    .device_open = cuda_device_open,
+    .device_close = cuda_device_close,
+    .memory_alloc = cuda_memory_alloc,
+    .memory_free = cuda_memory_free,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .copy = cuda_copy,
+    .fill = cuda_fill,
+    .memory_info = cuda_memory_info,
+};

@@ -1,0 +1,100 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cuda_driver_t driver;
+static bool driver_usable;
+static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
+
+/* A function pointer from dlsym without a cast that ISO C does not know. */
+static bool look_up(void* library, const char* symbol, void* out_function, size_t size) {
+  void* address = dlsym(library, symbol);
+  memcpy(out_function, &address, size);
+  return address != NULL;
+}
+
+static void* open_first(const char* const* names) {
+  for (; *names != NULL; names++) {
+    void* library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+    if (library != NULL) return library;
+  }
+  return NULL;
+}
+
+static void driver_open(void) {
+  static const char* const names[] = {"libcuda.so.1", "libcuda.so", NULL};
+  void* library = open_first(names);
+  if (library == NULL) return;
+  bool complete = true;
+#define CUDA_DRIVER_LOOK_UP(member, symbol, parameters) \
+  complete = look_up(library, symbol, &driver.member, sizeof driver.member) && complete;
+  CUDA_DRIVER_MAP(CUDA_DRIVER_LOOK_UP)
+#undef CUDA_DRIVER_LOOK_UP
+  /* The toolkit ships a stub of libcuda that loads, and whose cuInit fails. */
+  driver_usable = complete && driver.init(0) == CU_OK;
+}
+
+const cuda_driver_t* cuda_driver(void) {
+  pthread_once(&driver_once, driver_open);
+  return driver_usable ? &driver : NULL;
+}
+
+const char* cuda_error_text(cu_result result) {
+  const char* text = NULL;
+  if (driver_usable && driver.error_string(result, &text) == CU_OK && text != NULL) return text;
+  return "unknown error of the driver";
+}
+
+typedef struct nvrtc_program_object* nvrtc_program;
+
+typedef struct nvrtc {
+  int (*create_program)(nvrtc_program* out, const char* source, const char* name, int header_count,
+                        const char* const* headers, const char* const* include_names);
+  int (*compile_program)(nvrtc_program program, int option_count, const char* const* options);
+  int (*get_ptx_size)(nvrtc_program program, size_t* out_size);
+  int (*get_ptx)(nvrtc_program program, char* ptx);
+  int (*destroy_program)(nvrtc_program* program);
+} nvrtc_t;
+
+static bool nvrtc_open(nvrtc_t* nvrtc) {
+  static const char* const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
+  void* library = open_first(names);
+  if (library == NULL) return false;
+#define NVRTC_LOOK_UP(member, symbol) look_up(library, symbol, &nvrtc->member, sizeof nvrtc->member)
+  return NVRTC_LOOK_UP(create_program, "nvrtcCreateProgram") &&
+         NVRTC_LOOK_UP(compile_program, "nvrtcCompileProgram") &&
+         NVRTC_LOOK_UP(get_ptx_size, "nvrtcGetPTXSize") && NVRTC_LOOK_UP(get_ptx, "nvrtcGetPTX") &&
+         NVRTC_LOOK_UP(destroy_program, "nvrtcDestroyProgram");
+#undef NVRTC_LOOK_UP
+}
+
+bool cuda_compile(const char* source, int major, int minor, char** out_ptx) {
+  nvrtc_t nvrtc = {0};
+  if (!nvrtc_open(&nvrtc)) return false;
+  char architecture[48];
+  snprintf(architecture, sizeof architecture, "--gpu-architecture=compute_%d%d", major, minor);
+  /* Contraction would round once where the contract's oracle rounds twice. */
+  const char* const options[] = {architecture, "--fmad=false"};
+  nvrtc_program program = NULL;
+  if (nvrtc.create_program(&program, source, "tbk.cu", 0, NULL, NULL) != 0) return false;
+  size_t size = 0;
+  char* ptx = NULL;
+  bool done = nvrtc.compile_program(program, 2, options) == 0 &&
+              nvrtc.get_ptx_size(program, &size) == 0 && (ptx = malloc(size)) != NULL &&
+              nvrtc.get_ptx(program, ptx) == 0;
+  nvrtc.destroy_program(&program);
+  if (!done) {
+    free(ptx);
+    return false;
+  }
+  *out_ptx = ptx;
+  return true;
+}

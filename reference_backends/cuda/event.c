@@ -1,0 +1,154 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * event.c: events. What CUDA's do is what the contract asks for, but for the checks.
+ */
+#include <stdlib.h>
+
+#include "cuda.h"
+
+void cuda_events_to_husks(cuda_device_t* device) {
+  for (tbk_event_t* event = device->events; event != NULL; event = event->next) {
+    if (event->native != NULL) cuda_driver()->event_destroy(event->native);
+    event->native = NULL;
+  }
+}
+
+void cuda_events_free(cuda_device_t* device) {
+  while (device->events != NULL) {
+    tbk_event_t* next = device->events->next;
+    free(device->events);
+    device->events = next;
+  }
+}
+
+static void link_event(tbk_instance_t* self, tbk_event_t* event) {
+  tbk_event_t** head = &self->devices[event->device].events;
+  pthread_mutex_lock(&self->lock);
+  event->next = *head;
+  if (*head != NULL) (*head)->previous = event;
+  *head = event;
+  pthread_mutex_unlock(&self->lock);
+}
+
+static bool unlink_event(tbk_instance_t* self, tbk_event_t* event) {
+  pthread_mutex_lock(&self->lock);
+  if (event->previous != NULL) {
+    event->previous->next = event->next;
+  } else {
+    self->devices[event->device].events = event->next;
+  }
+  if (event->next != NULL) event->next->previous = event->previous;
+  bool live = event->native != NULL;
+  pthread_mutex_unlock(&self->lock);
+  return live;
+}
+
+static tbk_status_t event_create(tbk_instance_t* self, int32_t device, uint32_t flags,
+                                 tbk_event_t** out_event, tbk_error_t* error) {
+  if (out_event == NULL || (flags & ~(uint32_t)TBK_EVENT_FLAGS_KNOWN) != 0) {
+    return cuda_fail(error, TBK_INVALID, "out_event is NULL, or a flag is unknown");
+  }
+  tbk_status_t status = cuda_enter(self, device, error);
+  if (status != TBK_OK) return status;
+  tbk_event_t* event = calloc(1, sizeof *event);
+  cu_result result = CU_OUT_OF_MEMORY;
+  if (event != NULL) {
+    event->device = device;
+    event->timing = (flags & TBK_EVENT_TIMING) != 0;
+    result =
+        cuda_driver()->event_create(&event->native, event->timing ? 0 : CU_EVENT_DISABLE_TIMING);
+  }
+  status = cuda_leave(self, device, result, "creating an event", error);
+  if (status != TBK_OK) {
+    free(event);
+    return status;
+  }
+  link_event(self, event);
+  *out_event = event;
+  return TBK_OK;
+}
+
+static void event_destroy(tbk_instance_t* self, tbk_event_t* event) {
+  if (event == NULL) return;
+  if (unlink_event(self, event) && cuda_enter(self, event->device, NULL) == TBK_OK) {
+    cu_result result = cuda_driver()->event_destroy(event->native);
+    if (cuda_leave(self, event->device, result, "destroying an event", NULL) != TBK_OK) {
+      /* A destructor has nobody to tell. */
+    }
+  }
+  free(event);
+}
+
+static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_stream_t* stream,
+                                 tbk_error_t* error) {
+  if (event == NULL || stream == NULL || event->device != stream->device) {
+    return cuda_fail(error, TBK_INVALID, "event or stream is NULL, or of another device");
+  }
+  tbk_status_t status = cuda_enter(self, event->device, error);
+  if (status != TBK_OK) return status;
+  cu_result result = cuda_driver()->event_record(event->native, stream->native);
+  if (result == CU_OK) __atomic_store_n(&event->recorded, true, __ATOMIC_RELEASE);
+  return cuda_leave(self, event->device, result, "recording an event", error);
+}
+
+static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_event_t* event,
+                               tbk_error_t* error) {
+  if (event == NULL || stream == NULL) {
+    return cuda_fail(error, TBK_INVALID, "stream or event is NULL");
+  }
+  tbk_status_t status = cuda_enter(self, stream->device, error);
+  if (status != TBK_OK) return status;
+  cu_result result = cuda_driver()->stream_wait_event(stream->native, event->native, 0);
+  return cuda_leave(self, stream->device, result, "waiting for an event", error);
+}
+
+static tbk_status_t event_query(tbk_instance_t* self, tbk_event_t* event, tbk_error_t* error) {
+  if (event == NULL) return cuda_fail(error, TBK_INVALID, "event is NULL");
+  tbk_status_t status = cuda_enter(self, event->device, error);
+  if (status != TBK_OK) return status;
+  cu_result result = cuda_driver()->event_query(event->native);
+  return cuda_leave(self, event->device, result, "querying an event", error);
+}
+
+static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
+                                      tbk_error_t* error) {
+  if (event == NULL) return cuda_fail(error, TBK_INVALID, "event is NULL");
+  tbk_status_t status = cuda_enter(self, event->device, error);
+  if (status != TBK_OK) return status;
+  cu_result result = cuda_driver()->event_synchronize(event->native);
+  return cuda_leave(self, event->device, result, "synchronising an event", error);
+}
+
+static bool can_be_timed(const tbk_event_t* event) {
+  return event->timing && __atomic_load_n(&event->recorded, __ATOMIC_ACQUIRE);
+}
+
+static tbk_status_t event_elapsed(tbk_instance_t* self, tbk_event_t* start, tbk_event_t* end,
+                                  double* out_ms, tbk_error_t* error) {
+  if (start == NULL || end == NULL || out_ms == NULL) {
+    return cuda_fail(error, TBK_INVALID, "start, end or out_ms is NULL");
+  }
+  if (!can_be_timed(start) || !can_be_timed(end) || start->device != end->device) {
+    return cuda_fail(error, TBK_INVALID_STATE, "an event without timing, unrecorded or elsewhere");
+  }
+  tbk_status_t status = cuda_enter(self, start->device, error);
+  if (status != TBK_OK) return status;
+  float milliseconds = 0;
+  cu_result result = cuda_driver()->event_elapsed(&milliseconds, start->native, end->native);
+  status = cuda_leave(self, start->device, result, "timing events", error);
+  if (status == TBK_OK) *out_ms = (double)milliseconds;
+  return status;
+}
+
+const tbk_event_ops_t cuda_event_ops = {
+    .struct_size = sizeof(tbk_event_ops_t),
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_query = event_query,
+    .event_synchronize = event_synchronize,
+    .event_elapsed = event_elapsed,
+};

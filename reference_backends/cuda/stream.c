@@ -1,0 +1,155 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * stream.c: streams and host callbacks.
+ */
+#include <stdlib.h>
+
+#include "cuda.h"
+
+static void link_stream(tbk_instance_t* self, tbk_stream_t* stream) {
+  tbk_stream_t** head = &self->devices[stream->device].streams;
+  pthread_mutex_lock(&self->lock);
+  stream->next = *head;
+  if (*head != NULL) (*head)->previous = stream;
+  *head = stream;
+  pthread_mutex_unlock(&self->lock);
+}
+
+/* Takes the stream out of its device's list; whether there is a native one left to destroy. */
+static bool unlink_stream(tbk_instance_t* self, tbk_stream_t* stream) {
+  pthread_mutex_lock(&self->lock);
+  if (stream->previous != NULL) {
+    stream->previous->next = stream->next;
+  } else {
+    self->devices[stream->device].streams = stream->next;
+  }
+  if (stream->next != NULL) stream->next->previous = stream->previous;
+  bool live = stream->native != NULL && !stream->borrowed;
+  pthread_mutex_unlock(&self->lock);
+  return live;
+}
+
+void cuda_streams_to_husks(cuda_device_t* device) {
+  for (tbk_stream_t* stream = device->streams; stream != NULL; stream = stream->next) {
+    if (stream->native != NULL && !stream->borrowed) cuda_driver()->stream_destroy(stream->native);
+    stream->native = NULL;
+  }
+}
+
+void cuda_streams_free(cuda_device_t* device) {
+  while (device->streams != NULL) {
+    tbk_stream_t* next = device->streams->next;
+    free(device->streams);
+    device->streams = next;
+  }
+}
+
+static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t priority,
+                                  tbk_stream_t** out_stream, tbk_error_t* error) {
+  if (out_stream == NULL) return cuda_fail(error, TBK_INVALID, "out_stream is NULL");
+  tbk_status_t status = cuda_enter(self, device, error);
+  if (status != TBK_OK) return status;
+  tbk_stream_t* stream = calloc(1, sizeof *stream);
+  cu_result result = CU_OUT_OF_MEMORY;
+  if (stream != NULL) {
+    stream->device = device;
+    result = cuda_driver()->stream_create(&stream->native, CU_STREAM_NON_BLOCKING, priority);
+  }
+  status = cuda_leave(self, device, result, "creating a stream", error);
+  if (status != TBK_OK) {
+    free(stream);
+    return status;
+  }
+  link_stream(self, stream);
+  *out_stream = stream;
+  return TBK_OK;
+}
+
+static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
+  if (stream == NULL) return;
+  if (unlink_stream(self, stream) && cuda_enter(self, stream->device, NULL) == TBK_OK) {
+    cu_result result = cuda_driver()->stream_destroy(stream->native);
+    if (cuda_leave(self, stream->device, result, "destroying a stream", NULL) != TBK_OK) {
+      /* A destructor has nobody to tell. */
+    }
+  }
+  free(stream);
+}
+
+static tbk_status_t stream_query(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error) {
+  if (stream == NULL) return cuda_fail(error, TBK_INVALID, "stream is NULL");
+  tbk_status_t status = cuda_enter(self, stream->device, error);
+  if (status != TBK_OK) return status;
+  cu_result result = cuda_driver()->stream_query(stream->native);
+  return cuda_leave(self, stream->device, result, "querying a stream", error);
+}
+
+static tbk_status_t stream_synchronize(tbk_instance_t* self, tbk_stream_t* stream,
+                                       tbk_error_t* error) {
+  if (stream == NULL) return cuda_fail(error, TBK_INVALID, "stream is NULL");
+  tbk_status_t status = cuda_enter(self, stream->device, error);
+  if (status != TBK_OK) return status;
+  cu_result result = cuda_driver()->stream_synchronize(stream->native);
+  return cuda_leave(self, stream->device, result, "synchronising a stream", error);
+}
+
+static tbk_status_t device_synchronize(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
+  tbk_status_t status = cuda_enter(self, device, error);
+  if (status != TBK_OK) return status;
+  cu_result result = cuda_driver()->context_synchronize();
+  return cuda_leave(self, device, result, "synchronising", error);
+}
+
+static tbk_status_t stream_native_handle(tbk_instance_t* self, tbk_stream_t* stream,
+                                         void** out_native, tbk_error_t* error) {
+  (void)self;
+  if (stream == NULL || out_native == NULL) {
+    return cuda_fail(error, TBK_INVALID, "stream or out_native is NULL");
+  }
+  *out_native = stream->native;
+  return TBK_OK;
+}
+
+static tbk_status_t stream_from_native(tbk_instance_t* self, int32_t device, void* native,
+                                       tbk_stream_t** out_stream, tbk_error_t* error) {
+  if (out_stream == NULL) return cuda_fail(error, TBK_INVALID, "out_stream is NULL");
+  tbk_status_t status = cuda_enter(self, device, error);
+  if (status != TBK_OK) return status;
+  tbk_stream_t* stream = calloc(1, sizeof *stream);
+  cu_result result = stream == NULL ? CU_OUT_OF_MEMORY : CU_OK;
+  status = cuda_leave(self, device, result, "wrapping a stream", error);
+  if (status != TBK_OK) return status;
+  *stream = (tbk_stream_t){.device = device, .native = native, .borrowed = true};
+  link_stream(self, stream);
+  *out_stream = stream;
+  return TBK_OK;
+}
+
+const tbk_stream_ops_t cuda_stream_ops = {
+    .struct_size = sizeof(tbk_stream_ops_t),
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_query = stream_query,
+    .stream_synchronize = stream_synchronize,
+    .device_synchronize = device_synchronize,
+    .stream_native_handle = stream_native_handle,
+    .stream_from_native = stream_from_native,
+};
+
+static tbk_status_t callback_enqueue(tbk_instance_t* self, tbk_stream_t* stream,
+                                     tbk_callback_fn function, void* argument, tbk_error_t* error) {
+  if (stream == NULL || function == NULL) {
+    return cuda_fail(error, TBK_INVALID, "stream or function is NULL");
+  }
+  tbk_status_t status = cuda_enter(self, stream->device, error);
+  if (status != TBK_OK) return status;
+  cu_result result = cuda_driver()->launch_host_func(stream->native, function, argument);
+  return cuda_leave(self, stream->device, result, "enqueuing a callback", error);
+}
+
+const tbk_callback_ops_t cuda_callback_ops = {
+    .struct_size = sizeof(tbk_callback_ops_t),
+    .callback_enqueue = callback_enqueue,
+};
