@@ -48,12 +48,10 @@ static tbk_status_t translate(cu_result result) {
 
 tbk_status_t cuda_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
   cuda_count(self);
-  if (device < 0 || device >= self->device_count) {
-    return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
-  }
+  bool exists = device >= 0 && device < self->device_count;
   pthread_mutex_lock(&self->lock);
-  cu_context context = self->devices[device].context;
-  bool lost = self->devices[device].lost;
+  cu_context context = exists ? self->devices[device].context : NULL;
+  bool lost = exists && self->devices[device].lost;
   pthread_mutex_unlock(&self->lock);
   if (context == NULL) {
     return cuda_fail(error, TBK_INVALID_STATE, "device %d is not open", device);

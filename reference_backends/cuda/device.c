@@ -117,7 +117,7 @@ tbk_status_t cuda_device_open(tbk_instance_t* self, int32_t device, tbk_error_t*
 tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
   cuda_count(self);
   if (device < 0 || device >= self->device_count) {
-    return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
+    return cuda_fail(error, TBK_INVALID_STATE, "there is no device %d", device);
   }
   const cuda_driver_t* driver = cuda_driver();
   cuda_device_t* state = &self->devices[device];

@@ -68,11 +68,9 @@ static tbk_status_t peer_copy(tbk_instance_t* self, int32_t destination_device,
                               int32_t source_device, tbk_memory_t source, uint64_t source_offset,
                               uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error) {
   cuda_count(self);
-  if (destination_device < 0 || destination_device >= self->device_count) {
-    return cuda_fail(error, TBK_INVALID, "there is no device %d", destination_device);
-  }
+  bool exists = destination_device >= 0 && destination_device < self->device_count;
   pthread_mutex_lock(&self->lock);
-  cu_context destination_context = self->devices[destination_device].context;
+  cu_context destination_context = exists ? self->devices[destination_device].context : NULL;
   pthread_mutex_unlock(&self->lock);
   if (destination_context == NULL) {
     return cuda_fail(error, TBK_INVALID_STATE, "device %d is not open", destination_device);
