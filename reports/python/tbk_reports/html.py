@@ -41,6 +41,7 @@ SAID_LIMIT = 800
 TONES = {
     "pass": "good",
     "trivial": "quiet",
+    "partly": "quiet",
     "not-shown": "quiet",
     "unsupported": "quiet",
     "xfail": "warn",
@@ -79,6 +80,12 @@ def inert_json(value: object) -> Markup:
     return Markup(encoded)  # noqa: S704 - every character with a meaning to HTML is escaped
 
 
+def breaks(value: str) -> Markup:
+    """A long name that may break after an underscore or a slash."""
+    escaped = str(Markup.escape(text.line(value, 160)))
+    return Markup(escaped.replace("_", "_<wbr>").replace("/", "/<wbr>"))  # noqa: S704 - escaped
+
+
 def environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("tbk_reports", "templates"),
@@ -89,7 +96,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters.update(
         line=text.line,
-        clean=text.clean,
+        breaks=breaks,
         time=text.time_words,
         size=text.bytes_words,
         words=state_words,

@@ -97,7 +97,7 @@ def _properties(suite: ET.Element, judged: Judged) -> None:
     for name, value in (
         ("tbk.verdict", judged.verdict),
         ("tbk.exit_code", str(judged.exit_code)),
-        ("tbk.backend", f"{view.name} {view.version}".strip()),
+        ("tbk.backend", view.title_name),
         *((f"tbk.count.{verdict}", str(count)) for verdict, count in view.counts.items()),
     ):
         ET.SubElement(properties, "property", name=name, value=value)

@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from . import text
-from .model import HARMLESS, VERDICTS, Judged, Test
+from .model import VERDICTS, Judged, Test
 
-# Worst first; "trivial" is a pass that shows nothing about ordering.
-STATES = (*VERDICTS[:-1], "trivial", "pass")
+# Worst first. Two are no verdicts: "trivial" is a pass that shows nothing about ordering, "partly"
+# is a clause of which some tests pass while others could not be run or showed nothing.
+STATES = (*VERDICTS[:-1], "partly", "trivial", "pass")
+HOLDING = frozenset({"pass", "trivial"})
 LEVELS = ("must", "should", "may")
 EARLY_PHASES = ("load", "create", "open")
 # After the vendor's own causes: nothing that the vendor can mend.
@@ -22,6 +25,7 @@ FOREIGN_BLAME = ("suite", "harness")
 STATE_WORDS = {
     "suite-error": "suite error",
     "trivial": "holds trivially",
+    "partly": "holds in part",
     "not-shown": "not shown",
     "not-reached": "not reached",
     "xfail": "expected failure",
@@ -30,6 +34,7 @@ STATE_WORDS = {
 STATE_MEANING = {
     "pass": "checked, and it holds",
     "trivial": "holds, but this device could not have shown the fault",
+    "partly": "some of its tests pass, others could not be run or showed nothing",
     "not-shown": "ran, but proved nothing on this device",
     "unsupported": "not run: the backend does not declare what it needs",
     "xfail": "fails as a waiver says",
@@ -58,6 +63,16 @@ GATE_WORDS = {
     "synchronous": "the device executes at once: ordering holds trivially",
     "none": "no stream can be held: ordering is not shown",
 }
+# What helps where there is no verdict, by exit code.
+ADVICE = {
+    2: "Look at the message above and at tbk run --help.",
+    3: "Look at --only and --shard, and with tbk list at what the backend declares.",
+    4: "Look at the path, and whether the library loads (ldd) and exports tbk_backend_create (nm -D).",
+    5: "Look at whether the driver sees the device, and whether another process holds it.",
+    6: "This is not the backend's fault. Please report it with the result file.",
+    7: "The same command with --resume goes on where the run ended.",
+    8: "Look at the free space and the permissions of the folder, then use --resume.",
+}
 ERROR_WORDS = {
     2: "the command could not be used",
     3: "nothing was selected",
@@ -75,6 +90,13 @@ def state_words(state: str) -> str:
 
 def worst(states: Iterable[str]) -> str:
     return min(states, key=STATES.index)
+
+
+def clause_state(states: Iterable[str]) -> str:
+    """The worst, but for a clause that was shown and only not in every way."""
+    found = set(states)
+    lowest = worst(found)
+    return "partly" if lowest in ("not-shown", "unsupported") and found & HOLDING else lowest
 
 
 @dataclass(frozen=True)
@@ -163,7 +185,7 @@ class Area:
 
     @property
     def holding(self) -> int:
-        return sum(clause.state in ("pass", "trivial") for clause in self.clauses)
+        return sum(clause.state in HOLDING for clause in self.clauses)
 
 
 def _grouped(tests: Iterable[Test], key: Callable[[Test], str]) -> dict[str, list[Test]]:
@@ -207,7 +229,7 @@ def _clause(clause_id: str, tests: list[Test]) -> Clause:
         profile=first.profile,
         sentence=text.line(first.clause_text, 400),
         source=text.line(first.clause_source, 300),
-        state=worst(test.state for test in tests),
+        state=clause_state(test.state for test in tests),
         tests=tuple(
             (test_id, worst(test.state for test in members), len(members))
             for test_id, members in by_id.items()
@@ -271,6 +293,16 @@ class View:
         return text.line(self.judged.backend_version, 60)
 
     @cached_property
+    def title_name(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+    @cached_property
+    def started(self) -> str:
+        stated = text.line(str(self.judged.header.get("started") or ""), 40)
+        found = re.match(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)", stated)
+        return f"{found[1]} {found[2]} UTC" if found else stated
+
+    @cached_property
     def limited_to(self) -> str:
         """In words, when the run covers only a part of the suite."""
         header = self.judged.header
@@ -290,13 +322,13 @@ class View:
         verdict = self.judged.verdict
         if verdict == "error":
             if self.judged.exit_code == 6:
-                return f"The run on {self.name} cannot be trusted"
-            return f"No verdict on {self.name}"
+                return f"The run on {self.title_name} cannot be trusted"
+            return f"No verdict on {self.title_name}"
         if verdict == "fail":
-            return f"{self.name} does not conform" if self.failing else "The waivers do not fit"
+            return f"{self.title_name} does not conform" if self.failing else "The waivers do not fit"
         if self.limited_to:
-            return f"{self.name} passes what was selected"
-        return f"{self.name} conforms"
+            return f"{self.title_name} passes what was selected"
+        return f"{self.title_name} conforms"
 
     @cached_property
     def lead(self) -> str:
@@ -330,7 +362,11 @@ class View:
         ):
             if self.counts.get(name):
                 words.append(f"{self.counts[name]} {what}.")
-        return " ".join(words)
+        return " ".join([*words, "Nothing to fix."])
+
+    @property
+    def advice(self) -> str:
+        return ADVICE.get(self.judged.exit_code, "")
 
     @cached_property
     def verdict_line(self) -> str:
@@ -339,17 +375,13 @@ class View:
         counted = ", ".join(
             f"{count} {state_words(verdict)}" for verdict, count in self.counts.items()
         )
-        name = f"{self.name} {self.version}".strip()
         tail = f" ({counted})" if counted else ""
         reason = f": {self.problems[0]}" if word == "ERROR" and self.problems else ""
-        return f"{word}  {name}: {text.count_words(self.total, 'test')}{tail}{reason}"
+        return f"{word}  {self.title_name}: {text.count_words(self.total, 'test')}{tail}{reason}"
 
     @cached_property
     def problems(self) -> tuple[str, ...]:
         return tuple(text.line(problem, 300) for problem in self.judged.problems)
-
-    def harmless(self, verdict: str) -> bool:
-        return verdict in HARMLESS
 
 
 def seen_words(test: Test) -> str:

@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""From records, waivers and a date to a verdict and an exit code: a pure function."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tbk_reports.model import (
+    EXIT_FINDINGS,
+    EXIT_INTERRUPTED,
+    EXIT_NOTHING_SELECTED,
+    EXIT_PASS,
+    EXIT_SUITE_ERROR,
+    Judged,
+    ResultFile,
+    Test,
+    with_verdict,
+)
+
+from tbk_harness.waivers import Waiver
+
+
+@dataclass
+class _Waived:
+    """The tests with their judged verdicts, and what is wrong with the waivers."""
+
+    tests: list[Test]
+    problems: list[str] = field(default_factory=list)
+    told: list[dict[str, str]] = field(default_factory=list)
+
+
+def _expect(waived: _Waived, waiver: Waiver, covered: list[int]) -> str:
+    """Judges the tests that a waiver covers; returns what became of the waiver."""
+    tests = waived.tests
+    as_expected = [at for at in covered if tests[at].recorded == waiver.kind]
+    for at in as_expected:
+        tests[at] = with_verdict(tests[at], "xfail", waiver.words)
+    if as_expected:
+        return "used"
+    passes = [at for at in covered if tests[at].recorded == "pass"]
+    if passes and all(tests[at].recorded in ("pass", "not-shown", "unsupported") for at in covered):
+        for at in passes:
+            tests[at] = with_verdict(tests[at], "xpass", waiver.words)
+        return "unexpected pass"
+    return "not exercised" if not any(tests[at].failed for at in covered) else "another failure"
+
+
+def _complete(header: dict[str, object]) -> bool:
+    return not header.get("selection") and header.get("shard") in (None, "", "1/1")
+
+
+def _apply(
+    results: ResultFile, waivers: Sequence[Waiver], today: datetime.date
+) -> _Waived:
+    waived = _Waived(list(results.tests))
+    backend = results.header.get("backend")
+    version = str(backend.get("version") or "") if isinstance(backend, dict) else ""
+    for waiver in waivers:
+        covered = [
+            at for at, test in enumerate(waived.tests) if waiver.covers(test.id, test.clause)
+        ]
+        if not covered:
+            outcome = "matches nothing" if _complete(results.header) else "not selected"
+        elif not waiver.applies_to(version):
+            outcome = "other version"
+        elif waiver.expires < today:
+            outcome = "expired"
+        else:
+            outcome = _expect(waived, waiver, covered)
+        if outcome == "matches nothing":
+            waived.problems.append(f"waiver for {waiver.subject} matches no test of this run")
+        elif outcome == "expired":
+            waived.problems.append(f"waiver for {waiver.subject} expired on {waiver.expires}")
+        waived.told.append(
+            {"subject": waiver.subject, "outcome": outcome, "owner": waiver.owner,
+             "reason": waiver.reason, "link": waiver.link, "expires": str(waiver.expires)}
+        )  # fmt: skip
+    return waived
+
+
+def _stated_error(results: ResultFile) -> tuple[int, str]:
+    """What the footer says of a run that has no verdict; code 0 where it has one."""
+    footer = results.footer
+    if footer is None:
+        return EXIT_INTERRUPTED, ""
+    if footer.get("verdict") != "error":
+        return EXIT_PASS, ""
+    code = footer.get("exit_code")
+    known = code if isinstance(code, int) and code > EXIT_FINDINGS else EXIT_SUITE_ERROR
+    return known, str(footer.get("reason") or "")
+
+
+def _unexplained(results: ResultFile) -> list[str]:
+    """A failure that stands in the footer and in no test, such as a capability that is required."""
+    footer = results.footer or {}
+    if footer.get("verdict") != "fail" or any(test.failed for test in results.tests):
+        return []
+    return [str(footer.get("reason") or f"the run failed; health: {footer.get('health')}")]
+
+
+def judge(
+    results: ResultFile, waivers: Sequence[Waiver] = (), today: datetime.date | None = None
+) -> Judged:
+    """Judges one result file, or several that were merged. `today` decides what has expired."""
+    waived = _apply(results, waivers, today or datetime.date.today())
+    code, reason = _stated_error(results)
+    problems = [*([reason] if reason else []), *results.problems, *waived.problems]
+    failing = [test for test in waived.tests if test.failed]
+    unexplained = _unexplained(results)
+    problems += unexplained
+    if code == EXIT_PASS and (
+        results.problems or any(test.verdict == "suite-error" for test in failing)
+    ):
+        code = EXIT_SUITE_ERROR
+    if code == EXIT_PASS and not waived.tests:
+        code = EXIT_NOTHING_SELECTED
+        problems.append("no test was recorded")
+    if code:
+        verdict = "error"
+    else:
+        verdict = "fail" if failing or waived.problems or unexplained else "pass"
+        code = EXIT_FINDINGS if verdict == "fail" else EXIT_PASS
+    return Judged(
+        header=results.header,
+        footer=results.footer or {},
+        tests=tuple(waived.tests),
+        verdict=verdict,
+        exit_code=code,
+        problems=tuple(problems),
+        waivers=tuple(waived.told),
+        sources=(results.path,),
+    )
