@@ -80,7 +80,8 @@ uint64_t fx_now_ns(void); /* monotonic */
 
 /*
  * For rows with TBK_CASE_CLOSED: opens and closes fx->device, and fills fx->device_count and
- * fx->properties. What is still open at the end of the test is closed with it.
+ * fx->properties. Closing takes what came from the device, so it leaves the census. What is still
+ * open at the end of the test is closed with it.
  */
 void fx_open(tbk_fixture_t* fx);
 void fx_close(tbk_fixture_t* fx);

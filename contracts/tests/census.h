@@ -1,0 +1,84 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * census.h: what the parts of the contract library know of each other and tests do not: what a test
+ * made and must give back, and what it said about itself.
+ */
+#ifndef TBK_CONTRACTS_CENSUS_H
+#define TBK_CONTRACTS_CENSUS_H
+
+#include "contract.h"
+#include "gate.h"
+
+typedef struct tbk_memory_record {
+  tbk_memory_t memory;
+  int32_t device;
+  uint64_t guard_offset;
+  uint32_t guard_bytes; /* 0: no guard */
+} tbk_memory_record_t;
+
+typedef struct tbk_host_record {
+  uint8_t* block; /* guard, the caller's bytes, guard */
+  size_t size_bytes;
+} tbk_host_record_t;
+
+/* A list that keeps its storage from case to case. */
+typedef struct tbk_list {
+  void* items;
+  size_t count, capacity, item_bytes;
+} tbk_list_t;
+
+typedef struct tbk_census {
+  tbk_list_t memory;  /* tbk_memory_record_t */
+  tbk_list_t streams; /* tbk_stream_t* */
+  tbk_list_t events;  /* tbk_event_t* */
+  tbk_list_t host;    /* tbk_host_record_t */
+  tbk_list_t threads; /* tbk_thread_t* */
+  tbk_list_t gates;   /* struct tbk_gate_core* */
+  tbk_session_t* session;
+  uint64_t random; /* state of fx_random */
+  int second_open; /* device 1 was opened for this case */
+  bool tolerant;   /* the case injects errors: invariants of the device are not asked for */
+  tbk_evidence_t evidence;
+  char evidence_reason[192];
+  char notes[384];
+} tbk_census_t;
+
+void* tbk_list_add(tbk_list_t* list);
+/* fixture.c: an empty census for the next case of `session`. */
+void tbk_census_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row);
+/* clean.c: gives everything back and checks the invariants. Leaves by no REQUIRE. */
+void tbk_census_clean(tbk_fixture_t* fx);
+
+/* gate.c: opens every gate of the case; and frees them once nothing can enter them any more. */
+void tbk_gates_open(tbk_fixture_t* fx);
+void tbk_gates_free(tbk_fixture_t* fx, bool device_idle);
+
+/* fixture.c: a guard pattern at `offset` of something. */
+uint8_t tbk_guard_byte(uint64_t offset);
+enum { TBK_GUARD_BYTES = 64 };
+
+/* check.c: a failure that is not counted as a check of the test; and a longjmp out of it. */
+void tbk_record_failure(tbk_here_t here, const char* expected, const char* seen_format, ...)
+    __attribute__((format(printf, 3, 4)));
+void tbk_leave(void);
+int32_t tbk_checks_failed_phase(void);
+
+/* load.c: threads that the library's constructors and its entry started in this process. */
+int tbk_library_threads_started(void);
+int tbk_count_threads(void);
+
+/* session.c: phases, the instance and the open device of a session, and the fixture's view of it. */
+void tbk_set_phase(tbk_phase_t phase);
+bool tbk_session_create(tbk_session_t* session);
+tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error);
+/* OK where the device was not open. */
+tbk_status_t tbk_session_close(tbk_session_t* session, tbk_error_t* error);
+void tbk_fixture_fill(tbk_fixture_t* fx, tbk_session_t* session, unsigned flags);
+void tbk_fixture_opened(tbk_fixture_t* fx, const tbk_session_t* session);
+
+/* needs.c: asks the open device for the words that only it can answer. */
+uint64_t tbk_needs_probe(tbk_fixture_t* fx);
+
+#endif /* TBK_CONTRACTS_CENSUS_H */

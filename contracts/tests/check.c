@@ -1,0 +1,147 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "check.h"
+
+#include "census.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <CUnit/CUnit.h>
+#include <CUnit/TestRun.h>
+
+static struct {
+  atomic_uint_fast64_t checks;
+  atomic_uint_fast64_t failures;
+  pthread_t main_thread;
+  pthread_mutex_t mutex; /* for `first` */
+  tbk_check_totals_t first;
+  int32_t failed_phase;
+} state = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+const char* tbk_status_name(tbk_status_t status) {
+  switch (status) {
+#define STATUS_NAME(name, value, text) \
+  case value:                          \
+    return #name;
+    TBK_STATUS_MAP(STATUS_NAME)
+#undef STATUS_NAME
+    default:
+      return "a status that tbk.h does not name";
+  }
+}
+
+void tbk_checks_begin(void) {
+  atomic_store_explicit(&state.checks, 0, memory_order_relaxed);
+  atomic_store_explicit(&state.failures, 0, memory_order_relaxed);
+  state.main_thread = pthread_self();
+  state.failed_phase = TBK_PHASE_NONE;
+  state.first.where[0] = state.first.what[0] = '\0';
+  state.first.expected[0] = state.first.seen[0] = '\0';
+}
+
+void tbk_checks_end(tbk_check_totals_t* out_totals) {
+  pthread_mutex_lock(&state.mutex);
+  *out_totals = state.first;
+  out_totals->checks = atomic_load(&state.checks);
+  out_totals->failures = atomic_load(&state.failures);
+  pthread_mutex_unlock(&state.mutex);
+}
+
+int32_t tbk_checks_failed_phase(void) {
+  return state.failed_phase;
+}
+
+static const char* base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* Counts a failure and keeps the first in full. `seen` is a format. */
+static void record(tbk_here_t here, const char* expected, const char* seen, va_list arguments) {
+  pthread_mutex_lock(&state.mutex);
+  if (atomic_fetch_add(&state.failures, 1) == 0) {
+    tbk_check_totals_t* first = &state.first;
+    snprintf(first->where, sizeof first->where, "%s:%d", base_name(here.file), here.line);
+    snprintf(first->what, sizeof first->what, "%s", here.text);
+    snprintf(first->expected, sizeof first->expected, "%s", expected);
+    vsnprintf(first->seen, sizeof first->seen, seen, arguments);
+    state.failed_phase = *tbk_phase_cell;
+  }
+  pthread_mutex_unlock(&state.mutex);
+}
+
+bool tbk_check_said(bool held, tbk_here_t here, const char* expected, const char* seen_format,
+                    ...) {
+  atomic_fetch_add_explicit(&state.checks, 1, memory_order_relaxed);
+  if (held || here.file == NULL) return held;
+  va_list arguments;
+  va_start(arguments, seen_format);
+  record(here, expected, seen_format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+void tbk_record_failure(tbk_here_t here, const char* expected, const char* seen_format, ...) {
+  va_list arguments;
+  va_start(arguments, seen_format);
+  record(here, expected, seen_format, arguments);
+  va_end(arguments);
+}
+
+bool tbk_check(bool held, tbk_here_t here) {
+  return tbk_check_said(held, here, "true", "false");
+}
+
+void tbk_leave(void) {
+  if (!pthread_equal(pthread_self(), state.main_thread)) return;
+  tbk_check_totals_t totals;
+  tbk_checks_end(&totals);
+  CU_assertImplementation(CU_FALSE, 0, totals.what, totals.where, "", CU_TRUE);
+}
+
+void tbk_require(bool held, tbk_here_t here) {
+  if (here.file != NULL) tbk_check(held, here);
+  if (!held) tbk_leave();
+}
+
+bool tbk_check_status(tbk_status_t expected, tbk_status_t seen, const tbk_error_t* error,
+                      tbk_here_t here) {
+  if (seen == expected) return tbk_check_said(true, here, "", "%s", "");
+  const char* message = error != NULL && seen != TBK_OK ? error->message : "";
+  size_t length = error != NULL ? strnlen(message, sizeof error->message) : 0;
+  return tbk_check_said(false, here, tbk_status_name(expected), "%s (%d)%s%.*s",
+                        tbk_status_name(seen), (int)seen, length > 0 ? ": " : "", (int)length,
+                        message);
+}
+
+bool tbk_check_equal(int64_t expected, int64_t seen, tbk_here_t here) {
+  if (seen == expected) return tbk_check_said(true, here, "", "%s", "");
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)expected);
+  return tbk_check_said(false, here, text, "%lld", (long long)seen);
+}
+
+bool tbk_check_bytes(const void* expected, const void* seen, size_t size_bytes, tbk_here_t here) {
+  const uint8_t* want = expected;
+  const uint8_t* got = seen;
+  if (size_bytes == 0 || memcmp(want, got, size_bytes) == 0) {
+    return tbk_check_said(true, here, "", "%s", "");
+  }
+  size_t first = 0, differing = 0;
+  for (size_t i = size_bytes; i-- > 0;) {
+    if (want[i] != got[i]) {
+      first = i;
+      differing++;
+    }
+  }
+  char text[48];
+  snprintf(text, sizeof text, "byte %zu is 0x%02x", first, want[first]);
+  return tbk_check_said(false, here, text, "0x%02x; %zu of %zu bytes differ", got[first], differing,
+                        size_bytes);
+}

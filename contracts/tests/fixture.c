@@ -1,0 +1,281 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a test makes with the fixture's help, and the census that knows of it. clean.c gives it back.
+ */
+#include "fixture.h"
+
+#include "census.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A helper's success is no check of the test; its failure is one, and leaves the test. */
+#define HELPER_OK(call) helper_status((call), &fx->error, TBK_HERE(#call))
+
+static void helper_status(tbk_status_t status, const tbk_error_t* error, tbk_here_t here) {
+  if (status == TBK_OK) return;
+  tbk_check_status(TBK_OK, status, error, here);
+  tbk_leave();
+}
+
+static void helper_require(bool held, const char* expected, const char* seen, tbk_here_t here) {
+  if (held) return;
+  tbk_record_failure(here, expected, "%s", seen);
+  tbk_leave();
+}
+
+void* tbk_list_add(tbk_list_t* list) {
+  if (list->count == list->capacity) {
+    list->capacity = list->capacity == 0 ? 16 : 2 * list->capacity;
+    list->items = realloc(list->items, list->capacity * list->item_bytes);
+    if (list->items == NULL) abort();
+  }
+  return (char*)list->items + list->count++ * list->item_bytes;
+}
+
+static bool injects_errors(const char* needs) {
+  const char* word = needs != NULL ? strstr(needs, "fault") : NULL;
+  return word != NULL && (word == needs || word[-1] == ' ');
+}
+
+void tbk_census_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row) {
+  static tbk_census_t census = {.memory.item_bytes = sizeof(tbk_memory_record_t),
+                                .streams.item_bytes = sizeof(tbk_stream_t*),
+                                .events.item_bytes = sizeof(tbk_event_t*),
+                                .host.item_bytes = sizeof(tbk_host_record_t),
+                                .threads.item_bytes = sizeof(tbk_thread_t*),
+                                .gates.item_bytes = sizeof(struct tbk_gate_core*)};
+  census.memory.count = census.streams.count = census.events.count = 0;
+  census.host.count = census.threads.count = census.gates.count = 0;
+  census.session = session;
+  census.second_open = 0;
+  census.tolerant = row != NULL && injects_errors(row->needs);
+  census.evidence = TBK_PROVEN;
+  census.evidence_reason[0] = census.notes[0] = '\0';
+  census.random = fx->seed;
+  fx->census = &census;
+}
+
+uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes) {
+  uint64_t granularity = fx->properties.copy_granularity;
+  return granularity > 1 ? (size_bytes + granularity - 1) / granularity * granularity : size_bytes;
+}
+
+/* ------------------------------------------------------------------------------------ host ---- */
+
+uint64_t fx_random(tbk_fixture_t* fx) {
+  uint64_t z = fx->census->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+  return z ^ z >> 31;
+}
+
+uint8_t tbk_guard_byte(uint64_t offset) {
+  return (uint8_t)(0xa7 ^ offset * 29);
+}
+
+static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
+  uint8_t* block = malloc(size_bytes + 2 * TBK_GUARD_BYTES);
+  helper_require(block != NULL, "host memory", "malloc failed", TBK_HERE("malloc"));
+  for (unsigned i = 0; i < TBK_GUARD_BYTES; i++) {
+    block[i] = block[TBK_GUARD_BYTES + size_bytes + i] = tbk_guard_byte(i);
+  }
+  tbk_host_record_t* record = tbk_list_add(&fx->census->host);
+  *record = (tbk_host_record_t){block, size_bytes};
+  return block + TBK_GUARD_BYTES;
+}
+
+uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes) {
+  uint8_t* bytes = host_block(fx, size_bytes);
+  for (size_t i = 0; i < size_bytes; i += sizeof(uint64_t)) {
+    uint64_t word = fx_random(fx);
+    size_t left = size_bytes - i;
+    memcpy(bytes + i, &word, left < sizeof word ? left : sizeof word);
+  }
+  return bytes;
+}
+
+uint8_t* fx_zeros(tbk_fixture_t* fx, size_t size_bytes) {
+  uint8_t* bytes = host_block(fx, size_bytes);
+  memset(bytes, 0, size_bytes);
+  return bytes;
+}
+
+/* ---------------------------------------------------------------------------------- device ---- */
+
+void fx_open(tbk_fixture_t* fx) {
+  HELPER_OK(tbk_session_open(fx->census->session, &fx->error));
+  tbk_fixture_opened(fx, fx->census->session);
+}
+
+void fx_close(tbk_fixture_t* fx) {
+  fx->census->session->device_open = 0;
+  fx->census->memory.count = fx->census->streams.count = fx->census->events.count = 0;
+  HELPER_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+}
+
+int32_t fx_second_device(tbk_fixture_t* fx) {
+  if (!fx->census->second_open) {
+    HELPER_OK(fx->core->device_open(fx->self, 1, &fx->error));
+    fx->census->second_open = 1;
+  }
+  return 1;
+}
+
+static void lay_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {
+  uint8_t* guard = malloc(record->guard_bytes);
+  if (guard == NULL) abort();
+  for (unsigned i = 0; i < record->guard_bytes; i++)
+    guard[i] = tbk_guard_byte(i);
+  tbk_status_t status =
+      fx->core->upload(fx->self, record->device, record->memory, record->guard_offset, guard,
+                       record->guard_bytes, NULL, &fx->error);
+  free(guard);
+  helper_status(status, &fx->error, TBK_HERE("upload of the guard behind the memory"));
+}
+
+tbk_memory_t fx_alloc(tbk_fixture_t* fx, uint64_t size_bytes) {
+  tbk_memory_t memory = 0;
+  uint64_t offset = fx_round(fx, size_bytes);
+  uint64_t guard = fx_round(fx, TBK_GUARD_BYTES);
+  if (size_bytes == 0) guard = 0;
+  HELPER_OK(fx->core->memory_alloc(fx->self, fx->device, offset + guard, &memory, &fx->error));
+  tbk_memory_record_t* record = tbk_list_add(&fx->census->memory);
+  *record = (tbk_memory_record_t){memory, fx->device, offset, 0};
+  if (guard == 0) return memory;
+  helper_require(memory != 0, "a handle", "0", TBK_HERE("memory_alloc"));
+  tbk_memory_record_t guarded = {memory, fx->device, offset, (uint32_t)guard};
+  lay_guard(fx, &guarded);
+  *record = guarded;
+  return memory;
+}
+
+tbk_memory_t fx_alloc_with(tbk_fixture_t* fx, const void* bytes, uint64_t size_bytes) {
+  tbk_memory_t memory = fx_alloc(fx, size_bytes);
+  fx_upload(fx, memory, bytes, size_bytes);
+  return memory;
+}
+
+void fx_upload(tbk_fixture_t* fx, tbk_memory_t memory, const void* bytes, uint64_t size_bytes) {
+  HELPER_OK(fx->core->upload(fx->self, fx->device, memory, 0, bytes, size_bytes, NULL, &fx->error));
+}
+
+void fx_download(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t size_bytes) {
+  HELPER_OK(
+      fx->core->download(fx->self, fx->device, bytes, memory, 0, size_bytes, NULL, &fx->error));
+}
+
+bool fx_check_memory(tbk_fixture_t* fx, const void* expected, tbk_memory_t memory,
+                     uint64_t size_bytes, tbk_here_t here) {
+  uint8_t* seen = malloc(size_bytes + 1);
+  if (seen == NULL) abort();
+  for (uint64_t i = 0; i < size_bytes; i++)
+    seen[i] = (uint8_t) ~((const uint8_t*)expected)[i];
+  tbk_status_t status =
+      fx->core->download(fx->self, fx->device, seen, memory, 0, size_bytes, NULL, &fx->error);
+  bool held = tbk_check_status(TBK_OK, status, &fx->error, here) &&
+              tbk_check_bytes(expected, seen, (size_t)size_bytes, here);
+  free(seen);
+  if (!held) tbk_leave();
+  return held;
+}
+
+/* --------------------------------------------------------------------- streams and events ----- */
+
+tbk_stream_t* fx_stream(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = NULL;
+  HELPER_OK(fx->stream->stream_create(fx->self, fx->device, 0, &stream, &fx->error));
+  helper_require(stream != NULL, "a stream", "NULL", TBK_HERE("stream_create"));
+  fx_adopt_stream(fx, stream);
+  return stream;
+}
+
+tbk_event_t* fx_event(tbk_fixture_t* fx, uint32_t flags) {
+  tbk_event_t* event = NULL;
+  HELPER_OK(fx->event->event_create(fx->self, fx->device, flags, &event, &fx->error));
+  helper_require(event != NULL, "an event", "NULL", TBK_HERE("event_create"));
+  fx_adopt_event(fx, event);
+  return event;
+}
+
+void fx_synchronize(tbk_fixture_t* fx, tbk_stream_t* stream) {
+  HELPER_OK(fx->stream->stream_synchronize(fx->self, stream, &fx->error));
+}
+
+bool fx_poll_stream(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status) {
+  uint64_t deadline = fx_now_ns() + FX_PATIENCE_NS;
+  while ((*out_status = fx->stream->stream_query(fx->self, stream, &fx->error)) == TBK_NOT_READY) {
+    if (fx_now_ns() > deadline) return false;
+    sched_yield();
+  }
+  return true;
+}
+
+bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status) {
+  uint64_t deadline = fx_now_ns() + FX_PATIENCE_NS;
+  while ((*out_status = fx->event->event_query(fx->self, event, &fx->error)) == TBK_NOT_READY) {
+    if (fx_now_ns() > deadline) return false;
+    sched_yield();
+  }
+  return true;
+}
+
+/* ---------------------------------------------------------------------------------- census ---- */
+
+void fx_adopt_memory(tbk_fixture_t* fx, int32_t device, tbk_memory_t memory) {
+  tbk_memory_record_t* record = tbk_list_add(&fx->census->memory);
+  *record = (tbk_memory_record_t){memory, device, 0, 0};
+}
+
+void fx_adopt_stream(tbk_fixture_t* fx, tbk_stream_t* stream) {
+  *(tbk_stream_t**)tbk_list_add(&fx->census->streams) = stream;
+}
+
+void fx_adopt_event(tbk_fixture_t* fx, tbk_event_t* event) {
+  *(tbk_event_t**)tbk_list_add(&fx->census->events) = event;
+}
+
+/* A handle may come again after it was given back, so the newest record of it goes. */
+void fx_disown_memory(tbk_fixture_t* fx, tbk_memory_t memory) {
+  tbk_memory_record_t* records = fx->census->memory.items;
+  for (size_t i = fx->census->memory.count; i-- > 0;) {
+    if (records[i].memory != memory) continue;
+    records[i] = records[--fx->census->memory.count];
+    return;
+  }
+}
+
+static void disown_pointer(tbk_list_t* list, const void* pointer) {
+  void** items = list->items;
+  for (size_t i = list->count; i-- > 0;) {
+    if (items[i] != pointer) continue;
+    items[i] = items[--list->count];
+    return;
+  }
+}
+
+void fx_disown_stream(tbk_fixture_t* fx, tbk_stream_t* stream) {
+  disown_pointer(&fx->census->streams, stream);
+}
+
+void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event) {
+  disown_pointer(&fx->census->events, event);
+}
+
+/* ---------------------------------------------------------------------------- what it says ---- */
+
+void fx_evidence(tbk_fixture_t* fx, tbk_evidence_t evidence, const char* reason) {
+  if (evidence <= fx->census->evidence) return;
+  fx->census->evidence = evidence;
+  snprintf(fx->census->evidence_reason, sizeof fx->census->evidence_reason, "%s", reason);
+}
+
+void fx_note(tbk_fixture_t* fx, const char* text) {
+  size_t used = strlen(fx->census->notes);
+  snprintf(fx->census->notes + used, sizeof fx->census->notes - used, "%s%s", used > 0 ? "; " : "",
+           text);
+}

@@ -1,0 +1,170 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "gate.h"
+
+#include "census.h"
+#include "gate_core.h"
+#include "threads.h"
+#include "wait.h"
+
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct tbk_gate_core* tbk_gate_core_new(tbk_fixture_t* fx) {
+  struct tbk_gate_core* core = calloc(1, sizeof *core);
+  if (core == NULL) abort();
+  *(struct tbk_gate_core**)tbk_list_add(&fx->census->gates) = core;
+  return core;
+}
+
+static void hold(void* argument) {
+  struct tbk_gate_core* core = argument;
+  atomic_store(&core->entered, 1);
+  if (atomic_load(&core->enqueuing) && pthread_equal(pthread_self(), core->caller)) {
+    atomic_store(&core->inlined, 1);
+    tbk_word_set(&core->opened, 1);
+  } else if (!tbk_word_wait(&core->opened, FX_PATIENCE_NS)) {
+    atomic_store(&core->expired, 1);
+    tbk_word_set(&core->opened, 1);
+  }
+  tbk_word_set(&core->left, 1);
+}
+
+tbk_status_t tbk_gate_core_enqueue(tbk_fixture_t* fx, struct tbk_gate_core* core,
+                                   tbk_stream_t* stream) {
+  core->caller = pthread_self();
+  core->armed = 1;
+  atomic_store(&core->enqueuing, 1);
+  tbk_status_t status = fx->callback->callback_enqueue(fx->self, stream, hold, core, &fx->error);
+  atomic_store(&core->enqueuing, 0);
+  if (status != TBK_OK) {
+    core->armed = 0;
+    atomic_store(&core->opened, 1);
+  }
+  return status;
+}
+
+static const char in_host_order[] =
+    "the device executes on the host's thread: order holds trivially";
+
+/* Whether a closed gate would hold its stream and not its caller. */
+static bool can_close(tbk_fixture_t* fx, unsigned calls) {
+  if (fx->gate == TBK_GATE_UNKNOWN) fx->gate = gate_probe(fx);
+  if (fx->gate == TBK_GATE_NONE) {
+    fx_evidence(fx, TBK_NOT_SHOWN, "a stream of this device cannot be held");
+  } else if (fx->gate == TBK_GATE_SYNCHRONOUS) {
+    fx_evidence(fx, TBK_TRIVIAL, in_host_order);
+  } else if ((fx->blocking & calls) != 0) {
+    fx_evidence(fx, TBK_TRIVIAL, "a call of this test waits on the host: order holds trivially");
+  } else {
+    return true;
+  }
+  return false;
+}
+
+void gate_close_over(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream, unsigned calls) {
+  gate->core = NULL;
+  if (!can_close(fx, calls)) return;
+  gate->core = tbk_gate_core_new(fx);
+  tbk_status_t status = tbk_gate_core_enqueue(fx, gate->core, stream);
+  if (status != TBK_OK) {
+    tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("callback_enqueue of a gate"));
+    tbk_leave();
+  }
+  if (atomic_load(&gate->core->inlined)) fx_evidence(fx, TBK_TRIVIAL, in_host_order);
+}
+
+void gate_close(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream) {
+  gate_close_over(fx, gate, stream,
+                  TBK_ENQUEUE_UPLOAD | TBK_ENQUEUE_COPY | TBK_ENQUEUE_FILL | TBK_ENQUEUE_RECORD |
+                      TBK_ENQUEUE_CALLBACK);
+}
+
+bool gate_is_closed(const tbk_gate_t* gate) {
+  return gate->core != NULL && gate->core->armed && atomic_load(&gate->core->opened) == 0;
+}
+
+static void report_expired(struct tbk_gate_core* core) {
+  if (!atomic_load(&core->expired) || core->reported) return;
+  core->reported = 1;
+  tbk_record_failure(TBK_HERE("gate"), "no call waits for work behind a closed gate",
+                     "a call waited until the gate's deadline");
+}
+
+static void let_go(struct tbk_gate_core* core) {
+  if (atomic_load(&core->opened) == 0) tbk_word_set(&core->opened, 1);
+  if (atomic_load(&core->entered)) tbk_word_wait(&core->left, FX_PATIENCE_NS);
+  report_expired(core);
+}
+
+void gate_open(tbk_fixture_t* fx, tbk_gate_t* gate) {
+  (void)fx;
+  if (gate->core != NULL && gate->core->armed) let_go(gate->core);
+}
+
+void tbk_gates_open(tbk_fixture_t* fx) {
+  struct tbk_gate_core** cores = fx->census->gates.items;
+  for (size_t i = 0; i < fx->census->gates.count; i++) {
+    if (cores[i]->armed) let_go(cores[i]);
+  }
+}
+
+/* One that may still be entered is left to the process. */
+void tbk_gates_free(tbk_fixture_t* fx, bool device_idle) {
+  struct tbk_gate_core** cores = fx->census->gates.items;
+  for (size_t i = 0; i < fx->census->gates.count; i++) {
+    if (!cores[i]->armed || (device_idle && atomic_load(&cores[i]->left))) free(cores[i]);
+  }
+  fx->census->gates.count = 0;
+}
+
+struct watch {
+  struct tbk_gate_core* core;
+  int caller;
+  atomic_int returned;
+};
+
+/* Opens the gate once the caller is asleep in its call, or when a busy caller has had its time. */
+static void open_when_held(void* argument) {
+  enum { STEP_NS = 200000, STEPS = 500, ASLEEP = 3 };
+  struct watch* watch = argument;
+  for (int step = 0, asleep = 0; step < STEPS && asleep < ASLEEP; step++) {
+    if (tbk_word_wait(&watch->returned, STEP_NS)) return;
+    asleep = tbk_thread_sleeps(watch->caller) ? asleep + 1 : 0;
+  }
+  tbk_word_set(&watch->core->opened, 1);
+}
+
+bool gate_held(tbk_fixture_t* fx, tbk_gate_t* gate, void (*call)(void* argument), void* argument) {
+  struct watch watch = {.core = gate->core, .caller = (int)syscall(SYS_gettid)};
+  tbk_thread_t* thread = gate_is_closed(gate) ? tbk_thread_start(open_when_held, &watch) : NULL;
+  if (thread == NULL) {
+    gate_open(fx, gate);
+    call(argument);
+    return true;
+  }
+  call(argument);
+  bool early = gate_is_closed(gate);
+  tbk_word_set(&watch.returned, 1);
+  tbk_thread_end(thread, FX_PATIENCE_NS);
+  gate_open(fx, gate);
+  return !early;
+}
+
+bool gate_can_control(const tbk_fixture_t* fx) {
+  return fx->gate == TBK_GATE_FULL;
+}
+
+void gate_control(tbk_fixture_t* fx, bool fault_seen) {
+  if (fault_seen) return;
+  if (fx->gate == TBK_GATE_ONE_QUEUE) {
+    fx_evidence(fx, TBK_TRIVIAL, "one queue serves all streams: order holds trivially");
+  } else if (fx->gate == TBK_GATE_SYNCHRONOUS) {
+    fx_evidence(fx, TBK_TRIVIAL, in_host_order);
+  } else {
+    fx_evidence(fx, TBK_NOT_SHOWN, "the program without the edge did not show the fault");
+  }
+}

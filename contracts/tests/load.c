@@ -1,0 +1,170 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From a path to a table that may be used. Each way to go wrong gets one clear line.
+ */
+#include "census.h"
+#include "tables.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int threads_started;
+
+int tbk_library_threads_started(void) {
+  return threads_started;
+}
+
+int tbk_count_threads(void) {
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == NULL) return 1;
+  int count = 0;
+  for (struct dirent* entry; (entry = readdir(tasks)) != NULL;)
+    count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+static tbk_load_result_t refuse(tbk_library_t* library, tbk_load_result_t result,
+                                const char* format, ...) __attribute__((format(printf, 3, 4)));
+
+static tbk_load_result_t refuse(tbk_library_t* library, tbk_load_result_t result,
+                                const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(library->reason, sizeof library->reason, format, arguments);
+  va_end(arguments);
+  for (char* c = library->reason; *c != '\0'; c++) {
+    if (iscntrl((unsigned char)*c)) *c = ' ';
+  }
+  return result;
+}
+
+static tbk_load_result_t check_file(tbk_library_t* library, const char* path) {
+  struct stat status;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    return refuse(library, TBK_LOAD_UNREADABLE, "%s: %s", path, strerror(errno));
+  }
+  int failed = fstat(file, &status);
+  close(file);
+  if (failed) return refuse(library, TBK_LOAD_UNREADABLE, "%s: cannot be read", path);
+  if (S_ISDIR(status.st_mode)) {
+    return refuse(library, TBK_LOAD_UNREADABLE, "%s: is a directory, not a library", path);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return refuse(library, TBK_LOAD_UNREADABLE, "%s: is not a regular file", path);
+  }
+  return TBK_LOAD_OK;
+}
+
+tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, const char* options) {
+  memset(library, 0, sizeof *library);
+  library->host = (tbk_host_t){
+      .struct_size = sizeof library->host, .abi_version = TBK_ABI_VERSION, .options = options};
+  tbk_load_result_t result = check_file(library, path);
+  if (result != TBK_LOAD_OK) return result;
+  char local[4096]; /* without a slash, dlopen would look elsewhere */
+  int length = snprintf(local, sizeof local, "%s%s", strchr(path, '/') ? "" : "./", path);
+  if (length < 0 || (size_t)length >= sizeof local) {
+    return refuse(library, TBK_LOAD_UNREADABLE, "%.64s...: the path is too long", path);
+  }
+  int before = tbk_count_threads();
+  library->handle = dlopen(local, RTLD_NOW | RTLD_LOCAL);
+  threads_started = tbk_count_threads() - before;
+  if (library->handle == NULL) {
+    const char* why = dlerror();
+    return refuse(library, TBK_LOAD_NOT_LIBRARY, "%s: is not a library that can be loaded: %s",
+                  path, why != NULL ? why : "no reason given");
+  }
+  void* symbol = dlsym(library->handle, TBK_ENTRY_SYMBOL);
+  if (symbol == NULL) {
+    return refuse(library, TBK_LOAD_NO_SYMBOL, "%s: does not export %s", path, TBK_ENTRY_SYMBOL);
+  }
+  memcpy(&library->create, &symbol, sizeof symbol);
+  return TBK_LOAD_OK;
+}
+
+static bool name_valid(const char* name) {
+  size_t length = strnlen(name, 32);
+  if (length < 1 || length > 31 || !islower((unsigned char)name[0])) return false;
+  return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == length;
+}
+
+static const char* const core_names[TBK_CORE_ENTRIES] = {
+    "destroy",      "device_count", "device_properties", "device_open",
+    "device_close", "memory_alloc", "memory_free",       "upload",
+    "download",     "copy"};
+
+static tbk_load_result_t check_core(tbk_library_t* library, const tbk_core_t* core) {
+  if (core == NULL) return refuse(library, TBK_LOAD_BAD_TABLE, "the table has no core functions");
+  size_t size = tbk_table_size(core);
+  if (!tbk_table_size_valid(core, TBK_CORE_ENTRIES)) {
+    return refuse(library, TBK_LOAD_BAD_TABLE,
+                  "the core table says that it has %zu bytes; %zu to %d are possible", size,
+                  offsetof(tbk_core_t, fill), TBK_TABLE_SIZE_LIMIT - 1);
+  }
+  size_t null = tbk_table_first_null(core, TBK_CORE_ENTRIES);
+  if (null < TBK_CORE_ENTRIES) {
+    return refuse(library, TBK_LOAD_BAD_TABLE, "the mandatory core function %s is NULL",
+                  core_names[null]);
+  }
+  return TBK_LOAD_OK;
+}
+
+/* Reads a member only when struct_size is known to cover it. */
+static tbk_load_result_t check_backend(tbk_library_t* library, const tbk_backend_t* backend) {
+  size_t least = offsetof(tbk_backend_t, stream);
+  size_t size = tbk_table_size(backend);
+  if (size < offsetof(tbk_backend_t, name) || size >= TBK_TABLE_SIZE_LIMIT) {
+    return refuse(library, TBK_LOAD_BAD_TABLE,
+                  "the backend's table says that it has %zu bytes; %zu to %d are possible", size,
+                  least, TBK_TABLE_SIZE_LIMIT - 1);
+  }
+  if (backend->abi_version != TBK_ABI_VERSION) {
+    return refuse(library, TBK_LOAD_WRONG_VERSION, "the backend has ABI version %llu, this is %d",
+                  (unsigned long long)backend->abi_version, TBK_ABI_VERSION);
+  }
+  if (size < least) {
+    return refuse(library, TBK_LOAD_BAD_TABLE,
+                  "the backend's table is cut short: %zu bytes, at least %zu are needed", size,
+                  least);
+  }
+  if (backend->name == NULL || !name_valid(backend->name)) {
+    return refuse(library, TBK_LOAD_BAD_TABLE,
+                  "the backend's name is not 1 to 31 characters of [a-z][a-z0-9_]*");
+  }
+  if (backend->version == NULL) {
+    return refuse(library, TBK_LOAD_BAD_TABLE, "the backend's version is NULL");
+  }
+  return check_core(library, backend->core);
+}
+
+tbk_load_result_t tbk_library_create(tbk_library_t* library) {
+  tbk_error_t error = {""};
+  const tbk_backend_t* backend = NULL;
+  int before = tbk_count_threads();
+  tbk_status_t status = library->create(&library->host, &backend, &error);
+  threads_started += tbk_count_threads() - before;
+  if (status != TBK_OK) {
+    return refuse(library, TBK_LOAD_REFUSED, "%s answers %s%s%.*s", TBK_ENTRY_SYMBOL,
+                  tbk_status_name(status), error.message[0] != '\0' ? ": " : "",
+                  (int)sizeof error.message, error.message);
+  }
+  if (backend == NULL) {
+    return refuse(library, TBK_LOAD_BAD_TABLE, "%s answers OK and gives no table",
+                  TBK_ENTRY_SYMBOL);
+  }
+  tbk_load_result_t result = check_backend(library, backend);
+  if (result == TBK_LOAD_OK) library->backend = backend;
+  return result;
+}

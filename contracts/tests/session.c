@@ -1,0 +1,85 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "census.h"
+#include "tables.h"
+
+static volatile int32_t private_cell;
+volatile int32_t* tbk_phase_cell = &private_cell;
+
+void tbk_set_phase(tbk_phase_t phase) {
+  *tbk_phase_cell = (int32_t)phase;
+}
+
+const char* tbk_phase_name(tbk_phase_t phase) {
+  static const char* const names[] = {"none", "load",  "create", "open",
+                                      "body", "clean", "close",  "exit"};
+  return (unsigned)phase < sizeof names / sizeof *names ? names[phase] : "unknown";
+}
+
+bool tbk_session_create(tbk_session_t* session) {
+  if (session->library.backend != NULL) return true;
+  tbk_set_phase(TBK_PHASE_CREATE);
+  return tbk_library_create(&session->library) == TBK_LOAD_OK;
+}
+
+tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error) {
+  if (session->device_open) return TBK_OK;
+  const tbk_backend_t* backend = session->library.backend;
+  tbk_status_t status =
+      backend->core->device_count(backend->instance, &session->device_count, error);
+  if (status != TBK_OK) return status;
+  session->properties = (tbk_device_properties_t){.struct_size = sizeof session->properties};
+  status = backend->core->device_properties(backend->instance, 0, &session->properties, error);
+  if (status != TBK_OK) return status;
+  status = backend->core->device_open(backend->instance, 0, error);
+  session->device_open = status == TBK_OK;
+  return status;
+}
+
+tbk_status_t tbk_session_close(tbk_session_t* session, tbk_error_t* error) {
+  if (!session->device_open) return TBK_OK;
+  const tbk_backend_t* backend = session->library.backend;
+  session->device_open = 0;
+  return backend->core->device_close(backend->instance, 0, error);
+}
+
+void tbk_session_end(tbk_session_t* session) {
+  const tbk_backend_t* backend = session->library.backend;
+  if (backend == NULL) return;
+  tbk_set_phase(TBK_PHASE_CLOSE);
+  tbk_error_t error;
+  (void)!tbk_session_close(session, &error);
+  session->library.backend = NULL;
+  backend->core->destroy(backend->instance);
+}
+
+#define TABLE(name) (tbk_table_usable(fx->backend, #name) ? fx->backend->name : NULL)
+
+void tbk_fixture_fill(tbk_fixture_t* fx, tbk_session_t* session, unsigned flags) {
+  fx->create = session->library.create;
+  fx->host = &session->library.host;
+  fx->gate = session->gate;
+  fx->blocking = (unsigned)session->wait_blocks;
+  fx->wait_blocks = (session->wait_blocks & TBK_ENQUEUE_WAIT) != 0;
+  if ((flags & TBK_CASE_RAW) != 0) return;
+  fx->backend = session->library.backend;
+  fx->self = fx->backend->instance;
+  fx->core = fx->backend->core;
+  fx->stream = TABLE(stream);
+  fx->event = TABLE(event);
+  fx->callback = TABLE(callback);
+  fx->pinned = TABLE(pinned);
+  fx->peer = TABLE(peer);
+  fx->async_memory = TABLE(async_memory);
+  fx->kernel = TABLE(kernel);
+  fx->random = TABLE(random);
+  fx->fault = TABLE(fault);
+}
+
+void tbk_fixture_opened(tbk_fixture_t* fx, const tbk_session_t* session) {
+  fx->device = 0;
+  fx->device_count = session->device_count;
+  fx->properties = session->properties;
+}

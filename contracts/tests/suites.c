@@ -1,0 +1,31 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "case.h"
+
+#define SUITES(X) \
+  X(library)      \
+  X(device)       \
+  X(memory)       \
+  X(copy)         \
+  X(stream)       \
+  X(event)        \
+  X(callback)     \
+  X(pinned)       \
+  X(peer)         \
+  X(async_memory) \
+  X(kernel)       \
+  X(random)       \
+  X(error)        \
+  X(fault)        \
+  X(thread)       \
+  X(fork)         \
+  X(teardown)     \
+  X(capability)
+
+#define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
+SUITES(DECLARE)
+
+#define ENTRY(name) &tbk_suite_##name,
+const tbk_suite_t* const tbk_suites[] = {SUITES(ENTRY) NULL};
