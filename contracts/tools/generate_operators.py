@@ -106,7 +106,7 @@ def strip_alias(text: str) -> str:
 
 
 def parse_argument(text: str) -> Member:
-    declaration = text.split("=")[0].strip()
+    declaration = text.split("=", maxsplit=1)[0].strip()
     words = strip_alias(declaration).split()
     if len(words) != 2:
         raise SchemaError(f"not an argument: {text}")

@@ -106,7 +106,8 @@ def spec_schema(world: World) -> Iterator[str]:
             where = error.absolute_path
             item = entries[int(where[0])] if where else {}
             member = ".".join(str(part) for part in list(where)[1:]) or "clause"
-            yield f"{path.relative_to(world.contracts)}: {item.get('id', '?')} {member}: {error.message}"
+            place = f"{path.relative_to(world.contracts)}: {item.get('id', '?')}"
+            yield f"{place} {member}: {error.message}"
 
 
 def spec_sense(world: World) -> Iterator[str]:
@@ -136,7 +137,9 @@ def _clause_faults(clause: Clause) -> Iterator[str]:
             yield f"{place} is of the torch layer, and so is its profile"
     if clause.text.endswith("(checked).") and clause.kind != "checked":
         yield f"{place} says (checked), its kind is {clause.kind}"
-    if clause.text.endswith("(undefined).") != (clause.line == "Requires" and clause.kind == "undefined"):
+    if clause.text.endswith("(undefined).") != (
+        clause.line == "Requires" and clause.kind == "undefined"
+    ):
         yield f"{place}: (undefined), the line Requires and the kind do not agree"
     if PROGRAM in clause.of and len(clause.of) > 1:
         yield f"{place} is of the program and of functions"
@@ -154,7 +157,7 @@ def lock(world: World) -> Iterator[str]:
         elif clause_id not in current:
             yield f"{clause_id} is new: check_spec.py --accept"
         elif current[clause_id] != text_digest(clause.text):
-            yield f"{clause_id} has a changed sentence: look at its tests, then check_spec.py --accept"
+            yield f"{clause_id} has a changed sentence: review its tests, check_spec.py --accept"
     for clause_id in current.keys() - ids.keys():
         yield f"{clause_id} has gone: check_spec.py --accept retires it"
 

@@ -14,8 +14,8 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
-from tbk_contracts import Block, Clause, Row, load_clauses, load_rows, parse_header  # noqa: E402
-from tbk_contracts.header import HEADER  # noqa: E402
+from tbk_contracts import Block, Clause, Row, load_clauses, load_rows, parse_header
+from tbk_contracts.header import HEADER
 
 LOCK = Path("spec") / "ids.lock.yml"
 WORD = re.compile(r'\b(?:TABLE|OPTIONAL|PROPERTY)\((\w+)\)|\bFLAG\("(\w+)"|"!(\w+)"')
@@ -104,14 +104,18 @@ def read_needs_words(tests: Path) -> set[str] | None:
     path = tests / "needs.c"
     if not path.exists():
         return None
-    table = COMMENT.sub(" ", path.read_text()).partition("struct word words[]")[2].partition("};")[0]
+    table = (
+        COMMENT.sub(" ", path.read_text()).partition("struct word words[]")[2].partition("};")[0]
+    )
     return {name for names in WORD.findall(table) for name in names if name}
 
 
 def read_backend_names(backends: Path) -> set[str]:
     """What backends are called: the folders of this project, and some of the world's."""
     known = {"ascend", "cuda", "hip", "mps", "npu", "openreg", "rocm", "xpu"}
-    rooms = {path.name for path in backends.glob("*") if path.is_dir()} if backends.exists() else set()
+    rooms = (
+        {path.name for path in backends.glob("*") if path.is_dir()} if backends.exists() else set()
+    )
     return known | (rooms - {"mutants"})
 
 

@@ -49,7 +49,9 @@ def parse_rows(text: str, file: str) -> list[Row]:
     name = suite[1] if suite else Path(file).stem.removesuffix("_test")
     rows = []
     for found in _ROW.finditer(plain):
-        needs = None if found["needs"] == "NULL" else "".join(re.findall(r'"([^"]*)"', found["needs"]))
+        needs = (
+            None if found["needs"] == "NULL" else "".join(re.findall(r'"([^"]*)"', found["needs"]))
+        )
         number = plain.count("\n", 0, found.start()) + 1
         clause = found["clause"].strip('"')
         rows.append(Row(clause, needs, found["flags"], found["name"], name, file, number))

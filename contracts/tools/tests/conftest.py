@@ -1,0 +1,208 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A checkout in small: one header, three areas, two tests files, mutants. Nothing disagrees."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from yaml import safe_load
+
+TOOLS = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TOOLS), str(TOOLS.parent / "python")]
+
+from check_spec import accept, write_lock  # noqa: E402
+from generate_clauses import render as render_clauses  # noqa: E402
+from generate_operators import render as render_operators  # noqa: E402
+from spec_world import LOCK, load_world  # noqa: E402
+
+HEADER = """\
+/* A header. */
+#define TBK_DTYPE_MAP(X) \\
+  X(FLOAT32, 6, 4)
+
+typedef struct tbk_core {
+  size_t struct_size;
+
+  /**
+   * Allocate.
+   * Requires:  out != NULL; else INVALID (checked).                                   [MEM-001]
+   * Requires:  the size is meant (undefined).                                         [MEM-002]
+   * Ensures:   the memory is there.                                                   [MEM-003]
+   * Ordering:  none.
+   * Threads:   any thread.                                                            [THR-001]
+   * Ownership: the caller owns it.                                                    [MEM-004]
+   * Errors:    none.
+   * On error:  none.
+   * Since:     0
+   */
+  tbk_status_t (*memory_alloc)(tbk_instance_t* self, tbk_error_t* error) TBK_MUST_CHECK;
+
+  /**
+   * Free.
+   * Requires:  none.
+   * Ensures:   none.
+   * Ordering:  none.
+   * Threads:   any thread.                                                            [THR-001]
+   * Ownership: none.
+   * Errors:    none.
+   * On error:  none.
+   * Since:     0
+   */
+  void (*memory_free)(tbk_instance_t* self);
+} tbk_core_t;
+"""
+
+MEMORY = """\
+- id: MEM-001
+  of: memory_alloc
+  line: Requires
+  text: "out != NULL; else INVALID (checked)."
+  level: must
+  kind: checked
+  layer: [c]
+  profile: core
+  needs: null
+  source: ["ABI: an answer is cheaper than a crash"]
+- id: MEM-002
+  of: memory_alloc
+  line: Requires
+  text: "the size is meant (undefined)."
+  level: must
+  kind: undefined
+  reason: "nobody can tell"
+  layer: [c]
+  profile: core
+  needs: null
+  source: ["ABI: nobody can tell"]
+- id: MEM-003
+  of: memory_alloc
+  line: Ensures
+  text: "the memory is there."
+  level: must
+  kind: checked
+  layer: [c, torch]
+  profile: core
+  needs: fill
+  source: ["c10/core/Allocator.h: allocate"]
+- id: MEM-004
+  of: memory_alloc
+  line: Ownership
+  text: "the caller owns it."
+  level: must
+  kind: untestable
+  reason: "an obligation of the caller"
+  layer: [c]
+  profile: core
+  needs: null
+  source: ["ABI: one owner"]
+"""
+THREAD = """\
+- id: THR-001
+  of: [memory_alloc, memory_free]
+  line: Threads
+  text: "any thread."
+  level: must
+  kind: checked
+  layer: [c]
+  profile: core
+  needs: null
+  source: ["PyTorch: it has threads"]
+- id: THR-002
+  of: program
+  text: "a thread that ends takes nothing with it."
+  level: should
+  kind: checked
+  layer: [c]
+  profile: core
+  needs: "stream !op:mm dtype:FLOAT32"
+  source: ["ABI: nothing is kept by thread"]
+"""
+TORCH = """\
+- id: MEM-501
+  of: torch.empty
+  text: "memory lies on the current device."
+  level: must
+  kind: checked
+  layer: [torch]
+  profile: torch
+  needs: null
+  source: ["c10/core/Allocator.h: DataPtr"]
+"""
+MEMORY_TEST = """\
+/* TBK_CASE("MEM-999", NULL, 0, in_a_comment) */
+static void it_refuses_null(tbk_fixture_t* fx) { CHECK(fx); }
+static void it_gives_memory(tbk_fixture_t* fx) { CHECK(fx); }
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("MEM-001", NULL, 0, it_refuses_null),
+    TBK_CASE("MEM-003", "fill !stream", TBK_CASE_FRESH | TBK_CASE_RAW,
+             it_gives_memory),
+};
+TBK_SUITE(memory);
+"""
+THREAD_TEST = """\
+static void threads_may_call(tbk_fixture_t* fx) { CHECK(fx); }
+static void threads_may_end(tbk_fixture_t* fx) { CHECK(fx); }
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("THR-001", NULL, 0, threads_may_call),
+    TBK_CASE("THR-002", "op:mm", 0, threads_may_end),
+};
+TBK_SUITE(thread);
+"""
+NEEDS = """\
+static const struct word words[] = {TABLE(stream), OPTIONAL(fill), {"!prepare", 0}};
+"""
+OPERATORS = """\
+operators:
+  - schema: "mm(Tensor self, Tensor mat2) -> Tensor"
+    version: 1
+    rules: "rank 2"
+"""
+MUTANTS = [
+    {"name": "null_crashes", "clause": "MEM-001", "kind": "mutant", "narrow": False},
+    {"name": "null_crashes_later", "clause": "MEM-001", "kind": "mutant", "narrow": True},
+    {"name": "null_crashes_twice", "clause": "MEM-001", "kind": "mutant", "narrow": False},
+    {"name": "memory_is_gone", "clause": "MEM-003", "kind": "mutant", "narrow": False},
+    {"name": "memory_goes", "clause": "MEM-003", "kind": "mutant", "narrow": True},
+    {"name": "memory_went", "clause": "MEM-003", "kind": "mutant", "narrow": False},
+    {"name": "one_thread_only", "clause": "THR-001", "kind": "mutant", "narrow": False},
+    {"name": "slow", "clause": "", "kind": "anti", "narrow": False},
+]
+FILES = {
+    "contracts/include/tbk/tbk.h": HEADER,
+    "contracts/spec/memory.yml": MEMORY,
+    "contracts/spec/thread.yml": THREAD,
+    "contracts/spec/torch/memory.yml": TORCH,
+    "contracts/spec/operators.yml": OPERATORS,
+    "contracts/tests/memory_test.c": MEMORY_TEST,
+    "contracts/tests/thread_test.c": THREAD_TEST,
+    "contracts/tests/needs.c": NEEDS,
+    "reference_backends/template/template.c": "/* prose */\nint main(void);\n",
+    "reference_backends/cpu/cpu.c": "int x;\n",
+    "mutants.jsonl": "".join(json.dumps(mutant) + "\n" for mutant in MUTANTS),
+}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The small checkout, accepted and with its generated files."""
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    contracts = tmp_path / "contracts"
+    shutil.copy(TOOLS.parent / "spec" / "schema.json", contracts / "spec" / "schema.json")
+    world = load_world(tmp_path, None)
+    write_lock(contracts / LOCK, accept(world))
+    generated = contracts / "tests" / "generated" / "clauses.c"
+    generated.parent.mkdir()
+    generated.write_text(render_clauses(world.clauses))
+    operators = contracts / "include" / "tbk" / "tbk_operators.h"
+    operators.write_text(render_operators(safe_load(OPERATORS)["operators"]))
+    return tmp_path

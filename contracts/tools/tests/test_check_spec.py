@@ -1,0 +1,196 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each disagreement, seeded into a checkout in which nothing disagrees, is found and named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from check_spec import find_faults
+from spec_checks import CHECKS
+from spec_world import load_world
+
+TOOLS = Path(__file__).resolve().parent.parent
+HEADER = "contracts/include/tbk/tbk.h"
+MEMORY = "contracts/spec/memory.yml"
+THREAD = "contracts/spec/thread.yml"
+TORCH = "contracts/spec/torch/memory.yml"
+LOCK = "contracts/spec/ids.lock.yml"
+MEMORY_TEST = "contracts/tests/memory_test.c"
+THREAD_TEST = "contracts/tests/thread_test.c"
+MUTANTS = "mutants.jsonl"
+TEMPLATE = "reference_backends/template/template.c"
+
+LINE_OF_003 = (
+    "   * Ensures:   the memory is there."
+    "                                                   [MEM-003]\n"
+)
+# (file, what stands there, what is put there instead, what the checker says)
+SEEDS = {
+    "a label is missing": (HEADER, "   * Ordering:  none.\n   * Threads:   any thread.  ",
+                           "   * Threads:   any thread.  ", "memory_alloc lacks the line Ordering"),
+    "labels out of order": (HEADER, "   * Errors:    none.\n   * On error:  none.\n",
+                            "   * On error:  none.\n   * Errors:    none.\n", "out of order"),
+    "an unknown label": (HEADER, "Ownership: none.", "Property:  none.",
+                         "has the unknown line Property"),
+    "a line without an id": (HEADER, "[MEM-004]", "", "Ownership of memory_alloc ends in no id"),
+    "Since is no version": (HEADER, "Since:     0", "Since:     ever", "is no ABI version"),
+    "a function without a block": (HEADER, "} tbk_core_t", "void (*info)(tbk_instance_t* self);\n}",
+                                   "info has no doc block"),
+    "an id that the spec lacks": (HEADER, "[MEM-003]", "[MEM-033]", "MEM-033 is not in the spec"),
+    "other words in the header": (HEADER, "the memory is there.", "the memory is here. ",
+                                  'says "the memory is here."'),
+    "other words in the spec": (MEMORY, "the memory is there.", "the memory is here.",
+                                'the spec says "the memory is here."'),
+    "another label": (MEMORY, "line: Ensures", "line: Ordering", "is a line Ensures"),
+    "a function that the spec does not name": (THREAD, "[memory_alloc, memory_free]", "memory_free",
+                                               "is stated by memory_alloc"),
+    "a clause that left the header": (HEADER, LINE_OF_003, "   * Ensures:   none.\n",
+                                      "MEM-003 is not in the header at memory_alloc"),
+    "an unknown level": (MEMORY, "level: must", "level: shall", "MEM-001 level"),
+    "an unknown member": (MEMORY, "needs: null", "need: null", "MEM-001"),
+    "no source": (TORCH, '["c10/core/Allocator.h: DataPtr"]', "[]", "MEM-501 source"),
+    "a source without a symbol": (TORCH, "Allocator.h: DataPtr", "Allocator.h", "MEM-501 source"),
+    "undefined without a reason": (MEMORY, '  reason: "nobody can tell"\n', "", "MEM-002 clause"),
+    "checked with a reason": (MEMORY, "  kind: checked\n", '  kind: checked\n  reason: "so"\n',
+                              "MEM-001 clause"),
+    "the same id twice": (THREAD, "THR-002", "THR-001", "THR-001 stands 2 times"),
+    "a clause in the wrong file": (THREAD, "THR-002", "MEM-009", "MEM-009 belongs into memory.yml"),
+    "an unknown prefix": (THREAD, "THR-002", "XYZ-002", "XYZ-002 belongs into no area.yml"),
+    "a torch number at the C layer": (THREAD, "THR-002", "THR-502", "has a number of the torch"),
+    "a torch profile at the C layer": (THREAD, "profile: core", "profile: torch", "its profile is"),
+    "a C number at the torch layer": (TORCH, "MEM-501", "MEM-099", "numbers from 501"),
+    "a C profile at the torch layer": (TORCH, "profile: torch", "profile: core", "so is its"),
+    "(checked) that is not": (MEMORY, "  kind: checked\n",
+                              '  kind: untestable\n  reason: "no"\n', "MEM-001 says (checked)"),
+    "(undefined) that is checked": (MEMORY, '  kind: undefined\n  reason: "nobody can tell"\n',
+                                    "  kind: checked\n", "MEM-002: (undefined)"),
+    "a function without a line": (MEMORY, "  line: Ownership\n", "", "belong together"),
+    "program and a function": (THREAD, "of: program", "of: [program, memory_free]", "of functions"),
+    "a retired id": (LOCK, "retired: {}", "retired:\n  MEM-003: x", "MEM-003 was used before"),
+    "a new id": (LOCK, "  MEM-003:", "  MEM-333:", "MEM-003 is new"),
+    "an id that has gone": (LOCK, "  MEM-003:", "  MEM-333:", "MEM-333 has gone"),
+    "a changed sentence": (THREAD, "takes nothing", "takes something", "THR-002 has a changed"),
+    "a clause without a test": (MEMORY_TEST, "MEM-003", "MEM-001", "MEM-003 is checked, and no"),
+    "a row that cites nothing": (MEMORY_TEST, "MEM-003", "MEM-088", "cites MEM-088, which is not"),
+    "a row that cites the undefined": (MEMORY_TEST, "MEM-003", "MEM-002", "which is undefined"),
+    "a row that cites the untestable": (MEMORY_TEST, "MEM-003", "MEM-004", "which is untestable"),
+    "a row that cites the torch layer": (MEMORY_TEST, "MEM-003", "MEM-501", "cannot be seen at"),
+    "a row without its function": (MEMORY_TEST, "static void it_gives_memory",
+                                   "static void it_takes_memory", "is no test function"),
+    "a row that cannot be read": (MEMORY_TEST, '"MEM-003", "fill !stream"',
+                                  '"MEM-003" SUFFIX, NULL', "2 rows, of which 1 can be read"),
+    "two rows of one name": (THREAD_TEST, "0, threads_may_end", "0, threads_may_call",
+                             "thread/threads_may_call stands in 2 rows"),
+    "an unknown need in a row": (MEMORY_TEST, "fill !stream", "fil !stream", "needs fil, which"),
+    "an unknown need in the spec": (MEMORY, "needs: fill", "needs: fil", "MEM-003 needs fil"),
+    "an unknown operator": (THREAD_TEST, "op:mm", "op:nn", "needs op:nn"),
+    "an unknown dtype": (THREAD, "dtype:FLOAT32", "dtype:FLOAT33", "needs dtype:FLOAT33"),
+    "an unknown kind of need": (THREAD_TEST, "op:mm", "ip:mm", "needs ip:mm"),
+    "a backend's name": (MEMORY_TEST, "CHECK(fx)", 'CHECK(!strcmp(name, "CPU"))', "backend CPU"),
+    "a vendor's name": (THREAD_TEST, "CHECK(fx)", "CHECK(npu)", "names the backend npu"),
+    "no mutant": (MUTANTS, '"clause": "THR-001"', '"clause": "MEM-001"', "THR-001 has 0 of 1"),
+    "too few mutants": (MUTANTS, '"memory_went", "clause": "MEM-003"',
+                        '"memory_went", "clause": "MEM-001"', "MEM-003 has 2 of 3 mutants"),
+    "no narrow mutant": (MUTANTS, '"MEM-003", "kind": "mutant", "narrow": true',
+                         '"MEM-003", "kind": "mutant", "narrow": false', "no narrow mutant"),
+    "a mutant of nothing": (MUTANTS, "THR-001", "THR-099", "which is not in the spec"),
+    "an anti-mutant does not count": (MUTANTS, '"THR-001", "kind": "mutant"',
+                                      '"THR-001", "kind": "anti"', "THR-001 has 0 of 1"),
+    "a header that is too long": (HEADER, "/* A header. */", "\n" * 1000, "fewer than 1000"),
+    "a template that is too long": (TEMPLATE, "int main", "int\n" * 150 + " main", "has 151 lines"),
+}  # fmt: skip
+
+
+def faults(root: Path) -> list[str]:
+    """What the checks say, without running the generators."""
+    world = load_world(root, root / MUTANTS)
+    return [fault for check in CHECKS for fault in check(world)]
+
+
+def test_nothing_disagrees_where_nothing_does(checkout: Path) -> None:
+    assert find_faults(load_world(checkout, checkout / MUTANTS)) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_seeded_disagreement_is_found(checkout: Path, seed: str) -> None:
+    file, old, new, said = SEEDS[seed]
+    path = checkout / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    found = faults(checkout)
+    assert any(said in fault for fault in found), found
+    assert all("\n" not in fault for fault in found)
+
+
+@pytest.mark.parametrize("file", ["tests/generated/clauses.c", "include/tbk/tbk_operators.h"])
+def test_a_stale_file_is_found(checkout: Path, file: str) -> None:
+    path = checkout / "contracts" / file
+    path.write_text(path.read_text() + "\n")
+    found = find_faults(load_world(checkout, checkout / MUTANTS))
+    assert len(found) == 1
+    assert "is stale" in found[0]
+
+
+def test_a_spec_without_clauses_is_no_good_spec(checkout: Path) -> None:
+    for path in (checkout / "contracts/spec").rglob("*.yml"):
+        path.unlink()
+    assert "spec: there is no clause" in faults(checkout)
+
+
+def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The checker as a program."""
+    return subprocess.run(
+        [sys.executable, str(TOOLS / "check_spec.py"), "--root", str(root), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_program_agrees(checkout: Path) -> None:
+    ran = run(checkout, "--mutants", str(checkout / MUTANTS))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "6 clauses at the C layer (3 must and checked)" in ran.stdout
+    assert ran.stdout.rstrip().endswith("all agree")
+
+
+def test_the_program_does_not_leave_mutants_out_silently(checkout: Path) -> None:
+    assert run(checkout).returncode == 2
+    ran = run(checkout, "--no-mutants")
+    assert ran.returncode == 0
+    assert "mutants: not compared" in ran.stdout
+
+
+def test_accept_takes_changes_in_and_retires_what_has_gone(checkout: Path) -> None:
+    thread = checkout / THREAD
+    text = thread.read_text().replace("takes nothing", "takes something")
+    thread.write_text(text.replace("THR-002", "THR-003"))
+    row = checkout / THREAD_TEST
+    row.write_text(row.read_text().replace("THR-002", "THR-003"))
+    memory = checkout / MEMORY
+    memory.write_text(memory.read_text().replace("the memory is there.", "the memory is here."))
+    header = checkout / HEADER
+    header.write_text(header.read_text().replace("the memory is there.", "the memory is here. "))
+    ran = run(checkout, "--accept")
+    assert "retired: THR-002" in ran.stdout
+    assert "changed: MEM-003; review memory/it_gives_memory" in ran.stdout
+    assert [fault for fault in faults(checkout) if "THR" in fault or "changed" in fault] == []
+    thread.write_text(thread.read_text().replace("THR-003", "THR-002"))
+    assert any("retired" in fault for fault in faults(checkout))
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [(MEMORY, "- id: [\n"), (MEMORY, "text\n"), (MEMORY, "- id: MEM-001\n"), (MUTANTS, "{}\n")],
+)
+def test_a_file_that_cannot_be_read_is_one_line(checkout: Path, file: str, text: str) -> None:
+    (checkout / file).write_text(text)
+    ran = run(checkout, "--mutants", str(checkout / MUTANTS))
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("check_spec: ")
+    assert ran.stderr.count("\n") == 1
