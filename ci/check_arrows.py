@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
-INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<bracket>[<"])(?P<path>[^">]+)[">]', re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"](?P<path>[^">]+)[">]', re.MULTILINE)
 PACKAGES = {
     "contracts": "tbk_contracts",
     "harness": "tbk_harness",
@@ -68,7 +68,7 @@ def header_rooms(root: Path) -> dict[str, set[str]]:
 
 def include_faults(root: Path) -> Iterator[str]:
     """#include lines that leave their room."""
-    rooms = header_rooms(root)
+    owners_of = header_rooms(root)
     for path in tracked(root, ".c", ".h", ".cpp", ".hpp"):
         room = room_of(root, path)
         if room not in MAY_INCLUDE:
@@ -76,23 +76,24 @@ def include_faults(root: Path) -> Iterator[str]:
         text = path.read_text(errors="replace")
         for found in INCLUDE.finditer(text):
             target = PurePosixPath(found["path"])
-            if target.parts[0] == "tbk":
-                continue
-            owners = rooms.get(target.name, set())
-            inside = found["bracket"] == '"' or owners
-            if inside and owners and not owners & (MAY_INCLUDE[room] | {room}):
+            owner = include_owner(root, path, target, owners_of)
+            if owner is not None and owner not in MAY_INCLUDE[room] | {room}:
                 line = text.count("\n", 0, found.start()) + 1
-                name = path.relative_to(root)
-                yield f"{name}:{line}: {room} includes {target} of {', '.join(sorted(owners))}"
-            elif ".." in target.parts:
-                yield from _upward(root, path, room, target)
+                yield f"{path.relative_to(root)}:{line}: {room} includes {target} of {owner}"
 
 
-def _upward(root: Path, path: Path, room: str, target: PurePosixPath) -> Iterator[str]:
-    """A path with .. must stay in the room."""
-    resolved = (path.parent / target).resolve()
-    if not resolved.is_relative_to(root / room):
-        yield f"{path.relative_to(root)}: {room} includes {target}, which lies outside"
+def include_owner(
+    root: Path, path: Path, target: PurePosixPath, owners_of: dict[str, set[str]]
+) -> str | None:
+    """The room that an included header lies in; None for <tbk/...> and for what is not ours."""
+    if target.parts[0] == "tbk":
+        return None
+    if ".." in target.parts:
+        resolved = (path.parent / target).resolve()
+        return room_of(root, resolved) if resolved.is_relative_to(root) else "nobody"
+    owners = owners_of.get(target.name, set())
+    room = room_of(root, path)
+    return room if room in owners else min(owners, default=None)
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
