@@ -1,0 +1,388 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory: what memory_alloc gives, and what it refuses. What memory_free does and how memory is
+ * counted is in memory_free_test.c; moving bytes is in copy_test.c.
+ */
+#include "range.h"
+
+#include <string.h>
+
+/* An answer that no backend gives by chance. */
+static const tbk_memory_t sentinel = UINT64_C(0x5a5a5a5a5a5a5a5b);
+
+static void alloc_refuses_a_null_result(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < range_size_count; ++i)
+    CHECK_STATUS(TBK_INVALID,
+                 fx->core->memory_alloc(fx->self, fx->device, range_sizes[i], NULL, &fx->error));
+  CHECK_STATUS(TBK_INVALID, fx->core->memory_alloc(fx->self, fx->device, 0, NULL, &fx->error));
+}
+
+static void alloc_needs_an_open_device(tbk_fixture_t* fx) {
+  int32_t count = 0;
+  REQUIRE_OK(fx->core->device_count(fx->self, &count, &fx->error));
+  const int32_t devices[] = {0, count, -1, INT32_MAX, INT32_MIN};
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; ++i) {
+    tbk_memory_t memory = sentinel;
+    CHECK_STATUS(TBK_INVALID_STATE,
+                 fx->core->memory_alloc(fx->self, devices[i], 64, &memory, &fx->error));
+    CHECK(memory == sentinel);
+  }
+}
+
+static void memory_calls_need_the_device_open_again(tbk_fixture_t* fx) {
+  tbk_memory_t memory = sentinel;
+  fx_open(fx);
+  fx_close(fx);
+  CHECK_STATUS(TBK_INVALID_STATE,
+               fx->core->memory_alloc(fx->self, fx->device, 64, &memory, &fx->error));
+  CHECK(memory == sentinel);
+}
+
+static void memory_info_needs_an_open_device(tbk_fixture_t* fx) {
+  uint64_t free_bytes = sentinel;
+  uint64_t total_bytes = sentinel;
+  CHECK_STATUS(TBK_INVALID_STATE,
+               fx->core->memory_info(fx->self, 0, &free_bytes, &total_bytes, &fx->error));
+  CHECK(free_bytes == sentinel && total_bytes == sentinel);
+}
+
+static void check_handles(tbk_fixture_t* fx) {
+  for (int round = 0; round < RANGE_ROUNDS; ++round) {
+    uint64_t size_bytes = range_sizes[(size_t)round % range_size_count];
+    tbk_memory_t memory = 0;
+    REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, size_bytes, &memory, &fx->error));
+    fx_adopt_memory(fx, fx->device, memory);
+    CHECK(memory != 0);
+  }
+}
+
+static void a_handle_is_never_0(tbk_fixture_t* fx) {
+  check_handles(fx);
+}
+
+static void a_handle_is_never_0_on_the_second_device(tbk_fixture_t* fx) {
+  range_use_second_device(fx);
+  check_handles(fx);
+}
+
+static void a_handle_is_not_0_after_an_error(tbk_fixture_t* fx) {
+  range_provoke_errors(fx);
+  check_handles(fx);
+}
+
+static void check_alignment(tbk_fixture_t* fx) {
+  for (int round = 0; round < 3 * RANGE_ROUNDS; ++round) {
+    uint64_t size_bytes = round % 3 == 0 ? range_sizes[(size_t)round / 3 % range_size_count]
+                                         : 1 + fx_random(fx) % 9000;
+    tbk_memory_t memory = 0;
+    REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, size_bytes, &memory, &fx->error));
+    fx_adopt_memory(fx, fx->device, memory);
+    CHECK_SAID(memory % fx->properties.memory_alignment == 0, "a multiple of memory_alignment",
+               "handle %#llx for %llu bytes", (unsigned long long)memory,
+               (unsigned long long)size_bytes);
+  }
+}
+
+static void a_flat_handle_is_aligned(tbk_fixture_t* fx) {
+  check_alignment(fx);
+}
+
+static void a_flat_handle_is_aligned_on_the_second_device(tbk_fixture_t* fx) {
+  range_use_second_device(fx);
+  check_alignment(fx);
+}
+
+static void no_bytes_can_be_allocated_and_freed(tbk_fixture_t* fx) {
+  tbk_memory_t memory[RANGE_ROUNDS];
+  for (int i = 0; i < RANGE_ROUNDS; ++i) {
+    memory[i] = sentinel;
+    REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, 0, &memory[i], &fx->error));
+    REQUIRE(memory[i] != sentinel);
+  }
+  for (int i = 0; i < RANGE_ROUNDS; ++i)
+    CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory[i], &fx->error));
+}
+
+static void no_bytes_can_be_allocated_on_the_second_device(tbk_fixture_t* fx) {
+  range_use_second_device(fx);
+  no_bytes_can_be_allocated_and_freed(fx);
+}
+
+/* Blocks of mixed sizes, all alive at once, each with contents of its own. */
+static void check_disjoint(tbk_fixture_t* fx) {
+  block_t blocks[2 * RANGE_ROUNDS];
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
+    block_make(fx, &blocks[i],
+               i < range_size_count - 1 ? range_sizes[i] : 1 + fx_random(fx) % 8192);
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
+    BLOCK_CHECK(fx, &blocks[i]);
+}
+
+static void live_allocations_share_no_byte(tbk_fixture_t* fx) {
+  check_disjoint(fx);
+}
+
+static void live_allocations_share_no_byte_on_the_second_device(tbk_fixture_t* fx) {
+  range_use_second_device(fx);
+  check_disjoint(fx);
+}
+
+static void live_allocations_share_no_byte_after_an_error(tbk_fixture_t* fx) {
+  range_provoke_errors(fx);
+  check_disjoint(fx);
+}
+
+static void devices_share_no_byte(tbk_fixture_t* fx) {
+  block_t first[4];
+  block_t second[4];
+  int32_t device = fx->device;
+  tbk_device_properties_t properties = fx->properties;
+  for (size_t i = 0; i < 4; ++i)
+    block_make(fx, &first[i], range_sizes[i]);
+  range_use_second_device(fx);
+  for (size_t i = 0; i < 4; ++i)
+    block_make(fx, &second[i], range_sizes[i]);
+  for (size_t i = 0; i < 4; ++i)
+    BLOCK_CHECK(fx, &second[i]);
+  fx->device = device;
+  fx->properties = properties;
+  for (size_t i = 0; i < 4; ++i)
+    BLOCK_CHECK(fx, &first[i]);
+}
+
+/* A random sequence of allocations and frees: whatever is alive keeps its contents. */
+static void reused_memory_is_not_shared(tbk_fixture_t* fx) {
+  enum { SLOTS = 12, STEPS = 120 };
+  block_t slots[SLOTS] = {{0}};
+  for (int step = 0; step < STEPS; ++step) {
+    block_t* block = &slots[fx_random(fx) % SLOTS];
+    if (block->memory != 0) {
+      BLOCK_CHECK(fx, block);
+      block_drop(fx, block);
+    } else {
+      block_make(fx, block, 1 + fx_random(fx) % (step % 10 == 0 ? 70000 : 3000));
+    }
+  }
+  for (int i = 0; i < SLOTS; ++i)
+    if (slots[i].memory != 0) BLOCK_CHECK(fx, &slots[i]);
+}
+
+static void write_and_read_back(tbk_fixture_t* fx, uint64_t size_bytes, tbk_stream_t* stream) {
+  (void)stream;
+  block_t block;
+  block_make(fx, &block, size_bytes);
+  BLOCK_CHECK(fx, &block);
+  memset(block.model, 0, block.size); /* other contents, so that each bit was 0 and 1 */
+  fx_upload(fx, block.memory, block.model, block.size);
+  BLOCK_CHECK(fx, &block);
+  block_drop(fx, &block);
+}
+
+static void every_byte_can_be_written_and_read(tbk_fixture_t* fx) {
+  range_over_sizes(fx, write_and_read_back, NULL);
+}
+
+static void every_byte_can_be_used_on_the_second_device(tbk_fixture_t* fx) {
+  range_use_second_device(fx);
+  range_over_sizes(fx, write_and_read_back, NULL);
+}
+
+static void every_byte_can_be_used_after_an_error(tbk_fixture_t* fx) {
+  range_provoke_errors(fx);
+  range_over_sizes(fx, write_and_read_back, NULL);
+}
+
+/* The first and the last byte of an allocation as large as a quarter of the device. */
+static void a_large_allocation_has_both_ends(tbk_fixture_t* fx) {
+  uint64_t size_bytes = fx_round(fx, fx->properties.memory_bytes / 4);
+  uint64_t step = fx_round(fx, 64);
+  tbk_memory_t memory = 0;
+  REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, size_bytes, &memory, &fx->error));
+  fx_adopt_memory(fx, fx->device, memory);
+  const uint64_t offsets[] = {0, size_bytes / 2 / step * step, size_bytes - step};
+  uint8_t* bytes[3];
+  uint8_t* seen = fx_zeros(fx, step);
+  for (int i = 0; i < 3; ++i) {
+    bytes[i] = fx_bytes(fx, step);
+    REQUIRE_OK(fx->core->upload(fx->self, fx->device, memory, offsets[i], bytes[i], step, NULL,
+                                &fx->error));
+  }
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE_OK(
+        fx->core->download(fx->self, fx->device, seen, memory, offsets[i], step, NULL, &fx->error));
+    CHECK_BYTES(bytes[i], seen, step);
+  }
+}
+
+static void check_every_stream(tbk_fixture_t* fx) {
+  tbk_stream_t* streams[4];
+  for (int i = 0; i < 4; ++i)
+    streams[i] = fx_stream(fx);
+  for (int round = 0; round < RANGE_ROUNDS; ++round) {
+    tbk_stream_t* stream = streams[round % 4];
+    uint64_t size_bytes = fx_round(fx, range_sizes[(size_t)round % 5]);
+    tbk_memory_t memory = fx_alloc(fx, size_bytes);
+    uint8_t* bytes = fx_bytes(fx, size_bytes);
+    uint8_t* seen = fx_zeros(fx, size_bytes);
+    REQUIRE_OK(
+        fx->core->upload(fx->self, fx->device, memory, 0, bytes, size_bytes, stream, &fx->error));
+    REQUIRE_OK(
+        fx->core->download(fx->self, fx->device, seen, memory, 0, size_bytes, stream, &fx->error));
+    fx_synchronize(fx, stream);
+    CHECK_BYTES(bytes, seen, size_bytes);
+  }
+}
+
+static void new_memory_is_usable_at_once_on_every_stream(tbk_fixture_t* fx) {
+  check_every_stream(fx);
+}
+
+static void new_memory_is_usable_on_every_stream_of_the_second_device(tbk_fixture_t* fx) {
+  range_use_second_device(fx);
+  check_every_stream(fx);
+}
+
+/* Just below 2^64, where a size that is rounded up becomes a small one, and plainly too much. */
+static const uint64_t absurd_sizes[] = {
+    UINT64_MAX,       UINT64_MAX - 1,    UINT64_MAX - 7,         UINT64_MAX - 63,
+    UINT64_MAX - 255, UINT64_MAX - 4095, UINT64_MAX - 65535,     UINT64_C(1) << 63,
+    INT64_MAX,        UINT64_C(1) << 62, (UINT64_C(1) << 60) + 1};
+static const size_t absurd_size_count = sizeof absurd_sizes / sizeof *absurd_sizes;
+
+static void check_out_of_memory(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < absurd_size_count; ++i) {
+    tbk_memory_t memory = sentinel;
+    CHECK_STATUS(TBK_OUT_OF_MEMORY, fx->core->memory_alloc(fx->self, fx->device, absurd_sizes[i],
+                                                           &memory, &fx->error));
+  }
+}
+
+static void what_no_device_has_is_out_of_memory(tbk_fixture_t* fx) {
+  check_out_of_memory(fx);
+}
+
+static void what_no_device_has_is_out_of_memory_on_the_second_device(tbk_fixture_t* fx) {
+  range_use_second_device(fx);
+  check_out_of_memory(fx);
+}
+
+static void more_than_the_device_has_is_out_of_memory(tbk_fixture_t* fx) {
+  uint64_t total = fx->properties.memory_bytes;
+  for (uint64_t extra = 1; extra < (UINT64_C(1) << 40); extra *= 37) {
+    tbk_memory_t memory = sentinel;
+    CHECK_STATUS(TBK_OUT_OF_MEMORY,
+                 fx->core->memory_alloc(fx->self, fx->device, total + extra, &memory, &fx->error));
+  }
+}
+
+static void a_failed_allocation_leaves_the_result_alone(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < absurd_size_count; ++i) {
+    tbk_memory_t memory = sentinel + i;
+    tbk_status_t status =
+        fx->core->memory_alloc(fx->self, fx->device, absurd_sizes[i], &memory, &fx->error);
+    CHECK(status != TBK_OK);
+    CHECK(memory == sentinel + i);
+  }
+}
+
+static void a_failed_allocation_changes_nothing_else(tbk_fixture_t* fx) {
+  block_t blocks[6];
+  for (size_t i = 0; i < 6; ++i) {
+    block_make(fx, &blocks[i], range_sizes[i]);
+    range_provoke_errors(fx);
+  }
+  for (size_t i = 0; i < 6; ++i)
+    BLOCK_CHECK(fx, &blocks[i]);
+  block_t next;
+  block_make(fx, &next, 4096);
+  BLOCK_CHECK(fx, &next);
+}
+
+static void a_failed_allocation_without_an_error_to_fill_is_survived(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < absurd_size_count; ++i) {
+    tbk_memory_t memory = sentinel;
+    CHECK_STATUS(TBK_OUT_OF_MEMORY,
+                 fx->core->memory_alloc(fx->self, fx->device, absurd_sizes[i], &memory, NULL));
+  }
+}
+
+static void a_failed_allocation_says_why(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < absurd_size_count; ++i) {
+    tbk_memory_t memory = sentinel;
+    memset(&fx->error, 'x', sizeof fx->error);
+    tbk_status_t status =
+        fx->core->memory_alloc(fx->self, fx->device, absurd_sizes[i], &memory, &fx->error);
+    CHECK(status != TBK_OK);
+    CHECK(memchr(fx->error.message, '\0', sizeof fx->error.message) != NULL);
+    CHECK(fx->error.message[0] != '\0' && fx->error.message[0] != 'x');
+    memset(&fx->error, 0, sizeof fx->error);
+  }
+}
+
+static void a_flat_handle_can_be_added_to(tbk_fixture_t* fx) {
+  for (int round = 0; round < RANGE_ROUNDS; ++round) {
+    uint64_t step = fx_round(fx, 1 + fx_random(fx) % 300);
+    block_t block;
+    block_make(fx, &block, 3 * step);
+    uint8_t* fresh = fx_bytes(fx, step);
+    REQUIRE_OK(fx->core->upload(fx->self, fx->device, block.memory + step, 0, fresh, step, NULL,
+                                &fx->error));
+    memcpy(block.model + step, fresh, step);
+    BLOCK_CHECK(fx, &block);
+    REQUIRE_OK(fx->core->copy(fx->self, fx->device, block.memory, 0, block.memory + step, step,
+                              step, NULL, &fx->error));
+    memcpy(block.model, block.model + 2 * step, step);
+    BLOCK_CHECK(fx, &block);
+  }
+}
+
+static void a_host_visible_handle_is_a_pointer(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < range_size_count - 1; ++i) {
+    block_t block;
+    block_make(fx, &block, range_sizes[i]);
+    uint8_t* pointer = (uint8_t*)(uintptr_t)block.memory;
+    CHECK_BYTES(block.model, pointer, block.size);
+    for (uint64_t k = 0; k < block.size; ++k)
+      pointer[k] = block.model[k] = (uint8_t)(k * 7 + i);
+    BLOCK_CHECK(fx, &block);
+  }
+}
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("MEM-001", NULL, 0, alloc_refuses_a_null_result),
+    TBK_CASE("DEV-021", NULL, TBK_CASE_CLOSED, alloc_needs_an_open_device),
+    TBK_CASE("DEV-021", NULL, TBK_CASE_CLOSED, memory_calls_need_the_device_open_again),
+    TBK_CASE("DEV-021", "memory_info", TBK_CASE_CLOSED, memory_info_needs_an_open_device),
+    TBK_CASE("MEM-002", NULL, 0, a_handle_is_never_0),
+    TBK_CASE("MEM-002", "two_devices", 0, a_handle_is_never_0_on_the_second_device),
+    TBK_CASE("MEM-002", NULL, 0, a_handle_is_not_0_after_an_error),
+    TBK_CASE("MEM-003", "flat_address", 0, a_flat_handle_is_aligned),
+    TBK_CASE("MEM-003", "flat_address two_devices", 0,
+             a_flat_handle_is_aligned_on_the_second_device),
+    TBK_CASE("MEM-004", NULL, 0, no_bytes_can_be_allocated_and_freed),
+    TBK_CASE("MEM-004", "two_devices", 0, no_bytes_can_be_allocated_on_the_second_device),
+    TBK_CASE("MEM-005", NULL, 0, live_allocations_share_no_byte),
+    TBK_CASE("MEM-005", "two_devices", 0, live_allocations_share_no_byte_on_the_second_device),
+    TBK_CASE("MEM-005", NULL, 0, live_allocations_share_no_byte_after_an_error),
+    TBK_CASE("MEM-005", "two_devices", 0, devices_share_no_byte),
+    TBK_CASE("MEM-005", NULL, 0, reused_memory_is_not_shared),
+    TBK_CASE("MEM-006", NULL, 0, every_byte_can_be_written_and_read),
+    TBK_CASE("MEM-006", "two_devices", 0, every_byte_can_be_used_on_the_second_device),
+    TBK_CASE("MEM-006", NULL, 0, every_byte_can_be_used_after_an_error),
+    TBK_CASE("MEM-006", "memory_bytes", 0, a_large_allocation_has_both_ends),
+    TBK_CASE("MEM-007", "stream", 0, new_memory_is_usable_at_once_on_every_stream),
+    TBK_CASE("MEM-007", "stream two_devices", 0,
+             new_memory_is_usable_on_every_stream_of_the_second_device),
+    TBK_CASE("MEM-009", NULL, 0, what_no_device_has_is_out_of_memory),
+    TBK_CASE("MEM-009", "two_devices", 0, what_no_device_has_is_out_of_memory_on_the_second_device),
+    TBK_CASE("MEM-009", "memory_bytes", 0, more_than_the_device_has_is_out_of_memory),
+    TBK_CASE("ERR-001", NULL, 0, a_failed_allocation_leaves_the_result_alone),
+    TBK_CASE("ERR-001", NULL, 0, a_failed_allocation_changes_nothing_else),
+    TBK_CASE("ERR-008", NULL, 0, a_failed_allocation_without_an_error_to_fill_is_survived),
+    TBK_CASE("ERR-008", NULL, 0, a_failed_allocation_says_why),
+    TBK_CASE("MEM-021", "flat_address", 0, a_flat_handle_can_be_added_to),
+    TBK_CASE("MEM-022", "host_visible", 0, a_host_visible_handle_is_a_pointer),
+};
+TBK_SUITE(memory);

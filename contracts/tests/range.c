@@ -1,0 +1,67 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "range.h"
+
+#include <string.h>
+
+/* Odd, a page, just over 64 KiB, and two that a driver treats as large. */
+const uint64_t range_sizes[] = {1, 3, 255, 4096, 65537, 1048576, 5 * 1048576 + 1};
+const size_t range_size_count = sizeof range_sizes / sizeof *range_sizes;
+
+void block_make(tbk_fixture_t* fx, block_t* block, uint64_t size_bytes) {
+  block->size = fx_round(fx, size_bytes);
+  block->model = fx_bytes(fx, block->size);
+  block->memory = 0;
+  REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, block->size, &block->memory, &fx->error));
+  fx_adopt_memory(fx, fx->device, block->memory);
+  fx_upload(fx, block->memory, block->model, block->size);
+}
+
+bool block_check(tbk_fixture_t* fx, const block_t* block, tbk_here_t here) {
+  return fx_check_memory(fx, block->model, block->memory, block->size, here);
+}
+
+void block_drop(tbk_fixture_t* fx, block_t* block) {
+  fx_disown_memory(fx, block->memory);
+  CHECK_OK(fx->core->memory_free(fx->self, fx->device, block->memory, &fx->error));
+  block->memory = 0;
+}
+
+void range_make(tbk_fixture_t* fx, range_t* range, uint64_t size_bytes) {
+  uint64_t step = fx_round(fx, 1);
+  range->offset = 3 * step;
+  range->size = fx_round(fx, size_bytes);
+  block_make(fx, &range->block, range->offset + range->size + 5 * step + 64);
+}
+
+void range_over_sizes(tbk_fixture_t* fx, range_fn function, tbk_stream_t* stream) {
+  for (size_t i = 0; i < range_size_count; ++i)
+    function(fx, range_sizes[i], stream);
+  for (int round = 0; round < RANGE_ROUNDS; ++round)
+    function(fx, 1 + fx_random(fx) % 2048, stream);
+}
+
+void range_settle(tbk_fixture_t* fx, tbk_stream_t* stream) {
+  if (stream != NULL) fx_synchronize(fx, stream);
+}
+
+void range_use_second_device(tbk_fixture_t* fx) {
+  int32_t second = fx_second_device(fx);
+  tbk_device_properties_t properties = {.struct_size = sizeof properties};
+  REQUIRE_OK(fx->core->device_properties(fx->self, second, &properties, &fx->error));
+  fx->device = second;
+  fx->properties = properties;
+}
+
+void range_provoke_errors(tbk_fixture_t* fx) {
+  tbk_memory_t memory = 0;
+  tbk_status_t status =
+      fx->core->memory_alloc(fx->self, fx->device, UINT64_C(1) << 62, &memory, &fx->error);
+  CHECK(status != TBK_OK);
+  status = fx->core->memory_alloc(fx->self, fx->device, 64, NULL, &fx->error);
+  CHECK(status != TBK_OK);
+  status = fx->core->memory_alloc(fx->self, fx->device_count, 64, &memory, &fx->error);
+  CHECK(status != TBK_OK);
+}
