@@ -41,6 +41,7 @@ FIRST_TORCH_NUMBER = 501
 HEADER_LIMIT = 1000
 TEMPLATE_LIMIT = 150
 DTYPE = re.compile(r"^\s*X\((\w+), \d+, \d+\)", re.MULTILINE)
+TEST_FUNCTION = re.compile(r"\bvoid\s+(\w+)\s*\(\s*tbk_fixture_t\s*\*\s*\w+\s*\)\s*\{")
 ENTRY = re.compile(r"\(\*(\w+)\)\s*\(\s*tbk_instance_t\*")
 
 
@@ -181,15 +182,15 @@ def tests_cite(world: World) -> Iterator[str]:
 
 
 def tests_rows(world: World) -> Iterator[str]:
-    """Each row names a function of its file, once, and needs only words that are known."""
+    """Each row names a test function, once, and needs only words that are known."""
     for name, count in Counter(row.id for row in world.rows).items():
         if count > 1:
             yield f"{name} stands in {count} rows"
+    defined = set(TEST_FUNCTION.findall("\n".join(world.test_texts.values())))
     for row in world.rows:
         place = f"{row.file}:{row.number}: {row.name}"
-        text = world.test_texts[f"contracts/{row.file}"]
-        if not re.search(rf"\bvoid\s+{row.name}\s*\(\s*tbk_fixture_t\s*\*", text):
-            yield f"{place} is no test function of this file"
+        if row.name not in defined:
+            yield f"{place} is no test function"
         yield from _unknown_words(world, place, row.needs)
     for clause in world.c_clauses():
         yield from _unknown_words(world, f"{clause.file}: {clause.id}", clause.needs)
@@ -198,6 +199,17 @@ def tests_rows(world: World) -> Iterator[str]:
         parsed = sum(f"contracts/{row.file}" == file for row in world.rows)
         if file.endswith("_test.c") and found != parsed:
             yield f"{file}: {found} rows, of which {parsed} can be read"
+
+
+def tests_suites(world: World) -> Iterator[str]:
+    """Each suite that has rows is run, and each that is run has rows."""
+    if world.suites is None:
+        return
+    written = {row.suite for row in world.rows}
+    for name in sorted(written - world.suites):
+        yield f"suite {name} is not in suites.c: its tests never run"
+    for name in sorted(world.suites - written):
+        yield f"suite {name} is in suites.c, and has no rows"
 
 
 def _unknown_words(world: World, place: str, needs: str | None) -> Iterator[str]:
@@ -262,6 +274,7 @@ CHECKS: tuple[Callable[[World], Iterator[str]], ...] = (
     lock,
     tests_cite,
     tests_rows,
+    tests_suites,
     tests_names,
     mutants,
     sizes,

@@ -51,6 +51,7 @@ class World:
     rows: list[Row]
     test_texts: dict[str, str]
     needs_words: set[str] | None
+    suites: set[str] | None
     operators: set[str]
     mutants: list[Mutant] | None
     backend_names: set[str]
@@ -110,6 +111,15 @@ def read_needs_words(tests: Path) -> set[str] | None:
     return {name for names in WORD.findall(table) for name in names if name}
 
 
+def read_suites(tests: Path) -> set[str] | None:
+    """The suites that suites.c runs. None without the file."""
+    path = tests / "suites.c"
+    if not path.exists():
+        return None
+    listed = re.search(r"#define SUITES\(X\)((?:.*\\\n)*.*)", path.read_text())
+    return set(re.findall(r"\bX\((\w+)\)", listed[1])) if listed else set()
+
+
 def read_backend_names(backends: Path) -> set[str]:
     """What backends are called: the folders of this project, and some of the world's."""
     known = {"ascend", "cuda", "hip", "mps", "npu", "openreg", "rocm", "xpu"}
@@ -136,6 +146,7 @@ def load_world(root: Path, mutants: Path | None) -> World:
             for path in sorted([*tests.glob("*.c"), *tests.glob("*.h")])
         },
         needs_words=read_needs_words(tests),
+        suites=read_suites(tests),
         operators=read_operators(contracts / "spec" / "operators.yml"),
         mutants=load_mutants(mutants) if mutants else None,
         backend_names=read_backend_names(root / "reference_backends"),

@@ -158,6 +158,13 @@ TBK_SUITE(thread);
 NEEDS = """\
 static const struct word words[] = {TABLE(stream), OPTIONAL(fill), {"!prepare", 0}};
 """
+SUITES = """\
+#define SUITES(X) \\
+  X(memory)       \\
+  X(thread)
+
+#define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
+"""
 OPERATORS = """\
 operators:
   - schema: "mm(Tensor self, Tensor mat2) -> Tensor"
@@ -183,6 +190,7 @@ FILES = {
     "contracts/tests/memory_test.c": MEMORY_TEST,
     "contracts/tests/thread_test.c": THREAD_TEST,
     "contracts/tests/needs.c": NEEDS,
+    "contracts/tests/suites.c": SUITES,
     "reference_backends/template/template.c": "/* prose */\nint main(void);\n",
     "reference_backends/cpu/cpu.c": "int x;\n",
     "mutants.jsonl": "".join(json.dumps(mutant) + "\n" for mutant in MUTANTS),

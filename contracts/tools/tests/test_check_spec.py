@@ -21,6 +21,7 @@ TORCH = "contracts/spec/torch/memory.yml"
 LOCK = "contracts/spec/ids.lock.yml"
 MEMORY_TEST = "contracts/tests/memory_test.c"
 THREAD_TEST = "contracts/tests/thread_test.c"
+SUITES = "contracts/tests/suites.c"
 MUTANTS = "mutants.jsonl"
 TEMPLATE = "reference_backends/template/template.c"
 
@@ -85,6 +86,8 @@ SEEDS = {
                                   '"MEM-003" SUFFIX, NULL', "2 rows, of which 1 can be read"),
     "two rows of one name": (THREAD_TEST, "0, threads_may_end", "0, threads_may_call",
                              "thread/threads_may_call stands in 2 rows"),
+    "a suite that never runs": (SUITES, "X(memory)", "X(copy)", "suite memory is not in suites.c"),
+    "a suite without rows": (SUITES, "X(thread)", "X(thread) X(fork)", "suite fork is in suites.c"),
     "an unknown need in a row": (MEMORY_TEST, "fill !stream", "fil !stream", "needs fil, which"),
     "an unknown need in the spec": (MEMORY, "needs: fill", "needs: fil", "MEM-003 needs fil"),
     "an unknown operator": (THREAD_TEST, "op:mm", "op:nn", "needs op:nn"),
