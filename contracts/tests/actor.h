@@ -1,0 +1,49 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * actor.h: a thread that makes calls which may wait on the host, watched by the test. Any call that
+ * takes a stream may wait for a closed gate, so the thread that opens the gate must not be the one
+ * that makes the calls. The test lets go once the actor is through, or is seen to stand still.
+ */
+#ifndef TBK_CONTRACTS_ACTOR_H
+#define TBK_CONTRACTS_ACTOR_H
+
+#include "fixture.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+typedef struct actor actor_t;
+typedef void (*actor_fn)(actor_t* self);
+
+struct actor {
+  tbk_fixture_t fx; /* a copy with an error of its own: CHECK is allowed, REQUIRE is not */
+  void* argument;
+  actor_fn body;
+  atomic_uint steps; /* how far it has come */
+  atomic_int started;
+  atomic_int finished;
+  clockid_t clock; /* processor time of the thread */
+  tbk_thread_t* thread;
+};
+
+/* The actor must live until the test is over: take it from fx_zeros. */
+void actor_start(tbk_fixture_t* fx, actor_t* actor, actor_fn body, void* argument);
+/* Called by the body between its calls, so that work is not taken for standing still. */
+void actor_step(actor_t* actor);
+/*
+ * Waits until the actor is through (true), or stands still (false): asleep while every thread of
+ * the process is, or turning in one call. A wrong guess costs evidence and never a verdict.
+ */
+bool actor_settle(actor_t* actor);
+/* REQUIREs that it ends in FX_PATIENCE_NS. */
+void actor_join(tbk_fixture_t* fx, actor_t* actor);
+
+/*
+ * Gives what should not happen every chance to happen: waits until all other threads of the process
+ * sleep, or for a moment if they never do.
+ */
+void process_settle(void);
+
+#endif /* TBK_CONTRACTS_ACTOR_H */

@@ -1,0 +1,97 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * order.h: three programs that tests of order share, each run for every kind of work on offer, with
+ * stream `a` held shut. A test gives them an edge: what makes work wait for other work.
+ *
+ *   order_streams   work on a, the edge, work on b: outcomes as if b's came after a's
+ *   order_host      work on a, a call that waits for it: it does, and the effects are visible
+ *   order_query     work on a, a question: NOT_READY while it is held, later OK and visible
+ *
+ * Edges and enqueuing calls run on an actor, because any of them may wait on the host. `held`
+ * closes the gate on stream c, and lets a wait for an event of it: then no callback is in a.
+ */
+#ifndef TBK_CONTRACTS_ORDER_H
+#define TBK_CONTRACTS_ORDER_H
+
+#include "actor.h"
+#include "fixture.h"
+#include "gate.h"
+#include "work.h"
+
+enum {
+  ORDER_PAIRS = 24,
+  ORDER_CELLS = 80,
+  ORDER_CELL_BYTES = 256,
+  ORDER_LARGE_BYTES = 1 << 20,
+  ORDER_LARGE_CELLS = 8,
+  ORDER_LARGE_WORKS = 3,
+  ORDER_QUERIES = 16
+};
+
+typedef struct order order_t;
+/* Runs on the actor, with its fixture. */
+typedef void (*order_edge_fn)(order_t* order, tbk_fixture_t* fx);
+typedef tbk_status_t (*order_query_fn)(order_t* order, tbk_fixture_t* fx);
+
+typedef struct order_pair {
+  work_t first;
+  work_t second;
+  const uint8_t* expected;
+  const uint8_t* result;
+  const char* hazard;
+} order_pair_t;
+
+struct order {
+  tbk_fixture_t* fx;
+  bench_t bench;
+  actor_t actor;
+  tbk_gate_t gate;
+  tbk_stream_t *a, *b, *c;
+  tbk_event_t* event; /* for the edge; NULL where there are no events */
+  tbk_event_t* other; /* likewise */
+  tbk_event_t* held;  /* NULL: the gate is on a */
+  order_edge_fn edge;
+  atomic_int at_edge;
+  atomic_int past_edge;
+  size_t pair_count;
+  order_pair_t pairs[ORDER_PAIRS];
+};
+
+/* Streams, events and a bench. `large` gives few large cells, for the host programs. */
+order_t* order_begin(tbk_fixture_t* fx, bool large);
+void order_end(order_t* order);
+/* Holds a by an event instead of a gate of its own; the row says "event". */
+void order_hold_by_event(order_t* order);
+
+/* `kind` NULL: every kind of work before the edge. After it always every kind. */
+void order_streams(order_t* order, const char* kind, order_edge_fn edge);
+void order_host(order_t* order, order_edge_fn edge);
+void order_query(order_t* order, order_edge_fn before, order_query_fn query);
+
+/* For programs of a test's own: one copy behind a gate on a and one on b without an edge. */
+void order_control(order_t* order);
+/* Runs `body` with fx->device and fx->properties those of device 1. */
+void order_on_second_device(tbk_fixture_t* fx, void (*body)(tbk_fixture_t* fx));
+
+/* Moves fresh bytes there and back on `stream`. */
+void order_stream_works(tbk_fixture_t* fx, tbk_stream_t* stream);
+
+/* What the programs are made of (order.c), for order_host.c. */
+order_pair_t* order_pair(order_t* order, const char* hazard);
+bool order_pair_holds(const order_t* order, const order_pair_t* pair);
+void order_hold(order_t* order, tbk_fixture_t* fx);
+void order_start(order_t* order, order_edge_fn edge, actor_fn body);
+void order_finish(order_t* order);
+
+/* Edges and questions that several tests use. */
+void edge_wait(order_t* order, tbk_fixture_t* fx);   /* record on a, b waits */
+void edge_record(order_t* order, tbk_fixture_t* fx); /* record on a */
+void edge_event_synchronize(order_t* order, tbk_fixture_t* fx);
+void edge_stream_synchronize(order_t* order, tbk_fixture_t* fx);
+void edge_device_synchronize(order_t* order, tbk_fixture_t* fx);
+tbk_status_t query_event(order_t* order, tbk_fixture_t* fx);
+tbk_status_t query_stream(order_t* order, tbk_fixture_t* fx);
+
+#endif /* TBK_CONTRACTS_ORDER_H */

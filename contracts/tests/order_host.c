@@ -1,0 +1,160 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "order.h"
+
+#include <sched.h>
+
+/* -------------------------------------------------------------------------- the host programs -- */
+
+/* Several works of one kind into one place: what is seen must be the last. A large copy still runs
+   when a call that does not wait for copies has returned. */
+static void works_of(order_t* order, const work_kind_t* kind) {
+  bench_reset(order->fx, &order->bench);
+  order->pair_count = 0;
+  uint64_t cell = bench_cell(&order->bench);
+  size_t count = order->bench.cells == ORDER_LARGE_CELLS ? ORDER_LARGE_WORKS : 1;
+  for (size_t i = 0; i < count; ++i) {
+    order_pair_t* pair = order_pair(order, kind->name);
+    work_t* work = &pair->first;
+    if (kind->flags & (WORK_WRITES | WORK_ON_HOST))
+      work_write(order->fx, &order->bench, work, kind, cell);
+    else
+      work_read(order->fx, &order->bench, work, kind, bench_cell(&order->bench));
+    pair->expected = work->expected;
+    pair->result = work_result(work);
+  }
+}
+
+static void enqueue_works(order_t* order, tbk_fixture_t* fx) {
+  order_hold(order, fx);
+  for (size_t i = 0; i < order->pair_count; ++i) {
+    CHECK_OK(work_enqueue(fx, &order->pairs[i].first, order->a));
+    actor_step(&order->actor);
+  }
+}
+
+/* Looks at once, and by means that wait for nothing else: the host's memory and stream NULL. */
+static void check_visible(order_t* order, tbk_fixture_t* fx) {
+  bench_t* bench = &order->bench;
+  const order_pair_t* last = &order->pairs[order->pair_count - 1];
+  if (!(last->first.kind->flags & WORK_TO_HOST)) {
+    CHECK_OK(fx->core->download(fx->self, fx->device, bench->after + last->first.target,
+                                bench->memory, last->first.target, bench->cell_bytes, NULL,
+                                &fx->error));
+  }
+  CHECK_SAID(order_pair_holds(order, last), "earlier work complete and visible to the host",
+             "the effect of a %s is missing", last->first.kind->name);
+}
+
+static void host_body(actor_t* actor) {
+  order_t* order = actor->argument;
+  enqueue_works(order, &actor->fx);
+  atomic_store(&order->at_edge, 1);
+  order->edge(order, &actor->fx);
+  atomic_store(&order->past_edge, 1);
+  actor_step(actor);
+  check_visible(order, &actor->fx);
+}
+
+static void host_program(order_t* order, const work_kind_t* kind, order_edge_fn edge) {
+  tbk_fixture_t* fx = order->fx;
+  works_of(order, kind);
+  order_start(order, edge, host_body);
+  bool closed = gate_is_closed(&order->gate);
+  actor_settle(&order->actor);
+  if (closed) {
+    bool early = atomic_load(&order->past_edge) && gate_is_closed(&order->gate);
+    CHECK_SAID(!early, "to wait for work that is held", "the call returned before a %s was run",
+               kind->name);
+    if (!atomic_load(&order->at_edge))
+      fx_evidence(fx, TBK_TRIVIAL, "a call that enqueues waits on the host");
+  }
+  order_finish(order);
+}
+
+void order_host(order_t* order, order_edge_fn edge) {
+  for (size_t i = 0; i < order->bench.kind_count; ++i)
+    host_program(order, order->bench.kinds[i], edge);
+}
+
+/* ---------------------------------------------------------------------------- the questions -- */
+
+static void query_body(actor_t* actor) {
+  order_t* order = actor->argument;
+  enqueue_works(order, &actor->fx);
+  if (order->edge != NULL) order->edge(order, &actor->fx);
+}
+
+static void ask_while_held(order_t* order, const char* name, order_query_fn query) {
+  tbk_fixture_t* fx = order->fx;
+  for (int i = 0; i < ORDER_QUERIES; ++i) {
+    tbk_status_t status = query(order, fx);
+    CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
+               "NOT_READY while the work is held", "%s, when a %s was enqueued",
+               tbk_status_name(status), name);
+    CHECK(gate_is_closed(&order->gate)); /* else the question waited */
+  }
+}
+
+static void query_program(order_t* order, const work_kind_t* kind, order_edge_fn before,
+                          order_query_fn query) {
+  tbk_fixture_t* fx = order->fx;
+  works_of(order, kind);
+  order_start(order, before, query_body);
+  bool closed = gate_is_closed(&order->gate);
+  bool through = actor_settle(&order->actor);
+  if (closed && through) ask_while_held(order, kind->name, query);
+  if (closed && !through) fx_evidence(fx, TBK_TRIVIAL, "a call that enqueues waits on the host");
+  gate_open(fx, &order->gate);
+  actor_join(fx, &order->actor);
+  uint64_t begin = fx_now_ns();
+  tbk_status_t status = query(order, fx);
+  while (status == TBK_NOT_READY && fx_now_ns() - begin < FX_PATIENCE_NS) {
+    sched_yield();
+    status = query(order, fx);
+  }
+  CHECK_SAID(status == TBK_OK, "OK once the work is complete", "%s after a %s",
+             tbk_status_name(status), kind->name);
+  check_visible(order, fx);
+  order_finish(order);
+}
+
+void order_query(order_t* order, order_edge_fn before, order_query_fn query) {
+  for (size_t i = 0; i < order->bench.kind_count; ++i)
+    query_program(order, order->bench.kinds[i], before, query);
+}
+
+/* -------------------------------------------------------------------------------- the edges -- */
+
+void edge_record(order_t* order, tbk_fixture_t* fx) {
+  CHECK_OK(fx->event->event_record(fx->self, order->event, order->a, &fx->error));
+}
+
+void edge_wait(order_t* order, tbk_fixture_t* fx) {
+  edge_record(order, fx);
+  CHECK_OK(fx->event->event_wait(fx->self, order->b, order->event, &fx->error));
+}
+
+void edge_event_synchronize(order_t* order, tbk_fixture_t* fx) {
+  edge_record(order, fx);
+  CHECK_OK(fx->event->event_synchronize(fx->self, order->event, &fx->error));
+}
+
+void edge_stream_synchronize(order_t* order, tbk_fixture_t* fx) {
+  CHECK_OK(fx->stream->stream_synchronize(fx->self, order->a, &fx->error));
+}
+
+void edge_device_synchronize(order_t* order, tbk_fixture_t* fx) {
+  (void)order;
+  CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+}
+
+tbk_status_t query_event(order_t* order, tbk_fixture_t* fx) {
+  return fx->event->event_query(fx->self, order->event, &fx->error);
+}
+
+tbk_status_t query_stream(order_t* order, tbk_fixture_t* fx) {
+  return fx->stream->stream_query(fx->self, order->a, &fx->error);
+}

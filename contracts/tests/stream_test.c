@@ -1,0 +1,333 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "order.h"
+#include "sequence.h"
+#include "stream_wait.h"
+
+enum { STREAMS = 8, STREAM_ROUNDS = 200 };
+
+/* --------------------------------------------------------------------------------- the order -- */
+
+static void control_of_order(tbk_fixture_t* fx) {
+  order_t* order = order_begin(fx, false);
+  order_control(order);
+  order_end(order);
+}
+
+static void runs_work_in_order(tbk_fixture_t* fx) {
+  sequence_t* sequence = sequence_begin(fx, ORDER_CELL_BYTES, SEQUENCE_CELLS);
+  sequence_alternate(sequence, 0);
+  tbk_stream_t* stream = fx_stream(fx);
+  sequence_run(sequence, stream, stream);
+  sequence_end(sequence);
+  control_of_order(fx);
+}
+
+static void runs_large_work_in_order(tbk_fixture_t* fx) {
+  sequence_t* sequence = sequence_begin(fx, 1 << 18, 28);
+  sequence_alternate(sequence, 12);
+  tbk_stream_t* stream = fx_stream(fx);
+  sequence_run(sequence, stream, stream);
+  sequence_end(sequence);
+  control_of_order(fx);
+}
+
+static void runs_work_in_order_on_second_device(tbk_fixture_t* fx) {
+  order_on_second_device(fx, runs_work_in_order);
+}
+
+/* Handles are often used again: a new stream must not take part in the past of an old one. */
+static void keeps_order_in_recycled_streams(tbk_fixture_t* fx) {
+  for (int round = 0; round < 4; ++round) {
+    tbk_stream_t* stream = fx_stream(fx);
+    sequence_t* sequence = sequence_begin(fx, ORDER_CELL_BYTES, 64);
+    sequence_alternate(sequence, 16);
+    sequence_run(sequence, stream, stream);
+    sequence_end(sequence);
+    fx_disown_stream(fx, stream);
+    fx->stream->stream_destroy(fx->self, stream);
+  }
+}
+
+typedef tbk_status_t (*foreign_fn)(tbk_fixture_t* fx, tbk_memory_t memory, uint8_t* host,
+                                   tbk_stream_t* stream);
+
+static uint64_t foreign_bytes(const tbk_fixture_t* fx) {
+  return fx_round(fx, 256);
+}
+
+static tbk_status_t foreign_upload(tbk_fixture_t* fx, tbk_memory_t memory, uint8_t* host,
+                                   tbk_stream_t* stream) {
+  return fx->core->upload(fx->self, fx->device, memory, 0, host, foreign_bytes(fx), stream,
+                          &fx->error);
+}
+
+static tbk_status_t foreign_download(tbk_fixture_t* fx, tbk_memory_t memory, uint8_t* host,
+                                     tbk_stream_t* stream) {
+  return fx->core->download(fx->self, fx->device, host, memory, 0, foreign_bytes(fx), stream,
+                            &fx->error);
+}
+
+static tbk_status_t foreign_copy(tbk_fixture_t* fx, tbk_memory_t memory, uint8_t* host,
+                                 tbk_stream_t* stream) {
+  (void)host;
+  return fx->core->copy(fx->self, fx->device, memory, 0, memory, foreign_bytes(fx),
+                        foreign_bytes(fx), stream, &fx->error);
+}
+
+static tbk_status_t foreign_fill(tbk_fixture_t* fx, tbk_memory_t memory, uint8_t* host,
+                                 tbk_stream_t* stream) {
+  (void)host;
+  if (!TBK_HAS(fx->core, tbk_core_t, fill)) return TBK_INVALID;
+  return fx->core->fill(fx->self, fx->device, memory, 0, 0x5A, foreign_bytes(fx), stream,
+                        &fx->error);
+}
+
+static tbk_status_t foreign_random(tbk_fixture_t* fx, tbk_memory_t memory, uint8_t* host,
+                                   tbk_stream_t* stream) {
+  (void)host;
+  tbk_generator_t generator = {.seed = 7};
+  if (fx->random == NULL) return TBK_INVALID;
+  return fx->random->random_bits(fx->self, fx->device, &generator, memory, 0, 64, stream,
+                                 &fx->error);
+}
+
+static void refuses_a_stream_of_another_device(tbk_fixture_t* fx) {
+  static const struct {
+    const char* name;
+    foreign_fn call;
+  } calls[] = {{"upload", foreign_upload},
+               {"download", foreign_download},
+               {"copy", foreign_copy},
+               {"fill", foreign_fill},
+               {"random_bits", foreign_random}};
+  int32_t first = fx->device;
+  uint64_t size_bytes = foreign_bytes(fx);
+  uint8_t* before = fx_bytes(fx, 2 * size_bytes);
+  tbk_memory_t memory = fx_alloc_with(fx, before, 2 * size_bytes);
+  fx->device = fx_second_device(fx);
+  tbk_stream_t* foreign = fx_stream(fx);
+  fx->device = first;
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
+    uint8_t* host = fx_bytes(fx, size_bytes);
+    uint8_t* kept = fx_zeros(fx, size_bytes);
+    memcpy(kept, host, size_bytes);
+    tbk_status_t status = calls[i].call(fx, memory, host, foreign);
+    CHECK_SAID(status == TBK_INVALID, "INVALID", "%s from %s", tbk_status_name(status),
+               calls[i].name);
+    fx_synchronize(fx, foreign);
+    CHECK_BYTES(kept, host, size_bytes);
+    FX_CHECK_MEMORY(fx, before, memory, 2 * size_bytes);
+  }
+}
+
+/* ---------------------------------------------------------------------- creating, destroying -- */
+
+static void create_refuses_a_missing_out(tbk_fixture_t* fx) {
+  CHECK_STATUS(TBK_INVALID, fx->stream->stream_create(fx->self, fx->device, 0, NULL, &fx->error));
+}
+
+static void from_native_refuses_a_missing_out(tbk_fixture_t* fx) {
+  void* native = NULL;
+  tbk_stream_t* stream = fx_stream(fx);
+  REQUIRE_OK(fx->stream->stream_native_handle(fx->self, stream, &native, &fx->error));
+  CHECK_STATUS(TBK_INVALID,
+               fx->stream->stream_from_native(fx->self, fx->device, native, NULL, &fx->error));
+}
+
+static void new_stream_has_nothing_to_wait_for(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = NULL;
+  REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &stream, &fx->error));
+  REQUIRE(stream != NULL);
+  fx_adopt_stream(fx, stream);
+  tbk_status_t status = TBK_NOT_READY;
+  CHECK(fx_poll_stream(fx, stream, &status));
+  CHECK_EQUAL(TBK_OK, status);
+  CHECK_OK(fx->stream->stream_synchronize(fx->self, stream, &fx->error));
+}
+
+static void priorities_out_of_range_are_clamped(tbk_fixture_t* fx) {
+  const int32_t priorities[] = {
+      INT32_MIN, fx->properties.priority_greatest - 1, fx->properties.priority_greatest,
+      0,         fx->properties.priority_least,        fx->properties.priority_least + 1,
+      INT32_MAX};
+  for (size_t i = 0; i < sizeof priorities / sizeof *priorities; ++i) {
+    tbk_stream_t* stream = NULL;
+    REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, priorities[i], &stream, &fx->error));
+    REQUIRE(stream != NULL);
+    fx_adopt_stream(fx, stream);
+    order_stream_works(fx, stream);
+  }
+}
+
+static void eight_streams_exist_at_a_time(tbk_fixture_t* fx) {
+  tbk_stream_t* streams[STREAMS];
+  for (int i = 0; i < STREAMS; ++i)
+    streams[i] = fx_stream(fx);
+  for (int i = 0; i < STREAMS; ++i) {
+    for (int k = 0; k < i; ++k)
+      CHECK(streams[i] != streams[k]);
+  }
+  for (int i = 0; i < STREAMS; ++i)
+    order_stream_works(fx, streams[i]);
+}
+
+/* A backend that gives nothing back runs out, or slows down, after a while. */
+static void eight_streams_exist_after_many_have_gone(tbk_fixture_t* fx) {
+  for (int round = 0; round < STREAM_ROUNDS; ++round) {
+    tbk_stream_t* stream = NULL;
+    REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &stream, &fx->error));
+    fx->stream->stream_destroy(fx->self, stream);
+  }
+  fx->stream->stream_destroy(fx->self, NULL);
+  eight_streams_exist_at_a_time(fx);
+}
+
+static void destroy_body(actor_t* actor) {
+  order_t* order = actor->argument;
+  tbk_fixture_t* fx = &actor->fx;
+  for (size_t i = 0; i < order->pair_count; ++i) {
+    CHECK_OK(work_enqueue(fx, &order->pairs[i].first, order->a));
+    actor_step(actor);
+  }
+  atomic_store(&order->at_edge, 1);
+  fx->stream->stream_destroy(fx->self, order->a); /* may wait for the work */
+}
+
+/* One work of each kind is pending when the stream goes. */
+static void work_of_a_destroyed_stream_runs_to_its_end(tbk_fixture_t* fx) {
+  order_t* order = order_begin(fx, false);
+  bench_t* bench = &order->bench;
+  bench_reset(fx, bench);
+  for (size_t i = 0; i < bench->kind_count; ++i) {
+    order_pair_t* pair = order_pair(order, bench->kinds[i]->name);
+    if (bench->kinds[i]->flags & (WORK_WRITES | WORK_ON_HOST))
+      work_write(fx, bench, &pair->first, bench->kinds[i], bench_cell(bench));
+    else
+      work_read(fx, bench, &pair->first, bench->kinds[i], bench_cell(bench));
+  }
+  fx_disown_stream(fx, order->a);
+  order_start(order, NULL, destroy_body);
+  actor_settle(&order->actor);
+  process_settle();
+  gate_open(fx, &order->gate);
+  actor_join(fx, &order->actor);
+  CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+  bench_download(fx, bench);
+  for (size_t i = 0; i < order->pair_count; ++i) {
+    const work_t* work = &order->pairs[i].first;
+    CHECK_SAID(memcmp(work->expected, work_result(work), bench->cell_bytes) == 0,
+               "work enqueued before the stream was destroyed has run", "a %s was left out",
+               work->kind->name);
+  }
+  order_end(order);
+}
+
+/* ---------------------------------------------------------------------------- native handles -- */
+
+static void native_handle_refuses_null(tbk_fixture_t* fx) {
+  void* native = NULL;
+  tbk_stream_t* stream = fx_stream(fx);
+  CHECK_STATUS(TBK_INVALID, fx->stream->stream_native_handle(fx->self, NULL, &native, &fx->error));
+  CHECK(native == NULL);
+  CHECK_STATUS(TBK_INVALID, fx->stream->stream_native_handle(fx->self, stream, NULL, &fx->error));
+}
+
+static void native_handle_is_the_same_each_time(tbk_fixture_t* fx) {
+  void* first = NULL;
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_stream_t* other = fx_stream(fx);
+  REQUIRE_OK(fx->stream->stream_native_handle(fx->self, stream, &first, &fx->error));
+  for (int round = 0; round < 8; ++round) {
+    void* again = NULL;
+    CHECK_OK(fx->stream->stream_native_handle(fx->self, stream, &again, &fx->error));
+    CHECK(again == first);
+    CHECK_OK(fx->stream->stream_native_handle(fx->self, other, &again, &fx->error));
+    order_stream_works(fx, stream);
+  }
+}
+
+static tbk_stream_t* native_twin(tbk_fixture_t* fx, tbk_stream_t* stream) {
+  void* native = NULL;
+  tbk_stream_t* twin = NULL;
+  REQUIRE_OK(fx->stream->stream_native_handle(fx->self, stream, &native, &fx->error));
+  REQUIRE_OK(fx->stream->stream_from_native(fx->self, fx->device, native, &twin, &fx->error));
+  REQUIRE(twin != NULL);
+  return twin;
+}
+
+/* The first half of the program on one of them, the rest on the other. */
+static void native_twins_share_one_order(tbk_fixture_t* fx, bool from_twin) {
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_stream_t* twin = native_twin(fx, stream);
+  fx_adopt_stream(fx, twin);
+  sequence_t* sequence = sequence_begin(fx, ORDER_CELL_BYTES, SEQUENCE_CELLS);
+  sequence_alternate(sequence, 32);
+  sequence_run(sequence, from_twin ? twin : stream, from_twin ? stream : twin);
+  sequence_end(sequence);
+  control_of_order(fx);
+}
+
+static void work_is_ordered_before_native_work(tbk_fixture_t* fx) {
+  native_twins_share_one_order(fx, false);
+}
+
+static void native_work_is_ordered_before_work(tbk_fixture_t* fx) {
+  native_twins_share_one_order(fx, true);
+}
+
+static void destroying_a_twin_leaves_the_native_queue(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = fx_stream(fx);
+  for (int round = 0; round < 3; ++round) {
+    tbk_stream_t* twin = native_twin(fx, stream);
+    order_stream_works(fx, twin);
+    fx->stream->stream_destroy(fx->self, twin);
+    order_stream_works(fx, stream);
+  }
+}
+
+/* clang-format off */
+static const tbk_case_t cases[] = {
+    TBK_CASE("STR-001", "stream", 0, runs_work_in_order),
+    TBK_CASE("STR-001", "stream", 0, runs_large_work_in_order),
+    TBK_CASE("STR-001", "stream two_devices", 0, runs_work_in_order_on_second_device),
+    TBK_CASE("STR-001", "stream", 0, keeps_order_in_recycled_streams),
+    TBK_CASE("STR-002", "stream two_devices", 0, refuses_a_stream_of_another_device),
+    TBK_CASE("STR-003", "stream", 0, create_refuses_a_missing_out),
+    TBK_CASE("STR-003", "stream native_handle from_native", 0, from_native_refuses_a_missing_out),
+    TBK_CASE("STR-004", "stream", 0, new_stream_has_nothing_to_wait_for),
+    TBK_CASE("STR-005", "stream", 0, priorities_out_of_range_are_clamped),
+    TBK_CASE("STR-006", "stream", 0, eight_streams_exist_at_a_time),
+    TBK_CASE("STR-006", "stream", 0, eight_streams_exist_after_many_have_gone),
+    TBK_CASE("STR-011", "stream", 0, work_of_a_destroyed_stream_runs_to_its_end),
+    TBK_CASE("STR-014", "stream", 0, null_stream_is_refused),
+    TBK_CASE("STR-015", "stream", 0, query_is_ok_only_after_every_kind_of_work),
+    TBK_CASE("STR-015", "stream", 0, query_is_ok_only_after_large_work),
+    TBK_CASE("STR-016", "stream", 0, query_does_not_wait_for_held_work),
+    TBK_CASE("STR-016", "stream event", 0, query_is_not_ready_while_a_stream_waits_for_an_event),
+    TBK_CASE("STR-017", "stream", 0, asking_again_and_again_is_enough),
+    TBK_CASE("STR-018", "stream", 0, questions_do_not_wait),
+    TBK_CASE("STR-019", "stream", 0, synchronize_waits_for_every_kind_of_work),
+    TBK_CASE("STR-019", "stream event", 0, synchronize_waits_for_work_behind_an_event),
+    TBK_CASE("STR-019", "stream", 0, synchronize_waits_for_large_work),
+    TBK_CASE("STR-019", "stream two_devices", 0, synchronize_waits_on_second_device),
+    TBK_CASE("STR-020", "stream", 0, synchronize_ignores_later_work_of_other_streams),
+    TBK_CASE("STR-022", "stream", 0, device_synchronize_covers_every_stream),
+    TBK_CASE("STR-022", "stream", 0, device_synchronize_waits_for_every_kind_of_work),
+    TBK_CASE("STR-022", "stream", 0, device_synchronize_waits_for_large_work),
+    TBK_CASE("STR-022", "stream two_devices", 0, device_synchronize_waits_on_second_device),
+    TBK_CASE("STR-023", "stream", 0, device_synchronize_succeeds_without_work),
+    TBK_CASE("STR-024", "stream native_handle", 0, native_handle_refuses_null),
+    TBK_CASE("STR-025", "stream native_handle", 0, native_handle_is_the_same_each_time),
+    TBK_CASE("STR-025", "stream native_handle from_native", 0, work_is_ordered_before_native_work),
+    TBK_CASE("STR-029", "stream native_handle from_native", 0, native_work_is_ordered_before_work),
+    TBK_CASE("STR-030", "stream native_handle from_native", 0, destroying_a_twin_leaves_the_native_queue),
+};
+/* clang-format on */
+
+TBK_SUITE(stream);
