@@ -540,6 +540,12 @@ const tbk_clause_t tbk_clauses[] = {
   {"MEM-020", "memory", "must", "core", "untestable",
    "host-synchronous.",
    "c10/core/CachingDeviceAllocator.h: getMemoryInfo"},
+  {"MEM-021", "memory", "must", "core", "checked",
+   "under TBK_DEVICE_FLAT_ADDRESS handle + n with offset 0 is the same location as handle with offset n.",
+   "ABI: the bridge splits blocks by adding to the handle"},
+  {"MEM-022", "memory", "must", "core", "checked",
+   "under TBK_DEVICE_HOST_VISIBLE the host reads and writes memory through its handle as a pointer.",
+   "ABI: a declaration that is wrong crashes the host"},
   {"PER-001", "peer", "must", "memory", "checked",
    "0 <= device, peer < device count, out_can != NULL; else INVALID (checked).",
    "ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash; torch/csrc/DeviceAccelerator.cpp: device index checks"},
@@ -635,6 +641,12 @@ const tbk_clause_t tbk_clauses[] = {
    "ABI: a free that waits turns every temporary into a synchronisation"},
   {"SOM-007", "async_memory", "must", "memory", "untestable",
    "takes the memory.",
+   "c10/core/Allocator.h: raw_deallocate"},
+  {"SOM-008", "async_memory", "must", "memory", "checked",
+   "async_free of 0 is accepted and does nothing.",
+   "c10/core/Allocator.h: allocate (0 bytes give a null pointer, whose deleter still runs)"},
+  {"SOM-009", "async_memory", "must", "memory", "checked",
+   "memory given to async_free can be allocated again once earlier work of the stream is complete.",
    "c10/core/Allocator.h: raw_deallocate"},
   {"STR-001", "stream", "must", "async", "checked",
    "with a stream: enqueued, in the order of that stream.",
@@ -771,7 +783,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "4e4c27c7557f9afbfd1c9ebbfa41514aa32a05c6b30a79b25e97cd88963dff5d";
+    "f2b6ac8244e5638671f2518e745914816826d6ecbd1274214c794afba906a8c4";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);
