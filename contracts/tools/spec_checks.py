@@ -238,6 +238,9 @@ def mutants(world: World) -> Iterator[str]:
     if world.mutants is None:
         return
     known = world.by_id()
+    for name, count in Counter(mutant.name for mutant in world.mutants).items():
+        if count > 1:
+            yield f"mutant {name} stands {count} times in the tables"
     for mutant in world.mutants:
         if mutant.clause not in known:
             yield f"mutant {mutant.name} breaks {mutant.clause}, which is not in the spec"

@@ -101,6 +101,7 @@ SEEDS = {
     "no narrow mutant": (MUTANTS, '"MEM-003", "kind": "mutant", "narrow": true',
                          '"MEM-003", "kind": "mutant", "narrow": false', "no narrow mutant"),
     "a mutant of nothing": (MUTANTS, "THR-001", "THR-099", "which is not in the spec"),
+    "two mutants of one name": (MUTANTS, '"memory_went"', '"memory_goes"', "memory_goes stands 2"),
     "an anti-mutant does not count": (MUTANTS, '"THR-001", "kind": "mutant"',
                                       '"THR-001", "kind": "anti"', "THR-001 has 0 of 1"),
     "a header that is too long": (HEADER, "/* A header. */", "\n" * 1000, "fewer than 1000"),
