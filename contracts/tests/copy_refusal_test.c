@@ -146,7 +146,7 @@ static void check_first_stream_on_second_device(tbk_fixture_t* fx, int which) {
   tbk_stream_t* foreign = fx_stream(fx);
   range_use_second_device(fx);
   refusal_make(fx, &refusal);
-  CHECK_STATUS(TBK_INVALID, call(fx, which, &refusal.place, 0, 64, foreign));
+  CHECK_STATUS(TBK_INVALID, call(fx, which, &refusal.place, 0, 4096, foreign));
   fx_synchronize(fx, foreign);
   refusal_check(fx, &refusal);
 }

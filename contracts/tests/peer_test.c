@@ -191,14 +191,14 @@ static void a_peer_copy_works_both_ways(tbk_fixture_t* fx) {
 
 static void a_peer_copy_needs_both_devices_open(tbk_fixture_t* fx) {
   block_t block;
-  block_make(fx, &block, 64);
+  block_make(fx, &block, 4096);
   tbk_memory_t own = block.memory;
   int32_t bad[] = {1, fx->device_count, -1};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     CHECK_STATUS(TBK_INVALID_STATE, fx->peer->peer_copy(fx->self, bad[i], own, 0, fx->device, own,
-                                                        0, 64, NULL, &fx->error));
+                                                        0, 4096, NULL, &fx->error));
     CHECK_STATUS(TBK_INVALID_STATE, fx->peer->peer_copy(fx->self, fx->device, own, 0, bad[i], own,
-                                                        0, 64, NULL, &fx->error));
+                                                        0, 4096, NULL, &fx->error));
   }
   BLOCK_CHECK(fx, &block);
 }
