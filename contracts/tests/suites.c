@@ -4,24 +4,30 @@
  */
 #include "case.h"
 
-#define SUITES(X) \
-  X(library)      \
-  X(device)       \
-  X(memory)       \
-  X(copy)         \
-  X(stream)       \
-  X(event)        \
-  X(callback)     \
-  X(pinned)       \
-  X(peer)         \
-  X(async_memory) \
-  X(kernel)       \
-  X(random)       \
-  X(error)        \
-  X(fault)        \
-  X(thread)       \
-  X(fork)         \
-  X(teardown)     \
+#define SUITES(X)  \
+  X(library)       \
+  X(device)        \
+  X(memory)        \
+  X(memory_free)   \
+  X(copy)          \
+  X(copy_refusal)  \
+  X(copy_order)    \
+  X(stream)        \
+  X(event)         \
+  X(callback)      \
+  X(pinned)        \
+  X(peer)          \
+  X(async_memory)  \
+  X(kernel)        \
+  X(kernel_plan)   \
+  X(kernel_values) \
+  X(kernel_shapes) \
+  X(random)        \
+  X(error)         \
+  X(fault)         \
+  X(thread)        \
+  X(fork)          \
+  X(teardown)      \
   X(capability)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
