@@ -24,7 +24,12 @@ SENTENCES = {
     "fork": ("FRK", "a child that touches nothing exits cleanly and promptly."),
     "teardown": ("TDN", "a process that closes nothing ends cleanly."),
 }
-NAMES = ("holds_for_one_byte", "holds_for_many", "holds_on_the_second_device", "holds_after_an_error")
+NAMES = (
+    "holds_for_one_byte",
+    "holds_for_many",
+    "holds_on_the_second_device",
+    "holds_after_an_error",
+)
 HOSTILE = (
     "</script><script>alert(1)</script><!-- ]]> & \"quotes\" 'single' "
     "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x00\x01\x08 \u202egnirts\u202c [bold]rich[/bold] "
@@ -76,6 +81,7 @@ def header(planned: int, **changes: Any) -> Record:
 def case(index: int, verdict: str = "pass", **changes: Any) -> Record:
     areas = list(SENTENCES)
     area = areas[(index // 6) % len(areas)]
+    test_id = f"{area}/{NAMES[index % 4]}_{index}"
     prefix, sentence = SENTENCES[area]
     clause = f"{prefix}-{1 + index // (6 * len(areas)) * 3 + index % 3:03d}"
     choice = random.Random(index)  # noqa: S311
@@ -83,7 +89,7 @@ def case(index: int, verdict: str = "pass", **changes: Any) -> Record:
     record: Record = {
         "record": "test",
         "index": index,
-        "id": f"{area}/{NAMES[index % 4]}_{index}",
+        "id": test_id,
         "suite": area,
         "clause": clause,
         "level": "should" if index % 9 == 8 else "must",
@@ -113,7 +119,7 @@ def case(index: int, verdict: str = "pass", **changes: Any) -> Record:
         "output": "",
         "output_bytes": 0,
         "seed": index * 7919,
-        "replay": f"tbk-run /opt/acme/libacme.so --only {area}/{NAMES[index % 4]}_{index} --seed 42",
+        "replay": f"tbk-run /opt/acme/libacme.so --only {test_id} --seed 42",
     }
     record.update(_ADDED.get(verdict, {}))
     return {**record, **changes}
@@ -155,8 +161,16 @@ _ADDED: dict[str, Record] = {
         "evidence_reason": "no callback and no operation that is long enough to hold a stream",
     },
     "not-reached": {"checks": 0, "wall_ns": 0, "duration_ns": 0, "blame": "harness"},
-    "poisoned": {"blame": "backend", "cause": "the device no longer computes", "seen": "1 + 1 is 0"},
-    "polluted": {"blame": "backend", "cause": "fails after memory/holds_for_many", "seen": "0 is 1"},
+    "poisoned": {
+        "blame": "backend",
+        "cause": "the device no longer computes",
+        "seen": "1 + 1 is 0",
+    },
+    "polluted": {
+        "blame": "backend",
+        "cause": "fails after memory/holds_for_many",
+        "seen": "0 is 1",
+    },
     "unstable": {"blame": "backend", "cause": "3 of 10 repeats fail", "seen": "pass and fail"},
     "suite-error": {"blame": "suite", "cause": "the test made no check", "checks": 0},
 }
@@ -232,15 +246,30 @@ def failing(count: int = 300) -> list[Record]:
         elif index % 149 == 100:
             records[index] = case(index, "hang")
         elif index % 90 == 50:
-            changes = {"cause": "sum.dim_IntList loses the last element", "seen": "31.0", "expected": "32.0"}
+            changes = {
+                "cause": "sum.dim_IntList loses the last element",
+                "seen": "31.0",
+                "expected": "32.0",
+            }
             records[index] = case(index, "fail", **changes)
     return records
 
 
 def every_verdict() -> list[Record]:
     verdicts = (
-        "pass", "fail", "crash", "hang", "poisoned", "polluted", "not-reached", "unsupported",
-        "not-shown", "xfail", "xpass", "unstable", "suite-error",
+        "pass",
+        "fail",
+        "crash",
+        "hang",
+        "poisoned",
+        "polluted",
+        "not-reached",
+        "unsupported",
+        "not-shown",
+        "xfail",
+        "xpass",
+        "unstable",
+        "suite-error",
     )
     return [case(index, verdict) for index, verdict in enumerate(verdicts)]
 
@@ -251,8 +280,19 @@ def hostile(count: int = 40) -> list[Record]:
     for index in range(count):
         verdict = ("fail", "crash", "not-shown", "unsupported", "pass")[index % 5]
         changes: Record = dict.fromkeys(
-            ("cause", "expected", "seen", "what", "where", "notes", "evidence_reason",
-             "needs_missing", "clause_text", "clause_source", "replay"),
+            (
+                "cause",
+                "expected",
+                "seen",
+                "what",
+                "where",
+                "notes",
+                "evidence_reason",
+                "needs_missing",
+                "clause_text",
+                "clause_source",
+                "replay",
+            ),
             HOSTILE,
         )
         records.append(case(index, verdict, **changes, output=HOSTILE * 30, output_bytes=9_000_000))

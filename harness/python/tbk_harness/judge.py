@@ -52,9 +52,7 @@ def _complete(header: dict[str, object]) -> bool:
     return not header.get("selection") and header.get("shard") in (None, "", "1/1")
 
 
-def _apply(
-    results: ResultFile, waivers: Sequence[Waiver], today: datetime.date
-) -> _Waived:
+def _apply(results: ResultFile, waivers: Sequence[Waiver], today: datetime.date) -> _Waived:
     waived = _Waived(list(results.tests))
     backend = results.header.get("backend")
     version = str(backend.get("version") or "") if isinstance(backend, dict) else ""

@@ -67,7 +67,7 @@ def _versions(entry: Mapping[str, object], name: str) -> tuple[str, ...]:
     value = entry["versions"]
     items = value if isinstance(value, list) else [value]
     if not items or not all(isinstance(item, str) and item for item in items):
-        raise WaiverError(f"{name}: versions must be a pattern such as \"1.4.*\", or several")
+        raise WaiverError(f'{name}: versions must be a pattern such as "1.4.*", or several')
     return tuple(map(str, items))
 
 
@@ -76,7 +76,9 @@ def _waiver(entry: object, name: str) -> Waiver:
         raise WaiverError(f"{name}: not a table")
     unknown = sorted(set(entry) - KEYS)
     if unknown:
-        raise WaiverError(f"{name}: unknown key {unknown[0]!r}; there are {', '.join(sorted(KEYS))}")
+        raise WaiverError(
+            f"{name}: unknown key {unknown[0]!r}; there are {', '.join(sorted(KEYS))}"
+        )
     missing = [key for key in REQUIRED if key not in entry]
     if missing:
         raise WaiverError(f"{name}: {missing[0]} is missing")

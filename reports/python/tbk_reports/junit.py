@@ -134,7 +134,7 @@ def render_junit(judged: Judged) -> str:
     problems = _run_suite(root, judged)
     started = str(judged.header.get("started") or "")[:19]
     for name, tests in suites.items():
-        suite = ET.SubElement(root, "testsuite", name=text.line(name, 200), **_counts(tests))
+        suite = ET.SubElement(root, "testsuite", name=text.line(name, 200), attrib=_counts(tests))
         suite.set("time", _seconds(sum(map(_cost, tests))))
         if len(started) == 19 and started.isascii():
             suite.set("timestamp", started)

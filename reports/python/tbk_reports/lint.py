@@ -117,9 +117,7 @@ def lint_junit(document: dict[str, Any], source: str) -> list[str]:
     except ET.ParseError as error:
         return [f"junit: {error}"]
     judged = judged_from_document(document)
-    stated = {
-        item.get("name", ""): item.get("value", "") for item in root.iterfind(".//property")
-    }
+    stated = {item.get("name", ""): item.get("value", "") for item in root.iterfind(".//property")}
     found = _differ("junit verdict", document["verdict"], stated.get("tbk.verdict"))
     found += _differ("junit exit code", str(document["exit_code"]), stated.get("tbk.exit_code"))
     counts = {
@@ -152,7 +150,11 @@ def _junit_sums(root: ET.Element) -> list[str]:
     found = []
     for suite in root.iterfind("testsuite"):
         children = Counter(_child(case) for case in suite.iterfind("testcase"))
-        for attribute, name in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        for attribute, name in (
+            ("failures", "failure"),
+            ("errors", "error"),
+            ("skipped", "skipped"),
+        ):
             stated = suite.get(attribute)
             if stated != str(children[name]):
                 found.append(f"junit: {suite.get('name')} states {stated} {attribute}")

@@ -16,7 +16,9 @@ REASONS = 8
 
 _PLAIN = re.compile(r"[^A-Za-z0-9 ,()\u00b7\u2026]")
 # Between letters these mean nothing to Markdown, and a reader of the source is glad of them.
-_INNER = re.compile(r"(?<=[A-Za-z0-9 ])[./=%?;'\"](?=[A-Za-z0-9 ]|$)|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])")
+_INNER = re.compile(
+    r"(?<=[A-Za-z0-9 ])[./=%?;'\"](?=[A-Za-z0-9 ]|$)|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])"
+)
 _AUTOLINK = re.compile(r"www\.|://", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9_./:-]+")
 
@@ -57,7 +59,8 @@ def _case(test: Test) -> list[str]:
 def _cause(number: int, cause: Cause) -> list[str]:
     first = cause.first
     count = text.count_words(len(cause.tests), "test")
-    lines = [f"{number}. **{escape(cause.title, 160)}** ({count}, blame: {escape(first.blame or 'unknown', 20)})"]
+    blame = escape(first.blame or "unknown", 20)
+    lines = [f"{number}. **{escape(cause.title, 160)}** ({count}, blame: {blame})"]
     if first.clause:
         sentence = f": {escape(first.clause_text, 300)}" if first.clause_text else ""
         lines.append(f"   {code(first.clause)}{sentence}")
@@ -77,6 +80,10 @@ def _counts(view: View) -> list[str]:
     return [*lines, f"| all | {view.total} |", ""]
 
 
+def _tests(count: int) -> str:
+    return text.count_words(count, "test")
+
+
 def _left_out(view: View) -> list[str]:
     lines: list[str] = []
     if view.not_tested or view.limited_to:
@@ -84,14 +91,14 @@ def _left_out(view: View) -> list[str]:
         if view.limited_to:
             lines.append(f"* part of the suite: {escape(view.limited_to)}")
         lines += [
-            f"* {escape(reason.words, 160)} is not declared: {text.count_words(len(reason.tests), 'test')}"
+            f"* {escape(reason.words, 160)} is not declared: {_tests(len(reason.tests))}"
             for reason in view.not_tested[:REASONS]
         ]
         lines.append("")
     if view.not_shown or view.trivial:
         lines += ["### Not shown", ""]
         lines += [
-            f"* {escape(reason.words, 200)}: {text.count_words(len(reason.tests), 'test')}"
+            f"* {escape(reason.words, 200)}: {_tests(len(reason.tests))}"
             for reason in (*view.not_shown, *view.trivial)[:REASONS]
         ]
         lines.append("")

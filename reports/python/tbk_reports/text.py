@@ -22,7 +22,11 @@ def _safe(character: str) -> str:
     if character in _KEPT:
         return character
     category = unicodedata.category(character)
-    if category in ("Cc", "Cs", "Zl", "Zp") or character in _DIRECTION or character in "\ufffe\uffff":
+    if (
+        category in ("Cc", "Cs", "Zl", "Zp")
+        or character in _DIRECTION
+        or character in "\ufffe\uffff"
+    ):
         return "\ufffd"
     return character
 

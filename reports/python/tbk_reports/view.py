@@ -67,7 +67,7 @@ GATE_WORDS = {
 ADVICE = {
     2: "Look at the message above and at tbk run --help.",
     3: "Look at --only and --shard, and with tbk list at what the backend declares.",
-    4: "Look at the path, and whether the library loads (ldd) and exports tbk_backend_create (nm -D).",
+    4: "Look at the path; whether the library loads (ldd) and exports tbk_backend_create (nm -D).",
     5: "Look at whether the driver sees the device, and whether another process holds it.",
     6: "This is not the backend's fault. Please report it with the result file.",
     7: "The same command with --resume goes on where the run ended.",
@@ -325,7 +325,9 @@ class View:
                 return f"The run on {self.title_name} cannot be trusted"
             return f"No verdict on {self.title_name}"
         if verdict == "fail":
-            return f"{self.title_name} does not conform" if self.failing else "The waivers do not fit"
+            return (
+                f"{self.title_name} does not conform" if self.failing else "The waivers do not fit"
+            )
         if self.limited_to:
             return f"{self.title_name} passes what was selected"
         return f"{self.title_name} conforms"

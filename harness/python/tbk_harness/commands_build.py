@@ -1,0 +1,152 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk new and tbk kill-matrix."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import click
+import tbk_contracts
+from rich.progress import Progress
+from rich.text import Text
+from tbk_reports.matrix import render_matrix_html, render_matrix_markdown
+from tbk_reports.model import (
+    EXIT_BAD_LIBRARY,
+    EXIT_FINDINGS,
+    EXIT_NOT_WRITTEN,
+    EXIT_NOTHING_SELECTED,
+    EXIT_PASS,
+    EXIT_SUITE_ERROR,
+    EXIT_USAGE,
+)
+from tbk_reports.text import line, shorten
+
+from tbk_harness import kill, locate, mutants, outcome, runner, skeleton
+
+LIMIT = 30
+
+
+@click.command(name="new")
+@click.argument("name")
+def new_command(name: str) -> None:
+    """Write a backend NAME into ./NAME that builds and passes, to fill in."""
+    try:
+        folder = skeleton.make(name, Path.cwd())
+    except skeleton.SkeletonError as error:
+        outcome.stop(EXIT_USAGE, str(error))
+    except OSError as error:
+        outcome.stop(EXIT_NOT_WRITTEN, outcome.reason(error))
+    out = outcome.console()
+    out.print(Text(f"{folder} is ready. Next:\n"))
+    for command in (
+        f"cd {name}",
+        "cmake -S . -B build && cmake --build build",
+        f"tbk run build/lib{name}.so",
+    ):
+        out.print(Text(f"  {command}"))
+    raise SystemExit(EXIT_PASS)
+
+
+@click.command(name="kill-matrix")
+@click.option("--full", is_flag=True, help="Every test against every mutant.")
+@click.option("--only", multiple=True, metavar="NAME|CLAUSE", help="These mutants alone.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: cores).")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the sample.")
+@click.option("--timeout", metavar="S", help="Deadline of one test, handed to tbk-run.")
+@click.option("--library", type=click.Path(path_type=Path), help="The mutants' library.")
+@click.option(
+    "--output-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-kill-matrix",
+    show_default=True, help="Where matrix.json, matrix.md and matrix.html go.",
+)  # fmt: skip
+def kill_command(
+    full: bool,
+    only: tuple[str, ...],
+    jobs: int | None,
+    seed: int,
+    timeout: str | None,
+    library: Path | None,
+    output_dir: Path,
+) -> None:
+    """Show that each check can fail: run the suite against every deliberately broken backend.
+
+    Each mutant meets the tests that cite its clause and a sample of 2 % of the others. The exit
+    code is 1 when a mutant survives, a checked must clause has no mutant that is killed, a legal
+    device fails or a cheat passes.
+    """
+    target = library or locate.library("mutants")
+    if target is None or not target.is_file():
+        outcome.stop(
+            EXIT_BAD_LIBRARY, "the mutants' library was not found; build the checkout first"
+        )
+    matrix, chosen = _planned(target, full, only, seed)
+    outcome.prepare(output_dir)
+    options = [f"--timeout={timeout}"] if timeout else []
+    started = time.monotonic()
+    out = outcome.console()
+    with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
+        task = progress.add_task("killing", total=len(chosen))
+        kill.run_all(
+            target, matrix, chosen, jobs or kill.default_jobs(), options,
+            lambda _: progress.advance(task),
+        )  # fmt: skip
+    _finish(matrix, output_dir, time.monotonic() - started)
+
+
+def _planned(
+    library: Path, full: bool, only: tuple[str, ...], seed: int
+) -> tuple[kill.Matrix, list[mutants.Mutant]]:
+    try:
+        everything = mutants.load()
+        path = mutants.equivalents_file()
+        equivalents = mutants.parse_equivalents(path.read_text("utf-8"), path.name) if path else {}
+        listed = runner.list_tests([str(library)])
+    except (mutants.MutantError, runner.NoRunnerError, OSError) as error:
+        outcome.stop(EXIT_SUITE_ERROR, str(error))
+    tests = kill.parse_list(listed.stdout)
+    if listed.returncode or not tests:
+        outcome.stop(
+            listed.returncode or EXIT_SUITE_ERROR, f"tbk-run lists no tests: {line(listed.stderr)}"
+        )
+    chosen = [one for one in everything if not only or {one.name, *one.clauses} & set(only)]
+    if not chosen:
+        outcome.stop(EXIT_NOTHING_SELECTED, "no mutant fits")
+    matrix = kill.Matrix(
+        tests=tests,
+        equivalents=equivalents,
+        must=kill.must_clauses(tbk_contracts.clauses()),
+        full=full,
+        seed=seed,
+        partial=bool(only),
+    )
+    return matrix, chosen
+
+
+def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> None:
+    document = kill.document(matrix)
+    out = outcome.console()
+    try:
+        (folder / "matrix.json").write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+        (folder / "matrix.md").write_text(render_matrix_markdown(document), "utf-8")
+        (folder / "matrix.html").write_text(render_matrix_html(document), "utf-8")
+    except OSError as error:
+        outcome.stop(EXIT_NOT_WRITTEN, outcome.reason(error))
+    problems = matrix.problems
+    for problem in problems[:LIMIT]:
+        out.print(Text(shorten(problem, 300), style="red"))
+    if len(problems) > LIMIT:
+        out.print(Text(f"and {len(problems) - LIMIT} more problems", style="red"))
+    broken = matrix.of("mutant")
+    killed = sum(bool(row.citing) for row in broken)
+    out.print(Text(
+        f"{'FAIL' if problems else 'PASS'}  {killed} of {len(broken)} mutants killed by a citing "
+        f"test, {len(matrix.survivors)} survive, {len(matrix.equivalents)} equivalent; "
+        f"{len(matrix.must) - len(matrix.unproven)} of {len(matrix.must)} checked must clauses "
+        f"defended; {len(matrix.of('anti'))} anti-mutants, {len(matrix.of('cheat'))} cheats; "
+        f"{seconds:.0f} s",
+        style="bold red" if problems else "bold green",
+    ))  # fmt: skip
+    out.print(Text(str(folder / "matrix.html")))
+    raise SystemExit(EXIT_FINDINGS if problems else EXIT_PASS)

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk report, diff, verify and lint-reports: the commands that read files alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.text import Text
+from tbk_reports.lint import lint_reports
+from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS
+from tbk_reports.text import line
+from tbk_reports.view import state_words
+
+from tbk_harness import outcome
+from tbk_harness.diff import Change, diff
+from tbk_harness.judge import judge
+from tbk_harness.merge import merge
+from tbk_harness.verify import verify
+
+PATH = click.Path(path_type=Path)
+
+
+@click.command(name="report")
+@click.argument("results", nargs=-1, required=True, type=PATH)
+@click.option("--waivers", type=PATH, help="Known failures, in TOML.")
+@click.option(
+    "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-report",
+    show_default=True, help="Where the reports go.",
+)  # fmt: skip
+@click.option("--coverage-dir", type=PATH, help="Coverage pages to link.")
+def report_command(
+    results: tuple[Path, ...], waivers: Path | None, report_dir: Path, coverage_dir: Path | None
+) -> None:
+    """Judge RESULTS again from the files alone, shards together, and write all reports."""
+    known = outcome.waivers_from(waivers)
+    found = merge([outcome.read(path) for path in results])
+    outcome.prepare(report_dir)
+    outcome.finish(judge(found, known), report_dir, coverage_dir)
+
+
+@click.command(name="diff")
+@click.argument("before", type=PATH)
+@click.argument("after", type=PATH)
+@click.option("--waivers", type=PATH, help="Known failures, in TOML; for both sides.")
+def diff_command(before: Path, after: Path, waivers: Path | None) -> None:
+    """Compare two result files. Regressions and lost tests make the exit code 1."""
+    known = outcome.waivers_from(waivers)
+    sides = [judge(outcome.read(path), known) for path in (before, after)]
+    found = diff(sides[0].tests, sides[1].tests)
+    out = outcome.console()
+    for title, changes, style in (
+        ("regression", found.regressions, "bold red"),
+        ("lost", found.lost, "bold red"),
+        ("fixed", found.fixes, "green"),
+        ("new", found.new, "default"),
+        ("changed", found.other, "default"),
+    ):
+        for change in changes:
+            out.print(_change(title, change, style))
+    counted = (
+        f"{len(found.regressions)} regressions, {len(found.lost)} lost, {len(found.fixes)} fixed, "
+        f"{len(found.new)} new, {len(found.other)} otherwise changed, {found.same} the same"
+    )
+    out.print(Text(counted))
+    torn = [judged for judged in sides if judged.exit_code > EXIT_FINDINGS]
+    for judged in torn:
+        said = judged.problems[0] if judged.problems else "no verdict"
+        out.print(Text(f"{line(', '.join(judged.sources))}: {line(said)}", style="bold red"))
+    raise SystemExit(EXIT_PASS if found.clean and not torn else EXIT_FINDINGS)
+
+
+def _change(title: str, change: Change, style: str) -> Text:
+    told = Text(f"{title:<11}", style=style)
+    told.append(f"{line(change.id, 100)} ({line(change.clause, 20)}): ", style="default")
+    before = state_words(change.before) if change.before else "not there"
+    return told.append(f"{before} → {state_words(change.after)}", style="default")
+
+
+@click.command(name="verify")
+@click.argument("results", nargs=-1, required=True, type=PATH)
+def verify_command(results: tuple[Path, ...]) -> None:
+    """Recompute what RESULTS state about themselves: digest, counts, plan and schema."""
+    out = outcome.console()
+    bad = False
+    for path in results:
+        outcome.read(path)
+        found = verify(path)
+        bad = bad or bool(found)
+        for problem in found:
+            out.print(Text(f"{path}: {line(problem)}", style="red"))
+        if not found:
+            out.print(Text(f"{path}: sound"))
+    raise SystemExit(EXIT_FINDINGS if bad else EXIT_PASS)
+
+
+@click.command(name="lint-reports")
+@click.argument("folder", type=PATH, default="tbk-report")
+def lint_command(folder: Path) -> None:
+    """Compare the reports in FOLDER: HTML, JUnit, Markdown and JSON must say the same."""
+    found = lint_reports(folder)
+    out = outcome.console()
+    for problem in found:
+        out.print(Text(line(problem, 400), style="red"))
+    if not found:
+        out.print(Text(f"{folder}: the reports agree"))
+    raise SystemExit(EXIT_FINDINGS if found else EXIT_PASS)

@@ -1,0 +1,113 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk list and tbk show: what there is, and what is known about one clause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+import tbk_contracts
+from rich.console import Console
+from rich.text import Text
+from tbk_contracts import Clause
+from tbk_reports.model import EXIT_NOTHING_SELECTED, EXIT_PASS, EXIT_SUITE_ERROR, EXIT_USAGE
+from tbk_reports.text import line
+from tbk_reports.view import seen_words, state_words
+
+from tbk_harness import mutants, outcome, runner
+from tbk_harness.commands_run import runner_arguments, runner_options
+
+
+@click.command(name="list")
+@click.argument("library", metavar="[LIB]", required=False)
+@runner_options
+def list_command(library: str | None, **options: Any) -> None:
+    """List the tests that a run of LIB would select; without LIB, the clauses.
+
+    Each line of tests has the id, the clause, its level and what the test needs.
+    """
+    out = outcome.console()
+    if library is None:
+        _list_clauses(options["only"], out)
+    try:
+        listed = runner.list_tests(runner_arguments(library, options))
+    except runner.NoRunnerError as error:
+        outcome.stop(EXIT_SUITE_ERROR, str(error))
+    if listed.returncode:
+        outcome.stop(listed.returncode, listed.stderr or f"status {listed.returncode}")
+    for row in listed.stdout.splitlines():
+        out.print(Text(line(row, 400)))
+    raise SystemExit(EXIT_PASS)
+
+
+def _selected(clause: Clause, only: tuple[str, ...]) -> bool:
+    names = (clause.id, clause.prefix, clause.area, clause.profile)
+    return not only or any(item in names for item in only)
+
+
+def _list_clauses(only: tuple[str, ...], out: Console) -> NoReturn:
+    found = [clause for clause in tbk_contracts.clauses() if _selected(clause, only)]
+    for clause in found:
+        told = Text(f"{clause.id:<9}{clause.level:<7}{clause.kind:<11}{clause.profile:<8}")
+        out.print(told.append(clause.text))
+    if not found:
+        outcome.stop(EXIT_NOTHING_SELECTED, f"no clause fits {', '.join(only)}")
+    raise SystemExit(EXIT_PASS)
+
+
+@click.command(name="show")
+@click.argument("clause_id", metavar="CLAUSE")
+@click.option("--results", type=click.Path(path_type=Path), help="Show what a run said of it.")
+def show_command(clause_id: str, results: Path | None) -> None:
+    """Show what is known about CLAUSE: sentence, source, header, tests, mutants, results."""
+    clause = tbk_contracts.clause(clause_id.upper())
+    if clause is None:
+        near = [
+            one.id for one in tbk_contracts.clauses() if one.id.startswith(clause_id.upper()[:3])
+        ]
+        hint = f"; there are {near[0]} to {near[-1]}" if near else ""
+        outcome.stop(EXIT_USAGE, f"there is no clause {clause_id}{hint}")
+    out = outcome.console()
+    out.print(Text(f"{clause.id}  {clause.text}", style="bold"))
+    for name, value in _facts(clause):
+        out.print(Text(f"  {name:<9}", style="dim").append(value, style="default"))
+    if results:
+        _show_results(clause.id, results, out)
+    raise SystemExit(EXIT_PASS)
+
+
+def _facts(clause: Clause) -> list[tuple[str, str]]:
+    facts = [("level", f"{clause.level}, {clause.kind}, profile {clause.profile}")]
+    facts += [("layer", ", ".join(clause.layer))]
+    facts += [(name, value) for name, value in (("reason", clause.reason), ("needs", clause.needs),
+              ("note", clause.note)) if value]  # fmt: skip
+    facts += [("source", source) for source in clause.source]
+    facts += [
+        ("header", f"tbk.h:{row.number} {row.function}, {row.label}")
+        for row in tbk_contracts.header_lines(clause.id)
+    ]
+    facts += [
+        (
+            "test",
+            f"{row.id}  ({row.file}:{row.number})" + (f", needs {row.needs}" if row.needs else ""),
+        )
+        for row in tbk_contracts.tests_of(clause.id)
+    ]
+    for mutant in mutants.known():
+        if clause.id in mutant.clauses and mutant.kind == "mutant":
+            facts.append(("mutant", f"{mutant.name}: {line(mutant.note, 200)}"))
+    return facts
+
+
+def _show_results(clause_id: str, path: Path, out: Console) -> None:
+    tests = [test for test in outcome.read(path).tests if test.clause == clause_id]
+    for test in tests:
+        told = Text("  result   ", style="dim")
+        told.append(f"{line(test.id, 100)}: {state_words(test.state)}", style="default")
+        if test.failed:
+            told.append(f", seen {line(seen_words(test), 200)}", style="default")
+        out.print(told)
+    if not tests:
+        out.print(Text("  result   not in this run", style="dim"))

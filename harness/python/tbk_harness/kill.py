@@ -1,0 +1,258 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kill matrix: every broken backend against the tests that must notice it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tbk_contracts import Clause
+from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS, Test, read_results
+from tbk_reports.text import line
+
+from tbk_harness import runner
+from tbk_harness.mutants import Mutant
+
+# Verdicts by which a test notices a fault. Not among them: what is the suite's own trouble.
+KILLS = frozenset({"fail", "crash", "hang", "poisoned", "polluted", "unstable"})
+SAMPLE = 0.02
+EQUIVALENT_SHARE = 0.02
+REFUSED = "(refused before any test)"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one mutant, anti-mutant or cheat."""
+
+    mutant: Mutant
+    ran: tuple[str, ...]
+    killers: tuple[str, ...]
+    citing: tuple[str, ...]  # those of the killers that cite the clause
+    exit_code: int
+    said: str
+    seconds: float = 0.0
+
+
+@dataclass
+class Matrix:
+    """All rows, and what a reader has to know about them."""
+
+    tests: dict[str, str]  # id: clause
+    rows: list[Row] = field(default_factory=list)
+    equivalents: dict[str, str] = field(default_factory=dict)
+    must: tuple[str, ...] = ()  # checked must clauses of the C layer
+    full: bool = False
+    seed: int = 1
+    partial: bool = False
+
+    def of(self, kind: str) -> list[Row]:
+        return [row for row in self.rows if row.mutant.kind == kind]
+
+    @property
+    def survivors(self) -> list[Row]:
+        """Not killed by a test that cites its clause, and not known to be equivalent."""
+        return [
+            row
+            for row in self.of("mutant")
+            if not row.citing and row.mutant.name not in self.equivalents
+        ]
+
+    @property
+    def unproven(self) -> list[str]:
+        """Checked must clauses that no citing test defends."""
+        killed = {
+            clause for row in self.of("mutant") if row.citing for clause in row.mutant.clauses
+        }
+        return [clause for clause in self.must if clause not in killed]
+
+    @property
+    def idle_tests(self) -> list[str]:
+        """Tests that ran against mutants and killed none of them."""
+        ran = {test for row in self.of("mutant") for test in row.ran}
+        killed = {test for row in self.of("mutant") for test in row.killers}
+        return sorted(ran - killed)
+
+    @property
+    def false_failures(self) -> list[Row]:
+        return [row for row in self.of("anti") if row.exit_code != EXIT_PASS]
+
+    @property
+    def passing_cheats(self) -> list[Row]:
+        return [
+            row for row in self.of("cheat") if row.exit_code != EXIT_FINDINGS or not row.killers
+        ]
+
+    @property
+    def problems(self) -> list[str]:
+        """Why the matrix is not good; empty when it is."""
+        found = [f"{row.mutant.name} survives: {_survival(row)}" for row in self.survivors]
+        found += [
+            f"{row.mutant.name}: a legal device fails: {_why(row)}" for row in self.false_failures
+        ]
+        found += [f"{row.mutant.name}: a cheat passes: {_why(row)}" for row in self.passing_cheats]
+        if not self.partial:
+            found += [f"{clause} is a checked must, and nothing that breaks it is killed"
+                      for clause in self.unproven]  # fmt: skip
+        return found + self._equivalent_problems()
+
+    def _equivalent_problems(self) -> list[str]:
+        rows = {row.mutant.name: row for row in self.of("mutant")}
+        found = [
+            f"{name} is called equivalent, and is killed by {rows[name].citing[0]}"
+            for name in self.equivalents
+            if name in rows and rows[name].citing
+        ]
+        if self.partial:
+            return found
+        found += [f"{name} is called equivalent, and is no mutant"
+                  for name in self.equivalents if name not in rows]  # fmt: skip
+        if rows and len(self.equivalents) > EQUIVALENT_SHARE * len(rows):
+            found.append(f"{len(self.equivalents)} of {len(rows)} mutants are called equivalent, "
+                         f"more than {EQUIVALENT_SHARE:.0%}")  # fmt: skip
+        return found
+
+
+def _survival(row: Row) -> str:
+    if row.killers:
+        return f"killed by {row.killers[0]}, which does not cite {' '.join(row.mutant.clauses)}"
+    return f"{len(row.ran)} tests ran and none failed" if row.ran else _why(row)
+
+
+def _why(row: Row) -> str:
+    if row.killers:
+        return f"{', '.join(row.killers[:3])} ({len(row.killers)} failing)"
+    return row.said or f"exit code {row.exit_code}"
+
+
+def sample(tests: Iterable[str], mutant: str, seed: int, share: float) -> list[str]:
+    """A part of the tests that is the same for the same seed and mutant, on every machine."""
+    ordered = sorted(tests)
+    count = min(len(ordered), max(1, round(share * len(ordered)))) if ordered else 0
+    digest = hashlib.sha256(f"{seed} {mutant}".encode()).digest()
+    return random.Random(int.from_bytes(digest[:8], "big")).sample(ordered, count)  # noqa: S311
+
+
+def selection(mutant: Mutant, tests: dict[str, str], seed: int, full: bool) -> list[str]:
+    """The tests to run against a mutant; all for anti-mutants and cheats, said by an empty list."""
+    if full or mutant.kind != "mutant":
+        return []
+    citing = [test for test, clause in tests.items() if clause in mutant.clauses]
+    rest = [test for test in tests if test not in citing]
+    return citing + sample(rest, mutant.name, seed, SAMPLE)
+
+
+def parse_list(listed: str) -> dict[str, str]:
+    """Ids and clauses from what tbk-run --list prints."""
+    found: dict[str, str] = {}
+    for row in listed.splitlines():
+        words = row.split()
+        if len(words) >= 2 and "/" in words[0]:
+            found[words[0]] = words[1]
+    return found
+
+
+def _row(mutant: Mutant, tests: Sequence[Test], exit_code: int, said: str, seconds: float) -> Row:
+    killers = tuple(dict.fromkeys(test.id for test in tests if test.verdict in KILLS))
+    clauses = {test.id: test.clause for test in tests}
+    return Row(
+        mutant=mutant,
+        ran=tuple(dict.fromkeys(t.id for t in tests if t.verdict not in ("unsupported",))),
+        killers=killers,
+        citing=tuple(test for test in killers if clauses[test] in mutant.clauses),
+        exit_code=exit_code,
+        said=line(said, 300),
+        seconds=seconds,
+    )
+
+
+def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequence[str]) -> Row:
+    """One run of tbk-run against one mutant."""
+    arguments = [str(library), f"--backend-option=mutant={mutant.name}", "--jobs=1", *options]
+    arguments += [f"--only={test}" for test in only]
+    with tempfile.TemporaryDirectory(prefix="tbk-kill-") as folder:
+        output = Path(folder) / "results.jsonl"
+        ended = runner.run(arguments, output)
+        if not output.exists():
+            return _row(mutant, (), ended.exit_code, ended.said, 0.0)
+        results = read_results(output)
+    footer = results.footer or {}
+    said = str(footer.get("reason") or ended.said)
+    spent = footer.get("duration_ns")
+    seconds = spent / 1e9 if isinstance(spent, int) else 0.0
+    return _row(mutant, results.tests, ended.exit_code, said, seconds)
+
+
+def run_all(
+    library: Path,
+    matrix: Matrix,
+    mutants: Sequence[Mutant],
+    jobs: int,
+    options: Sequence[str],
+    tell: Callable[[Row], None],
+) -> None:
+    """Fills the matrix; whole runs come first, since they take longest."""
+    planned = [(mutant, selection(mutant, matrix.tests, matrix.seed, matrix.full))
+               for mutant in mutants]  # fmt: skip
+    planned.sort(key=lambda item: bool(item[1]))
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = [pool.submit(run_one, library, mutant, only, options) for mutant, only in planned]
+        try:
+            for future in as_completed(futures):
+                row = future.result()
+                matrix.rows.append(row)
+                tell(row)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    order = {mutant.name: at for at, mutant in enumerate(mutants)}
+    matrix.rows.sort(key=lambda row: order[row.mutant.name])
+
+
+def must_clauses(clauses: Iterable[Clause]) -> tuple[str, ...]:
+    return tuple(one.id for one in clauses if one.checked_must and "c" in one.layer)
+
+
+def default_jobs() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def document(matrix: Matrix) -> dict[str, object]:
+    """The matrix as JSON."""
+    return {
+        "format": 1,
+        "kind": "tbk-kill-matrix",
+        "full": matrix.full,
+        "seed": matrix.seed,
+        "partial": matrix.partial,
+        "good": not matrix.problems,
+        "problems": matrix.problems,
+        "must": list(matrix.must),
+        "unproven": matrix.unproven,
+        "equivalents": matrix.equivalents,
+        "idle_tests": matrix.idle_tests,
+        "tests": matrix.tests,
+        "rows": [
+            {
+                "name": row.mutant.name,
+                "kind": row.mutant.kind,
+                "clauses": list(row.mutant.clauses),
+                "operator": row.mutant.operator,
+                "narrow": row.mutant.narrow,
+                "note": row.mutant.note,
+                "ran": len(row.ran),
+                "killers": list(row.killers),
+                "citing": list(row.citing),
+                "exit_code": row.exit_code,
+                "said": row.said,
+                "seconds": round(row.seconds, 3),
+            }
+            for row in matrix.rows
+        ],
+    }

@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the binaries and the data files are: in a checkout, installed, or inside the wheel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from tbk_contracts import contracts_root
+
+_HERE = Path(__file__).resolve().parent
+
+
+def checkout() -> Path | None:
+    """The root of the checkout that this package is used from, if it is."""
+    root = _HERE.parents[2]
+    return root if (root / "harness" / "schema").is_dir() else None
+
+
+def build_folders() -> list[Path]:
+    found = [Path(os.environ["TBK_BUILD"])] if os.environ.get("TBK_BUILD") else []
+    root = checkout()
+    return [*found, root / "build"] if root else found
+
+
+def binary(name: str, variable: str = "") -> Path | None:
+    """A program of the suite: by environment, next to the package, in the build folder, on PATH."""
+    stated = os.environ.get(variable) if variable else None
+    if stated:
+        return Path(stated) if os.access(stated, os.X_OK) else None
+    for folder in [_HERE / "bin", *(build / "bin" for build in build_folders())]:
+        if os.access(folder / name, os.X_OK):
+            return folder / name
+    on_path = shutil.which(name)
+    return Path(on_path) if on_path else None
+
+
+def tbk_run() -> Path | None:
+    return binary("tbk-run", "TBK_RUN")
+
+
+def library(name: str) -> Path | None:
+    """A reference backend, by the name that its file has."""
+    for build in build_folders():
+        path = build / "lib" / f"libtbk_{name}.so"
+        if path.is_file():
+            return path
+    return None
+
+
+def _data(packaged: str, in_checkout: str) -> Path:
+    inside = _HERE / "data" / packaged
+    root = checkout()
+    return root / in_checkout if root and not inside.exists() else inside
+
+
+def result_schema() -> Path:
+    return _data("schema", "harness/schema") / "results.schema.json"
+
+
+def template() -> Path:
+    return _data("template", "reference_backends/template")
+
+
+def include() -> Path:
+    """The folder that holds tbk/tbk.h."""
+    return contracts_root() / "include"

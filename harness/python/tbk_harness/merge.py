@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several result files of one backend, such as shards, as one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from tbk_reports.model import ResultFile
+
+# What must be the same in all parts, or they are not parts of one run.
+IDENTITY = ("suite", "spec", "backend", "selection", "shuffle", "repeat", "seed")
+
+
+def _shards(results: Sequence[ResultFile]) -> list[str]:
+    """Which shards are missing or doubled."""
+    stated = [str(part.header.get("shard") or "1/1") for part in results]
+    totals = {shard.partition("/")[2] for shard in stated}
+    if len(totals) != 1:
+        return [f"the files are shards of different wholes: {', '.join(sorted(stated))}"]
+    total = totals.pop()
+    counted = Counter(stated)
+    found = [
+        f"shard {shard} is there {count} times" for shard, count in counted.items() if count > 1
+    ]
+    if total.isdecimal() and int(total) <= 10_000:
+        wanted = {f"{index}/{total}" for index in range(1, int(total) + 1)}
+        found += [f"shard {shard} is missing" for shard in sorted(wanted - set(stated))]
+    return found
+
+
+def _differences(results: Sequence[ResultFile]) -> list[str]:
+    first = results[0]
+    return [
+        f"{part.path} differs from {first.path} in {name}"
+        for part in results[1:]
+        for name in IDENTITY
+        if part.header.get(name) != first.header.get(name)
+    ]
+
+
+def _footer(results: Sequence[ResultFile]) -> dict[str, Any] | None:
+    """The worst of all footers; None when one is missing."""
+    footers = [part.footer for part in results]
+    if any(footer is None for footer in footers):
+        return None
+    present = [footer for footer in footers if footer is not None]
+    # A shard may be empty where there are more shards than tests; the whole must not be.
+    told = [footer for footer in present if footer.get("exit_code") != 3] or present
+    worst = max(told, key=lambda footer: ("pass", "fail", "error").index(_verdict(footer)))
+    return {
+        **worst,
+        "planned": sum(_number(footer, "planned") for footer in present),
+        "recorded": sum(_number(footer, "recorded") for footer in present),
+        "duration_ns": sum(_number(footer, "duration_ns") for footer in present),
+    }
+
+
+def _verdict(footer: dict[str, Any]) -> str:
+    verdict = footer.get("verdict")
+    return str(verdict) if verdict in ("pass", "fail") else "error"
+
+
+def _number(footer: dict[str, Any], name: str) -> int:
+    value = footer.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def merge(results: Sequence[ResultFile]) -> ResultFile:
+    """One result file; what does not fit together is among its problems."""
+    if len(results) == 1:
+        return results[0]
+    tests = tuple(test for part in results for test in part.tests)
+    twice = [
+        f"{test_id} is in more than one file"
+        for (test_id, _), count in Counter(test.key for test in tests).items()
+        if count > 1
+    ]
+    problems = [
+        *_shards(results),
+        *_differences(results),
+        *(f"{part.path}: {problem}" for part in results for problem in part.problems),
+        *twice,
+    ]
+    header = {**results[0].header, "planned": sum(_planned(part) for part in results)}
+    if not _shards(results):
+        header["shard"] = None
+    return ResultFile(
+        ", ".join(part.path for part in results), header, tests, _footer(results), tuple(problems)
+    )
+
+
+def _planned(part: ResultFile) -> int:
+    return _number(part.header, "planned")

@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The broken backends, as tbk-mutants lists them, and those that are equivalent to a sound one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tbk_harness.locate import binary, checkout
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class MutantError(RuntimeError):
+    """The list of mutants or of equivalents can't be had."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    clauses: tuple[str, ...]
+    kind: str  # mutant, anti or cheat
+    operator: str
+    narrow: bool
+    note: str
+
+
+def parse(text: str) -> list[Mutant]:
+    found = []
+    for number, row in enumerate(text.splitlines(), 1):
+        if not row.strip():
+            continue
+        try:
+            entry = json.loads(row)
+            clauses = str(entry.get("clause") or "").replace(",", " ").split()
+            found.append(
+                Mutant(
+                    name=str(entry["name"]),
+                    clauses=tuple(clauses),
+                    kind=str(entry["kind"]),
+                    operator=str(entry.get("operator") or ""),
+                    narrow=bool(entry.get("narrow")),
+                    note=str(entry.get("note") or ""),
+                )
+            )
+        except (ValueError, KeyError, AttributeError) as error:
+            raise MutantError(f"tbk-mutants, line {number}: {error}") from error
+    names = [mutant.name for mutant in found]
+    if len(set(names)) != len(names):
+        raise MutantError("tbk-mutants lists a name twice")
+    return found
+
+
+def load() -> list[Mutant]:
+    program = binary("tbk-mutants", "TBK_MUTANTS")
+    if program is None:
+        raise MutantError("tbk-mutants was not found; build the checkout first")
+    ended = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise MutantError(f"tbk-mutants ended with status {ended.returncode}")
+    return parse(ended.stdout)
+
+
+def known() -> list[Mutant]:
+    """The mutants where they are built, and none elsewhere."""
+    try:
+        return load()
+    except (MutantError, OSError):
+        return []
+
+
+def equivalents_file() -> Path | None:
+    root = checkout()
+    path = root / "reference_backends" / "mutants" / "equivalents.toml" if root else None
+    return path if path and path.is_file() else None
+
+
+def parse_equivalents(text: str, name: str) -> dict[str, str]:
+    """Name and reason of each mutant that no test can kill: [[equivalent]] name, reason."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MutantError(f"{name}: {error}") from error
+    unknown = sorted(set(document) - {"equivalent"})
+    if unknown:
+        raise MutantError(f"{name}: unknown key {unknown[0]!r}")
+    found: dict[str, str] = {}
+    for number, entry in enumerate(document.get("equivalent", []), 1):
+        mutant = entry.get("mutant") or entry.get("name")
+        reason = entry.get("reason")
+        extra = sorted(set(entry) - {"mutant", "name", "reason", "reviewed", "clause"})
+        if extra or not isinstance(mutant, str) or not isinstance(reason, str) or not reason:
+            raise MutantError(f"{name}, entry {number}: needs mutant and reason, and nothing else")
+        if mutant in found:
+            raise MutantError(f"{name}, entry {number}: {mutant} is there twice")
+        found[mutant] = reason
+    return found

@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every command does at its end: render, tell, and leave with a documented exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+from rich.text import Text
+from tbk_reports.html import coverage_links
+from tbk_reports.lint import lint_reports
+from tbk_reports.model import (
+    EXIT_NOT_WRITTEN,
+    EXIT_SUITE_ERROR,
+    EXIT_USAGE,
+    Judged,
+    ResultFile,
+    read_results,
+)
+from tbk_reports.render import write_reports
+from tbk_reports.terminal import print_report
+from tbk_reports.text import line
+
+from tbk_harness.waivers import Waiver, WaiverError, load_waivers
+
+
+def stop(code: int, message: str) -> NoReturn:
+    """One clear line, and a documented exit code."""
+    print(f"tbk: {line(message, 600)}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def reason(error: OSError) -> str:
+    name = f"{error.filename}: " if error.filename else ""
+    return f"{name}{error.strerror or error}"
+
+
+def console(quiet: bool = False) -> Console:
+    return Console(quiet=quiet, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def read(path: Path) -> ResultFile:
+    try:
+        return read_results(path)
+    except OSError as error:
+        stop(EXIT_USAGE, f"cannot read {reason(error)}")
+
+
+def waivers_from(path: Path | None) -> tuple[Waiver, ...]:
+    try:
+        return load_waivers(path) if path else ()
+    except WaiverError as error:
+        stop(EXIT_USAGE, str(error))
+
+
+def prepare(folder: Path) -> None:
+    """Finds out before a run whether its results can be written."""
+    probe = folder / ".tbk-write-probe"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        stop(EXIT_NOT_WRITTEN, f"the results cannot be written: {reason(error)}")
+
+
+def finish(judged: Judged, folder: Path, coverage: Path | None, quiet: bool = False) -> NoReturn:
+    """Writes all reports, compares them, prints the verdict and the page's path last."""
+    out = console()
+    links: Sequence[tuple[str, str]] = coverage_links(coverage, folder) if coverage else ()
+    try:
+        paths = write_reports(judged, folder, links)
+    except OSError as error:
+        print_report(judged, out)
+        stop(EXIT_NOT_WRITTEN, f"the reports cannot be written: {reason(error)}")
+    if not quiet:
+        print_report(judged, out)
+    faults = lint_reports(folder)
+    if faults:
+        stop(EXIT_SUITE_ERROR, f"the reports disagree: {faults[0]}")
+    out.print(Text(str(paths["html"])))
+    raise SystemExit(judged.exit_code)

@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Drives tbk-run and watches its result file grow."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from tbk_reports.model import FAILING, VERDICTS
+from tbk_reports.text import line
+
+from tbk_harness.locate import tbk_run
+
+POLL_S = 0.1
+
+
+class NoRunnerError(RuntimeError):
+    """tbk-run is not to be found."""
+
+
+def runner() -> Path:
+    found = tbk_run()
+    if found is None:
+        raise NoRunnerError(
+            "tbk-run was not found: build it (cmake --build build), put it on PATH, or set TBK_RUN"
+        )
+    return found
+
+
+@dataclass
+class Growth:
+    """What has been appended to a result file so far, read a piece at a time."""
+
+    path: Path
+    planned: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    latest: str = ""
+    _offset: int = 0
+
+    def read(self) -> None:
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return
+        whole = data.rfind(b"\n") + 1
+        self._offset += whole
+        for raw in data[:whole].splitlines():
+            with contextlib.suppress(ValueError, AttributeError):
+                self._take(json.loads(raw))
+
+    def _take(self, record: dict[str, object]) -> None:
+        planned = record.get("planned")
+        if record.get("record") == "header" and isinstance(planned, int):
+            self.planned = planned
+        elif record.get("record") == "test":
+            verdict = str(record.get("verdict"))
+            self.counts[verdict if verdict in VERDICTS else "suite-error"] += 1
+            self.latest = line(str(record.get("id", "")), 60)
+
+    @property
+    def done(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def failing(self) -> int:
+        return sum(count for verdict, count in self.counts.items() if verdict in FAILING)
+
+
+@dataclass(frozen=True)
+class Ended:
+    exit_code: int
+    said: str
+
+
+def _said(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(16_384).decode("utf-8", "replace")
+
+
+def _show(growth: Growth, process: subprocess.Popen[bytes], console: Console) -> None:
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        TextColumn("{task.completed}/{task.total}", markup=False),
+        TextColumn("{task.fields[failing]}", style="red", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[latest]}", markup=False, style="dim"),
+    )
+    with Progress(*columns, console=console, transient=True, expand=False) as progress:
+        task = progress.add_task("running", total=None, failing="", latest="")
+        while process.poll() is None:
+            growth.read()
+            progress.update(
+                task,
+                total=growth.planned or None,
+                completed=growth.done,
+                failing=f"{growth.failing} failing" if growth.failing else "",
+                latest=growth.latest,
+            )
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(POLL_S)
+
+
+def _wait(process: subprocess.Popen[bytes], watch: Callable[[], None]) -> int:
+    """A first Ctrl-C reaches tbk-run too; it writes its footer, and is waited for."""
+    try:
+        watch()
+    except KeyboardInterrupt:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        return process.wait()
+
+
+def run(arguments: Sequence[str], output: Path, console: Console | None = None) -> Ended:
+    """Runs tbk-run with its results in `output`. With a console, progress is shown on it."""
+    command = [str(runner()), *arguments, "--output", str(output), "--quiet"]
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+        )
+        growth = Growth(output)
+        if console is not None and console.is_terminal:
+            code = _wait(process, lambda: _show(growth, process, console))
+        else:
+            code = _wait(process, lambda: None)
+        return Ended(code, _said(said))
+
+
+def list_tests(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """What tbk-run would run, as it prints it."""
+    return subprocess.run(
+        [str(runner()), *arguments, "--list"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+def pass_through(command: Sequence[str]) -> int:
+    """Runs a command with our own terminal."""
+    sys.stdout.flush()
+    return subprocess.run(command, check=False).returncode
+
+
+def stamp() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk new: a folder that builds and passes, made from the template backend."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from tbk_harness.locate import include, template
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+
+# Device types of PyTorch: a backend that took one of these names could never be reached.
+PYTORCH_TYPES = """
+cpu cuda mkldnn opengl opencl ideep hip fpga maia xla vulkan metal xpu mps meta hpu ve lazy ipu
+mtia privateuse1 privateuseone
+"""
+# Names of this project and of PyTorch, and targets that CMake keeps for itself.
+TAKEN = "tbk template torch python all clean help install package test none"
+HEADERS = ("tbk.h", "tbk_arguments.h", "tbk_operators.h")
+LEFT_OUT = frozenset({"CMakeLists.txt"})  # the one that builds the template inside the checkout
+
+
+class SkeletonError(ValueError):
+    """Why there will be no skeleton, in one line."""
+
+
+def check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise SkeletonError(
+            f"{name!r} cannot be the name of a device: a small letter, then at most 30 small "
+            "letters, digits and underscores"
+        )
+    if name in PYTORCH_TYPES.split():
+        raise SkeletonError(f"PyTorch keeps the name {name!r} for a device of its own")
+    if name in TAKEN.split():
+        raise SkeletonError(f"the name {name!r} is taken")
+
+
+def _substituted(text: str, name: str) -> str:
+    return text.replace("tbk_template", name).replace("template", name)
+
+
+def _copy(source: Path, target: Path, name: str) -> None:
+    standalone = source / "CMakeLists.standalone.txt"
+    for path in sorted(source.iterdir()):
+        if not path.is_file() or (standalone.is_file() and path.name in LEFT_OUT):
+            continue
+        plain = "CMakeLists.txt" if path == standalone else _substituted(path.name, name)
+        (target / plain).write_text(_substituted(path.read_text("utf-8"), name), "utf-8")
+    headers = target / "include" / "tbk"
+    headers.mkdir(parents=True)
+    for header in HEADERS:
+        shutil.copyfile(include() / "tbk" / header, headers / header)
+
+
+def make(name: str, parent: Path) -> Path:
+    """Writes the folder NAME; all of it, or nothing. Raises SkeletonError and OSError."""
+    check_name(name)
+    target = parent / name
+    if target.exists() or target.is_symlink():
+        raise SkeletonError(f"{target} is there already; nothing was written")
+    source = template()
+    if not source.is_dir():
+        raise SkeletonError(f"the template is missing at {source}")
+    waiting = parent / f".{name}.tbk-new"
+    if waiting.exists():
+        shutil.rmtree(waiting)
+    waiting.mkdir()
+    try:
+        _copy(source, waiting, name)
+        waiting.rename(target)
+    except OSError:
+        shutil.rmtree(waiting, ignore_errors=True)
+        raise
+    return target

@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recomputes whatever a result file states about itself, and compares it with the schema."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from tbk_reports.model import read_results
+from tbk_reports.text import line
+
+from tbk_harness.locate import result_schema
+
+LIMIT = 20
+
+
+def _schema() -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(result_schema().read_text("utf-8"))
+    return schema
+
+
+def _validators() -> dict[str, jsonschema.Draft202012Validator]:
+    """One validator a kind of record, so that a message names the member and not three branches."""
+    schema = _schema()
+    return {
+        kind: jsonschema.Draft202012Validator(
+            {"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"}
+        )
+        for kind in ("header", "test", "footer")
+    }
+
+
+def schema_problems(path: Path) -> list[str]:
+    validators = _validators()
+    found: list[str] = []
+    for number, raw in enumerate(path.read_bytes().splitlines(), 1):
+        if not raw.strip():
+            continue
+        try:
+            record = json.loads(raw)
+        except ValueError:
+            continue  # told by the reader of the file
+        kind = str(record.get("record")) if isinstance(record, dict) else ""
+        if kind not in validators:
+            found.append(f"line {number}: no record of a known kind")
+            continue
+        found += [
+            f"line {number}, {'.'.join(map(str, error.path)) or kind}: {line(error.message, 160)}"
+            for error in validators[kind].iter_errors(record)
+        ]
+        if len(found) > LIMIT:
+            return [*found[:LIMIT], "and more"]
+    return found
+
+
+def verify(path: Path) -> list[str]:
+    """All that is wrong with a result file; empty for a sound one. Raises OSError."""
+    return [*read_results(path).problems, *schema_problems(path)]

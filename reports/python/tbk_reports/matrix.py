@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kill matrix as a page and as Markdown, from its JSON alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import text
+from .html import page
+from .markdown import code, escape
+
+Row = Mapping[str, Any]
+
+
+def _state(row: Row, equivalents: Mapping[str, str]) -> str:
+    """A state that the page knows how to mark."""
+    if row["kind"] == "anti":
+        return "pass" if row["exit_code"] == 0 else "fail"
+    if row["kind"] == "cheat":
+        return "pass" if row["exit_code"] == 1 and row["killers"] else "fail"
+    if row["citing"]:
+        return "pass"
+    return "unsupported" if row["name"] in equivalents else "fail"
+
+
+WORDS = {
+    ("mutant", "pass"): "killed",
+    ("mutant", "fail"): "survives",
+    ("mutant", "unsupported"): "equivalent",
+    ("anti", "pass"): "passes, as it must",
+    ("anti", "fail"): "fails, though legal",
+    ("cheat", "pass"): "found out",
+    ("cheat", "fail"): "passes, though a cheat",
+}
+
+
+def _shown(row: Row, document: Mapping[str, Any]) -> dict[str, Any]:
+    state = _state(row, document["equivalents"])
+    return {
+        **row,
+        "state": state,
+        "words": WORDS[(row["kind"], state)],
+        "others": len(row["killers"]) - len(row["citing"]),
+        "reason": document["equivalents"].get(row["name"], ""),
+    }
+
+
+def _clauses(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One line a checked must clause: its mutants and how many of them are killed."""
+    by_clause: dict[str, list[Row]] = {clause: [] for clause in document["must"]}
+    for row in document["rows"]:
+        if row["kind"] == "mutant":
+            for clause in row["clauses"]:
+                by_clause.setdefault(clause, []).append(row)
+    tests = document["tests"]
+    return [
+        {
+            "id": clause,
+            "must": clause in document["must"],
+            "mutants": len(rows),
+            "killed": sum(bool(row["citing"]) for row in rows),
+            "narrow": sum(bool(row["citing"]) and row["narrow"] for row in rows),
+            "tests": [test for test, cited in tests.items() if cited == clause],
+            "state": "pass" if any(row["citing"] for row in rows) else "fail",
+        }
+        for clause, rows in sorted(by_clause.items())
+    ]
+
+
+def _summary(document: Mapping[str, Any]) -> dict[str, int]:
+    broken = [row for row in document["rows"] if row["kind"] == "mutant"]
+    states = [_state(row, document["equivalents"]) for row in broken]
+    return {
+        "mutants": len(broken),
+        "killed": states.count("pass"),
+        "survive": states.count("fail"),
+        "equivalent": states.count("unsupported"),
+        "anti-mutants": sum(row["kind"] == "anti" for row in document["rows"]),
+        "cheats": sum(row["kind"] == "cheat" for row in document["rows"]),
+        "must clauses": len(document["must"]),
+        "defended": len(document["must"]) - len(document["unproven"]),
+    }
+
+
+def render_matrix_html(document: Mapping[str, Any]) -> str:
+    groups = [
+        (title, [_shown(row, document) for row in document["rows"] if row["kind"] == kind])
+        for kind, title in (("mutant", "Mutants"), ("anti", "Anti-mutants"), ("cheat", "Cheats"))
+    ]
+    context = {
+        "document": document,
+        "summary": _summary(document),
+        "clauses": _clauses(document),
+        "groups": [(title, rows) for title, rows in groups if rows],
+    }
+    return page(
+        "matrix.html.j2", context, {"good": document["good"], "rows": len(document["rows"])}
+    )
+
+
+def render_matrix_markdown(document: Mapping[str, Any]) -> str:
+    summary = _summary(document)
+    word = "PASS" if document["good"] else "FAIL"
+    lines = [f"## {word}: kill matrix", "", "| what | how many |", "|---|---:|"]
+    lines += [f"| {name} | {count} |" for name, count in summary.items()]
+    lines.append("")
+    for problem in document["problems"][:50]:
+        lines.append(f"* {escape(problem)}")
+    if len(document["problems"]) > 50:
+        lines.append(f"* and {len(document['problems']) - 50} more")
+    lines += ["", "| mutant | clause | killed by | also by |", "|---|---|---|---:|"]
+    for row in document["rows"]:
+        if row["kind"] == "mutant":
+            shown = _shown(row, document)
+            killers = ", ".join(code(test) for test in row["citing"][:3]) or shown["words"]
+            clauses = escape(" ".join(row["clauses"]))
+            lines.append(f"| {code(row['name'])} | {clauses} | {killers} | {shown['others']} |")
+    if document["equivalents"]:
+        lines += ["", "### Equivalent", ""]
+        lines += [f"* {code(name)}: {escape(why)}" for name, why in document["equivalents"].items()]
+    if document["idle_tests"]:
+        lines += ["", "### Tests that killed nothing they met", ""]
+        lines += [f"* {code(test)}" for test in document["idle_tests"][:200]]
+    lines += ["", f"Sample seed {document['seed']}{', in full' if document['full'] else ''}."]
+    return "\n".join(text.clean(row) for row in lines) + "\n"
