@@ -50,6 +50,8 @@ void* tbk_list_add(tbk_list_t* list);
 void tbk_census_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row);
 /* clean.c: gives everything back and checks the invariants. Leaves by no REQUIRE. */
 void tbk_census_clean(tbk_fixture_t* fx);
+/* clean.c: gives memory, events and streams back. */
+void tbk_census_give_back(tbk_fixture_t* fx);
 
 /* gate.c: opens every gate of the case; and frees them once nothing can enter them any more. */
 void tbk_gates_open(tbk_fixture_t* fx);

@@ -62,7 +62,7 @@ static void check_host(tbk_fixture_t* fx, const tbk_host_record_t* record) {
   free(record->block);
 }
 
-static void give_back(tbk_fixture_t* fx) {
+void tbk_census_give_back(tbk_fixture_t* fx) {
   tbk_census_t* census = fx->census;
   tbk_memory_record_t* memory = census->memory.items;
   tbk_event_t** events = census->events.items;
@@ -99,7 +99,7 @@ void tbk_census_clean(tbk_fixture_t* fx) {
   bool idle = join_threads(fx);
   if (idle && open && fx->stream != NULL) synchronize(fx);
   if (idle && fx->core != NULL && holds_any(census)) {
-    give_back(fx);
+    tbk_census_give_back(fx);
     if (open && fx->stream != NULL) synchronize(fx);
   }
   if (idle && census->second_open) CLEAN_OK(fx->core->device_close(fx->self, 1, &fx->error));

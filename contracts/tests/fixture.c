@@ -113,9 +113,23 @@ void fx_open(tbk_fixture_t* fx) {
 }
 
 void fx_close(tbk_fixture_t* fx) {
-  fx->census->session->device_open = 0;
-  fx->census->memory.count = fx->census->streams.count = fx->census->events.count = 0;
   HELPER_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+  fx_disown_device(fx);
+}
+
+/* Given back at once: after the next open the same handles may stand for something new. */
+void fx_disown_device(tbk_fixture_t* fx) {
+  fx->census->session->device_open = 0;
+  tbk_census_give_back(fx);
+}
+
+void fx_disown_instance(tbk_fixture_t* fx) {
+  tbk_census_t* census = fx->census;
+  census->session->device_open = 0;
+  census->session->library.backend = NULL;
+  census->memory.count = census->streams.count = census->events.count = 0;
+  census->second_open = 0;
+  fx->core = NULL;
 }
 
 int32_t fx_second_device(tbk_fixture_t* fx) {

@@ -80,11 +80,14 @@ uint64_t fx_now_ns(void); /* monotonic */
 
 /*
  * For rows with TBK_CASE_CLOSED: opens and closes fx->device, and fills fx->device_count and
- * fx->properties. Closing takes what came from the device, so it leaves the census. What is still
- * open at the end of the test is closed with it.
+ * fx->properties. What is still open at the end of the test is closed with it. What the test made
+ * is given back after closing, which does nothing more.
  */
 void fx_open(tbk_fixture_t* fx);
 void fx_close(tbk_fixture_t* fx);
+/* The same after the test has closed fx->device, or destroyed the instance, itself. */
+void fx_disown_device(tbk_fixture_t* fx);
+void fx_disown_instance(tbk_fixture_t* fx);
 
 /* `size_bytes` rounded up to the device's copy granularity. */
 uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes);

@@ -1,0 +1,141 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void in_child(tbk_child_t* self, tbk_child_fn body, void* argument, int ending) {
+  close(self->from_child);
+  close(self->to_child);
+  int code = body(self, argument);
+  if (ending == TBK_CHILD_QUICK_EXIT) _exit(code);
+  exit(code);
+}
+
+void tbk_child_start(tbk_fixture_t* fx, tbk_child_t* child, tbk_child_fn body, void* argument,
+                     int ending) {
+  (void)fx;
+  int up[2], down[2];
+  REQUIRE(pipe2(up, O_CLOEXEC) == 0);
+  REQUIRE(pipe2(down, O_CLOEXEC) == 0);
+  *child =
+      (tbk_child_t){.from_child = up[0], .said = up[1], .to_child = down[1], .released = down[0]};
+  fflush(NULL); /* exit() in the child would write it a second time */
+  child->pid = fork();
+  if (child->pid == 0) in_child(child, body, argument, ending);
+  close(child->said);
+  close(child->released);
+  REQUIRE(child->pid > 0);
+}
+
+void tbk_child_say(tbk_child_t* self) {
+  while (write(self->said, "!", 1) < 0 && errno == EINTR)
+    continue;
+}
+
+static bool readable(int file, uint64_t timeout_ns) {
+  struct pollfd poll_file = {.fd = file, .events = POLLIN};
+  uint64_t deadline = fx_now_ns() + timeout_ns;
+  for (;;) {
+    uint64_t now = fx_now_ns();
+    int left_ms = now < deadline ? (int)((deadline - now) / 1000000) + 1 : 0;
+    int ready = poll(&poll_file, 1, left_ms);
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+void tbk_child_await(tbk_child_t* self) {
+  readable(self->released, 3 * FX_PATIENCE_NS);
+}
+
+bool tbk_child_heard(tbk_child_t* child) {
+  char word;
+  return readable(child->from_child, 2 * FX_PATIENCE_NS) && read(child->from_child, &word, 1) == 1;
+}
+
+void tbk_child_release(tbk_child_t* child) {
+  if (child->to_child >= 0) close(child->to_child);
+  child->to_child = -1;
+}
+
+/* The pipe from the child ends when the last process that holds it does. */
+static bool wait_end(tbk_child_t* child) {
+  char word;
+  while (readable(child->from_child, 2 * FX_PATIENCE_NS)) {
+    if (read(child->from_child, &word, 1) == 0) return true;
+  }
+  return false;
+}
+
+bool tbk_child_check_end(tbk_child_t* child, tbk_here_t here) {
+  int status = 0;
+  tbk_child_release(child);
+  bool ended = wait_end(child);
+  if (!ended) kill(child->pid, SIGKILL);
+  while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+    continue;
+  close(child->from_child);
+  const char* good = "it ends with exit code 0";
+  if (!ended) return tbk_check_said(false, here, good, "it had not ended after 20 seconds");
+  if (WIFSIGNALED(status)) {
+    return tbk_check_said(false, here, good, "it was ended by signal %d", WTERMSIG(status));
+  }
+  return tbk_check_said(WEXITSTATUS(status) == 0, here, good, "it ended with code %d",
+                        WEXITSTATUS(status));
+}
+
+/* ---------------------------------------------------------------------------------- device ---- */
+
+static tbk_status_t there_and_back(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
+                                   const tbk_memory_t memory[2], uint8_t* sent, uint8_t* got,
+                                   uint64_t size) {
+  tbk_status_t status = core->upload(self, device, memory[0], 0, sent, size, NULL, NULL);
+  if (status == TBK_OK) {
+    status = core->copy(self, device, memory[1], 0, memory[0], 0, size, NULL, NULL);
+  }
+  if (status == TBK_OK) {
+    status = core->download(self, device, got, memory[1], 0, size, NULL, NULL);
+  }
+  return status;
+}
+
+const char* tbk_device_trouble(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
+                               uint64_t seed) {
+  enum { SIZE = 16384 }; /* a multiple of any granularity that is in use */
+  static uint8_t sent[SIZE], got[SIZE];
+  tbk_memory_t memory[2] = {0, 0};
+  for (size_t i = 0; i < SIZE; i++) {
+    sent[i] = (uint8_t)((seed = seed * UINT64_C(6364136223846793005) + 1) >> 56);
+    got[i] = (uint8_t)~sent[i];
+  }
+  for (int i = 0; i < 2; i++) {
+    if (core->memory_alloc(self, device, SIZE, &memory[i], NULL) != TBK_OK) return "memory_alloc";
+  }
+  if (there_and_back(core, self, device, memory, sent, got, SIZE) != TBK_OK) return "a copy";
+  for (int i = 0; i < 2; i++) {
+    if (core->memory_free(self, device, memory[i], NULL) != TBK_OK) return "memory_free";
+  }
+  return memcmp(sent, got, SIZE) == 0 ? NULL : "the bytes that come back";
+}
+
+tbk_status_t tbk_open_patiently(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
+                                tbk_error_t* error) {
+  uint64_t deadline = fx_now_ns() + FX_PATIENCE_NS;
+  for (;;) {
+    tbk_status_t status = core->device_open(self, device, error);
+    if (status != TBK_UNAVAILABLE || fx_now_ns() > deadline) return status;
+    sched_yield();
+  }
+}
