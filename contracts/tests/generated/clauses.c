@@ -618,7 +618,7 @@ const tbk_clause_t tbk_clauses[] = {
   {"RNG-007", "random", "must", "compute", "checked",
    "exactly `count` words are written; 0 does nothing.",
    "aten/src/ATen/native/DistributionTemplates.h: random_"},
-  {"RNG-008", "random", "must", "compute", "untestable",
+  {"RNG-008", "random", "must", "compute", "checked",
    "the caller keeps the generator's state and advances it.",
    "c10/core/GeneratorImpl.h: mutex_: the caller reserves the offsets"},
   {"SOM-001", "async_memory", "must", "memory", "checked",
@@ -777,13 +777,16 @@ const tbk_clause_t tbk_clauses[] = {
   {"THR-005", "thread", "must", "core", "checked",
    "a thread that ends takes nothing with it.",
    "ABI: there is no thread-local state"},
+  {"THR-006", "thread", "must", "core", "checked",
+   "a call acts on the device that it names, whatever was called before and whatever other threads do.",
+   "ABI: there is no current device; c10/core/impl/DeviceGuardImplInterface.h: synchronizeDevice"},
 };
 /* clang-format on */
 
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "f2b6ac8244e5638671f2518e745914816826d6ecbd1274214c794afba906a8c4";
+    "1d0f1f9dad7d5c966f3bfa85baaa75940720dcefb8c968bc9bcf6a143a0467ba";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);
