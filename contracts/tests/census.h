@@ -74,6 +74,9 @@ int tbk_count_threads(void);
 /* session.c: phases, the instance and the open device of a session, and the fixture's view of it. */
 void tbk_set_phase(tbk_phase_t phase);
 bool tbk_session_create(tbk_session_t* session);
+/* Opening may take seconds, also within a test: a phase of its own, with its own deadline. */
+tbk_status_t tbk_device_open_timed(const tbk_backend_t* backend, int32_t device,
+                                   tbk_error_t* error);
 tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error);
 /* OK where the device was not open. */
 tbk_status_t tbk_session_close(tbk_session_t* session, tbk_error_t* error);

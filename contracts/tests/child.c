@@ -4,6 +4,8 @@
  */
 #include "child.h"
 
+#include "census.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -134,7 +136,10 @@ tbk_status_t tbk_open_patiently(const tbk_core_t* core, tbk_instance_t* self, in
                                 tbk_error_t* error) {
   uint64_t deadline = fx_now_ns() + FX_PATIENCE_NS;
   for (;;) {
+    int32_t phase = *tbk_phase_cell;
+    tbk_set_phase(TBK_PHASE_OPEN);
     tbk_status_t status = core->device_open(self, device, error);
+    tbk_set_phase((tbk_phase_t)phase);
     if (status != TBK_UNAVAILABLE || fx_now_ns() > deadline) return status;
     sched_yield();
   }

@@ -134,7 +134,7 @@ void fx_disown_instance(tbk_fixture_t* fx) {
 
 int32_t fx_second_device(tbk_fixture_t* fx) {
   if (!fx->census->second_open) {
-    HELPER_OK(fx->core->device_open(fx->self, 1, &fx->error));
+    HELPER_OK(tbk_device_open_timed(fx->backend, 1, &fx->error));
     fx->census->second_open = 1;
   }
   return 1;

@@ -164,7 +164,7 @@ static void open_state_is_the_instances_own(tbk_fixture_t* fx) {
   const tbk_backend_t* a = make(fx, fx->host);
   const tbk_backend_t* b = make(fx, fx->host);
   tbk_memory_t memory = 0;
-  CHECK_OK(a->core->device_open(a->instance, 0, &fx->error));
+  CHECK_OK(tbk_device_open_timed(a, 0, &fx->error));
   CHECK_STATUS(TBK_INVALID_STATE, b->core->memory_alloc(b->instance, 0, 64, &memory, &fx->error));
   destroy(b);
   CHECK_SAID(tbk_device_trouble(a->core, a->instance, 0, fx->seed) == NULL,
@@ -175,9 +175,9 @@ static void open_state_is_the_instances_own(tbk_fixture_t* fx) {
 static void an_instance_survives_the_others_end(tbk_fixture_t* fx) {
   const tbk_backend_t* a = make(fx, fx->host);
   const tbk_backend_t* b = make(fx, fx->host);
-  CHECK_OK(a->core->device_open(a->instance, 0, &fx->error));
+  CHECK_OK(tbk_device_open_timed(a, 0, &fx->error));
   destroy(a);
-  CHECK_OK(b->core->device_open(b->instance, 0, &fx->error));
+  CHECK_OK(tbk_device_open_timed(b, 0, &fx->error));
   const char* trouble = tbk_device_trouble(b->core, b->instance, 0, fx->seed);
   CHECK_SAID(trouble == NULL, "the device works", "%s fails", trouble);
   destroy(b);
@@ -190,8 +190,8 @@ static void instances_share_a_device_without_touching(tbk_fixture_t* fx) {
   uint8_t* sent = fx_bytes(fx, SIZE);
   uint8_t* got = fx_zeros(fx, SIZE);
   tbk_memory_t memory = 0;
-  CHECK_OK(a->core->device_open(a->instance, 0, &fx->error));
-  CHECK_OK(b->core->device_open(b->instance, 0, &fx->error));
+  CHECK_OK(tbk_device_open_timed(a, 0, &fx->error));
+  CHECK_OK(tbk_device_open_timed(b, 0, &fx->error));
   REQUIRE_OK(b->core->memory_alloc(b->instance, 0, SIZE, &memory, &fx->error));
   CHECK_OK(b->core->upload(b->instance, 0, memory, 0, sent, SIZE, NULL, &fx->error));
   CHECK(tbk_device_trouble(a->core, a->instance, 0, fx->seed) == NULL);
@@ -236,7 +236,7 @@ static void use_with(tbk_fixture_t* fx, const tbk_host_t* host) {
   REQUIRE(backend != NULL);
   CHECK_OK(backend->core->device_count(backend->instance, &count, &fx->error));
   if (count > 0) {
-    CHECK_OK(backend->core->device_open(backend->instance, 0, &fx->error));
+    CHECK_OK(tbk_device_open_timed(backend, 0, &fx->error));
     const char* trouble = tbk_device_trouble(backend->core, backend->instance, 0, fx->seed);
     CHECK_SAID(trouble == NULL, "the device works", "%s fails", trouble);
     CHECK_OK(backend->core->device_close(backend->instance, 0, &fx->error));

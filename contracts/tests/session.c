@@ -24,6 +24,15 @@ bool tbk_session_create(tbk_session_t* session) {
   return tbk_library_create(&session->library) == TBK_LOAD_OK;
 }
 
+tbk_status_t tbk_device_open_timed(const tbk_backend_t* backend, int32_t device,
+                                   tbk_error_t* error) {
+  int32_t phase = *tbk_phase_cell;
+  tbk_set_phase(TBK_PHASE_OPEN);
+  tbk_status_t status = backend->core->device_open(backend->instance, device, error);
+  tbk_set_phase((tbk_phase_t)phase);
+  return status;
+}
+
 tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error) {
   if (session->device_open) return TBK_OK;
   const tbk_backend_t* backend = session->library.backend;
@@ -33,7 +42,7 @@ tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error) {
   session->properties = (tbk_device_properties_t){.struct_size = sizeof session->properties};
   status = backend->core->device_properties(backend->instance, 0, &session->properties, error);
   if (status != TBK_OK) return status;
-  status = backend->core->device_open(backend->instance, 0, error);
+  status = tbk_device_open_timed(backend, 0, error);
   session->device_open = status == TBK_OK;
   return status;
 }

@@ -7,6 +7,7 @@
 #define SUITES(X)  \
   X(library)       \
   X(device)        \
+  X(device_open)   \
   X(memory)        \
   X(memory_free)   \
   X(copy)          \

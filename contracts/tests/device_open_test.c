@@ -1,0 +1,316 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Opening and closing, and what a device answers that is not open.
+ */
+#include "census.h"
+#include "child.h"
+#include "gate.h"
+
+#include <stdatomic.h>
+
+#define EXPECT_WORKS(device)                                                             \
+  do {                                                                                   \
+    const char* trouble = tbk_device_trouble(fx->core, fx->self, (device), fx->seed);    \
+    CHECK_SAID(trouble == NULL, "the device works", "%s fails", trouble ? trouble : ""); \
+  } while (0)
+
+static void expect_closed(tbk_fixture_t* fx, int32_t device) {
+  tbk_memory_t memory = 0xabcdef;
+  CHECK_STATUS(TBK_INVALID_STATE,
+               fx->core->memory_alloc(fx->self, device, 64, &memory, &fx->error));
+  CHECK_EQUAL(0xabcdef, memory);
+}
+
+/* ------------------------------------------------------------------------------------- open ---- */
+
+static void opening_twice_is_refused(tbk_fixture_t* fx) {
+  fx_open(fx);
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_open(fx->self, fx->device, &fx->error));
+  EXPECT_WORKS(fx->device);
+}
+
+static void a_refused_opening_is_not_counted(tbk_fixture_t* fx) {
+  fx_open(fx);
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_open(fx->self, fx->device, &fx->error));
+  fx_close(fx);
+  expect_closed(fx, fx->device);
+}
+
+static void opening_the_second_device_twice_is_refused(tbk_fixture_t* fx) {
+  fx_open(fx);
+  int32_t second = fx_second_device(fx);
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_open(fx->self, second, &fx->error));
+  EXPECT_WORKS(second);
+}
+
+static void an_open_device_takes_every_call(tbk_fixture_t* fx) {
+  tbk_device_properties_t properties = {.struct_size = sizeof properties};
+  fx_open(fx);
+  EXPECT_WORKS(fx->device);
+  CHECK_OK(fx->core->device_properties(fx->self, fx->device, &properties, &fx->error));
+  if (TBK_HAS(fx->core, tbk_core_t, memory_info)) {
+    uint64_t free_bytes, total_bytes;
+    CHECK_OK(fx->core->memory_info(fx->self, fx->device, &free_bytes, &total_bytes, &fx->error));
+  }
+  if (TBK_HAS(fx->core, tbk_core_t, fill)) {
+    CHECK_OK(fx->core->fill(fx->self, fx->device, 0, 0, 1, 0, NULL, &fx->error));
+  }
+}
+
+static void an_open_device_makes_streams_and_events(tbk_fixture_t* fx) {
+  fx_open(fx);
+  CHECK(fx_stream(fx) != NULL);
+  CHECK(fx_event(fx, 0) != NULL);
+  CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+}
+
+static void an_open_device_gives_pinned_memory(tbk_fixture_t* fx) {
+  void* pointer = NULL;
+  fx_open(fx);
+  CHECK_OK(fx->pinned->pinned_alloc(fx->self, fx->device, 64, &pointer, &fx->error));
+  CHECK(pointer != NULL);
+  fx->pinned->pinned_free(fx->self, pointer);
+}
+
+static void the_second_device_opens_as_the_first(tbk_fixture_t* fx) {
+  fx_open(fx);
+  int32_t second = fx_second_device(fx);
+  EXPECT_WORKS(second);
+  EXPECT_WORKS(fx->device);
+}
+
+/* ------------------------------------------------------------------------------- not open ------ */
+
+static void memory_needs_an_open_device(tbk_fixture_t* fx) {
+  expect_closed(fx, 0);
+}
+
+static void closing_needs_an_open_device(tbk_fixture_t* fx) {
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_close(fx->self, 0, &fx->error));
+  fx_open(fx);
+  fx_close(fx);
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_close(fx->self, 0, &fx->error));
+}
+
+static void memory_info_needs_an_open_device(tbk_fixture_t* fx) {
+  uint64_t free_bytes = 11, total_bytes = 13;
+  CHECK_STATUS(TBK_INVALID_STATE,
+               fx->core->memory_info(fx->self, 0, &free_bytes, &total_bytes, &fx->error));
+  CHECK_EQUAL(11, free_bytes);
+  CHECK_EQUAL(13, total_bytes);
+}
+
+static void streams_need_an_open_device(tbk_fixture_t* fx) {
+  tbk_stream_t* untouched = (tbk_stream_t*)(void*)fx;
+  tbk_stream_t* stream = untouched;
+  CHECK_STATUS(TBK_INVALID_STATE, fx->stream->stream_create(fx->self, 0, 0, &stream, &fx->error));
+  CHECK(stream == untouched);
+  CHECK_STATUS(TBK_INVALID_STATE, fx->stream->device_synchronize(fx->self, 0, &fx->error));
+}
+
+static void events_need_an_open_device(tbk_fixture_t* fx) {
+  tbk_event_t* untouched = (tbk_event_t*)(void*)fx;
+  tbk_event_t* event = untouched;
+  CHECK_STATUS(TBK_INVALID_STATE, fx->event->event_create(fx->self, 0, 0, &event, &fx->error));
+  CHECK(event == untouched);
+}
+
+static void pinned_memory_needs_an_open_device(tbk_fixture_t* fx) {
+  void* pointer = fx;
+  CHECK_STATUS(TBK_INVALID_STATE, fx->pinned->pinned_alloc(fx->self, 0, 64, &pointer, &fx->error));
+  CHECK(pointer == fx);
+}
+
+static void a_closed_device_is_as_one_never_opened(tbk_fixture_t* fx) {
+  fx_open(fx);
+  fx_close(fx);
+  expect_closed(fx, 0);
+  if (fx->stream != NULL) streams_need_an_open_device(fx);
+  if (fx->event != NULL) events_need_an_open_device(fx);
+  if (fx->pinned != NULL) pinned_memory_needs_an_open_device(fx);
+}
+
+static void each_device_is_opened_for_itself(tbk_fixture_t* fx) {
+  fx_open(fx);
+  expect_closed(fx, 1);
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_close(fx->self, 1, &fx->error));
+  EXPECT_WORKS(0);
+}
+
+static void closing_one_device_leaves_the_other(tbk_fixture_t* fx) {
+  fx_open(fx);
+  int32_t second = fx_second_device(fx);
+  fx_close(fx);
+  EXPECT_WORKS(second);
+  expect_closed(fx, 0);
+}
+
+/* ------------------------------------------------------------------------------------ close ---- */
+
+static void a_closed_device_can_be_opened_again(tbk_fixture_t* fx) {
+  for (int i = 0; i < 3; i++) {
+    fx_open(fx);
+    EXPECT_WORKS(0);
+    fx_close(fx);
+  }
+}
+
+static void a_device_closed_in_use_can_be_opened_again(tbk_fixture_t* fx) {
+  fx_open(fx);
+  fx_alloc(fx, 4096);
+  if (fx->stream != NULL) fx_stream(fx);
+  if (fx->event != NULL) fx_event(fx, 0);
+  fx_close(fx);
+  fx_open(fx);
+  EXPECT_WORKS(0);
+}
+
+struct closing {
+  tbk_fixture_t* fx;
+  int32_t device;
+  tbk_status_t status;
+  atomic_int ran;
+};
+
+static void close_device(void* argument) {
+  struct closing* closing = argument;
+  tbk_fixture_t* fx = closing->fx;
+  closing->status = fx->core->device_close(fx->self, closing->device, &fx->error);
+}
+
+static void set_ran(void* argument) {
+  atomic_store(&((struct closing*)argument)->ran, 1);
+}
+
+static void closing_waits_for_work(tbk_fixture_t* fx) {
+  static struct closing closing;
+  closing = (struct closing){.fx = fx};
+  tbk_gate_t gate;
+  fx_open(fx);
+  tbk_stream_t* stream = fx_stream(fx);
+  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_CALLBACK);
+  CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, set_ran, &closing, &fx->error));
+  CHECK(gate_held(fx, &gate, close_device, &closing));
+  CHECK(atomic_load(&closing.ran) == 1);
+  CHECK_STATUS(TBK_OK, closing.status);
+  fx_disown_device(fx);
+  expect_closed(fx, 0);
+}
+
+static void closing_waits_for_copies(tbk_fixture_t* fx) {
+  enum { SIZE = 65536 };
+  static struct closing closing;
+  closing = (struct closing){.fx = fx};
+  tbk_gate_t gate;
+  fx_open(fx);
+  uint8_t* sent = fx_bytes(fx, SIZE);
+  uint8_t* got = fx_zeros(fx, SIZE);
+  tbk_memory_t memory = fx_alloc_with(fx, sent, SIZE);
+  tbk_stream_t* stream = fx_stream(fx);
+  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_DOWNLOAD);
+  CHECK_OK(fx->core->download(fx->self, 0, got, memory, 0, SIZE, stream, &fx->error));
+  CHECK(gate_held(fx, &gate, close_device, &closing));
+  CHECK_BYTES(sent, got, SIZE);
+  CHECK_STATUS(TBK_OK, closing.status);
+  fx_disown_device(fx);
+}
+
+static void closing_the_second_device_waits_for_work(tbk_fixture_t* fx) {
+  static struct closing closing;
+  closing = (struct closing){.fx = fx};
+  tbk_gate_t gate;
+  tbk_stream_t* stream = NULL;
+  fx_open(fx);
+  closing.device = fx_second_device(fx);
+  REQUIRE_OK(fx->stream->stream_create(fx->self, closing.device, 0, &stream, &fx->error));
+  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_CALLBACK);
+  CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, set_ran, &closing, &fx->error));
+  CHECK(gate_held(fx, &gate, close_device, &closing));
+  CHECK(atomic_load(&closing.ran) == 1);
+  CHECK_STATUS(TBK_OK, closing.status);
+  fx->stream->stream_destroy(fx->self, stream);
+  fx->census->second_open = 0;
+}
+
+/* ------------------------------------------------------------------------- errors and others --- */
+
+static void a_device_with_failed_work_is_closed_all_the_same(tbk_fixture_t* fx) {
+  fx_open(fx);
+  tbk_stream_t* stream = fx_stream(fx);
+  CHECK_OK(fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_WORK_FAILS, &fx->error));
+  tbk_status_t status = fx->core->device_close(fx->self, 0, &fx->error);
+  CHECK_SAID(status == TBK_OK || status == TBK_FAILED, "OK or FAILED", "%s",
+             tbk_status_name(status));
+  fx_disown_device(fx);
+  expect_closed(fx, 0);
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_close(fx->self, 0, &fx->error));
+  fx_open(fx);
+  EXPECT_WORKS(0);
+}
+
+static void a_lost_device_is_closed_all_the_same(tbk_fixture_t* fx) {
+  fx_open(fx);
+  tbk_stream_t* stream = fx_stream(fx);
+  CHECK_OK(fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_DEVICE_LOST, &fx->error));
+  tbk_status_t status = fx->core->device_close(fx->self, 0, &fx->error);
+  CHECK_SAID(status == TBK_OK || status == TBK_DEVICE_LOST, "OK or DEVICE_LOST", "%s",
+             tbk_status_name(status));
+  fx_disown_device(fx);
+  status = fx->core->device_close(fx->self, 0, &fx->error);
+  CHECK_SAID(status == TBK_INVALID_STATE || status == TBK_DEVICE_LOST,
+             "INVALID_STATE or DEVICE_LOST, because it is closed", "%s", tbk_status_name(status));
+}
+
+static int hold_device(tbk_child_t* self, void* argument) {
+  tbk_fixture_t* fx = argument;
+  if (tbk_open_patiently(fx->core, fx->self, 0, NULL) != TBK_OK) return 1;
+  tbk_child_say(self);
+  tbk_child_await(self);
+  return fx->core->device_close(fx->self, 0, NULL) == TBK_OK ? 0 : 2;
+}
+
+static void a_device_held_by_another_process_is_unavailable(tbk_fixture_t* fx) {
+  tbk_child_t child;
+  tbk_child_start(fx, &child, hold_device, fx, TBK_CHILD_QUICK_EXIT);
+  bool held = tbk_child_heard(&child);
+  CHECK(held);
+  if (held) CHECK_STATUS(TBK_UNAVAILABLE, fx->core->device_open(fx->self, 0, &fx->error));
+  CHILD_CHECK_END(&child);
+  CHECK_OK(tbk_open_patiently(fx->core, fx->self, 0, &fx->error));
+  EXPECT_WORKS(0);
+  CHECK_OK(fx->core->device_close(fx->self, 0, &fx->error));
+}
+
+#define CLOSED TBK_CASE_CLOSED
+#define FRESH (TBK_CASE_CLOSED | TBK_CASE_FRESH)
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("DEV-017", NULL, CLOSED, opening_twice_is_refused),
+    TBK_CASE("DEV-017", NULL, CLOSED, a_refused_opening_is_not_counted),
+    TBK_CASE("DEV-017", "two_devices", CLOSED, opening_the_second_device_twice_is_refused),
+    TBK_CASE("DEV-018", NULL, CLOSED, an_open_device_takes_every_call),
+    TBK_CASE("DEV-018", "stream event", CLOSED, an_open_device_makes_streams_and_events),
+    TBK_CASE("DEV-018", "pinned", CLOSED, an_open_device_gives_pinned_memory),
+    TBK_CASE("DEV-018", "two_devices", CLOSED, the_second_device_opens_as_the_first),
+    TBK_CASE("DEV-020", "exclusive", FRESH, a_device_held_by_another_process_is_unavailable),
+    TBK_CASE("DEV-021", NULL, CLOSED, memory_needs_an_open_device),
+    TBK_CASE("DEV-021", NULL, CLOSED, closing_needs_an_open_device),
+    TBK_CASE("DEV-021", "memory_info", CLOSED, memory_info_needs_an_open_device),
+    TBK_CASE("DEV-021", "stream", CLOSED, streams_need_an_open_device),
+    TBK_CASE("DEV-021", "event", CLOSED, events_need_an_open_device),
+    TBK_CASE("DEV-021", "pinned", CLOSED, pinned_memory_needs_an_open_device),
+    TBK_CASE("DEV-021", NULL, CLOSED, a_closed_device_is_as_one_never_opened),
+    TBK_CASE("DEV-021", "two_devices", CLOSED, each_device_is_opened_for_itself),
+    TBK_CASE("DEV-021", "two_devices", CLOSED, closing_one_device_leaves_the_other),
+    TBK_CASE("DEV-022", NULL, CLOSED, a_closed_device_can_be_opened_again),
+    TBK_CASE("DEV-022", NULL, CLOSED, a_device_closed_in_use_can_be_opened_again),
+    TBK_CASE("DEV-023", "stream callback", CLOSED, closing_waits_for_work),
+    TBK_CASE("DEV-023", "stream callback", CLOSED, closing_waits_for_copies),
+    TBK_CASE("DEV-023", "stream callback two_devices", CLOSED,
+             closing_the_second_device_waits_for_work),
+    TBK_CASE("DEV-025", "fault", FRESH, a_device_with_failed_work_is_closed_all_the_same),
+    TBK_CASE("DEV-025", "fault", FRESH, a_lost_device_is_closed_all_the_same),
+};
+TBK_SUITE(device_open);
