@@ -1,0 +1,27 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cell.h: memory that the processes of one slot share. A test process maps the page that it writes
+ * and no other, so what it scribbles over is its own; the supervisor trusts nothing that it reads
+ * there further than for blame.
+ */
+#ifndef TBK_HARNESS_CELL_H
+#define TBK_HARNESS_CELL_H
+
+#include <stdint.h>
+
+enum { TBK_PAGE_SIZE = 4096 };
+
+/* Written by the test process. */
+typedef struct tbk_cell {
+  volatile int32_t phase;    /* tbk_phase_t of the test in flight */
+  volatile int32_t position; /* in the job: which test is in flight */
+} tbk_cell_t;
+
+/* Written by the keeper. */
+typedef struct tbk_keeper_page {
+  volatile int32_t pid; /* of the test process; 0 for none */
+} tbk_keeper_page_t;
+
+#endif /* TBK_HARNESS_CELL_H */

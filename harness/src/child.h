@@ -1,0 +1,19 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * child.h: the C worker. A fork of the keeper that loads the library, runs what it is told, reports
+ * on a descriptor of its own and exits with TBK_WORKER_EXIT.
+ */
+#ifndef TBK_HARNESS_CHILD_H
+#define TBK_HARNESS_CHILD_H
+
+#include "keeper.h"
+#include "plan.h"
+
+/* Once, before the first keeper is started; what the workers inherit. */
+bool tbk_child_prepare(const tbk_options_t* options, const tbk_run_plan_t* plan);
+
+void tbk_child_work(const tbk_order_t* order, tbk_cell_t* cell, int report);
+
+#endif /* TBK_HARNESS_CHILD_H */

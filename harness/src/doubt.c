@@ -1,0 +1,225 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * doubt.c: a test that fails in company is run again alone. That never makes a failure a pass: it
+ * says whether the test is to blame, or what ran before it.
+ */
+#include "preflight.h"
+#include "run.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAY(field, ...) tbk_print((field), sizeof(field), __VA_ARGS__)
+
+enum {
+  MOST_ALONE = 64,  /* doubts settled with a run of the test alone; later ones stay as they are */
+  MOST_SEARCHES = 8 /* searches for who polluted it */
+};
+
+/* ------------------------------------------------------------------------------------ queue --- */
+
+static void add(tbk_run_t* run, tbk_doubt_t* doubt, const uint32_t* items, uint32_t count) {
+  tbk_doubt_t** end = &run->doubts;
+  doubt->items = malloc((count ? count : 1) * sizeof *items);
+  if (doubt->items == NULL) abort();
+  memcpy(doubt->items, items, count * sizeof *items);
+  doubt->count = count;
+  while (*end != NULL)
+    end = &(*end)->next;
+  *end = doubt;
+}
+
+static tbk_doubt_t* make(void) {
+  tbk_doubt_t* doubt = calloc(1, sizeof *doubt);
+  if (doubt == NULL) abort();
+  return doubt;
+}
+
+void tbk_doubt_company(tbk_run_t* run, const uint32_t* items, uint32_t count,
+                       const tbk_outcome_t* outcome, const tbk_judgement_t* judgement) {
+  tbk_doubt_t* doubt = make();
+  doubt->outcome = *outcome;
+  doubt->judgement = *judgement;
+  add(run, doubt, items, count);
+}
+
+void tbk_doubt_poison(tbk_run_t* run, const uint32_t* items, uint32_t count, const char* reason) {
+  tbk_doubt_t* doubt = make();
+  doubt->poisoned = true;
+  SAY(doubt->judgement.seen, "%s", reason);
+  add(run, doubt, items, count);
+}
+
+/* ------------------------------------------------------------------------------------- runs --- */
+
+struct sight {
+  uint32_t position; /* which test of the job is looked at */
+  bool seen;
+  tbk_outcome_t outcome;
+  tbk_judgement_t judgement;
+};
+
+static void look(void* context, tbk_slot_t* slot, uint32_t position, const tbk_outcome_t* outcome) {
+  struct sight* sight = context;
+  (void)slot;
+  if (position != sight->position) return;
+  sight->seen = true;
+  sight->outcome = *outcome;
+  tbk_judge(outcome, &sight->judgement);
+}
+
+/* Runs the first `count` of `items`, then `last`, in one process, and looks at the last one. */
+static void run_job(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uint32_t count,
+                    uint32_t last, bool watch, struct sight* sight) {
+  static tbk_order_t order;
+  const tbk_limits_t limits = tbk_run_limits(run);
+  tbk_run_order(run, &order, items, count);
+  order.items[order.count++] = last;
+  order.watch_health = watch;
+  *sight = (struct sight){.position = count};
+  slot = slot->keeper != 0 ? slot : tbk_loop_idle(&run->loop);
+  if (slot == NULL) return;
+  slot->on_outcome = look;
+  slot->on_said = NULL;
+  slot->context = sight;
+  tbk_slot_run(slot, &order, &limits);
+  tbk_loop_finish(&run->loop, slot);
+}
+
+static bool shows(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uint32_t count,
+                  uint32_t last) {
+  static struct sight sight;
+  run_job(run, slot, items, count, last, false, &sight);
+  return sight.seen && tbk_verdict_fails(sight.judgement.verdict);
+}
+
+/* ---------------------------------------------------------------------------------- company --- */
+
+static const char* id_of(const tbk_run_t* run, uint32_t item) {
+  return run->plan.tests[run->plan.items[item].test].id;
+}
+
+/* Names who must run before it, and how to see it again. */
+static void name_company(tbk_run_t* run, tbk_doubt_t* doubt, const uint32_t* company,
+                         uint32_t count) {
+  tbk_judgement_t* judgement = &doubt->judgement;
+  const char* ids[17];
+  uint32_t from = count > 16 ? count - 16 : 0;
+  for (uint32_t i = from; i < count; i++)
+    ids[i - from] = id_of(run, company[i]);
+  ids[count - from] = id_of(run, doubt->items[doubt->count - 1]);
+  tbk_replay_command(judgement->replay, sizeof judgement->replay, run->options, ids,
+                     count - from + 1, true);
+  SAY(judgement->notes, "passes alone; fails after %s%s", id_of(run, company[count - 1]),
+      count > 1 ? " and what runs before that" : "");
+}
+
+/* The shortest prefix of what ran before it that shows the failure, by bisection. */
+static void search(tbk_run_t* run, tbk_slot_t* slot, tbk_doubt_t* doubt) {
+  const uint32_t last = doubt->items[doubt->count - 1];
+  uint32_t hidden = 0, shown = doubt->count - 1;
+  if (!shows(run, slot, doubt->items, shown, last)) {
+    doubt->judgement.verdict = TBK_VERDICT_UNSTABLE;
+    SAY(doubt->judgement.notes, "failed once in company, and passes alone and in the same company");
+    return;
+  }
+  while (shown - hidden > 1) {
+    uint32_t middle = hidden + (shown - hidden) / 2;
+    if (shows(run, slot, doubt->items, middle, last))
+      shown = middle;
+    else
+      hidden = middle;
+  }
+  const uint32_t* culprit = &doubt->items[shown - 1];
+  if (shows(run, slot, culprit, 1, last))
+    name_company(run, doubt, culprit, 1);
+  else
+    name_company(run, doubt, doubt->items, shown);
+}
+
+static void settle_company(tbk_run_t* run, tbk_slot_t* slot, tbk_doubt_t* doubt) {
+  static struct sight sight;
+  tbk_judgement_t* judgement = &doubt->judgement;
+  uint32_t item = doubt->items[doubt->count - 1];
+  if (run->alone_runs++ < MOST_ALONE && doubt->count > 1) {
+    run_job(run, slot, NULL, 0, item, false, &sight);
+    if (tbk_loop_interrupted() != 0) return;
+    if (sight.seen && !tbk_verdict_fails(sight.judgement.verdict)) {
+      judgement->verdict = TBK_VERDICT_POLLUTED;
+      SAY(judgement->notes, "passes alone");
+      if (run->searches++ < MOST_SEARCHES) search(run, slot, doubt);
+    }
+  }
+  if (tbk_loop_interrupted() == 0) tbk_run_record(run, item, &doubt->outcome, judgement);
+}
+
+/* ----------------------------------------------------------------------------------- poison --- */
+
+static void record_poisoned(tbk_run_t* run, uint32_t item, const char* why) {
+  static const tbk_outcome_t nothing;
+  tbk_judgement_t judgement = {.verdict = TBK_VERDICT_POISONED,
+                               .blame = "backend",
+                               .phase = TBK_PHASE_BODY,
+                               .exit_status = -1};
+  SAY(judgement.cause, "poisoned");
+  SAY(judgement.expected, "a device that computes");
+  SAY(judgement.seen, "%s", why);
+  tbk_run_record(run, item, &nothing, &judgement);
+}
+
+static void record_culprit(tbk_run_t* run, uint32_t item, struct sight* sight, const char* reason) {
+  tbk_judgement_t* judgement = &sight->judgement;
+  judgement->verdict = TBK_VERDICT_FAIL;
+  judgement->blame = "backend";
+  judgement->phase = TBK_PHASE_CLEAN;
+  SAY(judgement->cause, "fail/poisons-the-device");
+  SAY(judgement->expected, "the device computes after the test");
+  SAY(judgement->seen, "after it, in the same process: %s", reason);
+  tbk_run_record(run, item, &sight->outcome, judgement);
+}
+
+/*
+ * After one of these tests the device no longer computed in their process. Each runs alone: one
+ * that shows it again is the culprit; what ran after it ran on a bad device.
+ */
+static void settle_poison(tbk_run_t* run, tbk_slot_t* slot, tbk_doubt_t* doubt) {
+  static struct sight sight;
+  char reason[256], why[512];
+  uint32_t culprit = doubt->count;
+  for (uint32_t i = 0; i < doubt->count && tbk_loop_interrupted() == 0; i++) {
+    uint32_t item = doubt->items[i];
+    if (culprit < doubt->count || run->alone_runs++ >= MOST_ALONE) continue;
+    run_job(run, slot, NULL, 0, item, true, &sight);
+    if (sight.seen && sight.outcome.ended &&
+        !tbk_health_of(slot->said, &sight.outcome, reason, sizeof reason)) {
+      culprit = i;
+      record_culprit(run, item, &sight, reason);
+    }
+  }
+  if (tbk_loop_interrupted() != 0) return;
+  if (culprit < doubt->count)
+    SAY(why, "ran after %s, which left the device unable to compute",
+        id_of(run, doubt->items[culprit]));
+  else
+    SAY(why, "one of %u tests left the device unable to compute, and none does so alone: %.200s",
+        doubt->count, doubt->judgement.seen);
+  for (uint32_t i = 0; i < doubt->count; i++)
+    record_poisoned(run, doubt->items[i], why);
+}
+
+void tbk_doubt_settle(tbk_run_t* run, tbk_slot_t* slot) {
+  tbk_doubt_t* doubt = run->doubts;
+  run->doubts = doubt->next;
+  if (slot == NULL)
+    tbk_run_record(run, doubt->items[doubt->count - 1], &doubt->outcome, &doubt->judgement);
+  else if (doubt->poisoned)
+    settle_poison(run, slot, doubt);
+  else
+    settle_company(run, slot, doubt);
+  free(doubt->items);
+  free(doubt);
+}

@@ -1,0 +1,164 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * header.c: the first line of a result file, and the last. Trees are built with jansson.
+ */
+#include "record.h"
+
+#include "protocol.h"
+#include "text.h"
+#include "version.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static json_t* text(const char* value) {
+  if (value == NULL) return json_null();
+  size_t size = 3 * strlen(value) + 1;
+  char* valid = malloc(size);
+  if (valid == NULL) abort();
+  tbk_text_valid(valid, size, value);
+  json_t* string = json_string(valid);
+  free(valid);
+  return string;
+}
+
+static json_t* texts(const char* const* items, size_t count) {
+  json_t* array = json_array();
+  for (size_t i = 0; i < count; i++)
+    (void)json_array_append_new(array, text(items[i]));
+  return array;
+}
+
+static json_t* time_now(void) {
+  char buffer[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  (void)gmtime_r(&now, &utc);
+  (void)strftime(buffer, sizeof buffer, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return json_string(buffer);
+}
+
+static json_t* digest_of(const char* path) {
+  char digest[TBK_DIGEST_SIZE];
+  return tbk_digest_file(path, digest) ? json_string(digest) : json_null();
+}
+
+/* The value behind "key :" or "key=" in a file of such lines; "" where it is not there. */
+static void line_value(const char* path, const char* key, char* out, size_t size) {
+  char line[512];
+  FILE* file = fopen(path, "re");
+  out[0] = '\0';
+  while (file != NULL && out[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
+    if (strncmp(line, key, strlen(key)) != 0) continue;
+    char* value = line + strcspn(line, ":=");
+    value += strspn(value, ":= \t\"");
+    value[strcspn(value, "\"\n")] = '\0';
+    tbk_print(out, size, "%s", value);
+  }
+  if (file != NULL) (void)fclose(file);
+}
+
+static json_t* machine(void) {
+  char os[256], cpu[256];
+  struct utsname name;
+  line_value("/etc/os-release", "PRETTY_NAME", os, sizeof os);
+  line_value("/proc/cpuinfo", "model name", cpu, sizeof cpu);
+  if (uname(&name) != 0) (void)strcpy(name.release, "");
+  return json_pack("{s:o,s:o,s:o,s:I}", "host_os", text(os), "kernel", text(name.release), "cpu",
+                   text(cpu), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static json_t* backend(const tbk_options_t* options, const tbk_facts_t* facts) {
+  json_t* object = json_object();
+  (void)json_object_set_new(object, "path", text(options->path));
+  (void)json_object_set_new(object, "digest", digest_of(options->path));
+  static const char* const keys[] = {"name", "version", "abi_version"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    json_t* value = json_object_get(facts->backend, keys[i]);
+    (void)json_object_set_new(object, keys[i], value ? json_incref(value) : json_null());
+  }
+  (void)json_object_set_new(object, "options", text(options->backend_option_text));
+  return object;
+}
+
+static json_t* copy_or(json_t* value, json_t* otherwise) {
+  if (value == NULL) return otherwise;
+  json_decref(otherwise);
+  return json_incref(value);
+}
+
+static void add_request(json_t* header, const tbk_options_t* options, const tbk_run_plan_t* plan) {
+  char shard[32];
+  tbk_print(shard, sizeof shard, "%u/%u", options->shard_index, options->shard_count);
+  (void)json_object_set_new(header, "command",
+                            texts((const char* const*)options->argv, (size_t)options->argc));
+  (void)json_object_set_new(header, "seed", json_integer((json_int_t)options->seed));
+  (void)json_object_set_new(header, "planned", json_integer((json_int_t)plan->item_count));
+  (void)json_object_set_new(header, "selection", texts(options->only.items, options->only.count));
+  (void)json_object_set_new(header, "shard", json_string(shard));
+  (void)json_object_set_new(
+      header, "shuffle",
+      options->shuffle ? json_integer((json_int_t)options->shuffle_seed) : json_null());
+  (void)json_object_set_new(header, "repeat", json_integer((json_int_t)options->repeat));
+}
+
+static void add_line(tbk_results_t* results, json_t* object) {
+  char* line = json_dumps(object, JSON_COMPACT);
+  if (line == NULL) abort();
+  tbk_results_add(results, line, strlen(line));
+  tbk_results_add(results, "\n", 1);
+  free(line);
+  json_decref(object);
+}
+
+void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,
+                       const tbk_run_plan_t* plan, const tbk_facts_t* facts,
+                       tbk_isolation_t isolation) {
+  json_t* header =
+      json_pack("{s:s,s:i,s:{s:s,s:o},s:{s:s,s:I}}", "record", "header", "format", 1, "suite",
+                "version", TBK_VERSION, "digest", digest_of("/proc/self/exe"), "spec", "digest",
+                tbk_spec_digest, "clauses", (json_int_t)tbk_clause_count);
+  (void)json_object_set_new(header, "backend", backend(options, facts));
+  (void)json_object_set_new(header, "devices", copy_or(facts->devices, json_array()));
+  (void)json_object_set_new(header, "capabilities", copy_or(facts->capabilities, json_object()));
+  (void)json_object_set_new(header, "machine", machine());
+  add_request(header, options, plan);
+  (void)json_object_set_new(header, "isolation",
+                            json_string(isolation == TBK_ISOLATION_BATCH ? "batch" : "fork"));
+  (void)json_object_set_new(header, "gate", json_string(tbk_gate_name(facts->gate)));
+  (void)json_object_set_new(header, "started", time_now());
+  add_line(results, header);
+}
+
+static const char* run_verdict(tbk_exit_t exit_code) {
+  if (exit_code == TBK_EXIT_PASS) return "pass";
+  return exit_code == TBK_EXIT_FINDINGS ? "fail" : "error";
+}
+
+void tbk_record_footer(tbk_results_t* results, const tbk_footer_t* footer) {
+  char digest[TBK_DIGEST_SIZE];
+  json_t* counts = json_object();
+  if (!tbk_results_flush(results)) {
+    json_decref(counts);
+    return;
+  }
+  for (int i = 0; i < TBK_VERDICT_COUNT; i++)
+    (void)json_object_set_new(counts, tbk_verdict_name((tbk_verdict_t)i),
+                              json_integer((json_int_t)footer->ledger->counts[i]));
+  tbk_digest_text(&results->digest, digest);
+  json_t* object =
+      json_pack("{s:s,s:o,s:I,s:I,s:s,s:i,s:s,s:o,s:I,s:o,s:o}", "record", "footer", "counts",
+                counts, "planned", (json_int_t)footer->ledger->planned, "recorded",
+                (json_int_t)tbk_ledger_recorded(footer->ledger), "verdict",
+                run_verdict(footer->exit_code), "exit_code", (int)footer->exit_code, "digest",
+                digest, "finished", time_now(), "duration_ns", (json_int_t)footer->duration_ns,
+                "health", text(footer->health), "reason", text(footer->reason));
+  add_line(results, object);
+  (void)tbk_results_flush(results);
+}

@@ -1,0 +1,165 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * judge.c: from what was seen of a test to its verdict. Worst first: how the process ended decides
+ * before what it said, and silence is never a pass.
+ */
+#include "protocol.h"
+#include "text.h"
+#include "verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define SAY(field, ...) tbk_print((field), sizeof(field), __VA_ARGS__)
+
+static const char* signal_name(int number) {
+  const char* name = sigabbrev_np(number);
+  return name != NULL ? name : "?";
+}
+
+static void judge_hang(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  const char* phase = tbk_phase_name(out->phase);
+  out->verdict = TBK_VERDICT_HANG;
+  SAY(out->expected, "the test ends before its deadline");
+  if (outcome->end == TBK_END_STOPPED) {
+    out->signal = outcome->stop_signal;
+    SAY(out->cause, "hang/%s/stopped", phase);
+    SAY(out->seen, "the process was stopped by SIG%s (%s)", signal_name(out->signal), phase);
+  } else if (outcome->end == TBK_END_UNKILLABLE) {
+    SAY(out->cause, "hang/%s/unkillable", phase);
+    SAY(out->seen, "no end after %.1f s, and SIGKILL did not end it (%s)",
+        (double)outcome->wall_ns / 1e9, phase);
+  } else {
+    SAY(out->cause, "hang/%s", phase);
+    SAY(out->seen, "no end after %.1f s (%s)", (double)outcome->wall_ns / 1e9, phase);
+  }
+}
+
+static void judge_signal(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  const char* phase = tbk_phase_name(out->phase);
+  out->signal = WTERMSIG(outcome->wait_status);
+  SAY(out->cause, "crash/%s/SIG%s", phase, signal_name(out->signal));
+  SAY(out->seen, "killed by SIG%s (%s)", signal_name(out->signal), phase);
+}
+
+static void judge_exit(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  const char* phase = tbk_phase_name(out->phase);
+  out->exit_status = WEXITSTATUS(outcome->wait_status);
+  SAY(out->cause, "crash/%s/exited", phase);
+  if (outcome->done)
+    SAY(out->seen, "the process exited with status %d, not by its own return (%s)",
+        out->exit_status, phase);
+  else
+    SAY(out->seen, "the process exited with status %d without finishing the test (%s)",
+        out->exit_status, phase);
+}
+
+static void judge_crash(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  const char* phase = tbk_phase_name(out->phase);
+  out->verdict = TBK_VERDICT_CRASH;
+  SAY(out->expected, "the process ends by itself, with the test finished");
+  if (outcome->end == TBK_END_MEMORY) {
+    SAY(out->cause, "crash/%s/memory", phase);
+    SAY(out->seen, "killed at %.1f MiB of resident memory, above the limit (%s)",
+        (double)outcome->memory_bytes / 1048576, phase);
+  } else if (outcome->end == TBK_END_KEEPER_DIED) {
+    SAY(out->cause, "crash/%s/killed-its-parent", phase);
+    SAY(out->seen, "it killed its parent process (%s)", phase);
+  } else if (WIFSIGNALED(outcome->wait_status)) {
+    judge_signal(outcome, out);
+  } else {
+    judge_exit(outcome, out);
+  }
+}
+
+/* "memory_test.c:33" to "memory_test.c": a cause outlives a line that moves. */
+static int file_length(const char* where) {
+  const char* colon = strchr(where, ':');
+  return colon != NULL ? (int)(colon - where) : (int)strlen(where);
+}
+
+/* What was seen, up to the first thing that differs from run to run. */
+static int word_length(const char* seen) {
+  return (int)strcspn(seen, " :(,");
+}
+
+static void judge_fail(const tbk_case_report_t* report, tbk_judgement_t* out) {
+  const tbk_check_totals_t* totals = &report->totals;
+  out->verdict = TBK_VERDICT_FAIL;
+  out->phase = report->failed_phase;
+  SAY(out->expected, "%s", totals->expected);
+  SAY(out->seen, "%s", totals->seen);
+  SAY(out->cause, "fail/%.*s/%.80s/%.*s", file_length(totals->where), totals->where, totals->what,
+      word_length(totals->seen), totals->seen);
+}
+
+static bool ended_well(const tbk_outcome_t* outcome) {
+  if (!outcome->ended) return false;
+  return outcome->in_batch ||
+         (outcome->end == TBK_END_ITSELF && outcome->done && WIFEXITED(outcome->wait_status) &&
+          WEXITSTATUS(outcome->wait_status) == TBK_WORKER_EXIT);
+}
+
+static bool is_hang(tbk_end_t end) {
+  return end == TBK_END_DEADLINE || end == TBK_END_STOPPED || end == TBK_END_UNKILLABLE;
+}
+
+/* Before anything of the backend was touched. */
+static void judge_harness(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  out->verdict = TBK_VERDICT_SUITE_ERROR;
+  out->blame = "harness";
+  SAY(out->cause, "suite-error/no-process");
+  SAY(out->expected, "a process for the test");
+  SAY(out->seen, "%s",
+      outcome->end == TBK_END_NOT_STARTED ? "no process could be started"
+                                          : "the process ended before the library was loaded");
+}
+
+static void judge_end(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  out->phase = outcome->phase;
+  if (outcome->end == TBK_END_NOT_STARTED ||
+      (outcome->end == TBK_END_ITSELF && outcome->phase == TBK_PHASE_NONE))
+    judge_harness(outcome, out);
+  else if (is_hang(outcome->end))
+    judge_hang(outcome, out);
+  else
+    judge_crash(outcome, out);
+}
+
+static void judge_report(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  const tbk_case_report_t* report = &outcome->report;
+  if (report->needs_missing != NULL) {
+    out->blame = NULL;
+    out->verdict = TBK_VERDICT_UNSUPPORTED;
+    out->needs_missing = report->needs_missing;
+  } else if (report->totals.failures > 0) {
+    judge_fail(report, out);
+  } else if (report->totals.checks == 0) {
+    out->verdict = TBK_VERDICT_SUITE_ERROR;
+    out->blame = "suite";
+    SAY(out->cause, "suite-error/no-check");
+    SAY(out->expected, "at least one check");
+    SAY(out->seen, "the test ended without a check");
+  } else {
+    out->blame = NULL;
+    out->verdict = report->evidence == TBK_NOT_SHOWN ? TBK_VERDICT_NOT_SHOWN : TBK_VERDICT_PASS;
+  }
+}
+
+void tbk_judge(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  *out = (tbk_judgement_t){.blame = "backend", .exit_status = -1, .phase = TBK_PHASE_BODY};
+  if (ended_well(outcome))
+    judge_report(outcome, out);
+  else
+    judge_end(outcome, out);
+  SAY(out->notes, "%s", outcome->report.notes);
+  if (outcome->strays > 0) {
+    size_t used = strlen(out->notes);
+    tbk_print(out->notes + used, sizeof out->notes - used,
+              "%sleft %u process%s behind, which the harness killed", used ? "; " : "",
+              outcome->strays, outcome->strays > 1 ? "es" : "");
+  }
+}

@@ -1,0 +1,108 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * ledger.c: each item of the plan gets one record and one count.
+ */
+#include "run.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SAY(field, ...) tbk_print((field), sizeof(field), __VA_ARGS__)
+
+static void keep_finding(tbk_run_t* run, uint32_t item, const tbk_judgement_t* judgement) {
+  const tbk_test_t* test = &run->plan.tests[run->plan.items[item].test];
+  const char* id = test->id;
+  if (!tbk_verdict_fails(judgement->verdict) || run->finding_count == TBK_FINDINGS_KEPT) return;
+  uint32_t at = run->finding_count++;
+  SAY(run->findings[at].id, "%s", id);
+  SAY(run->findings[at].clause, "%s", test->clause);
+  SAY(run->findings[at].verdict, "%s", tbk_verdict_name(judgement->verdict));
+  SAY(run->findings[at].text, "%s", test->text != NULL ? test->text : "");
+  SAY(run->findings[at].expected, "%s", judgement->expected);
+  SAY(run->findings[at].seen, "%s", judgement->seen);
+  SAY(run->findings[at].replay, "%s", judgement->replay);
+  if (judgement->replay[0] == '\0')
+    tbk_replay_command(run->findings[at].replay, sizeof run->findings[at].replay, run->options, &id,
+                       1, false);
+}
+
+/* The same test on the same inputs ended in another way: neither verdict can be believed. */
+static void check_stable(tbk_run_t* run, uint32_t item, tbk_judgement_t* judgement) {
+  char seen[sizeof judgement->seen];
+  unsigned char* first = &run->first[run->plan.items[item].test];
+  if (*first == 0) *first = (unsigned char)(1 + judgement->verdict);
+  if (*first == 1 + judgement->verdict) return;
+  SAY(seen, "%s%s%.400s", tbk_verdict_name(judgement->verdict), judgement->seen[0] ? ": " : "",
+      judgement->seen);
+  SAY(judgement->seen, "%s", seen);
+  SAY(judgement->expected, "%s, as at first", tbk_verdict_name((tbk_verdict_t)(*first - 1)));
+  SAY(judgement->cause, "unstable");
+  judgement->verdict = TBK_VERDICT_UNSTABLE;
+  judgement->blame = "backend";
+}
+
+static void count(tbk_run_t* run, uint32_t item, tbk_verdict_t verdict) {
+  run->ledger.counts[verdict] += run->recorded[item] == 0;
+  run->recorded[item] = 1;
+}
+
+void tbk_run_record(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
+                    tbk_judgement_t* judgement) {
+  if (run->recorded[item]) return;
+  check_stable(run, item, judgement);
+  tbk_record_test(&run->results, run->options, &run->plan, item, outcome, judgement);
+  keep_finding(run, item, judgement);
+  count(run, item, judgement->verdict);
+}
+
+void tbk_run_hold(tbk_run_t* run, tbk_hold_t* hold, uint32_t item, const tbk_outcome_t* outcome,
+                  tbk_judgement_t* judgement) {
+  if (run->recorded[item] || hold->count == TBK_JOB_MAX) return;
+  check_stable(run, item, judgement);
+  tbk_record_test(&hold->lines, run->options, &run->plan, item, outcome, judgement);
+  keep_finding(run, item, judgement);
+  hold->items[hold->count] = item;
+  hold->verdicts[hold->count++] = judgement->verdict;
+}
+
+void tbk_run_release(tbk_run_t* run, tbk_hold_t* hold) {
+  for (uint32_t i = 0; i < hold->count; i++)
+    count(run, hold->items[i], hold->verdicts[i]);
+  if (hold->count > 0)
+    tbk_results_add(&run->results, hold->lines.pending, hold->lines.pending_size);
+  hold->count = 0;
+  hold->lines.pending_size = 0;
+}
+
+static bool is_required(const tbk_options_t* options, const char* word) {
+  for (size_t i = 0; i < options->require.count; i++)
+    if (strcmp(options->require.items[i], word) == 0) return true;
+  return false;
+}
+
+void tbk_run_record_missing(tbk_run_t* run, uint32_t item, const char* word) {
+  static const tbk_outcome_t nothing;
+  tbk_judgement_t judgement = {
+      .verdict = TBK_VERDICT_UNSUPPORTED, .needs_missing = word, .exit_status = -1};
+  if (is_required(run->options, word)) {
+    judgement.verdict = TBK_VERDICT_FAIL;
+    judgement.blame = "backend";
+    SAY(judgement.cause, "required/%s", word);
+    SAY(judgement.expected, "the library declares \"%s\", which --require asks for", word);
+    SAY(judgement.seen, "it does not");
+  }
+  tbk_run_record(run, item, &nothing, &judgement);
+}
+
+void tbk_run_record_unreached(tbk_run_t* run, uint32_t item, const char* why) {
+  static const tbk_outcome_t nothing;
+  tbk_judgement_t judgement = {
+      .verdict = TBK_VERDICT_NOT_REACHED, .blame = "backend", .exit_status = -1};
+  SAY(judgement.cause, "not-reached");
+  SAY(judgement.expected, "the device computes");
+  SAY(judgement.seen, "%s", why);
+  tbk_run_record(run, item, &nothing, &judgement);
+}

@@ -1,0 +1,176 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tbk-run: judges one accelerator backend by the contract tests.
+ */
+#include "child.h"
+#include "clock.h"
+#include "preflight.h"
+#include "resume.h"
+#include "run.h"
+#include "summary.h"
+#include "text.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t cores(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+static uint32_t slot_count(const tbk_run_t* run) {
+  uint32_t jobs = run->options->jobs != 0 ? run->options->jobs : cores();
+  uint32_t most = tbk_loop_most_slots();
+  if (jobs > most) jobs = most;
+  if (jobs > run->plan.item_count) jobs = (uint32_t)run->plan.item_count;
+  return jobs > 0 ? jobs : 1;
+}
+
+static tbk_exit_t refuse_results(const tbk_run_t* run, int error) {
+  const char* why = error == EWOULDBLOCK ? "another run is writing it" : strerror(error);
+  tbk_complain("%s: results could not be written: %s", run->options->output, why);
+  return TBK_EXIT_RESULTS;
+}
+
+static void prepare(tbk_run_t* run) {
+  tbk_plan_make(&run->plan, run->options);
+  run->ledger.planned = run->plan.item_count;
+  run->recorded = calloc(run->plan.item_count + 1, 1);
+  run->first = calloc(run->plan.test_count + 1, 1);
+  if (run->recorded == NULL || run->first == NULL) abort();
+}
+
+/* A run that can't start still leaves a header and a footer that say why. */
+static tbk_exit_t refuse(tbk_run_t* run, tbk_exit_t exit_code, const char* reason,
+                         bool has_header) {
+  tbk_footer_t footer = {&run->ledger, exit_code, NULL, reason, 0};
+  if (!has_header)
+    tbk_record_header(&run->results, run->options, &run->plan, &run->facts, TBK_ISOLATION_FORK);
+  tbk_record_footer(&run->results, &footer);
+  tbk_complain("%s", reason);
+  if (!tbk_results_close(&run->results)) return refuse_results(run, run->results.error);
+  tbk_summary_print(run, exit_code, reason, 0);
+  return exit_code;
+}
+
+static tbk_exit_t nothing_selected(tbk_run_t* run) {
+  char reason[256];
+  if (run->plan.unmatched != NULL)
+    tbk_print(reason, sizeof reason, "nothing selected: '%s' names no test", run->plan.unmatched);
+  else
+    tbk_print(reason, sizeof reason, "nothing selected: shard %u of %u is empty",
+              run->options->shard_index, run->options->shard_count);
+  return refuse(run, TBK_EXIT_NOTHING, reason, false);
+}
+
+static const char* unknown_requirement(const tbk_options_t* options) {
+  for (size_t i = 0; i < options->require.count; i++)
+    if (!tbk_needs_known(options->require.items[i]) || options->require.items[i][0] == '!')
+      return options->require.items[i];
+  return NULL;
+}
+
+static void tell_in_flight(const tbk_run_t* run) {
+  uint32_t items[16];
+  size_t count = tbk_journal_read(run->options->output, items, 16);
+  for (size_t i = 0; i < count; i++)
+    if (items[i] < run->plan.item_count && !run->options->quiet)
+      tbk_complain("%s was running when the last run ended; it runs again",
+                   run->plan.tests[run->plan.items[items[i]].test].id);
+}
+
+/* Several tests in one process where opening the device costs more than a test does. */
+static tbk_isolation_t choose_isolation(const tbk_run_t* run) {
+  const uint64_t cheap_ns = UINT64_C(50000000);
+  if (run->options->isolation != TBK_ISOLATION_AUTO) return run->options->isolation;
+  return run->facts.open_ns > cheap_ns ? TBK_ISOLATION_BATCH : TBK_ISOLATION_FORK;
+}
+
+static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
+  const char* reason = NULL;
+  tbk_exit_t exit_code = tbk_ledger_exit(&run->ledger);
+  if (run->lost && exit_code == TBK_EXIT_PASS) exit_code = TBK_EXIT_FINDINGS;
+  if (run->lost)
+    reason = run->health;
+  else if (exit_code == TBK_EXIT_NOTHING)
+    reason = "nothing was executed: the library declares nothing that the selected tests need";
+  if (tbk_loop_interrupted() != 0) {
+    exit_code = TBK_EXIT_INTERRUPTED;
+    reason = "interrupted; --resume goes on";
+  }
+  tbk_footer_t footer = {&run->ledger, exit_code, run->health, reason, tbk_now_ns() - started_ns};
+  tbk_record_footer(&run->results, &footer);
+  if (!tbk_results_close(&run->results)) return refuse_results(run, run->results.error);
+  if (exit_code != TBK_EXIT_INTERRUPTED) tbk_journal_remove(&run->journal);
+  tbk_summary_print(run, exit_code, reason, footer.duration_ns);
+  return exit_code;
+}
+
+static tbk_exit_t judge(tbk_run_t* run, bool has_header) {
+  const uint64_t started_ns = tbk_now_ns();
+  tbk_preflight(&run->loop, run->options, &run->facts);
+  if (run->facts.exit_code != TBK_EXIT_PASS) {
+    tbk_loop_stop(&run->loop);
+    tbk_journal_remove(&run->journal);
+    return refuse(run, run->facts.exit_code, run->facts.reason, has_header);
+  }
+  if (run->facts.exclusive) run->loop.count = 1;
+  run->isolation = choose_isolation(run);
+  if (!has_header)
+    tbk_record_header(&run->results, run->options, &run->plan, &run->facts, run->isolation);
+  tbk_supervise(run);
+  tbk_loop_stop(&run->loop);
+  return conclude(run, started_ns);
+}
+
+static tbk_exit_t start(tbk_run_t* run, bool has_header) {
+  uint32_t slots = slot_count(run);
+  if (!tbk_journal_open(&run->journal, run->results.regular ? run->options->output : NULL, slots))
+    return refuse_results(run, errno);
+  if (!tbk_child_prepare(run->options, &run->plan) ||
+      !tbk_loop_start(&run->loop, &run->journal, slots, tbk_child_work))
+    return refuse(run, TBK_EXIT_SUITE, "no process could be started", has_header);
+  return judge(run, has_header);
+}
+
+static tbk_exit_t resume(tbk_run_t* run) {
+  tbk_resume_t resume;
+  tbk_resume_read(&resume, run->options->output, run->options, &run->plan, run->recorded,
+                  run->first, &run->ledger);
+  if (resume.reason[0] != '\0') {
+    tbk_complain("%s: cannot resume: %s", run->options->output, resume.reason);
+    return TBK_EXIT_USAGE;
+  }
+  if (resume.complete) {
+    tbk_summary_print(run, resume.exit_code, "was complete already", 0);
+    return resume.exit_code;
+  }
+  tell_in_flight(run);
+  if (!tbk_results_continue(&run->results, resume.size)) return refuse_results(run, errno);
+  return start(run, resume.has_header);
+}
+
+int main(int argc, char** argv) {
+  static tbk_options_t options;
+  static tbk_run_t run = {.options = &options};
+  tbk_options_parse(&options, argc, argv);
+  const char* unknown = unknown_requirement(&options);
+  if (unknown != NULL) {
+    tbk_complain("--require: '%s' is no capability", unknown);
+    return TBK_EXIT_USAGE;
+  }
+  prepare(&run);
+  if (options.list && run.plan.unmatched == NULL && run.plan.test_count > 0) {
+    tbk_plan_print(&run.plan);
+    return TBK_EXIT_PASS;
+  }
+  if (!tbk_results_open(&run.results, options.output, options.resume))
+    return refuse_results(&run, errno);
+  if (run.plan.unmatched != NULL || run.plan.test_count == 0) return nothing_selected(&run);
+  return options.resume && run.results.regular ? resume(&run) : start(&run, false);
+}

@@ -1,0 +1,246 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * options.c: argp does the work; what is here turns words into values and refuses the rest.
+ */
+#include "options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#include "version.h"
+
+const char* argp_program_version = "tbk-run " TBK_VERSION;
+
+enum {
+  KEY_ONLY = 'o',
+  KEY_BACKEND_OPTION = 'b',
+  KEY_JOBS = 'j',
+  KEY_QUIET = 'q',
+  KEY_SHARD = 256,
+  KEY_RESUME,
+  KEY_REPEAT,
+  KEY_SHUFFLE,
+  KEY_SEED,
+  KEY_OUTPUT,
+  KEY_LIST,
+  KEY_ISOLATION,
+  KEY_TIMEOUT,
+  KEY_OPEN_TIMEOUT,
+  KEY_REQUIRE,
+  KEY_MEMORY_LIMIT
+};
+
+static const struct argp_option table[] = {
+    {"only", KEY_ONLY, "SEL", 0,
+     "run what SEL names: an area, a clause, a prefix of either, a profile, or a test's id", 0},
+    {"backend-option", KEY_BACKEND_OPTION, "K=V", 0, "hand K=V to the library", 0},
+    {"jobs", KEY_JOBS, "N", 0, "test processes at a time (default: cores)", 0},
+    {"shard", KEY_SHARD, "I/N", 0, "run the I-th of N parts", 0},
+    {"resume", KEY_RESUME, NULL, 0, "go on where the result file ends", 0},
+    {"repeat", KEY_REPEAT, "N", 0, "run each test N times; differing verdicts are unstable", 0},
+    {"shuffle", KEY_SHUFFLE, "SEED", 0, "run in another order", 0},
+    {"seed", KEY_SEED, "N", 0, "seed of the inputs (default: 1)", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "result file (default: tbk-results.jsonl)", 0},
+    {"list", KEY_LIST, NULL, 0, "print the tests selected, and run none", 0},
+    {"isolation", KEY_ISOLATION, "auto|fork|batch", 0,
+     "one process a test, or many tests in one (default: as long as the device takes to open)", 0},
+    {"timeout", KEY_TIMEOUT, "S", 0, "deadline of one test in seconds (default: 20)", 0},
+    {"open-timeout", KEY_OPEN_TIMEOUT, "S", 0, "deadline of opening the device (default: 60)", 0},
+    {"require", KEY_REQUIRE, "WORD", 0, "a capability whose absence is a failure", 0},
+    {"memory-limit", KEY_MEMORY_LIMIT, "BYTES", 0,
+     "resident memory of a test process, with K, M or G (default: half of it all, at most 8G)", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "print the verdict line only", 0},
+    {0}};
+
+static void add_word(tbk_words_t* words, const char* word) {
+  const char** grown = realloc(words->items, (words->count + 1) * sizeof *grown);
+  if (grown == NULL) abort();
+  grown[words->count++] = word;
+  words->items = grown;
+}
+
+/* A whole number in [least, most], or a usage error. */
+static uint64_t number(struct argp_state* state, const char* name, const char* text, uint64_t least,
+                       uint64_t most) {
+  char* end = NULL;
+  errno = 0;
+  unsigned long long value = strtoull(text, &end, 0);
+  if (errno != 0 || end == text || *end != '\0' || *text == '-' || value < least || value > most)
+    argp_error(state, "%s: '%s' is not a number from %llu to %llu", name, text,
+               (unsigned long long)least, (unsigned long long)most);
+  return value;
+}
+
+static uint64_t seconds(struct argp_state* state, const char* name, const char* text) {
+  char* end = NULL;
+  double value = strtod(text, &end);
+  if (end == text || *end != '\0' || !isfinite(value) || value <= 0 || value > 1e6)
+    argp_error(state, "%s: '%s' is not a time in seconds", name, text);
+  return (uint64_t)(value * 1e9);
+}
+
+static uint64_t bytes(struct argp_state* state, const char* text) {
+  static const char suffixes[] = "KMG";
+  char* end = NULL;
+  errno = 0;
+  unsigned long long value = strtoull(text, &end, 10);
+  const char* suffix = *end != '\0' ? strchr(suffixes, *end) : NULL;
+  unsigned shift = suffix != NULL ? 10u * (unsigned)(suffix - suffixes + 1) : 0;
+  if (suffix != NULL) end++;
+  if (errno != 0 || *text == '-' || *end != '\0' || value == 0 || value > UINT64_MAX >> shift)
+    argp_error(state, "--memory-limit: '%s' is not a size", text);
+  return (uint64_t)value << shift;
+}
+
+static void shard(struct argp_state* state, tbk_options_t* options, const char* text) {
+  unsigned index = 0, count = 0;
+  char rest;
+  if (sscanf(text, "%u/%u%c", &index, &count, &rest) != 2 || index < 1 || index > count)
+    argp_error(state, "--shard: '%s' is not I/N with 1 <= I <= N", text);
+  options->shard_index = index;
+  options->shard_count = count;
+}
+
+static void isolation(struct argp_state* state, tbk_options_t* options, const char* text) {
+  static const char* const names[] = {"auto", "fork", "batch"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(text, names[i]) == 0) {
+      options->isolation = (tbk_isolation_t)i;
+      return;
+    }
+  argp_error(state, "--isolation: '%s' is not auto, fork or batch", text);
+}
+
+static void library(struct argp_state* state, tbk_options_t* options, const char* text) {
+  if (options->library != NULL)
+    argp_error(state, "one library at a time, not '%s' and '%s'", options->library, text);
+  options->library = text;
+}
+
+static error_t parse(int key, char* text, struct argp_state* state) {
+  tbk_options_t* options = state->input;
+  switch (key) {
+    case KEY_ONLY:
+      add_word(&options->only, text);
+      break;
+    case KEY_BACKEND_OPTION:
+      if (strchr(text, '=') == NULL)
+        argp_error(state, "--backend-option: '%s' is not key=value", text);
+      add_word(&options->backend_options, text);
+      break;
+    case KEY_JOBS:
+      options->jobs = (uint32_t)number(state, "--jobs", text, 1, 1024);
+      break;
+    case KEY_SHARD:
+      shard(state, options, text);
+      break;
+    case KEY_RESUME:
+      options->resume = true;
+      break;
+    case KEY_REPEAT:
+      options->repeat = (uint32_t)number(state, "--repeat", text, 1, 100000000);
+      break;
+    case KEY_SHUFFLE:
+      options->shuffle = true;
+      options->shuffle_seed = number(state, "--shuffle", text, 0, INT64_MAX);
+      break;
+    case KEY_SEED:
+      options->seed = number(state, "--seed", text, 0, INT64_MAX);
+      break;
+    case KEY_OUTPUT:
+      options->output = text;
+      break;
+    case KEY_LIST:
+      options->list = true;
+      break;
+    case KEY_ISOLATION:
+      isolation(state, options, text);
+      break;
+    case KEY_TIMEOUT:
+      options->timeout_ns = seconds(state, "--timeout", text);
+      break;
+    case KEY_OPEN_TIMEOUT:
+      options->open_timeout_ns = seconds(state, "--open-timeout", text);
+      break;
+    case KEY_REQUIRE:
+      add_word(&options->require, text);
+      break;
+    case KEY_MEMORY_LIMIT:
+      options->memory_limit = bytes(state, text);
+      break;
+    case KEY_QUIET:
+      options->quiet = true;
+      break;
+    case ARGP_KEY_ARG:
+      library(state, options, text);
+      break;
+    case ARGP_KEY_END:
+      if (options->library == NULL) argp_error(state, "which library? (see --help)");
+      break;
+    default:
+      return ARGP_ERR_UNKNOWN;
+  }
+  return 0;
+}
+
+static uint64_t default_memory_limit(void) {
+  struct sysinfo info;
+  const uint64_t most = UINT64_C(8) << 30;
+  if (sysinfo(&info) != 0) return most;
+  uint64_t half = (uint64_t)info.totalram * info.mem_unit / 2;
+  return half < most ? half : most;
+}
+
+static char* join(const tbk_words_t* words) {
+  size_t size = 1;
+  if (words->count == 0) return NULL;
+  for (size_t i = 0; i < words->count; i++)
+    size += strlen(words->items[i]) + 1;
+  char* text = calloc(1, size);
+  if (text == NULL) abort();
+  for (size_t i = 0; i < words->count; i++) {
+    if (i > 0) strcat(text, ",");
+    strcat(text, words->items[i]);
+  }
+  return text;
+}
+
+/* dlopen searches for a name without a slash; a user who names a file means that file. */
+static char* absolute(const char* library_name) {
+  char* path = realpath(library_name, NULL);
+  if (path == NULL && (path = strdup(library_name)) == NULL) abort();
+  return path;
+}
+
+void tbk_options_parse(tbk_options_t* options, int argc, char** argv) {
+  static const struct argp argp = {table,
+                                   parse,
+                                   "LIB",
+                                   "Judge the accelerator backend LIB by the contract tests.\v"
+                                   "Exit codes: 0 pass, 1 findings, 2 bad usage, 3 nothing "
+                                   "selected, 4 bad library, 5 no device, "
+                                   "6 suite error, 7 interrupted, 8 results could not be written.",
+                                   NULL,
+                                   NULL,
+                                   NULL};
+  *options = (tbk_options_t){.output = "tbk-results.jsonl",
+                             .shard_index = 1,
+                             .shard_count = 1,
+                             .repeat = 1,
+                             .seed = 1,
+                             .timeout_ns = UINT64_C(20000000000),
+                             .open_timeout_ns = UINT64_C(60000000000),
+                             .memory_limit = default_memory_limit(),
+                             .argc = argc,
+                             .argv = argv};
+  argp_err_exit_status = TBK_EXIT_USAGE;
+  if (argp_parse(&argp, argc, argv, 0, NULL, options) != 0) exit(TBK_EXIT_USAGE);
+  options->backend_option_text = join(&options->backend_options);
+  options->path = absolute(options->library);
+}

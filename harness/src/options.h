@@ -1,0 +1,65 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * options.h: the command line of tbk-run.
+ */
+#ifndef TBK_HARNESS_OPTIONS_H
+#define TBK_HARNESS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum tbk_exit {
+  TBK_EXIT_PASS = 0,
+  TBK_EXIT_FINDINGS = 1,
+  TBK_EXIT_USAGE = 2,
+  TBK_EXIT_NOTHING = 3,
+  TBK_EXIT_LIBRARY = 4,
+  TBK_EXIT_DEVICE = 5,
+  TBK_EXIT_SUITE = 6,
+  TBK_EXIT_INTERRUPTED = 7,
+  TBK_EXIT_RESULTS = 8
+} tbk_exit_t;
+
+typedef enum tbk_isolation {
+  TBK_ISOLATION_AUTO = 0,
+  TBK_ISOLATION_FORK,
+  TBK_ISOLATION_BATCH
+} tbk_isolation_t;
+
+typedef struct tbk_words {
+  const char** items;
+  size_t count;
+} tbk_words_t;
+
+typedef struct tbk_options {
+  const char* library;         /* as given */
+  char* path;                  /* absolute where it has a slash, so that a worker may chdir */
+  tbk_words_t only;            /* empty: everything */
+  tbk_words_t backend_options; /* "key=value" each */
+  char* backend_option_text;   /* joined by commas; NULL for none */
+  tbk_words_t require;
+  const char* output;
+  uint32_t jobs; /* 0: as many as cores */
+  uint32_t shard_index, shard_count;
+  uint32_t repeat;
+  bool shuffle;
+  uint64_t shuffle_seed;
+  uint64_t seed;
+  bool resume;
+  bool list;
+  bool quiet;
+  tbk_isolation_t isolation;
+  uint64_t timeout_ns;
+  uint64_t open_timeout_ns;
+  uint64_t memory_limit; /* bytes, resident, of one test process */
+  int argc;
+  char** argv;
+} tbk_options_t;
+
+/* Exits with TBK_EXIT_USAGE where the command line can't be understood. */
+void tbk_options_parse(tbk_options_t* options, int argc, char** argv);
+
+#endif /* TBK_HARNESS_OPTIONS_H */

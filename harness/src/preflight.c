@@ -1,0 +1,163 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * preflight.c: see preflight.h.
+ */
+#include "preflight.h"
+#include "text.h"
+
+#include "protocol.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The last object that says `what`; NULL where there is none. */
+static const json_t* find(const json_t* said, const char* what) {
+  for (size_t i = json_array_size(said); i-- > 0;) {
+    const json_t* object = json_array_get(said, i);
+    const char* name = json_string_value(json_object_get(object, "said"));
+    if (name != NULL && strcmp(name, what) == 0) return object;
+  }
+  return NULL;
+}
+
+static json_t* without_said(const json_t* object) {
+  json_t* copy = json_copy((json_t*)(uintptr_t)object);
+  (void)json_object_del(copy, "said");
+  return copy;
+}
+
+static void read_backend(tbk_facts_t* facts, const json_t* said) {
+  const json_t* backend = find(said, "backend");
+  json_decref(facts->backend);
+  facts->backend = backend != NULL ? without_said(backend) : NULL;
+  json_decref(facts->devices);
+  facts->devices = json_array();
+  for (size_t i = 0; i < json_array_size(said); i++) {
+    const json_t* object = json_array_get(said, i);
+    if (strcmp(json_string_value(json_object_get(object, "said")), "device") != 0) continue;
+    facts->exclusive |= json_is_true(json_object_get(object, "exclusive"));
+    (void)json_array_append_new(facts->devices, without_said(object));
+  }
+}
+
+static void read_needs(tbk_facts_t* facts, const json_t* said) {
+  json_t* held = json_object_get(find(said, "capabilities"), "held");
+  if (held == NULL) return;
+  json_decref(facts->capabilities);
+  facts->capabilities = json_incref(held);
+  facts->held = 0;
+  for (size_t i = 0; i < tbk_need_count(); i++)
+    if (json_is_true(json_object_get(held, tbk_need_word(i)))) facts->held |= UINT64_C(1) << i;
+}
+
+static void read_gate(tbk_facts_t* facts, const json_t* said) {
+  const json_t* gate = find(said, "gate");
+  facts->gate = TBK_GATE_NONE;
+  if (gate == NULL) return;
+  facts->gate = (tbk_gate_kind_t)json_integer_value(json_object_get(gate, "kind"));
+  facts->wait_blocks = (int)json_integer_value(json_object_get(gate, "wait_blocks"));
+}
+
+static void read_said(tbk_facts_t* facts, const json_t* said) {
+  read_backend(facts, said);
+  read_needs(facts, said);
+  read_gate(facts, said);
+  const json_t* opened = find(said, "opened");
+  if (opened != NULL)
+    facts->open_ns = (uint64_t)json_integer_value(json_object_get(opened, "duration_ns"));
+}
+
+bool tbk_health_of(const json_t* said, const tbk_outcome_t* outcome, char* out, size_t out_size) {
+  const json_t* health = find(said, "health");
+  const json_t* error = find(said, "error");
+  tbk_judgement_t judgement;
+  out[0] = '\0';
+  if (health != NULL && json_is_true(json_object_get(health, "ok"))) return true;
+  const char* reason =
+      json_string_value(json_object_get(health != NULL ? health : error, "reason"));
+  if (reason == NULL) {
+    tbk_judge(outcome, &judgement);
+    reason = judgement.seen;
+  }
+  tbk_print(out, out_size, "%s", reason[0] != '\0' ? reason : "the probe did not answer");
+  return false;
+}
+
+static void refuse(tbk_facts_t* facts, tbk_exit_t exit_code, const char* what, const char* why) {
+  facts->exit_code = exit_code;
+  tbk_print(facts->reason, sizeof facts->reason, "%s%s%s", what, what[0] ? ": " : "", why);
+}
+
+static const char* stage_name(const json_t* said, tbk_phase_t phase) {
+  if (find(said, "capabilities") != NULL) return "opening device 0";
+  if (find(said, "backend") != NULL) return "asking for its devices";
+  return phase == TBK_PHASE_CREATE ? "calling " TBK_ENTRY_SYMBOL : "loading it";
+}
+
+/* The process died, or was killed, before the device was open. */
+static void refuse_death(tbk_facts_t* facts, const tbk_options_t* options, const json_t* said,
+                         const tbk_outcome_t* outcome) {
+  char what[512];
+  tbk_judgement_t judgement;
+  tbk_judge(outcome, &judgement);
+  tbk_print(what, sizeof what, "%s: %s", options->path, stage_name(said, outcome->phase));
+  bool opening = find(said, "capabilities") != NULL;
+  refuse(facts, opening ? TBK_EXIT_DEVICE : TBK_EXIT_LIBRARY, what, judgement.seen);
+}
+
+/* The library's reasons begin with its path; those of the device don't. */
+static void refuse_error(tbk_facts_t* facts, const tbk_options_t* options, const json_t* error) {
+  const char* stage = json_string_value(json_object_get(error, "stage"));
+  const char* reason = json_string_value(json_object_get(error, "reason"));
+  bool library = stage != NULL && strcmp(stage, "library") == 0;
+  if (reason == NULL) reason = "no reason given";
+  bool named = strncmp(reason, options->path, strlen(options->path)) == 0;
+  refuse(facts, library ? TBK_EXIT_LIBRARY : TBK_EXIT_DEVICE, named ? "" : options->path, reason);
+}
+
+static void keep_outcome(void* context, tbk_slot_t* slot, uint32_t position,
+                         const tbk_outcome_t* outcome) {
+  (void)slot;
+  (void)position;
+  *(tbk_outcome_t*)context = *outcome;
+}
+
+static void run_once(tbk_loop_t* loop, const tbk_options_t* options, uint32_t skip,
+                     tbk_outcome_t* outcome) {
+  tbk_slot_t* slot = &loop->slots[0];
+  const tbk_order_t order = {.kind = TBK_ORDER_PREFLIGHT, .argument = skip};
+  const tbk_limits_t limits = {.first_ns = options->timeout_ns,
+                               .next_ns = options->timeout_ns + options->open_timeout_ns,
+                               .memory = options->memory_limit};
+  slot->on_outcome = keep_outcome;
+  slot->on_said = NULL;
+  slot->context = outcome;
+  (void)tbk_loop_idle(loop);
+  tbk_slot_run(slot, &order, &limits);
+  tbk_loop_finish(loop, slot);
+}
+
+void tbk_preflight(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* facts) {
+  static tbk_outcome_t outcome;
+  uint32_t skip = 0;
+  *facts = (tbk_facts_t){.gate = TBK_GATE_UNKNOWN};
+  for (;;) {
+    run_once(loop, options, skip, &outcome);
+    const json_t* said = loop->slots[0].said;
+    read_said(facts, said);
+    if (tbk_loop_interrupted() != 0)
+      refuse(facts, TBK_EXIT_INTERRUPTED, "", "interrupted");
+    else if (find(said, "error") != NULL)
+      refuse_error(facts, options, find(said, "error"));
+    else if (find(said, "opened") == NULL)
+      refuse_death(facts, options, said, &outcome);
+    else if (find(said, "gate") == NULL && skip == 0) {
+      skip = TBK_SKIP_PROBE; /* it died in the probe: tests will show why; go on without gates */
+      continue;
+    }
+    facts->sound = tbk_health_of(said, &outcome, facts->health, sizeof facts->health);
+    return;
+  }
+}

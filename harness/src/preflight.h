@@ -1,0 +1,20 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * preflight.h: before any test, a process of its own loads the library, opens the device and probes
+ * it. A library that crashes or hangs in its constructor ends here, with one clear line.
+ */
+#ifndef TBK_HARNESS_PREFLIGHT_H
+#define TBK_HARNESS_PREFLIGHT_H
+
+#include "facts.h"
+#include "loop.h"
+
+/* Fills `facts`; facts->exit_code says whether tests can run. */
+void tbk_preflight(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* facts);
+
+/* Whether the probes found a reason in `said`; "" and true where the device computes. */
+bool tbk_health_of(const json_t* said, const tbk_outcome_t* outcome, char* out, size_t out_size);
+
+#endif /* TBK_HARNESS_PREFLIGHT_H */

@@ -1,0 +1,55 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * protocol.h: what a worker and the supervisor say to each other. This is the seam through which
+ * other kinds of worker plug in: same supervisor, same deadlines, same verdicts.
+ *
+ * A worker is a process that runs tests with the backend inside. Its keeper (keeper.h) starts it in
+ * a session of its own, gives it the descriptors below, and reports how it ended. It writes one
+ * JSON object a line:
+ *
+ *   {"said":"end","n":K, ...}    test K of the job is over; the members are those of write_end
+ *   {"said":"done"}              everything is given back; the process is about to exit
+ *
+ * and, in the jobs of preflight.h, "backend", "device", "opened", "gate", "health" and "error".
+ * Before test K it stores K in its cell (cell.h), which costs no system call. Then it exits with
+ * TBK_WORKER_EXIT: a status that neither exit(0) nor a crash gives by chance. A test has passed
+ * only if its "end" came, with checks and no failures, and the worker ended in this way.
+ *
+ * The C worker (child.h) is a fork of its keeper and finds its job in memory.
+ */
+#ifndef TBK_HARNESS_PROTOCOL_H
+#define TBK_HARNESS_PROTOCOL_H
+
+#include "contract.h"
+#include "json_write.h"
+
+#include <jansson.h>
+
+enum {
+  TBK_WORKER_EXIT = 86,
+  TBK_WORKER_LINE = 16384 /* the longest line that a worker may write */
+};
+
+void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_t* report);
+void tbk_protocol_write_done(tbk_json_t* json);
+
+typedef enum tbk_said {
+  TBK_SAID_NONSENSE = 0,
+  TBK_SAID_END,
+  TBK_SAID_DONE,
+  TBK_SAID_OTHER /* of a preflight job */
+} tbk_said_t;
+
+/*
+ * Reads one line. For END fills `out_n` and `out_report`; for OTHER gives the object, which the
+ * caller releases.
+ */
+tbk_said_t tbk_protocol_read(const char* line, size_t size, uint32_t* out_n,
+                             tbk_case_report_t* out_report, json_t** out_object);
+
+const char* tbk_evidence_name(tbk_evidence_t evidence);
+const char* tbk_gate_name(tbk_gate_kind_t gate);
+
+#endif /* TBK_HARNESS_PROTOCOL_H */

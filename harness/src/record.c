@@ -1,0 +1,124 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * record.c: one line for each test.
+ */
+#include "record.h"
+#include "text.h"
+
+#include "json_write.h"
+#include "protocol.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char* or_null(const char* text) {
+  return text[0] != '\0' ? text : NULL;
+}
+
+/* Words of a shell: what is not plainly harmless is put in single quotes. */
+static void add_word(char* out, size_t size, const char* word) {
+  size_t used = strlen(out);
+  if (word[0] != '\0' && strspn(word,
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-+=./,:@%") == strlen(word)) {
+    tbk_print(out + used, size - used, "%s%s", used ? " " : "", word);
+    return;
+  }
+  tbk_print(out + used, size - used, "%s'", used ? " " : "");
+  for (; *word != '\0' && (used = strlen(out)) + 6 < size; word++)
+    tbk_print(out + used, size - used, *word == '\'' ? "'\\''" : "%c", *word);
+  used = strlen(out);
+  tbk_print(out + used, size - used, "'");
+}
+
+void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options,
+                        const char* const* ids, size_t id_count, bool batch) {
+  char seed[24];
+  out[0] = '\0';
+  add_word(out, out_size, "tbk-run");
+  add_word(out, out_size, options->library);
+  for (size_t i = 0; i < id_count; i++) {
+    add_word(out, out_size, "--only");
+    add_word(out, out_size, ids[i]);
+  }
+  tbk_print(seed, sizeof seed, "%llu", (unsigned long long)options->seed);
+  add_word(out, out_size, "--seed");
+  add_word(out, out_size, seed);
+  for (size_t i = 0; i < options->backend_options.count; i++) {
+    add_word(out, out_size, "--backend-option");
+    add_word(out, out_size, options->backend_options.items[i]);
+  }
+  add_word(out, out_size, "--isolation");
+  add_word(out, out_size, batch ? "batch" : "fork");
+}
+
+static void put_test(tbk_json_t* json, const tbk_test_t* test, uint32_t index, uint32_t repeat) {
+  tbk_json_text(json, "record", "test");
+  tbk_json_unsigned(json, "index", index);
+  tbk_json_text(json, "id", test->id);
+  tbk_json_text(json, "suite", test->suite);
+  tbk_json_text(json, "clause", test->clause);
+  tbk_json_text(json, "level", test->level);
+  tbk_json_text(json, "profile", test->profile);
+  tbk_json_text(json, "layer", "c");
+  tbk_json_unsigned(json, "repeat", repeat);
+}
+
+static bool has_evidence(tbk_verdict_t verdict) {
+  return verdict == TBK_VERDICT_PASS || verdict == TBK_VERDICT_NOT_SHOWN;
+}
+
+static void put_verdict(tbk_json_t* json, const tbk_outcome_t* outcome,
+                        const tbk_judgement_t* judgement) {
+  const tbk_case_report_t* report = &outcome->report;
+  bool evidence = has_evidence(judgement->verdict);
+  tbk_json_text(json, "verdict", tbk_verdict_name(judgement->verdict));
+  tbk_json_text(json, "evidence", evidence ? tbk_evidence_name(report->evidence) : NULL);
+  tbk_json_text(json, "evidence_reason", evidence ? or_null(report->evidence_reason) : NULL);
+  tbk_json_unsigned(json, "checks", report->totals.checks);
+  tbk_json_unsigned(json, "failures", report->totals.failures);
+  tbk_json_unsigned(json, "duration_ns", report->duration_ns);
+  tbk_json_unsigned(json, "wall_ns", outcome->wall_ns);
+  tbk_json_text(json, "phase", tbk_phase_name(judgement->phase));
+  tbk_json_text(json, "blame", judgement->blame);
+  tbk_json_text(json, "cause", or_null(judgement->cause));
+  tbk_json_text(json, "expected", or_null(judgement->expected));
+  tbk_json_text(json, "seen", or_null(judgement->seen));
+  tbk_json_text(json, "where", or_null(report->totals.where));
+  tbk_json_text(json, "what", or_null(report->totals.what));
+  if (judgement->signal != 0)
+    tbk_json_signed(json, "signal", judgement->signal);
+  else
+    tbk_json_null(json, "signal");
+  if (judgement->exit_status >= 0)
+    tbk_json_signed(json, "exit_status", judgement->exit_status);
+  else
+    tbk_json_null(json, "exit_status");
+  tbk_json_text(json, "needs_missing", judgement->needs_missing);
+  tbk_json_text(json, "notes", or_null(judgement->notes));
+}
+
+void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
+                     const tbk_run_plan_t* plan, uint32_t item, const tbk_outcome_t* outcome,
+                     const tbk_judgement_t* judgement) {
+  static char line[262144], replay[16384];
+  const tbk_test_t* test = &plan->tests[plan->items[item].test];
+  const char* id = test->id;
+  tbk_json_t json;
+  if (judgement->replay[0] == '\0')
+    tbk_replay_command(replay, sizeof replay, options, &id, 1, false);
+  tbk_json_begin(&json, line, sizeof line);
+  tbk_json_open(&json, NULL, '{');
+  put_test(&json, test, item, plan->items[item].repeat);
+  put_verdict(&json, outcome, judgement);
+  if (tbk_verdict_fails(judgement->verdict)) tbk_json_text(&json, "clause_text", test->text);
+  tbk_json_bytes(&json, "output", outcome->output, outcome->output_size);
+  tbk_json_unsigned(&json, "output_bytes", outcome->output_bytes);
+  tbk_json_unsigned(&json, "seed", options->seed);
+  tbk_json_text(&json, "replay", judgement->replay[0] != '\0' ? judgement->replay : replay);
+  tbk_json_close(&json, '}');
+  tbk_json_end_line(&json);
+  tbk_results_add(results, line, json.size);
+}

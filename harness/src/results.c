@@ -1,0 +1,99 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * results.c: see results.h.
+ */
+#include "results.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool tbk_results_open(tbk_results_t* results, const char* path, bool keep) {
+  struct stat status;
+  *results = (tbk_results_t){.path = path};
+  sha256_init(&results->digest);
+  results->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (results->fd < 0 && errno == EINVAL) /* a device that is for writing only */
+    results->fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (results->fd < 0 || fstat(results->fd, &status) != 0) return false;
+  results->regular = S_ISREG(status.st_mode);
+  if (!results->regular) return true;
+  if (flock(results->fd, LOCK_EX | LOCK_NB) != 0) return false;
+  return keep || ftruncate(results->fd, 0) == 0;
+}
+
+bool tbk_results_continue(tbk_results_t* results, uint64_t size) {
+  uint8_t block[16384];
+  uint64_t left = size;
+  if (ftruncate(results->fd, (off_t)size) != 0 || lseek(results->fd, 0, SEEK_SET) != 0)
+    return false;
+  while (left > 0) {
+    ssize_t got = read(results->fd, block, left < sizeof block ? (size_t)left : sizeof block);
+    if (got <= 0) return false;
+    sha256_update(&results->digest, (size_t)got, block);
+    left -= (uint64_t)got;
+  }
+  results->size = size;
+  return true;
+}
+
+void tbk_results_add(tbk_results_t* results, const char* line, size_t size) {
+  if (results->pending_capacity - results->pending_size < size) {
+    size_t capacity = 2 * (results->pending_size + size) + 65536;
+    char* grown = realloc(results->pending, capacity);
+    if (grown == NULL) abort();
+    results->pending = grown;
+    results->pending_capacity = capacity;
+  }
+  memcpy(results->pending + results->pending_size, line, size);
+  results->pending_size += size;
+}
+
+/* Bytes of `written` that end a line. */
+static size_t whole_lines(const char* bytes, size_t written) {
+  while (written > 0 && bytes[written - 1] != '\n')
+    written--;
+  return written;
+}
+
+static bool fail(tbk_results_t* results, size_t written) {
+  results->error = errno != 0 ? errno : EIO;
+  size_t whole = whole_lines(results->pending, written);
+  sha256_update(&results->digest, whole, (const uint8_t*)results->pending);
+  results->size += whole;
+  if (results->regular && ftruncate(results->fd, (off_t)results->size) != 0)
+    return false; /* a torn last line stays; resume drops it */
+  return false;
+}
+
+bool tbk_results_flush(tbk_results_t* results) {
+  size_t written = 0;
+  if (results->error != 0) return false;
+  while (written < results->pending_size) {
+    errno = 0;
+    ssize_t size = write(results->fd, results->pending + written, results->pending_size - written);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return fail(results, written);
+    written += (size_t)size;
+  }
+  sha256_update(&results->digest, written, (const uint8_t*)results->pending);
+  results->size += written;
+  results->pending_size = 0;
+  return true;
+}
+
+bool tbk_results_close(tbk_results_t* results) {
+  bool whole = tbk_results_flush(results);
+  if (results->fd >= 0 && close(results->fd) != 0 && whole) {
+    results->error = errno;
+    whole = false;
+  }
+  results->fd = -1;
+  return whole;
+}

@@ -1,0 +1,140 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * resume.c: see resume.h.
+ */
+#include "resume.h"
+#include "text.h"
+
+#include "digest.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+  tbk_resume_t* out;
+  const tbk_options_t* options;
+  const tbk_run_plan_t* plan;
+  unsigned char* recorded;
+  unsigned char* first;
+  tbk_ledger_t* ledger;
+};
+
+static const char* text_at(const json_t* object, const char* outer, const char* key) {
+  const json_t* from = outer != NULL ? json_object_get(object, outer) : object;
+  const char* text = json_string_value(json_object_get(from, key));
+  return text != NULL ? text : "";
+}
+
+static void differ(struct reader* reader, const char* what) {
+  if (reader->out->reason[0] == '\0')
+    tbk_print(reader->out->reason, sizeof reader->out->reason, "it was made with another %s", what);
+}
+
+static void compare_digest(struct reader* reader, const json_t* header, const char* outer,
+                           const char* path, const char* what) {
+  char digest[TBK_DIGEST_SIZE];
+  (void)tbk_digest_file(path, digest);
+  if (strcmp(digest, text_at(header, outer, "digest")) != 0) differ(reader, what);
+}
+
+static void compare_number(struct reader* reader, const json_t* header, const char* key,
+                           uint64_t expected) {
+  const json_t* value = json_object_get(header, key);
+  if (!json_is_integer(value) || (uint64_t)json_integer_value(value) != expected)
+    differ(reader, key);
+}
+
+static void compare_selection(struct reader* reader, const json_t* header) {
+  const tbk_words_t* only = &reader->options->only;
+  const json_t* selection = json_object_get(header, "selection");
+  bool same = json_array_size(selection) == only->count;
+  for (size_t i = 0; same && i < only->count; i++) {
+    const char* word = json_string_value(json_array_get(selection, i));
+    same = word != NULL && strcmp(word, only->items[i]) == 0;
+  }
+  if (!same) differ(reader, "selection");
+}
+
+static void take_header(struct reader* reader, const json_t* header) {
+  const tbk_options_t* options = reader->options;
+  const char* given = options->backend_option_text;
+  char shard[32];
+  tbk_print(shard, sizeof shard, "%u/%u", options->shard_index, options->shard_count);
+  reader->out->has_header = true;
+  compare_digest(reader, header, "backend", options->path, "backend library");
+  compare_digest(reader, header, "suite", "/proc/self/exe", "version of the suite");
+  if (strcmp(text_at(header, "backend", "options"), given != NULL ? given : "") != 0)
+    differ(reader, "set of backend options");
+  compare_selection(reader, header);
+  compare_number(reader, header, "seed", options->seed);
+  compare_number(reader, header, "repeat", options->repeat);
+  compare_number(reader, header, "planned", reader->plan->item_count);
+  if (options->shuffle)
+    compare_number(reader, header, "shuffle", options->shuffle_seed);
+  else if (json_is_integer(json_object_get(header, "shuffle")))
+    differ(reader, "shuffle");
+  if (strcmp(text_at(header, NULL, "shard"), shard) != 0) differ(reader, "shard");
+}
+
+/* False for a record that the plan does not know, or that is there twice, or was not reached. */
+static bool take_test(struct reader* reader, const json_t* record) {
+  const json_t* index = json_object_get(record, "index");
+  tbk_verdict_t verdict = tbk_verdict_of(text_at(record, NULL, "verdict"));
+  if (!json_is_integer(index) || verdict == TBK_VERDICT_COUNT || verdict == TBK_VERDICT_NOT_REACHED)
+    return false;
+  uint64_t item = (uint64_t)json_integer_value(index);
+  if (item >= reader->plan->item_count || reader->recorded[item]) return false;
+  uint32_t test = reader->plan->items[item].test;
+  if (strcmp(reader->plan->tests[test].id, text_at(record, NULL, "id")) != 0) return false;
+  reader->recorded[item] = 1;
+  if (reader->first[test] == 0) reader->first[test] = (unsigned char)(1 + verdict);
+  reader->ledger->counts[verdict]++;
+  reader->out->kept++;
+  return true;
+}
+
+static void take_footer(struct reader* reader, const json_t* footer) {
+  json_int_t code = json_integer_value(json_object_get(footer, "exit_code"));
+  reader->out->exit_code = (tbk_exit_t)code;
+  reader->out->complete =
+      reader->out->kept == reader->plan->item_count &&
+      (code == TBK_EXIT_PASS || code == TBK_EXIT_FINDINGS || code == TBK_EXIT_SUITE);
+}
+
+/* False where reading must end: the line, and what follows it, are dropped. */
+static bool take_line(struct reader* reader, const char* line, size_t size) {
+  json_t* object = json_loadb(line, size, 0, NULL);
+  const char* record = text_at(object, NULL, "record");
+  bool kept = false;
+  if (strcmp(record, "header") == 0 && !reader->out->has_header) {
+    take_header(reader, object);
+    kept = true;
+  } else if (strcmp(record, "test") == 0 && reader->out->has_header) {
+    kept = take_test(reader, object);
+  } else if (strcmp(record, "footer") == 0 && reader->out->has_header) {
+    take_footer(reader, object);
+  }
+  json_decref(object);
+  return kept;
+}
+
+void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t* options,
+                     const tbk_run_plan_t* plan, unsigned char* recorded, unsigned char* first,
+                     tbk_ledger_t* ledger) {
+  struct reader reader = {resume, options, plan, recorded, first, ledger};
+  char* line = NULL;
+  size_t capacity = 0;
+  ssize_t size;
+  *resume = (tbk_resume_t){0};
+  FILE* file = fopen(path, "re");
+  while (file != NULL && (size = getline(&line, &capacity, file)) > 0) {
+    if (line[size - 1] != '\n' || !take_line(&reader, line, (size_t)size - 1)) break;
+    resume->size += (uint64_t)size;
+  }
+  free(line);
+  if (file != NULL) (void)fclose(file);
+}

@@ -1,0 +1,101 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * run.h: a run in progress, as the supervisor's parts share it.
+ */
+#ifndef TBK_HARNESS_RUN_H
+#define TBK_HARNESS_RUN_H
+
+#include "facts.h"
+#include "loop.h"
+#include "record.h"
+
+enum { TBK_FINDINGS_KEPT = 3 };
+
+/* A queue of numbers in the plan. */
+typedef struct tbk_queue {
+  uint32_t* items;
+  size_t head, tail, capacity;
+} tbk_queue_t;
+
+/* A test whose verdict needs more runs: it failed in company, or in a process that went bad. */
+typedef struct tbk_doubt {
+  struct tbk_doubt* next;
+  bool poisoned;   /* else: failed in company */
+  uint32_t count;  /* poisoned: suspects. Else: tests before it in the process, and itself */
+  uint32_t* items; /* the last one is the one in doubt, unless poisoned */
+  tbk_outcome_t outcome;
+  tbk_judgement_t judgement;
+} tbk_doubt_t;
+
+/* Records of a slot's job that wait until the process is known to be sound. */
+typedef struct tbk_hold {
+  tbk_results_t lines; /* only its pending lines are used */
+  uint32_t items[TBK_JOB_MAX];
+  tbk_verdict_t verdicts[TBK_JOB_MAX];
+  uint32_t count;
+  bool unsound;
+  char reason[256];
+} tbk_hold_t;
+
+typedef struct tbk_run {
+  const tbk_options_t* options;
+  tbk_run_plan_t plan;
+  tbk_results_t results;
+  tbk_journal_t journal;
+  tbk_loop_t loop;
+  tbk_facts_t facts;
+  tbk_ledger_t ledger;
+  tbk_isolation_t isolation; /* FORK or BATCH */
+  unsigned char* recorded;   /* for each item */
+  unsigned char* first;      /* for each test: 1 + the verdict that came first */
+
+  tbk_queue_t singles, batches,
+      alone; /* what is to run: each by itself, in company, unaccompanied */
+  bool running_alone;
+  tbk_hold_t* holds; /* one for each slot */
+  tbk_doubt_t* doubts;
+  uint32_t alone_runs, searches; /* spent on doubts */
+
+  bool probe_due;
+  uint64_t probed_ns;
+  bool lost;        /* the device computes no more */
+  char health[512]; /* "ok", or what is wrong */
+  uint32_t lease_waits;
+
+  struct {
+    char id[160], clause[16], verdict[16];
+    char text[256], expected[256], seen[640], replay[2048];
+  } findings[TBK_FINDINGS_KEPT];
+  uint32_t finding_count;
+} tbk_run_t;
+
+/* supervisor.c: runs all that is not recorded yet. */
+void tbk_supervise(tbk_run_t* run);
+tbk_limits_t tbk_run_limits(const tbk_run_t* run);
+/* An order for tests, with what the preflight found. */
+void tbk_run_order(const tbk_run_t* run, tbk_order_t* order, const uint32_t* items, uint32_t count);
+
+/* ledger.c: a verdict is final. */
+void tbk_run_record(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
+                    tbk_judgement_t* judgement);
+/* The same into a hold; and a hold's lines become final, or are dropped. */
+void tbk_run_hold(tbk_run_t* run, tbk_hold_t* hold, uint32_t item, const tbk_outcome_t* outcome,
+                  tbk_judgement_t* judgement);
+void tbk_run_release(tbk_run_t* run, tbk_hold_t* hold);
+/* What needs no run: not declared, not reached. */
+void tbk_run_record_missing(tbk_run_t* run, uint32_t item, const char* word);
+void tbk_run_record_unreached(tbk_run_t* run, uint32_t item, const char* why);
+
+/* doubt.c */
+void tbk_doubt_company(tbk_run_t* run, const uint32_t* items, uint32_t count,
+                       const tbk_outcome_t* outcome, const tbk_judgement_t* judgement);
+void tbk_doubt_poison(tbk_run_t* run, const uint32_t* items, uint32_t count, const char* reason);
+/* Settles the oldest doubt, with as many runs as that takes. */
+void tbk_doubt_settle(tbk_run_t* run, tbk_slot_t* slot);
+
+/* health.c: asks, in a process of its own, whether the device still computes; may set run->lost. */
+void tbk_health_check(tbk_run_t* run, const char* since);
+
+#endif /* TBK_HARNESS_RUN_H */

@@ -1,0 +1,340 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * slot.c: see slot.h.
+ */
+#include "slot.h"
+#include "text.h"
+
+#include "clock.h"
+#include "protocol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How long a keeper may take to answer after SIGKILL was asked for. */
+static const uint64_t answer_ns = UINT64_C(10000000000);
+
+/* ---------------------------------------------------------------------------------- start --- */
+
+static _Noreturn void be_keeper(const tbk_slot_t* slot, int control, int report, int output,
+                                tbk_work_fn work) {
+  tbk_keeper_t keeper = {control,    report, output, slot->journal->cells[slot->number],
+                         slot->page, work};
+  tbk_keeper_run(&keeper);
+}
+
+static void close_pair(int pair[2]) {
+  for (int i = 0; i < 2; i++)
+    if (pair[i] >= 0) (void)close(pair[i]);
+}
+
+static bool make_pairs(int control[2], int report[2], int output[2]) {
+  return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) == 0 &&
+         pipe2(report, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0 &&
+         fcntl(report[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(output[0], F_SETFL, O_NONBLOCK) == 0;
+}
+
+static bool make_page(tbk_slot_t* slot) {
+  if (slot->page != NULL) return true;
+  void* memory =
+      mmap(NULL, TBK_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  slot->page = memory == MAP_FAILED ? NULL : memory;
+  return slot->page != NULL;
+}
+
+bool tbk_slot_start(tbk_slot_t* slot, tbk_work_fn work) {
+  int control[2] = {-1, -1}, report[2] = {-1, -1}, output[2] = {-1, -1};
+  bool made = make_page(slot) && make_pairs(control, report, output);
+  slot->keeper = 0;
+  if (made) {
+    slot->page->pid = 0;
+    tbk_journal_share(slot->journal, slot->number);
+    slot->keeper = fork();
+    if (slot->keeper == 0) be_keeper(slot, control[1], report[1], output[1], work);
+  }
+  if (!made || slot->keeper < 0) {
+    close_pair(control);
+    close_pair(report);
+    close_pair(output);
+    slot->keeper = 0;
+    return false;
+  }
+  (void)close(control[1]);
+  (void)close(report[1]);
+  (void)close(output[1]);
+  slot->control = control[0];
+  slot->report = report[0];
+  slot->output = output[0];
+  return true;
+}
+
+static void close_all(tbk_slot_t* slot) {
+  (void)close(slot->control);
+  (void)close(slot->report);
+  (void)close(slot->output);
+  slot->keeper = 0;
+}
+
+void tbk_slot_stop(tbk_slot_t* slot) {
+  if (slot->keeper == 0) return;
+  pid_t keeper = slot->keeper;
+  close_all(slot); /* the keeper kills what is below it, and leaves */
+  for (uint64_t until = tbk_now_ns() + answer_ns; tbk_now_ns() < until;) {
+    if (waitpid(keeper, NULL, WNOHANG) != 0) return;
+    (void)poll(NULL, 0, 1);
+  }
+  (void)kill(keeper, SIGKILL);
+  (void)waitpid(keeper, NULL, 0);
+}
+
+/* ------------------------------------------------------------------------------------ jobs --- */
+
+static void begin_test(tbk_slot_t* slot, uint64_t now_ns, uint64_t limit_ns) {
+  tbk_outcome_t* outcome = &slot->outcome;
+  /* The large array at its end need not be cleared. */
+  memset(outcome, 0, offsetof(tbk_outcome_t, output));
+  slot->test_started_ns = now_ns;
+  slot->deadline_ns = now_ns + limit_ns;
+}
+
+void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t* limits) {
+  const size_t size = offsetof(tbk_order_t, items) + order->count * sizeof order->items[0];
+  memcpy(&slot->order, order, size);
+  slot->limits = *limits;
+  slot->busy = true;
+  slot->ended = 0;
+  slot->kill_sent_ns = 0;
+  slot->line_size = 0;
+  slot->line_too_long = false;
+  json_decref(slot->said);
+  slot->said = json_array();
+  begin_test(slot, tbk_now_ns(), limits->first_ns);
+  tbk_journal_start(slot->journal, slot->number, order);
+  (void)send(slot->control, order, size, MSG_NOSIGNAL); /* a dead keeper is met in read */
+}
+
+void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
+  tbk_order_t order = {.kind = TBK_ORDER_KILL};
+  if (!slot->busy || slot->kill_sent_ns != 0) return;
+  order.argument = end == TBK_END_DEADLINE ? slot->limits.grace_ms : 0;
+  slot->outcome.end = end;
+  slot->kill_sent_ns = tbk_now_ns();
+  (void)send(slot->control, &order, offsetof(tbk_order_t, items), MSG_NOSIGNAL);
+}
+
+/* A test is over; the phase is that in which it was last seen. */
+static void hand_over(tbk_slot_t* slot, uint32_t position) {
+  int32_t phase = slot->journal->cells[slot->number]->phase;
+  slot->outcome.phase =
+      phase >= TBK_PHASE_NONE && phase <= TBK_PHASE_EXIT ? (tbk_phase_t)phase : TBK_PHASE_NONE;
+  if (slot->on_outcome != NULL) slot->on_outcome(slot->context, slot, position, &slot->outcome);
+}
+
+/* ------------------------------------------------------------------------------- what comes --- */
+
+static void keep_tail(tbk_outcome_t* outcome, const char* bytes, size_t size) {
+  outcome->output_bytes += size;
+  if (size >= TBK_OUTPUT_TAIL) {
+    memcpy(outcome->output, bytes + size - TBK_OUTPUT_TAIL, TBK_OUTPUT_TAIL);
+    outcome->output_size = TBK_OUTPUT_TAIL;
+    return;
+  }
+  size_t keep = outcome->output_size;
+  if (keep + size > TBK_OUTPUT_TAIL) {
+    size_t drop = keep + size - TBK_OUTPUT_TAIL;
+    memmove(outcome->output, outcome->output + drop, keep - drop);
+    keep -= drop;
+  }
+  memcpy(outcome->output + keep, bytes, size);
+  outcome->output_size = keep + size;
+}
+
+/* At most a megabyte at a time, so that a worker that prints for ever does not hold the others. */
+static void read_output(tbk_slot_t* slot) {
+  static char block[65536];
+  for (int i = 0; i < 16; i++) {
+    ssize_t size = read(slot->output, block, sizeof block);
+    if (size <= 0) return;
+    keep_tail(&slot->outcome, block, (size_t)size);
+  }
+}
+
+static void take_end(tbk_slot_t* slot, uint32_t n, const tbk_case_report_t* report) {
+  if (n != slot->ended || n >= slot->order.count || slot->outcome.ended)
+    return; /* out of step: the test it claims to end has not begun; silence will judge it */
+  if (slot->kill_sent_ns != 0 && n + 1 < slot->order.count)
+    return; /* too late: it is being killed for this test, not for the next */
+  slot->outcome.report = *report;
+  slot->outcome.ended = true;
+  if (n + 1 == slot->order.count) return; /* the last one is judged with the end of the process */
+  uint64_t now = tbk_now_ns();
+  read_output(slot);
+  slot->outcome.in_batch = true;
+  slot->outcome.wall_ns = now - slot->test_started_ns;
+  slot->ended++;
+  hand_over(slot, n);
+  begin_test(slot, now, slot->limits.next_ns);
+}
+
+static void take_line(tbk_slot_t* slot, const char* line, size_t size) {
+  static tbk_case_report_t report;
+  uint32_t n = 0;
+  json_t* object = NULL;
+  memset(&report, 0, sizeof report);
+  switch (tbk_protocol_read(line, size, &n, &report, &object)) {
+    case TBK_SAID_END:
+      take_end(slot, n, &report);
+      break;
+    case TBK_SAID_DONE:
+      slot->outcome.done = true;
+      break;
+    case TBK_SAID_OTHER:
+      (void)json_array_append(slot->said, object);
+      if (slot->on_said != NULL) slot->on_said(slot->context, slot, object);
+      json_decref(object);
+      if (slot->kill_sent_ns == 0) slot->deadline_ns = tbk_now_ns() + slot->limits.next_ns;
+      break;
+    case TBK_SAID_NONSENSE:
+      break;
+  }
+}
+
+static void take_lines(tbk_slot_t* slot) {
+  char* start = slot->line;
+  char* end;
+  size_t left = slot->line_size;
+  while ((end = memchr(start, '\n', left)) != NULL) {
+    if (!slot->line_too_long) take_line(slot, start, (size_t)(end - start));
+    slot->line_too_long = false;
+    left -= (size_t)(end - start) + 1;
+    start = end + 1;
+  }
+  memmove(slot->line, start, left);
+  slot->line_size = left;
+  if (left == sizeof slot->line) {
+    slot->line_size = 0;
+    slot->line_too_long = true;
+  }
+}
+
+static void read_report(tbk_slot_t* slot) {
+  for (int i = 0; i < 64; i++) {
+    ssize_t size =
+        read(slot->report, slot->line + slot->line_size, sizeof slot->line - slot->line_size);
+    if (size <= 0) return;
+    slot->line_size += (size_t)size;
+    take_lines(slot);
+  }
+}
+
+/* The process is gone: what it still said is read, then the test in flight is over. */
+static void end_job(tbk_slot_t* slot) {
+  read_report(slot);
+  read_output(slot);
+  slot->outcome.in_batch = false;
+  if (slot->outcome.wall_ns == 0) slot->outcome.wall_ns = tbk_now_ns() - slot->test_started_ns;
+  slot->busy = false;
+  hand_over(slot, slot->ended);
+  tbk_journal_end(slot->journal, slot->number);
+}
+
+static bool ended_by_itself(const tbk_slot_t* slot, int wait_status) {
+  return slot->outcome.done && WIFEXITED(wait_status) &&
+         WEXITSTATUS(wait_status) == TBK_WORKER_EXIT;
+}
+
+static void take_notice(tbk_slot_t* slot, const tbk_notice_t* notice) {
+  if (!slot->busy) return;
+  slot->outcome.wait_status = notice->wait_status;
+  slot->outcome.strays = notice->strays;
+  slot->outcome.stop_signal = notice->stop_signal;
+  read_report(slot);
+  if (notice->stop_signal != 0)
+    slot->outcome.end = TBK_END_STOPPED;
+  else if (ended_by_itself(slot, notice->wait_status))
+    slot->outcome.end = TBK_END_ITSELF; /* just before it was killed */
+  if (slot->order.count <= 1) slot->outcome.wall_ns = notice->wall_ns;
+  end_job(slot);
+}
+
+static void keeper_died(tbk_slot_t* slot, tbk_end_t end) {
+  int status = 0;
+  (void)kill(slot->keeper, SIGKILL);
+  (void)waitpid(slot->keeper, &status, 0);
+  if (end == TBK_END_KEEPER_DIED && WIFEXITED(status))
+    end = TBK_END_NOT_STARTED; /* it left by itself: it could not fork */
+  if (slot->busy) {
+    slot->outcome.end = end;
+    end_job(slot);
+  }
+  close_all(slot);
+  slot->lost_keeper = true;
+}
+
+static void read_control(tbk_slot_t* slot) {
+  tbk_notice_t notice;
+  ssize_t size = recv(slot->control, &notice, sizeof notice, MSG_DONTWAIT);
+  if (size == (ssize_t)sizeof notice)
+    take_notice(slot, &notice);
+  else if (size >= 0 || (errno != EAGAIN && errno != EINTR))
+    keeper_died(slot, TBK_END_KEEPER_DIED);
+}
+
+void tbk_slot_poll(const tbk_slot_t* slot, struct pollfd fds[TBK_SLOT_FDS]) {
+  bool open = slot->keeper != 0;
+  fds[0] = (struct pollfd){.fd = open ? slot->control : -1, .events = POLLIN};
+  fds[1] = (struct pollfd){.fd = open ? slot->output : -1, .events = POLLIN};
+  /* What a single test says fits into the pipe, and is read when the process has ended. */
+  bool single = slot->order.kind == TBK_ORDER_TESTS && slot->order.count == 1;
+  fds[2] =
+      (struct pollfd){.fd = open && slot->busy && !single ? slot->report : -1, .events = POLLIN};
+}
+
+void tbk_slot_read(tbk_slot_t* slot, const struct pollfd fds[TBK_SLOT_FDS]) {
+  if (slot->keeper != 0 && fds[1].revents != 0) read_output(slot);
+  if (slot->keeper != 0 && fds[2].revents != 0) read_report(slot);
+  if (slot->keeper != 0 && fds[0].revents != 0) read_control(slot);
+}
+
+/* ----------------------------------------------------------------------------------- watch --- */
+
+/* Resident bytes of the worker; 0 where it is gone. */
+static uint64_t resident(pid_t pid) {
+  char path[64], text[128];
+  unsigned long long pages = 0;
+  if (pid <= 0) return 0;
+  tbk_print(path, sizeof path, "/proc/%d/statm", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  ssize_t size = read(fd, text, sizeof text - 1);
+  (void)close(fd);
+  text[size > 0 ? size : 0] = '\0';
+  if (sscanf(text, "%*u %llu", &pages) != 1) return 0;
+  return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
+  if (!slot->busy || slot->keeper == 0) return;
+  if (slot->kill_sent_ns != 0) {
+    uint64_t patience = answer_ns + slot->limits.grace_ms * UINT64_C(1000000);
+    if (now_ns > slot->kill_sent_ns + patience) keeper_died(slot, TBK_END_UNKILLABLE);
+    return;
+  }
+  uint64_t memory = resident(slot->page->pid);
+  if (memory > slot->limits.memory) {
+    slot->outcome.memory_bytes = memory;
+    tbk_slot_kill(slot, TBK_END_MEMORY);
+  } else if (now_ns > slot->deadline_ns) {
+    tbk_slot_kill(slot, TBK_END_DEADLINE);
+  }
+}

@@ -1,0 +1,74 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * slot.h: the supervisor's side of one keeper. A slot runs one job at a time: one test, many tests
+ * in one process, or a probe. It turns what arrives on three descriptors into outcomes, and it owns
+ * the deadline.
+ */
+#ifndef TBK_HARNESS_SLOT_H
+#define TBK_HARNESS_SLOT_H
+
+#include "journal.h"
+#include "verdict.h"
+
+#include <jansson.h>
+#include <poll.h>
+
+enum { TBK_SLOT_FDS = 3 };
+
+typedef struct tbk_limits {
+  uint64_t first_ns; /* until the first test of a job has ended: loads and opens too */
+  uint64_t next_ns;  /* of each later one */
+  uint64_t memory;   /* bytes, resident */
+  uint32_t grace_ms; /* between SIGTERM and SIGKILL */
+} tbk_limits_t;
+
+struct tbk_slot;
+/* Called for each test of a job that is over, in the order of the job; `position` in the job. */
+typedef void (*tbk_on_outcome_fn)(void* context, struct tbk_slot* slot, uint32_t position,
+                                  const tbk_outcome_t* outcome);
+
+/* Called for each object that a worker says beside the ends of tests. */
+typedef void (*tbk_on_said_fn)(void* context, struct tbk_slot* slot, const json_t* object);
+
+typedef struct tbk_slot {
+  uint32_t number;
+  pid_t keeper;     /* 0: none */
+  bool lost_keeper; /* it died, and what was below it may live */
+  int control, report, output;
+  tbk_keeper_page_t* page;
+  tbk_journal_t* journal;
+  tbk_limits_t limits;
+  tbk_on_outcome_fn on_outcome; /* who started the job; may be NULL */
+  tbk_on_said_fn on_said;       /* may be NULL */
+  void* context;
+
+  bool busy;
+  tbk_order_t order;
+  uint32_t ended; /* tests of the job whose "end" came */
+  uint64_t test_started_ns, deadline_ns;
+  uint64_t kill_sent_ns; /* 0: not killed */
+  tbk_outcome_t outcome; /* of the test in flight; of the process in a probe */
+  json_t* said;          /* objects of a probe */
+  char line[16384];
+  size_t line_size;
+  bool line_too_long;
+} tbk_slot_t;
+
+/* Starts the keeper. False where no process or descriptor is to be had. */
+bool tbk_slot_start(tbk_slot_t* slot, tbk_work_fn work);
+/* Lets a job go; on_outcome is called until `busy` is false again. */
+void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t* limits);
+/* Kills the job in flight; its outcome says `end`. */
+void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end);
+/* Descriptors to wait for. */
+void tbk_slot_poll(const tbk_slot_t* slot, struct pollfd fds[TBK_SLOT_FDS]);
+/* Reads what is there. */
+void tbk_slot_read(tbk_slot_t* slot, const struct pollfd fds[TBK_SLOT_FDS]);
+/* Kills what is past its deadline or above its memory. Call it now and then. */
+void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns);
+/* Ends the keeper and all below it. */
+void tbk_slot_stop(tbk_slot_t* slot);
+
+#endif /* TBK_HARNESS_SLOT_H */

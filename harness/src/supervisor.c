@@ -1,0 +1,282 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * supervisor.c: what runs next, and what becomes of what has run.
+ */
+#include "clock.h"
+#include "run.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In a run of single processes the device is asked this often whether it still computes. */
+static const uint64_t probe_every_ns = UINT64_C(2000000000);
+
+/* ----------------------------------------------------------------------------------- queue --- */
+
+static void push(tbk_queue_t* queue, uint32_t item) {
+  if (queue->tail == queue->capacity) {
+    size_t capacity = 2 * queue->capacity + 64;
+    uint32_t* grown = realloc(queue->items, capacity * sizeof *grown);
+    if (grown == NULL) abort();
+    queue->items = grown;
+    queue->capacity = capacity;
+  }
+  queue->items[queue->tail++] = item;
+}
+
+static size_t waiting(const tbk_queue_t* queue) {
+  return queue->tail - queue->head;
+}
+
+/* Puts items that were taken back to where they came from; they are the last that were taken. */
+static void put_back(tbk_queue_t* queue, const uint32_t* items, uint32_t count) {
+  for (uint32_t i = count; i-- > 0;) {
+    if (queue->head > 0)
+      queue->items[--queue->head] = items[i];
+    else
+      push(queue, items[i]);
+  }
+}
+
+/* ------------------------------------------------------------------------------------ jobs --- */
+
+tbk_limits_t tbk_run_limits(const tbk_run_t* run) {
+  const tbk_options_t* options = run->options;
+  uint64_t opening = 4 * run->facts.open_ns;
+  return (tbk_limits_t){.first_ns = options->timeout_ns + opening,
+                        .next_ns = options->timeout_ns,
+                        .memory = options->memory_limit,
+                        .grace_ms = run->facts.exclusive ? 500 : 0};
+}
+
+void tbk_run_order(const tbk_run_t* run, tbk_order_t* order, const uint32_t* items,
+                   uint32_t count) {
+  order->kind = TBK_ORDER_TESTS;
+  order->argument = 0;
+  order->gate = (int32_t)run->facts.gate;
+  order->wait_blocks = run->facts.wait_blocks;
+  order->watch_health = 0;
+  order->held_known = 1;
+  order->held = run->facts.held;
+  order->count = count;
+  memcpy(order->items, items, count * sizeof *items);
+}
+
+static unsigned flags_of(const tbk_run_t* run, uint32_t item) {
+  return run->plan.tests[run->plan.items[item].test].flags;
+}
+
+static void enqueue(tbk_run_t* run, uint32_t item) {
+  unsigned flags = flags_of(run, item);
+  if ((flags & TBK_CASE_ALONE) != 0)
+    push(&run->alone, item);
+  else if (run->isolation == TBK_ISOLATION_BATCH && flags == 0)
+    push(&run->batches, item);
+  else
+    push(&run->singles, item);
+}
+
+static void enqueue_all(tbk_run_t* run) {
+  tbk_needs_assume(run->facts.held);
+  for (uint32_t item = 0; item < run->plan.item_count; item++) {
+    if (run->recorded[item]) continue;
+    const char* missing =
+        tbk_needs_missing(NULL, run->plan.tests[run->plan.items[item].test].needs);
+    if (missing != NULL)
+      tbk_run_record_missing(run, item, missing);
+    else
+      enqueue(run, item);
+  }
+}
+
+/* ------------------------------------------------------------------------- what came of it --- */
+
+static bool is_abnormal(tbk_verdict_t verdict) {
+  return verdict == TBK_VERDICT_CRASH || verdict == TBK_VERDICT_HANG;
+}
+
+/* Another process had the exclusive device when the test wanted to open it: it did not run. */
+static bool is_lease_wait(tbk_run_t* run, const tbk_outcome_t* outcome) {
+  const tbk_case_report_t* report = &outcome->report;
+  if (!run->facts.exclusive || report->failed_phase != TBK_PHASE_OPEN ||
+      report->totals.failures == 0 || strstr(report->totals.seen, "UNAVAILABLE") == NULL)
+    return false;
+  uint64_t waits = run->options->open_timeout_ns / UINT64_C(100000000);
+  if (run->lease_waits++ >= waits) return false;
+  tbk_loop_pause(100);
+  return true;
+}
+
+static void take_verdict(tbk_run_t* run, tbk_slot_t* slot, uint32_t position,
+                         const tbk_outcome_t* outcome) {
+  static tbk_judgement_t judgement;
+  const tbk_order_t* order = &slot->order;
+  tbk_hold_t* hold = &run->holds[slot->number];
+  uint32_t item = order->items[position];
+  tbk_judge(outcome, &judgement);
+  run->probe_due |= is_abnormal(judgement.verdict);
+  if (order->count > 1 && tbk_verdict_fails(judgement.verdict))
+    tbk_doubt_company(run, order->items, position + 1, outcome, &judgement);
+  else if (order->watch_health)
+    tbk_run_hold(run, hold, item, outcome, &judgement);
+  else
+    tbk_run_record(run, item, outcome, &judgement);
+}
+
+/* The process of a job with many tests is gone: what it had not begun runs in the next. */
+static void end_company(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, bool began) {
+  tbk_hold_t* hold = &run->holds[slot->number];
+  const tbk_order_t* order = &slot->order;
+  uint32_t next = position + (began ? 1 : 0);
+  if (next < order->count) put_back(&run->batches, order->items + next, order->count - next);
+  if (hold->unsound)
+    tbk_doubt_poison(run, hold->items, hold->count, hold->reason);
+  else
+    tbk_run_release(run, hold);
+  hold->count = 0;
+  hold->lines.pending_size = 0;
+}
+
+static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
+                       const tbk_outcome_t* outcome) {
+  tbk_run_t* run = context;
+  bool began = outcome->ended || !outcome->done;
+  if (outcome->end == TBK_END_INTERRUPTED) {
+    tbk_run_release(run, &run->holds[slot->number]);
+    return;
+  }
+  if (!outcome->in_batch && slot->order.count == 1 && is_lease_wait(run, outcome)) {
+    put_back(&run->singles, slot->order.items, 1);
+    return;
+  }
+  if (began) take_verdict(run, slot, position, outcome);
+  if (!outcome->in_batch && (slot->order.count > 1 || slot->order.watch_health))
+    end_company(run, slot, position, began);
+}
+
+static void on_said(void* context, tbk_slot_t* slot, const json_t* object) {
+  tbk_run_t* run = context;
+  tbk_hold_t* hold = &run->holds[slot->number];
+  const json_t* ok = json_object_get(object, "ok");
+  const char* reason = json_string_value(json_object_get(object, "reason"));
+  if (json_is_true(ok)) {
+    tbk_run_release(run, hold);
+  } else if (json_is_false(ok)) {
+    hold->unsound = true;
+    tbk_print(hold->reason, sizeof hold->reason, "%s", reason != NULL ? reason : "");
+  }
+}
+
+/* -------------------------------------------------------------------------------- dispatch --- */
+
+static void start(tbk_run_t* run, tbk_slot_t* slot, tbk_queue_t* queue, uint32_t count,
+                  bool company) {
+  static tbk_order_t order;
+  const tbk_limits_t limits = tbk_run_limits(run);
+  tbk_run_order(run, &order, queue->items + queue->head, count);
+  queue->head += count;
+  order.watch_health = company && run->facts.sound;
+  run->holds[slot->number].unsound = false;
+  slot->on_outcome = on_outcome;
+  slot->on_said = on_said;
+  slot->context = run;
+  tbk_slot_run(slot, &order, &limits);
+}
+
+/* As many as one process shall take: an equal share, so that all slots end at the same time. */
+static uint32_t share(const tbk_run_t* run) {
+  size_t share = (waiting(&run->batches) + run->loop.count - 1) / run->loop.count;
+  return share < TBK_JOB_MAX ? (uint32_t)share : TBK_JOB_MAX;
+}
+
+/* Gives work to one idle slot. False where there is none to give now. */
+static bool dispatch(tbk_run_t* run) {
+  bool busy = tbk_loop_busy(&run->loop) > 0;
+  bool any = waiting(&run->batches) + waiting(&run->singles) > 0;
+  if (run->running_alone && busy) return false;
+  run->running_alone = false;
+  if (!any && (busy || waiting(&run->alone) == 0)) return false;
+  tbk_slot_t* slot = tbk_loop_idle(&run->loop);
+  if (slot == NULL) return false;
+  if (waiting(&run->batches) > 0) {
+    start(run, slot, &run->batches, share(run), true);
+  } else if (waiting(&run->singles) > 0) {
+    start(run, slot, &run->singles, 1, false);
+  } else {
+    start(run, slot, &run->alone, 1, false);
+    run->running_alone = true;
+  }
+  return true;
+}
+
+static bool must_stop(const tbk_run_t* run) {
+  return tbk_loop_interrupted() != 0 || run->results.error != 0 || run->lost;
+}
+
+static bool work_is_left(const tbk_run_t* run) {
+  return waiting(&run->batches) + waiting(&run->singles) + waiting(&run->alone) > 0 ||
+         run->doubts != NULL;
+}
+
+/* Probing and settling want the device for themselves: no new work, and the old comes to its end. */
+static void drain(tbk_run_t* run) {
+  while (tbk_loop_busy(&run->loop) > 0 && !must_stop(run)) {
+    tbk_loop_pump(&run->loop);
+    (void)tbk_results_flush(&run->results);
+  }
+}
+
+static void step(tbk_run_t* run) {
+  uint64_t now = tbk_now_ns();
+  if (run->isolation == TBK_ISOLATION_FORK && now - run->probed_ns > probe_every_ns)
+    run->probe_due = true;
+  if (run->facts.sound && run->probe_due) {
+    drain(run);
+    if (!must_stop(run)) tbk_health_check(run, "a test that ended abnormally, or by then");
+    return;
+  }
+  if (run->doubts != NULL) {
+    drain(run);
+    if (!must_stop(run)) tbk_doubt_settle(run, tbk_loop_idle(&run->loop));
+    return;
+  }
+  while (dispatch(run)) {
+  }
+  tbk_loop_pump(&run->loop);
+}
+
+static void kill_all(tbk_run_t* run) {
+  for (uint32_t i = 0; i < run->loop.count; i++)
+    tbk_slot_kill(&run->loop.slots[i], TBK_END_INTERRUPTED);
+  while (tbk_loop_busy(&run->loop) > 0)
+    tbk_loop_pump(&run->loop);
+}
+
+static void give_up_the_rest(tbk_run_t* run) {
+  char why[600];
+  tbk_print(why, sizeof why, "the device does not compute any more: %s", run->health);
+  for (uint32_t item = 0; item < run->plan.item_count; item++)
+    if (!run->recorded[item]) tbk_run_record_unreached(run, item, why);
+}
+
+void tbk_supervise(tbk_run_t* run) {
+  run->probed_ns = tbk_now_ns();
+  run->holds = calloc(run->loop.count, sizeof *run->holds);
+  if (run->holds == NULL) abort();
+  tbk_print(run->health, sizeof run->health, "%s%s",
+            run->facts.sound ? "ok" : "not sound before the first test: ", run->facts.health);
+  enqueue_all(run);
+  (void)tbk_results_flush(&run->results);
+  while (!must_stop(run) && (work_is_left(run) || tbk_loop_busy(&run->loop) > 0)) {
+    step(run);
+    (void)tbk_results_flush(&run->results);
+  }
+  if (!must_stop(run) && run->facts.sound) tbk_health_check(run, "the end of the run");
+  kill_all(run);
+  if (run->lost) give_up_the_rest(run);
+  (void)tbk_results_flush(&run->results);
+}
