@@ -15,7 +15,6 @@ from tbk_reports.view import state_words
 
 from tbk_harness import outcome
 from tbk_harness.diff import Change, diff
-from tbk_harness.judge import judge
 from tbk_harness.merge import merge
 from tbk_harness.verify import verify
 
@@ -37,7 +36,7 @@ def report_command(
     known = outcome.waivers_from(waivers)
     found = merge([outcome.read(path) for path in results])
     outcome.prepare(report_dir)
-    outcome.finish(judge(found, known), report_dir, coverage_dir)
+    outcome.finish(outcome.verdict_on(found, known), report_dir, coverage_dir)
 
 
 @click.command(name="diff")
@@ -47,7 +46,7 @@ def report_command(
 def diff_command(before: Path, after: Path, waivers: Path | None) -> None:
     """Compare two result files. Regressions and lost tests make the exit code 1."""
     known = outcome.waivers_from(waivers)
-    sides = [judge(outcome.read(path), known) for path in (before, after)]
+    sides = [outcome.verdict_on(outcome.read(path), known) for path in (before, after)]
     found = diff(sides[0].tests, sides[1].tests)
     out = outcome.console()
     for title, changes, style in (

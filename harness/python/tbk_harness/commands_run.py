@@ -26,7 +26,6 @@ from tbk_reports.text import line
 from tbk_reports.view import seen_words, state_words
 
 from tbk_harness import outcome, runner
-from tbk_harness.judge import judge
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -127,7 +126,7 @@ def _judged(results: Path, ended: runner.Ended, library: str, waivers: Sequence[
     if not results.exists() or not results.stat().st_size:
         return _judged_without_results(ended, library)
     found = read_results(results)
-    judged = judge(found, waivers)
+    judged = outcome.verdict_on(found, waivers)
     stated = (found.footer or {}).get("exit_code")
     if found.footer is not None and stated == ended.exit_code:
         return judged

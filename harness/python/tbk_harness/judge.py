@@ -99,11 +99,9 @@ def _unexplained(results: ResultFile) -> list[str]:
     return [str(footer.get("reason") or f"the run failed; health: {footer.get('health')}")]
 
 
-def judge(
-    results: ResultFile, waivers: Sequence[Waiver] = (), today: datetime.date | None = None
-) -> Judged:
+def judge(results: ResultFile, waivers: Sequence[Waiver], today: datetime.date) -> Judged:
     """Judges one result file, or several that were merged. `today` decides what has expired."""
-    waived = _apply(results, waivers, today or datetime.date.today())
+    waived = _apply(results, waivers, today)
     code, reason = _stated_error(results)
     problems = [*([reason] if reason else []), *results.problems, *waived.problems]
     failing = [test for test in waived.tests if test.failed]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,8 @@ from tbk_reports.render import write_reports
 from tbk_reports.terminal import print_report
 from tbk_reports.text import line
 
+from tbk_harness.enrich import enrich
+from tbk_harness.judge import judge
 from tbk_harness.waivers import Waiver, WaiverError, load_waivers
 
 
@@ -48,6 +51,11 @@ def read(path: Path) -> ResultFile:
         return read_results(path)
     except OSError as error:
         stop(EXIT_USAGE, f"cannot read {reason(error)}")
+
+
+def verdict_on(results: ResultFile, waivers: Sequence[Waiver]) -> Judged:
+    """The judge's verdict as of today, with the clauses' sentences filled in where they fit."""
+    return judge(enrich(results), waivers, datetime.datetime.now(datetime.timezone.utc).date())
 
 
 def waivers_from(path: Path | None) -> tuple[Waiver, ...]:

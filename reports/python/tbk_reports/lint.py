@@ -148,6 +148,10 @@ def _child(case: ET.Element) -> str:
 
 def _junit_sums(root: ET.Element) -> list[str]:
     found = []
+    whole = Counter(_child(case) for case in root.iter("testcase"))
+    for attribute, name in (("failures", "failure"), ("errors", "error")):
+        if root.get(attribute) != str(whole[name]):
+            found.append(f"junit: the whole states {root.get(attribute)} {attribute}")
     for suite in root.iterfind("testsuite"):
         children = Counter(_child(case) for case in suite.iterfind("testcase"))
         for attribute, name in (
@@ -200,6 +204,6 @@ def lint_reports(folder: Path) -> list[str]:
         found += lint_html(document, (folder / FILES["html"]).read_text("utf-8"))
         found += lint_junit(document, (folder / FILES["junit"]).read_text("utf-8"))
         found += lint_markdown(document, (folder / FILES["markdown"]).read_text("utf-8"))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [f"the reports cannot be read: {error}"]
     return found

@@ -19,6 +19,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9 ,()\u00b7\u2026]")
 _INNER = re.compile(
     r"(?<=[A-Za-z0-9 ])[./=%?;'\"](?=[A-Za-z0-9 ]|$)|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])"
 )
+_NUMBER = re.compile(r"\d+[.)]")  # would begin a list
 _AUTOLINK = re.compile(r"www\.|://", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9_./:-]+")
 
@@ -26,10 +27,13 @@ _NAME = re.compile(r"[A-Za-z0-9_./:-]+")
 def escape(value: str, limit: int = 300) -> str:
     """One line that is text and nothing else to any Markdown reader."""
     value = text.line(value, limit)
+    first = _NUMBER.match(value)
+    number = len(first[0]) if first else 0
     keep = set() if _AUTOLINK.search(value) else {m.start() for m in _INNER.finditer(value)}
     return "".join(
         character
-        if index in keep or character.isalpha() or not _PLAIN.match(character)
+        if index + 1 != number
+        and (index in keep or character.isalpha() or not _PLAIN.match(character))
         else f"&#{ord(character)};"
         for index, character in enumerate(value)
     )

@@ -121,7 +121,7 @@ def _count(value: object) -> int:
     return max(int(value), 0)
 
 
-def test_from_record(record: Mapping[str, object]) -> Test:
+def read_record(record: Mapping[str, object]) -> Test:
     """Reads a record of any quality; a verdict that is not known is the suite's error."""
     values: dict[str, Any] = {
         name: _count(record.get(name)) if kind == "int" else _text(record.get(name))
@@ -181,7 +181,7 @@ def read_results(path: Path) -> ResultFile:
         if raw.strip():
             reading.take(raw, number, start)
         start += len(raw) + 1
-    tests = tuple(map(test_from_record, reading.records))
+    tests = tuple(map(read_record, reading.records))
     problems = [*reading.problems, *_bookkeeping(reading, tests, data)]
     return ResultFile(
         str(path), reading.header or {}, tests, reading.footer, tuple(dict.fromkeys(problems))
@@ -278,7 +278,7 @@ def judged_from_document(document: Mapping[str, Any]) -> Judged:
     return Judged(
         header=dict(document.get("header") or {}),
         footer=dict(document.get("footer") or {}),
-        tests=tuple(map(test_from_record, tests)),
+        tests=tuple(map(read_record, tests)),
         verdict=_text(document.get("verdict")),
         exit_code=_count(document.get("exit_code")),
         problems=tuple(document.get("problems") or ()),

@@ -99,6 +99,29 @@ def clause_state(states: Iterable[str]) -> str:
     return "partly" if lowest in ("not-shown", "unsupported") and found & HOLDING else lowest
 
 
+ENDINGS = {
+    "exited": "The process exits",
+    "memory": "The memory limit is exceeded",
+    "killed-its-parent": "The process kills its parent",
+    "stopped": "The process stops itself",
+    "unkillable": "A hang that SIGKILL does not end",
+}
+
+
+def _fingerprint_words(test: Test, clauses: int) -> str:
+    """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN."""
+    kind, *rest = test.cause.split("/")
+    if kind in ("crash", "hang") and rest and rest[0] in PHASE_WORDS:
+        how = rest[1] if len(rest) > 1 else ""
+        said = ENDINGS.get(how) or ("Hang" if kind == "hang" else f"Crash ({how})")
+        return f"{said} {PHASE_WORDS[rest[0]]}"
+    if kind == "fail" and len(rest) > 2:
+        if clauses == 1 and test.clause_text:
+            return f"{test.clause}: {test.clause_text}"
+        return test.what
+    return ""
+
+
 @dataclass(frozen=True)
 class Cause:
     """Failures that have one cause."""
@@ -116,6 +139,9 @@ class Cause:
         first = self.first
         if first.verdict == "xpass":
             return "waived, but passes"
+        said = _fingerprint_words(first, len(self.clauses))
+        if said:
+            return text.line(said, 160)
         said = first.cause or first.what or f"{first.clause} {state_words(first.verdict)}"
         return text.line(said, 160)
 

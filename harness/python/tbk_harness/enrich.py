@@ -1,0 +1,29 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sentences and sources for tests whose records do not carry them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import tbk_contracts
+from tbk_reports.model import ResultFile, Test
+
+
+def _filled(test: Test, same_wording: bool) -> Test:
+    clause = tbk_contracts.clause(test.clause)
+    if clause is None:
+        return test
+    sentence = test.clause_text or (clause.text if same_wording else "")
+    # A sentence of another wording has other sources, too.
+    fits = same_wording or sentence == clause.text
+    source = test.clause_source or ("; ".join(clause.source) if fits else "")
+    return replace(test, clause_text=sentence, clause_source=source)
+
+
+def enrich(results: ResultFile) -> ResultFile:
+    """Fills them in where this package's spec has the wording that the run was made with."""
+    spec = results.header.get("spec")
+    stated = str(spec.get("digest") or "") if isinstance(spec, dict) else ""
+    same = stated == tbk_contracts.spec_digest(tbk_contracts.clauses())
+    return replace(results, tests=tuple(_filled(test, same) for test in results.tests))

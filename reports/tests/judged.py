@@ -1,0 +1,35 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Judged runs for the renderers; they see no judge, only what one makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import synthetic
+from tbk_reports.model import Judged, read_record
+
+HARMLESS = {"pass", "xfail", "unsupported", "not-shown"}
+
+
+def judged(records: list[synthetic.Record], **changes: Any) -> Judged:
+    verdicts = {record["verdict"] for record in records}
+    error = "suite-error" in verdicts or not records
+    bad = bool(verdicts - HARMLESS)
+    values: dict[str, Any] = {
+        "header": synthetic.header(len(records)),
+        "footer": {"finished": "2026-03-01T12:00:02Z", "duration_ns": 1_840_000_000},
+        "tests": tuple(map(read_record, records)),
+        "verdict": "error" if error else "fail" if bad else "pass",
+        "exit_code": 6 if error else int(bad),
+    }
+    return Judged(**{**values, **changes})
+
+
+def hostile() -> Judged:
+    return judged(
+        synthetic.hostile(),
+        header=synthetic.hostile_header(40),
+        problems=(synthetic.HOSTILE,),
+        sources=(synthetic.HOSTILE,),
+    )

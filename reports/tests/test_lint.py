@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import synthetic
+from judged import hostile, judged
+from tbk_reports.lint import FILES, lint_reports
+from tbk_reports.model import Judged
+from tbk_reports.render import write_reports
+
+RUNS = {
+    "passing": judged(synthetic.passing()),
+    "failing": judged(synthetic.failing()),
+    "every": judged(synthetic.every_verdict()),
+    "many": judged(synthetic.many()),
+    "empty": judged([], problems=("no device",), exit_code=5),
+    "hostile": hostile(),
+    "waived": judged(synthetic.passing(), verdict="fail", exit_code=1, problems=("expired",)),
+}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS.keys())
+def test_reports_of_one_run_agree(run: Judged, tmp_path: Path) -> None:
+    write_reports(run, tmp_path)
+    assert lint_reports(tmp_path) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES.values())
+
+
+@pytest.mark.parametrize("name", ["html", "junit", "markdown"])
+def test_a_report_of_another_run_is_found(name: str, tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    write_reports(RUNS["failing"], one)
+    write_reports(RUNS["passing"], other)
+    (one / FILES[name]).write_bytes((other / FILES[name]).read_bytes())
+    assert any(found.startswith(name) for found in lint_reports(one))
+
+
+# One small lie in each report, which a reader might believe.
+LIES = [
+    ("html", 'data-verdict="crash" data-count="5"', 'data-verdict="crash" data-count="4"'),
+    ("html", 'data-state="crash"', 'data-state="pass"'),
+    ("html", "<title>FAIL", "<title>PASS"),
+    ("html", "does not conform</h1>", "conforms</h1>"),
+    ("html", '"counts":{"pass":', '"counts":{"pass":1'),
+    ("html", 'data-test="memory/', 'data-test="nothing/'),
+    ("junit", 'name="tbk.verdict" value="fail"', 'name="tbk.verdict" value="pass"'),
+    ("junit", "<skipped", "<system-out /><ignored"),
+    ("junit", 'failures="', 'failures="1'),
+    ("markdown", "| crash | 5 |", "| crash | 6 |"),
+    ("markdown", "FAIL: ", "PASS: "),
+    ("markdown", "Exit code 1.", "Exit code 0."),
+    ("json", '"exit_code": 1', '"exit_code": 0'),
+    ("json", '"verdict": "fail",\n "exit_code"', '"verdict": "pass",\n "exit_code"'),
+    ("json", '"crash": 5', '"crash": 4'),
+]
+
+
+@pytest.mark.parametrize(("name", "truth", "lie"), LIES)
+def test_every_lie_is_found(name: str, truth: str, lie: str, tmp_path: Path) -> None:
+    write_reports(RUNS["failing"], tmp_path)
+    path = tmp_path / FILES[name]
+    source = path.read_text("utf-8")
+    assert truth in source
+    path.write_text(source.replace(truth, lie, 1), "utf-8")
+    assert lint_reports(tmp_path)
+
+
+def test_a_missing_report_is_found(tmp_path: Path) -> None:
+    write_reports(RUNS["passing"], tmp_path)
+    (tmp_path / FILES["junit"]).unlink()
+    assert lint_reports(tmp_path)
+    (tmp_path / FILES["json"]).write_text(json.dumps([]))
+    assert lint_reports(tmp_path)

@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+from __future__ import annotations
+
+import io
+import re
+
+import synthetic
+from judged import hostile, judged
+from rich.console import Console
+from tbk_reports.model import Judged
+from tbk_reports.terminal import print_report
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def _printed(run: Judged, terminal: bool) -> str:
+    out = io.StringIO()
+    print_report(run, Console(file=out, force_terminal=terminal, width=100, markup=False))
+    return out.getvalue()
+
+
+def test_a_backend_cannot_drive_the_terminal() -> None:
+    printed = STYLE.sub("", _printed(hostile(), terminal=True))
+    assert not [char for char in printed if ord(char) < 32 and char != "\n"]
+    assert "\x1b" not in printed
+    assert "[bold]rich[/bold]" in printed
+
+
+def test_the_last_line_is_the_verdict() -> None:
+    last = _printed(judged(synthetic.failing()), terminal=False).rstrip().splitlines()[-1]
+    assert last.startswith("FAIL  acme 1.4.2: 300 tests (")
+    assert "15 fail" in last
+    assert (
+        _printed(judged(synthetic.passing()), terminal=False)
+        .rstrip()
+        .splitlines()[-1]
+        .startswith("PASS  ")
+    )
+
+
+def test_a_run_without_a_verdict_says_why() -> None:
+    run = judged([], problems=("no such file: libacme.so",), exit_code=4)
+    assert "ERROR" in _printed(run, terminal=False)
+    assert "no such file" in _printed(run, terminal=False).splitlines()[-1]

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+from __future__ import annotations
+
+import synthetic
+from judged import judged
+from tbk_reports.view import View, clause_state
+
+
+def _causes(*records: synthetic.Record) -> list[str]:
+    return [cause.title for cause in View(judged(list(records))).causes]
+
+
+def test_failures_with_one_cause_are_one_line() -> None:
+    view = View(judged(synthetic.failing()))
+    assert len(view.causes) == 4
+    assert sum(len(cause.tests) for cause in view.causes) == len(view.failing)
+
+
+def test_what_blocks_everything_comes_first() -> None:
+    early = synthetic.case(3, "crash", phase="open", cause="SIGSEGV in device_open")
+    many = [synthetic.case(index, "fail", cause="often") for index in (0, 1, 2, 4)]
+    assert _causes(*many, early)[0] == "SIGSEGV in device_open"
+
+
+def test_must_comes_before_should_however_many() -> None:
+    weak = [synthetic.case(i, "fail", level="should", cause="weak") for i in range(9)]
+    assert _causes(*weak, synthetic.case(20, "fail", cause="strong")) == ["strong", "weak"]
+
+
+def test_what_the_vendor_cannot_mend_comes_last() -> None:
+    ours = [synthetic.case(i, "suite-error") for i in range(5)]
+    assert _causes(*ours, synthetic.case(9, "fail", level="should", cause="theirs"))[0] == "theirs"
+
+
+def test_fingerprints_are_told_in_words() -> None:
+    said = _causes(
+        synthetic.case(0, "crash", cause="crash/open/SIGSEGV", phase="open"),
+        synthetic.case(1, "hang", cause="hang/body"),
+        synthetic.case(2, "crash", cause="crash/body/exited"),
+        synthetic.case(3, "fail", cause="fail/a_test.c/x == y/0", clause="MEM-001"),
+    )
+    assert said[0] == "Crash (SIGSEGV) while the device was opened"
+    assert "Hang in the test" in said
+    assert "The process exits in the test" in said
+    assert any(title.startswith("MEM-001: ") for title in said)
+
+
+def test_a_clause_is_as_good_as_its_worst_test() -> None:
+    assert clause_state(["pass", "fail"]) == "fail"
+    assert clause_state(["pass", "trivial"]) == "trivial"
+    assert clause_state(["pass", "unsupported"]) == "partly"
+    assert clause_state(["unsupported", "not-shown"]) == "not-shown"
+    assert clause_state(["pass"]) == "pass"
+
+
+def test_a_part_of_the_suite_is_never_called_conforming() -> None:
+    whole = View(judged(synthetic.passing()))
+    assert whole.headline == "acme 1.4.2 conforms"
+    for changes in ({"selection": ["memory"]}, {"shard": "1/2"}):
+        part = View(judged(synthetic.passing(), header=synthetic.header(300, **changes)))
+        assert "conforms" not in part.headline
+        assert part.limited_to
+
+
+def test_what_was_not_tested_is_grouped_by_reason() -> None:
+    view = View(judged(synthetic.passing()))
+    assert {reason.words for reason in view.not_tested} == {"peer", "random"}
+    assert [reason.words for reason in view.trivial] == ["one queue serves all streams"]
+    assert sum(len(reason.tests) for reason in view.not_shown) == view.counts["not-shown"]
