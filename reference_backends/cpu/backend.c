@@ -112,6 +112,7 @@ static void destroy(tbk_instance_t* self) {
     LIST_REMOVE(arena, entry);
     cpu_arena_free(arena);
   }
+  cpu_plans_destroy_all(self);
   cpu_pinned_free_all(self);
   pthread_mutex_destroy(&self->lock);
   pthread_cond_destroy(&self->done);
@@ -127,9 +128,9 @@ static const tbk_core_t core = {sizeof core,           destroy,         cpu_devi
                                 cpu_memory_info};
 
 static const tbk_backend_t table = {
-    sizeof table,  TBK_ABI_VERSION,       "tbk_cpu",      "0.1.0",           &core,
-    NULL,          &cpu_stream_ops,       &cpu_event_ops, &cpu_callback_ops, &cpu_pinned_ops,
-    &cpu_peer_ops, &cpu_async_memory_ops, NULL,           &cpu_random_ops,   &cpu_fault_ops};
+    sizeof table,  TBK_ABI_VERSION,       "tbk_cpu",       "0.1.0",           &core,
+    NULL,          &cpu_stream_ops,       &cpu_event_ops,  &cpu_callback_ops, &cpu_pinned_ops,
+    &cpu_peer_ops, &cpu_async_memory_ops, &cpu_kernel_ops, &cpu_random_ops,   &cpu_fault_ops};
 
 static tbk_instance_t* new_instance(const cpu_options_t* options) {
   tbk_instance_t* self = calloc(1, sizeof *self);

@@ -219,6 +219,7 @@ struct tbk_instance {
   LIST_HEAD(, tbk_event) events;
   LIST_HEAD(, cpu_arena) retired;
   LIST_HEAD(, cpu_pinned) pinned;
+  LIST_HEAD(, tbk_plan) plans;
   uint64_t pinned_bytes;
   uint64_t* shapes; /* hashes of the launches seen, for shape_ms */
   size_t shape_count;
@@ -261,6 +262,7 @@ tbk_status_t cpu_device_properties(tbk_instance_t*, int32_t, tbk_device_properti
 tbk_status_t cpu_device_open(tbk_instance_t*, int32_t, tbk_error_t*);
 tbk_status_t cpu_device_close(tbk_instance_t*, int32_t, tbk_error_t*);
 void cpu_pinned_free_all(tbk_instance_t* self);
+void cpu_plans_destroy_all(tbk_instance_t* self);
 
 /* exclusive.c: UNAVAILABLE where another process holds `path`. */
 tbk_status_t cpu_lock_file_take(const char* path, int32_t device, struct cpu_lock_file** out_file,

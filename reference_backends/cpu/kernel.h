@@ -1,0 +1,88 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * kernel.h: what the kernels share. A kernel's build function checks the arguments and makes a job of
+ * them, which refers to nothing of the caller's; the job is computed when its turn comes.
+ */
+#ifndef TBK_CPU_KERNEL_H
+#define TBK_CPU_KERNEL_H
+
+#include "cpu.h"
+
+enum { CPU_OPERANDS_MOST = 4 };
+
+/* A tensor, resolved. Strides are in bytes. */
+typedef struct cpu_view {
+  char* data; /* of the element at index 0; NULL where there is none, or nothing was resolved */
+  int32_t dtype;
+  int32_t rank;
+  int64_t element_bytes;
+  int64_t count;
+  int64_t sizes[CPU_MAX_RANK];
+  int64_t strides[CPU_MAX_RANK];
+} cpu_view_t;
+
+/* An element in the widest form of its kind. */
+typedef enum { CPU_INTEGER, CPU_REAL, CPU_COMPLEX } cpu_kind_t;
+typedef struct cpu_number {
+  cpu_kind_t kind;
+  int64_t integer;
+  double real, imaginary;
+} cpu_number_t;
+
+typedef struct cpu_job cpu_job_t;
+struct cpu_job {
+  void (*compute)(const cpu_job_t* job);
+  int operand_count;
+  cpu_view_t operands[CPU_OPERANDS_MOST]; /* the output, then the inputs */
+  cpu_number_t scalar;
+  char value[16];   /* of an element of the output: fill_ */
+  uint32_t reduced; /* bit n: dimension n is summed over */
+  bool pack[3];     /* mm: operands that go through the workspace */
+  uint64_t workspace_bytes;
+  char* workspace;
+};
+
+/* `arena` is NULL where only shapes are asked about (prepare). */
+typedef tbk_status_t (*cpu_build_fn)(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+                                     tbk_error_t* error);
+tbk_status_t cpu_build_fill(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_copy(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_add(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_mul(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_where(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_sum(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_mm(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+
+/* tensor.c */
+tbk_status_t cpu_add_operand(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
+                             tbk_error_t* error);
+/* The first operand, which is written: no two of its elements may be one. */
+tbk_status_t cpu_add_output(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
+                            tbk_error_t* error);
+tbk_status_t cpu_want_same_sizes(const cpu_job_t* job, tbk_error_t* error);
+tbk_status_t cpu_want_dtype(const cpu_view_t* view, int32_t dtype, tbk_error_t* error);
+/* Steps `index` through `sizes`, last dimension first; false when it is back at the beginning. */
+bool cpu_next_index(int64_t* index, const int64_t* sizes, int32_t rank);
+
+/* element.c: one element, by relaxed atomic accesses wherever it is aligned. */
+cpu_kind_t cpu_kind(int32_t dtype);
+int64_t cpu_element_bytes(int32_t dtype); /* 0 where the dtype is not known */
+uint64_t cpu_load_word(const char* from, int64_t size_bytes);
+void cpu_store_word(char* to, uint64_t word, int64_t size_bytes);
+cpu_number_t cpu_load(const char* from, int32_t dtype);
+void cpu_store(char* to, int32_t dtype, cpu_number_t number);
+tbk_status_t cpu_number_of(const tbk_scalar_t* scalar, cpu_number_t* out_number,
+                           tbk_error_t* error);
+
+/* blas.c: C = A * B, row-major; false where no BLAS can be had. */
+typedef struct cpu_matrix {
+  char* data;
+  int32_t stride; /* elements between rows; between columns where it is transposed */
+  bool transposed;
+} cpu_matrix_t;
+bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, cpu_matrix_t a, cpu_matrix_t b,
+                   cpu_matrix_t c);
+
+#endif /* TBK_CPU_KERNEL_H */
