@@ -102,6 +102,13 @@ bool actor_settle(actor_t* actor) {
   return atomic_load(&actor->finished);
 }
 
+bool actor_ends(actor_t* actor) {
+  uint64_t begin = fx_now_ns();
+  while (!atomic_load(&actor->finished) && fx_now_ns() - begin < FX_PATIENCE_NS / 2)
+    sched_yield();
+  return atomic_load(&actor->finished);
+}
+
 void process_settle(void) {
   uint64_t begin = fx_now_ns();
   uint64_t quiet = 0;

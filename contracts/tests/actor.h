@@ -37,6 +37,8 @@ void actor_step(actor_t* actor);
  * the process is, or turning in one call. A wrong guess costs evidence and never a verdict.
  */
 bool actor_settle(actor_t* actor);
+/* Waits for its end for half of FX_PATIENCE_NS, so that a gate is opened before it expires. */
+bool actor_ends(actor_t* actor);
 /* REQUIREs that it ends in FX_PATIENCE_NS. */
 void actor_join(tbk_fixture_t* fx, actor_t* actor);
 

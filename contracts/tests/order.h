@@ -67,6 +67,8 @@ void order_hold_by_event(order_t* order);
 
 /* `kind` NULL: every kind of work before the edge. After it always every kind. */
 void order_streams(order_t* order, const char* kind, order_edge_fn edge);
+/* The same without controls, for tests that run it many times. */
+void order_once(order_t* order, const char* kind, order_edge_fn edge);
 void order_host(order_t* order, order_edge_fn edge);
 void order_query(order_t* order, order_edge_fn before, order_query_fn query);
 
@@ -82,7 +84,9 @@ void order_stream_works(tbk_fixture_t* fx, tbk_stream_t* stream);
 order_pair_t* order_pair(order_t* order, const char* hazard);
 bool order_pair_holds(const order_t* order, const order_pair_t* pair);
 void order_hold(order_t* order, tbk_fixture_t* fx);
+bool order_comes_through(order_t* order, tbk_stream_t* stream); /* soon enough for a control */
 void order_start(order_t* order, order_edge_fn edge, actor_fn body);
+void order_start_with(order_t* order, actor_fn body, void* argument);
 void order_finish(order_t* order);
 
 /* Edges and questions that several tests use. */

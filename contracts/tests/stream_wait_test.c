@@ -183,10 +183,7 @@ void synchronize_ignores_later_work_of_other_streams(tbk_fixture_t* fx) {
   if (gate_can_control(fx)) {
     gate_close_over(fx, &order->gate, order->b, 0);
     actor_start(fx, &order->actor, sync_a_body, order);
-    uint64_t begin = fx_now_ns();
-    while (!atomic_load(&order->actor.finished) && fx_now_ns() - begin < FX_PATIENCE_NS / 2)
-      process_settle();
-    CHECK(atomic_load(&order->actor.finished));
+    CHECK(actor_ends(&order->actor));
     gate_open(fx, &order->gate);
     actor_join(fx, &order->actor);
   } else {

@@ -1,0 +1,137 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Events: the time between two of them.
+ */
+#include <sched.h>
+
+#include "event_time.h"
+#include "gate.h"
+#include "order.h"
+
+enum { HOLD_NS = 20000000 };
+
+void elapsed_refuses_events_without_a_time(tbk_fixture_t* fx) {
+  double ms = -1.5;
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_event_t* start = fx_event(fx, TBK_EVENT_TIMING);
+  tbk_event_t* unrecorded = fx_event(fx, TBK_EVENT_TIMING);
+  tbk_event_t* untimed = fx_event(fx, 0);
+  REQUIRE_OK(fx->event->event_record(fx->self, start, stream, &fx->error));
+  REQUIRE_OK(fx->event->event_record(fx->self, untimed, stream, &fx->error));
+  fx_synchronize(fx, stream);
+  tbk_event_t* pairs[][2] = {{start, unrecorded},
+                             {unrecorded, start},
+                             {start, untimed},
+                             {untimed, start},
+                             {untimed, untimed}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
+    CHECK_STATUS(TBK_INVALID_STATE,
+                 fx->event->event_elapsed(fx->self, pairs[i][0], pairs[i][1], &ms, &fx->error));
+    CHECK(ms == -1.5);
+  }
+}
+
+void elapsed_refuses_events_of_two_devices(tbk_fixture_t* fx) {
+  double ms = -1.5;
+  tbk_event_t* events[2];
+  int32_t devices[2] = {fx->device, fx_second_device(fx)};
+  for (int i = 0; i < 2; ++i) {
+    fx->device = devices[i];
+    tbk_stream_t* stream = fx_stream(fx);
+    events[i] = fx_event(fx, TBK_EVENT_TIMING);
+    REQUIRE_OK(fx->event->event_record(fx->self, events[i], stream, &fx->error));
+    fx_synchronize(fx, stream);
+  }
+  fx->device = devices[0];
+  CHECK_STATUS(TBK_INVALID_STATE,
+               fx->event->event_elapsed(fx->self, events[0], events[1], &ms, &fx->error));
+  CHECK(ms == -1.5);
+}
+
+void elapsed_refuses_null(tbk_fixture_t* fx) {
+  double ms = -1.5;
+  tbk_event_t* event = fx_event(fx, TBK_EVENT_TIMING);
+  tbk_stream_t* stream = fx_stream(fx);
+  REQUIRE_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
+  fx_synchronize(fx, stream);
+  const tbk_event_ops_t* ops = fx->event;
+  CHECK_STATUS(TBK_INVALID, ops->event_elapsed(fx->self, NULL, event, &ms, &fx->error));
+  CHECK_STATUS(TBK_INVALID, ops->event_elapsed(fx->self, event, NULL, &ms, &fx->error));
+  CHECK_STATUS(TBK_INVALID, ops->event_elapsed(fx->self, event, event, NULL, &fx->error));
+  CHECK(ms == -1.5);
+}
+
+void elapsed_is_not_negative(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_event_t* start = fx_event(fx, TBK_EVENT_TIMING);
+  tbk_event_t* end = fx_event(fx, TBK_EVENT_TIMING);
+  for (int round = 0; round < 32; ++round) {
+    double ms = -1;
+    REQUIRE_OK(fx->event->event_record(fx->self, start, stream, &fx->error));
+    if (round % 2) order_stream_works(fx, stream);
+    REQUIRE_OK(fx->event->event_record(fx->self, end, stream, &fx->error));
+    fx_synchronize(fx, stream);
+    CHECK_OK(fx->event->event_elapsed(fx->self, start, end, &ms, &fx->error));
+    CHECK_SAID(ms >= 0, "0 ms or more", "%g ms", ms);
+  }
+}
+
+static void let_time_pass(uint64_t since, uint64_t duration_ns) {
+  while (fx_now_ns() - since < duration_ns)
+    sched_yield();
+}
+
+/*
+ * The start is complete before the host's clock is read, and the end is held until HOLD_NS later:
+ * so much lies between them at least, and at most what the host sees around both.
+ */
+void elapsed_is_in_milliseconds(tbk_fixture_t* fx) {
+  tbk_gate_t gate;
+  double ms = -1;
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_event_t* start = fx_event(fx, TBK_EVENT_TIMING);
+  tbk_event_t* end = fx_event(fx, TBK_EVENT_TIMING);
+  uint64_t outer = fx_now_ns();
+  REQUIRE_OK(fx->event->event_record(fx->self, start, stream, &fx->error));
+  REQUIRE_OK(fx->event->event_synchronize(fx->self, start, &fx->error));
+  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
+  uint64_t inner = fx_now_ns();
+  if (!gate_is_closed(&gate)) let_time_pass(inner, HOLD_NS);
+  REQUIRE_OK(fx->event->event_record(fx->self, end, stream, &fx->error));
+  let_time_pass(inner, HOLD_NS);
+  double least = (double)(fx_now_ns() - inner) / 1e6;
+  gate_open(fx, &gate);
+  REQUIRE_OK(fx->event->event_synchronize(fx->self, end, &fx->error));
+  double most = (double)(fx_now_ns() - outer) / 1e6;
+  CHECK_OK(fx->event->event_elapsed(fx->self, start, end, &ms, &fx->error));
+  CHECK_SAID(ms >= 0.9 * HOLD_NS / 1e6 - 1, "at least the time for which the end was held",
+             "%g ms of %g", ms, least);
+  CHECK_SAID(ms <= 1.1 * most + 1, "at most what the host's clock saw", "%g ms of %g", ms, most);
+}
+
+void elapsed_is_not_ready_while_one_is_pending(tbk_fixture_t* fx) {
+  tbk_gate_t gate;
+  double ms = -1.5;
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_event_t* done = fx_event(fx, TBK_EVENT_TIMING);
+  tbk_event_t* pending = fx_event(fx, TBK_EVENT_TIMING);
+  tbk_event_t* pairs[][2] = {{done, pending}, {pending, done}, {pending, pending}};
+  REQUIRE_OK(fx->event->event_record(fx->self, pending, stream, &fx->error));
+  REQUIRE_OK(fx->event->event_record(fx->self, done, stream, &fx->error));
+  fx_synchronize(fx, stream);
+  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
+  CHECK_OK(fx->event->event_record(fx->self, pending, stream, &fx->error));
+  for (size_t i = 0; i < 3 && gate_is_closed(&gate); ++i) {
+    tbk_status_t status =
+        fx->event->event_elapsed(fx->self, pairs[i][0], pairs[i][1], &ms, &fx->error);
+    CHECK(!gate_is_closed(&gate) || status == TBK_NOT_READY);
+    CHECK(status != TBK_NOT_READY || ms == -1.5);
+    CHECK(gate_is_closed(&gate));
+  }
+  gate_open(fx, &gate);
+  fx_synchronize(fx, stream);
+  CHECK_OK(fx->event->event_elapsed(fx->self, done, pending, &ms, &fx->error));
+  CHECK(ms >= 0);
+}
