@@ -140,17 +140,6 @@ static void check_foreign_stream(tbk_fixture_t* fx, int which) {
   refusal_check(fx, &refusal);
 }
 
-/* The other way round: memory of the second device, a stream of the first. */
-static void check_first_stream_on_second_device(tbk_fixture_t* fx, int which) {
-  refusal_t refusal;
-  tbk_stream_t* foreign = fx_stream(fx);
-  range_use_second_device(fx);
-  refusal_make(fx, &refusal);
-  CHECK_STATUS(TBK_INVALID, call(fx, which, &refusal.place, 0, 4096, foreign));
-  fx_synchronize(fx, foreign);
-  refusal_check(fx, &refusal);
-}
-
 static void an_upload_on_a_stream_of_another_device_is_refused(tbk_fixture_t* fx) {
   check_foreign_stream(fx, UPLOAD);
 }

@@ -1,0 +1,44 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * number.h: elements of every dtype on the host, in types that are wider than those under test.
+ */
+#ifndef TBK_CONTRACTS_NUMBER_H
+#define TBK_CONTRACTS_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tbk/tbk.h>
+
+/* Integers and BOOL use `integer`, modulo 2^64; the others `real`, COMPLEX* `imaginary` as well. */
+typedef struct number {
+  uint64_t integer;
+  long double real;
+  long double imaginary;
+} number_t;
+
+typedef struct number_type {
+  int32_t dtype;
+  const char* name;
+  size_t size;
+  int digits; /* of the significand, for floating-point types; else 0 */
+  bool is_integer;
+  bool is_signed;
+  bool is_complex;
+} number_type_t;
+
+extern const number_type_t number_types[];
+extern const size_t number_type_count;
+const number_type_t* number_type(int32_t dtype);
+
+number_t number_load(const number_type_t* type, const void* element);
+/* Rounds to nearest, ties to even; integers wrap; BOOL is 1 where `integer` is not 0. */
+void number_store(const number_type_t* type, void* element, number_t value);
+/* Equal bits, or both NaN; or, where `ulps` is not 0, that many representable numbers apart. */
+bool number_same(const number_type_t* type, const void* a, const void* b, int64_t ulps);
+void number_print(const number_type_t* type, const void* element, char* out, size_t out_size);
+
+#endif /* TBK_CONTRACTS_NUMBER_H */

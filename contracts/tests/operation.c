@@ -1,0 +1,238 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "operation.h"
+
+#include "oracle.h"
+
+#include <string.h>
+
+static const struct {
+  const char* name;
+  uint32_t version;
+  size_t arguments_size;
+  int inputs;
+} operators[OPERATORS] = {
+    {TBK_NAME_fill__Scalar, TBK_VERSION_fill__Scalar, sizeof(tbk_args_fill__Scalar_t), 0},
+    {TBK_NAME_copy_, TBK_VERSION_copy_, sizeof(tbk_args_copy__t), 1},
+    {TBK_NAME_add_Tensor, TBK_VERSION_add_Tensor, sizeof(tbk_args_add_Tensor_t), 2},
+    {TBK_NAME_mul_Tensor, TBK_VERSION_mul_Tensor, sizeof(tbk_args_mul_Tensor_t), 2},
+    {TBK_NAME_where_self, TBK_VERSION_where_self, sizeof(tbk_args_where_self_t), 3},
+    {TBK_NAME_sum_dim_IntList, TBK_VERSION_sum_dim_IntList, sizeof(tbk_args_sum_dim_IntList_t), 1},
+    {TBK_NAME_mm, TBK_VERSION_mm, sizeof(tbk_args_mm_t), 2},
+};
+
+const char* operation_name(operator_id_t id) {
+  return operators[id].name;
+}
+
+uint32_t operation_version(operator_id_t id) {
+  return operators[id].version;
+}
+
+size_t operation_arguments_size(operator_id_t id) {
+  return operators[id].arguments_size;
+}
+
+const tbk_kernel_t* operation_find(tbk_fixture_t* fx, operator_id_t id) {
+  return fx->kernel->kernel_find(fx->self, fx->device, operators[id].name, operators[id].version);
+}
+
+/* -------------------------------------------------------------------------------- operands ---- */
+
+static void make_sum_output(tbk_fixture_t* fx, operation_t* operation) {
+  const form_t* form = &operation->form;
+  uint32_t reduced = form->reduced != 0 ? form->reduced : ~0u;
+  int64_t sizes[TENSOR_RANK];
+  int32_t rank = 0;
+  for (int32_t k = 0; k < form->rank; ++k) {
+    if ((reduced >> k & 1) == 0)
+      sizes[rank++] = form->sizes[k];
+    else if (form->keepdim)
+      sizes[rank++] = 1;
+  }
+  const number_type_t* type = number_type(form->dtype);
+  int32_t dtype = type->digits == 0 ? TBK_INT64 : form->dtype;
+  tensor_make(fx, &operation->output, dtype, rank, sizes, form->output);
+}
+
+static void make_mm(tbk_fixture_t* fx, operation_t* operation) {
+  const form_t* form = &operation->form;
+  const int64_t left[2] = {form->sizes[0], form->sizes[1]};
+  const int64_t right[2] = {form->sizes[1], form->sizes[2]};
+  const int64_t result[2] = {form->sizes[0], form->sizes[2]};
+  tensor_make(fx, &operation->inputs[0], form->dtype, 2, left, form->input);
+  tensor_make(fx, &operation->inputs[1], form->dtype, 2, right, form->input);
+  tensor_make(fx, &operation->output, form->dtype, 2, result, form->output);
+}
+
+static void make_pointwise(tbk_fixture_t* fx, operation_t* operation) {
+  const form_t* form = &operation->form;
+  for (int i = 0; i < operation->input_count; ++i) {
+    int32_t dtype = form->converts ? form->from_dtype : form->dtype;
+    if (form->id == OPERATOR_WHERE && i == 0) dtype = TBK_BOOL;
+    tensor_make(fx, &operation->inputs[i], dtype, form->rank, form->sizes, form->input);
+  }
+  if (form->id == OPERATOR_SUM)
+    make_sum_output(fx, operation);
+  else
+    tensor_make(fx, &operation->output, form->dtype, form->rank, form->sizes, form->output);
+}
+
+/* The output is this input: the same block, and the input's contents to begin with. */
+static void make_alias(tbk_fixture_t* fx, operation_t* operation) {
+  tensor_t* input = &operation->inputs[operation->form.alias - 1];
+  operation->output = *input;
+  operation->output.model = fx_zeros(fx, input->block_bytes);
+  memcpy(operation->output.model, input->model, input->block_bytes);
+}
+
+void operation_lay_out(tbk_fixture_t* fx, operation_t* operation, const form_t* form) {
+  memset(operation, 0, sizeof *operation);
+  operation->form = *form;
+  operation->kernel = operation_find(fx, form->id);
+  operation->input_count = operators[form->id].inputs;
+  operation->narrow_first = fx_random(fx) % 2 == 0;
+  operation->wire = (wire_t*)(void*)fx_zeros(fx, sizeof *operation->wire);
+  if (form->id == OPERATOR_MM)
+    make_mm(fx, operation);
+  else
+    make_pointwise(fx, operation);
+  oracle_scalar(fx, operation);
+  for (int i = 0; i < operation->input_count; ++i)
+    oracle_inputs(fx, operation, i);
+}
+
+void operation_ready(tbk_fixture_t* fx, operation_t* operation) {
+  for (int i = 0; i < operation->input_count; ++i)
+    tensor_upload(fx, &operation->inputs[i]);
+  if (operation->form.alias != 0)
+    make_alias(fx, operation);
+  else
+    tensor_upload(fx, &operation->output);
+  operation->poison = fx_zeros(fx, operation->output.block_bytes);
+  memcpy(operation->poison, operation->output.model, operation->output.block_bytes);
+  oracle_compute(operation);
+  operation_describe(operation);
+}
+
+void operation_make(tbk_fixture_t* fx, operation_t* operation, const form_t* form) {
+  operation_lay_out(fx, operation, form);
+  operation_ready(fx, operation);
+}
+
+void operation_make_plain(tbk_fixture_t* fx, operation_t* operation, operator_id_t id) {
+  static const int64_t flat[1] = {37};
+  static const int64_t product[3] = {5, 7, 3};
+  form_t form = {.id = id, .dtype = TBK_FLOAT32, .rank = 1, .sizes = flat};
+  if (id == OPERATOR_MM) form.sizes = product;
+  operation_make(fx, operation, &form);
+}
+
+/* ------------------------------------------------------------------------------- arguments ---- */
+
+static void describe_sum(operation_t* operation) {
+  const form_t* form = &operation->form;
+  wire_t* wire = operation->wire;
+  wire->dim = (tbk_int_list_t){wire->dims, 0};
+  for (int32_t k = 0; k < form->rank; ++k)
+    if (form->reduced >> k & 1) wire->dims[wire->dim.count++] = k;
+  wire->arguments.sum = (tbk_args_sum_dim_IntList_t){
+      .self = &wire->inputs[0],
+      .dim = form->reduced != 0 || form->empty_dim_list ? &wire->dim : NULL,
+      .keepdim = form->keepdim,
+      .out = &wire->output};
+}
+
+static void describe_other(operation_t* operation) {
+  wire_t* wire = operation->wire;
+  const tbk_tensor_t* in = wire->inputs;
+  switch (operation->form.id) {
+    case OPERATOR_FILL:
+      wire->arguments.fill =
+          (tbk_args_fill__Scalar_t){.self = &wire->output, .value = operation->scalar};
+      break;
+    case OPERATOR_COPY:
+      wire->arguments.copy = (tbk_args_copy__t){.self = &wire->output, .src = &in[0]};
+      break;
+    case OPERATOR_ADD:
+      wire->arguments.add = (tbk_args_add_Tensor_t){
+          .self = &in[0], .other = &in[1], .alpha = operation->scalar, .out = &wire->output};
+      break;
+    case OPERATOR_MUL:
+      wire->arguments.mul =
+          (tbk_args_mul_Tensor_t){.self = &in[0], .other = &in[1], .out = &wire->output};
+      break;
+    case OPERATOR_WHERE:
+      wire->arguments.where = (tbk_args_where_self_t){
+          .condition = &in[0], .self = &in[1], .other = &in[2], .out = &wire->output};
+      break;
+    default:
+      wire->arguments.mm = (tbk_args_mm_t){.self = &in[0], .mat2 = &in[1], .out = &wire->output};
+  }
+}
+
+void operation_describe(operation_t* operation) {
+  wire_t* wire = operation->wire;
+  memset(wire, 0, sizeof *wire);
+  for (int i = 0; i < operation->input_count; ++i)
+    tensor_describe(&operation->inputs[i], &wire->inputs[i], wire->sizes[i], wire->strides[i]);
+  tensor_describe(&operation->output, &wire->output, wire->sizes[3], wire->strides[3]);
+  if (operation->form.id == OPERATOR_SUM)
+    describe_sum(operation);
+  else
+    describe_other(operation);
+  wire->arguments.struct_size = operators[operation->form.id].arguments_size;
+}
+
+/* ---------------------------------------------------------------------------------- launch ---- */
+
+tbk_status_t operation_launch(tbk_fixture_t* fx, operation_t* operation, tbk_stream_t* stream) {
+  return operation->kernel->launch(fx->self, fx->device, operation->kernel,
+                                   &operation->wire->arguments, stream, &fx->error);
+}
+
+bool operation_check(tbk_fixture_t* fx, const operation_t* operation, int64_t ulps,
+                     tbk_here_t here) {
+  here.text = operators[operation->form.id].name;
+  bool held = tensor_check(fx, &operation->output, ulps, "the output", here);
+  for (int i = 0; i < operation->input_count; ++i)
+    if (i != operation->form.alias - 1)
+      held = tensor_check(fx, &operation->inputs[i], 0, "an input", here) && held;
+  return held;
+}
+
+bool operation_check_untouched(tbk_fixture_t* fx, operation_t* operation, tbk_here_t here) {
+  uint8_t* model = operation->output.model;
+  operation->output.model = operation->poison;
+  bool held = operation_check(fx, operation, 0, here);
+  operation->output.model = model;
+  return held;
+}
+
+bool operation_run(tbk_fixture_t* fx, operation_t* operation, int64_t ulps, tbk_here_t here) {
+  memset(&fx->error, 0, sizeof fx->error);
+  tbk_status_t status = operation_launch(fx, operation, NULL);
+  here.text = operators[operation->form.id].name;
+  if (status == TBK_UNSUPPORTED) {
+    operation_check_untouched(fx, operation, here);
+    tbk_check_said(fx->error.message[0] != '\0', here, "a reason with UNSUPPORTED", "%s", "none");
+    return false;
+  }
+  if (tbk_check_status(TBK_OK, status, &fx->error, here))
+    operation_check(fx, operation, ulps, here);
+  return true;
+}
+
+void operation_for_each(tbk_fixture_t* fx, operation_fn function) {
+  int offered = 0;
+  for (int id = 0; id < OPERATORS; ++id) {
+    if (operation_find(fx, (operator_id_t)id) == NULL) continue;
+    ++offered;
+    function(fx, (operator_id_t)id);
+  }
+  if (offered > 0) return;
+  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
+  fx_evidence(fx, TBK_NOT_SHOWN, "none of the operators that the suite computes is offered");
+}

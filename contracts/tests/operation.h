@@ -1,0 +1,121 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * operation.h: one launch of an operator with fresh operands, and what has to come of it. Sums and
+ * products get inputs of so few bits that every partial result is exact, so that any order of
+ * evaluation is right and the tolerance is 0.
+ */
+#ifndef TBK_CONTRACTS_OPERATION_H
+#define TBK_CONTRACTS_OPERATION_H
+
+#include "tensor.h"
+
+#include <tbk/tbk_operators.h>
+
+typedef enum operator_id {
+  OPERATOR_FILL,
+  OPERATOR_COPY,
+  OPERATOR_ADD,
+  OPERATOR_MUL,
+  OPERATOR_WHERE,
+  OPERATOR_SUM,
+  OPERATOR_MM,
+  OPERATORS
+} operator_id_t;
+
+typedef enum values {
+  VALUES_EXACT = 0, /* every result is exact */
+  VALUES_ANY,       /* any bits: for copies, selections and integers that wrap */
+  VALUES_GENERAL,   /* ordinary numbers with full significands: results are rounded */
+  VALUES_SPECIAL    /* NaN, infinities, zeros of both signs, extremes */
+} values_t;
+
+/* What an operation is to be like. For mm the sizes are rows, inner and columns. */
+typedef struct form {
+  operator_id_t id;
+  int32_t dtype;
+  bool converts; /* copy_: from `from_dtype` */
+  int32_t from_dtype;
+  int32_t rank;
+  const int64_t* sizes;
+  tensor_layout_t input;
+  tensor_layout_t output;
+  values_t values;
+  int alias;           /* 0, or 1 + the input that the output is */
+  uint32_t reduced;    /* sum: bit k means dimension k; 0 means all, by an absent list */
+  bool empty_dim_list; /* sum: all, by a list without items */
+  bool keepdim;
+  const double* alpha; /* add: NULL takes one at random */
+} form_t;
+
+/* What goes to the backend: nothing in it points out of it, so that all can be overwritten. */
+typedef struct wire {
+  union {
+    size_t struct_size;
+    tbk_args_fill__Scalar_t fill;
+    tbk_args_copy__t copy;
+    tbk_args_add_Tensor_t add;
+    tbk_args_mul_Tensor_t mul;
+    tbk_args_where_self_t where;
+    tbk_args_sum_dim_IntList_t sum;
+    tbk_args_mm_t mm;
+    uint8_t room[256]; /* for a struct of a later version */
+  } arguments;
+  tbk_tensor_t inputs[3];
+  tbk_tensor_t output;
+  int64_t sizes[4][TENSOR_RANK];
+  int64_t strides[4][TENSOR_RANK];
+  tbk_int_list_t dim;
+  int64_t dims[TENSOR_RANK];
+} wire_t;
+
+typedef struct operation {
+  form_t form;
+  const tbk_kernel_t* kernel; /* NULL where it is not offered */
+  tensor_t inputs[3];
+  int input_count;
+  tensor_t output;
+  uint8_t* poison; /* the output's model before the launch */
+  tbk_scalar_t scalar;
+  bool narrow_first; /* mm: which operand has few bits, so that the other can have many */
+  wire_t* wire;
+} operation_t;
+
+const char* operation_name(operator_id_t id);
+uint32_t operation_version(operator_id_t id);
+size_t operation_arguments_size(operator_id_t id);
+const tbk_kernel_t* operation_find(tbk_fixture_t* fx, operator_id_t id);
+
+/* Makes and uploads the operands, and computes the result into the model of the output. */
+void operation_make(tbk_fixture_t* fx, operation_t* operation, const form_t* form);
+/* A float32 operation on small contiguous operands, which whoever offers the operator accepts. */
+void operation_make_plain(tbk_fixture_t* fx, operation_t* operation, operator_id_t id);
+/* The same in two steps, for a test that sets elements or the scalar by hand in between. */
+void operation_lay_out(tbk_fixture_t* fx, operation_t* operation, const form_t* form);
+void operation_ready(tbk_fixture_t* fx, operation_t* operation);
+/* Writes the arguments into the wire. */
+void operation_describe(operation_t* operation);
+
+tbk_status_t operation_launch(tbk_fixture_t* fx, operation_t* operation, tbk_stream_t* stream);
+#define OPERATION_CHECK(fx, operation) operation_check((fx), (operation), 0, TBK_HERE(#operation))
+bool operation_check(tbk_fixture_t* fx, const operation_t* operation, int64_t ulps,
+                     tbk_here_t here);
+/* Outputs and inputs are as they were before. */
+bool operation_check_untouched(tbk_fixture_t* fx, operation_t* operation, tbk_here_t here);
+
+/*
+ * Launches without a stream. OK: the result must be right; true. UNSUPPORTED: nothing may have
+ * happened, and a reason must be given; false. Anything else is a failure.
+ */
+#define OPERATION_RUN(fx, operation) operation_run((fx), (operation), 0, TBK_HERE("launch"))
+bool operation_run(tbk_fixture_t* fx, operation_t* operation, int64_t ulps, tbk_here_t here);
+
+/*
+ * Calls `function` for each operator that is offered. Where none is, the test shows nothing but
+ * that unknown names are refused, and says so.
+ */
+typedef void (*operation_fn)(tbk_fixture_t* fx, operator_id_t id);
+void operation_for_each(tbk_fixture_t* fx, operation_fn function);
+
+#endif /* TBK_CONTRACTS_OPERATION_H */

@@ -1,0 +1,103 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAD = 5, GUARD_BYTES = 64 };
+
+/* Strides as if stored densely, innermost dimension last, or first where `turned`. */
+static int64_t set_strides(tensor_t* tensor, int64_t innermost, bool turned) {
+  int64_t stride = innermost;
+  for (int32_t k = 0; k < tensor->rank; ++k) {
+    int32_t dimension = turned ? k : tensor->rank - 1 - k;
+    tensor->strides[dimension] = stride;
+    stride *= tensor->sizes[dimension] > 0 ? tensor->sizes[dimension] : 1;
+  }
+  return stride;
+}
+
+static int64_t lay_out(tensor_t* tensor, tensor_layout_t layout) {
+  int64_t extent = set_strides(tensor, layout == TENSOR_GAPS ? 2 : 1, layout == TENSOR_TURNED);
+  if (layout == TENSOR_BROADCAST && tensor->rank > 0) {
+    tensor->strides[0] = 0;
+    extent = tensor->sizes[0] > 0 ? extent / tensor->sizes[0] : extent;
+  }
+  tensor->offset = layout == TENSOR_PLAIN ? 0 : LEAD;
+  return tensor->count == 0 ? 0 : extent;
+}
+
+void tensor_make(tbk_fixture_t* fx, tensor_t* tensor, int32_t dtype, int32_t rank,
+                 const int64_t* sizes, tensor_layout_t layout) {
+  memset(tensor, 0, sizeof *tensor);
+  tensor->type = number_type(dtype);
+  tensor->rank = rank;
+  tensor->count = 1;
+  for (int32_t k = 0; k < rank; ++k)
+    tensor->count *= tensor->sizes[k] = sizes[k];
+  int64_t extent = lay_out(tensor, layout);
+  tensor->storage_bytes = (uint64_t)(tensor->offset + extent) * tensor->type->size;
+  tensor->block_bytes = fx_round(fx, tensor->storage_bytes + GUARD_BYTES);
+  tensor->model = fx_bytes(fx, tensor->block_bytes);
+  for (int64_t i = 0; i < tensor->count; ++i)
+    memset(tensor_at(tensor, i), 0xff, tensor->type->size);
+}
+
+void* tensor_at(const tensor_t* tensor, int64_t index) {
+  int64_t place = tensor->offset;
+  for (int32_t k = tensor->rank - 1; k >= 0; --k) {
+    place += index % tensor->sizes[k] * tensor->strides[k];
+    index /= tensor->sizes[k];
+  }
+  return tensor->model + (uint64_t)place * tensor->type->size;
+}
+
+void tensor_upload(tbk_fixture_t* fx, tensor_t* tensor) {
+  if (tensor->memory == 0) tensor->memory = fx_alloc(fx, tensor->block_bytes);
+  fx_upload(fx, tensor->memory, tensor->model, tensor->block_bytes);
+}
+
+static bool check_element(const tensor_t* tensor, int64_t index, const void* seen, int64_t ulps,
+                          const char* name, tbk_here_t here) {
+  const void* expected = tensor_at(tensor, index);
+  if (number_same(tensor->type, expected, seen, ulps)) return true;
+  char expected_text[96];
+  char seen_text[96];
+  number_print(tensor->type, expected, expected_text, sizeof expected_text);
+  number_print(tensor->type, seen, seen_text, sizeof seen_text);
+  return tbk_check_said(false, here, expected_text, "%s in %s, %s, element %lld of %lld", seen_text,
+                        name, tensor->type->name, (long long)index, (long long)tensor->count);
+}
+
+bool tensor_check(tbk_fixture_t* fx, const tensor_t* tensor, int64_t ulps, const char* name,
+                  tbk_here_t here) {
+  uint8_t* seen = fx_zeros(fx, tensor->block_bytes);
+  uint8_t* expected = fx_zeros(fx, tensor->block_bytes);
+  fx_download(fx, seen, tensor->memory, tensor->block_bytes);
+  memcpy(expected, tensor->model, tensor->block_bytes);
+  for (int64_t i = 0; i < tensor->count; ++i) {
+    size_t place = (size_t)((uint8_t*)tensor_at(tensor, i) - tensor->model);
+    if (!check_element(tensor, i, seen + place, ulps, name, here)) return false;
+    memcpy(expected + place, seen + place, tensor->type->size);
+  }
+  here.text = "bytes around the elements";
+  return tbk_check_bytes(expected, seen, tensor->block_bytes, here);
+}
+
+void tensor_describe(const tensor_t* tensor, tbk_tensor_t* view, int64_t* sizes, int64_t* strides) {
+  for (int32_t k = 0; k < tensor->rank; ++k) {
+    sizes[k] = tensor->sizes[k];
+    strides[k] = tensor->strides[k];
+  }
+  *view = (tbk_tensor_t){.struct_size = sizeof *view,
+                         .memory = tensor->memory,
+                         .storage_bytes = tensor->storage_bytes,
+                         .offset = tensor->offset,
+                         .dtype = tensor->type->dtype,
+                         .rank = tensor->rank,
+                         .sizes = sizes,
+                         .strides = strides};
+}
