@@ -115,6 +115,13 @@ static void tear_down(void) {
   }
 }
 
+/* A suite of CUnit for each of ours, made when the first of its rows comes by. */
+static CU_pSuite suite_named(const char* name) {
+  CU_pSuite suite = CU_get_suite_by_name(name, CU_get_registry());
+  if (suite != NULL) return suite;
+  return CU_add_suite_with_setup_and_teardown(name, NULL, NULL, NULL, tear_down);
+}
+
 int tbk_cases_register(void) {
   if (registered != NULL) return CUE_SUCCESS;
   CU_ErrorCode code = CU_initialize_registry();
@@ -122,16 +129,12 @@ int tbk_cases_register(void) {
   CU_set_error_action(CUEA_IGNORE);
   registered = calloc(tbk_case_count() + 1, sizeof *registered);
   if (registered == NULL) return CUE_NOMEMORY;
-  struct registered* next = registered;
-  for (size_t i = 0; tbk_suites[i] != NULL; i++) {
-    const tbk_suite_t* suite = tbk_suites[i];
-    CU_pSuite added =
-        CU_add_suite_with_setup_and_teardown(suite->name, NULL, NULL, NULL, tear_down);
-    for (size_t k = 0; added != NULL && k < suite->case_count; k++, next++) {
-      *next = (struct registered){added, CU_add_test(added, suite->cases[k].name, trampoline)};
-      if (next->test == NULL) return (int)CU_get_error();
-    }
-    if (added == NULL) return (int)CU_get_error();
+  for (size_t i = 0; i < tbk_case_count(); i++) {
+    CU_pSuite suite = suite_named(tbk_case_suite(i)->name);
+    if (suite == NULL) return (int)CU_get_error();
+    registered[i] =
+        (struct registered){suite, CU_add_test(suite, tbk_case_at(i)->name, trampoline)};
+    if (registered[i].test == NULL) return (int)CU_get_error();
   }
   return CUE_SUCCESS;
 }
