@@ -178,7 +178,7 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
     arguments += [f"--only={test}" for test in only]
     with tempfile.TemporaryDirectory(prefix="tbk-kill-") as folder:
         output = Path(folder) / "results.jsonl"
-        ended = runner.run(arguments, output)
+        ended = runner.run(arguments, output, alone=False)
         if not output.exists():
             return _row(mutant, (), ended.exit_code, ended.said, 0.0)
         results = read_results(output)

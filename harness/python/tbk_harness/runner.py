@@ -8,11 +8,10 @@ import contextlib
 import json
 import signal
 import subprocess
-import sys
 import tempfile
-import time
+import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -117,31 +116,56 @@ def _show(growth: Growth, process: subprocess.Popen[bytes], console: Console) ->
 
 
 def _wait(process: subprocess.Popen[bytes], watch: Callable[[], None]) -> int:
-    """A first Ctrl-C reaches tbk-run too; it writes its footer, and is waited for."""
-    try:
-        watch()
-    except KeyboardInterrupt:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        process.terminate()
-        return process.wait()
+    """A first interruption is handed on; tbk-run writes its footer then, and is waited for."""
+    harder = iter((signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
+    while True:
+        try:
+            watch()
+            return process.wait()
+        except KeyboardInterrupt:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(next(harder, signal.SIGKILL))
+            watch = _nothing
 
 
-def run(arguments: Sequence[str], output: Path, console: Console | None = None) -> Ended:
-    """Runs tbk-run with its results in `output`. With a console, progress is shown on it."""
+def _nothing() -> None:
+    pass
+
+
+@contextlib.contextmanager
+def _termination_interrupts() -> Iterator[None]:
+    """SIGTERM is treated as Ctrl-C, so that tbk-run is not left alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def run(
+    arguments: Sequence[str], output: Path, console: Console | None = None, alone: bool = True
+) -> Ended:
+    """Runs tbk-run with its results in `output`. With a console, progress is shown on it.
+
+    `alone`: in a session of its own, so that a Ctrl-C reaches it once, through us.
+    """
     command = [str(runner()), *arguments, "--output", str(output), "--quiet"]
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as said, _termination_interrupts():
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=alone,
         )
         growth = Growth(output)
         if console is not None and console.is_terminal:
             code = _wait(process, lambda: _show(growth, process, console))
         else:
-            code = _wait(process, lambda: None)
+            code = _wait(process, _nothing)
         return Ended(code, _said(said))
 
 
@@ -155,13 +179,3 @@ def list_tests(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         check=False,
     )
-
-
-def pass_through(command: Sequence[str]) -> int:
-    """Runs a command with our own terminal."""
-    sys.stdout.flush()
-    return subprocess.run(command, check=False).returncode
-
-
-def stamp() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -34,6 +34,15 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
         console.print(label.append(text.line(value, 400), style="default"), soft_wrap=True)
 
 
+def _told(console: Console, title: str, words: str) -> None:
+    console.print(Text(f"  {title}: ", style="dim").append(words, style="default"), soft_wrap=True)
+
+
+def _some(items: list[str], limit: int) -> str:
+    more = f" and {len(items) - limit} more" if len(items) > limit else ""
+    return ", ".join(items[:limit]) + more
+
+
 def print_report(judged: Judged, console: Console) -> None:
     """Causes, what was left out, and last of all the verdict line."""
     view = View(judged)
@@ -41,15 +50,16 @@ def print_report(judged: Judged, console: Console) -> None:
         _cause(console, number, cause)
     if len(view.causes) > CAUSES:
         console.print(Text(f"  and {len(view.causes) - CAUSES} more causes", style="dim"))
-    for title, reasons in (
-        ("not tested", [f"{reason.words} is not declared" for reason in view.not_tested]),
-        ("not shown", [reason.words for reason in (*view.not_shown, *view.trivial)]),
-        ("problem", list(view.problems)),
-    ):
-        for words in reasons[:6]:
-            console.print(Text(f"  {title}: ", style="dim").append(words), soft_wrap=True)
-        if len(reasons) > 6:
-            console.print(Text(f"  {title}: and {len(reasons) - 6} more", style="dim"))
+    if view.not_tested:
+        words = _some([f"{reason.words} ({len(reason.tests)})" for reason in view.not_tested], 12)
+        _told(console, "not declared", f"{words}: not tested")
+    for reason in view.not_shown[:5]:
+        _told(console, "not shown", f"{reason.words} ({len(reason.tests)})")
+    for reason in view.trivial[:5]:
+        _told(console, "trivial", f"{reason.words} ({len(reason.tests)})")
+    told = view.problems[1:] if judged.verdict == "error" else view.problems
+    for problem in told[:10]:  # the verdict line of an error has the first
+        _told(console, "problem", problem)
     if view.limited_to:
-        console.print(Text(f"  part of the suite: {view.limited_to}", style="dim"), soft_wrap=True)
+        _told(console, "selected", f"{view.limited_to}: a part of the suite")
     console.print(Text(view.verdict_line, style=STYLES.get(judged.verdict, "bold")), soft_wrap=True)

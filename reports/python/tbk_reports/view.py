@@ -403,6 +403,8 @@ class View:
         counted = ", ".join(
             f"{count} {state_words(verdict)}" for verdict, count in self.counts.items()
         )
+        if word == "ERROR" and self.problems and not self.total:
+            return f"{word}  {self.title_name}: {self.problems[0]}"
         tail = f" ({counted})" if counted else ""
         reason = f": {self.problems[0]}" if word == "ERROR" and self.problems else ""
         return f"{word}  {self.title_name}: {text.count_words(self.total, 'test')}{tail}{reason}"

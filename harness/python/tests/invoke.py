@@ -1,0 +1,30 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts the command as a user does, with a stand-in for tbk-run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+Ended = subprocess.CompletedProcess[str]
+Tbk = Callable[..., Ended]
+STAND_IN = Path(__file__).resolve().parent / "fake_tbk_run.py"
+
+
+def starter(folder: Path) -> Tbk:
+    def run(*arguments: str, runner: str = "", **more: str) -> Ended:
+        return subprocess.run(
+            [sys.executable, "-m", "tbk_harness", *arguments],
+            cwd=folder,
+            env={**os.environ, "TBK_RUN": runner or str(STAND_IN), **more},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run

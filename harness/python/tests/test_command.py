@@ -1,0 +1,200 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import synthetic
+from invoke import Tbk
+
+WAIVER = """
+[[waiver]]
+clause = "MEM-001"
+owner = "ada"
+reason = "known"
+link = "https://example.invalid/1"
+versions = "*"
+kind = "fail"
+expires = 2999-12-31
+"""
+
+
+def test_a_run_ends_with_verdict_and_page(tbk: Tbk, tmp_path: Path) -> None:
+    ended = tbk("run", "good.so")
+    assert ended.returncode == 0, ended.stderr
+    verdict, page = ended.stdout.rstrip().splitlines()[-2:]
+    assert verdict.startswith("PASS  acme 1.4.2: 60 tests (")
+    assert page == "tbk-report/index.html"
+    assert (tmp_path / page).stat().st_size > 10_000
+    assert sorted(path.name for path in (tmp_path / "tbk-report").iterdir()) == [
+        "index.html", "judged.json", "junit.xml", "results.jsonl", "summary.md",
+    ]  # fmt: skip
+    assert tbk("lint-reports").returncode == 0
+    assert tbk("verify", "tbk-report/results.jsonl").returncode == 0
+
+
+def test_findings_are_exit_code_one(tbk: Tbk) -> None:
+    ended = tbk("run", "bad.so", "--report-dir", "r")
+    assert ended.returncode == 1
+    assert "FAIL  acme 1.4.2" in ended.stdout
+    assert "event_wait returns before" in ended.stdout
+
+
+def test_usage_errors_come_through(tbk: Tbk) -> None:
+    ended = tbk("run", "usage.so", "--jobs", "x")
+    assert ended.returncode == 2
+    assert ended.stderr == "tbk: tbk-run: --jobs: 'x' is not a number\n"
+    assert (
+        tbk("run").returncode
+        == tbk("frobnicate").returncode
+        == tbk("run", "a", "--nope").returncode
+        == 2
+    )
+
+
+def test_what_tbk_run_says_before_it_can_write(tbk: Tbk) -> None:
+    ended = tbk("run", "silent.so")
+    assert ended.returncode == 8
+    assert "the disk is full" in ended.stdout
+    assert "\x1b" not in ended.stdout
+
+
+def test_an_interrupted_run_has_a_report(tbk: Tbk) -> None:
+    ended = tbk("run", "slow.so")
+    assert ended.returncode == 7, ended.stderr
+    assert "interrupted" in ended.stdout
+    assert ended.stdout.rstrip().endswith("tbk-report/index.html")
+
+
+def test_a_missing_runner_is_told(tbk: Tbk) -> None:
+    ended = tbk("run", "good.so", runner="/nowhere/tbk-run")
+    assert ended.returncode == 6
+    assert "tbk-run was not found" in ended.stderr
+
+
+def test_a_runner_that_crashes_is_never_a_pass(tbk: Tbk, tmp_path: Path) -> None:
+    runner = tmp_path / "tbk-run"
+    runner.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    runner.chmod(0o755)
+    assert tbk("run", "good.so", runner=str(runner)).returncode == 6
+
+
+def test_a_runner_whose_exit_code_contradicts_its_file_is_never_a_pass(
+    tbk: Tbk, tmp_path: Path
+) -> None:
+    runner = tmp_path / "tbk-run"
+    sound = synthetic.write(tmp_path / "sound.jsonl", synthetic.passing(5))
+    script = f'#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\ncp {sound} "$2"\nexit 1\n'
+    runner.write_text(script)
+    runner.chmod(0o755)
+    ended = tbk("run", "good.so", runner=str(runner))
+    assert ended.returncode == 6
+    assert "ended with status 1" in ended.stdout
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_one_clear_line(tbk: Tbk, tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir(mode=0o555)
+    ended = tbk("run", "good.so", "--report-dir", "r")
+    assert ended.returncode == 8
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_report_folder_that_is_a_file(tbk: Tbk, tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("")
+    assert tbk("run", "good.so", "--report-dir", "r").returncode == 2
+    assert tbk("run", "good.so", "--report-dir", "r/below").returncode == 8
+
+
+def test_waivers_decide_the_exit_code(tbk: Tbk, tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text(WAIVER)
+    ended = tbk("run", "good.so", "--waivers", "w.toml")
+    assert ended.returncode == 1
+    assert "unexpected pass" in ended.stdout
+    (tmp_path / "w.toml").write_text(WAIVER.replace("owner", "onwer"))
+    ended = tbk("run", "good.so", "--waivers", "w.toml")
+    assert ended.returncode == 2
+    assert "unknown key 'onwer'" in ended.stderr
+    assert tbk("run", "good.so", "--waivers", "none.toml").returncode == 2
+
+
+def test_a_report_is_made_from_the_file_alone(tbk: Tbk, tmp_path: Path) -> None:
+    tbk("run", "bad.so")
+    first = json.loads((tmp_path / "tbk-report" / "judged.json").read_text())
+    ended = tbk("report", "tbk-report/results.jsonl", "--report-dir", "again")
+    assert ended.returncode == 1
+    assert json.loads((tmp_path / "again" / "judged.json").read_text()) == first
+    assert tbk("report", "none.jsonl").returncode == 2
+
+
+def test_diff_fails_on_regressions(tbk: Tbk, tmp_path: Path) -> None:
+    synthetic.write(tmp_path / "a.jsonl", synthetic.passing())
+    synthetic.write(tmp_path / "b.jsonl", synthetic.failing())
+    worse, better, same = (
+        tbk("diff", "a.jsonl", "b.jsonl"), tbk("diff", "b.jsonl", "a.jsonl"),
+        tbk("diff", "a.jsonl", "a.jsonl"),
+    )  # fmt: skip
+    assert worse.returncode == 1
+    assert "regression " in worse.stdout
+    assert " regressions, " in worse.stdout.splitlines()[-1]
+    assert better.stdout.count("fixed ") >= 15
+    assert same.returncode == 0
+    assert "300 the same" in same.stdout
+
+
+def test_diff_does_not_trust_a_torn_file(tbk: Tbk, tmp_path: Path) -> None:
+    synthetic.write(tmp_path / "a.jsonl", synthetic.passing())
+    synthetic.write(tmp_path / "b.jsonl", synthetic.passing(), end=False)
+    assert tbk("diff", "a.jsonl", "b.jsonl").returncode == 1
+
+
+def test_replay_runs_the_failures_again(tbk: Tbk, tmp_path: Path) -> None:
+    bad = [synthetic.case(4, "fail", replay="tbk-run bad.so --only memory/holds_for_one_byte_4")]
+    synthetic.write(tmp_path / "r.jsonl", bad)
+    ended = tbk("replay", "r.jsonl")
+    assert ended.returncode == 1, ended.stderr
+    assert "fail again" in ended.stdout
+    assert "1 of 1 fail again" in ended.stdout
+    good = [synthetic.case(4, "fail", replay="tbk-run good.so --only memory/holds_for_one_byte_4")]
+    synthetic.write(tmp_path / "r.jsonl", good)
+    ended = tbk("replay", "r.jsonl", "memory/holds_for_one_byte_4")
+    assert ended.returncode == 0
+    assert "pass this time" in ended.stdout
+
+
+@pytest.mark.parametrize("command", ["rm -rf /", "sh -c tbk-run", "tbk-run x --output=y", "", "'"])
+def test_replay_starts_nothing_but_tbk_run(tbk: Tbk, tmp_path: Path, command: str) -> None:
+    records = [synthetic.case(4, "fail", replay=command), synthetic.case(5)]
+    synthetic.write(tmp_path / "r.jsonl", records)
+    assert tbk("replay", "r.jsonl").returncode == 2
+    assert tbk("replay", "r.jsonl", "no/such").returncode == 2
+
+
+def test_list_and_show(tbk: Tbk, tmp_path: Path) -> None:
+    clauses = tbk("list")
+    assert clauses.returncode == 0
+    assert len(clauses.stdout.splitlines()) >= 130
+    assert tbk("list", "--only", "MEM-001").stdout.startswith("MEM-001")
+    assert tbk("list", "--only", "nothing").returncode == 3
+    assert len(tbk("list", "good.so").stdout.splitlines()) == 60
+    shown = tbk("show", "MEM-002")
+    assert shown.returncode == 0
+    for part in ("*out_memory is not 0", "must", "tbk.h:", "memory_alloc", "source"):
+        assert part in shown.stdout
+    assert tbk("show", "XXX-001").returncode == 2
+    synthetic.write(tmp_path / "r.jsonl", synthetic.failing())
+    assert "result" in tbk("show", "MEM-002", "--results", "r.jsonl").stdout
+
+
+def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m tbk_harness list | head -n 1"
+    ended = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    assert ended.stdout.count("\n") == 1
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import lxml.html
+import pytest
+from invoke import STAND_IN, Tbk
+from tbk_harness.kill import Matrix, Row, document, parse_list, sample, selection
+from tbk_harness.mutants import Mutant, MutantError, parse, parse_equivalents
+from tbk_reports.matrix import render_matrix_html, render_matrix_markdown
+
+TESTS = {"memory/a": "MEM-001", "memory/b": "MEM-002", "copy/c": "CPY-001"}
+
+
+def _mutant(name: str = "m", clause: str = "MEM-001", kind: str = "mutant") -> Mutant:
+    return Mutant(name, (clause,) if clause else (), kind, "RETURN", False, "breaks it")
+
+
+def _row(mutant: Mutant, *killers: str, code: int | None = None) -> Row:
+    citing = tuple(test for test in killers if TESTS[test] in mutant.clauses)
+    stated = code if code is not None else int(bool(killers))
+    return Row(mutant, tuple(TESTS), killers, citing, stated, "")
+
+
+def _matrix(*rows: Row, **changes: object) -> Matrix:
+    matrix = Matrix(tests=TESTS, rows=list(rows), must=("MEM-001",))
+    return dataclasses.replace(matrix, **changes)  # type: ignore[arg-type]
+
+
+GOOD = (
+    _row(_mutant(), "memory/a"),
+    _row(_mutant("odd", "", "anti")),
+    _row(_mutant("nothing", "", "cheat"), "memory/a", "memory/b"),
+)
+
+
+def test_a_good_matrix_has_no_problem() -> None:
+    assert _matrix(*GOOD).problems == []
+
+
+def test_a_survivor_is_a_problem() -> None:
+    found = _matrix(*GOOD, _row(_mutant("live", "MEM-002")))
+    assert [row.mutant.name for row in found.survivors] == ["live"]
+    assert "live survives" in found.problems[0]
+
+
+def test_a_kill_by_a_test_that_does_not_cite_the_clause_is_none() -> None:
+    found = _matrix(_row(_mutant(), "copy/c"))
+    assert found.unproven == ["MEM-001"]
+    assert "does not cite MEM-001" in found.problems[0]
+
+
+def test_an_anti_mutant_that_fails_and_a_cheat_that_passes_are_problems() -> None:
+    anti = _row(_mutant("odd", "", "anti"), "memory/b")
+    cheat = _row(_mutant("nothing", "", "cheat"))
+    assert [row.mutant.name for row in _matrix(anti).false_failures] == ["odd"]
+    assert [row.mutant.name for row in _matrix(cheat).passing_cheats] == ["nothing"]
+    assert len(_matrix(GOOD[0], anti, cheat).problems) == 2
+
+
+def test_an_anti_mutant_that_cannot_run_is_no_pass() -> None:
+    assert _matrix(GOOD[0], _row(_mutant("odd", "", "anti"), code=4)).problems
+
+
+def test_a_must_clause_without_a_mutant_is_a_problem() -> None:
+    found = _matrix(*GOOD, must=("MEM-001", "CPY-001"))
+    assert found.unproven == ["CPY-001"]
+    assert found.problems
+    assert not _matrix(*GOOD, must=("MEM-001", "CPY-001"), partial=True).problems
+
+
+def test_equivalents_are_few_true_and_there() -> None:
+    live = _row(_mutant("live", "MEM-002"))
+    many = [_row(_mutant(f"m{index}"), "memory/a") for index in range(60)]
+    assert not _matrix(*many, live, equivalents={"live": "why"}).problems
+    assert "more than 2%" in _matrix(*GOOD, live, equivalents={"live": "why"}).problems[0]
+    assert "is killed by" in _matrix(*many, equivalents={"m1": "why"}).problems[0]
+    assert "is no mutant" in _matrix(*many, equivalents={"gone": "why"}).problems[0]
+
+
+def test_tests_that_kill_nothing_are_listed() -> None:
+    assert _matrix(*GOOD).idle_tests == ["copy/c", "memory/b"]
+
+
+def test_the_sample_is_the_same_each_time_and_differs_from_mutant_to_mutant() -> None:
+    tests = [f"s/{index}" for index in range(300)]
+    assert sample(tests, "m", 1, 0.02) == sample(reversed(tests), "m", 1, 0.02)
+    assert len(sample(tests, "m", 1, 0.02)) == 6
+    assert len({tuple(sample(tests, f"m{i}", 1, 0.02)) for i in range(20)}) > 15
+    assert sample([], "m", 1, 0.02) == []
+
+
+def test_who_meets_which_tests() -> None:
+    assert selection(_mutant(), TESTS, 1, False)[0] == "memory/a"
+    assert len(selection(_mutant(), TESTS, 1, False)) == 2
+    assert selection(_mutant(), TESTS, 1, True) == []
+    assert selection(_mutant("odd", "", "anti"), TESTS, 1, False) == []
+
+
+def test_lists_are_read() -> None:
+    assert parse_list("memory/a MEM-001 must -\nnonsense\n") == {"memory/a": "MEM-001"}
+    (mutant,) = parse('{"name":"m","clause":"MEM-001, MEM-002","kind":"mutant","narrow":true}\n')
+    assert mutant.clauses == ("MEM-001", "MEM-002")
+    assert mutant.narrow
+    for bad in ("nonsense", "{}", "[]", '{"name":"m","kind":"anti"}\n' * 2):
+        with pytest.raises(MutantError):
+            parse(bad)
+
+
+def test_equivalents_are_read_strictly() -> None:
+    entry = '[[equivalent]]\nmutant = "m"\nreason = "why"\n'
+    assert parse_equivalents(entry, "e") == {"m": "why"}
+    for bad in (
+        "[[equivalents]]\n",
+        entry + "x = 1\n",
+        entry * 2,
+        '[[equivalent]]\nmutant = "m"\n',
+        "[",
+    ):
+        with pytest.raises(MutantError):
+            parse_equivalents(bad, "e")
+
+
+def test_page_and_markdown_say_what_the_matrix_says() -> None:
+    found = document(_matrix(*GOOD, _row(_mutant("live", "MEM-002"))))
+    page = lxml.html.document_fromstring(render_matrix_html(found))
+    words = page.text_content()
+    assert "Not every check is known to be able to fail" in words
+    assert "survives" in words
+    assert "default-src 'none'" in page.xpath("//meta[@http-equiv]/@content")[0]
+    assert "| survive | 1 |" in render_matrix_markdown(found)
+    good = document(_matrix(*GOOD))
+    assert "Every check can fail" in render_matrix_html(good)
+    assert render_matrix_markdown(good).startswith("## PASS")
+
+
+def _listing(tmp_path: Path, *names: str) -> str:
+    rows = []
+    for name in names:
+        kind = name.split("_")[0]
+        rows.append({"name": name, "kind": kind if kind in ("anti", "cheat") else "mutant",
+                     "clause": name.removeprefix("breaks_").upper().replace("_", "-"),
+                     "operator": "x", "narrow": False, "note": "n"})  # fmt: skip
+    program = tmp_path / "tbk-mutants"
+    text = "\n".join(map(json.dumps, rows))
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_the_command_from_end_to_end(tbk: Tbk, tmp_path: Path) -> None:
+    library = str(STAND_IN)
+    listing = _listing(tmp_path, "breaks_mem_001", "anti_calm", "cheat_caught")
+    ended = tbk("kill-matrix", "--library", library, TBK_MUTANTS=listing)
+    assert "1 of 1 mutants killed by a citing test" in ended.stdout, ended.stderr
+    assert "1 anti-mutants, 1 cheats" in ended.stdout
+    assert ended.returncode == 1  # the other must clauses have no mutant here
+    part = tbk("kill-matrix", "--library", library, "--only", "MEM-001", TBK_MUTANTS=listing)
+    assert part.returncode == 0, part.stdout
+    found = json.loads((tmp_path / "tbk-kill-matrix" / "matrix.json").read_text())
+    assert found["rows"][0]["citing"]
+    assert tbk("kill-matrix", "--library", "none.so").returncode == 4
+
+
+@pytest.mark.parametrize("name", ["breaks_nothing", "anti_fails", "cheat_passes"])
+def test_the_command_fails_for_each_reason(tbk: Tbk, tmp_path: Path, name: str) -> None:
+    listing = _listing(tmp_path, name)
+    library = str(STAND_IN)
+    ended = tbk("kill-matrix", "--library", library, "--only", name, TBK_MUTANTS=listing)
+    assert ended.returncode == 1
+    assert name in ended.stdout
