@@ -216,6 +216,15 @@ const tbk_clause_t tbk_clauses[] = {
   {"ERR-008", "error", "must", "core", "checked",
    "a failure puts its reason, terminated, into error unless that is NULL.",
    "ABI: a reason that nobody can read is none; tbk_error_t is the caller's and may be absent"},
+  {"ERR-009", "error", "must", "core", "checked",
+   "a call that fails answers with a status that this header names, and with the one that its Requires line names.",
+   "ABI: a caller decides by the status"},
+  {"ERR-010", "error", "must", "core", "checked",
+   "the place for the message may be NULL, and then nothing else is different.",
+   "ABI: tbk_error_t is the caller's and may be absent"},
+  {"ERR-011", "error", "must", "core", "checked",
+   "the place for the message is written only by a call that fails.",
+   "ABI: a caller passes one place to many calls and reads it after the failure"},
   {"EVT-001", "event", "must", "async", "checked",
    "out_event != NULL and no unknown bit in flags; else INVALID (checked).",
    "c10/core/impl/DeviceGuardImplInterface.h: EventFlag; ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash"},
@@ -402,6 +411,18 @@ const tbk_clause_t tbk_clauses[] = {
   {"KRN-022", "kernel", "must", "compute", "untestable",
    "borrowed from the instance.",
    "ABI: one owner"},
+  {"KRN-023", "kernel", "must", "compute", "checked",
+   "a kernel that is offered accepts contiguous float32 operands, where float32 is declared.",
+   "ABI: a kernel that refuses everything is not offered"},
+  {"KRN-024", "kernel", "must", "compute", "checked",
+   "arguments with a larger struct_size are accepted, and what lies behind the known members is ignored.",
+   "ABI: structs grow at the end, and hosts may be newer than backends"},
+  {"KRN-025", "kernel", "must", "compute", "checked",
+   "a kernel has launch, and prepare, launch_plan and plan_destroy all or none.",
+   "ABI: a plan that cannot be run or destroyed is of no use"},
+  {"KRN-026", "kernel", "must", "compute", "checked",
+   "plan_destroy of NULL does nothing.",
+   "ABI: a destructor needs no test before it"},
   {"KRN-101", "kernel", "must", "compute", "checked",
    "fill_.Scalar gives every element the value, converted to the dtype of self.",
    "aten/src/ATen/native/Fill.cpp: fill_"},
@@ -786,7 +807,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "1d0f1f9dad7d5c966f3bfa85baaa75940720dcefb8c968bc9bcf6a143a0467ba";
+    "6a9b7cb835f20678bf539178725041e43d54a0f9fa8cf1d12b7c4b9ff62ef3e2";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);
