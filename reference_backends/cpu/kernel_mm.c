@@ -20,9 +20,11 @@ static bool has_rows(const cpu_view_t* view, int rows, int columns, int64_t* out
   const int64_t element = view->element_bytes, width = view->sizes[columns];
   *out_stride = 1;
   if (width > 1 && view->strides[columns] != element) return false;
-  int64_t stride = view->sizes[rows] > 1 ? view->strides[rows] / element : width;
-  *out_stride = stride > 1 ? stride : 1;
-  return *out_stride >= width && *out_stride <= INT_MAX;
+  if (view->sizes[rows] > 1)
+    *out_stride = view->strides[rows] / element;
+  else if (width > 1)
+    *out_stride = width;
+  return *out_stride >= 1 && *out_stride >= width && *out_stride <= INT_MAX;
 }
 
 static bool blas_reads(const cpu_view_t* view) {

@@ -74,7 +74,7 @@ tbk_status_t cpu_add_output(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu_
   if (status != TBK_OK) return status;
   const cpu_view_t* out = &job->operands[0];
   for (int32_t i = 0; i < out->rank; i++)
-    if (out->sizes[i] > 1 && out->strides[i] == 0)
+    if (out->count && out->sizes[i] > 1 && out->strides[i] == 0)
       return cpu_fail(TBK_UNSUPPORTED, error, "the output has a stride of 0");
   return TBK_OK;
 }
