@@ -156,9 +156,16 @@ static void a_fill_on_a_stream_of_another_device_is_refused(tbk_fixture_t* fx) {
   check_foreign_stream(fx, FILL);
 }
 
+/* The other way round: memory of the second device, a stream of the first. */
 static void the_second_device_refuses_streams_of_the_first(tbk_fixture_t* fx) {
+  refusal_t refusal;
+  tbk_stream_t* foreign = fx_stream(fx);
+  range_use_second_device(fx);
+  refusal_make(fx, &refusal);
   for (int which = UPLOAD; which < FILL; ++which)
-    check_first_stream_on_second_device(fx, which);
+    CHECK_STATUS(TBK_INVALID, call(fx, which, &refusal.place, 0, 4096, foreign));
+  fx_synchronize(fx, foreign);
+  refusal_check(fx, &refusal);
 }
 
 /* ----------------------------------------------------------------------------- closed device -- */

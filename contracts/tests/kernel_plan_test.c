@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-enum { PRODUCT_ROWS = 6 };
-
 static bool can_prepare(tbk_fixture_t* fx, operator_id_t id) {
   return TBK_HAS(operation_find(fx, id), tbk_kernel_t, prepare) != 0;
 }
@@ -61,7 +59,7 @@ static void destroy(tbk_fixture_t* fx, planned_t* it) {
 /* Larger than the plain operation, so that a workspace is worth having. */
 static void make_operation(tbk_fixture_t* fx, operation_t* operation, operator_id_t id) {
   static const int64_t sizes[2] = {9, 31};
-  static const int64_t product[3] = {PRODUCT_ROWS, 17, 5};
+  static const int64_t product[3] = {6, 17, 5};
   form_t form = {.id = id, .dtype = TBK_FLOAT32, .rank = 2, .sizes = sizes, .reduced = 2};
   if (id == OPERATOR_MM) form.sizes = product;
   operation_make(fx, operation, &form);
@@ -125,8 +123,8 @@ static void a_plan_is_made_without_memory_on_the_second_device(tbk_fixture_t* fx
 }
 
 static void prepare_only(actor_t* actor) {
-  planned_t* it = actor->argument;
-  CHECK_STATUS(TBK_OK, prepare(&actor->fx, it));
+  tbk_fixture_t* fx = &actor->fx;
+  CHECK_OK(prepare(fx, actor->argument));
 }
 
 /* Nothing of the queue matters to it. The plan exists already, so no compiler holds it up. */
