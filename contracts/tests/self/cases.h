@@ -1,0 +1,10 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef TBK_SELF_CASES_H
+#define TBK_SELF_CASES_H
+
+extern int self_body_runs; /* how often a body got to its end */
+
+#endif /* TBK_SELF_CASES_H */
