@@ -1,0 +1,130 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * arguments.c: copies of arguments, and what mutants ask of tensors.
+ */
+#include "arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct operator_shape {
+  const char* name;
+  size_t size;
+  size_t tensors[COPY_TENSORS + 1]; /* offsets, the output last; 0 ends */
+} operator_shape_t;
+
+#define AT(op, member) offsetof(tbk_args_##op##_t, member)
+
+static const operator_shape_t operators[] = {
+    {"fill_.Scalar", sizeof(tbk_args_fill__Scalar_t), {AT(fill__Scalar, self)}},
+    {"copy_", sizeof(tbk_args_copy__t), {AT(copy_, src), AT(copy_, self)}},
+    {"add.Tensor",
+     sizeof(tbk_args_add_Tensor_t),
+     {AT(add_Tensor, self), AT(add_Tensor, other), AT(add_Tensor, out)}},
+    {"mul.Tensor",
+     sizeof(tbk_args_mul_Tensor_t),
+     {AT(mul_Tensor, self), AT(mul_Tensor, other), AT(mul_Tensor, out)}},
+    {"where.self",
+     sizeof(tbk_args_where_self_t),
+     {AT(where_self, condition), AT(where_self, self), AT(where_self, other), AT(where_self, out)}},
+    {"sum.dim_IntList",
+     sizeof(tbk_args_sum_dim_IntList_t),
+     {AT(sum_dim_IntList, self), AT(sum_dim_IntList, out)}},
+    {"mm", sizeof(tbk_args_mm_t), {AT(mm, self), AT(mm, mat2), AT(mm, out)}},
+};
+
+static const operator_shape_t* find_operator(const char* name) {
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; ++i) {
+    if (strcmp(operators[i].name, name) == 0) return &operators[i];
+  }
+  return NULL;
+}
+
+size_t arguments_size(const char* name) {
+  const operator_shape_t* shape = find_operator(name);
+  return shape == NULL ? 0 : shape->size;
+}
+
+bool arguments_copy(arguments_copy_t* copy, const char* name, const void* arguments) {
+  const operator_shape_t* shape = find_operator(name);
+  if (shape == NULL || arguments == NULL || *(const size_t*)arguments < shape->size) return false;
+  memcpy(&copy->as, arguments, shape->size);
+  copy->as.struct_size = shape->size;
+  for (copy->count = 0; shape->tensors[copy->count] != 0; ++copy->count) {
+    const int i = copy->count;
+    const tbk_tensor_t* tensor = NULL;
+    char* place = (char*)&copy->as + shape->tensors[i];
+    memcpy(&tensor, place, sizeof(void*));
+    if (tensor == NULL || tensor->rank < 0 || tensor->rank > COPY_RANK) return false;
+    copy->tensors[i] = *tensor;
+    for (int32_t k = 0; k < tensor->rank; ++k) {
+      copy->sizes[i][k] = tensor->sizes[k];
+      copy->strides[i][k] = tensor->strides[k];
+    }
+    copy->tensors[i].sizes = copy->sizes[i];
+    copy->tensors[i].strides = copy->strides[i];
+    tensor = &copy->tensors[i];
+    memcpy(place, &tensor, sizeof(void*));
+  }
+  return true;
+}
+
+tbk_tensor_t* arguments_output(arguments_copy_t* copy) {
+  return &copy->tensors[copy->count - 1];
+}
+
+uint64_t tensor_elements(const tbk_tensor_t* tensor) {
+  uint64_t count = 1;
+  for (int32_t k = 0; k < tensor->rank; ++k)
+    count *= (uint64_t)tensor->sizes[k];
+  return count;
+}
+
+uint64_t dtype_bytes(int32_t dtype) {
+  switch (dtype) {
+#define CASE(name, value, size_bytes) \
+  case value:                         \
+    return size_bytes;
+    TBK_DTYPE_MAP(CASE)
+#undef CASE
+    default:
+      return 0;
+  }
+}
+
+bool tensor_contiguous(const tbk_tensor_t* tensor) {
+  int64_t expected = 1;
+  for (int32_t k = tensor->rank; k-- > 0;) {
+    if (tensor->sizes[k] != 1 && tensor->strides[k] != expected) return false;
+    expected *= tensor->sizes[k];
+  }
+  return true;
+}
+
+void tensor_make_contiguous(arguments_copy_t* copy, int index) {
+  int64_t stride = 1;
+  for (int32_t k = copy->tensors[index].rank; k-- > 0;) {
+    copy->strides[index][k] = stride;
+    stride *= copy->sizes[index][k];
+  }
+}
+
+void tensor_change(tbk_instance_t* self, int32_t device, const tbk_tensor_t* tensor,
+                   tbk_stream_t* stream, void (*change)(void* elements, uint64_t count)) {
+  const tbk_backend_t* inner = wrap_of(self)->inner;
+  const uint64_t count = tensor_elements(tensor), size = dtype_bytes(tensor->dtype);
+  const uint64_t start = (uint64_t)tensor->offset * size;
+  if (count == 0 || size == 0 || !tensor_contiguous(tensor)) return;
+  void* elements = malloc(count * size);
+  if (elements == NULL) return;
+  if (stream != NULL) ignore(inner->stream->stream_synchronize(self, stream, NULL));
+  if (inner->core->download(self, device, elements, tensor->memory, start, count * size, NULL,
+                            NULL) == TBK_OK) {
+    change(elements, count);
+    ignore(inner->core->upload(self, device, tensor->memory, start, elements, count * size, NULL,
+                               NULL));
+  }
+  free(elements);
+}

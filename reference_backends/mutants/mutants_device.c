@@ -1,0 +1,352 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * mutants_device.c: counting, describing, opening and closing devices.
+ */
+#include <string.h>
+
+#include "calls.h"
+
+#define COVERS(member)            \
+  (out_properties != NULL &&      \
+   out_properties->struct_size >= \
+       offsetof(tbk_device_properties_t, member) + sizeof out_properties->member)
+/* The reference's answer with one member changed. */
+#define PROPERTY_MUTANT(f, member, new_value)                                     \
+  PROPERTIES(f) {                                                                 \
+    tbk_status_t status = PROPERTIES_INNER;                                       \
+    if (status == TBK_OK && COVERS(member)) out_properties->member = (new_value); \
+    return status;                                                                \
+  }
+
+DEVICE_COUNT(count_accepts_null) {
+  return out_count == NULL ? TBK_OK : DEVICE_COUNT_INNER;
+}
+DEVICE_COUNT(count_null_is_failure) {
+  return out_count == NULL ? TBK_FAILED : DEVICE_COUNT_INNER;
+}
+DEVICE_COUNT(count_below_zero) {
+  tbk_status_t status = DEVICE_COUNT_INNER;
+  if (status == TBK_OK) *out_count = -1;
+  return status;
+}
+DEVICE_COUNT(count_grows) {
+  tbk_status_t status = DEVICE_COUNT_INNER;
+  if (status == TBK_OK) *out_count += (int32_t)atomic_fetch_add(&wrap_of(self)->calls, 1);
+  return status;
+}
+DEVICE_COUNT(count_falls_after_open) {
+  tbk_status_t status = DEVICE_COUNT_INNER;
+  if (status == TBK_OK && wrap_of(self)->opened[0] > 0) *out_count -= 1;
+  return status;
+}
+OPEN(open_counted) {
+  tbk_status_t status = OPEN_INNER;
+  if (status == TBK_OK && device >= 0 && device < WRAP_DEVICES) wrap_of(self)->opened[device]++;
+  return status;
+}
+DEVICE_COUNT(count_opens_device) {
+  tbk_status_t status = DEVICE_COUNT_INNER;
+  if (status == TBK_OK) ignore(INNER(self, core)->device_open(self, 0, NULL));
+  return status;
+}
+PROPERTIES(properties_open_device) {
+  ignore(INNER(self, core)->device_open(self, device, NULL));
+  return PROPERTIES_INNER;
+}
+DEVICE_COUNT(count_fails_before_open) {
+  if (wrap_of(self)->opened[0] == 0) return wrap_fail(error, TBK_UNAVAILABLE, "open it first");
+  return DEVICE_COUNT_INNER;
+}
+
+PROPERTIES(properties_of_negative_device) {
+  if (device < 0) device = 0;
+  return PROPERTIES_INNER;
+}
+PROPERTIES(properties_beyond_count) {
+  int32_t count = 0;
+  ignore(INNER(self, core)->device_count(self, &count, NULL));
+  if (device >= count) device = count - 1;
+  return PROPERTIES_INNER;
+}
+OPEN(open_beyond_count_is_failure) {
+  tbk_status_t status = OPEN_INNER;
+  return status == TBK_INVALID ? TBK_FAILED : status;
+}
+PROPERTIES(properties_accept_null) {
+  return out_properties == NULL ? TBK_OK : PROPERTIES_INNER;
+}
+PROPERTIES(properties_accept_size_0) {
+  if (out_properties != NULL && out_properties->struct_size < sizeof(size_t)) return TBK_OK;
+  return PROPERTIES_INNER;
+}
+PROPERTIES(properties_write_it_all) {
+  tbk_device_properties_t all = {.struct_size = sizeof all};
+  if (out_properties == NULL || out_properties->struct_size < sizeof(size_t))
+    return PROPERTIES_INNER;
+  const size_t size = out_properties->struct_size;
+  tbk_status_t status = INNER(self, core)->device_properties(self, device, &all, error);
+  if (status != TBK_OK) return status;
+  *out_properties = all;
+  out_properties->struct_size = size;
+  return status;
+}
+PROPERTIES(properties_write_one_member_more) {
+  tbk_status_t status = PROPERTIES_INNER;
+  const size_t name_end = offsetof(tbk_device_properties_t, flags);
+  if (status == TBK_OK && out_properties->struct_size == name_end) out_properties->flags = 0x5a5a;
+  return status;
+}
+PROPERTIES(properties_differ_when_open) {
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status == TBK_OK && COVERS(memory_bytes) && wrap_of(self)->opened[0] > 0)
+    out_properties->memory_bytes /= 2;
+  return status;
+}
+PROPERTIES(properties_differ_each_time) {
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status == TBK_OK && COVERS(max_rank))
+    out_properties->max_rank += (int32_t)(atomic_fetch_add(&wrap_of(self)->calls, 1) & 1);
+  return status;
+}
+
+static const char long_name[] =
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123"
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123"
+    "012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012"
+    "3";
+PROPERTY_MUTANT(name_empty, name, "")
+PROPERTY_MUTANT(name_null, name, NULL)
+PROPERTY_MUTANT(name_of_282_bytes, name, long_name)
+
+/* One buffer for all names: the next call overwrites what the last one gave. */
+PROPERTIES(name_overwritten) {
+  static char buffer[32];
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status != TBK_OK || !COVERS(name)) return status;
+  strcpy(buffer, "acme device 0");
+  buffer[12] = (char)('0' + device % 10);
+  out_properties->name = buffer;
+  return status;
+}
+PROPERTY_MUTANT(alignment_8, memory_alignment, 8)
+PROPERTY_MUTANT(alignment_48, memory_alignment, 48)
+PROPERTY_MUTANT(alignment_0, memory_alignment, 0)
+PROPERTY_MUTANT(granularity_0, copy_granularity, 0)
+PROPERTY_MUTANT(granularity_3, copy_granularity, 3)
+PROPERTY_MUTANT(granularity_above_alignment, copy_granularity, out_properties->memory_alignment * 2)
+PROPERTY_MUTANT(priorities_swapped, priority_least, -3)
+PROPERTY_MUTANT(greatest_priority_positive, priority_greatest, 2)
+PROPERTY_MUTANT(flags_unknown_bit, flags, out_properties->flags | (UINT64_C(1) << 40))
+PROPERTY_MUTANT(flags_next_bit, flags, out_properties->flags | (UINT64_C(1) << 5))
+
+OPEN(open_twice) {
+  tbk_status_t status = OPEN_INNER;
+  return status == TBK_INVALID_STATE ? TBK_OK : status;
+}
+OPEN(open_twice_is_invalid) {
+  tbk_status_t status = OPEN_INNER;
+  return status == TBK_INVALID_STATE ? TBK_INVALID : status;
+}
+
+/* Says OK and opens nothing: everything that names the device is refused. */
+OPEN(open_does_nothing) {
+  if (device == 0) return TBK_OK;
+  return OPEN_INNER;
+}
+OPEN(open_second_device_does_nothing) {
+  return device == 1 ? TBK_OK : OPEN_INNER;
+}
+
+OPEN(exclusive_is_failure) {
+  tbk_status_t status = OPEN_INNER;
+  return status == TBK_UNAVAILABLE ? TBK_FAILED : status;
+}
+OPEN(exclusive_waits) {
+  tbk_status_t status = OPEN_INNER;
+  for (int turn = 0; status == TBK_UNAVAILABLE && turn < 1000; ++turn) {
+    wrap_sleep_ms(20);
+    status = OPEN_INNER;
+  }
+  return status;
+}
+
+#define OPENS_ITSELF(f, signature, inner)                         \
+  signature(f) {                                                  \
+    tbk_status_t status = inner;                                  \
+    if (status == TBK_INVALID_STATE) {                            \
+      ignore(INNER(self, core)->device_open(self, device, NULL)); \
+      status = inner;                                             \
+    }                                                             \
+    return status;                                                \
+  }
+OPENS_ITSELF(alloc_opens_device, ALLOC, ALLOC_INNER)
+OPENS_ITSELF(stream_create_opens_device, STREAM_CREATE, STREAM_CREATE_INNER)
+OPENS_ITSELF(event_create_opens_device, EVENT_CREATE, EVENT_CREATE_INNER)
+OPENS_ITSELF(pinned_alloc_opens_device, PINNED_ALLOC, PINNED_ALLOC_INNER)
+OPENS_ITSELF(memory_info_opens_device, MEMORY_INFO, MEMORY_INFO_INNER)
+UPLOAD(upload_to_closed_device) {
+  tbk_status_t status = UPLOAD_INNER;
+  return status == TBK_INVALID_STATE ? TBK_OK : status;
+}
+DOWNLOAD(download_from_closed_device) {
+  tbk_status_t status = DOWNLOAD_INNER;
+  return status == TBK_INVALID_STATE ? TBK_INVALID : status;
+}
+DEVICE_SYNCHRONIZE(synchronize_closed_device) {
+  tbk_status_t status = DEVICE_SYNCHRONIZE_INNER;
+  return status == TBK_INVALID_STATE ? TBK_OK : status;
+}
+CLOSE(close_twice) {
+  tbk_status_t status = CLOSE_INNER;
+  return status == TBK_INVALID_STATE ? TBK_OK : status;
+}
+
+CLOSE(close_once_for_all) {
+  tbk_status_t status = CLOSE_INNER;
+  if (device >= 0 && device < WRAP_DEVICES) wrap_of(self)->opened[device] = -1;
+  return status;
+}
+OPEN(open_once_only) {
+  if (device >= 0 && device < WRAP_DEVICES && wrap_of(self)->opened[device] < 0)
+    return wrap_fail(error, TBK_FAILED, "the driver cannot start twice");
+  return OPEN_INNER;
+}
+OPEN(open_third_time_fails) {
+  if (wrap_every(wrap_of(self), 3)) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no context left");
+  return OPEN_INNER;
+}
+
+typedef struct close_work {
+  tbk_instance_t* self;
+  int32_t device;
+} close_work_t;
+
+static void* close_later(void* argument) {
+  close_work_t* work = argument;
+  ignore(INNER(work->self, core)->device_close(work->self, work->device, NULL));
+  return NULL;
+}
+
+/* Answers at once and lets the work run to its end behind the host's back. */
+CLOSE(close_returns_early) {
+  static close_work_t work;
+  pthread_t thread;
+  wrap_t* wrap = wrap_of(self);
+  if (device != 0 || wrap->opened[0] <= 0) return CLOSE_INNER;
+  work = (close_work_t){self, device};
+  wrap->opened[0] = 0;
+  if (pthread_create(&thread, NULL, close_later, &work) == 0) pthread_detach(thread);
+  return TBK_OK;
+}
+
+/* After an error of work the device stays open, whatever close was told. */
+CLOSE(close_with_error_stays_open) {
+  wrap_t* wrap = wrap_of(self);
+  tbk_status_t status = CLOSE_INNER;
+  if (status == TBK_FAILED || status == TBK_DEVICE_LOST || atomic_load(&wrap->flag) != 0)
+    ignore(INNER(self, core)->device_open(self, device, NULL));
+  return status;
+}
+FAULT(fault_noted) {
+  atomic_store(&wrap_of(self)->flag, 1);
+  return FAULT_INNER;
+}
+
+#define WITH_OPENS(name, clause, operation, narrow, note, ...)           \
+  {                                                                      \
+    name, clause, MUTANT, operation, narrow, note,                       \
+        {__VA_ARGS__, PATCH(core.device_open, open_counted)}, 0, 0, 0, 0 \
+  }
+
+extern const mutant_t mutants_device[];
+const mutant_t mutants_device[] = {
+    ROW(count_accepts_null, "DEV-001", RETURN, BROAD, core.device_count, "OK for NULL"),
+    ROW(count_null_is_failure, "DEV-001", RETURN, BROAD, core.device_count, "FAILED for NULL"),
+    ROW(count_below_zero, "DEV-002", VALUE, BROAD, core.device_count, "-1 devices"),
+    ROW(count_grows, "DEV-003", STATE, BROAD, core.device_count, "one more at each call"),
+    WITH_OPENS("count_falls_after_open", "DEV-003", STATE, NARROW, "an open device is not counted",
+               PATCH(core.device_count, count_falls_after_open)),
+    ROW(count_opens_device, "DEV-004", STATE, BROAD, core.device_count, "opens device 0"),
+    ROW(properties_open_device, "DEV-004", STATE, BROAD, core.device_properties, "opens it"),
+    WITH_OPENS("count_fails_before_open", "DEV-005", RETURN, BROAD, "UNAVAILABLE until opened",
+               PATCH(core.device_count, count_fails_before_open)),
+    ROW(properties_of_negative_device, "DEV-006", RETURN, NARROW, core.device_properties,
+        "-1 is device 0"),
+    ROW(properties_beyond_count, "DEV-006", RETURN, BROAD, core.device_properties,
+        "a device above the count is the last one"),
+    ROW(open_beyond_count_is_failure, "DEV-006", RETURN, BROAD, core.device_open,
+        "FAILED for a device that is not there"),
+    ROW(properties_accept_null, "DEV-007", RETURN, BROAD, core.device_properties, "OK for NULL"),
+    ROW(properties_accept_size_0, "DEV-008", ABI, BROAD, core.device_properties,
+        "OK for a struct without room for its own size"),
+    ROW(properties_write_it_all, "DEV-009", EXTENT, BROAD, core.device_properties,
+        "writes beyond struct_size"),
+    ROW(properties_write_one_member_more, "DEV-009", EXTENT, NARROW, core.device_properties,
+        "one member too many where the struct ends after name"),
+    WITH_OPENS("properties_differ_when_open", "DEV-010", STATE, BROAD, "less memory once open",
+               PATCH(core.device_properties, properties_differ_when_open)),
+    ROW(properties_differ_each_time, "DEV-010", DETERMINISM, BROAD, core.device_properties,
+        "max_rank changes at every second call"),
+    ROW(name_empty, "DEV-011", VALUE, BROAD, core.device_properties, "an empty name"),
+    ROW(name_null, "DEV-011", VALUE, BROAD, core.device_properties, "no name"),
+    ROW(name_of_282_bytes, "DEV-011", EXTENT, NARROW, core.device_properties, "282 bytes"),
+    ROW(name_overwritten, "DEV-011", LIFETIME, NARROW, core.device_properties,
+        "the name of the last device that was asked for"),
+    ROW(alignment_8, "DEV-012", VALUE, NARROW, core.device_properties, "alignment 8"),
+    ROW(alignment_48, "DEV-012", VALUE, BROAD, core.device_properties, "no power of two"),
+    ROW(alignment_0, "DEV-012", VALUE, BROAD, core.device_properties, "alignment 0"),
+    ROW(granularity_0, "DEV-013", VALUE, BROAD, core.device_properties, "granularity 0"),
+    ROW(granularity_3, "DEV-013", VALUE, BROAD, core.device_properties, "granularity 3"),
+    ROW(granularity_above_alignment, "DEV-013", VALUE, NARROW, core.device_properties,
+        "twice the alignment"),
+    ROW(priorities_swapped, "DEV-014", VALUE, BROAD, core.device_properties, "least is -3"),
+    ROW(greatest_priority_positive, "DEV-014", VALUE, BROAD, core.device_properties, "greatest 2"),
+    ROW(flags_unknown_bit, "DEV-015", ABI, BROAD, core.device_properties, "bit 40"),
+    ROW(flags_next_bit, "DEV-015", ABI, NARROW, core.device_properties, "the first free bit"),
+    ROW(open_twice, "DEV-017", RETURN, BROAD, core.device_open, "OK although it is open"),
+    ROW(open_twice_is_invalid, "DEV-017", RETURN, BROAD, core.device_open, "INVALID instead"),
+    ROW(open_does_nothing, "DEV-018", STATE, BROAD, core.device_open, "OK, and not open"),
+    ROW(open_second_device_does_nothing, "DEV-018", STATE, NARROW, core.device_open,
+        "device 1 is never opened"),
+    ROW(exclusive_is_failure, "DEV-020", RETURN, BROAD, core.device_open,
+        "FAILED where another process holds the device"),
+    ROW(exclusive_waits, "DEV-020", ORDER, BROAD, core.device_open,
+        "waits until the other process lets go"),
+    ROW(alloc_opens_device, "DEV-021", RETURN, BROAD, core.memory_alloc, "opens it on demand"),
+    ROW(stream_create_opens_device, "DEV-021", RETURN, NARROW, stream.stream_create, "likewise"),
+    ROW(event_create_opens_device, "DEV-021", RETURN, NARROW, event.event_create, "likewise"),
+    ROW(pinned_alloc_opens_device, "DEV-021", RETURN, NARROW, pinned.pinned_alloc, "likewise"),
+    ROW(memory_info_opens_device, "DEV-021", RETURN, NARROW, core.memory_info, "likewise"),
+    ROW(upload_to_closed_device, "DEV-021", RETURN, NARROW, core.upload, "OK without effect"),
+    ROW(download_from_closed_device, "DEV-021", RETURN, NARROW, core.download, "INVALID instead"),
+    ROW(synchronize_closed_device, "DEV-021", RETURN, NARROW, stream.device_synchronize, "OK"),
+    ROW(close_twice, "DEV-021", RETURN, BROAD, core.device_close, "OK although it is closed"),
+    {"opens_once_only",
+     "DEV-022",
+     MUTANT,
+     STATE,
+     BROAD,
+     "a closed device cannot be opened again",
+     {PATCH(core.device_open, open_once_only), PATCH(core.device_close, close_once_for_all)},
+     0,
+     0,
+     0,
+     0},
+    ROW(open_third_time_fails, "DEV-022", COUNT, NARROW, core.device_open, "the third time"),
+    WITH_OPENS("close_returns_early", "DEV-023", ORDER, BROAD, "work goes on behind it",
+               PATCH(core.device_close, close_returns_early)),
+    {"close_with_error_stays_open",
+     "DEV-025",
+     MUTANT,
+     STATE,
+     BROAD,
+     "a device whose work failed cannot be closed",
+     {PATCH(core.device_close, close_with_error_stays_open),
+      PATCH(fault.fault_enqueue, fault_noted)},
+     0,
+     0,
+     0,
+     0},
+    {0}};
