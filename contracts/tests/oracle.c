@@ -41,8 +41,14 @@ static int exact_bits(const operation_t* operation, int index) {
   return bits > 1 ? bits : 1;
 }
 
-static long double exact_real(tbk_fixture_t* fx, int bits) {
-  int64_t magnitude = (int64_t)(fx_random(fx) & ((UINT64_C(1) << bits) - 1));
+/* Odd where terms are added up: the last bit counts, and no product is a zero that has a sign. */
+static bool wants_odd(const operation_t* operation) {
+  operator_id_t id = operation->form.id;
+  return id == OPERATOR_MM || (id == OPERATOR_MUL && operation->output.type->is_complex);
+}
+
+static long double exact_real(tbk_fixture_t* fx, int bits, bool odd) {
+  int64_t magnitude = (int64_t)((fx_random(fx) & ((UINT64_C(1) << bits) - 1)) | odd);
   return (long double)(fx_random(fx) % 2 == 0 ? magnitude : -magnitude) / 8;
 }
 
@@ -69,7 +75,7 @@ static number_t fresh_number(tbk_fixture_t* fx, const operation_t* operation,
   for (int part = 0; part < 1 + type->is_complex; ++part) {
     long double real = values == VALUES_SPECIAL   ? special_real(fx)
                        : values == VALUES_GENERAL ? general_real(fx)
-                                                  : exact_real(fx, bits);
+                                                  : exact_real(fx, bits, wants_odd(operation));
     *(part == 0 ? &value.real : &value.imaginary) = real;
   }
   return value;
