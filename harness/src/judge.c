@@ -10,6 +10,7 @@
 #include "verdict.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -107,7 +108,12 @@ static bool is_hang(tbk_end_t end) {
   return end == TBK_END_DEADLINE || end == TBK_END_STOPPED || end == TBK_END_UNKILLABLE;
 }
 
-/* Before anything of the backend was touched. */
+/* The worker gave up before it touched anything of the backend. */
+static bool never_began(const tbk_outcome_t* outcome) {
+  return outcome->end == TBK_END_ITSELF && outcome->phase == TBK_PHASE_NONE &&
+         WIFEXITED(outcome->wait_status) && WEXITSTATUS(outcome->wait_status) == EXIT_FAILURE;
+}
+
 static void judge_harness(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
   out->verdict = TBK_VERDICT_SUITE_ERROR;
   out->blame = "harness";
@@ -120,8 +126,7 @@ static void judge_harness(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
 
 static void judge_end(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
   out->phase = outcome->phase;
-  if (outcome->end == TBK_END_NOT_STARTED ||
-      (outcome->end == TBK_END_ITSELF && outcome->phase == TBK_PHASE_NONE))
+  if (outcome->end == TBK_END_NOT_STARTED || never_began(outcome))
     judge_harness(outcome, out);
   else if (is_hang(outcome->end))
     judge_hang(outcome, out);

@@ -237,8 +237,11 @@ void tbk_options_parse(tbk_options_t* options, int argc, char** argv) {
                              .timeout_ns = UINT64_C(20000000000),
                              .open_timeout_ns = UINT64_C(60000000000),
                              .memory_limit = default_memory_limit(),
-                             .argc = argc,
-                             .argv = argv};
+                             .argc = argc};
+  /* argp sorts the words; what is recorded is what was typed. */
+  options->argv = calloc((size_t)argc + 1, sizeof *options->argv);
+  if (options->argv == NULL) abort();
+  memcpy(options->argv, argv, (size_t)argc * sizeof *argv);
   argp_err_exit_status = TBK_EXIT_USAGE;
   if (argp_parse(&argp, argc, argv, 0, NULL, options) != 0) exit(TBK_EXIT_USAGE);
   options->backend_option_text = join(&options->backend_options);

@@ -19,9 +19,11 @@ static void* make(size_t count, size_t size) {
   return memory;
 }
 
-static bool is_suite(const char* word) {
+static bool is_area(const char* word) {
   for (size_t i = 0; tbk_suites[i] != NULL; i++)
     if (strcmp(tbk_suites[i]->name, word) == 0) return true;
+  for (size_t i = 0; i < tbk_clause_count; i++)
+    if (strcmp(tbk_clauses[i].area, word) == 0) return true;
   return false;
 }
 
@@ -32,8 +34,8 @@ static bool is_prefix(const char* selector, const char* of) {
 
 bool tbk_selector_matches(const char* selector, const tbk_test_t* test) {
   if (strncmp(selector, "profile:", 8) == 0) return strcmp(selector + 8, test->profile) == 0;
-  if (is_suite(selector)) /* "memory" is an area and a profile: the area */
-    return strcmp(selector, test->suite) == 0;
+  if (is_area(selector)) /* "memory" is an area and a profile: the area */
+    return strcmp(selector, test->suite) == 0 || strcmp(selector, test->area) == 0;
   if (strchr(selector, '/') != NULL)
     return strcmp(selector, test->id) == 0 ||
            (selector[strlen(selector) - 1] == '/' && is_prefix(selector, test->id));
@@ -49,6 +51,7 @@ static tbk_test_t test_of_case(size_t index) {
                      .clause = row->clause,
                      .needs = row->needs,
                      .level = clause != NULL ? clause->level : "must",
+                     .area = clause != NULL ? clause->area : suite,
                      .profile = clause != NULL ? clause->profile : "core",
                      .text = clause != NULL ? clause->text : NULL,
                      .flags = row->flags,

@@ -20,6 +20,7 @@ typedef struct tbk_test {
   const char* clause;
   const char* needs; /* NULL: the mandatory part */
   const char* level;
+  const char* area; /* of the clause; an area may have several suites */
   const char* profile;
   const char* text; /* the clause's sentence; NULL where the clause is not in the spec */
   unsigned flags;
@@ -39,7 +40,7 @@ typedef struct tbk_plan {
   const char* unmatched; /* the first --only that selects nothing; NULL if all do */
 } tbk_run_plan_t;
 
-/* Whether `selector` names the test: id, suite, clause, profile, or a prefix of id or clause. */
+/* Whether `selector` names the test: id, suite, area, clause, profile, or a prefix of id or clause. */
 bool tbk_selector_matches(const char* selector, const tbk_test_t* test);
 
 /* The selected cases of the contract tests, then the shard, the repetitions and the order. */

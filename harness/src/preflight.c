@@ -7,6 +7,7 @@
 #include "preflight.h"
 #include "text.h"
 
+#include "clock.h"
 #include "protocol.h"
 
 #include <stdio.h>
@@ -117,23 +118,43 @@ static void refuse_error(tbk_facts_t* facts, const tbk_options_t* options, const
   refuse(facts, library ? TBK_EXIT_LIBRARY : TBK_EXIT_DEVICE, named ? "" : options->path, reason);
 }
 
+struct passage {
+  const tbk_options_t* options;
+  tbk_outcome_t* outcome;
+  bool opened;
+};
+
 static void keep_outcome(void* context, tbk_slot_t* slot, uint32_t position,
                          const tbk_outcome_t* outcome) {
+  const struct passage* passage = context;
   (void)slot;
   (void)position;
-  *(tbk_outcome_t*)context = *outcome;
+  *passage->outcome = *outcome;
+}
+
+/*
+ * Loading has the deadline of a test, opening its own. Probing takes a few seconds on some devices,
+ * whatever the deadline of a test.
+ */
+static void extend_deadline(void* context, tbk_slot_t* slot, const json_t* object) {
+  const uint64_t least_ns = UINT64_C(5000000000);
+  struct passage* passage = context;
+  const tbk_options_t* options = passage->options;
+  uint64_t probing = options->timeout_ns > least_ns ? options->timeout_ns : least_ns;
+  const char* said = json_string_value(json_object_get(object, "said"));
+  passage->opened |= strcmp(said, "opened") == 0;
+  slot->deadline_ns = tbk_now_ns() + (passage->opened ? probing : options->open_timeout_ns);
 }
 
 static void run_once(tbk_loop_t* loop, const tbk_options_t* options, uint32_t skip,
                      tbk_outcome_t* outcome) {
   tbk_slot_t* slot = &loop->slots[0];
   const tbk_order_t order = {.kind = TBK_ORDER_PREFLIGHT, .argument = skip};
-  const tbk_limits_t limits = {.first_ns = options->timeout_ns,
-                               .next_ns = options->timeout_ns + options->open_timeout_ns,
-                               .memory = options->memory_limit};
+  const tbk_limits_t limits = {.first_ns = options->timeout_ns, .memory = options->memory_limit};
+  struct passage passage = {options, outcome, false};
   slot->on_outcome = keep_outcome;
-  slot->on_said = NULL;
-  slot->context = outcome;
+  slot->on_said = extend_deadline;
+  slot->context = &passage;
   (void)tbk_loop_idle(loop);
   tbk_slot_run(slot, &order, &limits);
   tbk_loop_finish(loop, slot);

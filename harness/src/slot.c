@@ -135,8 +135,8 @@ void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
 /* A test is over; the phase is that in which it was last seen. */
 static void hand_over(tbk_slot_t* slot, uint32_t position) {
   int32_t phase = slot->journal->cells[slot->number]->phase;
-  slot->outcome.phase =
-      phase >= TBK_PHASE_NONE && phase <= TBK_PHASE_EXIT ? (tbk_phase_t)phase : TBK_PHASE_NONE;
+  bool known = phase >= TBK_PHASE_NONE && phase <= TBK_PHASE_EXIT;
+  slot->outcome.phase = known ? (tbk_phase_t)phase : TBK_PHASE_BODY; /* else scribbled over */
   if (slot->on_outcome != NULL) slot->on_outcome(slot->context, slot, position, &slot->outcome);
 }
 
@@ -202,7 +202,6 @@ static void take_line(tbk_slot_t* slot, const char* line, size_t size) {
       (void)json_array_append(slot->said, object);
       if (slot->on_said != NULL) slot->on_said(slot->context, slot, object);
       json_decref(object);
-      if (slot->kill_sent_ns == 0) slot->deadline_ns = tbk_now_ns() + slot->limits.next_ns;
       break;
     case TBK_SAID_NONSENSE:
       break;
