@@ -185,7 +185,7 @@ void fx_download(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t s
 
 bool fx_check_memory(tbk_fixture_t* fx, const void* expected, tbk_memory_t memory,
                      uint64_t size_bytes, tbk_here_t here) {
-  uint8_t* seen = malloc(size_bytes + 1);
+  uint8_t* seen = malloc(size_bytes + TBK_GUARD_BYTES); /* a backend may overrun */
   if (seen == NULL) abort();
   for (uint64_t i = 0; i < size_bytes; i++)
     seen[i] = (uint8_t) ~((const uint8_t*)expected)[i];

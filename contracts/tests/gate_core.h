@@ -21,7 +21,7 @@ struct tbk_gate_core {
   atomic_int enqueuing; /* `caller` is in callback_enqueue */
   atomic_int inlined;   /* the callback ran in that call */
   pthread_t caller;
-  int armed;
+  atomic_int armed; /* the callback was enqueued */
   int reported;
 };
 

@@ -8,7 +8,7 @@
 
 #include "../gate.h"
 
-int self_body_runs;
+atomic_int self_body_runs;
 
 static void passes(tbk_fixture_t* fx) {
   self_body_runs++;

@@ -5,6 +5,8 @@
 #ifndef TBK_SELF_CASES_H
 #define TBK_SELF_CASES_H
 
-extern int self_body_runs; /* how often a body got to its end */
+#include <stdatomic.h>
+
+extern atomic_int self_body_runs; /* how often a body got to its end */
 
 #endif /* TBK_SELF_CASES_H */
