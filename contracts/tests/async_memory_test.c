@@ -294,7 +294,7 @@ static bool write_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) 
   uint8_t* seen = fx_zeros(fx, it->size);
   put(fx, other, it->result, it->garbage, it->size);
   get(fx, other, seen, it->result, it->size);
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   return memcmp(seen, it->garbage, it->size) == 0;
 }
 

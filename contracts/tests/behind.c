@@ -32,6 +32,19 @@ bool behind_gate(tbk_fixture_t* fx, tbk_stream_t* stream, behind_fn program, voi
   return returned;
 }
 
+typedef struct behind_try {
+  behind_control_fn early;
+  void* argument;
+  tbk_stream_t* other;
+  bool seen;
+} behind_try_t;
+
+static void behind_try(actor_t* actor) {
+  behind_try_t* it = actor->argument;
+  it->seen = it->early(&actor->fx, it->argument, it->other);
+}
+
+/* On a thread too: the other stream may turn out to stand still after all. */
 void behind_control(tbk_fixture_t* fx, tbk_stream_t* stream, behind_control_fn early,
                     void* argument) {
   if (!gate_can_control(fx)) {
@@ -39,11 +52,21 @@ void behind_control(tbk_fixture_t* fx, tbk_stream_t* stream, behind_control_fn e
       fx_evidence(fx, TBK_TRIVIAL, "one queue serves all streams, so nothing can go ahead");
     return;
   }
+  actor_t* actor = (actor_t*)(void*)fx_zeros(fx, sizeof *actor);
+  behind_try_t it = {early, argument, fx_stream(fx), false};
   tbk_gate_t gate;
-  tbk_stream_t* other = fx_stream(fx);
-  gate_close_over(fx, &gate, stream, 0); /* no call of this thread waits */
-  bool seen = early(fx, argument, other);
+  gate_close_over(fx, &gate, stream, 0);
+  actor_start(fx, actor, behind_try, &it);
+  bool finished = actor_settle(actor);
   gate_open(fx, &gate);
+  actor_join(fx, actor);
   fx_synchronize(fx, stream);
-  gate_control(fx, seen);
+  if (finished)
+    gate_control(fx, it.seen);
+  else
+    fx_evidence(fx, TBK_TRIVIAL, "no other stream went on while this one was held");
+}
+
+void behind_settle(tbk_fixture_t* fx, tbk_stream_t* stream) {
+  CHECK_OK(fx->stream->stream_synchronize(fx->self, stream, &fx->error));
 }

@@ -23,11 +23,13 @@ bool behind_gate(tbk_fixture_t* fx, tbk_stream_t* stream, behind_fn program, voi
 
 /*
  * The control: while `stream` is held shut, `early` does on another stream what the test ordered
- * behind the gate, waits for it, and tells whether it saw the outcome that the test forbids. Where
- * the device cannot show that, the evidence says so.
+ * behind the gate, waits for it with behind_settle, and tells whether it saw the outcome that the
+ * test forbids. It runs on a thread as well. Where the device cannot show that, the evidence says
+ * so.
  */
 typedef bool (*behind_control_fn)(tbk_fixture_t* fx, void* argument, tbk_stream_t* other);
 void behind_control(tbk_fixture_t* fx, tbk_stream_t* stream, behind_control_fn early,
                     void* argument);
+void behind_settle(tbk_fixture_t* fx, tbk_stream_t* stream);
 
 #endif /* TBK_CONTRACTS_BEHIND_H */

@@ -70,7 +70,7 @@ static bool upload_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other)
   put_upload(fx, order, other);
   put_copy(fx, order, other);
   put_download(fx, order, other);
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   return memcmp(order->seen, order->fresh, order->size) == 0;
 }
 
@@ -98,7 +98,7 @@ static void upload_then_download(tbk_fixture_t* fx, void* argument) {
 static bool download_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) {
   order_t* order = argument;
   put_download(fx, order, other);
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   return memcmp(order->seen, order->target.model, order->size) == 0;
 }
 
@@ -124,7 +124,7 @@ static bool copy_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) {
   order_t* order = argument;
   put_copy(fx, order, other);
   put_download(fx, order, other);
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   return memcmp(order->seen, order->target.model, order->size) == 0;
 }
 
@@ -152,7 +152,7 @@ static bool fill_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) {
   put_fill(fx, order, other);
   put_copy(fx, order, other);
   put_download(fx, order, other);
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   memset(order->fresh, 0x5a, order->size);
   return memcmp(order->seen, order->fresh, order->size) == 0;
 }

@@ -203,7 +203,7 @@ static bool launch_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other)
                             order->written->block_bytes, other, &fx->error));
   CHECK_OK(fx->core->download(fx->self, fx->device, seen, operation->output.memory, 0,
                               operation->output.block_bytes, other, &fx->error));
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   return memcmp(seen, operation->output.model, operation->output.block_bytes) != 0;
 }
 

@@ -295,7 +295,7 @@ static bool peer_copy_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* oth
   order_t* order = argument;
   uint8_t* seen = fx_zeros(fx, order->size);
   CHECK_OK(peer_copy(fx, &order->pair, 0, 0, order->size, other));
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   CHECK_OK(fx->core->download(fx->self, order->pair.to.device, seen, order->pair.to.block.memory, 0,
                               order->size, NULL, &fx->error));
   return memcmp(seen, order->pair.from.block.model, order->size) == 0;

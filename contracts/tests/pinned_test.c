@@ -246,7 +246,7 @@ static bool download_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* othe
   uint8_t* back = staged->pinned + staged->size;
   CHECK_OK(fx->core->download(fx->self, fx->device, back, staged->memory, 0, staged->size, other,
                               &fx->error));
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   return memcmp(back, staged->pinned, staged->size) != 0;
 }
 

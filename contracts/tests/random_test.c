@@ -335,7 +335,7 @@ static bool draw_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) {
   CHECK_OK(draw(fx, 32, 8, order->target.memory, 0, order->count, other));
   CHECK_OK(fx->core->download(fx->self, fx->device, seen, order->target.memory, 0,
                               order->target.size, other, &fx->error));
-  fx_synchronize(fx, other);
+  behind_settle(fx, other);
   return memcmp(seen, order->target.model, order->target.size) != 0;
 }
 
