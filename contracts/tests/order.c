@@ -13,6 +13,7 @@ static const uint64_t control_patience_ns = UINT64_C(1000000000);
 order_t* order_begin(tbk_fixture_t* fx, bool large) {
   order_t* order = (order_t*)fx_zeros(fx, sizeof *order);
   order->fx = fx;
+  if (fx->gate == TBK_GATE_UNKNOWN) (void)gate_probe(fx);
   bench_begin(fx, &order->bench, large ? ORDER_LARGE_BYTES : ORDER_CELL_BYTES,
               large ? ORDER_LARGE_CELLS : ORDER_CELLS);
   order->a = fx_stream(fx);
