@@ -77,17 +77,30 @@ void tbk_run_release(tbk_run_t* run, tbk_hold_t* hold) {
   hold->lines.pending_size = 0;
 }
 
-static bool is_required(const tbk_options_t* options, const char* word) {
-  for (size_t i = 0; i < options->require.count; i++)
-    if (strcmp(options->require.items[i], word) == 0) return true;
+static bool has_word(const char* words, const char* word) {
+  size_t length = strlen(word);
+  for (const char* at = words; (at = strstr(at, word)) != NULL; at += length)
+    if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
   return false;
+}
+
+/* The first word that --require asks for, that the test needs and that is missing. */
+static const char* required_word(const tbk_run_t* run, uint32_t item) {
+  const tbk_words_t* required = &run->options->require;
+  const char* needs = run->plan.tests[run->plan.items[item].test].needs;
+  for (size_t i = 0; i < required->count; i++)
+    if (has_word(needs, required->items[i]) && tbk_needs_missing(NULL, required->items[i]) != NULL)
+      return required->items[i];
+  return NULL;
 }
 
 void tbk_run_record_missing(tbk_run_t* run, uint32_t item, const char* word) {
   static const tbk_outcome_t nothing;
   tbk_judgement_t judgement = {
       .verdict = TBK_VERDICT_UNSUPPORTED, .needs_missing = word, .exit_status = -1};
-  if (is_required(run->options, word)) {
+  const char* required = required_word(run, item);
+  if (required != NULL) {
+    word = judgement.needs_missing = required;
     judgement.verdict = TBK_VERDICT_FAIL;
     judgement.blame = "backend";
     SAY(judgement.cause, "required/%s", word);

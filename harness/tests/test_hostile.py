@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Backends that crash, hang and worse: the right verdict, no orphan, other results intact."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from runs import HOSTILE, LIB, TEMPLATE, Run, hostile, processes_with, run
+
+FAST = ("--timeout", "1.5", "--open-timeout", "1.5", "--memory-limit", "200M")
+SOME = ("--only", "memory_free", "--only", "MEM-002", "--only", "MEM-014")
+
+# name: the code, and what the one line says
+NO_START = {
+    "crash_in_constructor": (4, "loading it: killed by SIGSEGV"),
+    "hang_in_constructor": (4, "loading it: no end after"),
+    "exit_in_constructor": (4, "loading it: the process exited with status 0"),
+    "crash_in_entry": (4, "calling tbk_backend_create: killed by SIGSEGV"),
+    "hang_in_entry": (4, "calling tbk_backend_create: no end after"),
+    "exit_in_entry": (4, "calling tbk_backend_create: the process exited with status 0"),
+    "crash_in_open": (5, "opening device 0: killed by SIGSEGV"),
+    "hang_in_open": (5, "opening device 0: no end after"),
+    "size_short": (4, "12 bytes"),
+    "size_zero": (4, "0 bytes"),
+    "size_huge": (4, "1099511627776 bytes"),
+    "core_short": (4, "core table"),
+    "core_huge": (4, "core table"),
+    "wrong_version": (4, "ABI version 4711"),
+    "null_core": (4, "no core functions"),
+    "null_entry": (4, "download is NULL"),
+    "null_name": (4, "name"),
+    "refuses": (4, "the licence server does not answer"),
+    "refuses_badly": (4, "xxxx"),
+    "unknown_status": (4, "a status that tbk.h does not name"),
+    "no_devices": (5, "no device"),
+    "minus_devices": (5, "no device"),
+    "markup": (4, "name"),
+    "long_names": (4, "name"),
+}
+
+# name: the verdict of the test in which it happens, and the cause
+IN_A_TEST = {
+    "crash_in_call": ("crash", "/SIGSEGV"),
+    "hang_in_call": ("hang", ""),
+    "spin_in_call": ("hang", ""),
+    "exit_0_in_call": ("crash", "/exited"),
+    "exit_now_0_in_call": ("crash", "/exited"),
+    "abort_in_call": ("crash", "/SIGABRT"),
+    "overflow_stack": ("crash", "/SIGSEGV"),
+    "close_descriptors": ("crash", "/exited"),
+    "block_signals": ("hang", ""),
+    "stop_itself": ("hang", "/stopped"),
+    "eat_memory": ("crash", "/memory"),
+    "scribble": ("crash", ""),
+    "kill_parent": ("crash", "/killed-its-parent"),
+    "kill_group": ("crash", "/SIGKILL"),
+    "crash_in_thread": ("crash", "/SIGSEGV"),
+    "crash_in_close": ("crash", "close/SIGSEGV"),
+    "hang_in_close": ("hang", "close"),
+    "crash_at_exit": ("crash", "exit/SIGSEGV"),
+    "hang_at_exit": ("hang", "exit"),
+    "exit_now_0_at_exit": ("crash", "exit/exited"),
+    "crash_in_destructor": ("crash", "exit/SIGSEGV"),
+    "hang_in_destructor": ("hang", "exit"),
+}
+
+
+def act(output: Path, name: str, *arguments: str, options: tuple[str, ...] = ()) -> Run:
+    if name.endswith("_in_constructor"):
+        return run(HOSTILE, output, *FAST, *arguments, env={"TBK_HOSTILE": name})
+    return run(HOSTILE, output, *FAST, *arguments, *hostile(name, *options))
+
+
+def leaves_nothing(output: Path) -> bool:
+    return not processes_with(str(output))
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "results.jsonl"
+
+
+@pytest.mark.parametrize("name", NO_START)
+def test_a_library_that_cannot_start_gets_one_line(output: Path, name: str) -> None:
+    code, text = NO_START[name]
+    done = act(output, name)
+    assert done.code == code
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert text in done.stderr
+    assert "\x1b" not in done.stderr
+    assert done.results().footer["exit_code"] == code
+    assert leaves_nothing(output)
+
+
+@pytest.mark.parametrize("how", ["crash", "hang", "exit_0"])
+def test_a_constructor_goes_wrong_without_any_option(output: Path, how: str) -> None:
+    done = run(LIB / "hostile" / f"libtbk_hostile_constructor_{how}.so", output, *FAST)
+    assert done.code == 4
+    assert "loading it" in done.stderr
+
+
+@pytest.mark.parametrize("isolation", ["fork", "batch"])
+@pytest.mark.parametrize("name", IN_A_TEST)
+def test_one_test_is_hit_and_no_other(
+    output: Path, tmp_path: Path, name: str, isolation: str
+) -> None:
+    """The act happens in one process of the run, at its 4th upload or its end."""
+    verdict, cause = IN_A_TEST[name]
+    at_the_end = cause.startswith(("close", "exit"))
+    marker = tmp_path / "marker"
+    if at_the_end:  # the preflight's process would be the first
+        hit_all = act(output, name, *SOME, "--isolation", "fork").results()
+        hit = [r for r in hit_all.tests if r["verdict"] == verdict]
+        assert hit
+        assert {r["verdict"] for r in hit_all.tests} <= {verdict, "pass", "unsupported"}
+    else:
+        options = (f"at={4}", f"once={marker}")
+        done = act(output, name, *SOME, "--isolation", isolation, options=options)
+        assert marker.exists()
+        assert done.code == 1
+        results = done.results()
+        hit = [r for r in results.tests if r["verdict"] not in {"pass", "unsupported"}]
+        assert len(hit) == 1
+        assert len(results.tests) == results.footer["planned"]
+    # In company the same test passes when it runs again alone: the verdict stays a finding.
+    expected = {verdict} if isolation == "fork" or at_the_end else {"polluted", "unstable", verdict}
+    assert hit[0]["verdict"] in expected
+    assert hit[0]["cause"].startswith(f"{verdict}/")
+    assert cause in hit[0]["cause"]
+    assert hit[0]["blame"] == "backend"
+    assert leaves_nothing(output)
+
+
+def test_what_it_leaves_behind_is_killed(output: Path) -> None:
+    done = act(output, "daemonise", *SOME)
+    noted = [r for r in done.results().tests if "left 1 process behind" in (r["notes"] or "")]
+    assert done.code == 0
+    assert noted
+    assert leaves_nothing(output)
+
+
+def test_megabytes_of_output_are_cut_and_inert(output: Path) -> None:
+    done = act(output, "print_megabytes", *SOME)
+    assert done.code == 0
+    loud = [r for r in done.results().tests if r["output_bytes"] > 0]
+    assert loud
+    for record in loud:
+        assert record["output_bytes"] >= 16 << 20
+        assert len(record["output"].encode()) <= 3 * 4096
+    assert output.stat().st_size < 4 << 20
+
+
+def test_the_other_verdicts_are_those_of_the_template(output: Path, tmp_path: Path) -> None:
+    plain = run(TEMPLATE, tmp_path / "plain.jsonl", *SOME).results().verdicts
+    spoilt = act(output, "crash_in_call", *SOME, options=("at=4",)).results().verdicts
+    differing = {name for name in plain if plain[name] != spoilt[name]}
+    assert differing
+    assert {spoilt[name] for name in differing} == {"crash"}
+
+
+def test_what_the_backend_says_is_valid_utf8(output: Path) -> None:
+    act(output, "print_megabytes", "--only", "MEM-006")
+    for line in output.read_bytes().splitlines():
+        json.loads(line.decode("utf-8", errors="strict"))
+
+
+@pytest.mark.parametrize("name", ["kill_parent", "crash_in_call", "daemonise", "scribble"])
+def test_under_load_the_verdict_is_the_same(output: Path, name: str) -> None:
+    rounds = int(os.environ.get("TBK_HOSTILE_ROUNDS", "3"))
+    seen = {tuple(sorted(act(output, name, *SOME).results().verdicts.items())) for _ in range(rounds)}
+    assert len(seen) == 1
