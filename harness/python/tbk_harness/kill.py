@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tbk_contracts import Clause
-from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS, Test, read_results
+from tbk_reports.model import (
+    EXIT_BAD_LIBRARY,
+    EXIT_FINDINGS,
+    EXIT_NO_DEVICE,
+    EXIT_PASS,
+    Test,
+    read_results,
+)
 from tbk_reports.text import line
 
 from tbk_harness import runner
@@ -24,7 +31,7 @@ from tbk_harness.mutants import Mutant
 KILLS = frozenset({"fail", "crash", "hang", "poisoned", "polluted", "unstable"})
 SAMPLE = 0.02
 EQUIVALENT_SHARE = 0.02
-REFUSED = "(refused before any test)"
+WHOLE_JOBS = 4
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,11 @@ class Row:
     exit_code: int
     said: str
     seconds: float = 0.0
+
+    @property
+    def refused(self) -> bool:
+        """The run ended before any test: no backend, or no device. Noticed, by no test."""
+        return self.exit_code in (EXIT_BAD_LIBRARY, EXIT_NO_DEVICE)
 
 
 @dataclass
@@ -61,7 +73,7 @@ class Matrix:
         return [
             row
             for row in self.of("mutant")
-            if not row.citing and row.mutant.name not in self.equivalents
+            if not row.citing and not row.refused and row.mutant.name not in self.equivalents
         ]
 
     @property
@@ -86,7 +98,9 @@ class Matrix:
     @property
     def passing_cheats(self) -> list[Row]:
         return [
-            row for row in self.of("cheat") if row.exit_code != EXIT_FINDINGS or not row.killers
+            row
+            for row in self.of("cheat")
+            if not row.refused and (row.exit_code != EXIT_FINDINGS or not row.killers)
         ]
 
     @property
@@ -174,7 +188,10 @@ def _row(mutant: Mutant, tests: Sequence[Test], exit_code: int, said: str, secon
 
 def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequence[str]) -> Row:
     """One run of tbk-run against one mutant."""
-    arguments = [str(library), f"--backend-option=mutant={mutant.name}", "--jobs=1", *options]
+    # Whole runs against odd devices are mostly waiting: for a slow open, a delay, a single queue.
+    workers = 1 if only else WHOLE_JOBS
+    arguments = [str(library), f"--backend-option=mutant={mutant.name}", f"--jobs={workers}"]
+    arguments += options
     arguments += [f"--only={test}" for test in only]
     with tempfile.TemporaryDirectory(prefix="tbk-kill-") as folder:
         output = Path(folder) / "results.jsonl"
@@ -250,6 +267,7 @@ def document(matrix: Matrix) -> dict[str, object]:
                 "killers": list(row.killers),
                 "citing": list(row.citing),
                 "exit_code": row.exit_code,
+                "refused": row.refused,
                 "said": row.said,
                 "seconds": round(row.seconds, 3),
             }

@@ -66,6 +66,13 @@ def test_an_anti_mutant_that_cannot_run_is_no_pass() -> None:
     assert _matrix(GOOD[0], _row(_mutant("odd", "", "anti"), code=4)).problems
 
 
+def test_what_is_refused_before_any_test_is_noticed_but_defends_no_clause() -> None:
+    found = _matrix(_row(_mutant(), code=4), _row(_mutant("none", "", "cheat"), code=5))
+    assert not found.survivors
+    assert not found.passing_cheats
+    assert found.unproven == ["MEM-001"]
+
+
 def test_a_must_clause_without_a_mutant_is_a_problem() -> None:
     found = _matrix(*GOOD, must=("MEM-001", "CPY-001"))
     assert found.unproven == ["CPY-001"]

@@ -19,8 +19,9 @@ def _state(row: Row, equivalents: Mapping[str, str]) -> str:
     if row["kind"] == "anti":
         return "pass" if row["exit_code"] == 0 else "fail"
     if row["kind"] == "cheat":
-        return "pass" if row["exit_code"] == 1 and row["killers"] else "fail"
-    if row["citing"]:
+        caught = row["refused"] or (row["exit_code"] == 1 and row["killers"])
+        return "pass" if caught else "fail"
+    if row["citing"] or row["refused"]:
         return "pass"
     return "unsupported" if row["name"] in equivalents else "fail"
 
@@ -41,7 +42,7 @@ def _shown(row: Row, document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **row,
         "state": state,
-        "words": WORDS[(row["kind"], state)],
+        "words": "refused at once" if row["refused"] else WORDS[(row["kind"], state)],
         "others": len(row["killers"]) - len(row["citing"]),
         "reason": document["equivalents"].get(row["name"], ""),
     }
