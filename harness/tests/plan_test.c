@@ -1,0 +1,87 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * plan_test.c: what a selector names, and in which order things run.
+ */
+#include "plan.h"
+
+#include "self_test.h"
+
+#include <string.h>
+
+static const tbk_test_t test = {.id = (char*)(uintptr_t) "memory_free/zero_is_accepted",
+                                .suite = "memory_free",
+                                .area = "memory",
+                                .clause = "MEM-014",
+                                .profile = "core"};
+
+static void selectors_name_a_test(void) {
+  static const char* const yes[] = {"memory_free/zero_is_accepted",
+                                    "memory_free/",
+                                    "memory_free",
+                                    "memory",
+                                    "MEM-014",
+                                    "MEM",
+                                    "MEM-0",
+                                    "core",
+                                    "profile:core"};
+  for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+    CU_ASSERT_TRUE(tbk_selector_matches(yes[i], &test));
+}
+
+static void selectors_name_no_other_test(void) {
+  static const char* const no[] = {
+      "memory_free/zero", "memory/", "mem", "MEM-01455", "MEM-015", "M", "async",
+      "profile:memory",   "copy",    "/",   ""};
+  for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+    CU_ASSERT_FALSE(tbk_selector_matches(no[i], &test));
+}
+
+static void an_order_is_a_permutation_that_the_seed_decides(void) {
+  tbk_item_t one[100], again[100], other[100];
+  uint32_t seen[100] = {0};
+  for (uint32_t i = 0; i < 100; i++)
+    one[i] = again[i] = other[i] = (tbk_item_t){.test = i};
+  tbk_plan_shuffle(one, 100, 7);
+  tbk_plan_shuffle(again, 100, 7);
+  tbk_plan_shuffle(other, 100, 8);
+  CU_ASSERT_EQUAL(memcmp(one, again, sizeof one), 0);
+  CU_ASSERT_NOT_EQUAL(memcmp(one, other, sizeof one), 0);
+  for (size_t i = 0; i < 100; i++)
+    seen[one[i].test]++;
+  for (size_t i = 0; i < 100; i++)
+    CU_ASSERT_EQUAL(seen[i], 1);
+}
+
+static size_t shard_of(uint32_t index, uint32_t count, uint32_t repeat) {
+  tbk_options_t options = {.shard_index = index, .shard_count = count, .repeat = repeat};
+  tbk_run_plan_t plan;
+  tbk_plan_make(&plan, &options);
+  CU_ASSERT_EQUAL(plan.item_count, plan.test_count * repeat);
+  return plan.test_count;
+}
+
+static void shards_add_up(void) {
+  size_t whole = shard_of(1, 1, 1), sum = 0;
+  for (uint32_t i = 1; i <= 7; i++)
+    sum += shard_of(i, 7, 3);
+  CU_ASSERT_TRUE(whole > 100);
+  CU_ASSERT_EQUAL(sum, whole);
+}
+
+static void a_word_that_names_nothing_is_told(void) {
+  const char* words[] = {"memory", "coffee"};
+  tbk_options_t options = {.only = {words, 2}, .shard_index = 1, .shard_count = 1, .repeat = 1};
+  tbk_run_plan_t plan;
+  tbk_plan_make(&plan, &options);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(plan.unmatched);
+  CU_ASSERT_STRING_EQUAL(plan.unmatched, "coffee");
+}
+
+CU_TestInfo tbk_plan_tests[] = {{"selectors name a test", selectors_name_a_test},
+                                {"selectors name no other test", selectors_name_no_other_test},
+                                {"shuffle", an_order_is_a_permutation_that_the_seed_decides},
+                                {"shards add up", shards_add_up},
+                                {"a word that names nothing", a_word_that_names_nothing_is_told},
+                                CU_TEST_INFO_NULL};

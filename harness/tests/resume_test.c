@@ -1,0 +1,128 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * resume_test.c: what is kept of a file that another run has left, whole or torn.
+ */
+#include "resume.h"
+
+#include "digest.h"
+#include "self_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/tbk-resume-XXXXXX";
+static tbk_options_t options = {.path = (char*)(uintptr_t) "/proc/self/exe",
+                                .seed = 1,
+                                .repeat = 1,
+                                .shard_index = 1,
+                                .shard_count = 1};
+static tbk_test_t tests[3] = {{.id = (char*)(uintptr_t) "memory/a"},
+                              {.id = (char*)(uintptr_t) "memory/b"},
+                              {.id = (char*)(uintptr_t) "memory/c"}};
+static tbk_item_t items[3] = {{0, 0}, {1, 0}, {2, 0}};
+static const tbk_run_plan_t plan = {
+    .tests = tests, .test_count = 3, .items = items, .item_count = 3};
+
+static unsigned char recorded[3], first[3];
+static tbk_ledger_t ledger;
+static tbk_resume_t resume;
+
+static void header(char* out, size_t size, int seed) {
+  char digest[TBK_DIGEST_SIZE];
+  CU_ASSERT_TRUE(tbk_digest_file("/proc/self/exe", digest));
+  (void)snprintf(
+      out, size,
+      "{\"record\":\"header\",\"suite\":{\"digest\":\"%s\"},\"backend\":{\"digest\":\"%s\","
+      "\"options\":null},\"seed\":%d,\"repeat\":1,\"planned\":3,\"selection\":[],"
+      "\"shard\":\"1/1\",\"shuffle\":null}\n",
+      digest, digest, seed);
+}
+
+#define A "{\"record\":\"test\",\"index\":0,\"id\":\"memory/a\",\"verdict\":\"pass\"}\n"
+#define B "{\"record\":\"test\",\"index\":1,\"id\":\"memory/b\",\"verdict\":\"crash\"}\n"
+#define C "{\"record\":\"test\",\"index\":2,\"id\":\"memory/c\",\"verdict\":\"not-reached\"}\n"
+
+/* Reads a file of `head` and `rest`; returns how many bytes of `rest` are kept. */
+static size_t read_back(const char* head, const char* rest) {
+  memset(recorded, 0, sizeof recorded);
+  memset(first, 0, sizeof first);
+  memset(&ledger, 0, sizeof ledger);
+  FILE* file = fopen(path, "w");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+  (void)fprintf(file, "%s%s", head, rest);
+  (void)fclose(file);
+  tbk_resume_read(&resume, path, &options, &plan, recorded, first, &ledger);
+  return resume.size > strlen(head) ? (size_t)resume.size - strlen(head) : 0;
+}
+
+static void whole_records_are_kept(void) {
+  char head[1024];
+  header(head, sizeof head, 1);
+  CU_ASSERT_EQUAL(read_back(head, A B), strlen(A B));
+  CU_ASSERT_STRING_EQUAL(resume.reason, "");
+  CU_ASSERT_TRUE(recorded[0] && recorded[1] && !recorded[2]);
+  CU_ASSERT_EQUAL(ledger.counts[TBK_VERDICT_PASS], 1);
+  CU_ASSERT_EQUAL(ledger.counts[TBK_VERDICT_CRASH], 1);
+  CU_ASSERT_EQUAL(first[1], 1 + TBK_VERDICT_CRASH);
+}
+
+/* Cut after every byte: what is kept is whole lines, and never one more than were whole. */
+static void a_torn_file_keeps_its_whole_lines(void) {
+  char head[1024], torn[512];
+  header(head, sizeof head, 1);
+  for (size_t size = 0; size <= strlen(A B); size++) {
+    (void)snprintf(torn, sizeof torn, "%.*s", (int)size, A B);
+    size_t expected = size >= strlen(A B) ? strlen(A B) : size >= strlen(A) ? strlen(A) : 0;
+    CU_ASSERT_EQUAL(read_back(head, torn), expected);
+  }
+}
+
+static void what_was_not_reached_runs_again(void) {
+  char head[1024];
+  header(head, sizeof head, 1);
+  CU_ASSERT_EQUAL(read_back(head, A C B), strlen(A));
+  CU_ASSERT_FALSE(recorded[2]);
+}
+
+static void a_record_twice_ends_what_can_be_trusted(void) {
+  char head[1024];
+  header(head, sizeof head, 1);
+  CU_ASSERT_EQUAL(read_back(head, A A B), strlen(A));
+  CU_ASSERT_EQUAL(ledger.counts[TBK_VERDICT_PASS], 1);
+}
+
+static void a_footer_is_dropped_and_noted(void) {
+  char head[1024];
+  header(head, sizeof head, 1);
+  CU_ASSERT_EQUAL(read_back(head, A "{\"record\":\"footer\",\"exit_code\":7}\n"), strlen(A));
+  CU_ASSERT_FALSE(resume.complete);
+}
+
+static void another_run_is_refused(void) {
+  char head[1024];
+  header(head, sizeof head, 2);
+  (void)read_back(head, A);
+  CU_ASSERT_STRING_EQUAL(resume.reason, "it was made with another seed");
+}
+
+static void a_file_without_a_header_starts_afresh(void) {
+  CU_ASSERT_EQUAL(read_back("", ""), 0);
+  CU_ASSERT_FALSE(resume.has_header);
+  CU_ASSERT_EQUAL(read_back("", A), 0);
+  CU_ASSERT_EQUAL(read_back("", "{\"record\":\"head"), 0);
+  CU_ASSERT_FALSE(resume.has_header);
+  (void)unlink(path);
+}
+
+CU_TestInfo tbk_resume_tests[] = {{"whole records are kept", whole_records_are_kept},
+                                  {"torn files", a_torn_file_keeps_its_whole_lines},
+                                  {"not reached", what_was_not_reached_runs_again},
+                                  {"twice", a_record_twice_ends_what_can_be_trusted},
+                                  {"footer", a_footer_is_dropped_and_noted},
+                                  {"another run", another_run_is_refused},
+                                  {"no header", a_file_without_a_header_starts_afresh},
+                                  CU_TEST_INFO_NULL};
