@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,11 +73,17 @@ void tbk_child_release(tbk_child_t* child) {
   child->to_child = -1;
 }
 
-/* The pipe from the child ends when the last process that holds it does. */
+/* By the pipe where the kernel has no descriptors for processes. */
 static bool wait_end(tbk_child_t* child) {
   char word;
+  int process = (int)syscall(SYS_pidfd_open, child->pid, 0);
+  if (process >= 0) {
+    bool ended = readable(process, 2 * FX_PATIENCE_NS);
+    close(process);
+    return ended;
+  }
   while (readable(child->from_child, 2 * FX_PATIENCE_NS)) {
-    if (read(child->from_child, &word, 1) == 0) return true;
+    if (read(child->from_child, &word, 1) <= 0) return true;
   }
   return false;
 }
@@ -89,6 +96,7 @@ bool tbk_child_check_end(tbk_child_t* child, tbk_here_t here) {
   while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
     continue;
   close(child->from_child);
+  tbk_set_phase(TBK_PHASE_BODY); /* the child may have died in another */
   const char* good = "it ends with exit code 0";
   if (!ended) return tbk_check_said(false, here, good, "it had not ended after 20 seconds");
   if (WIFSIGNALED(status)) {

@@ -7,6 +7,7 @@
 #include "census.h"
 #include "child.h"
 #include "gate.h"
+#include "tables.h"
 
 #include <dirent.h>
 #include <stdatomic.h>
@@ -68,16 +69,38 @@ static bool opens_quickly(tbk_fixture_t* fx) {
   return false;
 }
 
+/* Opens every device that there is, and makes something on each. */
+static const tbk_backend_t* make_in_use(tbk_fixture_t* fx) {
+  const tbk_backend_t* backend = make(fx);
+  int32_t count = 0;
+  CHECK_OK(backend->core->device_count(backend->instance, &count, &fx->error));
+  for (int32_t device = 0; device < count && device < 2; device++) {
+    tbk_memory_t memory = 0;
+    tbk_stream_t* stream = NULL;
+    REQUIRE_OK(tbk_device_open_timed(backend, device, &fx->error));
+    CHECK_OK(backend->core->memory_alloc(backend->instance, device, 4096, &memory, &fx->error));
+    if (!tbk_table_usable(backend, "stream")) continue;
+    CHECK_OK(backend->stream->stream_create(backend->instance, device, 0, &stream, &fx->error));
+  }
+  return backend;
+}
+
+static void close_all(tbk_fixture_t* fx, const tbk_backend_t* backend) {
+  int32_t count = 0;
+  CHECK_OK(backend->core->device_count(backend->instance, &count, &fx->error));
+  for (int32_t device = 0; device < count && device < 2; device++) {
+    CHECK_OK(backend->core->device_close(backend->instance, device, &fx->error));
+  }
+}
+
 /* What threads and files grow by over some lives of an instance, after the first few. */
 static int growth(tbk_fixture_t* fx, int lives, bool close_first) {
   enum { FIRST = 4 };
   int before = 0;
   for (int i = 0; i < FIRST + lives; i++) {
     if (i == FIRST) before = count_files() + tbk_count_threads();
-    const tbk_backend_t* backend = make_open(fx);
-    if (close_first) {
-      CHECK_OK(backend->core->device_close(backend->instance, 0, &fx->error));
-    }
+    const tbk_backend_t* backend = make_in_use(fx);
+    if (close_first) close_all(fx, backend);
     destroy(backend);
   }
   return count_files() + tbk_count_threads() - before;
