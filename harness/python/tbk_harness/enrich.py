@@ -7,7 +7,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import tbk_contracts
+from tbk_contracts import Clause
 from tbk_reports.model import ResultFile, Test
+
+
+def _source(clause: Clause) -> str:
+    """Where the header states it, then where it comes from."""
+    stated = [f"tbk.h: {', '.join(clause.functions[:3])}"] if clause.functions else []
+    return "; ".join([*stated, *clause.source])
 
 
 def _filled(test: Test, same_wording: bool) -> Test:
@@ -17,7 +24,7 @@ def _filled(test: Test, same_wording: bool) -> Test:
     sentence = test.clause_text or (clause.text if same_wording else "")
     # A sentence of another wording has other sources, too.
     fits = same_wording or sentence == clause.text
-    source = test.clause_source or ("; ".join(clause.source) if fits else "")
+    source = test.clause_source or (_source(clause) if fits else "")
     return replace(test, clause_text=sentence, clause_source=source)
 
 

@@ -27,6 +27,7 @@ from .view import (
     STATE_MEANING,
     STATES,
     View,
+    difference_words,
     seen_words,
     state_words,
 )
@@ -103,7 +104,7 @@ def environment() -> jinja2.Environment:
         tone=tone,
         icon=icon,
     )
-    made.globals.update(count=text.count_words, seen_words=seen_words)
+    made.globals.update(count=text.count_words, difference_words=difference_words)
     return made
 
 
@@ -236,7 +237,6 @@ def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str
         "levels": [(level, levels.count(level)) for level in LEVELS if level in levels],
         "clause_count": len(states),
         "meaning": STATE_MEANING,
-        "anchors": {test.key: cause.anchor for cause in view.causes for test in cause.tests},
         "anchors_by_id": {test.id: cause.anchor for cause in view.causes for test in cause.tests},
     }
     return page("report.html.j2", context, embedded_data(judged))

@@ -95,7 +95,7 @@ def _left_out(view: View) -> list[str]:
         if view.limited_to:
             lines.append(f"* part of the suite: {escape(view.limited_to)}")
         lines += [
-            f"* {escape(reason.words, 160)} is not declared: {_tests(len(reason.tests))}"
+            f"* {escape(reason.words, 200)}: {_tests(len(reason.tests))}"
             for reason in view.not_tested[:REASONS]
         ]
         lines.append("")

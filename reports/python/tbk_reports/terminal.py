@@ -50,9 +50,13 @@ def print_report(judged: Judged, console: Console) -> None:
         _cause(console, number, cause)
     if len(view.causes) > CAUSES:
         console.print(Text(f"  and {len(view.causes) - CAUSES} more causes", style="dim"))
-    if view.not_tested:
-        words = _some([f"{reason.words} ({len(reason.tests)})" for reason in view.not_tested], 12)
-        _told(console, "not declared", f"{words}: not tested")
+    undeclared = [reason for reason in view.not_tested if reason.subject]
+    if undeclared:
+        words = _some([f"{reason.subject} ({len(reason.tests)})" for reason in undeclared], 12)
+        _told(console, "not tested", f"not declared: {words}")
+    for reason in view.not_tested:
+        if not reason.subject:
+            _told(console, "not tested", f"{reason.words} ({len(reason.tests)})")
     for reason in view.not_shown[:5]:
         _told(console, "not shown", f"{reason.words} ({len(reason.tests)})")
     for reason in view.trivial[:5]:

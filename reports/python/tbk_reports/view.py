@@ -19,6 +19,8 @@ STATES = (*VERDICTS[:-1], "partly", "trivial", "pass")
 HOLDING = frozenset({"pass", "trivial"})
 LEVELS = ("must", "should", "may")
 EARLY_PHASES = ("load", "create", "open")
+UNDECLARED = " is not declared"
+OTHERS = " is declared, and these are for backends without it"
 # After the vendor's own causes: nothing that the vendor can mend.
 FOREIGN_BLAME = ("suite", "harness")
 
@@ -84,6 +86,29 @@ ERROR_WORDS = {
 }
 
 
+# Areas by the letters of a clause's id; its tests may stand in several suites.
+AREAS = {
+    "LIB": "library",
+    "DEV": "device",
+    "MEM": "memory",
+    "CPY": "copy",
+    "STR": "stream",
+    "EVT": "event",
+    "CBK": "callback",
+    "PIN": "pinned",
+    "PER": "peer",
+    "SOM": "async_memory",
+    "KRN": "kernel",
+    "RNG": "random",
+    "ERR": "error",
+    "FLT": "fault",
+    "THR": "thread",
+    "FRK": "fork",
+    "TDN": "teardown",
+    "CAP": "capability",
+}
+
+
 def state_words(state: str) -> str:
     return STATE_WORDS.get(state, state)
 
@@ -116,9 +141,9 @@ def _fingerprint_words(test: Test, clauses: int) -> str:
         said = ENDINGS.get(how) or ("Hang" if kind == "hang" else f"Crash ({how})")
         return f"{said} {PHASE_WORDS[rest[0]]}"
     if kind == "fail" and len(rest) > 2:
-        if clauses == 1 and test.clause_text:
-            return f"{test.clause}: {test.clause_text}"
-        return test.what
+        more = f" (and {text.count_words(clauses - 1, 'more clause')})" if clauses > 1 else ""
+        said = text.shorten(test.clause_text, 150 - len(more)) if test.clause_text else test.what
+        return f"{test.clause}: {said}{more}"
     return ""
 
 
@@ -177,6 +202,11 @@ class Reason:
 
     words: str
     tests: tuple[Test, ...]
+
+    @property
+    def subject(self) -> str:
+        """The capability that is not declared; empty for other reasons."""
+        return self.words.removesuffix(UNDECLARED) if self.words.endswith(UNDECLARED) else ""
 
     @cached_property
     def clauses(self) -> tuple[str, ...]:
@@ -245,21 +275,26 @@ def _reasons(tests: Iterable[Test], key: Callable[[Test], str]) -> tuple[Reason,
     return tuple(sorted(found, key=lambda reason: (-len(reason.tests), reason.words)))
 
 
+def _worst_first(by_id: dict[str, list[Test]]) -> tuple[tuple[str, str, int], ...]:
+    found = [
+        (test_id, worst(test.state for test in members), len(members))
+        for test_id, members in by_id.items()
+    ]
+    return tuple(sorted(found, key=lambda item: STATES.index(item[1])))
+
+
 def _clause(clause_id: str, tests: list[Test]) -> Clause:
     by_id = _grouped(tests, lambda test: test.id)
     first = next((test for test in tests if test.clause_text), tests[0])
     return Clause(
         id=clause_id,
-        area=tests[0].suite,
+        area=AREAS.get(clause_id.partition("-")[0], tests[0].suite),
         level=first.level,
         profile=first.profile,
         sentence=text.line(first.clause_text, 400),
         source=text.line(first.clause_source, 300),
         state=clause_state(test.state for test in tests),
-        tests=tuple(
-            (test_id, worst(test.state for test in members), len(members))
-            for test_id, members in by_id.items()
-        ),
+        tests=_worst_first(by_id),
     )
 
 
@@ -277,10 +312,10 @@ def areas(tests: Iterable[Test]) -> tuple[Area, ...]:
 def _need_words(test: Test) -> str:
     missing = test.needs_missing or test.evidence_reason
     if not missing:
-        return "not declared"
+        return "the reason is not recorded"
     if missing.startswith("!"):
-        return f"{missing[1:]} is declared (for backends without it)"
-    return missing
+        return f"{missing[1:]}{OTHERS}"
+    return f"{missing}{UNDECLARED}"
 
 
 class View:
@@ -412,6 +447,15 @@ class View:
     @cached_property
     def problems(self) -> tuple[str, ...]:
         return tuple(text.line(problem, 300) for problem in self.judged.problems)
+
+
+def difference_words(test: Test) -> str:
+    """What was expected and seen, in one line; a bare condition says nothing by its value."""
+    if test.expected == "true" and test.seen == "false" and test.what:
+        return f"does not hold: {text.line(test.what, 160)}"
+    if test.expected:
+        return f"expected {text.line(test.expected, 110)}, seen {text.line(seen_words(test), 130)}"
+    return f"seen: {text.line(seen_words(test), 200)}"
 
 
 def seen_words(test: Test) -> str:
