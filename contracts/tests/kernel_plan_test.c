@@ -100,6 +100,9 @@ static planned_t* planned_make(tbk_fixture_t* fx, operator_id_t id) {
 static void check_handles_0(tbk_fixture_t* fx, operator_id_t id) {
   planned_t* it = (planned_t*)(void*)fx_zeros(fx, sizeof *it);
   make_operation(fx, &it->operation, id);
+  REQUIRE_OK(prepare(fx, it)); /* with memory that must not be touched, too */
+  operation_check_untouched(fx, &it->operation, TBK_HERE("prepare"));
+  destroy(fx, it);
   wire_t* wire = it->operation.wire;
   for (int k = 0; k < 3; ++k)
     wire->inputs[k].memory = 0;
@@ -122,13 +125,16 @@ static void a_plan_is_made_without_memory_on_the_second_device(tbk_fixture_t* fx
   for_each_prepared(fx, check_handles_0);
 }
 
-static void prepare_only(actor_t* actor) {
+static void prepare_and_destroy(actor_t* actor) {
   tbk_fixture_t* fx = &actor->fx;
-  CHECK_OK(prepare(fx, actor->argument));
+  planned_t* it = actor->argument;
+  CHECK_OK(prepare(fx, it));
+  it->operation.kernel->plan_destroy(fx->self, it->plan);
+  CHECK_OK(prepare(fx, it));
 }
 
-/* Nothing of the queue matters to it. The plan exists already, so no compiler holds it up. */
-static void prepare_does_not_wait_for_a_stream(tbk_fixture_t* fx) {
+/* Nothing of the queue matters to either. The plan exists already, so no compiler holds it up. */
+static void plans_come_and_go_without_waiting(tbk_fixture_t* fx) {
   int id = 0;
   while (id < OPERATORS - 1 && !can_prepare(fx, id))
     ++id;
@@ -139,7 +145,7 @@ static void prepare_does_not_wait_for_a_stream(tbk_fixture_t* fx) {
   tbk_gate_t gate;
   gate_close_over(fx, &gate, fx_stream(fx), 0);
   bool held = gate_is_closed(&gate);
-  actor_start(fx, actor, prepare_only, it);
+  actor_start(fx, actor, prepare_and_destroy, it);
   bool returned = actor_settle(actor);
   uint64_t end = fx_now_ns() + FX_PATIENCE_NS / 2;
   while (held && !returned && fx_now_ns() < end)
@@ -378,7 +384,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-009", "prepare", 0, a_plan_is_made_without_memory),
     TBK_CASE("KRN-009", "prepare two_devices", 0,
              a_plan_is_made_without_memory_on_the_second_device),
-    TBK_CASE("STR-018", "prepare callback", 0, prepare_does_not_wait_for_a_stream),
+    TBK_CASE("STR-018", "prepare callback", 0, plans_come_and_go_without_waiting),
     TBK_CASE("KRN-010", "prepare", 0, the_workspace_that_was_asked_for_suffices),
     TBK_CASE("KRN-013", "prepare", 0, a_plan_runs_as_often_as_wanted),
     TBK_CASE("KRN-013", "prepare two_devices", 0, a_plan_runs_on_the_second_device),

@@ -75,11 +75,12 @@ void sequence_alternate(sequence_t* sequence, size_t works) {
   }
 }
 
+/* Writes stand at even places: the second stream begins by reading what the first one wrote. */
 static void sequence_body(actor_t* actor) {
   sequence_t* sequence = actor->argument;
   tbk_fixture_t* fx = &actor->fx;
   for (size_t i = 0; i < sequence->count; ++i) {
-    tbk_stream_t* stream = i < sequence->count / 2 ? sequence->first : sequence->second;
+    tbk_stream_t* stream = i < (sequence->count / 2 | 1) ? sequence->first : sequence->second;
     CHECK_OK(work_enqueue(fx, &sequence->works[i], stream));
     actor_step(actor);
   }

@@ -140,15 +140,41 @@ static void from_native_refuses_a_missing_out(tbk_fixture_t* fx) {
                fx->stream->stream_from_native(fx->self, fx->device, native, NULL, &fx->error));
 }
 
-static void new_stream_has_nothing_to_wait_for(tbk_fixture_t* fx) {
+static void check_new_stream(tbk_fixture_t* fx, int32_t priority) {
   tbk_stream_t* stream = NULL;
-  REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &stream, &fx->error));
+  REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, priority, &stream, &fx->error));
   REQUIRE(stream != NULL);
   fx_adopt_stream(fx, stream);
   tbk_status_t status = TBK_NOT_READY;
   CHECK(fx_poll_stream(fx, stream, &status));
   CHECK_EQUAL(TBK_OK, status);
   CHECK_OK(fx->stream->stream_synchronize(fx->self, stream, &fx->error));
+}
+
+static void new_stream_has_nothing_to_wait_for(tbk_fixture_t* fx) {
+  for (int round = 0; round < 3; ++round) {
+    check_new_stream(fx, 0);
+    check_new_stream(fx, fx->properties.priority_greatest);
+    check_new_stream(fx, fx->properties.priority_least);
+  }
+}
+
+/* Only where a held stream leaves others alone: work of streams that are there already is theirs. */
+static void new_stream_does_not_wait_for_others(tbk_fixture_t* fx) {
+  tbk_gate_t gate;
+  tbk_stream_t* held = fx_stream(fx);
+  if (fx->gate == TBK_GATE_UNKNOWN) (void)gate_probe(fx);
+  if (!gate_can_control(fx)) {
+    fx_evidence(fx, fx->gate == TBK_GATE_SYNCHRONOUS ? TBK_TRIVIAL : TBK_NOT_SHOWN,
+                "no stream can be held while another goes on");
+    CHECK(held != NULL);
+    return;
+  }
+  gate_close_over(fx, &gate, held, 0);
+  check_new_stream(fx, 0);
+  CHECK_SAID(gate_is_closed(&gate), "a new stream is complete", "it waited for another stream");
+  gate_open(fx, &gate);
+  fx_synchronize(fx, held);
 }
 
 static void priorities_out_of_range_are_clamped(tbk_fixture_t* fx) {
@@ -288,6 +314,7 @@ static void destroying_a_twin_leaves_the_native_queue(tbk_fixture_t* fx) {
     order_stream_works(fx, twin);
     fx->stream->stream_destroy(fx->self, twin);
     order_stream_works(fx, stream);
+    CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error));
   }
 }
 
@@ -301,6 +328,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("STR-003", "stream", 0, create_refuses_a_missing_out),
     TBK_CASE("STR-003", "stream native_handle from_native", 0, from_native_refuses_a_missing_out),
     TBK_CASE("STR-004", "stream", 0, new_stream_has_nothing_to_wait_for),
+    TBK_CASE("STR-004", "stream", 0, new_stream_does_not_wait_for_others),
     TBK_CASE("STR-005", "stream", 0, priorities_out_of_range_are_clamped),
     TBK_CASE("STR-006", "stream", 0, eight_streams_exist_at_a_time),
     TBK_CASE("STR-006", "stream", 0, eight_streams_exist_after_many_have_gone),
