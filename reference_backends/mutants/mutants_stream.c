@@ -102,11 +102,20 @@ STREAM_CREATE(create_with_priority_gives_null) {
 static void wait_long(void* argument) {
   wrap_sleep_ms(400);
 }
-/* A new stream begins with something to do. */
-STREAM_CREATE(create_with_work) {
+/* A new stream begins behind the one that was made before it. */
+STREAM_CREATE(create_waits_for_latest) {
+  wrap_t* wrap = wrap_of(self);
+  const tbk_event_ops_t* event = wrap->inner->event;
+  tbk_stream_t* latest = (tbk_stream_t*)atomic_load(&wrap->kept);
+  tbk_event_t* point = NULL;
   tbk_status_t status = STREAM_CREATE_INNER;
-  if (status == TBK_OK)
-    ignore(INNER(self, callback)->callback_enqueue(self, *out_stream, wait_long, NULL, NULL));
+  if (status != TBK_OK) return status;
+  if (latest != NULL && event->event_create(self, device, 0, &point, NULL) == TBK_OK) {
+    if (event->event_record(self, point, latest, NULL) == TBK_OK)
+      ignore(event->event_wait(self, *out_stream, point, NULL));
+    event->event_destroy(self, point);
+  }
+  atomic_store(&wrap->kept, (uintptr_t)*out_stream);
   return status;
 }
 
@@ -178,7 +187,7 @@ STREAM_DESTROY(destroy_drops_work) {
   STREAM_DESTROY_INNER;
 }
 STREAM_DESTROY(destroy_drops_small_work) {
-  if (stream == kept.stream && kept.size_bytes <= 64) kept.stream = NULL;
+  if (stream == kept.stream && kept.size_bytes <= 1024) kept.stream = NULL;
   run_kept(self);
   STREAM_DESTROY_INNER;
 }
@@ -281,20 +290,18 @@ STREAM_QUERY(query_enqueues) {
 STREAM_SYNCHRONIZE(synchronize_returns_at_once) {
   return stream == NULL ? STREAM_SYNCHRONIZE_INNER : TBK_OK;
 }
-STREAM_SYNCHRONIZE(second_synchronize_returns_at_once) {
-  if (stream != NULL && wrap_every(wrap_of(self), 2)) return TBK_OK;
+STREAM_SYNCHRONIZE(third_synchronize_returns_at_once) {
+  if (stream != NULL && wrap_every(wrap_of(self), 3)) return TBK_OK;
   return STREAM_SYNCHRONIZE_INNER;
 }
 STREAM_SYNCHRONIZE(synchronize_of_second_device_returns_at_once) {
   if (stream != NULL && note_of_stream(wrap_of(self), stream)->device == 1) return TBK_OK;
   return STREAM_SYNCHRONIZE_INNER;
 }
-STREAM_SYNCHRONIZE(synchronize_waits_a_little) {
+STREAM_SYNCHRONIZE(synchronize_asks_eight_times) {
   tbk_status_t status = TBK_NOT_READY;
-  for (int turn = 0; status == TBK_NOT_READY && turn < 20; ++turn) {
-    wrap_sleep_ms(1);
+  for (int turn = 0; status == TBK_NOT_READY && turn < 8; ++turn)
     status = INNER(self, stream)->stream_query(self, stream, error);
-  }
   return status == TBK_NOT_READY ? TBK_OK : status;
 }
 /* Waits for all streams, also for what others enqueue meanwhile. */
@@ -471,7 +478,9 @@ const mutant_t mutants_stream[] = {
     ROW(create_gives_null, "STR-004", COUNT, NARROW, stream.stream_create, "every third is NULL"),
     ROW(create_with_priority_gives_null, "STR-004", VALUE, NARROW, stream.stream_create,
         "NULL for a negative priority"),
-    ROW(create_with_work, "STR-004", STATE, BROAD, stream.stream_create, "starts with work on it"),
+    STREAM("create_waits_for_latest", "STR-004", ORDER, BROAD, "behind the stream made before it",
+           PATCH(stream.stream_create, create_waits_for_latest),
+           PATCH(stream.stream_destroy, destroy_unkept)),
     ROW(create_refuses_priority, "STR-005", RETURN, BROAD, stream.stream_create, "INVALID"),
     ROW(create_refuses_low_priority, "STR-005", RETURN, NARROW, stream.stream_create,
         "INVALID above the range"),
@@ -490,7 +499,7 @@ const mutant_t mutants_stream[] = {
            PATCH(stream.stream_synchronize, synchronize_runs_kept),
            PATCH(stream.stream_query, query_runs_kept), PATCH(event.event_record, record_runs_kept),
            PATCH(stream.device_synchronize, device_synchronize_runs_kept)),
-    STREAM("destroy_drops_small_work", "STR-011", LIFETIME, NARROW, "uploads of up to 64 bytes",
+    STREAM("destroy_drops_small_work", "STR-011", LIFETIME, NARROW, "uploads of up to 1 KiB",
            PATCH(core.upload, upload_kept_back),
            PATCH(stream.stream_destroy, destroy_drops_small_work),
            PATCH(stream.stream_synchronize, synchronize_runs_kept),
@@ -540,10 +549,10 @@ const mutant_t mutants_stream[] = {
      0,
      0},
     ROW(synchronize_returns_at_once, "STR-019", ORDER, BROAD, stream.stream_synchronize, "at once"),
-    ROW(second_synchronize_returns_at_once, "STR-019", COUNT, NARROW, stream.stream_synchronize,
-        "every second"),
-    ROW(synchronize_waits_a_little, "STR-019", ORDER, NARROW, stream.stream_synchronize,
-        "gives up after 20 ms"),
+    ROW(third_synchronize_returns_at_once, "STR-019", COUNT, NARROW, stream.stream_synchronize,
+        "every third"),
+    ROW(synchronize_asks_eight_times, "STR-019", ORDER, NARROW, stream.stream_synchronize,
+        "gives up after eight queries"),
     NOTED(synchronize_of_second_device_returns_at_once, "STR-019", ORDER, NARROW,
           stream.stream_synchronize, "on device 1"),
     NOTED(download_on_copy_queue, "STR-019", ORDER, NARROW, core.download,

@@ -145,13 +145,6 @@ EVENT_RECORD(record_reaches_waiters) {
     ignore(wrap->inner->event->event_wait(self, waiter, event, NULL));
   return status;
 }
-/* Recording again first lets the old record come to its end on the host. */
-EVENT_RECORD(record_waits_for_old) {
-  if (event != NULL && stream != NULL)
-    ignore(INNER(self, event)->event_synchronize(self, event, NULL));
-  return EVENT_RECORD_INNER;
-}
-
 /* EVT-020: one waiter, and not its own stream. */
 EVENT_WAIT(wait_once_per_event) {
   wrap_t* wrap = wrap_of(self);
@@ -183,7 +176,7 @@ EVENT_WAIT(wait_crossing_is_failure) {
   return EVENT_WAIT_INNER;
 }
 
-/* EVT-015: the wait is in force only for what is enqueued after the next piece of work. */
+/* The wait is in force only for what is enqueued after the next piece of work. */
 FILL(fill_before_wait) {
   wrap_t* wrap = wrap_of(self);
   if (stream != NULL && atomic_exchange(&wrap->kept, 0) == (uintptr_t)stream) stream = NULL;
@@ -194,6 +187,41 @@ UPLOAD(upload_before_wait) {
   uintptr_t waiting = (uintptr_t)stream;
   if (stream != NULL && atomic_compare_exchange_strong(&wrap->kept, &waiting, 0)) stream = NULL;
   return UPLOAD_INNER;
+}
+
+/* EVT-015: what is enqueued already is taken for what comes later, or the other way round. */
+CALLBACK(callback_is_latest) {
+  if (stream != NULL) atomic_store(&wrap_of(self)->value, (uintptr_t)stream);
+  return CALLBACK_INNER;
+}
+UPLOAD(upload_is_latest) {
+  if (stream != NULL) atomic_store(&wrap_of(self)->value, (uintptr_t)stream);
+  return UPLOAD_INNER;
+}
+COPY(copy_is_latest) {
+  if (stream != NULL) atomic_store(&wrap_of(self)->value, (uintptr_t)stream);
+  return COPY_INNER;
+}
+/* A stream that has had work is past the place where a wait could still be put. */
+EVENT_WAIT(wait_behind_work_does_nothing) {
+  if (stream != NULL && event != NULL && atomic_load(&wrap_of(self)->value) == (uintptr_t)stream)
+    return TBK_OK;
+  return EVENT_WAIT_INNER;
+}
+/* A record on a stream that waits stands for what was there before the wait. */
+EVENT_WAIT(wait_pending_noted) {
+  tbk_status_t status = EVENT_WAIT_INNER;
+  if (status == TBK_OK) note_of_stream(wrap_of(self), stream)->count = 1;
+  return status;
+}
+EVENT_RECORD(record_before_waits) {
+  wrap_t* wrap = wrap_of(self);
+  stream_note_t* note = stream == NULL ? NULL : note_of_stream(wrap, stream);
+  if (event != NULL && note != NULL && note->count > 0) {
+    note->count = 0;
+    stream = side_stream(wrap, note->device);
+  }
+  return EVENT_RECORD_INNER;
 }
 
 EVENT_DESTROY(destroy_waits_for_event) {
@@ -283,8 +311,6 @@ const mutant_t mutants_wait[] = {
          "a later record holds up who waited for the earlier one",
          PATCH(event.event_wait, wait_remembered),
          PATCH(event.event_record, record_reaches_waiters)),
-    NOTED(record_waits_for_old, "EVT-014", ORDER, NARROW, event.event_record,
-          "recording again waits on the host for the old record"),
     WAIT("waits_apply_late", "EVT-019", ORDER, NARROW,
          "a wait takes effect with the next work of its stream, with what is recorded then",
          PATCH(event.event_wait, wait_deferred), PATCH(core.upload, upload_after_waits),
@@ -301,9 +327,21 @@ const mutant_t mutants_wait[] = {
     NOTED(wait_crossing_downwards_does_nothing, "EVT-021", ORDER, NARROW, event.event_wait,
           "no edge from device 1 to device 0"),
     NOTED(wait_crossing_is_failure, "EVT-021", RETURN, BROAD, event.event_wait, "FAILED"),
-    WAIT("fill_before_wait", "EVT-015", ORDER, NARROW, "the first fill after a wait runs before it",
+    WAIT("wait_behind_work_does_nothing", "EVT-015", ORDER, BROAD,
+         "no edge where the stream has had work",
+         PATCH(event.event_wait, wait_behind_work_does_nothing),
+         PATCH(core.upload, upload_is_latest), PATCH(core.copy, copy_is_latest)),
+    WAIT("wait_behind_callback_does_nothing", "EVT-015", ORDER, NARROW,
+         "no edge where the stream has had a callback",
+         PATCH(event.event_wait, wait_behind_work_does_nothing),
+         PATCH(callback.callback_enqueue, callback_is_latest)),
+    WAIT("record_before_waits", "EVT-015", ORDER, NARROW,
+         "a record on a stream that waits stands for what was before the wait",
+         PATCH(event.event_wait, wait_pending_noted),
+         PATCH(event.event_record, record_before_waits)),
+    WAIT("fill_before_wait", "EVT-018", ORDER, NARROW, "the first fill after a wait runs before it",
          PATCH(event.event_wait, wait_noted), PATCH(core.fill, fill_before_wait)),
-    WAIT("upload_before_wait", "EVT-015", ORDER, NARROW,
+    WAIT("upload_before_wait", "EVT-018", ORDER, NARROW,
          "the first upload after a wait runs before it", PATCH(event.event_wait, wait_noted),
          PATCH(core.upload, upload_before_wait)),
     WAIT("destroy_releases_waiters", "EVT-008", LIFETIME, BROAD,
