@@ -10,7 +10,6 @@
 #include "verdict.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -111,7 +110,8 @@ static bool is_hang(tbk_end_t end) {
 /* The worker gave up before it touched anything of the backend. */
 static bool never_began(const tbk_outcome_t* outcome) {
   return outcome->end == TBK_END_ITSELF && outcome->phase == TBK_PHASE_NONE &&
-         WIFEXITED(outcome->wait_status) && WEXITSTATUS(outcome->wait_status) == EXIT_FAILURE;
+         WIFEXITED(outcome->wait_status) &&
+         WEXITSTATUS(outcome->wait_status) == TBK_WORKER_NOT_BEGUN;
 }
 
 static void judge_harness(const tbk_outcome_t* outcome, tbk_judgement_t* out) {

@@ -7,6 +7,7 @@
 #include "keeper.h"
 
 #include "clock.h"
+#include "protocol.h"
 #include "reap.h"
 
 #include <errno.h>
@@ -87,7 +88,7 @@ static void prepare(void) {
 static _Noreturn void become_worker(pid_t keeper) {
   (void)setsid();
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper) _exit(EXIT_FAILURE);
+  if (getppid() != keeper) _exit(TBK_WORKER_NOT_BEGUN);
   (void)signal(SIGCHLD, SIG_DFL);
   (void)sigprocmask(SIG_SETMASK, &unmasked, NULL);
   (void)close(self.control);

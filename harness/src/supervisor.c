@@ -133,7 +133,7 @@ static void end_company(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, boo
   const tbk_order_t* order = &slot->order;
   uint32_t next = position + (began ? 1 : 0);
   if (next < order->count) put_back(&run->batches, order->items + next, order->count - next);
-  if (hold->unsound)
+  if (hold->unsound && hold->count > 0)
     tbk_doubt_poison(run, hold->items, hold->count, hold->reason);
   else
     tbk_run_release(run, hold);
@@ -141,10 +141,21 @@ static void end_company(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, boo
   hold->lines.pending_size = 0;
 }
 
+/* It died while no test was running: in the health probe, or by a thread of the library's own. */
+static void blame_those_before(tbk_run_t* run, tbk_slot_t* slot, const tbk_outcome_t* outcome) {
+  tbk_hold_t* hold = &run->holds[slot->number];
+  tbk_judgement_t judgement;
+  tbk_judge(outcome, &judgement);
+  hold->unsound = true;
+  run->probe_due = true;
+  tbk_print(hold->reason, sizeof hold->reason, "%s", judgement.seen);
+}
+
 static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
                        const tbk_outcome_t* outcome) {
   tbk_run_t* run = context;
-  bool began = outcome->ended || !outcome->done;
+  bool others = outcome->between && run->holds[slot->number].count > 0;
+  bool began = outcome->ended || !(outcome->done || others);
   if (outcome->end == TBK_END_INTERRUPTED) {
     tbk_run_release(run, &run->holds[slot->number]);
     return;
@@ -153,7 +164,10 @@ static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
     put_back(&run->singles, slot->order.items, 1);
     return;
   }
-  if (began) take_verdict(run, slot, position, outcome);
+  if (began)
+    take_verdict(run, slot, position, outcome);
+  else if (!outcome->done)
+    blame_those_before(run, slot, outcome);
   if (!outcome->in_batch && (slot->order.count > 1 || slot->order.watch_health))
     end_company(run, slot, position, began);
 }

@@ -58,6 +58,7 @@ typedef struct tbk_outcome {
   bool ended;      /* its "end" came */
   bool done;       /* the worker gave everything back */
   bool in_batch;   /* the worker went on with other tests */
+  bool between;    /* the worker ended before it began this test, and after an earlier one */
   tbk_end_t end;   /* of the worker, where it was not in_batch */
   int wait_status; /* as of waitpid */
   int stop_signal;

@@ -115,7 +115,7 @@ static void in_company_the_end_of_the_process_is_not_the_test_s(void) {
 }
 
 static void what_gave_up_before_loading_is_the_harness_s_fault(void) {
-  tbk_outcome_t outcome = {.wait_status = EXITED(1), .phase = TBK_PHASE_NONE};
+  tbk_outcome_t outcome = {.wait_status = EXITED(TBK_WORKER_NOT_BEGUN), .phase = TBK_PHASE_NONE};
   tbk_judgement_t judgement = judged(&outcome);
   CU_ASSERT_EQUAL(judgement.verdict, TBK_VERDICT_SUITE_ERROR);
   CU_ASSERT_STRING_EQUAL(judgement.blame, "harness");
