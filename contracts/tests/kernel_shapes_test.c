@@ -127,7 +127,7 @@ static void one_input_is_broadcast(tbk_fixture_t* fx) {
 }
 
 static void check_strided_inputs(tbk_fixture_t* fx, operator_id_t id) {
-  for (int layout = TENSOR_OFFSET; layout < TENSOR_BROADCAST; ++layout) {
+  for (int layout = TENSOR_OFFSET; layout <= TENSOR_TURNED; ++layout) {
     form_t form = form_of(id, (tensor_layout_t)layout, TENSOR_PLAIN);
     if (has_inputs(id)) run(fx, &form);
   }
@@ -138,7 +138,7 @@ static void inputs_are_read_where_their_strides_say(tbk_fixture_t* fx) {
 }
 
 static void check_strided_outputs(tbk_fixture_t* fx, operator_id_t id) {
-  for (int layout = TENSOR_OFFSET; layout < TENSOR_BROADCAST; ++layout) {
+  for (int layout = TENSOR_OFFSET; layout <= TENSOR_TURNED; ++layout) {
     form_t form = form_of(id, TENSOR_PLAIN, (tensor_layout_t)layout);
     run(fx, &form);
   }
@@ -193,14 +193,19 @@ static void any_strides_are_right_or_refused(tbk_fixture_t* fx) {
 
 /* --------------------------------------------------------------------------- empty, and rank 0 - */
 
+static void strip(tbk_tensor_t* view) {
+  view->memory = 0;
+  view->storage_bytes = 0;
+}
+
 /* Without elements there may be no memory either. */
 static void run_empty(tbk_fixture_t* fx, const form_t* form) {
   operation_t operation;
   for (int bare = 0; bare < 2; ++bare) {
     operation_make(fx, &operation, form);
     for (int k = 0; k < 3; ++k)
-      if (bare && operation.inputs[k].count == 0) operation.wire->inputs[k].memory = 0;
-    if (bare && operation.output.count == 0) operation.wire->output.memory = 0;
+      if (bare && operation.inputs[k].count == 0) strip(&operation.wire->inputs[k]);
+    if (bare && operation.output.count == 0) strip(&operation.wire->output);
     OPERATION_RUN(fx, &operation);
   }
 }
@@ -360,6 +365,27 @@ static void nothing_beside_a_column_is_written(tbk_fixture_t* fx) {
   CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
 }
 
+/* What stands between the rows of an output that is a part of a wider one. */
+static void check_rows(tbk_fixture_t* fx, operator_id_t id) {
+  form_t form = form_of(id, TENSOR_PLAIN, TENSOR_ROWS);
+  run(fx, &form);
+  form = form_of(id, TENSOR_ROWS, TENSOR_ROWS);
+  run(fx, &form);
+}
+
+static void nothing_between_the_rows_is_written(tbk_fixture_t* fx) {
+  operation_for_each(fx, check_rows);
+}
+
+static void no_elements_are_right_or_refused(tbk_fixture_t* fx) {
+  operation_for_each(fx, check_empty);
+}
+
+static void rank_0_is_right_or_refused(tbk_fixture_t* fx) {
+  operation_for_each(fx, check_rank_0);
+  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("KRN-003", "kernel", 0, every_element_gets_its_value),
     TBK_CASE("KRN-003", "kernel two_devices", 0, every_element_gets_its_value_on_the_second_device),
@@ -374,6 +400,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-112", "kernel two_devices", 0, strides_count_on_the_second_device),
     TBK_CASE("KRN-005", "kernel", 0, any_strides_are_right_or_refused),
     TBK_CASE("KRN-005", "kernel", 0, operands_of_every_rank_are_right_or_refused),
+    TBK_CASE("KRN-005", "kernel", 0, no_elements_are_right_or_refused),
+    TBK_CASE("KRN-005", "kernel", 0, rank_0_is_right_or_refused),
     TBK_CASE("KRN-110", "kernel", 0, operands_without_elements_do_nothing),
     TBK_CASE("KRN-110", "kernel", 0, an_empty_sum_is_0),
     TBK_CASE("KRN-111", "kernel", 0, operands_of_rank_0_are_single_elements),
@@ -381,6 +409,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-113", "kernel", 0, an_output_may_be_a_strided_input),
     TBK_CASE("KRN-113", "kernel", 0, a_long_output_may_be_an_input),
     TBK_CASE("KRN-116", "kernel", 0, nothing_between_the_elements_is_written),
+    TBK_CASE("KRN-116", "kernel", 0, nothing_between_the_rows_is_written),
     TBK_CASE("KRN-116", "kernel", 0, nothing_beside_a_column_is_written),
 };
 TBK_SUITE(kernel_shapes);

@@ -37,7 +37,7 @@ static void an_unknown_name_is_not_found(tbk_fixture_t* fx) {
       "",          ".",           "add.",        "Add.Tensor", "add.tensor", "add.Tensor ",
       " mm",       " add.Tensor", "add.TensorX", "add.Tenso",  "fill_.",     "fill_.Scala",
       "copy_.",    "copy_X",      "mm.",         "mm ",        "aten::mm",   "where.self ",
-      "where.sel", "%s%s%s%n",    "no.such"};
+      "where.sel", "add",         "mul",         "fill_",      "%s%s%s%n",   "no.such"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     for (uint32_t version = 0; version < 3; ++version)
       CHECK_SAID(find(fx, fx->device, names[i], version) == NULL, "NULL", "a kernel for \"%s\"",

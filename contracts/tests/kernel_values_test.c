@@ -152,11 +152,14 @@ static size_t convertible(const number_type_t* from, const number_type_t* to, lo
                     {0x1.03p0L, 4, 2},
                     {0x1.000001p0L, 8, 4},
                     {0x1.000003p0L, 8, 4},
+                    {200, 1, 2},
+                    {255, 1, 2},
                     {-0.0L, 2, 2}};
   size_t count = 0;
   for (size_t i = 0; i < sizeof candidates / sizeof *candidates; ++i) {
     long double value = candidates[i].value;
     size_t to_bytes = to->dtype == TBK_BOOL ? 8 : to->size;
+    if (from->dtype == TBK_INT8 && value > 127) continue;
     if (from->dtype == TBK_BOOL && value != 0 && value != 1) continue;
     if (value < 0 && (!from->is_signed || (to->digits == 0 && !to->is_signed))) continue;
     if (from->size < candidates[i].from_bytes || to_bytes < candidates[i].to_bytes) continue;

@@ -24,11 +24,10 @@ static uint64_t usable_bytes(tbk_fixture_t* fx) {
   return free_bytes;
 }
 
-/* Six times what the device has, in pieces of `size_bytes`, one after the other: whoever keeps even
-   every fifth piece runs out. */
-static void allocate_all_in_turn(tbk_fixture_t* fx, uint64_t size_bytes) {
+/* So many times what the device has, in pieces of `size_bytes`, one after the other. */
+static void allocate_all_in_turn(tbk_fixture_t* fx, uint64_t size_bytes, uint64_t times) {
   uint64_t turns = fx->properties.memory_bytes / size_bytes;
-  for (uint64_t turn = 0; turn < 6 * turns + 6; ++turn)
+  for (uint64_t turn = 0; turn < times * turns + times; ++turn)
     allocate_and_free(fx, size_bytes);
 }
 
@@ -36,17 +35,17 @@ static void freed_memory_can_be_had_again(tbk_fixture_t* fx) {
   uint64_t usable = usable_bytes(fx);
   block_t bystander;
   block_make(fx, &bystander, 4096);
-  allocate_all_in_turn(fx, usable / 4, 1);
-  allocate_all_in_turn(fx, usable / 64 - 1, 4);
-  allocate_all_in_turn(fx, usable / 1024 + 1, 1);
+  allocate_all_in_turn(fx, usable / 4, 2);
+  allocate_all_in_turn(fx, usable / 64 - 1, 6);
+  allocate_all_in_turn(fx, usable / 1024 + 1, 2);
   BLOCK_CHECK(fx, &bystander);
 }
 
 static void freed_memory_of_the_second_device_can_be_had_again(tbk_fixture_t* fx) {
   range_use_second_device(fx);
   uint64_t usable = usable_bytes(fx);
-  allocate_all_in_turn(fx, usable / 4, 1);
-  allocate_all_in_turn(fx, usable / 64 - 1, 4);
+  allocate_all_in_turn(fx, usable / 4, 2);
+  allocate_all_in_turn(fx, usable / 64 - 1, 6);
 }
 
 /* Takes pieces until there is no more; returns how many there were. */

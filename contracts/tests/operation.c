@@ -107,6 +107,8 @@ void operation_lay_out(tbk_fixture_t* fx, operation_t* operation, const form_t* 
 void operation_ready(tbk_fixture_t* fx, operation_t* operation) {
   for (int i = 0; i < operation->input_count; ++i)
     tensor_upload(fx, &operation->inputs[i]);
+  if (operation->poison != NULL)
+    memcpy(operation->output.model, operation->poison, operation->output.block_bytes);
   if (operation->form.alias != 0)
     make_alias(fx, operation);
   else
@@ -193,22 +195,27 @@ tbk_status_t operation_launch(tbk_fixture_t* fx, operation_t* operation, tbk_str
                                    &operation->wire->arguments, stream, &fx->error);
 }
 
+static bool check_inputs(tbk_fixture_t* fx, const operation_t* operation, tbk_here_t here) {
+  bool held = true;
+  for (int i = 0; i < operation->input_count; ++i) {
+    const tensor_t* input = &operation->inputs[i];
+    if (i == operation->form.alias - 1) continue;
+    held = tensor_check_bits(fx, input, input->model, "an input", here) && held;
+  }
+  return held;
+}
+
 bool operation_check(tbk_fixture_t* fx, const operation_t* operation, int64_t ulps,
                      tbk_here_t here) {
   here.text = operators[operation->form.id].name;
   bool held = tensor_check(fx, &operation->output, ulps, "the output", here);
-  for (int i = 0; i < operation->input_count; ++i)
-    if (i != operation->form.alias - 1)
-      held = tensor_check(fx, &operation->inputs[i], 0, "an input", here) && held;
-  return held;
+  return check_inputs(fx, operation, here) && held;
 }
 
 bool operation_check_untouched(tbk_fixture_t* fx, operation_t* operation, tbk_here_t here) {
-  uint8_t* model = operation->output.model;
-  operation->output.model = operation->poison;
-  bool held = operation_check(fx, operation, 0, here);
-  operation->output.model = model;
-  return held;
+  here.text = operators[operation->form.id].name;
+  bool held = tensor_check_bits(fx, &operation->output, operation->poison, "the output", here);
+  return check_inputs(fx, operation, here) && held;
 }
 
 bool operation_run(tbk_fixture_t* fx, operation_t* operation, int64_t ulps, tbk_here_t here) {

@@ -7,21 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAD = 5, GUARD_BYTES = 64 };
+enum { LEAD = 5, TAIL = 3, GUARD_BYTES = 64 };
 
-/* Strides as if stored densely, innermost dimension last, or first where `turned`. */
-static int64_t set_strides(tensor_t* tensor, int64_t innermost, bool turned) {
-  int64_t stride = innermost;
+/* Strides from the innermost dimension outwards: the last, or the first where it is turned. */
+static int64_t set_strides(tensor_t* tensor, tensor_layout_t layout) {
+  int64_t stride = layout == TENSOR_GAPS ? 2 : 1;
   for (int32_t k = 0; k < tensor->rank; ++k) {
-    int32_t dimension = turned ? k : tensor->rank - 1 - k;
+    int32_t dimension = layout == TENSOR_TURNED ? k : tensor->rank - 1 - k;
     tensor->strides[dimension] = stride;
     stride *= tensor->sizes[dimension] > 0 ? tensor->sizes[dimension] : 1;
+    if (layout == TENSOR_ROWS && k == 0) stride += TAIL;
   }
   return stride;
 }
 
 static int64_t lay_out(tensor_t* tensor, tensor_layout_t layout) {
-  int64_t extent = set_strides(tensor, layout == TENSOR_GAPS ? 2 : 1, layout == TENSOR_TURNED);
+  int64_t extent = set_strides(tensor, layout);
   if (layout == TENSOR_BROADCAST && tensor->rank > 0) {
     tensor->strides[0] = 0;
     extent = tensor->sizes[0] > 0 ? extent / tensor->sizes[0] : extent;
@@ -39,7 +40,7 @@ void tensor_make(tbk_fixture_t* fx, tensor_t* tensor, int32_t dtype, int32_t ran
   for (int32_t k = 0; k < rank; ++k)
     tensor->count *= tensor->sizes[k] = sizes[k];
   int64_t extent = lay_out(tensor, layout);
-  tensor->storage_bytes = (uint64_t)(tensor->offset + extent) * tensor->type->size;
+  tensor->storage_bytes = (uint64_t)(tensor->offset + extent + TAIL) * tensor->type->size;
   tensor->block_bytes = fx_round(fx, tensor->storage_bytes + GUARD_BYTES);
   tensor->model = fx_bytes(fx, tensor->block_bytes);
   for (int64_t i = 0; i < tensor->count; ++i)
@@ -84,6 +85,14 @@ bool tensor_check(tbk_fixture_t* fx, const tensor_t* tensor, int64_t ulps, const
     memcpy(expected + place, seen + place, tensor->type->size);
   }
   here.text = "bytes around the elements";
+  return tbk_check_bytes(expected, seen, tensor->block_bytes, here);
+}
+
+bool tensor_check_bits(tbk_fixture_t* fx, const tensor_t* tensor, const uint8_t* expected,
+                       const char* name, tbk_here_t here) {
+  uint8_t* seen = fx_zeros(fx, tensor->block_bytes);
+  fx_download(fx, seen, tensor->memory, tensor->block_bytes);
+  here.text = name;
   return tbk_check_bytes(expected, seen, tensor->block_bytes, here);
 }
 

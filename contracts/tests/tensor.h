@@ -20,6 +20,7 @@ typedef enum tensor_layout {
   TENSOR_OFFSET,    /* contiguous, a few elements into its storage */
   TENSOR_GAPS,      /* every second element */
   TENSOR_TURNED,    /* contiguous, the first dimension innermost */
+  TENSOR_ROWS,      /* contiguous rows, with a few elements between them */
   TENSOR_BROADCAST, /* the first dimension has stride 0; for inputs */
   TENSOR_LAYOUTS
 } tensor_layout_t;
@@ -47,6 +48,9 @@ void tensor_upload(tbk_fixture_t* fx, tensor_t* tensor);
 /* Compares elements as number_same does, and everything else bit by bit. */
 bool tensor_check(tbk_fixture_t* fx, const tensor_t* tensor, int64_t ulps, const char* name,
                   tbk_here_t here);
+/* The whole block holds these bytes. */
+bool tensor_check_bits(tbk_fixture_t* fx, const tensor_t* tensor, const uint8_t* expected,
+                       const char* name, tbk_here_t here);
 /* The descriptor that goes to the backend; `sizes` and `strides` have room for TENSOR_RANK. */
 void tensor_describe(const tensor_t* tensor, tbk_tensor_t* view, int64_t* sizes, int64_t* strides);
 
