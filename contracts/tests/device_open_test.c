@@ -276,7 +276,9 @@ static void a_device_held_by_another_process_is_unavailable(tbk_fixture_t* fx) {
   tbk_child_start(fx, &child, hold_device, fx, TBK_CHILD_QUICK_EXIT);
   bool held = tbk_child_heard(&child);
   CHECK(held);
+  uint64_t begin = fx_now_ns();
   if (held) CHECK_STATUS(TBK_UNAVAILABLE, fx->core->device_open(fx->self, 0, &fx->error));
+  CHECK_SAID(fx_now_ns() - begin < FX_PATIENCE_NS, "UNAVAILABLE at once", "it waited first");
   CHILD_CHECK_END(&child);
   CHECK_OK(tbk_open_patiently(fx->core, fx->self, 0, &fx->error));
   EXPECT_WORKS(0);

@@ -100,6 +100,10 @@ void wait_orders_work_along_a_chain_of_streams(tbk_fixture_t* fx) {
   run_edge(fx, "copy", edge_chain);
 }
 
+static void do_nothing(void* argument) {
+  (void)argument;
+}
+
 static void circle_body(actor_t* actor) {
   order_t* order = actor->argument;
   tbk_fixture_t* fx = &actor->fx;
@@ -138,6 +142,53 @@ void wait_holds_what_comes_later_only(tbk_fixture_t* fx) {
   order_end(order);
 }
 
+/* b waits for a, and c for b: what c stands for then is not complete before what a holds back. */
+static void places_body(actor_t* actor) {
+  order_t* order = actor->argument;
+  tbk_fixture_t* fx = &actor->fx;
+  const tbk_event_ops_t* event = fx->event;
+  CHECK_OK(work_enqueue(fx, &order->pairs[0].first, order->b));
+  if (fx->callback != NULL)
+    CHECK_OK(fx->callback->callback_enqueue(fx->self, order->c, do_nothing, order, &fx->error));
+  CHECK_OK(event->event_record(fx->self, order->event, order->a, &fx->error));
+  CHECK_OK(event->event_wait(fx->self, order->b, order->event, &fx->error));
+  CHECK_OK(event->event_record(fx->self, order->other, order->b, &fx->error));
+  CHECK_OK(event->event_wait(fx->self, order->c, order->other, &fx->error));
+}
+
+void waits_and_records_keep_their_place(tbk_fixture_t* fx) {
+  order_t* order = order_begin(fx, false);
+  work_t* work = &order_pair(order, "place")->first;
+  bench_reset(fx, &order->bench);
+  work_write(fx, &order->bench, work, bench_kind(&order->bench, "copy"), bench_cell(&order->bench));
+  bench_upload(fx, &order->bench);
+  gate_close_over(fx, &order->gate, order->a, 0);
+  bool closed = gate_is_closed(&order->gate);
+  actor_start(fx, &order->actor, places_body, order);
+  bool through = actor_settle(&order->actor);
+  process_settle();
+  if (closed && through) {
+    const tbk_stream_t* streams[] = {order->b, order->c};
+    for (int i = 0; i < 2; ++i) {
+      tbk_status_t status =
+          fx->stream->stream_query(fx->self, (tbk_stream_t*)streams[i], &fx->error);
+      CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
+                 "NOT_READY behind the wait", "%s from stream %d", tbk_status_name(status), i + 1);
+    }
+    tbk_status_t status = fx->event->event_query(fx->self, order->other, &fx->error);
+    CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
+               "NOT_READY: the record is behind the wait", "%s", tbk_status_name(status));
+  } else if (closed) {
+    fx_evidence(fx, TBK_TRIVIAL, "a call that enqueues waits on the host");
+  }
+  gate_open(fx, &order->gate);
+  actor_join(fx, &order->actor);
+  fx_synchronize(fx, order->b);
+  fx_synchronize(fx, order->c);
+  CHECK_OK(fx->event->event_query(fx->self, order->other, &fx->error));
+  order_end(order);
+}
+
 /* -------------------------------------------------------------------------- which record it is -- */
 
 static void edge_recorded_again_elsewhere(order_t* order, tbk_fixture_t* fx) {
@@ -148,6 +199,32 @@ static void edge_recorded_again_elsewhere(order_t* order, tbk_fixture_t* fx) {
 /* c has nothing to do, so the later record is complete at once; b must not go by it. */
 void wait_keeps_to_the_record_before_it(tbk_fixture_t* fx) {
   run_edge(fx, "copy", edge_recorded_again_elsewhere);
+}
+
+/* Only where a held stream leaves others alone: the event is recorded again behind a closed gate,
+   and b, which waited before that, goes on. */
+void wait_is_not_held_by_a_later_record_elsewhere(tbk_fixture_t* fx) {
+  order_t* order = order_begin(fx, false);
+  CHECK_OK(fx->event->event_record(fx->self, order->event, order->c, &fx->error));
+  CHECK_OK(fx->event->event_wait(fx->self, order->b, order->event, &fx->error));
+  if (gate_can_control(fx)) {
+    gate_close_over(fx, &order->gate, order->a, TBK_ENQUEUE_RECORD);
+    bool apart = order_comes_through(order, order->b);
+    CHECK_OK(fx->event->event_record(fx->self, order->event, order->a, &fx->error));
+    uint64_t begin = fx_now_ns();
+    bool through = false;
+    while (apart && !through && fx_now_ns() - begin < FX_PATIENCE_NS / 2)
+      through = order_comes_through(order, order->b);
+    CHECK_SAID(!apart || through, "the wait is for the record before it",
+               "a later record on another stream holds it");
+    gate_open(fx, &order->gate);
+  } else {
+    fx_evidence(fx, fx->gate == TBK_GATE_SYNCHRONOUS ? TBK_TRIVIAL : TBK_NOT_SHOWN,
+                "no stream can be held while another goes on");
+  }
+  fx_synchronize(fx, order->a);
+  order_stream_works(fx, order->b);
+  order_end(order);
 }
 
 static void own_record_body(actor_t* actor) {
@@ -336,11 +413,11 @@ static void crossing_control(crossing_t* crossing) {
 }
 
 /* The wait may be one on the host, so only the order is looked at. */
-void wait_orders_work_across_devices(tbk_fixture_t* fx) {
+static void wait_orders_work_of(tbk_fixture_t* fx, int32_t waiting) {
   crossing_t* crossing = (crossing_t*)(void*)fx_zeros(fx, sizeof *crossing);
   order_t* order = crossing->order = order_begin(fx, false);
   int32_t first = fx->device;
-  fx->device = fx_second_device(fx);
+  fx->device = waiting;
   crossing->remote = fx_stream(fx);
   fx->device = first;
   gate_close_over(fx, &order->gate, order->a, 0);
@@ -361,4 +438,13 @@ void wait_orders_work_across_devices(tbk_fixture_t* fx) {
   CHECK(fx->callback == NULL || atomic_load(&crossing->ran));
   if (closed && through) crossing_control(crossing);
   order_end(order);
+}
+
+static void wait_orders_work_of_first(tbk_fixture_t* fx) {
+  wait_orders_work_of(fx, 0);
+}
+
+void wait_orders_work_across_devices(tbk_fixture_t* fx) {
+  wait_orders_work_of(fx, fx_second_device(fx));
+  order_on_second_device(fx, wait_orders_work_of_first);
 }
