@@ -202,7 +202,7 @@ const mutant_t mutants_callback[] = {
     NOTED(third_callback_twice, "CBK-002", COUNT, NARROW, "every third is run twice"),
     NOTED(callback_without_argument, "CBK-002", COUNT, NARROW, "every fourth is lost"),
     NOTED(callback_at_once, "CBK-003", ORDER, BROAD, "runs inside the call, before earlier work"),
-    NOTED(callback_on_idle_stream, "CBK-006", ORDER, BROAD, "runs on another stream"),
+    NOTED(callback_on_idle_stream, "CBK-004", ORDER, BROAD, "runs on another stream"),
     CALL("callback_before_upload", "CBK-003", ORDER, NARROW, "before an upload right before it",
          PATCH(callback.callback_enqueue, callback_before_upload),
          PATCH(core.upload, upload_is_latest)),
