@@ -171,5 +171,7 @@ def test_what_the_backend_says_is_valid_utf8(output: Path) -> None:
 @pytest.mark.parametrize("name", ["kill_parent", "crash_in_call", "daemonise", "scribble"])
 def test_under_load_the_verdict_is_the_same(output: Path, name: str) -> None:
     rounds = int(os.environ.get("TBK_HOSTILE_ROUNDS", "3"))
-    seen = {tuple(sorted(act(output, name, *SOME).results().verdicts.items())) for _ in range(rounds)}
+    seen = {
+        tuple(sorted(act(output, name, *SOME).results().verdicts.items())) for _ in range(rounds)
+    }
     assert len(seen) == 1

@@ -10,6 +10,7 @@ import resource
 import signal
 import stat
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -224,12 +225,25 @@ def test_what_is_no_backend_is_4(output: Path, library: Path) -> None:
     assert done.results().footer["verdict"] == "error"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_library_is_4(output: Path, tmp_path: Path) -> None:
-    locked = tmp_path / "libtbk_locked.so"
-    locked.write_bytes(TEMPLATE.read_bytes())
-    locked.chmod(0)
-    assert run(locked, output).code == 4
+def test_an_unreadable_library_is_4() -> None:
+    as_nobody = ("setpriv", "--reuid=65534", "--clear-groups") if os.geteuid() == 0 else ()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        locked = folder / "libtbk_locked.so"
+        locked.write_bytes(TEMPLATE.read_bytes())
+        locked.chmod(0)
+        tool = folder / "tbk-run"
+        tool.write_bytes(TBK_RUN.read_bytes())
+        tool.chmod(0o755)
+        done = subprocess.run(
+            [*as_nobody, tool, locked, "--output", folder / "results.jsonl"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 4
+    assert f"{locked}: Permission denied" in done.stderr
 
 
 # ---------------------------------------------------------------------------- what is written
@@ -252,7 +266,7 @@ def test_a_disk_that_fills_up_loses_nothing_written(output: Path) -> None:
         command(TEMPLATE, output),
         capture_output=True,
         text=True,
-        preexec_fn=limit_file_size,  # noqa: PLW1509
+        preexec_fn=limit_file_size,
         check=False,
     )
     assert done.returncode == 8
@@ -287,7 +301,8 @@ def test_a_read_only_folder_is_8(tmp_path: Path) -> None:
 def test_two_runs_do_not_share_a_file(output: Path) -> None:
     hang = hostile("hang_in_call")
     with subprocess.Popen(
-        command(HOSTILE, output, "--only", "copy", *hang), stderr=subprocess.DEVNULL,
+        command(HOSTILE, output, "--only", "copy", *hang),
+        stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     ) as first:
         wait_for(lambda: output.exists() and output.stat().st_size > 0)

@@ -13,14 +13,13 @@
 #include "clock.h"
 #include "contract.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TESTS = 1000, BATCH_TESTS = 200000, ROUNDS = 5, ROUNDS_MOST = 99 };
+enum { TESTS = 500, BATCH_TESTS = 100000, ROUNDS = 5, ROUNDS_MOST = 99 };
 
 static int compare(const void* a, const void* b) {
   double x = *(const double*)a, y = *(const double*)b;
@@ -32,107 +31,107 @@ static double median(double* values, int count) {
   return values[count / 2];
 }
 
-/* fork + dlopen + entry + exit + wait, TESTS times; nanoseconds of one. */
-static double bare_loop(const char* path) {
+/* What something took: by the clock, and of all processors together. */
+typedef struct cost {
+  double wall_ns, cpu_ns;
+} cost_t;
+
+static double used_ns(int who) {
+  struct rusage usage;
+  (void)getrusage(who, &usage);
+  return ((double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec) * 1e9 +
+         ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec) * 1e3;
+}
+
+static double used_by_all_ns(void) {
+  return used_ns(RUSAGE_SELF) + used_ns(RUSAGE_CHILDREN);
+}
+
+static _Noreturn void load_and_exit(const char* path) {
+  tbk_session_t session = {0};
+  if (tbk_library_open(&session.library, path, NULL) != TBK_LOAD_OK ||
+      tbk_library_create(&session.library) != TBK_LOAD_OK)
+    _exit(EXIT_FAILURE);
+  exit(EXIT_SUCCESS);
+}
+
+static void wait_for(pid_t child, const char* what) {
+  int status = 0;
+  if (child > 0 && waitpid(child, &status, 0) == child && status == 0) return;
+  (void)fprintf(stderr, "%s fails\n", what);
+  exit(EXIT_FAILURE);
+}
+
+/* fork + dlopen + entry + exit + wait, TESTS times; of one. */
+static cost_t bare_loop(const char* path) {
+  double used = used_by_all_ns();
   uint64_t started = tbk_now_ns();
   for (int i = 0; i < TESTS; i++) {
-    int status = 0;
     pid_t child = fork();
-    if (child == 0) {
-      tbk_session_t session = {0};
-      if (tbk_library_open(&session.library, path, NULL) != TBK_LOAD_OK ||
-          tbk_library_create(&session.library) != TBK_LOAD_OK)
-        _exit(1);
-      exit(0);
-    }
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-      (void)fprintf(stderr, "%s: does not load\n", path);
-      exit(1);
-    }
+    if (child == 0) load_and_exit(path);
+    wait_for(child, path);
   }
-  return (double)(tbk_now_ns() - started) / TESTS;
+  return (cost_t){(double)(tbk_now_ns() - started) / TESTS, (used_by_all_ns() - used) / TESTS};
 }
 
-/* Seconds of the run alone, as its footer has them. */
-static double seconds_of(const char* results) {
-  char* line = NULL;
-  size_t capacity = 0;
-  double seconds = 0;
-  FILE* file = fopen(results, "re");
-  while (file != NULL && getline(&line, &capacity, file) > 0) {
-    if (strstr(line, "\"record\":\"footer\"") == NULL) continue;
-    json_t* footer = json_loads(line, 0, NULL);
-    if (json_integer_value(json_object_get(footer, "exit_code")) == 0)
-      seconds = (double)json_integer_value(json_object_get(footer, "duration_ns")) / 1e9;
-    json_decref(footer);
-  }
-  free(line);
-  if (file != NULL) (void)fclose(file);
-  return seconds;
-}
-
-static double run(char* const* argv, const char* results) {
-  int status = 0;
+static cost_t run(char* const* argv) {
+  double used = used_by_all_ns();
+  uint64_t started = tbk_now_ns();
   pid_t child = fork();
   if (child == 0) {
+    (void)freopen("/dev/null", "w", stdout);
     (void)execv(argv[0], argv);
     _exit(127);
   }
-  if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-    (void)fprintf(stderr, "%s fails\n", argv[0]);
-    exit(1);
-  }
-  return seconds_of(results);
+  wait_for(child, argv[0]);
+  return (cost_t){(double)(tbk_now_ns() - started), used_by_all_ns() - used};
 }
 
-/* Nanoseconds of one test, without what a run of one test takes. */
-static double tests_cost(const char* tool, const char* library, const char* test,
-                         const char* isolation, int count) {
-  char results[] = "/tmp/tbk-bench-XXXXXX", repeat[16];
+/* Of one test, without what a run of one test takes. */
+static cost_t tests_cost(char* tool, char* library, char* test, const char* isolation, int count) {
+  char results[] = "/tmp/tbk-bench-XXXXXX", mode[64], selection[256], output[64], repeat[32];
   int fd = mkstemp(results);
-  if (fd < 0) exit(1);
+  if (fd < 0) exit(EXIT_FAILURE);
   (void)close(fd);
-  (void)snprintf(repeat, sizeof repeat, "%d", count);
-  char* const argv[] = {(char*)(uintptr_t)tool,
-                        (char*)(uintptr_t)library,
-                        (char*)(uintptr_t) "--only",
-                        (char*)(uintptr_t)test,
-                        (char*)(uintptr_t) "--jobs",
-                        (char*)(uintptr_t) "1",
-                        (char*)(uintptr_t) "--isolation",
-                        (char*)(uintptr_t)isolation,
-                        (char*)(uintptr_t) "--output",
-                        results,
-                        (char*)(uintptr_t) "--quiet",
-                        (char*)(uintptr_t) "--repeat",
-                        repeat,
-                        NULL};
-  double many = run(argv, results);
-  argv[12][0] = '1';
-  argv[12][1] = '\0';
-  double one = run(argv, results);
+  (void)snprintf(mode, sizeof mode, "--isolation=%s", isolation);
+  (void)snprintf(selection, sizeof selection, "--only=%s", test);
+  (void)snprintf(output, sizeof output, "--output=%s", results);
+  (void)snprintf(repeat, sizeof repeat, "--repeat=%d", count);
+  char jobs[] = "--jobs=1", quiet[] = "--quiet";
+  char* const argv[] = {tool, library, selection, jobs, mode, output, quiet, repeat, NULL};
+  cost_t many = run(argv);
+  (void)snprintf(repeat, sizeof repeat, "--repeat=1");
+  cost_t one = run(argv);
   (void)unlink(results);
-  return (many - one) * 1e9 / (count - 1);
+  return (cost_t){(many.wall_ns - one.wall_ns) / (count - 1),
+                  (many.cpu_ns - one.cpu_ns) / (count - 1)};
 }
 
 int main(int argc, char** argv) {
-  double ratios[ROUNDS_MOST], bare[ROUNDS_MOST], forked[ROUNDS_MOST], rate[ROUNDS_MOST];
+  double bare[ROUNDS_MOST], forked[ROUNDS_MOST], ratio[ROUNDS_MOST], cpu_ratio[ROUNDS_MOST];
+  double wall_rate[ROUNDS_MOST], cpu_rate[ROUNDS_MOST];
   int rounds = argc > 5 ? atoi(argv[5]) : ROUNDS;
   if (argc < 5 || rounds < 1 || rounds > ROUNDS_MOST) {
     (void)fprintf(stderr, "usage: %s TBK_RUN LIB CLOSED_TEST CHEAP_TEST [ROUNDS]\n", argv[0]);
     return 2;
   }
   for (int i = 0; i < rounds; i++) {
-    double before = bare_loop(argv[2]);
-    forked[i] = tests_cost(argv[1], argv[2], argv[3], "fork", TESTS);
-    bare[i] = (before + bare_loop(argv[2])) / 2;
-    ratios[i] = forked[i] / bare[i];
-    rate[i] = 1e9 / tests_cost(argv[1], argv[2], argv[4], "batch", BATCH_TESTS);
+    cost_t before = bare_loop(argv[2]);
+    cost_t fork_cost = tests_cost(argv[1], argv[2], argv[3], "fork", TESTS);
+    cost_t after = bare_loop(argv[2]);
+    cost_t batch_cost = tests_cost(argv[1], argv[2], argv[4], "batch", BATCH_TESTS);
+    bare[i] = (before.wall_ns + after.wall_ns) / 2;
+    forked[i] = fork_cost.wall_ns;
+    ratio[i] = forked[i] / bare[i];
+    cpu_ratio[i] = fork_cost.cpu_ns / ((before.cpu_ns + after.cpu_ns) / 2);
+    wall_rate[i] = 1e9 / batch_cost.wall_ns;
+    cpu_rate[i] = 1e9 / batch_cost.cpu_ns;
   }
   printf(
       "{\"rounds\":%d,\"bare_ns\":%.0f,\"fork_ns\":%.0f,\"fork_ratio\":%.3f,"
-      "\"batch_tests_per_second\":%.0f}\n",
-      rounds, median(bare, rounds), median(forked, rounds), median(ratios, rounds),
-      median(rate, rounds));
+      "\"fork_cpu_ratio\":%.3f,\"batch_tests_per_second\":%.0f,"
+      "\"batch_tests_per_second_and_core\":%.0f}\n",
+      rounds, median(bare, rounds), median(forked, rounds), median(ratio, rounds),
+      median(cpu_ratio, rounds), median(wall_rate, rounds), median(cpu_rate, rounds));
   return 0;
 }
