@@ -43,7 +43,7 @@ static bool is_pointwise(operator_id_t id) {
 
 /* Lengths at which a last block is cut short. */
 static void check_lengths(tbk_fixture_t* fx, operator_id_t id) {
-  static const int64_t lengths[][1] = {{1}, {1023}, {20011}};
+  static const int64_t lengths[][1] = {{1}, {1023}, {8209}};
   static const int64_t products[][3] = {{1, 1, 1}, {5, 3, 7}, {33, 17, 31}};
   for (size_t i = 0; i < 3; ++i) {
     form_t form = form_of(id, TENSOR_PLAIN, TENSOR_PLAIN);
@@ -315,7 +315,7 @@ static void an_output_may_be_a_strided_input(tbk_fixture_t* fx) {
 
 /* Long enough that a kernel works on several parts at a time. */
 static void check_long_in_place(tbk_fixture_t* fx, operator_id_t id) {
-  static const int64_t length[1] = {40009};
+  static const int64_t length[1] = {16411};
   if (!is_pointwise(id) || !has_inputs(id)) return;
   form_t form = form_of(id, TENSOR_PLAIN, TENSOR_PLAIN);
   form.rank = 1;

@@ -57,7 +57,7 @@ static void run_sizes(tbk_fixture_t* fx, form_t form, const int64_t* sizes, size
   }
 }
 
-static const int64_t lengths[] = {1, 2, 16, 255, 256, 1025, 65537};
+static const int64_t lengths[] = {1, 2, 16, 255, 256, 1025, 16411};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 /* -------------------------------------------------------------------------------------- fill -- */
