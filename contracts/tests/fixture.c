@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t tbk_patience_ns = UINT64_C(10000000000);
+
 /* A helper's success is no check of the test; its failure is one, and leaves the test. */
 #define HELPER_OK(call) helper_status((call), &fx->error, TBK_HERE(#call))
 

@@ -39,6 +39,7 @@ static struct {
 bool tbk_child_prepare(const tbk_options_t* options, const tbk_run_plan_t* plan) {
   inherited.options = options;
   inherited.plan = plan;
+  tbk_patience_ns = options->timeout_ns / 3;
   return tbk_cases_register() == 0;
 }
 

@@ -234,7 +234,7 @@ void tbk_options_parse(tbk_options_t* options, int argc, char** argv) {
                              .shard_count = 1,
                              .repeat = 1,
                              .seed = 1,
-                             .timeout_ns = UINT64_C(20000000000),
+                             .timeout_ns = UINT64_C(30000000000),
                              .open_timeout_ns = UINT64_C(60000000000),
                              .memory_limit = default_memory_limit(),
                              .argc = argc};
