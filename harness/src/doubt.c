@@ -22,8 +22,7 @@ enum {
 
 /* ------------------------------------------------------------------------------------ queue --- */
 
-static void add(tbk_run_t* run, tbk_doubt_t* doubt, const uint32_t* items, uint32_t count) {
-  tbk_doubt_t** end = &run->doubts;
+static void add(tbk_doubt_t** end, tbk_doubt_t* doubt, const uint32_t* items, uint32_t count) {
   doubt->items = malloc((count ? count : 1) * sizeof *items);
   if (doubt->items == NULL) abort();
   memcpy(doubt->items, items, count * sizeof *items);
@@ -44,14 +43,14 @@ void tbk_doubt_company(tbk_run_t* run, const uint32_t* items, uint32_t count,
   tbk_doubt_t* doubt = make();
   doubt->outcome = *outcome;
   doubt->judgement = *judgement;
-  add(run, doubt, items, count);
+  add(&run->doubts, doubt, items, count);
 }
 
 void tbk_doubt_poison(tbk_run_t* run, const uint32_t* items, uint32_t count, const char* reason) {
   tbk_doubt_t* doubt = make();
   doubt->poisoned = true;
   SAY(doubt->judgement.seen, "%s", reason);
-  add(run, doubt, items, count);
+  add(&run->doubts, doubt, items, count);
 }
 
 /* ------------------------------------------------------------------------------------- runs --- */
@@ -209,6 +208,33 @@ static void settle_poison(tbk_run_t* run, tbk_slot_t* slot, tbk_doubt_t* doubt) 
         doubt->count, doubt->judgement.seen);
   for (uint32_t i = 0; i < doubt->count; i++)
     record_poisoned(run, doubt->items[i], why);
+}
+
+/* ----------------------------------------------------------------------------------- shaken --- */
+
+void tbk_doubt_shaken(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
+                      const tbk_judgement_t* judgement) {
+  tbk_doubt_t* doubt = make();
+  doubt->outcome = *outcome;
+  doubt->judgement = *judgement;
+  if (run->shaken == NULL) SAY(run->suspect, "%s", id_of(run, item));
+  add(&run->shaken, doubt, &item, 1);
+}
+
+void tbk_doubt_decide(tbk_run_t* run) {
+  bool first = true;
+  while (run->shaken != NULL) {
+    tbk_doubt_t* doubt = run->shaken;
+    run->shaken = doubt->next;
+    if (run->lost && !first)
+      record_poisoned(run, doubt->items[0], run->health);
+    else
+      tbk_run_record(run, doubt->items[0], &doubt->outcome, &doubt->judgement);
+    first = false;
+    free(doubt->items);
+    free(doubt);
+  }
+  run->suspect[0] = '\0';
 }
 
 void tbk_doubt_settle(tbk_run_t* run, tbk_slot_t* slot) {

@@ -39,7 +39,7 @@ static bool probe(tbk_run_t* run, char* out_reason, size_t reason_size) {
 }
 
 /* A device that was held by a dying process, or resets itself, gets some time to come back. */
-void tbk_health_check(tbk_run_t* run, const char* since) {
+void tbk_health_check(tbk_run_t* run) {
   char reason[256];
   uint32_t pause_ms = 100;
   run->probe_due = false;
@@ -52,5 +52,9 @@ void tbk_health_check(tbk_run_t* run, const char* since) {
   run->probed_ns = tbk_now_ns();
   if (sound || tbk_loop_interrupted() != 0) return;
   run->lost = true;
-  tbk_print(run->health, sizeof run->health, "lost since %s: %s", since, reason);
+  if (run->suspect[0] != '\0')
+    tbk_print(run->health, sizeof run->health, "lost since %s, or shortly before: %s", run->suspect,
+              reason);
+  else
+    tbk_print(run->health, sizeof run->health, "lost, and no test failed before: %s", reason);
 }

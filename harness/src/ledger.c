@@ -32,9 +32,8 @@ static void keep_finding(tbk_run_t* run, uint32_t item, const tbk_judgement_t* j
 /* The same test on the same inputs ended in another way: neither verdict can be believed. */
 static void check_stable(tbk_run_t* run, uint32_t item, tbk_judgement_t* judgement) {
   char seen[sizeof judgement->seen];
-  unsigned char* first = &run->first[run->plan.items[item].test];
-  if (*first == 0) *first = (unsigned char)(1 + judgement->verdict);
-  if (*first == 1 + judgement->verdict) return;
+  const unsigned char* first = &run->first[run->plan.items[item].test];
+  if (*first == 0 || *first == 1 + judgement->verdict) return;
   SAY(seen, "%s%s%.400s", tbk_verdict_name(judgement->verdict), judgement->seen[0] ? ": " : "",
       judgement->seen);
   SAY(judgement->seen, "%s", seen);
@@ -45,6 +44,8 @@ static void check_stable(tbk_run_t* run, uint32_t item, tbk_judgement_t* judgeme
 }
 
 static void count(tbk_run_t* run, uint32_t item, tbk_verdict_t verdict) {
+  unsigned char* first = &run->first[run->plan.items[item].test];
+  if (*first == 0) *first = (unsigned char)(1 + verdict);
   run->ledger.counts[verdict] += run->recorded[item] == 0;
   run->recorded[item] = 1;
 }

@@ -30,7 +30,7 @@
 enum {
   TBK_WORKER_EXIT = 86,
   TBK_WORKER_NOT_BEGUN = 87, /* it could not be set up; nothing of the backend was touched */
-  TBK_WORKER_LINE = 16384 /* the longest line that a worker may write */
+  TBK_WORKER_LINE = 16384    /* the longest line that a worker may write */
 };
 
 void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_t* report);

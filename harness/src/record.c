@@ -104,11 +104,14 @@ void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, uint32_t item, const tbk_outcome_t* outcome,
                      const tbk_judgement_t* judgement) {
   static char line[262144], replay[16384];
+  static const char* replay_of; /* the test that `replay` is for: a repeated one needs it once */
   const tbk_test_t* test = &plan->tests[plan->items[item].test];
   const char* id = test->id;
   tbk_json_t json;
-  if (judgement->replay[0] == '\0')
+  if (judgement->replay[0] == '\0' && replay_of != id) {
     tbk_replay_command(replay, sizeof replay, options, &id, 1, false);
+    replay_of = id;
+  }
   tbk_json_begin(&json, line, sizeof line);
   tbk_json_open(&json, NULL, '{');
   put_test(&json, test, item, plan->items[item].repeat);

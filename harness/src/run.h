@@ -56,6 +56,8 @@ typedef struct tbk_run {
   bool running_alone;
   tbk_hold_t* holds; /* one for each slot */
   tbk_doubt_t* doubts;
+  tbk_doubt_t* shaken;           /* failed by themselves; the device is asked before they count */
+  char suspect[160];             /* the first of them */
   uint32_t alone_runs, searches; /* spent on doubts */
 
   bool probe_due;
@@ -95,7 +97,13 @@ void tbk_doubt_poison(tbk_run_t* run, const uint32_t* items, uint32_t count, con
 /* Settles the oldest doubt, with as many runs as that takes. */
 void tbk_doubt_settle(tbk_run_t* run, tbk_slot_t* slot);
 
+/* A test failed in a process of its own; the next probe says whether the device is to be believed. */
+void tbk_doubt_shaken(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
+                      const tbk_judgement_t* judgement);
+/* The probe is over: they count; or, but for the first, they ran on a lost device. */
+void tbk_doubt_decide(tbk_run_t* run);
+
 /* health.c: asks, in a process of its own, whether the device still computes; may set run->lost. */
-void tbk_health_check(tbk_run_t* run, const char* since);
+void tbk_health_check(tbk_run_t* run);
 
 #endif /* TBK_HARNESS_RUN_H */

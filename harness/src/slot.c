@@ -242,8 +242,7 @@ static void end_job(tbk_slot_t* slot) {
   read_output(slot);
   slot->outcome.in_batch = false;
   slot->outcome.between =
-      slot->ended > 0 &&
-      slot->journal->cells[slot->number]->position == (int32_t)slot->ended - 1;
+      slot->ended > 0 && slot->journal->cells[slot->number]->position == (int32_t)slot->ended - 1;
   if (slot->outcome.wall_ns == 0) slot->outcome.wall_ns = tbk_now_ns() - slot->test_started_ns;
   slot->busy = false;
   hand_over(slot, slot->ended);

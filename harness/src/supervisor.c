@@ -118,9 +118,12 @@ static void take_verdict(tbk_run_t* run, tbk_slot_t* slot, uint32_t position,
   tbk_hold_t* hold = &run->holds[slot->number];
   uint32_t item = order->items[position];
   tbk_judge(outcome, &judgement);
-  run->probe_due |= is_abnormal(judgement.verdict);
-  if (order->count > 1 && tbk_verdict_fails(judgement.verdict))
+  bool fails = tbk_verdict_fails(judgement.verdict);
+  run->probe_due |= fails && (order->count == 1 || is_abnormal(judgement.verdict));
+  if (order->count > 1 && fails)
     tbk_doubt_company(run, order->items, position + 1, outcome, &judgement);
+  else if (fails && run->facts.sound)
+    tbk_doubt_shaken(run, item, outcome, &judgement);
   else if (order->watch_health)
     tbk_run_hold(run, hold, item, outcome, &judgement);
   else
@@ -233,7 +236,7 @@ static bool must_stop(const tbk_run_t* run) {
 
 static bool work_is_left(const tbk_run_t* run) {
   return waiting(&run->batches) + waiting(&run->singles) + waiting(&run->alone) > 0 ||
-         run->doubts != NULL;
+         run->doubts != NULL || (run->facts.sound && run->probe_due);
 }
 
 /* Probing and settling want the device for themselves: no new work, and the old comes to its end. */
@@ -250,7 +253,8 @@ static void step(tbk_run_t* run) {
     run->probe_due = true;
   if (run->facts.sound && run->probe_due) {
     drain(run);
-    if (!must_stop(run)) tbk_health_check(run, "a test that ended abnormally, or by then");
+    if (!must_stop(run)) tbk_health_check(run);
+    tbk_doubt_decide(run);
     return;
   }
   if (run->doubts != NULL) {
@@ -289,7 +293,8 @@ void tbk_supervise(tbk_run_t* run) {
     step(run);
     (void)tbk_results_flush(&run->results);
   }
-  if (!must_stop(run) && run->facts.sound) tbk_health_check(run, "the end of the run");
+  if (!must_stop(run) && run->facts.sound) tbk_health_check(run);
+  tbk_doubt_decide(run);
   kill_all(run);
   if (run->lost) give_up_the_rest(run);
   (void)tbk_results_flush(&run->results);

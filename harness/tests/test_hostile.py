@@ -175,3 +175,53 @@ def test_under_load_the_verdict_is_the_same(output: Path, name: str) -> None:
         tuple(sorted(act(output, name, *SOME).results().verdicts.items())) for _ in range(rounds)
     }
     assert len(seen) == 1
+
+
+# ------------------------------------------------------------ a device that computes no more
+
+POISON = LIB / "hostile" / "libtbk_poison.so"
+DOMINOES = ("--only", "memory", "--only", "copy", "--jobs", "1")
+
+
+def test_who_poisons_a_process_is_named_and_who_follows_is_not_blamed(output: Path) -> None:
+    """A failed allocation leaves the process unable to copy; alone, most tests pass."""
+    results = run(POISON, output, *DOMINOES, "--isolation", "batch").results()
+    culprits = [r for r in results.tests if r["cause"] == "fail/poisons-the-device"]
+    assert culprits
+    assert all(r["verdict"] == "fail" for r in culprits)
+    assert all(r["blame"] == "backend" for r in culprits)
+    assert {"poisoned", "polluted"} & set(results.counts())
+    assert "unstable" not in results.counts()
+    for record in results.tests:
+        if record["verdict"] == "polluted":
+            assert "passes alone" in record["notes"]
+        if record["verdict"] == "poisoned":
+            assert "left the device unable to compute" in record["seen"]
+
+
+def test_a_polluted_test_says_how_to_see_it_again(output: Path) -> None:
+    results = run(POISON, output, *DOMINOES, "--isolation", "batch").results()
+    named = [r for r in results.tests if "fails after " in (r["notes"] or "")]
+    assert named
+    replay = named[0]["replay"].split()
+    again = run(POISON, output.with_name("again.jsonl"), *replay[2:], "--jobs", "1").results()
+    assert again.verdicts[named[0]["id"]] == "polluted"
+
+
+def test_a_lost_device_ends_the_run(output: Path, tmp_path: Path) -> None:
+    env = {"POISON_ACROSS_PROCESSES": str(tmp_path / "marker")}
+    done = run(POISON, output, *DOMINOES, env=env)
+    results = done.results()
+    assert done.code == 1
+    assert results.footer["health"].startswith("lost since ")
+    assert results.counts()["not-reached"] > results.counts().get("fail", 0)
+    assert len(results.tests) == results.footer["planned"]
+
+
+def test_what_was_not_reached_is_run_when_resumed(output: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    run(POISON, output, *DOMINOES, env={"POISON_ACROSS_PROCESSES": str(marker)})
+    marker.unlink()
+    results = run(POISON, output, *DOMINOES, "--resume").results()
+    assert "not-reached" not in results.counts()
+    assert len(results.verdicts) == len(results.tests) == results.footer["planned"]
