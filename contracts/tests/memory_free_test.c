@@ -245,13 +245,13 @@ static void free_memory_of_the_second_device_falls_and_comes_back(tbk_fixture_t*
 }
 
 static const tbk_case_t cases[] = {
-    TBK_CASE("MEM-012", "memory_bytes", 0, freed_memory_can_be_had_again),
-    TBK_CASE("MEM-012", "memory_bytes two_devices", 0,
+    TBK_CASE("MEM-012", "memory_bytes", TBK_CASE_ALONE, freed_memory_can_be_had_again),
+    TBK_CASE("MEM-012", "memory_bytes two_devices", TBK_CASE_ALONE,
              freed_memory_of_the_second_device_can_be_had_again),
-    TBK_CASE("MEM-009", "memory_bytes", 0, an_exhausted_device_says_so_and_recovers),
-    TBK_CASE("MEM-009", "memory_bytes two_devices", 0,
+    TBK_CASE("MEM-009", "memory_bytes", TBK_CASE_ALONE, an_exhausted_device_says_so_and_recovers),
+    TBK_CASE("MEM-009", "memory_bytes two_devices", TBK_CASE_ALONE,
              an_exhausted_second_device_says_so_and_recovers),
-    TBK_CASE("ERR-001", "memory_bytes", 0, an_exhausted_device_still_copies),
+    TBK_CASE("ERR-001", "memory_bytes", TBK_CASE_ALONE, an_exhausted_device_still_copies),
     TBK_CASE("MEM-013", NULL, 0, freeing_leaves_other_allocations_alone),
     TBK_CASE("MEM-013", "two_devices", 0,
              freeing_on_the_second_device_leaves_other_allocations_alone),
