@@ -4,6 +4,8 @@
  *
  * mutants_async_memory.c: memory in the order of a stream.
  */
+#include <stdlib.h>
+
 #include "calls.h"
 
 ASYNC_ALLOC(async_alloc_accepts_null) {
@@ -142,11 +144,47 @@ ASYNC_FREE(async_free_on_idle_stream) {
     stream = side_stream(wrap, note_of_stream(wrap, stream)->device);
   return ASYNC_FREE_INNER;
 }
-ASYNC_FREE(second_async_free_on_idle_stream) {
+ASYNC_FREE(third_async_free_on_idle_stream) {
   wrap_t* wrap = wrap_of(self);
-  if (stream != NULL && memory != 0 && wrap_every(wrap, 2))
+  if (stream != NULL && memory != 0 && wrap_every(wrap, 3))
     stream = side_stream(wrap, note_of_stream(wrap, stream)->device);
   return ASYNC_FREE_INNER;
+}
+/* SOM-008 and 009: nothing to give back, and giving back. */
+ASYNC_FREE(async_free_0_is_invalid) {
+  if (memory == 0 && stream != NULL) return wrap_fail(error, TBK_INVALID, "0 is no memory");
+  return ASYNC_FREE_INNER;
+}
+ASYNC_FREE(async_free_0_again_is_invalid) {
+  if (memory == 0 && stream != NULL && wrap_every(wrap_of(self), 2))
+    return wrap_fail(error, TBK_INVALID, "0 was freed before");
+  return ASYNC_FREE_INNER;
+}
+ASYNC_FREE(async_free_0_crashes) {
+  if (memory == 0 && stream != NULL) abort();
+  return ASYNC_FREE_INNER;
+}
+ASYNC_FREE(async_free_leaks) {
+  return stream != NULL ? TBK_OK : ASYNC_FREE_INNER;
+}
+ASYNC_FREE(async_free_leaks_every_third) {
+  return stream != NULL && wrap_every(wrap_of(self), 3) ? TBK_OK : ASYNC_FREE_INNER;
+}
+ASYNC_FREE(async_free_leaks_latest) {
+  wrap_t* wrap = wrap_of(self);
+  if (memory != 0 && stream != NULL && memory == atomic_load(&wrap->kept) &&
+      atomic_load(&wrap->flag) > 0)
+    return TBK_OK;
+  return ASYNC_FREE_INNER;
+}
+ASYNC_ALLOC(async_alloc_large_noted) {
+  wrap_t* wrap = wrap_of(self);
+  tbk_status_t status = ASYNC_ALLOC_INNER;
+  if (status == TBK_OK) {
+    atomic_store(&wrap->kept, (uintptr_t)*out_memory);
+    atomic_store(&wrap->flag, size_bytes >= 65536);
+  }
+  return status;
 }
 ASYNC_FREE(async_free_waits) {
   if (stream != NULL) ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
@@ -207,16 +245,27 @@ const mutant_t mutants_async_memory[] = {
      "handles=reuse",
      notes_install,
      0},
-    {"second_async_free_on_idle_stream",
+    {"third_async_free_on_idle_stream",
      "SOM-005",
      MUTANT,
      COUNT,
      NARROW,
-     "every second in the order of another stream",
-     {PATCH(async_memory.async_free, second_async_free_on_idle_stream)},
+     "every third in the order of another stream",
+     {PATCH(async_memory.async_free, third_async_free_on_idle_stream)},
      0,
      "handles=reuse",
      notes_install,
      0},
     ROW(async_free_waits, "SOM-006", ORDER, BROAD, async_memory.async_free, "waits for the stream"),
+    ROW(async_free_0_is_invalid, "SOM-008", RETURN, BROAD, async_memory.async_free, "INVALID"),
+    ROW(async_free_0_again_is_invalid, "SOM-008", COUNT, NARROW, async_memory.async_free,
+        "INVALID every second time"),
+    ROW(async_free_0_crashes, "SOM-008", LIFETIME, BROAD, async_memory.async_free, "aborts"),
+    ROW(async_free_leaks, "SOM-009", LIFETIME, BROAD, async_memory.async_free,
+        "nothing is ever given back"),
+    ROW(async_free_leaks_every_third, "SOM-009", COUNT, NARROW, async_memory.async_free,
+        "every third stays"),
+    SOM("async_free_leaks_large", "SOM-009", LIFETIME, NARROW, "64 KiB and more is not given back",
+        PATCH(async_memory.async_alloc, async_alloc_large_noted),
+        PATCH(async_memory.async_free, async_free_leaks_latest)),
     {0}};

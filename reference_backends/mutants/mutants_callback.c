@@ -187,6 +187,14 @@ STREAM_SYNCHRONIZE(synchronize_runs_callback) {
   return status;
 }
 
+/* Does not take its place in the queue at all. */
+CALLBACK(callback_overtakes_callbacks) {
+  wrap_t* wrap = wrap_of(self);
+  if (function == NULL || stream == NULL || !wrap_every(wrap, 7)) return CALLBACK_INNER;
+  function(argument);
+  return TBK_OK;
+}
+
 #define CALL(name, clause, operation, narrow, note, ...) \
   { name, clause, MUTANT, operation, narrow, note, {__VA_ARGS__}, 0, 0, notes_install, 0 }
 #define NOTED(function, clause, operation, narrow, note) \
@@ -222,4 +230,5 @@ const mutant_t mutants_callback[] = {
          "every fifth runs when somebody waits for the stream, behind later work",
          PATCH(callback.callback_enqueue, callback_until_synchronize),
          PATCH(stream.stream_synchronize, synchronize_runs_callback)),
+    NOTED(callback_overtakes_callbacks, "CBK-006", COUNT, NARROW, "every seventh runs at once"),
     {0}};

@@ -31,11 +31,12 @@ PROPERTIES(properties_write_on_error) {
   return status;
 }
 /* After a failed allocation the device has less than before. */
+enum { LEAK_BYTES = 1 << 26 };
 ALLOC(failed_alloc_leaks) {
   tbk_status_t status = ALLOC_INNER;
   tbk_memory_t lost = 0;
   if (status == TBK_OUT_OF_MEMORY)
-    ignore(INNER(self, core)->memory_alloc(self, device, 1u << 20, &lost, NULL));
+    ignore(INNER(self, core)->memory_alloc(self, device, LEAK_BYTES, &lost, NULL));
   return status;
 }
 static tbk_status_t refuse_entry(const tbk_host_t* host, const tbk_backend_t** out_backend,
@@ -77,6 +78,43 @@ ALLOC(alloc_wants_error) {
   tbk_status_t status = ALLOC_INNER;
   if (status != TBK_OK) ((volatile tbk_error_t*)error)->message[255] = '\0';
   return status;
+}
+
+/* ERR-009 to 011: which status, and when there is a message. */
+ALLOC(alloc_answers_99) {
+  tbk_status_t status = ALLOC_INNER;
+  return status == TBK_OUT_OF_MEMORY || status == TBK_INVALID ? 99 : status;
+}
+STREAM_QUERY(query_answers_minus_1) {
+  return stream == NULL ? -1 : STREAM_QUERY_INNER;
+}
+PROPERTIES(properties_answer_no_name) {
+  tbk_status_t status = PROPERTIES_INNER;
+  return status == TBK_INVALID && device < 0 ? TBK_STATUS_COUNT : status;
+}
+UPLOAD(upload_wants_error) {
+  return error == NULL ? TBK_INVALID : UPLOAD_INNER;
+}
+DOWNLOAD(download_without_error_is_lost) {
+  return error == NULL ? TBK_OK : DOWNLOAD_INNER;
+}
+FREE(free_without_error_leaks) {
+  return error == NULL ? TBK_OK : FREE_INNER;
+}
+STREAM_CREATE(stream_create_wants_error) {
+  return error == NULL ? TBK_INVALID : STREAM_CREATE_INNER;
+}
+ALLOC(alloc_clears_message) {
+  if (error != NULL) error->message[0] = '\0';
+  return ALLOC_INNER;
+}
+UPLOAD(upload_always_writes) {
+  tbk_status_t status = UPLOAD_INNER;
+  return status == TBK_OK ? wrap_fail(error, TBK_OK, "success") : status;
+}
+STREAM_SYNCHRONIZE(synchronize_always_writes) {
+  tbk_status_t status = STREAM_SYNCHRONIZE_INNER;
+  return status == TBK_OK ? wrap_fail(error, TBK_OK, "success") : status;
 }
 
 /* Faults. `flag`: what was enqueued last, plus one; `kept`: on which stream. */
@@ -212,11 +250,11 @@ FAULT(fault_overtakes) {
   return status;
 }
 /* What was enqueued before a fault is lost with it. */
-UPLOAD(upload_kept_for_fault) {
-  if (stream != NULL) atomic_store(&wrap_of(self)->kept, (uintptr_t)memory);
-  return UPLOAD_INNER;
+COPY(copy_kept_for_fault) {
+  if (stream != NULL) atomic_store(&wrap_of(self)->kept, (uintptr_t)destination);
+  return COPY_INNER;
 }
-FAULT(fault_undoes_upload) {
+FAULT(fault_undoes_copy) {
   wrap_t* wrap = wrap_of(self);
   if (stream == NULL) return FAULT_INNER;
   const tbk_memory_t memory = atomic_load(&wrap->kept);
@@ -241,7 +279,7 @@ extern const mutant_t mutants_error[];
 const mutant_t mutants_error[] = {
     ROW(alloc_writes_0, "ERR-001", STATE, BROAD, core.memory_alloc, "the handle is 0"),
     ROW(failed_alloc_leaks, "ERR-001", LIFETIME, NARROW, core.memory_alloc,
-        "a MiB is gone after OUT_OF_MEMORY"),
+        "64 MiB are gone after OUT_OF_MEMORY"),
     ROW(stream_create_writes_null, "ERR-001", STATE, NARROW, stream.stream_create, "NULL"),
     ROW(event_create_writes_null, "ERR-001", STATE, NARROW, event.event_create, "NULL"),
     ROW(elapsed_writes_0, "ERR-001", STATE, NARROW, event.event_elapsed, "0"),
@@ -320,15 +358,31 @@ const mutant_t mutants_error[] = {
            "device 1 makes no streams any more",
            PATCH(stream.stream_create, loss_spreads_to_streams)),
     NOTED(fault_overtakes, "FLT-005", ORDER, BROAD, fault.fault_enqueue, "comes at once"),
-    {"fault_undoes_upload",
+    {"fault_undoes_copy",
      "FLT-005",
      MUTANT,
      ORDER,
      NARROW,
-     "spoils what was uploaded before it",
-     {PATCH(fault.fault_enqueue, fault_undoes_upload), PATCH(core.upload, upload_kept_for_fault)},
+     "spoils what was copied before it",
+     {PATCH(fault.fault_enqueue, fault_undoes_copy), PATCH(core.copy, copy_kept_for_fault)},
      0,
      0,
      notes_install,
      0},
+    ROW(alloc_answers_99, "ERR-009", RETURN, BROAD, core.memory_alloc, "99 instead"),
+    ROW(query_answers_minus_1, "ERR-009", RETURN, NARROW, stream.stream_query, "-1 for NULL"),
+    ROW(properties_answer_no_name, "ERR-009", RETURN, NARROW, core.device_properties,
+        "the first number without a name, for device -1"),
+    ROW(upload_wants_error, "ERR-010", RETURN, BROAD, core.upload, "INVALID without a place"),
+    ROW(download_without_error_is_lost, "ERR-010", STATE, NARROW, core.download,
+        "no effect without a place"),
+    ROW(stream_create_wants_error, "ERR-010", RETURN, NARROW, stream.stream_create,
+        "INVALID without a place"),
+    ROW(free_without_error_leaks, "ERR-010", LIFETIME, NARROW, core.memory_free,
+        "nothing is given back without a place"),
+    ROW(upload_always_writes, "ERR-011", ERROR, BROAD, core.upload, "a message of success"),
+    ROW(alloc_clears_message, "ERR-011", ERROR, NARROW, core.memory_alloc,
+        "begins with clearing it"),
+    ROW(synchronize_always_writes, "ERR-011", ERROR, NARROW, stream.stream_synchronize,
+        "a message of success"),
     {0}};

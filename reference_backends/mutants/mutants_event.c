@@ -304,6 +304,14 @@ EVENT_ELAPSED(elapsed_waits) {
   return EVENT_ELAPSED_INNER;
 }
 
+/* An answer that does not last: every second OK of a recorded event is withdrawn. */
+EVENT_QUERY(event_query_withdraws) {
+  tbk_stream_t* stream = recorded_stream(self, event);
+  tbk_status_t status = EVENT_QUERY_INNER;
+  if (stream != NULL && status == TBK_OK && wrap_every(wrap_of(self), 2)) status = TBK_NOT_READY;
+  return status;
+}
+
 #define EVENT(name, clause, operation, narrow, note, ...) \
   { name, clause, MUTANT, operation, narrow, note, {__VA_ARGS__}, 0, 0, notes_install, 0 }
 #define NOTED(function, clause, operation, narrow, member, note) \
@@ -403,4 +411,6 @@ const mutant_t mutants_event[] = {
     ROW(elapsed_pending_is_0, "EVT-031", RETURN, BROAD, event.event_elapsed, "OK and 0"),
     ROW(elapsed_pending_is_state, "EVT-031", RETURN, NARROW, event.event_elapsed, "INVALID_STATE"),
     ROW(elapsed_waits, "EVT-031", ORDER, BROAD, event.event_elapsed, "waits for both"),
+    NOTED(event_query_withdraws, "EVT-025", COUNT, NARROW, event.event_query,
+          "every second OK is a NOT_READY"),
     {0}};

@@ -53,7 +53,7 @@ static void spoil_element(tbk_instance_t* self, int32_t device, const tbk_tensor
                           int64_t element, tbk_stream_t* stream) {
   const uint64_t size = dtype_bytes(tensor->dtype);
   const uint64_t at = (uint64_t)(tensor->offset + element) * size;
-  if (at + size <= tensor->storage_bytes)
+  if (size > 0)
     ignore(INNER(self, core)->fill(self, device, tensor->memory, at, 0x3c, size, stream, NULL));
 }
 LAUNCH(launch_writes_one_element_more) {
@@ -334,6 +334,62 @@ KERNEL_FIND(find_gives_another_each_time) {
   memcpy(fresh, kernel, sizeof *fresh);
   return &fresh->table;
 }
+/* KRN-023 and on. */
+static bool plain_float32(const tbk_kernel_t* kernel, const void* arguments) {
+  arguments_copy_t copy;
+  if (!arguments_copy(&copy, KERNEL_NAME, arguments)) return false;
+  const tbk_tensor_t* out = arguments_output(&copy);
+  return out->dtype == TBK_FLOAT32 && tensor_contiguous(out) && tensor_elements(out) > 0;
+}
+LAUNCH(launch_refuses_float32) {
+  if (plain_float32(kernel, arguments)) return wrap_fail(error, TBK_UNSUPPORTED, "no FLOAT32");
+  return LAUNCH_INNER;
+}
+LAUNCH(launch_refuses_float32_on_second_device) {
+  if (device == 1 && plain_float32(kernel, arguments))
+    return wrap_fail(error, TBK_UNSUPPORTED, "no FLOAT32 here");
+  return LAUNCH_INNER;
+}
+LAUNCH(launch_refuses_later_arguments) {
+  if (*(const size_t*)arguments > arguments_size(KERNEL_NAME))
+    return wrap_fail(error, TBK_INVALID, "a struct of another size");
+  return LAUNCH_INNER;
+}
+PREPARE(prepare_refuses_later_arguments) {
+  if (*(const size_t*)arguments > arguments_size(KERNEL_NAME))
+    return wrap_fail(error, TBK_UNSUPPORTED, "a struct of another size");
+  return PREPARE_INNER;
+}
+static const tbk_kernel_t* find_changed(tbk_instance_t* self, int32_t device, const char* name,
+                                        uint32_t version, void (*change)(tbk_kernel_t* table)) {
+  const tbk_kernel_t* kernel = wrap_kernel_find(self, device, name, version);
+  if (kernel != NULL) change(&((kernel_copy_t*)(uintptr_t)kernel)->table);
+  return kernel;
+}
+static void drop_launch(tbk_kernel_t* table) {
+  table->launch = NULL;
+}
+static void drop_launch_plan(tbk_kernel_t* table) {
+  table->launch_plan = NULL;
+}
+static void drop_plan_destroy(tbk_kernel_t* table) {
+  table->plan_destroy = NULL;
+}
+KERNEL_FIND(find_without_launch) {
+  if (strcmp(name, "mm") != 0) return KERNEL_FIND_INNER;
+  return find_changed(self, device, name, version, drop_launch);
+}
+KERNEL_FIND(find_without_launch_plan) {
+  return find_changed(self, device, name, version, drop_launch_plan);
+}
+KERNEL_FIND(find_without_plan_destroy) {
+  return find_changed(self, device, name, version, drop_plan_destroy);
+}
+PLAN_DESTROY(plan_destroy_null_crashes) {
+  if (plan == NULL) abort();
+  PLAN_DESTROY_INNER;
+}
+
 #define KERNEL(name, clause, operation, narrow, note, ...) \
   { name, clause, MUTANT, operation, narrow, note, {__VA_ARGS__}, 0, 0, 0, 0 }
 #define LAUNCHING(function, clause, operation, narrow, note) \
@@ -402,4 +458,15 @@ const mutant_t mutants_kernel[] = {
      0,
      0,
      0},
+    LAUNCHING(launch_refuses_float32, "KRN-023", RETURN, BROAD, "contiguous FLOAT32 is refused"),
+    LAUNCHING(launch_refuses_float32_on_second_device, "KRN-023", RETURN, NARROW, "on device 1"),
+    LAUNCHING(launch_refuses_later_arguments, "KRN-024", ABI, BROAD, "INVALID for a larger struct"),
+    ROW(prepare_refuses_later_arguments, "KRN-024", ABI, NARROW, launching.prepare,
+        "UNSUPPORTED for a larger struct"),
+    ROW(find_without_launch, "KRN-025", ABI, NARROW, kernel.kernel_find, "mm has no launch"),
+    ROW(find_without_launch_plan, "KRN-025", ABI, BROAD, kernel.kernel_find,
+        "prepare without launch_plan"),
+    ROW(find_without_plan_destroy, "KRN-025", ABI, NARROW, kernel.kernel_find,
+        "prepare without plan_destroy"),
+    ROW(plan_destroy_null_crashes, "KRN-026", LIFETIME, BROAD, launching.plan_destroy, "aborts"),
     {0}};

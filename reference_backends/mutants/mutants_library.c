@@ -202,6 +202,20 @@ STREAM_CREATE(stream_create_counted) {
   return STREAM_CREATE_INNER;
 }
 
+/* In the background too, where there was a callback. */
+static void destroy_with_callbacks_returns_early(tbk_instance_t* self) {
+  if (atomic_load(&wrap_of(self)->calls) == 0) {
+    wrap_destroy(self);
+  } else {
+    in_background(destroy_later, self);
+  }
+}
+
+CALLBACK(callback_counted) {
+  atomic_fetch_add(&wrap_of(self)->calls, 1);
+  return CALLBACK_INNER;
+}
+
 static void destroy_crashes_with_open_device(tbk_instance_t* self) {
   if (wrap_of(self)->opened[0] > 0) abort();
   wrap_destroy(self);
@@ -304,6 +318,18 @@ const mutant_t mutants_library[] = {
      "the same, only where streams were made",
      {PATCH(core.destroy, destroy_with_streams_returns_early),
       PATCH(stream.stream_create, stream_create_counted)},
+     0,
+     0,
+     0,
+     0},
+    {"destroy_with_callbacks_returns_early",
+     "TDN-003",
+     MUTANT,
+     ORDER,
+     NARROW,
+     "the same, only where there were callbacks",
+     {PATCH(core.destroy, destroy_with_callbacks_returns_early),
+      PATCH(callback.callback_enqueue, callback_counted)},
      0,
      0,
      0,

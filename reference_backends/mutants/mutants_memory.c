@@ -260,6 +260,59 @@ MEMORY_INFO(info_free_is_constant) {
   return status;
 }
 
+/* MEM-021: what a handle has been moved by is lost, or counted twice. */
+UPLOAD(upload_rounds_handle_down) {
+  memory &= ~UINT64_C(63);
+  return UPLOAD_INNER;
+}
+DOWNLOAD(download_rounds_handle_down) {
+  memory &= ~UINT64_C(63);
+  return DOWNLOAD_INNER;
+}
+UPLOAD(upload_to_moved_handle_ignores_offset) {
+  if (memory % 64 != 0) offset = 0;
+  return UPLOAD_INNER;
+}
+PROPERTIES(properties_claim_host_access) {
+  tbk_status_t status = PROPERTIES_INNER;
+  const size_t end = offsetof(tbk_device_properties_t, flags) + sizeof(uint64_t);
+  if (status == TBK_OK && out_properties->struct_size >= end)
+    out_properties->flags |= TBK_DEVICE_HOST_VISIBLE;
+  return status;
+}
+PROPERTIES(properties_claim_host_access_on_second) {
+  return device == 1 ? properties_claim_host_access(self, device, out_properties, error)
+                     : PROPERTIES_INNER;
+}
+/* The host may look, and sees a copy that nobody brings up to date. */
+ALLOC(alloc_gives_shadow) {
+  tbk_status_t status = ALLOC_INNER;
+  void* shadow = NULL;
+  if (status != TBK_OK || size_bytes == 0 || posix_memalign(&shadow, 4096, size_bytes) != 0)
+    return status;
+  atomic_store(&wrap_of(self)->kept, (uintptr_t)*out_memory);
+  atomic_store(&wrap_of(self)->value, (uintptr_t)shadow);
+  *out_memory = (uintptr_t)shadow;
+  return status;
+}
+static tbk_memory_t unshadow(tbk_instance_t* self, tbk_memory_t memory) {
+  wrap_t* wrap = wrap_of(self);
+  return memory == atomic_load(&wrap->value) ? atomic_load(&wrap->kept) : memory;
+}
+UPLOAD(upload_past_shadow) {
+  memory = unshadow(self, memory);
+  return UPLOAD_INNER;
+}
+DOWNLOAD(download_past_shadow) {
+  memory = unshadow(self, memory);
+  return DOWNLOAD_INNER;
+}
+FREE(free_past_shadow) {
+  memory = unshadow(self, memory);
+  ignore(FREE_INNER);
+  return TBK_OK;
+}
+
 /* Freeing memory of a closed device answers INVALID_STATE, or worse. */
 FREE(free_after_close_is_refused) {
   if (memory != 0 && device >= 0 && device < WRAP_DEVICES && wrap_of(self)->opened[device] < 0)
@@ -383,4 +436,17 @@ const mutant_t mutants_memory[] = {
                 PATCH(stream.stream_destroy, stream_destroy_after_close_crashes)),
     AFTER_CLOSE("event_destroy_after_close_crashes", LIFETIME, NARROW, "crashes for an event",
                 PATCH(event.event_destroy, event_destroy_after_close_crashes)),
+    ROW(upload_rounds_handle_down, "MEM-021", VALUE, BROAD, core.upload, "handle + n is handle"),
+    ROW(download_rounds_handle_down, "MEM-021", VALUE, BROAD, core.download,
+        "handle + n is handle"),
+    ROW(upload_to_moved_handle_ignores_offset, "MEM-021", VALUE, NARROW, core.upload,
+        "handle + n with an offset is handle + n"),
+    ROW(properties_claim_host_access, "MEM-022", ABI, BROAD, core.device_properties,
+        "claims that the host may look, and it traps"),
+    ROW(properties_claim_host_access_on_second, "MEM-022", ABI, NARROW, core.device_properties,
+        "the same on device 1"),
+    MEMORY("host_access_sees_a_shadow", "MEM-022", STATE, BROAD, "the host sees a copy of its own",
+           PATCH(core.device_properties, properties_claim_host_access),
+           PATCH(core.memory_alloc, alloc_gives_shadow), PATCH(core.memory_free, free_past_shadow),
+           PATCH(core.upload, upload_past_shadow), PATCH(core.download, download_past_shadow)),
     {0}};

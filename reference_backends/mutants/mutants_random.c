@@ -78,6 +78,13 @@ RANDOM_BITS(random_nothing_is_invalid) {
   return RANDOM_BITS_INNER;
 }
 
+RANDOM_BITS(random_advances_generator) {
+  tbk_status_t status = RANDOM_BITS_INNER;
+  if (status == TBK_OK && generator != NULL)
+    ((tbk_generator_t*)(uintptr_t)generator)->offset += (count + 3) / 4 * 4;
+  return status;
+}
+
 #define RANDOM(function, clause, operation, narrow, note) \
   ROW(function, clause, operation, narrow, random.random_bits, note)
 
@@ -102,4 +109,5 @@ const mutant_t mutants_random[] = {
     RANDOM(random_in_blocks_of_4, "RNG-007", EXTENT, BROAD, "up to three words too many"),
     RANDOM(random_odd_drops_last_word, "RNG-007", EXTENT, NARROW, "whole blocks of 4 only"),
     RANDOM(random_nothing_is_invalid, "RNG-007", RETURN, NARROW, "INVALID for 0 words"),
+    RANDOM(random_advances_generator, "RNG-008", STATE, BROAD, "moves the caller's offset on"),
     {0}};

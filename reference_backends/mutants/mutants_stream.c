@@ -370,6 +370,24 @@ UPLOAD(upload_counted) {
   return UPLOAD_INNER;
 }
 
+/* Twice in a row with nothing in between. */
+DEVICE_SYNCHRONIZE(device_synchronize_again_is_failure) {
+  wrap_t* wrap = wrap_of(self);
+  tbk_status_t status = DEVICE_SYNCHRONIZE_INNER;
+  if (status == TBK_OK && atomic_load(&wrap->calls) == 0 && atomic_fetch_add(&wrap->flag, 1) > 0)
+    status = wrap_fail(error, TBK_FAILED, "there is nothing to wait for");
+  return status;
+}
+FROM_NATIVE(from_native_of_second_device_makes_new_queue) {
+  if (out_stream == NULL || native == NULL || device != 1) return FROM_NATIVE_INNER;
+  return INNER(self, stream)->stream_create(self, device, 0, out_stream, error);
+}
+STREAM_SYNCHRONIZE(synchronize_on_dead_queue_is_lost) {
+  if (stream != NULL && atomic_load(&wrap_of(self)->flag) != 0)
+    return wrap_fail(error, TBK_INVALID, "the queue is gone");
+  return STREAM_SYNCHRONIZE_INNER;
+}
+
 NATIVE_HANDLE(native_accepts_null_stream) {
   return stream == NULL ? TBK_OK : NATIVE_HANDLE_INNER;
 }
@@ -605,4 +623,15 @@ const mutant_t mutants_stream[] = {
            PATCH(stream.stream_from_native, from_native_noted),
            PATCH(stream.stream_destroy, destroy_takes_native),
            PATCH(stream.stream_query, query_on_dead_queue_fails)),
+    STREAM("device_synchronize_again_is_failure", "STR-023", STATE, NARROW,
+           "FAILED the second time where nothing was enqueued",
+           PATCH(stream.device_synchronize, device_synchronize_again_is_failure),
+           PATCH(core.upload, upload_counted)),
+    ROW(from_native_of_second_device_makes_new_queue, "STR-029", ORDER, NARROW,
+        stream.stream_from_native, "a new queue on device 1"),
+    STREAM("destroy_takes_native_and_synchronize_fails", "STR-030", LIFETIME, NARROW,
+           "synchronize fails once a foreign queue was given back",
+           PATCH(stream.stream_from_native, from_native_noted),
+           PATCH(stream.stream_destroy, destroy_takes_native),
+           PATCH(stream.stream_synchronize, synchronize_on_dead_queue_is_lost)),
     {0}};

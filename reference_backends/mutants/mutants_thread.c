@@ -221,6 +221,27 @@ STREAM_CREATE(stream_ends_with_thread) {
   return status;
 }
 
+/* THR-006: a device that is "current", for all or for a thread. */
+static atomic_int current_device;
+static _Thread_local int32_t my_device;
+ALLOC(alloc_sets_current) {
+  atomic_store(&current_device, device);
+  my_device = device;
+  return ALLOC_INNER;
+}
+UPLOAD(upload_to_current) {
+  device = atomic_load(&current_device);
+  return UPLOAD_INNER;
+}
+DOWNLOAD(download_from_current_of_thread) {
+  device = my_device;
+  return DOWNLOAD_INNER;
+}
+FREE(free_of_current) {
+  device = atomic_load(&current_device);
+  return FREE_INNER;
+}
+
 #define THREADED(name, clause, narrow, note, ...) \
   { name, clause, MUTANT, THREAD, narrow, note, {__VA_ARGS__}, 0, 0, marks_home, 0 }
 
@@ -268,4 +289,13 @@ const mutant_t mutants_thread[] = {
              PATCH(core.memory_alloc, alloc_ends_with_thread)),
     THREADED("stream_ends_with_thread", "THR-005", NARROW, "a stream goes when its thread ends",
              PATCH(stream.stream_create, stream_ends_with_thread)),
+    THREADED("upload_to_current_device", "THR-006", BROAD, "to the device that allocated last",
+             PATCH(core.memory_alloc, alloc_sets_current), PATCH(core.upload, upload_to_current)),
+    THREADED("download_from_current_device", "THR-006", NARROW,
+             "from the device on which this thread allocated last",
+             PATCH(core.memory_alloc, alloc_sets_current),
+             PATCH(core.download, download_from_current_of_thread)),
+    THREADED("free_of_current_device", "THR-006", NARROW, "of the device that allocated last",
+             PATCH(core.memory_alloc, alloc_sets_current),
+             PATCH(core.memory_free, free_of_current)),
     {0}};

@@ -361,4 +361,8 @@ const mutant_t mutants_wait[] = {
           "waits for the device"),
     ROW(second_destroy_waits_for_event, "EVT-009", COUNT, NARROW, event.event_destroy,
         "every second waits"),
+    WAIT("wait_crossing_to_device_0_undeclared", "EVT-017", RETURN, NARROW,
+         "OK, no effect, not declared, for streams of device 0",
+         PATCH(event.event_wait, wait_crossing_downwards_does_nothing),
+         PATCH(core.device_properties, properties_without_cross_wait)),
     {0}};
