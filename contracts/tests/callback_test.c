@@ -299,6 +299,18 @@ static void later_work_starts_when_it_has_returned(tbk_fixture_t* fx) {
 
 /* ---------------------------------------------------------------------------------- the line -- */
 
+static void wait_for_stream(void* argument) {
+  calls_t* calls = argument;
+  tbk_fixture_t* fx = &calls->actor.fx;
+  CHECK_OK(fx->stream->stream_synchronize(fx->self, calls->stream, &fx->error));
+}
+
+static void wait_for_device(void* argument) {
+  calls_t* calls = argument;
+  tbk_fixture_t* fx = &calls->actor.fx;
+  CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+}
+
 static void callbacks_of_a_stream_run_in_order(tbk_fixture_t* fx) {
   calls_t* calls = calls_run(fx);
   CHECK_SAID(!atomic_load(&calls->line.while_closed), "callbacks run one after the other",
@@ -307,6 +319,19 @@ static void callbacks_of_a_stream_run_in_order(tbk_fixture_t* fx) {
     int place = atomic_load(&calls->calls[i].place);
     CHECK_SAID(place == i + 1, "callbacks run in the order of their stream",
                "callback %d came as number %d", i + 1, place);
+  }
+}
+
+static void synchronizing_waits_for_callbacks(tbk_fixture_t* fx) {
+  calls_t* calls = calls_begin(fx);
+  for (int round = 0; round < 4; ++round) {
+    call_t* call = &calls->calls[round];
+    gate_close_over(fx, &calls->gate, calls->stream, TBK_ENQUEUE_CALLBACK);
+    CHECK_OK(fx->callback->callback_enqueue(fx->self, calls->stream, note_call, call, &fx->error));
+    calls->actor.fx = *fx;
+    CHECK(gate_held(fx, &calls->gate, round % 2 ? wait_for_device : wait_for_stream, calls));
+    CHECK_EQUAL(1, atomic_load(&call->runs));
+    gate_open(fx, &calls->gate);
   }
 }
 
@@ -329,6 +354,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("CBK-003", "callback two_devices", 0, sees_earlier_work_on_second_device),
     TBK_CASE("CBK-004", "callback", 0, later_work_starts_when_it_has_returned),
     TBK_CASE("CBK-004", "callback", 0, callbacks_of_a_stream_do_not_overlap),
+    TBK_CASE("CBK-006", "callback", 0, synchronizing_waits_for_callbacks),
     TBK_CASE("CBK-006", "callback", 0, callbacks_of_a_stream_run_in_order),
 };
 TBK_SUITE(callback);

@@ -10,7 +10,8 @@
 
 #include "fixture.h"
 
-enum { CALL_ABSENT = -1, CALL_BYTES = 256 };
+/* Of a device that is no device it is not said which requirement comes first. */
+enum { CALL_ABSENT = -1, CALL_INVALID_OR_STATE = -2, CALL_BYTES = 256 };
 
 /* What the calls work on; `touched` is set when a call that fails has written an out parameter. */
 typedef struct call_bed {

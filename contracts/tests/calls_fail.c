@@ -63,6 +63,22 @@ CALL(alloc_without_out) {
   return fx->core->memory_alloc(fx->self, fx->device, bed->bytes, NULL, error);
 }
 
+CALL(alloc_of_no_device) {
+  tbk_memory_t memory = 0x5A5A;
+  tbk_status_t status =
+      fx->core->memory_alloc(fx->self, fx->device_count, bed->bytes, &memory, error);
+  untouched(bed, memory == 0x5A5A);
+  return status;
+}
+
+CALL(download_of_no_device) {
+  tbk_status_t status = fx->core->download(fx->self, fx->device_count, bed->host, bed->memory, 0,
+                                           bed->bytes, NULL, error);
+  for (uint64_t i = 0; i < bed->bytes; ++i)
+    untouched(bed, bed->host[i] == 0);
+  return status;
+}
+
 CALL(alloc_too_much) {
   tbk_memory_t memory = 0x5A5A;
   tbk_status_t status =
@@ -85,6 +101,14 @@ CALL(stream_without_out) {
   (void)bed;
   if (fx->stream == NULL) return CALL_ABSENT;
   return fx->stream->stream_create(fx->self, fx->device, 0, NULL, error);
+}
+
+CALL(stream_of_no_device) {
+  tbk_stream_t* stream = NOWHERE;
+  if (fx->stream == NULL) return CALL_ABSENT;
+  tbk_status_t status = fx->stream->stream_create(fx->self, fx->device_count, 0, &stream, error);
+  untouched(bed, stream == NOWHERE);
+  return status;
 }
 
 CALL(query_no_stream) {
@@ -126,6 +150,14 @@ CALL(event_with_unknown_flags) {
   if (fx->event == NULL) return CALL_ABSENT;
   tbk_status_t status =
       fx->event->event_create(fx->self, fx->device, UINT32_C(1) << 31, &event, error);
+  untouched(bed, event == NOWHERE);
+  return status;
+}
+
+CALL(event_of_no_device) {
+  tbk_event_t* event = NOWHERE;
+  if (fx->event == NULL) return CALL_ABSENT;
+  tbk_status_t status = fx->event->event_create(fx->self, fx->device_count, 0, &event, error);
   untouched(bed, event == NOWHERE);
   return status;
 }
@@ -181,6 +213,15 @@ CALL(pinned_without_out) {
   return fx->pinned->pinned_alloc(fx->self, fx->device, bed->bytes, NULL, error);
 }
 
+CALL(pinned_of_no_device) {
+  void* pointer = NOWHERE;
+  if (fx->pinned == NULL) return CALL_ABSENT;
+  tbk_status_t status =
+      fx->pinned->pinned_alloc(fx->self, fx->device_count, bed->bytes, &pointer, error);
+  untouched(bed, pointer == NOWHERE);
+  return status;
+}
+
 CALL(peer_of_no_device) {
   int32_t can = 0x5A;
   if (fx->peer == NULL) return CALL_ABSENT;
@@ -233,37 +274,42 @@ CALL(fault_of_no_kind) {
 
 /* clang-format off */
 const call_row_t calls_that_fail[] = {
-    {"device_count without out_count",           TBK_INVALID,       count_without_out},
-    {"device_properties of device `count`",      TBK_INVALID,       properties_of_no_device},
-    {"device_properties of device -1",           TBK_INVALID,       properties_of_device_below_0},
-    {"device_properties with struct_size 0",     TBK_INVALID,       properties_of_size_0},
-    {"device_open of an open device",            TBK_INVALID_STATE, open_what_is_open},
-    {"device_open of device `count`",            TBK_INVALID,       open_no_device},
-    {"memory_alloc without out_memory",          TBK_INVALID,       alloc_without_out},
-    {"memory_alloc of 2^62 bytes",               TBK_OUT_OF_MEMORY, alloc_too_much},
-    {"memory_info without out_total_bytes",      TBK_INVALID,       info_without_out},
-    {"stream_create without out_stream",         TBK_INVALID,       stream_without_out},
-    {"stream_query of NULL",                     TBK_INVALID,       query_no_stream},
-    {"stream_synchronize of NULL",               TBK_INVALID,       synchronize_no_stream},
-    {"stream_native_handle of NULL",             TBK_INVALID,       native_handle_of_no_stream},
-    {"callback_enqueue without a stream",        TBK_INVALID,       callback_without_stream},
-    {"callback_enqueue without a function",      TBK_INVALID,       callback_without_function},
-    {"event_create with unknown flags",          TBK_INVALID,       event_with_unknown_flags},
-    {"event_record of NULL",                     TBK_INVALID,       record_no_event},
-    {"event_record without a stream",            TBK_INVALID,       record_without_stream},
-    {"event_wait for NULL",                      TBK_INVALID,       wait_for_no_event},
-    {"event_query of NULL",                      TBK_INVALID,       query_no_event},
-    {"event_synchronize of NULL",                TBK_INVALID,       synchronize_no_event},
-    {"event_elapsed to an unrecorded event",     TBK_INVALID_STATE, elapsed_to_unrecorded},
-    {"event_elapsed to NULL",                    TBK_INVALID,       elapsed_to_no_event},
-    {"pinned_alloc without out_pointer",         TBK_INVALID,       pinned_without_out},
-    {"peer_can_access of device `count`",        TBK_INVALID,       peer_of_no_device},
-    {"async_alloc without a stream",             TBK_INVALID,       async_alloc_without_stream},
-    {"async_free without a stream",              TBK_INVALID,       async_free_without_stream},
-    {"random_bits without a generator",          TBK_INVALID,       random_without_generator},
-    {"random_bits with an offset of 1",          TBK_INVALID,       random_with_odd_offset},
-    {"launch of copy_ with struct_size 0",       TBK_INVALID,       launch_with_size_0},
-    {"fault_enqueue of an unknown kind",         TBK_INVALID,       fault_of_no_kind},
+    {"device_count without out_count",           TBK_INVALID,            count_without_out},
+    {"device_properties of device `count`",      TBK_INVALID,            properties_of_no_device},
+    {"device_properties of device -1",           TBK_INVALID,            properties_of_device_below_0},
+    {"device_properties with struct_size 0",     TBK_INVALID,            properties_of_size_0},
+    {"device_open of an open device",            TBK_INVALID_STATE,      open_what_is_open},
+    {"device_open of device `count`",            TBK_INVALID,            open_no_device},
+    {"memory_alloc without out_memory",          TBK_INVALID,            alloc_without_out},
+    {"memory_alloc of device `count`",           CALL_INVALID_OR_STATE,  alloc_of_no_device},
+    {"download from device `count`",             CALL_INVALID_OR_STATE,  download_of_no_device},
+    {"memory_alloc of 2^62 bytes",               TBK_OUT_OF_MEMORY,      alloc_too_much},
+    {"memory_info without out_total_bytes",      TBK_INVALID,            info_without_out},
+    {"stream_create without out_stream",         TBK_INVALID,            stream_without_out},
+    {"stream_create of device `count`",          CALL_INVALID_OR_STATE,  stream_of_no_device},
+    {"stream_query of NULL",                     TBK_INVALID,            query_no_stream},
+    {"stream_synchronize of NULL",               TBK_INVALID,            synchronize_no_stream},
+    {"stream_native_handle of NULL",             TBK_INVALID,            native_handle_of_no_stream},
+    {"callback_enqueue without a stream",        TBK_INVALID,            callback_without_stream},
+    {"callback_enqueue without a function",      TBK_INVALID,            callback_without_function},
+    {"event_create with unknown flags",          TBK_INVALID,            event_with_unknown_flags},
+    {"event_create of device `count`",           CALL_INVALID_OR_STATE,  event_of_no_device},
+    {"event_record of NULL",                     TBK_INVALID,            record_no_event},
+    {"event_record without a stream",            TBK_INVALID,            record_without_stream},
+    {"event_wait for NULL",                      TBK_INVALID,            wait_for_no_event},
+    {"event_query of NULL",                      TBK_INVALID,            query_no_event},
+    {"event_synchronize of NULL",                TBK_INVALID,            synchronize_no_event},
+    {"event_elapsed to an unrecorded event",     TBK_INVALID_STATE,      elapsed_to_unrecorded},
+    {"event_elapsed to NULL",                    TBK_INVALID,            elapsed_to_no_event},
+    {"pinned_alloc without out_pointer",         TBK_INVALID,            pinned_without_out},
+    {"pinned_alloc of device `count`",           CALL_INVALID_OR_STATE,  pinned_of_no_device},
+    {"peer_can_access of device `count`",        TBK_INVALID,            peer_of_no_device},
+    {"async_alloc without a stream",             TBK_INVALID,            async_alloc_without_stream},
+    {"async_free without a stream",              TBK_INVALID,            async_free_without_stream},
+    {"random_bits without a generator",          TBK_INVALID,            random_without_generator},
+    {"random_bits with an offset of 1",          TBK_INVALID,            random_with_odd_offset},
+    {"launch of copy_ with struct_size 0",       TBK_INVALID,            launch_with_size_0},
+    {"fault_enqueue of an unknown kind",         TBK_INVALID,            fault_of_no_kind},
 };
 /* clang-format on */
 const size_t calls_that_fail_count = sizeof calls_that_fail / sizeof *calls_that_fail;

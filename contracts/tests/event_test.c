@@ -4,6 +4,7 @@
  */
 #include <sched.h>
 
+#include "event_crowd.h"
 #include "event_time.h"
 #include "event_wait.h"
 #include "order.h"
@@ -160,7 +161,7 @@ static void record_covers_work_on_second_device(tbk_fixture_t* fx) {
 static void synchronize_event_body(actor_t* actor) {
   order_t* order = actor->argument;
   tbk_fixture_t* fx = &actor->fx;
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 4; ++i)
     CHECK_OK(fx->event->event_synchronize(fx->self, order->event, &fx->error));
 }
 
@@ -296,6 +297,12 @@ static void synchronize_waits_for_large_work(tbk_fixture_t* fx) {
   run_host(fx, true, false);
 }
 
+static void synchronize_waits_as_long_as_it_takes(tbk_fixture_t* fx) {
+  order_t* order = order_begin(fx, false);
+  order_host_long(order, edge_event_synchronize);
+  order_end(order);
+}
+
 /* clang-format off */
 static const tbk_case_t cases[] = {
     TBK_CASE("EVT-001", "event", 0, create_refuses_a_missing_out_and_unknown_flags),
@@ -337,6 +344,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_every_kind_of_work),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_work_behind_an_event),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_large_work),
+    TBK_CASE("EVT-026", "event", 0, synchronize_waits_as_long_as_it_takes),
     TBK_CASE("EVT-027", "event elapsed", 0, elapsed_refuses_events_without_a_time),
     TBK_CASE("EVT-027", "event elapsed two_devices", 0, elapsed_refuses_events_of_two_devices),
     TBK_CASE("EVT-028", "event elapsed", 0, elapsed_refuses_null),

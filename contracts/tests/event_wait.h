@@ -22,10 +22,7 @@ void waits_and_records_keep_their_place(tbk_fixture_t* fx);
 void wait_keeps_to_the_record_before_it(tbk_fixture_t* fx);
 void wait_is_not_held_by_a_later_record_elsewhere(tbk_fixture_t* fx);
 void wait_is_not_held_by_a_later_record(tbk_fixture_t* fx);
-void many_streams_wait_for_one_event(tbk_fixture_t* fx);
-void stream_waits_for_its_own_event(tbk_fixture_t* fx);
 void waits_outlive_the_event(tbk_fixture_t* fx);
 void wait_for_the_new_point_of_an_event(tbk_fixture_t* fx);
-void wait_orders_work_across_devices(tbk_fixture_t* fx);
 
 #endif /* TBK_CONTRACTS_EVENT_WAIT_H */

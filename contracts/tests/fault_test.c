@@ -232,6 +232,7 @@ static void failure_keeps_its_place_in_the_stream(tbk_fixture_t* fx) {
   gate_open(fx, &gate);
   tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
   CHECK(told || status == TBK_FAILED);
+  FX_CHECK_MEMORY(fx, bytes, source, size_bytes);
   FX_CHECK_MEMORY(fx, bytes, target, size_bytes);
 }
 

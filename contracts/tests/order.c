@@ -10,12 +10,11 @@
 /* How long a control may take to show the fault; too short costs evidence, and no verdict. */
 static const uint64_t control_patience_ns = UINT64_C(1000000000);
 
-order_t* order_begin(tbk_fixture_t* fx, bool large) {
+order_t* order_begin_with(tbk_fixture_t* fx, uint64_t cell_bytes, uint32_t cells) {
   order_t* order = (order_t*)fx_zeros(fx, sizeof *order);
   order->fx = fx;
   if (fx->gate == TBK_GATE_UNKNOWN) (void)gate_probe(fx);
-  bench_begin(fx, &order->bench, large ? ORDER_LARGE_BYTES : ORDER_CELL_BYTES,
-              large ? ORDER_LARGE_CELLS : ORDER_CELLS);
+  bench_begin(fx, &order->bench, cell_bytes, cells);
   order->a = fx_stream(fx);
   order->b = fx_stream(fx);
   order->c = fx_stream(fx);
@@ -24,6 +23,11 @@ order_t* order_begin(tbk_fixture_t* fx, bool large) {
     order->other = fx_event(fx, 0);
   }
   return order;
+}
+
+order_t* order_begin(tbk_fixture_t* fx, bool large) {
+  return large ? order_begin_with(fx, ORDER_LARGE_BYTES, ORDER_LARGE_CELLS)
+               : order_begin_with(fx, ORDER_CELL_BYTES, ORDER_CELLS);
 }
 
 void order_end(order_t* order) {

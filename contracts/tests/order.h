@@ -61,6 +61,7 @@ struct order {
 
 /* Streams, events and a bench. `large` gives few large cells, for the host programs. */
 order_t* order_begin(tbk_fixture_t* fx, bool large);
+order_t* order_begin_with(tbk_fixture_t* fx, uint64_t cell_bytes, uint32_t cells);
 void order_end(order_t* order);
 /* Holds a by an event instead of a gate of its own; the row says "event". */
 void order_hold_by_event(order_t* order);
@@ -70,6 +71,8 @@ void order_streams(order_t* order, const char* kind, order_edge_fn edge);
 /* The same without controls, for tests that run it many times. */
 void order_once(order_t* order, const char* kind, order_edge_fn edge);
 void order_host(order_t* order, order_edge_fn edge);
+/* One copy, held for a good while: a call that gives up after some time has returned by then. */
+void order_host_long(order_t* order, order_edge_fn edge);
 void order_query(order_t* order, order_edge_fn before, order_query_fn query);
 
 /* For programs of a test's own: one copy behind a gate on a and one on b without an edge. */

@@ -14,6 +14,8 @@ enum { STREAMS = 8 };
 void null_stream_is_refused(tbk_fixture_t* fx) {
   CHECK_STATUS(TBK_INVALID, fx->stream->stream_query(fx->self, NULL, &fx->error));
   CHECK_STATUS(TBK_INVALID, fx->stream->stream_synchronize(fx->self, NULL, &fx->error));
+  if (fx->async_memory != NULL)
+    CHECK_STATUS(TBK_INVALID, fx->async_memory->async_free(fx->self, NULL, 0, &fx->error));
 }
 
 static void run_query(tbk_fixture_t* fx, bool large, bool by_event) {
@@ -112,6 +114,12 @@ void synchronize_waits_for_large_work(tbk_fixture_t* fx) {
   run_host(fx, edge_stream_synchronize, true, false);
 }
 
+void synchronize_waits_as_long_as_it_takes(tbk_fixture_t* fx) {
+  order_t* order = order_begin(fx, false);
+  order_host_long(order, edge_stream_synchronize);
+  order_end(order);
+}
+
 void synchronize_waits_on_second_device(tbk_fixture_t* fx) {
   order_on_second_device(fx, synchronize_waits_for_every_kind_of_work);
 }
@@ -122,6 +130,12 @@ void device_synchronize_waits_for_every_kind_of_work(tbk_fixture_t* fx) {
 
 void device_synchronize_waits_for_large_work(tbk_fixture_t* fx) {
   run_host(fx, edge_device_synchronize, true, false);
+}
+
+void device_synchronize_waits_as_long_as_it_takes(tbk_fixture_t* fx) {
+  order_t* order = order_begin(fx, false);
+  order_host_long(order, edge_device_synchronize);
+  order_end(order);
 }
 
 void device_synchronize_waits_on_second_device(tbk_fixture_t* fx) {
