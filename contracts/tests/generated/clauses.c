@@ -412,13 +412,13 @@ const tbk_clause_t tbk_clauses[] = {
    "borrowed from the instance.",
    "ABI: one owner"},
   {"KRN-023", "kernel", "must", "compute", "checked",
-   "a kernel that is offered accepts contiguous float32 operands, where float32 is declared.",
+   "an offered kernel accepts small contiguous operands of FLOAT32, with a condition of BOOL, where the device declares FLOAT32.",
    "ABI: a kernel that refuses everything is not offered"},
   {"KRN-024", "kernel", "must", "compute", "checked",
-   "arguments with a larger struct_size are accepted, and what lies behind the known members is ignored.",
+   "arguments whose struct_size is larger than the backend knows are accepted; what lies behind its own part is not read.",
    "ABI: structs grow at the end, and hosts may be newer than backends"},
   {"KRN-025", "kernel", "must", "compute", "checked",
-   "a kernel has launch, and prepare, launch_plan and plan_destroy all or none.",
+   "a kernel that is found has launch; prepare, launch_plan and plan_destroy are all there or all missing.",
    "ABI: a plan that cannot be run or destroyed is of no use"},
   {"KRN-026", "kernel", "must", "compute", "checked",
    "plan_destroy of NULL does nothing.",
@@ -430,7 +430,7 @@ const tbk_clause_t tbk_clauses[] = {
    "copy_ within one dtype keeps every bit.",
    "aten/src/ATen/native/Copy.cpp: copy_"},
   {"KRN-103", "kernel", "must", "compute", "checked",
-   "copy_ between dtypes truncates float to integer, rounds integer to the nearest float, and makes BOOL of what is not 0.",
+   "copy_ between dtypes truncates float to integer, rounds to the nearest float, ties to even, and makes BOOL of what is not 0.",
    "aten/src/ATen/native/cpu/CopyKernel.cpp: copy_kernel; c10/util/TypeCast.h: c10::convert"},
   {"KRN-104", "kernel", "must", "compute", "checked",
    "add.Tensor gives self + alpha * other.",
@@ -562,10 +562,10 @@ const tbk_clause_t tbk_clauses[] = {
    "host-synchronous.",
    "c10/core/CachingDeviceAllocator.h: getMemoryInfo"},
   {"MEM-021", "memory", "must", "core", "checked",
-   "under TBK_DEVICE_FLAT_ADDRESS handle + n with offset 0 is the same location as handle with offset n.",
-   "ABI: the bridge splits blocks by adding to the handle"},
+   "where TBK_DEVICE_FLAT_ADDRESS is declared, handle + n at offset 0 and handle at offset n are the same location.",
+   "ABI: the bridge splits blocks by adding to the handle; c10/cuda/CUDACachingAllocator.cpp: Block"},
   {"MEM-022", "memory", "must", "core", "checked",
-   "under TBK_DEVICE_HOST_VISIBLE the host reads and writes memory through its handle as a pointer.",
+   "where TBK_DEVICE_HOST_VISIBLE is declared, the host reads and writes the memory through the handle.",
    "ABI: a declaration that is wrong crashes the host"},
   {"PER-001", "peer", "must", "memory", "checked",
    "0 <= device, peer < device count, out_can != NULL; else INVALID (checked).",
@@ -664,10 +664,10 @@ const tbk_clause_t tbk_clauses[] = {
    "takes the memory.",
    "c10/core/Allocator.h: raw_deallocate"},
   {"SOM-008", "async_memory", "must", "memory", "checked",
-   "async_free of 0 is accepted and does nothing.",
+   "async_free of handle 0 does nothing.",
    "c10/core/Allocator.h: allocate (0 bytes give a null pointer, whose deleter still runs)"},
   {"SOM-009", "async_memory", "must", "memory", "checked",
-   "memory given to async_free can be allocated again once earlier work of the stream is complete.",
+   "bytes given back with async_free can be allocated again once the stream was synchronised, by async_alloc and by memory_alloc.",
    "c10/core/Allocator.h: raw_deallocate"},
   {"STR-001", "stream", "must", "async", "checked",
    "with a stream: enqueued, in the order of that stream.",
@@ -799,15 +799,15 @@ const tbk_clause_t tbk_clauses[] = {
    "a thread that ends takes nothing with it.",
    "ABI: there is no thread-local state"},
   {"THR-006", "thread", "must", "core", "checked",
-   "a call acts on the device that it names, whatever was called before and whatever other threads do.",
-   "ABI: there is no current device; c10/core/impl/DeviceGuardImplInterface.h: synchronizeDevice"},
+   "a call goes to the device that it names, whatever device, stream or thread an earlier call named.",
+   "ABI: nothing implicit crosses this interface; c10/core/impl/DeviceGuardImplInterface.h: synchronizeDevice"},
 };
 /* clang-format on */
 
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "6a9b7cb835f20678bf539178725041e43d54a0f9fa8cf1d12b7c4b9ff62ef3e2";
+    "280c2d0cfafa15a548ab1764b8aa35e99ae0d101a12bda02f39e5be48e2059de";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);
