@@ -53,7 +53,9 @@ def new_command(name: str) -> None:
 @click.command(name="kill-matrix")
 @click.option("--full", is_flag=True, help="Every test against every mutant.")
 @click.option("--only", multiple=True, metavar="NAME|CLAUSE", help="These mutants alone.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: cores).")
+@click.option(
+    "--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: twice the cores)."
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the sample.")
 @click.option("--timeout", metavar="S", help="Deadline of one test, handed to tbk-run.")
 @click.option("--library", type=click.Path(path_type=Path), help="The mutants' library.")

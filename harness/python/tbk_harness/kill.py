@@ -31,7 +31,7 @@ from tbk_harness.mutants import Mutant
 KILLS = frozenset({"fail", "crash", "hang", "poisoned", "polluted", "unstable"})
 SAMPLE = 0.02
 EQUIVALENT_SHARE = 0.02
-WHOLE_JOBS = 4
+WHOLE_JOBS = 8
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def must_clauses(clauses: Iterable[Clause]) -> tuple[str, ...]:
 
 
 def default_jobs() -> int:
-    return len(os.sched_getaffinity(0))
+    return 2 * len(os.sched_getaffinity(0))  # a good part of each run is waiting
 
 
 def document(matrix: Matrix) -> dict[str, object]:
