@@ -81,9 +81,10 @@ static int file_length(const char* where) {
   return colon != NULL ? (int)(colon - where) : (int)strlen(where);
 }
 
-/* What was seen, up to the first thing that differs from run to run. */
-static int word_length(const char* seen) {
-  return (int)strcspn(seen, " :(,");
+/* The status that was seen; values differ from run to run and are no part of a cause. */
+static int status_length(const char* seen) {
+  size_t length = strspn(seen, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+  return length > 1 ? (int)length : 0;
 }
 
 static void judge_fail(const tbk_case_report_t* report, tbk_judgement_t* out) {
@@ -93,7 +94,7 @@ static void judge_fail(const tbk_case_report_t* report, tbk_judgement_t* out) {
   SAY(out->expected, "%s", totals->expected);
   SAY(out->seen, "%s", totals->seen);
   SAY(out->cause, "fail/%.*s/%.80s/%.*s", file_length(totals->where), totals->where, totals->what,
-      word_length(totals->seen), totals->seen);
+      status_length(totals->seen), totals->seen);
 }
 
 static bool ended_well(const tbk_outcome_t* outcome) {
