@@ -126,6 +126,13 @@ def _planned(
     return matrix, chosen
 
 
+def _defended(matrix: kill.Matrix) -> str:
+    if matrix.partial:
+        return "some mutants only"
+    defended = len(matrix.must) - len(matrix.unproven)
+    return f"{defended} of {len(matrix.must)} checked must clauses defended"
+
+
 def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> None:
     document = kill.document(matrix)
     out = outcome.console()
@@ -145,8 +152,7 @@ def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> None:
     out.print(Text(
         f"{'FAIL' if problems else 'PASS'}  {killed} of {len(broken)} mutants killed by a citing "
         f"test, {len(matrix.survivors)} survive, {len(matrix.equivalents)} equivalent; "
-        f"{len(matrix.must) - len(matrix.unproven)} of {len(matrix.must)} checked must clauses "
-        f"defended; {len(matrix.of('anti'))} anti-mutants, {len(matrix.of('cheat'))} cheats; "
+        f"{_defended(matrix)}; {len(matrix.of('anti'))} anti-mutants, {len(matrix.of('cheat'))} cheats; "
         f"{seconds:.0f} s",
         style="bold red" if problems else "bold green",
     ))  # fmt: skip

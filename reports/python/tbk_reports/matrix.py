@@ -50,7 +50,8 @@ def _shown(row: Row, document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _clauses(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One line a checked must clause: its mutants and how many of them are killed."""
-    by_clause: dict[str, list[Row]] = {clause: [] for clause in document["must"]}
+    wanted = [] if document["partial"] else document["must"]
+    by_clause: dict[str, list[Row]] = {clause: [] for clause in wanted}
     for row in document["rows"]:
         if row["kind"] == "mutant":
             for clause in row["clauses"]:
@@ -73,16 +74,18 @@ def _clauses(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _summary(document: Mapping[str, Any]) -> dict[str, int]:
     broken = [row for row in document["rows"] if row["kind"] == "mutant"]
     states = [_state(row, document["equivalents"]) for row in broken]
-    return {
+    counted = {
         "mutants": len(broken),
         "killed": states.count("pass"),
         "survive": states.count("fail"),
         "equivalent": states.count("unsupported"),
         "anti-mutants": sum(row["kind"] == "anti" for row in document["rows"]),
         "cheats": sum(row["kind"] == "cheat" for row in document["rows"]),
-        "must clauses": len(document["must"]),
-        "defended": len(document["must"]) - len(document["unproven"]),
     }
+    if document["partial"]:
+        return counted
+    must = len(document["must"])
+    return {**counted, "must clauses": must, "defended": must - len(document["unproven"])}
 
 
 def render_matrix_html(document: Mapping[str, Any]) -> str:
