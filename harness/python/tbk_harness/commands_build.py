@@ -152,8 +152,8 @@ def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> None:
     out.print(Text(
         f"{'FAIL' if problems else 'PASS'}  {killed} of {len(broken)} mutants killed by a citing "
         f"test, {len(matrix.survivors)} survive, {len(matrix.equivalents)} equivalent; "
-        f"{_defended(matrix)}; {len(matrix.of('anti'))} anti-mutants, {len(matrix.of('cheat'))} cheats; "
-        f"{seconds:.0f} s",
+        f"{_defended(matrix)}; {len(matrix.of('anti'))} anti-mutants, "
+        f"{len(matrix.of('cheat'))} cheats; {seconds:.0f} s",
         style="bold red" if problems else "bold green",
     ))  # fmt: skip
     out.print(Text(str(folder / "matrix.html")))
