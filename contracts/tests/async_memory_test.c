@@ -261,24 +261,50 @@ static void another_stream_uses_the_memory_behind_a_gate(tbk_fixture_t* fx) {
 
 /* ----------------------------------------------------------------------------- pending frees -- */
 
-enum { OTHERS = 8 };
+enum { HELD = 4, OTHERS = 8 };
 
 typedef struct reuse {
   tbk_stream_t* first;
   tbk_stream_t* second;
-  tbk_memory_t memory; /* freed on the first stream while its work is held */
-  tbk_memory_t result;
+  tbk_memory_t memory[HELD]; /* freed on the first stream while its work is held */
+  tbk_memory_t result[HELD];
   tbk_memory_t others[OTHERS];
   uint64_t size;
+  uint8_t* expected[HELD];
   uint8_t* garbage;
 } reuse_t;
 
-/* The copy is held; the memory it reads is freed behind it; others ask for as much and write. */
+static void reuse_make(tbk_fixture_t* fx, reuse_t* it, uint64_t size_bytes) {
+  *it =
+      (reuse_t){.first = fx_stream(fx), .second = fx_stream(fx), .size = fx_round(fx, size_bytes)};
+  it->garbage = fx_bytes(fx, it->size);
+  for (int i = 0; i < HELD; ++i) {
+    it->expected[i] = fx_bytes(fx, it->size);
+    it->result[i] = fx_alloc(fx, it->size);
+    it->memory[i] = take(fx, it->first, it->size);
+    put(fx, it->first, it->memory[i], it->expected[i], it->size);
+  }
+  fx_synchronize(fx, it->first);
+}
+
+/* Copies that are held, each with the memory it reads freed right behind it. */
+static void copy_and_free(tbk_fixture_t* fx, reuse_t* it) {
+  for (int i = 0; i < HELD; ++i) {
+    CHECK_OK(fx->core->copy(fx->self, fx->device, it->result[i], 0, it->memory[i], 0, it->size,
+                            it->first, &fx->error));
+    give(fx, it->first, it->memory[i]);
+  }
+}
+
+static void reuse_check(tbk_fixture_t* fx, const reuse_t* it) {
+  for (int i = 0; i < HELD; ++i)
+    FX_CHECK_MEMORY(fx, it->expected[i], it->result[i], it->size);
+}
+
+/* Others ask for as much on their own stream, and write. */
 static void free_then_take_elsewhere(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
-  CHECK_OK(fx->core->copy(fx->self, fx->device, it->result, 0, it->memory, 0, it->size, it->first,
-                          &fx->error));
-  give(fx, it->first, it->memory);
+  copy_and_free(fx, it);
   for (int i = 0; i < OTHERS; ++i) {
     CHECK_OK(
         fx->async_memory->async_alloc(fx->self, it->second, it->size, &it->others[i], &fx->error));
@@ -288,27 +314,22 @@ static void free_then_take_elsewhere(tbk_fixture_t* fx, void* argument) {
     CHECK_OK(fx->stream->stream_synchronize(fx->self, it->second, &fx->error));
 }
 
-/* Frees on the second stream that the held one still uses would be seen: reads what others write. */
+/* Whether a write on another stream would have been there before the held copy. */
 static bool write_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) {
   reuse_t* it = argument;
   uint8_t* seen = fx_zeros(fx, it->size);
-  put(fx, other, it->result, it->garbage, it->size);
-  get(fx, other, seen, it->result, it->size);
+  put(fx, other, it->result[0], it->garbage, it->size);
+  get(fx, other, seen, it->result[0], it->size);
   behind_settle(fx, other);
   return memcmp(seen, it->garbage, it->size) == 0;
 }
 
 static void check_pending_free(tbk_fixture_t* fx, uint64_t size_bytes, bool control) {
-  reuse_t it = {.first = fx_stream(fx), .second = fx_stream(fx), .size = fx_round(fx, size_bytes)};
-  uint8_t* expected = fx_bytes(fx, it.size);
-  it.garbage = fx_bytes(fx, it.size);
-  it.result = fx_alloc(fx, it.size);
-  it.memory = take(fx, it.first, it.size);
-  put(fx, it.first, it.memory, expected, it.size);
-  fx_synchronize(fx, it.first);
+  reuse_t it;
+  reuse_make(fx, &it, size_bytes);
   behind_gate(fx, it.first, free_then_take_elsewhere, &it);
   fx_synchronize(fx, it.second);
-  FX_CHECK_MEMORY(fx, expected, it.result, it.size);
+  reuse_check(fx, &it);
   for (int i = 0; i < OTHERS; ++i)
     give(fx, it.second, it.others[i]);
   fx_synchronize(fx, it.second);
@@ -328,9 +349,7 @@ static void freed_memory_of_the_second_device_stays_until_its_work_is_complete(t
 /* The same, but the one who asks is memory_alloc. */
 static void free_then_allocate(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
-  CHECK_OK(fx->core->copy(fx->self, fx->device, it->result, 0, it->memory, 0, it->size, it->first,
-                          &fx->error));
-  give(fx, it->first, it->memory);
+  copy_and_free(fx, it);
   if (!gate_can_control(fx)) return;
   for (int i = 0; i < OTHERS; ++i) {
     CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, it->size, &it->others[i], &fx->error));
@@ -340,15 +359,10 @@ static void free_then_allocate(tbk_fixture_t* fx, void* argument) {
 }
 
 static void freed_memory_is_not_given_to_memory_alloc_too_early(tbk_fixture_t* fx) {
-  reuse_t it = {.first = fx_stream(fx), .second = fx_stream(fx), .size = fx_round(fx, 65536)};
-  uint8_t* expected = fx_bytes(fx, it.size);
-  it.garbage = fx_bytes(fx, it.size);
-  it.result = fx_alloc(fx, it.size);
-  it.memory = take(fx, it.first, it.size);
-  put(fx, it.first, it.memory, expected, it.size);
-  fx_synchronize(fx, it.first);
+  reuse_t it;
+  reuse_make(fx, &it, 65536);
   behind_gate(fx, it.first, free_then_allocate, &it);
-  FX_CHECK_MEMORY(fx, expected, it.result, it.size);
+  reuse_check(fx, &it);
   for (int i = 0; i < OTHERS; ++i)
     if (it.others[i] != 0)
       CHECK_OK(fx->core->memory_free(fx->self, fx->device, it.others[i], &fx->error));
@@ -357,26 +371,23 @@ static void freed_memory_is_not_given_to_memory_alloc_too_early(tbk_fixture_t* f
 /* Later work of the same stream may have the bytes at once, and then comes after what used them. */
 static void reuse_on_the_same_stream(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
-  CHECK_OK(fx->core->copy(fx->self, fx->device, it->result, 0, it->memory, 0, it->size, it->first,
-                          &fx->error));
-  give(fx, it->first, it->memory);
-  CHECK_OK(
-      fx->async_memory->async_alloc(fx->self, it->first, it->size, &it->others[0], &fx->error));
-  put(fx, it->first, it->others[0], it->garbage, it->size);
+  copy_and_free(fx, it);
+  for (int i = 0; i < OTHERS; ++i) {
+    CHECK_OK(
+        fx->async_memory->async_alloc(fx->self, it->first, it->size, &it->others[i], &fx->error));
+    put(fx, it->first, it->others[i], it->garbage, it->size);
+  }
 }
 
 static void reuse_on_the_same_stream_comes_after_earlier_work(tbk_fixture_t* fx) {
-  reuse_t it = {.first = fx_stream(fx), .size = fx_round(fx, 65536)};
-  uint8_t* expected = fx_bytes(fx, it.size);
-  it.garbage = fx_bytes(fx, it.size);
-  it.result = fx_alloc(fx, it.size);
-  it.memory = take(fx, it.first, it.size);
-  put(fx, it.first, it.memory, expected, it.size);
-  fx_synchronize(fx, it.first);
+  reuse_t it;
+  reuse_make(fx, &it, 65536);
   behind_gate(fx, it.first, reuse_on_the_same_stream, &it);
-  FX_CHECK_MEMORY(fx, expected, it.result, it.size);
-  FX_CHECK_MEMORY(fx, it.garbage, it.others[0], it.size);
-  give(fx, it.first, it.others[0]);
+  reuse_check(fx, &it);
+  for (int i = 0; i < OTHERS; ++i) {
+    FX_CHECK_MEMORY(fx, it.garbage, it.others[i], it.size);
+    give(fx, it.first, it.others[i]);
+  }
   fx_synchronize(fx, it.first);
 }
 
