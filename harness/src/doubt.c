@@ -178,6 +178,8 @@ static void record_culprit(tbk_run_t* run, uint32_t item, struct sight* sight, c
   SAY(judgement->cause, "fail/poisons-the-device");
   SAY(judgement->expected, "the device computes after the test");
   SAY(judgement->seen, "after it, in the same process: %s", reason);
+  const char* id = id_of(run, item);
+  tbk_replay_command(judgement->replay, sizeof judgement->replay, run->options, &id, 1, true);
   tbk_run_record(run, item, &sight->outcome, judgement);
 }
 

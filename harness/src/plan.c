@@ -115,6 +115,14 @@ void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options) {
   if (options->shuffle) tbk_plan_shuffle(plan->items, plan->item_count, options->shuffle_seed);
 }
 
+void tbk_plan_free(tbk_run_plan_t* plan) {
+  for (size_t i = 0; i < plan->test_count; i++)
+    free(plan->tests[i].id);
+  free(plan->tests);
+  free(plan->items);
+  *plan = (tbk_run_plan_t){0};
+}
+
 void tbk_plan_print(const tbk_run_plan_t* plan) {
   for (size_t i = 0; i < plan->test_count; i++) {
     const tbk_test_t* test = &plan->tests[i];

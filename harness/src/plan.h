@@ -49,6 +49,8 @@ void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options);
 /* Orders `items` by a seed: the same seed, the same order, on every machine. */
 void tbk_plan_shuffle(tbk_item_t* items, size_t count, uint64_t seed);
 
+void tbk_plan_free(tbk_run_plan_t* plan);
+
 void tbk_plan_print(const tbk_run_plan_t* plan);
 
 #endif /* TBK_HARNESS_PLAN_H */

@@ -63,7 +63,7 @@ void tbk_run_order(const tbk_run_t* run, tbk_order_t* order, const uint32_t* ite
   order->held_known = 1;
   order->held = run->facts.held;
   order->count = count;
-  memcpy(order->items, items, count * sizeof *items);
+  if (count > 0) memcpy(order->items, items, count * sizeof *items);
 }
 
 static unsigned flags_of(const tbk_run_t* run, uint32_t item) {

@@ -59,7 +59,9 @@ static size_t shard_of(uint32_t index, uint32_t count, uint32_t repeat) {
   tbk_run_plan_t plan;
   tbk_plan_make(&plan, &options);
   CU_ASSERT_EQUAL(plan.item_count, plan.test_count * repeat);
-  return plan.test_count;
+  size_t test_count = plan.test_count;
+  tbk_plan_free(&plan);
+  return test_count;
 }
 
 static void shards_add_up(void) {
@@ -77,6 +79,7 @@ static void a_word_that_names_nothing_is_told(void) {
   tbk_plan_make(&plan, &options);
   CU_ASSERT_PTR_NOT_NULL_FATAL(plan.unmatched);
   CU_ASSERT_STRING_EQUAL(plan.unmatched, "coffee");
+  tbk_plan_free(&plan);
 }
 
 CU_TestInfo tbk_plan_tests[] = {{"selectors name a test", selectors_name_a_test},
