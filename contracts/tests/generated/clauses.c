@@ -217,14 +217,14 @@ const tbk_clause_t tbk_clauses[] = {
    "a failure puts its reason, terminated, into error unless that is NULL.",
    "ABI: a reason that nobody can read is none; tbk_error_t is the caller's and may be absent"},
   {"ERR-009", "error", "must", "core", "checked",
-   "a call that fails answers with a status that this header names, and with the one that its Requires line names.",
-   "ABI: a caller decides by the status"},
+   "a call answers with a status that tbk.h names, and a broken requirement with the one it names.",
+   "ABI: callers switch over the statuses of the header"},
   {"ERR-010", "error", "must", "core", "checked",
-   "the place for the message may be NULL, and then nothing else is different.",
-   "ABI: tbk_error_t is the caller's and may be absent"},
+   "error may be NULL in every call, whether it succeeds or fails.",
+   "ABI: the message buffer is optional"},
   {"ERR-011", "error", "must", "core", "checked",
-   "the place for the message is written only by a call that fails.",
-   "ABI: a caller passes one place to many calls and reads it after the failure"},
+   "error is written only by a call that fails.",
+   "ABI: a reason from before must not be lost to a success"},
   {"EVT-001", "event", "must", "async", "checked",
    "out_event != NULL and no unknown bit in flags; else INVALID (checked).",
    "c10/core/impl/DeviceGuardImplInterface.h: EventFlag; ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash"},
@@ -807,7 +807,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "280c2d0cfafa15a548ab1764b8aa35e99ae0d101a12bda02f39e5be48e2059de";
+    "492e7866adfecf66565a84acb7c517dda17d7859b5e95293f9d3b2365131a3a7";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);
