@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { PROBE_BYTES = 4096 };
+#define ENTERED_PATIENCE_NS UINT64_C(100000000)
 #define PROBE_PATIENCE_NS UINT64_C(1500000000)
 
 struct probe {
@@ -82,9 +83,14 @@ static void try_download(void* argument) {
                                     PROBE_BYTES, p->held, &p->error);
 }
 
-/* Whether the other stream gets its work done while the first is held. */
+/* Whether the other stream gets its work done while the first is held. That the gate is not only
+   enqueued but entered matters where one thread serves all streams in any order; where nothing runs
+   until it is asked for, it is not entered, and the wait is in vain. */
 static void use_other(void* argument) {
   struct probe* p = argument;
+  uint64_t begin = fx_now_ns();
+  while (!atomic_load(&p->core->entered) && fx_now_ns() - begin < ENTERED_PATIENCE_NS)
+    sched_yield();
   uint64_t deadline = fx_now_ns() + PROBE_PATIENCE_NS;
   p->status = p->fx->core->upload(p->fx->self, p->fx->device, p->memory[1], 0, p->bytes,
                                   PROBE_BYTES, p->other, &p->error);
