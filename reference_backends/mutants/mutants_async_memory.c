@@ -144,9 +144,9 @@ ASYNC_FREE(async_free_on_idle_stream) {
     stream = side_stream(wrap, note_of_stream(wrap, stream)->device);
   return ASYNC_FREE_INNER;
 }
-ASYNC_FREE(third_async_free_on_idle_stream) {
+ASYNC_FREE(async_free_of_second_device_on_idle_stream) {
   wrap_t* wrap = wrap_of(self);
-  if (stream != NULL && memory != 0 && wrap_every(wrap, 3))
+  if (stream != NULL && memory != 0 && note_of_stream(wrap, stream)->device == 1)
     stream = side_stream(wrap, note_of_stream(wrap, stream)->device);
   return ASYNC_FREE_INNER;
 }
@@ -245,13 +245,13 @@ const mutant_t mutants_async_memory[] = {
      "handles=reuse",
      notes_install,
      0},
-    {"third_async_free_on_idle_stream",
+    {"async_free_of_second_device_on_idle_stream",
      "SOM-005",
      MUTANT,
-     COUNT,
+     LIFETIME,
      NARROW,
-     "every third in the order of another stream",
-     {PATCH(async_memory.async_free, third_async_free_on_idle_stream)},
+     "on device 1 in the order of another stream",
+     {PATCH(async_memory.async_free, async_free_of_second_device_on_idle_stream)},
      0,
      "handles=reuse",
      notes_install,

@@ -280,10 +280,6 @@ PROPERTIES(properties_claim_host_access) {
     out_properties->flags |= TBK_DEVICE_HOST_VISIBLE;
   return status;
 }
-PROPERTIES(properties_claim_host_access_on_second) {
-  return device == 1 ? properties_claim_host_access(self, device, out_properties, error)
-                     : PROPERTIES_INNER;
-}
 /* The host may look, and sees a copy that nobody brings up to date. */
 ALLOC(alloc_gives_shadow) {
   tbk_status_t status = ALLOC_INNER;
@@ -443,9 +439,8 @@ const mutant_t mutants_memory[] = {
         "handle + n with an offset is handle + n"),
     ROW(properties_claim_host_access, "MEM-022", ABI, BROAD, core.device_properties,
         "claims that the host may look, and it traps"),
-    ROW(properties_claim_host_access_on_second, "MEM-022", ABI, NARROW, core.device_properties,
-        "the same on device 1"),
-    MEMORY("host_access_sees_a_shadow", "MEM-022", STATE, BROAD, "the host sees a copy of its own",
+    MEMORY("host_access_sees_a_shadow", "MEM-022", STATE, NARROW,
+           "of the latest block the host sees a copy",
            PATCH(core.device_properties, properties_claim_host_access),
            PATCH(core.memory_alloc, alloc_gives_shadow), PATCH(core.memory_free, free_past_shadow),
            PATCH(core.upload, upload_past_shadow), PATCH(core.download, download_past_shadow)),
