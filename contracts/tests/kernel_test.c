@@ -145,6 +145,12 @@ static void check_longer_arguments(tbk_fixture_t* fx, operator_id_t id) {
   memset(operation.wire->arguments.room + whole, 0xdd, sizeof operation.wire->arguments - whole);
   operation.wire->arguments.struct_size = sizeof operation.wire->arguments;
   CHECK(OPERATION_RUN(fx, &operation));
+  if (!TBK_HAS(operation.kernel, tbk_kernel_t, prepare)) return;
+  tbk_plan_t* plan = NULL;
+  uint64_t bytes = 0;
+  CHECK_OK(operation.kernel->prepare(fx->self, fx->device, operation.kernel,
+                                     &operation.wire->arguments, &plan, &bytes, &fx->error));
+  operation.kernel->plan_destroy(fx->self, plan);
 }
 
 static void arguments_of_a_later_host_are_accepted(tbk_fixture_t* fx) {

@@ -321,19 +321,31 @@ static void a_failed_allocation_says_why(tbk_fixture_t* fx) {
   }
 }
 
+/* One place named in all the ways in which a sum can be split, by each call. */
 static void a_flat_handle_can_be_added_to(tbk_fixture_t* fx) {
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
     uint64_t step = fx_round(fx, 1 + fx_random(fx) % 300);
+    uint64_t added = (uint64_t)(round % 3) * step; /* and the rest of two steps as an offset */
+    uint64_t rest = 2 * step - added;
     block_t block;
-    block_make(fx, &block, 3 * step);
+    block_make(fx, &block, 4 * step);
     uint8_t* fresh = fx_bytes(fx, step);
-    REQUIRE_OK(fx->core->upload(fx->self, fx->device, block.memory + step, 0, fresh, step, NULL,
+    uint8_t* seen = fx_zeros(fx, step);
+    REQUIRE_OK(fx->core->upload(fx->self, fx->device, block.memory + added, rest, fresh, step, NULL,
                                 &fx->error));
-    memcpy(block.model + step, fresh, step);
+    memcpy(block.model + 2 * step, fresh, step);
     BLOCK_CHECK(fx, &block);
-    REQUIRE_OK(fx->core->copy(fx->self, fx->device, block.memory, 0, block.memory + step, step,
-                              step, NULL, &fx->error));
-    memcpy(block.model, block.model + 2 * step, step);
+    REQUIRE_OK(fx->core->download(fx->self, fx->device, seen, block.memory + added, rest, step,
+                                  NULL, &fx->error));
+    CHECK_BYTES(fresh, seen, step);
+    REQUIRE_OK(fx->core->copy(fx->self, fx->device, block.memory + step, 2 * step,
+                              block.memory + added, rest, step, NULL, &fx->error));
+    memcpy(block.model + 3 * step, fresh, step);
+    BLOCK_CHECK(fx, &block);
+    if (!TBK_HAS(fx->core, tbk_core_t, fill)) continue;
+    REQUIRE_OK(fx->core->fill(fx->self, fx->device, block.memory + added, rest, 0x5a, step, NULL,
+                              &fx->error));
+    memset(block.model + 2 * step, 0x5a, step);
     BLOCK_CHECK(fx, &block);
   }
 }

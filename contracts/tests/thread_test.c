@@ -441,6 +441,42 @@ static void a_call_goes_to_the_device_that_it_names(tbk_fixture_t* fx) {
   }
 }
 
+/* Memory of one device is given back while the other allocated last. */
+static void a_free_goes_to_the_device_that_it_names(tbk_fixture_t* fx) {
+  const int32_t first = fx->device;
+  const int32_t second = fx_second_device(fx);
+  for (int turn = 0; turn < RANGE_ROUNDS; ++turn) {
+    block_t gone;
+    block_t kept;
+    block_t later;
+    fx->device = turn % 2 == 0 ? first : second;
+    block_make(fx, &gone, WORK_BYTES);
+    fx->device = turn % 2 == 0 ? second : first;
+    block_make(fx, &kept, WORK_BYTES);
+    fx->device = turn % 2 == 0 ? first : second;
+    block_drop(fx, &gone);
+    fx->device = turn % 2 == 0 ? second : first;
+    block_make(fx, &later, WORK_BYTES);
+    BLOCK_CHECK(fx, &kept);
+    BLOCK_CHECK(fx, &later);
+  }
+  fx->device = first;
+}
+
+/* The same with more than a device has: what went to the wrong one is missing here. */
+static void a_free_gives_back_to_the_device_that_it_names(tbk_fixture_t* fx) {
+  const int32_t second = fx_second_device(fx);
+  uint64_t size_bytes = fx->properties.memory_bytes / 8;
+  for (int turn = 0; turn < RANGE_ROUNDS; ++turn) {
+    tbk_memory_t large = 0;
+    tbk_memory_t small = 0;
+    REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, size_bytes, &large, &fx->error));
+    REQUIRE_OK(fx->core->memory_alloc(fx->self, second, WORK_BYTES, &small, &fx->error));
+    CHECK_OK(fx->core->memory_free(fx->self, fx->device, large, &fx->error));
+    CHECK_OK(fx->core->memory_free(fx->self, second, small, &fx->error));
+  }
+}
+
 /* Two threads to each device. */
 static void threads_use_different_devices_at_the_same_time(tbk_fixture_t* fx) {
   worker_t* workers = workers_make(fx, ask_and_copy);
@@ -474,6 +510,9 @@ static const tbk_case_t cases[] = {
     TBK_CASE("THR-004", NULL, 0, what_the_main_thread_made_others_use_and_destroy),
     TBK_CASE("THR-005", NULL, 0, a_thread_that_ends_takes_nothing_with_it),
     TBK_CASE("THR-006", "two_devices", 0, a_call_goes_to_the_device_that_it_names),
+    TBK_CASE("THR-006", "two_devices", 0, a_free_goes_to_the_device_that_it_names),
+    TBK_CASE("THR-006", "memory_bytes two_devices", 0,
+             a_free_gives_back_to_the_device_that_it_names),
     TBK_CASE("THR-006", "two_devices", 0, threads_use_different_devices_at_the_same_time),
 };
 TBK_SUITE(thread);
