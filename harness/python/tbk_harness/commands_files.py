@@ -11,7 +11,7 @@ from rich.text import Text
 from tbk_reports.lint import lint_reports
 from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS
 from tbk_reports.text import line
-from tbk_reports.view import state_words
+from tbk_reports.words import state_words
 
 from tbk_harness import outcome
 from tbk_harness.diff import Change, diff

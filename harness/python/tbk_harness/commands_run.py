@@ -23,7 +23,7 @@ from tbk_reports.model import (
     read_results,
 )
 from tbk_reports.text import line
-from tbk_reports.view import seen_words, state_words
+from tbk_reports.words import seen_words, state_words
 
 from tbk_harness import outcome, runner
 

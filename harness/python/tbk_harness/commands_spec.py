@@ -14,7 +14,7 @@ from rich.text import Text
 from tbk_contracts import Clause
 from tbk_reports.model import EXIT_NOTHING_SELECTED, EXIT_PASS, EXIT_SUITE_ERROR, EXIT_USAGE
 from tbk_reports.text import line
-from tbk_reports.view import seen_words, state_words
+from tbk_reports.words import seen_words, state_words
 
 from tbk_harness import mutants, outcome, runner
 from tbk_harness.commands_run import runner_arguments, runner_options

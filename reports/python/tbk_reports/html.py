@@ -20,13 +20,13 @@ from markupsafe import Markup
 from . import text
 from .model import Judged, Test
 from .timings import timings
-from .view import (
+from .view import View
+from .words import (
     GATE_WORDS,
     LEVELS,
     PHASE_WORDS,
     STATE_MEANING,
     STATES,
-    View,
     difference_words,
     seen_words,
     state_words,

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from . import text
 from .model import Judged, Test
-from .view import View, seen_words, state_words
+from .view import View
+from .words import seen_words, state_words
 
 ERRORS = frozenset({"crash", "hang", "poisoned", "not-reached", "suite-error"})
 SKIPS = frozenset({"unsupported", "not-shown", "xfail"})

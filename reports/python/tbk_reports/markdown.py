@@ -8,7 +8,8 @@ import re
 
 from . import text
 from .model import Judged, Test
-from .view import Cause, View, seen_words, state_words
+from .view import Cause, View
+from .words import seen_words, state_words
 
 CAUSES = 10
 TESTS_PER_CAUSE = 5

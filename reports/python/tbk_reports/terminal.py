@@ -9,7 +9,8 @@ from rich.text import Text
 
 from . import text
 from .model import Judged
-from .view import Cause, View, seen_words
+from .view import Cause, View
+from .words import seen_words
 
 CAUSES = 5
 STYLES = {"pass": "bold green", "fail": "bold red", "error": "bold red"}

@@ -1,0 +1,152 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""How states, phases, codes and failures are called, the same in every report."""
+
+from __future__ import annotations
+
+from . import text
+from .model import VERDICTS, Test
+
+# Worst first. Two are no verdicts: "trivial" is a pass that shows nothing about ordering, "partly"
+# is a clause of which some tests pass while others could not be run or showed nothing.
+STATES = (*VERDICTS[:-1], "partly", "trivial", "pass")
+HOLDING = frozenset({"pass", "trivial"})
+LEVELS = ("must", "should", "may")
+EARLY_PHASES = ("load", "create", "open")
+UNDECLARED = " is not declared"
+OTHERS = " is declared, and these are for backends without it"
+# After the vendor's own causes: nothing that the vendor can mend.
+FOREIGN_BLAME = ("suite", "harness")
+
+STATE_WORDS = {
+    "suite-error": "suite error",
+    "trivial": "holds trivially",
+    "partly": "holds in part",
+    "not-shown": "not shown",
+    "not-reached": "not reached",
+    "xfail": "expected failure",
+    "xpass": "unexpected pass",
+}
+STATE_MEANING = {
+    "pass": "checked, and it holds",
+    "trivial": "holds, but this device could not have shown the fault",
+    "partly": "some of its tests pass, others could not be run or showed nothing",
+    "not-shown": "ran, but proved nothing on this device",
+    "unsupported": "not run: the backend does not declare what it needs",
+    "xfail": "fails as a waiver says",
+    "xpass": "a waiver says that it fails, and it passes",
+    "not-reached": "planned, but the run ended before it",
+    "unstable": "passes and fails from one repeat to the next",
+    "polluted": "fails in company, passes alone",
+    "fail": "a check does not hold",
+    "hang": "did not end in its time",
+    "crash": "the process died",
+    "poisoned": "the device no longer computes after it",
+    "suite-error": "the test itself is at fault",
+}
+PHASE_WORDS = {
+    "load": "while the library was loaded",
+    "create": "in the entry point",
+    "open": "while the device was opened",
+    "body": "in the test",
+    "clean": "in the checks after the test",
+    "close": "while the device was closed",
+    "exit": "while the process ended",
+}
+GATE_WORDS = {
+    "full": "a closed gate holds one stream; others go on",
+    "one_queue": "a closed gate holds every stream of the device",
+    "synchronous": "the device executes at once: ordering holds trivially",
+    "none": "no stream can be held: ordering is not shown",
+}
+# What helps where there is no verdict, by exit code.
+ADVICE = {
+    2: "Look at the message above and at tbk run --help.",
+    3: "Look at --only and --shard, and with tbk list at what the backend declares.",
+    4: "Look at the path; whether the library loads (ldd) and exports tbk_backend_create (nm -D).",
+    5: "Look at whether the driver sees the device, and whether another process holds it.",
+    6: "This is not the backend's fault. Please report it with the result file.",
+    7: "The same command with --resume goes on where the run ended.",
+    8: "Look at the free space and the permissions of the folder, then use --resume.",
+}
+ERROR_WORDS = {
+    2: "the command could not be used",
+    3: "nothing was selected",
+    4: "the library is no backend",
+    5: "there is no device",
+    6: "the suite itself is at fault",
+    7: "the run was interrupted",
+    8: "the results could not be written",
+}
+
+
+# Areas by the letters of a clause's id; its tests may stand in several suites.
+AREAS = {
+    "LIB": "library",
+    "DEV": "device",
+    "MEM": "memory",
+    "CPY": "copy",
+    "STR": "stream",
+    "EVT": "event",
+    "CBK": "callback",
+    "PIN": "pinned",
+    "PER": "peer",
+    "SOM": "async_memory",
+    "KRN": "kernel",
+    "RNG": "random",
+    "ERR": "error",
+    "FLT": "fault",
+    "THR": "thread",
+    "FRK": "fork",
+    "TDN": "teardown",
+    "CAP": "capability",
+}
+
+
+def state_words(state: str) -> str:
+    return STATE_WORDS.get(state, state)
+
+
+ENDINGS = {
+    "exited": "The process exits",
+    "memory": "The memory limit is exceeded",
+    "killed-its-parent": "The process kills its parent",
+    "stopped": "The process stops itself",
+    "unkillable": "A hang that SIGKILL does not end",
+}
+
+
+def fingerprint_words(test: Test, clauses: int) -> str:
+    """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN."""
+    kind, *rest = test.cause.split("/")
+    if kind in ("crash", "hang") and rest and rest[0] in PHASE_WORDS:
+        how = rest[1] if len(rest) > 1 else ""
+        said = ENDINGS.get(how) or ("Hang" if kind == "hang" else f"Crash ({how})")
+        return f"{said} {PHASE_WORDS[rest[0]]}"
+    if kind == "fail" and len(rest) > 2:
+        more = f" (and {text.count_words(clauses - 1, 'more clause')})" if clauses > 1 else ""
+        said = text.shorten(test.clause_text, 150 - len(more)) if test.clause_text else test.what
+        return f"{test.clause}: {said}{more}"
+    return ""
+
+
+def difference_words(test: Test) -> str:
+    """What was expected and seen, in one line; a bare condition says nothing by its value."""
+    if test.expected == "true" and test.seen == "false" and test.what:
+        return f"does not hold: {text.line(test.what, 160)}"
+    if test.expected:
+        return f"expected {text.line(test.expected, 110)}, seen {text.line(seen_words(test), 130)}"
+    return f"seen: {text.line(seen_words(test), 200)}"
+
+
+def seen_words(test: Test) -> str:
+    """What was seen, also where no check had the time to say so."""
+    if test.seen:
+        return test.seen
+    if test.verdict == "crash":
+        if test.signal not in ("", "0"):
+            return f"the process died of signal {test.signal}"
+        return f"the process ended with status {test.exit_status or 'unknown'}"
+    if test.verdict == "hang":
+        return f"no end after {text.time_words(test.wall_ns or test.duration_ns)}"
+    return state_words(test.verdict)
