@@ -88,12 +88,13 @@ def table() -> str:
     lines = ["| room | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
     for room in ROOMS:
         if sizes[room]:
-            cells = [f"{sizes[room][column]:,}" if sizes[room][column] else "" for column in COLUMNS]
-            lines.append(f"| `{room}` | " + " | ".join(cells) + " |")
+            counts = [sizes[room][column] for column in COLUMNS]
+            cells = " | ".join(f"{count:,}" if count else "" for count in counts)
+            lines.append(f"| `{room}` | {cells} |")
     header = len((ROOT / "contracts/include/tbk/tbk.h").read_text().splitlines())
     template = code_lines(ROOT / "reference_backends/template/template.c")
     lines.append("")
-    lines.append(f"`tbk.h` has {header} lines, most of them prose; `template.c` {template} of code.")
+    lines.append(f"`tbk.h` has {header} lines, mostly prose; `template.c` {template} of code.")
     return "\n".join(lines) + "\n"
 
 
