@@ -262,9 +262,11 @@ static void step(tbk_run_t* run) {
     if (!must_stop(run)) tbk_doubt_settle(run, tbk_loop_idle(&run->loop));
     return;
   }
-  while (dispatch(run)) {
-  }
+  /* What has ended is written while the next test runs already. */
   tbk_loop_pump(&run->loop);
+  while (!(run->facts.sound && run->probe_due) && run->doubts == NULL && !must_stop(run) &&
+         dispatch(run)) {
+  }
 }
 
 static void kill_all(tbk_run_t* run) {

@@ -4,22 +4,23 @@
  *
  * tbk-bench-isolation: what isolation costs, as ratios measured alternately in one run.
  *
- *   tbk-bench-isolation TBK_RUN LIB CLOSED_TEST CHEAP_TEST [ROUNDS]
+ *   tbk-bench-isolation LIB...
  *
- * CLOSED_TEST is a test that opens no device (TBK_CASE_CLOSED), so that both sides do the
- * same: load the library, call its entry, exit. CHEAP_TEST is a short test of an open device, which
- * runs many times in one process. Prints one JSON object.
+ * A forked test is compared with a bare loop that does what it can't do without: load the library,
+ * call its entry, exit. So the test is one that opens no device. In one process a short test of an
+ * open device runs many times. Prints one JSON object for each library.
  */
 #include "clock.h"
 #include "contract.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TESTS = 500, BATCH_TESTS = 100000, ROUNDS = 5, ROUNDS_MOST = 99 };
+enum { TESTS = 500, BATCH_TESTS = 100000, ROUNDS = 5 };
 
 static int compare(const void* a, const void* b) {
   double x = *(const double*)a, y = *(const double*)b;
@@ -79,7 +80,7 @@ static cost_t run(char* const* argv) {
   uint64_t started = tbk_now_ns();
   pid_t child = fork();
   if (child == 0) {
-    (void)freopen("/dev/null", "w", stdout);
+    (void)!freopen("/dev/null", "w", stdout);
     (void)execv(argv[0], argv);
     _exit(127);
   }
@@ -107,31 +108,85 @@ static cost_t tests_cost(char* tool, char* library, char* test, const char* isol
                   (many.cpu_ns - one.cpu_ns) / (count - 1)};
 }
 
-int main(int argc, char** argv) {
-  double bare[ROUNDS_MOST], forked[ROUNDS_MOST], ratio[ROUNDS_MOST], cpu_ratio[ROUNDS_MOST];
-  double wall_rate[ROUNDS_MOST], cpu_rate[ROUNDS_MOST];
-  int rounds = argc > 5 ? atoi(argv[5]) : ROUNDS;
-  if (argc < 5 || rounds < 1 || rounds > ROUNDS_MOST) {
-    (void)fprintf(stderr, "usage: %s TBK_RUN LIB CLOSED_TEST CHEAP_TEST [ROUNDS]\n", argv[0]);
-    return 2;
+/* The keeper's dirty memory in KiB, seen while `supervisor` has one; 0 where it is too late. */
+static long keeper_dirty_kib(pid_t supervisor) {
+  char path[96], line[256];
+  long keeper = 0, sum = 0, value = 0;
+  (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)supervisor, (int)supervisor);
+  FILE* file = fopen(path, "re");
+  if (file == NULL || fscanf(file, "%ld", &keeper) != 1) keeper = 0;
+  if (file != NULL) (void)fclose(file);
+  (void)snprintf(path, sizeof path, "/proc/%ld/smaps_rollup", keeper);
+  file = keeper != 0 ? fopen(path, "re") : NULL;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    if (sscanf(line, "Private_Dirty: %ld", &value) == 1 ||
+        sscanf(line, "Shared_Dirty: %ld", &value) == 1)
+      sum += value;
+  if (file != NULL) (void)fclose(file);
+  return sum;
+}
+
+/* The whole suite once; seconds, and the most that the first keeper had dirty meanwhile. */
+static double whole_suite(char* tool, char* library, long* out_dirty_kib) {
+  char output[] = "--output=/dev/null", quiet[] = "--quiet";
+  char* const argv[] = {tool, library, output, quiet, NULL};
+  int status = 0;
+  uint64_t started = tbk_now_ns();
+  pid_t child = fork();
+  if (child == 0) {
+    (void)!freopen("/dev/null", "w", stdout);
+    (void)execv(argv[0], argv);
+    _exit(127);
   }
-  for (int i = 0; i < rounds; i++) {
-    cost_t before = bare_loop(argv[2]);
-    cost_t fork_cost = tests_cost(argv[1], argv[2], argv[3], "fork", TESTS);
-    cost_t after = bare_loop(argv[2]);
-    cost_t batch_cost = tests_cost(argv[1], argv[2], argv[4], "batch", BATCH_TESTS);
+  while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
+    long dirty = keeper_dirty_kib(child);
+    if (dirty > *out_dirty_kib) *out_dirty_kib = dirty;
+    (void)usleep(20000);
+  }
+  if (child < 0 || status != 0) (void)fprintf(stderr, "%s: the suite does not pass\n", library);
+  return (double)(tbk_now_ns() - started) / 1e9;
+}
+
+static void measure(char* tool, char* library) {
+  static char closed_test[] = "device/the_count_stays";
+  static char cheap_test[] = "memory/a_failed_allocation_leaves_the_result_alone";
+  double bare[ROUNDS], forked[ROUNDS], ratio[ROUNDS], cpu_ratio[ROUNDS];
+  double wall_rate[ROUNDS], cpu_rate[ROUNDS], suite[ROUNDS];
+  long dirty_kib = 0;
+  for (int i = 0; i < ROUNDS; i++) {
+    cost_t before = bare_loop(library);
+    cost_t fork_cost = tests_cost(tool, library, closed_test, "fork", TESTS);
+    cost_t after = bare_loop(library);
+    cost_t batch_cost = tests_cost(tool, library, cheap_test, "batch", BATCH_TESTS);
     bare[i] = (before.wall_ns + after.wall_ns) / 2;
     forked[i] = fork_cost.wall_ns;
     ratio[i] = forked[i] / bare[i];
     cpu_ratio[i] = fork_cost.cpu_ns / ((before.cpu_ns + after.cpu_ns) / 2);
     wall_rate[i] = 1e9 / batch_cost.wall_ns;
     cpu_rate[i] = 1e9 / batch_cost.cpu_ns;
+    suite[i] = whole_suite(tool, library, &dirty_kib);
   }
   printf(
-      "{\"rounds\":%d,\"bare_ns\":%.0f,\"fork_ns\":%.0f,\"fork_ratio\":%.3f,"
+      "{\"library\":\"%s\",\"rounds\":%d,\"bare_ns\":%.0f,\"fork_ns\":%.0f,\"fork_ratio\":%.3f,"
       "\"fork_cpu_ratio\":%.3f,\"batch_tests_per_second\":%.0f,"
-      "\"batch_tests_per_second_and_core\":%.0f}\n",
-      rounds, median(bare, rounds), median(forked, rounds), median(ratio, rounds),
-      median(cpu_ratio, rounds), median(wall_rate, rounds), median(cpu_rate, rounds));
+      "\"batch_tests_per_second_and_core\":%.0f,\"suite_seconds\":%.2f,"
+      "\"keeper_dirty_kib\":%ld}\n",
+      library, ROUNDS, median(bare, ROUNDS), median(forked, ROUNDS), median(ratio, ROUNDS),
+      median(cpu_ratio, ROUNDS), median(wall_rate, ROUNDS), median(cpu_rate, ROUNDS),
+      median(suite, ROUNDS), dirty_kib);
+  (void)fflush(stdout);
+}
+
+int main(int argc, char** argv) {
+  char tool[4096];
+  ssize_t size = readlink("/proc/self/exe", tool, sizeof tool - sizeof "tbk-run");
+  if (argc < 2 || size <= 0) {
+    (void)fprintf(stderr, "usage: %s LIB...\n", argv[0]);
+    return 2;
+  }
+  tool[size] = '\0';
+  (void)strcpy(strrchr(tool, '/') + 1, "tbk-run"); /* it stands beside this program */
+  for (int i = 1; i < argc; i++)
+    measure(tool, argv[i]);
   return 0;
 }
