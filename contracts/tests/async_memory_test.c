@@ -288,7 +288,8 @@ static void reuse_make(tbk_fixture_t* fx, reuse_t* it, uint64_t size_bytes) {
 }
 
 /* Copies that are held, each with the memory it reads freed right behind it. */
-static void copy_and_free(tbk_fixture_t* fx, reuse_t* it) {
+static void copy_and_free(tbk_fixture_t* fx, void* argument) {
+  reuse_t* it = argument;
   for (int i = 0; i < HELD; ++i) {
     CHECK_OK(fx->core->copy(fx->self, fx->device, it->result[i], 0, it->memory[i], 0, it->size,
                             it->first, &fx->error));
@@ -302,9 +303,8 @@ static void reuse_check(tbk_fixture_t* fx, const reuse_t* it) {
 }
 
 /* Others ask for as much on their own stream, and write. */
-static void free_then_take_elsewhere(tbk_fixture_t* fx, void* argument) {
+static void take_elsewhere(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
-  copy_and_free(fx, it);
   for (int i = 0; i < OTHERS; ++i) {
     CHECK_OK(
         fx->async_memory->async_alloc(fx->self, it->second, it->size, &it->others[i], &fx->error));
@@ -327,7 +327,7 @@ static bool write_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) 
 static void check_pending_free(tbk_fixture_t* fx, uint64_t size_bytes, bool control) {
   reuse_t it;
   reuse_make(fx, &it, size_bytes);
-  behind_gate(fx, it.first, free_then_take_elsewhere, &it);
+  behind_gate_twice(fx, it.first, copy_and_free, take_elsewhere, &it);
   fx_synchronize(fx, it.second);
   reuse_check(fx, &it);
   for (int i = 0; i < OTHERS; ++i)
@@ -347,9 +347,8 @@ static void freed_memory_of_the_second_device_stays_until_its_work_is_complete(t
 }
 
 /* The same, but the one who asks is memory_alloc. */
-static void free_then_allocate(tbk_fixture_t* fx, void* argument) {
+static void allocate_elsewhere(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
-  copy_and_free(fx, it);
   if (!gate_can_control(fx)) return;
   for (int i = 0; i < OTHERS; ++i) {
     CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, it->size, &it->others[i], &fx->error));
@@ -361,7 +360,7 @@ static void free_then_allocate(tbk_fixture_t* fx, void* argument) {
 static void freed_memory_is_not_given_to_memory_alloc_too_early(tbk_fixture_t* fx) {
   reuse_t it;
   reuse_make(fx, &it, 65536);
-  behind_gate(fx, it.first, free_then_allocate, &it);
+  behind_gate_twice(fx, it.first, copy_and_free, allocate_elsewhere, &it);
   reuse_check(fx, &it);
   for (int i = 0; i < OTHERS; ++i)
     if (it.others[i] != 0)
@@ -369,9 +368,8 @@ static void freed_memory_is_not_given_to_memory_alloc_too_early(tbk_fixture_t* f
 }
 
 /* Later work of the same stream may have the bytes at once, and then comes after what used them. */
-static void reuse_on_the_same_stream(tbk_fixture_t* fx, void* argument) {
+static void take_again(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
-  copy_and_free(fx, it);
   for (int i = 0; i < OTHERS; ++i) {
     CHECK_OK(
         fx->async_memory->async_alloc(fx->self, it->first, it->size, &it->others[i], &fx->error));
@@ -382,7 +380,7 @@ static void reuse_on_the_same_stream(tbk_fixture_t* fx, void* argument) {
 static void reuse_on_the_same_stream_comes_after_earlier_work(tbk_fixture_t* fx) {
   reuse_t it;
   reuse_make(fx, &it, 65536);
-  behind_gate(fx, it.first, reuse_on_the_same_stream, &it);
+  behind_gate_twice(fx, it.first, copy_and_free, take_again, &it);
   reuse_check(fx, &it);
   for (int i = 0; i < OTHERS; ++i) {
     FX_CHECK_MEMORY(fx, it.garbage, it.others[i], it.size);

@@ -18,14 +18,29 @@ static void behind_run(actor_t* actor) {
 }
 
 bool behind_gate(tbk_fixture_t* fx, tbk_stream_t* stream, behind_fn program, void* argument) {
-  actor_t* actor = (actor_t*)(void*)fx_zeros(fx, sizeof *actor);
-  behind_job_t job = {program, argument};
+  return behind_gate_twice(fx, stream, program, NULL, argument);
+}
+
+/* Makes the calls, and waits for them, or until they are seen to wait for the gate. */
+static bool behind_make(actor_t* actor, tbk_fixture_t* fx, behind_job_t* job) {
+  actor_start(fx, actor, behind_run, job);
+  bool returned = actor_settle(actor);
+  if (returned) process_settle();
+  return returned;
+}
+
+bool behind_gate_twice(tbk_fixture_t* fx, tbk_stream_t* stream, behind_fn first, behind_fn second,
+                       void* argument) {
+  actor_t* actors = (actor_t*)(void*)fx_zeros(fx, 2 * sizeof *actors);
+  behind_job_t jobs[2] = {{first, argument}, {second, argument}};
   tbk_gate_t gate;
   gate_close_over(fx, &gate, stream, 0); /* the thread that opens it makes no call */
-  actor_start(fx, actor, behind_run, &job);
-  bool returned = actor_settle(actor);
+  bool returned = behind_make(&actors[0], fx, &jobs[0]);
+  if (returned && second != NULL) returned = behind_make(&actors[1], fx, &jobs[1]);
   gate_open(fx, &gate);
-  actor_join(fx, actor);
+  actor_join(fx, &actors[0]);
+  if (second != NULL && actors[1].thread == NULL) actor_start(fx, &actors[1], behind_run, &jobs[1]);
+  if (second != NULL) actor_join(fx, &actors[1]);
   fx_synchronize(fx, stream);
   if (!returned)
     fx_evidence(fx, TBK_TRIVIAL, "a call waits on the host for the work of its stream");
