@@ -113,8 +113,8 @@ struct cpu_queue {
   LIST_ENTRY(cpu_queue) entry;
   cpu_device_t* device;
   STAILQ_HEAD(, cpu_op) ops;
-  uint64_t running; /* ticket of the operation that is running, or 0 */
-  uint64_t demand;  /* somebody has asked for work up to this ticket */
+  cpu_op_t* running; /* NULL where nothing is */
+  uint64_t demand;   /* somebody has asked for work up to this ticket */
   uint64_t id;
   int refs;
   bool closing;        /* nothing more will come */

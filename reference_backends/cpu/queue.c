@@ -94,7 +94,7 @@ void cpu_queue_step(cpu_queue_t* queue) {
   tbk_instance_t* self = queue->device->instance;
   cpu_op_t* op = STAILQ_FIRST(&queue->ops);
   STAILQ_REMOVE_HEAD(&queue->ops, entry);
-  queue->running = op->ticket;
+  queue->running = op;
   bool runs = op->always || !queue->device->lost;
   cpu_unlock(self);
   uint64_t delay_us = self->options.delay_us;
@@ -102,7 +102,7 @@ void cpu_queue_step(cpu_queue_t* queue) {
   if (runs) op->run(op);
   cpu_lock(self);
   discard(op);
-  queue->running = 0;
+  queue->running = NULL;
   pthread_cond_broadcast(&self->done);
   settle(queue);
 }
@@ -110,7 +110,7 @@ void cpu_queue_step(cpu_queue_t* queue) {
 /* Whether anything up to `ticket` is not complete. */
 bool cpu_queue_pending(const cpu_queue_t* queue, uint64_t ticket) {
   const cpu_op_t* op = STAILQ_FIRST(&queue->ops);
-  return (queue->running && queue->running <= ticket) || (op && op->ticket <= ticket);
+  return (queue->running && queue->running->ticket <= ticket) || (op && op->ticket <= ticket);
 }
 
 bool cpu_device_pending(const cpu_device_t* device, uint64_t ticket) {
