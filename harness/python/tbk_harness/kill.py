@@ -32,6 +32,7 @@ KILLS = frozenset({"fail", "crash", "hang", "poisoned", "polluted", "unstable"})
 SAMPLE = 0.02
 EQUIVALENT_SHARE = 0.02
 WHOLE_JOBS = 8
+FEW_JOBS = 2  # so that several tests that hang hang together
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ def _row(mutant: Mutant, tests: Sequence[Test], exit_code: int, said: str, secon
 def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequence[str]) -> Row:
     """One run of tbk-run against one mutant."""
     # Whole runs against odd devices are mostly waiting: for a slow open, a delay, a single queue.
-    workers = 1 if only else WHOLE_JOBS
+    workers = FEW_JOBS if only else WHOLE_JOBS
     arguments = [str(library), f"--backend-option=mutant={mutant.name}", f"--jobs={workers}"]
     arguments += options
     arguments += [f"--only={test}" for test in only]
