@@ -3,15 +3,16 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * calls.h: one call of each function that fails, and one that succeeds, for what is said of errors
- * in general. A call whose function the backend does not offer answers CALL_ABSENT.
+ * in general. A call whose function the backend does not offer answers CALL_ABSENT: a number that
+ * no backend comes to by itself.
  */
 #ifndef TBK_CONTRACTS_CALLS_H
 #define TBK_CONTRACTS_CALLS_H
 
 #include "fixture.h"
 
-/* Of a device that is no device it is not said which requirement comes first. */
-enum { CALL_ABSENT = -1, CALL_INVALID_OR_STATE = -2, CALL_BYTES = 256 };
+/* No statuses, and none that a backend would make up. Of a device that is no device it is not said which requirement comes first. */
+enum { CALL_ABSENT = -1431655766, CALL_INVALID_OR_STATE = -1431655765, CALL_BYTES = 256 };
 
 /* What the calls work on; `touched` is set when a call that fails has written an out parameter. */
 typedef struct call_bed {

@@ -119,6 +119,24 @@ static void error_may_be_null_where_a_call_succeeds(tbk_fixture_t* fx) {
   memory_is_untouched(fx, &bed);
 }
 
+/* Much more in turn than the device has: whoever keeps what it gave without a message runs out. */
+static void memory_comes_back_without_a_place_for_the_message(tbk_fixture_t* fx) {
+  enum { PARTS = 8, TURNS = 40 };
+  uint64_t bytes = fx_round(fx, fx->properties.memory_bytes / PARTS);
+  for (int turn = 0; turn < TURNS; ++turn) {
+    tbk_memory_t memory = 0;
+    tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, bytes, &memory, NULL);
+    if (turn == 0 && status == TBK_OUT_OF_MEMORY) {
+      fx_evidence(fx, TBK_NOT_SHOWN, "an eighth of the device's memory cannot be had");
+      CHECK(memory == 0);
+      return;
+    }
+    CHECK_EQUAL(TBK_OK, status);
+    if (status != TBK_OK) return;
+    CHECK_EQUAL(TBK_OK, fx->core->memory_free(fx->self, fx->device, memory, NULL));
+  }
+}
+
 static void success_leaves_error_alone(tbk_fixture_t* fx) {
   call_bed_t bed;
   call_bed_make(fx, &bed);
@@ -162,6 +180,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("ERR-009", NULL, 0, failures_answer_with_the_status_they_name),
     TBK_CASE("ERR-010", NULL, 0, error_may_be_null_where_a_call_fails),
     TBK_CASE("ERR-010", NULL, 0, error_may_be_null_where_a_call_succeeds),
+    TBK_CASE("ERR-010", "memory_bytes", 0, memory_comes_back_without_a_place_for_the_message),
     TBK_CASE("ERR-011", NULL, 0, success_leaves_error_alone),
 };
 TBK_SUITE(error);

@@ -93,23 +93,34 @@ static void eight_events_exist_after_many_have_gone(tbk_fixture_t* fx) {
   eight_events_exist_at_a_time(fx);
 }
 
+typedef struct doomed {
+  actor_t actor;
+  tbk_event_t* events[4];
+} doomed_t;
+
 static void destroy_event_body(actor_t* actor) {
-  order_t* order = actor->argument;
-  actor->fx.event->event_destroy(actor->fx.self, order->event);
+  doomed_t* doomed = actor->argument;
+  for (int i = 0; i < 4; ++i)
+    actor->fx.event->event_destroy(actor->fx.self, doomed->events[i]);
 }
 
 static void destroy_does_not_wait_for_a_pending_event(tbk_fixture_t* fx) {
-  order_t* order = order_begin(fx, false);
-  gate_close_over(fx, &order->gate, order->a, TBK_ENQUEUE_RECORD);
-  CHECK_OK(fx->event->event_record(fx->self, order->event, order->a, &fx->error));
-  fx_disown_event(fx, order->event);
-  actor_start(fx, &order->actor, destroy_event_body, order);
-  CHECK_SAID(actor_ends(&order->actor), "event_destroy returns while the event is pending",
+  tbk_gate_t gate;
+  tbk_stream_t* stream = fx_stream(fx);
+  doomed_t* doomed = (doomed_t*)(void*)fx_zeros(fx, sizeof *doomed);
+  for (int i = 0; i < 4; ++i)
+    doomed->events[i] = fx_event(fx, i % 2 ? TBK_EVENT_TIMING : 0);
+  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
+  for (int i = 0; i < 4; ++i) {
+    CHECK_OK(fx->event->event_record(fx->self, doomed->events[i], stream, &fx->error));
+    fx_disown_event(fx, doomed->events[i]);
+  }
+  actor_start(fx, &doomed->actor, destroy_event_body, doomed);
+  CHECK_SAID(actor_ends(&doomed->actor), "event_destroy returns while the event is pending",
              "it waited for the recorded work");
-  gate_open(fx, &order->gate);
-  actor_join(fx, &order->actor);
-  fx_synchronize(fx, order->a);
-  order_end(order);
+  gate_open(fx, &gate);
+  actor_join(fx, &doomed->actor);
+  fx_synchronize(fx, stream);
 }
 
 /* ------------------------------------------------------------------------------- recording -- */
@@ -281,7 +292,10 @@ static void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
     tbk_status_t status = TBK_NOT_READY;
     REQUIRE(fx_poll_event(fx, event, &status));
     CHECK_EQUAL(TBK_OK, status);
+    for (int i = 0; i < 3; ++i)
+      CHECK_OK(fx->event->event_query(fx->self, event, &fx->error)); /* and stays so */
     CHECK_BYTES(bytes, seen, size_bytes);
+    CHECK_OK(fx->event->event_query(fx->self, event, &fx->error)); /* once complete, for good */
   }
 }
 

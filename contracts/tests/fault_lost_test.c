@@ -11,7 +11,7 @@
 #include "gate.h"
 #include "order.h"
 
-enum { LOST_STREAMS = 4, ABSENT = -1 };
+enum { LOST_STREAMS = 4, ABSENT = -0x7B01 };
 
 typedef struct lost {
   tbk_stream_t* stream;

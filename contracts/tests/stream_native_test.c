@@ -72,6 +72,10 @@ void native_work_is_ordered_before_work(tbk_fixture_t* fx) {
   native_twins_share_one_order(fx, true);
 }
 
+void native_work_is_ordered_on_second_device(tbk_fixture_t* fx) {
+  order_on_second_device(fx, native_work_is_ordered_before_work);
+}
+
 void destroying_a_twin_leaves_the_native_queue(tbk_fixture_t* fx) {
   tbk_stream_t* stream = fx_stream(fx);
   for (int round = 0; round < 3; ++round) {

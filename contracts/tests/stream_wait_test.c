@@ -67,6 +67,8 @@ void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
     tbk_status_t status = TBK_NOT_READY;
     REQUIRE(fx_poll_stream(fx, stream, &status));
     CHECK_EQUAL(TBK_OK, status);
+    for (int i = 0; i < 3; ++i)
+      CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error)); /* and stays so */
     CHECK_BYTES(bytes, seen, size_bytes);
   }
 }
