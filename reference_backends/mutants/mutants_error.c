@@ -98,8 +98,8 @@ UPLOAD(upload_wants_error) {
 DOWNLOAD(download_without_error_is_lost) {
   return error == NULL ? TBK_OK : DOWNLOAD_INNER;
 }
-FREE(free_without_error_leaks) {
-  return error == NULL ? TBK_OK : FREE_INNER;
+FREE(free_wants_error) {
+  return error == NULL ? TBK_INVALID : FREE_INNER;
 }
 STREAM_CREATE(stream_create_wants_error) {
   return error == NULL ? TBK_INVALID : STREAM_CREATE_INNER;
@@ -378,8 +378,7 @@ const mutant_t mutants_error[] = {
         "no effect without a place"),
     ROW(stream_create_wants_error, "ERR-010", RETURN, NARROW, stream.stream_create,
         "INVALID without a place"),
-    ROW(free_without_error_leaks, "ERR-010", LIFETIME, NARROW, core.memory_free,
-        "nothing is given back without a place"),
+    ROW(free_wants_error, "ERR-010", RETURN, NARROW, core.memory_free, "INVALID without a place"),
     ROW(upload_always_writes, "ERR-011", ERROR, BROAD, core.upload, "a message of success"),
     ROW(alloc_clears_message, "ERR-011", ERROR, NARROW, core.memory_alloc,
         "begins with clearing it"),

@@ -237,9 +237,8 @@ DOWNLOAD(download_from_current_of_thread) {
   device = my_device;
   return DOWNLOAD_INNER;
 }
-FREE(free_of_current) {
-  device = atomic_load(&current_device);
-  return FREE_INNER;
+FREE(free_of_current_only) {
+  return device == atomic_load(&current_device) ? FREE_INNER : TBK_OK;
 }
 
 #define THREADED(name, clause, narrow, note, ...) \
@@ -295,7 +294,8 @@ const mutant_t mutants_thread[] = {
              "from the device on which this thread allocated last",
              PATCH(core.memory_alloc, alloc_sets_current),
              PATCH(core.download, download_from_current_of_thread)),
-    THREADED("free_of_current_device", "THR-006", NARROW, "of the device that allocated last",
+    THREADED("free_of_current_device", "THR-006", NARROW,
+             "no effect but on the device that allocated last",
              PATCH(core.memory_alloc, alloc_sets_current),
-             PATCH(core.memory_free, free_of_current)),
+             PATCH(core.memory_free, free_of_current_only)),
     {0}};
