@@ -53,8 +53,13 @@ static void pinned_free(tbk_instance_t* self, void* pointer) {
 }
 
 void cpu_pinned_free_all(tbk_instance_t* self) {
-  while (!LIST_EMPTY(&self->pinned))
-    give(self, LIST_FIRST(&self->pinned));
+  cpu_pinned_t* block = LIST_FIRST(&self->pinned);
+  while (block != NULL) {
+    cpu_pinned_t* next = LIST_NEXT(block, entry);
+    free(block);
+    block = next;
+  }
+  LIST_INIT(&self->pinned);
 }
 
 const tbk_pinned_ops_t cpu_pinned_ops = {sizeof cpu_pinned_ops, pinned_alloc, pinned_free};

@@ -120,7 +120,10 @@ static tbk_status_t stream_from_native(tbk_instance_t* self, int32_t device, voi
   tbk_stream_t* stream = calloc(1, sizeof *stream);
   cu_result result = stream == NULL ? CU_OUT_OF_MEMORY : CU_OK;
   status = cuda_leave(self, device, result, "wrapping a stream", error);
-  if (status != TBK_OK) return status;
+  if (status != TBK_OK) {
+    free(stream);
+    return status;
+  }
   *stream = (tbk_stream_t){.device = device, .native = native, .borrowed = true};
   link_stream(self, stream);
   *out_stream = stream;

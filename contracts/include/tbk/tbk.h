@@ -93,7 +93,7 @@ typedef int32_t tbk_status_t;
   X(DEVICE_LOST, 8, "the device is lost to this process until it ends")
 
 enum {
-#define TBK_STATUS_ENUM(name, value, text) TBK_##name = value,
+#define TBK_STATUS_ENUM(name, value, text) TBK_##name = (value),
   TBK_STATUS_MAP(TBK_STATUS_ENUM)
 #undef TBK_STATUS_ENUM
       TBK_STATUS_COUNT
@@ -130,7 +130,7 @@ typedef uint64_t tbk_memory_t;
   X(BFLOAT16, 15, 2)
 
 enum {
-#define TBK_DTYPE_ENUM(name, value, size_bytes) TBK_##name = value,
+#define TBK_DTYPE_ENUM(name, value, size_bytes) TBK_##name = (value),
   TBK_DTYPE_MAP(TBK_DTYPE_ENUM)
 #undef TBK_DTYPE_ENUM
       TBK_DTYPE_LIMIT = 64 /* dtypes are bits of a 64-bit mask in the device's properties */
