@@ -185,7 +185,7 @@ static void run_tests(const tbk_order_t* order) {
 
 static void say_backend(const tbk_backend_t* backend) {
   begin_said("backend");
-  tbk_json_text(&self.json, "name", backend->name);
+  tbk_json_bytes(&self.json, "name", backend->name, strnlen(backend->name, 256));
   tbk_json_bytes(&self.json, "version", backend->version, strnlen(backend->version, 256));
   tbk_json_unsigned(&self.json, "abi_version", backend->abi_version);
   send_said();

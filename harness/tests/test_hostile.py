@@ -38,8 +38,6 @@ NO_START = {
     "unknown_status": (4, "a status that tbk.h does not name"),
     "no_devices": (5, "no device"),
     "minus_devices": (5, "no device"),
-    "markup": (4, "name"),
-    "long_names": (4, "name"),
 }
 
 # name: the verdict of the test in which it happens, and the cause
@@ -133,6 +131,17 @@ def test_one_test_is_hit_and_no_other(
     assert cause in hit[0]["cause"]
     assert hit[0]["blame"] == "backend"
     assert leaves_nothing(output)
+
+
+@pytest.mark.parametrize("name", ["markup", "long_names"])
+def test_what_it_calls_itself_is_cut_and_inert(output: Path, name: str) -> None:
+    done = act(output, name, "--only", "library", "--only", "MEM-002")
+    results = done.results()
+    assert done.code == 1
+    assert len(results.header["backend"]["name"]) <= 256
+    assert len(results.header["backend"]["version"]) <= 256
+    assert not any(ord(c) < 32 and c != "\n" for c in done.stdout + done.stderr)
+    assert len(results.tests) == results.footer["planned"]
 
 
 def test_what_it_leaves_behind_is_killed(output: Path) -> None:
