@@ -48,6 +48,6 @@ build_tree() {
   cmake --build "$folder" --parallel "$JOBS"
 }
 
-BUILD_PACKAGES=(cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev
-  libopenblas-dev python3 python3-venv)
+BUILD_PACKAGES=(cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev nettle-dev
+  libopenblas-serial-dev python3 python3-venv)
 CHECK_PACKAGES=(clang-format clang-tidy ccache)

@@ -43,9 +43,13 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
                                       tbk_device_properties_t* out, tbk_error_t* error) {
   if (!self || device < 0 || device >= DEVICES) return fail(TBK_INVALID, error, "no such device");
   if (!out || out->struct_size < sizeof(size_t)) return fail(TBK_INVALID, error, "no struct_size");
-  tbk_device_properties_t all = {.struct_size = out->struct_size, .name = "template on the host"};
-  all.flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_HOST_VISIBLE; /* driver: rarely the second */
-  all.memory_bytes = MEMORY_BYTES, all.memory_alignment = ALIGNMENT, all.copy_granularity = 1;
+  tbk_device_properties_t all = {
+      .struct_size = out->struct_size,
+      .name = "template on the host",
+      .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_HOST_VISIBLE, /* driver: rarely the second */
+      .memory_bytes = MEMORY_BYTES,
+      .memory_alignment = ALIGNMENT,
+      .copy_granularity = 1};
   memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
   return TBK_OK;
 }
@@ -96,7 +100,8 @@ static tbk_status_t memory_free(tbk_instance_t* self, int32_t device, tbk_memory
   self->used_bytes[device] -= block->size_bytes;
   LIST_REMOVE(block, entry);
   pthread_mutex_unlock(&self->lock);
-  return free(block), TBK_OK; /* driver: free */
+  free(block); /* driver: free */
+  return TBK_OK;
 }
 
 /* driver: its copy. Without a stream table `stream` is always NULL: be complete on return. */
@@ -142,9 +147,12 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
   tbk_instance_t* self = calloc(1, sizeof *self); /* also all optional tables: NULL */
   if (!self) return fail(TBK_OUT_OF_MEMORY, error, "no host memory");
   pthread_mutex_init(&self->lock, NULL);
-  tbk_backend_t* backend = &self->backend;
-  backend->struct_size = sizeof *backend, backend->abi_version = TBK_ABI_VERSION;
-  backend->name = "tbk_template", backend->version = "0.1.0";
-  backend->core = &core, backend->instance = self;
-  return *out_backend = backend, TBK_OK;
+  self->backend = (tbk_backend_t){.struct_size = sizeof(tbk_backend_t),
+                                  .abi_version = TBK_ABI_VERSION,
+                                  .name = "tbk_template",
+                                  .version = "0.1.0",
+                                  .core = &core,
+                                  .instance = self};
+  *out_backend = &self->backend;
+  return TBK_OK;
 }

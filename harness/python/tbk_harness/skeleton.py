@@ -20,7 +20,9 @@ mtia privateuse1 privateuseone
 # Names of this project and of PyTorch, and targets that CMake keeps for itself.
 TAKEN = "tbk template torch python all clean help install package test none"
 HEADERS = ("tbk.h", "tbk_arguments.h", "tbk_operators.h")
-LEFT_OUT = frozenset({"CMakeLists.txt"})  # the one that builds the template inside the checkout
+# What belongs to the template inside the checkout, and what takes its place in a copy.
+LEFT_OUT = frozenset({"CMakeLists.txt", "README.md"})
+RENAMED = {"CMakeLists.standalone.txt": "CMakeLists.txt", "README.standalone.md": "README.md"}
 
 
 class SkeletonError(ValueError):
@@ -44,11 +46,10 @@ def _substituted(text: str, name: str) -> str:
 
 
 def _copy(source: Path, target: Path, name: str) -> None:
-    standalone = source / "CMakeLists.standalone.txt"
     for path in sorted(source.iterdir()):
-        if not path.is_file() or (standalone.is_file() and path.name in LEFT_OUT):
+        if not path.is_file() or path.name in LEFT_OUT:
             continue
-        plain = "CMakeLists.txt" if path == standalone else _substituted(path.name, name)
+        plain = RENAMED.get(path.name) or _substituted(path.name, name)
         (target / plain).write_text(_substituted(path.read_text("utf-8"), name), "utf-8")
     headers = target / "include" / "tbk"
     headers.mkdir(parents=True)

@@ -39,7 +39,7 @@ def test_no_trace_of_the_template_is_left_in_the_code(tmp_path: Path) -> None:
     folder = make("acme", tmp_path)
     for path in (folder / "acme.c", folder / "CMakeLists.txt"):
         assert "template" not in path.read_text("utf-8")
-    assert 'backend->name = "acme"' in (folder / "acme.c").read_text("utf-8")
+    assert '.name = "acme"' in (folder / "acme.c").read_text("utf-8")
 
 
 def test_one_compiler_call_builds_it(tmp_path: Path) -> None:
