@@ -287,14 +287,24 @@ static void a_failed_allocation_leaves_the_result_alone(tbk_fixture_t* fx) {
   }
 }
 
+static tbk_status_t allocate_and_free_half(tbk_fixture_t* fx) {
+  tbk_memory_t memory = 0;
+  uint64_t half = fx->properties.memory_bytes / 2 & ~(fx->properties.memory_alignment - 1);
+  tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, half, &memory, &fx->error);
+  if (status == TBK_OK) CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
+  return status;
+}
+
 static void a_failed_allocation_changes_nothing_else(tbk_fixture_t* fx) {
   block_t blocks[6];
+  bool half_is_free = allocate_and_free_half(fx) == TBK_OK;
   for (size_t i = 0; i < 6; ++i) {
     block_make(fx, &blocks[i], range_sizes[i]);
     range_provoke_errors(fx);
   }
   for (size_t i = 0; i < 6; ++i)
     BLOCK_CHECK(fx, &blocks[i]);
+  if (half_is_free) CHECK_OK(allocate_and_free_half(fx));
   block_t next;
   block_make(fx, &next, 4096);
   BLOCK_CHECK(fx, &next);
