@@ -45,7 +45,7 @@ build_tree() {
   local folder=$1
   shift
   cmake -S . -B "$folder" -G Ninja "$@" >/dev/null
-  cmake --build "$folder" --parallel "$JOBS"
+  cmake --build "$folder" --parallel "$JOBS" -- --quiet
 }
 
 BUILD_PACKAGES=(cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev nettle-dev

@@ -89,6 +89,7 @@ enum { CU_ATTRIBUTE_CC_MAJOR = 75, CU_ATTRIBUTE_CC_MINOR = 76 };
      void** parameters, void** extra))
 
 typedef struct cuda_driver {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration takes no parentheses. */
 #define CUDA_DRIVER_MEMBER(member, symbol, parameters) cu_result(*member) parameters;
   CUDA_DRIVER_MAP(CUDA_DRIVER_MEMBER)
 #undef CUDA_DRIVER_MEMBER
