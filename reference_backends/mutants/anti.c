@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "calls.h"
 
 EVENT_WAIT(wait_on_host) {
@@ -221,34 +222,22 @@ EVENT_WAIT(wait_refuses_other_devices) {
   return EVENT_WAIT_INNER;
 }
 
-static bool contiguous(const tbk_tensor_t* tensor) {
-  int64_t expected = 1;
-  for (int32_t k = tensor->rank; k-- > 0;) {
-    if (tensor->sizes[k] != 1 && tensor->strides[k] != expected) return false;
-    expected *= tensor->sizes[k];
-  }
-  return true;
-}
-
 /* All argument structs of pointwise operators: self, and what else is a tensor. */
 static bool all_contiguous(const char* name, const void* arguments) {
   if (strcmp(name, "add.Tensor") == 0) {
     const tbk_args_add_Tensor_t* a = arguments;
-    return contiguous(a->self) && contiguous(a->other) && contiguous(a->out);
+    return tensor_contiguous(a->self) && tensor_contiguous(a->other) && tensor_contiguous(a->out);
   }
   if (strcmp(name, "copy_") == 0) {
     const tbk_args_copy__t* a = arguments;
-    return contiguous(a->self) && contiguous(a->src);
+    return tensor_contiguous(a->self) && tensor_contiguous(a->src);
   }
   return true;
 }
 
 /* Too short an argument struct is the reference's to refuse. */
 static bool long_enough(const char* name, const void* arguments) {
-  const size_t size = *(const size_t*)arguments;
-  if (strcmp(name, "add.Tensor") == 0) return size >= sizeof(tbk_args_add_Tensor_t);
-  if (strcmp(name, "copy_") == 0) return size >= sizeof(tbk_args_copy__t);
-  return true;
+  return *(const size_t*)arguments >= arguments_size(name);
 }
 
 LAUNCH(launch_contiguous_only) {
@@ -279,21 +268,14 @@ static void change_payloads(void* argument) {
   }
 }
 
-static uint64_t element_count(const tbk_tensor_t* tensor) {
-  uint64_t count = 1;
-  for (int32_t k = 0; k < tensor->rank; ++k)
-    count *= (uint64_t)tensor->sizes[k];
-  return count;
-}
-
 LAUNCH(launch_with_other_payloads) {
   const tbk_args_add_Tensor_t* a = arguments;
   tbk_status_t status = LAUNCH_INNER;
   if (status != TBK_OK) return status;
   const tbk_core_t* core = INNER(self, core);
   const tbk_stream_ops_t* streams = INNER(self, stream);
-  const uint64_t bytes = element_count(a->out) * 4;
-  if (a->out->dtype != TBK_FLOAT32 || bytes == 0 || !contiguous(a->out)) return TBK_OK;
+  const uint64_t bytes = tensor_elements(a->out) * 4;
+  if (a->out->dtype != TBK_FLOAT32 || bytes == 0 || !tensor_contiguous(a->out)) return TBK_OK;
   nan_work_t* work = malloc(sizeof *work + bytes);
   if (work == NULL) return TBK_OK;
   work->count = bytes / 4;
