@@ -39,6 +39,14 @@ def test_the_last_line_is_the_verdict() -> None:
     )
 
 
+def test_a_bare_condition_is_told_with_its_expression() -> None:
+    bare = synthetic.case(
+        0, "fail", cause="fail/a.c/x == y/", what="x == y", where="a.c:7", expected="true",
+        seen="false",
+    )  # fmt: skip
+    assert "x == y (a.c:7)" in _printed(judged([bare]), terminal=False)
+
+
 def test_a_run_without_a_verdict_says_why() -> None:
     run = judged([], problems=("no such file: libacme.so",), exit_code=4)
     assert "ERROR" in _printed(run, terminal=False)

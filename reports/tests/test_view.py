@@ -46,6 +46,34 @@ def test_fingerprints_are_told_in_words() -> None:
     assert any(title.startswith("MEM-001: ") for title in said)
 
 
+def test_the_check_of_one_clause_comes_before_the_symptom_of_many() -> None:
+    shared = [
+        synthetic.case(i, "fail", cause="fail/order.c/seen/", clause=f"STR-{i:03d}", level="must")
+        for i in range(1, 6)
+    ]
+    named = [
+        synthetic.case(i, "fail", cause="fail/wait.c/done/", clause="STR-019", level="must")
+        for i in (10, 11)
+    ]
+    assert _causes(*shared, *named)[0].startswith("STR-019: ")
+
+
+def test_what_is_found_after_the_test_is_not_told_as_its_clause() -> None:
+    after = synthetic.case(
+        0, "fail", cause="fail/clean.c/after the test/", phase="clean", clause="FRK-004",
+        expected="nothing is written behind an allocation",
+    )  # fmt: skip
+    assert _causes(after) == [
+        "Does not hold after the test: nothing is written behind an allocation"
+    ]
+
+
+def test_a_required_capability_is_told_in_words() -> None:
+    assert _causes(synthetic.case(0, "fail", cause="required/peer")) == [
+        "peer is required, and the library does not declare it"
+    ]
+
+
 def test_a_clause_is_as_good_as_its_worst_test() -> None:
     assert clause_state(["pass", "fail"]) == "fail"
     assert clause_state(["pass", "trivial"]) == "trivial"

@@ -10,7 +10,7 @@ from rich.text import Text
 from . import text
 from .model import Judged
 from .view import Cause, View
-from .words import seen_words
+from .words import check_words, seen_words
 
 CAUSES = 5
 STYLES = {"pass": "bold green", "fail": "bold red", "error": "bold red"}
@@ -23,6 +23,8 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
     words.append(f"  ({text.count_words(len(cause.tests), 'test')})", style="dim")
     console.print(words)
     said = [(f"{first.clause} {first.level}", first.clause_text), ("test", first.id)]
+    if first.what:
+        said.append(("check", check_words(first)))
     if first.expected:
         said.append(("expected", first.expected))
     said.append(("seen", seen_words(first)))

@@ -75,12 +75,22 @@ class Cause:
         return sum(test.level == "must" for test in self.tests)
 
     @property
+    def weight(self) -> int:
+        """Mandatory tests; of a failed check those of one clause, since a check that many clauses
+        share shows the symptom, and the check of one clause names the fault."""
+        if not self.first.cause.startswith("fail/"):
+            return self.must
+        counted = Counter(test.clause for test in self.tests if test.level == "must")
+        return max(counted.values(), default=0)
+
+    @property
     def rank(self) -> tuple[object, ...]:
         first = self.first
         return (
             first.blame in FOREIGN_BLAME or first.verdict == "not-reached",
             first.phase not in EARLY_PHASES,
             self.must == 0,
+            -self.weight,
             -self.must,
             -len(self.tests),
             first.index,

@@ -117,12 +117,17 @@ ENDINGS = {
 
 
 def fingerprint_words(test: Test, clauses: int) -> str:
-    """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN."""
+    """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN,
+    required/WORD."""
     kind, *rest = test.cause.split("/")
+    if kind == "required" and rest:
+        return f"{rest[0]} is required, and the library does not declare it"
     if kind in ("crash", "hang") and rest and rest[0] in PHASE_WORDS:
         how = rest[1] if len(rest) > 1 else ""
         said = ENDINGS.get(how) or ("Hang" if kind == "hang" else f"Crash ({how})")
         return f"{said} {PHASE_WORDS[rest[0]]}"
+    if kind == "fail" and test.phase == "clean" and test.expected:
+        return f"Does not hold after the test: {test.expected}"
     if kind == "fail" and len(rest) > 2:
         more = f" (and {text.count_words(clauses - 1, 'more clause')})" if clauses > 1 else ""
         said = text.shorten(test.clause_text, 150 - len(more)) if test.clause_text else test.what
@@ -137,6 +142,11 @@ def difference_words(test: Test) -> str:
     if test.expected:
         return f"expected {text.line(test.expected, 110)}, seen {text.line(seen_words(test), 130)}"
     return f"seen: {text.line(seen_words(test), 200)}"
+
+
+def check_words(test: Test) -> str:
+    """The check as it stands in the source, and where."""
+    return f"{text.line(test.what, 160)} ({test.where})" if test.where else test.what
 
 
 def seen_words(test: Test) -> str:
