@@ -23,7 +23,7 @@ from tbk_reports.model import (
     read_results,
 )
 from tbk_reports.text import line
-from tbk_reports.words import seen_words, state_words
+from tbk_reports.words import check_words, seen_words, state_words
 
 from tbk_harness import outcome, runner
 
@@ -110,7 +110,8 @@ def run_command(
     arguments = runner_arguments(library, options) + (["--resume"] if resume else [])
     ended = runner.run(arguments, results, None if quiet else outcome.console())
     if ended.exit_code == EXIT_USAGE:
-        outcome.stop(EXIT_USAGE, ended.said or "tbk-run did not understand its arguments")
+        said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
+        outcome.stop(EXIT_USAGE, said or "tbk-run did not understand its arguments")
     outcome.finish(_judged(results, ended, library, known), report_dir, coverage_dir, quiet)
 
 
@@ -202,6 +203,11 @@ def _told(test: Test, seen: Sequence[Test], failing: Sequence[Test], ended: runn
     first = failing[0]
     same = "again" if first.cause == test.cause else f"differently (was {line(test.cause, 100)})"
     told = Text(f"{test.id}: {state_words(first.verdict)} {same}\n", style="bold red")
-    for name, value in (("expected", first.expected), ("seen", seen_words(first))):
+    said = (
+        ("check", check_words(first)),
+        ("expected", first.expected),
+        ("seen", seen_words(first)),
+    )
+    for name, value in (pair for pair in said if pair[1]):
         told.append(f"  {name:<9}{line(value, 400)}\n", style="default")
     return told

@@ -64,10 +64,9 @@ def show_command(clause_id: str, results: Path | None) -> None:
     """Show what is known about CLAUSE: sentence, source, header, tests, mutants, results."""
     clause = tbk_contracts.clause(clause_id.upper())
     if clause is None:
-        near = [
-            one.id for one in tbk_contracts.clauses() if one.id.startswith(clause_id.upper()[:3])
-        ]
-        hint = f"; there are {near[0]} to {near[-1]}" if near else ""
+        prefix = clause_id.upper()[:3]
+        near = any(one.prefix == prefix for one in tbk_contracts.clauses())
+        hint = f"; `tbk list --only {prefix}` has those of its area" if near else "; see `tbk list`"
         outcome.stop(EXIT_USAGE, f"there is no clause {clause_id}{hint}")
     out = outcome.console()
     out.print(Text(f"{clause.id}  {clause.text}", style="bold"))

@@ -48,9 +48,12 @@ def console(quiet: bool = False) -> Console:
 
 def read(path: Path) -> ResultFile:
     try:
-        return read_results(path)
+        found = read_results(path)
     except OSError as error:
         stop(EXIT_USAGE, f"cannot read {reason(error)}")
+    if not (found.header or found.tests or found.footer):
+        stop(EXIT_USAGE, f"{path} is no result file: {found.problems[0]}")
+    return found
 
 
 def verdict_on(results: ResultFile, waivers: Sequence[Waiver]) -> Judged:

@@ -131,6 +131,8 @@ def parse_waivers(text: str, name: str) -> tuple[Waiver, ...]:
 def load_waivers(path: Path) -> tuple[Waiver, ...]:
     try:
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise WaiverError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise WaiverError(f"{path}: {error}") from error
     return parse_waivers(text, str(path))

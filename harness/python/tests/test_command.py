@@ -187,6 +187,7 @@ def test_list_and_show(tbk: Tbk, tmp_path: Path) -> None:
     for part in ("*out_memory is not 0", "must", "tbk.h:", "memory_alloc", "source"):
         assert part in shown.stdout
     assert tbk("show", "XXX-001").returncode == 2
+    assert "tbk list --only MEM" in tbk("show", "MEM").stderr
     synthetic.write(tmp_path / "r.jsonl", synthetic.failing())
     assert "result" in tbk("show", "MEM-002", "--results", "r.jsonl").stdout
 
@@ -198,3 +199,11 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     )
     assert ended.stdout.count("\n") == 1
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("command", [["diff", "a.txt"], ["replay"], ["report"], ["verify"]])
+def test_a_file_of_another_kind_is_refused(tbk: Tbk, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "a.txt").write_text("hello\n")
+    ended = tbk(*command, "a.txt")
+    assert ended.returncode == 2
+    assert "a.txt is no result file: line 1 is not JSON" in ended.stderr
