@@ -32,6 +32,7 @@ KILLS = frozenset({"fail", "crash", "hang", "poisoned", "polluted", "unstable"})
 SAMPLE = 0.02
 EQUIVALENT_SHARE = 0.02
 WHOLE_JOBS = 8
+MUTANT_TIMEOUT_S = 9
 FEW_JOBS = 2  # so that several tests that hang hang together
 
 
@@ -192,11 +193,16 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
     # Whole runs against odd devices are mostly waiting: for a slow open, a delay, a single queue.
     workers = FEW_JOBS if only else WHOLE_JOBS
     arguments = [str(library), f"--backend-option=mutant={mutant.name}", f"--jobs={workers}"]
+    # A test that waits for what a broken backend never does shall not wait for long; a legal device
+    # gets all the time that a user's would.
+    arguments += [f"--timeout={MUTANT_TIMEOUT_S}"] if mutant.kind == "mutant" else []
     arguments += options
     arguments += [f"--only={test}" for test in only]
     with tempfile.TemporaryDirectory(prefix="tbk-kill-") as folder:
         output = Path(folder) / "results.jsonl"
-        ended = runner.run(arguments, output, alone=False)
+        # The entry's own tests pass no options: a mutant of the entry reads its name from here.
+        environment = {"TBK_MUTANT": mutant.name}
+        ended = runner.run(arguments, output, alone=False, environment=environment)
         if not output.exists():
             return _row(mutant, (), ended.exit_code, ended.said, 0.0)
         results = read_results(output)

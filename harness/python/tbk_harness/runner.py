@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -146,11 +147,16 @@ def _termination_interrupts() -> Iterator[None]:
 
 
 def run(
-    arguments: Sequence[str], output: Path, console: Console | None = None, alone: bool = True
+    arguments: Sequence[str],
+    output: Path,
+    console: Console | None = None,
+    alone: bool = True,
+    environment: Mapping[str, str] | None = None,
 ) -> Ended:
     """Runs tbk-run with its results in `output`. With a console, progress is shown on it.
 
     `alone`: in a session of its own, so that a Ctrl-C reaches it once, through us.
+    `environment`: what is added to our own.
     """
     command = [str(runner()), *arguments, "--output", str(output), "--quiet"]
     with tempfile.TemporaryFile() as said, _termination_interrupts():
@@ -160,6 +166,7 @@ def run(
             stdout=subprocess.DEVNULL,
             stderr=said,
             start_new_session=alone,
+            env={**os.environ, **(environment or {})},
         )
         growth = Growth(output)
         if console is not None and console.is_terminal:
