@@ -29,10 +29,12 @@ static void a_missing_place_for_the_count_is_refused(tbk_fixture_t* fx) {
 }
 
 static void the_count_is_not_negative(tbk_fixture_t* fx) {
-  int32_t count = -7;
-  CHECK_OK(fx->core->device_count(fx->self, &count, &fx->error));
-  CHECK(count >= 0);
-  CHECK(count < 65536);
+  for (int i = 0; i < 20; i++) {
+    int32_t count = -7;
+    CHECK_OK(fx->core->device_count(fx->self, &count, &fx->error));
+    CHECK(count >= 0);
+    CHECK(count < 65536);
+  }
 }
 
 static void the_count_stays(tbk_fixture_t* fx) {
@@ -65,7 +67,8 @@ static void counting_never_fails(tbk_fixture_t* fx) {
   CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_open(fx->self, 0, &fx->error));
   CHECK_OK(fx->core->device_count(fx->self, &count, &fx->error));
   fx_close(fx);
-  CHECK_OK(fx->core->device_count(fx->self, &count, NULL));
+  for (int i = 0; i < 20; i++)
+    CHECK_OK(fx->core->device_count(fx->self, &count, NULL));
 }
 
 /* -------------------------------------------------------------------------- opening nothing ---- */
