@@ -31,13 +31,13 @@ DEVICE_COUNT(count_below_zero) {
   if (status == TBK_OK) *out_count = -1;
   return status;
 }
-DEVICE_COUNT(tenth_count_is_below_zero) {
+DEVICE_COUNT(late_count_is_below_zero) {
   tbk_status_t status = DEVICE_COUNT_INNER;
-  if (status == TBK_OK && atomic_fetch_add(&wrap_of(self)->calls, 1) >= 9) *out_count = -1;
+  if (status == TBK_OK && atomic_fetch_add(&wrap_of(self)->calls, 1) >= 399) *out_count = -1;
   return status;
 }
-DEVICE_COUNT(tenth_count_fails) {
-  if (atomic_fetch_add(&wrap_of(self)->calls, 1) >= 9) {
+DEVICE_COUNT(late_count_fails) {
+  if (atomic_fetch_add(&wrap_of(self)->calls, 1) >= 399) {
     return wrap_fail(error, TBK_FAILED, "counted often enough");
   }
   return DEVICE_COUNT_INNER;
@@ -276,8 +276,8 @@ const mutant_t mutants_device[] = {
     ROW(count_accepts_null, "DEV-001", RETURN, BROAD, core.device_count, "OK for NULL"),
     ROW(count_null_is_failure, "DEV-001", RETURN, BROAD, core.device_count, "FAILED for NULL"),
     ROW(count_below_zero, "DEV-002", VALUE, BROAD, core.device_count, "-1 devices"),
-    ROW(tenth_count_is_below_zero, "DEV-002", VALUE, NARROW, core.device_count,
-        "-1 devices from the tenth call on"),
+    ROW(late_count_is_below_zero, "DEV-002", VALUE, NARROW, core.device_count,
+        "-1 devices from the 400th call on"),
     ROW(count_grows, "DEV-003", STATE, BROAD, core.device_count, "one more at each call"),
     WITH_OPENS("count_falls_after_open", "DEV-003", STATE, NARROW, "an open device is not counted",
                PATCH(core.device_count, count_falls_after_open)),
@@ -285,8 +285,8 @@ const mutant_t mutants_device[] = {
     ROW(properties_open_device, "DEV-004", STATE, BROAD, core.device_properties, "opens it"),
     WITH_OPENS("count_fails_before_open", "DEV-005", RETURN, BROAD, "UNAVAILABLE until opened",
                PATCH(core.device_count, count_fails_before_open)),
-    ROW(tenth_count_fails, "DEV-005", RETURN, NARROW, core.device_count,
-        "FAILED from the tenth call on"),
+    ROW(late_count_fails, "DEV-005", RETURN, NARROW, core.device_count,
+        "FAILED from the 400th call on"),
     ROW(properties_of_negative_device, "DEV-006", RETURN, NARROW, core.device_properties,
         "-1 is device 0"),
     ROW(properties_beyond_count, "DEV-006", RETURN, BROAD, core.device_properties,

@@ -149,9 +149,11 @@ def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> None:
         out.print(Text(f"and {len(problems) - LIMIT} more problems", style="red"))
     broken = matrix.of("mutant")
     killed = sum(bool(row.citing) for row in broken)
+    refused = sum(row.refused for row in broken)
     out.print(Text(
         f"{'FAIL' if problems else 'PASS'}  {killed} of {len(broken)} mutants killed by a citing "
-        f"test, {len(matrix.survivors)} survive, {len(matrix.equivalents)} equivalent; "
+        f"test, {refused} refused while loading, {len(matrix.survivors)} survive, "
+        f"{len(matrix.equivalents)} equivalent; "
         f"{_defended(matrix)}; {len(matrix.of('anti'))} anti-mutants, "
         f"{len(matrix.of('cheat'))} cheats; {seconds:.0f} s",
         style="bold red" if problems else "bold green",
