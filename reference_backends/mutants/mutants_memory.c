@@ -299,6 +299,12 @@ UPLOAD(upload_past_shadow) {
   memory = unshadow(self, memory);
   return UPLOAD_INNER;
 }
+UPLOAD(upload_to_shadow_too) {
+  if (memory != unshadow(self, memory) && size_bytes > 0)
+    memcpy((void*)(uintptr_t)(memory + offset), source, size_bytes);
+  memory = unshadow(self, memory);
+  return UPLOAD_INNER;
+}
 DOWNLOAD(download_past_shadow) {
   memory = unshadow(self, memory);
   return DOWNLOAD_INNER;
@@ -444,4 +450,9 @@ const mutant_t mutants_memory[] = {
            PATCH(core.device_properties, properties_claim_host_access),
            PATCH(core.memory_alloc, alloc_gives_shadow), PATCH(core.memory_free, free_past_shadow),
            PATCH(core.upload, upload_past_shadow), PATCH(core.download, download_past_shadow)),
+    MEMORY("host_writes_are_lost", "MEM-022", STATE, BROAD,
+           "of the latest block the host sees a copy, which uploads keep up to date",
+           PATCH(core.device_properties, properties_claim_host_access),
+           PATCH(core.memory_alloc, alloc_gives_shadow), PATCH(core.memory_free, free_past_shadow),
+           PATCH(core.upload, upload_to_shadow_too), PATCH(core.download, download_past_shadow)),
     {0}};
