@@ -5,6 +5,7 @@
  * mutants_memory.c: allocating, freeing, and telling how much there is.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "calls.h"
 
