@@ -75,7 +75,7 @@ static void look(void* context, tbk_slot_t* slot, uint32_t position, const tbk_o
 static void run_job(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uint32_t count,
                     uint32_t last, bool watch, struct sight* sight) {
   static tbk_order_t order;
-  const tbk_limits_t limits = tbk_run_limits(run);
+  const tbk_limits_t limits = tbk_run_test_limits(run);
   tbk_run_order(run, &order, items, count);
   order.items[order.count++] = last;
   order.watch_health = watch;
@@ -87,6 +87,8 @@ static void run_job(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uin
   slot->context = sight;
   tbk_slot_run(slot, &order, &limits);
   tbk_loop_finish(&run->loop, slot);
+  if (sight->seen)
+    tbk_run_count_hang(run, &sight->outcome, tbk_verdict_fails(sight->judgement.verdict));
 }
 
 static bool shows(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uint32_t count,
@@ -150,7 +152,8 @@ static void settle_company(tbk_run_t* run, tbk_slot_t* slot, tbk_doubt_t* doubt)
     if (sight.seen && !tbk_verdict_fails(sight.judgement.verdict)) {
       judgement->verdict = TBK_VERDICT_POLLUTED;
       SAY(judgement->notes, "passes alone");
-      if (run->searches++ < MOST_SEARCHES) search(run, slot, doubt);
+      if (!tbk_run_is_short_of_time(run) && run->searches++ < MOST_SEARCHES)
+        search(run, slot, doubt);
     }
   }
   if (tbk_loop_interrupted() == 0) tbk_run_record(run, item, &doubt->outcome, judgement);

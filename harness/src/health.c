@@ -11,15 +11,34 @@
 
 #include <stdio.h>
 
+/* How long a probe that has answered may take to give everything back. */
+static const uint64_t long_ns = UINT64_C(2000000000), brief_ns = UINT64_C(100000000);
+
+struct question {
+  tbk_outcome_t outcome;
+  uint64_t closing_ns;
+};
+
 static void keep_outcome(void* context, tbk_slot_t* slot, uint32_t position,
                          const tbk_outcome_t* outcome) {
   (void)slot;
   (void)position;
-  *(tbk_outcome_t*)context = *outcome;
+  struct question* question = context;
+  question->outcome = *outcome;
 }
 
-static bool probe(tbk_run_t* run, char* out_reason, size_t reason_size) {
-  static tbk_outcome_t outcome;
+/* It has answered; one that hangs while it gives back its device is not waited for. */
+static void end_soon(void* context, tbk_slot_t* slot, const json_t* object) {
+  struct question* question = context;
+  (void)object;
+  uint64_t until = tbk_now_ns() + question->closing_ns;
+  if (until < slot->deadline_ns) slot->deadline_ns = until;
+}
+
+/* Sets *out_hung where it had to be killed. */
+static bool probe(tbk_run_t* run, uint64_t limit_ns, bool* out_hung, char* out_reason,
+                  size_t reason_size) {
+  static struct question question;
   static tbk_order_t order;
   tbk_slot_t* slot = tbk_loop_idle(&run->loop);
   tbk_limits_t limits = tbk_run_limits(run);
@@ -29,25 +48,33 @@ static bool probe(tbk_run_t* run, char* out_reason, size_t reason_size) {
   }
   tbk_run_order(run, &order, NULL, 0);
   order.kind = TBK_ORDER_HEALTH;
-  limits.next_ns = limits.first_ns;
+  limits.first_ns = limit_ns;
   slot->on_outcome = keep_outcome;
-  slot->on_said = NULL;
-  slot->context = &outcome;
+  slot->on_said = end_soon;
+  slot->context = &question;
+  question.closing_ns = tbk_run_is_short_of_time(run) ? brief_ns : long_ns;
   tbk_slot_run(slot, &order, &limits);
   tbk_loop_finish(&run->loop, slot);
-  return tbk_health_of(slot->said, &outcome, out_reason, reason_size);
+  *out_hung = question.outcome.end == TBK_END_DEADLINE;
+  return tbk_health_of(slot->said, &question.outcome, out_reason, reason_size);
 }
 
-/* A device that was held by a dying process, or resets itself, gets some time to come back. */
+/*
+ * A device that was held by a dying process, or resets itself, gets some time to come back; one that
+ * hangs in the probe has had a good deal of it.
+ */
 void tbk_health_check(tbk_run_t* run) {
   char reason[256];
   uint32_t pause_ms = 100;
   run->probe_due = false;
-  bool sound = probe(run, reason, sizeof reason);
+  uint64_t limit_ns = tbk_run_limits(run).first_ns;
+  bool hung = false;
+  bool sound = probe(run, limit_ns, &hung, reason, sizeof reason);
   for (int attempt = 0; !sound && attempt < 4 && tbk_loop_interrupted() == 0; attempt++) {
     tbk_loop_pause(pause_ms);
     pause_ms *= 4;
-    sound = probe(run, reason, sizeof reason);
+    if (hung) limit_ns /= 2;
+    sound = probe(run, limit_ns, &hung, reason, sizeof reason);
   }
   run->probed_ns = tbk_now_ns();
   if (sound || tbk_loop_interrupted() != 0) return;

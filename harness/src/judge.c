@@ -38,6 +38,16 @@ static void judge_hang(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
   }
 }
 
+/* Whether it hangs is not known: it had too little time. That is no pass, and no accusation. */
+static void judge_cut_short(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+  out->verdict = TBK_VERDICT_NOT_REACHED;
+  SAY(out->cause, "not-reached/after-hangs");
+  SAY(out->expected, "a device that leaves time for all tests");
+  SAY(out->seen,
+      "no end after %.2f s (%s); no more time was given, since %u tests hung or nearly did",
+      (double)outcome->wall_ns / 1e9, tbk_phase_name(out->phase), outcome->hangs_before);
+}
+
 static void judge_signal(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->signal = WTERMSIG(outcome->wait_status);
@@ -131,6 +141,8 @@ static void judge_end(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
     judge_harness(outcome, out);
   else if (is_hang(outcome->end))
     judge_hang(outcome, out);
+  else if (outcome->end == TBK_END_CUT_SHORT)
+    judge_cut_short(outcome, out);
   else
     judge_crash(outcome, out);
 }

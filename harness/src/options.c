@@ -33,7 +33,8 @@ enum {
   KEY_TIMEOUT,
   KEY_OPEN_TIMEOUT,
   KEY_REQUIRE,
-  KEY_MEMORY_LIMIT
+  KEY_MEMORY_LIMIT,
+  KEY_MOST_HANGS
 };
 
 static const struct argp_option table[] = {
@@ -50,11 +51,13 @@ static const struct argp_option table[] = {
     {"list", KEY_LIST, NULL, 0, "print the tests selected, and run none", 0},
     {"isolation", KEY_ISOLATION, "auto|fork|batch", 0,
      "one process a test, or many tests in one (default: as long as the device takes to open)", 0},
-    {"timeout", KEY_TIMEOUT, "S", 0, "deadline of one test in seconds (default: 20)", 0},
+    {"timeout", KEY_TIMEOUT, "S", 0, "deadline of one test in seconds (default: 30)", 0},
     {"open-timeout", KEY_OPEN_TIMEOUT, "S", 0, "deadline of opening the device (default: 60)", 0},
     {"require", KEY_REQUIRE, "WORD", 0, "a capability whose absence is a failure", 0},
     {"memory-limit", KEY_MEMORY_LIMIT, "BYTES", 0,
      "resident memory of a test process, with K, M or G (default: half of it all, at most 8G)", 0},
+    {"most-hangs", KEY_MOST_HANGS, "N", 0,
+     "tests that may hang for a whole deadline before later ones get less time (default: 4)", 0},
     {"quiet", KEY_QUIET, NULL, 0, "print the verdict line only", 0},
     {0}};
 
@@ -174,6 +177,9 @@ static error_t parse(int key, char* text, struct argp_state* state) {
     case KEY_MEMORY_LIMIT:
       options->memory_limit = bytes(state, text);
       break;
+    case KEY_MOST_HANGS:
+      options->most_hangs = (uint32_t)number(state, "--most-hangs", text, 1, 1000000000);
+      break;
     case KEY_QUIET:
       options->quiet = true;
       break;
@@ -236,6 +242,7 @@ void tbk_options_parse(tbk_options_t* options, int argc, char** argv) {
                              .seed = 1,
                              .timeout_ns = UINT64_C(30000000000),
                              .open_timeout_ns = UINT64_C(60000000000),
+                             .most_hangs = 4,
                              .memory_limit = default_memory_limit(),
                              .argc = argc};
   /* argp sorts the words; what is recorded is what was typed. */

@@ -54,6 +54,7 @@ typedef struct tbk_options {
   tbk_isolation_t isolation;
   uint64_t timeout_ns;
   uint64_t open_timeout_ns;
+  uint32_t most_hangs;
   uint64_t memory_limit; /* bytes, resident, of one test process */
   int argc;
   char** argv;

@@ -121,6 +121,7 @@ static void refuse_error(tbk_facts_t* facts, const tbk_options_t* options, const
 struct passage {
   const tbk_options_t* options;
   tbk_outcome_t* outcome;
+  uint64_t probing_ns;
   bool opened;
 };
 
@@ -137,13 +138,11 @@ static void keep_outcome(void* context, tbk_slot_t* slot, uint32_t position,
  * whatever the deadline of a test.
  */
 static void extend_deadline(void* context, tbk_slot_t* slot, const json_t* object) {
-  const uint64_t least_ns = UINT64_C(5000000000);
   struct passage* passage = context;
-  const tbk_options_t* options = passage->options;
-  uint64_t probing = options->timeout_ns > least_ns ? options->timeout_ns : least_ns;
   const char* said = json_string_value(json_object_get(object, "said"));
   passage->opened |= strcmp(said, "opened") == 0;
-  slot->deadline_ns = tbk_now_ns() + (passage->opened ? probing : options->open_timeout_ns);
+  slot->deadline_ns =
+      tbk_now_ns() + (passage->opened ? passage->probing_ns : passage->options->open_timeout_ns);
 }
 
 static void run_once(tbk_loop_t* loop, const tbk_options_t* options, uint32_t skip,
@@ -151,7 +150,10 @@ static void run_once(tbk_loop_t* loop, const tbk_options_t* options, uint32_t sk
   tbk_slot_t* slot = &loop->slots[0];
   const tbk_order_t order = {.kind = TBK_ORDER_PREFLIGHT, .argument = skip};
   const tbk_limits_t limits = {.first_ns = options->timeout_ns, .memory = options->memory_limit};
-  struct passage passage = {options, outcome, false};
+  const uint64_t least_ns = UINT64_C(5000000000);
+  bool hung = outcome->end == TBK_END_DEADLINE; /* the last time */
+  uint64_t probing = hung || options->timeout_ns < least_ns ? least_ns : options->timeout_ns;
+  struct passage passage = {options, outcome, probing, false};
   slot->on_outcome = keep_outcome;
   slot->on_said = extend_deadline;
   slot->context = &passage;

@@ -65,6 +65,7 @@ typedef struct tbk_run {
   bool lost;        /* the device computes no more */
   char health[512]; /* "ok", or what is wrong */
   uint32_t lease_waits;
+  uint32_t hangs; /* tests that were killed at their deadline, or took long to fail */
 
   struct {
     char id[160], clause[16], verdict[16];
@@ -75,7 +76,11 @@ typedef struct tbk_run {
 
 /* supervisor.c: runs all that is not recorded yet. */
 void tbk_supervise(tbk_run_t* run);
+/* Of a process that asks how the device is; and of a test, for which time may have become short. */
 tbk_limits_t tbk_run_limits(const tbk_run_t* run);
+tbk_limits_t tbk_run_test_limits(const tbk_run_t* run);
+void tbk_run_count_hang(tbk_run_t* run, const tbk_outcome_t* outcome, bool fails);
+bool tbk_run_is_short_of_time(const tbk_run_t* run);
 /* An order for tests, with what the preflight found. */
 void tbk_run_order(const tbk_run_t* run, tbk_order_t* order, const uint32_t* items, uint32_t count);
 

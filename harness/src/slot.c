@@ -126,7 +126,8 @@ void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t
 void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
   tbk_order_t order = {.kind = TBK_ORDER_KILL};
   if (!slot->busy || slot->kill_sent_ns != 0) return;
-  order.argument = end == TBK_END_DEADLINE ? slot->limits.grace_ms : 0;
+  bool late = end == TBK_END_DEADLINE || end == TBK_END_CUT_SHORT;
+  order.argument = late ? slot->limits.grace_ms : 0;
   slot->outcome.end = end;
   slot->kill_sent_ns = tbk_now_ns();
   (void)send(slot->control, &order, offsetof(tbk_order_t, items), MSG_NOSIGNAL);
@@ -336,6 +337,7 @@ void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
     slot->outcome.memory_bytes = memory;
     tbk_slot_kill(slot, TBK_END_MEMORY);
   } else if (now_ns > slot->deadline_ns) {
-    tbk_slot_kill(slot, TBK_END_DEADLINE);
+    slot->outcome.hangs_before = slot->limits.hangs;
+    tbk_slot_kill(slot, slot->limits.hangs == 0 ? TBK_END_DEADLINE : TBK_END_CUT_SHORT);
   }
 }

@@ -15,6 +15,8 @@
 /* In a run of single processes the device is asked this often whether it still computes. */
 static const uint64_t probe_every_ns = UINT64_C(2000000000);
 
+enum { MOST_SHORT_HANGS = 8 };
+
 /* ----------------------------------------------------------------------------------- queue --- */
 
 static void push(tbk_queue_t* queue, uint32_t item) {
@@ -51,6 +53,37 @@ tbk_limits_t tbk_run_limits(const tbk_run_t* run) {
                         .next_ns = options->timeout_ns,
                         .memory = options->memory_limit,
                         .grace_ms = run->facts.exclusive ? 500 : 0};
+}
+
+bool tbk_run_is_short_of_time(const tbk_run_t* run) {
+  return run->hangs >= run->options->most_hangs;
+}
+
+/* Tests that wait in a thread or a process of their own give up before they are killed. */
+void tbk_run_count_hang(tbk_run_t* run, const tbk_outcome_t* outcome, bool fails) {
+  bool killed = outcome->end == TBK_END_DEADLINE || outcome->end == TBK_END_CUT_SHORT;
+  run->hangs += killed || (fails && outcome->wall_ns >= run->options->timeout_ns / 4);
+}
+
+static uint64_t cut(uint64_t deadline_ns, uint64_t parts, uint64_t least_ns) {
+  if (deadline_ns <= least_ns) return deadline_ns;
+  return deadline_ns / parts > least_ns ? deadline_ns / parts : least_ns;
+}
+
+/*
+ * A device on which everything hangs would take a deadline for each test: hours. When enough have
+ * hung that it can be believed, a test gets a tenth; and when more of those did not end, still less.
+ */
+tbk_limits_t tbk_run_test_limits(const tbk_run_t* run) {
+  tbk_limits_t limits = tbk_run_limits(run);
+  if (!tbk_run_is_short_of_time(run)) return limits;
+  uint64_t opening = limits.first_ns - limits.next_ns;
+  bool hopeless = run->hangs >= run->options->most_hangs + MOST_SHORT_HANGS;
+  limits.next_ns = cut(limits.next_ns, 10, UINT64_C(1000000000));
+  if (hopeless) limits.next_ns = cut(limits.next_ns, 10, UINT64_C(250000000));
+  limits.first_ns = limits.next_ns + opening;
+  limits.hangs = run->hangs;
+  return limits;
 }
 
 void tbk_run_order(const tbk_run_t* run, tbk_order_t* order, const uint32_t* items,
@@ -119,8 +152,9 @@ static void take_verdict(tbk_run_t* run, tbk_slot_t* slot, uint32_t position,
   uint32_t item = order->items[position];
   tbk_judge(outcome, &judgement);
   bool fails = tbk_verdict_fails(judgement.verdict);
+  tbk_run_count_hang(run, outcome, fails);
   run->probe_due |= fails && (order->count == 1 || is_abnormal(judgement.verdict));
-  if (order->count > 1 && fails)
+  if (order->count > 1 && fails && outcome->end != TBK_END_CUT_SHORT)
     tbk_doubt_company(run, order->items, position + 1, outcome, &judgement);
   else if (fails && run->facts.sound)
     tbk_doubt_shaken(run, item, outcome, &judgement);
@@ -193,7 +227,7 @@ static void on_said(void* context, tbk_slot_t* slot, const json_t* object) {
 static void start(tbk_run_t* run, tbk_slot_t* slot, tbk_queue_t* queue, uint32_t count,
                   bool company) {
   static tbk_order_t order;
-  const tbk_limits_t limits = tbk_run_limits(run);
+  const tbk_limits_t limits = tbk_run_test_limits(run);
   tbk_run_order(run, &order, queue->items + queue->head, count);
   queue->head += count;
   order.watch_health = company && run->facts.sound;

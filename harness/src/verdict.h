@@ -42,7 +42,8 @@ bool tbk_verdict_fails(tbk_verdict_t verdict);
 typedef enum tbk_end {
   TBK_END_ITSELF = 0, /* exited, or died of a signal that the harness did not send */
   TBK_END_DEADLINE,
-  TBK_END_STOPPED, /* by a signal such as SIGSTOP */
+  TBK_END_CUT_SHORT, /* at a deadline that was cut, because others hung */
+  TBK_END_STOPPED,   /* by a signal such as SIGSTOP */
   TBK_END_MEMORY,
   TBK_END_KEEPER_DIED, /* the keeper was killed, and the worker with it */
   TBK_END_UNKILLABLE,  /* did not die of SIGKILL in time */
@@ -65,6 +66,7 @@ typedef struct tbk_outcome {
   tbk_phase_t phase; /* in which the worker died */
   uint64_t wall_ns;
   uint64_t memory_bytes; /* at TBK_END_MEMORY */
+  uint32_t hangs_before; /* at TBK_END_CUT_SHORT */
   uint32_t strays;       /* processes that it left behind */
   uint64_t output_bytes;
   size_t output_size;

@@ -94,6 +94,38 @@ def test_a_library_that_cannot_start_gets_one_line(output: Path, name: str) -> N
     assert leaves_nothing(output)
 
 
+def test_a_name_that_hostile_does_not_know_is_refused(output: Path) -> None:
+    done = act(output, "crash_in_cal")
+    assert done.code == 4
+    assert "hostile= names nothing" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "isolation"),
+    [("hang_in_call", "fork"), ("hang_in_call", "batch"), ("hang_at_exit", "fork")],
+)
+def test_a_device_on_which_everything_hangs_costs_no_hours(
+    output: Path, name: str, isolation: str
+) -> None:
+    """Some hangs get the whole deadline; what is cut short later is not called a hang."""
+    cut = ("--timeout", "1.5", "--most-hangs", "2", "--jobs", "2", "--isolation", isolation)
+    wide = ("--only", "memory", "--only", "library")
+    done = run(HOSTILE, output, *cut, *wide, *hostile(name))
+    results = done.results()
+    assert done.code == 1
+    assert len(results.tests) == results.footer["planned"]
+    hung = [r for r in results.tests if r["verdict"] == "hang"]
+    assert hung
+    assert len(hung) <= 2 + 2  # those that were running when the second one hung
+    assert all(r["wall_ns"] >= 1.5e9 for r in hung)
+    short = [r for r in results.tests if r["cause"] == "not-reached/after-hangs"]
+    assert short
+    assert all(r["verdict"] == "not-reached" for r in short)
+    assert all("hung or nearly did" in r["seen"] for r in short)
+    assert results.counts()["pass"] > 0
+    assert leaves_nothing(output)
+
+
 @pytest.mark.parametrize("how", ["crash", "hang", "exit_0"])
 def test_a_constructor_goes_wrong_without_any_option(output: Path, how: str) -> None:
     done = run(LIB / "hostile" / f"libtbk_hostile_constructor_{how}.so", output, *FAST)

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 
 static struct {
   const hostile_row_t* row;
+  bool unknown; /* the row that was asked for */
   long at;
   char once[512];
   char options[1024];
@@ -69,7 +71,7 @@ static tbk_status_t hostile_upload(tbk_instance_t* self, int32_t device, tbk_mem
 static void take_option(char* part, size_t* used) {
   if (strncmp(part, "hostile=", 8) == 0) {
     hostile.row = hostile_find(part + 8);
-    if (hostile.row == NULL) fprintf(stderr, "hostile: no row is called '%s'\n", part + 8);
+    hostile.unknown = hostile.row == NULL;
   } else if (strncmp(part, "at=", 3) == 0) {
     hostile.at = atol(part + 3);
   } else if (strncmp(part, "once=", 5) == 0) {
@@ -137,6 +139,11 @@ TBK_EXPORT tbk_status_t tbk_backend_create(const tbk_host_t* host,
   hostile.host = *host;
   hostile.host.struct_size = sizeof hostile.host;
   take_options(host->options);
+  if (hostile.unknown) {
+    if (error != NULL)
+      snprintf(error->message, sizeof error->message, "%s", "hostile= names nothing it can do");
+    return TBK_INVALID;
+  }
   act_if(AT_ENTRY);
   static atomic_int registered;
   if (atomic_exchange(&registered, 1) == 0) atexit(at_exit);
