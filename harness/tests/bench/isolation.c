@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "contract.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,15 @@ static double used_by_all_ns(void) {
 }
 
 static _Noreturn void load_and_exit(const char* path) {
-  tbk_session_t session = {0};
-  if (tbk_library_open(&session.library, path, NULL) != TBK_LOAD_OK ||
-      tbk_library_create(&session.library) != TBK_LOAD_OK)
-    _exit(EXIT_FAILURE);
+  const tbk_host_t host = {.struct_size = sizeof host, .abi_version = TBK_ABI_VERSION};
+  const tbk_backend_t* backend = NULL;
+  tbk_error_t error = {""};
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* symbol = library != NULL ? dlsym(library, TBK_ENTRY_SYMBOL) : NULL;
+  tbk_backend_create_fn create;
+  if (symbol == NULL) _exit(EXIT_FAILURE);
+  memcpy(&create, &symbol, sizeof symbol);
+  if (create(&host, &backend, &error) != TBK_OK) _exit(EXIT_FAILURE);
   exit(EXIT_SUCCESS);
 }
 
