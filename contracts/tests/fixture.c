@@ -93,11 +93,14 @@ static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
 
 uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes) {
   uint8_t* bytes = host_block(fx, size_bytes);
-  for (size_t i = 0; i < size_bytes; i += sizeof(uint64_t)) {
-    uint64_t word = fx_random(fx);
-    size_t left = size_bytes - i;
-    memcpy(bytes + i, &word, left < sizeof word ? left : sizeof word);
+  uint64_t word;
+  size_t i = 0;
+  for (; size_bytes - i >= sizeof word; i += sizeof word) {
+    word = fx_random(fx);
+    memcpy(bytes + i, &word, sizeof word);
   }
+  word = i < size_bytes ? fx_random(fx) : 0;
+  memcpy(bytes + i, &word, size_bytes - i);
   return bytes;
 }
 
@@ -185,12 +188,22 @@ void fx_download(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t s
       fx->core->download(fx->self, fx->device, bytes, memory, 0, size_bytes, NULL, &fx->error));
 }
 
+static void invert(uint8_t* to, const uint8_t* from, uint64_t size_bytes) {
+  uint64_t word, i = 0;
+  for (; size_bytes - i >= sizeof word; i += sizeof word) {
+    memcpy(&word, from + i, sizeof word);
+    word = ~word;
+    memcpy(to + i, &word, sizeof word);
+  }
+  for (; i < size_bytes; i++)
+    to[i] = (uint8_t)~from[i];
+}
+
 bool fx_check_memory(tbk_fixture_t* fx, const void* expected, tbk_memory_t memory,
                      uint64_t size_bytes, tbk_here_t here) {
   uint8_t* seen = malloc(size_bytes + TBK_GUARD_BYTES); /* a backend may overrun */
   if (seen == NULL) abort();
-  for (uint64_t i = 0; i < size_bytes; i++)
-    seen[i] = (uint8_t) ~((const uint8_t*)expected)[i];
+  invert(seen, expected, size_bytes);
   tbk_status_t status =
       fx->core->download(fx->self, fx->device, seen, memory, 0, size_bytes, NULL, &fx->error);
   bool held = tbk_check_status(TBK_OK, status, &fx->error, here) &&

@@ -16,20 +16,50 @@ static void copy_byte(char* to, const char* from) {
   __atomic_store_n(to, __atomic_load_n(from, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
+static word_t load_word(const char* from) {
+  return __atomic_load_n((const word_t*)(const void*)from, __ATOMIC_RELAXED);
+}
+
+static void store_word(char* to, word_t word) {
+  __atomic_store_n((word_t*)(void*)to, word, __ATOMIC_RELAXED);
+}
+
+static uint64_t copy_aligned(char* to, const char* from, uint64_t size_bytes) {
+  uint64_t done = 0;
+  for (; size_bytes - done >= WORD; done += WORD)
+    store_word(to + done, load_word(from + done));
+  return done;
+}
+
+/*
+ * `to` is aligned and `from` is `skew` bytes past a word; that word and each that follows up to
+ * `size_bytes` is the caller's. A word is put together from two.
+ */
+static uint64_t copy_skewed(char* to, const char* from, uint64_t size_bytes, unsigned skew) {
+  uint64_t done = 0;
+  word_t low = load_word(from - skew);
+  for (; size_bytes - done >= 2 * WORD; done += WORD) {
+    word_t high = load_word(from - skew + done + WORD);
+    store_word(to + done, low >> 8 * skew | high << 8 * (WORD - skew));
+    low = high;
+  }
+  return done;
+}
+
 void cpu_words_copy(void* to, const void* from, uint64_t size_bytes) {
   char* target = to;
   const char* source = from;
-  const char* end = source + size_bytes;
-  if ((((uintptr_t)target ^ (uintptr_t)source) & (WORD - 1)) == 0) {
-    for (; source < end && (uintptr_t)source % WORD; source++, target++)
-      copy_byte(target, source);
-    for (; end - source >= WORD; source += WORD, target += WORD) {
-      word_t word = __atomic_load_n((const word_t*)(const void*)source, __ATOMIC_RELAXED);
-      __atomic_store_n((word_t*)(void*)target, word, __ATOMIC_RELAXED);
-    }
+  uint64_t done = 0;
+  if (size_bytes >= 4 * WORD && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+    /* At least a word's worth first, so that the word in which the source begins is in the range. */
+    for (; done < WORD || (uintptr_t)(target + done) % WORD != 0; done++)
+      copy_byte(target + done, source + done);
+    unsigned skew = (uintptr_t)(source + done) % WORD;
+    done += skew == 0 ? copy_aligned(target + done, source + done, size_bytes - done)
+                      : copy_skewed(target + done, source + done, size_bytes - done, skew);
   }
-  for (; source < end; source++, target++)
-    copy_byte(target, source);
+  for (; done < size_bytes; done++)
+    copy_byte(target + done, source + done);
 }
 
 void cpu_words_fill(void* to, uint8_t value, uint64_t size_bytes) {
