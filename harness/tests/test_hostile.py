@@ -160,7 +160,8 @@ def test_one_test_is_hit_and_no_other(
     expected = {verdict} if isolation == "fork" or at_the_end else {"polluted", "unstable", verdict}
     assert hit[0]["verdict"] in expected
     assert hit[0]["cause"].startswith(f"{verdict}/")
-    assert cause in hit[0]["cause"]
+    # A row that opens the device itself has it closed while it cleans up.
+    assert cause in hit[0]["cause"].replace("/clean", "/close")
     assert hit[0]["blame"] == "backend"
     assert leaves_nothing(output)
 
