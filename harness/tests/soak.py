@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The same verdicts, whatever else the machine does.
+
+    soak.py [--runs 200] [--kills 200] [--hostile 100] [--load 2] [--keep FOLDER] [--minutes M]
+
+Shuffled runs of each conforming backend are compared verdict by verdict; runs whose supervisor is
+killed at a random moment are resumed until they are complete; hostile backends do what they do. All
+of it beside busy loops. Prints one line for each part, and exits with 1 if any verdict differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from runs import CPU, HOSTILE, TEMPLATE, command, hostile, processes_with, read
+
+IN_CALL = ("crash_in_call", "exit_0_in_call", "kill_parent", "kill_group", "scribble", "daemonise",
+           "stop_itself", "close_descriptors", "abort_in_call", "crash_at_exit")  # fmt: skip
+
+
+@contextmanager
+def load(count: int) -> Iterator[None]:
+    """Busy loops, one process each."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+class Part:
+    """Rounds of one kind, and what differed in them."""
+
+    def __init__(self, name: str, rounds: int, until: float) -> None:
+        self.name, self.rounds, self.until = name, rounds, until
+        self.done = self.differing = 0
+        self.seen: collections.Counter[str] = collections.Counter()
+
+    def each(self) -> Iterator[int]:
+        for at in range(self.rounds):
+            if time.monotonic() > self.until:
+                return
+            yield at
+            self.done += 1
+
+    def differs(self, what: str) -> None:
+        self.differing += 1
+        self.seen[what] += 1
+
+    def tell(self) -> bool:
+        print(
+            f"{self.name}: {self.done} of {self.rounds} rounds, {self.differing} differing verdicts"
+        )
+        for what, count in self.seen.most_common(20):
+            print(f"  {count} x {what}")
+        sys.stdout.flush()
+        return self.differing == 0 and self.done > 0
+
+
+def quiet_run(library: Path, output: Path, *arguments: str) -> int:
+    line = [*command(library, output, *arguments), "--quiet"]
+    return subprocess.run(line, capture_output=True, check=False).returncode
+
+
+def compare(part: Part, expected: dict[str, str], seen: dict[str, str], keep: Path | None,
+            output: Path) -> None:  # fmt: skip
+    differing = [test for test in {**expected, **seen} if expected.get(test) != seen.get(test)]
+    for test in differing:
+        part.differs(f"{test}: {expected.get(test)} became {seen.get(test)}")
+    if differing and keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        (keep / f"{part.name.replace(' ', '-')}-{part.done}.jsonl").write_bytes(output.read_bytes())
+
+
+def shuffled(part: Part, library: Path, folder: Path, keep: Path | None) -> bool:
+    output = folder / "shuffled.jsonl"
+    quiet_run(library, output)
+    expected = read(output).verdicts
+    for at in part.each():
+        quiet_run(library, output, "--shuffle", str(at + 1))
+        compare(part, expected, read(output).verdicts, keep, output)
+    return part.tell()
+
+
+def killed(part: Part, library: Path, folder: Path, keep: Path | None) -> bool:
+    output = folder / "killed.jsonl"
+    started = time.monotonic()
+    quiet_run(library, output)
+    took = time.monotonic() - started
+    expected = read(output).verdicts
+    chance = random.Random(1)  # noqa: S311
+    for _ in part.each():
+        output.unlink(missing_ok=True)
+        run = subprocess.Popen([*command(library, output), "--quiet"], stdout=subprocess.DEVNULL)
+        time.sleep(chance.random() * took)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        quiet_run(library, output, *(["--resume"] if output.exists() else []))
+        results = read(output)
+        if len(results.tests) != results.footer["planned"]:
+            part.differs(f"{len(results.tests)} records for {results.footer['planned']} tests")
+        compare(part, expected, results.verdicts, keep, output)
+        if processes_with(str(output)):
+            part.differs("a process is left")
+    return part.tell()
+
+
+def terrible(part: Part, name: str, folder: Path, keep: Path | None) -> bool:
+    output = folder / f"{name}.jsonl"
+    options = ("--timeout", "5", "--memory-limit", "200M", "--only", "memory_free", "--only",
+               "MEM-002", *hostile(name))  # fmt: skip
+    quiet_run(HOSTILE, output, *options)
+    expected = read(output).verdicts
+    for _ in part.each():
+        quiet_run(HOSTILE, output, *options)
+        compare(part, expected, read(output).verdicts, keep, output)
+        if processes_with(str(output)):
+            part.differs("a process is left")
+    return part.tell()
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="The same verdicts under load.")
+    parser.add_argument("--runs", type=int, default=200, help="shuffled runs of each backend")
+    parser.add_argument("--kills", type=int, default=200, help="rounds of kill -9 and --resume")
+    parser.add_argument("--hostile", type=int, default=100, help="rounds of each hostile backend")
+    parser.add_argument("--load", type=int, default=len(os.sched_getaffinity(0)), help="busy loops")
+    parser.add_argument("--keep", type=Path, help="folder for result files that differ")
+    parser.add_argument(
+        "--minutes", type=float, default=600, help="stop starting rounds after this"
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = parse()
+    until = time.monotonic() + 60 * options.minutes
+    good = True
+    with load(options.load), tempfile.TemporaryDirectory(prefix="tbk-soak-") as name:
+        folder = Path(name)
+        for library in (CPU, TEMPLATE):
+            if options.runs > 0:
+                part = Part(f"shuffled {library.stem}", options.runs, until)
+                good &= shuffled(part, library, folder, options.keep)
+        if options.kills > 0:
+            good &= killed(Part("kill -9", options.kills, until), TEMPLATE, folder, options.keep)
+        for act in IN_CALL if options.hostile > 0 else ():
+            good &= terrible(Part(f"hostile {act}", options.hostile, until), act, folder,
+                             options.keep)  # fmt: skip
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
