@@ -84,13 +84,10 @@ tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, con
                                .options = options};
   tbk_load_result_t result = check_file(library, path);
   if (result != TBK_LOAD_OK) return result;
-  char local[4096]; /* without a slash, dlopen would look elsewhere */
-  int length = snprintf(local, sizeof local, "%s%s", strchr(path, '/') ? "" : "./", path);
-  if (length < 0 || (size_t)length >= sizeof local) {
-    return refuse(library, TBK_LOAD_UNREADABLE, "%.64s...: the path is too long", path);
-  }
+  char local[300]; /* without a slash, dlopen would look elsewhere; no name has more than 255 */
+  if (strchr(path, '/') == NULL) snprintf(local, sizeof local, "./%s", path);
   int before = tbk_count_threads();
-  library->handle = dlopen(local, RTLD_NOW | RTLD_LOCAL);
+  library->handle = dlopen(strchr(path, '/') ? path : local, RTLD_NOW | RTLD_LOCAL);
   threads_started = tbk_count_threads() - before;
   if (library->handle == NULL) {
     const char* why = dlerror();

@@ -72,6 +72,7 @@ static void prepare(void) {
   (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
   (void)setrlimit(RLIMIT_CORE, &none);
   be_first_to_go();
+  (void)madvise(self.page, TBK_PAGE_SIZE, MADV_DONTFORK); /* workers get no page but their own */
   keep_descriptors();
   for (int number = 1; number < NSIG; number++)
     (void)signal(number, SIG_DFL);
@@ -92,7 +93,6 @@ static _Noreturn void become_worker(pid_t keeper) {
   (void)signal(SIGCHLD, SIG_DFL);
   (void)sigprocmask(SIG_SETMASK, &unmasked, NULL);
   (void)close(self.control);
-  (void)munmap(self.page, TBK_PAGE_SIZE);
   self.work(&order, self.cell, self.report);
   _exit(EXIT_FAILURE);
 }
