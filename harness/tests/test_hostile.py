@@ -147,8 +147,8 @@ def test_one_test_is_hit_and_no_other(
         hit = [r for r in hit_all.tests if r["verdict"] == verdict]
         assert hit
         seen = {r["verdict"] for r in hit_all.tests}
-            # Where everything hangs, the deadlines of the rest are cut short.
-            assert seen <= {verdict, "pass", "unsupported", "not-reached"}
+        # Where everything hangs, the deadlines of the rest are cut short.
+        assert seen <= {verdict, "pass", "unsupported", "not-reached"}
     else:
         options = (f"at={4}", f"once={marker}")
         done = act(output, name, *SOME, "--isolation", isolation, options=options)
