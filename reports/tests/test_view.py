@@ -58,6 +58,17 @@ def test_the_check_of_one_clause_comes_before_the_symptom_of_many() -> None:
     assert _causes(*shared, *named)[0].startswith("STR-019: ")
 
 
+def test_a_cause_of_many_clauses_is_told_by_what_was_seen() -> None:
+    many = [
+        synthetic.case(
+            i, "fail", cause="fail/fixture.c/upload()/FAILED", clause=f"MEM-{i:03d}",
+            expected="OK", seen="FAILED (7): no DMA engine",
+        )
+        for i in range(1, 6)
+    ]  # fmt: skip
+    assert _causes(*many) == ["expected OK, seen FAILED (7): no DMA engine (in 5 clauses)"]
+
+
 def test_what_is_found_after_the_test_is_not_told_as_its_clause() -> None:
     after = synthetic.case(
         0, "fail", cause="fail/clean.c/after the test/", phase="clean", clause="FRK-004",

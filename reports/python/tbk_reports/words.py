@@ -116,6 +116,9 @@ ENDINGS = {
 }
 
 
+MANY_CLAUSES = 4
+
+
 def fingerprint_words(test: Test, clauses: int) -> str:
     """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN,
     required/WORD."""
@@ -128,6 +131,9 @@ def fingerprint_words(test: Test, clauses: int) -> str:
         return f"{said} {PHASE_WORDS[rest[0]]}"
     if kind == "fail" and test.phase == "clean" and test.expected:
         return f"Does not hold after the test: {test.expected}"
+    if kind == "fail" and clauses > MANY_CLAUSES:  # then the clause of the first says little
+        more = f" (in {clauses} clauses)"
+        return text.shorten(difference_words(test), 150 - len(more)) + more
     if kind == "fail" and len(rest) > 2:
         more = f" (and {text.count_words(clauses - 1, 'more clause')})" if clauses > 1 else ""
         said = text.shorten(test.clause_text, 150 - len(more)) if test.clause_text else test.what
