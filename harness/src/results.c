@@ -12,7 +12,20 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* A run that was killed leaves the lock to a keeper for the moment in which that has just begun. */
+static bool lock(int fd) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  for (int attempt = 0; attempt < 50; attempt++) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) return false;
+    (void)nanosleep(&pause, NULL);
+  }
+  errno = EWOULDBLOCK;
+  return false;
+}
 
 bool tbk_results_open(tbk_results_t* results, const char* path, bool keep) {
   struct stat status;
@@ -24,7 +37,7 @@ bool tbk_results_open(tbk_results_t* results, const char* path, bool keep) {
   if (results->fd < 0 || fstat(results->fd, &status) != 0) return false;
   results->regular = S_ISREG(status.st_mode);
   if (!results->regular) return true;
-  if (flock(results->fd, LOCK_EX | LOCK_NB) != 0) return false;
+  if (!lock(results->fd)) return false;
   return keep || ftruncate(results->fd, 0) == 0;
 }
 
