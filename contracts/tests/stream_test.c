@@ -40,8 +40,10 @@ static void runs_small_work_in_order(tbk_fixture_t* fx) {
 }
 
 static void runs_large_work_in_order(tbk_fixture_t* fx) {
-  sequence_t* sequence = sequence_begin(fx, 1 << 18, 28);
-  sequence_alternate(sequence, 12);
+  /* A cell for each write, each read and, where there are few kinds, one more write each time. */
+  enum { WORKS = 12 };
+  sequence_t* sequence = sequence_begin(fx, 1 << 18, 3 * WORKS + 1);
+  sequence_alternate(sequence, WORKS);
   tbk_stream_t* stream = fx_stream(fx);
   sequence_run(sequence, stream, stream);
   sequence_end(sequence);

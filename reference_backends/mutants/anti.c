@@ -177,6 +177,17 @@ static void install_no_kernels(wrap_t* wrap) {
   wrap->backend.random = NULL;
 }
 
+static void install_few_kinds(wrap_t* wrap) {
+  install_no_kernels(wrap);
+  wrap->backend.peer = NULL;
+  wrap->backend.pinned = NULL;
+  wrap->backend.async_memory = NULL;
+}
+static void install_fewest_kinds(wrap_t* wrap) {
+  install_few_kinds(wrap);
+  wrap->core.struct_size = offsetof(tbk_core_t, fill);
+}
+
 #define HAS_PROPERTY(member)      \
   (out_properties != NULL &&      \
    out_properties->struct_size >= \
@@ -352,6 +363,9 @@ const mutant_t mutants_anti[] = {
     ODD("no_callbacks", "no host callbacks, so no gates", install_no_callbacks, UNPATCHED),
     ODD("no_events", "streams without events", install_no_events, UNPATCHED),
     ODD("no_kernels", "nothing is computed", install_no_kernels, UNPATCHED),
+    ODD("few_kinds", "streams, and copies and fills to order on them", install_few_kinds,
+        UNPATCHED),
+    ODD("fewest_kinds", "streams, and three ways to copy", install_fewest_kinds, UNPATCHED),
     ODD("reticent", "memory size not known, no priorities", NULL,
         PATCH(core.device_properties, properties_say_little)),
     ODD("vendor_random", "random words of the vendor's own", NULL,
