@@ -129,6 +129,23 @@ static bool load(tbk_session_t* session) {
   return result == TBK_LOAD_OK;
 }
 
+/* In a process of its own, because this one must stay fresh. The reason is printed there. */
+static bool can_be_loaded(void) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    tbk_session_t session = {0};
+    _exit(load(&session) ? 0 : 1);
+  }
+  int status = 1;
+  if (child > 0) waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) {
+    fprintf(stderr, "tbk-cunit: %s: loading it ends in signal %d\n", settings.library,
+            WTERMSIG(status));
+  }
+  return status == 0;
+}
+
 static void run(tbk_session_t* session, size_t index, tbk_case_report_t* out_report) {
   const char* missing = tbk_needs_missing(session->library.backend, tbk_case_at(index)->needs);
   if (missing == NULL) {
@@ -221,8 +238,9 @@ int main(int count, char** values) {
   }
   if (chosen == 0 || tbk_cases_register() != 0) {
     fprintf(stderr, "tbk-cunit: nothing is selected\n");
-    return 1;
+    return 3;
   }
+  if (!can_be_loaded()) return 4;
   if (fresh > 0) run_all(true, chosen > 1);
   if (chosen > fresh) run_all(false, false);
   print_summary();
