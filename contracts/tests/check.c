@@ -18,6 +18,7 @@
 static struct {
   atomic_uint_fast64_t checks;
   atomic_uint_fast64_t failures;
+  atomic_uint_fast64_t suite_faults;
   pthread_t main_thread;
   pthread_mutex_t mutex; /* for `first` */
   tbk_check_totals_t first;
@@ -39,6 +40,7 @@ const char* tbk_status_name(tbk_status_t status) {
 void tbk_checks_begin(void) {
   atomic_store_explicit(&state.checks, 0, memory_order_relaxed);
   atomic_store_explicit(&state.failures, 0, memory_order_relaxed);
+  atomic_store_explicit(&state.suite_faults, 0, memory_order_relaxed);
   state.main_thread = pthread_self();
   state.failed_phase = TBK_PHASE_NONE;
   state.first.where[0] = state.first.what[0] = '\0';
@@ -50,6 +52,7 @@ void tbk_checks_end(tbk_check_totals_t* out_totals) {
   *out_totals = state.first;
   out_totals->checks = atomic_load(&state.checks);
   out_totals->failures = atomic_load(&state.failures);
+  out_totals->suite_faults = atomic_load(&state.suite_faults);
   pthread_mutex_unlock(&state.mutex);
 }
 
@@ -103,6 +106,13 @@ void tbk_leave(void) {
   tbk_check_totals_t totals;
   tbk_checks_end(&totals);
   CU_assertImplementation(CU_FALSE, 0, totals.what, totals.where, "", CU_TRUE);
+}
+
+void tbk_suite_require(bool held, tbk_here_t here) {
+  if (held) return;
+  atomic_fetch_add(&state.suite_faults, 1);
+  tbk_record_failure(here, "the test has enough of its own resources", "it has run out of them");
+  tbk_leave();
 }
 
 void tbk_require(bool held, tbk_here_t here) {

@@ -20,6 +20,8 @@
 
 #define CHECK(condition) tbk_check((condition), TBK_HERE(#condition))
 #define REQUIRE(condition) tbk_require((condition), TBK_HERE(#condition))
+/* Of the test's own resources: broken, it is the suite's error and never the backend's failure. */
+#define SUITE_REQUIRE(condition) tbk_suite_require((condition), TBK_HERE(#condition))
 
 /* `call` is evaluated once, with `fx->error` as the place for its message. */
 #define CHECK_STATUS(expected, call) \
@@ -49,6 +51,7 @@ typedef struct tbk_here {
 
 bool tbk_check(bool held, tbk_here_t here);
 void tbk_require(bool held, tbk_here_t here);
+void tbk_suite_require(bool held, tbk_here_t here);
 bool tbk_check_status(tbk_status_t expected, tbk_status_t seen, const tbk_error_t* error,
                       tbk_here_t here);
 bool tbk_check_equal(int64_t expected, int64_t seen, tbk_here_t here);
@@ -62,8 +65,9 @@ const char* tbk_status_name(tbk_status_t status);
 typedef struct tbk_check_totals {
   uint64_t checks;
   uint64_t failures;
-  char where[128]; /* file:line of the first failure */
-  char what[192];  /* the expression */
+  uint64_t suite_faults; /* failures that are the suite's own */
+  char where[128];       /* file:line of the first failure */
+  char what[192];        /* the expression */
   char expected[256];
   char seen[512]; /* with the backend's message where there is one */
 } tbk_check_totals_t;

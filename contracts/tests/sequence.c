@@ -33,7 +33,7 @@ sequence_t* sequence_begin(tbk_fixture_t* fx, uint64_t cell_bytes, uint32_t cell
 }
 
 static work_t* add(sequence_t* sequence) {
-  REQUIRE(sequence->count < SEQUENCE_CELLS);
+  SUITE_REQUIRE(sequence->count < SEQUENCE_CELLS);
   return &sequence->works[sequence->count++];
 }
 

@@ -20,7 +20,7 @@ static void plain_bytes(bench_t* bench, uint8_t* bytes, uint64_t size_bytes) {
 }
 
 static uint8_t* host_cell(bench_t* bench, uint8_t* base) {
-  REQUIRE(bench->host_used < bench->cells);
+  SUITE_REQUIRE(bench->host_used < bench->cells);
   return base + bench->host_used++ * bench->cell_bytes;
 }
 
@@ -302,7 +302,7 @@ void bench_download(tbk_fixture_t* fx, bench_t* bench) {
 }
 
 uint64_t bench_cell(bench_t* bench) {
-  REQUIRE(bench->cells_used < bench->cells);
+  SUITE_REQUIRE(bench->cells_used < bench->cells);
   return bench->cells_used++ * bench->cell_bytes;
 }
 

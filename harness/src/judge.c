@@ -153,6 +153,10 @@ static void judge_report(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
     out->blame = NULL;
     out->verdict = TBK_VERDICT_UNSUPPORTED;
     out->needs_missing = report->needs_missing;
+  } else if (report->totals.suite_faults > 0) {
+    judge_fail(report, out);
+    out->verdict = TBK_VERDICT_SUITE_ERROR;
+    out->blame = "suite";
   } else if (report->totals.failures > 0) {
     judge_fail(report, out);
   } else if (report->totals.checks == 0) {

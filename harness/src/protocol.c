@@ -40,6 +40,7 @@ void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_
   if (report->needs_missing != NULL) tbk_json_text(json, "needs_missing", report->needs_missing);
   if (totals->failures > 0) {
     tbk_json_unsigned(json, "failures", totals->failures);
+    tbk_json_unsigned(json, "suite_faults", totals->suite_faults);
     tbk_json_unsigned(json, "phase", (uint64_t)report->failed_phase);
     text_unless_empty(json, "where", totals->where, sizeof totals->where);
     text_unless_empty(json, "what", totals->what, sizeof totals->what);
@@ -82,6 +83,7 @@ static void read_end(const json_t* object, tbk_case_report_t* report) {
   uint64_t evidence = count_of(object, "evidence"), phase = count_of(object, "phase");
   totals->checks = count_of(object, "checks");
   totals->failures = count_of(object, "failures");
+  totals->suite_faults = count_of(object, "suite_faults");
   report->duration_ns = count_of(object, "duration_ns");
   report->evidence = evidence <= TBK_NOT_SHOWN ? (tbk_evidence_t)evidence : TBK_NOT_SHOWN;
   report->failed_phase = phase <= TBK_PHASE_EXIT ? (tbk_phase_t)phase : TBK_PHASE_NONE;

@@ -60,6 +60,14 @@ static void a_failed_check_is_a_failure_whatever_the_evidence(void) {
   CU_ASSERT_EQUAL(judgement.phase, TBK_PHASE_CLEAN);
 }
 
+static void what_the_suite_lacks_is_its_own_error(void) {
+  tbk_outcome_t outcome = good();
+  outcome.report.totals.failures = outcome.report.totals.suite_faults = 1;
+  tbk_judgement_t judgement = judged(&outcome);
+  CU_ASSERT_EQUAL(judgement.verdict, TBK_VERDICT_SUITE_ERROR);
+  CU_ASSERT_STRING_EQUAL(judgement.blame, "suite");
+}
+
 static void a_line_that_moves_does_not_change_the_cause(void) {
   tbk_outcome_t outcome = good();
   outcome.report.totals.failures = 1;
@@ -168,6 +176,7 @@ CU_TestInfo tbk_verdict_tests[] = {
     {"no check: suite error", a_test_without_a_check_is_the_fault_of_the_suite},
     {"nothing shown is not a pass", nothing_shown_is_not_a_pass},
     {"a failed check is a failure", a_failed_check_is_a_failure_whatever_the_evidence},
+    {"the suite lacks something", what_the_suite_lacks_is_its_own_error},
     {"causes are stable", a_line_that_moves_does_not_change_the_cause},
     {"no other end is a pass", no_other_end_of_the_process_is_a_pass},
     {"silence is a crash", silence_is_a_crash},
