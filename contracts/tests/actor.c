@@ -79,11 +79,22 @@ static uint64_t quiet_since(uint64_t since) {
   return since != 0 ? since : fx_now_ns();
 }
 
+void lapse_begin(lapse_t* lapse) {
+  lapse->began = fx_now_ns();
+  lapse->spent = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+bool lapse_over(const lapse_t* lapse, uint64_t ns) {
+  return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - lapse->spent > ns ||
+         fx_now_ns() - lapse->began > FX_PATIENCE_NS / 4;
+}
+
 bool actor_settle(actor_t* actor) {
   while (!atomic_load(&actor->started))
     sched_yield();
   unsigned step = atomic_load(&actor->steps);
-  uint64_t moved = fx_now_ns();
+  lapse_t still;
+  lapse_begin(&still);
   uint64_t spent = cpu_ns(actor->clock);
   uint64_t quiet = 0;
   while (!atomic_load(&actor->finished)) {
@@ -91,13 +102,13 @@ bool actor_settle(actor_t* actor) {
     uint64_t now = fx_now_ns();
     if (step != atomic_load(&actor->steps)) {
       step = atomic_load(&actor->steps);
-      moved = now;
+      lapse_begin(&still);
       spent = cpu_ns(actor->clock);
       quiet = 0;
     }
     quiet = quiet_since(quiet);
     if (quiet != 0 && now > quiet && now - quiet > QUIET_NS) break;
-    if (cpu_ns(actor->clock) - spent > TURNING_NS || now - moved > STILL_NS) break;
+    if (cpu_ns(actor->clock) - spent > TURNING_NS || lapse_over(&still, STILL_NS)) break;
   }
   return atomic_load(&actor->finished);
 }

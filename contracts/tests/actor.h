@@ -37,6 +37,16 @@ void actor_step(actor_t* actor);
  * the process is, or turning in one call. A wrong guess costs evidence and never a verdict.
  */
 bool actor_settle(actor_t* actor);
+/*
+ * A while in which this process could have done something. It is measured by the time of processors
+ * that the caller and the device's threads were given, so that on a busy machine it takes longer.
+ */
+typedef struct lapse {
+  uint64_t began, spent;
+} lapse_t;
+void lapse_begin(lapse_t* lapse);
+bool lapse_over(const lapse_t* lapse, uint64_t ns); /* or when a quarter of FX_PATIENCE_NS is */
+
 /* Waits for its end for half of FX_PATIENCE_NS, so that a gate is opened before it expires. */
 bool actor_ends(actor_t* actor);
 /* REQUIREs that it ends in FX_PATIENCE_NS. */

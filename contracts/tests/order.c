@@ -63,7 +63,7 @@ void order_stream_works(tbk_fixture_t* fx, tbk_stream_t* stream) {
 /* --------------------------------------------------------------------------- the pair program -- */
 
 order_pair_t* order_pair(order_t* order, const char* hazard) {
-  REQUIRE(order->pair_count < ORDER_PAIRS);
+  SUITE_REQUIRE(order->pair_count < ORDER_PAIRS);
   order_pair_t* pair = &order->pairs[order->pair_count++];
   pair->hazard = hazard;
   return pair;
@@ -211,9 +211,10 @@ static bool pairs_with_edge(order_t* order, const work_kind_t* kind, order_edge_
 
 bool order_comes_through(order_t* order, tbk_stream_t* stream) {
   tbk_fixture_t* fx = order->fx;
-  uint64_t begin = fx_now_ns();
+  lapse_t lapse;
+  lapse_begin(&lapse);
   while (fx->stream->stream_query(fx->self, stream, &fx->error) == TBK_NOT_READY) {
-    if (fx_now_ns() - begin > control_patience_ns) return false;
+    if (lapse_over(&lapse, control_patience_ns)) return false;
     sched_yield();
   }
   return true;

@@ -59,12 +59,14 @@ static void destroying_closes_what_is_open(tbk_fixture_t* fx) {
 
 /* A device that takes long to open is not opened dozens of times. */
 static bool opens_quickly(tbk_fixture_t* fx) {
-  uint64_t began = fx_now_ns();
-  const tbk_backend_t* backend = make_open(fx);
-  uint64_t took = fx_now_ns() - began;
-  CHECK_OK(backend->core->device_close(backend->instance, 0, &fx->error));
-  destroy(backend);
-  if (took < UINT64_C(1000000000)) return true;
+  for (int attempt = 0; attempt < 3; ++attempt) { /* a busy machine may be slow once */
+    uint64_t began = fx_now_ns();
+    const tbk_backend_t* backend = make_open(fx);
+    uint64_t took = fx_now_ns() - began;
+    CHECK_OK(backend->core->device_close(backend->instance, 0, &fx->error));
+    destroy(backend);
+    if (took < UINT64_C(1000000000)) return true;
+  }
   fx_evidence(fx, TBK_NOT_SHOWN, "opening takes too long to be repeated often");
   return false;
 }
