@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ TEMPLATE = LIB / "libtbk_template.so"
 HOSTILE = LIB / "hostile" / "libtbk_hostile.so"
 
 Record = dict[str, Any]
+
+# A shell starts background jobs with SIGINT ignored, and programs inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass

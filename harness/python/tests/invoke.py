@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,9 @@ from pathlib import Path
 Ended = subprocess.CompletedProcess[str]
 Tbk = Callable[..., Ended]
 STAND_IN = Path(__file__).resolve().parent / "fake_tbk_run.py"
+
+# A shell starts background jobs with SIGINT ignored, and programs inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def starter(folder: Path) -> Tbk:
