@@ -23,6 +23,23 @@ def test_what_blocks_everything_comes_first() -> None:
     assert _causes(*many, early)[0] == "SIGSEGV in device_open"
 
 
+def test_a_device_that_does_not_compute_is_said_first() -> None:
+    said = "not sound before the first test: what is copied there and back differs"
+    bad = judged(synthetic.failing())
+    bad.footer["health"] = said
+    assert View(bad).health == said
+    bad.footer["health"] = "ok"
+    assert View(bad).health == ""
+
+
+def test_where_the_device_does_not_compute_core_comes_first() -> None:
+    rest = [synthetic.case(i, "fail", profile="compute", cause="kernels") for i in range(9)]
+    run = judged([*rest, synthetic.case(20, "fail", profile="core", cause="copies")])
+    assert [cause.title for cause in View(run).causes] == ["kernels", "copies"]
+    run.footer["health"] = "what is copied there and back differs"
+    assert [cause.title for cause in View(run).causes] == ["copies", "kernels"]
+
+
 def test_must_comes_before_should_however_many() -> None:
     weak = [synthetic.case(i, "fail", level="should", cause="weak") for i in range(9)]
     assert _causes(*weak, synthetic.case(20, "fail", cause="strong")) == ["strong", "weak"]

@@ -119,6 +119,8 @@ def render_markdown(judged: Judged) -> str:
         escape(view.lead, 500),
         "",
     ]
+    if view.health:
+        lines.append(f"* **The device does not compute**: {escape(view.health)}")
     lines += [f"* **{escape(problem)}**" for problem in view.problems[:20]]
     lines += ["", *_counts(view)]
     if view.causes:

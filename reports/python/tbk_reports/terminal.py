@@ -49,6 +49,8 @@ def _some(items: list[str], limit: int) -> str:
 def print_report(judged: Judged, console: Console) -> None:
     """Causes, what was left out, and last of all the verdict line."""
     view = View(judged)
+    if view.health:
+        _told(console, "the device does not compute", view.health)
     for number, cause in enumerate(view.causes[:CAUSES], 1):
         _cause(console, number, cause)
     if len(view.causes) > CAUSES:

@@ -225,7 +225,10 @@ class View:
     def __init__(self, judged: Judged) -> None:
         self.judged = judged
         self.counts = judged.counts
+        self.failing = tuple(test for test in judged.tests if test.failed)
         self.causes = causes(judged.tests)
+        if self.health:  # then what all else stands on is where to look
+            self.causes = tuple(sorted(self.causes, key=lambda one: one.first.profile != "core"))
         self.areas = areas(judged.tests)
         self.not_tested = _reasons(
             (test for test in judged.tests if test.verdict == "unsupported"), _need_words
@@ -240,11 +243,16 @@ class View:
         )
         self.waived = tuple(test for test in judged.tests if test.verdict == "xfail")
         self.notes = tuple(test for test in judged.tests if test.notes)
-        self.failing = tuple(test for test in judged.tests if test.failed)
 
     @property
     def total(self) -> int:
         return len(self.judged.tests)
+
+    @cached_property
+    def health(self) -> str:
+        """What the probe of the device said where it did not compute; empty where it did."""
+        said = text.line(str(self.judged.footer.get("health") or ""), 300)
+        return "" if said in ("", "ok") or not self.failing else said
 
     @cached_property
     def name(self) -> str:
