@@ -76,7 +76,8 @@ def _summary(document: Mapping[str, Any]) -> dict[str, int]:
     states = [_state(row, document["equivalents"]) for row in broken]
     counted = {
         "mutants": len(broken),
-        "killed": states.count("pass"),
+        "killed": sum(bool(row["citing"]) for row in broken),
+        "refused while loading": sum(not row["citing"] and row["refused"] for row in broken),
         "survive": states.count("fail"),
         "equivalent": states.count("unsupported"),
         "anti-mutants": sum(row["kind"] == "anti" for row in document["rows"]),
