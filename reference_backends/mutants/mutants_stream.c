@@ -254,21 +254,6 @@ STREAM_QUERY(query_on_dead_queue_fails) {
   return STREAM_QUERY_INNER;
 }
 
-STREAM_CREATE(create_kept) {
-  tbk_status_t status = STREAM_CREATE_INNER;
-  if (status == TBK_OK) {
-    atomic_store(&wrap_of(self)->value, atomic_load(&wrap_of(self)->kept));
-    atomic_store(&wrap_of(self)->kept, (uintptr_t)*out_stream);
-  }
-  return status;
-}
-
-STREAM_DESTROY(destroy_unkept) {
-  wrap_t* wrap = wrap_of(self);
-  if (atomic_load(&wrap->kept) == (uintptr_t)stream) atomic_store(&wrap->kept, 0);
-  STREAM_DESTROY_INNER;
-}
-
 FROM_NATIVE(from_native_of_second_device_makes_new_queue) {
   if (out_stream == NULL || native == NULL || device != 1) return FROM_NATIVE_INNER;
   return INNER(self, stream)->stream_create(self, device, 0, out_stream, error);
@@ -315,7 +300,7 @@ const mutant_t mutants_stream[] = {
         "NULL for a negative priority"),
     STREAM("create_waits_for_latest", "STR-004", ORDER, BROAD, "behind the stream made before it",
            PATCH(stream.stream_create, create_waits_for_latest),
-           PATCH(stream.stream_destroy, destroy_unkept)),
+           PATCH(stream.stream_destroy, notes_destroy_unkept)),
     ROW(create_refuses_priority, "STR-005", RETURN, BROAD, stream.stream_create, "INVALID"),
     ROW(create_refuses_low_priority, "STR-005", RETURN, NARROW, stream.stream_create,
         "INVALID above the range"),
@@ -359,7 +344,8 @@ const mutant_t mutants_stream[] = {
     STREAM("second_stream_has_native_of_another", "STR-025", ORDER, NARROW,
            "the latest stream gives the queue of the one before",
            PATCH(stream.stream_native_handle, second_stream_has_native_of_another),
-           PATCH(stream.stream_create, create_kept), PATCH(stream.stream_destroy, destroy_unkept)),
+           PATCH(stream.stream_create, notes_create_kept),
+           PATCH(stream.stream_destroy, notes_destroy_unkept)),
     ROW(from_native_makes_new_queue, "STR-029", ORDER, BROAD, stream.stream_from_native,
         "a new queue"),
     ROW(second_from_native_makes_new_queue, "STR-029", COUNT, NARROW, stream.stream_from_native,

@@ -128,19 +128,6 @@ CLOSE(close_noted) {
   if (device >= 0 && device < WRAP_DEVICES) wrap_of(self)->opened[device] = 0;
   return status;
 }
-STREAM_CREATE(create_kept) {
-  tbk_status_t status = STREAM_CREATE_INNER;
-  if (status == TBK_OK) {
-    atomic_store(&wrap_of(self)->value, atomic_load(&wrap_of(self)->kept));
-    atomic_store(&wrap_of(self)->kept, (uintptr_t)*out_stream);
-  }
-  return status;
-}
-STREAM_DESTROY(destroy_unkept) {
-  wrap_t* wrap = wrap_of(self);
-  if (atomic_load(&wrap->kept) == (uintptr_t)stream) atomic_store(&wrap->kept, 0);
-  STREAM_DESTROY_INNER;
-}
 /* Waits for one stream and takes it for the device. */
 DEVICE_SYNCHRONIZE(device_synchronize_latest_stream) {
   wrap_t* wrap = wrap_of(self);
@@ -275,18 +262,20 @@ const mutant_t mutants_synchronize[] = {
     STREAM("device_synchronize_latest_stream", "STR-022", ORDER, NARROW,
            "waits for the stream that was made last",
            PATCH(stream.device_synchronize, device_synchronize_latest_stream),
-           PATCH(stream.stream_create, create_kept), PATCH(stream.stream_destroy, destroy_unkept)),
+           PATCH(stream.stream_create, notes_create_kept),
+           PATCH(stream.stream_destroy, notes_destroy_unkept)),
     ROW(second_device_synchronize_returns_at_once, "STR-022", COUNT, NARROW,
         stream.device_synchronize, "every second"),
     STREAM("device_synchronize_wants_streams", "STR-023", RETURN, BROAD,
            "INVALID_STATE where there is no stream",
            PATCH(stream.device_synchronize, device_synchronize_wants_streams),
-           PATCH(stream.stream_create, create_kept), PATCH(stream.stream_destroy, destroy_unkept)),
+           PATCH(stream.stream_create, notes_create_kept),
+           PATCH(stream.stream_destroy, notes_destroy_unkept)),
     STREAM("device_synchronize_idle_is_not_ready", "STR-023", RETURN, NARROW,
            "NOT_READY where there are streams and nothing was enqueued",
            PATCH(stream.device_synchronize, device_synchronize_idle_is_not_ready),
-           PATCH(stream.stream_create, create_kept), PATCH(stream.stream_destroy, destroy_unkept),
-           PATCH(core.upload, upload_counted)),
+           PATCH(stream.stream_create, notes_create_kept),
+           PATCH(stream.stream_destroy, notes_destroy_unkept), PATCH(core.upload, upload_counted)),
     STREAM("device_synchronize_again_is_failure", "STR-023", STATE, NARROW,
            "FAILED the second time where nothing was enqueued",
            PATCH(stream.device_synchronize, device_synchronize_again_is_failure),

@@ -154,3 +154,19 @@ void notes_install(wrap_t* wrap) {
   UNLESS_PATCHED(event, event_record, noted_event_record);
 #undef UNLESS_PATCHED
 }
+
+tbk_status_t notes_create_kept(tbk_instance_t* self, int32_t device, int32_t priority,
+                               tbk_stream_t** out_stream, tbk_error_t* error) {
+  tbk_status_t status = STREAM_CREATE_INNER;
+  if (status == TBK_OK) {
+    atomic_store(&wrap_of(self)->value, atomic_load(&wrap_of(self)->kept));
+    atomic_store(&wrap_of(self)->kept, (uintptr_t)*out_stream);
+  }
+  return status;
+}
+
+void notes_destroy_unkept(tbk_instance_t* self, tbk_stream_t* stream) {
+  wrap_t* wrap = wrap_of(self);
+  if (atomic_load(&wrap->kept) == (uintptr_t)stream) atomic_store(&wrap->kept, 0);
+  STREAM_DESTROY_INNER;
+}

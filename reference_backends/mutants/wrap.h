@@ -182,6 +182,11 @@ void wrap_sleep_ms(unsigned milliseconds);
 
 /* notes.c: what mutants of order remember of streams and events. All take the lock themselves. */
 void notes_install(wrap_t* wrap);
+
+/* Streams that remember the latest one made in `kept`, and the one before it in `value`. */
+tbk_status_t notes_create_kept(tbk_instance_t* self, int32_t device, int32_t priority,
+                               tbk_stream_t** out_stream, tbk_error_t* error);
+void notes_destroy_unkept(tbk_instance_t* self, tbk_stream_t* stream);
 stream_note_t* note_of_stream(wrap_t* wrap, tbk_stream_t* stream);
 event_note_t* note_of_event(wrap_t* wrap, tbk_event_t* event);
 /* A hidden stream of the device that nobody else uses, with nothing on it. */
