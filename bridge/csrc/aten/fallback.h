@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tbk {
+
+/// Run `op` on the CPU and bring the results back: for every operator that has no kernel here.
+///
+/// Each storage among the arguments is brought to the host once, and arguments are seen through views
+/// of it with their own sizes and strides, so that what aliases on the device aliases on the host.
+/// Where the host may dereference the memory nothing is copied. What the operator writes goes back.
+/// A Generator of the device, and the default one where the operator takes one and none was given,
+/// becomes a CPU generator seeded from its state, and moves on. Complete on return.
+/// Errors: NotImplementedError for view operators (never silently), for sparse and quantised
+/// arguments, and in the mode `error`; RuntimeError for tensors on different devices, but for CPU
+/// tensors with no dimension and for operators that take CPU tensors beside others (indexing).
+void cpu_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+enum class FallbackMode : uint8_t { silent, warn, error };
+/// The first value comes from TBK_FALLBACK: "silent" (also absent), "warn" (once an operator), "error".
+FallbackMode fallback_mode();
+void set_fallback_mode(FallbackMode mode);
+
+struct FallbackCount {
+  std::string operator_name;  // "aten::add.Tensor"
+  c10::DeviceIndex device;
+  uint64_t count;
+};
+/// Calls so far, the most frequent first. Any thread.
+std::vector<FallbackCount> fallbacks();
+void reset_fallbacks();
+
+}  // namespace tbk

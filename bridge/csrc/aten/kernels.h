@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/TensorBase.h>
+#include <runtime/stream.h>
+#include <tbk/tbk_arguments.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace tbk {
+
+/// A tensor as kernels see it. Borrows sizes and strides from `tensor`: lives no longer than it.
+tbk_tensor_t describe(const at::TensorBase& tensor);
+
+/// One operator that backends may serve; a static object beside its wrapper. `name` and `version`
+/// are TBK_NAME_... and TBK_VERSION_... of tbk_operators.h.
+class Kernel {
+ public:
+  constexpr Kernel(const char* name, uint32_t version) : name_(name), version_(version) {}
+
+  const char* name() const {
+    return name_;
+  }
+  /// NULL where the backend does not offer it for `device`. Asked once a device, then remembered.
+  /// The device is open.
+  const tbk_kernel_t* find(c10::DeviceIndex device);
+
+ private:
+  const char* name_;
+  uint32_t version_;
+  // 0: not asked yet; 1: not offered; else the kernel.
+  std::array<std::atomic<uintptr_t>, 128> found_{};
+};
+
+/// Run `kernel` with `arguments` on the current stream of `device`, through prepare and a cached plan
+/// where the backend offers that. False, with nothing done, where the backend does not offer the
+/// kernel, the dtype or the rank, or answers UNSUPPORTED: the caller falls back. Other errors throw.
+/// `tensors` are those in `arguments`, for the dtype, the rank and the plan's signature.
+bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
+            std::initializer_list<const tbk_tensor_t*> tensors);
+
+}  // namespace tbk

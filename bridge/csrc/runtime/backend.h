@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <c10/core/Device.h>
+#include <tbk/tbk.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tbk {
+
+/// The backend's tables, each as long as this side knows it: what the backend's own struct is too
+/// short for, or has not got, is NULL. Whether a table is there at all: its bool.
+struct Tables {
+  tbk_core_t core{};
+  tbk_stream_ops_t stream{};
+  tbk_event_ops_t event{};
+  tbk_callback_ops_t callback{};
+  tbk_pinned_ops_t pinned{};
+  tbk_peer_ops_t peer{};
+  tbk_async_memory_ops_t async_memory{};
+  tbk_kernel_ops_t kernel{};
+  tbk_random_ops_t random{};
+  bool has_stream = false;
+  bool has_event = false;
+  bool has_callback = false;
+  bool has_pinned = false;
+  bool has_peer = false;
+  bool has_async_memory = false;
+  bool has_kernel = false;
+  bool has_random = false;
+};
+
+/// What the bridge knows of one device. Made with the backend, never destroyed.
+struct DeviceState {
+  std::atomic<bool> is_open{false};
+  std::mutex opening;
+  tbk_device_properties_t properties{};
+  std::string name;
+
+  bool flat_address() const {
+    return (properties.flags & TBK_DEVICE_FLAT_ADDRESS) != 0;
+  }
+  bool host_visible() const {
+    return (properties.flags & TBK_DEVICE_HOST_VISIBLE) != 0;
+  }
+};
+
+/// The backend of this process. PyTorch has one slot for a device of somebody else's (PrivateUse1),
+/// so there is one, it stays, and its library is never unloaded.
+/// Threads: everything but load() may be called from any thread at any time.
+class Backend {
+ public:
+  /// Open the library at `path`, check what it says of itself and make its instance. Opens no device
+  /// and starts nothing. `options` is "key=value,key=value" or empty.
+  /// Errors: ValueError for a file that is no backend, and where the backend refuses the options;
+  /// RuntimeError where another backend is loaded already. Then nothing has changed, and another
+  /// library may be tried. Loading the same path with the same options again gives the same backend.
+  static Backend& load(const std::string& path, const std::string& options);
+
+  /// The loaded backend. Errors: RuntimeError where there is none.
+  static Backend& get() {
+    Backend* backend = loaded_.load(std::memory_order_acquire);
+    if (backend == nullptr) [[unlikely]]
+      raise_none_loaded();
+    return *backend;
+  }
+  static Backend* get_or_null() noexcept {
+    return loaded_.load(std::memory_order_acquire);
+  }
+
+  const Tables& tables() const {
+    return tables_;
+  }
+  const tbk_core_t& core() const {
+    return tables_.core;
+  }
+  tbk_instance_t* instance() const {
+    return instance_;
+  }
+  const std::string& name() const {
+    return name_;
+  }
+  const std::string& version() const {
+    return version_;
+  }
+  const std::string& path() const {
+    return path_;
+  }
+  /// 0 where there is no device; never changes.
+  int device_count() const noexcept {
+    return static_cast<int>(devices_.size());
+  }
+  /// Errors: RuntimeError for an index out of range, which names it and the count.
+  DeviceState& device(int index) {
+    if (index < 0 || index >= device_count()) [[unlikely]]
+      raise_no_such_device(index);
+    return *devices_[static_cast<size_t>(index)];
+  }
+  /// Open `index` unless it is open. Every path to the device goes through here.
+  /// Errors: those of device(); RuntimeError in a child forked after a device was opened; what
+  /// device_open answers.
+  void ensure_open(int index) {
+    if (!device(index).is_open.load(std::memory_order_acquire) || in_bad_fork()) [[unlikely]]
+      open(index);
+  }
+  bool is_open(int index) const noexcept {
+    return index >= 0 && index < device_count() &&
+           devices_[static_cast<size_t>(index)]->is_open.load(std::memory_order_acquire);
+  }
+  /// True in a process that was forked after its parent had opened a device.
+  static bool in_bad_fork() noexcept {
+    return in_bad_fork_.load(std::memory_order_relaxed);
+  }
+
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+ private:
+  Backend() = default;
+  void open(int index);
+  [[noreturn]] static void raise_none_loaded();
+  [[noreturn]] void raise_no_such_device(int index) const;
+
+  static std::atomic<Backend*> loaded_;
+  static std::atomic<bool> in_bad_fork_;
+
+  Tables tables_;
+  tbk_instance_t* instance_ = nullptr;
+  std::string name_, version_, path_, options_;
+  std::vector<std::unique_ptr<DeviceState>> devices_;
+};
+
+}  // namespace tbk

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <runtime/stream.h>
+
+#include <chrono>
+#include <utility>
+
+namespace tbk {
+
+/// A point in a stream. Where the backend has no events, recording waits for the stream on the host and
+/// takes the host's clock: order holds, at the price of the wait.
+/// Moved, not copied. Events of the backend are pooled and reused. Any thread; one object not by two
+/// threads at a time, but for query, synchronize and wait, which may run side by side.
+class Event {
+ public:
+  Event() = default;
+  explicit Event(bool timing) : timing_(timing) {}
+  Event(Event&& other) noexcept {
+    swap(other);
+  }
+  Event& operator=(Event&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Event();
+
+  /// The first record makes the event; later ones must be on the same device (RuntimeError).
+  void record(Stream& stream);
+  /// Later work of `stream` runs after what was last recorded; waits on the host where the backend
+  /// can't (another device without cross_device_wait). Nothing where nothing was recorded.
+  void wait(Stream& stream) const;
+  /// True where nothing was recorded. Errors of the recorded work are thrown, not taken for "not yet".
+  bool query() const;
+  /// Wait on the host. Does not touch the GIL: who holds it releases it first.
+  void synchronize() const;
+  /// Milliseconds from `start` to `end`. Errors: ValueError unless both have timing and are recorded,
+  /// RuntimeError unless both are complete.
+  static double elapsed_ms(const Event& start, const Event& end);
+
+  bool recorded() const {
+    return recorded_;
+  }
+  c10::DeviceIndex device() const {
+    return device_;
+  }
+  void swap(Event& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(host_time_, other.host_time_);
+    std::swap(device_, other.device_);
+    std::swap(timing_, other.timing_);
+    std::swap(recorded_, other.recorded_);
+  }
+
+ private:
+  tbk_event_t* handle_ = nullptr;  // stays NULL where the backend has no events
+  std::chrono::steady_clock::time_point host_time_{};
+  c10::DeviceIndex device_ = -1;
+  bool timing_ = false;
+  bool recorded_ = false;
+};
+
+}  // namespace tbk
