@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds the compiled part and loads it, once, into a PyTorch that it was built for."""
+
+from __future__ import annotations
+
+import functools
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+_NAME = "torch_tbk._C"
+_FILE = "_C.so"
+_HERE = Path(__file__).resolve().parent
+
+
+def _folders() -> list[Path]:
+    """Where the compiled part may lie, in the order of preference; one, where TBK_BUILD says so."""
+    build = os.environ.get("TBK_BUILD")
+    if build:
+        return [Path(build) / "python" / "torch_tbk"]
+    checkout = _HERE.parents[2]
+    folders = [_HERE]
+    if (checkout / "bridge" / "csrc").is_dir():
+        folders.append(checkout / "build" / "python" / "torch_tbk")
+    return folders
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """(2, 13) of "2.13.0a0+git1234"."""
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
+def _check(folder: Path) -> None:
+    """Raise where loading would end in an undefined symbol, or worse."""
+    import torch  # noqa: PLC0415  # importing this package imports no PyTorch
+
+    built = json.loads((folder / "_build_info.json").read_text(encoding="utf-8"))
+    here = str(torch.__version__)
+    if _release(here) < _release(built["minimum"]):
+        raise ImportError(
+            f"torch_tbk needs torch {built['minimum']} or later; this is torch {here}"
+        )
+    # One release for the CPU and one for CUDA (2.13.0+cpu, 2.13.0+cu130) have the same interface.
+    if here.partition("+")[0] != built["torch"].partition("+")[0]:
+        raise ImportError(
+            f"torch_tbk was built for torch {built['torch']}, and this is torch {here}: "
+            f"build it again, for this one"
+        )
+    python = ".".join(str(part) for part in sys.version_info[:2])
+    if python != built["python"]:
+        raise ImportError(f"torch_tbk was built for Python {built['python']}; this is {python}")
+
+
+@functools.cache
+def extension() -> ModuleType:
+    """The compiled part. ImportError, in one line, where it is missing or for another PyTorch."""
+    folders = _folders()
+    folder = next((folder for folder in folders if (folder / _FILE).is_file()), None)
+    if folder is None:
+        places = " and ".join(str(folder) for folder in folders)
+        raise ImportError(f"torch_tbk has no compiled part: there is no {_FILE} in {places}")
+    _check(folder)
+    path = str(folder / _FILE)
+    loader = importlib.machinery.ExtensionFileLoader(_NAME, path)
+    spec = importlib.machinery.ModuleSpec(_NAME, loader, origin=path)
+    spec.has_location = True
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    sys.modules[_NAME] = module
+    return module
