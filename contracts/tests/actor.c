@@ -121,9 +121,10 @@ bool actor_ends(actor_t* actor) {
 }
 
 void process_settle(void) {
-  uint64_t begin = fx_now_ns();
+  lapse_t moment;
+  lapse_begin(&moment);
   uint64_t quiet = 0;
-  while (fx_now_ns() - begin < MOMENT_NS) {
+  while (!lapse_over(&moment, MOMENT_NS)) {
     quiet = quiet_since(quiet);
     if (quiet != 0 && fx_now_ns() - quiet > QUIET_NS) return;
     sched_yield();

@@ -54,7 +54,8 @@ void actor_join(tbk_fixture_t* fx, actor_t* actor);
 
 /*
  * Gives what should not happen every chance to happen: waits until all other threads of the process
- * sleep, or for a moment if they never do.
+ * sleep, or for a moment if they never do. A thread that could run and was given no processor does
+ * not sleep, and the moment is one of processor time: load makes this longer, and nothing else.
  */
 void process_settle(void);
 

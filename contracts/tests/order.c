@@ -60,6 +60,15 @@ void order_stream_works(tbk_fixture_t* fx, tbk_stream_t* stream) {
   CHECK_BYTES(bytes, seen, size_bytes);
 }
 
+/* Twice: the first question may be what makes the device begin. */
+tbk_status_t order_ask(order_t* order, tbk_stream_t* stream) {
+  tbk_fixture_t* fx = order->fx;
+  tbk_status_t status = fx->stream->stream_query(fx->self, stream, &fx->error);
+  if (status != TBK_NOT_READY) return status;
+  process_settle();
+  return fx->stream->stream_query(fx->self, stream, &fx->error);
+}
+
 /* --------------------------------------------------------------------------- the pair program -- */
 
 order_pair_t* order_pair(order_t* order, const char* hazard) {
@@ -198,7 +207,7 @@ static bool pairs_with_edge(order_t* order, const work_kind_t* kind, order_edge_
   bool closed = gate_is_closed(&order->gate);
   bool through = actor_settle(&order->actor);
   if (closed && through) {
-    tbk_status_t status = fx->stream->stream_query(fx->self, order->b, &fx->error);
+    tbk_status_t status = order_ask(order, order->b);
     CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
                "NOT_READY from stream_query: earlier work is held", "%s, with %s before the edge",
                tbk_status_name(status), kind->name);
