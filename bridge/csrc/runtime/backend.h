@@ -3,6 +3,7 @@
 #pragma once
 
 #include <c10/core/Device.h>
+#include <runtime/tables.h>
 #include <tbk/tbk.h>
 
 #include <atomic>
@@ -13,27 +14,8 @@
 
 namespace tbk {
 
-/// The backend's tables, each as long as this side knows it: what the backend's own struct is too
-/// short for, or has not got, is NULL. Whether a table is there at all: its bool.
-struct Tables {
-  tbk_core_t core{};
-  tbk_stream_ops_t stream{};
-  tbk_event_ops_t event{};
-  tbk_callback_ops_t callback{};
-  tbk_pinned_ops_t pinned{};
-  tbk_peer_ops_t peer{};
-  tbk_async_memory_ops_t async_memory{};
-  tbk_kernel_ops_t kernel{};
-  tbk_random_ops_t random{};
-  bool has_stream = false;
-  bool has_event = false;
-  bool has_callback = false;
-  bool has_pinned = false;
-  bool has_peer = false;
-  bool has_async_memory = false;
-  bool has_kernel = false;
-  bool has_random = false;
-};
+/// The most devices of a backend: what PyTorch's device index can count.
+inline constexpr int max_devices = 128;
 
 /// What the bridge knows of one device. Made with the backend, never destroyed.
 struct DeviceState {
@@ -57,6 +39,8 @@ class Backend {
  public:
   /// Open the library at `path`, check what it says of itself and make its instance. Opens no device
   /// and starts nothing. `options` is "key=value,key=value" or empty.
+  /// What it logs as a warning or an error becomes a warning of PyTorch's; the rest goes to stderr
+  /// where the environment has TBK_LOG=debug or TBK_LOG=info, and nowhere else.
   /// Errors: ValueError for a file that is no backend, and where the backend refuses the options;
   /// RuntimeError where another backend is loaded already. Then nothing has changed, and another
   /// library may be tried. Loading the same path with the same options again gives the same backend.
@@ -122,13 +106,16 @@ class Backend {
 
  private:
   Backend() = default;
+  void read_devices();
   void open(int index);
+  static void watch_forks();
   [[noreturn]] static void raise_none_loaded();
   [[noreturn]] void raise_no_such_device(int index) const;
 
   static std::atomic<Backend*> loaded_;
   static std::atomic<bool> in_bad_fork_;
 
+  tbk_host_t host_{};  // the instance keeps its address
   Tables tables_;
   tbk_instance_t* instance_ = nullptr;
   std::string name_, version_, path_, options_;

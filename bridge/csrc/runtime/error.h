@@ -4,6 +4,8 @@
 
 #include <tbk/tbk.h>
 
+#include <string>
+
 namespace tbk {
 
 /// A buffer for the backend's message that begins empty.
@@ -13,8 +15,11 @@ struct ErrorBuffer : tbk_error_t {
   }
 };
 
-/// Throw what `status` means in PyTorch. The text has the backend's name, the device, the call of
-/// tbk.h that failed, the status and the backend's own message.
+/// "OUT_OF_MEMORY: " and the backend's message, or what tbk.h says of the status where that is empty.
+std::string describe_status(tbk_status_t status, const tbk_error_t& error);
+
+/// Throw what `status` means in PyTorch. The text has the backend's name, the device (none where it
+/// is negative), the call of tbk.h that failed, the status and the backend's own message.
 ///   INVALID                      c10::ValueError            ValueError
 ///   UNSUPPORTED                  c10::NotImplementedError   NotImplementedError
 ///   OUT_OF_MEMORY                c10::OutOfMemoryError      torch.OutOfMemoryError

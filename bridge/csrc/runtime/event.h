@@ -9,8 +9,9 @@
 
 namespace tbk {
 
-/// A point in a stream. Where the backend has no events, recording waits for the stream on the host and
-/// takes the host's clock: order holds, at the price of the wait.
+/// A point in a stream. Where the backend has no events, or no more of them, or can't tell the time
+/// that an event with timing is to tell, recording waits for the stream on the host and takes the
+/// host's clock: order holds, at the price of the wait.
 /// Moved, not copied. Events of the backend are pooled and reused. Any thread; one object not by two
 /// threads at a time, but for query, synchronize and wait, which may run side by side.
 class Event {
@@ -54,7 +55,7 @@ class Event {
   }
 
  private:
-  tbk_event_t* handle_ = nullptr;  // stays NULL where the backend has no events
+  tbk_event_t* handle_ = nullptr;  // stays NULL where the host records
   std::chrono::steady_clock::time_point host_time_{};
   c10::DeviceIndex device_ = -1;
   bool timing_ = false;

@@ -50,6 +50,9 @@ Stream& default_stream(c10::DeviceIndex device);
 /// The stream of this thread and `device`: the default stream until exchange_stream.
 Stream& current_stream(c10::DeviceIndex device);
 
+/// Its id. Opens nothing and throws nothing: for a device that was not used in this thread it is 0.
+c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept;
+
 /// Make `stream` the current one of its device in this thread. Returns the one it replaces. The
 /// current device stays as it is.
 Stream& exchange_stream(Stream& stream);
@@ -59,10 +62,11 @@ Stream& exchange_stream(Stream& stream);
 Stream& find_stream(c10::Stream stream);
 
 /// A stream that is not the default one. `priority` is clamped. At most 32 of a device and priority
-/// are made (fewer where the backend says OUT_OF_MEMORY); from then on they are given out in turn.
+/// are made (fewer where the backend says OUT_OF_MEMORY); from then on they are given out in turn,
+/// those of another priority where there is none of this one.
 Stream& new_stream(c10::DeviceIndex device, int priority);
 
-/// Wrap a queue of the driver's own; it stays the caller's. Errors: NotImplementedError where the
+/// Wrap a queue of the driver's own; it stays the caller's. The same one gives the same stream. Errors: NotImplementedError where the
 /// backend offers no stream_from_native.
 Stream& stream_from_native(c10::DeviceIndex device, void* native);
 /// Errors: NotImplementedError where the backend offers no stream_native_handle.
@@ -73,6 +77,13 @@ bool query(Stream& stream);
 /// Wait on the host for all that was enqueued. Does not touch the GIL: who holds it releases it first.
 void synchronize(Stream& stream);
 /// For all streams of `device`; a device that is not open has nothing to wait for and stays closed.
+/// Once it has succeeded, the operations noted so far are forgotten, as in synchronize.
 void synchronize_device(c10::DeviceIndex device);
+
+/// What is noted on the streams of `device`, stream by stream; empty if nothing. Opens nothing.
+std::string noted_operations(c10::DeviceIndex device);
+
+/// Called while `device` is being opened, and by nobody else.
+void make_default_stream(c10::DeviceIndex device);
 
 }  // namespace tbk

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <tbk/tbk.h>
+
+#include <string>
+
+namespace tbk {
+
+/// The backend's tables, each as long as this side knows it: what the backend's own struct is too
+/// short for, or has not got, is NULL. Whether a table is there at all: its bool; then all of it is
+/// there but what tbk.h calls optional.
+struct Tables {
+  tbk_core_t core{};
+  tbk_stream_ops_t stream{};
+  tbk_event_ops_t event{};
+  tbk_callback_ops_t callback{};
+  tbk_pinned_ops_t pinned{};
+  tbk_peer_ops_t peer{};
+  tbk_async_memory_ops_t async_memory{};
+  tbk_kernel_ops_t kernel{};
+  tbk_random_ops_t random{};
+  bool has_stream = false;
+  bool has_event = false;
+  bool has_callback = false;
+  bool has_pinned = false;
+  bool has_peer = false;
+  bool has_async_memory = false;
+  bool has_kernel = false;
+  bool has_random = false;
+};
+
+/// The entry point of the library at `path`, which has a slash and stays loaded from here on.
+/// Errors: ValueError where there is no such file, it is no library, or it is no backend.
+tbk_backend_create_fn open_library(const std::string& path);
+
+/// Call `create`; what it gives is there, of this ABI version, has a good name and is long enough to
+/// be read up to `instance`. `path` is for messages. Errors: ValueError; then there is no instance.
+const tbk_backend_t& create_instance(tbk_backend_create_fn create, const tbk_host_t& host,
+                                     const std::string& path);
+
+/// Destroy the instance, where its table is one that can be read.
+void destroy_instance(const tbk_backend_t& backend) noexcept;
+
+/// Copy the tables of `backend`. Errors: ValueError where a table is cut short, lacks a function that
+/// it must have, or needs another one that is not there.
+Tables copy_tables(const tbk_backend_t& backend, const std::string& path);
+
+}  // namespace tbk
