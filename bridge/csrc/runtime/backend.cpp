@@ -111,7 +111,8 @@ std::string absolute(const std::string& path) {
 std::atomic<Backend*> Backend::loaded_{nullptr};
 std::atomic<bool> Backend::in_bad_fork_{false};
 
-Backend& Backend::load(const std::string& given_path, const std::string& options) {
+Backend& Backend::load(const std::string& given_path, const std::string& options,
+                       const std::function<void(const std::string&)>& check_name) {
   static std::mutex loading;
   std::lock_guard lock(loading);
   std::string path = absolute(given_path);
@@ -134,6 +135,7 @@ Backend& Backend::load(const std::string& given_path, const std::string& options
   backend->name_ = table.name;
   backend->version_ = table.version;
   backend->read_devices();
+  if (check_name) check_name(backend->name_);
   watch_forks();
   owner.release();
   // Never destroyed: tensors and streams may outlive every static object.

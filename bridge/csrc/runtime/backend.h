@@ -7,6 +7,7 @@
 #include <tbk/tbk.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,8 +15,8 @@
 
 namespace tbk {
 
-/// The most devices of a backend: what PyTorch's device index can count.
-inline constexpr int max_devices = 128;
+/// The most devices of a backend: what a c10::DeviceIndex can count.
+inline constexpr int max_devices = 127;
 
 /// What the bridge knows of one device. Made with the backend, never destroyed.
 struct DeviceState {
@@ -41,10 +42,12 @@ class Backend {
   /// and starts nothing. `options` is "key=value,key=value" or empty.
   /// What it logs as a warning or an error becomes a warning of PyTorch's; the rest goes to stderr
   /// where the environment has TBK_LOG=debug or TBK_LOG=info, and nowhere else.
+  /// `check_name` is called before the backend is taken into use, and throws where its name won't do.
   /// Errors: ValueError for a file that is no backend, and where the backend refuses the options;
   /// RuntimeError where another backend is loaded already. Then nothing has changed, and another
   /// library may be tried. Loading the same path with the same options again gives the same backend.
-  static Backend& load(const std::string& path, const std::string& options);
+  static Backend& load(const std::string& path, const std::string& options,
+                       const std::function<void(const std::string&)>& check_name = {});
 
   /// The loaded backend. Errors: RuntimeError where there is none.
   static Backend& get() {
