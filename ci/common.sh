@@ -30,13 +30,26 @@ need_packages() {
     "${missing[@]}" >/dev/null
 }
 
-# need_venv [EXTRA]: the Python package, editable, with its dependencies, in .venv.
+# need_venv [EXTRA]: the Python package, editable, with its dependencies, in .venv. What it needs
+# compiled, build_tree builds.
 need_venv() {
   local what=.${1:+[$1]} stamp=$VENV/.installed${1:+-$1}
   [ -e "$stamp" ] && [ ! pyproject.toml -nt "$stamp" ] && return
   say "installing the Python package into .venv"
   [ -x "$VENV/bin/python" ] || python3 -m venv "$VENV"
-  "$VENV/bin/pip" install --quiet --editable "$what"
+  "$VENV/bin/pip" install --quiet 'scikit-build-core>=1.0'
+  "$VENV/bin/pip" install --quiet --no-build-isolation -Cwheel.cmake=false --editable "$what"
+  touch "$stamp"
+}
+
+# need_torch: PyTorch in .venv, for the bridge, which is built wherever PyTorch is.
+TORCH=2.13.0
+need_torch() {
+  local stamp=$VENV/.installed-torch-$TORCH
+  [ -e "$stamp" ] && return
+  say "installing PyTorch $TORCH into .venv"
+  [ -x "$VENV/bin/python" ] || python3 -m venv "$VENV"
+  "$VENV/bin/pip" install --quiet "torch==$TORCH" numpy
   touch "$stamp"
 }
 
@@ -50,4 +63,5 @@ build_tree() {
 
 BUILD_PACKAGES=(cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev nettle-dev
   libopenblas-serial-dev python3 python3-venv)
+BRIDGE_PACKAGES=(python3-dev)
 CHECK_PACKAGES=(clang-format clang-tidy ccache)
