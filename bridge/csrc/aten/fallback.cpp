@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/jit_type.h>
+#include <aten/fallback.h>
+#include <aten/fallback_count.h>
+#include <aten/fallback_mirror.h>
+#include <aten/fallback_random.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <runtime/backend.h>
+#include <runtime/current.h>
+#include <torch/library.h>
+
+#include <array>
+#include <string_view>
+
+namespace tbk {
+namespace {
+
+using Stack = torch::jit::Stack;
+using c10::IValue;
+
+/// Operators that take tensors of the host beside those of a device, as PyTorch's own kernels do.
+constexpr std::array<std::string_view, 8> kMixesDevices = {
+    "aten::index",
+    "aten::_unsafe_index",
+    "aten::index_put_",
+    "aten::_index_put_impl_",
+    "aten::_unsafe_masked_index",
+    "aten::_pack_padded_sequence",
+    "aten::_ctc_loss",
+    "aten::_ctc_loss_backward",
+};
+
+bool is_ours(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.device().is_privateuseone();
+}
+
+template <class Visit>
+void for_each_tensor(const IValue& value, Visit visit) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) visit(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector())
+      if (tensor.defined()) visit(tensor);
+  } else if (value.isOptionalTensorList()) {
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
+      if (tensor.has_value() && tensor->defined()) visit(*tensor);
+  }
+}
+
+/// The same value with each tensor put through `change`.
+template <class Change>
+IValue map_tensors(const IValue& value, Change change) {
+  if (value.isTensor())
+    return value.toTensor().defined() ? IValue(change(value.toTensor())) : value;
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> changed;
+    for (const at::Tensor& tensor : value.toTensorVector())
+      changed.push_back(tensor.defined() ? change(tensor) : tensor);
+    return changed;
+  }
+  if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> changed;
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
+      const bool is_there = tensor.has_value() && tensor->defined();
+      changed.push_back(is_there ? std::optional<at::Tensor>(change(*tensor)) : tensor);
+    }
+    return changed;
+  }
+  return value;
+}
+
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+bool takes_generator(const c10::Argument& argument) {
+  const c10::Type& type = *argument.type();
+  if (type.kind() != c10::TypeKind::OptionalType)
+    return type.kind() == c10::TypeKind::GeneratorType;
+  return type.castRaw<c10::OptionalType>()->getElementType()->kind() ==
+         c10::TypeKind::GeneratorType;
+}
+
+void refuse_what_cannot_run(const c10::OperatorHandle& op) {
+  for (const c10::Argument& result : op.schema().returns())
+    if (result.alias_info() != nullptr && !result.alias_info()->isWrite()) [[unlikely]]
+      C10_THROW_ERROR(NotImplementedError,
+                      c10::str(op.operator_name(),
+                               " makes a view, and on the CPU it would be a "
+                               "view of a copy: the bridge of '",
+                               Backend::get().name(), "' must have it, and has not"));
+  if (!op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) [[unlikely]]
+    C10_THROW_ERROR(NotImplementedError,
+                    c10::str(op.operator_name(), ": neither the backend '", Backend::get().name(),
+                             "' nor PyTorch's CPU has a kernel for it"));
+}
+
+void refuse_unless_plain(const c10::OperatorHandle& op, const at::Tensor& tensor) {
+  if (tensor.layout() == at::kStrided && !tensor.is_quantized() && !tensor.is_nested() &&
+      tensor.has_storage()) [[likely]]
+    return;
+  const char* what = tensor.is_quantized() ? "quantised" : tensor.is_nested() ? "nested" : "sparse";
+  C10_THROW_ERROR(NotImplementedError,
+                  c10::str(op.operator_name(), ": the bridge of '", Backend::get().name(),
+                           "' has no ", what, " tensors"));
+}
+
+bool mixes_devices(const c10::OperatorHandle& op) {
+  for (std::string_view name : kMixesDevices)
+    if (op.operator_name().name == name) return true;
+  return false;
+}
+
+/// One call: the arguments on top of the stack become those of the host, and the results those of
+/// the device.
+class Call {
+ public:
+  Call(const c10::OperatorHandle& op, Stack* stack)
+      : op_(op), stack_(stack), arguments_(op.schema().arguments()) {}
+
+  void run() {
+    find_device();
+    check_tensors();
+    const char* name = count_fallback(op_, device_);
+    HostMirror mirror(device_, name);
+    bring_arguments(mirror);
+    {
+      // As PyTorch's own kernels run: below autograd, and not changed by autocast for the CPU.
+      at::AutoDispatchBelowADInplaceOrView below_autograd;
+      c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+      op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
+      mirror.write_back();
+      bring_results(mirror);
+    }
+    mirror.finish();
+  }
+
+ private:
+  IValue& argument(size_t index) {
+    return torch::jit::peek(*stack_, index, arguments_.size());
+  }
+
+  void find_device() {
+    device_ = current_device();
+    bool has_tensor = false;
+    for (size_t i = 0; i < arguments_.size(); i++) {
+      if (!has_tensor)
+        for_each_tensor(argument(i), [&](const at::Tensor& tensor) {
+          if (!has_tensor && is_ours(tensor)) {
+            device_ = tensor.device().index();
+            has_tensor = true;
+          }
+        });
+      if (argument(i).isDevice()) result_device_ = argument(i).toDevice();
+    }
+    if (result_device_.has_value() && result_device_->is_privateuseone()) {
+      if (!result_device_->has_index()) result_device_->set_index(current_device());
+      if (!has_tensor) device_ = result_device_->index();
+    }
+    has_tensor_ = has_tensor;
+  }
+
+  void check_tensors() {
+    for (size_t i = 0; i < arguments_.size(); i++)
+      for_each_tensor(argument(i), [&](const at::Tensor& tensor) {
+        refuse_unless_plain(op_, tensor);
+        if (!is_here(tensor) && !may_stay(tensor, is_written(arguments_[i])))
+          TORCH_CHECK(false,
+                      "Expected all tensors to be on the same device, but found at least two "
+                      "devices, ",
+                      here(), " and ", tensor.device(), "! (", op_.operator_name(), ")");
+      });
+  }
+
+  at::Device here() const {
+    return at::Device(at::kPrivateUse1, device_);
+  }
+  bool is_here(const at::Tensor& tensor) const {
+    return tensor.device() == here();
+  }
+  bool may_stay(const at::Tensor& tensor, bool written) const {
+    if (!tensor.device().is_cpu()) return false;
+    return !has_tensor_ || (!written && (tensor.dim() == 0 || mixes_devices(op_)));
+  }
+
+  void bring_arguments(HostMirror& mirror) {
+    for (size_t i = 0; i < arguments_.size(); i++)
+      for_each_tensor(argument(i), [&](const at::Tensor& tensor) {
+        if (is_ours(tensor)) mirror.add(tensor, is_written(arguments_[i]));
+      });
+    mirror.bring();
+    for (size_t i = 0; i < arguments_.size(); i++)
+      replace(argument(i), arguments_[i], mirror);
+  }
+
+  void replace(IValue& value, const c10::Argument& schema, const HostMirror& mirror) {
+    if (is_written(schema)) written_.emplace_back(&schema, value);
+    if (value.isTensor() || value.isTensorList() || value.isOptionalTensorList()) {
+      value = map_tensors(value, [&](const at::Tensor& tensor) { return mirror.host(tensor); });
+    } else if (value.isDevice()) {
+      value = at::Device(at::kCPU);
+    } else if (value.isGenerator()) {
+      value = host_generator(value.toGenerator(), device_);
+    } else if (value.isNone() && takes_generator(schema)) {
+      value = host_generator(std::nullopt, device_);
+    } else if (value.isBool() && value.toBool() && schema.name() == "pin_memory") {
+      TORCH_CHECK(false, "Only dense CPU tensors can be pinned");
+    }
+  }
+
+  void bring_results(HostMirror& mirror) {
+    const std::vector<c10::Argument>& returns = op_.schema().returns();
+    for (size_t i = 0; i < returns.size(); i++) {
+      IValue& result = torch::jit::peek(*stack_, i, returns.size());
+      if (returns[i].alias_info() != nullptr)
+        result = written_argument(*returns[i].alias_info());
+      else
+        result = map_tensors(result, [&](const at::Tensor& tensor) {
+          refuse_unless_plain(op_, tensor);
+          return to_result_device(tensor, mirror);
+        });
+    }
+  }
+
+  const IValue& written_argument(const c10::AliasInfo& alias) const {
+    for (const auto& [schema, value] : written_)
+      if (schema->alias_info()->beforeSets() == alias.beforeSets()) return value;
+    TORCH_INTERNAL_ASSERT(false, op_.operator_name(), " returns what it was not given");
+  }
+
+  at::Tensor to_result_device(const at::Tensor& tensor, HostMirror& mirror) const {
+    if (!result_device_.has_value() || *result_device_ == here()) [[likely]]
+      return mirror.to_device(tensor);
+    return tensor.to(*result_device_);
+  }
+
+  const c10::OperatorHandle& op_;
+  Stack* stack_;
+  const std::vector<c10::Argument>& arguments_;
+  c10::DeviceIndex device_ = 0;
+  bool has_tensor_ = false;
+  std::optional<at::Device> result_device_;
+  c10::SmallVector<std::pair<const c10::Argument*, IValue>, 2> written_;
+};
+
+}  // namespace
+
+void cpu_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  refuse_what_cannot_run(op);
+  Call(op, stack).run();
+}
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
+}
+
+}  // namespace tbk

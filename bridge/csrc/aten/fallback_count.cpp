@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <aten/fallback.h>
+#include <aten/fallback_count.h>
+#include <c10/util/Exception.h>
+#include <runtime/backend.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+namespace tbk {
+namespace {
+
+struct Counter {
+  std::string name;
+  std::vector<uint64_t> by_device;
+  bool has_warned = false;
+};
+
+struct Counters {
+  std::mutex lock;
+  // By address, which is quick; an operator that was taken away may leave its address to another.
+  std::unordered_map<const c10::FunctionSchema*, Counter*> by_schema;
+  std::unordered_map<std::string, Counter> by_name;
+};
+
+Counters& counters() {
+  // Never destroyed: threads may still run operators while the process ends.
+  static Counters* instance = new Counters;
+  return *instance;
+}
+
+FallbackMode mode_from_environment() {
+  const char* value = std::getenv("TBK_FALLBACK");
+  if (value == nullptr || std::strcmp(value, "silent") == 0) return FallbackMode::silent;
+  if (std::strcmp(value, "warn") == 0) return FallbackMode::warn;
+  if (std::strcmp(value, "error") == 0) return FallbackMode::error;
+  C10_THROW_ERROR(ValueError,
+                  c10::str("TBK_FALLBACK is '", value, "'; it is silent, warn or error"));
+}
+
+std::atomic<FallbackMode>& mode() {
+  static std::atomic<FallbackMode> value(mode_from_environment());
+  return value;
+}
+
+std::string full_name(const c10::OperatorName& name) {
+  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+}
+
+bool is_named(const std::string& full, const c10::OperatorName& name) {
+  const size_t base = name.name.size();
+  if (full.compare(0, base, name.name) != 0) return false;
+  if (name.overload_name.empty()) return full.size() == base;
+  return full.size() > base && full[base] == '.' &&
+         full.compare(base + 1, std::string::npos, name.overload_name) == 0;
+}
+
+Counter& counter_of(Counters& all, const c10::OperatorHandle& op) {
+  Counter*& counter = all.by_schema[&op.schema()];
+  if (counter == nullptr || !is_named(counter->name, op.operator_name())) [[unlikely]] {
+    std::string name = full_name(op.operator_name());
+    counter = &all.by_name[name];
+    counter->name = std::move(name);
+  }
+  return *counter;
+}
+
+}  // namespace
+
+const char* count_fallback(const c10::OperatorHandle& op, c10::DeviceIndex device) {
+  const FallbackMode now = fallback_mode();
+  if (now == FallbackMode::error) [[unlikely]]
+    C10_THROW_ERROR(
+        NotImplementedError,
+        c10::str(full_name(op.operator_name()), ": the backend '", Backend::get().name(),
+                 "' does not offer it, and the fallback to the CPU is switched off"));
+  Counters& all = counters();
+  bool warns = false;
+  Counter* counter = nullptr;
+  {
+    std::lock_guard<std::mutex> guard(all.lock);
+    counter = &counter_of(all, op);
+    const auto index = static_cast<size_t>(device);
+    if (counter->by_device.size() <= index) counter->by_device.resize(index + 1);
+    counter->by_device[index]++;
+    if (now == FallbackMode::warn) warns = !std::exchange(counter->has_warned, true);
+  }
+  if (warns)
+    TORCH_WARN(counter->name, " runs on the CPU: the backend '", Backend::get().name(),
+               "' does not offer it");
+  return counter->name.c_str();
+}
+
+FallbackMode fallback_mode() {
+  return mode().load(std::memory_order_relaxed);
+}
+
+void set_fallback_mode(FallbackMode value) {
+  mode().store(value, std::memory_order_relaxed);
+}
+
+std::vector<FallbackCount> fallbacks() {
+  std::vector<FallbackCount> result;
+  {
+    std::lock_guard<std::mutex> guard(counters().lock);
+    for (const auto& [name, counter] : counters().by_name)
+      for (size_t device = 0; device < counter.by_device.size(); device++)
+        if (counter.by_device[device] > 0)
+          result.push_back(
+              {name, static_cast<c10::DeviceIndex>(device), counter.by_device[device]});
+  }
+  std::sort(result.begin(), result.end(), [](const FallbackCount& a, const FallbackCount& b) {
+    if (a.count != b.count) return a.count > b.count;
+    return a.operator_name != b.operator_name ? a.operator_name < b.operator_name
+                                              : a.device < b.device;
+  });
+  return result;
+}
+
+void reset_fallbacks() {
+  std::lock_guard<std::mutex> guard(counters().lock);
+  // The entries stay: their names are borrowed, and what was warned about once is known.
+  for (auto& [name, counter] : counters().by_name)
+    counter.by_device.clear();
+}
+
+}  // namespace tbk

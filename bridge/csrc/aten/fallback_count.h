@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+namespace tbk {
+
+/// Count a call of `op` that runs on the CPU for `device`; warn about it or refuse it, as the mode
+/// says. Returns its name, which lives as long as the process.
+/// Errors: NotImplementedError in the mode `error`; then nothing is counted.
+const char* count_fallback(const c10::OperatorHandle& op, c10::DeviceIndex device);
+
+}  // namespace tbk

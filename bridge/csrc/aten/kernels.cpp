@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <aten/kernels.h>
+#include <aten/kernels_plan.h>
+#include <c10/util/Exception.h>
+#include <runtime/backend.h>
+#include <runtime/device_allocator.h>
+#include <runtime/error.h>
+
+namespace tbk {
+namespace {
+
+constexpr uintptr_t kNotAsked = 0;
+constexpr uintptr_t kNotOffered = 1;
+
+uintptr_t ask(const char* name, uint32_t version, c10::DeviceIndex device) {
+  const Backend& backend = Backend::get();
+  const tbk_kernel_t* kernel = nullptr;
+  if (backend.tables().has_kernel && backend.tables().kernel.kernel_find != nullptr)
+    kernel = backend.tables().kernel.kernel_find(backend.instance(), device, name, version);
+  const bool usable = TBK_HAS(kernel, tbk_kernel_t, launch);
+  return usable ? reinterpret_cast<uintptr_t>(kernel) : kNotOffered;
+}
+
+bool has_plans(const tbk_kernel_t* kernel) {
+  return TBK_HAS(kernel, tbk_kernel_t, prepare) && TBK_HAS(kernel, tbk_kernel_t, launch_plan) &&
+         TBK_HAS(kernel, tbk_kernel_t, plan_destroy);
+}
+
+bool accepts(const tbk_device_properties_t& properties,
+             std::initializer_list<const tbk_tensor_t*> tensors) {
+  for (const tbk_tensor_t* tensor : tensors) {
+    const bool has_dtype = tensor->dtype < TBK_DTYPE_LIMIT &&
+                           (properties.dtypes >> static_cast<unsigned>(tensor->dtype) & 1) != 0;
+    if (!has_dtype || tensor->rank > properties.max_rank) return false;
+  }
+  return true;
+}
+
+bool launch_at_once(const tbk_kernel_t* kernel, c10::DeviceIndex device, const void* arguments,
+                    Stream& stream) {
+  ErrorBuffer error;
+  tbk_status_t status =
+      kernel->launch(Backend::get().instance(), device, kernel, arguments, stream.handle, &error);
+  if (status == TBK_UNSUPPORTED) return false;
+  check(status, error, "launch", device);
+  return true;
+}
+
+bool launch_planned(const tbk_kernel_t* kernel, c10::DeviceIndex device, const void* arguments,
+                    Stream& stream, const PlanKey& key) {
+  std::shared_ptr<const Plan> plan = find_plan(kernel, device, arguments, key);
+  if (plan == nullptr) return false;
+  // The block goes back to the cache of this stream, whose next work comes after this.
+  c10::DataPtr workspace;
+  if (plan->workspace_bytes > 0)
+    workspace = device_allocator().allocate_on(device, plan->workspace_bytes);
+  ErrorBuffer error;
+  tbk_status_t status =
+      kernel->launch_plan(Backend::get().instance(), device, plan->handle, arguments,
+                          handle_of(workspace.get()), 0, stream.handle, &error);
+  check(status, error, "launch_plan", device);
+  return true;
+}
+
+}  // namespace
+
+const tbk_kernel_t* Kernel::find(c10::DeviceIndex device) {
+  std::atomic<uintptr_t>& found = found_[static_cast<size_t>(device)];
+  uintptr_t value = found.load(std::memory_order_acquire);
+  if (value == kNotAsked) [[unlikely]] {
+    // Two threads may ask at once: the answer is the same each time.
+    value = ask(name_, version_, device);
+    found.store(value, std::memory_order_release);
+  }
+  return value == kNotOffered ? nullptr : reinterpret_cast<const tbk_kernel_t*>(value);
+}
+
+bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
+            std::initializer_list<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others) {
+  Stream& stream = current_stream(device);  // opens the device, or throws
+  const tbk_kernel_t* offered = kernel.find(device);
+  if (offered == nullptr || !accepts(Backend::get().device(device).properties, tensors))
+    return false;
+  stream.note(kernel.name());
+  if (has_plans(offered))
+    return launch_planned(offered, device, arguments, stream, make_plan_key(tensors, others));
+  return launch_at_once(offered, device, arguments, stream);
+}
+
+}  // namespace tbk

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/util/ArrayRef.h>
+#include <c10/util/SmallVector.h>
+#include <tbk/tbk_arguments.h>
+
+#include <initializer_list>
+#include <memory>
+
+namespace tbk {
+
+/// All that a plan depends on, as numbers: arguments of equal keys differ at most in handles and
+/// offsets.
+using PlanKey = c10::SmallVector<int64_t, 48>;
+PlanKey make_plan_key(std::initializer_list<const tbk_tensor_t*> tensors,
+                      c10::ArrayRef<int64_t> others);
+
+/// A prepared launch. Goes back to the backend with the last reference.
+struct Plan {
+  Plan(const tbk_kernel_t* plan_kernel, tbk_plan_t* plan, uint64_t bytes)
+      : kernel(plan_kernel), handle(plan), workspace_bytes(bytes) {}
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  const tbk_kernel_t* kernel;
+  tbk_plan_t* handle;
+  uint64_t workspace_bytes;
+};
+
+/// The plan for `arguments`, from the cache or from the backend, which has prepare. NULL where the
+/// backend answers UNSUPPORTED; that is asked anew each time. Any thread.
+std::shared_ptr<const Plan> find_plan(const tbk_kernel_t* kernel, c10::DeviceIndex device,
+                                      const void* arguments, const PlanKey& key);
+
+}  // namespace tbk
