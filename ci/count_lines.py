@@ -28,6 +28,10 @@ ROOMS = [
     "reference_backends/cuda",
     "reference_backends/mutants",
     "reference_backends",
+    "bridge/csrc",
+    "bridge/python",
+    "bridge/tests",
+    "bridge",
     "harness/src",
     "harness/python",
     "harness/tests",
@@ -38,7 +42,9 @@ ROOMS = [
 LANGUAGES = {
     ".c": "C",
     ".h": "C",
+    ".cpp": "C++",
     ".py": "Python",
+    ".pyi": "Python",
     ".yml": "data",
     ".json": "data",
     ".toml": "data",
@@ -49,7 +55,7 @@ LANGUAGES = {
     "": "shell",
     ".sh": "shell",
 }
-COLUMNS = ["C", "Python", "data", "page", "shell"]
+COLUMNS = ["C", "C++", "Python", "data", "page", "shell"]
 
 
 def code_lines(path: Path) -> int:
@@ -57,7 +63,7 @@ def code_lines(path: Path) -> int:
     count, in_comment = 0, False
     for line in path.read_text(errors="replace").splitlines():
         text = line.strip()
-        if path.suffix in (".c", ".h"):
+        if path.suffix in (".c", ".cpp", ".h"):
             if in_comment or text.startswith("/*"):
                 in_comment = "*/" not in text
                 continue
@@ -75,6 +81,13 @@ def room_of(name: str) -> str | None:
     return max(inside, key=len) if inside else None
 
 
+def language_of(name: str) -> str | None:
+    """A header is in the language of its room."""
+    if name.startswith("bridge/") and name.endswith(".h"):
+        return "C++"
+    return LANGUAGES.get(Path(name).suffix)
+
+
 def table() -> str:
     """The Markdown table."""
     tracked = subprocess.run(
@@ -82,7 +95,7 @@ def table() -> str:
     ).stdout.split("\n")
     sizes: dict[str, Counter[str]] = {room: Counter() for room in ROOMS}
     for name in tracked:
-        room, language = room_of(name), LANGUAGES.get(Path(name).suffix)
+        room, language = room_of(name), language_of(name)
         if room and language and (ROOT / name).is_file():
             sizes[room][language] += code_lines(ROOT / name)
     lines = ["| room | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]

@@ -20,6 +20,10 @@ GOOD = {
     "reference_backends/cpu/arena.c": '#include "arena.h"\n#include <stdio.h>\n',
     "reference_backends/mutants/wrap.c": '#include "../cpu/arena.h"\n',
     "harness/src/worker.c": '#include "fixture.h"\n#include "../../contracts/tests/case.h"\n',
+    "bridge/csrc/runtime/memory.h": "#include <ATen/core/Tensor.h>\n#include <tbk/tbk.h>\n",
+    "bridge/csrc/runtime/memory.cpp": '#include "runtime/memory.h"\n#include <c10/util/order.h>\n',
+    "bridge/python/torch_tbk/load.py": "import torch\n",
+    "contracts/tests/order.h": "\n",
     "contracts/python/tbk_contracts/clause.py": "import yaml\n",
     "harness/python/tbk_harness/cli.py": "import tbk_contracts\nfrom tbk_reports import html\n",
     "harness/python/tbk_harness/torch/worker.py": "import torch\n",
@@ -48,6 +52,10 @@ BAD = [
     ("reference_backends/gen.py", "import tbk_contracts\n", "reference_backends imports"),
     ("harness/python/tbk_harness/x.py", "import torch\n", "harness imports torch"),
     ("harness/python/tbk_harness/x.py", "import torch_tbk\n", "harness imports torch_tbk"),
+    ("bridge/csrc/x.cpp", '#include "arena.h"\n', "bridge includes arena.h"),
+    ("bridge/csrc/x.cpp", '#include "case.h"\n', "bridge includes case.h"),
+    ("bridge/python/torch_tbk/x.py", "import tbk_contracts\n", "bridge imports tbk_contracts"),
+    ("harness/src/x.c", "#include <torch/library.h>\n", "torch/library.h of PyTorch"),
 ]
 
 
