@@ -134,6 +134,7 @@ Backend& Backend::load(const std::string& given_path, const std::string& options
   backend->instance_ = table.instance;
   backend->name_ = table.name;
   backend->version_ = table.version;
+  if (check_name) check_name(backend->name_);
   backend->read_devices();
   if (check_name) check_name(backend->name_);
   watch_forks();

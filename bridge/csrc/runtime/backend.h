@@ -43,6 +43,7 @@ class Backend {
   /// What it logs as a warning or an error becomes a warning of PyTorch's; the rest goes to stderr
   /// where the environment has TBK_LOG=debug or TBK_LOG=info, and nowhere else.
   /// `check_name` is called before the backend is taken into use, and throws where its name won't do.
+  /// `check_name` may refuse the name by throwing; it is called before anything has changed.
   /// Errors: ValueError for a file that is no backend, and where the backend refuses the options;
   /// RuntimeError where another backend is loaded already. Then nothing has changed, and another
   /// library may be tried. Loading the same path with the same options again gives the same backend.

@@ -22,6 +22,9 @@ inline void set_current_device(c10::DeviceIndex index) noexcept {
   detail::current_device_index = index;
 }
 
+/// The device that `index` names; -1 is the current one. Errors: RuntimeError for one out of range.
+c10::DeviceIndex resolve_device(c10::DeviceIndex index);
+
 /// Makes `index` current until it is destroyed. Cheap: no virtual call, no lock.
 class CurrentDeviceGuard {
  public:
