@@ -20,8 +20,9 @@ namespace tbk {
 /// and the allocation is tried once more; then c10::OutOfMemoryError says how much was asked for, is
 /// in use, is cached and free.
 ///
-/// DataPtr::get() is the backend's handle, so offset 0 is the block's first byte. The context is the
-/// allocator's own.
+/// DataPtr::get() is the backend's handle, so offset 0 is the block's first byte. It is the context
+/// too: PyTorch's copy-on-write storages ask for that. Two devices may have equal handles, so each
+/// device has a deleter of its own, and there is no raw_deleter.
 /// Threads: any. No lock is held while PyTorch or Python may be called; the GIL is never taken.
 class DeviceAllocator : public c10::DeviceAllocator {
  public:
@@ -39,6 +40,11 @@ class DeviceAllocator : public c10::DeviceAllocator {
 
 /// Never destroyed: tensors may outlive every static object.
 DeviceAllocator& device_allocator();
+
+/// The same memory for storages of `device`: allocate() takes it there, whichever device is current.
+/// A storage made with it stays on its device when PyTorch allocates for it by itself, as it does
+/// when a copy-on-write storage is written to. Never destroyed.
+c10::Allocator& storage_allocator(c10::DeviceIndex device);
 
 inline tbk_memory_t handle_of(const void* data) {
   return static_cast<tbk_memory_t>(reinterpret_cast<uintptr_t>(data));
