@@ -25,7 +25,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line
 from tbk_reports.words import check_words, seen_words, state_words
 
-from tbk_harness import outcome, runner
+from tbk_harness import locate, outcome, runner
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -98,10 +98,14 @@ def run_command(
 ) -> None:
     """Judge the backend LIB: run the suite, write the reports, end with the verdict.
 
+    LIB is a file. Where there is none of that name, `cpu` and `template` are the backends that come
+    with the suite.
+
     The exit codes are those of tbk-run: 0 pass, 1 findings, 2 bad usage, 3 nothing selected,
     4 bad library, 5 no device, 6 suite error, 7 interrupted, 8 results could not be written.
     """
     known = outcome.waivers_from(waivers)
+    library = _library(library)
     _runner()
     outcome.prepare(report_dir)
     results = report_dir / RESULTS
@@ -113,6 +117,11 @@ def run_command(
         said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
         outcome.stop(EXIT_USAGE, said or "tbk-run did not understand its arguments")
     outcome.finish(_judged(results, ended, library, known), report_dir, coverage_dir, quiet)
+
+
+def _library(name: str) -> str:
+    own = locate.library(name) if name.isidentifier() and not Path(name).exists() else None
+    return str(own) if own else name
 
 
 def _runner() -> Path:

@@ -42,9 +42,9 @@ def tbk_run() -> Path | None:
 
 
 def library(name: str) -> Path | None:
-    """A reference backend, by the name that its file has."""
-    for build in build_folders():
-        path = build / "lib" / f"libtbk_{name}.so"
+    """A backend of this project, by the name that its file has."""
+    for folder in [_HERE / "lib", *(build / "lib" for build in build_folders())]:
+        path = folder / f"libtbk_{name}.so"
         if path.is_file():
             return path
     return None

@@ -20,7 +20,7 @@ def main() -> int:
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     flags = [word for word in sys.argv[1:] if word.startswith("--")]
     output = Path(words.pop()) if "--output" in flags else None
-    library = Path(words[0]).name
+    library = Path(words[0]).name.removeprefix("libtbk_")
     only = [flag.partition("=")[2] for flag in flags if flag.startswith("--only=")]
     only += [word for word in words[1:] if "/" in word]
     if "--list" in flags:

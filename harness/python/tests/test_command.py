@@ -38,6 +38,16 @@ def test_a_run_ends_with_verdict_and_page(tbk: Tbk, tmp_path: Path) -> None:
     assert tbk("verify", "tbk-report/results.jsonl").returncode == 0
 
 
+def test_a_backend_of_the_suite_goes_by_its_name(tbk: Tbk, tmp_path: Path) -> None:
+    library = tmp_path / "build" / "lib" / "libtbk_good.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    named = tbk("run", "good", TBK_BUILD=str(tmp_path / "build"))
+    assert named.returncode == 0, named.stderr
+    (tmp_path / "good").touch()  # not what is meant by it any more, and not a library either
+    assert tbk("run", "good", TBK_BUILD=str(tmp_path / "build")).returncode != 0
+
+
 def test_findings_are_exit_code_one(tbk: Tbk) -> None:
     ended = tbk("run", "bad.so", "--report-dir", "r")
     assert ended.returncode == 1
