@@ -53,6 +53,9 @@ void tbk_census_clean(tbk_fixture_t* fx);
 /* clean.c: gives memory, events and streams back. */
 void tbk_census_give_back(tbk_fixture_t* fx);
 
+/* session.c: for the next case, tbk_device_held is false. */
+void tbk_device_forget_held(void);
+
 /* gate.c: opens every gate of the case; and frees them once nothing can enter them any more. */
 void tbk_gates_open(tbk_fixture_t* fx);
 void tbk_gates_free(tbk_fixture_t* fx, bool device_idle);
@@ -66,6 +69,7 @@ void tbk_record_failure(tbk_here_t here, const char* expected, const char* seen_
     __attribute__((format(printf, 3, 4)));
 void tbk_leave(void);
 int32_t tbk_checks_failed_phase(void);
+bool tbk_checks_failed(void);
 
 /* load.c: threads that the library's constructors and its entry started in this process. */
 int tbk_library_threads_started(void);

@@ -60,6 +60,10 @@ int32_t tbk_checks_failed_phase(void) {
   return state.failed_phase;
 }
 
+bool tbk_checks_failed(void) {
+  return atomic_load(&state.failures) > 0;
+}
+
 static const char* base_name(const char* path) {
   const char* slash = strrchr(path, '/');
   return slash != NULL ? slash + 1 : path;

@@ -57,6 +57,12 @@ const char* tbk_needs_missing_open(tbk_fixture_t* fx, const char* needs);
 /* Whether every word of `needs` is one that needs.c knows. */
 bool tbk_needs_known(const char* needs);
 
+/*
+ * Whether, in the case that ran last and before anything failed in it, the first opening of an
+ * exclusive device in this process was answered UNAVAILABLE: another process has it.
+ */
+bool tbk_device_held(void);
+
 /* A process's session with a library: created on the first case, kept from case to case. */
 typedef struct tbk_session {
   tbk_library_t library;
@@ -90,6 +96,7 @@ typedef struct tbk_case_report {
   char notes[384];
   const char* needs_missing; /* found only with the device open: the body did not run */
   tbk_phase_t failed_phase;  /* TBK_PHASE_NONE if nothing failed */
+  bool device_held;          /* it failed because of tbk_device_held, and says nothing */
   uint64_t duration_ns;      /* of the body */
 } tbk_case_report_t;
 

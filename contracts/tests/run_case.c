@@ -147,6 +147,7 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   current.row = row;
   current.report = out_report;
   current.body_began = 0;
+  tbk_device_forget_held();
   current.fx.seed = case_seed(session->seed, tbk_case_suite(index)->name, row->name);
   tbk_checks_begin();
   tbk_census_begin(&current.fx, session, row);
@@ -155,5 +156,6 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   out_report->evidence = census->evidence;
   memcpy(out_report->evidence_reason, census->evidence_reason, sizeof census->evidence_reason);
   memcpy(out_report->notes, census->notes, sizeof census->notes);
+  out_report->device_held = tbk_device_held() && out_report->totals.failures > 0;
   if (code != CUE_SUCCESS && out_report->totals.failures == 0) out_report->totals.checks = 0;
 }

@@ -24,12 +24,42 @@ bool tbk_session_create(tbk_session_t* session) {
   return tbk_library_create(&session->library) == TBK_LOAD_OK;
 }
 
+/* One bit for each of the first devices: opened in this process before. */
+static uint64_t opened_before;
+static bool device_held;
+
+bool tbk_device_held(void) {
+  return device_held;
+}
+
+void tbk_device_forget_held(void) {
+  device_held = false;
+}
+
+static bool is_exclusive(const tbk_backend_t* backend, int32_t device) {
+  tbk_device_properties_t properties = {.struct_size = sizeof properties};
+  tbk_error_t error;
+  return backend->core->device_properties(backend->instance, device, &properties, &error) ==
+             TBK_OK &&
+         (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0;
+}
+
+/* Once a process has had the device, a refusal is the library's own; and what went wrong before it
+   is no consequence of it. */
+static void note_opening(const tbk_backend_t* backend, int32_t device, tbk_status_t status) {
+  const uint64_t bit = device >= 0 && device < 64 ? UINT64_C(1) << device : 0;
+  if (status == TBK_OK) opened_before |= bit;
+  if (status == TBK_UNAVAILABLE && (opened_before & bit) != bit && !tbk_checks_failed())
+    device_held |= is_exclusive(backend, device);
+}
+
 tbk_status_t tbk_device_open_timed(const tbk_backend_t* backend, int32_t device,
                                    tbk_error_t* error) {
   int32_t phase = *tbk_phase_cell;
   tbk_set_phase(TBK_PHASE_OPEN);
   tbk_status_t status = backend->core->device_open(backend->instance, device, error);
   tbk_set_phase((tbk_phase_t)phase);
+  note_opening(backend, device, status);
   return status;
 }
 

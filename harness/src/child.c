@@ -104,6 +104,7 @@ static bool say_health(void) {
   begin_said("health");
   tbk_json_bool(&self.json, "ok", sound);
   tbk_json_text(&self.json, "reason", reason);
+  if (tbk_device_held()) tbk_json_bool(&self.json, "device_held", true);
   send_said();
   return sound;
 }
@@ -173,6 +174,7 @@ static void run_tests(const tbk_order_t* order) {
   bool held = true;
   for (uint32_t n = 0; n < order->count; n++) {
     held = run_test(n, &items[order->items[n]]);
+    if (tbk_device_held()) leave_failed();
     bool last = n + 1 == order->count;
     if (!order->watch_health || (!last && tbk_now_ns() - probed_ns < health_every_ns)) continue;
     if (!say_health()) leave_failed();
@@ -262,8 +264,9 @@ static uint64_t declared(const tbk_backend_t* backend) {
   return held;
 }
 
+/* Gives up while there is time left to say so: at its deadline the process is killed. */
 static tbk_status_t open_device(tbk_error_t* error) {
-  const uint64_t until = tbk_now_ns() + inherited.options->open_timeout_ns;
+  const uint64_t until = tbk_now_ns() + inherited.options->open_timeout_ns / 4 * 3;
   tbk_status_t status;
   unsigned pause_ms = 1;
   while ((status = tbk_session_open(&self.session, error)) == TBK_UNAVAILABLE &&

@@ -58,6 +58,7 @@ void tbk_doubt_poison(tbk_run_t* run, const uint32_t* items, uint32_t count, con
 struct sight {
   uint32_t position; /* which test of the job is looked at */
   bool seen;
+  bool turned_away; /* another process has the device */
   tbk_outcome_t outcome;
   tbk_judgement_t judgement;
 };
@@ -65,7 +66,8 @@ struct sight {
 static void look(void* context, tbk_slot_t* slot, uint32_t position, const tbk_outcome_t* outcome) {
   struct sight* sight = context;
   (void)slot;
-  if (position != sight->position) return;
+  sight->turned_away |= outcome->report.device_held;
+  if (position != sight->position || sight->turned_away) return;
   sight->seen = true;
   sight->outcome = *outcome;
   tbk_judge(outcome, &sight->judgement);
@@ -85,8 +87,13 @@ static void run_job(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uin
   slot->on_outcome = look;
   slot->on_said = NULL;
   slot->context = sight;
-  tbk_slot_run(slot, &order, &limits);
-  tbk_loop_finish(&run->loop, slot);
+  do {
+    sight->turned_away = sight->seen = false;
+    tbk_slot_run(slot, &order, &limits);
+    tbk_loop_finish(&run->loop, slot);
+    if (sight->turned_away) tbk_lease_wait(run);
+  } while (sight->turned_away && !run->lost && tbk_loop_interrupted() == 0);
+  if (!sight->turned_away) tbk_lease_got(run);
   if (sight->seen)
     tbk_run_count_hang(run, &sight->outcome, tbk_verdict_fails(sight->judgement.verdict));
 }
@@ -204,7 +211,7 @@ static void settle_poison(tbk_run_t* run, tbk_slot_t* slot, tbk_doubt_t* doubt) 
       record_culprit(run, item, &sight, reason);
     }
   }
-  if (tbk_loop_interrupted() != 0) return;
+  if (run->held || tbk_loop_interrupted() != 0) return;
   if (culprit < doubt->count)
     SAY(why, "ran after %s, which left the device unable to compute",
         id_of(run, doubt->items[culprit]));
@@ -231,7 +238,7 @@ void tbk_doubt_decide(tbk_run_t* run) {
   while (run->shaken != NULL) {
     tbk_doubt_t* doubt = run->shaken;
     run->shaken = doubt->next;
-    if (run->lost && !first)
+    if (run->lost && !run->held && !first)
       record_poisoned(run, doubt->items[0], run->health);
     else
       tbk_run_record(run, doubt->items[0], &doubt->outcome, &doubt->judgement);

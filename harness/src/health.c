@@ -36,8 +36,8 @@ static void end_soon(void* context, tbk_slot_t* slot, const json_t* object) {
 }
 
 /* Sets *out_hung where it had to be killed. */
-static bool probe(tbk_run_t* run, uint64_t limit_ns, bool* out_hung, char* out_reason,
-                  size_t reason_size) {
+static bool probe_once(tbk_run_t* run, uint64_t limit_ns, bool* out_hung, char* out_reason,
+                       size_t reason_size) {
   static struct question question;
   static tbk_order_t order;
   tbk_slot_t* slot = tbk_loop_idle(&run->loop);
@@ -59,6 +59,19 @@ static bool probe(tbk_run_t* run, uint64_t limit_ns, bool* out_hung, char* out_r
   return tbk_health_of(slot->said, &question.outcome, out_reason, reason_size);
 }
 
+/* A device that another process holds may be as sound as any: it is waited for. */
+static bool probe(tbk_run_t* run, uint64_t limit_ns, bool* out_hung, char* out_reason,
+                  size_t reason_size) {
+  bool sound = probe_once(run, limit_ns, out_hung, out_reason, reason_size);
+  const tbk_slot_t* slot = &run->loop.slots[0]; /* an exclusive device has one */
+  while (!sound && tbk_health_is_held(slot->said) && tbk_loop_interrupted() == 0) {
+    tbk_lease_wait(run);
+    if (run->lost) return false;
+    sound = probe_once(run, limit_ns, out_hung, out_reason, reason_size);
+  }
+  return sound;
+}
+
 /*
  * A device that was held by a dying process, or resets itself, gets some time to come back; one that
  * hangs in the probe has had a good deal of it.
@@ -70,14 +83,15 @@ void tbk_health_check(tbk_run_t* run) {
   uint64_t limit_ns = tbk_run_limits(run).first_ns;
   bool hung = false;
   bool sound = probe(run, limit_ns, &hung, reason, sizeof reason);
-  for (int attempt = 0; !sound && attempt < 4 && tbk_loop_interrupted() == 0; attempt++) {
+  for (int attempt = 0; !sound && attempt < 4 && !run->lost && tbk_loop_interrupted() == 0;
+       attempt++) {
     tbk_loop_pause(pause_ms);
     pause_ms *= 4;
     if (hung) limit_ns /= 2;
     sound = probe(run, limit_ns, &hung, reason, sizeof reason);
   }
   run->probed_ns = tbk_now_ns();
-  if (sound || tbk_loop_interrupted() != 0) return;
+  if (sound || run->lost || tbk_loop_interrupted() != 0) return;
   run->lost = true;
   if (run->suspect[0] != '\0')
     tbk_print(run->health, sizeof run->health, "lost since %s, or shortly before: %s", run->suspect,

@@ -96,7 +96,7 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
   tbk_exit_t exit_code = tbk_ledger_exit(&run->ledger);
   if (run->lost && exit_code == TBK_EXIT_PASS) exit_code = TBK_EXIT_FINDINGS;
   if (run->lost)
-    reason = run->health;
+    reason = run->held ? run->lease : run->health;
   else if (exit_code == TBK_EXIT_NOTHING)
     reason = "nothing was executed: the library declares nothing that the selected tests need";
   if (tbk_loop_interrupted() != 0) {

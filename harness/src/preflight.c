@@ -86,6 +86,10 @@ bool tbk_health_of(const json_t* said, const tbk_outcome_t* outcome, char* out, 
   return false;
 }
 
+bool tbk_health_is_held(const json_t* said) {
+  return json_is_true(json_object_get(find(said, "health"), "device_held"));
+}
+
 static void refuse(tbk_facts_t* facts, tbk_exit_t exit_code, const char* what, const char* why) {
   facts->exit_code = exit_code;
   tbk_print(facts->reason, sizeof facts->reason, "%s%s%s", what, what[0] ? ": " : "", why);

@@ -13,6 +13,8 @@
  *   {"said":"done"}              everything is given back; the process is about to exit
  *
  * and, in the jobs of preflight.h, "backend", "device", "opened", "gate", "health" and "error".
+ * "device_held" in an "end" or a "health" means that another process has the exclusive device, and
+ * this one has never had it: what it says is no verdict, and the worker ends. It will be asked again.
  * Before test K it stores K in its cell (cell.h), which costs no system call. Then it exits with
  * TBK_WORKER_EXIT: a status that neither exit(0) nor a crash gives by chance. A test has passed
  * only if its "end" came, with checks and no failures, and the worker ended in this way.

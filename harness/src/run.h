@@ -37,6 +37,8 @@ typedef struct tbk_hold {
   uint32_t count;
   bool unsound;
   char reason[256];
+  bool turned_away; /* the job could not open the device: it goes on from `turned_at` later */
+  uint32_t turned_at;
 } tbk_hold_t;
 
 typedef struct tbk_run {
@@ -62,10 +64,12 @@ typedef struct tbk_run {
 
   bool probe_due;
   uint64_t probed_ns;
-  bool lost;        /* the device computes no more */
-  char health[512]; /* "ok", or what is wrong */
-  uint32_t lease_waits;
-  uint32_t hangs; /* tests that were killed at their deadline, or took long to fail */
+  bool lost;              /* the device computes no more */
+  char health[512];       /* "ok", or what is wrong */
+  bool held;              /* lost, because another process keeps the device */
+  char lease[128];        /* then: for how long */
+  uint64_t held_since_ns; /* 0: not since a test has had it */
+  uint32_t hangs;         /* tests that were killed at their deadline, or took long to fail */
 
   struct {
     char id[160], clause[16], verdict[16];
@@ -107,6 +111,13 @@ void tbk_doubt_shaken(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcom
                       const tbk_judgement_t* judgement);
 /* The probe is over: they count; or, but for the first, they ran on a lost device. */
 void tbk_doubt_decide(tbk_run_t* run);
+
+/* lease.c: the device is held by another process. Waits a little; after a while sets run->lost. */
+void tbk_lease_wait(tbk_run_t* run);
+/* Says in the notes how long the test was put off, if it was. */
+void tbk_lease_note(const tbk_run_t* run, tbk_judgement_t* judgement);
+/* A test has had the device. */
+void tbk_lease_got(tbk_run_t* run);
 
 /* health.c: asks, in a process of its own, whether the device still computes; may set run->lost. */
 void tbk_health_check(tbk_run_t* run);

@@ -132,18 +132,6 @@ static bool is_abnormal(tbk_verdict_t verdict) {
   return verdict == TBK_VERDICT_CRASH || verdict == TBK_VERDICT_HANG;
 }
 
-/* Another process had the exclusive device when the test wanted to open it: it did not run. */
-static bool is_lease_wait(tbk_run_t* run, const tbk_outcome_t* outcome) {
-  const tbk_case_report_t* report = &outcome->report;
-  if (!run->facts.exclusive || report->failed_phase != TBK_PHASE_OPEN ||
-      report->totals.failures == 0 || strstr(report->totals.seen, "UNAVAILABLE") == NULL)
-    return false;
-  uint64_t waits = run->options->open_timeout_ns / UINT64_C(100000000);
-  if (run->lease_waits++ >= waits) return false;
-  tbk_loop_pause(100);
-  return true;
-}
-
 static void take_verdict(tbk_run_t* run, tbk_slot_t* slot, uint32_t position,
                          const tbk_outcome_t* outcome) {
   static tbk_judgement_t judgement;
@@ -152,6 +140,8 @@ static void take_verdict(tbk_run_t* run, tbk_slot_t* slot, uint32_t position,
   uint32_t item = order->items[position];
   tbk_judge(outcome, &judgement);
   bool fails = tbk_verdict_fails(judgement.verdict);
+  tbk_lease_note(run, &judgement);
+  tbk_lease_got(run);
   tbk_run_count_hang(run, outcome, fails);
   run->probe_due |= fails && (order->count == 1 || is_abnormal(judgement.verdict));
   if (order->count > 1 && fails && outcome->end != TBK_END_CUT_SHORT)
@@ -178,6 +168,16 @@ static void end_company(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, boo
   hold->lines.pending_size = 0;
 }
 
+/* Another process had the exclusive device when the test wanted it: it runs again later. */
+static void end_turned_away(tbk_run_t* run, tbk_slot_t* slot) {
+  const tbk_hold_t* hold = &run->holds[slot->number];
+  if (slot->order.count > 1 || slot->order.watch_health)
+    end_company(run, slot, hold->turned_at, false);
+  else
+    put_back(run->running_alone ? &run->alone : &run->singles, slot->order.items, 1);
+  tbk_lease_wait(run);
+}
+
 /* It died while no test was running: in the health probe, or by a thread of the library's own. */
 static void blame_those_before(tbk_run_t* run, tbk_slot_t* slot, const tbk_outcome_t* outcome) {
   tbk_hold_t* hold = &run->holds[slot->number];
@@ -191,14 +191,19 @@ static void blame_those_before(tbk_run_t* run, tbk_slot_t* slot, const tbk_outco
 static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
                        const tbk_outcome_t* outcome) {
   tbk_run_t* run = context;
-  bool others = outcome->between && run->holds[slot->number].count > 0;
+  tbk_hold_t* hold = &run->holds[slot->number];
+  bool others = outcome->between && hold->count > 0;
   bool began = outcome->ended || !(outcome->done || others);
   if (outcome->end == TBK_END_INTERRUPTED) {
-    tbk_run_release(run, &run->holds[slot->number]);
+    tbk_run_release(run, hold);
     return;
   }
-  if (!outcome->in_batch && slot->order.count == 1 && is_lease_wait(run, outcome)) {
-    put_back(&run->singles, slot->order.items, 1);
+  if (outcome->report.device_held && !hold->turned_away) {
+    hold->turned_away = true;
+    hold->turned_at = position;
+  }
+  if (hold->turned_away) {
+    if (!outcome->in_batch) end_turned_away(run, slot);
     return;
   }
   if (began)
@@ -231,7 +236,7 @@ static void start(tbk_run_t* run, tbk_slot_t* slot, tbk_queue_t* queue, uint32_t
   tbk_run_order(run, &order, queue->items + queue->head, count);
   queue->head += count;
   order.watch_health = company && run->facts.sound;
-  run->holds[slot->number].unsound = false;
+  run->holds[slot->number].unsound = run->holds[slot->number].turned_away = false;
   slot->on_outcome = on_outcome;
   slot->on_said = on_said;
   slot->context = run;
@@ -312,7 +317,10 @@ static void kill_all(tbk_run_t* run) {
 
 static void give_up_the_rest(tbk_run_t* run) {
   char why[600];
-  tbk_print(why, sizeof why, "the device does not compute any more: %s", run->health);
+  if (run->held)
+    tbk_print(why, sizeof why, "%s", run->lease);
+  else
+    tbk_print(why, sizeof why, "the device does not compute any more: %s", run->health);
   for (uint32_t item = 0; item < run->plan.item_count; item++)
     if (!run->recorded[item]) tbk_run_record_unreached(run, item, why);
 }

@@ -1,0 +1,40 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * lease.c: an exclusive device that another process has open is waited for. No test is to blame,
+ * and what could not begin runs later; but a device that is never let go does not hold up a run
+ * for ever.
+ */
+#include "clock.h"
+#include "run.h"
+#include "text.h"
+
+#include <string.h>
+
+enum { PAUSE_MS = 100 };
+
+void tbk_lease_wait(tbk_run_t* run) {
+  const uint64_t now = tbk_now_ns();
+  if (run->held_since_ns == 0) run->held_since_ns = now;
+  if (now - run->held_since_ns < run->options->open_timeout_ns) {
+    tbk_loop_pause(PAUSE_MS);
+    return;
+  }
+  run->lost = run->held = true;
+  tbk_print(run->lease, sizeof run->lease,
+            "another process has held the exclusive device for %.1f s",
+            (double)(now - run->held_since_ns) / 1e9);
+}
+
+void tbk_lease_got(tbk_run_t* run) {
+  run->held_since_ns = 0;
+}
+
+void tbk_lease_note(const tbk_run_t* run, tbk_judgement_t* judgement) {
+  const size_t used = strlen(judgement->notes);
+  if (run->held_since_ns == 0) return;
+  tbk_print(judgement->notes + used, sizeof judgement->notes - used,
+            "%swaited %.1f s for the device, which another process held", used ? "; " : "",
+            (double)(tbk_now_ns() - run->held_since_ns) / 1e9);
+}
