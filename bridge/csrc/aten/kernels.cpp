@@ -27,13 +27,14 @@ bool has_plans(const tbk_kernel_t* kernel) {
          TBK_HAS(kernel, tbk_kernel_t, plan_destroy);
 }
 
+bool has_dtype(const tbk_device_properties_t& properties, int32_t dtype) {
+  return dtype < TBK_DTYPE_LIMIT && (properties.dtypes >> static_cast<unsigned>(dtype) & 1) != 0;
+}
+
 bool accepts(const tbk_device_properties_t& properties,
              std::initializer_list<const tbk_tensor_t*> tensors) {
-  for (const tbk_tensor_t* tensor : tensors) {
-    const bool has_dtype = tensor->dtype < TBK_DTYPE_LIMIT &&
-                           (properties.dtypes >> static_cast<unsigned>(tensor->dtype) & 1) != 0;
-    if (!has_dtype || tensor->rank > properties.max_rank) return false;
-  }
+  for (const tbk_tensor_t* tensor : tensors)
+    if (!has_dtype(properties, tensor->dtype) || tensor->rank > properties.max_rank) return false;
   return true;
 }
 
@@ -74,6 +75,13 @@ const tbk_kernel_t* Kernel::find(c10::DeviceIndex device) {
     found.store(value, std::memory_order_release);
   }
   return value == kNotOffered ? nullptr : reinterpret_cast<const tbk_kernel_t*>(value);
+}
+
+bool offers(Kernel& kernel, c10::DeviceIndex device, at::ScalarType dtype) {
+  Backend& backend = Backend::get();
+  backend.ensure_open(device);
+  return kernel.find(device) != nullptr &&
+         has_dtype(backend.device(device).properties, static_cast<int32_t>(dtype));
 }
 
 bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,

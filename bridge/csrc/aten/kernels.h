@@ -50,6 +50,9 @@ class Kernel {
   std::array<std::atomic<uintptr_t>, 128> found_{};
 };
 
+/// Whether it is worth while to prepare operands of `dtype` for `kernel`. Opens the device.
+bool offers(Kernel& kernel, c10::DeviceIndex device, at::ScalarType dtype);
+
 /// Run `kernel` with `arguments` on the current stream of `device`, through prepare and a cached plan
 /// where the backend offers that. False, with nothing done, where the backend does not offer the
 /// kernel, the dtype or the rank, or answers UNSUPPORTED: the caller falls back. Other errors throw.

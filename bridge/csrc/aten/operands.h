@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <aten/kernels.h>
+
+#include <array>
+
+namespace tbk {
+
+inline bool is_ours(const at::TensorBase& tensor) {
+  return tensor.defined() && tensor.device().is_privateuseone();
+}
+
+/// A number on the host that stands beside tensors of a device.
+inline bool is_host_number(const at::TensorBase& tensor) {
+  return tensor.defined() && tensor.dim() == 0 && tensor.device().is_cpu();
+}
+
+/// Both of one device of ours, of one dtype and size, contiguous: nothing is left to be settled.
+inline bool have_same_form(const at::TensorBase& self, const at::TensorBase& other) {
+  return self.scalar_type() == other.scalar_type() && self.device() == other.device() &&
+         is_ours(self) && self.sizes() == other.sizes() && self.is_contiguous() &&
+         other.is_contiguous();
+}
+
+/// `number` of the host, cast to `dtype`, on `device`.
+at::Tensor number_on(c10::DeviceIndex device, const at::Tensor& number, at::ScalarType dtype);
+
+/// An input as the rules of operators want it: on the device, of a dtype, broadcast by strides of 0.
+/// Owns what it describes; neither copied nor moved, since the description points into it.
+class Operand {
+ public:
+  Operand(const at::Tensor& tensor, c10::DeviceIndex device, at::ScalarType dtype,
+          at::IntArrayRef sizes);
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+
+  const tbk_tensor_t* operator*() const {
+    return &description_;
+  }
+
+ private:
+  void broadcast(at::IntArrayRef sizes);
+
+  at::Tensor tensor_;
+  tbk_tensor_t description_;
+  at::DimVector strides_;
+};
+
+tbk_scalar_t to_scalar(const at::Scalar& value);
+/// For the signature of a plan.
+std::array<int64_t, 4> numbers_of(const tbk_scalar_t& scalar);
+
+}  // namespace tbk
