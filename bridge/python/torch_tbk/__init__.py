@@ -22,11 +22,19 @@ from torch_tbk._load import load
 from torch_tbk._reference import reference
 
 if TYPE_CHECKING:
-    from torch_tbk.device_module import DeviceModule, DeviceProperties, FallbackCount
+    from torch_tbk.device_module import Capability, DeviceModule, DeviceProperties, FallbackCount
 
-__all__ = ["DeviceModule", "DeviceProperties", "FallbackCount", "autoload", "load", "reference"]
+__all__ = [
+    "Capability",
+    "DeviceModule",
+    "DeviceProperties",
+    "FallbackCount",
+    "autoload",
+    "load",
+    "reference",
+]
 
-_NEED_PYTORCH = frozenset({"DeviceModule", "DeviceProperties", "FallbackCount"})
+_NEED_PYTORCH = frozenset({"Capability", "DeviceModule", "DeviceProperties", "FallbackCount"})
 
 
 def __getattr__(name: str) -> Any:

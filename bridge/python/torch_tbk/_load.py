@@ -8,6 +8,7 @@ import importlib.util
 import os
 import re
 import threading
+import warnings
 from collections.abc import Mapping
 from keyword import iskeyword
 from pathlib import Path
@@ -105,11 +106,7 @@ def _check_name(name: str) -> None:
         raise ValueError(
             f"{says} PyTorch can only use names of small letters and '_' that are no Python keyword"
         )
-    try:
-        torch.device(name)
-    except RuntimeError:
-        pass
-    else:
+    if _is_parsed(name):
         raise ValueError(f"{says} PyTorch keeps that name for a device of its own")
     if hasattr(torch, name) or importlib.util.find_spec(f"torch.{name}"):
         raise ValueError(f"{says} torch.{name} exists already")
@@ -117,6 +114,18 @@ def _check_name(name: str) -> None:
         for attribute in (name, f"is_{name}"):
             if hasattr(owner, attribute):
                 raise ValueError(f"{says} {owner.__name__}.{attribute} exists already")
+
+
+def _is_parsed(name: str) -> bool:
+    import torch  # noqa: PLC0415
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some of the names are deprecated
+        try:
+            torch.device(name)
+        except RuntimeError:
+            return False
+    return True
 
 
 def _register(name: str) -> DeviceModule:

@@ -14,10 +14,10 @@ from torch_tbk._binding import binding
 from torch_tbk.device_module import _utils, amp, fallback, memory, random
 from torch_tbk.device_module import device as _device
 from torch_tbk.device_module import stream as _stream
-from torch_tbk.device_module.device import DeviceProperties
+from torch_tbk.device_module.device import Capability, DeviceProperties
 from torch_tbk.device_module.fallback import FallbackCount
 
-__all__ = ["DeviceModule", "DeviceProperties", "FallbackCount"]
+__all__ = ["Capability", "DeviceModule", "DeviceProperties", "FallbackCount"]
 
 
 class DeviceModule(ModuleType):
@@ -58,6 +58,7 @@ class DeviceModule(ModuleType):
     get_device_capability = staticmethod(_device.get_device_capability)
     can_device_access_peer = staticmethod(_device.can_device_access_peer)
     synchronize = staticmethod(_device.synchronize)
+    Capability = Capability
     capabilities = staticmethod(_device.capabilities)
 
     Stream = _stream.Stream

@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 import torch
 
@@ -47,6 +47,7 @@ class DeviceProperties:
 
 _pending: list[Callable[[], object]] = []
 _pending_lock = threading.Lock()
+_first_use = threading.Event()
 
 
 def is_available() -> bool:
@@ -81,6 +82,7 @@ def _lazy_init() -> None:
 
     Opens none, therefore: each is opened by its own first use. Runs what `_lazy_call` kept.
     """
+    _first_use.set()
     while True:
         with _pending_lock:
             if not _pending:
@@ -90,9 +92,8 @@ def _lazy_init() -> None:
 
 
 def _lazy_call(call: Callable[[], object], **_: object) -> None:
-    """Run `call` now if a device is open, and otherwise before one is first used."""
-    if is_initialized():
-        _lazy_init()
+    """Run `call` before PyTorch first uses the device type, or now where it has."""
+    if _first_use.is_set():
         call()
         return
     with _pending_lock:
@@ -209,6 +210,27 @@ def synchronize(device: DeviceLike = None) -> None:
     binding.synchronize(checked_index(device))
 
 
-def capabilities() -> dict[str, str]:
-    """Who does what: the backend itself, or the bridge in its place. Opens nothing."""
-    return binding.capabilities()
+@dataclass(frozen=True)
+class Capability:
+    """Who serves one feature of a device."""
+
+    source: Literal["native", "bridge", "none"]
+    """The backend itself, the bridge in its place, or nobody."""
+    detail: str
+    """For people; may be empty."""
+
+
+def capabilities(device: DeviceLike = None) -> dict[str, Capability]:
+    """Who serves what: "events", "pinned memory", "kernel aten::mm", ...
+
+    Opens the device where the backend has kernels: only then it tells which.
+
+    Raises:
+        ValueError: a device of another type.
+        RuntimeError: there is no such device, or it does not open.
+    """
+    rows = binding.capabilities(checked_index(device))
+    return {
+        feature: Capability(cast("Literal['native', 'bridge', 'none']", source), detail)
+        for feature, source, detail in rows
+    }
