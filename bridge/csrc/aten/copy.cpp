@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/MemoryOverlap.h>
+#include <aten/copy.h>
+#include <aten/copy_device.h>
+#include <aten/copy_host.h>
+#include <aten/copy_layout.h>
+#include <runtime/backend.h>
+#include <torch/library.h>
+
+namespace tbk {
+namespace {
+
+/// What is stored: a conjugate or negative view without its bit.
+at::Tensor stored(const at::Tensor& tensor) {
+  at::Tensor bare = tensor.is_conj() ? tensor.conj() : tensor;
+  return bare.is_neg() ? bare._neg_view() : bare;
+}
+
+/// How values change on their way, where the bits of the two tensors differ.
+struct Change {
+  bool conjugate;
+  bool negate;
+
+  Change(const at::Tensor& destination, const at::Tensor& source)
+      : conjugate(destination.is_complex() && destination.is_conj() != source.is_conj()),
+        negate(destination.scalar_type() != at::kBool && destination.is_neg() != source.is_neg()) {}
+  explicit operator bool() const {
+    return conjugate || negate;
+  }
+  void apply_(at::Tensor tensor) const {
+    if (conjugate) tensor.conj_physical_();
+    if (negate) tensor.neg_();
+  }
+};
+
+bool same_place(const at::Tensor& one, const at::Tensor& other) {
+  return one.storage().is_alias_of(other.storage()) &&
+         one.storage_offset() == other.storage_offset() && one.dtype() == other.dtype() &&
+         one.strides() == other.strides();
+}
+
+void open_devices(const at::Tensor& tensor) {
+  if (tensor.device().is_privateuseone()) Backend::get().ensure_open(tensor.device().index());
+}
+
+/// Tensors of equal sizes, not empty, without bits.
+void copy_stored(const at::Tensor& destination, const at::Tensor& source, bool non_blocking) {
+  if (source.device().is_cpu()) return copy_from_host(destination, source, non_blocking);
+  if (destination.device().is_cpu()) return copy_to_host(destination, source, non_blocking);
+  if (destination.device() != source.device()) return copy_across(destination, source);
+  if (may_overlap(destination, source)) return copy_on_device(destination, source.clone());
+  copy_on_device(destination, source);
+}
+
+void copy_changed(const at::Tensor& destination, const at::Tensor& source, Change change) {
+  if (source.device().is_cpu()) {
+    const at::Tensor changed = source.to(destination.scalar_type(), false, /*copy=*/true);
+    change.apply_(changed);
+    return copy_stored(destination, changed, false);
+  }
+  if (!same_place(destination, source)) copy_stored(destination, source, false);
+  change.apply_(destination);
+}
+
+void check_copy(const at::Tensor& destination, const at::Tensor& source) {
+  TORCH_CHECK(destination.defined() && source.defined(), "copy_: an undefined tensor");
+  for (const at::Tensor* tensor : {&destination, &source}) {
+    TORCH_CHECK(tensor->layout() == at::kStrided,
+                "copy_: only strided tensors are copied to or from ", "this device, not ",
+                tensor->layout());
+    TORCH_CHECK(tensor->device().is_cpu() || tensor->device().is_privateuseone(),
+                "copy_: no copy between ", source.device(), " and ", destination.device());
+  }
+}
+
+}  // namespace
+
+void copy_tensor(const at::Tensor& destination, const at::Tensor& source, bool non_blocking) {
+  check_copy(destination, source);
+  open_devices(destination);
+  open_devices(source);
+  at::Tensor from = stored(source);
+  if (from.sizes() != destination.sizes()) from = from.expand(destination.sizes());
+  if (destination.numel() == 0) return;
+  at::assert_no_internal_overlap(destination);
+  at::assert_no_partial_overlap(destination, from);
+  const at::Tensor to = stored(destination);
+  if (const Change change(destination, source); change) [[unlikely]]
+    copy_changed(to, from, change);
+  else if (!same_place(to, from))
+    copy_stored(to, from, non_blocking);
+}
+
+namespace {
+
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  if (self.is_same(source)) return self;
+  copy_tensor(self, source, non_blocking);
+  return self;
+}
+
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& destination, bool non_blocking) {
+  copy_tensor(destination, self, non_blocking);
+  return destination;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destination) {
+  destination.resize_(self.sizes());
+  copy_tensor(destination, self, false);
+  return destination;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("copy_", copy_);
+  m.impl("_copy_from", copy_from);
+  m.impl("_copy_from_and_resize", copy_from_and_resize);
+}
+
+// By default PyTorch resolves such views before an operator runs, with a copy, which would come here
+// again without end.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(aten, Negative, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+}  // namespace tbk

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/TensorBody.h>
+#include <runtime/memory.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace tbk {
+
+/// The first element of a tensor of this device.
+Location location_of(const at::Tensor& tensor);
+/// The same for a tensor that is about to be written: a lazy clone gets memory of its own first.
+Location written_location_of(const at::Tensor& tensor);
+
+/// Whether one memory copy makes `to` equal to `from`: the same dtype, and elements that lie without
+/// gaps and in the same order.
+bool same_layout(const at::Tensor& to, const at::Tensor& from);
+
+/// Elements from the first to the last that `tensor`, which is not empty, reaches.
+int64_t span_of(const at::Tensor& tensor);
+
+/// Whether two tensors of one storage might share an element.
+bool may_overlap(const at::Tensor& one, const at::Tensor& other);
+
+/// The same memory as a tensor of the host, where the host may dereference it. The caller orders the
+/// access, and keeps `tensor` alive.
+std::optional<at::Tensor> host_view(const at::Tensor& tensor);
+
+}  // namespace tbk

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What factories are made of: filling a new tensor with one value.
+#include <ATen/MemoryOverlap.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <aten/copy.h>
+#include <aten/copy_layout.h>
+#include <aten/kernels.h>
+#include <tbk/tbk_operators.h>
+#include <torch/library.h>
+
+namespace tbk {
+namespace {
+
+constinit Kernel fill_kernel(TBK_NAME_fill__Scalar, TBK_VERSION_fill__Scalar);
+
+tbk_scalar_t to_c(const at::Scalar& value) {
+  if (value.isBoolean()) return {TBK_SCALAR_BOOL, value.to<bool>(), 0, 0};
+  if (value.isIntegral(/*includeBool=*/false)) return {TBK_SCALAR_INT, value.to<int64_t>(), 0, 0};
+  if (value.isFloatingPoint()) return {TBK_SCALAR_DOUBLE, 0, value.to<double>(), 0};
+  const auto number = value.to<c10::complex<double>>();
+  return {TBK_SCALAR_COMPLEX, 0, number.real(), number.imag()};
+}
+
+at::Tensor& fill_scalar(at::Tensor& self, const at::Scalar& value) {
+  if (self.numel() == 0) return self;
+  at::assert_no_internal_overlap(self);
+  const at::Tensor single = at::scalar_tensor(value, at::TensorOptions().dtype(self.dtype()));
+  const tbk_tensor_t tensor = describe(self);
+  const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &tensor, to_c(single.item())};
+  if (!launch(fill_kernel, self.device().index(), &arguments, {&tensor}))
+    copy_tensor(self, single, false);
+  return self;
+}
+
+at::Tensor& fill_tensor(at::Tensor& self, const at::Tensor& value) {
+  TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
+              value.dim(), " dimensions.");
+  copy_tensor(self, value, false);
+  return self;
+}
+
+at::Tensor& zero_(at::Tensor& self) {
+  if (self.numel() == 0 || !self.is_non_overlapping_and_dense()) return fill_scalar(self, 0);
+  fill(written_location_of(self), 0, self.nbytes(), current_stream(self.device().index()));
+  return self;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("fill_.Scalar", fill_scalar);
+  m.impl("fill_.Tensor", fill_tensor);
+  m.impl("zero_", zero_);
+}
+
+}  // namespace tbk
