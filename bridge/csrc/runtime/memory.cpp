@@ -58,14 +58,18 @@ void copy_whole(Location to, Location from, uint64_t bytes, Stream& stream) {
         error, "copy", to.device);
 }
 
-void peer_copy_whole(Location to, Location from, uint64_t bytes, Stream& stream) {
+/// False where the backend turns out not to offer it: then nothing has happened.
+bool peer_copy_whole(Location to, Location from, uint64_t bytes, Stream& stream) {
   Backend& backend = Backend::get();
+  if (!backend.tables().has_peer) return false;
   stream.note("peer_copy");
   ErrorBuffer error;
-  check(backend.tables().peer.peer_copy(backend.instance(), to.device, to.memory, to.offset,
-                                        from.device, from.memory, from.offset, bytes, stream.handle,
-                                        &error),
-        error, "peer_copy", from.device);
+  tbk_status_t status = backend.tables().peer.peer_copy(backend.instance(), to.device, to.memory,
+                                                        to.offset, from.device, from.memory,
+                                                        from.offset, bytes, stream.handle, &error);
+  if (status == TBK_UNSUPPORTED) return false;
+  check(status, error, "peer_copy", from.device);
+  return true;
 }
 
 /// For what goes through host memory of the bridge's own: `stream` has been waited for, then each call
@@ -96,9 +100,10 @@ void fill_whole(Location to, uint8_t value, uint64_t bytes, Stream& stream) {
   if (backend.core().fill == nullptr) return fill_by_upload(to, value, bytes, stream);
   stream.note("fill");
   ErrorBuffer error;
-  check(backend.core().fill(backend.instance(), to.device, to.memory, to.offset, value, bytes,
-                            stream.handle, &error),
-        error, "fill", to.device);
+  tbk_status_t status = backend.core().fill(backend.instance(), to.device, to.memory, to.offset,
+                                            value, bytes, stream.handle, &error);
+  if (status == TBK_UNSUPPORTED) return fill_by_upload(to, value, bytes, stream);
+  check(status, error, "fill", to.device);
 }
 
 /// A range cut at the multiples of a granularity: [0, head), [head, body) and [body, bytes) of it. The
@@ -175,7 +180,7 @@ void copy_within(Location to, Location from, uint64_t bytes, Stream& stream) {
 void copy_across(Location to, Location from, uint64_t bytes, Stream& stream) {
   uint64_t granularity = std::max(granularity_of(to.device), granularity_of(from.device));
   bool whole = is_multiple(to.offset | from.offset | bytes, granularity);
-  if (whole && Backend::get().tables().has_peer) return peer_copy_whole(to, from, bytes, stream);
+  if (whole && peer_copy_whole(to, from, bytes, stream)) return;
   copy_by_host(to, from, bytes, stream);
 }
 
