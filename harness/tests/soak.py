@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The same verdicts, whatever else the machine does.
 
-    soak.py [--runs 200] [--kills 200] [--hostile 100] [--load 2] [--keep FOLDER] [--minutes M]
+    soak.py [--runs 200] [--kills 200] [--hostile 100] [--width 6] [--load 2]
+            [--keep FOLDER] [--minutes M]
 
 Shuffled runs of each conforming backend are compared verdict by verdict; runs whose supervisor is
-killed at a random moment are resumed until they are complete; hostile backends do what they do. All
-of it beside busy loops. Prints one line for each part, and exits with 1 if any verdict differs.
+killed at a random moment are resumed until they are complete; each hostile backend must get the
+verdict, the blame and the exit code that acts.py states. All of it beside busy loops. Prints one
+line for each part, and exits with 1 if any verdict differs.
 """
 
 from __future__ import annotations
@@ -15,19 +17,19 @@ import argparse
 import collections
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from runs import CPU, HOSTILE, TEMPLATE, command, hostile, processes_with, read
-
-IN_CALL = ("crash_in_call", "exit_0_in_call", "kill_parent", "kill_group", "scribble", "daemonise",
-           "stop_itself", "close_descriptors", "abort_in_call", "crash_at_exit")  # fmt: skip
+from acts import Round, rounds
+from runs import CPU, TEMPLATE, command, processes_with, read
 
 
 @contextmanager
@@ -124,18 +126,33 @@ def killed(part: Part, library: Path, folder: Path, keep: Path | None) -> bool:
     return part.tell()
 
 
-def terrible(part: Part, name: str, folder: Path, keep: Path | None) -> bool:
-    output = folder / f"{name}.jsonl"
-    options = ("--timeout", "5", "--memory-limit", "200M", "--only", "memory_free", "--only",
-               "MEM-002", *hostile(name))  # fmt: skip
-    quiet_run(HOSTILE, output, *options)
-    expected = read(output).verdicts
-    for _ in part.each():
-        quiet_run(HOSTILE, output, *options)
-        compare(part, expected, read(output).verdicts, keep, output)
-        if processes_with(str(output)):
-            part.differs("a process is left")
-    return part.tell()
+def one_round(part: Part, check: Round, output: Path, keep: Path | None) -> None:
+    if time.monotonic() > part.until:
+        return
+    wrong = check(output)
+    part.done += 1
+    for what in wrong:
+        part.differs(what)
+    if wrong and keep is not None and output.exists():
+        keep.mkdir(parents=True, exist_ok=True)
+        shutil.copy(output, keep)
+    output.unlink(missing_ok=True)
+
+
+def terrible(count: int, until: float, width: int, folder: Path, keep: Path | None) -> bool:
+    """Each act once in each round, some of them at a time: most of them wait for a deadline."""
+    checks = rounds()
+    parts = {name: Part(f"hostile {name}", count, until) for name in checks}
+    with ThreadPoolExecutor(width) as pool:
+        done = [
+            pool.submit(one_round, parts[name], check, folder / f"{name}-{at}.jsonl", keep)
+            for at in range(count)
+            for name, check in checks.items()
+        ]
+    for future in done:
+        future.result()
+    good = [part.tell() for part in parts.values()]
+    return all(good)
 
 
 def parse() -> argparse.Namespace:
@@ -144,6 +161,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=200, help="rounds of kill -9 and --resume")
     parser.add_argument("--hostile", type=int, default=100, help="rounds of each hostile backend")
     parser.add_argument("--load", type=int, default=len(os.sched_getaffinity(0)), help="busy loops")
+    parser.add_argument("--width", type=int, default=6, help="hostile backends at a time")
     parser.add_argument("--keep", type=Path, help="folder for result files that differ")
     parser.add_argument(
         "--minutes", type=float, default=600, help="stop starting rounds after this"
@@ -163,9 +181,8 @@ def main() -> int:
                 good &= shuffled(part, library, folder, options.keep)
         if options.kills > 0:
             good &= killed(Part("kill -9", options.kills, until), TEMPLATE, folder, options.keep)
-        for act in IN_CALL if options.hostile > 0 else ():
-            good &= terrible(Part(f"hostile {act}", options.hostile, until), act, folder,
-                             options.keep)  # fmt: skip
+        if options.hostile > 0:
+            good &= terrible(options.hostile, until, options.width, folder, options.keep)
     return 0 if good else 1
 
 

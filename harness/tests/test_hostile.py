@@ -9,68 +9,8 @@ import os
 from pathlib import Path
 
 import pytest
-from runs import HOSTILE, LIB, TEMPLATE, Run, hostile, processes_with, run
-
-FAST = ("--timeout", "1.5", "--open-timeout", "1.5", "--memory-limit", "200M")
-SOME = ("--only", "memory_free", "--only", "MEM-002", "--only", "MEM-014")
-
-# name: the code, and what the one line says
-NO_START = {
-    "crash_in_constructor": (4, "loading it: killed by SIGSEGV"),
-    "hang_in_constructor": (4, "loading it: no end after"),
-    "exit_in_constructor": (4, "loading it: the process exited with status 0"),
-    "crash_in_entry": (4, "calling tbk_backend_create: killed by SIGSEGV"),
-    "hang_in_entry": (4, "calling tbk_backend_create: no end after"),
-    "exit_in_entry": (4, "calling tbk_backend_create: the process exited with status 0"),
-    "crash_in_open": (5, "opening device 0: killed by SIGSEGV"),
-    "hang_in_open": (5, "opening device 0: no end after"),
-    "size_short": (4, "12 bytes"),
-    "size_zero": (4, "0 bytes"),
-    "size_huge": (4, "1099511627776 bytes"),
-    "core_short": (4, "core table"),
-    "core_huge": (4, "core table"),
-    "wrong_version": (4, "ABI version 4711"),
-    "null_core": (4, "no core functions"),
-    "null_entry": (4, "download is NULL"),
-    "null_name": (4, "name"),
-    "refuses": (4, "the licence server does not answer"),
-    "refuses_badly": (4, "xxxx"),
-    "unknown_status": (4, "a status that tbk.h does not name"),
-    "no_devices": (5, "no device"),
-    "minus_devices": (5, "no device"),
-}
-
-# name: the verdict of the test in which it happens, and the cause
-IN_A_TEST = {
-    "crash_in_call": ("crash", "/SIGSEGV"),
-    "hang_in_call": ("hang", ""),
-    "spin_in_call": ("hang", ""),
-    "exit_0_in_call": ("crash", "/exited"),
-    "exit_now_0_in_call": ("crash", "/exited"),
-    "abort_in_call": ("crash", "/SIGABRT"),
-    "overflow_stack": ("crash", "/SIGSEGV"),
-    "close_descriptors": ("crash", "/exited"),
-    "block_signals": ("hang", ""),
-    "stop_itself": ("hang", "/stopped"),
-    "eat_memory": ("crash", "/memory"),
-    "scribble": ("crash", ""),
-    "kill_parent": ("crash", "/killed-its-parent"),
-    "kill_group": ("crash", "/SIGKILL"),
-    "crash_in_thread": ("crash", "/SIGSEGV"),
-    "crash_in_close": ("crash", "close/SIGSEGV"),
-    "hang_in_close": ("hang", "close"),
-    "crash_at_exit": ("crash", "exit/SIGSEGV"),
-    "hang_at_exit": ("hang", "exit"),
-    "exit_now_0_at_exit": ("crash", "exit/exited"),
-    "crash_in_destructor": ("crash", "exit/SIGSEGV"),
-    "hang_in_destructor": ("hang", "exit"),
-}
-
-
-def act(output: Path, name: str, *arguments: str, options: tuple[str, ...] = ()) -> Run:
-    if name.endswith("_in_constructor"):
-        return run(HOSTILE, output, *FAST, *arguments, env={"TBK_HOSTILE": name})
-    return run(HOSTILE, output, *FAST, *arguments, *hostile(name, *options))
+from acts import FAST, IN_A_TEST, NO_START, SOME, act
+from runs import HOSTILE, LIB, TEMPLATE, hostile, processes_with, run
 
 
 def leaves_nothing(output: Path) -> bool:

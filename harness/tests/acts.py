@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What hostile backends do, and what must be said of each."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from runs import HOSTILE, LIB, Record, Run, hostile, processes_with, read, run
+
+FAST = ("--timeout", "1.5", "--open-timeout", "1.5", "--memory-limit", "200M")
+SOME = ("--only", "memory_free", "--only", "MEM-002", "--only", "MEM-014")
+
+# name: the code, and what the one line says
+NO_START = {
+    "crash_in_constructor": (4, "loading it: killed by SIGSEGV"),
+    "hang_in_constructor": (4, "loading it: no end after"),
+    "exit_in_constructor": (4, "loading it: the process exited with status 0"),
+    "crash_in_entry": (4, "calling tbk_backend_create: killed by SIGSEGV"),
+    "hang_in_entry": (4, "calling tbk_backend_create: no end after"),
+    "exit_in_entry": (4, "calling tbk_backend_create: the process exited with status 0"),
+    "crash_in_open": (5, "opening device 0: killed by SIGSEGV"),
+    "hang_in_open": (5, "opening device 0: no end after"),
+    "size_short": (4, "12 bytes"),
+    "size_zero": (4, "0 bytes"),
+    "size_huge": (4, "1099511627776 bytes"),
+    "core_short": (4, "core table"),
+    "core_huge": (4, "core table"),
+    "wrong_version": (4, "ABI version 4711"),
+    "null_core": (4, "no core functions"),
+    "null_entry": (4, "download is NULL"),
+    "null_name": (4, "name"),
+    "refuses": (4, "the licence server does not answer"),
+    "refuses_badly": (4, "xxxx"),
+    "unknown_status": (4, "a status that tbk.h does not name"),
+    "no_devices": (5, "no device"),
+    "minus_devices": (5, "no device"),
+}
+
+# name: the verdict of the test in which it happens, and the cause
+IN_A_TEST = {
+    "crash_in_call": ("crash", "/SIGSEGV"),
+    "hang_in_call": ("hang", ""),
+    "spin_in_call": ("hang", ""),
+    "exit_0_in_call": ("crash", "/exited"),
+    "exit_now_0_in_call": ("crash", "/exited"),
+    "abort_in_call": ("crash", "/SIGABRT"),
+    "overflow_stack": ("crash", "/SIGSEGV"),
+    "close_descriptors": ("crash", "/exited"),
+    "block_signals": ("hang", ""),
+    "stop_itself": ("hang", "/stopped"),
+    "eat_memory": ("crash", "/memory"),
+    "scribble": ("crash", ""),
+    "kill_parent": ("crash", "/killed-its-parent"),
+    "kill_group": ("crash", "/SIGKILL"),
+    "crash_in_thread": ("crash", "/SIGSEGV"),
+    "crash_in_close": ("crash", "close/SIGSEGV"),
+    "hang_in_close": ("hang", "close"),
+    "crash_at_exit": ("crash", "exit/SIGSEGV"),
+    "hang_at_exit": ("hang", "exit"),
+    "exit_now_0_at_exit": ("crash", "exit/exited"),
+    "crash_in_destructor": ("crash", "exit/SIGSEGV"),
+    "hang_in_destructor": ("hang", "exit"),
+}
+
+
+def act(output: Path, name: str, *arguments: str, options: tuple[str, ...] = ()) -> Run:
+    if name.endswith("_in_constructor"):
+        return run(HOSTILE, output, *FAST, *arguments, env={"TBK_HOSTILE": name})
+    return run(HOSTILE, output, *FAST, *arguments, *hostile(name, *options))
+
+
+# --------------------------------------------------------------------- one round, and what is wrong
+
+Complaints = list[str]
+Round = Callable[[Path], Complaints]
+
+NO_LIBRARY = ("no_symbol", "text", "empty")
+INERT = {"daemonise": SOME, "print_megabytes": ("--only", "MEM-006")}
+MISNAMED = ("markup", "long_names")
+GOOD = {"pass", "unsupported"}
+
+
+def _bad_files(output: Path, name: str) -> Complaints:
+    path = output.parent if name == "directory" else LIB / "hostile" / f"libtbk_hostile_{name}.so"
+    done = run(path, output, *FAST)
+    lines = len(done.stderr.strip().splitlines())
+    return [] if (done.code, lines) == (4, 1) else [f"exit {done.code}, {lines} lines"]
+
+
+def _no_start(output: Path, name: str) -> Complaints:
+    code, text = NO_START[name]
+    done = act(output, name)
+    if done.code != code:
+        return [f"exit {done.code}"]
+    return [] if text in done.stderr else [f"says {done.stderr.strip()[:200]}"]
+
+
+def _wrong_hit(record: Record, verdict: str, cause: str) -> Complaints:
+    seen = (record["verdict"], record["blame"])
+    if seen != (verdict, "backend"):
+        return [f"{record['id']}: {seen[0]}, blame {seen[1]}"]
+    right = cause in record["cause"].replace("/clean", "/close")
+    return [] if right else [f"{record['id']}: cause {record['cause']}"]
+
+
+def _in_a_test(output: Path, name: str) -> Complaints:
+    """One process of the run is hit; every other test ends as on the template."""
+    verdict, cause = IN_A_TEST[name]
+    marker = output.with_suffix(".marker")
+    marker.unlink(missing_ok=True)
+    done = act(output, name, *SOME, options=("at=4", f"once={marker}"))
+    tests = done.results().tests
+    hit = [record for record in tests if record["verdict"] not in GOOD]
+    wrong = [] if (done.code, len(hit)) == (1, 1) else [f"exit {done.code}, {len(hit)} hit"]
+    return wrong + [said for record in hit for said in _wrong_hit(record, verdict, cause)]
+
+
+def _at_the_end(output: Path, name: str) -> Complaints:
+    """Every process is hit, that of the preflight too."""
+    verdict, cause = IN_A_TEST[name]
+    done = act(output, name, "--only", "MEM-002", "--isolation", "fork")
+    hit = [record for record in done.results().tests if record["verdict"] not in GOOD]
+    wrong = [] if done.code == 1 and hit else [f"exit {done.code}, {len(hit)} hit"]
+    return wrong + [said for record in hit for said in _wrong_hit(record, verdict, cause)]
+
+
+def _inert(output: Path, name: str) -> Complaints:
+    done = act(output, name, *INERT[name])
+    bad = [f"{test}: {v}" for test, v in done.results().verdicts.items() if v not in GOOD]
+    return bad if done.code == 0 else [*bad, f"exit {done.code}"]
+
+
+def _misnamed(output: Path, name: str) -> Complaints:
+    done = act(output, name, "--only", "library", "--only", "MEM-002")
+    bad = [r for r in done.results().tests if r["verdict"] not in {*GOOD, "fail"}]
+    wrong = [f"{record['id']}: {record['verdict']}" for record in bad]
+    return wrong if done.code == 1 else [*wrong, f"exit {done.code}"]
+
+
+def _whole(output: Path, check: Callable[[Path, str], Complaints], name: str) -> Complaints:
+    output.unlink(missing_ok=True)
+    try:
+        wrong = check(output, name)
+        if output.exists():
+            results = read(output)
+            tests, planned = len(results.tests), results.footer["planned"]
+            if results.tests and tests != planned:
+                wrong.append(f"{tests} records for {planned} tests")
+    except (AssertionError, IndexError, subprocess.TimeoutExpired) as error:
+        wrong = [f"no complete result: {error!r:.200}"]
+    return [*wrong, "a process is left"] if processes_with(str(output)) else wrong
+
+
+def rounds() -> dict[str, Round]:
+    """One round of each act: what is wrong about what was said of it."""
+    checks: dict[str, Callable[[Path, str], Complaints]] = {}
+    checks |= dict.fromkeys((*NO_LIBRARY, "directory"), _bad_files)
+    checks |= dict.fromkeys(NO_START, _no_start)
+    for name, (_, cause) in IN_A_TEST.items():
+        checks[name] = _at_the_end if cause.startswith(("close", "exit")) else _in_a_test
+    checks |= dict.fromkeys(INERT, _inert)
+    checks |= dict.fromkeys(MISNAMED, _misnamed)
+    return {name: partial(_whole, check=check, name=name) for name, check in checks.items()}
