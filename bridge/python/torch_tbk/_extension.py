@@ -39,7 +39,10 @@ def _check(folder: Path) -> None:
     """Raise where loading would end in an undefined symbol, or worse."""
     import torch  # noqa: PLC0415  # importing this package imports no PyTorch
 
-    built = json.loads((folder / "_build_info.json").read_text(encoding="utf-8"))
+    try:
+        built = json.loads((folder / "_build_info.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ImportError(f"torch_tbk can't tell what {folder} was built for: {error}") from None
     here = str(torch.__version__)
     if _release(here) < _release(built["minimum"]):
         raise ImportError(
@@ -63,7 +66,10 @@ def extension() -> ModuleType:
     folder = next((folder for folder in folders if (folder / _FILE).is_file()), None)
     if folder is None:
         places = " and ".join(str(folder) for folder in folders)
-        raise ImportError(f"torch_tbk has no compiled part: there is no {_FILE} in {places}")
+        raise ImportError(
+            f"torch_tbk has no compiled part: there is no {_FILE} in {places}; "
+            f"build it: pip install --no-build-isolation ."
+        )
     _check(folder)
     path = str(folder / _FILE)
     loader = importlib.machinery.ExtensionFileLoader(_NAME, path)
