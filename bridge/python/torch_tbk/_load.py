@@ -136,7 +136,7 @@ def _register(name: str) -> DeviceModule:
     registration = torch.utils.backend_registration
     registration.rename_privateuse1_backend(name)
     module = DeviceModule(name)
-    torch._register_device_module(name, module)  # type: ignore[no-untyped-call]
+    torch._register_device_module(name, module)
     registration.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
