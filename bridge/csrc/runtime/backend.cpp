@@ -100,6 +100,20 @@ std::unique_ptr<DeviceState> ask_properties(const Tables& tables, tbk_instance_t
   return state;
 }
 
+/// The device, and its default stream; both or none.
+void open_device(const Tables& tables, tbk_instance_t* instance, int index) {
+  ErrorBuffer error;
+  check(tables.core.device_open(instance, index, &error), error, "device_open", index);
+  try {
+    make_default_stream(static_cast<c10::DeviceIndex>(index));
+  } catch (...) {
+    ErrorBuffer ignored;
+    if (tables.core.device_close(instance, index, &ignored) != TBK_OK)
+      TORCH_WARN("device_close: ", ignored.message);
+    throw;
+  }
+}
+
 std::string absolute(const std::string& path) {
   TORCH_CHECK_VALUE(!path.empty() && path.find('\0') == std::string::npos,
                     "the path of a backend's library is empty, or has a NUL in it");
@@ -168,9 +182,7 @@ void Backend::open(int index) {
   if (state.is_open.load(std::memory_order_relaxed)) return;
   devices_in_use.fetch_add(1, std::memory_order_relaxed);
   try {
-    ErrorBuffer error;
-    check(core().device_open(instance_, index, &error), error, "device_open", index);
-    make_default_stream(static_cast<c10::DeviceIndex>(index));
+    open_device(tables_, instance_, index);
   } catch (...) {
     devices_in_use.fetch_sub(1, std::memory_order_relaxed);
     throw;
