@@ -1,0 +1,244 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""One entry on the host and on the device, sample by sample, compared on the host."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import torch
+from table import Item, Outcome
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+# Memory that nobody has written yet.
+UNDEFINED = frozenset(
+    {
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+        "resize_",
+        "resize_as_",
+    }
+)
+SAMPLES_LOOKED_AT = 96
+RTOL, ATOL = 1e-4, 1e-5  # kernels add up in another order; what falls back is equal to the bit
+
+
+class Watch(TorchDispatchMode):
+    """Remembers the operators that are asked of the device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operators: list[torch._ops.OpOverload] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.operators.append(func)
+        return func(*args, **(kwargs or {}))
+
+    @property
+    def draws(self) -> bool:
+        tag = torch.Tag.nondeterministic_seeded
+        return any(tag in operator.tags for operator in self.operators)
+
+    @property
+    def is_native(self) -> bool:
+        return len(self.operators) == 1 and _has_kernel(self.operators[0])
+
+
+def _has_kernel(operator: torch._ops.OpOverload) -> bool:
+    """For the operator, or for the form with `out` that PyTorch makes it of."""
+    packet = operator.overloadpacket
+    names = {operator.name()}
+    for overload in packet.overloads():
+        if "out" in overload:
+            names.add(getattr(packet, overload).name())
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    return any(has(name, "PrivateUse1") for name in names)
+
+
+@dataclass
+class Run:
+    """What one call came to, everything on the host."""
+
+    result: Any
+    arguments: Any  # as the call left them
+    gradients: list[torch.Tensor | None] | None
+
+
+class WrongError(Exception):
+    """The device's answer is not the host's."""
+
+
+def pick(samples: Iterator[Any], most: int) -> tuple[list[Any], int]:
+    """`most` of the samples, spread over those looked at: the first ones are often the simplest."""
+    seen = list(itertools.islice(samples, SAMPLES_LOOKED_AT))
+    if len(seen) <= most:
+        return seen, len(seen)
+    step = (len(seen) - 1) / (most - 1)
+    return [seen[round(i * step)] for i in range(most)], len(seen)
+
+
+def _place(device: torch.device) -> Callable[[Any], Any]:
+    def place(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            moved = value.detach().clone() if device.type == "cpu" else value.detach().to(device)
+            return moved.requires_grad_(value.requires_grad)
+        if isinstance(value, torch.device):
+            return device
+        return value
+
+    return place
+
+
+def _arguments(sample: Any, device: torch.device) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    arguments = tree_map(_place(device), (sample.input, tuple(sample.args), dict(sample.kwargs)))
+    if "device" in arguments[2]:
+        arguments[2]["device"] = device
+    return arguments  # type: ignore[no-any-return]
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
+
+
+def _gradients(sample: Any, result: Any, arguments: Any) -> list[torch.Tensor | None] | None:
+    inputs = [tensor for tensor in _tensors(arguments) if tensor.requires_grad and tensor.is_leaf]
+    if sample.output_process_fn_grad is not None:
+        result = sample.output_process_fn_grad(result)
+    outputs = [tensor for tensor in _tensors(result) if tensor.requires_grad]
+    if not inputs or not outputs:
+        return None
+    generator = torch.Generator().manual_seed(0)
+    seeds = [
+        torch.randn(output.shape, generator=generator, dtype=output.dtype).to(output.device)
+        for output in outputs
+    ]
+    found = torch.autograd.grad(outputs, inputs, seeds, allow_unused=True)
+    return [None if gradient is None else gradient.detach().cpu() for gradient in found]
+
+
+def _to_host(value: Any) -> Any:
+    return tree_map(lambda x: x.detach().cpu() if isinstance(x, torch.Tensor) else x, value)
+
+
+def call(
+    entry: Any,
+    sample: Any,
+    device: torch.device,
+    wants_gradients: bool,
+    watch: AbstractContextManager[Any] | None = None,
+) -> Run:
+    torch.manual_seed(0)
+    arguments = _arguments(sample, device)
+    value, args, kwargs = arguments
+    with watch or nullcontext():
+        result = entry.op(value, *args, **kwargs)
+    gradients = _gradients(sample, result, arguments) if wants_gradients else None
+    for tensor in _tensors(result):
+        if device.type != "cpu" and tensor.device.type == "cpu" and tensor.dim() > 0:
+            raise WrongError(f"a result is on {tensor.device}")
+    return Run(_to_host(result), _to_host(arguments), gradients)
+
+
+def _compare(what: str, actual: Any, expected: Any, values: bool) -> None:
+    ours, our_spec = tree_flatten(actual)
+    theirs, their_spec = tree_flatten(expected)
+    if len(ours) != len(theirs):
+        raise WrongError(f"{what}: {our_spec} instead of {their_spec}")
+    for mine, other in zip(ours, theirs, strict=True):
+        if not isinstance(other, torch.Tensor):
+            if isinstance(other, (int, float, bool, complex)) and values and mine != other:
+                _compare(what, torch.tensor(mine), torch.tensor(other), values)
+        elif mine.dtype != other.dtype or mine.shape != other.shape:
+            raise WrongError(
+                f"{what}: {mine.dtype} {tuple(mine.shape)} instead of "
+                f"{other.dtype} {tuple(other.shape)}"
+            )
+        elif values:
+            _compare_values(what, mine, other)
+
+
+def _compare_values(what: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
+    try:
+        torch.testing.assert_close(actual, expected, rtol=RTOL, atol=ATOL, equal_nan=True)
+    except AssertionError as error:
+        raise WrongError(f"{what}: {error}") from None
+
+
+def compare(ours: Run, theirs: Run, values: bool) -> None:
+    _compare("result", ours.result, theirs.result, values)
+    _compare("an argument afterwards", ours.arguments, theirs.arguments, values)
+    _compare("gradient", ours.gradients, theirs.gradients, values)
+
+
+class Judge:
+    """Runs samples of one entry, and gathers what they came to."""
+
+    def __init__(self, backend: ModuleType, entry: Any, item: Item) -> None:
+        self.backend = backend
+        self.entry = entry
+        self.device = torch.device(backend.backend_name, 0)
+        self.host = torch.device("cpu")
+        self.dtype: torch.dtype = getattr(torch, item.dtype)
+        self.outcome = Outcome(item.title, item.dtype, undefined=entry.name in UNDEFINED)
+
+    def judge(self, most: int) -> Outcome:
+        has_gradients = self.entry.supports_autograd and (
+            self.dtype in self.entry.supported_backward_dtypes("cpu")
+        )
+        torch.manual_seed(0)
+        samples = self.entry.sample_inputs("cpu", self.dtype, requires_grad=has_gradients)
+        chosen, self.outcome.available = pick(samples, most)
+        self.backend.reset_fallbacks()
+        for sample in chosen:
+            self._judge_sample(sample, has_gradients)
+        self.outcome.fallbacks = sorted({each.operator for each in self.backend.fallbacks()})
+        if self.outcome.fallbacks:
+            self.outcome.worsen("fallback")
+        return self.outcome
+
+    def _judge_sample(self, sample: Any, has_gradients: bool) -> None:
+        try:
+            expected = call(self.entry, sample, self.host, has_gradients)
+        except Exception:  # no answer of PyTorch's own to compare with
+            return
+        self.outcome.samples += 1
+        try:
+            self._judge_against(expected, sample, has_gradients)
+        except NotImplementedError as error:
+            self.outcome.worsen("refused", str(error))
+        except WrongError as error:
+            self.outcome.worsen("wrong", str(error))
+        except Exception as error:  # whatever it is, the CPU had none
+            self.outcome.worsen("wrong", f"{type(error).__name__}: {error}")
+
+    def _judge_against(self, expected: Run, sample: Any, has_gradients: bool) -> None:
+        watch = Watch()
+        ours = call(self.entry, sample, self.device, False, watch)
+        if not watch.is_native:
+            self.outcome.worsen("composite")
+        self.outcome.random |= watch.draws
+        if has_gradients or watch.draws:
+            first, ours = ours, call(self.entry, sample, self.device, has_gradients)
+            if not self.outcome.undefined:
+                _compare("the same seed again", ours.result, first.result, True)
+        compare(ours, expected, not self.outcome.random and not self.outcome.undefined)
+        self.outcome.backward += ours.gradients is not None
+
+
+def judge(backend: ModuleType, entry: Any, item: Item, most: int) -> Outcome:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Judge(backend, entry, item).judge(most)
