@@ -8,6 +8,7 @@
 #include <aten/copy_layout.h>
 #include <aten/empty.h>
 #include <runtime/backend.h>
+#include <runtime/current.h>
 #include <runtime/host_allocator.h>
 
 #include <cstring>
@@ -15,7 +16,7 @@
 namespace tbk {
 namespace {
 
-/// Up to here it is quicker to copy the source once more than to wait for the stream.
+/// Up to here it is better to copy the source once more than to have the caller wait for the stream.
 constexpr uint64_t staged_most_bytes = 64 * 1024;
 
 at::TensorOptions on_host(const at::Tensor& like) {
@@ -27,20 +28,23 @@ void upload_pinned(Location to, const void* from, uint64_t bytes, Stream& stream
   record_pinned(from, stream.wrap());
 }
 
+bool can_stage(const Stream& stream, uint64_t bytes) {
+  return stream.handle != nullptr && bytes <= staged_most_bytes &&
+         Backend::get().tables().has_pinned;
+}
+
 /// `from` may be changed when this returns, unless it is pinned and `non_blocking`.
 void upload_bytes(Location to, const void* from, uint64_t bytes, bool non_blocking) {
   Stream& stream = current_stream(to.device);
-  if (non_blocking && is_pinned(from)) {
-    upload_pinned(to, from, bytes, stream);
-  } else if (stream.handle != nullptr && bytes <= staged_most_bytes &&
-             Backend::get().tables().has_pinned) {
+  if (non_blocking && is_pinned(from)) return upload_pinned(to, from, bytes, stream);
+  if (non_blocking && can_stage(stream, bytes)) {
+    const CurrentDeviceGuard guard(to.device);  // the allocator opens the current one
     const at::DataPtr stage = host_allocator().allocate(bytes);
     std::memcpy(stage.get(), from, bytes);
-    upload_pinned(to, stage.get(), bytes, stream);
-  } else {
-    upload(to, from, bytes, stream);
-    synchronize(stream);
+    return upload_pinned(to, stage.get(), bytes, stream);
   }
+  upload(to, from, bytes, stream);
+  synchronize(stream);
 }
 
 /// Where neither the backend nor the host can write with strides: every run of elements that lie

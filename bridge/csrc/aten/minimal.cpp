@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Small operators of a tensor's metadata that PyTorch registers for each device by itself.
+// Small operators that PyTorch registers for each of its devices by itself.
+#include <ATen/ops/conj_physical.h>
 #include <ATen/ops/is_set_to_native.h>
 #include <c10/core/DispatchKeySet.h>
 #include <torch/library.h>
@@ -21,10 +22,16 @@ bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& 
          (is_dense(self.key_set()) && is_dense(from.key_set()));
 }
 
+/// PyTorch's own, for all devices, wants a kernel of its TensorIterator for the device.
+at::Tensor& conj_physical_(at::Tensor& self) {
+  return self.is_complex() ? at::conj_physical_out(self, self) : self;
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("is_set_to", at::native::is_set_to);
+  m.impl("conj_physical_", conj_physical_);
   m.impl("_has_compatible_shallow_copy_type", has_compatible_shallow_copy_type);
 }
 
