@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,9 +25,13 @@ int tbk_library_threads_started(void) {
   return threads_started;
 }
 
-/* The folder has a link for itself, one for its name and one for each thread: no need to list it. */
+/*
+ * Each test counts. Unsharing threads does nothing where there is one, and else is refused. The folder
+ * has a link for itself, one for its name and one for each thread: no need to list it.
+ */
 int tbk_count_threads(void) {
   struct stat status;
+  if (unshare(CLONE_THREAD) == 0) return 1;
   if (stat("/proc/self/task", &status) == 0 && status.st_nlink > 2) return (int)status.st_nlink - 2;
   DIR* tasks = opendir("/proc/self/task"); /* an emulated /proc may not count */
   if (tasks == NULL) return 1;
@@ -52,15 +57,12 @@ static tbk_load_result_t refuse(tbk_library_t* library, tbk_load_result_t result
   return result;
 }
 
+/* What dlopen would wait for, or say less clearly. */
 static tbk_load_result_t check_file(tbk_library_t* library, const char* path) {
   struct stat status;
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
+  if (stat(path, &status) != 0) {
     return refuse(library, TBK_LOAD_UNREADABLE, "%s: %s", path, strerror(errno));
   }
-  int failed = fstat(file, &status);
-  close(file);
-  if (failed) return refuse(library, TBK_LOAD_UNREADABLE, "%s: cannot be read", path);
   if (S_ISDIR(status.st_mode)) {
     return refuse(library, TBK_LOAD_UNREADABLE, "%s: is a directory, not a library", path);
   }
@@ -68,6 +70,17 @@ static tbk_load_result_t check_file(tbk_library_t* library, const char* path) {
     return refuse(library, TBK_LOAD_UNREADABLE, "%s: is not a regular file", path);
   }
   return TBK_LOAD_OK;
+}
+
+/* dlopen failed, because of the file or of what is in it. */
+static tbk_load_result_t refuse_file(tbk_library_t* library, const char* path, const char* why) {
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    return refuse(library, TBK_LOAD_UNREADABLE, "%s: %s", path, strerror(errno));
+  }
+  close(file);
+  return refuse(library, TBK_LOAD_NOT_LIBRARY, "%s: is not a library that can be loaded: %s", path,
+                why != NULL ? why : "no reason given");
 }
 
 /* A backend's warnings stand among what it prints; that a log may be missing is for a test. */
@@ -89,11 +102,7 @@ tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, con
   int before = tbk_count_threads();
   library->handle = dlopen(strchr(path, '/') ? path : local, RTLD_NOW | RTLD_LOCAL);
   threads_started = tbk_count_threads() - before;
-  if (library->handle == NULL) {
-    const char* why = dlerror();
-    return refuse(library, TBK_LOAD_NOT_LIBRARY, "%s: is not a library that can be loaded: %s",
-                  path, why != NULL ? why : "no reason given");
-  }
+  if (library->handle == NULL) return refuse_file(library, path, dlerror());
   void* symbol = dlsym(library->handle, TBK_ENTRY_SYMBOL);
   if (symbol == NULL) {
     return refuse(library, TBK_LOAD_NO_SYMBOL, "%s: does not export %s", path, TBK_ENTRY_SYMBOL);
