@@ -19,9 +19,4 @@ typedef struct tbk_cell {
   volatile int32_t position; /* in the job: which test is in flight */
 } tbk_cell_t;
 
-/* Written by the keeper. */
-typedef struct tbk_keeper_page {
-  volatile int32_t pid; /* of the test process; 0 for none */
-} tbk_keeper_page_t;
-
 #endif /* TBK_HARNESS_CELL_H */

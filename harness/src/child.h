@@ -14,6 +14,6 @@
 /* Once, before the first keeper is started; what the workers inherit. */
 bool tbk_child_prepare(const tbk_options_t* options, const tbk_run_plan_t* plan);
 
-void tbk_child_work(const tbk_order_t* order, tbk_cell_t* cell, int report);
+extern const tbk_worker_t tbk_child_worker;
 
 #endif /* TBK_HARNESS_CHILD_H */

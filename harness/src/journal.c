@@ -67,6 +67,7 @@ void tbk_journal_start(tbk_journal_t* journal, uint32_t slot, const tbk_order_t*
   tbk_flight_t* flight = journal->flights[slot];
   for (uint32_t i = 0; i < order->count; i++)
     flight->items[i] = order->items[i];
+  journal->cells[slot]->phase = 0;
   journal->cells[slot]->position = 0;
   __atomic_store_n(&flight->count, order->count, __ATOMIC_RELEASE);
 }

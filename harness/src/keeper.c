@@ -12,23 +12,30 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { CONTROL = 3, REPORT = 4, FIRST_FREE = 5, ABOVE = 10 };
+enum { MOST_UNUSED = 8 };
 
 static tbk_keeper_t self;
 static tbk_order_t order;
 static pid_t worker;
-static uint64_t started_ns, kill_at_ns; /* kill_at_ns 0: no SIGKILL is due */
+static uint32_t job;        /* the worker's; 1 for the first */
+static bool killed;         /* the worker, on request */
+static uint32_t unused;     /* workers in a row that ended before they had an order */
+static uint64_t kill_at_ns; /* 0: no SIGKILL is due */
 static int stop_signal;
 static sigset_t unmasked; /* as workers get it */
 
@@ -72,7 +79,6 @@ static void prepare(void) {
   (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
   (void)setrlimit(RLIMIT_CORE, &none);
   be_first_to_go();
-  (void)madvise(self.page, TBK_PAGE_SIZE, MADV_DONTFORK); /* workers get no page but their own */
   keep_descriptors();
   for (int number = 1; number < NSIG; number++)
     (void)signal(number, SIG_DFL);
@@ -86,16 +92,41 @@ static void prepare(void) {
   (void)setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
+/* ---------------------------------------------------------------------------------- worker --- */
+
+static void copy_order(tbk_order_t* to, const tbk_order_t* from) {
+  memcpy(to, from, offsetof(tbk_order_t, items) + from->count * sizeof from->items[0]);
+}
+
+/* A futex costs no descriptor, and its wake leaves a process where it was forked and is warm. */
+void tbk_keeper_order(tbk_keeper_page_t* page, const tbk_order_t* from) {
+  copy_order(&page->order, from);
+  __atomic_store_n(&page->ordered, 1, __ATOMIC_RELEASE);
+  (void)syscall(SYS_futex, &page->ordered, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void take_order(void) {
+  while (__atomic_load_n(&self.page->ordered, __ATOMIC_ACQUIRE) == 0)
+    (void)syscall(SYS_futex, &self.page->ordered, FUTEX_WAIT, 0, NULL, NULL, 0);
+  copy_order(&order, &self.page->order);
+  self.page->begun = 1;
+  (void)munmap(self.page, TBK_PAGE_SIZE); /* it keeps no page but its own */
+}
+
 static _Noreturn void become_worker(pid_t keeper) {
-  (void)setsid();
+  (void)setpgid(0, 0);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != keeper) _exit(TBK_WORKER_NOT_BEGUN);
   (void)signal(SIGCHLD, SIG_DFL);
   (void)sigprocmask(SIG_SETMASK, &unmasked, NULL);
   (void)close(self.control);
-  self.work(&order, self.cell, self.report);
+  self.worker->get_ready();
+  take_order();
+  self.worker->work(&order, self.cell, self.report);
   _exit(EXIT_FAILURE);
 }
+
+/* ---------------------------------------------------------------------------------- keeper --- */
 
 static void kill_worker(void) {
   (void)kill(-worker, SIGKILL); /* its group, which it may have left */
@@ -105,46 +136,54 @@ static void kill_worker(void) {
 
 static _Noreturn void leave(void) {
   if (worker > 0) kill_worker();
+  if (worker > 0 && self.page->begun == 0) (void)waitpid(worker, NULL, 0); /* it dies at once */
   (void)tbk_reap_strays(NULL, 0);
   _exit(EXIT_SUCCESS);
 }
 
 static void start_worker(void) {
   const pid_t keeper = getpid();
-  self.cell->phase = 0;
-  self.cell->position = 0;
+  killed = false;
   stop_signal = 0;
   kill_at_ns = 0;
-  started_ns = tbk_now_ns();
+  self.page->begun = 0;
   worker = fork();
   if (worker == 0) become_worker(keeper);
   if (worker < 0) _exit(EXIT_FAILURE); /* the supervisor starts another keeper */
   self.page->pid = worker;
 }
 
-static void take_order(void) {
-  ssize_t size = recv(self.control, &order, sizeof order, 0);
-  if (size <= 0) leave();
-  if (order.kind != TBK_ORDER_KILL) {
-    start_worker();
-  } else if (worker > 0 && order.argument > 0 && kill_at_ns == 0) {
+static void take_word(void) {
+  tbk_kill_t word;
+  if (recv(self.control, &word, sizeof word, 0) <= 0) leave();
+  if (word.job != job) return; /* it had ended by itself */
+  if (word.grace_ms > 0 && !killed) {
     (void)kill(worker, SIGTERM);
-    kill_at_ns = tbk_now_ns() + order.argument * UINT64_C(1000000);
-  } else if (worker > 0) {
+    kill_at_ns = tbk_now_ns() + word.grace_ms * UINT64_C(1000000);
+  } else {
     kill_worker();
   }
+  killed = true;
 }
 
-static void tell(int wait_status) {
-  /* Its group first: what it forked and did not detach is found without a scan of /proc. */
-  tbk_notice_t notice = {.wait_status = wait_status, .stop_signal = stop_signal};
-  (void)kill(-worker, SIGKILL);
-  notice.strays = tbk_reap_strays(NULL, 0);
-  notice.wall_ns = tbk_now_ns() - started_ns;
-  worker = 0;
-  kill_at_ns = 0;
-  self.page->pid = 0;
+static void tell(int wait_status, uint32_t strays) {
+  const tbk_notice_t notice = {wait_status, stop_signal, strays};
+  self.page->ordered = 0; /* also where it was killed before it took it */
   if (send(self.control, &notice, sizeof notice, MSG_NOSIGNAL) < 0) leave();
+  job++;
+}
+
+static void end_worker(int wait_status) {
+  const bool begun = self.page->begun != 0;
+  /* Its group first: what it forked and did not detach is found without a scan of /proc. */
+  (void)kill(-worker, SIGKILL);
+  uint32_t strays = tbk_reap_strays(NULL, 0);
+  worker = 0;
+  self.page->pid = 0;
+  unused = begun || killed ? 0 : unused + 1;
+  if (unused > MOST_UNUSED) _exit(EXIT_FAILURE);
+  if (begun || killed) tell(wait_status, strays);
+  start_worker();
 }
 
 static void look_after_children(void) {
@@ -156,7 +195,7 @@ static void look_after_children(void) {
       stop_signal = WSTOPSIG(status);
       kill_worker();
     } else {
-      tell(status);
+      end_worker(status);
     }
   }
 }
@@ -173,10 +212,12 @@ static const struct timespec* until_kill(struct timespec* out) {
 _Noreturn void tbk_keeper_run(const tbk_keeper_t* keeper) {
   self = *keeper;
   prepare();
+  job = 1;
+  start_worker();
   for (;;) {
     struct pollfd control = {.fd = self.control, .events = POLLIN};
     struct timespec left;
-    if (ppoll(&control, 1, until_kill(&left), &unmasked) > 0) take_order();
+    if (ppoll(&control, 1, until_kill(&left), &unmasked) > 0) take_word();
     if (kill_at_ns != 0 && worker > 0 && tbk_now_ns() >= kill_at_ns) kill_worker();
     look_after_children();
   }

@@ -3,9 +3,11 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * keeper.h: the process between the supervisor and a test, one for each slot. It has loaded nothing
- * of the backend, so that forking it is cheap and clean. It starts one worker at a time in a session
- * of its own, kills it with all its descendants on request, when it stops, or when the supervisor is
- * gone, and reports how it ended. A worker that kills its parent hits this process.
+ * of the backend, so that forking it is cheap and clean. It has one worker at a time, in a process
+ * group of its own, forked before there is work for it: a worker waits for its one order, and has
+ * touched nothing of the backend until that comes. The keeper kills it with all its descendants on
+ * request, when it stops, or when the supervisor is gone, reports how it ended, and forks the next.
+ * A worker that kills its parent hits this process.
  */
 #ifndef TBK_HARNESS_KEEPER_H
 #define TBK_HARNESS_KEEPER_H
@@ -21,13 +23,12 @@ enum {
 typedef enum tbk_order_kind {
   TBK_ORDER_TESTS = 1, /* run `items`, in one process */
   TBK_ORDER_PREFLIGHT, /* argument: TBK_SKIP_*, stages to leave out */
-  TBK_ORDER_HEALTH,
-  TBK_ORDER_KILL /* argument: milliseconds between SIGTERM and SIGKILL; 0: SIGKILL at once */
+  TBK_ORDER_HEALTH
 } tbk_order_kind_t;
 
 enum { TBK_SKIP_PROBE = 1 << 0, TBK_SKIP_HEALTH = 1 << 1 };
 
-/* What the supervisor sends; only `count` of the items cross. */
+/* What the supervisor gives to the worker that waits. */
 typedef struct tbk_order {
   int32_t kind;
   uint32_t argument;
@@ -40,17 +41,38 @@ typedef struct tbk_order {
   uint32_t items[TBK_JOB_MAX]; /* indices into the plan */
 } tbk_order_t;
 
-/* What the keeper answers when the worker and all it left behind are gone. */
+/*
+ * Shared by supervisor, keeper and the worker that waits, which unmaps it with its order in hand,
+ * before it touches anything of the backend.
+ */
+typedef struct tbk_keeper_page {
+  volatile int32_t pid;   /* of the worker; 0 for none */
+  volatile int32_t begun; /* the worker has its order */
+  int32_t ordered;        /* a futex; set when `order` is whole */
+  tbk_order_t order;
+} tbk_keeper_page_t;
+
+_Static_assert(sizeof(tbk_keeper_page_t) <= TBK_PAGE_SIZE, "an order fits in the page");
+
+/* What the supervisor sends to the keeper. */
+typedef struct tbk_kill {
+  uint32_t job;      /* 1 for the first order of this keeper; another than the present is ignored */
+  uint32_t grace_ms; /* between SIGTERM and SIGKILL; 0: SIGKILL at once */
+} tbk_kill_t;
+
+/* What the keeper answers when the worker that took an order, and all it left behind, are gone. */
 typedef struct tbk_notice {
   int32_t wait_status;
   int32_t stop_signal; /* not 0: it was stopped by this, and killed therefore */
   uint32_t strays;
-  uint32_t zero;
-  uint64_t wall_ns;
 } tbk_notice_t;
 
-/* Runs in the worker; must end the process. */
-typedef void (*tbk_work_fn)(const tbk_order_t* order, tbk_cell_t* cell, int report);
+/* What runs in the worker. */
+typedef struct tbk_worker {
+  void (*get_ready)(void); /* while there is no order yet; touches nothing of the backend */
+  /* Must end the process. */
+  void (*work)(const tbk_order_t* order, tbk_cell_t* cell, int report);
+} tbk_worker_t;
 
 typedef struct tbk_keeper {
   int control; /* SOCK_SEQPACKET, to the supervisor */
@@ -58,8 +80,11 @@ typedef struct tbk_keeper {
   int output;  /* stdout and stderr of workers */
   tbk_cell_t* cell;
   tbk_keeper_page_t* page;
-  tbk_work_fn work;
+  const tbk_worker_t* worker;
 } tbk_keeper_t;
+
+/* Lets the waiting worker begin. The page must hold no order. */
+void tbk_keeper_order(tbk_keeper_page_t* page, const tbk_order_t* order);
 
 /* Never returns; ends when the other end of `control` is closed. */
 _Noreturn void tbk_keeper_run(const tbk_keeper_t* keeper);

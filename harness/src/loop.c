@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 static const uint64_t watch_every_ns = UINT64_C(20000000);
 static volatile sig_atomic_t interrupted;
@@ -49,18 +50,22 @@ void tbk_loop_pause(uint32_t milliseconds) {
   (void)ppoll(NULL, 0, &time, &unmasked);
 }
 
-uint32_t tbk_loop_most_slots(void) {
+uint32_t tbk_loop_slots(uint32_t jobs) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 4096) return 1024;
-  return limit.rlim_cur < 28 ? 1 : (uint32_t)(limit.rlim_cur - 24) / TBK_SLOT_FDS;
+  uint32_t most = 1024;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= 4096)
+    most = limit.rlim_cur < 28 ? 1 : (uint32_t)(limit.rlim_cur - 24) / TBK_SLOT_FDS;
+  return jobs > most / 2 ? most : 2 * jobs;
 }
 
 static bool start_slot(tbk_loop_t* loop, tbk_slot_t* slot) {
-  return slot->keeper != 0 || tbk_slot_start(slot, loop->work);
+  return slot->keeper != 0 || tbk_slot_start(slot, loop->worker);
 }
 
-bool tbk_loop_start(tbk_loop_t* loop, tbk_journal_t* journal, uint32_t count, tbk_work_fn work) {
-  *loop = (tbk_loop_t){.count = count, .work = work};
+bool tbk_loop_start(tbk_loop_t* loop, tbk_journal_t* journal, uint32_t jobs,
+                    const tbk_worker_t* worker) {
+  const uint32_t count = journal->slot_count;
+  *loop = (tbk_loop_t){.count = count, .jobs = jobs < count ? jobs : count, .worker = worker};
   loop->slots = calloc(count, sizeof *loop->slots);
   loop->fds = calloc((size_t)count * TBK_SLOT_FDS, sizeof *loop->fds);
   loop->kept = calloc(TBK_REAP_MAX + (size_t)count, sizeof *loop->kept);
@@ -91,9 +96,14 @@ static void reap_orphans(tbk_loop_t* loop) {
 }
 
 tbk_slot_t* tbk_loop_idle(tbk_loop_t* loop) {
-  for (uint32_t i = 0; i < loop->count; i++)
-    if (!loop->slots[i].busy && start_slot(loop, &loop->slots[i])) return &loop->slots[i];
-  return NULL;
+  tbk_slot_t* best = NULL;
+  if (tbk_loop_busy(loop) >= loop->jobs) return NULL;
+  for (uint32_t i = 0; i < loop->count; i++) {
+    tbk_slot_t* slot = &loop->slots[i];
+    if (slot->busy || (best != NULL && slot->idle_since_ns >= best->idle_since_ns)) continue;
+    if (start_slot(loop, slot)) best = slot;
+  }
+  return best;
 }
 
 static void watch(tbk_loop_t* loop) {
@@ -128,6 +138,8 @@ void tbk_loop_finish(tbk_loop_t* loop, tbk_slot_t* slot) {
 }
 
 void tbk_loop_stop(tbk_loop_t* loop) {
+  for (uint32_t i = 0; i < loop->count; i++) /* all leave at the same time */
+    if (loop->slots[i].keeper != 0) (void)shutdown(loop->slots[i].control, SHUT_RDWR);
   for (uint32_t i = 0; i < loop->count; i++)
     tbk_slot_stop(&loop->slots[i]);
   reap_orphans(loop);

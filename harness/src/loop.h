@@ -12,10 +12,11 @@
 typedef struct tbk_loop {
   tbk_slot_t* slots;
   uint32_t count;
+  uint32_t jobs; /* slots that may be busy at a time; in the others the next worker is made ready */
   struct pollfd* fds;
   pid_t* kept; /* children that are not ours to kill: those we were started with, and keepers */
   size_t foreign_count;
-  tbk_work_fn work;
+  const tbk_worker_t* worker;
   uint64_t watched_ns;
 } tbk_loop_t;
 
@@ -24,12 +25,19 @@ int tbk_loop_interrupted(void);
 /* Waits, and is woken up by a signal. */
 void tbk_loop_pause(uint32_t milliseconds);
 
-/* How many slots the limit of open files allows. */
-uint32_t tbk_loop_most_slots(void);
-bool tbk_loop_start(tbk_loop_t* loop, tbk_journal_t* journal, uint32_t count, tbk_work_fn work);
+/*
+ * How many slots `jobs` need, and the limit of open files allows: two for each, so that the next
+ * worker is forked while the last one works.
+ */
+uint32_t tbk_loop_slots(uint32_t jobs);
+bool tbk_loop_start(tbk_loop_t* loop, tbk_journal_t* journal, uint32_t jobs,
+                    const tbk_worker_t* worker);
 /* Waits for something to happen in a busy slot, and lets it happen. */
 void tbk_loop_pump(tbk_loop_t* loop);
-/* A slot without a job, with a keeper; NULL where there is none. */
+/*
+ * A slot without a job, with a keeper: that which has been idle for longest. NULL where there is
+ * none, or as many are busy as may be.
+ */
 tbk_slot_t* tbk_loop_idle(tbk_loop_t* loop);
 uint32_t tbk_loop_busy(const tbk_loop_t* loop);
 /* Runs one job to its end; other slots go on meanwhile. The handlers of `slot` are called. */

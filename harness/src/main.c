@@ -23,10 +23,8 @@ static uint32_t cores(void) {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
-static uint32_t slot_count(const tbk_run_t* run) {
+static uint32_t job_count(const tbk_run_t* run) {
   uint32_t jobs = run->options->jobs != 0 ? run->options->jobs : cores();
-  uint32_t most = tbk_loop_most_slots();
-  if (jobs > most) jobs = most;
   if (jobs > run->plan.item_count) jobs = (uint32_t)run->plan.item_count;
   return jobs > 0 ? jobs : 1;
 }
@@ -119,7 +117,7 @@ static tbk_exit_t judge(tbk_run_t* run, bool has_header) {
     tbk_journal_remove(&run->journal);
     return refuse(run, run->facts.exit_code, run->facts.reason, has_header);
   }
-  if (run->facts.exclusive) run->loop.count = 1;
+  if (run->facts.exclusive) run->loop.jobs = 1;
   run->isolation = choose_isolation(run);
   if (!has_header)
     tbk_record_header(&run->results, run->options, &run->plan, &run->facts, run->isolation);
@@ -129,11 +127,12 @@ static tbk_exit_t judge(tbk_run_t* run, bool has_header) {
 }
 
 static tbk_exit_t start(tbk_run_t* run, bool has_header) {
-  uint32_t slots = slot_count(run);
-  if (!tbk_journal_open(&run->journal, run->results.regular ? run->options->output : NULL, slots))
+  const uint32_t jobs = job_count(run);
+  if (!tbk_journal_open(&run->journal, run->results.regular ? run->options->output : NULL,
+                        tbk_loop_slots(jobs)))
     return refuse_results(run, errno);
   if (!tbk_child_prepare(run->options, &run->plan) ||
-      !tbk_loop_start(&run->loop, &run->journal, slots, tbk_child_work))
+      !tbk_loop_start(&run->loop, &run->journal, jobs, &tbk_child_worker))
     return refuse(run, TBK_EXIT_SUITE, "no process could be started", has_header);
   return judge(run, has_header);
 }

@@ -149,21 +149,26 @@ static void extend_deadline(void* context, tbk_slot_t* slot, const json_t* objec
       tbk_now_ns() + (passage->opened ? passage->probing_ns : passage->options->open_timeout_ns);
 }
 
-static void run_once(tbk_loop_t* loop, const tbk_options_t* options, uint32_t skip,
-                     tbk_outcome_t* outcome) {
-  tbk_slot_t* slot = &loop->slots[0];
+/* What the process said; NULL where there was none. */
+static const json_t* run_once(tbk_loop_t* loop, const tbk_options_t* options, uint32_t skip,
+                              tbk_outcome_t* outcome) {
+  tbk_slot_t* slot = tbk_loop_idle(loop);
   const tbk_order_t order = {.kind = TBK_ORDER_PREFLIGHT, .argument = skip};
   const tbk_limits_t limits = {.first_ns = options->timeout_ns, .memory = options->memory_limit};
   const uint64_t least_ns = UINT64_C(5000000000);
   bool hung = outcome->end == TBK_END_DEADLINE; /* the last time */
   uint64_t probing = hung || options->timeout_ns < least_ns ? least_ns : options->timeout_ns;
   struct passage passage = {options, outcome, probing, false};
+  if (slot == NULL) {
+    *outcome = (tbk_outcome_t){.end = TBK_END_NOT_STARTED};
+    return NULL;
+  }
   slot->on_outcome = keep_outcome;
   slot->on_said = extend_deadline;
   slot->context = &passage;
-  (void)tbk_loop_idle(loop);
   tbk_slot_run(slot, &order, &limits);
   tbk_loop_finish(loop, slot);
+  return slot->said;
 }
 
 void tbk_preflight(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* facts) {
@@ -171,8 +176,7 @@ void tbk_preflight(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* 
   uint32_t skip = 0;
   *facts = (tbk_facts_t){.gate = TBK_GATE_UNKNOWN};
   for (;;) {
-    run_once(loop, options, skip, &outcome);
-    const json_t* said = loop->slots[0].said;
+    const json_t* said = run_once(loop, options, skip, &outcome);
     read_said(facts, said);
     if (tbk_loop_interrupted() != 0)
       refuse(facts, TBK_EXIT_INTERRUPTED, "", "interrupted");

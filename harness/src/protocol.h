@@ -6,8 +6,8 @@
  * other kinds of worker plug in: same supervisor, same deadlines, same verdicts.
  *
  * A worker is a process that runs tests with the backend inside. Its keeper (keeper.h) starts it in
- * a session of its own, gives it the descriptors below, and reports how it ended. It writes one
- * JSON object a line:
+ * a process group of its own, gives it the descriptors below, and reports how it ended. It waits for
+ * one order, and then writes one JSON object a line:
  *
  *   {"said":"end","n":K, ...}    test K of the job is over; the members are those of write_end
  *   {"said":"done"}              everything is given back; the process is about to exit

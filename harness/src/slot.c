@@ -26,22 +26,33 @@ static const uint64_t answer_ns = UINT64_C(10000000000);
 
 /* ---------------------------------------------------------------------------------- start --- */
 
-static _Noreturn void be_keeper(const tbk_slot_t* slot, int control, int report, int output,
-                                tbk_work_fn work) {
-  tbk_keeper_t keeper = {control,    report, output, slot->journal->cells[slot->number],
-                         slot->page, work};
+/* The supervisor's end of each comes first. */
+enum { CONTROL, REPORT, OUTPUT };
+
+static _Noreturn void be_keeper(const tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2],
+                                const tbk_worker_t* worker) {
+  const tbk_keeper_t keeper = {.control = pairs[CONTROL][1],
+                               .report = pairs[REPORT][1],
+                               .output = pairs[OUTPUT][1],
+                               .cell = slot->journal->cells[slot->number],
+                               .page = slot->page,
+                               .worker = worker};
   tbk_keeper_run(&keeper);
 }
 
-static void close_pair(int pair[2]) {
-  for (int i = 0; i < 2; i++)
-    if (pair[i] >= 0) (void)close(pair[i]);
+static void close_ends(int pairs[TBK_SLOT_FDS][2], int end) {
+  for (int i = 0; i < TBK_SLOT_FDS; i++)
+    if (pairs[i][end] >= 0) (void)close(pairs[i][end]);
 }
 
-static bool make_pairs(int control[2], int report[2], int output[2]) {
-  return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) == 0 &&
-         pipe2(report, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0 &&
-         fcntl(report[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(output[0], F_SETFL, O_NONBLOCK) == 0;
+static bool make_pairs(int pairs[TBK_SLOT_FDS][2]) {
+  for (int i = 0; i < TBK_SLOT_FDS; i++)
+    pairs[i][0] = pairs[i][1] = -1;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pairs[CONTROL]) != 0) return false;
+  for (int i = REPORT; i <= OUTPUT; i++)
+    if (pipe2(pairs[i], O_CLOEXEC) != 0) return false;
+  return fcntl(pairs[REPORT][0], F_SETFL, O_NONBLOCK) == 0 &&
+         fcntl(pairs[OUTPUT][0], F_SETFL, O_NONBLOCK) == 0;
 }
 
 static bool make_page(tbk_slot_t* slot) {
@@ -52,29 +63,28 @@ static bool make_page(tbk_slot_t* slot) {
   return slot->page != NULL;
 }
 
-bool tbk_slot_start(tbk_slot_t* slot, tbk_work_fn work) {
-  int control[2] = {-1, -1}, report[2] = {-1, -1}, output[2] = {-1, -1};
-  bool made = make_page(slot) && make_pairs(control, report, output);
+bool tbk_slot_start(tbk_slot_t* slot, const tbk_worker_t* worker) {
+  int pairs[TBK_SLOT_FDS][2];
+  bool made = make_pairs(pairs) && make_page(slot);
   slot->keeper = 0;
+  slot->job = 0;
   if (made) {
-    slot->page->pid = 0;
+    slot->page->pid = slot->page->begun = slot->page->ordered = 0;
+    (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DOFORK);
     tbk_journal_share(slot->journal, slot->number);
     slot->keeper = fork();
-    if (slot->keeper == 0) be_keeper(slot, control[1], report[1], output[1], work);
+    if (slot->keeper == 0) be_keeper(slot, pairs, worker);
+    (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DONTFORK); /* other keepers get it not */
   }
+  close_ends(pairs, 1);
   if (!made || slot->keeper < 0) {
-    close_pair(control);
-    close_pair(report);
-    close_pair(output);
+    close_ends(pairs, 0);
     slot->keeper = 0;
     return false;
   }
-  (void)close(control[1]);
-  (void)close(report[1]);
-  (void)close(output[1]);
-  slot->control = control[0];
-  slot->report = report[0];
-  slot->output = output[0];
+  slot->control = pairs[CONTROL][0];
+  slot->report = pairs[REPORT][0];
+  slot->output = pairs[OUTPUT][0];
   return true;
 }
 
@@ -120,17 +130,17 @@ void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t
   slot->said = json_array();
   begin_test(slot, tbk_now_ns(), limits->first_ns);
   tbk_journal_start(slot->journal, slot->number, order);
-  (void)send(slot->control, order, size, MSG_NOSIGNAL); /* a dead keeper is met in read */
+  slot->job++;
+  tbk_keeper_order(slot->page, order); /* a dead keeper is met in read */
 }
 
 void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
-  tbk_order_t order = {.kind = TBK_ORDER_KILL};
   if (!slot->busy || slot->kill_sent_ns != 0) return;
   bool late = end == TBK_END_DEADLINE || end == TBK_END_CUT_SHORT;
-  order.argument = late ? slot->limits.grace_ms : 0;
+  const tbk_kill_t word = {slot->job, late ? slot->limits.grace_ms : 0};
   slot->outcome.end = end;
   slot->kill_sent_ns = tbk_now_ns();
-  (void)send(slot->control, &order, offsetof(tbk_order_t, items), MSG_NOSIGNAL);
+  (void)send(slot->control, &word, sizeof word, MSG_NOSIGNAL);
 }
 
 /* A test is over; the phase is that in which it was last seen. */
@@ -167,6 +177,7 @@ static void read_output(tbk_slot_t* slot) {
     ssize_t size = read(slot->output, block, sizeof block);
     if (size <= 0) return;
     keep_tail(&slot->outcome, block, (size_t)size);
+    if ((size_t)size < sizeof block) return;
   }
 }
 
@@ -229,22 +240,23 @@ static void take_lines(tbk_slot_t* slot) {
 
 static void read_report(tbk_slot_t* slot) {
   for (int i = 0; i < 64; i++) {
-    ssize_t size =
-        read(slot->report, slot->line + slot->line_size, sizeof slot->line - slot->line_size);
+    const size_t room = sizeof slot->line - slot->line_size;
+    ssize_t size = read(slot->report, slot->line + slot->line_size, room);
     if (size <= 0) return;
     slot->line_size += (size_t)size;
     take_lines(slot);
+    if ((size_t)size < room) return; /* there is no more for now */
   }
 }
 
-/* The process is gone: what it still said is read, then the test in flight is over. */
+/* The process is gone and what it said is read: the test in flight is over. */
 static void end_job(tbk_slot_t* slot) {
-  read_report(slot);
   read_output(slot);
   slot->outcome.in_batch = false;
   slot->outcome.between =
       slot->ended > 0 && slot->journal->cells[slot->number]->position == (int32_t)slot->ended - 1;
-  if (slot->outcome.wall_ns == 0) slot->outcome.wall_ns = tbk_now_ns() - slot->test_started_ns;
+  slot->idle_since_ns = tbk_now_ns();
+  slot->outcome.wall_ns = slot->idle_since_ns - slot->test_started_ns;
   slot->busy = false;
   hand_over(slot, slot->ended);
   tbk_journal_end(slot->journal, slot->number);
@@ -265,7 +277,6 @@ static void take_notice(tbk_slot_t* slot, const tbk_notice_t* notice) {
     slot->outcome.end = TBK_END_STOPPED;
   else if (ended_by_itself(slot, notice->wait_status))
     slot->outcome.end = TBK_END_ITSELF; /* just before it was killed */
-  if (slot->order.count <= 1) slot->outcome.wall_ns = notice->wall_ns;
   end_job(slot);
 }
 
@@ -273,10 +284,11 @@ static void keeper_died(tbk_slot_t* slot, tbk_end_t end) {
   int status = 0;
   (void)kill(slot->keeper, SIGKILL);
   (void)waitpid(slot->keeper, &status, 0);
-  if (end == TBK_END_KEEPER_DIED && WIFEXITED(status))
-    end = TBK_END_NOT_STARTED; /* it left by itself: it could not fork */
+  if (end == TBK_END_KEEPER_DIED && (WIFEXITED(status) || slot->page->begun == 0))
+    end = TBK_END_NOT_STARTED; /* it could not fork, or was killed before the test began */
   if (slot->busy) {
     slot->outcome.end = end;
+    read_report(slot);
     end_job(slot);
   }
   close_all(slot);
@@ -295,7 +307,7 @@ static void read_control(tbk_slot_t* slot) {
 void tbk_slot_poll(const tbk_slot_t* slot, struct pollfd fds[TBK_SLOT_FDS]) {
   bool open = slot->keeper != 0;
   fds[0] = (struct pollfd){.fd = open ? slot->control : -1, .events = POLLIN};
-  fds[1] = (struct pollfd){.fd = open ? slot->output : -1, .events = POLLIN};
+  fds[1] = (struct pollfd){.fd = open && slot->busy ? slot->output : -1, .events = POLLIN};
   /* What a single test says fits into the pipe, and is read when the process has ended. */
   bool single = slot->order.kind == TBK_ORDER_TESTS && slot->order.count == 1;
   fds[2] =

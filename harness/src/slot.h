@@ -37,6 +37,7 @@ typedef struct tbk_slot {
   uint32_t number;
   pid_t keeper;     /* 0: none */
   bool lost_keeper; /* it died, and what was below it may live */
+  uint32_t job;     /* of this keeper; 1 for the first */
   int control, report, output;
   tbk_keeper_page_t* page;
   tbk_journal_t* journal;
@@ -46,6 +47,7 @@ typedef struct tbk_slot {
   void* context;
 
   bool busy;
+  uint64_t idle_since_ns;
   tbk_order_t order;
   uint32_t ended; /* tests of the job whose "end" came */
   uint64_t test_started_ns, deadline_ns;
@@ -58,7 +60,7 @@ typedef struct tbk_slot {
 } tbk_slot_t;
 
 /* Starts the keeper. False where no process or descriptor is to be had. */
-bool tbk_slot_start(tbk_slot_t* slot, tbk_work_fn work);
+bool tbk_slot_start(tbk_slot_t* slot, const tbk_worker_t* worker);
 /* Lets a job go; on_outcome is called until `busy` is false again. */
 void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t* limits);
 /* Kills the job in flight; its outcome says `end`. */

@@ -245,7 +245,7 @@ static void start(tbk_run_t* run, tbk_slot_t* slot, tbk_queue_t* queue, uint32_t
 
 /* As many as one process shall take: an equal share, so that all slots end at the same time. */
 static uint32_t share(const tbk_run_t* run) {
-  size_t share = (waiting(&run->batches) + run->loop.count - 1) / run->loop.count;
+  size_t share = (waiting(&run->batches) + run->loop.jobs - 1) / run->loop.jobs;
   return share < TBK_JOB_MAX ? (uint32_t)share : TBK_JOB_MAX;
 }
 
