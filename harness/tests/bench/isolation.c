@@ -8,12 +8,18 @@
  *
  * A forked test is compared with a bare loop that does what it can't do without: load the library,
  * call its entry, exit. So the test is one that opens no device. In one process a short test of an
- * open device runs many times. Prints one JSON object for each library.
+ * open device runs many times. Prints one JSON object for each library:
+ *
+ *   fork_ratio            time from one verdict to the next with one job, against one bare loop
+ *   fork_all_cores_ratio  the same with a job for each core, against a bare loop on each core
+ *   fork_cpu_ratio        processor time of all processes; of tests_per_second_and_core too
+ *   load                  what else the machine did: 1-minute averages before and after
  */
 #include "clock.h"
 #include "contract.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TESTS = 500, BATCH_TESTS = 100000, ROUNDS = 5 };
+enum { TESTS = 500, BATCH_TESTS = 100000, ROUNDS = 5, MOST_CORES = 64 };
 
 static int compare(const void* a, const void* b) {
   double x = *(const double*)a, y = *(const double*)b;
@@ -69,16 +75,36 @@ static void wait_for(pid_t child, const char* what) {
   exit(EXIT_FAILURE);
 }
 
-/* fork + dlopen + entry + exit + wait, TESTS times; of one. */
-static cost_t bare_loop(const char* path) {
-  double used = used_by_all_ns();
-  uint64_t started = tbk_now_ns();
+static void loop_bare(const char* path) {
   for (int i = 0; i < TESTS; i++) {
     pid_t child = fork();
     if (child == 0) load_and_exit(path);
     wait_for(child, path);
   }
+}
+
+/* fork + dlopen + entry + exit + wait, TESTS times; of one. */
+static cost_t bare_loop(const char* path) {
+  double used = used_by_all_ns();
+  uint64_t started = tbk_now_ns();
+  loop_bare(path);
   return (cost_t){(double)(tbk_now_ns() - started) / TESTS, (used_by_all_ns() - used) / TESTS};
+}
+
+/* The same on each of `cores` at once; of one. */
+static double bare_loops_ns(const char* path, int cores) {
+  pid_t loops[MOST_CORES];
+  uint64_t started = tbk_now_ns();
+  for (int i = 0; i < cores; i++) {
+    loops[i] = fork();
+    if (loops[i] == 0) {
+      loop_bare(path);
+      _exit(EXIT_SUCCESS);
+    }
+  }
+  for (int i = 0; i < cores; i++)
+    wait_for(loops[i], path);
+  return (double)(tbk_now_ns() - started) / TESTS / cores;
 }
 
 static cost_t run(char* const* argv) {
@@ -95,8 +121,10 @@ static cost_t run(char* const* argv) {
 }
 
 /* Of one test, without what a run of one test takes. */
-static cost_t tests_cost(char* tool, char* library, char* test, const char* isolation, int count) {
+static cost_t tests_cost(char* tool, char* library, char* test, const char* isolation, int jobs,
+                         int count) {
   char results[] = "/tmp/tbk-bench-XXXXXX", mode[64], selection[256], output[64], repeat[32];
+  char at_once[32], quiet[] = "--quiet";
   int fd = mkstemp(results);
   if (fd < 0) exit(EXIT_FAILURE);
   (void)close(fd);
@@ -104,8 +132,8 @@ static cost_t tests_cost(char* tool, char* library, char* test, const char* isol
   (void)snprintf(selection, sizeof selection, "--only=%s", test);
   (void)snprintf(output, sizeof output, "--output=%s", results);
   (void)snprintf(repeat, sizeof repeat, "--repeat=%d", count);
-  char jobs[] = "--jobs=1", quiet[] = "--quiet";
-  char* const argv[] = {tool, library, selection, jobs, mode, output, quiet, repeat, NULL};
+  (void)snprintf(at_once, sizeof at_once, "--jobs=%d", jobs);
+  char* const argv[] = {tool, library, selection, at_once, mode, output, quiet, repeat, NULL};
   cost_t many = run(argv);
   (void)snprintf(repeat, sizeof repeat, "--repeat=1");
   cost_t one = run(argv);
@@ -153,33 +181,57 @@ static double whole_suite(char* tool, char* library, long* out_dirty_kib) {
   return (double)(tbk_now_ns() - started) / 1e9;
 }
 
+static int core_count(void) {
+  cpu_set_t set;
+  int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return count < MOST_CORES ? count : MOST_CORES;
+}
+
+/* What is measured in each round. */
+enum { BARE, FORK, RATIO, ALL_CORES_RATIO, CPU_RATIO, RATE, CORE_RATE, SUITE, FIGURES };
+
+static void measure_forks(char* tool, char* library, int cores, double* out) {
+  static char closed_test[] = "device/a_missing_place_for_the_count_is_refused";
+  cost_t before = bare_loop(library);
+  cost_t forked = tests_cost(tool, library, closed_test, "fork", 1, TESTS);
+  cost_t after = bare_loop(library);
+  double all_before = bare_loops_ns(library, cores);
+  cost_t all = tests_cost(tool, library, closed_test, "fork", cores, TESTS * cores);
+  double all_after = bare_loops_ns(library, cores);
+  out[BARE] = (before.wall_ns + after.wall_ns) / 2;
+  out[FORK] = forked.wall_ns;
+  out[RATIO] = forked.wall_ns / out[BARE];
+  out[ALL_CORES_RATIO] = all.wall_ns / ((all_before + all_after) / 2);
+  out[CPU_RATIO] = forked.cpu_ns / ((before.cpu_ns + after.cpu_ns) / 2);
+}
+
 static void measure(char* tool, char* library) {
-  static char closed_test[] = "device/the_count_stays";
   static char cheap_test[] = "memory/a_failed_allocation_leaves_the_result_alone";
-  double bare[ROUNDS], forked[ROUNDS], ratio[ROUNDS], cpu_ratio[ROUNDS];
-  double wall_rate[ROUNDS], cpu_rate[ROUNDS], suite[ROUNDS];
+  double seen[FIGURES][ROUNDS], of_round[FIGURES], load_before = 0, load_after = 0;
+  const int cores = core_count();
   long dirty_kib = 0;
+  (void)getloadavg(&load_before, 1);
   for (int i = 0; i < ROUNDS; i++) {
-    cost_t before = bare_loop(library);
-    cost_t fork_cost = tests_cost(tool, library, closed_test, "fork", TESTS);
-    cost_t after = bare_loop(library);
-    cost_t batch_cost = tests_cost(tool, library, cheap_test, "batch", BATCH_TESTS);
-    bare[i] = (before.wall_ns + after.wall_ns) / 2;
-    forked[i] = fork_cost.wall_ns;
-    ratio[i] = forked[i] / bare[i];
-    cpu_ratio[i] = fork_cost.cpu_ns / ((before.cpu_ns + after.cpu_ns) / 2);
-    wall_rate[i] = 1e9 / batch_cost.wall_ns;
-    cpu_rate[i] = 1e9 / batch_cost.cpu_ns;
-    suite[i] = whole_suite(tool, library, &dirty_kib);
+    measure_forks(tool, library, cores, of_round);
+    cost_t batch = tests_cost(tool, library, cheap_test, "batch", 1, BATCH_TESTS);
+    of_round[RATE] = 1e9 / batch.wall_ns;
+    of_round[CORE_RATE] = 1e9 / batch.cpu_ns;
+    of_round[SUITE] = whole_suite(tool, library, &dirty_kib);
+    for (int figure = 0; figure < FIGURES; figure++)
+      seen[figure][i] = of_round[figure];
   }
+  (void)getloadavg(&load_after, 1);
   printf(
-      "{\"library\":\"%s\",\"rounds\":%d,\"bare_ns\":%.0f,\"fork_ns\":%.0f,\"fork_ratio\":%.3f,"
-      "\"fork_cpu_ratio\":%.3f,\"batch_tests_per_second\":%.0f,"
-      "\"batch_tests_per_second_and_core\":%.0f,\"suite_seconds\":%.2f,"
-      "\"keeper_dirty_kib\":%ld}\n",
-      library, ROUNDS, median(bare, ROUNDS), median(forked, ROUNDS), median(ratio, ROUNDS),
-      median(cpu_ratio, ROUNDS), median(wall_rate, ROUNDS), median(cpu_rate, ROUNDS),
-      median(suite, ROUNDS), dirty_kib);
+      "{\"library\":\"%s\",\"rounds\":%d,\"cores\":%d,\"bare_ns\":%.0f,\"fork_ns\":%.0f,"
+      "\"fork_ratio\":%.3f,\"fork_all_cores_ratio\":%.3f,\"fork_cpu_ratio\":%.3f,",
+      library, ROUNDS, cores, median(seen[BARE], ROUNDS), median(seen[FORK], ROUNDS),
+      median(seen[RATIO], ROUNDS), median(seen[ALL_CORES_RATIO], ROUNDS),
+      median(seen[CPU_RATIO], ROUNDS));
+  printf(
+      "\"batch_tests_per_second\":%.0f,\"batch_tests_per_second_and_core\":%.0f,"
+      "\"suite_seconds\":%.2f,\"keeper_dirty_kib\":%ld,\"load\":[%.1f,%.1f]}\n",
+      median(seen[RATE], ROUNDS), median(seen[CORE_RATE], ROUNDS), median(seen[SUITE], ROUNDS),
+      dirty_kib, load_before, load_after);
   (void)fflush(stdout);
 }
 
