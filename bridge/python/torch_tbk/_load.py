@@ -132,6 +132,7 @@ def _register(name: str) -> DeviceModule:
     import torch  # noqa: PLC0415
 
     from torch_tbk.device_module import DeviceModule  # noqa: PLC0415
+    from torch_tbk.device_module._exit import wait_for_autograd_at_exit  # noqa: PLC0415
 
     registration = torch.utils.backend_registration
     registration.rename_privateuse1_backend(name)
@@ -140,4 +141,5 @@ def _register(name: str) -> DeviceModule:
     registration.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
+    wait_for_autograd_at_exit()
     return module

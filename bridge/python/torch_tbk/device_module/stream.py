@@ -46,6 +46,9 @@ class Stream(torch.Stream, metaclass=_OfThisBackend):
         RuntimeError: there is no such device.
     """
 
+    native_handle: int
+    """What the driver calls it; NotImplementedError where the backend does not tell."""
+
     def __new__(cls, device: DeviceLike = None, priority: int = 0, **ids: Any) -> Stream:
         if ids:
             return torch.Stream.__new__(cls, **ids)
@@ -88,18 +91,17 @@ class Event(torch.Event, metaclass=_OfThisBackend):
         NotImplementedError: `interprocess` was asked for.
     """
 
-    def __new__(
+    def __new__(  # type: ignore[misc]
         cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
-    ) -> Event:
+    ) -> torch.Event:
         if interprocess:
             raise NotImplementedError(f"{binding.name()} has no events between processes")
-        return torch.Event.__new__(
-            cls, binding.name(), enable_timing=enable_timing, blocking=blocking
-        )
+        # elapsed_time() takes no subclass.
+        return torch.Event(binding.name(), enable_timing=enable_timing, blocking=blocking)
 
 
 def current_stream(device: DeviceLike = None) -> torch.Stream:
-    """The calling thread's current stream of `device`. Opens the device.
+    """The calling thread's current stream of `device`. Opens nothing.
 
     Errors: as Stream.
     """

@@ -1,0 +1,144 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The backend under test, and what every test must leave as it found it.
+
+The tests of this folder run on any backend: `pytest bridge/tests --tbk-backend ./libacme.so`.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+import torch_tbk
+
+if TYPE_CHECKING:
+    from torch_tbk import DeviceModule
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tbk", "the bridge's tests")
+    group.addoption("--tbk-backend", metavar="PATH", help="its library; the cpu reference")
+    group.addoption("--tbk-options", metavar="KEY=VALUE,...", default="", help="for the backend")
+
+
+@pytest.fixture(scope="session")
+def library(pytestconfig: pytest.Config) -> Path:
+    """The library under test."""
+    return Path(pytestconfig.getoption("--tbk-backend") or torch_tbk.reference("cpu"))
+
+
+@pytest.fixture(scope="session")
+def backend_options(pytestconfig: pytest.Config) -> str:
+    return str(pytestconfig.getoption("--tbk-options"))
+
+
+@pytest.fixture(scope="session")
+def backend(library: Path, backend_options: str) -> DeviceModule:
+    """The module of the backend under test, which has a device."""
+    module = torch_tbk.load(library, options=backend_options)
+    assert module.is_available(), f"{library} has no device here"
+    return module
+
+
+@pytest.fixture
+def device(backend: DeviceModule) -> torch.device:
+    """Device 0, which is current."""
+    return torch.device(backend.backend_name, 0)
+
+
+@pytest.fixture
+def other_device(backend: DeviceModule) -> torch.device:
+    """Device 1."""
+    if backend.device_count() < 2:
+        pytest.skip("needs two devices")
+    return torch.device(backend.backend_name, 1)
+
+
+@dataclass(frozen=True)
+class State:
+    """What is the process's or the thread's, and no test's to keep."""
+
+    device: int
+    streams: tuple[torch.Stream, ...]
+    fallback_mode: str
+    memory_limits: tuple[int | None, ...]
+    allocated: tuple[int, ...]
+    pinned: int
+
+    @classmethod
+    def now(cls, backend: DeviceModule) -> State:
+        gc.collect()
+        devices = range(backend.device_count())
+        for index in devices:
+            backend.synchronize(index)
+        backend.empty_host_cache()  # counts what is free only when it looks
+        return cls(
+            device=backend.current_device(),
+            streams=tuple(backend.current_stream(index) for index in devices),
+            fallback_mode=backend.get_fallback_mode(),
+            memory_limits=tuple(backend.get_memory_limit(index) for index in devices),
+            allocated=tuple(backend.memory_allocated(index) for index in devices),
+            pinned=backend.host_memory_stats()["active_requests.current"],
+        )
+
+    def check_against(self, before: State) -> None:
+        """Less memory in use than before is what an earlier failure had kept."""
+        assert (self.device, self.streams) == (before.device, before.streams)
+        assert self.fallback_mode == before.fallback_mode
+        assert self.memory_limits == before.memory_limits
+        for now, then in zip(self.allocated, before.allocated, strict=True):
+            assert now <= then, "the test left device memory allocated"
+        assert self.pinned <= before.pinned, "the test left pinned memory allocated"
+
+
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[_FAILED] = report.failed
+    return report
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that has changed what is current, or leaked memory."""
+    if "backend" not in request.fixturenames:
+        yield
+        return
+    backend: DeviceModule = request.getfixturevalue("backend")
+    before = State.now(backend)
+    yield
+    if not request.node.stash.get(_FAILED, False):  # its traceback keeps tensors alive
+        State.now(backend).check_against(before)
+
+
+@pytest.fixture
+def child() -> Callable[..., str]:
+    """Runs a program in a Python of its own: what it prints. Its argv is what follows it."""
+
+    def run(program: str, *arguments: object, **environment: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program, *map(str, arguments)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    return run
