@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <runtime/backend.h>
 #include <runtime/error.h>
+#include <runtime/gil.h>
 #include <runtime/stream.h>
 
 #include <c10/util/Exception.h>
@@ -178,6 +179,7 @@ void Backend::open(int index) {
               " in a forked child of a process that has used it; use the 'spawn' start method of "
               "multiprocessing, or fork before the first use");
   DeviceState& state = device(index);
+  WithoutGil no_gil;
   std::lock_guard lock(state.opening);
   if (state.is_open.load(std::memory_order_relaxed)) return;
   devices_in_use.fetch_add(1, std::memory_order_relaxed);

@@ -89,7 +89,7 @@ class Backend {
       raise_no_such_device(index);
     return *devices_[static_cast<size_t>(index)];
   }
-  /// Open `index` unless it is open. Every path to the device goes through here.
+  /// Open `index` unless it is open. Every path to the device leads here. Lets go of the GIL.
   /// Errors: those of device(); RuntimeError in a child forked after a device was opened; what
   /// device_open answers.
   void ensure_open(int index) {

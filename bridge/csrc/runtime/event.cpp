@@ -3,6 +3,7 @@
 #include <runtime/backend.h>
 #include <runtime/error.h>
 #include <runtime/event.h>
+#include <runtime/gil.h>
 
 #include <c10/util/Exception.h>
 
@@ -96,6 +97,7 @@ void Event::record(Stream& stream) {
   if (on_device && handle_ == nullptr) handle_ = acquire(backend, stream.device, timing_);
   device_ = stream.device;
   if (handle_ == nullptr) {
+    WithoutGil no_gil;
     tbk::synchronize(stream);
     host_time_ = std::chrono::steady_clock::now();
   } else {
@@ -110,7 +112,10 @@ void Event::wait(Stream& stream) const {
   if (!recorded_ || handle_ == nullptr) return;
   Backend& backend = Backend::get();
   backend.ensure_open(stream.device);
-  if (!takes_event(backend, stream.device, device_)) return synchronize();
+  if (!takes_event(backend, stream.device, device_)) {
+    WithoutGil no_gil;
+    return synchronize();
+  }
   ErrorBuffer error;
   check(backend.tables().event.event_wait(backend.instance(), stream.handle, handle_, &error),
         error, "event_wait", stream.device);

@@ -11,7 +11,7 @@ namespace tbk {
 
 /// A point in a stream. Where the backend has no events, or no more of them, or can't tell the time
 /// that an event with timing is to tell, recording waits for the stream on the host and takes the
-/// host's clock: order holds, at the price of the wait.
+/// host's clock: order holds, at the price of the wait, without the GIL.
 /// Moved, not copied. Events of the backend are pooled and reused. Any thread; one object not by two
 /// threads at a time, but for query, synchronize and wait, which may run side by side.
 class Event {

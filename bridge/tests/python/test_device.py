@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 import torch_tbk
-from conftest import Child
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
+
+Child = Callable[..., str]
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
 UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
@@ -111,7 +112,8 @@ def test_an_operator_leaves_the_current_device(
     backend: DeviceModule, other_device: torch.device
 ) -> None:
     x = torch.arange(6.0, device=other_device, requires_grad=True)
-    ((x * 2).sum() + x.view(2, 3).t().contiguous().sum()).backward()
+    loss = (x * 2).sum() + x.view(2, 3).t().contiguous().sum()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert x.grad is not None
     assert x.grad.tolist() == [3.0] * 6
     assert x.grad.device == other_device

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import torch_tbk
-from conftest import Child
+
+Child = Callable[..., str]
 
 TRY = """
 import json, os, sys

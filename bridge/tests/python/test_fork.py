@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
-from conftest import Child
+Child = Callable[..., str]
 
 LOAD = """
 import json, os, sys, torch, torch_tbk
