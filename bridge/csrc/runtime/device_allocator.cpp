@@ -23,7 +23,7 @@ using c10::CachingDeviceAllocator::DeviceStats;
 std::array<std::atomic<DeviceCache*>, max_devices> caches;
 
 /// NULL for what nobody has named yet; of any index.
-DeviceCache* cache_or_null(int device) noexcept {
+inline DeviceCache* cache_or_null(int device) noexcept {
   if (device < 0 || device >= max_devices) return nullptr;
   return caches[static_cast<size_t>(device)].load(std::memory_order_acquire);
 }
@@ -59,9 +59,13 @@ void for_each_cache(Function function) {
     if (DeviceCache* cache = cache_or_null(device)) function(device, *cache);
 }
 
-void report(const MemoryChange& change, c10::DeviceIndex device) {
-  c10::reportMemoryUsageToProfiler(reinterpret_cast<void*>(change.memory), change.bytes,
-                                   change.allocated, change.reserved,
+/// The first question of c10::memoryProfilingEnabled(): one call less, twice for each block.
+bool may_be_profiled() {
+  return c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PROFILER_STATE) != nullptr;
+}
+
+void report(void* data, int64_t bytes, const MemoryReport& totals, c10::DeviceIndex device) {
+  c10::reportMemoryUsageToProfiler(data, bytes, totals.allocated, totals.reserved,
                                    c10::Device(c10::kPrivateUse1, device));
 }
 
@@ -71,10 +75,15 @@ void report(const MemoryChange& change, c10::DeviceIndex device) {
 template <int device>
 void free_on(void* data) {
   if (data == nullptr || !usable()) return;
-  const auto index = static_cast<c10::DeviceIndex>(device);
-  const MemoryChange change = cache_or_null(device)->free(handle_of(data));
+  DeviceCache& cache = *cache_or_null(device);
+  if (!may_be_profiled()) [[likely]] {
+    cache.free(handle_of(data), nullptr);
+    return;
+  }
+  MemoryReport totals;
+  if (!cache.free(handle_of(data), &totals)) return;
   try {
-    if (change.memory != 0) report(change, index);
+    report(data, -static_cast<int64_t>(totals.bytes), totals, device);
   } catch (...) {
     // The profiler's own trouble: the memory is free.
   }
@@ -90,17 +99,20 @@ constexpr std::array<c10::DeleterFnPtr, max_devices> deleters =
     all_deleters(std::make_integer_sequence<int, max_devices>());
 
 c10::DataPtr allocate_block(c10::DeviceIndex device, size_t bytes) {
-  Backend& backend = Backend::get();
   const c10::Device place(c10::kPrivateUse1, device);
-  if (bytes == 0) {
-    backend.device(device);  // raises where there is none
+  if (bytes == 0) [[unlikely]] {
+    Backend::get().device(device);  // raises where there is none
     return {nullptr, place};
   }
-  backend.ensure_open(device);
-  const MemoryChange change = cache_of(device).allocate(bytes, current_stream(device));
-  void* data = reinterpret_cast<void*>(change.memory);
+  Stream& stream = current_stream(device);  // opens the device
+  const bool profiled = may_be_profiled();
+  MemoryReport totals;
+  const tbk_memory_t memory =
+      cache_of(device).allocate(bytes, stream, profiled ? &totals : nullptr);
+  void* data = reinterpret_cast<void*>(memory);
   c10::DataPtr pointer(data, data, deleters[static_cast<size_t>(device)], place);
-  report(change, device);
+  if (profiled) [[unlikely]]
+    report(data, static_cast<int64_t>(totals.bytes), totals, device);
   return pointer;
 }
 

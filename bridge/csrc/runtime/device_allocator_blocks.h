@@ -6,6 +6,7 @@
 #include <tbk/tbk.h>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,27 +14,36 @@
 
 namespace tbk {
 
-struct FreeLists;
+struct StreamLists;
 
 /// Blocks of at most 1 MiB are small; statistics are kept for both kinds.
 enum class BlockKind : uint8_t { small, large };
+
+enum class BlockState : uint8_t {
+  detached,  // in transit
+  in_use,
+  waiting,  // freed, but a recorded stream has not passed
+  quick,    // free, in a list of its size, not joined with its neighbours
+  free,     // joined with those of its neighbours that are
+};
 
 /// A piece of a segment (what memory_alloc gave), or a whole one.
 struct Block {
   tbk_memory_t memory = 0;
   uint64_t bytes = 0;
   uint64_t requested = 0;
+  Block* next = nullptr;  // in a list
+  Block* previous = nullptr;
   Block* before = nullptr;  // neighbours in the segment
   Block* after = nullptr;
-  Block* previous = nullptr;  // in a list
-  Block* next = nullptr;
-  FreeLists* home = nullptr;  // of the stream that it was allocated on
+  StreamLists* home = nullptr;  // of the stream that it was allocated on
   Stream* stream = nullptr;
-  size_t waits = 0;  // once freed: uses that are not known to have passed
-  bool is_free = false;
-  bool in_use = false;  // neither: freed, but a recorded stream has not passed
-  BlockKind kind = BlockKind::small;
+  size_t waits = 0;               // once freed: uses that are not known to have passed
   std::vector<StreamPoint> uses;  // by other streams; recorded when the block is freed
+  BlockState state = BlockState::detached;
+  BlockKind kind = BlockKind::small;
+  bool known = false;  // in the table by address
+  uint16_t list = 0;   // for its size
 
   bool whole() const {
     return before == nullptr && after == nullptr;
@@ -51,38 +61,55 @@ class BlockStore {
   Block* unused_ = nullptr;
 };
 
+inline constexpr uint64_t small_most = UINT64_C(1) << 20;
+
 /// How sizes are rounded on one device.
 struct BlockSizes {
   explicit BlockSizes(const tbk_device_properties_t& properties);
 
-  uint64_t unit;  // blocks are multiples of it: of 512, the alignment and the copy granularity
-  bool splits;    // addresses are flat
-
   /// 0 for what no device can have.
-  uint64_t block_bytes(uint64_t requested) const;
+  uint64_t block_bytes(uint64_t requested) const {
+    if (requested > (UINT64_C(1) << 56)) [[unlikely]]
+      return 0;
+    const uint64_t bytes = (requested + unit - 1) & ~(unit - 1);
+    return splits ? bytes : round_to_list(bytes);
+  }
+  /// The list for free blocks of `bytes`: one for each of the first 32 multiples of the unit, then 16
+  /// for each power of two. From list to list sizes rise.
+  unsigned list_of(uint64_t bytes) const {
+    const uint64_t units = bytes >> unit_shift;
+    if (units < 32) return static_cast<unsigned>(units);
+    const auto power = static_cast<unsigned>(std::bit_width(units)) - 1;
+    return 32 + (power - 5) * 16 + static_cast<unsigned>((units >> (power - 4)) & 15);
+  }
   /// How much to ask the backend for, when a block of `bytes` is not in the cache.
   uint64_t segment_bytes(uint64_t bytes) const;
   bool worth_splitting(const Block& block, uint64_t bytes) const;
-  static BlockKind kind_of(uint64_t bytes);
+
+  static BlockKind kind_of(uint64_t bytes) {
+    return bytes <= small_most ? BlockKind::small : BlockKind::large;
+  }
+
+  unsigned unit_shift;
+  uint64_t unit;  // blocks are multiples of it: of 512, the alignment and the copy granularity
+  bool splits;    // addresses are flat
+
+ private:
+  uint64_t round_to_list(uint64_t bytes) const;
 };
 
-/// The free blocks of one stream and kind, by size: one list each for the first 32 sizes, then 16 for
-/// each power of two; a bitmap says which lists have blocks.
-struct FreeLists {
-  static constexpr unsigned exact = 32, steps = 16, count = exact + steps * 49;
+/// Free blocks of one stream and kind, by size; a bitmap says which lists have blocks.
+class FreeLists {
+ public:
+  static constexpr unsigned count = 32 + 16 * 49;
 
-  /// The list for blocks of `units`; from list to list sizes rise.
-  static unsigned list_of(uint64_t units);
-  /// `units`, raised to the least size of a list.
-  static uint64_t round_up(uint64_t units);
-
-  void insert(Block* block, uint64_t unit);
-  void remove(Block* block, uint64_t unit);
-  /// A block of at least `bytes`, of the least size but for what is behind the eighth in a list.
-  /// Where `larger` is false, only of the list that `bytes` belongs to. NULL if there is none.
-  Block* find(uint64_t bytes, uint64_t unit, bool larger) const;
+  void insert(Block* block) noexcept;
+  void remove(Block* block) noexcept;
+  /// A block of at least `bytes`, which belong to `list`; of the least size, but for what is behind
+  /// the eighth in a list. Where `larger` is false, only of that list. NULL if there is none.
+  Block* find(uint64_t bytes, unsigned list, bool larger) const;
   /// Unlink all blocks that are whole segments, and link them by `next` before `others`.
-  Block* remove_whole(uint64_t unit, Block* others);
+  Block* remove_whole(Block* others);
 
  private:
   unsigned next_list(unsigned from) const;
@@ -90,6 +117,40 @@ struct FreeLists {
 
   std::array<Block*, count> heads_{};
   std::array<uint64_t, (count + 63) / 64> has_blocks_{};
+};
+
+/// What was freed last, by size, the latest first: found without a search, and given out as it is.
+class QuickLists {
+ public:
+  void push(Block* block) noexcept {
+    block->state = BlockState::quick;
+    Block*& head = heads_[block->list];
+    block->next = head;
+    head = block;
+  }
+  /// A block of exactly `bytes`, which belong to `list`; NULL if it isn't the latest of that list.
+  Block* pop(uint64_t bytes, unsigned list) noexcept {
+    Block* head = heads_[list];
+    if (head == nullptr || head->bytes != bytes) return nullptr;
+    heads_[list] = head->next;
+    return head;
+  }
+  /// Unlink all, linked by `next`.
+  Block* remove_all() noexcept;
+
+ private:
+  // Small blocks have at most 2048 units.
+  std::array<Block*, 32 + 16 * 6 + 1> heads_{};
+};
+
+/// The free blocks of one stream.
+struct StreamLists {
+  QuickLists quick;  // small ones only
+  FreeLists small, large;
+
+  FreeLists& of(BlockKind kind) {
+    return kind == BlockKind::small ? small : large;
+  }
 };
 
 }  // namespace tbk

@@ -6,25 +6,24 @@ namespace tbk {
 
 // ------------------------------------------------------------------------------- free blocks --
 
-DeviceCache::StreamLists& DeviceCache::lists_of(Stream& stream) {
-  if (latest_stream_ == &stream) [[likely]]
-    return *latest_lists_;
+StreamLists& DeviceCache::find_lists(Stream& stream) {
   std::unique_ptr<StreamLists>& lists = lists_[&stream];
   if (lists == nullptr) lists = std::make_unique<StreamLists>();
-  latest_stream_ = &stream;
   latest_lists_ = lists.get();
+  latest_stream_ = &stream;
   return *latest_lists_;
 }
 
 void DeviceCache::add_free(Block* block) noexcept {
-  block->home->insert(block, sizes_.unit);
+  block->list = static_cast<uint16_t>(sizes_.list_of(block->bytes));
+  block->home->of(block->kind).insert(block);
   if (block->whole()) return;
   inactive_count_++;
   inactive_bytes_ += static_cast<int64_t>(block->bytes);
 }
 
 void DeviceCache::remove_free(Block* block) noexcept {
-  block->home->remove(block, sizes_.unit);
+  block->home->of(block->kind).remove(block);
   if (block->whole()) return;
   inactive_count_--;
   inactive_bytes_ -= static_cast<int64_t>(block->bytes);
@@ -37,8 +36,9 @@ void DeviceCache::settle_inactive(BlockKind kind) noexcept {
   inactive_count_ = inactive_bytes_ = 0;
 }
 
-/// Leave `bytes` in `block`, which is not free, and make a free one, the node `rest`, of the others.
-void DeviceCache::cut(Block* block, uint64_t bytes, Block* rest) noexcept {
+/// Leave `bytes` in `block`, which is in no list, and make a free one of the rest.
+void DeviceCache::cut(Block* block, uint64_t bytes) {
+  Block* rest = store_.take();
   rest->memory = block->memory + bytes;
   rest->bytes = block->bytes - bytes;
   rest->kind = block->kind;
@@ -52,7 +52,7 @@ void DeviceCache::cut(Block* block, uint64_t bytes, Block* rest) noexcept {
   add_free(rest);
 }
 
-/// `right` follows `left`; neither is in a list.
+/// `right` follows `left`; neither is in a list, nor known by its address.
 void DeviceCache::merge(Block* left, Block* right) noexcept {
   left->bytes += right->bytes;
   left->after = right->after;
@@ -60,106 +60,153 @@ void DeviceCache::merge(Block* left, Block* right) noexcept {
   store_.give(right);
 }
 
-/// `block` was neither in use nor in a list.
-void DeviceCache::release(Block* block) noexcept {
-  if (Block* after = block->after; after != nullptr && after->is_free) {
+/// Make `block`, which is in no list, free, together with the neighbours that are.
+void DeviceCache::join(Block* block) noexcept {
+  if (block->known) by_memory_.erase(block->memory);
+  block->known = false;
+  if (Block* after = block->after; after != nullptr && after->state == BlockState::free) {
     remove_free(after);
     merge(block, after);
   }
-  if (Block* before = block->before; before != nullptr && before->is_free) {
+  if (Block* before = block->before; before != nullptr && before->state == BlockState::free) {
     remove_free(before);
     merge(before, block);
     block = before;
   }
   add_free(block);
-  settle_inactive(block->kind);
 }
 
-/// No stream uses `block` any more.
-void DeviceCache::make_free(Block* block) noexcept {
-  statistics_.remove_active(*block);
-  release(block);
+/// False where there was nothing to join.
+bool DeviceCache::join_quick(StreamLists& lists) noexcept {
+  Block* block = lists.quick.remove_all();
+  if (block == nullptr) return false;
+  while (block != nullptr) {
+    Block* next = block->next;
+    if (!block->whole()) {
+      inactive_count_--;
+      inactive_bytes_ -= static_cast<int64_t>(block->bytes);
+    }
+    join(block);
+    block = next;
+  }
+  settle_inactive(BlockKind::small);
+  return true;
+}
+
+void DeviceCache::make_large_free(Block* block) noexcept {
+  join(block);
+  settle_inactive(BlockKind::large);
 }
 
 // ---------------------------------------------------------------------------- use and disuse --
 
-/// A free block of at least `bytes`, not cut yet, in no list any more; NULL if there is none.
-Block* DeviceCache::take_cached(uint64_t bytes, Stream& stream) {
-  StreamLists& lists = lists_of(stream);
-  Block* block = lists.of(BlockSizes::kind_of(bytes)).find(bytes, sizes_.unit, sizes_.splits);
-  if (block != nullptr) remove_free(block);
+/// A block of exactly `bytes`, in no list any more, where one was freed lately; else NULL.
+inline Block* DeviceCache::take_quick(uint64_t bytes, unsigned list, StreamLists& lists) noexcept {
+  if (BlockSizes::kind_of(bytes) == BlockKind::large) return nullptr;
+  Block* block = lists.quick.pop(bytes, list);
+  if (block != nullptr && !block->whole()) statistics_.remove_inactive_split(*block);
   return block;
 }
 
-/// Cut `block`, which is in no list, to `bytes` where that is worth it, and hand it out.
-MemoryChange DeviceCache::use(Block* block, uint64_t bytes, uint64_t requested) {
-  try {
-    if (sizes_.worth_splitting(*block, bytes)) cut(block, bytes, store_.take());
-    in_use_.emplace(block->memory, block);
-  } catch (...) {
-    release(block);
-    throw;
-  }
-  settle_inactive(block->kind);
-  block->in_use = true;
+/// A block of at least `bytes`, in no list any more; NULL if there is none.
+Block* DeviceCache::take_cached(uint64_t bytes, StreamLists& lists) {
+  const BlockKind kind = BlockSizes::kind_of(bytes);
+  const unsigned list = sizes_.list_of(bytes);
+  const FreeLists& free_lists = lists.of(kind);
+  Block* block = free_lists.find(bytes, list, sizes_.splits);
+  if (block == nullptr && kind == BlockKind::small && join_quick(lists))
+    block = free_lists.find(bytes, list, sizes_.splits);
+  if (block == nullptr) return nullptr;
+  remove_free(block);
+  if (sizes_.worth_splitting(*block, bytes)) cut(block, bytes);
+  settle_inactive(kind);
+  return block;
+}
+
+/// Blocks whose size will not change before they are joined can be found by their address.
+void DeviceCache::learn(Block* block) {
+  by_memory_.emplace(block->memory, block);
+  block->known = true;
+  block->list = static_cast<uint16_t>(sizes_.list_of(block->bytes));
+}
+
+void DeviceCache::fill(MemoryReport* report, const Block& block) const {
+  report->bytes = block.bytes;
+  report->allocated = static_cast<uint64_t>(statistics_.allocated_bytes.current());
+  report->reserved = static_cast<uint64_t>(statistics_.reserved_bytes.current());
+}
+
+inline tbk_memory_t DeviceCache::use(Block* block, uint64_t requested, MemoryReport* report) {
+  if (!block->known) [[unlikely]]
+    learn(block);
+  block->state = BlockState::in_use;
   block->requested = requested;
   statistics_.add_in_use(*block);
-  return change(*block, static_cast<int64_t>(block->bytes));
+  if (waiting_count_ > 0) [[unlikely]]
+    statistics_.raise_active_peak();
+  if (report != nullptr) [[unlikely]]
+    fill(report, *block);
+  return block->memory;
 }
 
-MemoryChange DeviceCache::change(const Block& block, int64_t bytes) const {
-  return {block.memory, bytes, static_cast<uint64_t>(statistics_.allocated_bytes.current()),
-          static_cast<uint64_t>(statistics_.reserved_bytes.current())};
-}
-
-MemoryChange DeviceCache::allocate(uint64_t requested, Stream& stream) {
+tbk_memory_t DeviceCache::allocate(uint64_t requested, Stream& stream, MemoryReport* report) {
   const uint64_t bytes = sizes_.block_bytes(requested);
+  const unsigned list = sizes_.list_of(bytes);
+  Block* block = nullptr;
   if (bytes != 0) [[likely]] {
     std::unique_lock lock(mutex_);
-    if (waiting_count_ > 0) {
+    if (waiting_count_ > 0) [[unlikely]] {
       lock.unlock();
       collect();
       lock.lock();
     }
-    if (Block* block = take_cached(bytes, stream)) return use(block, bytes, requested);
+    StreamLists& lists = lists_of(stream);
+    block = take_quick(bytes, list, lists);
+    if (block == nullptr) block = take_cached(bytes, lists);
+    if (block != nullptr) return use(block, requested, report);
   }
-  Block* block = allocate_slowly(requested, bytes, stream);
+  block = allocate_slowly(requested, bytes, stream);
   std::lock_guard lock(mutex_);
-  return use(block, bytes, requested);
+  return use(block, requested, report);
 }
 
-MemoryChange DeviceCache::free(tbk_memory_t memory) noexcept {
+bool DeviceCache::free(tbk_memory_t memory, MemoryReport* report) noexcept {
   std::unique_lock lock(mutex_);
-  const auto found = in_use_.find(memory);
-  if (found == in_use_.end()) return {};
+  const auto found = by_memory_.find(memory);
+  if (found == by_memory_.end() || found->second->state != BlockState::in_use) return false;
   Block* block = found->second;
-  in_use_.erase(found);
-  block->in_use = false;
   statistics_.remove_in_use(*block);
-  const MemoryChange freed = change(*block, -static_cast<int64_t>(block->bytes));
+  if (report != nullptr) [[unlikely]]
+    fill(report, *block);
   if (block->uses.empty()) [[likely]] {
     make_free(block);
-    return freed;
+    return true;
   }
+  block->state = BlockState::waiting;
+  statistics_.add_waiting(*block);
   waiting_count_++;
   lock.unlock();
   for (StreamPoint& point : block->uses)
     point.record();
   lock.lock();
   freed_.push(block);
-  return freed;
+  return true;
 }
 
 // ------------------------------------------------------------------------------------ lookup --
 
 /// The block in use that `pointer` lies in, or NULL.
 Block* DeviceCache::find_block(uint64_t pointer) const {
-  if (const auto found = in_use_.find(pointer); found != in_use_.end()) return found->second;
+  const auto in_use = [](Block* block) {
+    return block->state == BlockState::in_use ? block : nullptr;
+  };
+  if (const auto found = by_memory_.find(pointer); found != by_memory_.end())
+    return in_use(found->second);
   if (!sizes_.splits) return nullptr;
   const auto behind = segments_.upper_bound(pointer);
   if (behind == segments_.begin()) return nullptr;
   for (Block* block = std::prev(behind)->second; block != nullptr; block = block->after)
-    if (pointer - block->memory < block->bytes) return block->in_use ? block : nullptr;
+    if (pointer - block->memory < block->bytes) return in_use(block);
   return nullptr;
 }
 

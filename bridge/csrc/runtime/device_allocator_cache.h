@@ -6,6 +6,7 @@
 #include <runtime/device_allocator_blocks.h>
 #include <runtime/device_allocator_statistics.h>
 #include <runtime/device_allocator_waiting.h>
+#include <runtime/short_lock.h>
 
 #include <map>
 #include <memory>
@@ -15,10 +16,9 @@
 
 namespace tbk {
 
-/// What was allocated or freed, and the totals after it, for PyTorch's memory profiler.
-struct MemoryChange {
-  tbk_memory_t memory = 0;
-  int64_t bytes = 0;
+/// The bytes of a block, and the totals after it was allocated or freed, for PyTorch's profiler.
+struct MemoryReport {
+  uint64_t bytes = 0;
   uint64_t allocated = 0;
   uint64_t reserved = 0;
 };
@@ -27,22 +27,26 @@ struct MemoryChange {
 ///
 /// Locks: `mutex_` guards all members but `waiting_`, and is never held while the backend is called:
 /// a call may block until another thread of the program frees memory, and what a backend logs may
-/// reach Python. `waiting_mutex_` is taken before it, and may be held while the backend is asked for
-/// events; freeing never takes it.
+/// reach Python. `waiting_mutex_` is taken before it, and may be held while the backend is called;
+/// freeing never takes it.
 class DeviceCache {
  public:
   DeviceCache(c10::DeviceIndex device, const tbk_device_properties_t& properties)
       : device_(device), sizes_(properties) {}
 
-  /// The device is open, and `bytes` is not 0. Errors: c10::OutOfMemoryError; errors of earlier work.
-  MemoryChange allocate(uint64_t bytes, Stream& stream);
-  /// Nothing changes where `memory` is not in use.
-  MemoryChange free(tbk_memory_t memory) noexcept;
+  /// The device is open, and `bytes` is not 0. `report` may be NULL.
+  /// Errors: c10::OutOfMemoryError; those of earlier work.
+  tbk_memory_t allocate(uint64_t bytes, Stream& stream, MemoryReport* report);
+  /// False, with nothing done, where `memory` is not in use.
+  bool free(tbk_memory_t memory, MemoryReport* report) noexcept;
 
-  /// False where `pointer` lies in no block in use.
+  /// Whether `pointer` lies in a block in use.
   bool owns(uint64_t pointer) const;
+  /// Nothing where `pointer` lies in no block in use.
   void record_use(uint64_t pointer, Stream& stream);
 
+  /// Wait for the blocks that wait, and for the device where something is cached; give all that back.
+  /// Errors: those of earlier work, and of the backend; what was not given back stays cached.
   void flush();
 
   void set_limit(uint64_t bytes);
@@ -53,27 +57,30 @@ class DeviceCache {
   void reset_peak();
 
  private:
-  struct StreamLists {
-    FreeLists small, large;
-
-    FreeLists& of(BlockKind kind) {
-      return kind == BlockKind::small ? small : large;
-    }
-  };
-
-  Block* take_cached(uint64_t bytes, Stream& stream);
-  MemoryChange use(Block* block, uint64_t bytes, uint64_t requested);
-  MemoryChange change(const Block& block, int64_t bytes) const;
+  StreamLists& lists_of(Stream& stream) {
+    return latest_stream_ == &stream ? *latest_lists_ : find_lists(stream);
+  }
+  StreamLists& find_lists(Stream& stream);
+  Block* take_quick(uint64_t bytes, unsigned list, StreamLists& lists) noexcept;
+  Block* take_cached(uint64_t bytes, StreamLists& lists);
+  void learn(Block* block);
+  tbk_memory_t use(Block* block, uint64_t requested, MemoryReport* report);
+  void cut(Block* block, uint64_t bytes);
   Block* find_block(uint64_t pointer) const;
+  void fill(MemoryReport* report, const Block& block) const;
 
-  StreamLists& lists_of(Stream& stream);
   void add_free(Block* block) noexcept;
   void remove_free(Block* block) noexcept;
-  void settle_inactive(BlockKind kind) noexcept;
-  void cut(Block* block, uint64_t bytes, Block* rest) noexcept;
   void merge(Block* left, Block* right) noexcept;
-  void release(Block* block) noexcept;
-  void make_free(Block* block) noexcept;
+  void join(Block* block) noexcept;
+  bool join_quick(StreamLists& lists) noexcept;
+  void make_free(Block* block) noexcept {
+    if (block->kind == BlockKind::large) return make_large_free(block);
+    block->home->quick.push(block);
+    if (!block->whole()) statistics_.add_inactive_split(*block);
+  }
+  void make_large_free(Block* block) noexcept;
+  void settle_inactive(BlockKind kind) noexcept;
 
   void collect();
   void collect_held(bool wait);
@@ -90,19 +97,19 @@ class DeviceCache {
   const c10::DeviceIndex device_;
   const BlockSizes sizes_;
 
-  mutable std::mutex mutex_;
-  BlockStore store_;
-  std::unordered_map<Stream*, std::unique_ptr<StreamLists>> lists_;
+  mutable ShortLock mutex_;
+  size_t waiting_count_ = 0;  // of blocks in freed_ and in waiting_
   Stream* latest_stream_ = nullptr;
   StreamLists* latest_lists_ = nullptr;
-  ska::flat_hash_map<tbk_memory_t, Block*> in_use_;
-  std::map<tbk_memory_t, Block*> segments_;  // by the first byte; the first block of each
-  BlockQueue freed_;                         // with uses, not yet seen by waiting_
-  size_t waiting_count_ = 0;                 // of blocks in freed_ and in waiting_
-  uint64_t limit_ = 0;
-  uint64_t claimed_ = 0;                             // being asked for
-  int64_t inactive_count_ = 0, inactive_bytes_ = 0;  // changes of the operation at work
+  ska::flat_hash_map<tbk_memory_t, Block*> by_memory_;  // blocks in use, and in quick lists
   Statistics statistics_;
+  int64_t inactive_count_ = 0, inactive_bytes_ = 0;  // changes that are not in statistics_ yet
+  std::unordered_map<Stream*, std::unique_ptr<StreamLists>> lists_;
+  BlockStore store_;
+  std::map<tbk_memory_t, Block*> segments_;  // the first block of each
+  BlockQueue freed_;                         // with uses, not yet seen by waiting_
+  uint64_t limit_ = 0;
+  uint64_t claimed_ = 0;  // being asked for
 
   std::mutex waiting_mutex_;
   WaitingBlocks waiting_;

@@ -25,7 +25,9 @@ void DeviceCache::collect_held(bool wait) {
   {
     std::lock_guard lock(mutex_);
     while (!passed.blocks.empty()) {
-      make_free(passed.blocks.pop());
+      Block* block = passed.blocks.pop();
+      statistics_.remove_waiting(*block);
+      make_free(block);
       waiting_count_--;
     }
   }
@@ -79,7 +81,7 @@ Block* DeviceCache::add_segment(tbk_memory_t memory, uint64_t bytes, BlockKind k
   block->bytes = bytes;
   block->kind = kind;
   block->stream = &stream;
-  block->home = &lists_of(stream).of(kind);
+  block->home = &lists_of(stream);
   segments_[memory] = block;
   statistics_.add_segment(kind, bytes);
   return block;
@@ -91,6 +93,10 @@ Block* DeviceCache::new_segment(uint64_t bytes, Stream& stream, std::string& rea
   const uint64_t segment = sizes_.segment_bytes(bytes);
   Block* block = try_segment(segment, kind, stream, reason);
   if (block == nullptr && segment > bytes) block = try_segment(bytes, kind, stream, reason);
+  if (block == nullptr || !sizes_.worth_splitting(*block, bytes)) return block;
+  std::lock_guard lock(mutex_);
+  cut(block, bytes);
+  settle_inactive(kind);
   return block;
 }
 
@@ -101,8 +107,9 @@ Block* DeviceCache::detach_whole() {
   std::lock_guard lock(mutex_);
   Block* whole = nullptr;
   for (auto& [stream, lists] : lists_) {
-    whole = lists->small.remove_whole(sizes_.unit, whole);
-    whole = lists->large.remove_whole(sizes_.unit, whole);
+    join_quick(*lists);
+    whole = lists->small.remove_whole(whole);
+    whole = lists->large.remove_whole(whole);
   }
   if (whole != nullptr) statistics_.flushes++;
   return whole;
@@ -140,8 +147,6 @@ Block* DeviceCache::give_back(Block* whole) {
   return next;
 }
 
-/// Wait for the blocks that wait, and for the device where something is cached; give all that back.
-/// Errors: those of earlier work, and of the backend; what was not given back stays cached.
 void DeviceCache::flush() {
   std::lock_guard waiting(waiting_mutex_);
   collect_held(/*wait=*/true);
@@ -160,7 +165,7 @@ void DeviceCache::flush() {
 
 // ------------------------------------------------------------------------------- out of memory --
 
-/// A block that is not cached, in no list, not cut yet.
+/// A block of at least `bytes`, in no list, where the cache has none.
 Block* DeviceCache::allocate_slowly(uint64_t requested, uint64_t bytes, Stream& stream) {
   std::string reason = "no device has that much";
   if (bytes != 0) {
@@ -173,7 +178,7 @@ Block* DeviceCache::allocate_slowly(uint64_t requested, uint64_t bytes, Stream& 
     {
       // Perhaps what waited for another stream is part of a segment that stays.
       std::lock_guard lock(mutex_);
-      if (Block* block = take_cached(bytes, stream)) return block;
+      if (Block* block = take_cached(bytes, lists_of(stream))) return block;
     }
     if (Block* block = new_segment(bytes, stream, reason)) return block;
   }

@@ -5,64 +5,84 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <runtime/device_allocator_blocks.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 namespace tbk {
 
-/// One number that rises and falls. What PyTorch calls freed follows from the rest, so that the
-/// quickest paths write less.
-struct Series {
-  int64_t current = 0;
-  int64_t peak = 0;
-  int64_t grown = 0;  // all increases since the start
-  int64_t grown_at_reset = 0;
-  int64_t shrunk_at_reset = 0;
-
-  void increase(int64_t amount) {
-    current += amount;
-    grown += amount;
-    if (current > peak) peak = current;
-  }
-  void decrease(int64_t amount) {
-    current -= amount;
-  }
-  void reset_accumulated() {
-    grown_at_reset = grown;
-    shrunk_at_reset = grown - current;
-  }
-  c10::CachingAllocator::Stat stat() const;
-};
-
-/// A Series of both kinds together, and one of each.
-struct SeriesByKind {
-  std::array<Series, 3> series;  // in the order of c10's StatType
-
-  static size_t index(BlockKind kind) {
-    return kind == BlockKind::small ? 1 : 2;
-  }
+/// A number that rises and falls, of each kind of block. The quickest paths write little: what it is
+/// now, and the sum of both kinds, follow from the rest.
+class Series {
+ public:
   void increase(BlockKind kind, int64_t amount) {
-    series[0].increase(amount);
-    series[index(kind)].increase(amount);
+    Part& part = parts_[static_cast<size_t>(kind)];
+    part.grown += amount;
+    const int64_t now = part.current();
+    const int64_t sum = now + parts_[1 - static_cast<size_t>(kind)].current();
+    if (now > part.peak) [[unlikely]]
+      part.peak = now;
+    if (sum > peak_) [[unlikely]]
+      peak_ = sum;
   }
   void decrease(BlockKind kind, int64_t amount) {
-    series[0].decrease(amount);
-    series[index(kind)].decrease(amount);
+    parts_[static_cast<size_t>(kind)].shrunk += amount;
   }
   void change(BlockKind kind, int64_t amount) {
     amount > 0 ? increase(kind, amount) : decrease(kind, -amount);
   }
   int64_t current() const {
-    return series[0].current;
+    return parts_[0].current() + parts_[1].current();
   }
+  void reset_accumulated();
+  void reset_peak();
+  c10::CachingAllocator::StatArray stats() const;
+
+ private:
+  friend class ActiveSeries;
+
+  struct Part {
+    int64_t grown = 0;  // all increases since the start
+    int64_t shrunk = 0;
+    int64_t peak = 0;
+    int64_t grown_at_reset = 0;
+    int64_t shrunk_at_reset = 0;
+
+    int64_t current() const {
+      return grown - shrunk;
+    }
+    c10::CachingAllocator::Stat stat() const;
+  };
+
+  std::array<Part, 2> parts_;  // by BlockKind
+  int64_t peak_ = 0;           // of both together
+};
+
+/// What is in use, or was freed and waits for another stream. Where nothing waits, that is what is in
+/// use, and nothing is written here.
+class ActiveSeries {
+ public:
+  Series waiting;
+
+  /// After each increase of `in_use` while something waits.
+  void raise_peak(const Series& in_use);
+  void reset_peak(const Series& in_use);
+  c10::CachingAllocator::StatArray stats(const Series& in_use) const;
+
+ private:
+  using Values = std::array<int64_t, 3>;  // in the order of c10's StatType
+
+  Values current(const Series& in_use) const;
+
+  Values peak_{};
 };
 
 /// What DeviceStats of PyTorch is made of, for one device. The owner locks.
 struct Statistics {
-  SeriesByKind allocation, allocated_bytes, requested_bytes;
-  SeriesByKind active, active_bytes;
-  SeriesByKind segment, reserved_bytes;
-  SeriesByKind inactive_split, inactive_split_bytes;
+  Series allocation, allocated_bytes, requested_bytes;
+  Series inactive_split, inactive_split_bytes;
+  Series segment, reserved_bytes;
+  ActiveSeries active, active_bytes;
   int64_t retries = 0, failures = 0;  // of memory_alloc: followed by a flush; final
   int64_t flushes = 0;                // that waited for the device
   int64_t device_allocs = 0, device_frees = 0;
@@ -71,19 +91,24 @@ struct Statistics {
     allocation.increase(block.kind, 1);
     allocated_bytes.increase(block.kind, static_cast<int64_t>(block.bytes));
     requested_bytes.increase(block.kind, static_cast<int64_t>(block.requested));
-    active.increase(block.kind, 1);
-    active_bytes.increase(block.kind, static_cast<int64_t>(block.bytes));
   }
   void remove_in_use(const Block& block) {
     allocation.decrease(block.kind, 1);
     allocated_bytes.decrease(block.kind, static_cast<int64_t>(block.bytes));
     requested_bytes.decrease(block.kind, static_cast<int64_t>(block.requested));
   }
-  /// No stream uses it any more.
-  void remove_active(const Block& block) {
-    active.decrease(block.kind, 1);
-    active_bytes.decrease(block.kind, static_cast<int64_t>(block.bytes));
+  void add_inactive_split(const Block& block) {
+    inactive_split.increase(block.kind, 1);
+    inactive_split_bytes.increase(block.kind, static_cast<int64_t>(block.bytes));
   }
+  void remove_inactive_split(const Block& block) {
+    inactive_split.decrease(block.kind, 1);
+    inactive_split_bytes.decrease(block.kind, static_cast<int64_t>(block.bytes));
+  }
+  /// After add_in_use, while blocks wait.
+  void raise_active_peak();
+  void add_waiting(const Block& block);
+  void remove_waiting(const Block& block);
   void add_segment(BlockKind kind, uint64_t bytes);
   void remove_segment(BlockKind kind, uint64_t bytes);
 
