@@ -13,6 +13,8 @@ import torch_tbk
 
 Child = Callable[..., str]
 
+HERE = Path(__file__).parent
+
 TRY = """
 import json, os, sys
 from pathlib import Path
@@ -132,9 +134,6 @@ print(json.dumps([opens, closed, os.waitpid(pid, 0)[1], torch.ones(2, device=nam
     assert (was_open, status, values) == (False, 0, [1.0, 1.0])
 
 
-HERE = Path(__file__).parent
-
-
 def test_an_error_of_earlier_work_names_what_may_have_caused_it(child: Child) -> None:
     program = """
 x = torch.ones(4, device=name)
@@ -157,3 +156,18 @@ print(json.dumps([name, texts, z.tolist()]))
         assert "add.Tensor, mul.Tensor" in text
     assert "enqueued" not in texts[2][1], "the device was known to be well"
     assert values == [2.0] * 4
+
+
+def test_what_the_backend_logs_is_shown_where_it_is_asked_for(child: Child, tmp_path: Path) -> None:
+    program = """
+name = torch_tbk.load(sys.argv[1], options="mutant=open_log_crashes").backend_name
+os.dup2(os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+torch.ones(1, device=name)
+print(name)
+"""
+    file = tmp_path / "stderr"
+    seen = []
+    for level in ("debug", "info", "warning", ""):
+        name = child(TRY + program, torch_tbk.reference("mutants"), file, TBK_LOG=level).strip()
+        seen.append(file.read_text().replace(name, "name"))
+    assert seen == ["name: device opened\n"] * 2 + [""] * 2

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
+import torch_tbk
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
@@ -144,3 +146,34 @@ def test_events_may_go_while_they_are_pending(backend: DeviceModule, device: tor
     gc.collect()
     with first:
         assert x.eq(600).all().item()
+
+
+def test_other_threads_run_while_the_host_waits(child: Callable[..., str]) -> None:
+    """The device has one event, so that the host waits for the stream where another is recorded."""
+    program = """
+import sys, threading, torch, torch_tbk
+name = torch_tbk.load(sys.argv[1], options="events=1,delay_us=1000000").backend_name
+held = torch.Event(name)
+held.record(torch.accelerator.current_stream(name))
+sys.setswitchinterval(1000)  # a thread that has the GIL keeps it unless it lets go of it
+go, back, runs = threading.Lock(), threading.Lock(), []
+go.acquire(), back.acquire()
+def other():
+    for turn in range(5):
+        go.acquire()
+        runs.append(turn)
+        back.release()
+thread = threading.Thread(target=other)
+thread.start()
+seen = []
+for turn in range(5):
+    x = torch.ones(1, device=name)
+    event = torch.Event(name)
+    go.release()
+    event.record()
+    seen.append(turn in runs)
+    back.acquire()
+thread.join()
+print(any(seen))
+"""
+    assert child(program, torch_tbk.reference("cpu")) == "True\n"
