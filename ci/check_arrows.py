@@ -59,18 +59,18 @@ def room_of(root: Path, path: Path) -> str:
     return path.relative_to(root).parts[0]
 
 
-def header_rooms(root: Path) -> dict[str, set[str]]:
-    """For each private header's file name the rooms that have one of that name."""
-    rooms: dict[str, set[str]] = {}
+def private_headers(root: Path) -> dict[str, list[Path]]:
+    """The headers that are not <tbk/...>, by file name."""
+    headers: dict[str, list[Path]] = {}
     for path in tracked(root, ".h", ".hpp"):
         if "include/tbk" not in path.as_posix():
-            rooms.setdefault(path.name, set()).add(room_of(root, path))
-    return rooms
+            headers.setdefault(path.name, []).append(path)
+    return headers
 
 
 def include_faults(root: Path) -> Iterator[str]:
     """#include lines that leave their room."""
-    owners_of = header_rooms(root)
+    headers = private_headers(root)
     for path in tracked(root, ".c", ".h", ".cpp", ".hpp"):
         room = room_of(root, path)
         if room not in MAY_INCLUDE:
@@ -78,7 +78,7 @@ def include_faults(root: Path) -> Iterator[str]:
         text = path.read_text(errors="replace")
         for found in INCLUDE.finditer(text):
             target = PurePosixPath(found["path"])
-            owner = include_owner(root, path, target, owners_of)
+            owner = include_owner(root, path, target, headers)
             if owner == "PyTorch" and room == "bridge":
                 continue
             if owner is not None and owner not in MAY_INCLUDE[room] | {room}:
@@ -87,7 +87,7 @@ def include_faults(root: Path) -> Iterator[str]:
 
 
 def include_owner(
-    root: Path, path: Path, target: PurePosixPath, owners_of: dict[str, set[str]]
+    root: Path, path: Path, target: PurePosixPath, headers: dict[str, list[Path]]
 ) -> str | None:
     """The room that an included header lies in, or PyTorch; None for <tbk/...> and for others'."""
     if target.parts[0] == "tbk":
@@ -97,7 +97,9 @@ def include_owner(
     if ".." in target.parts:
         resolved = (path.parent / target).resolve()
         return room_of(root, resolved) if resolved.is_relative_to(root) else "nobody"
-    owners = owners_of.get(target.name, set())
+    # <sys/wait.h> is not our wait.h: all of what is written must fit.
+    meant = [header for header in headers.get(target.name, []) if header.match(str(target))]
+    owners = {room_of(root, header) for header in meant}
     room = room_of(root, path)
     return room if room in owners else min(owners, default=None)
 

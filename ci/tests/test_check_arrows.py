@@ -22,6 +22,7 @@ GOOD = {
     "harness/src/worker.c": '#include "fixture.h"\n#include "../../contracts/tests/case.h"\n',
     "bridge/csrc/runtime/memory.h": "#include <ATen/core/Tensor.h>\n#include <tbk/tbk.h>\n",
     "bridge/csrc/runtime/memory.cpp": '#include "runtime/memory.h"\n#include <c10/util/order.h>\n',
+    "bridge/tests/cpp/main.cpp": "#include <sys/case.h>\n",
     "bridge/python/torch_tbk/load.py": "import torch\n",
     "contracts/tests/order.h": "\n",
     "contracts/python/tbk_contracts/clause.py": "import yaml\n",
