@@ -5,7 +5,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <aten/copy.h>
 #include <aten/copy_layout.h>
-#include <aten/kernels.h>
+#include <aten/operands.h>
 #include <tbk/tbk_operators.h>
 #include <torch/library.h>
 
@@ -14,21 +14,14 @@ namespace {
 
 constinit Kernel fill_kernel(TBK_NAME_fill__Scalar, TBK_VERSION_fill__Scalar);
 
-tbk_scalar_t to_c(const at::Scalar& value) {
-  if (value.isBoolean()) return {TBK_SCALAR_BOOL, value.to<bool>(), 0, 0};
-  if (value.isIntegral(/*includeBool=*/false)) return {TBK_SCALAR_INT, value.to<int64_t>(), 0, 0};
-  if (value.isFloatingPoint()) return {TBK_SCALAR_DOUBLE, 0, value.to<double>(), 0};
-  const auto number = value.to<c10::complex<double>>();
-  return {TBK_SCALAR_COMPLEX, 0, number.real(), number.imag()};
-}
-
 at::Tensor& fill_scalar(at::Tensor& self, const at::Scalar& value) {
   if (self.numel() == 0) return self;
   at::assert_no_internal_overlap(self);
   const at::Tensor single = at::scalar_tensor(value, at::TensorOptions().dtype(self.dtype()));
   const tbk_tensor_t tensor = describe(self);
-  const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &tensor, to_c(single.item())};
-  if (!launch(fill_kernel, self.device().index(), &arguments, {&tensor}))
+  const tbk_scalar_t scalar = to_scalar(single.item());
+  const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &tensor, scalar};
+  if (!launch(fill_kernel, self.device().index(), &arguments, {&tensor}, numbers_of(scalar)))
     copy_tensor(self, single, false);
   return self;
 }

@@ -72,8 +72,14 @@ IValue map_tensors(const IValue& value, Change change) {
   return value;
 }
 
-bool is_written(const c10::Argument& argument) {
+bool is_declared_written(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+/// Two schemas don't say that the running statistics are updated.
+bool updates_statistics(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  return name == "aten::native_batch_norm" || name == "aten::batch_norm_update_stats";
 }
 
 bool takes_generator(const c10::Argument& argument) {
@@ -92,7 +98,9 @@ void refuse_what_cannot_run(const c10::OperatorHandle& op) {
                                " makes a view, and on the CPU it would be a "
                                "view of a copy: the bridge of '",
                                Backend::get().name(), "' must have it, and has not"));
-  if (!op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) [[unlikely]]
+  // The second question computes the answer anew each time, which takes as long as a small operator.
+  if (!op.hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
+      !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) [[unlikely]]
     C10_THROW_ERROR(NotImplementedError,
                     c10::str(op.operator_name(), ": neither the backend '", Backend::get().name(),
                              "' nor PyTorch's CPU has a kernel for it"));
@@ -119,7 +127,10 @@ bool mixes_devices(const c10::OperatorHandle& op) {
 class Call {
  public:
   Call(const c10::OperatorHandle& op, Stack* stack)
-      : op_(op), stack_(stack), arguments_(op.schema().arguments()) {}
+      : op_(op),
+        stack_(stack),
+        arguments_(op.schema().arguments()),
+        updates_statistics_(updates_statistics(op)) {}
 
   void run() {
     find_device();
@@ -139,6 +150,11 @@ class Call {
   }
 
  private:
+  bool is_written(const c10::Argument& schema) const {
+    return is_declared_written(schema) ||
+           (updates_statistics_ && schema.name().rfind("running_", 0) == 0);
+  }
+
   IValue& argument(size_t index) {
     return torch::jit::peek(*stack_, index, arguments_.size());
   }
@@ -197,7 +213,7 @@ class Call {
   }
 
   void replace(IValue& value, const c10::Argument& schema, const HostMirror& mirror) {
-    if (is_written(schema)) written_.emplace_back(&schema, value);
+    if (is_declared_written(schema)) written_.emplace_back(&schema, value);
     if (value.isTensor() || value.isTensorList() || value.isOptionalTensorList()) {
       value = map_tensors(value, [&](const at::Tensor& tensor) { return mirror.host(tensor); });
     } else if (value.isDevice()) {
@@ -240,6 +256,7 @@ class Call {
   const c10::OperatorHandle& op_;
   Stack* stack_;
   const std::vector<c10::Argument>& arguments_;
+  const bool updates_statistics_;
   c10::DeviceIndex device_ = 0;
   bool has_tensor_ = false;
   std::optional<at::Device> result_device_;

@@ -73,6 +73,8 @@ void Operand::broadcast(at::IntArrayRef sizes) {
 
 tbk_scalar_t to_scalar(const at::Scalar& value) {
   if (value.isBoolean()) return {TBK_SCALAR_BOOL, value.to<bool>(), 0, 0};
+  if (value.type() == at::kUInt64)
+    return {TBK_SCALAR_INT, static_cast<int64_t>(value.to<uint64_t>()), 0, 0};
   if (value.isIntegral(/*includeBool=*/false)) return {TBK_SCALAR_INT, value.to<int64_t>(), 0, 0};
   if (value.isFloatingPoint()) return {TBK_SCALAR_DOUBLE, 0, value.to<double>(), 0};
   const auto number = value.to<c10::complex<double>>();
