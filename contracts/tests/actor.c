@@ -54,7 +54,7 @@ static char thread_state(const char* id) {
   return name_end != NULL && name_end[1] == ' ' ? name_end[2] : 'S';
 }
 
-static bool others_sleep(void) {
+bool process_sleeps(void) {
   DIR* tasks = opendir("/proc/self/task");
   if (tasks == NULL) return true;
   long self = syscall(SYS_gettid);
@@ -75,7 +75,7 @@ static uint64_t cpu_ns(clockid_t clock) {
 
 /* Since when nothing moves: the moment at which the others were first seen asleep, or 0. */
 static uint64_t quiet_since(uint64_t since) {
-  if (!others_sleep()) return 0;
+  if (!process_sleeps()) return 0;
   return since != 0 ? since : fx_now_ns();
 }
 

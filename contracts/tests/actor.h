@@ -52,6 +52,9 @@ bool actor_ends(actor_t* actor);
 /* REQUIREs that it ends in FX_PATIENCE_NS. */
 void actor_join(tbk_fixture_t* fx, actor_t* actor);
 
+/* Whether all threads of the process but the caller's are asleep. */
+bool process_sleeps(void);
+
 /*
  * Gives what should not happen every chance to happen: waits until all other threads of the process
  * sleep, or for a moment if they never do. A thread that could run and was given no processor does

@@ -4,14 +4,13 @@
  */
 #include "gate.h"
 
+#include "actor.h"
 #include "census.h"
 #include "gate_core.h"
 #include "threads.h"
 #include "wait.h"
 
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 struct tbk_gate_core* tbk_gate_core_new(tbk_fixture_t* fx) {
   struct tbk_gate_core* core = calloc(1, sizeof *core);
@@ -123,23 +122,25 @@ void tbk_gates_free(tbk_fixture_t* fx, bool device_idle) {
 
 struct watch {
   struct tbk_gate_core* core;
-  int caller;
   atomic_int returned;
 };
 
-/* Opens the gate once the caller is asleep in its call, or when a busy caller has had its time. */
+/* Opens the gate once the caller is asleep in its call and nobody is about to wake it, or when those
+   that stay busy have had their time. */
 static void open_when_held(void* argument) {
-  enum { STEP_NS = 200000, STEPS = 500, ASLEEP = 3 };
+  enum { STEP_NS = 200000, BUSY_NS = 100000000, ASLEEP = 3 };
   struct watch* watch = argument;
-  for (int step = 0, asleep = 0; step < STEPS && asleep < ASLEEP; step++) {
+  lapse_t busy;
+  lapse_begin(&busy);
+  for (int asleep = 0; asleep < ASLEEP && !lapse_over(&busy, BUSY_NS);) {
     if (tbk_word_wait(&watch->returned, STEP_NS)) return;
-    asleep = tbk_thread_sleeps(watch->caller) ? asleep + 1 : 0;
+    asleep = process_sleeps() ? asleep + 1 : 0;
   }
   tbk_word_set(&watch->core->opened, 1);
 }
 
 bool gate_held(tbk_fixture_t* fx, tbk_gate_t* gate, void (*call)(void* argument), void* argument) {
-  struct watch watch = {.core = gate->core, .caller = (int)syscall(SYS_gettid)};
+  struct watch watch = {.core = gate->core};
   tbk_thread_t* thread = gate_is_closed(gate) ? tbk_thread_start(open_when_held, &watch) : NULL;
   if (thread == NULL) {
     gate_open(fx, gate);
