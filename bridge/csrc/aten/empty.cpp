@@ -16,10 +16,10 @@ constexpr c10::DispatchKeySet dense_keys(c10::DispatchKey::PrivateUse1);
 
 /// One dimension with the size 0, contiguous, over `bytes` bytes.
 at::Tensor new_tensor(c10::DeviceIndex device, size_t bytes, caffe2::TypeMeta dtype) {
-  DeviceAllocator& allocator = device_allocator();
+  c10::Allocator& allocator = storage_allocator(device);
   auto storage = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
-      allocator.allocate_on(device, bytes), &allocator, /*resizable=*/true);
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), allocator.allocate(bytes),
+      &allocator, /*resizable=*/true);
   return at::detail::make_tensor_base<c10::TensorImpl>(std::move(storage), dense_keys, dtype);
 }
 

@@ -21,10 +21,10 @@ at::Tensor& set_place(at::Tensor& self, at::Storage source, int64_t offset, at::
 }
 
 at::Tensor& set_nothing(at::Tensor& self) {
-  DeviceAllocator& allocator = device_allocator();
-  Backend::get().ensure_open(self.device().index());
-  c10::Storage storage(c10::Storage::use_byte_size_t(), 0,
-                       allocator.allocate_on(self.device().index(), 0), &allocator,
+  const c10::DeviceIndex device = self.device().index();
+  Backend::get().ensure_open(device);
+  c10::Allocator& allocator = storage_allocator(device);
+  c10::Storage storage(c10::Storage::use_byte_size_t(), 0, allocator.allocate(0), &allocator,
                        /*resizable=*/true);
   return set_place(self, std::move(storage), 0, {0}, {});
 }
