@@ -4,6 +4,7 @@
 #include <runtime/error.h>
 #include <runtime/gil.h>
 #include <runtime/stream.h>
+#include <runtime/text.h>
 
 #include <c10/util/Exception.h>
 #include <pthread.h>
@@ -35,7 +36,7 @@ void log(void* /*context*/, int32_t level, const char* message) noexcept {
     const Backend* backend = Backend::get_or_null();
     const char* name = backend != nullptr ? backend->name().c_str() : "backend";
     if (level >= TBK_LOG_WARNING) {
-      TORCH_WARN(name, ": ", message);
+      TORCH_WARN(name, ": ", printable(message, 1024));
     } else {
       std::fprintf(stderr, "%s: %s\n", name, message);
     }
@@ -96,7 +97,7 @@ std::unique_ptr<DeviceState> ask_properties(const Tables& tables, tbk_instance_t
   tbk_status_t status = tables.core.device_properties(instance, index, &state->properties, &error);
   TORCH_CHECK_VALUE(status == TBK_OK, subject, describe_status(status, error));
   check_properties(state->properties, subject);
-  state->name = state->properties.name != nullptr ? state->properties.name : name;
+  state->name = state->properties.name != nullptr ? printable(state->properties.name, 255) : name;
   state->properties.name = state->name.c_str();
   return state;
 }
@@ -110,7 +111,7 @@ void open_device(const Tables& tables, tbk_instance_t* instance, int index) {
   } catch (...) {
     ErrorBuffer ignored;
     if (tables.core.device_close(instance, index, &ignored) != TBK_OK)
-      TORCH_WARN("device_close: ", ignored.message);
+      TORCH_WARN("device_close: ", printable(ignored.message, sizeof ignored.message));
     throw;
   }
 }
@@ -148,7 +149,7 @@ Backend& Backend::load(const std::string& given_path, const std::string& options
   backend->tables_ = copy_tables(table, path);
   backend->instance_ = table.instance;
   backend->name_ = table.name;
-  backend->version_ = table.version;
+  backend->version_ = printable(table.version, 255);
   if (check_name) check_name(backend->name_);
   backend->read_devices();
   if (check_name) check_name(backend->name_);

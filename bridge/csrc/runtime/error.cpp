@@ -3,11 +3,10 @@
 #include <runtime/backend.h>
 #include <runtime/error.h>
 #include <runtime/stream.h>
+#include <runtime/text.h>
 
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
-
-#include <cstring>
 
 namespace tbk {
 namespace {
@@ -42,7 +41,7 @@ std::string suspects(tbk_status_t status, int device) {
 }  // namespace
 
 std::string describe_status(tbk_status_t status, const tbk_error_t& error) {
-  std::string message(error.message, strnlen(error.message, sizeof error.message));
+  std::string message = printable(error.message, sizeof error.message);
   if (status < 0 || status >= TBK_STATUS_COUNT)
     return c10::str("status ", status, ", which tbk.h does not know", message.empty() ? "" : ": ",
                     message);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <runtime/error.h>
 #include <runtime/tables.h>
+#include <runtime/text.h>
 
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
@@ -56,7 +57,7 @@ void check_backend(const tbk_backend_t& backend, const std::string& path) {
            least, " are needed");
   if (backend.name == nullptr) refuse(path, "the backend's name is NULL");
   if (!is_device_name(backend.name))
-    refuse(path, "the backend's name is '", std::string(backend.name, strnlen(backend.name, 64)),
+    refuse(path, "the backend's name is '", printable(backend.name, 64),
            "', which is not [a-z][a-z0-9_]{0,30}");
   if (backend.version == nullptr) refuse(path, "the backend's version is NULL");
   if (backend.core == nullptr) refuse(path, "the backend has no core functions");
