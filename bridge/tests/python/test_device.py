@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -106,6 +107,14 @@ def test_every_dtype_named_converts_to_every_other(
         seen = on_device.to(wanted.dtype)
         assert (seen.dtype, seen.device) == (wanted.dtype, device)
         assert torch.equal(seen.cpu().view(torch.uint8), wanted.view(torch.uint8)), dtype
+
+
+def test_capabilities_know_every_operator_that_has_arguments(backend: DeviceModule) -> None:
+    header = Path(__file__).parents[3] / "contracts" / "include" / "tbk" / "tbk_operators.h"
+    names = re.findall(r'#define TBK_NAME_\w+ "(.+)"', header.read_text(encoding="utf-8"))
+    assert names
+    listed = [key for key in backend.capabilities() if key.startswith("kernel ")]
+    assert listed == [f"kernel {name}" for name in names]
 
 
 def test_an_operator_leaves_the_current_device(
