@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/MemoryOverlap.h>
+#include <ATen/ops/_to_copy_native.h>
 #include <aten/copy.h>
 #include <aten/copy_device.h>
 #include <aten/copy_host.h>
@@ -111,10 +112,20 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& destin
   return destination;
 }
 
+/// PyTorch pins what a copy to the host that does not block gives, also where nothing can be pinned.
+at::Tensor to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
+                   std::optional<at::Layout> layout, std::optional<at::Device> device,
+                   std::optional<bool> pin_memory, bool non_blocking,
+                   std::optional<at::MemoryFormat> format) {
+  non_blocking = non_blocking && Backend::get().tables().has_pinned;
+  return at::native::_to_copy(self, dtype, layout, device, pin_memory, non_blocking, format);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("copy_", copy_);
+  m.impl("_to_copy", to_copy);
   m.impl("_copy_from", copy_from);
   m.impl("_copy_from_and_resize", copy_from_and_resize);
 }
