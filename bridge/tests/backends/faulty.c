@@ -158,14 +158,17 @@ static tbk_status_t stream_query(tbk_instance_t* self, tbk_stream_t* stream, tbk
   FAULTY_FATE(stream_query);
   return INNER(stream)->stream_query(self, stream, error);
 }
+/* An error is told when the work is over, never earlier (ERR-006): the call is made all the same. */
 static tbk_status_t stream_synchronize(tbk_instance_t* self, tbk_stream_t* stream,
                                        tbk_error_t* error) {
+  const tbk_status_t status = INNER(stream)->stream_synchronize(self, stream, error);
   FAULTY_FATE(stream_synchronize);
-  return INNER(stream)->stream_synchronize(self, stream, error);
+  return status;
 }
 static tbk_status_t device_synchronize(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
+  const tbk_status_t status = INNER(stream)->device_synchronize(self, device, error);
   FAULTY_FATE(device_synchronize);
-  return INNER(stream)->device_synchronize(self, device, error);
+  return status;
 }
 static tbk_status_t stream_native_handle(tbk_instance_t* self, tbk_stream_t* stream, void** out,
                                          tbk_error_t* error) {
@@ -207,8 +210,9 @@ static tbk_status_t event_query(tbk_instance_t* self, tbk_event_t* event, tbk_er
 }
 static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
                                       tbk_error_t* error) {
+  const tbk_status_t status = INNER(event)->event_synchronize(self, event, error);
   FAULTY_FATE(event_synchronize);
-  return INNER(event)->event_synchronize(self, event, error);
+  return status;
 }
 static tbk_status_t event_elapsed(tbk_instance_t* self, tbk_event_t* start, tbk_event_t* end,
                                   double* out_ms, tbk_error_t* error) {
