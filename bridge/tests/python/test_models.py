@@ -5,9 +5,9 @@
 The bound. Most operators fall back, run PyTorch's own CPU kernels on the same values and give the
 same bits. Two things round otherwise: operators that the backend serves itself (mm and sum add up
 in another order, which changes a float32 sum of n terms by about sqrt(n) * 2^-24 of its magnitudes,
-n <= 128 here: 7e-7 at most), and attention, for which PyTorch's CPU has a fused kernel and a device
+n <= 128 here: 7e-7 at most), and attention: PyTorch's CPU has a fused kernel for it, a device
 the composite formula. Measured over 20 steps, the losses differ by less than 3e-7 of their value,
-from the first to the last. BOUND leaves room for what a step makes of the difference it starts with.
+from the first to the last. BOUND leaves room for what a step makes of the difference before it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def test_training_follows_the_cpu(name: str, device: torch.device) -> None:
     for (key, ours), theirs in zip(model.named_buffers(), reference.buffers(), strict=True):
         torch.testing.assert_close(ours.cpu(), theirs, rtol=BOUND, atol=BOUND, msg=key)
     # Not the parameters one by one: AdamW divides a gradient by its own size, so that where the
-    # true one is 0 (the bias of attention's keys) a parameter moves with the sign of rounding noise.
+    # true one is 0 (the bias of attention's keys) a parameter moves with the sign of noise.
     inputs, _ = FAMILIES[name].batch(99)
     with torch.no_grad():
         predicted = model.eval().cpu()(inputs)
