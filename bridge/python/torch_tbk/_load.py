@@ -38,10 +38,10 @@ def load(
     Any thread.
 
     Args:
-        path: the library's file, not a name for the loader to search: "./libacme.so". For the
+        path: the library's file, not a name for the loader to search: `"./libacme.so"`. For the
             backends that come with this package: `torch_tbk.reference("cpu")`.
-        options: what the backend's documentation offers, as {"devices": 4, "key": "value"} or
-            "devices=4,key=value".
+        options: what the backend's documentation offers, as `{"devices": 4, "key": "value"}` or
+            `"devices=4,key=value"`.
 
     Returns:
         The module that is also `torch.<name>`.

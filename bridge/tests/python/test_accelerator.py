@@ -81,7 +81,7 @@ def test_memory_figures_are_the_same(backend: DeviceModule, device: torch.device
     assert backend.memory_allocated(device) >= x.nbytes
 
 
-@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.filterwarnings("ignore:ComplexHalf", "ignore:Casting complex")
 def test_capability_is_of_dtypes_that_exist_on_the_device(
     backend: DeviceModule, device: torch.device
 ) -> None:

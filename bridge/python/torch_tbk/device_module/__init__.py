@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The module that PyTorch has at torch.<name> once a backend is loaded."""
+"""The module that PyTorch has at `torch.<name>` once a backend is loaded."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -20,11 +21,23 @@ from torch_tbk.device_module.fallback import FallbackCount
 __all__ = ["Capability", "DeviceModule", "DeviceProperties", "FallbackCount"]
 
 
-class DeviceModule(ModuleType):
-    """torch.<name>: what users of torch.cuda know, for the backend that is loaded.
+if TYPE_CHECKING:
 
-    It is what torch_tbk.load returns; there is one a process. The functions are described where
-    they come from: the modules device, stream, memory, random, amp and fallback.
+    class _Module:
+        """ModuleType without its promise to a type checker that every attribute is there."""
+
+        def __init__(self, name: str, doc: str) -> None: ...
+else:
+    _Module = ModuleType
+
+
+class DeviceModule(_Module):
+    """`torch.<name>`: what users of torch.cuda know, for the backend that is loaded.
+
+    It is what `torch_tbk.load` returns; there is one a process. The functions are described where
+    they come from: the modules `device`, `stream`, `memory`, `random`, `amp` and `fallback`. Those
+    of `memory`, `random` and `amp` are also at `torch.<name>.memory`, `.random` and `.amp`;
+    `autocast` and `GradScaler` only there.
     """
 
     backend_name: str

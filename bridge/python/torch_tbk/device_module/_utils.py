@@ -9,6 +9,8 @@ import torch
 from torch_tbk._binding import binding
 
 DeviceLike = int | str | torch.device | None
+"""A device of the backend: an index, "acme", "acme:1" or a torch.device. Where a function takes a
+device and gets None, or one without an index, it means the current device."""
 
 
 def _get_device_index(device: DeviceLike, optional: bool = False, allow_cpu: bool = False) -> int:

@@ -12,6 +12,7 @@ from typing import Literal, cast
 from torch_tbk._binding import binding
 
 FallbackMode = Literal["silent", "warn", "error"]
+"""What happens where an operator would run on the CPU; see `set_fallback_mode`."""
 
 
 @dataclass(frozen=True)
