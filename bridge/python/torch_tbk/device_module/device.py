@@ -221,7 +221,7 @@ class Capability:
 
 
 def capabilities(device: DeviceLike = None) -> dict[str, Capability]:
-    """Who serves what: "events", "pinned memory", "kernel aten::mm", ...
+    """Who serves what: "events", "pinned memory", "kernel mm", ...
 
     Opens the device where the backend has kernels: only then it tells which.
 
