@@ -4,7 +4,8 @@
 
 All sizes are in bytes. The figures are those of torch.accelerator. Where `device` is not given it
 is the current one; every function raises ValueError for a device of another type and RuntimeError
-where there is no such device. Only `mem_get_info` opens a device.
+where there is no such device. Only `mem_get_info` opens a device, and
+`set_per_process_memory_fraction` where the properties do not say how much there is.
 """
 
 from __future__ import annotations
