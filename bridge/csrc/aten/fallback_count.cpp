@@ -18,8 +18,8 @@ namespace {
 
 struct Counter {
   std::string name;
-  std::vector<uint64_t> by_device;
-  bool has_warned = false;
+  std::array<std::atomic<uint64_t>, 128> by_device{};
+  std::atomic<bool> has_warned{false};
 };
 
 struct Counters {
@@ -61,12 +61,25 @@ bool is_named(const std::string& full, const c10::OperatorName& name) {
          full.compare(base + 1, std::string::npos, name.overload_name) == 0;
 }
 
-Counter& counter_of(Counters& all, const c10::OperatorHandle& op) {
+Counter& find_counter(const c10::OperatorHandle& op) {
+  Counters& all = counters();
+  std::lock_guard<std::mutex> guard(all.lock);
   Counter*& counter = all.by_schema[&op.schema()];
-  if (counter == nullptr || !is_named(counter->name, op.operator_name())) [[unlikely]] {
+  if (counter == nullptr || !is_named(counter->name, op.operator_name())) {
     std::string name = full_name(op.operator_name());
     counter = &all.by_name[name];
     counter->name = std::move(name);
+  }
+  return *counter;
+}
+
+/// Without the lock where this thread counts the same operator again.
+Counter& counter_of(const c10::OperatorHandle& op) {
+  static thread_local const c10::FunctionSchema* schema = nullptr;
+  static thread_local Counter* counter = nullptr;
+  if (schema != &op.schema() || !is_named(counter->name, op.operator_name())) {
+    counter = &find_counter(op);
+    schema = &op.schema();
   }
   return *counter;
 }
@@ -80,21 +93,12 @@ const char* count_fallback(const c10::OperatorHandle& op, c10::DeviceIndex devic
         NotImplementedError,
         c10::str(full_name(op.operator_name()), ": the backend '", Backend::get().name(),
                  "' does not offer it, and the fallback to the CPU is switched off"));
-  Counters& all = counters();
-  bool warns = false;
-  Counter* counter = nullptr;
-  {
-    std::lock_guard<std::mutex> guard(all.lock);
-    counter = &counter_of(all, op);
-    const auto index = static_cast<size_t>(device);
-    if (counter->by_device.size() <= index) counter->by_device.resize(index + 1);
-    counter->by_device[index]++;
-    if (now == FallbackMode::warn) warns = !std::exchange(counter->has_warned, true);
-  }
-  if (warns)
-    TORCH_WARN(counter->name, " runs on the CPU: the backend '", Backend::get().name(),
+  Counter& counter = counter_of(op);
+  counter.by_device[static_cast<size_t>(device)].fetch_add(1, std::memory_order_relaxed);
+  if (now == FallbackMode::warn && !counter.has_warned.exchange(true)) [[unlikely]]
+    TORCH_WARN(counter.name, " runs on the CPU: the backend '", Backend::get().name(),
                "' does not offer it");
-  return counter->name.c_str();
+  return counter.name.c_str();
 }
 
 FallbackMode fallback_mode() {
@@ -111,9 +115,8 @@ std::vector<FallbackCount> fallbacks() {
     std::lock_guard<std::mutex> guard(counters().lock);
     for (const auto& [name, counter] : counters().by_name)
       for (size_t device = 0; device < counter.by_device.size(); device++)
-        if (counter.by_device[device] > 0)
-          result.push_back(
-              {name, static_cast<c10::DeviceIndex>(device), counter.by_device[device]});
+        if (const uint64_t count = counter.by_device[device].load(std::memory_order_relaxed))
+          result.push_back({name, static_cast<c10::DeviceIndex>(device), count});
   }
   std::sort(result.begin(), result.end(), [](const FallbackCount& a, const FallbackCount& b) {
     if (a.count != b.count) return a.count > b.count;
@@ -127,7 +130,8 @@ void reset_fallbacks() {
   std::lock_guard<std::mutex> guard(counters().lock);
   // The entries stay: their names are borrowed, and what was warned about once is known.
   for (auto& [name, counter] : counters().by_name)
-    counter.by_device.clear();
+    for (std::atomic<uint64_t>& count : counter.by_device)
+      count.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tbk
