@@ -14,13 +14,13 @@
 
 namespace tbk {
 
-/// A tensor as kernels see it. Borrows sizes and strides from `tensor`: lives no longer than it.
+/// A tensor as kernels see it; a lazy clone gets memory of its own first. Borrows sizes and strides from `tensor`: lives no longer than it.
 inline tbk_tensor_t describe(const at::TensorBase& tensor) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const c10::Storage& storage = impl->unsafe_storage();
   tbk_tensor_t description;
   description.struct_size = sizeof description;
-  description.memory = handle_of(storage.data());
+  description.memory = handle_of(storage.mutable_data());
   description.storage_bytes = storage.nbytes();
   description.offset = impl->storage_offset();
   description.dtype = static_cast<int32_t>(tensor.scalar_type());

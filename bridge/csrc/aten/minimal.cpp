@@ -3,6 +3,7 @@
 // Small operators that PyTorch registers for each of its devices by itself.
 #include <ATen/ops/conj_physical.h>
 #include <ATen/ops/is_set_to_native.h>
+#include <aten/fallback.h>
 #include <c10/core/DispatchKeySet.h>
 #include <torch/library.h>
 
@@ -32,6 +33,11 @@ at::Tensor& conj_physical_(at::Tensor& self) {
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("is_set_to", at::native::is_set_to);
   m.impl("conj_physical_", conj_physical_);
+  // What PyTorch has for all devices wants a kernel of its TensorIterator as well.
+  for (const char* window : {"kaiser_window", "kaiser_window.periodic", "kaiser_window.beta"})
+    m.impl(window, torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
+  // The form that is given its output resizes it on the way, and warns.
+  m.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("_has_compatible_shallow_copy_type", has_compatible_shallow_copy_type);
 }
 
