@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -269,6 +270,24 @@ def test_a_complex_number_fills_nothing_real(device: torch.device) -> None:
     with pytest.raises(RuntimeError, match="without overflow"):
         x.fill_(3 + 4j)
     assert torch.equal(x.cpu(), values(torch.float16, 3))
+
+
+def products_of_many_shapes(device: torch.device) -> None:
+    for _ in range(2):
+        for n in range(1, 100):
+            a = values(torch.float32, 3, n, seed=n)
+            product = a.to(device) @ a.to(device).t()
+            torch.testing.assert_close(product.cpu(), a @ a.t())
+
+
+def test_more_shapes_than_plans_are_kept(device: torch.device) -> None:
+    products_of_many_shapes(device)
+
+
+def test_plans_are_shared_by_threads(device: torch.device) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(products_of_many_shapes, device) for _ in range(4)]:
+            done.result()
 
 
 def test_gradients_are_those_of_the_cpu(device: torch.device) -> None:

@@ -72,7 +72,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--entry", action="append", metavar="NAME", help="only this; repeatable")
     parser.add_argument(
-        "--samples", type=int, default=6, help="of an entry and dtype (%(default)s)"
+        "--samples", type=int, default=12, help="of an entry and dtype (%(default)s)"
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes (%(default)s)")
     parser.add_argument("--deadline", type=float, default=120, help="seconds for one (%(default)s)")

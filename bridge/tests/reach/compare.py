@@ -9,13 +9,15 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from table import Item, Outcome
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
+
+if TYPE_CHECKING:
+    from torch_tbk import DeviceModule
 
 # Memory that nobody has written yet.
 UNDEFINED = frozenset(
@@ -42,7 +44,7 @@ class Watch(TorchDispatchMode):
     """Remembers the operators that are asked of the device."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.operators: list[torch._ops.OpOverload] = []
 
     def __torch_dispatch__(
@@ -195,7 +197,7 @@ def compare(ours: Run, theirs: Run, values: bool) -> None:
 class Judge:
     """Runs samples of one entry, and gathers what they came to."""
 
-    def __init__(self, backend: ModuleType, entry: Any, item: Item) -> None:
+    def __init__(self, backend: DeviceModule, entry: Any, item: Item) -> None:
         self.backend = backend
         self.entry = entry
         self.device = torch.device(backend.backend_name, 0)
@@ -247,7 +249,7 @@ class Judge:
         self.outcome.backward += ours.gradients is not None
 
 
-def judge(backend: ModuleType, entry: Any, item: Item, most: int) -> Outcome:
+def judge(backend: DeviceModule, entry: Any, item: Item, most: int) -> Outcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Judge(backend, entry, item).judge(most)
