@@ -35,12 +35,11 @@ bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
 }
 
-/// [a-z][a-z0-9_]{0,30}
+/// [a-z][a-z_]{0,30}: torch.device() parses no digits in a name.
 bool is_device_name(const char* name) {
   std::string_view text(name, strnlen(name, 32));
   return !text.empty() && text.size() <= 31 && is_lower(text.front()) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
+         std::all_of(text.begin(), text.end(), [](char c) { return is_lower(c) || c == '_'; });
 }
 
 void check_backend(const tbk_backend_t& backend, const std::string& path) {
@@ -58,7 +57,7 @@ void check_backend(const tbk_backend_t& backend, const std::string& path) {
   if (backend.name == nullptr) refuse(path, "the backend's name is NULL");
   if (!is_device_name(backend.name))
     refuse(path, "the backend's name is '", printable(backend.name, 64),
-           "', which is not [a-z][a-z0-9_]{0,30}");
+           "', which is not 1 to 31 small letters and '_'");
   if (backend.version == nullptr) refuse(path, "the backend's version is NULL");
   if (backend.core == nullptr) refuse(path, "the backend has no core functions");
 }

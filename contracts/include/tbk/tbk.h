@@ -922,7 +922,7 @@ typedef struct tbk_host {
 typedef struct tbk_backend {
   size_t struct_size;
   uint64_t abi_version; /* TBK_ABI_VERSION of the backend */
-  const char* name;     /* what torch.device() will call it: [a-z][a-z0-9_]{0,30} */
+  const char* name;     /* what torch.device() will call it: [a-z][a-z_]{0,30} */
   const char* version;  /* of the backend, for people */
   const tbk_core_t* core;
   tbk_instance_t* instance; /* passed back as the first argument of every call; may be NULL */

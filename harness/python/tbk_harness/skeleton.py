@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tbk_harness.locate import include, template
 
-NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+NAME = re.compile(r"[a-z][a-z_]{0,30}")
 
 # Device types of PyTorch: a backend that took one of these names could never be reached.
 PYTORCH_TYPES = """
@@ -33,7 +33,7 @@ def check_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise SkeletonError(
             f"{name!r} cannot be the name of a device: a small letter, then at most 30 small "
-            "letters, digits and underscores"
+            "letters and underscores"
         )
     if name in PYTORCH_TYPES.split():
         raise SkeletonError(f"PyTorch keeps the name {name!r} for a device of its own")
