@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def library(pytestconfig: pytest.Config) -> Path:
     """The library under test."""
-    return Path(pytestconfig.getoption("--tbk-backend") or torch_tbk.reference("cpu"))
+    return Path(pytestconfig.getoption("--tbk-backend") or torch_tbk.reference("cpu")).resolve()
 
 
 @pytest.fixture(scope="session")

@@ -91,19 +91,26 @@ def images(step: int) -> Batch:
 
 @dataclass(frozen=True)
 class Family:
-    """A model, its data and its optimizer; `step` numbers batches, so that all see the same."""
+    """A model, its data and its optimizer; batches are numbered, so that all see the same.
+
+    `bound` is how far the losses of two right computations may lie apart, relative to their value.
+    """
 
     build: Callable[[], nn.Module]
     batch: Callable[[int], Batch]
     optimizer: Callable[[nn.Module], torch.optim.Optimizer]
+    bound: float
 
 
 FAMILIES = {
     "transformer": Family(
-        Transformer, tokens, lambda model: torch.optim.AdamW(model.parameters(), lr=1e-2)
+        Transformer, tokens, lambda model: torch.optim.AdamW(model.parameters(), lr=1e-2), 1e-5
     ),
     "resnet": Family(
-        resnet, images, lambda model: torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+        resnet,
+        images,
+        lambda model: torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9),
+        5e-4,
     ),
 }
 

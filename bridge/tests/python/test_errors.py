@@ -79,7 +79,7 @@ second = told(lambda: torch_tbk.load(sys.argv[3]))
 print(json.dumps([name, second, torch.ones(2, device=name).tolist()]))
 """
     others = (torch_tbk.reference(name) for name in ("cpu", "template"))
-    other = next(path for path in others if path != library)
+    other = next(path for path in others if path.resolve() != library)
     name, (kind, message), values = json.loads(
         child(TRY + program, library, backend_options, other)
     )
