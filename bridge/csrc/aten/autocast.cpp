@@ -6,10 +6,8 @@
 
 namespace {
 
-using at::IntArrayRef;
-using at::Scalar;
-using at::ScalarType;
-using at::Tensor;
+// The lists name types without their namespace, and not the same ones in each release.
+using namespace at;
 
 /// In half precision the logarithm of a probability that rounds to 0 has no value.
 Tensor refuse_binary_cross_entropy(const Tensor&, const Tensor&, const std::optional<Tensor>&,
