@@ -45,6 +45,9 @@ def backend_options(pytestconfig: pytest.Config) -> str:
 def backend(library: Path, backend_options: str) -> DeviceModule:
     """The module of the backend under test, which has a device."""
     module = torch_tbk.load(library, options=backend_options)
+    # What torch is made of stays; collecting after each test then looks at its own objects alone.
+    gc.collect()
+    gc.freeze()
     assert module.is_available(), f"{library} has no device here"
     return module
 
