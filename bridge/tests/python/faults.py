@@ -18,7 +18,7 @@ class Live(ctypes.Structure):
     ]
 
     def counts(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name, _ in self._fields_}
+        return {field[0]: getattr(self, field[0]) for field in self._fields_}
 
 
 class Faulty:

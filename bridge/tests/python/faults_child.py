@@ -13,16 +13,19 @@ import gc
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 import torch_tbk
 from faults import Faulty
 
+if TYPE_CHECKING:
+    from torch_tbk import DeviceModule
+
 EACH = 3  # the first calls of each function, and the last
 
 
-def program(device: torch.device, module: ModuleType) -> list[torch.Tensor]:
+def program(device: torch.device, module: DeviceModule) -> list[torch.Tensor]:
     """Reaches what a user reaches; the results are on the host."""
     results = []
     host = torch.arange(24, dtype=torch.float32).reshape(4, 6)
@@ -71,14 +74,14 @@ def pinned_copy(host: torch.Tensor, device: torch.device) -> torch.Tensor | None
     return back
 
 
-def memory_info(module: ModuleType) -> None:
+def memory_info(module: DeviceModule) -> None:
     try:
         module.mem_get_info()
     except NotImplementedError:
         return
 
 
-def settle(module: ModuleType) -> None:
+def settle(module: DeviceModule) -> None:
     """Gives everything back that is not in use."""
     gc.collect()
     torch.accelerator.synchronize()
@@ -86,7 +89,7 @@ def settle(module: ModuleType) -> None:
     torch.accelerator.empty_host_cache()
 
 
-def attempt(device: torch.device, module: ModuleType) -> tuple[str, str]:
+def attempt(device: torch.device, module: DeviceModule) -> tuple[str, str]:
     try:
         program(device, module)
     except Exception as error:  # what it is, is what the test asks
@@ -98,7 +101,7 @@ def main() -> None:
     library, backend = sys.argv[1:]
     module = torch_tbk.load(library, options=f"inner={backend}")
     faulty = Faulty(Path(library))
-    device = torch.device(module.__name__.rpartition(".")[2], 0)
+    device = torch.device(module.backend_name, 0)
     expected = program(device, module)
     faulty.disarm()
     program(device, module)

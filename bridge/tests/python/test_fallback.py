@@ -102,7 +102,13 @@ except NotImplementedError:
 
 
 def test_a_written_view_changes_its_base_and_no_more(device: torch.device) -> None:
-    for view in (lambda x: x[:, 1], lambda x: x[1:3], lambda x: x.t()[::2], lambda x: x[2, 2]):
+    views: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+        lambda x: x[:, 1],
+        lambda x: x[1:3],
+        lambda x: x.t()[::2],
+        lambda x: x[2, 2],
+    )
+    for view in views:
         here = rising(4, 5)
         there = here.to(device)
         torch.special.i0e(view(here), out=view(here))

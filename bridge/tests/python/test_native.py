@@ -23,7 +23,7 @@ DTYPES = (
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32,
     torch.float64, torch.complex64, torch.complex128, torch.bool, torch.bfloat16,
 )  # fmt: skip
-BINARY = {"add": torch.add, "sub": torch.sub, "mul": torch.mul}
+BINARY: dict[str, Callable[..., Any]] = {"add": torch.add, "sub": torch.sub, "mul": torch.mul}
 # Of a tensor of the sizes (4, 6).
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "whole": lambda x: x,
@@ -125,20 +125,22 @@ def test_out_of_another_dtype(device: torch.device) -> None:
 
 
 def test_overlaps_are_refused_as_on_the_cpu(device: torch.device) -> None:
-    for call in (
+    calls: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
         lambda x: x[:3].add_(x[1:4]),
         lambda x: x[:1].expand(4, 6).mul_(2),
         lambda x: torch.add(x[:3], x[:3], out=x[1:4]),
         lambda x: x.add_(x),
         lambda x: x[1].sub_(x[1]),
         lambda x: x.t().mul_(x[0, 0]),
-    ):
+    )
+    for call in calls:
         check(call, device, values(torch.float32, 4, 6))
 
 
 def test_other_devices_are_refused(device: torch.device) -> None:
     x = values(torch.float32, 3)
-    for function in (*BINARY.values(), lambda a, b: torch.where(a > 0, a, b), torch.dot):
+    where: Callable[..., Any] = lambda a, b: torch.where(a > 0, a, b)  # noqa: E731
+    for function in (*BINARY.values(), where, torch.dot):
         with pytest.raises(RuntimeError, match="same device"):
             function(x.to(device), x)
 
@@ -307,7 +309,7 @@ def test_what_the_backend_offers_does_not_fall_back(
     device: torch.device, backend: DeviceModule
 ) -> None:
     x = values(torch.float32, 3, 4).to(device)
-    calls = {
+    calls: dict[str, Callable[[], torch.Tensor]] = {
         "add.Tensor": lambda: x + x,
         "mul.Tensor": lambda: x * x[0],
         "where.self": lambda: torch.where(x.bool(), x, x),
