@@ -109,9 +109,10 @@ void Event::record(Stream& stream) {
 }
 
 void Event::wait(Stream& stream) const {
-  if (!recorded_ || handle_ == nullptr) return;
+  if (!recorded_) return;
   Backend& backend = Backend::get();
   backend.ensure_open(stream.device);
+  if (handle_ == nullptr) return;
   if (!takes_event(backend, stream.device, device_)) {
     WithoutGil no_gil;
     return synchronize();
@@ -122,9 +123,10 @@ void Event::wait(Stream& stream) const {
 }
 
 bool Event::query() const {
-  if (!recorded_ || handle_ == nullptr) return true;
+  if (!recorded_) return true;
   Backend& backend = Backend::get();
   backend.ensure_open(device_);
+  if (handle_ == nullptr) return true;
   ErrorBuffer error;
   tbk_status_t status = backend.tables().event.event_query(backend.instance(), handle_, &error);
   if (status == TBK_NOT_READY) return false;
@@ -133,9 +135,10 @@ bool Event::query() const {
 }
 
 void Event::synchronize() const {
-  if (!recorded_ || handle_ == nullptr) return;
+  if (!recorded_) return;
   Backend& backend = Backend::get();
   backend.ensure_open(device_);
+  if (handle_ == nullptr) return;
   ErrorBuffer error;
   check(backend.tables().event.event_synchronize(backend.instance(), handle_, &error), error,
         "event_synchronize", device_);
