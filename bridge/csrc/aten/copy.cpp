@@ -29,7 +29,7 @@ struct Change {
   explicit operator bool() const {
     return conjugate || negate;
   }
-  void apply_(at::Tensor tensor) const {
+  void apply_(const at::Tensor& tensor) const {
     if (conjugate) tensor.conj_physical_();
     if (negate) tensor.neg_();
   }

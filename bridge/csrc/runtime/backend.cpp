@@ -110,8 +110,9 @@ void open_device(const Tables& tables, tbk_instance_t* instance, int index) {
     make_default_stream(static_cast<c10::DeviceIndex>(index));
   } catch (...) {
     ErrorBuffer ignored;
-    if (tables.core.device_close(instance, index, &ignored) != TBK_OK)
+    if (tables.core.device_close(instance, index, &ignored) != TBK_OK) {
       TORCH_WARN("device_close: ", printable(ignored.message, sizeof ignored.message));
+    }
     throw;
   }
 }

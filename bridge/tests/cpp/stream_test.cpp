@@ -274,7 +274,7 @@ void a_closed_device_stays_closed() {
   TBK_CHECK(throws<c10::Error>([] { synchronize_device(9); }, "invalid device index 9"));
 }
 
-std::vector<Test> on_both(std::vector<Test> tests) {
+std::vector<Test> on_both(const std::vector<Test>& tests) {
   std::vector<Test> all;
   for (const Test& test : tests)
     for (const char* library : {"template", "cpu"})
