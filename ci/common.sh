@@ -61,7 +61,7 @@ build_tree() {
   cmake --build "$folder" --parallel "$JOBS" -- --quiet
 }
 
-BUILD_PACKAGES=(ccache cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev nettle-dev
-  libopenblas-serial-dev python3 python3-venv)
+BUILD_PACKAGES=(ccache cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev
+  nettle-dev libopenblas-serial-dev python3 python3-venv)
 BRIDGE_PACKAGES=(python3-dev)
 CHECK_PACKAGES=(clang-format clang-tidy)
