@@ -7,6 +7,7 @@
 #include <aten/fallback_count.h>
 #include <aten/fallback_mirror.h>
 #include <aten/fallback_random.h>
+#include <aten/operands.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <runtime/backend.h>
 #include <runtime/current.h>
@@ -32,10 +33,6 @@ constexpr std::array<std::string_view, 8> kMixesDevices = {
     "aten::_ctc_loss",
     "aten::_ctc_loss_backward",
 };
-
-bool is_ours(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.device().is_privateuseone();
-}
 
 template <class Visit>
 void for_each_tensor(const IValue& value, Visit visit) {

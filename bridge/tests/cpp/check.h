@@ -22,6 +22,9 @@ struct Registration {
   explicit Registration(std::vector<Test> tests);
 };
 
+/// Each of `tests` on the template and on the cpu reference, without options.
+std::vector<Test> on_both(const std::vector<Test>& tests);
+
 /// Note that something was checked, and what did not hold. Any thread.
 bool check(bool holds, const char* what, const char* file, int line, const std::string& seen = "");
 

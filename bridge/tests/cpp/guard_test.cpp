@@ -134,14 +134,6 @@ void events_are_made_by_the_first_record() {
   std::thread([event] { guard().destroyEvent(event, 1); }).join();
 }
 
-std::vector<Test> on_both(const std::vector<Test>& tests) {
-  std::vector<Test> all;
-  for (const Test& test : tests)
-    for (const char* library : {"template", "cpu"})
-      all.push_back({test.name, library, "", test.run});
-  return all;
-}
-
 const Registration registration(on_both({
     {"the_current_device_is_checked_and_opens_nothing", "", "",
      the_current_device_is_checked_and_opens_nothing},

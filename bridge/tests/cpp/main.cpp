@@ -70,6 +70,14 @@ Registration::Registration(std::vector<Test> registered) {
   tests().insert(tests().end(), registered.begin(), registered.end());
 }
 
+std::vector<Test> on_both(const std::vector<Test>& tests) {
+  std::vector<Test> all;
+  for (const Test& test : tests)
+    for (const char* library : {"template", "cpu"})
+      all.push_back({test.name, library, "", test.run});
+  return all;
+}
+
 bool check(bool holds, const char* what, const char* file, int line, const std::string& seen) {
   checks++;
   if (holds) return true;

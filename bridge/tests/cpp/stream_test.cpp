@@ -274,14 +274,6 @@ void a_closed_device_stays_closed() {
   TBK_CHECK(throws<c10::Error>([] { synchronize_device(9); }, "invalid device index 9"));
 }
 
-std::vector<Test> on_both(const std::vector<Test>& tests) {
-  std::vector<Test> all;
-  for (const Test& test : tests)
-    for (const char* library : {"template", "cpu"})
-      all.push_back({test.name, library, "", test.run});
-  return all;
-}
-
 const Registration everywhere(on_both({
     {"streams_are_given_out_in_turn", "", "", streams_are_given_out_in_turn},
     {"priorities_are_clamped", "", "", priorities_are_clamped},
