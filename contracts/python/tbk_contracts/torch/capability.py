@@ -1,0 +1,165 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a device has: words, each with a probe. Facts are asked of the device, never of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tbk_contracts.torch import host
+from tbk_contracts.torch.case import DTYPES
+
+Probe = Callable[[torch.device], bool]
+MODULE = ("device_count", "current_device", "set_device", "synchronize", "get_rng_state",
+          "set_rng_state", "manual_seed_all")  # fmt: skip
+SMALL_ENOUGH = 64 << 30  # bytes: a device whose memory a test may fill
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Whether a word holds of a device; the reason is what the probe raised, if it did."""
+
+    held: bool
+    reason: str = ""
+
+
+def _module(device: torch.device) -> Any:
+    return torch.get_device_module(device)
+
+
+def _is_accelerator(device: torch.device) -> bool:
+    current = torch.accelerator.current_accelerator()
+    return current is not None and current.type == device.type
+
+
+def _has_module(device: torch.device) -> bool:
+    return all(hasattr(_module(device), name) for name in MODULE)
+
+
+def _has_two_devices(device: torch.device) -> bool:
+    return device.type != "cpu" and int(_module(device).device_count()) > 1
+
+
+def _has_streams(device: torch.device) -> bool:
+    if not _is_accelerator(device):
+        return False
+    own, current = torch.Stream(device), torch.accelerator.current_stream(device)
+    return own.device.type == device.type and own.stream_id != current.stream_id
+
+
+def _has_events(device: torch.device) -> bool:
+    if not _is_accelerator(device):
+        return False
+    event = torch.Event(device)
+    event.record(torch.accelerator.current_stream(device))
+    event.synchronize()
+    return bool(event.query())
+
+
+def _has_event_timing(device: torch.device) -> bool:
+    if not _is_accelerator(device):
+        return False
+    first, last = (torch.Event(device, enable_timing=True) for _ in range(2))
+    for event in (first, last):
+        event.record(torch.accelerator.current_stream(device))
+        event.synchronize()
+    return float(first.elapsed_time(last)) >= 0
+
+
+def _is_asynchronous(device: torch.device) -> bool:
+    """Work is pending when the call returns. A chain of operators is long enough to be seen."""
+    if not _is_accelerator(device):
+        return False
+    work = host.upload(host.values((256, 256)), device)
+    for _ in range(64):
+        work = work @ work
+    event = torch.Event(device)
+    event.record(torch.accelerator.current_stream(device))
+    pending = not event.query()
+    event.synchronize()
+    return pending
+
+
+def _has_pinned_memory(device: torch.device) -> bool:
+    if not _is_accelerator(device):
+        return False
+    return bool(torch.empty(16, pin_memory=True).is_pinned())
+
+
+def _has_memory_stats(device: torch.device) -> bool:
+    if not _is_accelerator(device):
+        return False
+    return isinstance(torch.accelerator.memory_allocated(device), int)
+
+
+def _memory_info(device: torch.device) -> tuple[int, int]:
+    free, total = torch.accelerator.get_memory_info(device)
+    return int(free), int(total)
+
+
+def _has_memory_info(device: torch.device) -> bool:
+    return _is_accelerator(device) and 0 <= _memory_info(device)[0] <= _memory_info(device)[1]
+
+
+def _can_run_out(device: torch.device) -> bool:
+    return _has_memory_info(device) and 0 < _memory_info(device)[1] <= SMALL_ENOUGH
+
+
+def _has_generator(device: torch.device) -> bool:
+    return torch.Generator(device).device.type == device.type
+
+
+def _has_autocast(device: torch.device) -> bool:
+    return bool(torch.amp.is_autocast_available(device.type))
+
+
+def _has_initialisation(device: torch.device) -> bool:
+    return _is_accelerator(device) and hasattr(_module(device), "is_initialized")
+
+
+def _has_dtype(name: str) -> Probe:
+    dtype: torch.dtype = getattr(torch, name)
+
+    def probe(device: torch.device) -> bool:
+        sent = host.counting((8,), dtype)
+        return bool(torch.equal(host.download(host.upload(sent, device)), sent))
+
+    return probe
+
+
+WORDS: dict[str, tuple[str, Probe]] = {
+    "accelerator": ("torch.accelerator answers with it", _is_accelerator),
+    "module": ("torch.<name> has the functions of a device module", _has_module),
+    "two_devices": ("there are two of them", _has_two_devices),
+    "stream": ("it has streams beside the default one", _has_streams),
+    "event": ("it has events", _has_events),
+    "event_timing": ("events measure time", _has_event_timing),
+    "async": ("work may be pending when a call returns", _is_asynchronous),
+    "pinned": ("it has pinned host memory", _has_pinned_memory),
+    "memory_stats": ("its allocator counts", _has_memory_stats),
+    "memory_info": ("it says how much memory is free", _has_memory_info),
+    "oom": ("its memory is small enough to be filled by a test", _can_run_out),
+    "generator": ("it has a random number generator", _has_generator),
+    "autocast": ("autocast knows it", _has_autocast),
+    "lazy": ("it tells whether it has been initialised", _has_initialisation),
+    **{f"dtype:{name}": (f"tensors of {name} can be copied to it and back", _has_dtype(name))
+       for name in DTYPES},
+}  # fmt: skip
+"""Each word, what it means, and its probe, in the order in which they are asked."""
+
+
+def probe(word: str, device: torch.device) -> Answer:
+    """Ask `device` for one word. An exception is a no, with its text."""
+    try:
+        return Answer(WORDS[word][1](device))
+    except Exception as error:
+        return Answer(False, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+
+
+def probe_all(device: torch.device) -> dict[str, Answer]:
+    """Ask for every word."""
+    return {word: probe(word, device) for word in WORDS}
