@@ -26,12 +26,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONTROL = 3, REPORT = 4, FIRST_FREE = 5, ABOVE = 10 };
+enum { CONTROL = 3, REPORT = TBK_KEEPER_REPORT, FIRST_FREE, ABOVE = 10 };
 enum { MOST_UNUSED = 8 };
 
 static tbk_keeper_t self;
 static tbk_order_t order;
 static pid_t worker;
+static bool is_worker; /* this process */
 static uint32_t job;        /* the worker's; 1 for the first */
 static bool killed;         /* the worker, on request */
 static uint32_t unused;     /* workers in a row that ended before they had an order */
@@ -113,15 +114,22 @@ static void take_order(void) {
   (void)munmap(self.page, TBK_PAGE_SIZE); /* it keeps no page but its own */
 }
 
-static _Noreturn void become_worker(pid_t keeper) {
+static void call(void (*hook)(void)) {
+  if (hook != NULL) hook();
+}
+
+static void become_worker(pid_t keeper) {
+  is_worker = true;
   (void)setpgid(0, 0);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != keeper) _exit(TBK_WORKER_NOT_BEGUN);
   (void)signal(SIGCHLD, SIG_DFL);
   (void)sigprocmask(SIG_SETMASK, &unmasked, NULL);
   (void)close(self.control);
-  self.worker->get_ready();
+  call(self.worker->after_fork_in_worker);
+  call(self.worker->get_ready);
   take_order();
+  if (self.worker->work == NULL) return;
   self.worker->work(&order, self.cell, self.report);
   _exit(EXIT_FAILURE);
 }
@@ -147,8 +155,13 @@ static void start_worker(void) {
   stop_signal = 0;
   kill_at_ns = 0;
   self.page->begun = 0;
+  call(self.worker->before_fork);
   worker = fork();
-  if (worker == 0) become_worker(keeper);
+  if (worker == 0) {
+    become_worker(keeper);
+    return;
+  }
+  call(self.worker->after_fork_in_keeper);
   if (worker < 0) _exit(EXIT_FAILURE); /* the supervisor starts another keeper */
   self.page->pid = worker;
 }
@@ -189,7 +202,7 @@ static void end_worker(int wait_status) {
 static void look_after_children(void) {
   int status = 0;
   pid_t pid;
-  while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+  while (!is_worker && (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
     if (pid != worker) continue; /* an orphan of the worker's */
     if (WIFSTOPPED(status)) {
       stop_signal = WSTOPSIG(status);
@@ -209,16 +222,17 @@ static const struct timespec* until_kill(struct timespec* out) {
   return out;
 }
 
-_Noreturn void tbk_keeper_run(const tbk_keeper_t* keeper) {
+const tbk_order_t* tbk_keeper_run(const tbk_keeper_t* keeper) {
   self = *keeper;
   prepare();
   job = 1;
   start_worker();
-  for (;;) {
+  while (!is_worker) {
     struct pollfd control = {.fd = self.control, .events = POLLIN};
     struct timespec left;
     if (ppoll(&control, 1, until_kill(&left), &unmasked) > 0) take_word();
     if (kill_at_ns != 0 && worker > 0 && tbk_now_ns() >= kill_at_ns) kill_worker();
     look_after_children();
   }
+  return &order;
 }

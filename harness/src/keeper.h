@@ -8,6 +8,10 @@
  * touched nothing of the backend until that comes. The keeper kills it with all its descendants on
  * request, when it stops, or when the supervisor is gone, reports how it ended, and forks the next.
  * A worker that kills its parent hits this process.
+ *
+ * Keepers of the C worker are forks of the supervisor. Those of the PyTorch worker are forks of a
+ * nursery (nursery.h), which has imported PyTorch and collected the tests; they run this same loop
+ * out of libtbk_keeper.so (shared_keeper.c).
  */
 #ifndef TBK_HARNESS_KEEPER_H
 #define TBK_HARNESS_KEEPER_H
@@ -17,7 +21,8 @@
 #include <stdint.h>
 
 enum {
-  TBK_JOB_MAX = 768 /* tests in one job: their numbers fit in a page of the journal */
+  TBK_JOB_MAX = 768, /* tests in one job: their numbers fit in a page of the journal */
+  TBK_KEEPER_REPORT = 4
 };
 
 typedef enum tbk_order_kind {
@@ -67,11 +72,15 @@ typedef struct tbk_notice {
   uint32_t strays;
 } tbk_notice_t;
 
-/* What runs in the worker. */
+/* What runs in the worker. Any of it may be NULL. */
 typedef struct tbk_worker {
   void (*get_ready)(void); /* while there is no order yet; touches nothing of the backend */
-  /* Must end the process. */
+  /* Ends the process. NULL: tbk_keeper_run returns in the worker, which goes on from there. */
   void (*work)(const tbk_order_t* order, tbk_cell_t* cell, int report);
+  /* Around each fork, for an interpreter that wants to know of it. */
+  void (*before_fork)(void);
+  void (*after_fork_in_keeper)(void);
+  void (*after_fork_in_worker)(void);
 } tbk_worker_t;
 
 typedef struct tbk_keeper {
@@ -86,7 +95,11 @@ typedef struct tbk_keeper {
 /* Lets the waiting worker begin. The page must hold no order. */
 void tbk_keeper_order(tbk_keeper_page_t* page, const tbk_order_t* order);
 
-/* Never returns; ends when the other end of `control` is closed. */
-_Noreturn void tbk_keeper_run(const tbk_keeper_t* keeper);
+/*
+ * Returns in a worker only, with its order in hand, and only where the worker has no `work`. The
+ * keeper ends when the other end of `control` is closed. On return the report descriptor is
+ * TBK_KEEPER_REPORT.
+ */
+const tbk_order_t* tbk_keeper_run(const tbk_keeper_t* keeper);
 
 #endif /* TBK_HARNESS_KEEPER_H */
