@@ -1,0 +1,255 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Proofs of order on a device of which nothing is known but PyTorch's API.
+
+A load is a chain of operators that keeps a stream busy: long enough, measured on the device, to be
+still at work once a short program has been enqueued. `show` runs the program of a test behind a
+load, and again behind a longer one where the load was over too soon; then its control, the same
+program without what orders it, which must come out wrong. So a verdict never depends on time: what
+was not seen is said by `check.evidence`, and fails nothing.
+
+    def with_edge(load):
+        value, seen = host.upload(old, device), host.poisoned(...)
+        load.hold()                     # settles the device first, then holds a
+        with a:
+            value.copy_(new)
+        b.wait_stream(a)                # what orders it; left out in the control
+        with b:
+            seen.copy_(value)
+        load.mark()
+        check.tensor("...", order.read(b, seen), new)
+
+    order.show(a, with_edge, without_edge)
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from tbk_contracts.torch import check
+
+ATTEMPTS = 4  # each with a load twice as long as the one before
+FIRST_S = 0.06  # how long the first load is to last
+STEP_S = 0.002  # an operator of the chain lasts at least this long, or is as large as may be
+SIZES = (128, 256, 512, 1024, 2048, 4096)
+PATIENCE_S = 60.0
+MOST_STEPS = 512  # per load: queues of devices are bounded, and a full one makes the host wait
+
+Step = Callable[[], object]
+Program = Callable[["Load"], None]
+Control = Callable[["Load"], bool]
+
+
+class Load:
+    """Work that holds a stream: what is enqueued there after `hold` cannot begin before its end."""
+
+    def __init__(self, stream: torch.Stream, seconds: float) -> None:
+        self.stream, self.seconds = stream, seconds
+        self.held: bool | None = None
+        """Whether each mark found the stream held; None before the first one."""
+        self._end: torch.Event | None = None
+        self._step: Step | None = None
+
+    def hold(self) -> None:
+        """Wait until all devices are idle, then enqueue the load. Current device and streams stay
+        as they are."""
+        settle(self.stream.device)
+        chain = _chain(self.stream.device)
+        self._end = torch.Event(self.stream.device)
+        with _current(self.stream):
+            self._step = chain.make(self.stream.device, chain.size)
+            self.stream.synchronize()
+            if chain.step_s > 0:
+                for _ in range(min(MOST_STEPS, 1 + int(self.seconds / chain.step_s))):
+                    self._step()
+            self._end.record(self.stream)
+
+    def pending(self) -> bool:
+        """True as long as the stream is held."""
+        if self._end is None:
+            raise RuntimeError("a program of order.show does not hold its stream")
+        return not self._end.query()
+
+    def mark(self) -> bool:
+        """Call it when all that the proof needs has been enqueued or asked: whether the load still
+        holds the stream. If not, this attempt has shown nothing."""
+        pending = self.pending()
+        self.held = pending and self.held is not False
+        return pending
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """How to keep a device busy; `step_s` is 0 where work is complete when its call returns."""
+
+    make: Callable[[torch.device, int], Step]
+    size: int
+    step_s: float
+
+
+def _multiply_matrices(device: torch.device, size: int) -> Step:
+    left, right = (torch.ones((size, size)).to(device) for _ in range(2))
+    product = torch.empty((size, size), device=device)
+    return lambda: torch.mm(left, right, out=product)
+
+
+def _multiply(device: torch.device, size: int) -> Step:
+    left, right = (torch.ones(size * size).to(device) for _ in range(2))
+    return lambda: left.mul_(right)
+
+
+def _copy(device: torch.device, size: int) -> Step:
+    left, right = (torch.ones(size * size).to(device) for _ in range(2))
+    return lambda: left.copy_(right)
+
+
+_chains: dict[torch.device, _Chain] = {}
+
+
+def asynchronous(device: torch.device) -> bool:
+    """Whether some operator of this device is still at work when its call has returned."""
+    return _chain(device).step_s > 0
+
+
+def _chain(device: torch.device) -> _Chain:
+    if device not in _chains:
+        _chains[device] = _find_chain(device)
+    return _chains[device]
+
+
+def _find_chain(device: torch.device) -> _Chain:
+    for make in (_multiply_matrices, _multiply, _copy):
+        found = _largest_needed(make, device)
+        if found is not None:
+            return found
+    return _Chain(_copy, SIZES[0], 0)
+
+
+def _largest_needed(
+    make: Callable[[torch.device, int], Step], device: torch.device
+) -> _Chain | None:
+    found = None
+    stream = torch.Stream(device)
+    for size in SIZES:
+        try:
+            with stream:
+                step = make(device, size)
+            step_s = _measure(stream, step)
+        except Exception:  # no such operator, or no memory for more of it
+            return found
+        if step_s > 0:
+            found = _Chain(make, size, step_s)
+        if step_s >= STEP_S or (step_s < 0 and -step_s >= STEP_S):
+            return found
+    return found
+
+
+def _measure(stream: torch.Stream, step: Step) -> float:
+    """Seconds that one step takes; less than 0 if it was complete when the call returned."""
+    seconds, pending = [], 0
+    with stream:
+        for _ in range(3):
+            stream.synchronize()
+            event = torch.Event(stream.device)
+            begin = time.perf_counter()
+            for _ in range(4):
+                step()
+            event.record(stream)
+            enqueued = time.perf_counter()
+            done = event.query()
+            stream.synchronize()
+            end = time.perf_counter()
+            # An event that claims to be complete too early must not make the device synchronous.
+            pending += not done or end - begin > 4 * (enqueued - begin)
+            seconds.append((end - begin) / 4)
+    return min(seconds) if pending >= 2 else -min(seconds)
+
+
+@contextmanager
+def _current(stream: torch.Stream) -> Iterator[None]:
+    """`stream` is current inside; current device and streams are as before behind it."""
+    device = torch.accelerator.current_device_index()
+    former = torch.accelerator.current_stream(stream.device)
+    try:
+        torch.accelerator.set_stream(stream)
+        yield
+    finally:
+        torch.accelerator.set_stream(former)
+        torch.accelerator.set_device_index(device)
+
+
+@contextmanager
+def busy(stream: torch.Stream, seconds: float = FIRST_S) -> Iterator[Load]:
+    """Hold `stream` for about `seconds`, where the device can be held. All is idle behind it."""
+    load = Load(stream, seconds)
+    load.hold()
+    try:
+        yield load
+    finally:
+        settle(stream.device)
+
+
+def show(stream: torch.Stream, program: Program, control: Control | None = None) -> None:
+    """Run `program` with a load for `stream`. It makes its tensors, calls `load.hold()`, enqueues,
+    calls `load.mark()` when the stream must still be held for it to show something, and checks.
+
+    `control` runs likewise; true if it came out wrong, as it may without what orders it.
+    """
+    if not asynchronous(stream.device):
+        _attempt(stream, program, 0)
+        check.evidence(check.TRIVIAL, "work is complete when the call returns")
+    elif not any(_attempt(stream, program, FIRST_S * 2**count) for count in range(ATTEMPTS)):
+        check.evidence(check.NOT_SHOWN, "the stream was not held until the program was enqueued")
+    elif control is not None and not _seen(stream, control):
+        check.evidence(
+            check.NOT_SHOWN,
+            "without what orders it the outcome is the same; one queue may serve all streams",
+        )
+
+
+def _attempt(stream: torch.Stream, program: Program, seconds: float) -> bool:
+    load = Load(stream, seconds)
+    try:
+        program(load)
+    finally:
+        settle(stream.device)
+    if load.held is None:
+        raise RuntimeError("a program of order.show does not mark when its stream must be held")
+    return load.held
+
+
+def _seen(stream: torch.Stream, control: Control) -> bool:
+    for count in range(ATTEMPTS):
+        try:
+            if control(Load(stream, FIRST_S * 2**count)):
+                return True
+        finally:
+            settle(stream.device)
+    return False
+
+
+def settle(device: torch.device) -> None:
+    """Wait for all work of all devices."""
+    for index in range(torch.accelerator.device_count()):
+        torch.accelerator.synchronize(torch.device(device.type, index))
+
+
+def read(stream: torch.Stream, tensor: torch.Tensor) -> torch.Tensor:
+    """A copy on the host, made on `stream`: behind what is enqueued there, and nothing else."""
+    with _current(stream):
+        return tensor.detach().to("cpu", copy=True)
+
+
+def until(query: Callable[[], bool]) -> None:
+    """Ask until it is true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not query():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not complete after {PATIENCE_S:g} s")
+        os.sched_yield()
