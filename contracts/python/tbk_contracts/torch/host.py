@@ -56,6 +56,13 @@ def download(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().to("cpu", copy=True)
 
 
+def gradient(leaf: torch.Tensor) -> torch.Tensor:
+    """What backward has left in `leaf.grad`, as a copy on the host."""
+    if leaf.grad is None:
+        raise RuntimeError("no gradient has come to a leaf")
+    return download(leaf.grad)
+
+
 def poisoned(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """Memory on `device` that holds no right answer: NaN, or the largest integer, or True."""
     if dtype.is_floating_point or dtype.is_complex:
