@@ -160,6 +160,7 @@ _ADDED: dict[str, Record] = {
         "evidence": "not-shown",
         "evidence_reason": "no callback and no operation that is long enough to hold a stream",
     },
+    "left-out": {"checks": 0, "wall_ns": 0, "duration_ns": 0},
     "not-reached": {"checks": 0, "wall_ns": 0, "duration_ns": 0, "blame": "harness"},
     "poisoned": {
         "blame": "backend",
@@ -178,7 +179,7 @@ _ADDED: dict[str, Record] = {
 
 def footer(records: list[Record], digest: str, planned: int, **changes: Any) -> Record:
     counts = Counter(record["verdict"] for record in records)
-    harmless = {"pass", "xfail", "unsupported", "not-shown"}
+    harmless = {"pass", "xfail", "unsupported", "not-shown", "left-out"}
     error = counts["suite-error"] > 0
     bad = any(name not in harmless for name in counts)
     record: Record = {
@@ -266,6 +267,7 @@ def every_verdict() -> list[Record]:
         "not-reached",
         "unsupported",
         "not-shown",
+        "left-out",
         "xfail",
         "xpass",
         "unstable",
@@ -319,3 +321,43 @@ def many(count: int = 8_000) -> list[Record]:
         }
         for index in range(count)
     ]
+
+
+def torch_case(index: int, verdict: str = "pass", **changes: Any) -> Record:
+    """A test of the torch layer: an operator with a dtype, and how it is served."""
+    dtypes = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "uint8", "bool")
+    name, dtype = f"op_{index // len(dtypes):03d}", dtypes[index % len(dtypes)]
+    served = ("native", "composite", "fallback", "refused")[index // 3 % 4]
+    program = f'import torch\n\nx = torch.ones(4, device="acme")\nprint(torch.{name}(x))\n'
+    made = case(index, verdict)
+    test_id = f"torch_operators/{name}[{dtype}]"
+    made.update(
+        id=test_id, suite="torch_operators", layer="torch", profile="torch",
+        clause=f"OPR-{501 + index % 40}", level="must",
+        clause_text="the result is that of the same operator in a wider type.",
+        replay=f"tbk-run --torch-device acme --torch-import torch_acme --only {test_id}",
+        facts={"operator": name, "dtype": dtype, "served": served, "program": program,
+               "transfers": 0, "margin": 0.3},
+    )  # fmt: skip
+    return {**made, **changes}
+
+
+def wall(count: int = 8_000, tests: int = 9_800) -> list[Record]:
+    """A device of which most tests fail, from four causes."""
+    causes = (
+        ("fail/operators.py:88/add/aten::add.out", "NotImplementedError: Could not run "
+         "'aten::add.out' with arguments from the 'PrivateUse1' backend."),
+        ("fail/host.py:40/copy/float64", "RuntimeError: acme has no float64"),
+        ("fail/operators.py:120/rank/8", "RuntimeError: cannot be larger than 8 dimensions"),
+        ("crash/body/SIGSEGV", ""),
+    )  # fmt: skip
+    records = []
+    for index in range(tests):
+        if index >= count:
+            records.append(torch_case(index, "left-out" if index % 3 else "pass"))
+            continue
+        cause, seen = causes[0 if index % 2 else 1 if index % 4 else 2 if index % 8 else 3]
+        verdict = "fail" if seen else "crash"
+        made = torch_case(index, verdict, cause=cause, blame="backend", what="add(a, b)")
+        records.append({**made, **({"seen": seen} if seen else {})})
+    return records

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 import synthetic
 from judged import judged
+from tbk_reports.document import judged_document, judged_from_document
 from tbk_reports.model import (
-    judged_document,
-    judged_from_document,
     read_record,
     read_results,
 )

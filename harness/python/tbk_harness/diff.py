@@ -11,7 +11,7 @@ from tbk_reports.model import HARMLESS, Test
 from tbk_reports.view import worst
 
 # How much a verdict says: a test that passed and now says nothing is lost, though it fails nothing.
-SAYS_NOTHING = frozenset({"unsupported", "not-shown", "not-reached"})
+SAYS_NOTHING = frozenset({"unsupported", "not-shown", "left-out", "not-reached"})
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,16 @@ from markupsafe import Markup
 
 from . import text
 from .model import Judged, Test
+from .operators import SERVED_MEANING
 from .timings import timings
-from .view import View
+from .view import Cause, View
 from .words import (
     GATE_WORDS,
     LEVELS,
     PHASE_WORDS,
     STATE_MEANING,
     STATES,
+    blame_words,
     difference_words,
     seen_words,
     state_words,
@@ -35,8 +37,11 @@ from .words import (
 OUTPUT_LIMIT = 2_000  # characters of one test's output
 OUTPUT_BUDGET = 400_000  # characters of all outputs, after escaping
 DETAIL_LIMIT = 150  # failures that are shown with everything there is about them
-DETAIL_PER_CAUSE = 25
+DETAIL_PER_CAUSE = 6
+NAMES_PER_CAUSE = 60  # of the others; the page has all names in its data
+FIRST_CAUSES = 5
 SAID_LIMIT = 800
+PROGRAM_LIMIT = 4_000
 
 # What a state looks like: the shape says as much as the colour.
 TONES = {
@@ -44,6 +49,7 @@ TONES = {
     "trivial": "quiet",
     "partly": "quiet",
     "not-shown": "quiet",
+    "left-out": "quiet",
     "unsupported": "quiet",
     "xfail": "warn",
     "not-reached": "warn",
@@ -104,7 +110,9 @@ def environment() -> jinja2.Environment:
         tone=tone,
         icon=icon,
     )
-    made.globals.update(count=text.count_words, difference_words=difference_words)
+    made.globals.update(
+        count=text.count_words, difference_words=difference_words, blame_words=blame_words
+    )
     return made
 
 
@@ -146,8 +154,15 @@ def _detail(test: Test, budget: _Budget) -> dict[str, object]:
         "expected": text.tail(test.expected, SAID_LIMIT),
         "seen": text.tail(seen_words(test), SAID_LIMIT),
         "output": _output(test, budget),
+        "program": text.clean(test.program[:PROGRAM_LIMIT]),
         "phase": PHASE_WORDS.get(test.phase, text.line(test.phase, 40)),
     }
+
+
+def _program(cause: Cause) -> str:
+    """The shortest of those that the first tests bring."""
+    found = [test.program for test in cause.tests[:50] if test.program]
+    return min(found, key=len, default="")
 
 
 def _cause_blocks(view: View) -> list[dict[str, object]]:
@@ -162,6 +177,8 @@ def _cause_blocks(view: View) -> list[dict[str, object]]:
                 "cause": cause,
                 "details": [_detail(test, budget) for test in detailed],
                 "rest": cause.tests[room:],
+                "names": cause.tests[room : room + NAMES_PER_CAUSE],
+                "program": text.clean(_program(cause)[:PROGRAM_LIMIT]),
             }
         )
     return blocks
@@ -182,7 +199,18 @@ def _plain(value: object) -> str:
 
 
 def _environment(judged: Judged) -> dict[str, object]:
-    header = judged.header
+    found = _facts(judged.header)
+    torch = judged.header.get("torch")
+    found["torch"] = _facts(torch) if isinstance(torch, Mapping) else None
+    found["end"] = [
+        (name, _plain(judged.footer.get(name)))
+        for name in ("finished", "health", "digest", "reason")
+        if judged.footer.get(name)
+    ]
+    return found
+
+
+def _facts(header: Mapping[str, Any]) -> dict[str, object]:
     devices = header.get("devices")
     capabilities = header.get("capabilities")
     offered = capabilities if isinstance(capabilities, Mapping) else {}
@@ -198,13 +226,8 @@ def _environment(judged: Judged) -> dict[str, object]:
         "gate": GATE_WORDS.get(str(header.get("gate")), _plain(header.get("gate"))),
         "run": [
             (name, _plain(header.get(name)))
-            for name in ("started", "isolation", "seed", "shuffle", "repeat", "shard")
+            for name in ("started", "isolation", "seed", "shuffle", "repeat", "shard", "budget")
             if header.get(name) not in (None, "", [])
-        ],
-        "end": [
-            (name, _plain(judged.footer.get(name)))
-            for name in ("finished", "health", "digest", "reason")
-            if judged.footer.get(name)
         ],
     }
 
@@ -217,6 +240,7 @@ def embedded_data(judged: Judged) -> dict[str, object]:
         "exit_code": judged.exit_code,
         "counts": judged.counts,
         "problems": list(judged.problems),
+        "notes": list(judged.notes),
         "tests": [[test.id, test.repeat, test.clause, test.verdict] for test in judged.tests],
     }
 
@@ -237,6 +261,8 @@ def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str
         "levels": [(level, levels.count(level)) for level in LEVELS if level in levels],
         "clause_count": len(states),
         "meaning": STATE_MEANING,
+        "served_meaning": SERVED_MEANING,
+        "first_causes": FIRST_CAUSES,
         "anchors_by_id": {test.id: cause.anchor for cause in view.causes for test in cause.tests},
     }
     return page("report.html.j2", context, embedded_data(judged))

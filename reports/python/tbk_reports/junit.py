@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from . import text
 from .model import Judged, Test
 from .view import View
-from .words import seen_words, state_words
+from .words import blame_words, seen_words, state_words
 
 ERRORS = frozenset({"crash", "hang", "poisoned", "not-reached", "suite-error"})
-SKIPS = frozenset({"unsupported", "not-shown", "xfail"})
+SKIPS = frozenset({"unsupported", "not-shown", "left-out", "xfail"})
 RUN_SUITE = "tbk.run"
 OUTPUT_LIMIT = 4_096
 
@@ -40,8 +40,10 @@ def _message(test: Test) -> str:
         return f"not declared: {test.needs_missing or 'what it needs'}"
     if test.verdict == "not-shown":
         return f"not shown: {test.evidence_reason or 'no reason given'}"
+    if test.verdict == "left-out":
+        return "left out: the budget was spent"
     if test.verdict == "xfail":
-        return f"waived: {test.waiver}"
+        return f"known: {test.waiver}"
     return f"{state_words(test.verdict)}: {test.cause or seen_words(test)}"
 
 
@@ -52,9 +54,10 @@ def _body(test: Test) -> str:
         ("expected", test.expected),
         ("seen", seen_words(test)),
         ("where", f"{test.where} {test.what}".strip()),
-        ("blame", test.blame),
+        ("blame", blame_words(test)),
         ("waiver", test.waiver),
         ("replay", test.replay),
+        ("without the suite", test.program),
     )
     return "\n".join(f"{name}: {text.clean(value)}" for name, value in parts if value.strip())
 

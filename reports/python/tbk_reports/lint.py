@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from . import text
+from .document import judged_from_document
 from .junit import RUN_SUITE, child_name
-from .model import HARMLESS, judged_from_document
+from .model import HARMLESS
+from .operators import operator_document, operators
 from .view import View
 
 FILES = {
@@ -34,6 +36,8 @@ class _Page(HTMLParser):
     visible: dict[str, int] = field(default_factory=dict)
     clauses: dict[str, str] = field(default_factory=dict)
     failures: list[tuple[str, str]] = field(default_factory=list)
+    operators: dict[str, str] = field(default_factory=dict)
+    next: list[tuple[str, int]] = field(default_factory=list)
     title: str = ""
     heading: str = ""
     _inside: str = ""
@@ -51,6 +55,10 @@ class _Page(HTMLParser):
             self.visible[named["data-verdict"]] = int(named["data-count"])
         elif tag == "tr" and "data-clause" in named:
             self.clauses[named["data-clause"]] = named["data-state"]
+        elif tag == "tr" and "data-operator" in named:
+            self.operators[named["data-operator"]] = named["data-cells"]
+        elif tag == "li" and "data-next" in named:
+            self.next.append((named["data-next"], int(named["data-checks"])))
         elif tag == "div" and "data-test" in named:
             self.failures.append((named["data-test"], named["data-verdict"]))
 
@@ -76,6 +84,18 @@ def _short(value: object) -> str:
     return text.shorten(str(value), 200)
 
 
+def _operator_rows(document: dict[str, Any]) -> dict[str, str]:
+    """The matrix as the page's rows have it."""
+    return {
+        name: " ".join(f"{dtype}:{code}" for dtype, code in row.items())
+        for name, row in document["operators"]["rows"].items()
+    }
+
+
+def _next(document: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(one["operator"], one["checks"]) for one in document["operators"]["next"]]
+
+
 def lint_html(document: dict[str, Any], source: str) -> list[str]:
     page = _Page()
     page.feed(source)
@@ -98,6 +118,9 @@ def lint_html(document: dict[str, Any], source: str) -> list[str]:
     found += _differ("html problems", document["problems"], data.get("problems"))
     found += _differ("html title", document["verdict"].upper(), page.title.split(" ")[0])
     found += _differ("html headline", view.headline, page.heading)
+    found += _differ("html notes", document["notes"], data.get("notes"))
+    found += _differ("html operators", _operator_rows(document), page.operators)
+    found += _differ("html next operators", _next(document), page.next)
     if tests != data.get("tests"):
         found.append("html: the embedded tests are not those of the JSON")
     found += _differ("html clause states", states, page.clauses)
@@ -169,6 +192,7 @@ def _junit_sums(root: ET.Element) -> list[str]:
 
 _ROW = re.compile(r"^\| ([a-z-]+) \| (\d+) \|$", re.MULTILINE)
 _HEADING = re.compile(r"\A## \S+ ([A-Z]+): ")
+_NEXT = re.compile(r"^\d+\. `([^`]+)` unlocks ([\d,]+) check", re.MULTILINE)
 _EXIT = re.compile(r"^Exit code (\d+)\.$", re.MULTILINE)
 
 
@@ -182,10 +206,15 @@ def lint_markdown(document: dict[str, Any], source: str) -> list[str]:
     )
     found += _differ("markdown counts", document["counts"], rows)
     found += _differ("markdown total", len(document["tests"]), total)
+    unlocks = [(name, int(checks.replace(",", ""))) for name, checks in _NEXT.findall(source)]
+    found += _differ("markdown next operators", _next(document), unlocks)
     return found + _differ("markdown exit code", [str(document["exit_code"])], exits[-1:])
 
 
 def lint_json(document: dict[str, Any]) -> list[str]:
+    again = operator_document(operators(judged_from_document(document).tests))
+    if again != document["operators"]:
+        return ["json: the operators do not fit the tests"]
     counts = dict(Counter(test.get("verdict") for test in document["tests"]))
     found = [] if counts == document["counts"] else ["json: the counts do not fit the tests"]
     failing = [name for name in counts if name not in HARMLESS]

@@ -9,11 +9,12 @@ import re
 from . import text
 from .model import Judged, Test
 from .view import Cause, View
-from .words import seen_words, state_words
+from .words import blame_words, seen_words, state_words
 
 CAUSES = 10
 TESTS_PER_CAUSE = 5
 REASONS = 8
+PROGRAM_LIMIT = 600  # characters; longer ones are on the page
 
 _PLAIN = re.compile(r"[^A-Za-z0-9 ,()\u00b7\u2026]")
 # Between letters these mean nothing to Markdown, and a reader of the source is glad of them.
@@ -64,7 +65,7 @@ def _case(test: Test) -> list[str]:
 def _cause(number: int, cause: Cause) -> list[str]:
     first = cause.first
     count = text.count_words(len(cause.tests), "test")
-    blame = escape(first.blame or "unknown", 20)
+    blame = escape(blame_words(first) or "unknown", 200)
     lines = [f"{number}. **{escape(cause.title, 160)}** ({count}, blame: {blame})"]
     if first.clause:
         sentence = f": {escape(first.clause_text, 300)}" if first.clause_text else ""
@@ -76,6 +77,10 @@ def _cause(number: int, cause: Cause) -> list[str]:
         lines.append(f"  * and {len(cause.tests) - TESTS_PER_CAUSE} more")
     if first.replay:
         lines += ["   " + row if row else "" for row in _block(text.line(first.replay, 600))]
+    program = min((test.program for test in cause.tests[:50] if test.program), key=len, default="")
+    if program and len(program) <= PROGRAM_LIMIT:
+        lines += ["   Without the suite:"]
+        lines += ["   " + row if row else "" for row in _block(program)]
     return lines
 
 
@@ -91,8 +96,10 @@ def _tests(count: int) -> str:
 
 def _left_out(view: View) -> list[str]:
     lines: list[str] = []
-    if view.not_tested or view.limited_to:
+    if view.not_tested or view.limited_to or view.left_out:
         lines += ["### Not tested", ""]
+        if view.left_out:
+            lines.append(f"* {escape(view.left_out_words)}")
         if view.limited_to:
             lines.append(f"* part of the suite: {escape(view.limited_to)}")
         lines += [
@@ -110,6 +117,16 @@ def _left_out(view: View) -> list[str]:
     return lines
 
 
+def _next(view: View) -> list[str]:
+    """The lint reads these lines back."""
+    if not view.operators.next:
+        return []
+    lines = ["### Implement these next", ""]
+    for number, one in enumerate(view.operators.next, 1):
+        lines.append(f"{number}. `{one.name}` unlocks {one.words}")
+    return [*lines, ""]
+
+
 def render_markdown(judged: Judged) -> str:
     view = View(judged)
     mark = "✅" if judged.verdict == "pass" else "❌"
@@ -122,6 +139,7 @@ def render_markdown(judged: Judged) -> str:
     if view.health:
         lines.append(f"* **The device does not compute**: {escape(view.health)}")
     lines += [f"* **{escape(problem)}**" for problem in view.problems[:20]]
+    lines += [f"* {escape(note)}" for note in judged.notes[:20]]
     lines += ["", *_counts(view)]
     if view.causes:
         lines += ["### Fix first", ""]
@@ -130,6 +148,7 @@ def render_markdown(judged: Judged) -> str:
         if len(view.causes) > CAUSES:
             lines.append(f"\nand {len(view.causes) - CAUSES} more causes in the full report")
         lines.append("")
+    lines += _next(view)
     lines += _left_out(view)
     lines.append(f"Exit code {judged.exit_code}.")
     return "\n".join(lines) + "\n"

@@ -7,8 +7,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,16 @@ VERDICTS = (
     "not-reached",
     "xfail",
     "not-shown",
+    "left-out",
     "unsupported",
     "pass",
 )
-HARMLESS = frozenset({"pass", "xfail", "unsupported", "not-shown"})
+HARMLESS = frozenset({"pass", "xfail", "unsupported", "not-shown", "left-out"})
 FAILING = frozenset(VERDICTS) - HARMLESS
 WAIVABLE = frozenset({"fail", "crash", "hang"})
+
+# Records that are no verdicts: the same test on another device, and a word that a file declares.
+MORE_KINDS = ("substitution", "capability")
 
 EXIT_PASS = 0
 EXIT_FINDINGS = 1
@@ -83,6 +87,8 @@ class Test:
     replay: str = ""
     recorded: str = ""
     waiver: str = ""
+    blame_how: str = ""  # how it was found out who is to blame
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what the test says besides
 
     @property
     def failed(self) -> bool:
@@ -101,21 +107,26 @@ class Test:
     def key(self) -> tuple[str, int]:
         return (self.id, self.repeat)
 
+    @property
+    def program(self) -> str:
+        """What shows it without the suite: a program, or else the test's own source."""
+        return as_text(self.facts.get("program")) or as_text(self.facts.get("source"))
+
 
 _FIELDS = {item.name: item.type for item in fields(Test)}
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
     if value is None or value == "null":
         return ""
     if isinstance(value, list):
-        return "\n".join(_text(item) for item in value)
+        return "\n".join(as_text(item) for item in value)
     if isinstance(value, str):  # a lone surrogate can't be written to any of the outputs
         return value.encode("utf-8", "replace").decode("utf-8")
     return str(value)
 
 
-def _count(value: object) -> int:
+def as_count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return max(int(value), 0)
@@ -124,9 +135,12 @@ def _count(value: object) -> int:
 def read_record(record: Mapping[str, object]) -> Test:
     """Reads a record of any quality; a verdict that is not known is the suite's error."""
     values: dict[str, Any] = {
-        name: _count(record.get(name)) if kind == "int" else _text(record.get(name))
+        name: as_count(record.get(name)) if kind == "int" else as_text(record.get(name))
         for name, kind in _FIELDS.items()
+        if name != "facts"
     }
+    facts = record.get("facts")
+    values["facts"] = facts if isinstance(facts, dict) else {}
     if values["verdict"] not in VERDICTS:
         values["notes"] = f"unknown verdict {values['verdict']!r}\n{values['notes']}".strip()
         values["verdict"] = "suite-error"
@@ -145,6 +159,7 @@ class ResultFile:
     tests: tuple[Test, ...]
     footer: dict[str, Any] | None
     problems: tuple[str, ...] = ()
+    more: tuple[dict[str, Any], ...] = ()  # records of the kinds in MORE_KINDS
 
 
 @dataclass
@@ -152,6 +167,7 @@ class _Reading:
     header: dict[str, Any] | None = None
     footer: dict[str, Any] | None = None
     records: list[dict[str, Any]] = field(default_factory=list)
+    more: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     before_footer: int = 0
 
@@ -166,6 +182,8 @@ class _Reading:
             self.header = record
         elif kind == "test":
             self.records.append(record)
+        elif kind in MORE_KINDS:
+            self.more.append(record)
         elif kind == "footer":
             self.footer, self.before_footer = record, start
         else:
@@ -184,8 +202,9 @@ def read_results(path: Path) -> ResultFile:
     tests = tuple(map(read_record, reading.records))
     problems = [*reading.problems, *_bookkeeping(reading, tests, data)]
     return ResultFile(
-        str(path), reading.header or {}, tests, reading.footer, tuple(dict.fromkeys(problems))
-    )
+        str(path), reading.header or {}, tests, reading.footer, tuple(dict.fromkeys(problems)),
+        tuple(reading.more),
+    )  # fmt: skip
 
 
 def _bookkeeping(reading: _Reading, tests: tuple[Test, ...], data: bytes) -> list[str]:
@@ -208,13 +227,13 @@ def _bookkeeping(reading: _Reading, tests: tuple[Test, ...], data: bytes) -> lis
 def _counts_problems(reading: _Reading, tests: tuple[Test, ...]) -> list[str]:
     footer = reading.footer or {}
     found = []
-    if _count(footer.get("recorded")) != len(tests):
+    if as_count(footer.get("recorded")) != len(tests):
         found.append(f"the footer counts {footer.get('recorded')} records, there are {len(tests)}")
-    if footer.get("verdict") != "error" and _count(footer.get("planned")) != len(tests):
+    if footer.get("verdict") != "error" and as_count(footer.get("planned")) != len(tests):
         found.append(f"{footer.get('planned')} tests were planned, {len(tests)} are recorded")
     counts = footer.get("counts")
     if isinstance(counts, dict):
-        stated = {name: _count(value) for name, value in counts.items() if _count(value)}
+        stated = {name: as_count(value) for name, value in counts.items() if as_count(value)}
         if stated != dict(Counter(test.verdict for test in tests)):
             found.append("the counts in the footer do not fit the records")
     return found
@@ -232,6 +251,8 @@ class Judged:
     problems: tuple[str, ...] = ()
     waivers: tuple[dict[str, str], ...] = ()
     sources: tuple[str, ...] = ()
+    baseline: tuple[dict[str, Any], ...] = ()  # its entries, and what became of each
+    notes: tuple[str, ...] = ()  # worth knowing, and no finding
 
     @property
     def counts(self) -> dict[str, int]:
@@ -242,49 +263,13 @@ class Judged:
     def backend_name(self) -> str:
         backend = self.header.get("backend")
         backend = backend if isinstance(backend, dict) else {}
-        name = _text(backend.get("name")) or Path(_text(backend.get("path"))).name
+        name = as_text(backend.get("name")) or Path(as_text(backend.get("path"))).name
         return name or "unknown backend"
 
     @property
     def backend_version(self) -> str:
         backend = self.header.get("backend")
-        return _text(backend.get("version")) if isinstance(backend, dict) else ""
-
-
-def judged_document(judged: Judged) -> dict[str, Any]:
-    """The judged run as JSON."""
-    return {
-        "format": 1,
-        "kind": "tbk-judged",
-        "verdict": judged.verdict,
-        "exit_code": judged.exit_code,
-        "backend": {"name": judged.backend_name, "version": judged.backend_version},
-        "counts": judged.counts,
-        "problems": list(judged.problems),
-        "waivers": list(judged.waivers),
-        "sources": list(judged.sources),
-        "header": judged.header,
-        "footer": judged.footer,
-        "tests": [_lean(test) for test in judged.tests],
-    }
-
-
-def _lean(test: Test) -> dict[str, object]:
-    return {name: value for name, value in asdict(test).items() if value not in ("", 0)}
-
-
-def judged_from_document(document: Mapping[str, Any]) -> Judged:
-    tests: Iterable[Mapping[str, object]] = document.get("tests") or ()
-    return Judged(
-        header=dict(document.get("header") or {}),
-        footer=dict(document.get("footer") or {}),
-        tests=tuple(map(read_record, tests)),
-        verdict=_text(document.get("verdict")),
-        exit_code=_count(document.get("exit_code")),
-        problems=tuple(document.get("problems") or ()),
-        waivers=tuple(document.get("waivers") or ()),
-        sources=tuple(document.get("sources") or ()),
-    )
+        return as_text(backend.get("version")) if isinstance(backend, dict) else ""
 
 
 def with_verdict(test: Test, verdict: str, waiver: str) -> Test:

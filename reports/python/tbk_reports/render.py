@@ -9,11 +9,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from .document import judged_document
 from .html import render_html
 from .junit import render_junit
 from .lint import FILES
 from .markdown import render_markdown
-from .model import Judged, judged_document
+from .model import Judged
 
 
 def _write(path: Path, content: str) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from . import text
 from .model import Judged
 from .view import Cause, View
-from .words import check_words, seen_words
+from .words import blame_words, check_words, seen_words
 
 CAUSES = 5
 STYLES = {"pass": "bold green", "fail": "bold red", "error": "bold red"}
@@ -29,7 +29,7 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
         said.append(("expected", first.expected))
     said.append(("seen", seen_words(first)))
     if first.blame:
-        said.append(("blame", first.blame))
+        said.append(("blame", blame_words(first)))
     if first.replay:
         said.append(("replay", first.replay))
     for name, value in said:
@@ -46,15 +46,10 @@ def _some(items: list[str], limit: int) -> str:
     return ", ".join(items[:limit]) + more
 
 
-def print_report(judged: Judged, console: Console) -> None:
-    """Causes, what was left out, and last of all the verdict line."""
-    view = View(judged)
-    if view.health:
-        _told(console, "the device does not compute", view.health)
-    for number, cause in enumerate(view.causes[:CAUSES], 1):
-        _cause(console, number, cause)
-    if len(view.causes) > CAUSES:
-        console.print(Text(f"  and {len(view.causes) - CAUSES} more causes", style="dim"))
+def _not_covered(console: Console, view: View) -> None:
+    """What was not run, or showed nothing."""
+    if view.left_out:
+        _told(console, "left out", view.left_out_words)
     undeclared = [reason for reason in view.not_tested if reason.subject]
     if undeclared:
         words = _some([f"{reason.subject} ({len(reason.tests)})" for reason in undeclared], 12)
@@ -66,9 +61,26 @@ def print_report(judged: Judged, console: Console) -> None:
         _told(console, "not shown", f"{reason.words} ({len(reason.tests)})")
     for reason in view.trivial[:5]:
         _told(console, "trivial", f"{reason.words} ({len(reason.tests)})")
+
+
+def print_report(judged: Judged, console: Console) -> None:
+    """Causes, what was left out, and last of all the verdict line."""
+    view = View(judged)
+    if view.health:
+        _told(console, "the device does not compute", view.health)
+    for number, cause in enumerate(view.causes[:CAUSES], 1):
+        _cause(console, number, cause)
+    if len(view.causes) > CAUSES:
+        console.print(Text(f"  and {len(view.causes) - CAUSES} more causes", style="dim"))
+    if view.operators.next:
+        words = _some([f"{one.name} ({one.checks})" for one in view.operators.next], 5)
+        _told(console, "implement next", f"{words}: each with the checks that it unlocks")
+    _not_covered(console, view)
     told = view.problems[1:] if judged.verdict == "error" else view.problems
     for problem in told[:10]:  # the verdict line of an error has the first
         _told(console, "problem", problem)
+    for note in judged.notes[:10]:
+        _told(console, "note", text.line(note, 300))
     if view.limited_to:
         _told(console, "selected", f"{view.limited_to}: a part of the suite")
     console.print(Text(view.verdict_line, style=STYLES.get(judged.verdict, "bold")), soft_wrap=True)

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from . import text
 from .model import VERDICTS, Judged, Test
+from .operators import operators
 from .words import (
     ADVICE,
     AREAS,
@@ -241,7 +242,10 @@ class View:
             (test for test in judged.tests if test.state == "trivial"),
             lambda test: test.evidence_reason or "the device could not have shown the fault",
         )
+        self.left_out = tuple(test for test in judged.tests if test.verdict == "left-out")
         self.waived = tuple(test for test in judged.tests if test.verdict == "xfail")
+        self.known = _reasons(self.waived, lambda test: test.waiver or "known")
+        self.operators = operators(judged.tests)
         self.notes = tuple(test for test in judged.tests if test.notes)
 
     @property
@@ -288,6 +292,20 @@ class View:
         return ", ".join(parts)
 
     @cached_property
+    def left_out_words(self) -> str:
+        """What the budget left out; empty where it left out nothing."""
+        if not self.left_out:
+            return ""
+        suites = tuple(dict.fromkeys(test.suite for test in self.left_out))
+        clauses = {test.clause for test in self.left_out}
+        more = ", …" if len(suites) > 6 else ""
+        return (
+            f"the budget left out {text.count_words(len(self.left_out), 'test')} of "
+            f"{text.count_words(len(clauses), 'clause')}, in "
+            f"{text.line(', '.join(suites[:6]), 160)}{more}"
+        )
+
+    @cached_property
     def headline(self) -> str:
         verdict = self.judged.verdict
         if verdict == "error":
@@ -295,11 +313,12 @@ class View:
                 return f"The run on {self.title_name} cannot be trusted"
             return f"No verdict on {self.title_name}"
         if verdict == "fail":
-            return (
-                f"{self.title_name} does not conform" if self.failing else "The waivers do not fit"
-            )
-        if self.limited_to:
-            return f"{self.title_name} passes what was selected"
+            if self.failing:
+                return f"{self.title_name} does not conform"
+            return "The list of known failures does not fit"
+        if self.limited_to or self.left_out:
+            what = "was selected" if self.limited_to else "the budget allowed"
+            return f"{self.title_name} passes what {what}"
         return f"{self.title_name} conforms"
 
     @cached_property
@@ -318,7 +337,7 @@ class View:
             cause = text.count_words(len(self.causes), "cause")
             return f"{failing}, from {cause}. {mandatory}"
         if self.judged.verdict == "fail":
-            return "No test fails unexpectedly, but the list of waivers is out of date."
+            return "No test fails unexpectedly, but the list of known failures is out of date."
         return self._passing_words()
 
     def _so_far(self) -> str:
@@ -328,9 +347,10 @@ class View:
         passed = self.counts.get("pass", 0)
         words = [f"{passed} of {text.count_words(self.total, 'test')} passed."]
         for name, what in (
-            ("xfail", "failed as waived"),
+            ("xfail", "failed as they are known to"),
             ("unsupported", "were not run: the backend does not declare what they need"),
             ("not-shown", "could not show anything on this device"),
+            ("left-out", "were left out by the budget"),
         ):
             if self.counts.get(name):
                 words.append(f"{self.counts[name]} {what}.")

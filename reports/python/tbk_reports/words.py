@@ -24,6 +24,7 @@ STATE_WORDS = {
     "partly": "holds in part",
     "not-shown": "not shown",
     "not-reached": "not reached",
+    "left-out": "left out",
     "xfail": "expected failure",
     "xpass": "unexpected pass",
 }
@@ -33,7 +34,8 @@ STATE_MEANING = {
     "partly": "some of its tests pass, others could not be run or showed nothing",
     "not-shown": "ran, but proved nothing on this device",
     "unsupported": "not run: the backend does not declare what it needs",
-    "xfail": "fails as a waiver says",
+    "left-out": "not run: the budget left it out",
+    "xfail": "fails, and is known to fail",
     "xpass": "a waiver says that it fails, and it passes",
     "not-reached": "planned, but the run ended before it",
     "unstable": "passes and fails from one repeat to the next",
@@ -166,3 +168,8 @@ def seen_words(test: Test) -> str:
     if test.verdict == "hang":
         return f"no end after {text.time_words(test.wall_ns or test.duration_ns)}"
     return state_words(test.verdict)
+
+
+def blame_words(test: Test) -> str:
+    """Who is to blame, and how that was found out."""
+    return f"{test.blame}: {test.blame_how}" if test.blame_how else test.blame

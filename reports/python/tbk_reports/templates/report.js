@@ -55,6 +55,40 @@
     filter();
   }
 
+  /* The operators: a name, and ways in which any of their dtypes is served. */
+  var opControls = document.querySelector(".op-controls");
+  if (opControls) {
+    var opRows = all("tr.op");
+    var opSearch = opControls.querySelector("input");
+    var opChips = all(".chip", opControls);
+    var filterOps = function () {
+      var word = opSearch.value.toLowerCase().trim();
+      var ways = opChips.filter(function (chip) {
+        return chip.getAttribute("aria-pressed") === "true";
+      }).map(function (chip) { return chip.dataset.value; });
+      var shown = 0;
+      opRows.forEach(function (row) {
+        var cells = row.dataset.cells;
+        var fits = row.dataset.operator.toLowerCase().indexOf(word) >= 0 &&
+          (!ways.length || ways.some(function (way) {
+            return cells.indexOf(way === "fails" ? "!" : ":" + way) >= 0;
+          }));
+        row.hidden = !fits;
+        shown += fits ? 1 : 0;
+      });
+      opControls.querySelector(".live").textContent = shown + " of " + opRows.length;
+    };
+    opChips.forEach(function (chip) {
+      chip.addEventListener("click", function () {
+        chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true"));
+        filterOps();
+      });
+    });
+    opSearch.addEventListener("input", filterOps);
+    opControls.hidden = false;
+    filterOps();
+  }
+
   /* Copy buttons, also where the page is opened as a file. */
   var said = document.getElementById("said");
   var copied = function (button, good) {

@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The judged run as one JSON document, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from .model import Judged, Test, as_count, as_text, read_record
+from .operators import operator_document, operators
+
+
+def judged_document(judged: Judged) -> dict[str, Any]:
+    """The judged run as JSON."""
+    return {
+        "format": 1,
+        "kind": "tbk-judged",
+        "verdict": judged.verdict,
+        "exit_code": judged.exit_code,
+        "backend": {"name": judged.backend_name, "version": judged.backend_version},
+        "counts": judged.counts,
+        "problems": list(judged.problems),
+        "waivers": list(judged.waivers),
+        "sources": list(judged.sources),
+        "baseline": list(judged.baseline),
+        "notes": list(judged.notes),
+        "operators": operator_document(operators(judged.tests)),
+        "header": judged.header,
+        "footer": judged.footer,
+        "tests": [_lean(test) for test in judged.tests],
+    }
+
+
+def _lean(test: Test) -> dict[str, object]:
+    return {name: value for name, value in asdict(test).items() if value not in ("", 0, {})}
+
+
+def judged_from_document(document: Mapping[str, Any]) -> Judged:
+    tests: Iterable[Mapping[str, object]] = document.get("tests") or ()
+    return Judged(
+        header=dict(document.get("header") or {}),
+        footer=dict(document.get("footer") or {}),
+        tests=tuple(map(read_record, tests)),
+        verdict=as_text(document.get("verdict")),
+        exit_code=as_count(document.get("exit_code")),
+        problems=tuple(document.get("problems") or ()),
+        waivers=tuple(document.get("waivers") or ()),
+        sources=tuple(document.get("sources") or ()),
+        baseline=tuple(document.get("baseline") or ()),
+        notes=tuple(document.get("notes") or ()),
+    )

@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who serves each operator for each dtype, and which operators to write next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import text
+from .model import Test
+
+# Worst first: what several tests of one operator and dtype amount to.
+SERVED = ("missing", "refused", "fallback", "composite", "native")
+SERVED_MEANING = {
+    "native": "a kernel of the device",
+    "composite": "PyTorch makes it of other operators",
+    "fallback": "PyTorch's cpu computes it, with copies there and back",
+    "refused": "the device says that it has none for this dtype",
+    "missing": "nothing serves it",
+}
+DTYPES = (
+    "float32", "float16", "bfloat16", "float64", "complex64", "complex128",
+    "int64", "int32", "int16", "int8", "uint8", "bool",
+)  # fmt: skip
+NEXT = 10
+_MISSING = re.compile(
+    r"(?:Could not run|The operator|NotImplementedError:?|no kernel (?:of|for))\s+'?aten::(\w+)"
+)
+
+_ODD = re.compile(r"[^A-Za-z0-9_.]")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One operator with one dtype."""
+
+    served: str
+    fails: bool
+
+    @property
+    def code(self) -> str:
+        return f"{self.served}!" if self.fails else self.served
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    cells: dict[str, Cell]
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        found = {cell.served for cell in self.cells.values()}
+        return tuple(name for name in SERVED if name in found)
+
+    @property
+    def fails(self) -> bool:
+        return any(cell.fails for cell in self.cells.values())
+
+    @property
+    def code(self) -> str:
+        """All of it in one word a dtype, for machines."""
+        return " ".join(f"{dtype}:{cell.code}" for dtype, cell in self.cells.items())
+
+
+@dataclass
+class Next:
+    """An operator worth writing, and what that would unlock."""
+
+    name: str
+    served: str  # missing or fallback
+    checks: int = 0
+    tests: int = 0
+    dtypes: set[str] = field(default_factory=set)
+
+    @property
+    def words(self) -> str:
+        gain = text.count_words(self.checks, "check")
+        dtypes = f" ({', '.join(_in_order(self.dtypes))})" if self.dtypes else ""
+        kept = "now by the fallback" if self.served == "fallback" else "missing now"
+        return f"{gain} of {text.count_words(self.tests, 'test')}, {kept}{dtypes}"
+
+
+@dataclass(frozen=True)
+class Operators:
+    dtypes: tuple[str, ...]
+    rows: tuple[Row, ...]
+    next: tuple[Next, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.next)
+
+    @property
+    def served(self) -> dict[str, int]:
+        """How many pairs of operator and dtype are served in each way, the best first."""
+        found = [cell.served for row in self.rows for cell in row.cells.values()]
+        return {name: found.count(name) for name in reversed(SERVED) if name in found}
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: (DTYPES.index(name) if name in DTYPES else 99, name))
+
+
+def _name(test: Test, member: str) -> str:
+    """A plain name, whatever the record says: it stands in every report."""
+    value = test.facts.get(member)
+    return _ODD.sub("_", value)[:80] if isinstance(value, str) else ""
+
+
+def _served(test: Test) -> str:
+    served = test.facts.get("served")
+    return served if isinstance(served, str) and served in SERVED else ""
+
+
+def _cells(tests: Iterable[Test]) -> dict[str, dict[str, Cell]]:
+    found: dict[str, dict[str, Cell]] = {}
+    for test in tests:
+        name, dtype, served = _name(test, "operator"), _name(test, "dtype") or "-", _served(test)
+        if not name or not served:
+            continue
+        row = found.setdefault(name, {})
+        before = row.get(dtype, Cell("native", False))
+        worst = min(served, before.served, key=SERVED.index)
+        row[dtype] = Cell(worst, before.fails or test.failed or test.verdict == "xfail")
+    return found
+
+
+def _lacked(test: Test) -> tuple[str, str]:
+    """The operator without which this test does not pass, or not natively, and how it is served."""
+    if test.failed or test.verdict == "xfail":
+        said = _MISSING.search(f"{test.seen}\n{test.what}\n{test.cause}")
+        if said:
+            return said[1], "missing"
+    served = _served(test)
+    return (_name(test, "operator"), served) if served in ("missing", "fallback") else ("", "")
+
+
+def _checks(test: Test) -> int:
+    """A test that ends at its first sample would have had more; it says how many, or counts 1."""
+    samples = test.facts.get("samples")
+    return max(samples if isinstance(samples, int) else 0, test.checks, 1)
+
+
+def _next(tests: Iterable[Test]) -> tuple[Next, ...]:
+    found: dict[str, Next] = {}
+    for test in tests:
+        name, served = _lacked(test)
+        if not name:
+            continue
+        entry = found.setdefault(name, Next(name, served))
+        entry.served = min(served, entry.served, key=SERVED.index)
+        entry.checks += _checks(test)
+        entry.tests += 1
+        if dtype := _name(test, "dtype"):
+            entry.dtypes.add(dtype)
+    ranked = sorted(found.values(), key=lambda one: (-one.checks, -one.tests, one.name))
+    return tuple(ranked[:NEXT])
+
+
+def operators(tests: Iterable[Test]) -> Operators:
+    """The matrix, and the ten that unlock most; empty where no test says what it used."""
+    tests = tuple(tests)
+    cells = _cells(tests)
+    dtypes = tuple(_in_order({dtype for row in cells.values() for dtype in row}))
+    rows = tuple(
+        Row(name, {dtype: cells[name][dtype] for dtype in dtypes if dtype in cells[name]})
+        for name in sorted(cells)
+    )
+    return Operators(dtypes, rows, _next(tests))
+
+
+def operator_document(found: Operators) -> dict[str, Any]:
+    """The same for machines; a "!" marks a pair of which a test fails."""
+    return {
+        "dtypes": list(found.dtypes),
+        "served": found.served,
+        "rows": {row.name: {d: cell.code for d, cell in row.cells.items()} for row in found.rows},
+        "next": [
+            {"operator": one.name, "served": one.served, "checks": one.checks, "tests": one.tests}
+            for one in found.next
+        ],
+    }

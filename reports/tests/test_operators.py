@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import lxml.html
+import pytest
+import synthetic
+from judged import judged
+from tbk_reports.document import judged_document
+from tbk_reports.html import render_html
+from tbk_reports.lint import FILES, lint_reports
+from tbk_reports.markdown import render_markdown
+from tbk_reports.model import read_record
+from tbk_reports.operators import NEXT, Operators, operators
+from tbk_reports.render import write_reports
+
+WALL = judged(synthetic.wall())
+
+
+def _of(*records: synthetic.Record) -> Operators:
+    return operators(map(read_record, records))
+
+
+def _served(index: int, served: str, verdict: str = "pass", **changes: object) -> synthetic.Record:
+    made = synthetic.torch_case(index, verdict, **changes)
+    return {**made, "facts": {**made["facts"], "served": served}}
+
+
+def test_the_worst_of_several_tests_is_what_serves_a_dtype() -> None:
+    found = _of(_served(0, "native"), _served(0, "fallback", "fail"), _served(1, "composite"))
+    assert found.rows[0].code == "float32:fallback! float16:composite"
+    assert found.served == {"composite": 1, "fallback": 1}
+
+
+def test_the_next_operators_are_ranked_by_what_they_unlock() -> None:
+    said = "NotImplementedError: Could not run 'aten::mul.out' with arguments from the backend"
+    found = _of(
+        _served(0, "fallback", checks=7),
+        _served(8, "missing", checks=50),
+        _served(16, "native", "fail", seen=said, checks=90),
+        _served(24, "native", "fail", seen="The operator 'aten::mul.out' is not there", checks=5),
+        _served(32, "native"),
+    )
+    assert [(one.name, one.served, one.checks, one.tests) for one in found.next] == [
+        ("mul", "missing", 95, 2), ("op_001", "missing", 50, 1), ("op_000", "fallback", 7, 1),
+    ]  # fmt: skip
+
+
+def test_there_are_at_most_ten() -> None:
+    assert len(_of(*(_served(8 * index, "missing") for index in range(30))).next) == NEXT
+
+
+def test_what_no_test_says_is_in_no_matrix() -> None:
+    odd = {"operator": 7, "dtype": [], "served": "somehow"}
+    assert not _of(synthetic.case(1), synthetic.torch_case(1, facts=odd))
+
+
+def test_a_hostile_name_is_a_plain_one() -> None:
+    facts = {"operator": "<b>`|x`", "dtype": "f\n", "served": "missing"}
+    run = judged([synthetic.torch_case(1, facts=facts)])
+    assert operators(run.tests).next[0].name == "_b___x_"
+    assert "<b>`" not in render_html(run) + render_markdown(run)
+
+
+def test_the_matrix_is_on_the_page_in_the_summary_and_in_the_document() -> None:
+    page = lxml.html.document_fromstring(render_html(WALL).encode())
+    rows = page.xpath("//tr[@data-operator]")
+    assert len(rows) == len({test.facts["operator"] for test in WALL.tests}) == 1225
+    assert {cell for row in rows for cell in row.xpath("./td/@class")} >= {"native", "fallback"}
+    document = judged_document(WALL)["operators"]
+    assert document["next"][0]["operator"] == "add"
+    assert f"1. `add` unlocks {document['next'][0]['checks']:,} checks" in render_markdown(WALL)
+
+
+def test_a_wall_of_failures_is_four_lines_and_a_small_page() -> None:
+    source = render_html(WALL)
+    page = lxml.html.document_fromstring(source.encode())
+    first = page.xpath("//ol[@class='fix']/li")
+    assert len(first) == 4
+    words = [item.text_content() for item in first]
+    for said in ("SIGSEGV", "aten::add.out", "float64", "8 dimensions"):
+        assert sum(said in one for one in words) == 1
+    assert all("torch.op_" in one for one in words)  # a program each, without the suite
+    verdict = page.xpath("//section[@class='verdict fail']")[0].text_content()
+    assert "left out 1,200 tests" in verdict
+    assert len(source) < 2_000_000
+    assert sum(1 for _ in page.iter()) < 40_000
+
+
+# One small lie about operators, which a reader might believe.
+LIES = [
+    ("html", 'data-cells="float32:native!', 'data-cells="float32:native'),
+    ("html", 'data-next="add" data-checks="', 'data-next="add" data-checks="1'),
+    ("markdown", "1. `add` unlocks", "1. `sub` unlocks"),
+    ("json", '"float32": "native!"', '"float32": "native"'),
+]
+
+
+@pytest.mark.parametrize(("name", "truth", "lie"), LIES)
+def test_every_lie_is_found(name: str, truth: str, lie: str, tmp_path: Path) -> None:
+    write_reports(judged(synthetic.wall(400, 500)), tmp_path)
+    assert lint_reports(tmp_path) == []
+    path = tmp_path / FILES[name]
+    source = path.read_text("utf-8")
+    assert truth in source
+    path.write_text(source.replace(truth, lie, 1), "utf-8")
+    assert lint_reports(tmp_path)
+
+
+def test_the_document_can_be_read_back(tmp_path: Path) -> None:
+    run = judged(synthetic.wall(40, 50), notes=("one",), baseline=({"cause": "x"},))
+    write_reports(run, tmp_path)
+    document = json.loads((tmp_path / FILES["json"]).read_text())
+    assert document["notes"] == ["one"]
+    assert document["tests"][0]["facts"]["operator"] == "op_000"
