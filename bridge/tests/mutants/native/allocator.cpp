@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The allocator of device memory, as PyTorch knows it, and that of storages.
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/StorageImpl.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <patch.h>
+
+#include <atomic>
+#include <string>
+
+namespace tbk::mutants {
+namespace {
+
+using c10::DataPtr;
+using c10::kPrivateUse1;
+using c10::Stream;
+using Allocator = c10::DeviceAllocator;
+using OfStorage = c10::Allocator;
+
+std::atomic<int> calls{0};
+
+const c10::impl::DeviceGuardImplInterface& guard() {
+  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
+}
+
+template <auto Method, auto Broken>
+void on_allocator() {
+  replace<Method, Broken>(*c10::getDeviceAllocator(kPrivateUse1));
+}
+
+void free_nothing(void*) {}
+
+constexpr Mutant table[] = {
+    {"record_stream_is_ignored",
+     on_allocator<&Allocator::recordStream, [](auto, const DataPtr&, Stream) {}>},
+    {"record_stream_counts_once",
+     on_allocator<&Allocator::recordStream,
+                  [](auto record, const DataPtr& pointer, Stream stream) {
+                    if (calls++ == 0) record(pointer, stream);
+                  }>},
+    {"record_stream_on_default_stream",
+     on_allocator<&Allocator::recordStream,
+                  [](auto record, const DataPtr& pointer, Stream stream) {
+                    record(pointer, Stream(Stream::DEFAULT, stream.device()));
+                  }>},
+    {"record_stream_refuses_own_stream",
+     on_allocator<&Allocator::recordStream,
+                  [](auto record, const DataPtr& pointer, Stream stream) {
+                    TORCH_CHECK(stream != guard().getStream(stream.device()), "its own stream");
+                    record(pointer, stream);
+                  }>},
+    {"record_stream_refuses_foreign_memory",
+     on_allocator<&Allocator::recordStream,
+                  [](auto record, const DataPtr& pointer, Stream stream) {
+                    TORCH_CHECK(pointer.device().is_privateuseone() && pointer.get() != nullptr,
+                                "not allocated here");
+                    record(pointer, stream);
+                  }>},
+    {"record_stream_crashes_for_null",
+     on_allocator<&Allocator::recordStream,
+                  [](auto record, const DataPtr& pointer, Stream stream) {
+                    if (pointer.get() == nullptr) abort();
+                    record(pointer, stream);
+                  }>},
+    {"raw_deleter_frees_nothing",
+     on_allocator<&Allocator::raw_deleter, [](auto) -> c10::DeleterFnPtr { return free_nothing; }>},
+    {"empty_cache_does_nothing",
+     on_allocator<&Allocator::emptyCache, [](auto, c10::MempoolId_t) {}>},
+    {"empty_cache_raises_before_use",
+     on_allocator<&Allocator::emptyCache,
+                  [](auto empty, c10::MempoolId_t pool) {
+                    const bool is_open = c10::getDeviceAllocator(kPrivateUse1)->initialized();
+                    TORCH_CHECK(is_open, "not initialised");
+                    empty(pool);
+                  }>},
+    {"empty_cache_opens", on_allocator<&Allocator::emptyCache,
+                                       [](auto empty, c10::MempoolId_t pool) {
+                                         guard().getNewStream(c10::Device(kPrivateUse1, 0));
+                                         empty(pool);
+                                       }>},
+    {"never_initialized", on_allocator<&Allocator::initialized, [](auto) { return false; }>},
+    {"always_initialized", on_allocator<&Allocator::initialized, [](auto) { return true; }>},
+    {"allocate_on_device_0", on_allocator<&Allocator::allocate,
+                                          [](auto allocate, size_t bytes) {
+                                            const c10::Device before = guard().exchangeDevice(
+                                                c10::Device(kPrivateUse1, 0));
+                                            DataPtr made = allocate(bytes);
+                                            guard().uncheckedSetDevice(before);
+                                            return made;
+                                          }>},
+    {"allocate_nothing_raises", on_allocator<&Allocator::allocate,
+                                             [](auto allocate, size_t bytes) {
+                                               TORCH_CHECK(bytes != 0, "no bytes");
+                                               return allocate(bytes);
+                                             }>},
+};
+
+// -------------------------------------------------------------------------------- storages --
+
+struct OfStorageMutant {
+  const char* name;
+  void (*apply)(OfStorage&);
+};
+
+template <auto Method, auto Broken>
+void on_storage(OfStorage& allocator) {
+  replace<Method, Broken>(allocator);
+}
+
+constexpr OfStorageMutant storage_table[] = {
+    {"copy_data_does_nothing",
+     on_storage<&OfStorage::copy_data, [](auto, void*, const void*, std::size_t) {}>},
+    {"copy_data_drops_last_byte",
+     on_storage<&OfStorage::copy_data,
+                [](auto copy, void* destination, const void* source, std::size_t count) {
+                  copy(destination, source, count == 0 ? 0 : count - 1);
+                }>},
+    {"copy_data_on_default_stream",
+     on_storage<&OfStorage::copy_data,
+                [](auto copy, void* destination, const void* source, std::size_t count) {
+                  const Stream before = guard().getStream(guard().getDevice());
+                  guard().exchangeStream(Stream(Stream::DEFAULT, before.device()));
+                  copy(destination, source, count);
+                  guard().exchangeStream(before);
+                }>},
+    {"allocate_for_default_stream",
+     on_storage<&OfStorage::allocate,
+                [](auto allocate, size_t bytes) {
+                  const Stream before = guard().getStream(guard().getDevice());
+                  guard().exchangeStream(Stream(Stream::DEFAULT, before.device()));
+                  DataPtr made = allocate(bytes);
+                  guard().exchangeStream(before);
+                  return made;
+                }>},
+    {"allocate_forgets_to_free", on_storage<&OfStorage::allocate,
+                                            [](auto allocate, size_t bytes) {
+                                              DataPtr made = allocate(bytes);
+                                              void* data = made.release_context();
+                                              return DataPtr(data, data, free_nothing,
+                                                             made.device());
+                                            }>},
+    {"allocate_waits", on_storage<&OfStorage::allocate,
+                                  [](auto allocate, size_t bytes) {
+                                    guard().synchronizeStream(
+                                        guard().getStream(guard().getDevice()));
+                                    return allocate(bytes);
+                                  }>},
+};
+
+}  // namespace
+
+Mutants allocator_mutants() {
+  return all_of(table);
+}
+
+}  // namespace tbk::mutants
+
+/// Only a storage of a device knows the allocator of that device's storages: Python calls this with
+/// the first one. Returns how many mutants have that name; -1 where it failed.
+extern "C" [[gnu::visibility("default")]] int tbk_torch_mutants_apply_to_storage(const char* name,
+                                                                                 void* storage) {
+  int found = 0;
+  try {
+    for (const auto& mutant : tbk::mutants::storage_table) {
+      if (std::string(name) != mutant.name) continue;
+      found++;
+      mutant.apply(*static_cast<c10::StorageImpl*>(storage)->allocator());
+    }
+  } catch (const std::exception&) {
+    return -1;
+  }
+  return found;
+}

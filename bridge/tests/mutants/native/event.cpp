@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The guard's events.
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Exception.h>
+#include <patch.h>
+
+#include <atomic>
+
+namespace tbk::mutants {
+namespace {
+
+using c10::Device;
+using c10::DeviceIndex;
+using c10::EventFlag;
+using c10::kPrivateUse1;
+using c10::Stream;
+using Guard = c10::impl::DeviceGuardImplInterface;
+
+const Guard& guard() {
+  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
+}
+
+template <auto Method, auto Broken>
+void on_guard() {
+  replace<Method, Broken>(guard());
+}
+
+Stream default_stream(Device device) {
+  return Stream(Stream::DEFAULT, device);
+}
+
+std::atomic<int> calls{0};
+thread_local bool has_recorded = false;
+
+/// A thread may only wait for what it recorded itself.
+void keep_events_to_threads() {
+  on_guard<&Guard::record,
+           [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag flag) {
+             has_recorded = true;
+             record(event, stream, index, flag);
+           }>();
+  on_guard<&Guard::block, [](auto block, void* event, const Stream& stream) {
+    if (has_recorded) block(event, stream);
+  }>();
+  on_guard<&Guard::synchronizeEvent, [](auto wait, void* event) {
+    if (has_recorded) wait(event);
+  }>();
+  on_guard<&Guard::queryEvent,
+           [](auto query, void* event) { return !has_recorded || query(event); }>();
+}
+
+constexpr Mutant table[] = {
+    {"record_is_ignored",
+     on_guard<&Guard::record, [](auto, void**, const Stream&, DeviceIndex, EventFlag) {}>},
+    {"record_makes_no_handle",
+     on_guard<&Guard::record,
+              [](auto, void** event, const Stream&, DeviceIndex, EventFlag) { *event = nullptr; }>},
+    {"record_on_default_stream",
+     on_guard<&Guard::record,
+              [](auto record, void** event, const Stream& stream, DeviceIndex index,
+                 EventFlag flag) { record(event, default_stream(stream.device()), index, flag); }>},
+    {"second_record_is_ignored", on_guard<&Guard::record,
+                                          [](auto record, void** event, const Stream& stream,
+                                             DeviceIndex index, EventFlag flag) {
+                                            if (*event == nullptr)
+                                              record(event, stream, index, flag);
+                                          }>},
+    {"record_sets_device", on_guard<&Guard::record,
+                                    [](auto record, void** event, const Stream& stream,
+                                       DeviceIndex index, EventFlag flag) {
+                                      record(event, stream, index, flag);
+                                      guard().setDevice(stream.device());
+                                    }>},
+    {"record_moves_between_devices", on_guard<&Guard::record,
+                                              [](auto record, void** event, const Stream& stream,
+                                                 DeviceIndex index, EventFlag flag) {
+                                                try {
+                                                  record(event, stream, index, flag);
+                                                } catch (const c10::Error&) {
+                                                  *event = nullptr;
+                                                  record(event, stream, index, flag);
+                                                }
+                                              }>},
+    {"record_takes_any_flag", on_guard<&Guard::record,
+                                       [](auto record, void** event, const Stream& stream,
+                                          DeviceIndex index, EventFlag flag) {
+                                         const bool known = flag == EventFlag::BACKEND_DEFAULT;
+                                         record(event, stream, index,
+                                                known ? flag : EventFlag::PYTORCH_DEFAULT);
+                                       }>},
+    {"record_measures_always",
+     on_guard<&Guard::record,
+              [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag) {
+                record(event, stream, index, EventFlag::BACKEND_DEFAULT);
+              }>},
+    {"record_measures_never",
+     on_guard<&Guard::record,
+              [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag) {
+                record(event, stream, index, EventFlag::PYTORCH_DEFAULT);
+              }>},
+    {"record_waits",
+     on_guard<&Guard::record,
+              [](auto record, void** event, const Stream& stream, DeviceIndex index,
+                 EventFlag flag) {
+                guard().synchronizeStream(stream);
+                record(event, stream, index, flag);
+              }>},
+    {"block_does_nothing", on_guard<&Guard::block, [](auto, void*, const Stream&) {}>},
+    {"block_on_default_stream", on_guard<&Guard::block,
+                                         [](auto block, void* event, const Stream& stream) {
+                                           block(event, default_stream(stream.device()));
+                                         }>},
+    {"block_waits_on_host",
+     on_guard<&Guard::block,
+              [](auto, void* event, const Stream&) { guard().synchronizeEvent(event); }>},
+    {"block_sets_device", on_guard<&Guard::block,
+                                   [](auto block, void* event, const Stream& stream) {
+                                     block(event, stream);
+                                     guard().setDevice(stream.device());
+                                   }>},
+    {"block_on_other_device_does_nothing",
+     on_guard<&Guard::block,
+              [](auto block, void* event, const Stream& stream) {
+                if (stream.device_index() == 0) block(event, stream);
+              }>},
+    {"only_first_block_counts", on_guard<&Guard::block,
+                                         [](auto block, void* event, const Stream& stream) {
+                                           if (calls++ == 0) block(event, stream);
+                                         }>},
+    {"block_of_unrecorded_raises", on_guard<&Guard::block,
+                                            [](auto block, void* event, const Stream& stream) {
+                                              TORCH_CHECK(event != nullptr,
+                                                          "the event was never recorded");
+                                              block(event, stream);
+                                            }>},
+    {"query_event_is_always_true", on_guard<&Guard::queryEvent, [](auto, void*) { return true; }>},
+    {"query_event_is_never_true", on_guard<&Guard::queryEvent, [](auto, void*) { return false; }>},
+    {"query_event_waits", on_guard<&Guard::queryEvent,
+                                   [](auto, void* event) {
+                                     guard().synchronizeEvent(event);
+                                     return true;
+                                   }>},
+    {"query_event_swallows_errors", on_guard<&Guard::queryEvent,
+                                             [](auto query, void* event) {
+                                               try {
+                                                 return query(event);
+                                               } catch (const c10::Error&) {
+                                                 return false;
+                                               }
+                                             }>},
+    {"query_of_unrecorded_is_false",
+     on_guard<&Guard::queryEvent,
+              [](auto query, void* event) { return event != nullptr && query(event); }>},
+    {"query_of_unrecorded_raises", on_guard<&Guard::queryEvent,
+                                            [](auto query, void* event) {
+                                              TORCH_CHECK(event != nullptr, "no event");
+                                              return query(event);
+                                            }>},
+    {"query_event_sets_device", on_guard<&Guard::queryEvent,
+                                         [](auto query, void* event) {
+                                           guard().setDevice(Device(kPrivateUse1, 0));
+                                           return query(event);
+                                         }>},
+    {"synchronize_event_does_nothing", on_guard<&Guard::synchronizeEvent, [](auto, void*) {}>},
+    {"synchronize_event_sets_device", on_guard<&Guard::synchronizeEvent,
+                                               [](auto wait, void* event) {
+                                                 wait(event);
+                                                 guard().setDevice(Device(kPrivateUse1, 0));
+                                               }>},
+    {"events_belong_to_threads", keep_events_to_threads},
+    {"elapsed_time_is_negative",
+     on_guard<&Guard::elapsedTime,
+              [](auto elapsed, void* start, void* end, DeviceIndex index) {
+                return -1 - elapsed(start, end, index);
+              }>},
+    {"elapsed_time_is_absolute",
+     on_guard<&Guard::elapsedTime,
+              [](auto elapsed, void* start, void* end, DeviceIndex index) {
+                const double time = elapsed(start, end, index);
+                return time < 0 ? -time : time;
+              }>},
+    {"elapsed_time_is_of_the_second",
+     on_guard<&Guard::elapsedTime,
+              [](auto, void*, void*, DeviceIndex) { return 1000.0 - ++calls; }>},
+    {"elapsed_time_in_seconds",
+     on_guard<&Guard::elapsedTime,
+              [](auto elapsed, void* start, void* end, DeviceIndex index) {
+                return elapsed(start, end, index) / 1000;
+              }>},
+    {"elapsed_time_never_raises",
+     on_guard<&Guard::elapsedTime,
+              [](auto elapsed, void* start, void* end, DeviceIndex index) {
+                try {
+                  return elapsed(start, end, index);
+                } catch (const c10::Error&) {
+                  return 0.0;
+                }
+              }>},
+    {"destroy_event_crashes_for_null", on_guard<&Guard::destroyEvent,
+                                                [](auto destroy, void* event, DeviceIndex index) {
+                                                  if (event == nullptr) abort();
+                                                  destroy(event, index);
+                                                }>},
+    {"destroy_event_sets_device", on_guard<&Guard::destroyEvent,
+                                           [](auto destroy, void* event, DeviceIndex index) {
+                                             destroy(event, index);
+                                             guard().uncheckedSetDevice(
+                                                 Device(kPrivateUse1, index));
+                                           }>},
+    {"destroy_event_raises",
+     on_guard<&Guard::destroyEvent, [](auto, void*, DeviceIndex) { abort(); }>},
+    {"destroy_event_waits", on_guard<&Guard::destroyEvent,
+                                     [](auto destroy, void* event, DeviceIndex index) {
+                                       if (event != nullptr) guard().synchronizeEvent(event);
+                                       destroy(event, index);
+                                     }>},
+};
+
+}  // namespace
+
+Mutants event_mutants() {
+  return all_of(table);
+}
+
+}  // namespace tbk::mutants

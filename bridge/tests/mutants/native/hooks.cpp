@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// PyTorch's hooks of the device.
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/StorageImpl.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <patch.h>
+
+#include <atomic>
+
+namespace tbk::mutants {
+namespace {
+
+using c10::Device;
+using c10::DeviceIndex;
+using c10::kPrivateUse1;
+using Hooks = at::PrivateUse1HooksInterface;
+
+std::atomic<int> calls{0};
+
+const c10::impl::DeviceGuardImplInterface& guard() {
+  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
+}
+
+const Hooks& hooks() {
+  return at::detail::getPrivateUse1Hooks();
+}
+
+template <auto Method, auto Broken>
+void on_hooks() {
+  replace<Method, Broken>(hooks());
+}
+
+void open(DeviceIndex device) {
+  guard().getNewStream(Device(kPrivateUse1, device));
+}
+
+/// Once any device is used, all of them have a context.
+void share_context() {
+  on_hooks<&Hooks::hasPrimaryContext, [](auto has, DeviceIndex) {
+    for (DeviceIndex device = 0; device < guard().deviceCount(); device++)
+      if (has(device)) return true;
+    return false;
+  }>();
+}
+
+constexpr Mutant table[] = {
+    {"hooks_are_not_built", on_hooks<&Hooks::isBuilt, [](auto) { return false; }>},
+    {"built_raises",
+     on_hooks<&Hooks::isBuilt, [](auto) -> bool { TORCH_CHECK(false, "not compiled in"); }>},
+    {"available_raises",
+     on_hooks<&Hooks::isAvailable, [](auto) -> bool { TORCH_CHECK(false, "no driver"); }>},
+    {"available_is_false", on_hooks<&Hooks::isAvailable, [](auto) { return false; }>},
+    {"available_is_true", on_hooks<&Hooks::isAvailable, [](auto) { return true; }>},
+    {"available_opens", on_hooks<&Hooks::isAvailable,
+                                 [](auto is) {
+                                   if (is()) open(0);
+                                   return is();
+                                 }>},
+    {"context_always", on_hooks<&Hooks::hasPrimaryContext, [](auto, DeviceIndex) { return true; }>},
+    {"context_never", on_hooks<&Hooks::hasPrimaryContext, [](auto, DeviceIndex) { return false; }>},
+    {"context_is_shared", share_context},
+    {"context_opens", on_hooks<&Hooks::hasPrimaryContext,
+                               [](auto has, DeviceIndex device) {
+                                 open(device);
+                                 return has(device);
+                               }>},
+    {"second_init_raises",
+     on_hooks<&Hooks::init, [](auto) { TORCH_CHECK(calls++ == 0, "initialised before"); }>},
+    {"hooks_count_is_one_less",
+     on_hooks<&Hooks::deviceCount,
+              [](auto count) { return static_cast<DeviceIndex>(count() - 1); }>},
+    {"hooks_count_raises",
+     on_hooks<&Hooks::deviceCount,
+              [](auto) -> DeviceIndex { TORCH_CHECK(false, "the driver does not answer"); }>},
+    {"hooks_exchange_gives_new", on_hooks<&Hooks::exchangeDevice,
+                                          [](auto exchange, DeviceIndex device) {
+                                            exchange(device);
+                                            return device;
+                                          }>},
+    {"maybe_exchange_takes_minus_1",
+     on_hooks<&Hooks::maybeExchangeDevice,
+              [](auto exchange, DeviceIndex device) { return exchange(device < 0 ? 1 : device); }>},
+    {"maybe_exchange_opens", on_hooks<&Hooks::maybeExchangeDevice,
+                                      [](auto exchange, DeviceIndex device) {
+                                        if (device >= 0) open(device);
+                                        return exchange(device);
+                                      }>},
+    {"current_device_of_hooks_is_0",
+     on_hooks<&Hooks::getCurrentDevice, [](auto) { return DeviceIndex{0}; }>},
+    {"pinned_always", on_hooks<&Hooks::isPinnedPtr, [](auto, const void*) { return true; }>},
+    {"pinned_never", on_hooks<&Hooks::isPinnedPtr, [](auto, const void*) { return false; }>},
+    {"pinned_raises", on_hooks<&Hooks::isPinnedPtr,
+                               [](auto is, const void* data) {
+                                 const bool pinned = is(data);
+                                 TORCH_CHECK(pinned, "not a pointer of ours");
+                                 return pinned;
+                               }>},
+    {"pinned_raises_for_null", on_hooks<&Hooks::isPinnedPtr,
+                                        [](auto is, const void* data) {
+                                          TORCH_CHECK(data != nullptr, "a null pointer");
+                                          return is(data);
+                                        }>},
+    {"pinned_only_at_the_start",
+     on_hooks<&Hooks::isPinnedPtr,
+              [](auto is, const void* data) {
+                return is(data) && (data == nullptr || !is(static_cast<const char*>(data) - 1));
+              }>},
+    {"pinned_opens", on_hooks<&Hooks::isPinnedPtr,
+                              [](auto is, const void* data) {
+                                open(0);
+                                return is(data);
+                              }>},
+    {"is_pinned_sets_device", on_hooks<&Hooks::isPinnedPtr,
+                                       [](auto is, const void* data) {
+                                         guard().setDevice(Device(kPrivateUse1, 0));
+                                         return is(data);
+                                       }>},
+    {"pin_memory_does_not_pin",
+     on_hooks<&Hooks::getPinnedMemoryAllocator, [](auto) { return c10::GetAllocator(c10::kCPU); }>},
+    {"pin_memory_raises",
+     on_hooks<&Hooks::getPinnedMemoryAllocator,
+              [](auto) -> c10::Allocator* { TORCH_CHECK(false, "no pinned memory"); }>},
+    {"device_of_pointer_is_0",
+     on_hooks<&Hooks::getDeviceFromPtr, [](auto, void*) { return Device(kPrivateUse1, 0); }>},
+    {"device_of_pointer_is_current",
+     on_hooks<&Hooks::getDeviceFromPtr, [](auto, void*) { return guard().getDevice(); }>},
+    {"device_of_pointer_only_at_the_start", on_hooks<&Hooks::getDeviceFromPtr,
+                                                     [](auto find, void* data) {
+                                                       const Device found = find(data);
+                                                       try {
+                                                         find(static_cast<char*>(data) - 1);
+                                                       } catch (const c10::Error&) {
+                                                         return found;
+                                                       }
+                                                       TORCH_CHECK(
+                                                           false, "not the start of an allocation");
+                                                     }>},
+    {"device_of_any_pointer", on_hooks<&Hooks::getDeviceFromPtr,
+                                       [](auto find, void* data) {
+                                         try {
+                                           return find(data);
+                                         } catch (const c10::Error&) {
+                                           return Device(kPrivateUse1, 0);
+                                         }
+                                       }>},
+    {"default_generator_is_shared",
+     on_hooks<&Hooks::getDefaultGenerator,
+              [](auto get, DeviceIndex) -> const at::Generator& { return get(0); }>},
+    {"default_generator_takes_any_index",
+     on_hooks<&Hooks::getDefaultGenerator,
+              [](auto get, DeviceIndex device) -> const at::Generator& {
+                return get(device < guard().deviceCount() ? device : DeviceIndex{0});
+              }>},
+    {"new_generator_is_default", on_hooks<&Hooks::getNewGenerator,
+                                          [](auto, DeviceIndex device) {
+                                            return at::Generator(
+                                                hooks().getDefaultGenerator(device));
+                                          }>},
+    {"new_generator_on_device_0",
+     on_hooks<&Hooks::getNewGenerator, [](auto make, DeviceIndex) { return make(0); }>},
+    {"new_generator_takes_any_index",
+     on_hooks<&Hooks::getNewGenerator,
+              [](auto make, DeviceIndex device) {
+                return make(device < guard().deviceCount() ? device : DeviceIndex{0});
+              }>},
+    {"resize_of_storage_does_nothing",
+     on_hooks<&Hooks::resizePrivateUse1Bytes, [](auto, const c10::Storage&, size_t) {}>},
+    {"resize_of_storage_loses_all",
+     on_hooks<&Hooks::resizePrivateUse1Bytes,
+              [](auto resize, const c10::Storage& storage, size_t bytes) {
+                resize(storage, 0);
+                resize(storage, bytes);
+              }>},
+    {"resize_of_storage_never_shrinks",
+     on_hooks<&Hooks::resizePrivateUse1Bytes,
+              [](auto resize, const c10::Storage& storage, size_t bytes) {
+                if (storage.nbytes() < bytes) resize(storage, bytes);
+              }>},
+    {"resize_of_storage_refuses_0",
+     on_hooks<&Hooks::resizePrivateUse1Bytes,
+              [](auto resize, const c10::Storage& storage, size_t bytes) {
+                TORCH_CHECK(bytes != 0, "no bytes");
+                resize(storage, bytes);
+              }>},
+};
+
+}  // namespace
+
+Mutants hooks_mutants() {
+  return all_of(table);
+}
+
+}  // namespace tbk::mutants

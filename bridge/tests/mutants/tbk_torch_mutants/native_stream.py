@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The guard's streams."""
+
+from tbk_torch_mutants.native import native
+
+native("default_stream_is_new", "STR-501", "a new default stream each time")
+native("default_stream_of_device_0", "STR-501", "one default stream for all devices", narrow=True)
+native("get_stream_always_default", "STR-503 STR-505 GRD-507", "setting a stream is not seen")
+native("get_stream_of_next_device", "STR-503 STR-522", "the current stream of another device")
+native("get_stream_of_current_device", "STR-503", "the current device's stream for any device")
+native("get_stream_is_new_each_time", "STR-502", "another current stream each time")
+native("get_stream_takes_any_index", "STR-522", "a stream of a device that is not there")
+native("get_stream_fails_late", "STR-526", "fails after 500 questions", narrow=True)
+native("current_stream_is_shared", "STR-502 STR-503", "one current stream for all threads")
+native("exchange_stream_gives_new", "STR-504 GRD-507", "gives back the new stream")
+native("exchange_stream_gives_default", "STR-504 GRD-507", "gives back the default stream",
+       narrow=True)  # fmt: skip
+native("exchange_stream_does_nothing", "STR-524 STR-505", "the stream is not set")
+native("exchange_stream_sets_device", "GRD-506", "exchanging a stream sets its device")
+native("exchange_stream_takes_any_type", "STR-523", "a stream of the CPU is passed over")
+native("exchange_stream_changes_others", "STR-505", "the other device gets another stream, too")
+native("query_stream_is_always_true", "STR-508", "no work is ever pending")
+native("query_stream_is_never_true", "STR-508", "work is pending for ever")
+native("query_stream_waits", "STR-508", "the question waits for the work")
+native("synchronize_stream_does_nothing", "STR-509", "does not wait")
+native("every_other_synchronize_stream_is_lost", "STR-509", "waits every other time", narrow=True)
+native("synchronize_waits_for_default_stream", "STR-509", "waits for the default stream instead")
+native("synchronize_device_does_nothing", "STR-511", "does not wait")
+native("synchronize_device_of_current", "STR-511", "waits for the current device", narrow=True)
+native("synchronize_device_its_default_stream", "STR-511", "waits for the default stream only")
+native("synchronize_device_its_current_stream", "STR-511", "waits for the current stream only")
+native("synchronize_device_wants_its_thread", "STR-512", "raises in a second thread")
+native("synchronize_device_opens", "STR-513", "starts the device")
+native("synchronize_unused_device_raises", "STR-513", "raises on a device that was not used")
+native("synchronize_device_sets_it", "GRD-503", "makes that device current")
+native("new_stream_is_default", "STR-514 STR-506", "a new stream is the default one")
+native("new_stream_of_current_device", "STR-518", "on the current device, whichever was asked for")
+native("new_stream_sets_device", "GRD-503", "making a stream sets its device")
+native("new_stream_waits", "STR-525", "making a stream waits for the device")
+native("new_stream_refuses_priorities", "STR-516", "priorities above 2 and below -2 raise")
+native("new_streams_run_out", "STR-519", "64 streams and no more")
+native("pool_stream_is_default", "STR-518", "a stream of the pool is the default one")
+native("pool_stream_of_current_device", "STR-518", "on the current device", narrow=True)
+native("native_handle_differs_each_time", "STR-520", "another handle at each question")
+native("native_handle_of_all_streams_is_one", "STR-520", "all streams have one handle")
+native("stream_is_capturing", "STR-521", "always capturing")
+native("stream_capturing_raises", "STR-521", "asking whether it is capturing raises")

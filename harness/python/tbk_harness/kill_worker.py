@@ -1,0 +1,192 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The torch layer's kill matrix from inside: PyTorch imported and the tests collected, once.
+
+`python -m tbk_harness.kill_worker ...` forks for each pair of mutant and test, which would each
+take seconds otherwise, and prints JSON, one object on each line: tests, then mutants.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch._dynamo  # optimizers import it: once, not in each child
+import torch_tbk
+from tbk_contracts.torch import capability, check
+from tbk_contracts.torch.plugin import Case, describe, missing_word
+
+from tbk_harness.kill_fork import Forks, Job
+
+KILLS = frozenset({"fail", "crash", "hang"})
+MOST_TESTS = 30  # of one clause for one mutant
+LIMIT_S = 20.0
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", required=True, help="the sound backend")
+    parser.add_argument("--broken", required=True, help="the C layer's mutants")
+    parser.add_argument("--mutants", required=True, help="the folder of tbk_torch_mutants")
+    parser.add_argument("--only", action="append", default=[], help="a mutant or a clause")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--log", type=Path, default=Path(os.devnull), help="what children print")
+    return parser.parse_args()
+
+
+class Killer:
+    """A pytest plugin whose loop runs mutants against tests, in place of tests."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.out = os.dup(1)
+        log = os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(log, 1)  # of pytest
+        self.forks = Forks(options.jobs, log)
+        self.items: dict[str, tuple[Case, pytest.Item]] = {}
+        self.sound: dict[str, float] = {}  # tests that pass on the sound device: seconds
+        self.useful: set[str] = set()  # functions that have killed something
+
+    def tell(self, **members: Any) -> None:
+        os.write(self.out, (json.dumps(members) + "\n").encode())
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        from tbk_torch_mutants import table  # noqa: PLC0415  # found once the path is known
+
+        wanted = set(self.options.only)
+        rows = [row for row in table.rows().values()
+                if not wanted or wanted & {row.name, *row.clauses.split()}]  # fmt: skip
+        clauses = {clause for row in rows for clause in row.clauses.split()} & (
+            wanted if wanted and not wanted & {row.name for row in rows} else
+            {clause for row in rows for clause in row.clauses.split()}
+        )  # fmt: skip
+        self._take(session, clauses)
+        pairs = [(row, clause) for row in rows for clause in row.clauses.split()
+                 if clause in clauses]  # fmt: skip
+        needed = {case.id for row, clause in pairs for case in self._citing(row, clause)}
+        self.forks.run(self._baseline(case) for case, _ in list(self.items.values())
+                       if case.id in needed)  # fmt: skip
+        self.forks.run(self._kill(table, row, clause) for row, clause in pairs)
+        return True
+
+    def _take(self, session: pytest.Session, clauses: set[str]) -> None:
+        """The tests whose needs are met by the sound device."""
+        held: dict[str, Any] = {}
+
+        def ask() -> Iterator[tuple[Job, float]]:
+            held.update((yield (self._probe, 3 * LIMIT_S)))
+
+        self.forks.run(iter([ask()]))
+        if "name" not in held:
+            raise RuntimeError(f"the device can't be probed: {held}")
+        session.config.option.tbk_device = held["name"]
+        for item in session.items:
+            case = describe(item)
+            if case is None or case.clause not in clauses:
+                continue
+            missing = missing_word(case, held["words"])
+            if missing is None:
+                self.items[case.id] = case, item
+            else:
+                self.tell(kind="test", id=case.id, clause=case.clause, verdict="unsupported",
+                          seen=missing)  # fmt: skip
+
+    def _probe(self) -> dict[str, Any]:
+        module = torch_tbk.load(self.options.library)
+        found = capability.probe_all(torch.device(module.backend_name, 0))
+        return {"name": module.backend_name,
+                "words": {word: answer.held for word, answer in found.items()}}  # fmt: skip
+
+    def _citing(self, row: Any, clause: str) -> list[Case]:
+        cases = [case for case, _ in self.items.values() if case.clause == clause]
+        named = [case for case in cases if row.tests and row.tests in case.id]
+        return (named or cases)[:MOST_TESTS]
+
+    def _baseline(self, case: Case) -> Iterator[tuple[Job, float]]:
+        result = yield (lambda: self._run(None, None, case.id), 3 * LIMIT_S)
+        if result["verdict"] not in (*KILLS, "error"):
+            self.sound[case.id] = result["seconds"]
+        self.tell(kind="test", id=case.id, clause=case.clause, **result)
+
+    def _kill(self, table: Any, row: Any, clause: str) -> Iterator[tuple[Job, float]]:
+        """Tests that have killed nothing yet come first, and have their turn in any case."""
+        cases = [case for case in self._citing(row, clause) if case.id in self.sound]
+        cases.sort(key=lambda case: (_function(case.id) in self.useful, self.sound[case.id]))
+        ran: list[dict[str, Any]] = []
+        killed = False
+        for case in cases:
+            if killed and _function(case.id) in self.useful:
+                continue
+            limit = LIMIT_S + 4 * self.sound[case.id]
+            result = yield (lambda test=case.id: self._run(table, row, test), limit)
+            ran.append({"test": case.id, **result})
+            if result["verdict"] in KILLS:
+                killed = True
+                self.useful.add(_function(case.id))
+        self.tell(kind="mutant", clause=clause, killed=killed, row=asdict(row), ran=ran)
+
+    def _run(self, table: Any, row: Any, test: str) -> dict[str, Any]:
+        """In a forked process: load, break, test."""
+        if row is not None and row.mechanism == "backend":
+            option = {"mutant": row.name.partition(":")[2]}
+            torch_tbk.load(self.options.broken, options=option)
+        else:
+            torch_tbk.load(self.options.library)
+        if row is not None:
+            os.environ["TBK_TORCH_MUTANT"] = row.name
+            if row.mechanism != "backend":
+                table.apply(row.name)
+        return _judge(self.items[test][1])
+
+
+def _function(test: str) -> str:
+    return test.partition("[")[0]
+
+
+def _judge(item: pytest.Item) -> dict[str, Any]:
+    from _pytest.runner import runtestprotocol  # noqa: PLC0415  # what pytest-forked uses as well
+
+    check.begin()
+    reports = runtestprotocol(item, log=False, nextitem=None)
+    totals = check.totals()
+    failed = [report for report in reports if report.failed]
+    if failed or totals.failure is not None:
+        return {"verdict": "fail", **_failure(totals.failure, failed)}
+    if any(report.skipped for report in reports):
+        return {"verdict": "unsupported", "seen": "skipped"}
+    if totals.checks == 0:
+        return {"verdict": "error", "seen": "no check"}
+    return {"verdict": totals.evidence or "pass"}
+
+
+def _failure(failure: check.ContractFailure | None, reports: list[Any]) -> dict[str, Any]:
+    if failure is not None:
+        return {"what": failure.what, "expected": failure.expected[:200],
+                "seen": failure.seen[:200]}  # fmt: skip
+    crash = getattr(reports[0].longrepr, "reprcrash", None)
+    return {"what": "the test raised", "seen": str(getattr(crash, "message", ""))[:300]}
+
+
+def main() -> int:
+    options = arguments()
+    sys.path.insert(0, options.mutants)
+    torch.set_num_threads(1)  # a child of a parent with OpenMP threads would wait for them
+    plugin = Killer(options)
+    # The checkout's own pytest options are not for these tests.
+    return int(pytest.main(
+        ["-c", os.devnull, "--rootdir", str(Path.cwd()), "-q", "-p", "no:cacheprovider",
+         "-W", "ignore", "--pyargs", "tbk_contracts", "--tbk-device=unknown", "--tbk-supervised"],
+        plugins=[plugin],
+    ))  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())
