@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import Any
 
 import torch
@@ -38,6 +40,16 @@ def _is_accelerator(device: torch.device) -> bool:
 
 def _has_module(device: torch.device) -> bool:
     return all(hasattr(_module(device), name) for name in MODULE)
+
+
+def _is_renamed(device: torch.device) -> bool:
+    return device.type == torch._C._get_privateuse1_backend_name()
+
+
+def _is_autoloaded(device: torch.device) -> bool:
+    """A package that was imported declares itself to PyTorch; there is one device of this kind."""
+    declared = {entry.module.partition(".")[0] for entry in entry_points(group="torch.backends")}
+    return _is_renamed(device) and not declared.isdisjoint(sys.modules)
 
 
 def _has_two_devices(device: torch.device) -> bool:
@@ -134,6 +146,8 @@ def _has_dtype(name: str) -> Probe:
 WORDS: dict[str, tuple[str, Probe]] = {
     "accelerator": ("torch.accelerator answers with it", _is_accelerator),
     "module": ("torch.<name> has the functions of a device module", _has_module),
+    "privateuse1": ("PyTorch knows it by a package of its own, not by its own code", _is_renamed),
+    "autoload": ("its package declares it to PyTorch, for `import torch` alone", _is_autoloaded),
     "two_devices": ("there are two of them", _has_two_devices),
     "stream": ("it has streams beside the default one", _has_streams),
     "event": ("it has events", _has_events),

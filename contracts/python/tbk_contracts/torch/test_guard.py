@@ -1,0 +1,246 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whatever is done on another device: the current device and stream come back."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+import torch
+
+from tbk_contracts.torch import check, host
+from tbk_contracts.torch.case import clause
+
+current = torch.accelerator.current_device_index
+
+
+@pytest.fixture(autouse=True)
+def back_on_the_first_device(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Each test begins and ends on device 0, and on the stream that was current there."""
+    if not torch.accelerator.is_available() or request.node.name.startswith("test_guards_work"):
+        yield
+        return
+    torch.accelerator.set_device_index(0)
+    streams = [torch.accelerator.current_stream(i) for i in range(torch.accelerator.device_count())]
+    yield
+    for stream in streams:
+        torch.accelerator.set_stream(stream)
+    torch.accelerator.set_device_index(0)
+
+
+def stays(what: str, call: Callable[[], object]) -> None:
+    """`call` leaves the current device as it is, from wherever it is made."""
+    for index in (0, 1):
+        torch.accelerator.set_device_index(index)
+        call()
+        check.equal(f"the current device after {what}", current(), index)
+
+
+class Inside(Exception):  # noqa: N818  # not an error: leaves a block
+    pass
+
+
+@clause("GRD-501", needs="accelerator two_devices")
+def test_leaving_a_guard_brings_the_former_device_back() -> None:
+    guard = torch.accelerator.device_index
+    for outer, middle, inner in ((0, 1, 0), (1, 0, 1), (0, 1, 1), (1, 1, 0)):
+        torch.accelerator.set_device_index(outer)
+        with guard(middle):
+            check.equal("the current device inside", current(), middle)
+            with guard(inner):
+                check.equal("the current device inside of a nested one", current(), inner)
+            check.equal("the current device behind the nested one", current(), middle)
+            torch.accelerator.set_device_index(inner)  # the guard puts back what it found
+        check.equal("the current device behind it", current(), outer)
+        try:
+            with guard(middle):
+                raise Inside
+        except Inside:
+            check.equal("the current device after an exception", current(), outer)
+
+
+@clause("GRD-502", needs="accelerator")
+def test_a_guard_for_no_device_changes_nothing(devices: list[torch.device]) -> None:
+    for device in devices:
+        torch.accelerator.set_device_index(device)
+        with torch.accelerator.device_index(None):
+            check.equal("the current device inside", current(), device.index)
+        check.equal("the current device behind it", current(), device.index)
+
+
+def on_streams_and_events(device: torch.device) -> dict[str, Callable[[], object]]:
+    stream, other, event = torch.Stream(device), torch.Stream(device), torch.Event(device)
+    return {
+        "torch.Stream()": lambda: torch.Stream(device),
+        "current_stream": lambda: torch.accelerator.current_stream(device),
+        "Stream.query": stream.query,
+        "Stream.synchronize": stream.synchronize,
+        "Stream.record_event, and the end of the event": lambda: stream.record_event() and None,
+        "Stream.wait_stream": lambda: stream.wait_stream(other),
+        "Event.record": lambda: event.record(stream),
+        "Event.wait": lambda: event.wait(other),
+        "Stream.wait_event": lambda: other.wait_event(event),
+        "Event.query": event.query,
+        "Event.synchronize": event.synchronize,
+        "synchronize": lambda: torch.accelerator.synchronize(device),
+    }
+
+
+@clause("GRD-503", needs="accelerator two_devices stream event")
+def test_operations_on_streams_and_events_leave_the_current_device(
+    devices: list[torch.device],
+) -> None:
+    for device in devices[:2]:
+        for what, call in on_streams_and_events(device).items():
+            stays(what, call)
+
+
+def failing(device: torch.device) -> dict[str, Callable[[], object]]:
+    left, right = (host.upload(host.values((2, 3)), device) for _ in range(2))
+    singular = host.upload(torch.zeros(3, 3), device)
+    return {
+        "an allocation that fails": lambda: torch.empty(1 << 60, device=device),
+        "a negative size": lambda: torch.empty(-1, device=device),
+        "shapes that do not fit": lambda: torch.mm(left, right),
+        "sizes that do not broadcast": lambda: left + left[:, :2],
+        "a view that does not fit": lambda: left.view(7),
+        "a matrix without a factorisation": lambda: torch.linalg.cholesky(singular),
+    }
+
+
+@clause("GRD-504", needs="accelerator two_devices")
+def test_the_device_comes_back_where_the_operation_fails(devices: list[torch.device]) -> None:
+    for device in devices[:2]:
+        for what, call in failing(device).items():
+            stays(what, partial(check.raises, what, Exception, call))
+
+
+def working(device: torch.device, elsewhere: torch.device) -> dict[str, Callable[[], object]]:
+    sent = host.values((4, 4))
+    there, far = host.upload(sent, device), host.upload(sent, elsewhere)
+    return {
+        "empty": lambda: torch.empty(3, device=device),
+        "zeros": lambda: torch.zeros(3, device=device),
+        "an upload": lambda: sent.to(device),
+        "a download": lambda: there.to("cpu"),
+        "a copy between devices": lambda: there.copy_(far),
+        "a copy to another device": lambda: there.to(elsewhere),
+        "add": lambda: there + there,
+        "mul_": lambda: there.mul_(1),
+        "mm": lambda: there @ there,
+        "sum": there.sum,
+        "item": there[0, 0].item,
+        "sort": there.sort,
+        "nonzero": there.nonzero,
+        "clone of a view": lambda: there.t().clone(),
+        "resize_": lambda: torch.empty(2, device=device).resize_(64),
+        "repr": lambda: repr(there),
+        "backward": lambda: there.detach().requires_grad_().sum().backward(),
+    }
+
+
+@clause("GRD-505", needs="accelerator two_devices")
+def test_factories_and_operators_leave_the_current_device(devices: list[torch.device]) -> None:
+    for device, elsewhere in (devices[:2], devices[1::-1]):
+        for what, call in working(device, elsewhere).items():
+            stays(what, call)
+
+
+@clause("GRD-507", needs="accelerator two_devices stream")
+def test_leaving_a_streams_context_brings_stream_and_device_back(
+    devices: list[torch.device],
+) -> None:
+    def seen() -> tuple[int, list[torch.Stream]]:
+        return current(), [torch.accelerator.current_stream(one) for one in devices[:2]]
+
+    former = seen()
+    first, second, third = (
+        torch.Stream(devices[1]),
+        torch.Stream(devices[1]),
+        torch.Stream(devices[0]),
+    )
+    with first:
+        check.equal("inside of a stream of device 1", seen(), (1, [former[1][0], first]))
+        with second:
+            check.equal("inside of another one", seen(), (1, [former[1][0], second]))
+            with third:
+                check.equal("inside of a stream of device 0", seen(), (0, [third, second]))
+            check.equal("behind the stream of device 0", seen(), (1, [former[1][0], second]))
+        check.equal("behind the other one", seen(), (1, [former[1][0], first]))
+    check.equal("behind the first one", seen(), former)
+    try:
+        with first, third:
+            raise Inside
+    except Inside:
+        check.equal("after an exception", seen(), former)
+
+
+@clause("GRD-509", needs="accelerator two_devices stream")
+def test_threads_share_the_guard(devices: list[torch.device]) -> None:
+    streams = [torch.Stream(device) for device in devices[:2]]
+    start = threading.Barrier(8, timeout=host.JOIN_S)
+
+    def switch(index: int) -> int:
+        wrong = 0
+        torch.accelerator.set_stream(streams[index])
+        start.wait()
+        for _ in range(100):
+            with torch.accelerator.device_index(1 - index):
+                wrong += current() != 1 - index
+                wrong += torch.accelerator.current_stream() == streams[1 - index]
+            wrong += current() != index
+            wrong += torch.accelerator.current_stream() != streams[index]
+        return wrong
+
+    calls = [partial(switch, count % 2) for count in range(8)]
+    check.equal("wrong answers in eight threads", host.in_threads(calls), [0] * 8)
+    check.equal("the current device of the main thread", current(), 0)
+
+
+class Last:
+    """Uses the guard when the interpreter drops it, at the very end, and reports that.
+
+    Only functions of C are left then.
+    """
+
+    def __init__(self, device: torch.device, sink: int) -> None:
+        self.index, self.sink, self.write = device.index, sink, os.write
+        self.exchange = torch._C._accelerator_exchangeDevice
+        self.current = torch._C._accelerator_getDeviceIndex
+        self.event, self.stream = torch.Event(device), torch.Stream(device)
+        self.tensor = host.upload(host.values((16,)), device)
+
+    def __del__(self) -> None:
+        before = self.exchange(self.index)
+        inside = self.current()
+        self.event.record(self.stream)
+        self.event.synchronize()
+        self.exchange(before)
+        right = inside == self.index and self.current() == before
+        self.write(self.sink, b"back" if right else b"lost")
+
+
+@clause("GRD-508", needs="accelerator stream event", fresh=True)
+def test_guards_work_while_the_interpreter_shuts_down(devices: list[torch.device]) -> None:
+    source, sink = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(source)
+        sys.last_of_all = Last(devices[-1], sink)  # type: ignore[attr-defined]
+        ctypes.pythonapi.Py_Exit(7)
+    os.close(sink)
+    ready, _, _ = select.select([source], [], [], host.JOIN_S)
+    if not ready:
+        os.kill(child, 9)
+    said = os.read(source, 64).decode() or "nothing"
+    os.close(source)
+    _, status = os.waitpid(child, 0)
+    check.equal("the current device at the end of the interpreter", said, "back")
+    check.equal("how the process ends", os.waitstatus_to_exitcode(status), 7)
