@@ -362,4 +362,5 @@ static void work(const tbk_order_t* order, tbk_cell_t* cell, int report) {
   finish();
 }
 
-const tbk_worker_t tbk_child_worker = {get_ready, work};
+static const tbk_worker_t worker = {.get_ready = get_ready, .work = work};
+const tbk_keepers_t tbk_child_keepers = {.worker = &worker};

@@ -8,12 +8,12 @@
 #ifndef TBK_HARNESS_CHILD_H
 #define TBK_HARNESS_CHILD_H
 
-#include "keeper.h"
 #include "plan.h"
+#include "slot.h"
 
 /* Once, before the first keeper is started; what the workers inherit. */
 bool tbk_child_prepare(const tbk_options_t* options, const tbk_run_plan_t* plan);
 
-extern const tbk_worker_t tbk_child_worker;
+extern const tbk_keepers_t tbk_child_keepers;
 
 #endif /* TBK_HARNESS_CHILD_H */

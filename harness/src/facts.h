@@ -13,13 +13,16 @@
 #include <jansson.h>
 
 typedef struct tbk_facts {
-  json_t* backend;      /* name, version, abi_version; NULL where it did not get that far */
-  json_t* devices;      /* array of objects */
-  json_t* capabilities; /* word: bool */
-  uint64_t held;        /* the same as a mask */
+  json_t* backend;          /* name, version, abi_version; NULL where it did not get that far */
+  json_t* devices;          /* array of objects */
+  json_t* capabilities;     /* word: bool */
+  json_t* capability_notes; /* word: text, where a probe has something to tell; or NULL */
+  uint64_t held;            /* of the C layer, the same as a mask */
+  bool warm; /* of the torch layer: a process may fork after it has imported the device's module */
   tbk_gate_kind_t gate;
   int wait_blocks;
   uint64_t open_ns;
+  uint64_t import_ns; /* of the torch layer: of the modules that make PyTorch know the device */
   bool exclusive;
   bool sound;           /* the health probe succeeded before any test */
   char health[256];     /* why not */

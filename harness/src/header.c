@@ -6,6 +6,7 @@
  */
 #include "record.h"
 
+#include "nursery.h"
 #include "protocol.h"
 #include "text.h"
 #include "version.h"
@@ -46,7 +47,19 @@ static json_t* time_now(void) {
 
 static json_t* digest_of(const char* path) {
   char digest[TBK_DIGEST_SIZE];
-  return tbk_digest_file(path, digest) ? json_string(digest) : json_null();
+  return path != NULL && tbk_digest_file(path, digest) ? json_string(digest) : json_null();
+}
+
+void tbk_suite_digest(const tbk_options_t* options, char out[TBK_DIGEST_SIZE]) {
+  struct sha256_ctx context;
+  (void)tbk_digest_file("/proc/self/exe", out);
+  const char* contracts =
+      options->torch ? json_string_value(json_object_get(tbk_nursery_suite(), "digest")) : NULL;
+  if (contracts == NULL) return;
+  sha256_init(&context);
+  sha256_update(&context, strlen(out), (const uint8_t*)out);
+  sha256_update(&context, strlen(contracts), (const uint8_t*)contracts);
+  tbk_digest_text(&context, out);
 }
 
 /* The value behind "key :" or "key=" in a file of such lines; "" where it is not there. */
@@ -76,7 +89,8 @@ static json_t* machine(void) {
 
 static json_t* backend(const tbk_options_t* options, const tbk_facts_t* facts) {
   json_t* object = json_object();
-  (void)json_object_set_new(object, "path", text(options->path));
+  (void)json_object_set_new(object, "path",
+                            text(options->path ? options->path : tbk_options_subject(options)));
   (void)json_object_set_new(object, "digest", digest_of(options->path));
   static const char* const keys[] = {"name", "version", "abi_version"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -91,6 +105,40 @@ static json_t* copy_or(json_t* value, json_t* otherwise) {
   if (value == NULL) return otherwise;
   json_decref(otherwise);
   return json_incref(value);
+}
+
+static json_t* suite(const tbk_options_t* options) {
+  char digest[TBK_DIGEST_SIZE];
+  tbk_suite_digest(options, digest);
+  return json_pack("{s:s,s:s}", "version", TBK_VERSION, "digest", digest);
+}
+
+static json_t* spec(const tbk_options_t* options) {
+  const json_t* told = tbk_nursery_suite();
+  if (!options->torch || told == NULL)
+    return json_pack("{s:s,s:I}", "digest", tbk_spec_digest, "clauses",
+                     (json_int_t)tbk_clause_count);
+  return json_pack("{s:O,s:O}", "digest", json_object_get(told, "spec"), "clauses",
+                   json_object_get(told, "clauses"));
+}
+
+/* What a reader must know to see a run of the torch layer again. */
+static void add_torch(json_t* header, const tbk_options_t* options, const tbk_facts_t* facts) {
+  if (!options->torch) return;
+  json_t* object = json_object();
+  json_t* version = json_object_get(tbk_nursery_suite(), "torch");
+  const char* device = options->torch_device;
+  if (device == NULL) device = json_string_value(json_object_get(facts->backend, "name"));
+  (void)json_object_set_new(object, "device", text(device));
+  (void)json_object_set_new(object, "version", version ? json_incref(version) : json_null());
+  (void)json_object_set_new(object, "imports",
+                            texts(options->torch_imports.items, options->torch_imports.count));
+  (void)json_object_set_new(object, "python", text(options->python));
+  (void)json_object_set_new(object, "declared", text(options->declared));
+  (void)json_object_set_new(object, "warm", json_boolean(facts->warm));
+  (void)json_object_set_new(header, "torch", object);
+  (void)json_object_set_new(header, "capability_notes",
+                            copy_or(facts->capability_notes, json_object()));
 }
 
 static void add_request(json_t* header, const tbk_options_t* options, const tbk_run_plan_t* plan) {
@@ -121,12 +169,12 @@ void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,
                        const tbk_run_plan_t* plan, const tbk_facts_t* facts,
                        tbk_isolation_t isolation) {
   json_t* header =
-      json_pack("{s:s,s:i,s:{s:s,s:o},s:{s:s,s:I}}", "record", "header", "format", 1, "suite",
-                "version", TBK_VERSION, "digest", digest_of("/proc/self/exe"), "spec", "digest",
-                tbk_spec_digest, "clauses", (json_int_t)tbk_clause_count);
+      json_pack("{s:s,s:i,s:s,s:o,s:o}", "record", "header", "format", 1, "layer",
+                options->torch ? "torch" : "c", "suite", suite(options), "spec", spec(options));
   (void)json_object_set_new(header, "backend", backend(options, facts));
   (void)json_object_set_new(header, "devices", copy_or(facts->devices, json_array()));
   (void)json_object_set_new(header, "capabilities", copy_or(facts->capabilities, json_object()));
+  add_torch(header, options, facts);
   (void)json_object_set_new(header, "machine", machine());
   add_request(header, options, plan);
   (void)json_object_set_new(header, "isolation",

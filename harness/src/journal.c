@@ -25,10 +25,12 @@ static char* path_for(const char* results) {
   return path;
 }
 
-static void* page(int fd, size_t number) {
-  int flags = MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0);
-  void* memory = mmap(NULL, TBK_PAGE_SIZE, PROT_READ | PROT_WRITE, flags, fd,
-                      fd < 0 ? 0 : (off_t)(number * TBK_PAGE_SIZE));
+uint64_t tbk_journal_cell_at(uint32_t slot) {
+  return (2 * (uint64_t)slot + 1) * TBK_PAGE_SIZE;
+}
+
+static void* page(int fd, uint64_t at) {
+  void* memory = mmap(NULL, TBK_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
   if (memory == MAP_FAILED) return NULL;
   (void)madvise(memory, TBK_PAGE_SIZE, MADV_DONTFORK);
   return memory;
@@ -36,8 +38,8 @@ static void* page(int fd, size_t number) {
 
 static bool map_all(tbk_journal_t* journal, int fd) {
   for (uint32_t slot = 0; slot < journal->slot_count; slot++) {
-    journal->flights[slot] = page(fd, 2 * (size_t)slot);
-    journal->cells[slot] = page(fd, 2 * (size_t)slot + 1);
+    journal->flights[slot] = page(fd, tbk_journal_cell_at(slot) - TBK_PAGE_SIZE);
+    journal->cells[slot] = page(fd, tbk_journal_cell_at(slot));
     if (journal->flights[slot] == NULL || journal->cells[slot] == NULL) return false;
     memcpy(journal->flights[slot]->magic, magic, sizeof magic);
     journal->flights[slot]->count = 0;
@@ -45,22 +47,26 @@ static bool map_all(tbk_journal_t* journal, int fd) {
   return true;
 }
 
+static int open_file(tbk_journal_t* journal, const char* results) {
+  if (results == NULL) return memfd_create("tbk-journal", MFD_CLOEXEC);
+  journal->path = path_for(results);
+  return open(journal->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
 bool tbk_journal_open(tbk_journal_t* journal, const char* results, uint32_t slot_count) {
   *journal = (tbk_journal_t){.slot_count = slot_count};
   journal->flights = calloc(slot_count, sizeof *journal->flights);
   journal->cells = calloc(slot_count, sizeof *journal->cells);
   if (journal->flights == NULL || journal->cells == NULL) abort();
-  if (results == NULL) return map_all(journal, -1);
-  journal->path = path_for(results);
-  int fd = open(journal->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return false;
+  journal->file = open_file(journal, results);
+  if (journal->file < 0) return false;
   /* Blocks are reserved now: a store into a hole of a full disk would be a SIGBUS later. */
-  int error = posix_fallocate(fd, 0, 2 * (off_t)slot_count * TBK_PAGE_SIZE);
-  bool mapped = error == 0 && map_all(journal, fd);
-  if (!mapped) (void)unlink(journal->path);
-  (void)close(fd);
+  int error = posix_fallocate(journal->file, 0, 2 * (off_t)slot_count * TBK_PAGE_SIZE);
+  if (error == 0 && map_all(journal, journal->file)) return true;
+  if (journal->path != NULL) (void)unlink(journal->path);
+  (void)close(journal->file);
   if (error != 0) errno = error;
-  return mapped;
+  return false;
 }
 
 void tbk_journal_start(tbk_journal_t* journal, uint32_t slot, const tbk_order_t* order) {

@@ -121,6 +121,11 @@ void tbk_json_null(tbk_json_t* json, const char* key) {
   put(json, "null", 4);
 }
 
+void tbk_json_raw(tbk_json_t* json, const char* key, const char* value, size_t size) {
+  put_key(json, key);
+  put(json, value, size);
+}
+
 void tbk_json_end_line(tbk_json_t* json) {
   put(json, "\n", 1);
 }

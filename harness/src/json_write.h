@@ -32,6 +32,8 @@ void tbk_json_signed(tbk_json_t* json, const char* key, int64_t value);
 void tbk_json_unsigned(tbk_json_t* json, const char* key, uint64_t value);
 void tbk_json_bool(tbk_json_t* json, const char* key, bool value);
 void tbk_json_null(tbk_json_t* json, const char* key);
+/* `value` is JSON already. */
+void tbk_json_raw(tbk_json_t* json, const char* key, const char* value, size_t size);
 void tbk_json_end_line(tbk_json_t* json);
 
 #endif /* TBK_HARNESS_JSON_WRITE_H */

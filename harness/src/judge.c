@@ -91,10 +91,16 @@ static int file_length(const char* where) {
   return colon != NULL ? (int)(colon - where) : (int)strlen(where);
 }
 
-/* The status that was seen; values differ from run to run and are no part of a cause. */
+/* The status or the type of the exception that was seen; values differ from run to run. */
 static int status_length(const char* seen) {
-  size_t length = strspn(seen, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-  return length > 1 ? (int)length : 0;
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz.";
+  size_t status = strspn(seen, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"), type = strspn(seen, letters);
+  if (status > 1) return (int)status;
+  return type > 5 && strncmp(seen + type, ": ", 2) == 0 &&
+                 (strncmp(seen + type - 5, "Error", 5) == 0 ||
+                  (type > 9 && strncmp(seen + type - 9, "Exception", 9) == 0))
+             ? (int)type
+             : 0;
 }
 
 static void judge_fail(const tbk_case_report_t* report, tbk_judgement_t* out) {

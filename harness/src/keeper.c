@@ -32,7 +32,7 @@ enum { MOST_UNUSED = 8 };
 static tbk_keeper_t self;
 static tbk_order_t order;
 static pid_t worker;
-static bool is_worker; /* this process */
+static bool is_worker;      /* this process */
 static uint32_t job;        /* the worker's; 1 for the first */
 static bool killed;         /* the worker, on request */
 static uint32_t unused;     /* workers in a row that ended before they had an order */

@@ -27,11 +27,17 @@ enum {
 
 typedef enum tbk_order_kind {
   TBK_ORDER_TESTS = 1, /* run `items`, in one process */
-  TBK_ORDER_PREFLIGHT, /* argument: TBK_SKIP_*, stages to leave out */
+  TBK_ORDER_PREFLIGHT, /* argument: TBK_SKIP_*, or of the PyTorch worker, TBK_TORCH_* */
   TBK_ORDER_HEALTH
 } tbk_order_kind_t;
 
-enum { TBK_SKIP_PROBE = 1 << 0, TBK_SKIP_HEALTH = 1 << 1 };
+enum { TBK_SKIP_PROBE = 1 << 0, TBK_SKIP_HEALTH = 1 << 1 }; /* stages to leave out */
+
+enum {
+  TBK_TORCH_BASICS = 0, /* what would make all else meaningless */
+  TBK_TORCH_WARMTH,     /* may a process fork that has imported the device's module? */
+  TBK_TORCH_WORDS       /* capabilities, from the (argument - TBK_TORCH_WORDS)th on */
+};
 
 /* What the supervisor gives to the worker that waits. */
 typedef struct tbk_order {

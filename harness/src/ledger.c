@@ -33,6 +33,7 @@ static void keep_finding(tbk_run_t* run, uint32_t item, const tbk_judgement_t* j
 static void check_stable(tbk_run_t* run, uint32_t item, tbk_judgement_t* judgement) {
   char seen[sizeof judgement->seen];
   const unsigned char* first = &run->first[run->plan.items[item].test];
+  if (judgement->verdict == TBK_VERDICT_LEFT_OUT) return;
   if (*first == 0 || *first == 1 + judgement->verdict) return;
   SAY(seen, "%s%s%.400s", tbk_verdict_name(judgement->verdict), judgement->seen[0] ? ": " : "",
       judgement->seen);
@@ -90,7 +91,7 @@ static const char* required_word(const tbk_run_t* run, uint32_t item) {
   const tbk_words_t* required = &run->options->require;
   const char* needs = run->plan.tests[run->plan.items[item].test].needs;
   for (size_t i = 0; i < required->count; i++)
-    if (has_word(needs, required->items[i]) && tbk_needs_missing(NULL, required->items[i]) != NULL)
+    if (has_word(needs, required->items[i]) && tbk_run_missing(run, required->items[i]) != NULL)
       return required->items[i];
   return NULL;
 }
@@ -108,6 +109,14 @@ void tbk_run_record_missing(tbk_run_t* run, uint32_t item, const char* word) {
     SAY(judgement.expected, "the library declares \"%s\", which --require asks for", word);
     SAY(judgement.seen, "it does not");
   }
+  tbk_run_record(run, item, &nothing, &judgement);
+}
+
+void tbk_run_record_left_out(tbk_run_t* run, uint32_t item) {
+  static const tbk_outcome_t nothing;
+  tbk_judgement_t judgement = {.verdict = TBK_VERDICT_LEFT_OUT, .exit_status = -1};
+  SAY(judgement.seen, "not begun: the budget of %.0f s was over",
+      (double)run->options->budget_ns / 1e9);
   tbk_run_record(run, item, &nothing, &judgement);
 }
 

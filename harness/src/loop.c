@@ -59,16 +59,16 @@ uint32_t tbk_loop_slots(uint32_t jobs) {
 }
 
 static bool start_slot(tbk_loop_t* loop, tbk_slot_t* slot) {
-  return slot->keeper != 0 || tbk_slot_start(slot, loop->worker);
+  return slot->keeper != 0 || tbk_slot_start(slot, loop->keepers);
 }
 
 bool tbk_loop_start(tbk_loop_t* loop, tbk_journal_t* journal, uint32_t jobs,
-                    const tbk_worker_t* worker) {
+                    const tbk_keepers_t* keepers) {
   const uint32_t count = journal->slot_count;
-  *loop = (tbk_loop_t){.count = count, .jobs = jobs < count ? jobs : count, .worker = worker};
+  *loop = (tbk_loop_t){.count = count, .jobs = jobs < count ? jobs : count, .keepers = keepers};
   loop->slots = calloc(count, sizeof *loop->slots);
   loop->fds = calloc((size_t)count * TBK_SLOT_FDS, sizeof *loop->fds);
-  loop->kept = calloc(TBK_REAP_MAX + (size_t)count, sizeof *loop->kept);
+  loop->kept = calloc(TBK_REAP_MAX + (size_t)count + 1, sizeof *loop->kept);
   if (loop->slots == NULL || loop->fds == NULL || loop->kept == NULL) abort();
   loop->foreign_count = tbk_children(loop->kept, TBK_REAP_MAX);
   take_signals();
@@ -92,6 +92,8 @@ static void reap_orphans(tbk_loop_t* loop) {
   size_t kept = loop->foreign_count;
   for (uint32_t i = 0; i < loop->count; i++)
     if (loop->slots[i].keeper != 0) loop->kept[kept++] = loop->slots[i].keeper;
+  if (loop->keepers->maker != NULL && loop->keepers->maker() != 0)
+    loop->kept[kept++] = loop->keepers->maker();
   (void)tbk_reap_strays(loop->kept, kept);
 }
 
@@ -137,10 +139,14 @@ void tbk_loop_finish(tbk_loop_t* loop, tbk_slot_t* slot) {
   }
 }
 
-void tbk_loop_stop(tbk_loop_t* loop) {
+void tbk_loop_renew(tbk_loop_t* loop) {
   for (uint32_t i = 0; i < loop->count; i++) /* all leave at the same time */
     if (loop->slots[i].keeper != 0) (void)shutdown(loop->slots[i].control, SHUT_RDWR);
   for (uint32_t i = 0; i < loop->count; i++)
     tbk_slot_stop(&loop->slots[i]);
+}
+
+void tbk_loop_stop(tbk_loop_t* loop) {
+  tbk_loop_renew(loop);
   reap_orphans(loop);
 }

@@ -16,7 +16,7 @@ typedef struct tbk_loop {
   struct pollfd* fds;
   pid_t* kept; /* children that are not ours to kill: those we were started with, and keepers */
   size_t foreign_count;
-  const tbk_worker_t* worker;
+  const tbk_keepers_t* keepers;
   uint64_t watched_ns;
 } tbk_loop_t;
 
@@ -31,7 +31,9 @@ void tbk_loop_pause(uint32_t milliseconds);
  */
 uint32_t tbk_loop_slots(uint32_t jobs);
 bool tbk_loop_start(tbk_loop_t* loop, tbk_journal_t* journal, uint32_t jobs,
-                    const tbk_worker_t* worker);
+                    const tbk_keepers_t* keepers);
+/* Ends all keepers; the next job starts one afresh. No slot is busy. */
+void tbk_loop_renew(tbk_loop_t* loop);
 /* Waits for something to happen in a busy slot, and lets it happen. */
 void tbk_loop_pump(tbk_loop_t* loop);
 /*

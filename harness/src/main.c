@@ -6,6 +6,7 @@
  */
 #include "child.h"
 #include "clock.h"
+#include "nursery.h"
 #include "preflight.h"
 #include "resume.h"
 #include "run.h"
@@ -35,12 +36,19 @@ static tbk_exit_t refuse_results(const tbk_run_t* run, int error) {
   return TBK_EXIT_RESULTS;
 }
 
-static void prepare(tbk_run_t* run) {
-  tbk_plan_make(&run->plan, run->options);
+/* Not PASS: there is no plan, and why. */
+static tbk_exit_t prepare(tbk_run_t* run, char* reason, size_t reason_size) {
+  tbk_source_t source = {0};
+  tbk_exit_t exit_code = TBK_EXIT_PASS;
+  if (run->options->torch) exit_code = tbk_nursery_start(run->options, reason, reason_size);
+  if (exit_code == TBK_EXIT_PASS)
+    source = run->options->torch ? tbk_nursery_tests() : tbk_plan_cases();
+  tbk_plan_make(&run->plan, run->options, &source);
   run->ledger.planned = run->plan.item_count;
   run->recorded = calloc(run->plan.item_count + 1, 1);
   run->first = calloc(run->plan.test_count + 1, 1);
   if (run->recorded == NULL || run->first == NULL) abort();
+  return exit_code;
 }
 
 /* A run that can't start still leaves a header and a footer that say why. */
@@ -66,10 +74,17 @@ static tbk_exit_t nothing_selected(tbk_run_t* run) {
   return refuse(run, TBK_EXIT_NOTHING, reason, false);
 }
 
+static bool is_capability(const tbk_options_t* options, const char* word) {
+  const json_t* words = json_object_get(tbk_nursery_suite(), "words");
+  if (!options->torch) return tbk_needs_known(word) && word[0] != '!';
+  for (size_t i = 0; i < json_array_size(words); i++)
+    if (strcmp(json_string_value(json_array_get(words, i)), word) == 0) return true;
+  return false;
+}
+
 static const char* unknown_requirement(const tbk_options_t* options) {
   for (size_t i = 0; i < options->require.count; i++)
-    if (!tbk_needs_known(options->require.items[i]) || options->require.items[i][0] == '!')
-      return options->require.items[i];
+    if (!is_capability(options, options->require.items[i])) return options->require.items[i];
   return NULL;
 }
 
@@ -96,7 +111,10 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
   if (run->lost)
     reason = run->held ? run->lease : run->health;
   else if (exit_code == TBK_EXIT_NOTHING)
-    reason = "nothing was executed: the library declares nothing that the selected tests need";
+    reason =
+        run->ledger.counts[TBK_VERDICT_LEFT_OUT] > 0
+            ? "nothing was executed: the budget was over"
+            : "nothing was executed: the library declares nothing that the selected tests need";
   if (tbk_loop_interrupted() != 0) {
     exit_code = TBK_EXIT_INTERRUPTED;
     reason = "interrupted; --resume goes on";
@@ -111,7 +129,10 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
 
 static tbk_exit_t judge(tbk_run_t* run, bool has_header) {
   const uint64_t started_ns = tbk_now_ns();
-  tbk_preflight(&run->loop, run->options, &run->facts);
+  if (run->options->torch)
+    tbk_preflight_torch(&run->loop, run->options, &run->facts);
+  else
+    tbk_preflight(&run->loop, run->options, &run->facts);
   if (run->facts.exit_code != TBK_EXIT_PASS) {
     tbk_loop_stop(&run->loop);
     tbk_journal_remove(&run->journal);
@@ -131,8 +152,14 @@ static tbk_exit_t start(tbk_run_t* run, bool has_header) {
   if (!tbk_journal_open(&run->journal, run->results.regular ? run->options->output : NULL,
                         tbk_loop_slots(jobs)))
     return refuse_results(run, errno);
-  if (!tbk_child_prepare(run->options, &run->plan) ||
-      !tbk_loop_start(&run->loop, &run->journal, jobs, &tbk_child_worker))
+  const tbk_keepers_t* keepers = &tbk_child_keepers;
+  if (run->options->torch) {
+    keepers = &tbk_nursery_keepers;
+    tbk_nursery_tell(&run->plan, NULL, false);
+  } else if (!tbk_child_prepare(run->options, &run->plan)) {
+    return refuse(run, TBK_EXIT_SUITE, "the tests could not be registered", has_header);
+  }
+  if (!tbk_loop_start(&run->loop, &run->journal, jobs, keepers))
     return refuse(run, TBK_EXIT_SUITE, "no process could be started", has_header);
   return judge(run, has_header);
 }
@@ -157,19 +184,26 @@ static tbk_exit_t resume(tbk_run_t* run) {
 int main(int argc, char** argv) {
   static tbk_options_t options;
   static tbk_run_t run = {.options = &options};
+  char reason[1024] = "";
+  run.started_ns = tbk_now_ns();
   tbk_options_parse(&options, argc, argv);
-  const char* unknown = unknown_requirement(&options);
+  tbk_exit_t exit_code = prepare(&run, reason, sizeof reason);
+  const char* unknown = exit_code == TBK_EXIT_PASS ? unknown_requirement(&options) : NULL;
   if (unknown != NULL) {
     tbk_complain("--require: '%s' is no capability", unknown);
     return TBK_EXIT_USAGE;
   }
-  prepare(&run);
+  if (options.list && exit_code != TBK_EXIT_PASS) {
+    tbk_complain("%s", reason);
+    return exit_code;
+  }
   if (options.list && run.plan.unmatched == NULL && run.plan.test_count > 0) {
     tbk_plan_print(&run.plan);
     return TBK_EXIT_PASS;
   }
-  if (!tbk_results_open(&run.results, options.output, options.resume))
+  if (!tbk_results_open(&run.results, options.output, options.resume && exit_code == TBK_EXIT_PASS))
     return refuse_results(&run, errno);
+  if (exit_code != TBK_EXIT_PASS) return refuse(&run, exit_code, reason, false);
   if (run.plan.unmatched != NULL || run.plan.test_count == 0) return nothing_selected(&run);
   return options.resume && run.results.regular ? resume(&run) : start(&run, false);
 }

@@ -34,7 +34,13 @@ enum {
   KEY_OPEN_TIMEOUT,
   KEY_REQUIRE,
   KEY_MEMORY_LIMIT,
-  KEY_MOST_HANGS
+  KEY_MOST_HANGS,
+  KEY_TORCH_DEVICE,
+  KEY_TORCH_IMPORT,
+  KEY_TORCH_LIBRARY,
+  KEY_PYTHON,
+  KEY_FACTS,
+  KEY_BUDGET
 };
 
 static const struct argp_option table[] = {
@@ -51,13 +57,23 @@ static const struct argp_option table[] = {
     {"list", KEY_LIST, NULL, 0, "print the tests selected, and run none", 0},
     {"isolation", KEY_ISOLATION, "auto|fork|batch", 0,
      "one process a test, or many tests in one (default: as long as the device takes to open)", 0},
-    {"timeout", KEY_TIMEOUT, "S", 0, "deadline of one test in seconds (default: 30)", 0},
+    {"timeout", KEY_TIMEOUT, "S", 0,
+     "deadline of one test in seconds (default: 30, of the torch layer 60)", 0},
     {"open-timeout", KEY_OPEN_TIMEOUT, "S", 0, "deadline of opening the device (default: 60)", 0},
     {"require", KEY_REQUIRE, "WORD", 0, "a capability whose absence is a failure", 0},
     {"memory-limit", KEY_MEMORY_LIMIT, "BYTES", 0,
      "resident memory of a test process, with K, M or G (default: half of it all, at most 8G)", 0},
     {"most-hangs", KEY_MOST_HANGS, "N", 0,
      "tests that may hang for a whole deadline before later ones get less time (default: 4)", 0},
+    {"budget", KEY_BUDGET, "S", 0,
+     "begin no test after S seconds; the most telling ones come first, the others are left out", 0},
+    {"torch-device", KEY_TORCH_DEVICE, "NAME", 0,
+     "judge a device that PyTorch knows by this name, by the contracts of the torch layer", 1},
+    {"torch-import", KEY_TORCH_IMPORT, "MODULE", 0, "import it first, so that PyTorch knows it", 1},
+    {"torch-library", KEY_TORCH_LIBRARY, "LIB", 0, "judge LIB as PyTorch sees it by the bridge", 1},
+    {"python", KEY_PYTHON, "PY", 0, "the interpreter that has PyTorch (default: python3)", 1},
+    {"facts", KEY_FACTS, "FILE", 0,
+     "what the device declares to have, JSON or TOML: binding, instead of what is probed", 1},
     {"quiet", KEY_QUIET, NULL, 0, "print the verdict line only", 0},
     {0}};
 
@@ -126,8 +142,44 @@ static void library(struct argp_state* state, tbk_options_t* options, const char
   options->library = text;
 }
 
+/* False: the key is none of the torch layer. */
+static bool parse_torch(int key, char* text, struct argp_state* state, tbk_options_t* options) {
+  options->torch |= key == KEY_TORCH_DEVICE || key == KEY_TORCH_LIBRARY;
+  switch (key) {
+    case KEY_TORCH_DEVICE:
+      options->torch_device = text;
+      return true;
+    case KEY_TORCH_IMPORT:
+      add_word(&options->torch_imports, text);
+      return true;
+    case KEY_TORCH_LIBRARY:
+      library(state, options, text);
+      return true;
+    case KEY_PYTHON:
+      options->python = text;
+      return true;
+    case KEY_FACTS:
+      options->declared = text;
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void check_subject(struct argp_state* state, const tbk_options_t* options, bool positional) {
+  const bool torch_only = options->torch_imports.count > 0 || options->declared != NULL;
+  if (positional && options->torch)
+    argp_error(state, "'%s' is judged by the contracts in C; --torch-library is for the others",
+               options->library);
+  if (!options->torch && options->library == NULL) argp_error(state, "which library? (see --help)");
+  if (!options->torch && torch_only)
+    argp_error(state, "--torch-import and --facts go with --torch-device or --torch-library");
+}
+
 static error_t parse(int key, char* text, struct argp_state* state) {
+  static bool positional;
   tbk_options_t* options = state->input;
+  if (parse_torch(key, text, state, options)) return 0;
   switch (key) {
     case KEY_ONLY:
       add_word(&options->only, text);
@@ -183,11 +235,15 @@ static error_t parse(int key, char* text, struct argp_state* state) {
     case KEY_QUIET:
       options->quiet = true;
       break;
+    case KEY_BUDGET:
+      options->budget_ns = seconds(state, "--budget", text);
+      break;
     case ARGP_KEY_ARG:
+      positional = true;
       library(state, options, text);
       break;
     case ARGP_KEY_END:
-      if (options->library == NULL) argp_error(state, "which library? (see --help)");
+      check_subject(state, options, positional);
       break;
     default:
       return ARGP_ERR_UNKNOWN;
@@ -224,11 +280,25 @@ static char* absolute(const char* library_name) {
   return path;
 }
 
+const char* tbk_options_subject(const tbk_options_t* options) {
+  return options->torch_device != NULL ? options->torch_device : options->library;
+}
+
+static void set_defaults(tbk_options_t* options) {
+  const uint64_t second = UINT64_C(1000000000);
+  const char* python = getenv("TBK_PYTHON");
+  if (options->timeout_ns == 0) options->timeout_ns = (options->torch ? 60 : 30) * second;
+  if (options->python == NULL) options->python = python != NULL ? python : "python3";
+  options->backend_option_text = join(&options->backend_options);
+  if (options->library != NULL) options->path = absolute(options->library);
+}
+
 void tbk_options_parse(tbk_options_t* options, int argc, char** argv) {
   static const struct argp argp = {table,
                                    parse,
-                                   "LIB",
-                                   "Judge the accelerator backend LIB by the contract tests.\v"
+                                   "LIB\n--torch-device=NAME\n--torch-library=LIB",
+                                   "Judge the accelerator backend LIB, or a device of PyTorch, "
+                                   "by the contract tests.\v"
                                    "Exit codes: 0 pass, 1 findings, 2 bad usage, 3 nothing "
                                    "selected, 4 bad library, 5 no device, "
                                    "6 suite error, 7 interrupted, 8 results could not be written.",
@@ -240,7 +310,6 @@ void tbk_options_parse(tbk_options_t* options, int argc, char** argv) {
                              .shard_count = 1,
                              .repeat = 1,
                              .seed = 1,
-                             .timeout_ns = UINT64_C(30000000000),
                              .open_timeout_ns = UINT64_C(60000000000),
                              .most_hangs = 4,
                              .memory_limit = default_memory_limit(),
@@ -251,6 +320,5 @@ void tbk_options_parse(tbk_options_t* options, int argc, char** argv) {
   memcpy(options->argv, argv, (size_t)argc * sizeof *argv);
   argp_err_exit_status = TBK_EXIT_USAGE;
   if (argp_parse(&argp, argc, argv, 0, NULL, options) != 0) exit(TBK_EXIT_USAGE);
-  options->backend_option_text = join(&options->backend_options);
-  options->path = absolute(options->library);
+  set_defaults(options);
 }

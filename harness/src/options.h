@@ -35,9 +35,14 @@ typedef struct tbk_words {
 } tbk_words_t;
 
 typedef struct tbk_options {
-  const char* library;         /* as given */
-  char* path;                  /* absolute where it has a slash, so that a worker may chdir */
-  tbk_words_t only;            /* empty: everything */
+  const char* library;       /* as given; of the torch layer: what the device is, if it is a file */
+  char* path;                /* absolute where it has a slash, so that a worker may chdir */
+  bool torch;                /* judge a device of PyTorch, by the contracts of the torch layer */
+  const char* torch_device;  /* NULL: the one that the library registers */
+  tbk_words_t torch_imports; /* modules that make PyTorch know it */
+  const char* python;        /* the interpreter that has PyTorch */
+  const char* declared;      /* file with the capabilities that the vendor declares; NULL */
+  tbk_words_t only;          /* empty: everything */
   tbk_words_t backend_options; /* "key=value" each */
   char* backend_option_text;   /* joined by commas; NULL for none */
   tbk_words_t require;
@@ -55,10 +60,14 @@ typedef struct tbk_options {
   uint64_t timeout_ns;
   uint64_t open_timeout_ns;
   uint32_t most_hangs;
+  uint64_t budget_ns;    /* 0: none; else no test begins later than this after the start */
   uint64_t memory_limit; /* bytes, resident, of one test process */
   int argc;
   char** argv;
 } tbk_options_t;
+
+/* What is judged, as a person would name it. */
+const char* tbk_options_subject(const tbk_options_t* options);
 
 /* Exits with TBK_EXIT_USAGE where the command line can't be understood. */
 void tbk_options_parse(tbk_options_t* options, int argc, char** argv);

@@ -19,22 +19,14 @@ static void* make(size_t count, size_t size) {
   return memory;
 }
 
-static bool is_area(const char* word) {
-  for (size_t i = 0; tbk_suites[i] != NULL; i++)
-    if (strcmp(tbk_suites[i]->name, word) == 0) return true;
-  for (size_t i = 0; i < tbk_clause_count; i++)
-    if (strcmp(tbk_clauses[i].area, word) == 0) return true;
-  return false;
-}
-
 /* "MEM" and "MEM-0" are prefixes of a clause, "memory/free" of an id; "mem" is neither. */
 static bool is_prefix(const char* selector, const char* of) {
   return strncmp(selector, of, strlen(selector)) == 0;
 }
 
-bool tbk_selector_matches(const char* selector, const tbk_test_t* test) {
+bool tbk_selector_matches(const char* selector, bool is_area, const tbk_test_t* test) {
   if (strncmp(selector, "profile:", 8) == 0) return strcmp(selector + 8, test->profile) == 0;
-  if (is_area(selector)) /* "memory" is an area and a profile: the area */
+  if (is_area) /* "memory" is an area and a profile: the area */
     return strcmp(selector, test->suite) == 0 || strcmp(selector, test->area) == 0;
   if (strchr(selector, '/') != NULL)
     return strcmp(selector, test->id) == 0 ||
@@ -62,29 +54,48 @@ static tbk_test_t test_of_case(size_t index) {
   return test;
 }
 
-/* Each selector that matches something is ticked off in `used`. */
-static bool is_selected(const tbk_words_t* only, const tbk_test_t* test, bool* used) {
-  bool selected = only->count == 0;
-  for (size_t i = 0; i < only->count; i++)
-    if (tbk_selector_matches(only->items[i], test)) selected = used[i] = true;
+tbk_source_t tbk_plan_cases(void) {
+  return (tbk_source_t){tbk_case_count(), test_of_case};
+}
+
+typedef struct selector {
+  const char* text;
+  bool is_area, used;
+} selector_t;
+
+static bool is_area(const char* word, const tbk_test_t* tests, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(tests[i].suite, word) == 0 || strcmp(tests[i].area, word) == 0) return true;
+  return false;
+}
+
+/* Each selector that matches something is ticked off. */
+static bool is_selected(selector_t* selectors, size_t count, const tbk_test_t* test) {
+  bool selected = count == 0;
+  for (size_t i = 0; i < count; i++)
+    if (tbk_selector_matches(selectors[i].text, selectors[i].is_area, test))
+      selected = selectors[i].used = true;
   return selected;
 }
 
-static void select_tests(tbk_run_plan_t* plan, const tbk_options_t* options) {
-  size_t case_count = tbk_case_count(), selected = 0;
-  bool* used = make(options->only.count, sizeof *used);
-  plan->tests = make(case_count, sizeof *plan->tests);
-  for (size_t i = 0; i < case_count; i++) {
-    tbk_test_t test = test_of_case(i);
-    if (is_selected(&options->only, &test, used) &&
+/* Leaves the selected ones of this shard in `tests`. */
+static void select_tests(tbk_run_plan_t* plan, const tbk_options_t* options, size_t count) {
+  const tbk_words_t* only = &options->only;
+  selector_t* selectors = make(only->count, sizeof *selectors);
+  size_t selected = 0;
+  for (size_t i = 0; i < only->count; i++)
+    selectors[i] = (selector_t){only->items[i], is_area(only->items[i], plan->tests, count), false};
+  for (size_t i = 0; i < count; i++) {
+    tbk_test_t test = plan->tests[i];
+    if (is_selected(selectors, only->count, &test) &&
         selected++ % options->shard_count == options->shard_index - 1)
       plan->tests[plan->test_count++] = test;
     else
       free(test.id);
   }
-  for (size_t i = options->only.count; i-- > 0;)
-    if (!used[i]) plan->unmatched = options->only.items[i];
-  free(used);
+  for (size_t i = only->count; i-- > 0;)
+    if (!selectors[i].used) plan->unmatched = selectors[i].text;
+  free(selectors);
 }
 
 static uint64_t next_random(uint64_t* state) {
@@ -104,15 +115,105 @@ void tbk_plan_shuffle(tbk_item_t* items, size_t count, uint64_t seed) {
   }
 }
 
-void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options) {
+/* ------------------------------------------------------------------------------------ tell --- */
+
+typedef struct place {
+  tbk_item_t item;
+  bool other;     /* not the first test of its clause */
+  size_t in_area; /* how many of the area come before it */
+  size_t at;
+} place_t;
+
+static int compare_places(const void* a, const void* b) {
+  const place_t *x = a, *y = b;
+  if (x->item.repeat != y->item.repeat) return x->item.repeat < y->item.repeat ? -1 : 1;
+  if (x->other != y->other) return x->other ? 1 : -1;
+  if (x->in_area != y->in_area) return x->in_area < y->in_area ? -1 : 1;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Numbers words from 0 in the order in which they come first. */
+typedef struct numbers {
+  const char** words;
+  size_t count;
+} numbers_t;
+
+static size_t number_of(numbers_t* numbers, const char* word) {
+  for (size_t i = 0; i < numbers->count; i++)
+    if (strcmp(numbers->words[i], word) == 0) return i;
+  numbers->words[numbers->count] = word;
+  return numbers->count++;
+}
+
+typedef struct tell {
+  size_t test_count;
+  numbers_t areas, clauses;
+  size_t *area, *clause; /* of each test */
+  bool* seen;            /* a test of the clause, in this repetition */
+  size_t* in_area;       /* so far, in this repetition, of first tests and of others */
+} tell_t;
+
+static void place(tell_t* tell, place_t* place) {
+  size_t test = place->item.test, base = (size_t)place->item.repeat * tell->test_count;
+  bool* seen = &tell->seen[base + tell->clause[test]];
+  place->other = *seen;
+  *seen = true;
+  place->in_area = tell->in_area[2 * (base + tell->area[test]) + place->other]++;
+}
+
+static void place_all(place_t* places, size_t count, const tbk_test_t* tests, size_t test_count,
+                      size_t repeats) {
+  tell_t tell = {.test_count = test_count,
+                 .areas.words = make(test_count, sizeof(char*)),
+                 .clauses.words = make(test_count, sizeof(char*)),
+                 .area = make(test_count, sizeof(size_t)),
+                 .clause = make(test_count, sizeof(size_t)),
+                 .seen = make(test_count * repeats, sizeof(bool)),
+                 .in_area = make(2 * test_count * repeats, sizeof(size_t))};
+  for (size_t i = 0; i < test_count; i++) {
+    tell.area[i] = number_of(&tell.areas, tests[i].area);
+    tell.clause[i] = number_of(&tell.clauses, tests[i].clause);
+  }
+  for (size_t i = 0; i < count; i++)
+    place(&tell, &places[i]);
+  free(tell.areas.words);
+  free(tell.clauses.words);
+  free(tell.area);
+  free(tell.clause);
+  free(tell.seen);
+  free(tell.in_area);
+}
+
+void tbk_plan_order_by_tell(tbk_item_t* items, size_t count, const tbk_test_t* tests) {
+  place_t* places = make(count, sizeof *places);
+  size_t test_count = 0, repeats = 0;
+  for (size_t i = 0; i < count; i++) {
+    places[i] = (place_t){.item = items[i], .at = i};
+    if (items[i].test >= test_count) test_count = (size_t)items[i].test + 1;
+    if (items[i].repeat >= repeats) repeats = (size_t)items[i].repeat + 1;
+  }
+  place_all(places, count, tests, test_count, repeats);
+  qsort(places, count, sizeof *places, compare_places);
+  for (size_t i = 0; i < count; i++)
+    items[i] = places[i].item;
+  free(places);
+}
+
+/* ------------------------------------------------------------------------------------ plan --- */
+
+void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options, const tbk_source_t* source) {
   *plan = (tbk_run_plan_t){0};
-  select_tests(plan, options);
+  plan->tests = make(source->count, sizeof *plan->tests);
+  for (size_t i = 0; i < source->count; i++)
+    plan->tests[i] = source->at(i);
+  select_tests(plan, options, source->count);
   plan->item_count = plan->test_count * options->repeat;
   plan->items = make(plan->item_count, sizeof *plan->items);
   for (size_t i = 0; i < plan->item_count; i++)
     plan->items[i] =
         (tbk_item_t){(uint32_t)(i % plan->test_count), (uint32_t)(i / plan->test_count)};
   if (options->shuffle) tbk_plan_shuffle(plan->items, plan->item_count, options->shuffle_seed);
+  if (options->budget_ns != 0) tbk_plan_order_by_tell(plan->items, plan->item_count, plan->tests);
 }
 
 void tbk_plan_free(tbk_run_plan_t* plan) {

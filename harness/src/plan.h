@@ -40,11 +40,29 @@ typedef struct tbk_plan {
   const char* unmatched; /* the first --only that selects nothing; NULL if all do */
 } tbk_run_plan_t;
 
-/* Whether `selector` names the test: id, suite, area, clause, profile, or a prefix of id or clause. */
-bool tbk_selector_matches(const char* selector, const tbk_test_t* test);
+/* All the tests that there are. */
+typedef struct tbk_source {
+  size_t count;
+  tbk_test_t (*at)(size_t index); /* the caller owns the id; the rest outlives the plan */
+} tbk_source_t;
 
-/* The selected cases of the contract tests, then the shard, the repetitions and the order. */
-void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options);
+/* The contract tests in C. */
+tbk_source_t tbk_plan_cases(void);
+
+/*
+ * Whether `selector` names the test: id, suite, area, clause, profile, or a prefix of id or clause.
+ * `is_area`: it is the name of an area or suite, of whichever test.
+ */
+bool tbk_selector_matches(const char* selector, bool is_area, const tbk_test_t* test);
+
+/* The selected tests, then the shard, the repetitions and the order. */
+void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options, const tbk_source_t* source);
+
+/*
+ * The most telling first: one test of each clause, from each area in turn, then the others in the
+ * same way. What is equal in this keeps its order.
+ */
+void tbk_plan_order_by_tell(tbk_item_t* items, size_t count, const tbk_test_t* tests);
 
 /* Orders `items` by a seed: the same seed, the same order, on every machine. */
 void tbk_plan_shuffle(tbk_item_t* items, size_t count, uint64_t seed);

@@ -14,6 +14,9 @@
 /* Fills `facts`; facts->exit_code says whether tests can run. */
 void tbk_preflight(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* facts);
 
+/* The same for a device of PyTorch. Later keepers know what was found (nursery.h). */
+void tbk_preflight_torch(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* facts);
+
 /* Whether the probes found a reason in `said`; "" and true where the device computes. */
 bool tbk_health_of(const json_t* said, const tbk_outcome_t* outcome, char* out, size_t out_size);
 

@@ -106,6 +106,7 @@ tbk_said_t tbk_protocol_read(const char* line, size_t size, uint32_t* out_n,
   if (said != NULL && strcmp(said, "end") == 0) {
     *out_n = (uint32_t)count_of(object, "n");
     read_end(object, out_report);
+    *out_object = json_incref(json_object_get(object, "facts"));
     result = TBK_SAID_END;
   } else if (said != NULL && strcmp(said, "done") == 0) {
     result = TBK_SAID_DONE;

@@ -19,7 +19,18 @@
  * TBK_WORKER_EXIT: a status that neither exit(0) nor a crash gives by chance. A test has passed
  * only if its "end" came, with checks and no failures, and the worker ended in this way.
  *
- * The C worker (child.h) is a fork of its keeper and finds its job in memory.
+ * The C worker (child.h) is a fork of its keeper and finds its job in memory. So is the PyTorch
+ * worker (python/tbk_harness/torch_worker), in which a job is one pytest item or many. In its "end"
+ * it may also say "facts", an object that goes into the record as it is; and its preflight says
+ *
+ *   {"said":"stage","name":WORD,"text":..}   what it does next, so that a death or a hang names it
+ *   {"said":"probing","n":N,"word":WORD} and {"said":"probed","word":WORD,"held":B,"reason":..}
+ *   {"said":"warm","ok":B}                   whether a forked child computes after its parent has
+ *                                            imported what makes PyTorch know the device
+ *
+ * It says "done" and leaves at once, with _exit; but where it has run many tests, or one that wants
+ * a fresh process, or the first of the plan, it ends as an interpreter does, so that a device that
+ * crashes when Python is torn down is seen.
  */
 #ifndef TBK_HARNESS_PROTOCOL_H
 #define TBK_HARNESS_PROTOCOL_H
@@ -46,8 +57,8 @@ typedef enum tbk_said {
 } tbk_said_t;
 
 /*
- * Reads one line. For END fills `out_n` and `out_report`; for OTHER gives the object, which the
- * caller releases.
+ * Reads one line. For END fills `out_n` and `out_report`, and gives the facts, or NULL; for OTHER
+ * gives the object. The caller releases what it is given.
  */
 tbk_said_t tbk_protocol_read(const char* line, size_t size, uint32_t* out_n,
                              tbk_case_report_t* out_report, json_t** out_object);

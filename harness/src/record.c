@@ -33,12 +33,31 @@ static void add_word(char* out, size_t size, const char* word) {
   tbk_print(out + used, size - used, "'");
 }
 
+static void add_option(char* out, size_t size, const char* name, const char* value) {
+  if (value == NULL) return;
+  add_word(out, size, name);
+  add_word(out, size, value);
+}
+
+static void add_subject(char* out, size_t size, const tbk_options_t* options) {
+  if (!options->torch) {
+    add_word(out, size, options->library);
+    return;
+  }
+  add_option(out, size, "--torch-device", options->torch_device);
+  add_option(out, size, "--torch-library", options->library);
+  for (size_t i = 0; i < options->torch_imports.count; i++)
+    add_option(out, size, "--torch-import", options->torch_imports.items[i]);
+  add_option(out, size, "--facts", options->declared);
+  if (strcmp(options->python, "python3") != 0) add_option(out, size, "--python", options->python);
+}
+
 void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options,
                         const char* const* ids, size_t id_count, bool batch) {
   char seed[24];
   out[0] = '\0';
   add_word(out, out_size, "tbk-run");
-  add_word(out, out_size, options->library);
+  add_subject(out, out_size, options);
   for (size_t i = 0; i < id_count; i++) {
     add_word(out, out_size, "--only");
     add_word(out, out_size, ids[i]);
@@ -54,7 +73,8 @@ void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options
   add_word(out, out_size, batch ? "batch" : "fork");
 }
 
-static void put_test(tbk_json_t* json, const tbk_test_t* test, uint32_t index, uint32_t repeat) {
+static void put_test(tbk_json_t* json, const tbk_test_t* test, const char* layer, uint32_t index,
+                     uint32_t repeat) {
   tbk_json_text(json, "record", "test");
   tbk_json_unsigned(json, "index", index);
   tbk_json_text(json, "id", test->id);
@@ -62,7 +82,7 @@ static void put_test(tbk_json_t* json, const tbk_test_t* test, uint32_t index, u
   tbk_json_text(json, "clause", test->clause);
   tbk_json_text(json, "level", test->level);
   tbk_json_text(json, "profile", test->profile);
-  tbk_json_text(json, "layer", "c");
+  tbk_json_text(json, "layer", layer);
   tbk_json_unsigned(json, "repeat", repeat);
 }
 
@@ -114,9 +134,10 @@ void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
   }
   tbk_json_begin(&json, line, sizeof line);
   tbk_json_open(&json, NULL, '{');
-  put_test(&json, test, item, plan->items[item].repeat);
+  put_test(&json, test, options->torch ? "torch" : "c", item, plan->items[item].repeat);
   put_verdict(&json, outcome, judgement);
   if (tbk_verdict_fails(judgement->verdict)) tbk_json_text(&json, "clause_text", test->text);
+  if (outcome->facts_size > 0) tbk_json_raw(&json, "facts", outcome->facts, outcome->facts_size);
   tbk_json_bytes(&json, "output", outcome->output, outcome->output_size);
   tbk_json_unsigned(&json, "output_bytes", outcome->output_bytes);
   tbk_json_unsigned(&json, "seed", options->seed);

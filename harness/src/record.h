@@ -28,6 +28,9 @@ void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
                      const tbk_judgement_t* judgement);
 void tbk_record_footer(tbk_results_t* results, const tbk_footer_t* footer);
 
+/* Of all that judges: this program and, of the torch layer, the contract files. */
+void tbk_suite_digest(const tbk_options_t* options, char out[TBK_DIGEST_SIZE]);
+
 /* The command that runs this test again; `words` may name others that must run before it. */
 void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options,
                         const char* const* ids, size_t id_count, bool batch);

@@ -8,6 +8,7 @@
 #include "text.h"
 
 #include "digest.h"
+#include "record.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -35,10 +36,18 @@ static void differ(struct reader* reader, const char* what) {
 }
 
 static void compare_digest(struct reader* reader, const json_t* header, const char* outer,
-                           const char* path, const char* what) {
-  char digest[TBK_DIGEST_SIZE];
-  (void)tbk_digest_file(path, digest);
+                           const char* digest, const char* what) {
   if (strcmp(digest, text_at(header, outer, "digest")) != 0) differ(reader, what);
+}
+
+static void compare_backend(struct reader* reader, const json_t* header) {
+  const tbk_options_t* options = reader->options;
+  char digest[TBK_DIGEST_SIZE] = "";
+  if (options->path != NULL) (void)tbk_digest_file(options->path, digest);
+  compare_digest(reader, header, "backend", digest, "backend library");
+  if (options->torch_device != NULL &&
+      strcmp(text_at(header, "torch", "device"), options->torch_device) != 0)
+    differ(reader, "device");
 }
 
 static void compare_number(struct reader* reader, const json_t* header, const char* key,
@@ -65,8 +74,10 @@ static void take_header(struct reader* reader, const json_t* header) {
   char shard[32];
   tbk_print(shard, sizeof shard, "%u/%u", options->shard_index, options->shard_count);
   reader->out->has_header = true;
-  compare_digest(reader, header, "backend", options->path, "backend library");
-  compare_digest(reader, header, "suite", "/proc/self/exe", "version of the suite");
+  char suite[TBK_DIGEST_SIZE];
+  tbk_suite_digest(options, suite);
+  compare_backend(reader, header);
+  compare_digest(reader, header, "suite", suite, "version of the suite");
   if (strcmp(text_at(header, "backend", "options"), given != NULL ? given : "") != 0)
     differ(reader, "set of backend options");
   compare_selection(reader, header);
@@ -84,7 +95,8 @@ static void take_header(struct reader* reader, const json_t* header) {
 static bool take_test(struct reader* reader, const json_t* record) {
   const json_t* index = json_object_get(record, "index");
   tbk_verdict_t verdict = tbk_verdict_of(text_at(record, NULL, "verdict"));
-  if (!json_is_integer(index) || verdict == TBK_VERDICT_COUNT || verdict == TBK_VERDICT_NOT_REACHED)
+  if (!json_is_integer(index) || verdict == TBK_VERDICT_COUNT ||
+      verdict == TBK_VERDICT_NOT_REACHED || verdict == TBK_VERDICT_LEFT_OUT)
     return false;
   uint64_t item = (uint64_t)json_integer_value(index);
   if (item >= reader->plan->item_count || reader->recorded[item]) return false;

@@ -22,7 +22,7 @@ typedef struct tbk_resume {
 /*
  * Reads `path`; marks items that have a record in `recorded` (one byte an item), counts them in
  * `ledger`, and notes the first verdict of each test in `first` (1 + verdict). Records of tests that
- * were not reached are dropped, with all that follows: they are run now.
+ * were not reached, or left out, are dropped, with all that follows: they are run now.
  */
 void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, unsigned char* recorded, unsigned char* first,

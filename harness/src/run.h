@@ -62,6 +62,7 @@ typedef struct tbk_run {
   char suspect[160];             /* the first of them */
   uint32_t alone_runs, searches; /* spent on doubts */
 
+  uint64_t started_ns;
   bool probe_due;
   uint64_t probed_ns;
   bool lost;              /* the device computes no more */
@@ -85,6 +86,8 @@ tbk_limits_t tbk_run_limits(const tbk_run_t* run);
 tbk_limits_t tbk_run_test_limits(const tbk_run_t* run);
 void tbk_run_count_hang(tbk_run_t* run, const tbk_outcome_t* outcome, bool fails);
 bool tbk_run_is_short_of_time(const tbk_run_t* run);
+/* The first word of `needs` that does not hold, or NULL; known once the preflight is over. */
+const char* tbk_run_missing(const tbk_run_t* run, const char* needs);
 /* An order for tests, with what the preflight found. */
 void tbk_run_order(const tbk_run_t* run, tbk_order_t* order, const uint32_t* items, uint32_t count);
 
@@ -97,6 +100,7 @@ void tbk_run_hold(tbk_run_t* run, tbk_hold_t* hold, uint32_t item, const tbk_out
 void tbk_run_release(tbk_run_t* run, tbk_hold_t* hold);
 /* What needs no run: not declared, not reached. */
 void tbk_run_record_missing(tbk_run_t* run, uint32_t item, const char* word);
+void tbk_run_record_left_out(tbk_run_t* run, uint32_t item);
 void tbk_run_record_unreached(tbk_run_t* run, uint32_t item, const char* why);
 
 /* doubt.c */

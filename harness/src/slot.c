@@ -37,7 +37,8 @@ static _Noreturn void be_keeper(const tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][
                                .cell = slot->journal->cells[slot->number],
                                .page = slot->page,
                                .worker = worker};
-  tbk_keeper_run(&keeper);
+  (void)tbk_keeper_run(&keeper);
+  _exit(EXIT_FAILURE); /* not reached: the worker works */
 }
 
 static void close_ends(int pairs[TBK_SLOT_FDS][2], int end) {
@@ -57,29 +58,49 @@ static bool make_pairs(int pairs[TBK_SLOT_FDS][2]) {
 
 static bool make_page(tbk_slot_t* slot) {
   if (slot->page != NULL) return true;
-  void* memory =
-      mmap(NULL, TBK_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  slot->page = memory == MAP_FAILED ? NULL : memory;
-  return slot->page != NULL;
+  slot->page_file = memfd_create("tbk-page", MFD_CLOEXEC);
+  if (slot->page_file < 0) return false;
+  void* memory = MAP_FAILED;
+  if (ftruncate(slot->page_file, TBK_PAGE_SIZE) == 0)
+    memory = mmap(NULL, TBK_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, slot->page_file, 0);
+  if (memory == MAP_FAILED) {
+    (void)close(slot->page_file);
+    return false;
+  }
+  slot->page = memory;
+  return true;
 }
 
-bool tbk_slot_start(tbk_slot_t* slot, const tbk_worker_t* worker) {
+static pid_t fork_keeper(tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2], const tbk_worker_t* worker) {
+  (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DOFORK);
+  tbk_journal_share(slot->journal, slot->number);
+  pid_t keeper = fork();
+  if (keeper == 0) be_keeper(slot, pairs, worker);
+  (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DONTFORK); /* other keepers get it not */
+  return keeper < 0 ? 0 : keeper;
+}
+
+static pid_t make_keeper(tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2],
+                         const tbk_keepers_t* keepers) {
+  slot->page->pid = slot->page->begun = slot->page->ordered = 0;
+  if (keepers->make == NULL) return fork_keeper(slot, pairs, keepers->worker);
+  const tbk_keeper_ends_t ends = {.control = pairs[CONTROL][1],
+                                  .report = pairs[REPORT][1],
+                                  .output = pairs[OUTPUT][1],
+                                  .page = slot->page_file,
+                                  .cells = slot->journal->file,
+                                  .at = tbk_journal_cell_at(slot->number)};
+  return keepers->make(&ends);
+}
+
+bool tbk_slot_start(tbk_slot_t* slot, const tbk_keepers_t* keepers) {
   int pairs[TBK_SLOT_FDS][2];
   bool made = make_pairs(pairs) && make_page(slot);
-  slot->keeper = 0;
   slot->job = 0;
-  if (made) {
-    slot->page->pid = slot->page->begun = slot->page->ordered = 0;
-    (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DOFORK);
-    tbk_journal_share(slot->journal, slot->number);
-    slot->keeper = fork();
-    if (slot->keeper == 0) be_keeper(slot, pairs, worker);
-    (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DONTFORK); /* other keepers get it not */
-  }
+  slot->keeper = made ? make_keeper(slot, pairs, keepers) : 0;
   close_ends(pairs, 1);
-  if (!made || slot->keeper < 0) {
+  if (slot->keeper == 0) {
     close_ends(pairs, 0);
-    slot->keeper = 0;
     return false;
   }
   slot->control = pairs[CONTROL][0];
@@ -181,12 +202,26 @@ static void read_output(tbk_slot_t* slot) {
   }
 }
 
-static void take_end(tbk_slot_t* slot, uint32_t n, const tbk_case_report_t* report) {
+static void keep_facts(tbk_outcome_t* outcome, const json_t* facts) {
+  static const char too_long[] = "{\"too_long\":true}";
+  outcome->facts_size = 0;
+  if (!json_is_object(facts)) return;
+  size_t size = json_dumpb(facts, outcome->facts, sizeof outcome->facts, JSON_COMPACT);
+  if (size > sizeof outcome->facts) {
+    size = sizeof too_long - 1;
+    memcpy(outcome->facts, too_long, size);
+  }
+  outcome->facts_size = size;
+}
+
+static void take_end(tbk_slot_t* slot, uint32_t n, const tbk_case_report_t* report,
+                     const json_t* facts) {
   if (n != slot->ended || n >= slot->order.count || slot->outcome.ended)
     return; /* out of step: the test it claims to end has not begun; silence will judge it */
   if (slot->kill_sent_ns != 0 && n + 1 < slot->order.count)
     return; /* too late: it is being killed for this test, not for the next */
   slot->outcome.report = *report;
+  keep_facts(&slot->outcome, facts);
   slot->outcome.ended = true;
   if (n + 1 == slot->order.count) return; /* the last one is judged with the end of the process */
   uint64_t now = tbk_now_ns();
@@ -205,7 +240,8 @@ static void take_line(tbk_slot_t* slot, const char* line, size_t size) {
   memset(&report, 0, sizeof report);
   switch (tbk_protocol_read(line, size, &n, &report, &object)) {
     case TBK_SAID_END:
-      take_end(slot, n, &report);
+      take_end(slot, n, &report, object);
+      json_decref(object);
       break;
     case TBK_SAID_DONE:
       slot->outcome.done = true;

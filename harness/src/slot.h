@@ -33,6 +33,21 @@ typedef void (*tbk_on_outcome_fn)(void* context, struct tbk_slot* slot, uint32_t
 /* Called for each object that a worker says beside the ends of tests. */
 typedef void (*tbk_on_said_fn)(void* context, struct tbk_slot* slot, const json_t* object);
 
+/* The keeper's ends, for one that does not inherit them. */
+typedef struct tbk_keeper_ends {
+  int control, report, output;
+  int page;    /* a file with the page */
+  int cells;   /* a file with the cell, */
+  uint64_t at; /* in bytes from its beginning */
+} tbk_keeper_ends_t;
+
+/* Where keepers come from. */
+typedef struct tbk_keepers {
+  const tbk_worker_t* worker;                   /* they are forks of the supervisor; NULL: */
+  pid_t (*make)(const tbk_keeper_ends_t* ends); /* makes a child of the supervisor; 0: cannot */
+  pid_t (*maker)(void); /* the process in which they are made, a child too; 0: none now */
+} tbk_keepers_t;
+
 typedef struct tbk_slot {
   uint32_t number;
   pid_t keeper;     /* 0: none */
@@ -40,6 +55,7 @@ typedef struct tbk_slot {
   uint32_t job;     /* of this keeper; 1 for the first */
   int control, report, output;
   tbk_keeper_page_t* page;
+  int page_file;
   tbk_journal_t* journal;
   tbk_limits_t limits;
   tbk_on_outcome_fn on_outcome; /* who started the job; may be NULL */
@@ -60,7 +76,7 @@ typedef struct tbk_slot {
 } tbk_slot_t;
 
 /* Starts the keeper. False where no process or descriptor is to be had. */
-bool tbk_slot_start(tbk_slot_t* slot, const tbk_worker_t* worker);
+bool tbk_slot_start(tbk_slot_t* slot, const tbk_keepers_t* keepers);
 /* Lets a job go; on_outcome is called until `busy` is false again. */
 void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t* limits);
 /* Kills the job in flight; its outcome says `end`. */

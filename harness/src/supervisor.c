@@ -15,7 +15,7 @@
 /* In a run of single processes the device is asked this often whether it still computes. */
 static const uint64_t probe_every_ns = UINT64_C(2000000000);
 
-enum { MOST_SHORT_HANGS = 8 };
+enum { MOST_SHORT_HANGS = 8, MOST_IN_BUDGET = 16 };
 
 /* ----------------------------------------------------------------------------------- queue --- */
 
@@ -113,12 +113,29 @@ static void enqueue(tbk_run_t* run, uint32_t item) {
     push(&run->singles, item);
 }
 
+/* A word of the torch layer, "!word" where it must not hold. What was not probed does not hold. */
+static const char* missing_word(const json_t* held, const char* needs) {
+  static char word[64];
+  while (*(needs += strspn(needs, " ")) != '\0') {
+    size_t length = strcspn(needs, " "), negated = *needs == '!';
+    tbk_print(word, sizeof word, "%.*s", (int)length, needs);
+    if (json_is_true(json_object_get(held, word + negated)) == (negated != 0)) return word;
+    needs += length;
+  }
+  return NULL;
+}
+
+const char* tbk_run_missing(const tbk_run_t* run, const char* needs) {
+  if (needs == NULL) return NULL;
+  if (run->options->torch) return missing_word(run->facts.capabilities, needs);
+  return tbk_needs_missing(NULL, needs);
+}
+
 static void enqueue_all(tbk_run_t* run) {
-  tbk_needs_assume(run->facts.held);
+  if (!run->options->torch) tbk_needs_assume(run->facts.held);
   for (uint32_t item = 0; item < run->plan.item_count; item++) {
     if (run->recorded[item]) continue;
-    const char* missing =
-        tbk_needs_missing(NULL, run->plan.tests[run->plan.items[item].test].needs);
+    const char* missing = tbk_run_missing(run, run->plan.tests[run->plan.items[item].test].needs);
     if (missing != NULL)
       tbk_run_record_missing(run, item, missing);
     else
@@ -243,9 +260,20 @@ static void start(tbk_run_t* run, tbk_slot_t* slot, tbk_queue_t* queue, uint32_t
   tbk_slot_run(slot, &order, &limits);
 }
 
+static bool is_over_budget(const tbk_run_t* run) {
+  const uint64_t budget = run->options->budget_ns;
+  return budget != 0 && tbk_now_ns() - run->started_ns >= budget;
+}
+
+static void leave_out(tbk_run_t* run, tbk_queue_t* queue) {
+  while (waiting(queue) > 0)
+    tbk_run_record_left_out(run, queue->items[queue->head++]);
+}
+
 /* As many as one process shall take: an equal share, so that all slots end at the same time. */
 static uint32_t share(const tbk_run_t* run) {
   size_t share = (waiting(&run->batches) + run->loop.jobs - 1) / run->loop.jobs;
+  if (run->options->budget_ns != 0 && share > MOST_IN_BUDGET) return MOST_IN_BUDGET;
   return share < TBK_JOB_MAX ? (uint32_t)share : TBK_JOB_MAX;
 }
 
@@ -286,8 +314,15 @@ static void drain(tbk_run_t* run) {
   }
 }
 
+static void leave_out_the_rest(tbk_run_t* run) {
+  leave_out(run, &run->batches);
+  leave_out(run, &run->singles);
+  leave_out(run, &run->alone);
+}
+
 static void step(tbk_run_t* run) {
   uint64_t now = tbk_now_ns();
+  if (is_over_budget(run)) leave_out_the_rest(run);
   if (run->isolation == TBK_ISOLATION_FORK && now - run->probed_ns > probe_every_ns)
     run->probe_due = true;
   if (run->facts.sound && run->probe_due) {

@@ -40,7 +40,8 @@ uint64_t tbk_ledger_recorded(const tbk_ledger_t* ledger) {
 
 /* A run in which nothing was executed proves nothing, whatever it counts. */
 static bool nothing_executed(const tbk_ledger_t* ledger) {
-  return tbk_ledger_recorded(ledger) == ledger->counts[TBK_VERDICT_UNSUPPORTED];
+  return tbk_ledger_recorded(ledger) ==
+         ledger->counts[TBK_VERDICT_UNSUPPORTED] + ledger->counts[TBK_VERDICT_LEFT_OUT];
 }
 
 tbk_exit_t tbk_ledger_exit(const tbk_ledger_t* ledger) {

@@ -15,6 +15,7 @@
   X(PASS, "pass", 0)               \
   X(XFAIL, "xfail", 0)             \
   X(UNSUPPORTED, "unsupported", 0) \
+  X(LEFT_OUT, "left-out", 0)       \
   X(NOT_SHOWN, "not-shown", 0)     \
   X(XPASS, "xpass", 1)             \
   X(NOT_REACHED, "not-reached", 1) \
@@ -51,7 +52,7 @@ typedef enum tbk_end {
   TBK_END_INTERRUPTED  /* the run was */
 } tbk_end_t;
 
-enum { TBK_OUTPUT_TAIL = 4096 };
+enum { TBK_OUTPUT_TAIL = 4096, TBK_FACTS_MAX = 8192 };
 
 /* All that is known of one execution of one test. */
 typedef struct tbk_outcome {
@@ -70,7 +71,9 @@ typedef struct tbk_outcome {
   uint32_t strays;       /* processes that it left behind */
   uint64_t output_bytes;
   size_t output_size;
+  size_t facts_size;
   char output[TBK_OUTPUT_TAIL]; /* the last of it */
+  char facts[TBK_FACTS_MAX];    /* a JSON object, of facts_size bytes; 0: none */
 } tbk_outcome_t;
 
 typedef struct tbk_judgement {

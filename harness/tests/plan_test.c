@@ -16,6 +16,15 @@ static const tbk_test_t test = {.id = (char*)(uintptr_t) "memory_free/zero_is_ac
                                 .clause = "MEM-014",
                                 .profile = "core"};
 
+/* These are areas or suites; another word is none. */
+static bool matches(const char* selector) {
+  static const char* const areas[] = {"memory", "memory_free", "copy"};
+  bool is_area = false;
+  for (size_t i = 0; i < sizeof areas / sizeof *areas; i++)
+    is_area |= strcmp(selector, areas[i]) == 0;
+  return tbk_selector_matches(selector, is_area, &test);
+}
+
 static void selectors_name_a_test(void) {
   static const char* const yes[] = {"memory_free/zero_is_accepted",
                                     "memory_free/",
@@ -27,7 +36,7 @@ static void selectors_name_a_test(void) {
                                     "core",
                                     "profile:core"};
   for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-    CU_ASSERT_TRUE(tbk_selector_matches(yes[i], &test));
+    CU_ASSERT_TRUE(matches(yes[i]));
 }
 
 static void selectors_name_no_other_test(void) {
@@ -35,7 +44,7 @@ static void selectors_name_no_other_test(void) {
       "memory_free/zero", "memory/", "mem", "MEM-01455", "MEM-015", "M", "async",
       "profile:memory",   "copy",    "/",   ""};
   for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-    CU_ASSERT_FALSE(tbk_selector_matches(no[i], &test));
+    CU_ASSERT_FALSE(matches(no[i]));
 }
 
 static void an_order_is_a_permutation_that_the_seed_decides(void) {
@@ -57,7 +66,8 @@ static void an_order_is_a_permutation_that_the_seed_decides(void) {
 static size_t shard_of(uint32_t index, uint32_t count, uint32_t repeat) {
   tbk_options_t options = {.shard_index = index, .shard_count = count, .repeat = repeat};
   tbk_run_plan_t plan;
-  tbk_plan_make(&plan, &options);
+  const tbk_source_t source = tbk_plan_cases();
+  tbk_plan_make(&plan, &options, &source);
   CU_ASSERT_EQUAL(plan.item_count, plan.test_count * repeat);
   size_t test_count = plan.test_count;
   tbk_plan_free(&plan);
@@ -76,10 +86,27 @@ static void a_word_that_names_nothing_is_told(void) {
   const char* words[] = {"memory", "coffee"};
   tbk_options_t options = {.only = {words, 2}, .shard_index = 1, .shard_count = 1, .repeat = 1};
   tbk_run_plan_t plan;
-  tbk_plan_make(&plan, &options);
+  const tbk_source_t source = tbk_plan_cases();
+  tbk_plan_make(&plan, &options, &source);
   CU_ASSERT_PTR_NOT_NULL_FATAL(plan.unmatched);
   CU_ASSERT_STRING_EQUAL(plan.unmatched, "coffee");
   tbk_plan_free(&plan);
+}
+
+static void the_most_telling_come_first(void) {
+  static const tbk_test_t tests[] = {
+      {.clause = "A-1", .area = "a"}, {.clause = "A-1", .area = "a"},
+      {.clause = "A-2", .area = "a"}, {.clause = "A-3", .area = "a"},
+      {.clause = "B-1", .area = "b"}, {.clause = "B-1", .area = "b"}};
+  static const uint32_t expected[] = {0, 4, 2, 3, 1, 5};
+  tbk_item_t items[12];
+  for (uint32_t i = 0; i < 12; i++)
+    items[i] = (tbk_item_t){.test = i % 6, .repeat = i / 6};
+  tbk_plan_order_by_tell(items, 12, tests);
+  for (uint32_t i = 0; i < 12; i++) {
+    CU_ASSERT_EQUAL(items[i].test, expected[i % 6]);
+    CU_ASSERT_EQUAL(items[i].repeat, i / 6);
+  }
 }
 
 CU_TestInfo tbk_plan_tests[] = {{"selectors name a test", selectors_name_a_test},
@@ -87,4 +114,5 @@ CU_TestInfo tbk_plan_tests[] = {{"selectors name a test", selectors_name_a_test}
                                 {"shuffle", an_order_is_a_permutation_that_the_seed_decides},
                                 {"shards add up", shards_add_up},
                                 {"a word that names nothing", a_word_that_names_nothing_is_told},
+                                {"order by tell", the_most_telling_come_first},
                                 CU_TEST_INFO_NULL};

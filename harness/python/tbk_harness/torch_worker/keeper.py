@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The keeper's loop, which is C (harness/src/keeper.c), called in a process of the nursery."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+JOB_MAX = 768
+REPORT = 4  # the descriptor on which a worker reports
+WORKER_EXIT = 86
+
+TESTS, PREFLIGHT, HEALTH = 1, 2, 3
+BASICS, WARMTH, WORDS = 0, 1, 2
+
+PHASE_LOAD, PHASE_CREATE, PHASE_OPEN, PHASE_BODY = 1, 2, 3, 4
+PHASE_CLEAN, PHASE_CLOSE, PHASE_EXIT = 5, 6, 7
+
+
+class Order(ctypes.Structure):
+    """tbk_order_t."""
+
+    kind: int
+    argument: int
+    watch_health: int
+    count: int
+    _fields_ = (
+        ("kind", ctypes.c_int32),
+        ("argument", ctypes.c_uint32),
+        ("gate", ctypes.c_int32),
+        ("wait_blocks", ctypes.c_int32),
+        ("watch_health", ctypes.c_int32),
+        ("held_known", ctypes.c_int32),
+        ("held", ctypes.c_uint64),
+        ("count", ctypes.c_uint32),
+        ("items", ctypes.c_uint32 * JOB_MAX),
+    )
+
+
+class Cell(ctypes.Structure):
+    """tbk_cell_t: where the worker is, as the supervisor sees it when it dies."""
+
+    phase: int
+    position: int
+    _fields_ = (("phase", ctypes.c_int32), ("position", ctypes.c_int32))
+
+
+class Files(ctypes.Structure):
+    """tbk_keeper_files_t."""
+
+    _fields_ = (
+        ("control", ctypes.c_int32),
+        ("report", ctypes.c_int32),
+        ("output", ctypes.c_int32),
+        ("page", ctypes.c_int32),
+        ("cells", ctypes.c_int32),
+        ("zero", ctypes.c_int32),
+        ("at", ctypes.c_uint64),
+    )
+
+
+class Hooks(ctypes.Structure):
+    """tbk_worker_t."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p)
+        for name in ("get_ready", "work", "before_fork", "after_in_keeper", "after_in_worker")
+    )
+
+
+@dataclass(frozen=True)
+class Job:
+    """A worker's order, and the cell that it writes."""
+
+    kind: int
+    argument: int
+    watch_health: bool
+    items: tuple[int, ...]
+    cell: Cell
+
+
+class Library:
+    """libtbk_keeper.so."""
+
+    def __init__(self, path: str) -> None:
+        # PyDLL: whoever forks holds the GIL, as in os.fork.
+        self._library = ctypes.PyDLL(path)
+        self._library.tbk_keeper_layout.restype = ctypes.c_uint64
+        self._library.tbk_keeper_serve.restype = ctypes.POINTER(Order)
+        ours = ctypes.sizeof(Order) << 32 | Order.items.offset << 16 | ctypes.sizeof(Cell)
+        if self._library.tbk_keeper_layout() != ours:
+            raise RuntimeError(f"{path} belongs to another version of tbk_harness")
+        python = ctypes.pythonapi
+        self._hooks = Hooks(
+            before_fork=_address(python.PyOS_BeforeFork),
+            after_in_keeper=_address(python.PyOS_AfterFork_Parent),
+            after_in_worker=_address(python.PyOS_AfterFork_Child),
+        )
+
+    def serve(self, descriptors: list[int], at: int) -> Job:
+        """Be a keeper. Returns in workers only, each with its job."""
+        control, report, output, page, cells = descriptors
+        files = Files(control, report, output, page, cells, 0, at)
+        cell = ctypes.POINTER(Cell)()
+        order = self._library.tbk_keeper_serve(
+            ctypes.byref(files), ctypes.byref(self._hooks), ctypes.byref(cell)
+        ).contents
+        items = tuple(order.items[: order.count])
+        return Job(order.kind, order.argument, bool(order.watch_health), items, cell.contents)
+
+
+def _address(function: object) -> int | None:
+    return ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]

@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is found out about a device before any test. Each stage is told before it begins."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import torch
+from tbk_contracts.torch import capability
+
+from tbk_harness.torch_worker import health, keeper
+from tbk_harness.torch_worker.speech import Speech, told
+from tbk_harness.torch_worker.subject import Subject
+
+BYTES = 64
+
+
+class Refused(Exception):  # noqa: N818  # a verdict, not an error of ours
+    """The device can't be judged: what was tried, and what came of it."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(what, reason)
+        self.what, self.reason = what, reason
+
+
+class Basics:
+    """From importing to the first answer, one stage after the other."""
+
+    def __init__(self, subject: Subject, speech: Speech, cell: keeper.Cell) -> None:
+        self._subject, self._speech, self._cell = subject, speech, cell
+        self._sent = torch.arange(BYTES // 4, dtype=torch.float32) + 1
+        self._there = self._back = self._sent
+
+    def run(self) -> None:
+        """Says "opened" or "error"."""
+        try:
+            began = time.monotonic_ns()
+            self._stage("import", self._import_text(), self._subject.introduce, keeper.PHASE_LOAD)
+            imported = time.monotonic_ns()
+            self._open()
+            opened = time.monotonic_ns()
+        except Refused as refused:
+            self._speech.say("error", what=refused.what, reason=refused.reason)
+            return
+        self._speech.say("opened", duration_ns=opened - imported, import_ns=imported - began)
+        self._stage("health", "computing", self._say_health, keeper.PHASE_BODY)
+
+    def _import_text(self) -> str:
+        names = [f"the {kind} {name}" for kind, name in self._subject.steps()]
+        return f"importing {' and '.join(names)}" if names else "importing what makes it known"
+
+    def _open(self) -> None:
+        phase = keeper.PHASE_OPEN
+        self._stage("count", "counting its devices", self._count, phase)
+        self._stage("allocate", f"allocating {BYTES} bytes", self._allocate, phase)
+        self._stage("upload", f"copying {BYTES} bytes to the device", self._upload, phase)
+        self._stage("download", f"copying {BYTES} bytes back to the host", self._download, phase)
+        self._stage("synchronise", "synchronising the device", self._subject.synchronize, phase)
+
+    def _stage(self, name: str, text: str, act: Callable[[], None], phase: int) -> None:
+        self._cell.phase = phase
+        self._speech.say("stage", name=name, text=text)
+        try:
+            act()
+        except Refused:
+            raise
+        except BaseException as error:
+            raise Refused(text, told(error)[:400]) from error
+
+    def _count(self) -> None:
+        torch.device(self._subject.name)
+        count = self._subject.count()
+        self._say_backend()
+        if count < 1:
+            raise Refused("counting its devices", "there is none")
+
+    def _say_backend(self) -> None:
+        name, version = self._subject.name, getattr(self._subject.module, "__version__", None)
+        self._speech.say("backend", name=name, version=version or torch.__version__)
+
+    def _allocate(self) -> None:
+        torch.empty(BYTES // 4, dtype=torch.float32, device=self._subject.device)
+
+    def _upload(self) -> None:
+        self._there = self._sent.to(self._subject.device, copy=True)
+
+    def _download(self) -> None:
+        self._back = self._there.to("cpu", copy=True)
+        sent, back = (_bytes(one) for one in (self._sent, self._back))
+        if sent == back:
+            return
+        at = next((i for i in range(BYTES) if sent[i : i + 1] != back[i : i + 1]), 0) & ~7
+        what = f"copying {BYTES} bytes to the device and back gives other bytes"
+        where = f"sent {sent[at : at + 8].hex(' ')} at byte {at}"
+        raise Refused(what, f"{where}, and {back[at : at + 8].hex(' ') or 'nothing'} came back")
+
+    def _say_health(self) -> None:
+        say_health(self._subject, self._speech)
+
+
+def _bytes(tensor: torch.Tensor) -> bytes:
+    return bytes(tensor.contiguous().view(torch.uint8).tolist())
+
+
+def say_health(subject: Subject, speech: Speech) -> bool:
+    """Whether the device computes; and tells it."""
+    reason = health.probe(subject)
+    speech.say("health", ok=not reason, reason=reason)
+    return not reason
+
+
+def say_words(subject: Subject, speech: Speech, first: int) -> None:
+    """Asks for each capability from the `first` on; a probe may kill the process."""
+    subject.introduce()
+    for number, word in enumerate(capability.WORDS):
+        if number < first:
+            continue
+        speech.say("probing", n=number, word=word)
+        answer = capability.probe(word, subject.device)
+        speech.say("probed", n=number, word=word, held=answer.held, reason=answer.reason)
+
+
+def say_warmth(subject: Subject, speech: Speech) -> None:
+    """Whether a child computes that was forked after the modules were imported; asked twice."""
+    subject.introduce()
+    ok = all(_child_computes(subject) for _ in range(2))
+    speech.say("warm", ok=ok)
+
+
+def _child_computes(subject: Subject) -> bool:
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if not health.probe(subject) else 1)
+    return os.waitpid(child, 0)[1] == 0

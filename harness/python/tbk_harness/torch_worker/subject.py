@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The device that is judged, as a process comes to know it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import torch
+
+from tbk_harness.torch_worker import environment
+from tbk_harness.torch_worker.request import Request
+
+
+class Subject:
+    """Makes PyTorch know the device, once in a process."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self.name = request.device_name
+        self._known = False
+
+    def steps(self) -> list[tuple[str, str]]:
+        """What `introduce` does, as (word, text)."""
+        made = [("library", self._request.library)] if self._request.library else []
+        made += [("module", name) for name in self._request.imports]
+        return made
+
+    def introduce(self) -> None:
+        """Loads the library and imports the modules that make PyTorch know the device."""
+        if self._known:
+            return
+        if environment.restore_autoload():
+            torch._import_device_backends()
+        if self._request.library:
+            torch_tbk = importlib.import_module("torch_tbk")
+            torch_tbk.load(self._request.library, options=",".join(self._request.options) or None)
+            if self._request.device is None:
+                self.name = torch._C._get_privateuse1_backend_name()
+        for name in self._request.imports:
+            importlib.import_module(name)
+        self._known = True
+
+    @property
+    def device(self) -> torch.device:
+        """The first one."""
+        return torch.device(self.name) if self.name == "cpu" else torch.device(self.name, 0)
+
+    @property
+    def module(self) -> Any:
+        """torch.<name>; None where the device has no module."""
+        try:
+            return torch.get_device_module(self.name)
+        except RuntimeError:
+            return None
+
+    def count(self) -> int:
+        """How many there are; one, where nothing can be asked."""
+        count = getattr(self.module, "device_count", None)
+        return int(count()) if count is not None else 1
+
+    def synchronize(self) -> None:
+        """Waits for all that was given to the first device."""
+        current = torch.accelerator.current_accelerator()
+        if current is not None and current.type == self.name:
+            torch.accelerator.synchronize()
+        elif hasattr(self.module, "synchronize"):
+            self.module.synchronize()
