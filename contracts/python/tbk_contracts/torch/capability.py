@@ -63,6 +63,15 @@ def _has_streams(device: torch.device) -> bool:
     return own.device.type == device.type and own.stream_id != current.stream_id
 
 
+def native_handle(stream: torch.Stream) -> object:
+    """The handle of the vendor's runtime; NotImplementedError where there is none."""
+    return stream.native_handle  # type: ignore[attr-defined]  # torch's stubs lack it
+
+
+def _has_native_handles(device: torch.device) -> bool:
+    return _has_streams(device) and isinstance(native_handle(torch.Stream(device)), int)
+
+
 def _has_events(device: torch.device) -> bool:
     if not _is_accelerator(device):
         return False
@@ -150,6 +159,7 @@ WORDS: dict[str, tuple[str, Probe]] = {
     "autoload": ("its package declares it to PyTorch, for `import torch` alone", _is_autoloaded),
     "two_devices": ("there are two of them", _has_two_devices),
     "stream": ("it has streams beside the default one", _has_streams),
+    "native_handle": ("streams tell the handle of the vendor's runtime", _has_native_handles),
     "event": ("it has events", _has_events),
     "event_timing": ("events measure time", _has_event_timing),
     "async": ("work may be pending when a call returns", _is_asynchronous),

@@ -62,7 +62,7 @@ class Load:
         settle(self.stream.device)
         chain = _chain(self.stream.device)
         self._end = torch.Event(self.stream.device)
-        with _current(self.stream):
+        with on(self.stream):
             self._step = chain.make(self.stream.device, chain.size)
             self.stream.synchronize()
             if chain.step_s > 0:
@@ -172,7 +172,7 @@ def _measure(stream: torch.Stream, step: Step) -> float:
 
 
 @contextmanager
-def _current(stream: torch.Stream) -> Iterator[None]:
+def on(stream: torch.Stream) -> Iterator[None]:
     """`stream` is current inside; current device and streams are as before behind it."""
     device = torch.accelerator.current_device_index()
     former = torch.accelerator.current_stream(stream.device)
@@ -234,6 +234,23 @@ def _seen(stream: torch.Stream, control: Control) -> bool:
     return False
 
 
+def waits(stream: torch.Stream, call: Callable[[], object]) -> bool | None:
+    """Whether `call` waits on the host for what `stream` does: each time, however long that takes.
+
+    None: no load of that stream was still at work before the call.
+    """
+    answer = None
+    for count in range(ATTEMPTS if asynchronous(stream.device) else 0):
+        with busy(stream, FIRST_S * 2**count) as load:
+            if not load.pending():
+                continue
+            call()
+            if load.pending():
+                return False
+            answer = True
+    return answer
+
+
 def settle(device: torch.device) -> None:
     """Wait for all work of all devices."""
     for index in range(torch.accelerator.device_count()):
@@ -242,7 +259,7 @@ def settle(device: torch.device) -> None:
 
 def read(stream: torch.Stream, tensor: torch.Tensor) -> torch.Tensor:
     """A copy on the host, made on `stream`: behind what is enqueued there, and nothing else."""
-    with _current(stream):
+    with on(stream):
         return tensor.detach().to("cpu", copy=True)
 
 
