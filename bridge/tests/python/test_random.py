@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
@@ -170,3 +171,16 @@ def test_dropout_at_its_ends(p: float, device: torch.device) -> None:
     kept, all_of_it = torch.native_dropout(torch.ones(8, device=device), p, False)
     assert kept.cpu().tolist() == [1.0] * 8
     assert bool(all_of_it.cpu().all())
+
+
+def test_a_checkpoint_draws_the_same_numbers_again(device: torch.device) -> None:
+    masks: list[torch.Tensor] = []
+
+    def part(x: torch.Tensor) -> torch.Tensor:
+        masks.append(torch.rand(64, device=x.device))
+        return x * masks[-1]
+
+    x = torch.ones(64, device=device, requires_grad=True)
+    checkpoint(part, x * 2, use_reentrant=False).sum().backward()
+    assert len(masks) == 2
+    assert torch.equal(masks[0].cpu(), masks[1].cpu())

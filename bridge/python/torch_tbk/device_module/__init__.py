@@ -130,6 +130,11 @@ class DeviceModule(_Module):
             sys.modules[f"torch.{name}.{part.__name__.rpartition('.')[2]}"] = part
 
     @property
+    def _initialized(self) -> bool:
+        """torch.utils.checkpoint keeps the random state of devices only where this is true."""
+        return _device.is_initialized()
+
+    @property
     def default_generators(self) -> tuple[torch.Generator, ...]:
         """The default generator of each device, in order."""
         return random.default_generators()
