@@ -98,3 +98,14 @@ def unordered(write: torch.Stream, read: torch.Stream) -> order.Control:
         return cell.is_old(read)
 
     return control
+
+
+def does_not_wait(what: str, stream: torch.Stream, call: Callable[[], object]) -> None:
+    """`call` returns while `stream` is at work."""
+    waits = order.waits(stream, call)
+    if waits is None:
+        call()
+        waits = False
+        check.evidence(check.TRIVIAL, "work is complete when the call returns")
+    check.that(what, not waits, expected="it returns while the stream is at work",
+               seen="it returns when the work is complete, each time")  # fmt: skip

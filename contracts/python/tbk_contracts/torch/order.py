@@ -206,7 +206,7 @@ def show(stream: torch.Stream, program: Program, control: Control | None = None)
         check.evidence(check.TRIVIAL, "work is complete when the call returns")
     elif not any(_attempt(stream, program, FIRST_S * 2**count) for count in range(ATTEMPTS)):
         check.evidence(check.NOT_SHOWN, "the stream was not held until the program was enqueued")
-    elif control is not None and not _seen(stream, control):
+    elif control is not None and not ever(stream, control):
         check.evidence(
             check.NOT_SHOWN,
             "without what orders it the outcome is the same; one queue may serve all streams",
@@ -224,7 +224,8 @@ def _attempt(stream: torch.Stream, program: Program, seconds: float) -> bool:
     return load.held
 
 
-def _seen(stream: torch.Stream, control: Control) -> bool:
+def ever(stream: torch.Stream, control: Control) -> bool:
+    """Whether `control` is true at least once, with ever longer loads."""
     for count in range(ATTEMPTS):
         try:
             if control(Load(stream, FIRST_S * 2**count)):

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,24 +11,13 @@ import torch
 
 from tbk_contracts.torch import capability, check, host, order
 from tbk_contracts.torch.case import clause
-from tbk_contracts.torch.cell import Cell, hand_over, host_sees, unordered
+from tbk_contracts.torch.cell import Cell, does_not_wait, hand_over, host_sees, unordered
 
 NEEDS = "accelerator stream event"
 
 
 def two_streams(device: torch.device) -> tuple[torch.Stream, torch.Stream]:
     return torch.Stream(device), torch.Stream(device)
-
-
-def does_not_wait(what: str, stream: torch.Stream, call: Callable[[], object]) -> None:
-    """`call` returns while `stream` is at work."""
-    waits = order.waits(stream, call)
-    if waits is None:
-        call()
-        waits = False
-        check.evidence(check.TRIVIAL, "work is complete when the call returns")
-    check.that(what, not waits, expected="it returns while the stream is at work",
-               seen="it returns when the work is complete, each time")  # fmt: skip
 
 
 @clause("STR-506", needs=NEEDS)
