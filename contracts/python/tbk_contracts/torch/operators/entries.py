@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The entries of PyTorch's database. To import this takes seconds: nothing else may do so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+from tbk_contracts.torch.operators import table
+
+DTYPES = ("float32", "float64", "int64", "bool", "float16", "bfloat16", "complex64")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An operator as the database has it: `info` is its OpInfo."""
+
+    title: str
+    info: Any
+    dtypes: tuple[str, ...]
+
+    @property
+    def kind(self) -> table.Class:
+        return table.class_of(self.title)
+
+    def samples(self, dtype: torch.dtype, requires_grad: bool = False) -> Any:
+        """The inputs that the database has, on the host, as an iterator."""
+        torch.manual_seed(0)
+        return self.info.sample_inputs("cpu", dtype, requires_grad=requires_grad)
+
+
+def _dtypes(info: Any) -> tuple[str, ...]:
+    """Those in which the host can be asked, whatever device is judged."""
+    held = info.supported_dtypes("cpu")
+    without = table.NOT_IN.get(info.formatted_name, ())
+    return tuple(name for name in DTYPES if getattr(torch, name) in held and name not in without)
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """All that are judged, by title."""
+    found = [Entry(info.formatted_name, info, _dtypes(info)) for info in op_db]
+    return {
+        entry.title: entry for entry in found if entry.dtypes and entry.title not in table.LEFT_OUT
+    }

@@ -1,0 +1,170 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares what a device gave with what it ought to: type, shape and device first, then values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tbk_contracts.torch import check, host
+from tbk_contracts.torch.operators import table
+from tbk_contracts.torch.operators.entries import Entry
+from tbk_contracts.torch.operators.oracle import Expected, is_inexact, unit
+from tbk_contracts.torch.operators.samples import Sample
+
+
+@dataclass
+class Margin:
+    """The largest error seen, as a part of what was allowed; None while nothing was measured."""
+
+    worst: float | None = None
+
+    def take(self, part: float) -> None:
+        self.worst = part if self.worst is None else max(self.worst, part)
+
+
+def signature(leaf: Any) -> str:
+    """Type and shape of a leaf, in words."""
+    if isinstance(leaf, torch.Tensor):
+        return f"{leaf.dtype} {list(leaf.shape)}".removeprefix("torch.")
+    return type(leaf).__name__
+
+
+def results(
+    entry: Entry, sample: Sample, got: list[Any], expected: Expected, device: torch.device,
+    margin: Margin,
+) -> None:  # fmt: skip
+    """Check the leaves of a result."""
+    seen = [signature(leaf) for leaf in got]
+    check.equal("types and shapes of the results", seen, [signature(x) for x in expected.plain])
+    for index, leaf in enumerate(got):
+        if isinstance(leaf, torch.Tensor):
+            where = expected.plain[index].device
+            check.equal("device of the result", leaf.device.type, _place(sample, where, device))
+    if entry.title in table.UNDEFINED or expected.draws:
+        return
+    for index in range(len(got)):
+        _leaf(entry, sample, index, got, expected, margin)
+
+
+def _place(sample: Sample, on_host: torch.device, device: torch.device) -> str:
+    return device.type if on_host.type == "cpu" else on_host.type
+
+
+def _leaf(
+    entry: Entry, sample: Sample, index: int, got: list[Any], expected: Expected, margin: Margin
+) -> None:
+    mine, plain = got[index], expected.plain[index]
+    if not isinstance(plain, (torch.Tensor, bool, int, float, complex)):
+        check.equal("a result", mine, plain)
+        return
+    seen = host.download(mine) if isinstance(mine, torch.Tensor) else torch.tensor(mine)
+    right = plain if isinstance(plain, torch.Tensor) else torch.tensor(plain)
+    if not is_inexact(plain) or expected.wide is None:
+        check.tensor("result", _dense(seen), _dense(right))
+        return
+    limits = limit(entry, sample, index, expected, right.dtype)
+    if index in table.PHASE.get(entry.title, ()):
+        seen, right = seen.abs(), right.abs()
+    reference = _as_wide(expected.wide[index])
+    close("result", seen, reference, limits, right, margin)
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if tensor.layout == torch.strided else tensor.to_dense()
+
+
+def _as_wide(leaf: Any) -> torch.Tensor:
+    made = leaf if isinstance(leaf, torch.Tensor) else torch.tensor(leaf)
+    return made.to(torch.complex128 if made.is_complex() else torch.float64)
+
+
+def limit(
+    entry: Entry, sample: Sample, index: int, expected: Expected, dtype: torch.dtype
+) -> torch.Tensor:
+    """How far each element may be from the reference, as float64."""
+    assert expected.wide is not None  # noqa: S101  # for the type checker
+    reference = _as_wide(expected.wide[index])
+    moves = [(_as_wide(each[index]) - reference).abs().nan_to_num(0.0, 0.0, 0.0)
+             for each in expected.moved]  # fmt: skip
+    moved = torch.stack(moves).amax(0) if moves else torch.zeros(reference.shape)
+    one = unit(reference.abs().nan_to_num(0.0, 0.0, 0.0), dtype)
+    if entry.kind is table.Class.ULP:
+        return table.GROSS * table.ULPS[entry.title] * one + table.U_MOVEMENTS * moved
+    units = table.UNITS * table.MORE_UNITS.get(entry.title, 1)
+    allowed = units * one + table.MOVEMENTS * moved
+    if expected.terms is not None:
+        allowed = allowed + units * unit(_as_wide(expected.terms[index]), dtype)
+    cancels = _what_cancels(entry, sample, reference)
+    return allowed + units * unit(torch.tensor(cancels), dtype) if cancels else allowed
+
+
+def _what_cancels(entry: Entry, sample: Sample, reference: torch.Tensor) -> float:
+    """The size of the largest intermediate value, where that says how exact a result can be."""
+    if entry.title in table.OF_OPERAND:
+        return max((_size(one) for one in sample.tensors()), default=0.0)
+    if entry.title in table.OF_RESULT:
+        return _size(reference)
+    return 1.0 if entry.title in table.OF_ONE else 0.0
+
+
+def _size(tensor: torch.Tensor) -> float:
+    if tensor.numel() == 0 or not (tensor.is_floating_point() or tensor.is_complex()):
+        return 0.0
+    return float(tensor.detach().abs().to(torch.float64).nan_to_num(0.0, 0.0, 0.0).max())
+
+
+def close(
+    what: str, seen: torch.Tensor, reference: torch.Tensor, limits: torch.Tensor,
+    plain: torch.Tensor, margin: Margin,
+) -> None:  # fmt: skip
+    """Each element is within its limit. What overflows in the dtype does so in PyTorch too."""
+    given = _as_wide(seen)
+    top = torch.finfo(plain.dtype).max
+    judged = torch.isfinite(reference) & (reference.abs() <= top)
+    own = torch.isfinite(plain) | ~judged
+    exact = ~judged & own  # NaN, infinities and what rounds to them
+    error = torch.where(judged & own, (given - reference).abs(), 0.0)
+    error = torch.where(error.isnan(), math.inf, error)
+    part = torch.where(error == 0, 0.0, error / limits)
+    _special(what, given, plain, exact & ~torch.isfinite(_as_wide(plain)))
+    worst = float(part.max()) if part.numel() else 0.0
+    margin.take(worst)
+    if worst <= 1:
+        check.that(what, True, expected="", seen="")
+        return
+    at = [int(index) for index in (part == part.max()).nonzero()[0]]
+    spot = tuple(at)
+    check.that(
+        what, False,
+        expected=f"{reference[spot].item()!r} at {at}, or at most {limits[spot].item():.3g} off",
+        seen=f"{given[spot].item()!r}: {worst:.3g} times as far off; "
+             f"{int((part > 1).sum())} of {part.numel()} elements are wrong",
+    )  # fmt: skip
+
+
+def _special(what: str, given: torch.Tensor, plain: torch.Tensor, where: torch.Tensor) -> None:
+    """NaN where NaN is due, and infinities with their sign."""
+    ours, theirs = given[where], _as_wide(plain)[where]
+    if ours.is_complex():  # which part is infinite or NaN is not said
+        wrong = torch.isfinite(ours)
+    else:
+        wrong = ~((ours == theirs) | (ours.isnan() & theirs.isnan()))
+    count = int(wrong.sum())
+    check.that(
+        f"{what}: NaN and infinities", count == 0,
+        expected=theirs[wrong][:1].tolist(), seen=f"{ours[wrong][:1].tolist()}; {count} elements",
+    )  # fmt: skip
+
+
+def arguments(entry: Entry, placed: Sample, expected: Expected) -> None:
+    """The tensors among the arguments are afterwards as PyTorch's CPU leaves them."""
+    if expected.draws or entry.title in table.UNDEFINED:
+        return
+    for mine, theirs in zip(placed.tensors(), expected.arguments, strict=True):
+        if theirs.layout == torch.strided:
+            check.tensor("an argument afterwards", host.download(mine), theirs.detach())

@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The inputs of an operator: picked from PyTorch's samples, varied, and taken to a device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_map
+
+from tbk_contracts.torch import host
+from tbk_contracts.torch.operators import table
+from tbk_contracts.torch.operators.entries import Entry
+
+LOOKED_AT = 48
+MOST = 6
+LARGEST = 1 << 20  # elements
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call's arguments, on the host."""
+
+    number: int
+    """Which of the samples that the database gives."""
+    variant: str
+    """How it was varied: "", "strided" or "expanded"."""
+    value: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    outputs: Callable[[Any], Any] | None = None
+    """Takes from the result what gradients are asked of; None: all of it."""
+
+    @property
+    def name(self) -> str:
+        return f"sample {self.number}{f', {self.variant}' if self.variant else ''}"
+
+    def map(self, change: Callable[[Any], Any], variant: str | None = None) -> Sample:
+        """The same with each leaf of the arguments changed."""
+        value, args, kwargs = tree_map(change, (self.value, self.args, self.kwargs))
+        named = self.variant if variant is None else variant
+        return Sample(self.number, named, value, args, kwargs, self.outputs)
+
+    def tensors(self) -> list[torch.Tensor]:
+        return tensors((self.value, self.args, self.kwargs))
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    """Those in a tree, in order."""
+    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
+
+
+def _is_small(sample: Any) -> bool:
+    held = tensors((sample.input, sample.args, sample.kwargs))
+    return all(one.numel() <= LARGEST for one in held)
+
+
+def _shape_of(sample: Sample) -> str:
+    """What is special in a sample: one of each kind is wanted."""
+    held = sample.tensors()
+    if any(one.numel() == 0 for one in held):
+        return "empty"
+    if held and all(one.dim() == 0 for one in held):
+        return "zero-dim"
+    return "strided" if any(not one.is_contiguous() for one in held) else ""
+
+
+def _spread(samples: list[Sample], most: int) -> list[Sample]:
+    """`most` of them, evenly: the first ones are often the simplest."""
+    if len(samples) <= most:
+        return samples
+    step = (len(samples) - 1) / max(most - 1, 1)
+    return [samples[round(index * step)] for index in range(most)]
+
+
+def all_of(entry: Entry, dtype: torch.dtype, requires_grad: bool = False) -> Iterator[Sample]:
+    """The first ones of the database."""
+    found = itertools.islice(entry.samples(dtype, requires_grad), LOOKED_AT)
+    for number, one in enumerate(found):
+        if _is_small(one):
+            yield Sample(number, "", one.input, tuple(one.args), dict(one.kwargs),
+                         one.output_process_fn_grad)  # fmt: skip
+
+
+def picked(entry: Entry, dtype: torch.dtype, most: int = MOST) -> list[Sample]:
+    """A few: one of each special shape there is, others spread over the rest, and variants."""
+    everything = list(all_of(entry, dtype))
+    special = [next((one for one in everything if _shape_of(one) == kind), None)
+               for kind in ("empty", "zero-dim", "strided")]  # fmt: skip
+    chosen = {one.number: one for one in special if one is not None}
+    rest = [one for one in everything if one.number not in chosen and not _shape_of(one)]
+    chosen |= {one.number: one for one in _spread(rest, most - len(chosen))}
+    found = [chosen[number] for number in sorted(chosen)]
+    if entry.title in table.DISTINCT:
+        found = [distinct(one) for one in found]
+    return found + list(_variants(entry, found))
+
+
+def _variants(entry: Entry, found: list[Sample]) -> Iterator[Sample]:
+    dense = [one for one in found if not _shape_of(one)]
+    if not dense or entry.title in table.UNDEFINED | table.BY_STRIDE:
+        return
+    largest = max(dense, key=lambda one: sum(each.numel() for each in one.tensors()))
+    yield largest.map(_strided, "strided")
+    if type(entry.info).__name__ in ("UnaryUfuncInfo", "BinaryUfuncInfo", "ReductionOpInfo"):
+        yield largest.map(_expanded, "expanded")
+
+
+def _poison(dtype: torch.dtype) -> float | int | bool:
+    if dtype.is_floating_point or dtype.is_complex:
+        return float("nan")
+    return True if dtype == torch.bool else torch.iinfo(dtype).max
+
+
+def _strided(value: Any) -> Any:
+    """Every second element of something wider, transposed; what lies between is poison."""
+    if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.layout != torch.strided:
+        return value
+    shape = list(value.shape)[::-1]
+    shape[-1] *= 2
+    wide = torch.full(shape, _poison(value.dtype), dtype=value.dtype)
+    narrow = wide[..., ::2].permute(*range(value.dim() - 1, -1, -1))
+    narrow.copy_(value.detach())
+    return narrow.requires_grad_(value.requires_grad)
+
+
+def _expanded(value: Any) -> Any:
+    """The first row again and again, which has stride 0."""
+    if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.layout != torch.strided:
+        return value
+    return value.detach()[:1].clone().expand(value.shape).requires_grad_(value.requires_grad)
+
+
+def distinct(sample: Sample) -> Sample:
+    """The same with no two equal elements in a tensor, as far as the dtype has enough values."""
+    generator = host.seed(sample.number + 1)
+
+    def change(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value.dtype in (torch.bool, torch.uint8):
+            return value
+        if value.is_complex():
+            return value
+        order = torch.randperm(value.numel(), generator=generator) - value.numel() // 2
+        return order.to(value.dtype).reshape(value.shape)
+
+    value, args, kwargs = sample.value, sample.args, sample.kwargs
+    changed = tree_map(change, value)
+    return Sample(sample.number, sample.variant, changed, args, kwargs, sample.outputs)
+
+
+def place(sample: Sample, device: torch.device, entry: Entry) -> Sample:
+    """A copy of the arguments on `device`, with their strides."""
+    stay = torch.device("cpu") if entry.title in table.ONLY_INPUT_MOVES else device
+    return Sample(
+        sample.number, sample.variant,
+        tree_map(lambda leaf: _placed(leaf, device), sample.value),
+        tree_map(lambda leaf: _placed(leaf, stay), sample.args),
+        tree_map(lambda leaf: _placed(leaf, stay), sample.kwargs),
+        sample.outputs,
+    )  # fmt: skip
+
+
+def _placed(leaf: Any, device: torch.device) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return put(leaf, device).requires_grad_(leaf.requires_grad)
+    if isinstance(leaf, torch.device):
+        return device
+    return str(device) if isinstance(leaf, str) and leaf == "cpu" else leaf
+
+
+def put(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A copy on `device` that has the strides of `tensor`, with whatever lies in its gaps."""
+    tensor = tensor.detach()
+    if tensor.is_conj():
+        return put(tensor.conj(), device).conj()
+    if tensor.is_neg():
+        return put(tensor._neg_view(), device)._neg_view()
+    if tensor.layout != torch.strided or tensor.is_contiguous():
+        return host.upload(tensor, device)
+    if tensor.numel() == 0:
+        return host.upload(tensor, device).as_strided(tensor.shape, tensor.stride())
+    pairs = zip(tensor.shape, tensor.stride(), strict=True)
+    length = 1 + sum((size - 1) * stride for size, stride in pairs)
+    span = tensor.as_strided((length,), (1,), tensor.storage_offset())
+    return host.upload(span, device).as_strided(tensor.shape, tensor.stride(), 0)

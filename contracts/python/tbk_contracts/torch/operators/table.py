@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""How each operator is judged: the table of classes.yml, and the numbers that go for all.
+
+E exact: bit for bit what PyTorch's CPU gives: moves, casts, choices, comparisons, rounding, bits.
+L lattice: sums of products; exact for inputs whose partial sums are all representable, else as B.
+U ulp: functions of elements, against a wider type, in units in the last place of the result.
+B bound: against a wider type; what a unit in the inputs changes, and units of the result.
+S statistics: random numbers; of one call only dtype, shape and the same seed again are judged.
+
+Integers and booleans that come out are exact in every class but S. No number is for a device.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+class Class(Enum):
+    """How results that are floating are judged."""
+
+    EXACT = "E"
+    LATTICE = "L"
+    ULP = "U"
+    BOUND = "B"
+    STATISTICS = "S"
+
+
+GROSS = 4  # a class U operator is wrong at so many times its bound
+U_MOVEMENTS = 2  # class U: the factor of an operand, such as alpha, is rounded too
+UNITS, MOVEMENTS = 16, 32  # class B and L: units of the result, and movements
+
+_read: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("classes.yml").read_text(encoding="utf-8")
+)
+
+
+def _names(member: str) -> frozenset[str]:
+    return frozenset(_read[member].split())
+
+
+EXACT, LATTICE, STATISTICS = _names("exact"), _names("lattice"), _names("statistics")
+ULPS: dict[str, int] = {name: ulps for ulps, names in _read["ulp"].items()
+                        for name in names.split()}  # fmt: skip
+"""The bound of a class U operator in float32, in units in the last place of its result."""
+UNDEFINED, DISTINCT, BY_STRIDE = _names("undefined"), _names("distinct"), _names("by_stride")
+OF_OPERAND, OF_RESULT, OF_ONE = _names("of_operand"), _names("of_result"), _names("of_one")
+SAME_TYPE, ONLY_INPUT_MOVES = _names("same_type"), _names("only_input_moves")
+MORE_UNITS: dict[str, int] = _read["more_units"]
+PHASE: dict[str, list[int]] = _read["phase"]
+NOT_IN: dict[str, tuple[str, ...]] = {name: tuple(row["dtypes"]) for row in _read["not_in"]
+                                      for name in row["names"].split()}  # fmt: skip
+LEFT_OUT: dict[str, str] = {name: row["reason"] for row in _read["left_out"]
+                            for name in row["names"].split()}  # fmt: skip
+
+
+def class_of(title: str) -> Class:
+    """How the results of an entry are judged that are floating."""
+    if title in EXACT:
+        return Class.EXACT
+    if title in LATTICE:
+        return Class.LATTICE
+    if title in STATISTICS:
+        return Class.STATISTICS
+    return Class.ULP if title in ULPS else Class.BOUND

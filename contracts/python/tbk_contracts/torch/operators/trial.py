@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""One operator in one dtype on a device: the test that all entries share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+from tbk_contracts.torch import check, host
+from tbk_contracts.torch.operators import judge, oracle, samples, table
+from tbk_contracts.torch.operators.entries import Entry
+from tbk_contracts.torch.operators.program import program
+from tbk_contracts.torch.operators.served import Served, Watch
+
+
+def try_operator(
+    entry: Entry, dtype: torch.dtype, device: torch.device, modules: Sequence[str] = ()
+) -> None:
+    """Judge the picked samples; say in facts how it was served, and how near to the limits."""
+    margin, served = judge.Margin(), Served()
+    judged, refusal = 0, None
+    chosen = samples.picked(entry, dtype)
+    watched = max(chosen, key=lambda one: sum(each.numel() for each in one.tensors()), default=None)
+    for sample in chosen:
+        expected = oracle.expect(entry, sample, dtype)
+        if expected is None:
+            continue
+        try:
+            refusal = _try_sample(
+                entry, sample, expected, device, served if sample is watched else None, margin
+            )
+        except Exception:
+            check.fact(program=program(entry, sample, dtype, device, modules))
+            raise
+        finally:
+            judged += 1
+            if refusal is not None:
+                served.refuse(refusal)
+            check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."),
+                       kind=entry.kind.value, margin=margin.worst, **served.facts())  # fmt: skip
+        if refusal is not None:
+            break
+    if refusal is not None:
+        _refused(refusal)
+    elif not judged:
+        check.equal("samples that PyTorch's CPU answers", judged, 0)
+        check.evidence(check.NOT_SHOWN, "PyTorch's CPU has no answer to compare with")
+
+
+def _try_sample(
+    entry: Entry, sample: samples.Sample, expected: oracle.Expected, device: torch.device,
+    served: Served | None, margin: judge.Margin,
+) -> NotImplementedError | None:  # fmt: skip
+    placed = samples.place(sample, device, entry)
+    _poison(expected, device)
+    watch = Watch(device) if served is not None else None
+    try:
+        got = _call(entry, placed, device, watch)
+    except NotImplementedError as error:
+        return error
+    except Exception as error:
+        check.that(f"{entry.title} runs", False, expected="a result",
+                   seen=f"{type(error).__name__}: {error}")  # fmt: skip
+        raise
+    if watch is not None and served is not None:
+        served.take(watch)
+    judge.results(entry, sample, got, expected, device, margin)
+    judge.arguments(entry, placed, expected)
+    if expected.draws and entry.title not in table.UNDEFINED:
+        _same_again(entry, sample, device, got)
+    return None
+
+
+def _call(
+    entry: Entry, placed: samples.Sample, device: torch.device,
+    watch: AbstractContextManager[Any] | None = None,
+) -> list[Any]:  # fmt: skip
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # A factory that is told of no device makes its tensor on this one.
+        with device, watch or nullcontext():
+            result = entry.info.op(placed.value, *placed.args, **placed.kwargs)
+    return oracle.leaves(result)
+
+
+def _poison(expected: oracle.Expected, device: torch.device) -> None:
+    """Leave memory behind, for an allocator that hands it out again, that holds no right answer:
+    then an element that is not written is seen."""
+    made = [host.poisoned(leaf.shape, leaf.dtype, device) for leaf in expected.plain
+            if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided]  # fmt: skip
+    del made
+
+
+def _same_again(
+    entry: Entry, sample: samples.Sample, device: torch.device, first: list[Any]
+) -> None:
+    again = _call(entry, samples.place(sample, device, entry), device)
+    for one, other in zip(first, again, strict=True):
+        if isinstance(one, torch.Tensor):
+            check.tensor("the same seed again", host.download(other), host.download(one))
+
+
+def _refused(error: NotImplementedError) -> None:
+    """A missing operator is a fact and no failure; but it says which one is missing."""
+    text = str(error)
+    names = "aten::" in text or "not implemented for" in text or "::" in text
+    check.that("the exception of a missing operator names it", names,
+               expected="the operator's name", seen=text)  # fmt: skip
+    check.evidence(check.NOT_SHOWN, "the device does not offer it")

@@ -1,0 +1,31 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every operator of PyTorch's database of samples, in every dtype that the device has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from tbk_contracts.torch.case import clause, each_dtype
+from tbk_contracts.torch.operators.entries import Entry, entries
+from tbk_contracts.torch.operators.table import Class
+from tbk_contracts.torch.operators.trial import try_operator
+
+CLAUSES = {Class.EXACT: "OPS-550", Class.STATISTICS: "OPS-551"}
+
+
+def _test(entry: Entry) -> Callable[..., None]:
+    @each_dtype(*entry.dtypes)
+    @clause(CLAUSES.get(entry.kind, "OPS-520"))
+    def test(device: torch.device, dtype: torch.dtype, pytestconfig: pytest.Config) -> None:
+        try_operator(entry, dtype, device, pytestconfig.getoption("--tbk-import"))
+
+    test.__name__ = test.__qualname__ = f"test_{entry.title}"
+    return test
+
+
+# One function for each entry: its name is what the report shows.
+globals().update({f"test_{title}": _test(entry) for title, entry in entries().items()})
