@@ -12,8 +12,10 @@ from tbk_reports.model import EXIT_INTERRUPTED, EXIT_NOT_WRITTEN
 
 from tbk_harness import __version__, outcome
 from tbk_harness.commands_build import kill_command, new_command
+from tbk_harness.commands_check import check_command, probe_command
 from tbk_harness.commands_files import diff_command, lint_command, report_command, verify_command
-from tbk_harness.commands_run import replay_command, run_command
+from tbk_harness.commands_replay import replay_command
+from tbk_harness.commands_run import run_command
 from tbk_harness.commands_spec import list_command, show_command
 
 
@@ -22,13 +24,13 @@ from tbk_harness.commands_spec import list_command, show_command
 def tbk() -> None:
     """Judge PyTorch accelerator backends by their contract.
 
-    Start with: tbk run ./libacme.so
+    Start with: tbk run ./libacme.so, or tbk check --device NAME
     """
 
 
 for _command in (
-    run_command, list_command, show_command, report_command, diff_command, replay_command,
-    new_command, verify_command, lint_command, kill_command,
+    run_command, check_command, probe_command, list_command, show_command, report_command,
+    diff_command, replay_command, new_command, verify_command, lint_command, kill_command,
 ):  # fmt: skip
     tbk.add_command(_command)
 

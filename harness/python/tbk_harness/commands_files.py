@@ -24,19 +24,29 @@ PATH = click.Path(path_type=Path)
 @click.command(name="report")
 @click.argument("results", nargs=-1, required=True, type=PATH)
 @click.option("--waivers", type=PATH, help="Known failures, in TOML.")
+@click.option("--baseline", type=PATH, help="Known causes, as --write-baseline wrote them.")
+@click.option("--write-baseline", type=PATH, metavar="FILE", help="Write the causes to FILE.")
 @click.option(
     "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-report",
     show_default=True, help="Where the reports go.",
 )  # fmt: skip
 @click.option("--coverage-dir", type=PATH, help="Coverage pages to link.")
 def report_command(
-    results: tuple[Path, ...], waivers: Path | None, report_dir: Path, coverage_dir: Path | None
+    results: tuple[Path, ...],
+    waivers: Path | None,
+    baseline: Path | None,
+    write_baseline: Path | None,
+    report_dir: Path,
+    coverage_dir: Path | None,
 ) -> None:
     """Judge RESULTS again from the files alone, shards together, and write all reports."""
-    known = outcome.waivers_from(waivers)
+    known = outcome.known_from(waivers, baseline)
     found = merge([outcome.read(path) for path in results])
     outcome.prepare(report_dir)
-    outcome.finish(outcome.verdict_on(found, known), report_dir, coverage_dir)
+    judged = outcome.verdict_on(found, known)
+    if write_baseline:
+        outcome.write_baseline(judged, write_baseline)
+    outcome.finish(judged, report_dir, coverage_dir)
 
 
 @click.command(name="diff")
@@ -45,7 +55,7 @@ def report_command(
 @click.option("--waivers", type=PATH, help="Known failures, in TOML; for both sides.")
 def diff_command(before: Path, after: Path, waivers: Path | None) -> None:
     """Compare two result files. Regressions and lost tests make the exit code 1."""
-    known = outcome.waivers_from(waivers)
+    known = outcome.known_from(waivers)
     sides = [outcome.verdict_on(outcome.read(path), known) for path in (before, after)]
     found = diff(sides[0].tests, sides[1].tests)
     out = outcome.console()

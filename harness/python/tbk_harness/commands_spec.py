@@ -17,7 +17,7 @@ from tbk_reports.text import line
 from tbk_reports.words import seen_words, state_words
 
 from tbk_harness import mutants, outcome, runner
-from tbk_harness.commands_run import runner_arguments, runner_options
+from tbk_harness.options import runner_arguments, runner_options
 
 
 @click.command(name="list")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tbk_reports.model import (
     EXIT_FINDINGS,
@@ -20,7 +21,16 @@ from tbk_reports.model import (
     with_verdict,
 )
 
+from tbk_harness import baseline, blame, capabilities
 from tbk_harness.waivers import Waiver
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a device before it is judged."""
+
+    waivers: Sequence[Waiver] = ()
+    baseline: Sequence[baseline.Entry] | None = None
 
 
 @dataclass
@@ -30,6 +40,8 @@ class _Waived:
     tests: list[Test]
     problems: list[str] = field(default_factory=list)
     told: list[dict[str, str]] = field(default_factory=list)
+    baseline: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def _expect(waived: _Waived, waiver: Waiver, covered: list[int]) -> str:
@@ -52,8 +64,32 @@ def _complete(header: dict[str, object]) -> bool:
     return not header.get("selection") and header.get("shard") in (None, "", "1/1")
 
 
-def _apply(results: ResultFile, waivers: Sequence[Waiver], today: datetime.date) -> _Waived:
-    waived = _Waived(list(results.tests))
+def _exhaustive(results: ResultFile) -> bool:
+    """Whether every test of the suite has an answer."""
+    unanswered = ("left-out", "not-reached")
+    return _complete(results.header) and not any(
+        test.verdict in unanswered for test in results.tests
+    )
+
+
+def _apply(results: ResultFile, known: Known, today: datetime.date) -> _Waived:
+    """What is declared becomes tests; then waivers, then the baseline say what is known."""
+    tests, problems, notes = capabilities.declared(results, _exhaustive(results))
+    waived = _Waived([*blame.attributed(results), *tests], problems=problems, notes=notes)
+    _apply_waivers(waived, results, known.waivers, today)
+    if known.baseline is not None:
+        found = baseline.apply(known.baseline, waived.tests, _exhaustive(results))
+        for at, entry in found.known.items():
+            waived.tests[at] = with_verdict(waived.tests[at], "xfail", entry.words)
+        waived.problems += found.problems
+        waived.baseline += found.told
+        waived.notes += found.notes
+    return waived
+
+
+def _apply_waivers(
+    waived: _Waived, results: ResultFile, waivers: Sequence[Waiver], today: datetime.date
+) -> None:
     backend = results.header.get("backend")
     version = str(backend.get("version") or "") if isinstance(backend, dict) else ""
     for waiver in waivers:
@@ -76,7 +112,6 @@ def _apply(results: ResultFile, waivers: Sequence[Waiver], today: datetime.date)
             {"subject": waiver.subject, "outcome": outcome, "owner": waiver.owner,
              "reason": waiver.reason, "link": waiver.link, "expires": str(waiver.expires)}
         )  # fmt: skip
-    return waived
 
 
 def _stated_error(results: ResultFile) -> tuple[int, str]:
@@ -99,9 +134,9 @@ def _unexplained(results: ResultFile) -> list[str]:
     return [str(footer.get("reason") or f"the run failed; health: {footer.get('health')}")]
 
 
-def judge(results: ResultFile, waivers: Sequence[Waiver], today: datetime.date) -> Judged:
+def judge(results: ResultFile, known: Known, today: datetime.date) -> Judged:
     """Judges one result file, or several that were merged. `today` decides what has expired."""
-    waived = _apply(results, waivers, today)
+    waived = _apply(results, known, today)
     code, reason = _stated_error(results)
     problems = [*([reason] if reason else []), *results.problems, *waived.problems]
     failing = [test for test in waived.tests if test.failed]
@@ -128,4 +163,6 @@ def judge(results: ResultFile, waivers: Sequence[Waiver], today: datetime.date) 
         problems=tuple(problems),
         waivers=tuple(waived.told),
         sources=(results.path,),
+        baseline=tuple(waived.baseline),
+        notes=tuple(waived.notes),
     )

@@ -88,8 +88,9 @@ def merge(results: Sequence[ResultFile]) -> ResultFile:
     if not _shards(results):
         header["shard"] = None
     return ResultFile(
-        ", ".join(part.path for part in results), header, tests, _footer(results), tuple(problems)
-    )
+        ", ".join(part.path for part in results), header, tests, _footer(results),
+        tuple(problems), tuple(record for part in results for record in part.more),
+    )  # fmt: skip
 
 
 def _planned(part: ResultFile) -> int:

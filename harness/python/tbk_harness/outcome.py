@@ -26,9 +26,10 @@ from tbk_reports.render import write_reports
 from tbk_reports.terminal import print_report
 from tbk_reports.text import line
 
+from tbk_harness import baseline
 from tbk_harness.enrich import enrich
-from tbk_harness.judge import judge
-from tbk_harness.waivers import Waiver, WaiverError, load_waivers
+from tbk_harness.judge import Known, judge
+from tbk_harness.waivers import WaiverError, load_waivers
 
 
 def stop(code: int, message: str) -> NoReturn:
@@ -56,16 +57,33 @@ def read(path: Path) -> ResultFile:
     return found
 
 
-def verdict_on(results: ResultFile, waivers: Sequence[Waiver]) -> Judged:
+def today() -> datetime.date:
+    return datetime.datetime.now(datetime.timezone.utc).date()
+
+
+def verdict_on(results: ResultFile, known: Known) -> Judged:
     """The judge's verdict as of today, with the clauses' sentences filled in where they fit."""
-    return judge(enrich(results), waivers, datetime.datetime.now(datetime.timezone.utc).date())
+    return judge(enrich(results), known, today())
 
 
-def waivers_from(path: Path | None) -> tuple[Waiver, ...]:
+def known_from(waivers: Path | None, causes: Path | None = None) -> Known:
     try:
-        return load_waivers(path) if path else ()
-    except WaiverError as error:
+        return Known(
+            load_waivers(waivers) if waivers else (), baseline.load(causes) if causes else None
+        )
+    except (WaiverError, baseline.BaselineError) as error:
         stop(EXIT_USAGE, str(error))
+
+
+def write_baseline(judged: Judged, path: Path) -> None:
+    """The causes of failure of a run, for --baseline. A run without a verdict has none."""
+    if judged.verdict == "error":
+        print(f"tbk: {path} is not written: the run has no verdict", file=sys.stderr)
+        return
+    try:
+        path.write_text(baseline.document(judged, today()), "utf-8")
+    except OSError as error:
+        stop(EXIT_NOT_WRITTEN, f"the baseline cannot be written: {reason(error)}")
 
 
 def prepare(folder: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from tbk_reports.model import read_results
+from tbk_reports.model import MORE_KINDS, read_results
 from tbk_reports.text import line
 
 from tbk_harness.locate import result_schema
@@ -29,7 +29,7 @@ def _validators() -> dict[str, jsonschema.Draft202012Validator]:
         kind: jsonschema.Draft202012Validator(
             {"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"}
         )
-        for kind in ("header", "test", "footer")
+        for kind in ("header", "test", *MORE_KINDS, "footer")
     }
 
 

@@ -21,6 +21,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def starter(folder: Path) -> Tbk:
     def run(*arguments: str, runner: str = "", **more: str) -> Ended:
+        if arguments[0] == "run" and not any(one.startswith("--layer") for one in arguments):
+            arguments = (*arguments, "--layer=c")  # the other one is for those who ask for it
         return subprocess.run(
             [sys.executable, "-m", "tbk_harness", *arguments],
             cwd=folder,

@@ -12,7 +12,7 @@ import synthetic
 import tbk_contracts
 from tbk_harness.diff import diff
 from tbk_harness.enrich import enrich
-from tbk_harness.judge import judge
+from tbk_harness.judge import Known, judge
 from tbk_harness.locate import result_schema
 from tbk_harness.merge import merge
 from tbk_harness.verify import verify
@@ -61,7 +61,7 @@ def _shards(folder: Path, count: int = 3) -> list[ResultFile]:
 def test_shards_make_one_whole(tmp_path: Path) -> None:
     whole = merge(_shards(tmp_path))
     assert whole.problems == ()
-    judged = judge(whole, (), TODAY)
+    judged = judge(whole, Known(), TODAY)
     assert len(judged.tests) == 300
     assert (judged.verdict, judged.exit_code) == ("fail", 1)
     assert not judged.header["shard"]
@@ -69,9 +69,9 @@ def test_shards_make_one_whole(tmp_path: Path) -> None:
 
 def test_a_missing_or_doubled_shard_is_an_error(tmp_path: Path) -> None:
     first, second, third = _shards(tmp_path)
-    assert judge(merge([first, third]), (), TODAY).exit_code == 6
+    assert judge(merge([first, third]), Known(), TODAY).exit_code == 6
     assert "shard 2/3 is missing" in merge([first, third]).problems
-    assert judge(merge([first, second, third, third]), (), TODAY).exit_code == 6
+    assert judge(merge([first, second, third, third]), Known(), TODAY).exit_code == 6
 
 
 def test_files_of_two_backends_are_not_merged_quietly(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_an_interrupted_shard_interrupts_the_whole(tmp_path: Path) -> None:
     path = synthetic.write(
         tmp_path / "torn.jsonl", synthetic.passing(5), parts[2].header, end=False
     )
-    assert judge(merge([*parts[:2], read_results(path)]), (), TODAY).exit_code == 7
+    assert judge(merge([*parts[:2], read_results(path)]), Known(), TODAY).exit_code == 7
 
 
 def _tests(**verdicts: str) -> list[Test]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import synthetic
-from tbk_harness.judge import judge
+from tbk_harness.judge import Known, judge
 from tbk_harness.waivers import Waiver, WaiverError, parse_waivers
 from tbk_reports.model import Judged, read_results
 
@@ -30,7 +30,7 @@ def _waiver(**changes: Any) -> Waiver:
 
 def _judged(folder: Path, records: list[synthetic.Record], *waivers: Waiver, **more: Any) -> Judged:
     path = synthetic.write(folder / "r.jsonl", records, **more)
-    return judge(read_results(path), waivers, TODAY)
+    return judge(read_results(path), Known(waivers), TODAY)
 
 
 def _one(verdict: str) -> list[synthetic.Record]:

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk check and tbk probe: any device that PyTorch knows."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+from tbk_reports.model import (
+    EXIT_BAD_LIBRARY,
+    EXIT_FINDINGS,
+    EXIT_NO_DEVICE,
+    EXIT_NOT_WRITTEN,
+    EXIT_PASS,
+    EXIT_USAGE,
+    ResultFile,
+    Test,
+    read_results,
+)
+from tbk_reports.text import line
+
+from tbk_harness import capabilities, outcome, runner
+from tbk_harness.options import (
+    PATH,
+    Subject,
+    device_options,
+    running_options,
+    verdict_options,
+)
+from tbk_harness.session import RESULTS, Session, request, runner_or_stop
+
+_MEANINGS = (
+    "import json; from tbk_contracts.torch.capability import WORDS; "
+    "print(json.dumps({word: meaning for word, (meaning, _) in WORDS.items()}))"
+)
+
+
+def _need_pytorch() -> None:
+    if importlib.util.find_spec("torch") is None:
+        outcome.stop(EXIT_BAD_LIBRARY, f"PyTorch is not installed for {sys.executable}")
+
+
+def _declared(path: Path | None, device: str) -> capabilities.Declared:
+    if path is None:
+        return capabilities.Declared()
+    try:
+        found = capabilities.load(path)
+    except capabilities.CapabilityError as error:
+        outcome.stop(EXIT_USAGE, str(error))
+    if found.device and found.device != device:
+        outcome.stop(EXIT_USAGE, f"{path} is of the device {found.device}, not of {device}")
+    return found
+
+
+@click.command(name="check")
+@device_options
+@click.option(
+    "--capabilities", "file", type=PATH, metavar="FILE",
+    help="What the device declares to have, as tbk probe wrote it; it binds.",
+)  # fmt: skip
+@running_options
+@verdict_options
+def check_command(
+    device: str,
+    imports: tuple[str, ...],
+    file: Path | None,
+    waivers: Path | None,
+    baseline: Path | None,
+    **options: Any,
+) -> None:
+    """Judge the device NAME that PyTorch knows: cpu, cuda, or anybody's own.
+
+    A first diagnosis: tbk check --device NAME --budget 120s. The exit codes are those of tbk run.
+    """
+    _need_pytorch()
+    known = outcome.known_from(waivers, baseline)
+    declared = _declared(file, device)
+    session = Session(request(known, options))
+    if file is not None:
+        options["facts"] = str(file)
+        record = declared.record(file)
+        session.more += [record] if record else []
+    session.run_torch(Subject(device, imports), options)
+    judged = session.finish(device)
+    outcome.finish(judged, session.folder, session.request.coverage_dir, session.request.quiet)
+
+
+@click.command(name="probe")
+@device_options
+@click.option(
+    "--output", type=PATH, metavar="FILE", default=Path("tbk-capabilities.toml"),
+    show_default=True, help="Where to write it.",
+)  # fmt: skip
+@click.option(
+    "--from", "earlier", type=PATH, metavar="RESULTS",
+    help="A run's results: write down for which dtypes each operator passed, too.",
+)  # fmt: skip
+def probe_command(
+    device: str, imports: tuple[str, ...], output: Path, earlier: Path | None
+) -> None:
+    """Find out what the device NAME has, and write it into a file to commit.
+
+    With tbk check --capabilities FILE it binds: what is declared there and does not work is a
+    failure, and what works without being declared is a note.
+    """
+    _need_pytorch()
+    runner_or_stop()
+    tests: Sequence[Test] = outcome.read(earlier).tests if earlier else ()
+    header = _probed(Subject(device, imports)).header
+    words = header.get("capabilities") or {}
+    operators = capabilities.passing_dtypes(tests)
+    text = capabilities.document(header, operators, _meanings(), outcome.today())
+    try:
+        output.write_text(text, "utf-8")
+    except OSError as error:
+        outcome.stop(EXIT_NOT_WRITTEN, outcome.reason(error))
+    out = outcome.console()
+    held = [line(word, 60) for word, value in words.items() if value]
+    out.print(Text(f"{len(held)} of {len(words)}: {', '.join(held)}"))
+    out.print(Text(str(output)))
+    raise SystemExit(EXIT_PASS)
+
+
+def _probed(subject: Subject) -> ResultFile:
+    """tbk-run probes first, each word where it can crash without harm, and has no time for more."""
+    with tempfile.TemporaryDirectory(prefix="tbk-probe-") as folder:
+        output = Path(folder) / RESULTS
+        ended = runner.run(subject.arguments({"budget": "0.001"}), output)
+        found = read_results(output) if output.exists() else None
+    if found is None or not found.header.get("capabilities"):
+        said = line(ended.said, 400) or str(((found and found.footer) or {}).get("reason") or "")
+        known = EXIT_FINDINGS < ended.exit_code <= 8
+        outcome.stop(
+            ended.exit_code if known else EXIT_NO_DEVICE, said or f"{subject.words} can't be probed"
+        )
+    return found
+
+
+def _meanings() -> dict[str, str]:
+    """What the words mean; they stand beside code that imports PyTorch, so another process asks."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _MEANINGS], capture_output=True, text=True, check=False,
+        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+    )  # fmt: skip
+    found = json.loads(ended.stdout) if ended.returncode == 0 else {}
+    return {str(word): str(meaning) for word, meaning in found.items()}

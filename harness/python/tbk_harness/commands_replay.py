@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk replay: the failures of a result file again."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.text import Text
+from tbk_reports.model import (
+    EXIT_FINDINGS,
+    EXIT_PASS,
+    EXIT_USAGE,
+    Test,
+    read_results,
+)
+from tbk_reports.text import line
+from tbk_reports.words import check_words, seen_words, state_words
+
+from tbk_harness import outcome, runner
+from tbk_harness.session import RESULTS, runner_or_stop
+
+
+@click.command(name="replay")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("tests", nargs=-1, metavar="[ID]...")
+def replay_command(results: Path, tests: tuple[str, ...]) -> None:
+    """Run the failures of RESULTS again, each by its own recorded command; or the tests ID.
+
+    The exit code is 1 where something fails again, and 0 where nothing does.
+    """
+    found = outcome.read(results)
+    binary = runner_or_stop()
+    chosen = _chosen(found.tests, tests)
+    out = outcome.console()
+    again = 0
+    for test in chosen:
+        command = _command(binary, test)
+        out.print(Text(shlex.join(command), style="dim"))
+        with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
+            output = Path(folder) / RESULTS
+            ended = runner.run(command[1:], output)
+            seen = read_results(output).tests if output.exists() else ()
+        failing = [one for one in seen if one.failed] if seen else []
+        again += bool(failing) or not seen
+        out.print(_told(test, seen, failing, ended))
+    out.print(Text(f"{again} of {len(chosen)} fail again"))
+    raise SystemExit(EXIT_FINDINGS if again else EXIT_PASS)
+
+
+def _chosen(tests: Sequence[Test], wanted: Sequence[str]) -> list[Test]:
+    by_id = {test.id: test for test in reversed(tests) if test.failed or test.id in wanted}
+    if not wanted:
+        chosen = [test for test in reversed(by_id.values()) if test.replay]
+        if not chosen:
+            outcome.stop(EXIT_USAGE, "nothing failed in this file that has a replay command")
+        return chosen
+    for name in wanted:
+        if name not in by_id:
+            outcome.stop(EXIT_USAGE, f"{name} is no test of this file")
+    return [by_id[name] for name in wanted]
+
+
+def _command(binary: Path, test: Test) -> list[str]:
+    """The recorded arguments, but never another program than tbk-run."""
+    try:
+        words = shlex.split(test.replay)
+    except ValueError:
+        words = []
+    if not words or Path(words[0]).name != "tbk-run":
+        outcome.stop(EXIT_USAGE, f"{test.id} has no replay command of tbk-run")
+    if any(word.split("=")[0] in ("--output", "--resume") for word in words):
+        outcome.stop(EXIT_USAGE, f"the replay command of {test.id} names an output")
+    return [str(binary), *words[1:]]
+
+
+def _told(test: Test, seen: Sequence[Test], failing: Sequence[Test], ended: runner.Ended) -> Text:
+    if not seen:
+        return Text(f"{test.id}: could not be run: {line(ended.said, 300)}", style="bold red")
+    if not failing:
+        verdicts = ", ".join(sorted({state_words(one.verdict) for one in seen}))
+        return Text(f"{test.id}: {verdicts} this time", style="yellow")
+    first = failing[0]
+    same = "again" if first.cause == test.cause else f"differently (was {line(test.cause, 100)})"
+    told = Text(f"{test.id}: {state_words(first.verdict)} {same}\n", style="bold red")
+    said = (
+        ("check", check_words(first)),
+        ("expected", first.expected),
+        ("seen", seen_words(first)),
+    )
+    for name, value in (pair for pair in said if pair[1]):
+        told.append(f"  {name:<9}{line(value, 400)}\n", style="default")
+    return told

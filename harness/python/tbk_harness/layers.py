@@ -1,0 +1,148 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was run in parts, one a layer, as one result file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tbk_reports.model import (
+    EXIT_FINDINGS,
+    EXIT_INTERRUPTED,
+    EXIT_NOTHING_SELECTED,
+    EXIT_PASS,
+    EXIT_SUITE_ERROR,
+    ResultFile,
+    read_results,
+)
+from tbk_reports.text import line
+
+from tbk_harness.runner import Ended
+
+Record = dict[str, Any]
+VERDICTS = ("pass", "fail", "error")  # the worst one last
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run of tbk-run."""
+
+    layer: str
+    path: Path
+    ended: Ended
+
+    @property
+    def written(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    def doubt(self) -> tuple[int, str] | None:
+        """An exit code and a sentence, where the file and tbk-run's end tell different stories."""
+        footer = read_results(self.path).footer if self.written else None
+        if footer is not None and footer.get("exit_code") == self.ended.exit_code:
+            return None
+        said = line(self.ended.said, 300)
+        problem = f"tbk-run ended with status {self.ended.exit_code}"
+        if not self.written:
+            problem = said or problem
+        elif said:
+            problem += f": {said}"
+        known = EXIT_FINDINGS < self.ended.exit_code <= 8
+        lost = EXIT_INTERRUPTED if self.written and footer is None else EXIT_SUITE_ERROR
+        return (self.ended.exit_code if known else lost), problem
+
+
+@dataclass(frozen=True)
+class _Piece:
+    read: ResultFile
+    records: list[Record]  # all but header and footer
+
+
+def _piece(path: Path) -> _Piece:
+    records = []
+    for raw in path.read_bytes().splitlines():
+        try:
+            record = json.loads(raw.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue  # one of the problems of `read`
+        if isinstance(record, dict) and record.get("record") not in ("header", "footer"):
+            records.append(record)
+    return _Piece(read_results(path), records)
+
+
+def _number(record: Record | None, name: str) -> int:
+    value = (record or {}).get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _header(pieces: Sequence[_Piece]) -> Record:
+    """The first one's, with both whole beside it."""
+    headers = [piece.read.header for piece in pieces]
+    if len(headers) == 1:
+        return dict(headers[0])
+    layers = {str(header.get("layer") or "c"): header for header in headers}
+    planned = sum(_number(header, "planned") for header in headers)
+    first = {name: value for name, value in headers[0].items() if name != "layer"}
+    return {**first, "planned": planned, "layers": layers}
+
+
+def _verdict(footer: Record) -> str:
+    verdict = footer.get("verdict")
+    return str(verdict) if verdict in VERDICTS else "error"
+
+
+def _footer(pieces: Sequence[_Piece], digest: str) -> Record:
+    footers: list[Record] = [dict(piece.read.footer or {}) for piece in pieces]
+    # --only may leave one of the layers without a test; both without one is no verdict.
+    told = [one for one in footers if one.get("exit_code") != EXIT_NOTHING_SELECTED] or footers
+    worst = dict(sorted(told, key=lambda footer: VERDICTS.index(_verdict(footer)))[-1])
+    problems = [problem for piece in pieces for problem in piece.read.problems]
+    if problems:
+        worst |= {"verdict": "error", "exit_code": EXIT_SUITE_ERROR, "reason": problems[0]}
+    counts: dict[str, int] = {}
+    for footer in footers:
+        stated = footer.get("counts")
+        for name, count in (stated if isinstance(stated, dict) else {}).items():
+            counts[name] = counts.get(name, 0) + (count if isinstance(count, int) else 0)
+    sick = [str(one.get("health")) for one in footers if one.get("health") not in (None, "", "ok")]
+    return {
+        **worst,
+        "counts": counts,
+        "planned": sum(_number(footer, "planned") for footer in footers),
+        "recorded": sum(_number(footer, "recorded") for footer in footers),
+        "duration_ns": sum(_number(footer, "duration_ns") for footer in footers),
+        "finished": footers[-1].get("finished") or worst.get("finished"),
+        "health": sick[0] if sick else "ok",
+        "digest": digest,
+    }
+
+
+def compose(paths: Sequence[Path], more: Sequence[Record], output: Path) -> None:
+    """Writes one file of several, with further records. Raises OSError.
+
+    The parts are of one run and of layers that share no test. What is wrong with a part is wrong
+    with the whole: one without a footer leaves it without one.
+    """
+    pieces = [_piece(path) for path in paths]
+    records = [record for piece in pieces for record in piece.records]
+    for index, record in enumerate(one for one in records if one.get("record") == "test"):
+        record["index"] = index
+    lines = [_header(pieces), *records, *more]
+    body = b"".join(json.dumps(one, separators=(",", ":")).encode() + b"\n" for one in lines)
+    if all(piece.read.footer is not None for piece in pieces):
+        footer = _footer(pieces, hashlib.sha256(body).hexdigest())
+        body += json.dumps(footer, separators=(",", ":")).encode() + b"\n"
+    waiting = output.with_name(output.name + ".part")
+    waiting.write_bytes(body)
+    waiting.replace(output)
+
+
+def stops_here(ended: Ended) -> bool:
+    """Whether the other layer could say nothing after this end."""
+    return ended.exit_code not in (
+        EXIT_PASS, EXIT_FINDINGS, EXIT_NOTHING_SELECTED, EXIT_SUITE_ERROR,
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""From options to a judged run: the parts, what is asked besides, one file, one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+from tbk_reports.model import EXIT_SUITE_ERROR, EXIT_USAGE, Judged, read_results
+
+from tbk_harness import blame, layers, outcome, runner
+from tbk_harness.judge import Known
+from tbk_harness.layers import Part
+from tbk_harness.options import Subject
+
+RESULTS = "results.jsonl"
+PARTS = "parts"  # what tbk-run wrote where results.jsonl is made of several files
+
+
+def runner_or_stop() -> Path:
+    """tbk-run, or a documented way out."""
+    try:
+        return runner.runner()
+    except runner.NoRunnerError as error:
+        outcome.stop(EXIT_SUITE_ERROR, str(error))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What all commands that run something are told."""
+
+    known: Known
+    report_dir: Path
+    resume: bool = False
+    blame: bool = True
+    budget: float | None = None
+    coverage_dir: Path | None = None
+    write_baseline: Path | None = None
+    quiet: bool = False
+
+
+def request(known: Known, options: dict[str, Any]) -> Request:
+    """Takes out of click's values what is not for tbk-run."""
+    names = Request.__dataclass_fields__
+    return Request(known, **{name: options.pop(name) for name in tuple(options) if name in names})
+
+
+@dataclass
+class Session:
+    """One command's runs of tbk-run, in its report folder."""
+
+    request: Request
+    console: Console = field(default_factory=outcome.console)
+    parts: list[Part] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    more: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        runner_or_stop()
+        outcome.prepare(self.folder)
+        if not self.request.resume:
+            for path in [self.results, *(self.folder / PARTS).glob("*.jsonl")]:
+                path.unlink(missing_ok=True)
+
+    @property
+    def folder(self) -> Path:
+        return self.request.report_dir
+
+    @property
+    def results(self) -> Path:
+        return self.folder / RESULTS
+
+    def tell(self, words: str) -> None:
+        """A line between two progress bars."""
+        if not self.request.quiet:
+            self.console.print(Text(words, style="dim"))
+
+    def run(self, layer: str, arguments: Sequence[str], alone: bool = False) -> Part:
+        """One run of tbk-run; `alone`: it is all there is, and its file is the result."""
+        path = self.results if alone else self.folder / PARTS / f"{layer}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        resume = ["--resume"] if self.request.resume else []
+        console = None if self.request.quiet else self.console
+        ended = runner.run([*arguments, *resume], path, console)
+        if ended.exit_code == EXIT_USAGE:
+            said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
+            outcome.stop(EXIT_USAGE, said or "tbk-run did not understand its arguments")
+        part = Part(layer, path, ended)
+        self.parts.append(part)
+        return part
+
+    def run_torch(self, subject: Subject, options: dict[str, Any]) -> Part:
+        """The torch layer; then, for what fails, the same on other devices."""
+        if self.request.budget is not None:
+            options = {**options, "budget": f"{self.request.budget:g}"}
+        part = self.run("torch", subject.arguments(options))
+        if self.request.blame and part.written and part.doubt() is None:
+            tests = read_results(part.path).tests
+            asked = {"seed": options.get("seed")}
+            self.more += blame.substitutions(tests, subject, part.path.parent, asked, self.tell)
+        return part
+
+    def finish(self, subject: str) -> Judged:
+        """Writes the one result file where there are several, and judges it."""
+        written = [part for part in self.parts if part.written]
+        if written and written[0].path != self.results:
+            layers.compose([part.path for part in written], self.more, self.results)
+        judged = self._judged(subject, bool(written))
+        judged = replace(judged, notes=(*self.notes, *judged.notes))
+        if self.request.write_baseline:
+            outcome.write_baseline(judged, self.request.write_baseline)
+        return judged
+
+    def _judged(self, subject: str, written: bool) -> Judged:
+        """Judges the file, and does not trust it where tbk-run's end tells another story."""
+        doubts = [doubt for part in self.parts if (doubt := part.doubt())]
+        if not written:
+            code, said = doubts[0]
+            return Judged(
+                header={"backend": {"path": subject}}, footer={}, tests=(), verdict="error",
+                exit_code=code, problems=(said,),
+            )  # fmt: skip
+        judged = outcome.verdict_on(read_results(self.results), self.request.known)
+        if not doubts:
+            return judged
+        told = tuple(problem for _, problem in doubts)
+        return replace(
+            judged, verdict="error", exit_code=doubts[0][0], problems=(*told, *judged.problems)
+        )
