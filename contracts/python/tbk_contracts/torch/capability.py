@@ -142,6 +142,29 @@ def _has_initialisation(device: torch.device) -> bool:
     return _is_accelerator(device) and hasattr(_module(device), "is_initialized")
 
 
+def _copies_on_write(device: torch.device) -> bool:
+    clone = torch._lazy_clone(host.upload(host.values((8,)), device))
+    return bool(torch._C._is_cow_tensor(clone))  # type: ignore[attr-defined]
+
+
+def _has_device_interface(device: torch.device) -> bool:
+    if _is_renamed(device) and "torch._dynamo.device_interface" not in sys.modules:
+        return False  # whoever registers one has imported that
+    from torch._dynamo.device_interface import get_interface_for_device  # noqa: PLC0415  # slow
+
+    return get_interface_for_device(device.type) is not None
+
+
+def _has_profiler(device: torch.device) -> bool:
+    """Device time is measured."""
+    if not _is_accelerator(device):
+        return False
+    work = host.upload(host.values((64, 64)), device)
+    with torch.profiler.profile(activities=torch.profiler.supported_activities()) as profiler:
+        (work @ work).sum().item()
+    return any(row.self_device_time_total > 0 for row in profiler.key_averages())
+
+
 def _has_dtype(name: str) -> Probe:
     dtype: torch.dtype = getattr(torch, name)
 
@@ -170,6 +193,9 @@ WORDS: dict[str, tuple[str, Probe]] = {
     "generator": ("it has a random number generator", _has_generator),
     "autocast": ("autocast knows it", _has_autocast),
     "lazy": ("it tells whether it has been initialised", _has_initialisation),
+    "cow": ("lazy clones of its tensors share memory until one is written", _copies_on_write),
+    "profiler": ("the profiler measures its time", _has_profiler),
+    "device_interface": ("torch._dynamo knows it", _has_device_interface),
     **{f"dtype:{name}": (f"tensors of {name} can be copied to it and back", _has_dtype(name))
        for name in DTYPES},
 }  # fmt: skip

@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""More memory than there is."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+
+import torch
+
+from tbk_contracts.torch import check, host, order
+from tbk_contracts.torch.case import clause
+
+MIB = 1 << 20
+MOST = 1 << 30  # bytes that a test takes to fill a device
+ABSURD = (1 << 50, 1 << 60, (1 << 62) - 1, (1 << 63) - 1)
+
+
+def _taken(size: int, device: torch.device) -> torch.Tensor:
+    return torch.empty(size, dtype=torch.uint8, device=device)
+
+
+def _works(device: torch.device) -> None:
+    sent = host.values((1000,))
+    check.tensor("values of memory that is taken later", host.download(sent.to(device)), sent)
+
+
+@clause("MEM-515", needs="oom", alone=True)
+def test_too_much_is_out_of_memory(device: torch.device) -> None:
+    sent = host.values((1000,))
+    kept = host.upload(sent, device)
+    _, total = torch.accelerator.get_memory_info(device)
+    for size in (total + 1, total + 64 * MIB, 2 * total):
+        check.raises("more than there is", torch.OutOfMemoryError, partial(_taken, size, device))
+        _works(device)
+    check.tensor("values that live", host.download(kept), sent)
+
+
+@clause("MEM-515", needs="oom memory_stats", alone=True)
+def test_a_failure_takes_nothing(device: torch.device) -> None:
+    _works(device)
+    order.settle(device)
+    before = torch.accelerator.memory_allocated(device)
+    _, total = torch.accelerator.get_memory_info(device)
+    for _ in range(3):
+        with contextlib.suppress(torch.OutOfMemoryError):
+            _taken(total + 1, device)
+    check.equal("memory_allocated()", torch.accelerator.memory_allocated(device), before)
+
+
+@clause("MEM-515", needs="oom", alone=True)
+def test_a_full_device_works_on(device: torch.device) -> None:
+    order.settle(device)
+    torch.accelerator.empty_cache()
+    free, total = torch.accelerator.get_memory_info(device)
+    if total > MOST:
+        _works(device)
+        check.evidence(check.NOT_SHOWN, "the device is too large to be filled here")
+        return
+    for _ in range(2):
+        held: list[torch.Tensor] = []
+
+        def fill(held: list[torch.Tensor] = held) -> None:
+            while len(held) < 100:
+                held.append(_taken(total // 16, device))
+
+        check.raises("memory in parts", torch.OutOfMemoryError, fill)
+        check.that("parts of a 16th until it is full", len(held) >= (free * 16 // total) // 2,
+                   expected=f"{(free * 16 // total) // 2} at least", seen=len(held))  # fmt: skip
+        held.clear()
+        half = _taken(total // 2, device)
+        check.equal("bytes of a half, later", half.nbytes, total // 2)
+        del half
+    _works(device)
+
+
+@clause("MEM-516", needs="oom memory_stats", alone=True)
+def test_the_cache_is_given_back_first(device: torch.device) -> None:
+    _works(device)
+    order.settle(device)
+    torch.accelerator.empty_cache()
+    free, total = torch.accelerator.get_memory_info(device)
+    if total > MOST:
+        _works(device)
+        check.evidence(check.NOT_SHOWN, "the device is too large to be filled here")
+        return
+    before = torch.accelerator.memory_stats(device)
+    size = _taken(free * 5 // 8, device).nbytes  # in the cache when the next one is asked for
+    larger = _taken(free * 6 // 8, device)
+    check.that("bytes that need the cache's", larger.nbytes > size, expected="all", seen="fewer")
+    between = torch.accelerator.memory_stats(device)
+    check.that("num_alloc_retries", between["num_alloc_retries"] > before["num_alloc_retries"],
+               expected="one more at least", seen="no more")  # fmt: skip
+    check.raises("more than there is", torch.OutOfMemoryError, lambda: _taken(total + 1, device))
+    after = torch.accelerator.memory_stats(device)
+    check.equal("num_ooms, risen", after["num_ooms"] - between["num_ooms"], 1)
+
+
+@clause("MEM-517")
+def test_absurd_sizes_fail_cleanly(device: torch.device) -> None:
+    for size in ABSURD:
+        check.raises("torch.empty", (RuntimeError, MemoryError),
+                     partial(_taken, size, device))  # fmt: skip
+        _works(device)
+    for shape in ((1 << 40, 1 << 40), (1 << 31, 1 << 31, 2), (1 << 62, 1 << 62, 4)):
+        check.raises("torch.empty of many dimensions", (RuntimeError, MemoryError),
+                     partial(torch.empty, shape, device=device))  # fmt: skip
+    check.raises("a storage", (RuntimeError, MemoryError),
+                 lambda: torch.UntypedStorage(1 << 60, device=device))  # fmt: skip
+    sent = host.values((1000,))
+    tensor = host.upload(sent, device)
+    check.raises("a storage that grows", (RuntimeError, MemoryError),
+                 lambda: tensor.untyped_storage().resize_(1 << 60))  # fmt: skip
+    check.equal("its bytes", tensor.untyped_storage().nbytes(), 4000)
+    check.tensor("its values", host.download(tensor), sent)
+    _works(device)
