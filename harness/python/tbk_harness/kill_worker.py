@@ -28,7 +28,7 @@ from tbk_harness.kill_fork import Forks, Job
 
 KILLS = frozenset({"fail", "crash", "hang"})
 MOST_TESTS = 30  # of one clause for one mutant
-LIMIT_S = 20.0
+LIMIT_S = 10.0
 
 
 def arguments() -> argparse.Namespace:
@@ -82,7 +82,7 @@ class Killer:
         held: dict[str, Any] = {}
 
         def ask() -> Iterator[tuple[Job, float]]:
-            held.update((yield (self._probe, 3 * LIMIT_S)))
+            held.update((yield (self._probe, 6 * LIMIT_S)))
 
         self.forks.run(iter([ask()]))
         if "name" not in held:
@@ -111,7 +111,7 @@ class Killer:
         return (named or cases)[:MOST_TESTS]
 
     def _baseline(self, case: Case) -> Iterator[tuple[Job, float]]:
-        result = yield (lambda: self._run(None, None, case.id), 3 * LIMIT_S)
+        result = yield (lambda: self._run(None, None, case.id), 6 * LIMIT_S)
         if result["verdict"] not in (*KILLS, "error"):
             self.sound[case.id] = result["seconds"]
         self.tell(kind="test", id=case.id, clause=case.clause, **result)

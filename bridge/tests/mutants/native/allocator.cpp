@@ -31,14 +31,17 @@ void on_allocator() {
 
 void free_nothing(void*) {}
 
+/// A second context frees the block, and spoils what is current where it does.
+void free_and_set_device(void* context) {
+  auto* held = static_cast<DataPtr*>(context);
+  const c10::Device device = held->device();
+  delete held;
+  guard().uncheckedSetDevice(device);
+}
+
 constexpr Mutant table[] = {
     {"record_stream_is_ignored",
      on_allocator<&Allocator::recordStream, [](auto, const DataPtr&, Stream) {}>},
-    {"record_stream_counts_once",
-     on_allocator<&Allocator::recordStream,
-                  [](auto record, const DataPtr& pointer, Stream stream) {
-                    if (calls++ == 0) record(pointer, stream);
-                  }>},
     {"record_stream_on_default_stream",
      on_allocator<&Allocator::recordStream,
                   [](auto record, const DataPtr& pointer, Stream stream) {
@@ -67,33 +70,8 @@ constexpr Mutant table[] = {
      on_allocator<&Allocator::raw_deleter, [](auto) -> c10::DeleterFnPtr { return free_nothing; }>},
     {"empty_cache_does_nothing",
      on_allocator<&Allocator::emptyCache, [](auto, c10::MempoolId_t) {}>},
-    {"empty_cache_raises_before_use",
-     on_allocator<&Allocator::emptyCache,
-                  [](auto empty, c10::MempoolId_t pool) {
-                    const bool is_open = c10::getDeviceAllocator(kPrivateUse1)->initialized();
-                    TORCH_CHECK(is_open, "not initialised");
-                    empty(pool);
-                  }>},
-    {"empty_cache_opens", on_allocator<&Allocator::emptyCache,
-                                       [](auto empty, c10::MempoolId_t pool) {
-                                         guard().getNewStream(c10::Device(kPrivateUse1, 0));
-                                         empty(pool);
-                                       }>},
     {"never_initialized", on_allocator<&Allocator::initialized, [](auto) { return false; }>},
     {"always_initialized", on_allocator<&Allocator::initialized, [](auto) { return true; }>},
-    {"allocate_on_device_0", on_allocator<&Allocator::allocate,
-                                          [](auto allocate, size_t bytes) {
-                                            const c10::Device before = guard().exchangeDevice(
-                                                c10::Device(kPrivateUse1, 0));
-                                            DataPtr made = allocate(bytes);
-                                            guard().uncheckedSetDevice(before);
-                                            return made;
-                                          }>},
-    {"allocate_nothing_raises", on_allocator<&Allocator::allocate,
-                                             [](auto allocate, size_t bytes) {
-                                               TORCH_CHECK(bytes != 0, "no bytes");
-                                               return allocate(bytes);
-                                             }>},
 };
 
 // -------------------------------------------------------------------------------- storages --
@@ -140,12 +118,69 @@ constexpr OfStorageMutant storage_table[] = {
                                               return DataPtr(data, data, free_nothing,
                                                              made.device());
                                             }>},
-    {"allocate_waits", on_storage<&OfStorage::allocate,
-                                  [](auto allocate, size_t bytes) {
-                                    guard().synchronizeStream(
-                                        guard().getStream(guard().getDevice()));
-                                    return allocate(bytes);
-                                  }>},
+    {"deleter_sets_device", on_storage<&OfStorage::allocate,
+                                       [](auto allocate, size_t bytes) {
+                                         auto* held = new DataPtr(allocate(bytes));
+                                         return DataPtr(held->get(), held, free_and_set_device,
+                                                        held->device());
+                                       }>},
+    {"allocate_misaligned", on_storage<&OfStorage::allocate,
+                                       [](auto allocate, size_t bytes) {
+                                         if (bytes == 0) return allocate(bytes);
+                                         auto* held = new DataPtr(allocate(bytes + 8));
+                                         auto* data = static_cast<char*>(held->get()) + 8;
+                                         return DataPtr(data, held, free_and_set_device,
+                                                        held->device());
+                                       }>},
+    {"allocate_is_short", on_storage<&OfStorage::allocate,
+                                     [](auto allocate, size_t bytes) {
+                                       return allocate(bytes > 64 ? bytes / 2 : bytes);
+                                     }>},
+    {"allocate_nothing_crashes", on_storage<&OfStorage::allocate,
+                                            [](auto allocate, size_t bytes) {
+                                              if (bytes == 0) abort();
+                                              return allocate(bytes);
+                                            }>},
+    {"out_of_memory_is_another_error", on_storage<&OfStorage::allocate,
+                                                  [](auto allocate, size_t bytes) {
+                                                    try {
+                                                      return allocate(bytes);
+                                                    } catch (const c10::OutOfMemoryError&) {
+                                                      TORCH_CHECK(false, "the allocation failed");
+                                                    }
+                                                  }>},
+    {"out_of_memory_crashes", on_storage<&OfStorage::allocate,
+                                         [](auto allocate, size_t bytes) {
+                                           try {
+                                             return allocate(bytes);
+                                           } catch (const c10::OutOfMemoryError&) {
+                                             abort();
+                                           }
+                                         }>},
+    {"out_of_memory_leaks", on_storage<&OfStorage::allocate,
+                                       [](auto allocate, size_t bytes) {
+                                         try {
+                                           return allocate(bytes);
+                                         } catch (const c10::OutOfMemoryError&) {
+                                           static DataPtr kept[8];
+                                           kept[calls++ % 8] = allocate(4096);
+                                           throw;
+                                         }
+                                       }>},
+    {"block_given_out_twice",
+     on_storage<&OfStorage::allocate,
+                [](auto allocate, size_t bytes) {
+                  static std::atomic<void*> latest{nullptr};
+                  static std::atomic<size_t> latest_bytes{0};
+                  if (bytes != 0 && latest_bytes == bytes && calls++ % 2 == 0) {
+                    void* data = latest;
+                    return DataPtr(data, data, free_nothing, c10::Device(kPrivateUse1, 0));
+                  }
+                  DataPtr made = allocate(bytes);
+                  latest = made.get();
+                  latest_bytes = bytes;
+                  return made;
+                }>},
 };
 
 }  // namespace

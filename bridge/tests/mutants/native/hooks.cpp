@@ -6,7 +6,11 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <patch.h>
 
-#include <atomic>
+// Python's own. Weak, because the library is not linked with it.
+extern "C" {
+[[gnu::weak]] int PyGILState_Ensure();
+[[gnu::weak]] void PyGILState_Release(int state);
+}
 
 namespace tbk::mutants {
 namespace {
@@ -15,8 +19,6 @@ using c10::Device;
 using c10::DeviceIndex;
 using c10::kPrivateUse1;
 using Hooks = at::PrivateUse1HooksInterface;
-
-std::atomic<int> calls{0};
 
 const c10::impl::DeviceGuardImplInterface& guard() {
   return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
@@ -31,10 +33,6 @@ void on_hooks() {
   replace<Method, Broken>(hooks());
 }
 
-void open(DeviceIndex device) {
-  guard().getNewStream(Device(kPrivateUse1, device));
-}
-
 /// Once any device is used, all of them have a context.
 void share_context() {
   on_hooks<&Hooks::hasPrimaryContext, [](auto has, DeviceIndex) {
@@ -45,49 +43,14 @@ void share_context() {
 }
 
 constexpr Mutant table[] = {
-    {"hooks_are_not_built", on_hooks<&Hooks::isBuilt, [](auto) { return false; }>},
-    {"built_raises",
-     on_hooks<&Hooks::isBuilt, [](auto) -> bool { TORCH_CHECK(false, "not compiled in"); }>},
-    {"available_raises",
-     on_hooks<&Hooks::isAvailable, [](auto) -> bool { TORCH_CHECK(false, "no driver"); }>},
-    {"available_is_false", on_hooks<&Hooks::isAvailable, [](auto) { return false; }>},
-    {"available_is_true", on_hooks<&Hooks::isAvailable, [](auto) { return true; }>},
-    {"available_opens", on_hooks<&Hooks::isAvailable,
-                                 [](auto is) {
-                                   if (is()) open(0);
-                                   return is();
-                                 }>},
-    {"context_always", on_hooks<&Hooks::hasPrimaryContext, [](auto, DeviceIndex) { return true; }>},
     {"context_never", on_hooks<&Hooks::hasPrimaryContext, [](auto, DeviceIndex) { return false; }>},
     {"context_is_shared", share_context},
-    {"context_opens", on_hooks<&Hooks::hasPrimaryContext,
-                               [](auto has, DeviceIndex device) {
-                                 open(device);
-                                 return has(device);
-                               }>},
-    {"second_init_raises",
-     on_hooks<&Hooks::init, [](auto) { TORCH_CHECK(calls++ == 0, "initialised before"); }>},
     {"hooks_count_is_one_less",
      on_hooks<&Hooks::deviceCount,
               [](auto count) { return static_cast<DeviceIndex>(count() - 1); }>},
     {"hooks_count_raises",
      on_hooks<&Hooks::deviceCount,
               [](auto) -> DeviceIndex { TORCH_CHECK(false, "the driver does not answer"); }>},
-    {"hooks_exchange_gives_new", on_hooks<&Hooks::exchangeDevice,
-                                          [](auto exchange, DeviceIndex device) {
-                                            exchange(device);
-                                            return device;
-                                          }>},
-    {"maybe_exchange_takes_minus_1",
-     on_hooks<&Hooks::maybeExchangeDevice,
-              [](auto exchange, DeviceIndex device) { return exchange(device < 0 ? 1 : device); }>},
-    {"maybe_exchange_opens", on_hooks<&Hooks::maybeExchangeDevice,
-                                      [](auto exchange, DeviceIndex device) {
-                                        if (device >= 0) open(device);
-                                        return exchange(device);
-                                      }>},
-    {"current_device_of_hooks_is_0",
-     on_hooks<&Hooks::getCurrentDevice, [](auto) { return DeviceIndex{0}; }>},
     {"pinned_always", on_hooks<&Hooks::isPinnedPtr, [](auto, const void*) { return true; }>},
     {"pinned_never", on_hooks<&Hooks::isPinnedPtr, [](auto, const void*) { return false; }>},
     {"pinned_raises", on_hooks<&Hooks::isPinnedPtr,
@@ -101,16 +64,6 @@ constexpr Mutant table[] = {
                                           TORCH_CHECK(data != nullptr, "a null pointer");
                                           return is(data);
                                         }>},
-    {"pinned_only_at_the_start",
-     on_hooks<&Hooks::isPinnedPtr,
-              [](auto is, const void* data) {
-                return is(data) && (data == nullptr || !is(static_cast<const char*>(data) - 1));
-              }>},
-    {"pinned_opens", on_hooks<&Hooks::isPinnedPtr,
-                              [](auto is, const void* data) {
-                                open(0);
-                                return is(data);
-                              }>},
     {"is_pinned_sets_device", on_hooks<&Hooks::isPinnedPtr,
                                        [](auto is, const void* data) {
                                          guard().setDevice(Device(kPrivateUse1, 0));
@@ -136,6 +89,11 @@ constexpr Mutant table[] = {
                                                        TORCH_CHECK(
                                                            false, "not the start of an allocation");
                                                      }>},
+    {"device_of_pointer_takes_gil", on_hooks<&Hooks::getDeviceFromPtr,
+                                             [](auto find, void* data) {
+                                               PyGILState_Release(PyGILState_Ensure());
+                                               return find(data);
+                                             }>},
     {"device_of_any_pointer", on_hooks<&Hooks::getDeviceFromPtr,
                                        [](auto find, void* data) {
                                          try {

@@ -48,9 +48,6 @@ constexpr Mutant table[] = {
                }>},
     {"pinned_record_is_ignored",
      on_pinned<&Allocator::record_event, [](auto, void*, void*, c10::Stream) { return true; }>},
-    {"pinned_cache_is_never_emptied", on_pinned<&Allocator::empty_cache, [](auto) {}>},
-    {"pinned_statistics_are_0",
-     on_pinned<&Allocator::get_stats, [](auto) { return at::HostStats(); }>},
 };
 
 }  // namespace

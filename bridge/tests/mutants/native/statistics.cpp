@@ -72,8 +72,6 @@ constexpr Mutant table[] = {
                                                   return stats;
                                                 }>},
     {"reset_peak_does_nothing", on_allocator<&Allocator::resetPeakStats, [](auto, DeviceIndex) {}>},
-    {"reset_peak_of_device_0",
-     on_allocator<&Allocator::resetPeakStats, [](auto reset, DeviceIndex) { reset(0); }>},
     {"reset_peak_resets_sums",
      on_allocator<&Allocator::resetPeakStats,
                   [](auto reset, DeviceIndex device) {

@@ -52,12 +52,6 @@ void share_current_stream() {
 }
 
 constexpr Mutant table[] = {
-    {"default_stream_is_new",
-     on_guard<&Guard::getDefaultStream,
-              [](auto, Device device) { return guard().getNewStream(device); }>},
-    {"default_stream_of_device_0",
-     on_guard<&Guard::getDefaultStream,
-              [](auto get, Device) { return get(Device(kPrivateUse1, 0)); }>},
     {"get_stream_always_default",
      on_guard<&Guard::getStream, [](auto, Device device) { return stream_of(device, 0); }>},
     {"get_stream_of_next_device",
@@ -97,12 +91,6 @@ constexpr Mutant table[] = {
                                                guard().setDevice(stream.device());
                                                return before;
                                              }>},
-    {"exchange_stream_takes_any_type", on_guard<&Guard::exchangeStream,
-                                                [](auto exchange, Stream stream) {
-                                                  return stream.device().is_privateuseone()
-                                                             ? exchange(stream)
-                                                             : stream;
-                                                }>},
     {"exchange_stream_changes_others", on_guard<&Guard::exchangeStream,
                                                 [](auto exchange, Stream stream) {
                                                   const Device other = next_device(stream.device());
@@ -120,10 +108,6 @@ constexpr Mutant table[] = {
      on_guard<&Guard::queryStream, [](auto, const Stream&) { return false; }>},
     {"synchronize_stream_does_nothing",
      on_guard<&Guard::synchronizeStream, [](auto, const Stream&) {}>},
-    {"every_other_synchronize_stream_is_lost", on_guard<&Guard::synchronizeStream,
-                                                        [](auto wait, const Stream& stream) {
-                                                          if (calls++ % 2 == 1) wait(stream);
-                                                        }>},
     {"synchronize_waits_for_default_stream",
      on_guard<&Guard::synchronizeStream,
               [](auto wait, const Stream& stream) { wait(stream_of(stream.device(), 0)); }>},
@@ -149,30 +133,13 @@ constexpr Mutant table[] = {
                 TORCH_CHECK(known, "this thread has no context");
                 wait(index);
               }>},
-    {"synchronize_device_opens", on_guard<&Guard::synchronizeDevice,
-                                          [](auto wait, DeviceIndex index) {
-                                            guard().getNewStream(Device(kPrivateUse1, index));
-                                            wait(index);
-                                          }>},
     {"synchronize_device_sets_it", on_guard<&Guard::synchronizeDevice,
                                             [](auto wait, DeviceIndex index) {
                                               wait(index);
                                               guard().setDevice(Device(kPrivateUse1, index));
                                             }>},
-    {"synchronize_unused_device_raises",
-     on_guard<&Guard::synchronizeDevice,
-              [](auto, DeviceIndex) { TORCH_CHECK(false, "no context"); }>},
     {"new_stream_is_default",
      on_guard<&Guard::getNewStream, [](auto, Device device, int) { return stream_of(device, 0); }>},
-    {"new_stream_of_current_device",
-     on_guard<&Guard::getNewStream,
-              [](auto make, Device, int priority) { return make(guard().getDevice(), priority); }>},
-    {"new_stream_sets_device", on_guard<&Guard::getNewStream,
-                                        [](auto make, Device device, int priority) {
-                                          Stream made = make(device, priority);
-                                          guard().setDevice(made.device());
-                                          return made;
-                                        }>},
     {"new_stream_waits", on_guard<&Guard::getNewStream,
                                   [](auto make, Device device, int priority) {
                                     guard().synchronizeDevice(concrete(device).index());
@@ -189,20 +156,11 @@ constexpr Mutant table[] = {
                                        TORCH_CHECK(calls++ < 64, "no more streams");
                                        return make(device, priority);
                                      }>},
-    {"pool_stream_is_default",
-     on_guard<&Guard::getStreamFromGlobalPool,
-              [](auto, Device device, bool) { return stream_of(device, 0); }>},
-    {"pool_stream_of_current_device",
-     on_guard<&Guard::getStreamFromGlobalPool,
-              [](auto take, Device, bool high) { return take(guard().getDevice(), high); }>},
     {"native_handle_differs_each_time", on_guard<&Guard::getStreamNativeHandle,
                                                  [](auto, Stream) {
                                                    return reinterpret_cast<void*>(
                                                        static_cast<uintptr_t>(++calls));
                                                  }>},
-    {"native_handle_of_all_streams_is_one",
-     on_guard<&Guard::getStreamNativeHandle,
-              [](auto, Stream) { return reinterpret_cast<void*>(static_cast<uintptr_t>(64)); }>},
     {"stream_is_capturing",
      on_guard<&Guard::isStreamCapturing, [](auto, const Stream&) { return true; }>},
     {"stream_capturing_raises",

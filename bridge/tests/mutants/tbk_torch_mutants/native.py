@@ -38,11 +38,16 @@ def _check(name: str, found: int) -> None:
         raise RuntimeError(f"{name}: not applied, {found} found")
 
 
+def apply_native(name: str) -> None:
+    """Break the device that is loaded."""
+    _check(name, library().tbk_torch_mutants_apply(name.encode()))
+
+
 def native(name: str, clauses: str, breaks: str, *, narrow: bool = False, tests: str = "") -> None:
     """A row of the library."""
 
     def apply() -> None:
-        _check(name, library().tbk_torch_mutants_apply(name.encode()))
+        apply_native(name)
 
     add(Row(name, clauses, breaks, narrow, "native", tests), apply)
 

@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Memory: what Python can break of it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import Any
+
+import torch
+
+from tbk_torch_mutants import kernels
+from tbk_torch_mutants.module_device import answer, fail, module
+from tbk_torch_mutants.native import native
+from tbk_torch_mutants.table import mutant
+
+native("never_initialized", "MEM-526", "the allocator is never initialised")
+
+
+@mutant("allocating_takes_the_gil", "MEM-507", "allocating calls Python")
+def _() -> None:
+    kernels.around("empty.memory_format empty_strided", lambda make, *given, **named: make(
+        *given, **named))  # fmt: skip
+
+
+@mutant("absurd_sizes_wrap", "MEM-517", "sizes are taken modulo 2^32")
+def _() -> None:
+    def make(original: Any, size: Any, **named: Any) -> Any:
+        return original([length % (1 << 32) for length in size], **named)
+
+    kernels.around("empty.memory_format", make)
+
+
+@mutant(
+    "absurd_sizes_end_the_process", "MEM-517", "a size above 2^48 ends the process", narrow=True
+)
+def _() -> None:
+    def make(original: Any, size: Any, **named: Any) -> Any:
+        if any(length > 1 << 48 for length in size):
+            os.abort()
+        return original(size, **named)
+
+    kernels.around("empty.memory_format", make)
+
+
+@mutant("empty_is_always_on_device_0", "MEM-502", "memory lies on device 0, and says so")
+def _() -> None:
+    def make(original: Any, *given: Any, **named: Any) -> Any:
+        return original(*given, **{**named, "device": torch.device(module().backend_name, 0)})
+
+    kernels.around("empty.memory_format empty_strided", make)
+
+
+@mutant("lazy_clone_is_shared", "MEM-529", "a copy on write is none")
+def _() -> None:
+    torch._lazy_clone = lambda one: one.view_as(one)
+
+
+@mutant("exit_with_tensors_crashes", "MEM-534", "tensors that live at exit end the process badly")
+def _() -> None:
+    atexit.register(os.abort)
+
+
+@mutant("emptying_host_cache_raises", "MEM-519", "empty_host_cache raises before the first use",
+        narrow=True)  # fmt: skip
+def _() -> None:
+    fail(torch.accelerator, "empty_host_cache", "not initialised")
+
+
+@mutant("statistics_before_use_are_none", "MEM-526", "there are no statistics", narrow=True)
+def _() -> None:
+    answer(torch.accelerator.memory, "memory_stats", {})
+    answer(torch.accelerator, "memory_stats", {})
+
+
+@mutant("pinned_memory_on_the_device", "PIN-512", "pin_memory is passed over for the device")
+def _() -> None:
+    def make(original: Any, *given: Any, **named: Any) -> Any:
+        return original(*given, **{**named, "pin_memory": None})
+
+    kernels.around("empty.memory_format", make)
+
+
+@mutant("freed_pinned_memory_is_reused_early", "PIN-506", "copies do not hold pinned memory")
+def _() -> None:
+    from tbk_torch_mutants.copies import around_copy  # noqa: PLC0415  # the one of its kind here
+
+    def copy(original: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
+        # A view of the same bytes that pinned memory does not know.
+        if wait and source.is_pinned():
+            alias = torch.from_numpy(source.numpy())
+            return original(self, alias, wait)
+        return original(self, source, wait)
+
+    around_copy(copy)
