@@ -165,6 +165,10 @@ def _has_profiler(device: torch.device) -> bool:
     return any(row.self_device_time_total > 0 for row in profiler.key_averages())
 
 
+def _counts_fallbacks(device: torch.device) -> bool:
+    return callable(getattr(_module(device), "fallbacks", None))
+
+
 def _has_dtype(name: str) -> Probe:
     dtype: torch.dtype = getattr(torch, name)
 
@@ -196,6 +200,7 @@ WORDS: dict[str, tuple[str, Probe]] = {
     "cow": ("lazy clones of its tensors share memory until one is written", _copies_on_write),
     "profiler": ("the profiler measures its time", _has_profiler),
     "device_interface": ("torch._dynamo knows it", _has_device_interface),
+    "fallback_count": ("its module counts what fell back to the host", _counts_fallbacks),
     **{f"dtype:{name}": (f"tensors of {name} can be copied to it and back", _has_dtype(name))
        for name in DTYPES},
 }  # fmt: skip

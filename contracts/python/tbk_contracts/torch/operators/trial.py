@@ -46,7 +46,7 @@ def try_operator(
         if refusal is not None:
             break
     if refusal is not None:
-        _refused(refusal)
+        refused(refusal)
     elif not judged:
         check.equal("samples that PyTorch's CPU answers", judged, 0)
         check.evidence(check.NOT_SHOWN, "PyTorch's CPU has no answer to compare with")
@@ -57,10 +57,10 @@ def _try_sample(
     served: Served | None, margin: judge.Margin,
 ) -> NotImplementedError | None:  # fmt: skip
     placed = samples.place(sample, device, entry)
-    _poison(expected, device)
+    poison(expected, device)
     watch = Watch(device) if served is not None else None
     try:
-        got = _call(entry, placed, device, watch)
+        got = call(entry, placed, device, watch)
     except NotImplementedError as error:
         return error
     except Exception as error:
@@ -76,7 +76,7 @@ def _try_sample(
     return None
 
 
-def _call(
+def call(
     entry: Entry, placed: samples.Sample, device: torch.device,
     watch: AbstractContextManager[Any] | None = None,
 ) -> list[Any]:  # fmt: skip
@@ -89,7 +89,7 @@ def _call(
     return oracle.leaves(result)
 
 
-def _poison(expected: oracle.Expected, device: torch.device) -> None:
+def poison(expected: oracle.Expected, device: torch.device) -> None:
     """Leave memory behind, for an allocator that hands it out again, that holds no right answer:
     then an element that is not written is seen."""
     made = [host.poisoned(leaf.shape, leaf.dtype, device) for leaf in expected.plain
@@ -100,13 +100,13 @@ def _poison(expected: oracle.Expected, device: torch.device) -> None:
 def _same_again(
     entry: Entry, sample: samples.Sample, device: torch.device, first: list[Any]
 ) -> None:
-    again = _call(entry, samples.place(sample, device, entry), device)
+    again = call(entry, samples.place(sample, device, entry), device)
     for one, other in zip(first, again, strict=True):
         if isinstance(one, torch.Tensor):
             check.tensor("the same seed again", host.download(other), host.download(one))
 
 
-def _refused(error: NotImplementedError) -> None:
+def refused(error: NotImplementedError) -> None:
     """A missing operator is a fact and no failure; but it says which one is missing."""
     text = str(error)
     names = "aten::" in text or "not implemented for" in text or "::" in text
