@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import array
-import gc
 import json
 import os
 import socket
@@ -17,7 +16,7 @@ import pytest
 import tbk_contracts.torch
 import torch
 
-from tbk_harness.torch_worker import keeper, listing
+from tbk_harness.torch_worker import keeper, listing, memory
 from tbk_harness.torch_worker.request import Request
 from tbk_harness.torch_worker.speech import told
 from tbk_harness.torch_worker.subject import Subject
@@ -31,16 +30,19 @@ PLUGINS_OFF = (
 )  # fmt: skip
 
 
+CONTRACTS = Path(str(tbk_contracts.torch.__file__)).resolve().parent
+
+
 def contracts() -> Path:
     """The folder of the contract tests."""
-    default = Path(str(tbk_contracts.torch.__file__)).resolve().parent
-    return Path(os.environ[FOLDER]).resolve() if os.environ.get(FOLDER) else default
+    return Path(os.environ[FOLDER]).resolve() if os.environ.get(FOLDER) else CONTRACTS
 
 
 def _arguments(request: Request, folder: Path) -> list[str]:
     off = [word for name in PLUGINS_OFF for word in ("-p", f"no:{name}")]
+    files = [] if folder == CONTRACTS else ["-o", "python_files=test_*.py act_*.py"]
     return [
-        *off, "-p", "tbk_contracts.torch.plugin", "-c", os.devnull, f"--rootdir={folder}",
+        *files, *off, "-p", "tbk_contracts.torch.plugin", "-c", os.devnull, f"--rootdir={folder}",
         "--import-mode=importlib", "--assert=plain", "--capture=no", "--strict-markers",
         "--tbk-supervised", f"--tbk-device={request.device_name}", str(folder),
     ]  # fmt: skip
@@ -116,15 +118,9 @@ class Nursery(Collection):
         session.config.pluginmanager.register(self._worker, "tbk-worker")
         for one in [*found, suite]:
             self._say(**one)
-        self._freeze()
+        memory.settle()
         self._answer()
         return True
-
-    @staticmethod
-    def _freeze() -> None:
-        """What is there now is never collected, so that a child copies no page for that."""
-        gc.collect()
-        gc.freeze()
 
     def _say(self, **members: Any) -> None:
         self._socket.sendall(json.dumps(members).encode())
@@ -149,7 +145,7 @@ class Nursery(Collection):
         self._worker.plan, self._worker.held = numbers, asked.get("held")
         if asked["warm"]:
             self._subject.introduce()
-        self._freeze()
+        memory.settle()
         self._say(said="known")
 
     def _make_keeper(self, files: list[int], at: int) -> None:

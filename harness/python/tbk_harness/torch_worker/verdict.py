@@ -23,6 +23,7 @@ OWN_MISTAKES = (NameError, SyntaxError, pytest.FixtureLookupError)
 FIXTURE_MISTAKES = (*OWN_MISTAKES, AttributeError, TypeError, KeyError, IndexError)
 NOT_VERDICTS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception,
                 pytest.exit.Exception)  # fmt: skip
+NO_MARKS = ("skip", "skipif", "xfail")  # what a device lacks is a need, and no more is excused
 PHASES = {
     "setup": keeper.PHASE_OPEN,
     "call": keeper.PHASE_BODY,
@@ -37,11 +38,6 @@ class Seen:
     folder: Path
     raised: dict[str, BaseException] = field(default_factory=dict)
     duration_ns: int = 0
-
-    @property
-    def left(self) -> SystemExit | None:
-        """The test asked the interpreter to end."""
-        return next((one for one in self.raised.values() if isinstance(one, SystemExit)), None)
 
     @property
     def fails(self) -> bool:
@@ -71,7 +67,7 @@ def _failure(seen: Seen) -> dict[str, Any]:
     phase = {"phase": PHASES[when]}
     if failure is None and isinstance(error, check.ContractFailure):
         failure = error  # raised by hand
-    if failure is not None:
+    if failure is not None and not isinstance(error, NOT_VERDICTS):
         return phase | {
             "where": brief("where", failure.where),
             "what": brief("what", failure.what),

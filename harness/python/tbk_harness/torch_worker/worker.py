@@ -117,9 +117,9 @@ class Worker:
         self._seen = verdict.Seen(self._folder)
         check.begin()
         runtestprotocol(item, log=False, nextitem=following)
-        left = self._seen.left
-        if left is not None:
-            self._leave(left)
+        for name in verdict.NO_MARKS:
+            if item.get_closest_marker(name) is not None:
+                self._seen.raised = {"setup": pytest.fail.Exception(f"it is marked {name}")}
         for error in self._seen.raised.values():
             traceback.print_exception(error)
         sys.stdout.flush()
@@ -138,12 +138,15 @@ class Worker:
     ) -> pytest.TestReport:
         """Keeps the exception itself; a report costs more than most tests."""
         if call.excinfo is not None:
+            if isinstance(call.excinfo.value, SystemExit):
+                self._leave(call.excinfo.value)
             self._seen.raised[call.when] = call.excinfo.value
         if call.when == "call":
             self._seen.duration_ns = int(call.duration * 1e9)
             self._cell.phase = keeper.PHASE_CLEAN
         elif call.when == "setup":
             self._cell.phase = keeper.PHASE_BODY
+        assert call.when != "collect"  # noqa: S101  # that has no item
         passed = call.excinfo is None
         return pytest.TestReport(
             item.nodeid, item.location, {}, "passed" if passed else "failed", None, call.when

@@ -1,0 +1,335 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The PyTorch worker under hostile contracts and broken devices: right blame, nothing else lost.
+
+The device is PyTorch's own CPU; modules in torch_acts/broken break it when they are imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from runs import ROOT, TBK_RUN, Record, Results, Run, processes_with, read
+
+pytest.importorskip("torch", reason="the torch layer is for machines that have PyTorch")
+
+ACTS = Path(__file__).resolve().parent / "torch_acts"
+HOSTILE = "torch_act_hostile"
+SCHEMA = json.loads((ROOT / "harness/schema/results.schema.json").read_text())
+
+
+def words(output: Path, *more: str, device: str = "cpu") -> list[str]:
+    start = [str(TBK_RUN), "--torch-device", device, "--python", sys.executable]
+    return [*start, "--output", str(output), *more]
+
+
+def environment(folder: Path = ACTS) -> dict[str, str]:
+    path = os.pathsep.join([str(ACTS), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "TBK_TORCH_CONTRACTS": str(folder), "PYTHONPATH": path}
+
+
+def judge(output: Path, *more: str, device: str = "cpu", folder: Path = ACTS) -> Run:
+    done = subprocess.run(
+        words(output, *more, device=device),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=environment(folder),
+        check=False,
+    )
+    return Run(done.returncode, done.stdout, done.stderr, output)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    output = tmp_path_factory.mktemp("hostile") / "results.jsonl"
+    done = judge(output, "--only", HOSTILE, "--isolation", "fork", "--timeout", "8")
+    assert done.code == 6, done.stdout  # the suite is at fault, and nothing is worse
+    assert not processes_with(str(output))
+    return done.results()
+
+
+def record(results: Results, name: str) -> Record:
+    return next(one for one in results.tests if one["id"] == f"{HOSTILE}/{name}")
+
+
+VERDICTS = {
+    "first_passes": ("pass", None, None),
+    "segfault": ("crash", "body", "SIGSEGV"),
+    "abort": ("crash", "body", "SIGABRT"),
+    "hang": ("hang", "body", "no end after"),
+    "exit": ("crash", "body", "status 0 without finishing"),
+    "sys_exit": ("crash", "body", "status 0 without finishing"),
+    "worker_exit": ("crash", "body", "status 86 without finishing"),
+    "stops_itself": ("hang", "body", "SIGSTOP"),
+    "kills_its_parent": ("crash", "body", "killed its parent"),
+    "closes_all_descriptors": ("crash", "clean", "status 1 without finishing"),
+    "prints_megabytes": ("pass", None, None),
+    "leaves_a_daemon": ("pass", None, None),
+    "crashes_at_the_end_of_the_interpreter": ("crash", "exit", "SIGABRT"),
+    "checks_nothing": ("suite-error", None, "without a check"),
+    "skips": ("suite-error", "body", "Skipped: no verdict"),
+    "is_marked": ("suite-error", "open", "it is marked xfail"),
+    "misspells": ("suite-error", "body", "NameError"),
+    "has_a_broken_fixture": ("suite-error", "open", "IndexError"),
+    "fails": ("fail", "body", "41"),
+    "raises": ("fail", "body", "RuntimeError: mat1 and mat2"),
+    "asserts": ("fail", "body", "AssertionError: a plain assertion"),
+    "swallows_a_failure": ("fail", "body", "41"),
+    "needs_two": ("unsupported", None, None),
+    "shows_nothing": ("not-shown", None, None),
+    "last_passes": ("pass", None, None),
+}
+
+
+def test_each_act_is_judged(hostile: Results) -> None:
+    assert {one["id"].partition("/")[2] for one in hostile.tests} == set(VERDICTS)
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_hostile_contract_gets_its_verdict(hostile: Results, name: str) -> None:
+    verdict, phase, seen = VERDICTS[name]
+    found = record(hostile, name)
+    assert found["verdict"] == verdict, found
+    assert phase is None or found["phase"] == phase
+    assert seen is None or seen in found["seen"]
+    blame = {"suite-error": "suite", "fail": "backend", "crash": "backend", "hang": "backend"}
+    assert found["blame"] == blame.get(verdict)
+    assert found["layer"] == "torch"
+
+
+def test_lines_are_as_the_schema_says(hostile: Results) -> None:
+    for one in [hostile.header, *hostile.tests, hostile.footer]:
+        jsonschema.validate(one, SCHEMA)
+
+
+def test_facts_and_notes_go_into_the_record(hostile: Results) -> None:
+    found = record(hostile, "fails")
+    assert found["facts"] == {"operator": "add", "margin": 0.5}
+    assert found["notes"] == "a note"
+    assert (found["what"], found["expected"]) == ("the answer", "42")
+    assert "facts" not in record(hostile, "first_passes")
+
+
+def test_a_cause_holds_no_values(hostile: Results) -> None:
+    assert record(hostile, "fails")["cause"] == "fail/act_hostile.py/the answer/"
+    cause = record(hostile, "raises")["cause"]
+    assert cause.startswith("fail/act_hostile.py/torch.zeros(2, 3, device=device)")
+    assert cause.endswith("/RuntimeError")
+
+
+def test_output_is_kept(hostile: Results) -> None:
+    assert record(hostile, "prints_megabytes")["output_bytes"] == 4096 * 1024
+    assert "Fatal Python error" in record(hostile, "segfault")["output"]
+    assert "ContractFailure" in record(hostile, "fails")["output"]
+    assert "left 1 process behind" in record(hostile, "leaves_a_daemon")["notes"]
+
+
+def test_in_one_process_the_others_keep_their_verdicts(tmp_path: Path, hostile: Results) -> None:
+    calm = ("segfault", "exit", "sys_exit", "fails", "last_passes", "first_passes", "skips")
+    only = [word for name in calm for word in ("--only", f"{HOSTILE}/{name}")]
+    batch = judge(tmp_path / "batch.jsonl", *only, "--isolation", "batch", "--jobs", "1").results()
+    assert batch.header["isolation"] == "batch"
+    assert batch.verdicts == {one: hostile.verdicts[one] for one in batch.verdicts}
+    assert len(batch.tests) == len(calm)
+
+
+def test_pollution_is_attributed_in_company_and_harmless_alone(tmp_path: Path) -> None:
+    apart = judge(tmp_path / "a.jsonl", "--only", "torch_act_poison", "--isolation", "fork")
+    assert apart.code == 0, apart.stdout
+    together = judge(
+        tmp_path / "b.jsonl", "--only", "torch_act_poison", "--isolation", "batch", "--jobs", "1"
+    )
+    results = together.results()
+    polluted = next(one for one in results.tests if one["verdict"] != "pass")
+    assert together.code == 1
+    assert results.counts() == {"pass": 3, "polluted": 1}
+    assert polluted["id"] == "torch_act_poison/c_is_polluted"
+    assert "fails after torch_act_poison/b_pollutes" in polluted["notes"]
+
+
+def test_who_spoils_the_device_is_found(tmp_path: Path) -> None:
+    done = judge(
+        tmp_path / "a.jsonl", "--only", "torch_act_spoil", "--isolation", "batch", "--jobs", "1"
+    )
+    verdicts = done.results().verdicts
+    assert done.code == 1
+    assert verdicts["torch_act_spoil/a_passes"] != "fail"
+    assert verdicts["torch_act_spoil/b_spoils"] == "fail"
+    assert verdicts["torch_act_spoil/c_passes"] == "poisoned"
+
+
+# ------------------------------------------------------------------------------ preflight ---
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "line"),
+    [
+        ("broken.at_import", 4, "cpu: importing the module broken.at_import: killed by SIGABRT"),
+        ("broken.raises", 4, "RuntimeError: no driver is there"),
+        ("broken.not_there", 4, "No module named 'broken.not_there'"),
+        ("broken.absent", 5, "cpu: counting its devices: there is none"),
+        (
+            "broken.copy",
+            5,
+            "back gives other bytes: sent 00 00 80 3f 00 00 00 40 at byte 0, and 00",
+        ),
+        ("broken.hang", 5, "cpu: allocating 64 bytes: no end after"),
+    ],
+)
+def test_what_makes_all_else_meaningless_is_one_line(
+    tmp_path: Path, module: str, code: int, line: str
+) -> None:
+    done = judge(tmp_path / "a.jsonl", "--torch-import", module, "--open-timeout", "8")
+    results = done.results()
+    assert done.code == code, done.stdout
+    assert line in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert line in results.footer["reason"]
+    assert results.tests == []
+
+
+def test_a_device_that_pytorch_does_not_know(tmp_path: Path) -> None:
+    done = judge(tmp_path / "a.jsonl", device="acme")
+    assert done.code == 5
+    assert "acme: counting its devices: RuntimeError: Expected one of cpu" in done.stderr
+
+
+def test_a_device_that_adds_wrongly_is_named_and_judged(tmp_path: Path) -> None:
+    done = judge(
+        tmp_path / "a.jsonl", "--torch-import", "broken.add", "--only", f"{HOSTILE}/last_passes"
+    )
+    results = done.results()
+    assert results.verdicts == {f"{HOSTILE}/last_passes": "pass"}
+    assert "not sound before the first test: it adds wrongly" in results.footer["health"]
+
+
+def test_a_module_that_no_child_inherits_is_imported_by_each(tmp_path: Path) -> None:
+    only = ("--only", f"{HOSTILE}/first_passes", "--open-timeout", "8")
+    done = judge(tmp_path / "a.jsonl", "--torch-import", "broken.threads", *only)
+    assert done.code == 0, done.stderr
+    assert done.results().header["torch"]["warm"] is False
+    done = judge(tmp_path / "b.jsonl", "--torch-import", "broken", *only)
+    assert done.results().header["torch"]["warm"] is True
+
+
+# ---------------------------------------------------------------------------- bad input ------
+
+
+def test_contracts_that_cannot_be_collected(tmp_path: Path) -> None:
+    (tmp_path / "test_bad.py").write_text("import nothing_of_this_name\n")
+    done = judge(tmp_path / "a.jsonl", folder=tmp_path)
+    assert done.code == 6
+    assert "test_bad.py" in done.stderr
+    assert "No module named 'nothing_of_this_name'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_need_that_nobody_knows(tmp_path: Path) -> None:
+    (tmp_path / "test_bad.py").write_text(
+        "from tbk_contracts.torch.case import clause\n"
+        "@clause('CPY-501', needs='coffee')\ndef test_it():\n    pass\n"
+    )
+    done = judge(tmp_path / "a.jsonl", folder=tmp_path)
+    assert (done.code, "'coffee', which is no capability" in done.stderr) == (6, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[capabilities\n", "Expected"),
+        ("[capabilities]\ncoffee = true\n", "'coffee' is no capability"),
+        ("[capabilities]\nstream = 1\n", "'stream' is neither true nor false"),
+        ("", "no table 'capabilities'"),
+    ],
+)
+def test_a_bad_file_of_capabilities(tmp_path: Path, text: str, line: str) -> None:
+    path = tmp_path / "facts.toml"
+    path.write_text(text)
+    done = judge(tmp_path / "a.jsonl", "--facts", str(path))
+    assert done.code == 2
+    assert line in done.stderr
+    assert str(path) in done.stderr
+
+
+def test_what_is_declared_binds(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps({"capabilities": {"two_devices": True}}))
+    only = ("--only", f"{HOSTILE}/needs_two", "--only", f"{HOSTILE}/last_passes")
+    done = judge(tmp_path / "a.jsonl", "--facts", str(path), *only)
+    results = done.results()
+    assert results.verdicts[f"{HOSTILE}/needs_two"] == "fail"
+    assert results.header["capabilities"]["two_devices"] is True
+    assert results.header["capabilities"]["dtype:int8"] is False
+    notes = results.header["capability_notes"]
+    assert notes["two_devices"].startswith("declared, and its probe fails")
+    assert notes["dtype:int8"] == "not declared, and its probe succeeds"
+
+
+def test_no_python(tmp_path: Path) -> None:
+    done = judge(tmp_path / "a.jsonl", "--python", str(tmp_path / "python"))
+    assert done.code == 6
+    assert "No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["lib.so", "--torch-device", "cpu"],
+        ["lib.so", "--torch-import", "acme"],
+        ["--torch-device", "cpu", "--budget", "soon"],
+    ],
+)
+def test_bad_usage(arguments: list[str]) -> None:
+    done = subprocess.run([str(TBK_RUN), *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "tbk-run:" in done.stderr
+
+
+# --------------------------------------------------------------------------- plan and order ---
+
+
+def test_the_list_and_the_selectors(tmp_path: Path) -> None:
+    done = judge(tmp_path / "a.jsonl", "--list", "--only", "torch_act_poison", "--shard", "2/2")
+    ids = [line.split()[0] for line in done.stdout.splitlines()]
+    assert ids == ["torch_act_poison/b_pollutes", "torch_act_poison/d_passes"]
+    assert judge(tmp_path / "b.jsonl", "--only", "coffee").code == 3
+
+
+def test_a_budget_names_what_it_left_out(tmp_path: Path) -> None:
+    done = judge(tmp_path / "a.jsonl", "--budget", "0.001", "--only", "torch_act_poison")
+    results = done.results()
+    assert done.code == 3
+    assert results.counts() == {"left-out": 4}
+    assert "4 left out" in done.line
+    again = judge(tmp_path / "a.jsonl", "--only", "torch_act_poison", "--budget", "600", "--resume")
+    assert (again.code, again.results().counts()) == (0, {"pass": 4})
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
+    output = tmp_path / "a.jsonl"
+    options = ("--only", HOSTILE, "--timeout", "8", "--jobs", "1", "--isolation", "fork")
+    process = subprocess.Popen(
+        words(output, *options), env=environment(), stdout=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 300
+    while not output.exists() or output.read_bytes().count(b"\n") < 4:
+        assert process.poll() is None
+        assert time.monotonic() < until
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = judge(output, *options, "--resume")
+    results = read(output)
+    assert done.code == 6, done.stderr
+    assert {name: results.verdicts[f"{HOSTILE}/{name}"] for name in VERDICTS} == {
+        name: verdict for name, (verdict, _, _) in VERDICTS.items()
+    }
+    assert not processes_with(str(output))
