@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/jit_type.h>
 #include <aten/fallback.h>
@@ -8,6 +7,7 @@
 #include <aten/fallback_mirror.h>
 #include <aten/fallback_random.h>
 #include <aten/operands.h>
+#include <c10/core/DispatchKeySet.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <runtime/backend.h>
 #include <runtime/current.h>
@@ -137,8 +137,8 @@ class Call {
     bring_arguments(mirror);
     {
       // As PyTorch's own kernels run: below autograd, and not changed by autocast for the CPU.
-      at::AutoDispatchBelowADInplaceOrView below_autograd;
-      c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+      c10::impl::ExcludeDispatchKeyGuard below_autograd(
+          c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
       op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
       mirror.write_back();
       bring_results(mirror);
@@ -239,6 +239,9 @@ class Call {
   }
 
   const IValue& written_argument(const c10::AliasInfo& alias) const {
+    // Comparing sets takes time, and mostly there is no choice.
+    if (written_.size() == 1) [[likely]]
+      return written_[0].second;
     for (const auto& [schema, value] : written_)
       if (schema->alias_info()->beforeSets() == alias.beforeSets()) return value;
     TORCH_INTERNAL_ASSERT(false, op_.operator_name(), " returns what it was not given");

@@ -102,11 +102,14 @@ void HostMirror::bring() {
     view.host = view_of(view);
 }
 
-at::Tensor HostMirror::view_of(const View& view) const {
-  const Storage& storage = storages_[view.storage];
+at::Tensor HostMirror::view_of(const View& view) {
+  Storage& storage = storages_[view.storage];
+  // Where each has one view, that may have it.
+  const bool is_shared = views_.size() > storages_.size();
   const c10::TensorImpl* from = view.device.unsafeGetTensorImpl();
   at::Tensor host = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(storage.host), c10::DispatchKeySet(c10::DispatchKey::CPU), from->dtype());
+      is_shared ? storage.host : std::move(storage.host),
+      c10::DispatchKeySet(c10::DispatchKey::CPU), from->dtype());
   c10::TensorImpl* to = host.unsafeGetTensorImpl();
   const bool is_empty = from->numel() == 0;  // such a one may lie anywhere
   const auto begin = static_cast<int64_t>(storage.begin / from->itemsize());

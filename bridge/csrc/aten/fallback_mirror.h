@@ -49,7 +49,7 @@ class HostMirror {
   size_t storage_of(c10::StorageImpl* device);
   void alias(Storage& storage) const;
   void fetch(Storage& storage);
-  at::Tensor view_of(const View& view) const;
+  at::Tensor view_of(const View& view);
   bool was_moved(const View& view) const;
   void give_back(const View& view);
   void send(const c10::Storage& to, uint64_t offset, const void* from, uint64_t bytes);
