@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import tbk_contracts
@@ -24,7 +26,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line, shorten
 
-from tbk_harness import kill, locate, mutants, outcome, runner, skeleton
+from tbk_harness import kill, kill_torch, locate, mutants, outcome, runner, skeleton
 
 LIMIT = 30
 
@@ -51,6 +53,10 @@ def new_command(name: str) -> None:
 
 
 @click.command(name="kill-matrix")
+@click.option(
+    "--layer", type=click.Choice(["c", "torch"]), default="c", show_default=True,
+    help="Backends at their C interface, or devices as PyTorch sees them.",
+)  # fmt: skip
 @click.option("--full", is_flag=True, help="Every test against every mutant.")
 @click.option("--only", multiple=True, metavar="NAME|CLAUSE", help="These mutants alone.")
 @click.option(
@@ -64,6 +70,7 @@ def new_command(name: str) -> None:
     show_default=True, help="Where matrix.json, matrix.md and matrix.html go.",
 )  # fmt: skip
 def kill_command(
+    layer: str,
     full: bool,
     only: tuple[str, ...],
     jobs: int | None,
@@ -74,15 +81,17 @@ def kill_command(
 ) -> None:
     """Show that each check can fail: run the suite against every deliberately broken backend.
 
-    Each mutant meets the tests that cite its clause and a sample of 2 % of the others. The exit
-    code is 1 when a mutant survives, a checked must clause has no mutant that is killed, a legal
-    device fails or a cheat passes.
+    Each mutant meets the tests that cite its clause and, at the C layer, a sample of 2 % of the
+    others. The exit code is 1 when a mutant survives, a checked must clause has no mutant that is
+    killed, a legal device fails or a cheat passes.
     """
     target = library or locate.library("mutants")
     if target is None or not target.is_file():
         outcome.stop(
             EXIT_BAD_LIBRARY, "the mutants' library was not found; build the checkout first"
         )
+    if layer == "torch":
+        _kill_torch(target, only, jobs, output_dir)
     matrix, chosen = _planned(target, full, only, seed)
     outcome.prepare(output_dir)
     options = [f"--timeout={timeout}"] if timeout else []
@@ -126,6 +135,26 @@ def _planned(
     return matrix, chosen
 
 
+def _kill_torch(broken: Path, only: tuple[str, ...], jobs: int | None, folder: Path) -> NoReturn:
+    """Mutants of bridge and operators, and those of the C layer, judged by the torch contracts."""
+    sound = locate.library("cpu")
+    if sound is None:
+        outcome.stop(EXIT_BAD_LIBRARY, "the cpu reference was not found; build the checkout first")
+    outcome.prepare(folder)
+    must = kill_torch.must_clauses(tbk_contracts.clauses())
+    matrix = kill.Matrix(tests={}, must=must, partial=bool(only))
+    started = time.monotonic()
+    try:
+        rows = kill_torch.told(sound, broken, only, jobs or len(os.sched_getaffinity(0)))
+        matrix.wrong = tuple(kill_torch.fill(matrix, rows))
+    except (mutants.MutantError, OSError, ValueError) as error:
+        outcome.stop(EXIT_SUITE_ERROR, str(error))
+    if not matrix.rows and not matrix.wrong:
+        outcome.stop(EXIT_NOTHING_SELECTED, "no mutant fits")
+    matrix.rows.sort(key=lambda row: (row.mutant.clauses, row.mutant.name))
+    _finish(matrix, folder, time.monotonic() - started)
+
+
 def _defended(matrix: kill.Matrix) -> str:
     if matrix.partial:
         return "some mutants only"
@@ -133,7 +162,7 @@ def _defended(matrix: kill.Matrix) -> str:
     return f"{defended} of {len(matrix.must)} checked must clauses defended"
 
 
-def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> None:
+def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> NoReturn:
     document = kill.document(matrix)
     out = outcome.console()
     try:

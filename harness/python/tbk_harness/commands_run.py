@@ -9,13 +9,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from tbk_reports.model import EXIT_BAD_LIBRARY
 from tbk_reports.text import line
 
-from tbk_harness import layers, locate, outcome
+from tbk_harness import layers, locate, outcome, selectors
 from tbk_harness.options import Subject, runner_arguments, runner_options, verdict_options
 from tbk_harness.session import Session, request
 
@@ -71,20 +71,25 @@ def run_command(
     if why_not:
         session.tell(why_not)
         session.notes.append(why_not)
-    if "c" in chosen:
-        part = session.run("c", runner_arguments(library, options), alone=chosen == ("c",))
-        if layers.stops_here(part.ended):
-            _end(session, library)
-    if "torch" in chosen:
-        # The words that C and PyTorch have for capabilities are not the same.
-        shared = {name: value for name, value in options.items() if name != "require"}
-        session.run_torch(Subject(library=library), shared)
-    _end(session, library)
-
-
-def _end(session: Session, library: str) -> NoReturn:
+    _run(session, library, chosen, options)
     judged = session.finish(library)
     outcome.finish(judged, session.folder, session.request.coverage_dir, session.request.quiet)
+
+
+def _run(session: Session, library: str, chosen: tuple[str, ...], options: dict[str, Any]) -> None:
+    """C first; where that finds no backend, PyTorch would find none either."""
+    only = options["only"]
+    words = selectors.split(only) if len(chosen) > 1 else dict.fromkeys(chosen, only)
+    chosen = tuple(layer for layer in chosen if words[layer] or not only)
+    if "c" in chosen:
+        mine = {**options, "only": words["c"]}
+        part = session.run("c", runner_arguments(library, mine), alone=chosen == ("c",))
+        if layers.stops_here(part.ended, bool(only)):
+            return
+    if "torch" in chosen:
+        # The words that C and PyTorch have for capabilities are not the same.
+        mine = {name: value for name, value in options.items() if name != "require"}
+        session.run_torch(Subject(library=library), {**mine, "only": words["torch"]})
 
 
 def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:

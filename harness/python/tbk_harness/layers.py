@@ -87,7 +87,8 @@ def _header(pieces: Sequence[_Piece]) -> Record:
     layers = {str(header.get("layer") or "c"): header for header in headers}
     planned = sum(_number(header, "planned") for header in headers)
     first = {name: value for name, value in headers[0].items() if name != "layer"}
-    return {**first, "planned": planned, "layers": layers}
+    words = dict.fromkeys(word for header in headers for word in header.get("selection") or ())
+    return {**first, "planned": planned, "selection": list(words), "layers": layers}
 
 
 def _verdict(footer: Record) -> str:
@@ -97,9 +98,7 @@ def _verdict(footer: Record) -> str:
 
 def _footer(pieces: Sequence[_Piece], digest: str) -> Record:
     footers: list[Record] = [dict(piece.read.footer or {}) for piece in pieces]
-    # --only may leave one of the layers without a test; both without one is no verdict.
-    told = [one for one in footers if one.get("exit_code") != EXIT_NOTHING_SELECTED] or footers
-    worst = dict(sorted(told, key=lambda footer: VERDICTS.index(_verdict(footer)))[-1])
+    worst = dict(sorted(footers, key=lambda footer: VERDICTS.index(_verdict(footer)))[-1])
     problems = [problem for piece in pieces for problem in piece.read.problems]
     if problems:
         worst |= {"verdict": "error", "exit_code": EXIT_SUITE_ERROR, "reason": problems[0]}
@@ -121,6 +120,11 @@ def _footer(pieces: Sequence[_Piece], digest: str) -> Record:
     }
 
 
+def _empty(piece: _Piece) -> bool:
+    header, footer = piece.read.header, piece.read.footer or {}
+    return not header.get("selection") and footer.get("exit_code") == EXIT_NOTHING_SELECTED
+
+
 def compose(paths: Sequence[Path], more: Sequence[Record], output: Path) -> None:
     """Writes one file of several, with further records. Raises OSError.
 
@@ -128,6 +132,8 @@ def compose(paths: Sequence[Path], more: Sequence[Record], output: Path) -> None
     with the whole: one without a footer leaves it without one.
     """
     pieces = [_piece(path) for path in paths]
+    # A shard may be empty in one of the layers; that is a verdict where it is so in all of them.
+    pieces = [one for one in pieces if not _empty(one)] or pieces
     records = [record for piece in pieces for record in piece.records]
     for index, record in enumerate(one for one in records if one.get("record") == "test"):
         record["index"] = index
@@ -141,8 +147,9 @@ def compose(paths: Sequence[Path], more: Sequence[Record], output: Path) -> None
     waiting.replace(output)
 
 
-def stops_here(ended: Ended) -> bool:
-    """Whether the other layer could say nothing after this end."""
-    return ended.exit_code not in (
-        EXIT_PASS, EXIT_FINDINGS, EXIT_NOTHING_SELECTED, EXIT_SUITE_ERROR,
-    )  # fmt: skip
+def stops_here(ended: Ended, selected: bool) -> bool:
+    """Whether the other layer could say nothing after this end. A shard may well be empty in one
+    of them; what was selected by name is not."""
+    if ended.exit_code == EXIT_NOTHING_SELECTED:
+        return selected
+    return ended.exit_code not in (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)

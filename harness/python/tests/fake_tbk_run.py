@@ -13,10 +13,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "reports" / "tests"))
 
+import fake_torch_layer
 import synthetic
 
 
 def main() -> int:
+    if any(word.startswith("--torch-") for word in sys.argv[1:]):
+        return fake_torch_layer.main(sys.argv[1:])
+    return c_layer()
+
+
+def c_layer() -> int:
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     flags = [word for word in sys.argv[1:] if word.startswith("--")]
     output = Path(words.pop()) if "--output" in flags else None

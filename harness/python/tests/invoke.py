@@ -19,10 +19,12 @@ STAND_IN = Path(__file__).resolve().parent / "fake_tbk_run.py"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def starter(folder: Path) -> Tbk:
+def starter(folder: Path, layer: str = "c") -> Tbk:
+    """`layer`: the one that tbk run is told, unless it is told another; "" for its own choice."""
+
     def run(*arguments: str, runner: str = "", **more: str) -> Ended:
-        if arguments[0] == "run" and not any(one.startswith("--layer") for one in arguments):
-            arguments = (*arguments, "--layer=c")  # the other one is for those who ask for it
+        if layer and arguments[0] == "run" and not any("--layer" in one for one in arguments):
+            arguments = (*arguments, f"--layer={layer}")
         return subprocess.run(
             [sys.executable, "-m", "tbk_harness", *arguments],
             cwd=folder,

@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk check, and tbk run over both layers, with a stand-in for tbk-run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from invoke import Ended, Tbk, starter
+
+# Stands for an environment that has, or has not, PyTorch and the bridge.
+ENVIRONMENT = """
+import importlib.machinery, sys, types
+def there(name, **members):
+    module = types.ModuleType(name)
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+    vars(module).update(members)
+    sys.modules[name] = module
+there("torch")
+there("torch_tbk")
+def extension():
+    if {broken!r}:
+        raise ImportError({broken!r})
+there("torch_tbk._extension", extension=extension)
+"""
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Tbk:
+    """The command, where the bridge can be loaded, and with the reference backends' libraries."""
+    return _with_pytorch(tmp_path, "")
+
+
+def _with_pytorch(folder: Path, broken: str) -> Tbk:
+    tbk = starter(folder, layer="")
+    place = folder / "environment"
+    place.mkdir()
+    (place / "sitecustomize.py").write_text(ENVIRONMENT.format(broken=broken))
+    library = folder / "build" / "lib" / "libtbk_cpu.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    more = {"PYTHONPATH": str(place), "TBK_BUILD": str(folder / "build")}
+
+    def run(*arguments: str, runner: str = "", **others: str) -> Ended:
+        return tbk(*arguments, runner=runner, **more, **others)
+
+    return run
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((folder / "tbk-report" / "judged.json").read_text())
+    return document
+
+
+def _blames(folder: Path) -> dict[str, tuple[str, str]]:
+    return {
+        test["cause"]: (test["blame"], test.get("blame_how", ""))
+        for test in _document(folder)["tests"]
+        if test.get("cause")
+    }
+
+
+def test_a_sound_device_passes(both: Tbk) -> None:
+    ended = both("check", "--device", "sound")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "PASS" in ended.stdout
+    assert both("lint-reports").returncode == both("verify", "tbk-report/results.jsonl").returncode
+    assert both("verify", "tbk-report/results.jsonl").returncode == 0
+
+
+def test_the_device_is_to_blame_for_what_passes_on_pytorchs_cpu(both: Tbk, tmp_path: Path) -> None:
+    ended = both("check", "--device", "acme")
+    assert ended.returncode == 1
+    blames = _blames(tmp_path)
+    assert blames["wrong-everywhere"][0] == "pytorch"
+    assert blames["wrong-here"][0] == blames["wrong-through-the-bridge"][0] == "backend"
+    assert "passes on PyTorch's own cpu" in blames["crash/body/SIGSEGV"][1]
+
+
+def test_what_fails_on_the_reference_through_the_bridge_is_the_bridges(
+    both: Tbk, tmp_path: Path
+) -> None:
+    ended = both("run", "libacme.so", "--layer=torch")
+    assert ended.returncode == 1
+    blames = _blames(tmp_path)
+    assert {cause: blame for cause, (blame, _) in blames.items()} == {
+        "wrong-everywhere": "pytorch", "wrong-through-the-bridge": "bridge",
+        "wrong-here": "backend", "crash/body/SIGSEGV": "backend",
+    }  # fmt: skip
+    said = "the same test passes on the reference backend through the same bridge"
+    assert {
+        test["blame_how"]
+        for test in _document(tmp_path)["tests"]
+        if test.get("cause") == "wrong-here"
+    } >= {said}
+    assert said in (tmp_path / "tbk-report" / "index.html").read_text()
+
+
+def test_blame_can_be_found_again_from_the_file_alone(both: Tbk, tmp_path: Path) -> None:
+    both("run", "libacme.so", "--layer=torch")
+    first = _document(tmp_path)
+    both("report", "tbk-report/results.jsonl", "--report-dir", "again")
+    assert json.loads((tmp_path / "again" / "judged.json").read_text()) == first
+    assert both("verify", "tbk-report/results.jsonl").returncode == 0
+
+
+def test_without_blame_nothing_else_is_run(both: Tbk, tmp_path: Path) -> None:
+    both("check", "--device", "acme", "--no-blame")
+    assert "substitution" not in (tmp_path / "tbk-report" / "results.jsonl").read_text()
+    assert sorted(path.name for path in (tmp_path / "tbk-report" / "parts").iterdir()) == [
+        "torch.jsonl"
+    ]
+
+
+def test_both_layers_are_one_result(both: Tbk, tmp_path: Path) -> None:
+    ended = both("run", "good.so")
+    assert ended.returncode == 0, ended.stdout
+    assert "PASS  acme 1.4.2: 120 tests" in ended.stdout
+    document = _document(tmp_path)
+    assert {test["layer"] for test in document["tests"]} == {"c", "torch"}
+    assert set(document["header"]["layers"]) == {"c", "torch"}
+    assert document["footer"]["planned"] == document["footer"]["recorded"] == 120
+    assert both("verify", "tbk-report/results.jsonl").returncode == 0
+    assert both("lint-reports").returncode == 0
+
+
+def test_the_worst_layer_decides(both: Tbk, tmp_path: Path) -> None:
+    (tmp_path / "waived.toml").write_text("")
+    ended = both("run", "bad.so", "--waivers", "waived.toml")
+    assert ended.returncode == 1
+    causes = {test.get("cause") for test in _document(tmp_path)["tests"]}
+    assert {"wrong-here", "SIGSEGV in memory_free"} <= causes
+
+
+def test_a_layer_without_a_selected_test_is_not_run(both: Tbk, tmp_path: Path) -> None:
+    ended = both("run", "good.so", "--only", "torch_operators")
+    assert ended.returncode == 0, ended.stdout
+    assert {test["layer"] for test in _document(tmp_path)["tests"]} == {"torch"}
+    ended = both("run", "good.so", "--only", "memory/holds_for_one_byte_4")
+    assert [test["layer"] for test in _document(tmp_path)["tests"]] == ["c"]
+
+
+@pytest.mark.parametrize("code", [4, 5, 7])
+def test_where_c_finds_no_backend_pytorch_is_not_asked(
+    both: Tbk, tmp_path: Path, code: int
+) -> None:
+    runner = tmp_path / "tbk-run"
+    runner.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit {code}\n')
+    runner.chmod(0o755)
+    assert both("run", "good.so", runner=str(runner)).returncode == code
+    assert len((tmp_path / "calls").read_text().splitlines()) == 1
+
+
+def test_what_the_budget_left_out_is_said(both: Tbk, tmp_path: Path) -> None:
+    ended = both("check", "--device", "sound", "--budget", "2m")
+    assert ended.returncode == 0
+    assert "the budget left out 30 tests" in ended.stdout
+    document = _document(tmp_path)
+    assert document["counts"]["left-out"] == 30
+    page = (tmp_path / "tbk-report" / "index.html").read_text()
+    assert "passes what the budget allowed" in page
+    assert both("check", "--device", "sound", "--budget", "soon").returncode == 2
+
+
+def test_a_device_that_is_not_there(both: Tbk) -> None:
+    ended = both("check", "--device", "nosuch")
+    assert ended.returncode == 5
+    assert "importing what makes it known" in ended.stdout
+
+
+def test_without_the_bridge_c_alone_is_judged_and_that_is_said(tmp_path: Path) -> None:
+    broken = _with_pytorch(tmp_path, "torch_tbk was built for torch 1.0")
+    said = "the torch layer was not run: ImportError: torch_tbk was built for torch 1.0"
+    ended = broken("run", "good.so")
+    assert ended.returncode == 0, ended.stderr
+    assert said in ended.stdout
+    assert _document(tmp_path)["notes"] == [said]
+    assert said in (tmp_path / "tbk-report" / "index.html").read_text()
+    only_torch = broken("run", "good.so", "--layer=torch")
+    assert only_torch.returncode == 4
+    assert "cannot be run" in only_torch.stderr
+
+
+def test_replay_takes_the_torch_layers_commands(both: Tbk) -> None:
+    both("check", "--device", "acme", "--no-blame")
+    ended = both("replay", "tbk-report/results.jsonl", "torch_operators/op_000[float16]")
+    assert ended.returncode == 1, ended.stderr
+    assert "1 of 1 fail again" in ended.stdout
