@@ -58,6 +58,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tbk-import", metavar="MODULE", action="append", default=[],
         help="import this first, so that PyTorch knows the device",
     )  # fmt: skip
+    # How a fresh interpreter comes to know the device, where the modules are not all of it.
+    group.addoption("--tbk-start", help=argparse.SUPPRESS)
     # The supervisor's worker judges needs and checks itself.
     group.addoption("--tbk-supervised", action="store_true", help=argparse.SUPPRESS)
 
@@ -107,6 +109,16 @@ def devices(tbk_device_name: str) -> list[torch.device]:
 def module(tbk_device_name: str) -> Any:
     """The device's module, such as torch.cuda for a device "cuda"."""
     return _torch().get_device_module(tbk_device_name)
+
+
+@pytest.fixture
+def tbk_start(request: pytest.FixtureRequest) -> str:
+    """Python statements by which PyTorch comes to know the device, in a fresh interpreter."""
+    given = request.config.getoption("--tbk-start")
+    if given is not None:
+        return str(given)
+    names = request.config.getoption("--tbk-import")
+    return "\n".join(f"import {name}" for name in ("torch", *names))
 
 
 def _torch() -> Any:
