@@ -25,7 +25,7 @@ from tbk_harness.torch_worker.worker import Worker
 MOST_BYTES = 65_536
 FOLDER = "TBK_TORCH_CONTRACTS"  # a folder of other tests, for the harness's own
 PLUGINS_OFF = (
-    "cacheprovider", "terminal", "faulthandler", "logging", "warnings", "doctest", "junitxml",
+    "cacheprovider", "terminal", "faulthandler", "logging", "doctest", "junitxml",
     "pastebin", "stepwise", "unraisableexception", "threadexception",
 )  # fmt: skip
 
