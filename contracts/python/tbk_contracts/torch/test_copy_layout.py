@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Copies of tensors with strides, offsets, conjugate and negative bits, and of one element."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from tbk_contracts.torch import check, host
+from tbk_contracts.torch.case import clause, needs
+
+Layout = Callable[[torch.Tensor], torch.Tensor]
+SHAPE = (6, 8, 10)
+
+LAYOUTS: dict[str, Layout] = {
+    "whole": lambda x: x,
+    "transposed": lambda x: x.transpose(0, 2),
+    "permuted": lambda x: x.permute(1, 2, 0),
+    "slice": lambda x: x[1:5],
+    "inner": lambda x: x[:, 2:7, 3:9],
+    "column": lambda x: x[:, :, 3],
+    "steps": lambda x: x[::2, 1::3, ::4],
+    "one": lambda x: x[2:3, 3:4, 4:5],
+    "number": lambda x: x[1, 2, 3],
+    "nothing": lambda x: x[:, 3:3],
+    "diagonal": lambda x: x.diagonal(0, 1, 2),
+    "windows": lambda x: x.flatten()[7:].unfold(0, 5, 11).t(),
+}
+BITS: dict[str, Layout] = {
+    "plain": lambda x: x,
+    "conj": lambda x: x.conj(),
+    "neg": torch._neg_view,
+    "both": lambda x: torch._neg_view(x.conj()),
+    "real": lambda x: x.real,
+    "imag of conj": lambda x: x.conj().imag,
+}
+WAYS = [
+    "upload", "download", "within", pytest.param("across", marks=needs("two_devices")),
+]  # fmt: skip
+
+
+def ends(way: str, device: torch.device) -> tuple[torch.device, torch.device]:
+    """Where a copy of this way comes from, and where it goes to."""
+    cpu = torch.device("cpu")
+    other = torch.device(device.type, 1) if way == "across" else device
+    return {"upload": (cpu, device), "download": (device, cpu)}.get(way, (device, other))
+
+
+def shaped(tensor: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """Its first elements in another shape; a view wherever one is possible."""
+    if tensor.shape == shape:
+        return tensor
+    return tensor.reshape(-1)[: shape.numel()].reshape(shape)
+
+
+@pytest.mark.parametrize("source", LAYOUTS)
+@pytest.mark.parametrize("way", WAYS)
+@clause("CPY-508")
+def test_from_a_layout_to_any(device: torch.device, way: str, source: str) -> None:
+    start, end = ends(way, device)
+    sent, before = host.values(SHAPE), host.values(SHAPE)
+    there = sent.to(start)
+    for layout in LAYOUTS.values():
+        expected, target = before.clone(), before.to(end, copy=True)
+        part = layout(expected)
+        if LAYOUTS[source](sent).numel() < part.numel():
+            continue
+        part.copy_(shaped(LAYOUTS[source](sent), part.shape))
+        layout(target).copy_(shaped(LAYOUTS[source](there), part.shape))
+        check.tensor("the whole of the tensor that was copied into", target.cpu(), expected)
+    check.tensor("the source", there.cpu(), sent)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@clause("CPY-508")
+def test_layouts_with_conversion(device: torch.device, way: str) -> None:
+    start, end = ends(way, device)
+    sent = host.values(SHAPE, torch.int16)
+    there = sent.to(start)
+    for source, target in itertools.product(("whole", "transposed", "steps", "inner"), repeat=2):
+        expected = torch.zeros(SHAPE)
+        moved, part = expected.to(end, copy=True), LAYOUTS[target](expected)
+        if LAYOUTS[source](sent).numel() < part.numel():
+            continue
+        part.copy_(shaped(LAYOUTS[source](sent), part.shape))
+        LAYOUTS[target](moved).copy_(shaped(LAYOUTS[source](there), part.shape))
+        check.tensor("conversion with strides", moved.cpu(), expected)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@clause("CPY-508")
+def test_layouts_at_random(device: torch.device, way: str) -> None:
+    start, end = ends(way, device)
+    order = random.Random(3)  # noqa: S311
+    for _ in range(40):
+        rank = order.randrange(7)
+        steps = [order.randrange(1, 3) for _ in range(rank)]
+        sizes = [step * order.randrange(1, 5) for step in steps]
+        axes = [order.sample(range(rank), rank) for _ in range(2)]
+        cut = tuple(slice(None, None, step) for step in steps)
+        sent, expected = host.values(sizes), host.values(sizes)
+        there, target = sent.to(start), expected.to(end, copy=True)
+        shape = expected[cut].permute(axes[0]).shape
+        expected[cut].permute(axes[0]).copy_(shaped(sent[cut].permute(axes[1]), shape))
+        target[cut].permute(axes[0]).copy_(shaped(there[cut].permute(axes[1]), shape))
+        check.tensor("strides at random", target.cpu(), expected)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@clause("CPY-508")
+def test_the_source_is_broadcast(device: torch.device, way: str) -> None:
+    start, end = ends(way, device)
+    for shape in ((), (1,), (10,), (8, 1), (1, 8, 10), (6, 1, 1), (1, 1, 1)):
+        sent = host.values(shape)
+        expected = torch.zeros(SHAPE).copy_(sent)
+        for base in (torch.zeros(SHAPE), torch.zeros((10, 8, 6)).transpose(0, 2)):
+            target = base.to(end, copy=True).copy_(sent.to(start))
+            check.tensor("broadcast", target.cpu(), expected)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@clause("CPY-508")
+def test_tensors_without_dimensions(device: torch.device, way: str) -> None:
+    start, end = ends(way, device)
+    for sent, target in itertools.product((host.values(()), host.values((1, 1))), repeat=2):
+        if sent.dim() > target.dim():
+            continue
+        moved = target.to(end, copy=True).copy_(sent.to(start))
+        check.tensor("one element", moved.cpu(), sent.reshape(target.shape))
+
+
+@pytest.mark.parametrize("target", BITS)
+@pytest.mark.parametrize("way", WAYS)
+@clause("CPY-508", needs="dtype:complex64")
+def test_conjugate_and_negative_views(device: torch.device, way: str, target: str) -> None:
+    start, end = ends(way, device)
+    for source in BITS.values():
+        sent, expected = host.values(SHAPE, torch.complex64), host.values(SHAPE, torch.complex64)
+        there, moved = sent.to(start), expected.to(end, copy=True)
+        if BITS[target](expected).is_complex() < source(sent).is_complex():
+            continue
+        BITS[target](expected).copy_(source(sent))
+        BITS[target](moved).copy_(source(there))
+        seen, right = (torch.view_as_real(each) for each in (moved.cpu(), expected))
+        check.equal("copies of views with bits", torch.equal(seen, right), True)
+        check.tensor("the source", there.cpu(), sent)
+
+
+@clause("CPY-508", needs="dtype:complex64")
+def test_views_with_bits_come_to_the_host(device: torch.device) -> None:
+    sent = host.values((5, 7), torch.complex64)
+    there = host.upload(sent, device)
+    for name, view in BITS.items():
+        seen, expected = view(there).cpu(), view(sent).resolve_conj().resolve_neg()
+        check.equal(f"values of a view: {name}", torch.equal(seen.resolve_neg(), expected), True)
+        part = view(there).t()[1:3]
+        check.equal(f"values of a part of a view: {name}",
+                    torch.equal(part.cpu().resolve_neg(), expected.t()[1:3]), True)  # fmt: skip
+
+
+@clause("CPY-516", needs="two_devices")
+def test_devices_copy_whatever_lies_between(
+    device: torch.device, other_device: torch.device
+) -> None:
+    for count in (1, 1000, 1_000_003):
+        sent = host.values((count,), torch.uint8)
+        there = host.upload(sent, device).to(other_device)
+        check.equal("device", there.device, other_device)
+        check.tensor("values", host.download(there), sent)
