@@ -235,18 +235,21 @@ def ever(stream: torch.Stream, control: Control) -> bool:
     return False
 
 
-def waits(stream: torch.Stream, call: Callable[[], object]) -> bool | None:
+def waits(
+    stream: torch.Stream, call: Callable[[], object], *, by_event: bool = True
+) -> bool | None:
     """Whether `call` waits on the host for what `stream` does: each time, however long that takes.
 
-    None: no load of that stream was still at work before the call.
+    `by_event`: an event tells whether the stream is at work, not the stream itself. None: it was
+    over before the call, each time.
     """
     answer = None
     for count in range(ATTEMPTS if asynchronous(stream.device) else 0):
         with busy(stream, FIRST_S * 2**count) as load:
-            if not load.pending():
+            if not (load.pending() if by_event else not stream.query()):
                 continue
             call()
-            if load.pending():
+            if load.pending() if by_event else not stream.query():
                 return False
             answer = True
     return answer

@@ -88,7 +88,8 @@ def test_after_synchronize_the_host_sees_what_the_stream_wrote(device: torch.dev
 @clause("STR-510", needs=NEEDS)
 def test_synchronize_does_not_wait_for_other_streams(device: torch.device) -> None:
     stream, other = two_streams(device)
-    does_not_wait("Stream.synchronize of an idle stream", other, stream.synchronize)
+    does_not_wait("Stream.synchronize of an idle stream", other, stream.synchronize,
+                  legal="one queue may serve all streams")  # fmt: skip
 
 
 @clause("STR-511", needs=NEEDS)
@@ -153,4 +154,5 @@ def test_a_stream_made_of_its_numbers_is_the_same(device: torch.device) -> None:
 @clause("STR-525", needs=NEEDS)
 def test_making_a_stream_does_not_wait(device: torch.device) -> None:
     stream = torch.Stream(device)
-    does_not_wait("torch.Stream()", stream, lambda: torch.Stream(device))
+    does_not_wait("torch.Stream()", stream, lambda: torch.Stream(device),
+                  legal="a runtime may have no other way")  # fmt: skip
