@@ -100,7 +100,7 @@ def test_an_event_may_end_in_any_thread_on_any_device(devices: list[torch.device
         check.equal("events left", host.in_thread(partial(end, events)), 0)
         check.equal("events left that were never recorded", host.in_thread(partial(end, never)), 0)
         load.mark()
-        order.until(stream.query)
+        order.until(stream.query, devices[0])
         cell.check_value("what was enqueued behind events that are gone", other)
 
     order.show(stream, ended, unordered(stream, other))

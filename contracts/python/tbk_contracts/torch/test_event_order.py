@@ -48,7 +48,7 @@ def test_query_is_true_only_once_the_stream_is_there(device: torch.device) -> No
         if event.query():
             cell.check_value("what was recorded, where query is true at once", other)
         load.mark()
-        order.until(event.query)
+        order.until(event.query, device)
         cell.check_value("what was recorded, once query is true", other)
 
     order.show(stream, asked, unordered(stream, other))
@@ -69,7 +69,7 @@ def test_a_wait_is_for_what_was_recorded_before_it(device: torch.device) -> None
         cell.read(other)
         end.record(other)
         held = load.pending()
-        order.until(end.query)
+        order.until(end.query, device)
         return held and load.pending()
 
     if not order.asynchronous(device):
@@ -115,7 +115,7 @@ def test_a_second_record_moves_the_event(device: torch.device) -> None:
         event.record(idle)
         load.mark()
         cell.check_seen("what the wait was for, after a third record", other)
-        order.until(event.query)
+        order.until(event.query, device)
 
     order.show(stream, moved, unordered(stream, other))
 
@@ -152,7 +152,7 @@ def between_devices(write: torch.Stream, read: torch.Stream) -> None:
         cell.write(read)
         end.record(read)
         load.held = load.held is not False and (with_wait or load.pending())
-        order.until(end.query)
+        order.until(end.query, read.device)
         return not recorded.query()
 
     def ordered(load: order.Load) -> None:
@@ -224,7 +224,7 @@ def test_work_completes_without_further_calls(device: torch.device) -> None:
         os.sched_yield()
     if back[-1].item() != 3:
         check.evidence(check.NOT_SHOWN, f"nothing had arrived after {ARRIVAL_S:g} s")
-    order.until(event.query)
+    order.until(event.query, device)
     check.tensor("what a stream has copied to the host", back, sent)
 
 

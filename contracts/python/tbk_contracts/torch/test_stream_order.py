@@ -54,7 +54,7 @@ def test_query_is_true_only_when_all_is_complete(device: torch.device) -> None:
         if stream.query():
             cell.check_value("what was enqueued before a query that is true", other)
         load.mark()
-        order.until(stream.query)
+        order.until(stream.query, device)
         cell.check_value("what was enqueued, once the query is true", other)
 
     does_not_wait("Stream.query", stream, stream.query)
