@@ -91,7 +91,6 @@ def _in_child(call: Callable[[], object]) -> str:
     return said
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @clause("GEN-511", needs="generator accelerator")
 def test_a_seed_in_a_forked_child_does_nothing_bad(device: torch.device) -> None:
     draw(device)
