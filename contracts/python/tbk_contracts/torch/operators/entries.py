@@ -13,6 +13,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from tbk_contracts.torch.operators import table
 
+NO_VALUES = table.Class.STATISTICS
 DTYPES = ("float32", "float64", "int64", "bool", "float16", "bfloat16", "complex64")
 
 
@@ -23,10 +24,13 @@ class Entry:
     title: str
     info: Any
     dtypes: tuple[str, ...]
+    is_gradient: bool = False
+    """It stands for the gradients of the operator, which are sums whatever the operator is."""
 
     @property
     def kind(self) -> table.Class:
-        return table.class_of(self.title)
+        kind = table.class_of(self.title)
+        return table.Class.BOUND if self.is_gradient and kind is not NO_VALUES else kind
 
     def samples(self, dtype: torch.dtype, requires_grad: bool = False) -> Any:
         """The inputs that the database has, on the host, as an iterator."""

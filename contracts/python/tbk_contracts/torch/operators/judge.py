@@ -68,7 +68,7 @@ def _leaf(
         check.tensor("result", _dense(seen), _dense(right))
         return
     limits = limit(entry, sample, index, expected, right.dtype)
-    if index in table.PHASE.get(entry.title, ()):
+    if not entry.is_gradient and index in table.PHASE.get(entry.title, ()):
         seen, right = seen.abs(), right.abs()
     reference = _as_wide(expected.wide[index])
     close("result", seen, reference, limits, right, margin)
@@ -105,9 +105,9 @@ def limit(
 
 def _what_cancels(entry: Entry, sample: Sample, reference: torch.Tensor) -> float:
     """The size of the largest intermediate value, where that says how exact a result can be."""
-    if entry.title in table.OF_OPERAND:
+    if entry.title in table.OF_OPERAND and not entry.is_gradient:
         return max((_size(one) for one in sample.tensors()), default=0.0)
-    if entry.title in table.OF_RESULT:
+    if entry.title in table.OF_RESULT or entry.is_gradient:
         return _size(reference)
     return 1.0 if entry.title in table.OF_ONE else 0.0
 

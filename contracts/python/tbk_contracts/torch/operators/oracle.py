@@ -85,7 +85,9 @@ def unit(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _copy(leaf: Any) -> Any:
-    return put(leaf, torch.device("cpu")) if isinstance(leaf, torch.Tensor) else leaf
+    if not isinstance(leaf, torch.Tensor):
+        return leaf
+    return put(leaf, torch.device("cpu")).requires_grad_(leaf.requires_grad)
 
 
 def _wide(leaf: Any) -> Any:
@@ -228,7 +230,7 @@ def _widen(entry: Entry, sample: Sample, dtype: torch.dtype, made: Expected) -> 
     if entry.kind is table.Class.LATTICE:
         made.terms = _attempt(function, sample.map(lambda leaf: _absolute(widen(leaf))), default)
     made.moved = _moved(function, sample, widen, made.wide, default)
-    for index in table.PHASE.get(entry.title, ()):
+    for index in () if entry.is_gradient else table.PHASE.get(entry.title, ()):
         for each in (made.wide, *made.moved):
             each[index] = each[index].abs()
 

@@ -86,9 +86,11 @@ def all_of(entry: Entry, dtype: torch.dtype, requires_grad: bool = False) -> Ite
                          one.output_process_fn_grad)  # fmt: skip
 
 
-def picked(entry: Entry, dtype: torch.dtype, most: int = MOST) -> list[Sample]:
+def picked(
+    entry: Entry, dtype: torch.dtype, most: int = MOST, requires_grad: bool = False
+) -> list[Sample]:
     """A few: one of each special shape there is, others spread over the rest, and variants."""
-    everything = list(all_of(entry, dtype))
+    everything = list(all_of(entry, dtype, requires_grad))
     special = [next((one for one in everything if _shape_of(one) == kind), None)
                for kind in ("empty", "zero-dim", "strided")]  # fmt: skip
     chosen = {one.number: one for one in special if one is not None}

@@ -51,7 +51,7 @@ UNDEFINED, DISTINCT, BY_STRIDE = _names("undefined"), _names("distinct"), _names
 OF_OPERAND, OF_RESULT, OF_ONE = _names("of_operand"), _names("of_result"), _names("of_one")
 SAME_TYPE, ONLY_INPUT_MOVES = _names("same_type"), _names("only_input_moves")
 MORE_UNITS: dict[str, int] = _read["more_units"]
-SMALL_LATTICE = _names("small_lattice")
+SMALL_LATTICE, NO_GRADIENT = _names("small_lattice"), _names("no_gradient")
 PHASE: dict[str, list[int]] = _read["phase"]
 NOT_IN: dict[str, tuple[str, ...]] = {name: tuple(row["dtypes"]) for row in _read["not_in"]
                                       for name in row["names"].split()}  # fmt: skip

@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gradients of an operator: the gradients are what a function gives that is judged likewise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+from tbk_contracts.torch import check, host
+from tbk_contracts.torch.operators import judge, oracle, samples, table, trial
+from tbk_contracts.torch.operators.entries import Entry
+from tbk_contracts.torch.operators.program import program
+
+DTYPES = ("float32", "float64")
+MOST = 3
+
+
+def dtypes(entry: Entry) -> tuple[str, ...]:
+    """Those in which the entry has gradients that can be judged."""
+    if not entry.info.supports_autograd or entry.kind is table.Class.STATISTICS:
+        return ()
+    if entry.title in table.NO_GRADIENT:
+        return ()
+    held = entry.info.supported_backward_dtypes("cpu")
+    return tuple(name for name in DTYPES if name in entry.dtypes and getattr(torch, name) in held)
+
+
+def _seed(output: torch.Tensor) -> torch.Tensor:
+    """What comes from behind: eighths from -2 to 2, which every dtype holds."""
+    count = torch.arange(output.numel(), device="cpu").reshape(output.shape)
+    return host.upload(((count * 13 + 5) % 33 - 16).to(output.dtype) / 8, output.device)
+
+
+def _function(entry: Entry, sample: samples.Sample) -> oracle.Function:
+    """From the arguments of the operator to the gradients of those that want one."""
+
+    def gradients(value: Any, *args: Any, **kwargs: Any) -> list[torch.Tensor | None]:
+        wanted = [leaf for leaf in tree_flatten((value, args, kwargs))[0]
+                  if isinstance(leaf, torch.Tensor) and leaf.requires_grad]  # fmt: skip
+        result = entry.info.op(value, *args, **kwargs)
+        if sample.outputs is not None:
+            result = sample.outputs(result)
+        outputs = [one for one in samples.tensors(result) if one.requires_grad]
+        if not wanted or not outputs:
+            return []
+        return list(
+            torch.autograd.grad(outputs, wanted, [_seed(one) for one in outputs], allow_unused=True)
+        )
+
+    return gradients
+
+
+def _of(entry: Entry, sample: samples.Sample) -> Entry:
+    """An entry of which the operator is the gradient."""
+    return replace(entry, info=SimpleNamespace(op=_function(entry, sample)), is_gradient=True)
+
+
+def try_gradients(
+    entry: Entry, dtype: torch.dtype, device: torch.device, modules: Any = ()
+) -> None:
+    """Judge the gradients of the picked samples."""
+    margin, judged = judge.Margin(), 0
+    for sample in samples.picked(entry, dtype, MOST, requires_grad=True):
+        backward = _of(entry, sample)
+        expected = oracle.expect(backward, sample, dtype)
+        if expected is None or not expected.plain or expected.draws:
+            continue
+        placed = samples.place(sample, device, entry)
+        trial.poison(expected, device)
+        try:
+            got = trial.call(backward, placed, device)
+        except NotImplementedError as error:
+            trial.refused(error)
+            return
+        judged += 1
+        try:
+            judge.results(backward, sample, got, expected, device, margin)
+        except check.ContractFailure:
+            check.fact(program=program(entry, sample, dtype, device, modules))
+            raise
+        finally:
+            check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."),
+                       margin=margin.worst)  # fmt: skip
+    if not judged:
+        check.equal("samples with gradients on PyTorch's CPU", judged, 0)
+        check.evidence(check.NOT_SHOWN, "no sample has a gradient to compare with")
