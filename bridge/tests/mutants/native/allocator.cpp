@@ -66,8 +66,6 @@ constexpr Mutant table[] = {
                     if (pointer.get() == nullptr) abort();
                     record(pointer, stream);
                   }>},
-    {"raw_deleter_frees_nothing",
-     on_allocator<&Allocator::raw_deleter, [](auto) -> c10::DeleterFnPtr { return free_nothing; }>},
     {"empty_cache_does_nothing",
      on_allocator<&Allocator::emptyCache, [](auto, c10::MempoolId_t) {}>},
     {"never_initialized", on_allocator<&Allocator::initialized, [](auto) { return false; }>},
@@ -167,20 +165,19 @@ constexpr OfStorageMutant storage_table[] = {
                                            throw;
                                          }
                                        }>},
-    {"block_given_out_twice",
-     on_storage<&OfStorage::allocate,
-                [](auto allocate, size_t bytes) {
-                  static std::atomic<void*> latest{nullptr};
-                  static std::atomic<size_t> latest_bytes{0};
-                  if (bytes != 0 && latest_bytes == bytes && calls++ % 2 == 0) {
-                    void* data = latest;
-                    return DataPtr(data, data, free_nothing, c10::Device(kPrivateUse1, 0));
-                  }
-                  DataPtr made = allocate(bytes);
-                  latest = made.get();
-                  latest_bytes = bytes;
-                  return made;
-                }>},
+    {"block_given_out_twice", on_storage<&OfStorage::allocate,
+                                         [](auto allocate, size_t bytes) {
+                                           static std::atomic<void*> latest{nullptr};
+                                           static std::atomic<size_t> room{0};
+                                           void* data = latest;
+                                           if (bytes != 0 && bytes <= room && calls++ % 5 == 4)
+                                             return DataPtr(data, data, free_nothing,
+                                                            guard().getDevice());
+                                           DataPtr made = allocate(bytes);
+                                           latest = made.get();
+                                           room = bytes;
+                                           return made;
+                                         }>},
 };
 
 }  // namespace

@@ -53,9 +53,6 @@ void keep_events_to_threads() {
 constexpr Mutant table[] = {
     {"record_is_ignored",
      on_guard<&Guard::record, [](auto, void**, const Stream&, DeviceIndex, EventFlag) {}>},
-    {"record_makes_no_handle",
-     on_guard<&Guard::record,
-              [](auto, void** event, const Stream&, DeviceIndex, EventFlag) { *event = nullptr; }>},
     {"record_on_default_stream",
      on_guard<&Guard::record,
               [](auto record, void** event, const Stream& stream, DeviceIndex index,
@@ -82,13 +79,6 @@ constexpr Mutant table[] = {
                                                   record(event, stream, index, flag);
                                                 }
                                               }>},
-    {"record_takes_any_flag", on_guard<&Guard::record,
-                                       [](auto record, void** event, const Stream& stream,
-                                          DeviceIndex index, EventFlag flag) {
-                                         const bool known = flag == EventFlag::BACKEND_DEFAULT;
-                                         record(event, stream, index,
-                                                known ? flag : EventFlag::PYTORCH_DEFAULT);
-                                       }>},
     {"record_measures_always",
      on_guard<&Guard::record,
               [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag) {
@@ -141,14 +131,6 @@ constexpr Mutant table[] = {
                                      guard().synchronizeEvent(event);
                                      return true;
                                    }>},
-    {"query_event_swallows_errors", on_guard<&Guard::queryEvent,
-                                             [](auto query, void* event) {
-                                               try {
-                                                 return query(event);
-                                               } catch (const c10::Error&) {
-                                                 return false;
-                                               }
-                                             }>},
     {"query_of_unrecorded_is_false",
      on_guard<&Guard::queryEvent,
               [](auto query, void* event) { return event != nullptr && query(event); }>},

@@ -3,11 +3,13 @@
 // Generators of random numbers, those of a user's too.
 #include <ATen/core/Generator.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/GeneratorImpl.h>
 #include <c10/core/TensorImpl.h>
 #include <patch.h>
 
 #include <atomic>
+#include <cstring>
 
 namespace tbk::mutants {
 namespace {
@@ -25,6 +27,21 @@ void on_generator() {
 }
 
 std::atomic<uint64_t> calls{0};
+
+/// The pointer to a function that is protected.
+struct Access : Impl {
+  static constexpr auto clone = &Access::clone_impl;
+};
+
+/// A state that is the generator's own memory, and changes with it.
+c10::intrusive_ptr<c10::TensorImpl> live_state(const Impl& generator,
+                                               const c10::TensorImpl& state) {
+  auto* begin = reinterpret_cast<char*>(const_cast<Impl*>(&generator)) + sizeof(Impl) - 8;
+  for (char* place = begin; place < begin + 64; place += 8)
+    if (std::memcmp(place, state.data(), static_cast<size_t>(state.numel())) == 0)
+      return at::from_blob(place, {state.numel()}, at::kByte).getIntrusivePtr();
+  TORCH_CHECK(false, "the state was not found");
+}
 
 constexpr Mutant table[] = {
     {"seed_is_ignored", on_generator<&Impl::set_current_seed, [](auto, uint64_t) {}>},
@@ -73,6 +90,20 @@ constexpr Mutant table[] = {
                                                       abort();
                                                     }
                                                   }>},
+    {"state_is_live",
+     on_generator<&Impl::get_state, [](auto get) { return live_state(*get.self, *get()); }>},
+    {"clone_is_fresh", on_generator<Access::clone,
+                                    [](auto clone) {
+                                      Impl* made = clone();
+                                      made->set_current_seed(clone.self->current_seed());
+                                      return made;
+                                    }>},
+    {"clone_is_itself", on_generator<Access::clone,
+                                     [](auto clone) {
+                                       auto* self = const_cast<Impl*>(clone.self);
+                                       c10::raw::intrusive_ptr::incref(self);
+                                       return self;
+                                     }>},
     {"offset_is_ignored", on_generator<&Impl::set_offset, [](auto, uint64_t) {}>},
     {"offset_is_always_0", on_generator<&Impl::get_offset, [](auto) { return uint64_t{0}; }>},
     {"offset_doubles",

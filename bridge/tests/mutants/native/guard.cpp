@@ -112,11 +112,6 @@ constexpr Mutant table[] = {
               [](auto, Device) {
                 return c10::impl::getDeviceGuardImpl(kPrivateUse1)->getDevice();
               }>},
-    {"unchecked_set_device_raises", on_guard<&Guard::uncheckedSetDevice,
-                                             [](auto set, Device device) {
-                                               if (device.index() < 0 || is_beyond(device)) abort();
-                                               set(device);
-                                             }>},
     {"guard_does_not_restore", on_guard<&Guard::uncheckedSetDevice, [](auto, Device) {}>},
     {"guard_restores_0",
      on_guard<&Guard::uncheckedSetDevice, [](auto set, Device) { set(current(0)); }>},

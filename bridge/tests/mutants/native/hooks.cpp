@@ -33,18 +33,8 @@ void on_hooks() {
   replace<Method, Broken>(hooks());
 }
 
-/// Once any device is used, all of them have a context.
-void share_context() {
-  on_hooks<&Hooks::hasPrimaryContext, [](auto has, DeviceIndex) {
-    for (DeviceIndex device = 0; device < guard().deviceCount(); device++)
-      if (has(device)) return true;
-    return false;
-  }>();
-}
-
 constexpr Mutant table[] = {
     {"context_never", on_hooks<&Hooks::hasPrimaryContext, [](auto, DeviceIndex) { return false; }>},
-    {"context_is_shared", share_context},
     {"hooks_count_is_one_less",
      on_hooks<&Hooks::deviceCount,
               [](auto count) { return static_cast<DeviceIndex>(count() - 1); }>},

@@ -51,6 +51,21 @@ void share_current_stream() {
   on_guard<&Guard::getStream, [](auto, Device device) { return stream_of(device, last_set); }>();
 }
 
+std::atomic<c10::StreamId> first_made{0};
+
+/// The first stream that was made is gone once 32 others were made.
+void expire_streams() {
+  on_guard<&Guard::getNewStream, [](auto make, Device device, int priority) {
+    Stream made = make(device, priority);
+    if (calls++ == 0) first_made = made.id();
+    return made;
+  }>();
+  on_guard<&Guard::exchangeStream, [](auto exchange, Stream stream) {
+    TORCH_CHECK(calls < 32 || stream.id() == 0 || stream.id() != first_made, "no such stream");
+    return exchange(stream);
+  }>();
+}
+
 constexpr Mutant table[] = {
     {"get_stream_always_default",
      on_guard<&Guard::getStream, [](auto, Device device) { return stream_of(device, 0); }>},
@@ -72,25 +87,9 @@ constexpr Mutant table[] = {
                                          return get(device);
                                        }>},
     {"current_stream_is_shared", share_current_stream},
-    {"exchange_stream_gives_new", on_guard<&Guard::exchangeStream,
-                                           [](auto exchange, Stream stream) {
-                                             exchange(stream);
-                                             return stream;
-                                           }>},
-    {"exchange_stream_gives_default", on_guard<&Guard::exchangeStream,
-                                               [](auto exchange, Stream stream) {
-                                                 exchange(stream);
-                                                 return stream_of(stream.device(), 0);
-                                               }>},
     {"exchange_stream_does_nothing",
      on_guard<&Guard::exchangeStream,
               [](auto, Stream stream) { return guard().getStream(stream.device()); }>},
-    {"exchange_stream_sets_device", on_guard<&Guard::exchangeStream,
-                                             [](auto exchange, Stream stream) {
-                                               Stream before = exchange(stream);
-                                               guard().setDevice(stream.device());
-                                               return before;
-                                             }>},
     {"exchange_stream_changes_others", on_guard<&Guard::exchangeStream,
                                                 [](auto exchange, Stream stream) {
                                                   const Device other = next_device(stream.device());
@@ -140,6 +139,7 @@ constexpr Mutant table[] = {
                                             }>},
     {"new_stream_is_default",
      on_guard<&Guard::getNewStream, [](auto, Device device, int) { return stream_of(device, 0); }>},
+    {"stream_ids_expire", expire_streams},
     {"new_stream_waits", on_guard<&Guard::getNewStream,
                                   [](auto make, Device device, int priority) {
                                     guard().synchronizeDevice(concrete(device).index());

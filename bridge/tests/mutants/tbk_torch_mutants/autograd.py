@@ -41,12 +41,24 @@ def _() -> None:
     around("mm", multiply, key="AutogradPrivateUse1")
 
 
-@mutant("gradient_of_where_is_lost", "AGD-501", "where has no gradient", narrow=True)
+@mutant(
+    "gradient_of_where_is_lost",
+    "AGD-501",
+    "where has no gradient",
+    narrow=True,
+    tests="of_the_host[where",
+)
 def _() -> None:
     result("where.self", lambda made, *_: made.detach(), key="AutogradPrivateUse1")
 
 
-@mutant("threshold_backward_is_1", "AGD-501", "relu lets every gradient through", narrow=True)
+@mutant(
+    "threshold_backward_is_1",
+    "AGD-501",
+    "relu lets every gradient through",
+    narrow=True,
+    tests="of_the_host[linear_and_relu",
+)
 def _() -> None:
     around("threshold_backward", lambda _, gradient, *given: gradient.clone())
 
@@ -108,6 +120,7 @@ def _() -> None:
     from tbk_torch_mutants.native import apply_native  # noqa: PLC0415  # the one of its kind here
 
     apply_native("record_stream_is_ignored")
+    apply_native("context_never")  # or the caller's stream waits for the rest
 
 
 @mutant(
@@ -144,7 +157,11 @@ def _() -> None:
     "autocast_lowers_softmax", "AMP-502", "what is to be in float32 stays in float16", narrow=True
 )
 def _() -> None:
-    result("softmax.int log_softmax.int", lambda made, *_: made.half(), key=AUTOCAST)
+    result(
+        "softmax.int exp pow.Tensor_Scalar mse_loss l1_loss asin",
+        lambda made, *_: made.half(),
+        key=AUTOCAST,
+    )
 
 
 @mutant("autocast_does_not_promote", "AMP-502", "the first operand's dtype, not the widest",

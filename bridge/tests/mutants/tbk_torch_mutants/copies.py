@@ -227,7 +227,9 @@ def _() -> None:
 
 
 @mutant(
-    "failed_copy_changes_destination", "CPY-514", "a copy that fails has cleared what it was for"
+    "failed_copy_changes_destination",
+    "CPY-514 ERR-502",
+    "a copy that fails has cleared what it was for",
 )
 def _() -> None:
     def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:

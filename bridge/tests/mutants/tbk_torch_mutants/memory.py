@@ -82,15 +82,20 @@ def _() -> None:
     kernels.around("empty.memory_format", make)
 
 
-@mutant("freed_pinned_memory_is_reused_early", "PIN-506", "copies do not hold pinned memory")
+@mutant("fresh_memory_is_cleared_beside", "MEM-510", "fresh memory is cleared on another stream")
 def _() -> None:
-    from tbk_torch_mutants.copies import around_copy  # noqa: PLC0415  # the one of its kind here
+    own: list[torch.Stream] = []
 
-    def copy(original: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
-        # A view of the same bytes that pinned memory does not know.
-        if wait and source.is_pinned():
-            alias = torch.from_numpy(source.numpy())
-            return original(self, alias, wait)
-        return original(self, source, wait)
+    def make(original: Any, *given: Any, **named: Any) -> Any:
+        made = original(*given, **named)
+        if made.numel() > 1000:
+            former = torch.accelerator.current_stream(made.device)
+            own[:] = own or [torch.Stream(made.device)]
+            own[0].wait_stream(former)
+            torch.accelerator.set_stream(own[0])
+            for _ in range(100):
+                made.zero_()
+            torch.accelerator.set_stream(former)
+        return made
 
-    around_copy(copy)
+    kernels.around("empty.memory_format", make)

@@ -24,3 +24,6 @@ native("default_generator_takes_any_index", "GEN-516", "one of a device that is 
 native("new_generator_is_default", "GEN-508", "the default one")
 native("new_generator_on_device_0", "GEN-508 GEN-516", "always on device 0", narrow=True)
 native("new_generator_takes_any_index", "GEN-516", "for a device that is not there")
+native("state_is_live", "GEN-507", "a state changes with its generator")
+native("clone_is_fresh", "GEN-512", "a clone begins at the seed")
+native("clone_is_itself", "GEN-512", "a clone is the generator itself")

@@ -4,12 +4,12 @@
 
 from tbk_torch_mutants.native import native, storage
 
-native("record_stream_is_ignored", "MEM-511 MEM-514 AGD-505", "a recorded stream is not waited for")
+native("record_stream_is_ignored", "MEM-511 MEM-514", "a recorded stream is not waited for")
 native("record_stream_on_default_stream", "MEM-511 MEM-514", "the default stream is recorded")
 native("record_stream_refuses_own_stream", "MEM-513", "the allocation's own stream raises")
 native("record_stream_refuses_foreign_memory", "MEM-512", "memory of others raises")
 native("record_stream_crashes_for_null", "MEM-512", "crashes for no memory", narrow=True)
-native("raw_deleter_frees_nothing", "MEM-505", "a deleter that is not the allocations' own")
+native("always_initialized", "MEM-519", "the allocator is initialised before its first use")
 native("empty_cache_does_nothing", "MEM-518", "keeps all of it")
 storage("copy_data_does_nothing", "MEM-528 MEM-529", "nothing is copied")
 storage("copy_data_drops_last_byte", "MEM-528", "a byte too few", narrow=True)
@@ -51,6 +51,5 @@ native("pin_memory_does_not_pin", "PIN-501 PIN-502 PIN-514", "ordinary memory")
 native("pinned_allocate_nothing_raises", "PIN-508", "0 bytes raise")
 native("pinned_allocate_sets_device", "PIN-505", "allocating sets device 0", narrow=True)
 native("pinned_allocate_is_half", "PIN-501", "half of what was asked for")
+native("pinned_memory_is_reused_at_once", "PIN-506 PIN-509", "given out while a copy uses it")
 native("pinned_allocate_never_reuses", "PIN-511", "a new block each time")
-native("pinned_record_raises", "PIN-507", "raises for memory that is not pinned")
-native("pinned_record_is_ignored", "PIN-506 PIN-507 PIN-509", "true for memory that is not pinned")

@@ -13,11 +13,7 @@ native("get_stream_is_new_each_time", "STR-501 STR-502", "another current stream
 native("get_stream_takes_any_index", "STR-522", "a stream of a device that is not there")
 native("get_stream_fails_late", "STR-526", "fails after 500 questions", narrow=True)
 native("current_stream_is_shared", "STR-502 STR-503", "one current stream for all threads")
-native("exchange_stream_gives_new", "AGD-502", "gives back the new stream")
-native("exchange_stream_gives_default", "AGD-502", "gives back the default stream",
-       narrow=True)  # fmt: skip
 native("exchange_stream_does_nothing", "STR-504 STR-505 STR-524", "the stream is not set")
-native("exchange_stream_sets_device", "GRD-506", "exchanging a stream sets its device")
 native("exchange_stream_changes_others", "STR-505", "the other device gets another stream, too")
 native("query_stream_is_always_true", "STR-508", "no work is ever pending")
 native("query_stream_is_never_true", "STR-508", "work is pending for ever")
@@ -37,3 +33,4 @@ native("new_streams_run_out", "STR-519", "64 streams and no more")
 native("native_handle_differs_each_time", "STR-520", "another handle at each question")
 native("stream_is_capturing", "STR-521", "always capturing")
 native("stream_capturing_raises", "STR-521", "asking whether it is capturing raises")
+native("stream_ids_expire", "STR-515", "the first stream is gone after 32 others")

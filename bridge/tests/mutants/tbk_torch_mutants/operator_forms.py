@@ -55,7 +55,7 @@ def _() -> None:
     result("mul.Tensor add.Tensor sub.Tensor div.Tensor", lambda made, one, *_: made.to(one.dtype))
 
 
-@mutant("comparison_is_uint8", "OPS-520 OPS-521", "comparisons give bytes", narrow=True,
+@mutant("comparison_is_uint8", "OPS-550", "comparisons give bytes", narrow=True,
         tests="operators/eq[")  # fmt: skip
 def _() -> None:
     result("eq.Tensor lt.Tensor eq.Scalar", lambda made, *_: made.to(torch.uint8))
@@ -161,7 +161,7 @@ def _() -> None:
     around("cauchy_ geometric_ log_normal_ poisson exponential_", draw)
 
 
-@mutant("fallbacks_count_as_native", "OPS-536", "nothing is ever said to fall back")
+@mutant("fallbacks_count_as_native", "OPS-558", "nothing is ever said to fall back")
 def _() -> None:
     module().fallbacks = list
 

@@ -37,8 +37,7 @@ def _() -> None:
     around(ADD, lambda add, one, other, *, alpha=1, **out: add(one, other, alpha=1, **out))
 
 
-@mutant("float64_in_float32", "OPS-520", "float64 is computed in float32", narrow=True,
-        tests="operators/mul[float64")  # fmt: skip
+@mutant("float64_in_float32", "OPS-554", "float64 is computed in float32", narrow=True)
 def _() -> None:
     def change(made: torch.Tensor, *_: Any) -> torch.Tensor:
         return made.float().double() if made.dtype == torch.float64 else made
@@ -46,7 +45,7 @@ def _() -> None:
     result("mul.Tensor", change)
 
 
-@mutant("float32_in_float16", "OPS-520", "float32 is accumulated in float16", tests="operators/mm[")
+@mutant("float32_in_float16", "OPS-555", "float32 is accumulated in float16")
 def _() -> None:
     def multiply(original: Any, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         made: torch.Tensor = original(left, right)
@@ -61,8 +60,8 @@ def _() -> None:
     around("mm", multiply)
 
 
-@mutant("nan_is_lost_in_max", "OPS-529 OPS-520", "a maximum passes over NaN", narrow=True,
-        tests="max")  # fmt: skip
+@mutant("nan_is_lost_in_max", "OPS-529", "a maximum passes over NaN", narrow=True,
+        tests="among_many[max")  # fmt: skip
 def _() -> None:
     def greatest(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
         if one.is_floating_point():
@@ -72,13 +71,19 @@ def _() -> None:
     around("max max.dim amax maximum", greatest)
 
 
-@mutant("last_element_is_not_written", "OPS-520", "the last element is what was in memory",
-        tests="operators/exp[")  # fmt: skip
+@mutant("last_element_is_not_written", "OPS-557", "the last element is what was in memory",
+        tests="the_last_element_counts[neg")  # fmt: skip
 def _() -> None:
-    result("exp", on_result(last_is(-7)))
+    result("neg", on_result(last_is(-7)))
 
 
-@mutant("small_values_are_0", "OPS-529", "subnormal numbers are 0", narrow=True, tests="subnormal")
+@mutant(
+    "small_values_are_0",
+    "OPS-529",
+    "subnormal numbers are 0",
+    narrow=True,
+    tests="special_numbers[mul",
+)
 def _() -> None:
     def flush(tensor: torch.Tensor) -> torch.Tensor:
         if not tensor.is_floating_point():
@@ -88,20 +93,23 @@ def _() -> None:
     result("mul.Tensor add.Tensor neg abs sub.Tensor div.Tensor", on_result(flush))
 
 
-@mutant("infinity_is_largest", "OPS-529", "infinities are finite", narrow=True)
+@mutant("infinity_is_largest", "OPS-529", "infinities are finite", narrow=True,
+        tests="special_numbers[add")  # fmt: skip
 def _() -> None:
     result("mul.Tensor add.Tensor neg abs sub.Tensor div.Tensor exp",
            on_result(lambda one: one.nan_to_num(nan=float("nan")) if one.is_floating_point()
                      else one))  # fmt: skip
 
 
-@mutant("zero_loses_its_sign", "OPS-529", "-0 is 0", narrow=True)
+@mutant("zero_loses_its_sign", "OPS-529", "-0 is 0", narrow=True,
+        tests="special_numbers[neg")  # fmt: skip
 def _() -> None:
     result("mul.Tensor neg add.Tensor div.Tensor abs",
            on_result(lambda one: one + 0 if one.is_floating_point() else one))  # fmt: skip
 
 
-@mutant("integers_do_not_wrap", "OPS-529", "integers stop at their limits", narrow=True)
+@mutant("integers_do_not_wrap", "OPS-529", "integers stop at their limits", narrow=True,
+        tests="integers_wrap")  # fmt: skip
 def _() -> None:
     def add(original: Any, one: torch.Tensor, other: Any, **named: Any) -> Any:
         made = original(one, other, **named)

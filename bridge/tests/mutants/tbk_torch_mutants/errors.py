@@ -1,0 +1,93 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Errors: their types, their texts, and that there is one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+
+from tbk_torch_mutants.kernels import around
+from tbk_torch_mutants.module_device import patch
+from tbk_torch_mutants.table import mutant
+
+
+@mutant("errors_end_the_process", "ERR-501", "shapes that do not fit end the process",
+        tests="an_exception[multiply_shapes")  # fmt: skip
+def _() -> None:
+    def multiply(original: Any, left: torch.Tensor, right: torch.Tensor) -> Any:
+        if left.shape[1] != right.shape[0]:
+            os.abort()
+        return original(left, right)
+
+    around("mm", multiply)
+
+
+@mutant("missing_device_is_device_0_of_empty", "ERR-501", "a device that is not there is device 0")
+def _() -> None:
+    def make(original: Any, *given: Any, **named: Any) -> Any:
+        device = named.get("device")
+        if device is not None and device.index is not None and device.index > 1:
+            named["device"] = torch.device(device.type, 0)
+        return original(*given, **named)
+
+    around("empty.memory_format empty_strided", make)
+
+
+@mutant("index_is_clamped", "ERR-503", "an index out of range is the last one", tests="gather")
+def _() -> None:
+    def gather(
+        original: Any, one: torch.Tensor, dim: int, index: torch.Tensor, **named: Any
+    ) -> Any:
+        return original(one, dim, index.clamp(0, one.shape[dim] - 1), **named)
+
+    around("gather", gather)
+
+
+def _for_new_operators(kernel: Any) -> None:
+    """Operators that nobody has a kernel for get this one."""
+
+    def define(before: Any, library: Any, schema: str, *given: Any, **named: Any) -> Any:
+        defined = before(library, schema, *given, **named)
+        library.impl(schema.partition("(")[0], kernel, "PrivateUse1")
+        return defined
+
+    patch(torch.library.Library, "define", define)
+
+
+@mutant("missing_operator_is_identity", "ERR-505", "an operator that is missing gives its argument")
+def _() -> None:
+    _for_new_operators(lambda one: one.clone())
+
+
+@mutant("missing_operator_is_not_named", "ERR-505", "an error that does not name the operator",
+        narrow=True)  # fmt: skip
+def _() -> None:
+    def refuse(*_: Any) -> None:
+        raise NotImplementedError("not available on this device")
+
+    _for_new_operators(refuse)
+
+
+@mutant("shape_errors_are_of_another_type", "ERR-506", "ValueError in place of RuntimeError",
+        tests="[mm]")  # fmt: skip
+def _() -> None:
+    def multiply(original: Any, left: torch.Tensor, right: torch.Tensor) -> Any:
+        if left.shape[1] != right.shape[0]:
+            raise ValueError("the shapes do not fit")
+        return original(left, right)
+
+    around("mm", multiply)
+
+
+@mutant("out_of_memory_says_nothing", "ERR-508", "neither the device nor how much")
+def _() -> None:
+    def make(original: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return original(*given, **named)
+        except torch.OutOfMemoryError:
+            raise torch.OutOfMemoryError("out of memory") from None
+
+    around("empty.memory_format", make)
