@@ -64,7 +64,7 @@ class Load:
         self._end = torch.Event(self.stream.device)
         with on(self.stream):
             self._step = chain.make(self.stream.device, chain.size)
-            self.stream.synchronize()
+            _finish(self.stream)
             if chain.step_s > 0:
                 for _ in range(min(MOST_STEPS, 1 + int(self.seconds / chain.step_s))):
                     self._step()
@@ -150,12 +150,21 @@ def _largest_needed(
     return found
 
 
+def _finish(stream: torch.Stream) -> None:
+    """Wait in every way there is: one of them may be what a test finds broken."""
+    event = torch.Event(stream.device)
+    event.record(stream)
+    event.synchronize()
+    stream.synchronize()
+    torch.accelerator.synchronize(stream.device)
+
+
 def _measure(stream: torch.Stream, step: Step) -> float:
     """Seconds that one step takes; less than 0 if it was complete when the call returned."""
     seconds, pending = [], 0
     with stream:
         for _ in range(3):
-            stream.synchronize()
+            _finish(stream)
             event = torch.Event(stream.device)
             begin = time.perf_counter()
             for _ in range(4):
@@ -163,7 +172,7 @@ def _measure(stream: torch.Stream, step: Step) -> float:
             event.record(stream)
             enqueued = time.perf_counter()
             done = event.query()
-            stream.synchronize()
+            _finish(stream)
             end = time.perf_counter()
             # An event that claims to be complete too early must not make the device synchronous.
             pending += not done or end - begin > 4 * (enqueued - begin)
