@@ -89,7 +89,8 @@ def summary(world: World) -> str:
     return (
         f"check_spec: {len(c_clauses)} clauses at the C layer ({must} must and checked), "
         f"{len(world.clauses) - len(c_clauses)} at the torch layer; {len(world.blocks)} functions, "
-        f"{len(world.rows)} tests, mutants: {mutants}"
+        f"{len(world.rows)} tests, mutants: {mutants}; of the torch layer {len(world.torch.tests)} "
+        f"test functions, mutants: {len(world.torch.mutants)}"
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
+import spec_torch
 from spec_world import COMMENT, World
 from tbk_contracts import PROGRAM, Block, Clause, clause_files, load_entries, text_digest
 from tbk_contracts.header import HEADER, LABELS
@@ -253,6 +254,18 @@ def mutants(world: World) -> Iterator[str]:
             yield f"{clause.file}: {clause.id} has no narrow mutant"
 
 
+def torch_tests(world: World) -> Iterator[str]:
+    """The tests of the torch layer cite clauses, need known words, and name no backend."""
+    yield from spec_torch.tests_faults(world.torch, world.clauses)
+    yield from spec_torch.cited_faults(world.torch, world.clauses)
+
+
+def torch_mutants(world: World) -> Iterator[str]:
+    """Each checked `must` clause of the torch layer can be seen to fail."""
+    if world.mutants is not None:
+        yield from spec_torch.mutants_faults(world.torch, world.clauses)
+
+
 def sizes(world: World) -> Iterator[str]:
     """The header stays readable, the template small."""
     lines = world.header.count("\n")
@@ -280,5 +293,7 @@ CHECKS: tuple[Callable[[World], Iterator[str]], ...] = (
     tests_suites,
     tests_names,
     mutants,
+    torch_tests,
+    torch_mutants,
     sizes,
 )

@@ -14,6 +14,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
+from spec_torch import TorchWorld, load_torch
 from tbk_contracts import Block, Clause, Row, load_clauses, load_rows, parse_header
 from tbk_contracts.header import HEADER
 
@@ -55,6 +56,7 @@ class World:
     operators: set[str]
     mutants: list[Mutant] | None
     backend_names: set[str]
+    torch: TorchWorld
 
     @property
     def contracts(self) -> Path:
@@ -150,4 +152,5 @@ def load_world(root: Path, mutants: Path | None) -> World:
         operators=read_operators(contracts / "spec" / "operators.yml"),
         mutants=load_mutants(mutants) if mutants else None,
         backend_names=read_backend_names(root / "reference_backends"),
+        torch=load_torch(root),
     )

@@ -181,7 +181,36 @@ MUTANTS = [
     {"name": "one_thread_only", "clause": "THR-001", "kind": "mutant", "narrow": False},
     {"name": "slow", "clause": "", "kind": "anti", "narrow": False},
 ]
+CAPABILITY = """\
+WORDS: dict[str, object] = {"stream": 1, "event": 2, **{f"dtype:{name}": 3 for name in DTYPES}}
+"""
+CASE = """\
+DTYPES = ("float32", "bool")
+"""
+TORCH_TEST = '''\
+"""No cuda is meant here."""
+NEEDS = "stream"
+TABLE = {1: "MEM-501"}
+
+@clause("MEM-501", needs=NEEDS + " !event dtype:bool")
+def test_it_is_there(device): ...
+
+def _test(kind):
+    @clause(TABLE.get(kind, "MEM-003"))
+    def test(device): ...
+'''
+TORCH_MUTANTS = """\
+@mutant("nowhere", "MEM-501", "is elsewhere", narrow=True)
+def _(): ...
+
+native("not_there", "MEM-003 MEM-501", "is not there")
+backend("not_there", "MEM-501", "is not there")
+"""
 FILES = {
+    "contracts/python/tbk_contracts/torch/capability.py": CAPABILITY,
+    "contracts/python/tbk_contracts/torch/case.py": CASE,
+    "contracts/python/tbk_contracts/torch/test_memory.py": TORCH_TEST,
+    "bridge/tests/mutants/tbk_torch_mutants/memory.py": TORCH_MUTANTS,
     "contracts/include/tbk/tbk.h": HEADER,
     "contracts/spec/memory.yml": MEMORY,
     "contracts/spec/thread.yml": THREAD,

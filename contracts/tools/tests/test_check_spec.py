@@ -23,6 +23,8 @@ MEMORY_TEST = "contracts/tests/memory_test.c"
 THREAD_TEST = "contracts/tests/thread_test.c"
 SUITES = "contracts/tests/suites.c"
 MUTANTS = "mutants.jsonl"
+TORCH_TEST = "contracts/python/tbk_contracts/torch/test_memory.py"
+TORCH_MUTANTS = "bridge/tests/mutants/tbk_torch_mutants/memory.py"
 TEMPLATE = "reference_backends/template/template.c"
 
 LINE_OF_003 = (
@@ -104,6 +106,21 @@ SEEDS = {
     "two mutants of one name": (MUTANTS, '"memory_went"', '"memory_goes"', "memory_goes stands 2"),
     "an anti-mutant does not count": (MUTANTS, '"THR-001", "kind": "mutant"',
                                       '"THR-001", "kind": "anti"', "THR-001 has 0 of 1"),
+    "a torch clause without a test": (TORCH, "- id: MEM-501", "- id: MEM-502",
+                                      "MEM-502 is checked, and no test cites it"),
+    "a torch test that cites nothing": (TORCH_TEST, '@clause("MEM-501"', '@clause("MEM-599"',
+                                        "cites MEM-599, which is not in the spec"),
+    "a torch test that cites the C layer": (TORCH_TEST, '"MEM-003"', '"MEM-001"', "cannot be seen"),
+    "a torch test that cannot be read": (TORCH_TEST, "TABLE.get(kind", "other(kind", "cites ?"),
+    "an unknown capability": (TORCH_TEST, "!event", "!evnt", "needs !evnt, which capability.py"),
+    "a need that cannot be read": (TORCH_TEST, "NEEDS +", "MORE +", "needs ?"),
+    "two torch tests of one name": (TORCH_TEST, "def test(device)",
+                                    "def test_it_is_there(device)", "is there 2 times"),
+    "a vendor's name at the torch layer": (TORCH_TEST, '{1: "MEM-501"}', '{1: "MEM-501", 2: "npu"}',
+                                           "names the backend npu"),
+    "a torch mutant of nothing": (TORCH_MUTANTS, "MEM-003", "MEM-099", "breaks MEM-099, which"),
+    "a torch mutant of the C layer": (TORCH_MUTANTS, "MEM-003", "MEM-001", "breaks MEM-001, which"),
+    "two torch mutants of one name": (TORCH_MUTANTS, "nowhere", "not_there", "stands 2 times"),
     "a header that is too long": (HEADER, "/* A header. */", "\n" * 1000, "fewer than 1000"),
     "a template that is too long": (TEMPLATE, "int main", "int\n" * 150 + " main", "has 151 lines"),
 }  # fmt: skip
@@ -129,6 +146,12 @@ def test_a_seeded_disagreement_is_found(checkout: Path, seed: str) -> None:
     found = faults(checkout)
     assert any(said in fault for fault in found), found
     assert all("\n" not in fault for fault in found)
+
+
+def test_a_torch_clause_that_nothing_breaks_is_found(checkout: Path) -> None:
+    path = checkout / TORCH_MUTANTS
+    path.write_text(path.read_text().replace("MEM-501", "MEM-003"))
+    assert "spec/torch/memory.yml: MEM-501 has no mutant" in faults(checkout)
 
 
 @pytest.mark.parametrize("file", ["tests/generated/clauses.c", "include/tbk/tbk_operators.h"])

@@ -65,6 +65,7 @@ class Matrix:
     full: bool = False
     seed: int = 1
     partial: bool = False
+    wrong: tuple[str, ...] = ()  # what kept mutants from being judged
 
     def of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.mutant.kind == kind]
@@ -108,7 +109,8 @@ class Matrix:
     @property
     def problems(self) -> list[str]:
         """Why the matrix is not good; empty when it is."""
-        found = [f"{row.mutant.name} survives: {_survival(row)}" for row in self.survivors]
+        found = list(self.wrong)
+        found += [f"{row.mutant.name} survives: {_survival(row)}" for row in self.survivors]
         found += [
             f"{row.mutant.name}: a legal device fails: {_why(row)}" for row in self.false_failures
         ]

@@ -15,11 +15,14 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-Job = Callable[[], dict[str, Any]]
+Result = dict[str, Any]
+Job = Callable[[], Result]
+Task = Generator[tuple[Job, float], Result, None]
+"""Yields what to run in a forked process and for how many seconds at most; is sent the result."""
 
 
 @dataclass
@@ -30,20 +33,19 @@ class Child:
     pipe: int
     deadline: float
     begun: float
-    resume: Callable[[dict[str, Any]], None]
+    resume: Callable[[Result], None]
     said: bytearray = field(default_factory=bytearray)
 
 
 class Forks:
-    """Runs jobs in forked processes, several at a time. A task is a generator: it yields jobs, each
-    with its time limit, and is sent what became of it."""
+    """Runs the jobs of tasks, several tasks at a time."""
 
     def __init__(self, jobs: int, log: int) -> None:
         self.jobs, self.log = jobs, log
         self.selector = selectors.DefaultSelector()
         self.running: dict[int, Child] = {}
 
-    def run(self, tasks: Iterator[Iterator[tuple[Job, float]]]) -> None:
+    def run(self, tasks: Iterator[Task]) -> None:
         more = True
         while more or self.running:
             while more and len(self.running) < self.jobs:
@@ -53,14 +55,14 @@ class Forks:
                     self._advance(task, None)
             self._wait()
 
-    def _advance(self, task: Any, result: dict[str, Any] | None) -> None:
+    def _advance(self, task: Task, result: Result | None) -> None:
         try:
-            job, limit = task.send(result)
+            job, limit = next(task) if result is None else task.send(result)
         except StopIteration:
             return
         self._start(job, limit, lambda ended: self._advance(task, ended))
 
-    def _start(self, job: Job, limit: float, resume: Callable[[dict[str, Any]], None]) -> None:
+    def _start(self, job: Job, limit: float, resume: Callable[[Result], None]) -> None:
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -113,9 +115,9 @@ def _reap(pid: int, hung: bool) -> int | None:
     return status
 
 
-def _verdict(said: bytes, status: int | None, hung: bool) -> dict[str, Any]:
+def _verdict(said: bytes, status: int | None, hung: bool) -> Result:
     try:
-        told: dict[str, Any] = json.loads(said) if said else {}
+        told: Result = json.loads(said) if said else {}
     except ValueError:
         told = {}
     failed = told.get("verdict") == "fail"

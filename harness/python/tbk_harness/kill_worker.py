@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,10 @@ import torch_tbk
 from tbk_contracts.torch import capability, check
 from tbk_contracts.torch.plugin import Case, describe, missing_word
 
-from tbk_harness.kill_fork import Forks, Job
+from tbk_harness.kill_fork import Forks, Job, Task
 
 KILLS = frozenset({"fail", "crash", "hang"})
-MOST_TESTS = 30  # of one clause for one mutant
+MOST_PARAMETERS = 4  # of one test function for one mutant
 LIMIT_S = 10.0
 
 
@@ -75,14 +74,15 @@ class Killer:
         self.forks.run(self._baseline(case) for case, _ in list(self.items.values())
                        if case.id in needed)  # fmt: skip
         self.forks.run(self._kill(table, row, clause) for row, clause in pairs)
+        self.tell(kind="end")
         return True
 
     def _take(self, session: pytest.Session, clauses: set[str]) -> None:
         """The tests whose needs are met by the sound device."""
         held: dict[str, Any] = {}
 
-        def ask() -> Iterator[tuple[Job, float]]:
-            held.update((yield (self._probe, 6 * LIMIT_S)))
+        def ask() -> Task:
+            held.update((yield self._probe, 6 * LIMIT_S))
 
         self.forks.run(iter([ask()]))
         if "name" not in held:
@@ -106,17 +106,24 @@ class Killer:
                 "words": {word: answer.held for word, answer in found.items()}}  # fmt: skip
 
     def _citing(self, row: Any, clause: str) -> list[Case]:
-        cases = [case for case, _ in self.items.values() if case.clause == clause]
-        named = [case for case in cases if row.tests and row.tests in case.id]
-        return (named or cases)[:MOST_TESTS]
+        """The tests of a clause; of one with many parameters, some that lie apart."""
+        functions: dict[str, list[Case]] = {}
+        for case, _ in self.items.values():
+            if case.clause == clause and row.tests in case.id:
+                functions.setdefault(_function(case.id), []).append(case)
+        return [
+            case
+            for cases in functions.values()
+            for case in cases[:: max(1, len(cases) // MOST_PARAMETERS)][:MOST_PARAMETERS]
+        ]
 
-    def _baseline(self, case: Case) -> Iterator[tuple[Job, float]]:
-        result = yield (lambda: self._run(None, None, case.id), 6 * LIMIT_S)
+    def _baseline(self, case: Case) -> Task:
+        result = yield self._job(None, None, case.id), 6 * LIMIT_S
         if result["verdict"] not in (*KILLS, "error"):
             self.sound[case.id] = result["seconds"]
         self.tell(kind="test", id=case.id, clause=case.clause, **result)
 
-    def _kill(self, table: Any, row: Any, clause: str) -> Iterator[tuple[Job, float]]:
+    def _kill(self, table: Any, row: Any, clause: str) -> Task:
         """Tests that have killed nothing yet come first, and have their turn in any case."""
         cases = [case for case in self._citing(row, clause) if case.id in self.sound]
         cases.sort(key=lambda case: (_function(case.id) in self.useful, self.sound[case.id]))
@@ -126,12 +133,15 @@ class Killer:
             if killed and _function(case.id) in self.useful:
                 continue
             limit = LIMIT_S + 4 * self.sound[case.id]
-            result = yield (lambda test=case.id: self._run(table, row, test), limit)
+            result = yield self._job(table, row, case.id), limit
             ran.append({"test": case.id, **result})
             if result["verdict"] in KILLS:
                 killed = True
                 self.useful.add(_function(case.id))
         self.tell(kind="mutant", clause=clause, killed=killed, row=asdict(row), ran=ran)
+
+    def _job(self, table: Any, row: Any, test: str) -> Job:
+        return lambda: self._run(table, row, test)
 
     def _run(self, table: Any, row: Any, test: str) -> dict[str, Any]:
         """In a forked process: load, break, test."""
@@ -140,11 +150,13 @@ class Killer:
             torch_tbk.load(self.options.broken, options=option)
         else:
             torch_tbk.load(self.options.library)
-        if row is not None:
-            os.environ["TBK_TORCH_MUTANT"] = row.name
-            if row.mechanism != "backend":
-                table.apply(row.name)
-        return _judge(self.items[test][1])
+        start = ["import torch, torch_tbk", f"torch_tbk.load({self.options.library!r})"]
+        if row is not None and row.mechanism != "backend":
+            table.apply(row.name)
+            start += ["from tbk_torch_mutants import table", f"table.apply({row.name!r})"]
+        item = self.items[test][1]
+        item.config.option.tbk_start = "\n".join(start)
+        return _judge(item)
 
 
 def _function(test: str) -> str:

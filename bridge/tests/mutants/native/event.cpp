@@ -89,13 +89,6 @@ constexpr Mutant table[] = {
               [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag) {
                 record(event, stream, index, EventFlag::PYTORCH_DEFAULT);
               }>},
-    {"record_waits",
-     on_guard<&Guard::record,
-              [](auto record, void** event, const Stream& stream, DeviceIndex index,
-                 EventFlag flag) {
-                guard().synchronizeStream(stream);
-                record(event, stream, index, flag);
-              }>},
     {"block_does_nothing", on_guard<&Guard::block, [](auto, void*, const Stream&) {}>},
     {"block_on_default_stream", on_guard<&Guard::block,
                                          [](auto block, void* event, const Stream& stream) {

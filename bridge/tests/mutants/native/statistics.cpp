@@ -43,7 +43,6 @@ constexpr Mutant table[] = {
     {"allocated_is_constant", on_statistics<[](Stat& stat) { stat = Stat(); }>},
     {"allocated_never_falls", on_statistics<[](Stat& stat) { stat.current = stat.allocated; }>},
     {"allocated_is_half", on_statistics<[](Stat& stat) { stat.current /= 2; }>},
-    {"allocated_is_never_freed", on_statistics<[](Stat& stat) { stat.freed = 0; }>},
     {"peak_below_current", on_statistics<[](Stat& stat) { stat.peak = stat.current / 2; }>},
     {"statistics_below_zero", on_statistics<[](Stat& stat) { stat.freed = -stat.freed - 1; }>},
     {"reserved_below_allocated", on_allocator<&Allocator::getDeviceStats,

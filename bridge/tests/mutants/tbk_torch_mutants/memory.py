@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tbk_torch_mutants import kernels
-from tbk_torch_mutants.module_device import answer, fail, module
+from tbk_torch_mutants.module_device import answer, fail, module, patch
 from tbk_torch_mutants.native import native
 from tbk_torch_mutants.table import mutant
 
@@ -54,7 +54,7 @@ def _() -> None:
 
 @mutant("lazy_clone_is_shared", "MEM-529", "a copy on write is none")
 def _() -> None:
-    torch._lazy_clone = lambda one: one.view_as(one)
+    patch(torch, "_lazy_clone", lambda _, one: one.view_as(one))
 
 
 @mutant("exit_with_tensors_crashes", "MEM-534", "tensors that live at exit end the process badly")

@@ -117,13 +117,11 @@ def _() -> None:
         def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
             return gradient / 2
 
-    def multiply(original: Any, one: Any, other: Any) -> Any:
-        made = original(one, other)
+    def halve(original: Any, *given: Any) -> Any:
+        made = original(*given)
         return Half.apply(made) if made.requires_grad else made  # type: ignore[no-untyped-call]
 
-    around("mul.Tensor sigmoid exp", lambda run, *given: multiply(run, *given)
-           if len(given) > 1 else multiply(lambda one, _: run(one), *given, None),
-           key="AutogradPrivateUse1")  # fmt: skip
+    around("mul.Tensor sigmoid exp", halve, key="AutogradPrivateUse1")
 
 
 @mutant("normal_is_too_wide", "OPS-560", "the deviation is a fifth too much")
