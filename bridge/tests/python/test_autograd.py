@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -145,3 +146,21 @@ def test_a_device_that_is_not_current(device: torch.device, other_device: torch.
     assert x.grad is not None
     assert x.grad.device == other_device
     assert torch.accelerator.current_device_index() == device.index
+
+
+def test_the_end_of_a_process_starts_no_threads(
+    child: Callable[..., str], library: Path, backend_options: str
+) -> None:
+    program = """
+import sys, torch, torch_tbk
+from torch_tbk.device_module import _exit
+module = torch_tbk.load(sys.argv[1], options=sys.argv[2])
+x = torch.ones(3, device=module.backend_name)
+_exit._wait_for_autograd()
+before = _exit._threads()
+x.requires_grad_()
+(x * 2).sum().backward()
+_exit._wait_for_autograd()
+print(before, _exit._threads() == module.device_count())
+"""
+    assert child(program, library, backend_options).split() == ["0", "True"]
