@@ -49,6 +49,14 @@ def test_the_next_operators_are_ranked_by_what_they_unlock() -> None:
     ]  # fmt: skip
 
 
+def test_a_fallback_is_that_of_the_operators_that_fell_back() -> None:
+    made = _served(0, "fallback", checks=3)
+    made["facts"]["fell_back"] = ["aten::sort.stable", "aten::sort", "aten::gather.out"]
+    assert [(one.name, one.checks, one.tests) for one in _of(made).next] == [
+        ("gather", 3, 1), ("sort", 3, 1),
+    ]  # fmt: skip
+
+
 def test_there_are_at_most_ten() -> None:
     assert len(_of(*(_served(8 * index, "missing") for index in range(30))).next) == NEXT
 
@@ -81,7 +89,7 @@ def test_a_wall_of_failures_is_four_lines_and_a_small_page() -> None:
     first = page.xpath("//ol[@class='fix']/li")
     assert len(first) == 4
     words = [item.text_content() for item in first]
-    for said in ("SIGSEGV", "aten::add.out", "float64", "8 dimensions"):
+    for said in ("SIGSEGV", "aten::add.out is missing (in 20 clauses)", "float64", "8 dimensions"):
         assert sum(said in one for one in words) == 1
     assert all("torch.op_" in one for one in words)  # a program each, without the suite
     verdict = page.xpath("//section[@class='verdict fail']")[0].text_content()

@@ -14,7 +14,7 @@ from typing import Any
 
 from tbk_reports.model import WAIVABLE, Judged, Test
 from tbk_reports.text import line
-from tbk_reports.words import difference_words
+from tbk_reports.words import cause_of, difference_words
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -52,9 +52,10 @@ class Entry:
 
 def fingerprint(test: Test) -> str:
     """What failures of one cause share. All crashes look alike, so theirs names the clause, too."""
-    if not test.cause:
+    cause = cause_of(test)
+    if not cause:
         return f"{test.clause}/{test.recorded}"
-    return test.cause if test.recorded == "fail" else f"{test.cause}/{test.clause}"
+    return cause if test.recorded == "fail" else f"{cause}/{test.clause}"
 
 
 def causes(tests: Iterable[Test]) -> list[Entry]:

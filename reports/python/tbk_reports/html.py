@@ -200,7 +200,8 @@ def _plain(value: object) -> str:
 
 def _environment(judged: Judged) -> dict[str, object]:
     found = _facts(judged.header)
-    torch = judged.header.get("torch")
+    layers = judged.header.get("layers")
+    torch = layers.get("torch") if isinstance(layers, Mapping) else None
     found["torch"] = _facts(torch) if isinstance(torch, Mapping) else None
     found["end"] = [
         (name, _plain(judged.footer.get(name)))
@@ -222,6 +223,7 @@ def _facts(header: Mapping[str, Any]) -> dict[str, object]:
         "devices": [_pairs(device) for device in devices] if isinstance(devices, list) else [],
         "declared": [text.line(str(key), 60) for key, value in offered.items() if value],
         "undeclared": [text.line(str(key), 60) for key, value in offered.items() if not value],
+        "pytorch": _pairs(header.get("torch")),
         "command": _plain(header.get("command")),
         "gate": GATE_WORDS.get(str(header.get("gate")), _plain(header.get("gate"))),
         "run": [

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import text
 from .model import Test
+from .words import missing_operator
 
 # Worst first: what several tests of one operator and dtype amount to.
 SERVED = ("missing", "refused", "fallback", "composite", "native")
@@ -26,10 +27,6 @@ DTYPES = (
     "int64", "int32", "int16", "int8", "uint8", "bool",
 )  # fmt: skip
 NEXT = 10
-_MISSING = re.compile(
-    r"(?:Could not run|The operator|NotImplementedError:?|no kernel (?:of|for))\s+'?aten::(\w+)"
-)
-
 _ODD = re.compile(r"[^A-Za-z0-9_.]")
 
 
@@ -127,14 +124,25 @@ def _cells(tests: Iterable[Test]) -> dict[str, dict[str, Cell]]:
     return found
 
 
-def _lacked(test: Test) -> tuple[str, str]:
-    """The operator without which this test does not pass, or not natively, and how it is served."""
+def _base(name: object) -> str:
+    """add of aten::add.out: kernels are written for all overloads together."""
+    plain = str(name).removeprefix("aten::").partition(".")[0]
+    return _ODD.sub("_", plain)[:80]
+
+
+def _lacked(test: Test) -> tuple[tuple[str, ...], str]:
+    """The operators without which this test does not pass, or not natively; how they are served."""
     if test.failed or test.verdict == "xfail":
-        said = _MISSING.search(f"{test.seen}\n{test.what}\n{test.cause}")
-        if said:
-            return said[1], "missing"
+        missing = missing_operator(test)
+        if missing:
+            return (_base(missing),), "missing"
     served = _served(test)
-    return (_name(test, "operator"), served) if served in ("missing", "fallback") else ("", "")
+    if served not in ("missing", "fallback"):
+        return (), ""
+    named = test.facts.get("missing" if served == "missing" else "fell_back")
+    listed = named if isinstance(named, list) else [named] if named else []
+    names = tuple(dict.fromkeys(_base(name) for name in listed[:20] if name))
+    return names or (_name(test, "operator"),), served
 
 
 def _checks(test: Test) -> int:
@@ -146,15 +154,14 @@ def _checks(test: Test) -> int:
 def _next(tests: Iterable[Test]) -> tuple[Next, ...]:
     found: dict[str, Next] = {}
     for test in tests:
-        name, served = _lacked(test)
-        if not name:
-            continue
-        entry = found.setdefault(name, Next(name, served))
-        entry.served = min(served, entry.served, key=SERVED.index)
-        entry.checks += _checks(test)
-        entry.tests += 1
-        if dtype := _name(test, "dtype"):
-            entry.dtypes.add(dtype)
+        names, served = _lacked(test)
+        for name in filter(None, names):
+            entry = found.setdefault(name, Next(name, served))
+            entry.served = min(served, entry.served, key=SERVED.index)
+            entry.checks += _checks(test)
+            entry.tests += 1
+            if dtype := _name(test, "dtype"):
+                entry.dtypes.add(dtype)
     ranked = sorted(found.values(), key=lambda one: (-one.checks, -one.tests, one.name))
     return tuple(ranked[:NEXT])
 

@@ -23,6 +23,7 @@ from .words import (
     OTHERS,
     STATES,
     UNDECLARED,
+    cause_of,
     fingerprint_words,
     state_words,
 )
@@ -79,7 +80,7 @@ class Cause:
     def weight(self) -> int:
         """Mandatory tests; of a failed check those of one clause, since a check that many clauses
         share shows the symptom, and the check of one clause names the fault."""
-        if not self.first.cause.startswith("fail/"):
+        if not cause_of(self.first).startswith("fail/"):
             return self.must
         counted = Counter(test.clause for test in self.tests if test.level == "must")
         return max(counted.values(), default=0)
@@ -156,7 +157,8 @@ def _grouped(tests: Iterable[Test], key: Callable[[Test], str]) -> dict[str, lis
 def _cause_key(test: Test) -> str:
     if test.verdict == "xpass":
         return "xpass\0" + test.waiver
-    return f"{test.blame}\0{test.cause}" if test.cause else f"{test.clause}\0{test.verdict}"
+    cause = cause_of(test)
+    return f"{test.blame}\0{cause}" if cause else f"{test.clause}\0{test.verdict}"
 
 
 def causes(tests: Iterable[Test]) -> tuple[Cause, ...]:

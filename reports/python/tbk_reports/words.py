@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 from . import text
 from .model import VERDICTS, Test
 
@@ -119,12 +121,34 @@ ENDINGS = {
 
 
 MANY_CLAUSES = 4
+# As PyTorch says it, of its dispatcher and of its fallback.
+_MISSING = re.compile(
+    r"(?:Could not run|The operator|NotImplementedError:?|no kernel (?:of|for))\s+'?(aten::[\w.]+)"
+)
+
+
+def missing_operator(test: Test) -> str:
+    """The operator that a failed test found to be missing: "aten::add.out"; empty where none."""
+    found = _MISSING.search(f"{test.seen}\n{test.what}")
+    return found[1].rstrip(".") if found else ""
+
+
+def cause_of(test: Test) -> str:
+    """What failures of one cause share. A missing operator is one cause, wherever it is missed."""
+    missing = missing_operator(test) if test.recorded == "fail" else ""
+    return f"missing/{missing}" if missing else test.cause
 
 
 def fingerprint_words(test: Test, clauses: int) -> str:
     """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN,
     required/WORD."""
-    kind, *rest = test.cause.split("/")
+    kind, *rest = cause_of(test).split("/")
+    if kind == "missing":
+        return f"{rest[0]} is missing (in {text.count_words(clauses, 'clause')})"
+    return _recorded_words(test, clauses, kind, rest)
+
+
+def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str]) -> str:
     if kind == "required" and rest:
         return f"{rest[0]} is required, and the library does not declare it"
     if kind in ("crash", "hang") and rest and rest[0] in PHASE_WORDS:
