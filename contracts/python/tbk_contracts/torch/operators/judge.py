@@ -105,9 +105,12 @@ def limit(
 
 def _what_cancels(entry: Entry, sample: Sample, reference: torch.Tensor) -> float:
     """The size of the largest intermediate value, where that says how exact a result can be."""
-    if entry.title in table.OF_OPERAND and not entry.is_gradient:
+    by_operand = table.GRADIENT_OF_OPERAND if entry.is_gradient else table.OF_OPERAND
+    if entry.title in by_operand:
         return max((_size(one) for one in sample.tensors()), default=0.0)
-    if entry.title in table.OF_RESULT or entry.is_gradient:
+    if entry.is_gradient:
+        return max(_size(reference), table.SEEDS)
+    if entry.title in table.OF_RESULT:
         return _size(reference)
     return 1.0 if entry.title in table.OF_ONE else 0.0
 

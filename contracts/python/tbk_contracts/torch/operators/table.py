@@ -52,6 +52,8 @@ OF_OPERAND, OF_RESULT, OF_ONE = _names("of_operand"), _names("of_result"), _name
 SAME_TYPE, ONLY_INPUT_MOVES = _names("same_type"), _names("only_input_moves")
 MORE_UNITS: dict[str, int] = _read["more_units"]
 SMALL_LATTICE, NO_GRADIENT = _names("small_lattice"), _names("no_gradient")
+GRADIENT_OF_OPERAND = _names("gradient_of_operand")
+SEEDS = 2.0  # the largest gradient that comes from behind
 PHASE: dict[str, list[int]] = _read["phase"]
 NOT_IN: dict[str, tuple[str, ...]] = {name: tuple(row["dtypes"]) for row in _read["not_in"]
                                       for name in row["names"].split()}  # fmt: skip
