@@ -43,6 +43,18 @@ class Subject:
         self._known = True
 
     @property
+    def start(self) -> str:
+        """Python statements that do the same in a fresh interpreter."""
+        lines = ["import torch"]
+        if self._request.library:
+            options = ",".join(self._request.options) or None
+            lines += [
+                "import torch_tbk",
+                f"torch_tbk.load({self._request.library!r}, options={options!r})",
+            ]
+        return "\n".join(lines + [f"import {name}" for name in self._request.imports])
+
+    @property
     def device(self) -> torch.device:
         """The first one."""
         return torch.device(self.name) if self.name == "cpu" else torch.device(self.name, 0)

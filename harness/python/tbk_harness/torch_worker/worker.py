@@ -78,7 +78,8 @@ class Worker:
     def _introduce(self) -> None:
         self._subject.introduce()
         if self._items:
-            self._items[0].config.option.tbk_device = self._subject.name
+            option = self._items[0].config.option
+            option.tbk_device, option.tbk_start = self._subject.name, self._subject.start
 
     def _run_tests(self, job: keeper.Job) -> bool:
         try:
