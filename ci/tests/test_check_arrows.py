@@ -27,7 +27,7 @@ GOOD = {
     "contracts/tests/order.h": "\n",
     "contracts/python/tbk_contracts/clause.py": "import yaml\n",
     "harness/python/tbk_harness/cli.py": "import tbk_contracts\nfrom tbk_reports import html\n",
-    "harness/python/tbk_harness/torch/worker.py": "import torch\n",
+    "harness/python/tbk_harness/torch_worker/worker.py": "import torch\n",
     "reports/python/tbk_reports/html.py": "from tbk_reports.model import Run\n",
 }
 # (file, its text, what is said)
