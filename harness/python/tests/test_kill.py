@@ -9,6 +9,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 from invoke import STAND_IN, Tbk
+from tbk_harness import kill_torch
 from tbk_harness.kill import Matrix, Row, document, parse_list, sample, selection
 from tbk_harness.mutants import Mutant, MutantError, parse, parse_equivalents
 from tbk_reports.matrix import render_matrix_html, render_matrix_markdown
@@ -180,3 +181,66 @@ def test_the_command_fails_for_each_reason(tbk: Tbk, tmp_path: Path, name: str) 
     ended = tbk("kill-matrix", "--library", library, "--only", name, TBK_MUTANTS=listing)
     assert ended.returncode == 1
     assert name in ended.stdout
+
+
+# ------------------------------------------------------------------------------- torch layer --
+
+
+def _told(**changes: object) -> dict[str, object]:
+    row = {"name": "m", "clauses": "MEM-501", "breaks": "it", "narrow": False,
+           "mechanism": "native", "tests": ""}  # fmt: skip
+    ran = [{"test": "torch_memory/a", "verdict": "fail", "seconds": 0.5}]
+    return {
+        "kind": "mutant",
+        "clause": "MEM-501",
+        "killed": True,
+        "row": row,
+        "ran": ran,
+        **changes,
+    }
+
+
+SOUND: dict[str, object] = {
+    "kind": "test",
+    "id": "torch_memory/a",
+    "clause": "MEM-501",
+    "verdict": "pass",
+}
+END: dict[str, object] = {"kind": "end"}
+
+
+def _filled(*rows: dict[str, object]) -> Matrix:
+    matrix = Matrix(tests={}, must=("MEM-501",))
+    matrix.wrong = tuple(kill_torch.fill(matrix, rows))
+    return matrix
+
+
+def test_a_killed_mutant_of_the_torch_layer_is_no_problem() -> None:
+    matrix = _filled(SOUND, _told(), END)
+    assert matrix.problems == []
+    assert matrix.tests == {"torch_memory/a": "MEM-501"}
+
+
+@pytest.mark.parametrize("verdict", ["pass", "not-shown", "trivial", "unsupported"])
+def test_a_survivor_of_the_torch_layer_is_a_problem(verdict: str) -> None:
+    ran = [{"test": "torch_memory/a", "verdict": verdict, "seconds": 0.5}]
+    matrix = _filled(SOUND, _told(ran=ran), END)
+    assert [row.mutant.name for row in matrix.survivors] == ["m"]
+    assert matrix.unproven == ["MEM-501"]
+    assert matrix.idle_tests == ["torch_memory/a"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((SOUND, _told()), "ended before"),
+        (({**SOUND, "verdict": "fail"}, _told(ran=[]), END), "the sound device fails"),
+        ((SOUND, _told(ran=[{"test": "t", "verdict": "error", "seen": "no such file",
+                             "seconds": 0.1}]), END), "no such file"),
+    ],
+)  # fmt: skip
+def test_what_keeps_torch_mutants_from_being_judged_is_told(
+    rows: tuple[dict[str, object], ...], said: str
+) -> None:
+    problems = _filled(*rows).problems
+    assert any(said in problem for problem in problems), problems
