@@ -72,6 +72,42 @@ def test_float64_is_computed_in_float64(device: torch.device, name: str) -> None
                expected=f"at most {allowed} units in the last place off", seen=worst)  # fmt: skip
 
 
+# Near 0 these are their operand, or what is said, but for a part that float32 does not show.
+SMALL: dict[str, Unary] = {
+    **{name: getattr(torch, name) for name in (
+        "neg", "abs", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "expm1",
+        "log1p", "clone", "relu", "reciprocal", "sqrt", "sum", "amax", "erf", "sort", "cumsum")},
+    "add": lambda x: x + x, "sub": lambda x: x - 3 * x, "mul": lambda x: x * 0.25,
+    "true_divide": lambda x: x / 8, "clamp": lambda x: x.clamp(-1, 1), "silu": F.silu,
+    "gelu": F.gelu, "where": lambda x: torch.where(x > 0, x, -x), "mm": lambda x:
+        x.reshape(-1, 4) @ torch.eye(4).to(x), "leaky_relu": F.leaky_relu,
+    "softmax": lambda x: (x.abs().log()).softmax(0), "vector_norm": torch.linalg.vector_norm,
+    "cat": lambda x: torch.cat([x, x]), "mean": torch.mean, "maximum": lambda x: x.maximum(-x),
+}  # fmt: skip
+SMALL["sort"] = lambda x: x.sort().values
+SMALL["cumsum"] = lambda x: x.abs().cumsum(0)
+SMALL["sum"] = lambda x: x.abs().sum()
+SMALL["mean"] = lambda x: x.abs().mean()
+UNITS_OF_SMALL = 64  # some are made of several operators
+
+
+@each_dtype("float32", "float64")
+@pytest.mark.parametrize("name", list(SMALL))
+@clause("OPS-561")
+def test_small_values_are_kept(device: torch.device, dtype: torch.dtype, name: str) -> None:
+    sizes = 10.0 ** -torch.arange(4, 16, 0.1, dtype=torch.float64)
+    signs = torch.tensor([1.0, -1.0], dtype=torch.float64).repeat(len(sizes) // 2)
+    values = (sizes * signs).to(dtype)
+    if name in ("sqrt", "amax"):
+        values = values.abs()
+    exact = SMALL[name](values.to(torch.float64))
+    seen = host.download(SMALL[name](host.upload(values, device))).to(torch.float64)
+    worst = float(((seen - exact).abs() / oracle.unit(exact, dtype)).max())
+    allowed = UNITS_OF_SMALL
+    check.that(f"{name} of small values", worst <= allowed,
+               expected=f"at most {allowed} units in the last place off", seen=worst)  # fmt: skip
+
+
 ADDS: dict[str, tuple[Binary, tuple[int, ...], tuple[int, ...]]] = {
     "mm": (torch.mm, (33, 65), (65, 17)),
     "bmm": (torch.bmm, (3, 9, 65), (3, 65, 7)),

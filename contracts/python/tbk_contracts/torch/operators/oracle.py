@@ -103,15 +103,15 @@ def _as_floating(leaf: Any) -> Any:
     return _wide(leaf)
 
 
-def _mover(widen: Change, number: int, numbers: bool) -> Change:
+def _mover(widen: Change, number: int, numbers: float) -> Change:
     """Takes one unit in the last place from the values; from all of them, some, the others. It is
     towards 0, so that none leaves a domain such as that of probabilities. Numbers that are not in
-    tensors are rounded by operators too."""
+    tensors are rounded by operators too: `numbers` is how much they lose."""
     generator = host.seed(1000)
 
     def move(leaf: Any) -> Any:
-        if isinstance(leaf, float) and numbers:
-            return leaf * (1 - _step(torch.float32) * (number != 1))
+        if isinstance(leaf, float):
+            return leaf * (1 - numbers * (number != 1))
         wide = widen(leaf)
         if not isinstance(leaf, torch.Tensor) or wide.dtype not in WIDER:
             return wide
@@ -143,11 +143,14 @@ def _in_wide(function: Function, sample: Sample, default: torch.dtype) -> list[A
 
 
 def _moved(
-    function: Function, sample: Sample, widen: Change, like: list[Any], default: torch.dtype
-) -> list[Any]:
+    function: Function, sample: Sample, widen: Change, like: list[Any], default: torch.dtype,
+    dtype: torch.dtype,
+) -> list[Any]:  # fmt: skip
     found = []
+    is_double = dtype in (torch.float64, torch.complex128)
+    step = _step(torch.float64 if is_double else torch.float32)
     for number in range(MOVES):
-        for numbers in (True, False):
+        for numbers in (step, 0.0):
             again = _attempt(function, sample.map(_mover(widen, number, numbers)), default)
             if again is not None and _alike(again, like):
                 found.append(again)
@@ -229,7 +232,7 @@ def _widen(entry: Entry, sample: Sample, dtype: torch.dtype, made: Expected) -> 
             widen = _as_floating if answer is not None and _agree(made.wide, answer) else widen
     if entry.kind is table.Class.LATTICE:
         made.terms = _attempt(function, sample.map(lambda leaf: _absolute(widen(leaf))), default)
-    made.moved = _moved(function, sample, widen, made.wide, default)
+    made.moved = _moved(function, sample, widen, made.wide, default, dtype)
     for index in () if entry.is_gradient else table.PHASE.get(entry.title, ()):
         for each in (made.wide, *made.moved):
             each[index] = each[index].abs()

@@ -38,6 +38,8 @@ def program(
 def _change(sample: Sample) -> list[str]:
     if sample.variant == "strided":
         return ["# the suite made the inputs strided: every second element of wider tensors"]
+    if sample.variant == "emptied":
+        return ["# the suite left no rows in the inputs"]
     if sample.variant == "expanded":
         return ["# the suite expanded the first row of each input over its shape"]
     return []

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 from tbk_contracts.torch import host
 from tbk_contracts.torch.operators import table
 from tbk_contracts.torch.operators.entries import Entry
+from tbk_contracts.torch.operators.table import Class
 
 LOOKED_AT = 48
 MOST = 6
@@ -28,7 +29,7 @@ class Sample:
     number: int
     """Which of the samples that the database gives."""
     variant: str
-    """How it was varied: "", "strided" or "expanded"."""
+    """How it was varied: "", "strided", "emptied" or "expanded"."""
     value: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -108,6 +109,8 @@ def _variants(entry: Entry, found: list[Sample]) -> Iterator[Sample]:
         return
     largest = max(dense, key=lambda one: sum(each.numel() for each in one.tensors()))
     yield largest.map(_strided, "strided")
+    if entry.kind in (Class.EXACT, Class.LATTICE, Class.ULP):
+        yield largest.map(_emptied, "emptied")
     if type(entry.info).__name__ in ("UnaryUfuncInfo", "BinaryUfuncInfo", "ReductionOpInfo"):
         yield largest.map(_expanded, "expanded")
 
@@ -128,6 +131,13 @@ def _strided(value: Any) -> Any:
     narrow = wide[..., ::2].permute(*range(value.dim() - 1, -1, -1))
     narrow.copy_(value.detach())
     return narrow.requires_grad_(value.requires_grad)
+
+
+def _emptied(value: Any) -> Any:
+    """Without rows; whether that is legal, PyTorch's CPU says."""
+    if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.layout != torch.strided:
+        return value
+    return value.detach()[:0].clone().requires_grad_(value.requires_grad)
 
 
 def _expanded(value: Any) -> Any:
