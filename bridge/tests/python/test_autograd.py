@@ -161,6 +161,6 @@ before = _exit._threads()
 x.requires_grad_()
 (x * 2).sum().backward()
 _exit._wait_for_autograd()
-print(before, _exit._threads() == module.device_count())
+print(before, _exit._threads() > 0)
 """
     assert child(program, library, backend_options).split() == ["0", "True"]

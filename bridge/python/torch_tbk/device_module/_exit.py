@@ -6,22 +6,21 @@ After a backward pass, the thread that PyTorch keeps for each device still drops
 pass, which holds Python objects. Where the interpreter is ending meanwhile, Python ends that thread
 inside a C++ destructor, and the process aborts although all work is done. A CPU has no such thread.
 
-The first pass of a process starts these threads, and returns while some of them have yet to take
-the interpreter's lock for the first time, which is as bad a moment for it to end.
+The first pass of a process starts these threads, all at once, and each sets up PyTorch's pool of
+threads; in a forked child they may do that at the same time, and PyTorch aborts. So there is no
+first pass here.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import time
 from pathlib import Path
 
 import torch
 
 from torch_tbk._binding import binding
 
-PATIENCE_S = 1.0
 TASKS = Path("/proc/self/task")
 THREADS = "pt_autograd_"  # what they are called once they have begun
 
@@ -40,20 +39,12 @@ def _wait_for_autograd() -> None:
             with contextlib.suppress(RuntimeError):
                 _run_empty_pass(torch.device(binding.name(), index))
 
-    _wait_for_threads(binding.device_count())
-
 
 def _threads() -> int | None:
     """How many have begun; None where the system does not tell."""
     with contextlib.suppress(OSError):
         return sum((task / "comm").read_text().startswith(THREADS) for task in TASKS.iterdir())
     return None
-
-
-def _wait_for_threads(count: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while (begun := _threads()) is not None and begun < count and time.monotonic() < deadline:
-        time.sleep(0.001)
 
 
 def _run_empty_pass(device: torch.device) -> None:
