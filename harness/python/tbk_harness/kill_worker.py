@@ -14,7 +14,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import torch
@@ -26,7 +26,10 @@ from tbk_contracts.torch.plugin import Case, describe, missing_word
 from tbk_harness.kill_fork import Forks, Job, Task
 
 KILLS = frozenset({"fail", "crash", "hang"})
-MOST_PARAMETERS = 4  # of one test function for one mutant
+# Of the tests of one clause, for one mutant.
+MOST_FUNCTIONS = 24
+MOST_PARAMETERS = 4
+Some = TypeVar("Some")
 LIMIT_S = 10.0  # beside what the sound device takes
 SOUND_LIMIT_S = 300.0
 
@@ -117,15 +120,13 @@ class Killer:
 
     def _citing(self, row: Any, clause: str) -> list[Case]:
         """The tests of a clause; of one with many parameters, some that lie apart."""
+        hints = row.tests.split() or [""]
         functions: dict[str, list[Case]] = {}
         for case, _ in self.items.values():
-            if case.clause == clause and row.tests in case.id:
+            if case.clause == clause and any(hint in case.id for hint in hints):
                 functions.setdefault(_function(case.id), []).append(case)
-        return [
-            case
-            for cases in functions.values()
-            for case in cases[:: max(1, len(cases) // MOST_PARAMETERS)][:MOST_PARAMETERS]
-        ]
+        return [case for cases in _some(list(functions.values()), MOST_FUNCTIONS)
+                for case in _some(cases, MOST_PARAMETERS)]  # fmt: skip
 
     def _baseline(self, case: Case) -> Task:
         result = yield self._job(None, None, case.id), SOUND_LIMIT_S
@@ -166,6 +167,11 @@ class Killer:
         item = self.items[test][1]
         item.config.option.tbk_start = "\n".join(start)
         return _judge(item)
+
+
+def _some(all_of_them: list[Some], most: int) -> list[Some]:
+    """As many as that, which lie apart."""
+    return all_of_them[:: -(-len(all_of_them) // most) or 1]
 
 
 def _function(test: str) -> str:

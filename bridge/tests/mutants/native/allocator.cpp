@@ -204,3 +204,14 @@ extern "C" [[gnu::visibility("default")]] int tbk_torch_mutants_apply_to_storage
   }
   return found;
 }
+
+/// The names of those, one on each line.
+extern "C" [[gnu::visibility("default")]] const char* tbk_torch_mutants_storage_names() {
+  static const std::string names = [] {
+    std::string lines;
+    for (const auto& mutant : tbk::mutants::storage_table)
+      lines += std::string(mutant.name) + "\n";
+    return lines;
+  }();
+  return names.c_str();
+}

@@ -20,7 +20,12 @@ def _leaf(one: Any) -> bool:
     return isinstance(one, torch.Tensor) and one.requires_grad
 
 
-@mutant("gradient_of_mm_is_doubled", "AGD-501", "the gradient of a product of matrices is twice it")
+@mutant(
+    "gradient_of_mm_is_doubled",
+    "AGD-501",
+    "the gradient of a product of matrices is twice it",
+    tests="of_the_host[products",
+)
 def _() -> None:
     class Doubled(torch.autograd.Function):
         @staticmethod
@@ -170,7 +175,9 @@ def _() -> None:
     result("cat stack addcmul", lambda made, one, *_: made.to(one[0].dtype), key=AUTOCAST)
 
 
-@mutant("autocast_lowers_all", "AMP-504", "operators on no list are lowered, too")
+@mutant(
+    "autocast_lowers_all", "AMP-504", "operators on no list are lowered, too", tests="[add] [mul]"
+)
 def _() -> None:
     def lower(made: torch.Tensor, *_: Any) -> torch.Tensor:
         enabled = torch.is_autocast_enabled(made.device.type)

@@ -21,7 +21,6 @@ backend("random_differs_per_device", "GEN-501", "other numbers on device 1", nar
 backend("events_always_complete", "EVT-503 EVT-509", "no event is ever pending")
 backend("errors_are_swallowed", "ERR-503", "neither query nor synchronize tells")
 backend("does_nothing", "CPY-501", "every call succeeds and has no effect")
-backend("caches_results", "OPS-532", "does not compute what it has just computed")
 backend("kernels_run_ahead_of_wait", "EVT-522", "kernels do not wait", narrow=True)
 backend("wait_does_nothing", "EVT-507 EVT-508", "no stream waits")
 backend("wait_on_another_stream", "EVT-507", "another stream waits")

@@ -87,17 +87,35 @@ def _through(dtype: torch.dtype, narrow: torch.dtype) -> None:
     around_copy(change)
 
 
-@mutant("float64_is_copied_in_float32", "CPY-501", "half of the digits of float64", narrow=True)
+@mutant(
+    "float64_is_copied_in_float32",
+    "CPY-501",
+    "half of the digits of float64",
+    narrow=True,
+    tests="[float64",
+)
 def _() -> None:
     _through(torch.float64, torch.float32)
 
 
-@mutant("int64_is_copied_in_int32", "CPY-501", "the upper half of int64 is lost", narrow=True)
+@mutant(
+    "int64_is_copied_in_int32",
+    "CPY-501",
+    "the upper half of int64 is lost",
+    narrow=True,
+    tests="[int64",
+)
 def _() -> None:
     _through(torch.int64, torch.int32)
 
 
-@mutant("bfloat16_is_copied_in_float8", "CPY-501", "half of the bits of bfloat16", narrow=True)
+@mutant(
+    "bfloat16_is_copied_in_float8",
+    "CPY-501",
+    "half of the bits of bfloat16",
+    narrow=True,
+    tests="[bfloat16",
+)
 def _() -> None:
     _through(torch.bfloat16, torch.float8_e5m2)
 
@@ -112,7 +130,12 @@ def _() -> None:
     around_copy(change)
 
 
-@mutant("bytes_for_values", "CPY-508", "another dtype gets the bits as they are")
+@mutant(
+    "bytes_for_values",
+    "CPY-508",
+    "another dtype gets the bits as they are",
+    tests="conversion convert",
+)
 def _() -> None:
     def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
         if self.dtype != source.dtype and self.itemsize == source.itemsize:

@@ -122,7 +122,13 @@ def _() -> None:
     kernels.around(DRAWS, _without_advance(1))
 
 
-@operator("normal_does_not_advance", "GEN-514", "the state stays, of one operator", narrow=True)
+@operator(
+    "normal_does_not_advance",
+    "GEN-514",
+    "the state stays, of one operator",
+    narrow=True,
+    tests="[normal_]",
+)
 def _() -> None:
     kernels.around("normal_", _without_advance(1))
 

@@ -25,12 +25,18 @@ def library() -> ctypes.CDLL:
     folder = Path(build) if build else Path(__file__).resolve().parents[4] / "build"
     loaded = ctypes.CDLL(str(folder / _FILE))
     loaded.tbk_torch_mutants_names.restype = ctypes.c_char_p
+    loaded.tbk_torch_mutants_storage_names.restype = ctypes.c_char_p
     return loaded
 
 
 def names() -> set[str]:
     """Those that the library has, but for what it does to storages."""
     return set(library().tbk_torch_mutants_names().decode().split())
+
+
+def storage_names() -> set[str]:
+    """What it does to storages."""
+    return set(library().tbk_torch_mutants_storage_names().decode().split())
 
 
 def _check(name: str, found: int) -> None:

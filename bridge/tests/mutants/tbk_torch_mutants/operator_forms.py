@@ -34,7 +34,7 @@ def _() -> None:
     around("fill_.Scalar", _keep_version, key="ADInplaceOrView")
 
 
-@mutant("in_place_moves", "OPS-525", "in place is in new memory")
+@mutant("in_place_moves", "OPS-525", "in place is in new memory", tests="in_place")
 def _() -> None:
     def move(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
         made = original(one, *given, **named)
@@ -50,7 +50,12 @@ def _() -> None:
     around("exp_ relu_ neg_ mul_.Tensor", lambda run, one, *given, **named: one)
 
 
-@mutant("promotion_is_wrong", "OPS-521", "the result has the first operand's dtype")
+@mutant(
+    "promotion_is_wrong",
+    "OPS-521",
+    "the result has the first operand's dtype",
+    tests="result_type[mul result_type[add",
+)
 def _() -> None:
     result("mul.Tensor add.Tensor sub.Tensor div.Tensor", lambda made, one, *_: made.to(one.dtype))
 
@@ -61,7 +66,13 @@ def _() -> None:
     result("eq.Tensor lt.Tensor eq.Scalar", lambda made, *_: made.to(torch.uint8))
 
 
-@mutant("scalars_promote", "OPS-521", "a 0-dim tensor counts as any other", narrow=True)
+@mutant(
+    "scalars_promote",
+    "OPS-521",
+    "a 0-dim tensor counts as any other",
+    narrow=True,
+    tests="number scalar 0_dim type",
+)
 def _() -> None:
     def promote(made: torch.Tensor, one: Any, other: Any, *_: Any) -> torch.Tensor:
         wide = isinstance(other, torch.Tensor) and other.dim() == 0
@@ -73,7 +84,12 @@ def _() -> None:
 OUT = "add.out mul.out sub.out mm.out neg.out exp.out abs.out sum.IntList_out"
 
 
-@mutant("out_is_not_resized", "OPS-523 OPS-540", "an output of another shape is left as it is")
+@mutant(
+    "out_is_not_resized",
+    "OPS-523 OPS-540",
+    "an output of another shape is left as it is",
+    tests="resized",
+)
 def _() -> None:
     def run(original: Any, *given: Any, out: torch.Tensor, **named: Any) -> Any:
         shape = out.shape
@@ -83,7 +99,7 @@ def _() -> None:
     around(OUT, run)
 
 
-@mutant("out_is_elsewhere", "OPS-523", "what is given is not written")
+@mutant("out_is_elsewhere", "OPS-523", "what is given is not written", tests="[add] [mul]")
 def _() -> None:
     def run(original: Any, *given: Any, out: torch.Tensor, **named: Any) -> Any:
         return original(*given, out=out.clone(), **named)
@@ -120,7 +136,12 @@ def _without_raising(original: Any, *given: Any, **named: Any) -> Any:
         return named.get("out", given[0])
 
 
-@mutant("own_overlap_is_taken", "OPS-526", "writing to an expanded tensor has no effect")
+@mutant(
+    "own_overlap_is_taken",
+    "OPS-526",
+    "writing to an expanded tensor has no effect",
+    tests="[mul] [fill] [add] overlap",
+)
 def _() -> None:
     around(f"{IN_PLACE} {OUT} mul.out relu_ exp_", _without_raising)
 
@@ -139,7 +160,12 @@ def _() -> None:
     around(OUT, run)
 
 
-@mutant("fallback_loses_changes", "OPS-534", "what ran on the host in place is not brought back")
+@mutant(
+    "fallback_loses_changes",
+    "OPS-534",
+    "what ran on the host in place is not brought back",
+    tests="[index_add] [put] [masked_fill] [scatter]",
+)
 def _() -> None:
     def run(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
         original(one.clone(), *given, **named)
@@ -148,12 +174,23 @@ def _() -> None:
     around("index_add_ index_fill_.int_Scalar masked_fill_.Scalar put_ scatter_.src", run)
 
 
-@mutant("fallback_results_stay_on_the_host", "OPS-534", "results stay on the CPU", narrow=True)
+@mutant(
+    "fallback_results_stay_on_the_host",
+    "OPS-534",
+    "results stay on the CPU",
+    narrow=True,
+    tests="come_back[flip] come_back[roll]",
+)
 def _() -> None:
     result("flip roll gather triu", lambda made, *_: made.cpu())
 
 
-@mutant("fallback_ignores_generator", "OPS-535", "what falls back draws from the default generator")
+@mutant(
+    "fallback_ignores_generator",
+    "OPS-535",
+    "what falls back draws from the default generator",
+    tests="[cauchy] [geometric] [poisson]",
+)
 def _() -> None:
     def draw(original: Any, one: torch.Tensor, *given: Any, generator: Any = None) -> Any:
         return original(one, *given, generator=None)

@@ -73,7 +73,12 @@ def _() -> None:
     around("mm", multiply)
 
 
-@mutant("products_in_bfloat16", "OPS-552 OPS-555", "float32 is multiplied in bfloat16")
+@mutant(
+    "products_in_bfloat16",
+    "OPS-552 OPS-555",
+    "float32 is multiplied in bfloat16",
+    tests="[mm lattice/mm[",
+)
 def _() -> None:
     def multiply(original: Any, left: torch.Tensor, right: torch.Tensor) -> Any:
         if left.dtype != torch.float32:
@@ -83,14 +88,23 @@ def _() -> None:
     around("mm", multiply)
 
 
-@mutant("float64_sums_in_float32", "OPS-554", "float64 is added up in float32")
+@mutant(
+    "float64_sums_in_float32",
+    "OPS-554",
+    "float64 is added up in float32",
+    tests="[sum [exp [cumsum [add",
+)
 def _() -> None:
     result("sum sum.dim_IntList mm exp cumsum add.Tensor", on_result(
         lambda one: one.float().double() if one.dtype == torch.float64 else one))  # fmt: skip
 
 
 @mutant(
-    "sums_skip_the_last", "OPS-557", "the last element of an operand does not count", narrow=True
+    "sums_skip_the_last",
+    "OPS-557",
+    "the last element of an operand does not count",
+    narrow=True,
+    tests="counts[sum] counts[amax]",
 )
 def _() -> None:
     def add(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
@@ -99,13 +113,22 @@ def _() -> None:
     around("sum amax", add)
 
 
-@mutant("gradients_are_off", "OPS-559", "the gradient of a sigmoid is a part in a hundred too much")
+@mutant(
+    "gradients_are_off",
+    "OPS-559",
+    "the gradient of a sigmoid is a part in a hundred too much",
+    tests="gradients/sigmoid[",
+)
 def _() -> None:
     result("sigmoid_backward tanh_backward", on_result(lambda one: one * 1.01))
 
 
 @mutant(
-    "gradient_of_mul_is_off", "OPS-559", "a product's gradient is that of half of it", narrow=True
+    "gradient_of_mul_is_off",
+    "OPS-559",
+    "a product's gradient is that of half of it",
+    narrow=True,
+    tests="gradients/exp[ gradients/mul[",
 )
 def _() -> None:
     class Half(torch.autograd.Function):
@@ -124,17 +147,34 @@ def _() -> None:
     around("mul.Tensor sigmoid exp", halve, key="AutogradPrivateUse1")
 
 
-@mutant("normal_is_too_wide", "OPS-560", "the deviation is a fifth too much")
+@mutant(
+    "normal_is_too_wide",
+    "OPS-560",
+    "the deviation is a fifth too much",
+    tests="distribution[normal_",
+)
 def _() -> None:
     result("normal_", lambda made, *_: made.mul_(1.2))
 
 
-@mutant("uniform_is_narrow", "OPS-560", "the upper tenth never comes", narrow=True)
+@mutant(
+    "uniform_is_narrow",
+    "OPS-560",
+    "the upper tenth never comes",
+    narrow=True,
+    tests="distribution[uniform_",
+)
 def _() -> None:
     result("uniform_", lambda made, *_: made.mul_(0.9))
 
 
-@mutant("bernoulli_is_fair", "OPS-560", "any probability is a half", narrow=True)
+@mutant(
+    "bernoulli_is_fair",
+    "OPS-560",
+    "any probability is a half",
+    narrow=True,
+    tests="chance[bernoulli_",
+)
 def _() -> None:
     def fair(here: torch.Tensor) -> torch.Tensor:
         return (torch.rand(here.shape) < 0.5).to(here.dtype)

@@ -37,7 +37,9 @@ def _() -> None:
     around(ADD, lambda add, one, other, *, alpha=1, **out: add(one, other, alpha=1, **out))
 
 
-@mutant("float64_in_float32", "OPS-554", "float64 is computed in float32", narrow=True)
+@mutant(
+    "float64_in_float32", "OPS-554", "float64 is computed in float32", narrow=True, tests="[mul"
+)
 def _() -> None:
     def change(made: torch.Tensor, *_: Any) -> torch.Tensor:
         return made.float().double() if made.dtype == torch.float64 else made
@@ -45,7 +47,7 @@ def _() -> None:
     result("mul.Tensor", change)
 
 
-@mutant("float32_in_float16", "OPS-555", "float32 is accumulated in float16")
+@mutant("float32_in_float16", "OPS-555", "float32 is accumulated in float16", tests="[mm")
 def _() -> None:
     def multiply(original: Any, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         made: torch.Tensor = original(left, right)
@@ -133,13 +135,24 @@ def _() -> None:
     around("mul.Tensor", multiply)
 
 
-@mutant("empty_sum_is_1", "OPS-530 OPS-503", "a sum over nothing is 1")
+@mutant(
+    "empty_sum_is_1",
+    "OPS-530 OPS-503",
+    "a sum over nothing is 1",
+    tests="identity[sum] dimensions[sum]",
+)
 def _() -> None:
     result("sum sum.dim_IntList",
            lambda made, one, *_: made + 1 if one.numel() == 0 else made)  # fmt: skip
 
 
-@mutant("empty_max_is_0", "OPS-530", "a maximum over nothing is 0", narrow=True)
+@mutant(
+    "empty_max_is_0",
+    "OPS-530",
+    "a maximum over nothing is 0",
+    narrow=True,
+    tests="nothing[max] nothing[amax] nothing[argmax]",
+)
 def _() -> None:
     def greatest(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
         return one.new_zeros(()) if one.numel() == 0 else original(one, *given, **named)
@@ -147,13 +160,24 @@ def _() -> None:
     around("max min amax amin argmax argmin", greatest)
 
 
-@mutant("scalars_are_0", "OPS-503", "results without dimensions are 0")
+@mutant(
+    "scalars_are_0",
+    "OPS-503",
+    "results without dimensions are 0",
+    tests="dimensions[neg] dimensions[clone]",
+)
 def _() -> None:
     result("neg add.Tensor mul.Tensor clone",
            lambda made, *_: made.zero_() if made.dim() == 0 else made)  # fmt: skip
 
 
-@mutant("empty_operands_raise", "OPS-503", "operands without elements raise", narrow=True)
+@mutant(
+    "empty_operands_raise",
+    "OPS-503",
+    "operands without elements raise",
+    narrow=True,
+    tests="dimensions[neg]",
+)
 def _() -> None:
     def refuse(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
         if one.numel() == 0:
@@ -171,7 +195,12 @@ def _as_if_contiguous(one: Any) -> Any:
     return one.detach().as_strided(one.shape, plain, 0) if enough else one
 
 
-@mutant("strided_inputs_are_wrong", "OPS-522", "strides are taken for those of contiguous inputs")
+@mutant(
+    "strided_inputs_are_wrong",
+    "OPS-522",
+    "strides are taken for those of contiguous inputs",
+    tests="value[mul-",
+)
 def _() -> None:
     def run(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
         return original(_as_if_contiguous(one), *given, **named)
@@ -179,7 +208,13 @@ def _() -> None:
     around("mul.Tensor exp mm neg add.Tensor sub.Tensor relu", run)
 
 
-@mutant("expanded_inputs_are_wrong", "OPS-522", "expanded inputs give 0", narrow=True)
+@mutant(
+    "expanded_inputs_are_wrong",
+    "OPS-522",
+    "expanded inputs give 0",
+    narrow=True,
+    tests="value[mul-expanded value[neg-expanded",
+)
 def _() -> None:
     def clear(made: torch.Tensor, one: torch.Tensor, *_: Any) -> torch.Tensor:
         return made.zero_() if one.numel() > 1 and 0 in one.stride() else made
@@ -187,7 +222,13 @@ def _() -> None:
     result("mul.Tensor exp mm neg add.Tensor sub.Tensor sum sum.dim_IntList", clear)
 
 
-@mutant("channels_last_is_wrong", "OPS-522", "channels-last inputs give 0", narrow=True)
+@mutant(
+    "channels_last_is_wrong",
+    "OPS-522",
+    "channels-last inputs give 0",
+    narrow=True,
+    tests="value[mul-channels value[neg-channels",
+)
 def _() -> None:
     def clear(made: torch.Tensor, one: torch.Tensor, *_: Any) -> torch.Tensor:
         last = one.dim() == 4 and not one.is_contiguous()
@@ -196,7 +237,12 @@ def _() -> None:
     result("mul.Tensor exp neg add.Tensor sub.Tensor sum sum.dim_IntList relu", clear)
 
 
-@mutant("duplicates_are_lost", "OPS-531", "of equal indices the last one counts")
+@mutant(
+    "duplicates_are_lost",
+    "OPS-531",
+    "of equal indices the last one counts",
+    tests="accumulate[index_put",
+)
 def _() -> None:
     def put(original: Any, one: torch.Tensor, index: Any, value: Any, accumulate: bool = False,
             *given: Any) -> Any:  # fmt: skip
@@ -210,7 +256,13 @@ def _() -> None:
     around("_index_put_impl_ index_put_", put)
 
 
-@mutant("index_add_loses_duplicates", "OPS-531", "index_add adds each index once", narrow=True)
+@mutant(
+    "index_add_loses_duplicates",
+    "OPS-531",
+    "index_add adds each index once",
+    narrow=True,
+    tests="accumulate[index_add",
+)
 def _() -> None:
     def add(
         original: Any, one: Any, dim: int, index: torch.Tensor, source: Any, **named: Any
@@ -222,7 +274,7 @@ def _() -> None:
     around("index_add_ index_add index_add.out", add)
 
 
-@mutant("operators_on_default_stream", "OPS-532", "not on the current stream")
+@mutant("operators_on_default_stream", "OPS-532", "not on the current stream", tests="[add] [mm]")
 def _() -> None:
     def run(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
         with default_stream(one.device):
@@ -231,7 +283,12 @@ def _() -> None:
     around("add.Tensor mul.Tensor mm neg add_.Tensor mul_.Tensor copy_ sum fill_.Scalar", run)
 
 
-@mutant("operators_on_current_device", "OPS-533", "0 where another device is current")
+@mutant(
+    "operators_on_current_device",
+    "OPS-533",
+    "0 where another device is current",
+    tests="[add] [neg]",
+)
 def _() -> None:
     def run(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
         made = original(one, *given, **named)
@@ -241,7 +298,12 @@ def _() -> None:
     around("add.Tensor mul.Tensor mm neg sum", run)
 
 
-@mutant("mixed_devices_are_taken", "OPS-528", "operands are brought together in silence")
+@mutant(
+    "mixed_devices_are_taken",
+    "OPS-528",
+    "operands are brought together in silence",
+    tests="[add] [mul] devices",
+)
 def _() -> None:
     def run(original: Any, one: Any, other: Any, *given: Any, **named: Any) -> Any:
         if isinstance(other, torch.Tensor) and isinstance(one, torch.Tensor):
@@ -270,7 +332,9 @@ def _() -> None:
     result("_scaled_dot_product_attention_math", half, key="CompositeImplicitAutograd")
 
 
-@mutant("list_loses_its_last", "OPS-537", "the last tensor of a list is left as it is")
+@mutant(
+    "list_loses_its_last", "OPS-537", "the last tensor of a list is left as it is", tests="[foreach"
+)
 def _() -> None:
     def some(made: Any, lists: Any, *_: Any) -> Any:
         return [*made[:-1], lists[-1].clone()]
@@ -278,7 +342,7 @@ def _() -> None:
     result("_foreach_add.Scalar _foreach_add.List _foreach_neg _foreach_mul.ScalarList", some)
 
 
-@mutant("absent_index_is_0", "OPS-537", "an absent index is 0", narrow=True)
+@mutant("absent_index_is_0", "OPS-537", "an absent index is 0", narrow=True, tests="[index")
 def _() -> None:
     def take(original: Any, one: torch.Tensor, indices: Any) -> Any:
         missing = any(index is None for index in indices)
@@ -287,7 +351,12 @@ def _() -> None:
     around("index.Tensor", take)
 
 
-@mutant("sparse_tensors_lose_values", "OPS-538", "what is sparse comes back as 0")
+@mutant(
+    "sparse_tensors_lose_values",
+    "OPS-538",
+    "what is sparse comes back as 0",
+    tests="sparse compressed",
+)
 def _() -> None:
     from tbk_torch_mutants.module_device import patch  # noqa: PLC0415  # the one of its kind here
 

@@ -124,7 +124,12 @@ def _() -> None:
     _reduce(lambda before, one: (_rebuilt, (one.detach().cpu(), "cpu")))
 
 
-@mutant("optimizer_state_stays_on_the_host", "SER-508", "what an optimizer loads stays on the CPU")
+@mutant(
+    "optimizer_state_stays_on_the_host",
+    "SER-508",
+    "what an optimizer loads stays on the CPU",
+    tests="optimizer",
+)
 def _() -> None:
     torch.optim.Optimizer._process_value_according_to_param_policy = staticmethod(  # type: ignore[method-assign]
         lambda param, value, *_, **__: value.cpu()

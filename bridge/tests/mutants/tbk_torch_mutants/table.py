@@ -29,7 +29,7 @@ class Row:
     mechanism: str
     """operator, module: Python; native, storage: C++; backend: one of tbk-mutants, by that name."""
     tests: str
-    """Where many tests cite the clause: a part of the ids of those that should notice."""
+    """Where many tests cite the clause: parts of the ids of those that should notice."""
 
 
 _rows: dict[str, Row] = {}

@@ -14,12 +14,18 @@ from tbk_torch_mutants.table import mutant
 VIEWS = "view as_strided _reshape_alias unfold view_as_real view_as_complex"
 
 
-@mutant("views_copy", "OPS-504 OPS-507", "a view is a copy")
+@mutant("views_copy", "OPS-504 OPS-507", "a view is a copy", tests="[view] [as_strided]")
 def _() -> None:
     result(VIEWS, lambda made, *_: made.clone())
 
 
-@mutant("as_strided_copies", "OPS-504 OPS-507", "one way to a view makes a copy", narrow=True)
+@mutant(
+    "as_strided_copies",
+    "OPS-504 OPS-507",
+    "one way to a view makes a copy",
+    narrow=True,
+    tests="[as_strided]",
+)
 def _() -> None:
     result("as_strided", lambda made, *_: made.clone())
 
@@ -92,7 +98,7 @@ def _() -> None:
     around("set_.source_Storage_storage_offset", put)
 
 
-@mutant("factories_are_short", "OPS-511", "the last element of a factory is 0")
+@mutant("factories_are_short", "OPS-511", "the last element of a factory is 0", tests="factories_")
 def _() -> None:
     def last(made: torch.Tensor, *_: Any) -> torch.Tensor:
         def clear(tensor: torch.Tensor) -> torch.Tensor:
@@ -105,7 +111,9 @@ def _() -> None:
     result("arange.start_step linspace eye full ones arange.start_out eye.m_out", last)
 
 
-@mutant("fill_through_int8", "OPS-511", "values are filled in as bytes", narrow=True)
+@mutant(
+    "fill_through_int8", "OPS-511", "values are filled in as bytes", narrow=True, tests="fills_"
+)
 def _() -> None:
     around("fill_.Scalar", lambda fill, one, value: fill(one, (int(value.real) + 128) % 256 - 127))
 
@@ -137,7 +145,7 @@ def _() -> None:
     around("empty.memory_format empty_strided resize_", make)
 
 
-@mutant("empty_ignores_format", "OPS-501", "every tensor is contiguous")
+@mutant("empty_ignores_format", "OPS-501", "every tensor is contiguous", tests="format")
 def _() -> None:
     def make(original: Any, *given: Any, **named: Any) -> Any:
         return original(*given, **{**named, "memory_format": None})
@@ -145,7 +153,13 @@ def _() -> None:
     around("empty.memory_format", make)
 
 
-@mutant("empty_is_float32", "OPS-501", "the dtype is always float32", narrow=True)
+@mutant(
+    "empty_is_float32",
+    "OPS-501",
+    "the dtype is always float32",
+    narrow=True,
+    tests="dtype_asked_for",
+)
 def _() -> None:
     def make(original: Any, *given: Any, **named: Any) -> Any:
         return original(*given, **{**named, "dtype": torch.float32})

@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of the torch layer's mutants, and what its rows name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mutants"))
+
+import pytest
+from tbk_harness import mutants
+from tbk_torch_mutants import native, table
+
+
+def of(mechanism: str) -> set[str]:
+    return {row.name for row in table.rows().values() if row.mechanism == mechanism}
+
+
+def test_the_library_has_each_native_row_and_no_more() -> None:
+    assert of("native") == native.names()
+
+
+def test_the_library_has_each_row_of_storages_and_no_more() -> None:
+    assert of("storage") == native.storage_names()
+
+
+def test_each_backend_row_is_a_mutant_of_the_c_layer() -> None:
+    known = {f"backend:{one.name}" for one in mutants.load()}
+    assert of("backend") <= known
+
+
+def test_a_mutant_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ValueError, match="no_such_mutant"):
+        table.apply("no_such_mutant")
