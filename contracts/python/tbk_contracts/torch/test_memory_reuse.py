@@ -36,7 +36,7 @@ def _late_read(
     others: torch.Tensor,
     streams: tuple[torch.Stream, torch.Stream],
     record: Callable[[torch.Tensor], torch.Tensor],
-    free: Callable[[], object] = lambda: None,
+    free: Callable[[], object] | None = None,
 ) -> torch.Tensor:
     """What the late stream reads of a tensor of the other stream that is freed before."""
     late, own = streams
@@ -49,15 +49,18 @@ def _late_read(
     tensor = record(tensor)
     with late:
         seen.copy_(tensor)
-    load.mark()
     del tensor
-    free()
+    if free is not None:  # it may wait itself, which is right, too
+        load.mark()
+        free()
     _write_fresh(own, others, device)
+    if free is None:
+        load.mark()
     return order.read(late, seen)
 
 
 def _shown(device: torch.device, record: Callable[[torch.Tensor, torch.Stream], torch.Tensor],
-           free: Callable[[], object] = lambda: None) -> None:  # fmt: skip
+           free: Callable[[], object] | None = None) -> None:  # fmt: skip
     late, own = torch.Stream(device), torch.Stream(device)
     values, others = host.values((COUNT,)), host.values((COUNT,))
 
@@ -134,7 +137,6 @@ def test_freed_memory_waits_for_its_own_stream(device: torch.device) -> None:
         load.hold()
         with late:
             seen.copy_(tensor)
-        load.mark()
         if keep:
             with other:
                 tensor.copy_(others)
@@ -142,6 +144,7 @@ def test_freed_memory_waits_for_its_own_stream(device: torch.device) -> None:
         else:
             del tensor
             _write_fresh(other, others, device)
+        load.mark()
         return order.read(late, seen)
 
     order.show(
