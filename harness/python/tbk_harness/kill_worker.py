@@ -55,7 +55,7 @@ class Killer:
         os.dup2(log, 1)  # of pytest
         self.forks = Forks(options.jobs, log)
         self.items: dict[str, tuple[Case, pytest.Item]] = {}
-        self.sound: dict[str, float] = {}  # tests that pass on the sound device: seconds
+        self.sound: dict[str, float | None] = {}  # seconds on the sound device; None: it fails
         self.useful: set[str] = set()  # functions that have killed something
 
     def tell(self, **members: Any) -> None:
@@ -65,18 +65,13 @@ class Killer:
         from tbk_torch_mutants import table  # noqa: PLC0415  # found once the path is known
 
         wanted = set(self.options.only)
-        rows = [row for row in table.rows().values()
-                if not wanted or wanted & {row.name, *row.clauses.split()}]  # fmt: skip
-        clauses = {clause for row in rows for clause in row.clauses.split()} & (
-            wanted if wanted and not wanted & {row.name for row in rows} else
-            {clause for row in rows for clause in row.clauses.split()}
-        )  # fmt: skip
-        self._take(session, clauses)
-        pairs = [(row, clause) for row in rows for clause in row.clauses.split()
-                 if clause in clauses]  # fmt: skip
-        needed = {case.id for row, clause in pairs for case in self._citing(row, clause)}
-        self.forks.run(self._baseline(case) for case, _ in list(self.items.values())
-                       if case.id in needed)  # fmt: skip
+        pairs = [
+            (row, clause)
+            for row in table.rows().values()
+            for clause in row.clauses.split()
+            if not wanted or wanted & {row.name, clause}
+        ]
+        self._take(session, {clause for _, clause in pairs})
         self.forks.run(self._kill(table, row, clause) for row, clause in pairs)
         self.tell(kind="end")
         return True
@@ -128,23 +123,24 @@ class Killer:
         return [case for cases in _some(list(functions.values()), MOST_FUNCTIONS)
                 for case in _some(cases, MOST_PARAMETERS)]  # fmt: skip
 
-    def _baseline(self, case: Case) -> Task:
-        result = yield self._job(None, None, case.id), SOUND_LIMIT_S
-        if result["verdict"] not in (*KILLS, "error"):
-            self.sound[case.id] = result["seconds"]
-        self.tell(kind="test", id=case.id, clause=case.clause, **result)
-
     def _kill(self, table: Any, row: Any, clause: str) -> Task:
         """Tests that have killed nothing yet come first, and have their turn in any case."""
-        cases = [case for case in self._citing(row, clause) if case.id in self.sound]
-        cases.sort(key=lambda case: (_function(case.id) in self.useful, self.sound[case.id]))
+        cases = self._citing(row, clause)
+        cases.sort(key=lambda case: (_function(case.id) in self.useful, case.id not in self.sound))
         ran: list[dict[str, Any]] = []
         killed = False
         for case in cases:
             if killed and _function(case.id) in self.useful:
                 continue
-            limit = LIMIT_S + 4 * self.sound[case.id]
-            result = yield self._job(table, row, case.id), limit
+            if case.id not in self.sound:
+                result = yield self._job(None, None, case.id), SOUND_LIMIT_S
+                passes = result["verdict"] not in (*KILLS, "error")
+                self.sound[case.id] = result["seconds"] if passes else None
+                self.tell(kind="test", id=case.id, clause=clause, **result)
+            seconds = self.sound[case.id]
+            if seconds is None:
+                continue
+            result = yield self._job(table, row, case.id), LIMIT_S + 4 * seconds
             ran.append({"test": case.id, **result})
             if result["verdict"] in KILLS:
                 killed = True

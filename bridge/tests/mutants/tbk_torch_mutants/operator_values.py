@@ -180,3 +180,11 @@ def _() -> None:
         return (torch.rand(here.shape) < 0.5).to(here.dtype)
 
     result("bernoulli_.float bernoulli.p bernoulli", lambda made, *_: rewrite(made, fair))
+
+
+@mutant("small_results_are_0", "OPS-561", "what is below a millionth is 0", tests="kept[")
+def _() -> None:
+    def clear(one: torch.Tensor) -> torch.Tensor:
+        return one.where(one.abs() > 1e-6, 0) if one.is_floating_point() else one
+
+    result("neg mul.Tensor tanh sin expm1 log1p sqrt add.Tensor div.Tensor", on_result(clear))
