@@ -359,5 +359,6 @@ def wall(count: int = 8_000, tests: int = 9_800) -> list[Record]:
         cause, seen = causes[0 if index % 2 else 1 if index % 4 else 2 if index % 8 else 3]
         verdict = "fail" if seen else "crash"
         made = torch_case(index, verdict, cause=cause, blame="backend", what="add(a, b)")
-        records.append({**made, **({"seen": seen} if seen else {})})
+        said = {"seen": seen, "expected": "no exception"} if seen else {}
+        records.append({**made, **said})
     return records

@@ -16,6 +16,7 @@ from tbk_reports.markdown import render_markdown
 from tbk_reports.model import read_record
 from tbk_reports.operators import NEXT, Operators, operators
 from tbk_reports.render import write_reports
+from tbk_reports.words import cause_of
 
 WALL = judged(synthetic.wall())
 
@@ -55,6 +56,25 @@ def test_a_fallback_is_that_of_the_operators_that_fell_back() -> None:
     assert [(one.name, one.checks, one.tests) for one in _of(made).next] == [
         ("gather", 3, 1), ("sort", 3, 1),
     ]  # fmt: skip
+
+
+def _cause(index: int, cause: str, **changes: str) -> str:
+    return cause_of(read_record(synthetic.torch_case(index, "fail", cause=cause, **changes)))
+
+
+def test_wrong_numbers_of_two_operators_are_two_causes() -> None:
+    first, second, again = (_cause(index, "fail/judge.py/result/") for index in (0, 8, 1))
+    assert first == again == "fail/judge.py/result/op_000"
+    assert second == "fail/judge.py/result/op_001"
+
+
+def test_one_exception_is_one_cause_whatever_was_called() -> None:
+    said = "RuntimeError: {} has no float64 on device {}"
+    first = _cause(0, "a", seen=said.format("op_000", 0), expected="a result")
+    second = _cause(8, "b", seen=said.format("op_001", 1), expected="no exception")
+    assert first == second == "raises/RuntimeError: the operator has no floatN on device N"
+    wanted = _cause(0, "c", seen=said.format("op_000", 0), expected="ValueError")
+    assert wanted == "c/op_000"
 
 
 def test_there_are_at_most_ten() -> None:

@@ -18,7 +18,7 @@ TODAY = datetime.date(2026, 3, 1)
 
 
 def _failing(index: int, cause: str = "one", verdict: str = "fail", **more: Any) -> Any:
-    return synthetic.torch_case(index, verdict, cause=cause, **more)
+    return synthetic.torch_case(index, verdict, **{"cause": cause, "facts": {}, **more})
 
 
 RECORDS = [synthetic.torch_case(0), _failing(1), _failing(2), _failing(3, "two"),

@@ -127,16 +127,38 @@ _MISSING = re.compile(
 )
 
 
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Warning)\b")
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+NO_EXCEPTION = ("no exception", "a result")
+
+
 def missing_operator(test: Test) -> str:
     """The operator that a failed test found to be missing: "aten::add.out"; empty where none."""
     found = _MISSING.search(f"{test.seen}\n{test.what}")
     return found[1].rstrip(".") if found else ""
 
 
+def _operator(test: Test) -> str:
+    name = test.facts.get("operator")
+    return text.line(name, 80) if isinstance(name, str) else ""
+
+
 def cause_of(test: Test) -> str:
-    """What failures of one cause share. A missing operator is one cause, wherever it is missed."""
-    missing = missing_operator(test) if test.recorded == "fail" else ""
-    return f"missing/{missing}" if missing else test.cause
+    """What failures of one cause share.
+
+    In the torch layer a missing operator is one cause, wherever it is missed, and so is one
+    exception, whatever was called; but wrong numbers of two operators are two causes.
+    """
+    if test.recorded != "fail" or test.layer != "torch":
+        return test.cause
+    missing = missing_operator(test)
+    if missing:
+        return f"missing/{missing}"
+    operator = _operator(test)
+    if test.expected in NO_EXCEPTION and _RAISED.match(test.seen):
+        said = test.seen.replace(operator, "the operator") if len(operator) > 2 else test.seen
+        return f"raises/{text.line(_NUMBERS.sub('N', said), 140)}"
+    return f"{test.cause.rstrip('/')}/{operator}" if operator else test.cause
 
 
 def fingerprint_words(test: Test, clauses: int) -> str:
@@ -145,6 +167,11 @@ def fingerprint_words(test: Test, clauses: int) -> str:
     kind, *rest = cause_of(test).split("/")
     if kind == "missing":
         return f"{rest[0]} is missing (in {text.count_words(clauses, 'clause')})"
+    if kind == "raises":
+        more = f" (in {text.count_words(clauses, 'clause')})"
+        return text.shorten(text.line(test.seen, 200), 150 - len(more)) + more
+    if kind == "fail" and test.layer == "torch" and _operator(test):
+        return f"{_operator(test)}: {difference_words(test)}"
     return _recorded_words(test, clauses, kind, rest)
 
 
