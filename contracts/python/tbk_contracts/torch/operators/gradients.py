@@ -81,7 +81,7 @@ def try_gradients(
         try:
             judge.results(backward, sample, got, expected, device, margin)
         except check.ContractFailure:
-            check.fact(program=program(entry, sample, dtype, device, modules))
+            check.fact(program=program(backward, sample, dtype, device, modules))
             raise
         finally:
             check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."),

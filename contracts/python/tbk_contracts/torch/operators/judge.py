@@ -16,6 +16,8 @@ from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.oracle import Expected, is_inexact, unit
 from tbk_contracts.torch.operators.samples import Sample
 
+BEYOND = 1e9
+
 
 @dataclass
 class Margin:
@@ -24,6 +26,7 @@ class Margin:
     worst: float | None = None
 
     def take(self, part: float) -> None:
+        part = min(part, BEYOND)  # infinity is no number of a record
         self.worst = part if self.worst is None else max(self.worst, part)
 
 

@@ -11,35 +11,44 @@ import torch
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.samples import Sample
 
+# How the suite changed the tensors of the sample, for those that have dimensions.
+CHANGES = {
+    "strided": "torch.stack([to(t), to(t)], -1)[..., 0]",
+    "emptied": "to(t)[:0]",
+    "expanded": "to(t)[:1].expand(t.shape)",
+}
+
 
 def program(
     entry: Entry, sample: Sample, dtype: torch.dtype, device: torch.device, modules: Sequence[str]
 ) -> str:
-    """Prints what the device gives, and what the CPU does."""
+    """Prints what the CPU gives, and what the device does."""
+    changed = CHANGES.get(sample.variant, "to(t)")
+    grad = entry.is_gradient
+    put = f"({changed} if t.dim() else to(t)).requires_grad_(t.requires_grad)"
     lines = [
-        f"# {sample.name} of {entry.title} in {dtype}",
-        "import itertools, torch",
-        *(f"import {name}" for name in modules),
+        f"import {', '.join(['itertools', 'torch', *modules])}"
+        f"  # {sample.name} of {entry.title} in {dtype}{', its gradients' if grad else ''}",
         "from torch.testing._internal.common_methods_invocations import op_db",
-        "from torch.utils._pytree import tree_map_only",
+        "from torch.utils._pytree import tree_leaves, tree_map_only",
         f"op = next(each for each in op_db if each.formatted_name == {entry.title!r})",
         "torch.manual_seed(0)",
-        f'samples = op.sample_inputs("cpu", {dtype})',
-        f"s = next(itertools.islice(samples, {sample.number}, None))",
-        *_change(sample),
-        "arguments = (s.input, s.args, s.kwargs)",
+        f'made = op.sample_inputs("cpu", {dtype}, requires_grad={grad})',
+        f"s = next(itertools.islice(made, {sample.number}, None))",
         f'for device in ("cpu", "{device}"):',
-        "    x, a, k = tree_map_only(torch.Tensor, lambda t: t.to(device), arguments)",
-        "    print(device, op(x, *a, **k))",
+        "    to = lambda t: t.detach().to(device)",
+        f"    put = lambda t: {put}",
+        "    x, a, k = tree_map_only(torch.Tensor, put, (s.input, s.args, s.kwargs))",
+        *_shown(grad),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _change(sample: Sample) -> list[str]:
-    if sample.variant == "strided":
-        return ["# the suite made the inputs strided: every second element of wider tensors"]
-    if sample.variant == "emptied":
-        return ["# the suite left no rows in the inputs"]
-    if sample.variant == "expanded":
-        return ["# the suite expanded the first row of each input over its shape"]
-    return []
+def _shown(grad: bool) -> list[str]:
+    if not grad:
+        return ["    print(device, op(x, *a, **k))"]
+    return [
+        "    out = tree_leaves(s.output_process_fn_grad(op(x, *a, **k)))",
+        "    sum(o.sum() for o in out if o.requires_grad).backward()",
+        "    print(device, [getattr(t, 'grad', None) for t in tree_leaves((x, a, k))])",
+    ]
