@@ -70,6 +70,7 @@ VERDICTS = {
     "sys_exit": ("crash", "body", "status 0 without finishing"),
     "worker_exit": ("crash", "body", "status 86 without finishing"),
     "stops_itself": ("hang", "body", "SIGSTOP"),
+    "kills_the_nursery": ("pass", None, None),
     "kills_its_parent": ("crash", "body", "killed its parent"),
     "closes_all_descriptors": ("crash", "clean", "status 1 without finishing"),
     "prints_megabytes": ("pass", None, None),

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -68,6 +69,26 @@ def test_worker_exit(device: torch.device) -> None:
 @CLAUSE
 def test_stops_itself(device: torch.device) -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@CLAUSE
+def test_kills_the_nursery(device: torch.device) -> None:
+    """The eldest of the processes below tbk-run; the next act needs another keeper."""
+    supervisor = _stat(os.getppid())[PARENT]
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    below = [pid for pid in pids if _stat(pid)[PARENT] == supervisor]
+    os.kill(min(below, key=lambda pid: int(_stat(pid)[STARTED])), signal.SIGKILL)
+    _passes()
+
+
+PARENT, STARTED = 1, 19  # of what follows the name in /proc/PID/stat
+
+
+def _stat(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return [""] * 20
 
 
 @CLAUSE
