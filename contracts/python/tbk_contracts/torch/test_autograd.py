@@ -30,7 +30,7 @@ COMPOSED: dict[str, Loss] = {
     "sum": lambda x, w: (x * 2 + w).sum(),
     "broadcast": lambda x, w: (x * w[0] - w[1:2, :1] * x).sum(),
     "products_of_matrices": lambda x, w: ((x @ w.t()) @ (w @ x.t())).sum(),
-    "linear_and_relu": lambda x, w: functional.relu(functional.linear(x, w)).square().sum(),
+    "linear_and_relu": lambda x, w: (functional.relu(functional.linear(x, w)) * w).sum(),
     "where": lambda x, w: torch.where(x > 0, x * w, x * x).sum(),
     "views": lambda x, w: (x.t()[1:3].reshape(-1) * w[:2].reshape(-1)[:8].repeat(1)).sum(),
     "cat_and_index": lambda x, w: (torch.cat([x, w])[[0, 3, 0, 5]] * 3).square().sum(),
