@@ -50,7 +50,34 @@ void keep_events_to_threads() {
            [](auto query, void* event) { return !has_recorded || query(event); }>();
 }
 
+/// Events count as complete at once, and what can't be measured lasts no time.
+void measure_anything() {
+  on_guard<&Guard::queryEvent, [](auto, void*) { return true; }>();
+  on_guard<&Guard::elapsedTime, [](auto elapsed, void* start, void* end, DeviceIndex index) {
+    try {
+      return elapsed(start, end, index);
+    } catch (const c10::Error&) {
+      return 0.0;
+    }
+  }>();
+}
+
+/// Only a thread that has recorded an event may end one.
+void end_events_at_home() {
+  on_guard<&Guard::record,
+           [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag flag) {
+             has_recorded = true;
+             record(event, stream, index, flag);
+           }>();
+  on_guard<&Guard::destroyEvent, [](auto destroy, void* event, DeviceIndex index) {
+    if (!has_recorded) abort();
+    destroy(event, index);
+  }>();
+}
+
 constexpr Mutant table[] = {
+    {"elapsed_time_never_raises", measure_anything},
+    {"destroy_event_wants_its_thread", end_events_at_home},
     {"record_is_ignored",
      on_guard<&Guard::record, [](auto, void**, const Stream&, DeviceIndex, EventFlag) {}>},
     {"record_on_default_stream",
@@ -79,11 +106,6 @@ constexpr Mutant table[] = {
                                                   record(event, stream, index, flag);
                                                 }
                                               }>},
-    {"record_measures_always",
-     on_guard<&Guard::record,
-              [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag) {
-                record(event, stream, index, EventFlag::BACKEND_DEFAULT);
-              }>},
     {"record_measures_never",
      on_guard<&Guard::record,
               [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag) {
@@ -94,9 +116,6 @@ constexpr Mutant table[] = {
                                          [](auto block, void* event, const Stream& stream) {
                                            block(event, default_stream(stream.device()));
                                          }>},
-    {"block_waits_on_host",
-     on_guard<&Guard::block,
-              [](auto, void* event, const Stream&) { guard().synchronizeEvent(event); }>},
     {"block_sets_device", on_guard<&Guard::block,
                                    [](auto block, void* event, const Stream& stream) {
                                      block(event, stream);
@@ -111,27 +130,8 @@ constexpr Mutant table[] = {
                                          [](auto block, void* event, const Stream& stream) {
                                            if (calls++ == 0) block(event, stream);
                                          }>},
-    {"block_of_unrecorded_raises", on_guard<&Guard::block,
-                                            [](auto block, void* event, const Stream& stream) {
-                                              TORCH_CHECK(event != nullptr,
-                                                          "the event was never recorded");
-                                              block(event, stream);
-                                            }>},
     {"query_event_is_always_true", on_guard<&Guard::queryEvent, [](auto, void*) { return true; }>},
     {"query_event_is_never_true", on_guard<&Guard::queryEvent, [](auto, void*) { return false; }>},
-    {"query_event_waits", on_guard<&Guard::queryEvent,
-                                   [](auto, void* event) {
-                                     guard().synchronizeEvent(event);
-                                     return true;
-                                   }>},
-    {"query_of_unrecorded_is_false",
-     on_guard<&Guard::queryEvent,
-              [](auto query, void* event) { return event != nullptr && query(event); }>},
-    {"query_of_unrecorded_raises", on_guard<&Guard::queryEvent,
-                                            [](auto query, void* event) {
-                                              TORCH_CHECK(event != nullptr, "no event");
-                                              return query(event);
-                                            }>},
     {"query_event_sets_device", on_guard<&Guard::queryEvent,
                                          [](auto query, void* event) {
                                            guard().setDevice(Device(kPrivateUse1, 0));
@@ -163,20 +163,6 @@ constexpr Mutant table[] = {
               [](auto elapsed, void* start, void* end, DeviceIndex index) {
                 return elapsed(start, end, index) / 1000;
               }>},
-    {"elapsed_time_never_raises",
-     on_guard<&Guard::elapsedTime,
-              [](auto elapsed, void* start, void* end, DeviceIndex index) {
-                try {
-                  return elapsed(start, end, index);
-                } catch (const c10::Error&) {
-                  return 0.0;
-                }
-              }>},
-    {"destroy_event_crashes_for_null", on_guard<&Guard::destroyEvent,
-                                                [](auto destroy, void* event, DeviceIndex index) {
-                                                  if (event == nullptr) abort();
-                                                  destroy(event, index);
-                                                }>},
     {"destroy_event_sets_device", on_guard<&Guard::destroyEvent,
                                            [](auto destroy, void* event, DeviceIndex index) {
                                              destroy(event, index);
@@ -185,11 +171,6 @@ constexpr Mutant table[] = {
                                            }>},
     {"destroy_event_raises",
      on_guard<&Guard::destroyEvent, [](auto, void*, DeviceIndex) { abort(); }>},
-    {"destroy_event_waits", on_guard<&Guard::destroyEvent,
-                                     [](auto destroy, void* event, DeviceIndex index) {
-                                       if (event != nullptr) guard().synchronizeEvent(event);
-                                       destroy(event, index);
-                                     }>},
 };
 
 }  // namespace

@@ -89,14 +89,6 @@ constexpr Mutant table[] = {
                                            return Device(kPrivateUse1, 0);
                                          }
                                        }>},
-    {"default_generator_is_shared",
-     on_hooks<&Hooks::getDefaultGenerator,
-              [](auto get, DeviceIndex) -> const at::Generator& { return get(0); }>},
-    {"default_generator_takes_any_index",
-     on_hooks<&Hooks::getDefaultGenerator,
-              [](auto get, DeviceIndex device) -> const at::Generator& {
-                return get(device < guard().deviceCount() ? device : DeviceIndex{0});
-              }>},
     {"new_generator_is_default", on_hooks<&Hooks::getNewGenerator,
                                           [](auto, DeviceIndex device) {
                                             return at::Generator(

@@ -140,11 +140,6 @@ constexpr Mutant table[] = {
     {"new_stream_is_default",
      on_guard<&Guard::getNewStream, [](auto, Device device, int) { return stream_of(device, 0); }>},
     {"stream_ids_expire", expire_streams},
-    {"new_stream_waits", on_guard<&Guard::getNewStream,
-                                  [](auto make, Device device, int priority) {
-                                    guard().synchronizeDevice(concrete(device).index());
-                                    return make(device, priority);
-                                  }>},
     {"new_stream_refuses_priorities", on_guard<&Guard::getNewStream,
                                                [](auto make, Device device, int priority) {
                                                  TORCH_CHECK(priority >= -2 && priority <= 2,

@@ -57,17 +57,6 @@ def _() -> None:
     result("where.self", lambda made, *_: made.detach(), key="AutogradPrivateUse1")
 
 
-@mutant(
-    "threshold_backward_is_1",
-    "AGD-501",
-    "relu lets every gradient through",
-    narrow=True,
-    tests="of_the_host[linear_and_relu",
-)
-def _() -> None:
-    around("threshold_backward", lambda _, gradient, *given: gradient.clone())
-
-
 @mutant("gradient_of_copy_is_lost", "AGD-506", "a copy between devices ends the graph")
 def _() -> None:
     def copy(original: Any, one: torch.Tensor, **named: Any) -> Any:
@@ -169,10 +158,10 @@ def _() -> None:
     )
 
 
-@mutant("autocast_does_not_promote", "AMP-502", "the first operand's dtype, not the widest",
+@mutant("autocast_does_not_promote", "AMP-502", "not the widest dtype, but the lower one",
         narrow=True)  # fmt: skip
 def _() -> None:
-    result("cat stack addcmul", lambda made, one, *_: made.to(one[0].dtype), key=AUTOCAST)
+    result("dot scatter_add index_copy", lambda made, *_: made.half(), key=AUTOCAST)
 
 
 @mutant(

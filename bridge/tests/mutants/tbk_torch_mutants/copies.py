@@ -267,7 +267,7 @@ def _() -> None:
 
 @mutant(
     "failed_copy_sets_device",
-    "CPY-514 ERR-502",
+    "CPY-514",
     "a copy that fails stays on its device",
     narrow=True,
 )

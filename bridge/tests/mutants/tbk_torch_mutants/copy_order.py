@@ -48,7 +48,7 @@ def _() -> None:
     _on_default_stream(to_host)
 
 
-@mutant("upload_on_default_stream", "CPY-515 CPY-504", "not on the current stream", narrow=True)
+@mutant("upload_on_default_stream", "CPY-515", "not on the current stream", narrow=True)
 def _() -> None:
     _on_default_stream(to_device)
 
@@ -71,11 +71,6 @@ def _() -> None:
         return there.device.index != torch.accelerator.current_device_index()
 
     _on_default_stream(other_is_current)
-
-
-@mutant("download_returns_early", "CPY-502", "a blocking copy to the host does not block")
-def _() -> None:
-    around_copy(lambda copy, self, source, wait: copy(self, source, to_host(self, source) or wait))
 
 
 @mutant("upload_returns_early", "CPY-503", "a blocking copy from the host reads its source later")
@@ -117,24 +112,6 @@ def _late(wanted: Any) -> None:
 @mutant("non_blocking_upload_reads_late", "CPY-505", "reads ordinary memory after it has returned")
 def _() -> None:
     _late(lambda self, source, wait: wait and not source.is_pinned())
-
-
-@mutant("non_blocking_on_a_stream_of_its_own", "CPY-504", "in no order with the current stream")
-def _() -> None:
-    def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
-        there = source if self.device.type == "cpu" else self
-        if not wait:
-            return copy(self, source, wait)
-        former = torch.accelerator.current_stream(there.device)
-        index = torch.accelerator.current_device_index()
-        torch.accelerator.set_stream(torch.Stream(there.device))
-        try:
-            return copy(self, source, wait)
-        finally:
-            torch.accelerator.set_stream(former)
-            torch.accelerator.set_device_index(index)
-
-    around_copy(change)
 
 
 @mutant("item_does_not_wait", "CPY-512", "item reads beside the current stream")

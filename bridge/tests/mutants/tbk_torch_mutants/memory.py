@@ -12,7 +12,7 @@ import torch
 
 from tbk_torch_mutants import kernels
 from tbk_torch_mutants.module_device import answer, fail, module, patch
-from tbk_torch_mutants.native import native
+from tbk_torch_mutants.native import apply_native, native
 from tbk_torch_mutants.table import mutant
 
 native("never_initialized", "MEM-526", "the allocator is never initialised")
@@ -82,20 +82,41 @@ def _() -> None:
     kernels.around("empty.memory_format", make)
 
 
-@mutant("fresh_memory_is_cleared_beside", "MEM-510", "fresh memory is cleared on another stream")
+@mutant(
+    "fresh_memory_is_cleared_late", "MEM-510", "memory of a stream is cleared after its first use"
+)
 def _() -> None:
-    own: list[torch.Stream] = []
+    from tbk_torch_mutants.copies import around_copy  # noqa: PLC0415  # the one of its kind here
+
+    fresh: set[int] = set()
 
     def make(original: Any, *given: Any, **named: Any) -> Any:
         made = original(*given, **named)
-        if made.numel() > 1000:
-            former = torch.accelerator.current_stream(made.device)
-            own[:] = own or [torch.Stream(made.device)]
-            own[0].wait_stream(former)
-            torch.accelerator.set_stream(own[0])
-            for _ in range(100):
-                made.zero_()
-            torch.accelerator.set_stream(former)
+        if torch.accelerator.current_stream(made.device).stream_id != 0:
+            fresh.add(made.data_ptr())
         return made
 
+    def copy(original: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
+        original(self, source, wait)
+        if self.data_ptr() in fresh and self.device == source.device:
+            fresh.discard(self.data_ptr())
+            self.detach().zero_()
+
     kernels.around("empty.memory_format", make)
+    around_copy(copy)
+
+
+def _pinned(name: str) -> None:
+    """Nobody asks the hooks before something was pinned."""
+    torch.empty(1, pin_memory=True)
+    apply_native(name)
+
+
+@mutant("other_memory_raises", "PIN-503 PIN-502", "asking for what is not pinned raises")
+def _() -> None:
+    _pinned("pinned_raises")
+
+
+@mutant("no_memory_raises", "PIN-503", "asking for a null pointer raises", narrow=True)
+def _() -> None:
+    _pinned("pinned_raises_for_null")

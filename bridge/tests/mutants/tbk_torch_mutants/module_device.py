@@ -284,3 +284,25 @@ def _on_own_stream(original: Any, one: torch.Tensor, *given: Any, **named: Any) 
 @mutant("operators_on_their_own_streams", "STR-506", "each operator runs on another stream")
 def _() -> None:
     kernels.around("copy_ add_.Tensor add_.Scalar", _on_own_stream)
+
+
+@mutant("unrecorded_events_are_pending", "EVT-501", "an event without a record is not complete")
+def _() -> None:
+    class Event(torch.Event):
+        def query(self) -> bool:
+            return self.event_id != 0 and super().query()
+
+    torch.Event = Event  # type: ignore[misc]
+
+
+@mutant(
+    "asking_makes_the_event", "EVT-524", "an event without a record makes its handle when asked"
+)
+def _() -> None:
+    class Event(torch.Event):
+        def query(self) -> bool:
+            if self.event_id == 0:
+                self.record(torch.accelerator.current_stream())
+            return super().query()
+
+    torch.Event = Event  # type: ignore[misc]

@@ -60,17 +60,6 @@ def _() -> None:
     kernels.around(DRAWS, draw)
 
 
-@mutant("rng_state_is_stale", "GEN-517", "get_rng_state gives what it gave first")
-def _() -> None:
-    kept: dict[object, torch.Tensor] = {}
-    patch(module(), "get_rng_state", lambda get, *where: kept.setdefault(where, get(*where)))
-
-
-@mutant("rng_state_of_device_0", "GEN-517", "set_rng_state sets device 0", narrow=True)
-def _() -> None:
-    patch(module(), "set_rng_state", lambda put, state, *_, **__: put(state, 0))
-
-
 @mutant("set_rng_state_does_nothing", "GEN-517", "set_rng_state has no effect")
 def _() -> None:
     answer(module(), "set_rng_state", None)

@@ -15,7 +15,7 @@ native("threads_inherit_device", "DEV-506", "a new thread begins on the device t
        narrow=True)  # fmt: skip
 native("set_device_clamps", "DEV-507", "an index that is too high is 0")
 native("set_device_ignores_range", "DEV-507", "an index that is too high is passed over")
-native("set_device_raises_after_change", "DEV-507 ERR-502",
+native("set_device_raises_after_change", "DEV-507",
        "raises for an index that is too high, on another device")  # fmt: skip
 native("set_same_device_raises", "DEV-513", "the current device can't be set again")
 native("set_device_does_nothing", "DEV-504 AGD-502", "setting a device has no effect")

@@ -44,8 +44,6 @@ native("memory_info_in_kilobytes", "MEM-525", "the total is in another unit", na
 native("memory_info_raises", "MEM-525", "an error that is not NotImplementedError")
 native("pinned_always", "PIN-502", "everything is pinned")
 native("pinned_never", "PIN-502", "nothing is pinned")
-native("pinned_raises", "PIN-503 PIN-502", "raises for what is not pinned")
-native("pinned_raises_for_null", "PIN-503", "raises for no memory", narrow=True)
 native("is_pinned_sets_device", "PIN-505", "asking sets device 0", narrow=True)
 native("pin_memory_does_not_pin", "PIN-501 PIN-502 PIN-514", "ordinary memory")
 native("pinned_allocate_nothing_raises", "PIN-508", "0 bytes raise")

@@ -27,7 +27,6 @@ native("synchronize_device_its_current_stream", "STR-511", "waits for the curren
 native("synchronize_device_wants_its_thread", "STR-512", "raises in a second thread")
 native("synchronize_device_sets_it", "GRD-503", "makes that device current")
 native("new_stream_is_default", "STR-514 STR-518", "a new stream is the default one")
-native("new_stream_waits", "STR-525", "making a stream waits for the device")
 native("new_stream_refuses_priorities", "STR-516", "priorities above 2 and below -2 raise")
 native("new_streams_run_out", "STR-519", "64 streams and no more")
 native("native_handle_differs_each_time", "STR-520", "another handle at each question")
