@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -142,6 +143,14 @@ def _has_initialisation(device: torch.device) -> bool:
     return _is_accelerator(device) and hasattr(_module(device), "is_initialized")
 
 
+def _has_addresses(device: torch.device) -> bool:
+    """Live tensors lie apart. Handles that are no addresses are nearer than tensors are large."""
+    size = 1 << 20
+    held = [torch.empty(size, dtype=torch.uint8, device=device) for _ in range(4)]
+    places = sorted(tensor.data_ptr() for tensor in held)
+    return all(later - place >= size for place, later in itertools.pairwise(places))
+
+
 def _copies_on_write(device: torch.device) -> bool:
     clone = torch._lazy_clone(host.upload(host.values((8,)), device))
     return bool(torch._C._is_cow_tensor(clone))  # type: ignore[attr-defined]
@@ -197,6 +206,7 @@ WORDS: dict[str, tuple[str, Probe]] = {
     "generator": ("it has a random number generator", _has_generator),
     "autocast": ("autocast knows it", _has_autocast),
     "lazy": ("it tells whether it has been initialised", _has_initialisation),
+    "addresses": ("pointers of its tensors are addresses, of each byte", _has_addresses),
     "cow": ("lazy clones of its tensors share memory until one is written", _copies_on_write),
     "profiler": ("the profiler measures its time", _has_profiler),
     "device_interface": ("torch._dynamo knows it", _has_device_interface),

@@ -80,7 +80,7 @@ def test_live_tensors_share_no_byte(device: torch.device) -> None:
         check.tensor("bytes", host.download(tensor), sent)
 
 
-@clause("MEM-504")
+@clause("MEM-504", needs="addresses")
 def test_memory_suits_every_dtype(device: torch.device) -> None:
     held = [torch.empty(size, dtype=torch.uint8, device=device) for size in ODD_SIZES * 3]
     wrong = [tensor.data_ptr() for tensor in held if tensor.data_ptr() % 16]
