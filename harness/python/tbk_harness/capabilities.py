@@ -161,12 +161,17 @@ def _by_pair(tests: Iterable[Test]) -> dict[tuple[str, str], list[Test]]:
     return found
 
 
+def _works(test: Test) -> bool:
+    """A test of an operator that the device does not offer shows nothing, and does not fail."""
+    return test.verdict in HOLDS and test.facts.get("served") not in ("missing", "refused")
+
+
 def _operator(name: str, dtype: str, tests: list[Test]) -> Test:
     test = _test(f"{name}[{dtype}]", OPERATORS_CLAUSE)
-    bad = [one for one in tests if one.verdict not in HOLDS and one.verdict != "left-out"]
+    bad = [one for one in tests if not _works(one) and one.verdict != "left-out"]
     if not bad:
         return test
-    seen = bad[0].seen or bad[0].needs_missing or bad[0].verdict
+    seen = bad[0].seen or bad[0].needs_missing or str(bad[0].facts.get("served"))
     return _failed(
         test, f"declared/{name}", f"{name} works with {dtype}, as declared",
         line(f"{bad[0].id}: {bad[0].verdict}, {seen}", 300),
@@ -205,8 +210,8 @@ def passing_dtypes(tests: Iterable[Test]) -> dict[str, tuple[str, ...]]:
     """For each operator the dtypes of which no test fails."""
     found: dict[str, list[str]] = {}
     for (operator, dtype), members in _by_pair(tests).items():
-        verdicts = {test.verdict for test in members}
-        if verdicts <= HOLDS and "pass" in verdicts and dtype in DTYPES:
+        passed = any(test.verdict == "pass" for test in members)
+        if passed and all(map(_works, members)) and dtype in DTYPES:
             found.setdefault(operator, []).append(dtype)
     return {name: tuple(sorted(found[name], key=DTYPES.index)) for name in sorted(found)}
 

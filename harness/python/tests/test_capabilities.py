@@ -80,6 +80,15 @@ def test_declared_dtypes_of_an_operator_bind(tmp_path: Path, verdict: str, outco
     assert judged.exit_code == (outcome == "fail")
 
 
+@pytest.mark.parametrize("served", ["missing", "refused"])
+def test_a_declared_operator_must_be_offered(tmp_path: Path, served: str) -> None:
+    made = synthetic.torch_case(0, "not-shown")
+    made["facts"]["served"] = served
+    judged = _judged(tmp_path, [made], _operators(op_000=["float32"]), torch={})
+    assert _declared(judged) == {"op_000[float32]": "fail"}
+    assert served in next(test.seen for test in judged.tests if test.failed)
+
+
 def test_a_declared_operator_that_no_test_is_of_is_a_problem(tmp_path: Path) -> None:
     declared = _operators(op_00=["float32"])
     judged = _judged(tmp_path, [synthetic.torch_case(0)], declared, torch={})
@@ -111,6 +120,8 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     notes = {"dtype:float64": 'RuntimeError: "no"\n# float64 = true'}
     header = _header(0, capabilities=words, capability_notes=notes)
     records = [synthetic.torch_case(index, "fail" if index == 2 else "pass") for index in range(9)]
+    for record in records:
+        record["facts"]["served"] = "native"
     tests = read_results(synthetic.write(tmp_path / "r.jsonl", records)).tests
     operators = capabilities.passing_dtypes(tests)
     text = capabilities.document(header, operators, {"stream": "it has streams"}, TODAY)

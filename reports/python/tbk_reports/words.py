@@ -196,7 +196,7 @@ def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str]) -> str
 
 def difference_words(test: Test) -> str:
     """What was expected and seen, in one line; a bare condition says nothing by its value."""
-    if test.expected == "true" and test.seen == "false" and test.what:
+    if (test.expected.lower(), test.seen.lower()) == ("true", "false") and test.what:
         return f"does not hold: {text.line(test.what, 160)}"
     if test.expected:
         return f"expected {text.line(test.expected, 110)}, seen {text.line(seen_words(test), 130)}"
