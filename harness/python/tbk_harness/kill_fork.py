@@ -120,10 +120,7 @@ def _verdict(said: bytes, status: int | None, hung: bool) -> Result:
         told: Result = json.loads(said) if said else {}
     except ValueError:
         told = {}
-    failed = told.get("verdict") == "fail"
-    if status == 0 and told:
-        return told
-    if failed:
+    if told and (status == 0 or told.get("verdict") == "fail"):
         return told
     if hung or status is None:
         return {"verdict": "hang", "seen": "does not end"}

@@ -205,7 +205,7 @@ def main() -> int:
     plugin = Killer(options)
     # The checkout's own pytest options are not for these tests.
     return int(pytest.main(
-        ["-c", os.devnull, "--rootdir", str(Path.cwd()), "-q", "-p", "no:cacheprovider",
+        ["-c", os.devnull, "--rootdir", str(Path.cwd()), "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler",
          "-W", "ignore", "--pyargs", "tbk_contracts", "--tbk-device=unknown", "--tbk-supervised"],
         plugins=[plugin],
     ))  # fmt: skip

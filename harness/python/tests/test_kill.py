@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import signal
 from pathlib import Path
 
 import lxml.html
 import pytest
 from invoke import STAND_IN, Tbk
-from tbk_harness import kill_torch
+from tbk_harness import kill_fork, kill_torch
 from tbk_harness.kill import Matrix, Row, document, parse_list, sample, selection
 from tbk_harness.mutants import Mutant, MutantError, parse, parse_equivalents
 from tbk_reports.matrix import render_matrix_html, render_matrix_markdown
@@ -244,3 +246,43 @@ def test_what_keeps_torch_mutants_from_being_judged_is_told(
 ) -> None:
     problems = _filled(*rows).problems
     assert any(said in problem for problem in problems), problems
+
+
+def _crash() -> kill_fork.Result:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return {}
+
+
+def _hang() -> kill_fork.Result:
+    signal.pause()
+    return {}
+
+
+def _raise() -> kill_fork.Result:
+    raise ValueError("no such mutant")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads
+@pytest.mark.parametrize(
+    ("job", "verdict", "said"),
+    [
+        (lambda: {"verdict": "pass", "seen": ""}, "pass", ""),
+        (_crash, "crash", f"signal {signal.SIGKILL.value}"),
+        (_hang, "hang", "does not end"),
+        (_raise, "error", "no such mutant"),
+        (lambda: os._exit(0), "crash", "an exit of its own"),
+    ],
+)
+def test_what_becomes_of_a_forked_job_is_told(
+    tmp_path: Path, job: kill_fork.Job, verdict: str, said: str
+) -> None:
+    results: list[kill_fork.Result] = []
+
+    def task() -> kill_fork.Task:
+        results.append((yield job, 1.0 if job is _hang else 60.0))
+
+    log = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
+    kill_fork.Forks(2, log).run(iter([task(), task()]))
+    os.close(log)
+    assert [result["verdict"] for result in results] == [verdict] * 2
+    assert said in results[0]["seen"]
