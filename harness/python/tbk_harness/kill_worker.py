@@ -9,6 +9,7 @@ take seconds otherwise, and prints JSON, one object on each line: tests, then mu
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
@@ -19,7 +20,6 @@ from typing import Any, TypeVar
 import pytest
 import torch
 import torch._dynamo  # optimizers import it: once, not in each child
-import torch_tbk
 from tbk_contracts.torch import capability, check
 from tbk_contracts.torch.plugin import Case, describe, missing_word
 
@@ -62,8 +62,7 @@ class Killer:
         os.write(self.out, (json.dumps(members) + "\n").encode())
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        from tbk_torch_mutants import table  # noqa: PLC0415  # found once the path is known
-
+        table = importlib.import_module("tbk_torch_mutants.table")
         wanted = set(self.options.only)
         pairs = [
             (row, clause)
@@ -106,10 +105,9 @@ class Killer:
 
     def _load(self, library: str, options: dict[str, str] | None = None) -> Any:
         """The device as a vendor's package would have it."""
-        import tbk_torch_package as package  # noqa: PLC0415  # found once the path is known
-
+        package = importlib.import_module("tbk_torch_package")
         os.environ[package.LIBRARY] = library
-        module = torch_tbk.load(library, options=options)
+        module = importlib.import_module("torch_tbk").load(library, options=options)
         package.register_interface(module.backend_name)
         return module
 
@@ -205,7 +203,8 @@ def main() -> int:
     plugin = Killer(options)
     # The checkout's own pytest options are not for these tests.
     return int(pytest.main(
-        ["-c", os.devnull, "--rootdir", str(Path.cwd()), "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler",
+        ["-c", os.devnull, "--rootdir", str(Path.cwd()), "-q", "-p", "no:cacheprovider",
+         "-p", "no:faulthandler",
          "-W", "ignore", "--pyargs", "tbk_contracts", "--tbk-device=unknown", "--tbk-supervised"],
         plugins=[plugin],
     ))  # fmt: skip

@@ -18,12 +18,16 @@ from tbk_torch_mutants.table import Row, add
 _FILE = Path("lib") / "bridge_tests" / "tbk_torch_mutants.so"
 
 
+def build_folder() -> Path:
+    """The checkout's, or the one that TBK_BUILD names."""
+    build = os.environ.get("TBK_BUILD")
+    return Path(build) if build else Path(__file__).resolve().parents[4] / "build"
+
+
 @functools.cache
 def library() -> ctypes.CDLL:
     """Built with the bridge's tests; next to the bridge that is loaded."""
-    build = os.environ.get("TBK_BUILD")
-    folder = Path(build) if build else Path(__file__).resolve().parents[4] / "build"
-    loaded = ctypes.CDLL(str(folder / _FILE))
+    loaded = ctypes.CDLL(str(build_folder() / _FILE))
     loaded.tbk_torch_mutants_names.restype = ctypes.c_char_p
     loaded.tbk_torch_mutants_storage_names.restype = ctypes.c_char_p
     return loaded
