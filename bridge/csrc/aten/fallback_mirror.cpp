@@ -134,6 +134,9 @@ bool HostMirror::was_moved(const View& view) const {
 }
 
 void HostMirror::give_back(const View& view) {
+  // Some operators conjugate what they wrote by its bit alone.
+  if (view.host.is_conj() != view.device.is_conj()) view.device._set_conj(view.host.is_conj());
+  if (view.host.is_neg() != view.device.is_neg()) view.device._set_neg(view.host.is_neg());
   if (was_moved(view)) {
     resize_tensor(view.device, view.host.sizes(), view.host.strides());
     copy_tensor(view.device, view.host, /*non_blocking=*/false);
