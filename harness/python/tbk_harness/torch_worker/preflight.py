@@ -12,7 +12,7 @@ import torch
 from tbk_contracts.torch import capability
 
 from tbk_harness.torch_worker import health, keeper
-from tbk_harness.torch_worker.speech import Speech, told
+from tbk_harness.torch_worker.speech import Speech, told_with_cause
 from tbk_harness.torch_worker.subject import Subject
 
 BYTES = 64
@@ -68,7 +68,7 @@ class Basics:
         except Refused:
             raise
         except BaseException as error:
-            raise Refused(text, told(error)[:400]) from error
+            raise Refused(text, told_with_cause(error)[:600]) from error
 
     def _count(self) -> None:
         torch.device(self._subject.name)

@@ -61,3 +61,11 @@ def told(error: BaseException) -> str:
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     name = f"{module}{kind.__qualname__}" if module.startswith("torch.") else kind.__qualname__
     return " ".join(f"{name}: {error}".split())
+
+
+def told_with_cause(error: BaseException) -> str:
+    """The same, and what it began with, where it was raised because of something else."""
+    first = error
+    while (before := first.__cause__ or first.__context__) is not None:
+        first = before
+    return told(error) if first is error else f"{told(error)} [{told(first)}]"

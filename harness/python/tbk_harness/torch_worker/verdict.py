@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import traceback
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ FIXTURE_MISTAKES = (*OWN_MISTAKES, AttributeError, TypeError, KeyError, IndexErr
 NOT_VERDICTS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception,
                 pytest.exit.Exception)  # fmt: skip
 NO_MARKS = ("skip", "skipif", "xfail")  # what a device lacks is a need, and no more is excused
+SOURCE_LIMIT = 6_000  # characters
 PHASES = {
     "setup": keeper.PHASE_OPEN,
     "call": keeper.PHASE_BODY,
@@ -36,6 +38,8 @@ class Seen:
     """One test: what each of its parts raised, and how long the body took."""
 
     folder: Path
+    source: str = ""
+    """Of the test, to be read beside its failure."""
     raised: dict[str, BaseException] = field(default_factory=dict)
     duration_ns: int = 0
 
@@ -43,6 +47,15 @@ class Seen:
     def fails(self) -> bool:
         """Whether anything did not hold."""
         return bool(self.raised) or check.totals().failure is not None
+
+
+def source_of(item: pytest.Item) -> str:
+    """The function of a test as it stands in its file; empty where it has none, or a huge one."""
+    try:
+        text = inspect.getsource(getattr(item, "obj"))  # noqa: B009  # not of every item
+    except (AttributeError, OSError, TypeError):
+        return ""
+    return text if len(text) <= SOURCE_LIMIT else ""
 
 
 def members(seen: Seen) -> dict[str, Any]:
@@ -57,6 +70,8 @@ def members(seen: Seen) -> dict[str, Any]:
         "facts": totals.facts or None,
     }
     if seen.fails:
+        if "program" not in totals.facts:
+            made["facts"] = {**totals.facts, "source": seen.source}
         made |= {"checks": max(totals.checks, 1), "failures": 1} | _failure(seen)
     return made
 

@@ -119,7 +119,7 @@ class Worker:
     def _run_item(self, number: int, item: pytest.Item, following: pytest.Item | None) -> None:
         self._cell.position = number
         self._cell.phase = keeper.PHASE_OPEN
-        self._seen = verdict.Seen(self._folder)
+        self._seen = verdict.Seen(self._folder, verdict.source_of(item))
         check.begin()
         runtestprotocol(item, log=False, nextitem=following)
         for name in verdict.NO_MARKS:
