@@ -24,10 +24,16 @@ ONES = 'import torch; print(torch.ones(3, device="acme").add(1).tolist())'
 
 
 def test_the_wheel_runs_the_suite_on_the_backend_it_carries(installed: Venv) -> None:
-    installed.tbk("run", "cpu", "--report-dir", "report")
+    installed.tbk("run", "cpu", "--layer", "c", "--report-dir", "report")
     header = json.loads((installed.folder / "report/results.jsonl").read_text().partition("\n")[0])
     assert Path(header["backend"]["path"]).is_relative_to(installed.folder)
     assert "MEM-001" in installed.tbk("show", "MEM-001").stdout
+
+
+def test_the_wheel_judges_the_torch_layer(installed: Venv) -> None:
+    installed.tbk(
+        "run", "cpu", "--layer", "torch", "--only", "torch_guard", "--report-dir", "torch"
+    )
 
 
 def test_the_wheel_loads_its_own_bridge(installed: Venv) -> None:
