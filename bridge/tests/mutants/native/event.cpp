@@ -50,18 +50,6 @@ void keep_events_to_threads() {
            [](auto query, void* event) { return !has_recorded || query(event); }>();
 }
 
-/// Events count as complete at once, and what can't be measured lasts no time.
-void measure_anything() {
-  on_guard<&Guard::queryEvent, [](auto, void*) { return true; }>();
-  on_guard<&Guard::elapsedTime, [](auto elapsed, void* start, void* end, DeviceIndex index) {
-    try {
-      return elapsed(start, end, index);
-    } catch (const c10::Error&) {
-      return 0.0;
-    }
-  }>();
-}
-
 /// Only a thread that has recorded an event may end one.
 void end_events_at_home() {
   on_guard<&Guard::record,
@@ -76,7 +64,6 @@ void end_events_at_home() {
 }
 
 constexpr Mutant table[] = {
-    {"elapsed_time_never_raises", measure_anything},
     {"destroy_event_wants_its_thread", end_events_at_home},
     {"record_is_ignored",
      on_guard<&Guard::record, [](auto, void**, const Stream&, DeviceIndex, EventFlag) {}>},
@@ -132,6 +119,11 @@ constexpr Mutant table[] = {
                                          }>},
     {"query_event_is_always_true", on_guard<&Guard::queryEvent, [](auto, void*) { return true; }>},
     {"query_event_is_never_true", on_guard<&Guard::queryEvent, [](auto, void*) { return false; }>},
+    {"query_event_waits", on_guard<&Guard::queryEvent,
+                                   [](auto query, void* event) {
+                                     guard().synchronizeDevice(guard().getDevice().index());
+                                     return query(event);
+                                   }>},
     {"query_event_sets_device", on_guard<&Guard::queryEvent,
                                          [](auto query, void* event) {
                                            guard().setDevice(Device(kPrivateUse1, 0));

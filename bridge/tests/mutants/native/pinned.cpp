@@ -72,11 +72,6 @@ constexpr Mutant table[] = {
     {"pinned_allocate_is_half",
      on_pinned<&Allocator::allocate,
                [](auto allocate, size_t bytes) { return allocate(bytes / 2); }>},
-    {"pinned_allocate_never_reuses", on_pinned<&Allocator::allocate,
-                                               [](auto allocate, size_t bytes) {
-                                                 at::getHostAllocator(kPrivateUse1)->empty_cache();
-                                                 return allocate(bytes);
-                                               }>},
 };
 
 }  // namespace

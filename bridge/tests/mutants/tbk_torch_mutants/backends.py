@@ -24,7 +24,6 @@ backend("destroy_releases_waiters", "EVT-519", "the end of an event ends waits f
 backend("record_misses_copies", "EVT-503", "recorded beside pending copies", narrow=True)
 backend("second_record_does_nothing", "EVT-505", "only the first record counts")
 backend("event_query_always_complete", "EVT-503", "an event is complete at once")
-backend("event_query_waits", "EVT-510", "the question waits")
 backend("event_synchronize_at_once", "EVT-509", "does not wait")
 backend("elapsed_backwards", "EVT-513", "negative for events in order")
 backend("query_always_complete", "STR-508", "no work is ever pending")

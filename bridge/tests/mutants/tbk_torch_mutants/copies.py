@@ -263,21 +263,3 @@ def _() -> None:
             raise
 
     around_copy(change)
-
-
-@mutant(
-    "failed_copy_sets_device",
-    "CPY-514",
-    "a copy that fails stays on its device",
-    narrow=True,
-)
-def _() -> None:
-    def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
-        try:
-            return copy(self, source, wait)
-        except RuntimeError:
-            there = self if source.device.type == "cpu" else source
-            torch.accelerator.set_device_index(there.device)
-            raise
-
-    around_copy(change)

@@ -306,3 +306,15 @@ def _() -> None:
             return super().query()
 
     torch.Event = Event  # type: ignore[misc]
+
+
+@mutant("elapsed_time_never_raises", "EVT-515", "events that can't be compared lie 0 ms apart")
+def _() -> None:
+    class Event(torch.Event):
+        def elapsed_time(self, end_event: torch.Event) -> float:
+            try:
+                return super().elapsed_time(end_event)
+            except Exception:
+                return 0.0
+
+    torch.Event = Event  # type: ignore[misc]
