@@ -114,6 +114,8 @@ def test_lines_are_as_the_schema_says(hostile: Results) -> None:
 
 def test_facts_and_notes_go_into_the_record(hostile: Results) -> None:
     found = record(hostile, "fails")
+    source = found["facts"].pop("source")
+    assert "def test_fails(" in source
     assert found["facts"] == {"operator": "add", "margin": 0.5}
     assert found["notes"] == "a note"
     assert (found["what"], found["expected"]) == ("the answer", "42")
