@@ -10,6 +10,7 @@
 #include "json_write.h"
 #include "protocol.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,6 +121,19 @@ static void put_verdict(tbk_json_t* json, const tbk_outcome_t* outcome,
   tbk_json_text(json, "notes", or_null(judgement->notes));
 }
 
+static void put_output(tbk_json_t* json, const tbk_outcome_t* outcome) {
+  static char text[TBK_OUTPUT_MAX + 64];
+  uint64_t cut = outcome->output_bytes - outcome->output_size;
+  size_t head = cut > 0 ? TBK_OUTPUT_HEAD : outcome->output_size;
+  memcpy(text, outcome->output, head);
+  text[head] = '\0';
+  if (cut > 0) tbk_print(text + head, sizeof text - head, "\n... (%" PRIu64 " bytes cut)\n", cut);
+  size_t mark = strlen(text + head);
+  memcpy(text + head + mark, outcome->output + head, outcome->output_size - head);
+  tbk_json_bytes(json, "output", text, outcome->output_size + mark);
+  tbk_json_unsigned(json, "output_bytes", outcome->output_bytes);
+}
+
 void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, uint32_t item, const tbk_outcome_t* outcome,
                      const tbk_judgement_t* judgement) {
@@ -138,8 +152,7 @@ void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
   put_verdict(&json, outcome, judgement);
   if (tbk_verdict_fails(judgement->verdict)) tbk_json_text(&json, "clause_text", test->text);
   if (outcome->facts_size > 0) tbk_json_raw(&json, "facts", outcome->facts, outcome->facts_size);
-  tbk_json_bytes(&json, "output", outcome->output, outcome->output_size);
-  tbk_json_unsigned(&json, "output_bytes", outcome->output_bytes);
+  put_output(&json, outcome);
   tbk_json_unsigned(&json, "seed", options->seed);
   tbk_json_text(&json, "replay", judgement->replay[0] != '\0' ? judgement->replay : replay);
   tbk_json_close(&json, '}');

@@ -174,21 +174,30 @@ static void hand_over(tbk_slot_t* slot, uint32_t position) {
 
 /* ------------------------------------------------------------------------------- what comes --- */
 
-static void keep_tail(tbk_outcome_t* outcome, const char* bytes, size_t size) {
+/* The beginning, where a process says what it died of, and the end. */
+static void keep_output(tbk_outcome_t* outcome, const char* bytes, size_t size) {
   outcome->output_bytes += size;
-  if (size >= TBK_OUTPUT_TAIL) {
-    memcpy(outcome->output, bytes + size - TBK_OUTPUT_TAIL, TBK_OUTPUT_TAIL);
-    outcome->output_size = TBK_OUTPUT_TAIL;
-    return;
+  size_t kept = outcome->output_size;
+  if (kept < TBK_OUTPUT_HEAD) {
+    size_t head = size < TBK_OUTPUT_HEAD - kept ? size : TBK_OUTPUT_HEAD - kept;
+    memcpy(outcome->output + kept, bytes, head);
+    kept = outcome->output_size += head;
+    bytes += head;
+    size -= head;
   }
-  size_t keep = outcome->output_size;
-  if (keep + size > TBK_OUTPUT_TAIL) {
-    size_t drop = keep + size - TBK_OUTPUT_TAIL;
-    memmove(outcome->output, outcome->output + drop, keep - drop);
-    keep -= drop;
+  enum { TAIL = TBK_OUTPUT_MAX - TBK_OUTPUT_HEAD };
+  if (size > TAIL) {
+    bytes += size - TAIL;
+    size = TAIL;
   }
-  memcpy(outcome->output + keep, bytes, size);
-  outcome->output_size = keep + size;
+  if (kept + size > TBK_OUTPUT_MAX) {
+    char* tail = outcome->output + TBK_OUTPUT_HEAD;
+    size_t drop = kept + size - TBK_OUTPUT_MAX;
+    memmove(tail, tail + drop, kept - TBK_OUTPUT_HEAD - drop);
+    kept -= drop;
+  }
+  memcpy(outcome->output + kept, bytes, size);
+  outcome->output_size = kept + size;
 }
 
 /* At most a megabyte at a time, so that a worker that prints for ever does not hold the others. */
@@ -197,7 +206,7 @@ static void read_output(tbk_slot_t* slot) {
   for (int i = 0; i < 16; i++) {
     ssize_t size = read(slot->output, block, sizeof block);
     if (size <= 0) return;
-    keep_tail(&slot->outcome, block, (size_t)size);
+    keep_output(&slot->outcome, block, (size_t)size);
     if ((size_t)size < sizeof block) return;
   }
 }

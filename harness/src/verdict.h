@@ -52,7 +52,7 @@ typedef enum tbk_end {
   TBK_END_INTERRUPTED  /* the run was */
 } tbk_end_t;
 
-enum { TBK_OUTPUT_TAIL = 4096, TBK_FACTS_MAX = 8192 };
+enum { TBK_OUTPUT_HEAD = 1024, TBK_OUTPUT_MAX = 4096, TBK_FACTS_MAX = 8192 };
 
 /* All that is known of one execution of one test. */
 typedef struct tbk_outcome {
@@ -72,7 +72,7 @@ typedef struct tbk_outcome {
   uint64_t output_bytes;
   size_t output_size;
   size_t facts_size;
-  char output[TBK_OUTPUT_TAIL]; /* the last of it */
+  char output[TBK_OUTPUT_MAX]; /* its first TBK_OUTPUT_HEAD bytes, then the last of it */
   char facts[TBK_FACTS_MAX];    /* a JSON object, of facts_size bytes; 0: none */
 } tbk_outcome_t;
 

@@ -39,6 +39,14 @@ def test_megabytes_cost_little() -> None:
     assert len(text.tail("<>&\x00" * 1_000_000, 2_000)) < 2_100
 
 
+def test_ends_keeps_both_ends() -> None:
+    cut = text.ends("what happened\n" + "a" * 1000 + "the end", 100)
+    assert cut.startswith("what happened")
+    assert cut.endswith("the end")
+    assert len(cut) < 120
+    assert text.ends("short", 10) == "short"
+
+
 def test_tail_keeps_the_end() -> None:
     assert text.tail("a" * 100 + "end", 10).endswith("end")
     assert text.tail("short", 10) == "short"

@@ -140,7 +140,7 @@ def _output(test: Test, budget: _Budget) -> str:
     """The tail of what the backend printed, as long as there is room on the page."""
     if not test.output:
         return ""
-    shown = text.tail(test.output, OUTPUT_LIMIT)
+    shown = text.ends(test.output, OUTPUT_LIMIT)
     cost = len(str(Markup.escape(shown)))
     if cost > budget.left:
         return "(left out of this page for its size; it is in the result file)"

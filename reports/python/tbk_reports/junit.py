@@ -82,7 +82,7 @@ def _test_case(parent: ET.Element, test: Test) -> None:
         )
         found.text = _body(test)
     if test.output:
-        ET.SubElement(case, "system-out").text = text.tail(test.output, OUTPUT_LIMIT)
+        ET.SubElement(case, "system-out").text = text.ends(test.output, OUTPUT_LIMIT)
 
 
 def _counts(tests: Iterable[Test]) -> dict[str, str]:

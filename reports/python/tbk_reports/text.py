@@ -54,6 +54,14 @@ def tail(text: str, limit: int) -> str:
     return text if len(text) <= limit else "… (cut)\n" + text[-limit:]
 
 
+def ends(text: str, limit: int) -> str:
+    """`limit` characters, a third of them from the beginning, with a word where some were cut."""
+    if len(text) <= limit:
+        return clean(text)
+    head = limit // 3
+    return clean(text[:head]) + "\n… (cut)\n" + clean(text[head - limit :])
+
+
 def bytes_words(size: int) -> str:
     amount = float(size)
     for unit in ("bytes", "KiB", "MiB", "GiB"):

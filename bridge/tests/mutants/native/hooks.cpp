@@ -68,13 +68,15 @@ constexpr Mutant table[] = {
     {"device_of_pointer_only_at_the_start", on_hooks<&Hooks::getDeviceFromPtr,
                                                      [](auto find, void* data) {
                                                        const Device found = find(data);
+                                                       bool start = false;
                                                        try {
                                                          find(static_cast<char*>(data) - 1);
                                                        } catch (const c10::Error&) {
-                                                         return found;
+                                                         start = true;
                                                        }
                                                        TORCH_CHECK(
-                                                           false, "not the start of an allocation");
+                                                           start, "not the start of an allocation");
+                                                       return found;
                                                      }>},
     {"device_of_pointer_takes_gil", on_hooks<&Hooks::getDeviceFromPtr,
                                              [](auto find, void* data) {
