@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -73,16 +74,18 @@ static const char** command_line(const char* keeper) {
   const tbk_options_t* options = self.options;
   size_t most = 32 + 2 * (options->torch_imports.count + options->backend_options.count), at = 0;
   const char** words = calloc(most, sizeof *words);
-  static char socket[16], patience[32];
+  static char socket[16], patience[32], seed[24];
   if (words == NULL) abort();
   tbk_print(socket, sizeof socket, "%d", SOCKET);
   tbk_print(patience, sizeof patience, "%.3f", (double)options->timeout_ns / 1e9);
+  tbk_print(seed, sizeof seed, "%" PRIu64, options->seed);
   words[at++] = options->python;
   for (size_t i = 0; i < sizeof start / sizeof *start; i++)
     words[at++] = start[i];
   at = add_word(words, at, "--socket", socket);
   at = add_word(words, at, "--keeper", keeper);
   at = add_word(words, at, "--timeout", patience);
+  at = add_word(words, at, "--seed", seed);
   at = add_word(words, at, "--device", options->torch_device);
   at = add_words(words, at, "--import", &options->torch_imports);
   at = add_word(words, at, "--library", options->path);

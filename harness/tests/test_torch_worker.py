@@ -21,6 +21,7 @@ from runs import ROOT, TBK_RUN, Record, Results, Run, processes_with, read
 
 pytest.importorskip("torch", reason="the torch layer is for machines that have PyTorch")
 
+CONTRACTS = ROOT / "contracts/python/tbk_contracts/torch"
 ACTS = Path(__file__).resolve().parent / "torch_acts"
 HOSTILE = "torch_act_hostile"
 SCHEMA = json.loads((ROOT / "harness/schema/results.schema.json").read_text())
@@ -305,6 +306,32 @@ def test_the_list_and_the_selectors(tmp_path: Path) -> None:
     ids = [line.split()[0] for line in done.stdout.splitlines()]
     assert ids == ["torch_act_poison/b_pollutes", "torch_act_poison/d_passes"]
     assert judge(tmp_path / "b.jsonl", "--only", "coffee").code == 3
+
+
+def test_a_seed_chooses_the_inputs(tmp_path: Path) -> None:
+    def told(name: str, *seed: str) -> list[list[float]]:
+        done = judge(tmp_path / name, "--only", "torch_act_seed", *seed)
+        return json.loads(done.results().tests[0]["notes"])  # type: ignore[no-any-return]
+
+    first, second, third = told("a"), told("b", "--seed", "1"), told("c", "--seed", "2")
+    assert first == second
+    assert first[0] != third[0]
+    assert first[1] != third[1]
+
+
+def test_a_failing_operator_is_seen_without_the_suite(tmp_path: Path) -> None:
+    only = ("--only", "torch_operators/cos[float32]", "--torch-import", "broken.cos")
+    done = judge(tmp_path / "a.jsonl", *only, "--seed", "3", folder=CONTRACTS)
+    failed = done.results().tests[0]
+    assert failed["verdict"] == "fail"
+    program = failed["facts"]["program"]
+    again = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, text=True,
+        timeout=120, check=True,
+    )  # fmt: skip
+    assert "import broken.cos" in program
+    assert again.stdout.count("cpu tensor(") == 2
+    assert failed["seen"].split(":")[0][:4] in again.stdout
 
 
 def test_a_budget_names_what_it_left_out(tmp_path: Path) -> None:

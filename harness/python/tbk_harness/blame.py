@@ -25,9 +25,13 @@ LIMIT = 40  # causes; one test of each
 TIMEOUT = "20"  # seconds a test; the devices are quick ones
 PYTORCH, REFERENCE = "pytorch", "reference"
 STAND_INS = ("cpu", "template")  # of this project, the second for what the first lacks
-ANSWERS = {"pass": "pass", "unsupported": "not-applicable", "not-shown": "not-applicable"}
+ANSWERS = {
+    "pass": "pass", "unsupported": "not-applicable", "not-shown": "not-applicable",
+    "left-out": "left-out",
+}  # fmt: skip
 
 Record = dict[str, Any]
+Options = Callable[[], Mapping[str, Any]]  # asked before each run: of a budget, less is left
 
 
 def representatives(tests: Sequence[Test]) -> list[Test]:
@@ -42,10 +46,10 @@ def representatives(tests: Sequence[Test]) -> list[Test]:
 
 
 def _answers(
-    chosen: Sequence[Test], on: str, subject: Subject, folder: Path, options: Mapping[str, Any]
+    chosen: Sequence[Test], on: str, subject: Subject, folder: Path, options: Options
 ) -> list[Record]:
     """Runs the tests on another device. What can't be run there is answered with "unknown"."""
-    asked = {**options, "only": tuple(dict.fromkeys(test.id for test in chosen))}
+    asked = {**options(), "only": tuple(dict.fromkeys(test.id for test in chosen))}
     output = folder / f"{on}-{Path(subject.words).stem}.jsonl"
     output.unlink(missing_ok=True)
     runner.run(subject.arguments({"timeout": TIMEOUT, **asked}), output)
@@ -75,7 +79,7 @@ def substitutions(
     tests: Sequence[Test],
     subject: Subject,
     folder: Path,
-    options: Mapping[str, Any],
+    options: Options,
     tell: Callable[[str], None],
 ) -> list[Record]:
     """Runs one failing test of each cause on PyTorch's own cpu and, for what went through the
@@ -113,6 +117,8 @@ def _judged(test: Test, records: Sequence[Mapping[str, Any]]) -> tuple[str, str]
         asked = any(on == REFERENCE for on, _ in said)
         more = "; no reference backend could tell whether the bridge is at fault" if asked else ""
         return "backend", f"{same} passes on PyTorch's own cpu{more}"
+    if any(verdict == "left-out" for _, verdict in said):
+        return test.blame or "backend", f"{same} was not run on others: the budget was over"
     return test.blame or "backend", f"{same} can be run on no other device here"
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from tbk_harness.layers import Part
 from tbk_harness.options import Subject
 
 RESULTS = "results.jsonl"
+BLAME_SHARE = 0.25  # of a budget
 PARTS = "parts"  # what tbk-run wrote where results.jsonl is made of several files
 
 
@@ -59,6 +61,7 @@ class Session:
     parts: list[Part] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         runner_or_stop()
@@ -96,14 +99,22 @@ class Session:
 
     def run_torch(self, subject: Subject, options: dict[str, Any]) -> Part:
         """The torch layer; then, for what fails, the same on other devices."""
-        if self.request.budget is not None:
-            options = {**options, "budget": f"{self.request.budget:g}"}
-        part = self.run("torch", subject.arguments(options))
+        kept = BLAME_SHARE if self.request.blame else 0
+        part = self.run("torch", subject.arguments({**options, **self._budget(1 - kept)}))
         if self.request.blame and part.written and part.doubt() is None:
             tests = read_results(part.path).tests
-            asked = {"seed": options.get("seed")}
-            self.more += blame.substitutions(tests, subject, part.path.parent, asked, self.tell)
+            self.more += blame.substitutions(
+                tests, subject, part.path.parent,
+                lambda: {"seed": options.get("seed"), **self._budget()}, self.tell,
+            )  # fmt: skip
         return part
+
+    def _budget(self, share: float = 1) -> dict[str, str]:
+        """Of `share` of the budget, what is left: it holds for all that this command runs."""
+        if self.request.budget is None:
+            return {}
+        left = self.request.budget * share - (time.monotonic() - self.started)
+        return {"budget": f"{max(left, 0.001):g}"}
 
     def finish(self, subject: str) -> Judged:
         """Writes the one result file where there are several, and judges it."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -88,12 +89,13 @@ def main(words: list[str]) -> int:
         return 5
     only = [flag.partition("=")[2] for flag in flags if flag.startswith("--only=")]
     budget = _value(flags, "budget")
+    spent = subject in os.environ.get("FAKE_BUDGET_SPENT_ON", "").split()
     records = []
     for index in range(COUNT):
         made = _record(index, FAILS[subject])
         if only and made["id"] not in only and "torch_operators" not in only:
             continue
-        late = budget and (float(budget) < 1 or index >= COUNT // 2)
+        late = budget and (float(budget) < 1 or spent or index >= COUNT // 2)
         records.append(synthetic.torch_case(index, "left-out") if late else made)
     head = _header(flags, subject, len(records), selection=only)
     synthetic.write(output, records, head)

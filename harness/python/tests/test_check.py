@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from invoke import Ended, Tbk, starter
+from invoke import STAND_IN, Ended, Tbk, starter
 
 # Stands for an environment that has, or has not, PyTorch and the bridge.
 ENVIRONMENT = """
@@ -163,6 +163,25 @@ def test_what_the_budget_left_out_is_said(both: Tbk, tmp_path: Path) -> None:
     page = (tmp_path / "tbk-report" / "index.html").read_text()
     assert "passes what the budget allowed" in page
     assert both("check", "--device", "sound", "--budget", "soon").returncode == 2
+
+
+def test_a_budget_holds_for_the_whole_command(both: Tbk, tmp_path: Path) -> None:
+    runner = tmp_path / "tbk-run"
+    runner.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec {STAND_IN} "$@"\n')
+    runner.chmod(0o755)
+    both("check", "--device", "acme", "--budget", "100", runner=str(runner))
+    calls = (tmp_path / "calls").read_text().split()
+    budgets = [float(word.partition("=")[2]) for word in calls if word.startswith("--budget=")]
+    assert len(budgets) == 2  # the tests, and the search for who is to blame
+    assert 60 < budgets[0] <= 75
+    assert 75 < budgets[1] < 100
+
+
+def test_who_is_to_blame_is_not_known_without_time(both: Tbk, tmp_path: Path) -> None:
+    both("check", "--device", "acme", "--budget", "100", FAKE_BUDGET_SPENT_ON="cpu")
+    blames = _blames(tmp_path)
+    assert blames["wrong-here"][0] == "backend"
+    assert blames["wrong-here"][1].endswith("was not run on others: the budget was over")
 
 
 def test_a_device_that_is_not_there(both: Tbk) -> None:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tbk_contracts.torch import run_seed
+
 if TYPE_CHECKING:
     import torch
 
@@ -58,6 +60,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tbk-import", metavar="MODULE", action="append", default=[],
         help="import this first, so that PyTorch knows the device",
     )  # fmt: skip
+    group.addoption(
+        "--tbk-seed", metavar="N", type=int, default=run_seed.DEFAULT, help="seed of the inputs"
+    )
     # How a fresh interpreter comes to know the device, where the modules are not all of it.
     group.addoption("--tbk-start", help=argparse.SUPPRESS)
     # The supervisor's worker judges needs and checks itself.
@@ -66,6 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "clause(id, needs, fresh, alone): the clause that it shows")
+    run_seed.choose(config.getoption("--tbk-seed"))
     config.addinivalue_line("markers", "needs(words): capabilities without which it says nothing")
     if not config.getoption("--tbk-supervised"):
         config.pluginmanager.register(_InOneProcess(), "tbk-one-process")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 import torch
 
 from tbk_contracts.torch.case import clause, each_dtype
@@ -17,8 +16,8 @@ from tbk_contracts.torch.operators.entries import Entry, entries
 def _test(entry: Entry) -> Callable[..., None]:
     @each_dtype(*gradients.dtypes(entry))
     @clause("OPS-559")
-    def test(device: torch.device, dtype: torch.dtype, pytestconfig: pytest.Config) -> None:
-        gradients.try_gradients(entry, dtype, device, pytestconfig.getoption("--tbk-import"))
+    def test(device: torch.device, dtype: torch.dtype, tbk_start: str) -> None:
+        gradients.try_gradients(entry, dtype, device, tbk_start)
 
     test.__name__ = test.__qualname__ = f"test_{entry.title}"
     return test

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 import torch
 
 from tbk_contracts.torch.case import clause, each_dtype
@@ -20,8 +19,8 @@ CLAUSES = {Class.EXACT: "OPS-550", Class.STATISTICS: "OPS-551"}
 def _test(entry: Entry) -> Callable[..., None]:
     @each_dtype(*entry.dtypes)
     @clause(CLAUSES.get(entry.kind, "OPS-520"))
-    def test(device: torch.device, dtype: torch.dtype, pytestconfig: pytest.Config) -> None:
-        try_operator(entry, dtype, device, pytestconfig.getoption("--tbk-import"))
+    def test(device: torch.device, dtype: torch.dtype, tbk_start: str) -> None:
+        try_operator(entry, dtype, device, tbk_start)
 
     test.__name__ = test.__qualname__ = f"test_{entry.title}"
     return test

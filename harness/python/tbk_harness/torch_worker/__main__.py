@@ -22,6 +22,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--facts", type=Path)
     parser.add_argument("--socket", type=int, default=-1)
     parser.add_argument("--keeper")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=60.0)
     return parser
 

@@ -89,7 +89,7 @@ def suite(request: Request, folder: Path) -> dict[str, Any]:
 def _digest(folders: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for folder in dict.fromkeys(folders):
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted((*folder.rglob("*.py"), *folder.rglob("*.yml"))):
             digest.update(f"{path.relative_to(folder)}\n".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -44,7 +44,8 @@ def _arguments(request: Request, folder: Path) -> list[str]:
     return [
         *files, *off, "-p", "tbk_contracts.torch.plugin", "-c", os.devnull, f"--rootdir={folder}",
         "--import-mode=importlib", "--assert=plain", "--capture=no", "--strict-markers",
-        "--tbk-supervised", f"--tbk-device={request.device_name}", str(folder),
+        "--tbk-supervised", f"--tbk-device={request.device_name}", f"--tbk-seed={request.seed}",
+        str(folder),
     ]  # fmt: skip
 
 

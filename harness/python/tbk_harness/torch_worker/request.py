@@ -20,6 +20,7 @@ class Request:
     socket: int
     keeper: str | None
     timeout: float
+    seed: int
 
     @property
     def device_name(self) -> str:

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.common_utils import set_rng_seed
 
+from tbk_contracts.torch import run_seed
 from tbk_contracts.torch.operators import table
 
 NO_VALUES = table.Class.STATISTICS
@@ -32,10 +35,16 @@ class Entry:
         kind = table.class_of(self.title)
         return table.Class.BOUND if self.is_gradient and kind is not NO_VALUES else kind
 
-    def samples(self, dtype: torch.dtype, requires_grad: bool = False) -> Any:
-        """The inputs that the database has, on the host, as an iterator."""
-        torch.manual_seed(0)
-        return self.info.sample_inputs("cpu", dtype, requires_grad=requires_grad)
+    def samples(self, dtype: torch.dtype, requires_grad: bool = False) -> Iterator[Any]:
+        """The inputs that the database has, on the host, each from the seed of the run."""
+        made = iter(self.info.sample_inputs("cpu", dtype, requires_grad, set_seed=False))
+        while True:
+            set_rng_seed(run_seed.chosen())
+            try:
+                sample = next(made)
+            except StopIteration:
+                return
+            yield sample
 
 
 def _dtypes(info: Any) -> tuple[str, ...]:

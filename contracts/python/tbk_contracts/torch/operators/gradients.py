@@ -61,7 +61,7 @@ def _of(entry: Entry, sample: samples.Sample) -> Entry:
 
 
 def try_gradients(
-    entry: Entry, dtype: torch.dtype, device: torch.device, modules: Any = ()
+    entry: Entry, dtype: torch.dtype, device: torch.device, start: str = "import torch"
 ) -> None:
     """Judge the gradients of the picked samples."""
     margin, judged = judge.Margin(), 0
@@ -81,7 +81,7 @@ def try_gradients(
         try:
             judge.results(backward, sample, got, expected, device, margin)
         except check.ContractFailure:
-            check.fact(program=program(backward, sample, dtype, device, modules))
+            check.fact(program=program(backward, sample, dtype, device, start))
             raise
         finally:
             check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."),

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 
+from tbk_contracts.torch import run_seed
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.samples import Sample
 
@@ -20,25 +19,28 @@ CHANGES = {
 
 
 def program(
-    entry: Entry, sample: Sample, dtype: torch.dtype, device: torch.device, modules: Sequence[str]
+    entry: Entry, sample: Sample, dtype: torch.dtype, device: torch.device, start: str
 ) -> str:
     """Prints what the CPU gives, and what the device does."""
-    changed = CHANGES.get(sample.variant, "to(t)")
+    changed = CHANGES.get(sample.variant, "")
+    placed = f"({changed} if t.dim() else to(t))" if changed else "to(t)"
     grad = entry.is_gradient
-    put = f"({changed} if t.dim() else to(t)).requires_grad_(t.requires_grad)"
     lines = [
-        f"import {', '.join(['itertools', 'torch', *modules])}"
-        f"  # {sample.name} of {entry.title} in {dtype}{', its gradients' if grad else ''}",
+        f"# {sample.name} of {entry.title} in {dtype}{', its gradients' if grad else ''}",
+        *start.splitlines(),
         "from torch.testing._internal.common_methods_invocations import op_db",
+        "from torch.testing._internal.common_utils import set_rng_seed",
         "from torch.utils._pytree import tree_leaves, tree_map_only",
         f"op = next(each for each in op_db if each.formatted_name == {entry.title!r})",
-        "torch.manual_seed(0)",
-        f'made = op.sample_inputs("cpu", {dtype}, requires_grad={grad})',
-        f"s = next(itertools.islice(made, {sample.number}, None))",
+        f'made = iter(op.sample_inputs("cpu", {dtype}, {grad}, set_seed=False))',
+        f"for _ in range({sample.number + 1}):",
+        f"    set_rng_seed({run_seed.chosen()})",
+        "    s = next(made)",
         f'for device in ("cpu", "{device}"):',
         "    to = lambda t: t.detach().to(device)",
-        f"    put = lambda t: {put}",
+        f"    put = lambda t: {placed}.requires_grad_(t.requires_grad)",
         "    x, a, k = tree_map_only(torch.Tensor, put, (s.input, s.args, s.kwargs))",
+        "    torch.manual_seed(0)",
         *_shown(grad),
     ]
     return "\n".join(lines) + "\n"

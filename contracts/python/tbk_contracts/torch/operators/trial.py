@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -19,7 +18,7 @@ from tbk_contracts.torch.operators.served import Served, Watch
 
 
 def try_operator(
-    entry: Entry, dtype: torch.dtype, device: torch.device, modules: Sequence[str] = ()
+    entry: Entry, dtype: torch.dtype, device: torch.device, start: str = "import torch"
 ) -> None:
     """Judge the picked samples; say in facts how it was served, and how near to the limits."""
     margin, served = judge.Margin(), Served()
@@ -35,7 +34,7 @@ def try_operator(
                 entry, sample, expected, device, served if sample is watched else None, margin
             )
         except Exception:
-            check.fact(program=program(entry, sample, dtype, device, modules))
+            check.fact(program=program(entry, sample, dtype, device, start))
             raise
         finally:
             judged += 1
