@@ -73,7 +73,7 @@ typedef struct tbk_outcome {
   size_t output_size;
   size_t facts_size;
   char output[TBK_OUTPUT_MAX]; /* its first TBK_OUTPUT_HEAD bytes, then the last of it */
-  char facts[TBK_FACTS_MAX];    /* a JSON object, of facts_size bytes; 0: none */
+  char facts[TBK_FACTS_MAX];   /* a JSON object, of facts_size bytes; 0: none */
 } tbk_outcome_t;
 
 typedef struct tbk_judgement {

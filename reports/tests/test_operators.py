@@ -93,6 +93,14 @@ def test_a_hostile_name_is_a_plain_one() -> None:
     assert "<b>`" not in render_html(run) + render_markdown(run)
 
 
+def test_a_dispatch_key_without_kernels_is_one_cause_and_no_operator() -> None:
+    said = "NotImplementedError: Could not run 'aten::{}' with arguments from the '{}' backend."
+    key = "AutocastPrivateUse1"
+    assert _cause(1, "a", seen=said.format("mm", key)) == f"missing/kernels for {key}"
+    assert _cause(2, "b", seen=said.format("conv2d", key)) == f"missing/kernels for {key}"
+    assert _cause(3, "c", seen=said.format("mm", "PrivateUse1")) == "missing/aten::mm"
+
+
 def test_the_matrix_is_on_the_page_in_the_summary_and_in_the_document() -> None:
     page = lxml.html.document_fromstring(render_html(WALL).encode())
     rows = page.xpath("//tr[@data-operator]")

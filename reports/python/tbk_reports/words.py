@@ -127,6 +127,8 @@ _MISSING = re.compile(
 )
 
 
+# A dispatch key beside that of the device's own kernels, of which all may be missing together.
+_MISSING_KEY = re.compile(r"from the '((?:Autocast|Autograd|Sparse|Quantized|Nested)\w+)' backend")
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Warning)\b")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 NO_EXCEPTION = ("no exception", "a result")
@@ -134,8 +136,14 @@ NO_EXCEPTION = ("no exception", "a result")
 
 def missing_operator(test: Test) -> str:
     """The operator that a failed test found to be missing: "aten::add.out"; empty where none."""
-    found = _MISSING.search(f"{test.seen}\n{test.what}")
+    found = None if _missing_key(test) else _MISSING.search(f"{test.seen}\n{test.what}")
     return found[1].rstrip(".") if found else ""
+
+
+def _missing_key(test: Test) -> str:
+    """The dispatch key for which there are no kernels: "AutocastPrivateUse1"; empty where none."""
+    found = _MISSING_KEY.search(test.seen)
+    return found[1] if found else ""
 
 
 def _operator(test: Test) -> str:
@@ -154,6 +162,8 @@ def cause_of(test: Test) -> str:
     missing = missing_operator(test)
     if missing:
         return f"missing/{missing}"
+    if _missing_key(test):
+        return f"missing/kernels for {_missing_key(test)}"
     operator = _operator(test)
     if test.expected in NO_EXCEPTION and _RAISED.match(test.seen):
         said = test.seen.replace(operator, "the operator") if len(operator) > 2 else test.seen
@@ -166,7 +176,8 @@ def fingerprint_words(test: Test, clauses: int) -> str:
     required/WORD."""
     kind, *rest = cause_of(test).split("/")
     if kind == "missing":
-        return f"{rest[0]} is missing (in {text.count_words(clauses, 'clause')})"
+        verb = "is" if "::" in rest[0] else "are"
+        return f"{rest[0]} {verb} missing (in {text.count_words(clauses, 'clause')})"
     if kind == "raises":
         more = f" (in {text.count_words(clauses, 'clause')})"
         return text.shorten(text.line(test.seen, 200), 150 - len(more)) + more

@@ -65,6 +65,11 @@ def _() -> None:
     answer(module(), "set_rng_state", None)
 
 
+@mutant("set_rng_state_sets_device_0", "GEN-517", "whatever device is named", narrow=True)
+def _() -> None:
+    patch(module(), "set_rng_state", lambda put, state, *_: put(state, 0))
+
+
 @operator("random_ignores_generator", "GEN-509", "the default generator in place of the one given")
 def _() -> None:
     kernels.around(DRAWS, lambda draw, tensor, *given, generator=None: draw(tensor, *given))

@@ -6,7 +6,7 @@ from tbk_torch_mutants.native import native
 
 native("seed_is_ignored", "GEN-501 GEN-503 GEN-511", "seeding has no effect")
 native("seed_has_32_bits", "GEN-503", "half of the seed is lost", narrow=True)
-native("seed_keeps_offset", "GEN-513", "goes on where it was", narrow=True)
+native("seed_keeps_offset", "GEN-501 GEN-513", "goes on where it was", narrow=True)
 native("seed_depends_on_device", "GEN-501", "other numbers on device 1", narrow=True)
 native("seed_of_each_call_differs", "GEN-501 GEN-503", "other numbers each time")
 native("initial_seed_is_0", "GEN-503", "always 0")

@@ -38,6 +38,15 @@ def test_equal_seeds_give_equal_numbers(device: torch.device) -> None:
         differ("numbers of another seed", draw(device, third), numbers)
 
 
+@clause("GEN-501", needs="generator")
+def test_a_seed_begins_the_numbers_again(device: torch.device) -> None:
+    used, expected = made(device, 7), draw(device, made(device, 7))
+    for _ in range(2):
+        draw(device, used)
+        used.manual_seed(7)
+        check.tensor("numbers of a generator that was used before", draw(device, used), expected)
+
+
 @clause("GEN-501", needs="generator two_devices")
 def test_devices_of_a_kind_give_the_same_numbers(
     device: torch.device, other_device: torch.device

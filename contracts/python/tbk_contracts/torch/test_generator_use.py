@@ -221,6 +221,8 @@ def test_states_are_told_by_device(
     expected = draw(other_device)
     module.set_rng_state(state, device)
     check.tensor("numbers of a device with the other's state", draw(device), expected)
+    module.set_rng_state(state, other_device)
+    check.tensor("numbers of the other with its own again", draw(other_device), expected)
 
 
 @clause("GEN-517", needs="generator module")

@@ -9,6 +9,7 @@ units in the last place of the result and a multiple of that movement; there is 
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ REAL = {torch.complex32: torch.float16, torch.complex64: torch.float32,
 # Bits of the significand, and the exponent of the smallest normal number as frexp has it.
 FORMAT = {torch.float16: (11, -13), torch.bfloat16: (8, -125), torch.float32: (24, -125),
           torch.float64: (53, -1021)}  # fmt: skip
-MOVES = 3  # runs with other last places
+MOVES, MOVES_OF_ONE = 5, 3  # runs with other last places; where one tensor is all there is
 Function = Callable[..., Any]
 Change = Callable[[Any], Any]
 
@@ -104,10 +105,11 @@ def _as_floating(leaf: Any) -> Any:
 
 
 def _mover(widen: Change, number: int, numbers: float) -> Change:
-    """Takes one unit in the last place from the values; from all of them, some, the others. It is
+    """Takes one unit in the last place from the values; from all of them, some, the others, every
+    other tensor, the others: what is the difference of two moves, wherever they stand. It is
     towards 0, so that none leaves a domain such as that of probabilities. Numbers that are not in
     tensors are rounded by operators too: `numbers` is how much they lose."""
-    generator = host.seed(1000)
+    generator, order = host.seed(1000), itertools.count()
 
     def move(leaf: Any) -> Any:
         if isinstance(leaf, float):
@@ -116,7 +118,8 @@ def _mover(widen: Change, number: int, numbers: float) -> Change:
         if not isinstance(leaf, torch.Tensor) or wide.dtype not in WIDER:
             return wide
         some = torch.randint(0, 2, leaf.shape, generator=generator).to(torch.float64)
-        down = (1.0, some, 1 - some)[number]
+        every_other = next(order) % 2
+        down = (1.0, some, 1 - some, every_other, 1 - every_other)[number]
         return (wide.detach() * (1 - _step(leaf.dtype) * down)).requires_grad_(leaf.requires_grad)
 
     return move
@@ -149,7 +152,8 @@ def _moved(
     found = []
     is_double = dtype in (torch.float64, torch.complex128)
     step = _step(torch.float64 if is_double else torch.float32)
-    for number in range(MOVES):
+    tensors = sum(is_inexact(widen(leaf)) for leaf in sample.tensors())
+    for number in range(MOVES if tensors > 1 else MOVES_OF_ONE):
         for numbers in (step, 0.0):
             again = _attempt(function, sample.map(_mover(widen, number, numbers)), default)
             if again is not None and _alike(again, like):
