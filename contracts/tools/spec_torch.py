@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The torch layer as the checker reads it: tests, capability words and mutants, from their syntax.
+"""The torch layer as the checker reads it: tests, capability words and mutants, and what is wrong.
 
 Nothing is imported: PyTorch need not be there.
 """
@@ -15,36 +15,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tbk_contracts import Clause
+from tbk_contracts.torch_rows import (
+    TorchMutant,
+    TorchTest,
+    parse_file,
+    torch_mutants,
+    torch_tests,
+)
 
 TESTS = Path("contracts") / "python" / "tbk_contracts" / "torch"
 MUTANTS = Path("bridge") / "tests" / "mutants" / "tbk_torch_mutants"
 BACKENDS = (
     "ascend", "cuda", "hip", "mps", "npu", "openreg", "rocm", "tbk_cpu", "tbk_template", "xpu",
 )  # fmt: skip
-# What writes a row into the table of mutants.
-REGISTER = frozenset({"mutant", "operator", "native", "storage", "backend"})
-
-
-@dataclass(frozen=True)
-class TorchTest:
-    """A function that cites a clause."""
-
-    file: str
-    number: int
-    name: str
-    clauses: tuple[str, ...]
-    """One; where it depends on a parameter, all that it may be; none that can be read is "?"."""
-    needs: str
-
-
-@dataclass(frozen=True)
-class TorchMutant:
-    """A row of the mutants' table."""
-
-    file: str
-    number: int
-    name: str
-    clauses: tuple[str, ...]
 
 
 @dataclass
@@ -62,82 +45,14 @@ def load_torch(root: Path) -> TorchWorld:
     world = TorchWorld()
     capability = root / TESTS / "capability.py"
     if capability.exists():
-        world.words = read_words(_parse(capability), _parse(capability.with_name("case.py")))
+        world.words = read_words(
+            parse_file(capability), parse_file(capability.with_name("case.py"))
+        )
     for path in sorted((root / TESTS).glob("test_*.py")):
-        tree, file = _parse(path), path.relative_to(root).as_posix()
-        world.tests += read_tests(tree, file)
-        world.named += read_names(tree, file)
-    for path in sorted((root / MUTANTS).glob("*.py")):
-        world.mutants += read_mutants(_parse(path), path.relative_to(root).as_posix())
+        world.named += read_names(parse_file(path), path.relative_to(root).as_posix())
+    world.tests += torch_tests(root / TESTS, root)
+    world.mutants += torch_mutants(root / MUTANTS, root)
     return world
-
-
-def _parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
-def _constants(tree: ast.Module) -> dict[str, str]:
-    """Module-level names of strings."""
-    found: dict[str, str] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            text = _text(node.value, found)
-            if text is not None:
-                found[node.targets[0].id] = text
-    return found
-
-
-def _text(node: ast.expr | None, constants: dict[str, str]) -> str | None:
-    """A string that is written out, named, or put together of such."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.Name):
-        return constants.get(node.id)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        parts = _text(node.left, constants), _text(node.right, constants)
-        return None if None in parts else "".join(part for part in parts if part)
-    return None
-
-
-def _call(node: ast.expr, names: frozenset[str]) -> ast.Call | None:
-    """A call of one of these, by its bare name."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
-        return node
-    return None
-
-
-def read_tests(tree: ast.Module, file: str) -> Iterator[TorchTest]:
-    """Functions with @clause; a need that can't be read is "?", which is no word."""
-    constants = _constants(tree)
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        for decorator in function.decorator_list:
-            call = _call(decorator, frozenset({"clause"}))
-            if call is None:
-                continue
-            given = {one.arg: one.value for one in call.keywords}
-            stated = call.args[1] if len(call.args) > 1 else given.get("needs")
-            needs = _text(stated, constants) if stated is not None else ""
-            cited = _ids(call.args[0], tree) if call.args else []
-            yield TorchTest(file, function.lineno, function.name, tuple(cited or ["?"]),
-                            "?" if needs is None else needs)  # fmt: skip
-
-
-def _ids(node: ast.expr, tree: ast.Module) -> list[str]:
-    """The ids that stand there: a string, or TABLE.get(..., "default") with a table of strings."""
-    text = _text(node, _constants(tree))
-    if text is not None:
-        return [text]
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-        return []
-    table = getattr(node.func.value, "id", "")
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == table:
-            values = statement.value.values if isinstance(statement.value, ast.Dict) else []
-            found = [_text(value, {}) for value in [*values, *node.args[1:]]]
-            return [one for one in found if one is not None]
-    return []
 
 
 def read_names(tree: ast.Module, file: str) -> Iterator[str]:
@@ -172,19 +87,6 @@ def read_words(capability: ast.Module, case: ast.Module) -> set[str]:
             plain = {key.value for key in keys if isinstance(key, ast.Constant)}
             return {str(word) for word in plain} | {f"dtype:{name}" for name in dtypes}
     return set()
-
-
-def read_mutants(tree: ast.Module, file: str) -> Iterator[TorchMutant]:
-    """Calls that write rows."""
-    for node in ast.walk(tree):
-        call = _call(node, REGISTER) if isinstance(node, ast.Call) else None
-        if call is None or len(call.args) < 3:
-            continue
-        stated = [_text(argument, {}) for argument in call.args[:2]]
-        if stated[0] is None or stated[1] is None:
-            continue
-        layer = "backend:" if getattr(call.func, "id", "") == "backend" else ""
-        yield TorchMutant(file, call.lineno, layer + stated[0], tuple(stated[1].split()))
 
 
 def torch_clauses(clauses: list[Clause]) -> list[Clause]:

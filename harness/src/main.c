@@ -169,7 +169,8 @@ static tbk_exit_t resume(tbk_run_t* run) {
   tbk_resume_read(&resume, run->options->output, run->options, &run->plan, run->recorded,
                   run->first, &run->ledger);
   if (resume.reason[0] != '\0') {
-    tbk_complain("%s: cannot resume: %s", run->options->output, resume.reason);
+    tbk_complain("%s: cannot resume: %s; without --resume it begins anew", run->options->output,
+                 resume.reason);
     return TBK_EXIT_USAGE;
   }
   if (resume.complete) {

@@ -57,13 +57,13 @@ def new_command(name: str) -> None:
     "--layer", type=click.Choice(["c", "torch"]), default="c", show_default=True,
     help="Backends at their C interface, or devices as PyTorch sees them.",
 )  # fmt: skip
-@click.option("--full", is_flag=True, help="Every test against every mutant.")
+@click.option("--full", is_flag=True, help="Every test against every mutant, at the C layer.")
 @click.option("--only", multiple=True, metavar="NAME|CLAUSE", help="These mutants alone.")
 @click.option(
     "--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: twice the cores)."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the sample.")
-@click.option("--timeout", metavar="S", help="Deadline of one test, handed to tbk-run.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the C layer's sample.")
+@click.option("--timeout", metavar="S", help="Deadline of one test, at the C layer.")
 @click.option("--library", type=click.Path(path_type=Path), help="The mutants' library.")
 @click.option(
     "--output-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-kill-matrix",
@@ -91,6 +91,8 @@ def kill_command(
             EXIT_BAD_LIBRARY, "the mutants' library was not found; build the checkout first"
         )
     if layer == "torch":
+        if full or timeout:
+            outcome.stop(EXIT_USAGE, "--full and --timeout are of the C layer")
         _kill_torch(target, only, jobs, output_dir)
     matrix, chosen = _planned(target, full, only, seed)
     outcome.prepare(output_dir)

@@ -56,8 +56,8 @@ def _chosen(tests: Sequence[Test], wanted: Sequence[str]) -> list[Test]:
     by_id = {test.id: test for test in reversed(tests) if test.failed or test.id in wanted}
     if not wanted:
         chosen = [test for test in reversed(by_id.values()) if test.replay]
-        if not chosen:
-            outcome.stop(EXIT_USAGE, "nothing failed in this file that has a replay command")
+        if by_id and not chosen:
+            outcome.stop(EXIT_USAGE, "what failed in this file has no command: run it whole")
         return chosen
     for name in wanted:
         if name not in by_id:

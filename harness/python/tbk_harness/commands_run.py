@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from tbk_reports.model import EXIT_BAD_LIBRARY
+from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_USAGE
 from tbk_reports.text import line
 
 from tbk_harness import layers, locate, outcome, selectors
@@ -64,6 +64,8 @@ def run_command(
     The exit codes are those of tbk-run: 0 pass, 1 findings, 2 bad usage, 3 nothing selected,
     4 bad library, 5 no device, 6 suite error, 7 interrupted, 8 results could not be written.
     """
+    if layer == "torch" and options["require"]:
+        outcome.stop(EXIT_USAGE, "--require is of the C layer, and --layer torch leaves that out")
     known = outcome.known_from(waivers, baseline)
     session = Session(request(known, options))
     library = _library(library)

@@ -12,6 +12,7 @@ import tbk_contracts
 from rich.console import Console
 from rich.text import Text
 from tbk_contracts import Clause
+from tbk_contracts.torch_rows import torch_tests_of
 from tbk_reports.model import EXIT_NOTHING_SELECTED, EXIT_PASS, EXIT_SUITE_ERROR, EXIT_USAGE
 from tbk_reports.text import line
 from tbk_reports.words import seen_words, state_words
@@ -24,9 +25,9 @@ from tbk_harness.options import runner_arguments, runner_options
 @click.argument("library", metavar="[LIB]", required=False)
 @runner_options
 def list_command(library: str | None, **options: Any) -> None:
-    """List the tests that a run of LIB would select; without LIB, the clauses.
+    """List the tests in C that a run of LIB has; without LIB, the clauses of both layers.
 
-    Each line of tests has the id, the clause, its level and what the test needs.
+    LIB is not opened. Each line has the id, the clause, its level and what the test needs.
     """
     out = outcome.console()
     if library is None:
@@ -87,17 +88,27 @@ def _facts(clause: Clause) -> list[tuple[str, str]]:
         ("header", f"tbk.h:{row.number} {row.function}, {row.label}")
         for row in tbk_contracts.header_lines(clause.id)
     ]
-    facts += [
-        (
-            "test",
-            f"{row.id}  ({row.file}:{row.number})" + (f", needs {row.needs}" if row.needs else ""),
+    for row in tbk_contracts.tests_of(clause.id):
+        facts.append(("test", f"{row.id}  ({row.file}:{row.number}){_needing(row.needs)}"))
+    for test in torch_tests_of(clause.id):
+        name = test.name.removeprefix("test_")
+        place = f"{test.file}:{test.number}"
+        facts.append(
+            ("test", f"torch_{Path(test.file).stem[5:]}/{name}  ({place}){_needing(test.needs)}")
         )
-        for row in tbk_contracts.tests_of(clause.id)
-    ]
     for mutant in mutants.known():
         if clause.id in mutant.clauses and mutant.kind == "mutant":
             facts.append(("mutant", f"{mutant.name}: {line(mutant.note, 200)}"))
+    facts += [
+        ("mutant", f"{mutant.name}  ({mutant.file}:{mutant.number})")
+        for mutant in mutants.of_torch_layer()
+        if clause.id in mutant.clauses
+    ]
     return facts
+
+
+def _needing(words: str | None) -> str:
+    return f", needs {words}" if words else ""
 
 
 def _show_results(clause_id: str, path: Path, out: Console) -> None:

@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tbk_contracts.torch_rows import TorchMutant, torch_mutants
+
 from tbk_harness.locate import binary, checkout
 
 if sys.version_info >= (3, 11):
@@ -74,6 +76,13 @@ def known() -> list[Mutant]:
         return load()
     except (MutantError, OSError):
         return []
+
+
+def of_torch_layer() -> list[TorchMutant]:
+    """Those of the torch layer, in a checkout; they are never shipped."""
+    root = checkout()
+    tables = root / "bridge" / "tests" / "mutants" / "tbk_torch_mutants" if root else None
+    return list(torch_mutants(tables, root)) if root and tables else []
 
 
 def equivalents_file() -> Path | None:

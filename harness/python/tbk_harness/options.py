@@ -44,6 +44,7 @@ _RUNNING = (
     click.option("--open-timeout", metavar="S", help="Deadline of opening the device."),
     click.option("--require", multiple=True, metavar="WORD", help="What must be declared."),
     click.option("--memory-limit", metavar="BYTES", help="Resident memory of a test process."),
+    click.option("--most-hangs", metavar="N", help="Whole hangs before later tests get less time."),
 )
 _VERDICT = (
     click.option("--resume", is_flag=True, help="Go on where an interrupted run ended."),
