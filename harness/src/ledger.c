@@ -29,12 +29,22 @@ static void keep_finding(tbk_run_t* run, uint32_t item, const tbk_judgement_t* j
                        1, false);
 }
 
+static bool says_nothing(tbk_verdict_t verdict) {
+  return verdict == TBK_VERDICT_LEFT_OUT || verdict == TBK_VERDICT_NOT_REACHED;
+}
+
+/* What a proof could not show this time, since the device was too quick, it has not denied. */
+static bool holds(unsigned verdict) {
+  return verdict == TBK_VERDICT_PASS || verdict == TBK_VERDICT_NOT_SHOWN;
+}
+
 /* The same test on the same inputs ended in another way: neither verdict can be believed. */
 static void check_stable(tbk_run_t* run, uint32_t item, tbk_judgement_t* judgement) {
   char seen[sizeof judgement->seen];
   const unsigned char* first = &run->first[run->plan.items[item].test];
-  if (judgement->verdict == TBK_VERDICT_LEFT_OUT) return;
+  if (says_nothing(judgement->verdict)) return;
   if (*first == 0 || *first == 1 + judgement->verdict) return;
+  if (holds(*first - 1U) && holds(judgement->verdict)) return;
   SAY(seen, "%s%s%.400s", tbk_verdict_name(judgement->verdict), judgement->seen[0] ? ": " : "",
       judgement->seen);
   SAY(judgement->seen, "%s", seen);
@@ -46,7 +56,7 @@ static void check_stable(tbk_run_t* run, uint32_t item, tbk_judgement_t* judgeme
 
 static void count(tbk_run_t* run, uint32_t item, tbk_verdict_t verdict) {
   unsigned char* first = &run->first[run->plan.items[item].test];
-  if (*first == 0) *first = (unsigned char)(1 + verdict);
+  if (*first == 0 && !says_nothing(verdict)) *first = (unsigned char)(1 + verdict);
   run->ledger.counts[verdict] += run->recorded[item] == 0;
   run->recorded[item] = 1;
 }
@@ -98,8 +108,10 @@ static const char* required_word(const tbk_run_t* run, uint32_t item) {
 
 void tbk_run_record_missing(tbk_run_t* run, uint32_t item, const char* word) {
   static const tbk_outcome_t nothing;
+  char kept[64]; /* the next question overwrites the word */
+  tbk_print(kept, sizeof kept, "%s", word);
   tbk_judgement_t judgement = {
-      .verdict = TBK_VERDICT_UNSUPPORTED, .needs_missing = word, .exit_status = -1};
+      .verdict = TBK_VERDICT_UNSUPPORTED, .needs_missing = kept, .exit_status = -1};
   const char* required = required_word(run, item);
   if (required != NULL) {
     word = judgement.needs_missing = required;

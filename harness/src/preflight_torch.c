@@ -88,8 +88,16 @@ static size_t take_answers(tbk_facts_t* facts, const json_t* said) {
  * need it run, and show what is wrong.
  */
 static void take_death(tbk_facts_t* facts, const char* word, const char* how, const char* why) {
-  (void)json_object_set_new(facts->capabilities, word, json_true());
+  (void)json_object_set_new(facts->capabilities, word, json_null());
   note(facts, word, how, why);
+}
+
+static void hold_what_died(json_t* words) {
+  const char* word;
+  json_t* held;
+  json_object_foreach(words, word, held) {
+    if (json_is_null(held)) (void)json_object_set_new(words, word, json_true());
+  }
 }
 
 static void ask_words(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t* limits,
@@ -109,7 +117,7 @@ static void ask_words(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t* 
     const json_t* said = tbk_preflight_ask(loop, TBK_TORCH_WORDS + (uint32_t)from, limits, passage);
     size_t next = take_answers(facts, said);
     from = next > from ? next : from;
-    if (from >= count) break;
+    if (from >= count || tbk_loop_interrupted() != 0) break;
     tbk_judge(passage->outcome, &judgement);
     take_death(facts, json_string_value(json_array_get(words, from++)), "its probe does not end",
                judgement.seen);
@@ -122,7 +130,10 @@ static void apply_declared(tbk_facts_t* facts) {
   json_t* declared = json_object_get(tbk_nursery_suite(), "declared");
   const char* word;
   json_t* probed;
-  if (!json_is_object(declared)) return;
+  if (!json_is_object(declared)) {
+    hold_what_died(facts->capabilities);
+    return;
+  }
   json_object_foreach(facts->capabilities, word, probed) {
     bool says = json_is_true(json_object_get(declared, word)), holds = json_is_true(probed);
     const char* reason = text_of(facts->capability_notes, word);

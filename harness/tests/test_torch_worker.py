@@ -278,6 +278,38 @@ def test_what_is_declared_binds(tmp_path: Path) -> None:
     assert notes["dtype:int8"] == "not declared, and its probe succeeds"
 
 
+def test_what_is_declared_and_ends_its_probe_fails(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps({"capabilities": {"generator": True}}))
+    only = ("--only", f"{HOSTILE}/last_passes", "--torch-import", "broken.generator")
+    bound = judge(tmp_path / "a.jsonl", "--facts", str(path), *only).results().header
+    assert bound["capability_notes"]["generator"].startswith(
+        "declared, and its probe fails: its probe"
+    )
+    free = judge(tmp_path / "b.jsonl", *only).results().header
+    assert free["capabilities"]["generator"] is True
+    assert free["capability_notes"]["generator"].startswith("its probe does not end")
+    path.write_text(json.dumps({"capabilities": {"event": False}}))
+    other = judge(tmp_path / "c.jsonl", "--facts", str(path), *only).results().header
+    assert other["capability_notes"]["generator"].startswith("its probe does not end")
+
+
+def test_the_word_that_is_missing_is_named(tmp_path: Path) -> None:
+    only = ("--only", "torch_generator/devices_of_a_kind_give_the_same_numbers")
+    done = judge(tmp_path / "a.jsonl", *only, "--require", "generator", folder=CONTRACTS)
+    record = done.results().tests[0]
+    assert (record["verdict"], record["needs_missing"]) == ("unsupported", "two_devices")
+
+
+def test_a_proof_that_cannot_always_be_shown_is_stable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TBK_ACT_FLAG", str(tmp_path / "flag"))
+    done = judge(tmp_path / "a.jsonl", "--only", "torch_act_unsteady", "--repeat", "3")
+    assert done.results().counts() == {"pass": 1, "not-shown": 2}
+    assert done.code == 0
+
+
 def test_no_python(tmp_path: Path) -> None:
     done = judge(tmp_path / "a.jsonl", "--python", str(tmp_path / "python"))
     assert done.code == 6
@@ -309,12 +341,14 @@ def test_the_list_and_the_selectors(tmp_path: Path) -> None:
 
 
 def test_a_seed_chooses_the_inputs(tmp_path: Path) -> None:
-    def told(name: str, *seed: str) -> list[list[float]]:
-        done = judge(tmp_path / name, "--only", "torch_act_seed", *seed)
-        return json.loads(done.results().tests[0]["notes"])  # type: ignore[no-any-return]
+    def told(name: str, *more: str) -> list[list[float]]:
+        done = judge(tmp_path / name, "--only", "torch_act_seed", *more)
+        noted = next(one["notes"] for one in done.results().tests if one["notes"])
+        return json.loads(noted)  # type: ignore[no-any-return]
 
     first, second, third = told("a"), told("b", "--seed", "1"), told("c", "--seed", "2")
     assert first == second
+    assert first == told("d", "--isolation", "batch", "--jobs", "1")  # behind another test
     assert first[0] != third[0]
     assert first[1] != third[1]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import datetime
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -165,9 +165,11 @@ class Applied:
     notes: list[str]
 
 
-def apply(entries: Sequence[Entry], tests: Sequence[Test], complete: bool) -> Applied:
+def apply(
+    entries: Sequence[Entry], tests: Sequence[Test], asked: Callable[[Entry], bool]
+) -> Applied:
     """Finds the tests that an entry knows. An entry that no test needs is a problem, if the run
-    was a complete one: then its cause does not occur any more."""
+    asked for all that could need it: then its cause does not occur any more."""
     by_key = {(entry.cause, entry.kind): entry for entry in entries}
     found = Applied({}, [], [], [])
     counted = dict.fromkeys(entries, 0)
@@ -178,7 +180,7 @@ def apply(entries: Sequence[Entry], tests: Sequence[Test], complete: bool) -> Ap
             found.known[at] = entry
             counted[entry] += 1
     for entry, count in counted.items():
-        outcome = "used" if count else "no longer occurs" if complete else "not exercised"
+        outcome = "used" if count else "no longer occurs" if asked(entry) else "not exercised"
         if outcome == "no longer occurs":
             found.problems.append(f"the baseline's {entry.cause} no longer occurs: remove it")
         elif count > entry.tests:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ WORDS_CLAUSE, OPERATORS_CLAUSE = "CAP-501", "CAP-502"
 SUITE = "torch_declared"
 # What tbk-run writes about a word of the file in the header.
 BROKEN, MODEST = "declared, and its probe fails", "not declared, and its probe succeeds"
+_OF_OPERATOR = re.compile(r"torch_operator(?:s|_gradients)/(.+)\[(\w+)\]")
 HOLDS = frozenset({"pass", "not-shown"})
 
 HEAD = """\
@@ -152,12 +154,21 @@ def _words(header: Mapping[str, Any]) -> tuple[list[Test], list[str]]:
     return tests, notes
 
 
+def _pair(test: Test) -> tuple[str, str] | None:
+    """Operator and dtype. A test that did not end has told no facts; its name has them, too."""
+    operator, dtype = test.facts.get("operator"), test.facts.get("dtype")
+    if isinstance(operator, str) and isinstance(dtype, str):
+        return operator, dtype
+    found = _OF_OPERATOR.fullmatch(test.id)
+    return (found[1], found[2]) if found else None
+
+
 def _by_pair(tests: Iterable[Test]) -> dict[tuple[str, str], list[Test]]:
     found: dict[tuple[str, str], list[Test]] = {}
     for test in tests:
-        operator, dtype = test.facts.get("operator"), test.facts.get("dtype")
-        if isinstance(operator, str) and isinstance(dtype, str):
-            found.setdefault((operator, dtype), []).append(test)
+        pair = _pair(test)
+        if pair is not None:
+            found.setdefault(pair, []).append(test)
     return found
 
 

@@ -21,6 +21,7 @@ from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_NO_DEVICE,
     EXIT_NOT_WRITTEN,
+    EXIT_NOTHING_SELECTED,
     EXIT_PASS,
     EXIT_USAGE,
     ResultFile,
@@ -137,7 +138,8 @@ def _probed(subject: Subject) -> ResultFile:
         output = Path(folder) / RESULTS
         ended = runner.run(subject.arguments({"budget": "0.001"}), output)
         found = read_results(output) if output.exists() else None
-    if found is None or not found.header.get("capabilities"):
+    whole = ended.exit_code in (EXIT_PASS, EXIT_FINDINGS, EXIT_NOTHING_SELECTED)
+    if found is None or not whole or not found.header.get("capabilities"):
         said = line(ended.said, 400) or str(((found and found.footer) or {}).get("reason") or "")
         known = EXIT_FINDINGS < ended.exit_code <= 8
         outcome.stop(

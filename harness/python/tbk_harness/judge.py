@@ -21,7 +21,7 @@ from tbk_reports.model import (
     with_verdict,
 )
 
-from tbk_harness import baseline, blame, capabilities
+from tbk_harness import baseline, blame, capabilities, layers
 from tbk_harness.waivers import Waiver
 
 
@@ -78,7 +78,11 @@ def _apply(results: ResultFile, known: Known, today: datetime.date) -> _Waived:
     waived = _Waived([*blame.attributed(results), *tests], problems=problems, notes=notes)
     _apply_waivers(waived, results, known.waivers, today)
     if known.baseline is not None:
-        found = baseline.apply(known.baseline, waived.tests, _exhaustive(results))
+        complete = _exhaustive(results)
+        found = baseline.apply(
+            known.baseline, waived.tests,
+            lambda entry: complete and layers.had(results.header, entry.example, entry.clauses),
+        )  # fmt: skip
         for at, entry in found.known.items():
             waived.tests[at] = with_verdict(waived.tests[at], "xfail", entry.words)
         waived.problems += found.problems
@@ -97,7 +101,9 @@ def _apply_waivers(
             at for at, test in enumerate(waived.tests) if waiver.covers(test.id, test.clause)
         ]
         if not covered:
-            outcome = "matches nothing" if _complete(results.header) else "not selected"
+            had = layers.had(results.header, waiver.test, (waiver.clause,))
+            asked = had and _complete(results.header)
+            outcome = "matches nothing" if asked else "not selected"
         elif not waiver.applies_to(version):
             outcome = "other version"
         elif waiver.expires < today:

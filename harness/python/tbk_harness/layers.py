@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tbk_contracts
 from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_INTERRUPTED,
@@ -98,7 +99,8 @@ def _verdict(footer: Record) -> str:
 
 def _footer(pieces: Sequence[_Piece], digest: str) -> Record:
     footers: list[Record] = [dict(piece.read.footer or {}) for piece in pieces]
-    worst = dict(sorted(footers, key=lambda footer: VERDICTS.index(_verdict(footer)))[-1])
+    told = [dict(piece.read.footer or {}) for piece in pieces if not _idle(piece)] or footers
+    worst = dict(sorted(told, key=lambda footer: VERDICTS.index(_verdict(footer)))[-1])
     problems = [problem for piece in pieces for problem in piece.read.problems]
     if problems:
         worst |= {"verdict": "error", "exit_code": EXIT_SUITE_ERROR, "reason": problems[0]}
@@ -120,9 +122,28 @@ def _footer(pieces: Sequence[_Piece], digest: str) -> Record:
     }
 
 
+def _idle(piece: _Piece) -> bool:
+    """Tests were planned, and none was run: that takes no verdict of another layer away."""
+    footer = piece.read.footer or {}
+    return bool(piece.read.tests) and footer.get("exit_code") == EXIT_NOTHING_SELECTED
+
+
 def _empty(piece: _Piece) -> bool:
     header, footer = piece.read.header, piece.read.footer or {}
-    return not header.get("selection") and footer.get("exit_code") == EXIT_NOTHING_SELECTED
+    nothing = footer.get("exit_code") == EXIT_NOTHING_SELECTED and not piece.read.tests
+    return nothing and not header.get("selection")
+
+
+def had(header: Mapping[str, Any], test: str, clauses: Sequence[str]) -> bool:
+    """Whether a run was of the layer to which a test, or one of these clauses, belongs."""
+    stated, one = header.get("layers"), header.get("layer")
+    if not isinstance(stated, Mapping) and not one:
+        return True
+    ran = set(stated) if isinstance(stated, Mapping) else {str(one)}
+    if test:
+        return ("torch" if test.startswith("torch_") else "c") in ran
+    known = [one for one in map(tbk_contracts.clause, clauses) if one is not None]
+    return not known or any(ran & set(one.layer) for one in known)
 
 
 def compose(paths: Sequence[Path], more: Sequence[Record], output: Path) -> None:

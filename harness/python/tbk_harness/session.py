@@ -12,7 +12,14 @@ from typing import Any
 
 from rich.console import Console
 from rich.text import Text
-from tbk_reports.model import EXIT_SUITE_ERROR, EXIT_USAGE, Judged, read_results
+from tbk_reports.model import (
+    EXIT_FINDINGS,
+    EXIT_PASS,
+    EXIT_SUITE_ERROR,
+    EXIT_USAGE,
+    Judged,
+    read_results,
+)
 
 from tbk_harness import blame, layers, outcome, runner
 from tbk_harness.judge import Known
@@ -20,6 +27,7 @@ from tbk_harness.layers import Part
 from tbk_harness.options import Subject
 
 RESULTS = "results.jsonl"
+JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
 BLAME_SHARE = 0.25  # of a budget
 PARTS = "parts"  # what tbk-run wrote where results.jsonl is made of several files
 
@@ -101,7 +109,7 @@ class Session:
         """The torch layer; then, for what fails, the same on other devices."""
         kept = BLAME_SHARE if self.request.blame else 0
         part = self.run("torch", subject.arguments({**options, **self._budget(1 - kept)}))
-        if self.request.blame and part.written and part.doubt() is None:
+        if self.request.blame and part.written and part.ended.exit_code in JUDGED:
             tests = read_results(part.path).tests
             self.more += blame.substitutions(
                 tests, subject, part.path.parent,

@@ -73,7 +73,9 @@ def test_an_entry_that_no_longer_occurs_fails_until_it_is_removed(tmp_path: Path
     assert _judged(tmp_path, mended, *(e for e in entries if e.cause != "two")).exit_code == 0
 
 
-@pytest.mark.parametrize("part", [{"selection": ["x"]}, {"shard": "1/2"}, {}])
+@pytest.mark.parametrize(
+    "part", [{"selection": ["x"]}, {"shard": "1/2"}, {"layer": "c"}, {"layers": {"c": {}}}, {}]
+)
 def test_a_part_of_the_suite_cannot_say_that_a_cause_is_gone(
     tmp_path: Path, part: dict[str, Any]
 ) -> None:

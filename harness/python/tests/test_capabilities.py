@@ -80,6 +80,14 @@ def test_declared_dtypes_of_an_operator_bind(tmp_path: Path, verdict: str, outco
     assert judged.exit_code == (outcome == "fail")
 
 
+def test_an_operator_that_crashed_has_no_facts_and_is_seen_by_its_name(tmp_path: Path) -> None:
+    died = {**synthetic.torch_case(0, "crash"), "facts": {}, "id": "torch_operators/op_000[int8]"}
+    works = {**synthetic.torch_case(1), "id": "torch_operator_gradients/op_000[int8]"}
+    works["facts"] |= {"operator": "op_000", "dtype": "int8"}
+    judged = _judged(tmp_path, [died, works], _operators(op_000=["int8"]), torch={})
+    assert _declared(judged) == {"op_000[int8]": "fail"}
+
+
 @pytest.mark.parametrize("served", ["missing", "refused"])
 def test_a_declared_operator_must_be_offered(tmp_path: Path, served: str) -> None:
     made = synthetic.torch_case(0, "not-shown")

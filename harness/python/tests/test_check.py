@@ -177,6 +177,27 @@ def test_a_budget_holds_for_the_whole_command(both: Tbk, tmp_path: Path) -> None
     assert 75 < budgets[1] < 100
 
 
+def test_no_device_loads_itself_where_another_is_asked(both: Tbk, tmp_path: Path) -> None:
+    runner = tmp_path / "tbk-run"
+    say = f'echo "$TORCH_DEVICE_BACKEND_AUTOLOAD" >> {tmp_path}/calls'
+    runner.write_text(f'#!/bin/sh\n{say}\nexec {STAND_IN} "$@"\n')
+    runner.chmod(0o755)
+    both("check", "--device", "acme", runner=str(runner))
+    assert (tmp_path / "calls").read_text().splitlines() == ["", "0"]
+
+
+@pytest.mark.parametrize("code", [7, 8])
+def test_after_an_interruption_nothing_else_is_run(both: Tbk, tmp_path: Path, code: int) -> None:
+    runner = tmp_path / "tbk-run"
+    more = f'echo 1 >> {tmp_path}/calls\n{STAND_IN} "$@"\nexit {code}\n'
+    runner.write_text(f"#!/bin/sh\n{more}")
+    runner.chmod(0o755)
+    assert both("check", "--device", "acme", runner=str(runner)).returncode == code
+    assert both("probe", "--device", "acme", "--output", "a.toml", runner=str(runner)).returncode
+    assert len((tmp_path / "calls").read_text().splitlines()) == 2
+    assert not (tmp_path / "a.toml").exists()
+
+
 def test_who_is_to_blame_is_not_known_without_time(both: Tbk, tmp_path: Path) -> None:
     both("check", "--device", "acme", "--budget", "100", FAKE_BUDGET_SPENT_ON="cpu")
     blames = _blames(tmp_path)

@@ -66,6 +66,17 @@ def test_a_shard_may_be_empty_in_one_layer_only(tmp_path: Path) -> None:
     assert whole.footer["exit_code"] == 3
 
 
+def test_a_layer_that_the_budget_left_out_is_told_and_takes_no_verdict_away(tmp_path: Path) -> None:
+    first, _ = _parts(tmp_path)
+    late = [synthetic.torch_case(index, "left-out") for index in range(7)]
+    head = synthetic.header(len(late), layer="torch")
+    none = synthetic.write(tmp_path / "n.jsonl", late, head, {"verdict": "error", "exit_code": 3})
+    whole = _composed(tmp_path, first, none)
+    assert whole.footer is not None
+    assert whole.footer["verdict"] == "pass"
+    assert whole.footer["counts"] == {"pass": 5, "left-out": 7}
+
+
 def test_a_selection_without_a_test_is_never_dropped(tmp_path: Path) -> None:
     first, _ = _parts(tmp_path)
     head = synthetic.header(0, selection=["AGD"])

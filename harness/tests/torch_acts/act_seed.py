@@ -11,6 +11,11 @@ from tbk_contracts.torch.operators.entries import entries
 
 
 @clause("CPY-501")
+def test_before_it(device: torch.device) -> None:
+    check.equal("a shape", host.values((3,)).shape, host.values((3,)).shape)
+
+
+@clause("CPY-501")
 def test_tells_its_inputs(device: torch.device) -> None:
     sample = next(iter(entries()["add"].samples(torch.float32)))
     told = [host.values((2,)).tolist(), sample.input.flatten()[:2].tolist()]

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -16,15 +15,12 @@ from tbk_contracts.torch import run_seed
 
 Result = TypeVar("Result")
 JOIN_S = 60.0
-RUNS_APART = 1 << 20  # generators that no run makes as many of
-_fresh = itertools.count(1)
 
 
 def seed(number: int = 0) -> torch.Generator:
     """A generator on the host. Without a number, another one each time: no value comes twice, so
     that a block of memory that is used again does not hold the right answer by chance."""
-    fresh = run_seed.chosen() * RUNS_APART + next(_fresh)
-    return torch.Generator("cpu").manual_seed(number or fresh)
+    return torch.Generator("cpu").manual_seed(number or run_seed.fresh())
 
 
 def values(

@@ -84,6 +84,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    case = describe(item)
+    if case is not None:
+        run_seed.begin(case.id)
+
+
 @pytest.fixture(scope="session")
 def tbk_device_name(request: pytest.FixtureRequest) -> str:
     """The name of the device, with its modules imported."""
