@@ -242,6 +242,7 @@ def test_a_copy_runs_on_the_stream_of_the_context(device: torch.device, way: str
         load.hold()
         with late:
             target.copy_(source, non_blocking=True)
+        torch.accelerator.current_stream(device).synchronize()  # a copy there by mistake is over
         early = order.read(other, target)
         if load.mark():
             check.tensor("the target, while the stream is held", early, before)
