@@ -26,19 +26,27 @@ def through_a_capsule(tensor: torch.Tensor) -> torch.Tensor:
     return made
 
 
+def is_the_same(what: str, back: torch.Tensor, one: torch.Tensor) -> None:
+    check.equal(f"{what}: the pointer", back.data_ptr(), one.data_ptr())
+    check.equal(f"{what}: the device", back.device, one.device)
+    check.equal(f"{what}: the strides", back.stride(), one.stride())
+    check.tensor(f"{what}: the values", host.download(back), host.download(one))
+
+
 @clause("INT-501")
 def test_dlpack_keeps_pointer_device_and_strides(device: torch.device) -> None:
-    sent = host.values((4, 6))
-    there = host.upload(sent, device)
-    for what, one in (("a tensor", there), ("a transposed view", there.t()[1:, ::2])):
-        back = through_a_capsule(one)
-        check.equal(f"{what}: the pointer", back.data_ptr(), one.data_ptr())
-        check.equal(f"{what}: the device", back.device, one.device)
-        check.equal(f"{what}: the strides", back.stride(), one.stride())
-        check.tensor(f"{what}: the values", host.download(back), host.download(one))
+    there = host.upload(host.values((4, 6)), device)
+    for what, one in (("a tensor", there), ("its transpose", there.t())):
+        is_the_same(what, through_a_capsule(one), one)
     back = through_a_capsule(there)
     back.zero_()
     check.tensor("zeros written behind the capsule", host.download(there), torch.zeros(4, 6))
+
+
+@clause("INT-501", needs="addresses")
+def test_dlpack_keeps_a_view_that_begins_later(device: torch.device) -> None:
+    view = host.upload(host.values((4, 6)), device).t()[1:, ::2]
+    is_the_same("a part of a tensor", through_a_capsule(view), view)
 
 
 @clause("INT-502", needs="accelerator device_interface")
