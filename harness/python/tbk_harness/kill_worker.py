@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import pytest
 import torch
 import torch._dynamo  # optimizers import it: once, not in each child
-from tbk_contracts.torch import capability, check
+from tbk_contracts.torch import capability, check, process
 from tbk_contracts.torch.plugin import Case, describe, missing_word
 
 from tbk_harness.kill_fork import Forks, Job, Task
@@ -175,6 +175,7 @@ def _function(test: str) -> str:
 def _judge(item: pytest.Item) -> dict[str, Any]:
     from _pytest.runner import runtestprotocol  # noqa: PLC0415  # what pytest-forked uses as well
 
+    process.renew_after_fork()
     check.begin()
     reports = runtestprotocol(item, log=False, nextitem=None)
     totals = check.totals()

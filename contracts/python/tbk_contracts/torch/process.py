@@ -35,6 +35,14 @@ class Ended:
     """Negative: the signal that ended it."""
 
 
+def renew_after_fork() -> None:
+    """For a forked process that runs tests: PyTorch renews its pool of threads and its autograd
+    engine where a child first asks for them, without a lock. Threads that ask at once, such as
+    several that call backward, would crash or wait for ever, whatever the device."""
+    torch.set_num_threads(1)
+    torch.autograd.Variable._execution_engine.is_checkpoint_valid()
+
+
 def _answer(call: Callable[[], object]) -> str:
     try:
         return json.dumps({"value": call()})

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import torch
 from _pytest.runner import runtestprotocol
-from tbk_contracts.torch import check
+from tbk_contracts.torch import check, process
 
 from tbk_harness.torch_worker import keeper, preflight, verdict
 from tbk_harness.torch_worker.speech import Speech, told
@@ -41,9 +40,7 @@ class Worker:
         # The keeper has set all signals to their defaults; Python ignores this one.
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         faulthandler.enable(all_threads=False)
-        # PyTorch renews its pool of threads where a forked child first asks for it. Without a lock:
-        # the threads that backward starts for two devices may ask at once, and abort.
-        torch.set_num_threads(1)
+        process.renew_after_fork()
         self._cell = job.cell
         self._cell.phase = keeper.PHASE_LOAD
         self._speech = Speech()
