@@ -51,3 +51,14 @@ def test_a_run_without_a_verdict_says_why() -> None:
     run = judged([], problems=("no such file: libacme.so",), exit_code=4)
     assert "ERROR" in _printed(run, terminal=False)
     assert "no such file" in _printed(run, terminal=False).splitlines()[-1]
+
+
+def test_where_the_device_does_not_compute_there_is_no_wall_of_causes() -> None:
+    run = judged([synthetic.case(at, "fail", cause=f"cause {at}") for at in range(8)])
+    assert "  5. " in _printed(run, terminal=False)
+    run.footer["health"] = "not sound before the first test: it adds wrongly"
+    printed = _printed(run, terminal=False)
+    assert printed.lstrip().startswith("the device does not compute: not sound before")
+    assert "  1. " in printed
+    assert "  2. " not in printed
+    assert "and 7 more causes, which may follow from that" in printed

@@ -28,6 +28,7 @@ def test_a_device_that_does_not_compute_is_said_first() -> None:
     bad = judged(synthetic.failing())
     bad.footer["health"] = said
     assert View(bad).health == said
+    assert View(bad).unsound_from_the_start
     bad.footer["health"] = "ok"
     assert View(bad).health == ""
 

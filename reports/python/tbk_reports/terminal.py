@@ -66,12 +66,15 @@ def _not_covered(console: Console, view: View) -> None:
 def print_report(judged: Judged, console: Console) -> None:
     """Causes, what was left out, and last of all the verdict line."""
     view = View(judged)
+    shown, follow = CAUSES, ""
     if view.health:
         _told(console, "the device does not compute", view.health)
-    for number, cause in enumerate(view.causes[:CAUSES], 1):
+    if view.unsound_from_the_start:
+        shown, follow = 1, ", which may follow from that"
+    for number, cause in enumerate(view.causes[:shown], 1):
         _cause(console, number, cause)
-    if len(view.causes) > CAUSES:
-        console.print(Text(f"  and {len(view.causes) - CAUSES} more causes", style="dim"))
+    if len(view.causes) > shown:
+        console.print(Text(f"  and {len(view.causes) - shown} more causes{follow}", style="dim"))
     if view.operators.next:
         words = _some([f"{one.name} ({one.checks})" for one in view.operators.next], 5)
         _told(console, "implement next", f"{words}: each with the checks that it unlocks")

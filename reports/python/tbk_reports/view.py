@@ -260,6 +260,11 @@ class View:
         said = text.line(str(self.judged.footer.get("health") or ""), 300)
         return "" if said in ("", "ok") or not self.failing else said
 
+    @property
+    def unsound_from_the_start(self) -> bool:
+        """Then all that fails may follow from that one thing."""
+        return self.health.startswith("not sound before the first test")
+
     @cached_property
     def name(self) -> str:
         return text.line(self.judged.backend_name, 80)
