@@ -59,7 +59,9 @@ def injected(options: argparse.Namespace, expected: dict[str, str], folder: Path
     output = folder / "injected.jsonl"
     part = Part(f"injected, isolation {options.isolation}", 1, float("inf"))
     for _ in part.each():
-        torch_run(options, output, "--torch-import", "injected", "--timeout", "20")
+        torch_run(
+            options, output, "--torch-import", "injected", "--timeout", "20", "--most-hangs", "1000"
+        )
         records = {record["id"]: record for record in read(output).tests}
         touched = {test: act for test in expected if (act := acts.act_of(test))}
         deserved = {**expected}
