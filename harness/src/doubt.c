@@ -46,11 +46,22 @@ void tbk_doubt_company(tbk_run_t* run, const uint32_t* items, uint32_t count,
   add(&run->doubts, doubt, items, count);
 }
 
-void tbk_doubt_poison(tbk_run_t* run, const uint32_t* items, uint32_t count, const char* reason) {
+void tbk_doubt_poison(tbk_run_t* run, tbk_hold_t* hold) {
   tbk_doubt_t* doubt = make();
   doubt->poisoned = true;
-  SAY(doubt->judgement.seen, "%s", reason);
-  add(&run->doubts, doubt, items, count);
+  doubt->hold = malloc(sizeof *hold);
+  if (doubt->hold == NULL) abort();
+  *doubt->hold = *hold;
+  hold->lines = (tbk_results_t){0}; /* they are the doubt's now */
+  SAY(doubt->judgement.seen, "%s", hold->reason);
+  add(&run->doubts, doubt, hold->items, hold->count);
+}
+
+static void forget(tbk_doubt_t* doubt) {
+  if (doubt->hold != NULL) free(doubt->hold->lines.pending);
+  free(doubt->hold);
+  free(doubt->items);
+  free(doubt);
 }
 
 /* ------------------------------------------------------------------------------------- runs --- */
@@ -193,6 +204,16 @@ static void record_culprit(tbk_run_t* run, uint32_t item, struct sight* sight, c
   tbk_run_record(run, item, &sight->outcome, judgement);
 }
 
+/* What ran before the culprit ran on a good device, and keeps its verdict. */
+static void release_first(tbk_run_t* run, tbk_hold_t* hold, uint32_t count) {
+  size_t size = 0;
+  for (uint32_t line = 0; line < count; size++)
+    line += hold->lines.pending[size] == '\n';
+  hold->count = count;
+  hold->lines.pending_size = size;
+  tbk_run_release(run, hold);
+}
+
 /*
  * After one of these tests the device no longer computed in their process. Each runs alone: one
  * that shows it again is the culprit; what ran after it ran on a bad device.
@@ -200,7 +221,7 @@ static void record_culprit(tbk_run_t* run, uint32_t item, struct sight* sight, c
 static void settle_poison(tbk_run_t* run, tbk_slot_t* slot, tbk_doubt_t* doubt) {
   static struct sight sight;
   char reason[256], why[512];
-  uint32_t culprit = doubt->count;
+  uint32_t culprit = doubt->count, sound = 0;
   for (uint32_t i = 0; i < doubt->count && tbk_loop_interrupted() == 0; i++) {
     uint32_t item = doubt->items[i];
     if (culprit < doubt->count || run->alone_runs++ >= MOST_ALONE) continue;
@@ -210,8 +231,11 @@ static void settle_poison(tbk_run_t* run, tbk_slot_t* slot, tbk_doubt_t* doubt) 
       culprit = i;
       record_culprit(run, item, &sight, reason);
     }
+    bool fine = sight.seen && !tbk_verdict_fails(sight.judgement.verdict);
+    if (culprit == doubt->count && fine && sound == i) sound++;
   }
   if (run->held || tbk_loop_interrupted() != 0) return;
+  if (culprit < doubt->count) release_first(run, doubt->hold, sound);
   if (culprit < doubt->count)
     SAY(why, "ran after %s, which left the device unable to compute",
         id_of(run, doubt->items[culprit]));
@@ -243,8 +267,7 @@ void tbk_doubt_decide(tbk_run_t* run) {
     else
       tbk_run_record(run, doubt->items[0], &doubt->outcome, &doubt->judgement);
     first = false;
-    free(doubt->items);
-    free(doubt);
+    forget(doubt);
   }
   run->suspect[0] = '\0';
 }
@@ -258,6 +281,5 @@ void tbk_doubt_settle(tbk_run_t* run, tbk_slot_t* slot) {
     settle_poison(run, slot, doubt);
   else
     settle_company(run, slot, doubt);
-  free(doubt->items);
-  free(doubt);
+  forget(doubt);
 }

@@ -20,6 +20,7 @@ typedef struct tbk_queue {
 } tbk_queue_t;
 
 /* A test whose verdict needs more runs: it failed in company, or in a process that went bad. */
+struct tbk_hold;
 typedef struct tbk_doubt {
   struct tbk_doubt* next;
   bool poisoned;   /* else: failed in company */
@@ -27,6 +28,7 @@ typedef struct tbk_doubt {
   uint32_t* items; /* the last one is the one in doubt, unless poisoned */
   tbk_outcome_t outcome;
   tbk_judgement_t judgement;
+  struct tbk_hold* hold; /* where it is of poison: what the tests came to before that was seen */
 } tbk_doubt_t;
 
 /* Records of a slot's job that wait until the process is known to be sound. */
@@ -106,7 +108,7 @@ void tbk_run_record_unreached(tbk_run_t* run, uint32_t item, const char* why);
 /* doubt.c */
 void tbk_doubt_company(tbk_run_t* run, const uint32_t* items, uint32_t count,
                        const tbk_outcome_t* outcome, const tbk_judgement_t* judgement);
-void tbk_doubt_poison(tbk_run_t* run, const uint32_t* items, uint32_t count, const char* reason);
+void tbk_doubt_poison(tbk_run_t* run, tbk_hold_t* hold);
 /* Settles the oldest doubt, with as many runs as that takes. */
 void tbk_doubt_settle(tbk_run_t* run, tbk_slot_t* slot);
 

@@ -178,7 +178,7 @@ static void end_company(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, boo
   uint32_t next = position + (began ? 1 : 0);
   if (next < order->count) put_back(&run->batches, order->items + next, order->count - next);
   if (hold->unsound && hold->count > 0)
-    tbk_doubt_poison(run, hold->items, hold->count, hold->reason);
+    tbk_doubt_poison(run, hold);
   else
     tbk_run_release(run, hold);
   hold->count = 0;

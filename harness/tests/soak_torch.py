@@ -24,6 +24,7 @@ from pathlib import Path
 from runs import CPU, TBK_RUN, Record, read
 from soak import Part, compare, load
 
+BY_OTHERS = ("polluted", "poisoned")
 ACTS = Path(__file__).resolve().parent / "torch_acts"
 
 
@@ -81,8 +82,9 @@ def injected(options: argparse.Namespace, expected: dict[str, str], folder: Path
 
 
 def _as_if_alone(record: Record) -> str:
-    """A test that fails in company only passes alone: that is what "polluted" says."""
-    return "pass" if record["verdict"] == "polluted" else str(record["verdict"])
+    """The verdict without what others did in the same process, where that is what it says."""
+    spoils = record.get("cause") == "fail/poisons-the-device"
+    return "pass" if spoils or record["verdict"] in BY_OTHERS else str(record["verdict"])
 
 
 def parse() -> argparse.Namespace:
