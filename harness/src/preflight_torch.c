@@ -57,6 +57,7 @@ static void ask_basics(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t*
   else if (opened == NULL || tbk_said_find(said, "error") != NULL)
     refuse_basics(facts, passage->options, said, passage->outcome);
   facts->open_ns = (uint64_t)json_integer_value(json_object_get(opened, "duration_ns"));
+  facts->exclusive = json_is_true(json_object_get(opened, "exclusive"));
   facts->import_ns = (uint64_t)json_integer_value(json_object_get(opened, "import_ns"));
   facts->sound = tbk_health_of(said, passage->outcome, facts->health, sizeof facts->health);
 }

@@ -216,6 +216,17 @@ def test_a_device_that_adds_wrongly_is_named_and_judged(tmp_path: Path) -> None:
     assert "not sound before the first test: it adds wrongly" in results.footer["health"]
 
 
+def test_an_exclusive_device_has_one_process_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TBK_ACT_FLAG", str(tmp_path / "held"))
+    only = ("--only", "torch_act_exclusive", "--jobs", "4", "--isolation", "fork")
+    beside = judge(tmp_path / "a.jsonl", *only)
+    assert "fail" in beside.results().verdicts.values()  # the acts notice company
+    alone = judge(tmp_path / "b.jsonl", *only, "--torch-import", "broken.exclusive")
+    assert list(alone.results().verdicts.values()) == 4 * ["pass"]
+
+
 def test_a_module_that_no_child_inherits_is_imported_by_each(tmp_path: Path) -> None:
     only = ("--only", f"{HOSTILE}/first_passes", "--open-timeout", "8")
     done = judge(tmp_path / "a.jsonl", "--torch-import", "broken.threads", *only)

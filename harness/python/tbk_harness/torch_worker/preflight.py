@@ -33,6 +33,7 @@ class Basics:
         self._subject, self._speech, self._cell = subject, speech, cell
         self._sent = torch.arange(BYTES // 4, dtype=torch.float32) + 1
         self._there = self._back = self._sent
+        self._exclusive = False
 
     def run(self) -> None:
         """Says "opened" or "error"."""
@@ -45,7 +46,10 @@ class Basics:
         except Refused as refused:
             self._speech.say("error", what=refused.what, reason=refused.reason)
             return
-        self._speech.say("opened", duration_ns=opened - imported, import_ns=imported - began)
+        self._speech.say(
+            "opened", duration_ns=opened - imported, import_ns=imported - began,
+            exclusive=self._exclusive,
+        )  # fmt: skip
         self._stage("health", "computing", self._say_health, keeper.PHASE_BODY)
 
     def _import_text(self) -> str:
@@ -59,6 +63,7 @@ class Basics:
         self._stage("upload", f"copying {BYTES} bytes to the device", self._upload, phase)
         self._stage("download", f"copying {BYTES} bytes back to the host", self._download, phase)
         self._stage("synchronise", "synchronising the device", self._subject.synchronize, phase)
+        self._stage("properties", "asking for its properties", self._ask_exclusive, phase)
 
     def _stage(self, name: str, text: str, act: Callable[[], None], phase: int) -> None:
         self._cell.phase = phase
@@ -96,6 +101,9 @@ class Basics:
         what = f"copying {BYTES} bytes to the device and back gives other bytes"
         where = f"sent {sent[at : at + 8].hex(' ')} at byte {at}"
         raise Refused(what, f"{where}, and {back[at : at + 8].hex(' ') or 'nothing'} came back")
+
+    def _ask_exclusive(self) -> None:
+        self._exclusive = self._subject.is_exclusive()
 
     def _say_health(self) -> None:
         say_health(self._subject, self._speech)
