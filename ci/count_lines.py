@@ -90,11 +90,13 @@ def language_of(name: str) -> str | None:
 
 def table() -> str:
     """The Markdown table."""
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
+    # With what is not added yet: else the table is stale with the commit that it comes in.
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(
+        listing, cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split("\n")
     sizes: dict[str, Counter[str]] = {room: Counter() for room in ROOMS}
-    for name in tracked:
+    for name in names:
         room, language = room_of(name), language_of(name)
         if room and language and (ROOT / name).is_file():
             sizes[room][language] += code_lines(ROOT / name)
