@@ -11,12 +11,19 @@ from pathlib import Path
 Child = Callable[..., str]
 
 LOAD = """
-import json, os, sys, torch, torch_tbk
+import json, os, sys, time, torch, torch_tbk
 module = torch_tbk.load(sys.argv[1], options=sys.argv[2])
 name = module.backend_name
+def settle():
+    "GCC 12's ASan leaves its lock held in a child, if another thread frees while it is forked."
+    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+        if module.is_initialized():
+            module.synchronize()
+        time.sleep(0.2)
 def in_child(work):
     "What `work` gives, or raises, in a forked child, and how the child ended."
     reader, writer = os.pipe()
+    settle()
     if (pid := os.fork()) == 0:
         os.close(reader)
         try:
