@@ -174,6 +174,12 @@ def _has_profiler(device: torch.device) -> bool:
     return any(row.self_device_time_total > 0 for row in profiler.key_averages())
 
 
+def is_exclusive(device: torch.device) -> bool:
+    """Whether its properties say that one process at a time may have it."""
+    ask = getattr(_module(device), "get_device_properties", None)
+    return ask is not None and getattr(ask(device), "exclusive", False) is True
+
+
 def _counts_fallbacks(device: torch.device) -> bool:
     return callable(getattr(_module(device), "fallbacks", None))
 
@@ -211,6 +217,7 @@ WORDS: dict[str, tuple[str, Probe]] = {
     "profiler": ("the profiler measures its time", _has_profiler),
     "device_interface": ("torch._dynamo knows it", _has_device_interface),
     "fallback_count": ("its module counts what fell back to the host", _counts_fallbacks),
+    "exclusive": ("its properties say that one process at a time may have it", is_exclusive),
     **{f"dtype:{name}": (f"tensors of {name} can be copied to it and back", _has_dtype(name))
        for name in DTYPES},
 }  # fmt: skip

@@ -102,7 +102,7 @@ def test_a_child_knows_that_it_is_a_bad_fork(device: torch.device, module: Any) 
     check.equal("in the parent afterwards", module._is_in_bad_fork(), False)
 
 
-@clause("FRK-505")
+@clause("FRK-505", needs="!exclusive")
 def test_a_spawned_process_uses_the_device(device: torch.device, tbk_start: str) -> None:
     check.equal("use in the parent", use(device), USED)
     values = host.counting((5,)).tolist()

@@ -103,7 +103,7 @@ class Basics:
         raise Refused(what, f"{where}, and {back[at : at + 8].hex(' ') or 'nothing'} came back")
 
     def _ask_exclusive(self) -> None:
-        self._exclusive = self._subject.is_exclusive()
+        self._exclusive = capability.probe("exclusive", self._subject.device).held
 
     def _say_health(self) -> None:
         say_health(self._subject, self._speech)

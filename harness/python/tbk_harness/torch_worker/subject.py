@@ -72,14 +72,6 @@ class Subject:
         count = getattr(self.module, "device_count", None)
         return int(count()) if count is not None else 1
 
-    def is_exclusive(self) -> bool:
-        """Whether its properties say that one process at a time may have it; no where none are."""
-        ask = getattr(self.module, "get_device_properties", None)
-        try:
-            return ask is not None and getattr(ask(self.device), "exclusive", False) is True
-        except Exception:
-            return False
-
     def synchronize(self) -> None:
         """Waits for all that was given to the first device."""
         current = torch.accelerator.current_accelerator()
