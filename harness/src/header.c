@@ -149,6 +149,9 @@ static void add_request(json_t* header, const tbk_options_t* options, const tbk_
   (void)json_object_set_new(header, "seed", json_integer((json_int_t)options->seed));
   (void)json_object_set_new(header, "planned", json_integer((json_int_t)plan->item_count));
   (void)json_object_set_new(header, "selection", texts(options->only.items, options->only.count));
+  (void)json_object_set_new(header, "required",
+                            texts(options->require.items, options->require.count));
+  (void)json_object_set_new(header, "budget", json_boolean(options->budget_ns > 0));
   (void)json_object_set_new(header, "shard", json_string(shard));
   (void)json_object_set_new(
       header, "shuffle",

@@ -107,8 +107,11 @@ static tbk_isolation_t choose_isolation(const tbk_run_t* run) {
 static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
   const char* reason = NULL;
   tbk_exit_t exit_code = tbk_ledger_exit(&run->ledger);
-  if (run->lost && exit_code == TBK_EXIT_PASS) exit_code = TBK_EXIT_FINDINGS;
-  if (run->lost)
+  if (!run->lost && run->lost_before[0] != '\0') /* it was found, however well it goes now */
+    tbk_print(run->health, sizeof run->health, "%s", run->lost_before);
+  bool lost = run->lost || run->lost_before[0] != '\0';
+  if (lost && exit_code == TBK_EXIT_PASS) exit_code = TBK_EXIT_FINDINGS;
+  if (lost)
     reason = run->held ? run->lease : run->health;
   else if (exit_code == TBK_EXIT_NOTHING)
     reason =
@@ -178,7 +181,10 @@ static tbk_exit_t resume(tbk_run_t* run) {
     return resume.exit_code;
   }
   tell_in_flight(run);
-  if (!tbk_results_continue(&run->results, resume.size)) return refuse_results(run, errno);
+  tbk_print(run->lost_before, sizeof run->lost_before, "%s", resume.lost);
+  bool goes_on = tbk_results_continue(&run->results, resume.lines, resume.size, resume.scattered);
+  free(resume.lines);
+  if (!goes_on) return refuse_results(run, errno);
   return start(run, resume.has_header);
 }
 

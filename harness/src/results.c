@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -41,17 +42,49 @@ bool tbk_results_open(tbk_results_t* results, const char* path, bool keep) {
   return keep || ftruncate(results->fd, 0) == 0;
 }
 
-bool tbk_results_continue(tbk_results_t* results, uint64_t size) {
-  uint8_t block[16384];
-  uint64_t left = size;
-  if (ftruncate(results->fd, (off_t)size) != 0 || lseek(results->fd, 0, SEEK_SET) != 0)
-    return false;
-  while (left > 0) {
-    ssize_t got = read(results->fd, block, left < sizeof block ? (size_t)left : sizeof block);
-    if (got <= 0) return false;
-    sha256_update(&results->digest, (size_t)got, block);
-    left -= (uint64_t)got;
+static bool write_all(int fd, const char* bytes, size_t size) {
+  while (size > 0) {
+    ssize_t written = write(fd, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes += written;
+    size -= (size_t)written;
   }
+  return true;
+}
+
+/* Writes `path` whole, and gives it the name of the results; the descriptor of it, or -1. */
+static int put_in_place(const tbk_results_t* results, const char* path, const char* lines,
+                        size_t size) {
+  int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return -1;
+  if (lock(fd) && write_all(fd, lines, size) && fsync(fd) == 0 && rename(path, results->path) == 0)
+    return fd;
+  int error = errno;
+  (void)close(fd);
+  (void)unlink(path);
+  errno = error;
+  return -1;
+}
+
+static bool replace(tbk_results_t* results, const char* lines, size_t size) {
+  static const char suffix[] = ".resumed";
+  char* path = malloc(strlen(results->path) + sizeof suffix);
+  if (path == NULL) abort();
+  (void)strcat(strcpy(path, results->path), suffix);
+  int fd = put_in_place(results, path, lines, size);
+  free(path);
+  if (fd < 0) return false;
+  (void)close(results->fd);
+  results->fd = fd;
+  return true;
+}
+
+bool tbk_results_continue(tbk_results_t* results, const char* lines, size_t size, bool scattered) {
+  if (scattered ? !replace(results, lines, size) : ftruncate(results->fd, (off_t)size) != 0)
+    return false;
+  if (lseek(results->fd, (off_t)size, SEEK_SET) < 0) return false;
+  sha256_update(&results->digest, size, (const uint8_t*)lines);
   results->size = size;
   return true;
 }

@@ -26,8 +26,12 @@ typedef struct tbk_results {
 
 /* Opens and locks the file, and empties it unless `keep`. False, with errno. */
 bool tbk_results_open(tbk_results_t* results, const char* path, bool keep);
-/* Goes on after the first `size` bytes of what is there; the rest is cut off. */
-bool tbk_results_continue(tbk_results_t* results, uint64_t size);
+/*
+ * Goes on after the `size` bytes of `lines`. The file begins with them, and is cut off there; or, if
+ * `scattered`, it is replaced as a whole: whatever happens, the old file is there, or the new one.
+ * False, with errno.
+ */
+bool tbk_results_continue(tbk_results_t* results, const char* lines, size_t size, bool scattered);
 void tbk_results_add(tbk_results_t* results, const char* line, size_t size);
 /* Writes what is pending. False once anything failed; nothing is written after that. */
 bool tbk_results_flush(tbk_results_t* results);

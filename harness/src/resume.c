@@ -48,6 +48,9 @@ static void compare_backend(struct reader* reader, const json_t* header) {
   if (options->torch_device != NULL &&
       strcmp(text_at(header, "torch", "device"), options->torch_device) != 0)
     differ(reader, "device");
+  const char* declared = options->declared != NULL ? options->declared : "";
+  if (strcmp(text_at(header, "torch", "declared"), declared) != 0)
+    differ(reader, "file of capabilities");
 }
 
 static void compare_number(struct reader* reader, const json_t* header, const char* key,
@@ -57,15 +60,14 @@ static void compare_number(struct reader* reader, const json_t* header, const ch
     differ(reader, key);
 }
 
-static void compare_selection(struct reader* reader, const json_t* header) {
-  const tbk_words_t* only = &reader->options->only;
-  const json_t* selection = json_object_get(header, "selection");
-  bool same = json_array_size(selection) == only->count;
-  for (size_t i = 0; same && i < only->count; i++) {
-    const char* word = json_string_value(json_array_get(selection, i));
-    same = word != NULL && strcmp(word, only->items[i]) == 0;
+static void compare_words(struct reader* reader, const json_t* told, const tbk_words_t* words,
+                          const char* what) {
+  bool same = json_array_size(told) == words->count;
+  for (size_t i = 0; same && i < words->count; i++) {
+    const char* word = json_string_value(json_array_get(told, i));
+    same = word != NULL && strcmp(word, words->items[i]) == 0;
   }
-  if (!same) differ(reader, "selection");
+  if (!same) differ(reader, what);
 }
 
 static void take_header(struct reader* reader, const json_t* header) {
@@ -80,7 +82,9 @@ static void take_header(struct reader* reader, const json_t* header) {
   compare_digest(reader, header, "suite", suite, "version of the suite");
   if (strcmp(text_at(header, "backend", "options"), given != NULL ? given : "") != 0)
     differ(reader, "set of backend options");
-  compare_selection(reader, header);
+  compare_words(reader, json_object_get(header, "selection"), &options->only, "selection");
+  compare_words(reader, json_object_get(header, "required"), &options->require,
+                "set of required capabilities");
   compare_number(reader, header, "seed", options->seed);
   compare_number(reader, header, "repeat", options->repeat);
   compare_number(reader, header, "planned", reader->plan->item_count);
@@ -89,6 +93,8 @@ static void take_header(struct reader* reader, const json_t* header) {
   else if (json_is_integer(json_object_get(header, "shuffle")))
     differ(reader, "shuffle");
   if (strcmp(text_at(header, NULL, "shard"), shard) != 0) differ(reader, "shard");
+  if (json_is_true(json_object_get(header, "budget")) != (options->budget_ns > 0))
+    differ(reader, "order, with --budget or without");
 }
 
 /* False for a record that the plan does not know, or that is there twice, or was not reached. */
@@ -111,14 +117,16 @@ static bool take_test(struct reader* reader, const json_t* record) {
 
 static void take_footer(struct reader* reader, const json_t* footer) {
   json_int_t code = json_integer_value(json_object_get(footer, "exit_code"));
+  const char* health = text_at(footer, NULL, "health");
+  if (strncmp(health, "lost", 4) == 0)
+    tbk_print(reader->out->lost, sizeof reader->out->lost, "%s", health);
   reader->out->exit_code = (tbk_exit_t)code;
   reader->out->complete =
       reader->out->kept == reader->plan->item_count &&
       (code == TBK_EXIT_PASS || code == TBK_EXIT_FINDINGS || code == TBK_EXIT_SUITE);
 }
 
-/* False where reading must end: the line, and what follows it, are dropped. */
-static bool take_line(struct reader* reader, const char* line, size_t size) {
+static bool is_kept(struct reader* reader, const char* line, size_t size) {
   json_t* object = json_loadb(line, size, 0, NULL);
   const char* record = text_at(object, NULL, "record");
   bool kept = false;
@@ -134,6 +142,14 @@ static bool take_line(struct reader* reader, const char* line, size_t size) {
   return kept;
 }
 
+static void keep(tbk_resume_t* resume, const char* line, size_t size) {
+  char* grown = realloc(resume->lines, resume->size + size);
+  if (grown == NULL) abort();
+  memcpy(grown + resume->size, line, size);
+  resume->lines = grown;
+  resume->size += size;
+}
+
 void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, unsigned char* recorded, unsigned char* first,
                      tbk_ledger_t* ledger) {
@@ -141,11 +157,16 @@ void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t
   char* line = NULL;
   size_t capacity = 0;
   ssize_t size;
+  bool dropped = false;
   *resume = (tbk_resume_t){0};
   FILE* file = fopen(path, "re");
-  while (file != NULL && (size = getline(&line, &capacity, file)) > 0) {
-    if (line[size - 1] != '\n' || !take_line(&reader, line, (size_t)size - 1)) break;
-    resume->size += (uint64_t)size;
+  while (file != NULL && (size = getline(&line, &capacity, file)) > 0 && line[size - 1] == '\n') {
+    if (!is_kept(&reader, line, (size_t)size - 1)) {
+      dropped = true;
+      continue;
+    }
+    resume->scattered = resume->scattered || dropped;
+    keep(resume, line, (size_t)size);
   }
   free(line);
   if (file != NULL) (void)fclose(file);

@@ -13,8 +13,11 @@
 typedef struct tbk_resume {
   bool has_header;      /* else the file is empty, or torn in its first line: start afresh */
   bool complete;        /* its last line is the footer of a run that reached its end */
-  uint64_t size;        /* bytes to keep: header and records that are whole */
+  char* lines;          /* to keep: header and records, whole lines; the caller frees it */
+  size_t size;          /* bytes of them */
+  bool scattered;       /* they are not the beginning of the file: others stand between */
   uint32_t kept;        /* records */
+  char lost[512];       /* not empty: the device was lost, as the footer said */
   tbk_exit_t exit_code; /* of the footer */
   char reason[256];     /* not empty: this is the file of another run, and why */
 } tbk_resume_t;
@@ -22,7 +25,7 @@ typedef struct tbk_resume {
 /*
  * Reads `path`; marks items that have a record in `recorded` (one byte an item), counts them in
  * `ledger`, and notes the first verdict of each test in `first` (1 + verdict). Records of tests that
- * were not reached, or left out, are dropped, with all that follows: they are run now.
+ * were not reached, or left out, are dropped: they are run now. All others stay, a failure above all.
  */
 void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, unsigned char* recorded, unsigned char* first,

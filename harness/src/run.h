@@ -69,6 +69,7 @@ typedef struct tbk_run {
   uint64_t probed_ns;
   bool lost;              /* the device computes no more */
   char health[512];       /* "ok", or what is wrong */
+  char lost_before[512];  /* the device was lost, in the run that this one goes on with */
   bool held;              /* lost, because another process keeps the device */
   char lease[128];        /* then: for how long */
   uint64_t held_since_ns; /* 0: not since a test has had it */

@@ -46,8 +46,8 @@ static void header(char* out, size_t size, int seed) {
 #define B "{\"record\":\"test\",\"index\":1,\"id\":\"memory/b\",\"verdict\":\"crash\"}\n"
 #define C "{\"record\":\"test\",\"index\":2,\"id\":\"memory/c\",\"verdict\":\"not-reached\"}\n"
 
-/* Reads a file of `head` and `rest`; returns how many bytes of `rest` are kept. */
-static size_t read_back(const char* head, const char* rest) {
+/* Reads a file of `head` and `rest`; whether of `rest` `expected` is kept. */
+static bool keeps(const char* head, const char* rest, const char* expected) {
   memset(recorded, 0, sizeof recorded);
   memset(first, 0, sizeof first);
   memset(&ledger, 0, sizeof ledger);
@@ -55,14 +55,19 @@ static size_t read_back(const char* head, const char* rest) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(file);
   (void)fprintf(file, "%s%s", head, rest);
   (void)fclose(file);
+  free(resume.lines);
   tbk_resume_read(&resume, path, &options, &plan, recorded, first, &ledger);
-  return resume.size > strlen(head) ? (size_t)resume.size - strlen(head) : 0;
+  size_t size = strlen(head), more = strlen(expected);
+  return resume.size == size + more &&
+         (resume.size == 0 || (memcmp(resume.lines, head, size) == 0 &&
+                               memcmp(resume.lines + size, expected, more) == 0));
 }
 
 static void whole_records_are_kept(void) {
   char head[1024];
   header(head, sizeof head, 1);
-  CU_ASSERT_EQUAL(read_back(head, A B), strlen(A B));
+  CU_ASSERT_TRUE(keeps(head, A B, A B));
+  CU_ASSERT_FALSE(resume.scattered);
   CU_ASSERT_STRING_EQUAL(resume.reason, "");
   CU_ASSERT_TRUE(recorded[0] && recorded[1] && !recorded[2]);
   CU_ASSERT_EQUAL(ledger.counts[TBK_VERDICT_PASS], 1);
@@ -76,44 +81,74 @@ static void a_torn_file_keeps_its_whole_lines(void) {
   header(head, sizeof head, 1);
   for (size_t size = 0; size <= strlen(A B); size++) {
     (void)snprintf(torn, sizeof torn, "%.*s", (int)size, A B);
-    size_t expected = size >= strlen(A B) ? strlen(A B) : size >= strlen(A) ? strlen(A) : 0;
-    CU_ASSERT_EQUAL(read_back(head, torn), expected);
+    CU_ASSERT_TRUE(keeps(head, torn, size >= strlen(A B) ? A B : size >= strlen(A) ? A : ""));
   }
 }
 
 static void what_was_not_reached_runs_again(void) {
   char head[1024];
   header(head, sizeof head, 1);
-  CU_ASSERT_EQUAL(read_back(head, A C B), strlen(A));
+  CU_ASSERT_TRUE(keeps(head, A C, A));
   CU_ASSERT_FALSE(recorded[2]);
+  CU_ASSERT_FALSE(resume.scattered);
 }
 
-static void a_record_twice_ends_what_can_be_trusted(void) {
+/* Else a crash that was seen would become a second try. */
+static void a_failure_after_what_was_not_reached_is_kept(void) {
   char head[1024];
   header(head, sizeof head, 1);
-  CU_ASSERT_EQUAL(read_back(head, A A B), strlen(A));
+  CU_ASSERT_TRUE(keeps(head, A C B, A B));
+  CU_ASSERT_TRUE(resume.scattered);
+  CU_ASSERT_TRUE(recorded[0] && recorded[1] && !recorded[2]);
+  CU_ASSERT_EQUAL(ledger.counts[TBK_VERDICT_CRASH], 1);
+}
+
+static void of_a_record_twice_the_first_counts(void) {
+  char head[1024];
+  header(head, sizeof head, 1);
+  CU_ASSERT_TRUE(keeps(head, A A "{\"rec\n" B, A B));
   CU_ASSERT_EQUAL(ledger.counts[TBK_VERDICT_PASS], 1);
 }
 
 static void a_footer_is_dropped_and_noted(void) {
   char head[1024];
   header(head, sizeof head, 1);
-  CU_ASSERT_EQUAL(read_back(head, A "{\"record\":\"footer\",\"exit_code\":7}\n"), strlen(A));
+  CU_ASSERT_TRUE(keeps(head, A "{\"record\":\"footer\",\"exit_code\":7,\"health\":\"ok\"}\n", A));
   CU_ASSERT_FALSE(resume.complete);
+  CU_ASSERT_STRING_EQUAL(resume.lost, "");
+}
+
+static void a_lost_device_stays_a_finding(void) {
+  char head[1024];
+  header(head, sizeof head, 1);
+  const char lost[] = "{\"record\":\"footer\",\"exit_code\":1,\"health\":\"lost since b\"}\n";
+  char rest[512];
+  (void)snprintf(rest, sizeof rest, "%s%s", A C, lost);
+  CU_ASSERT_TRUE(keeps(head, rest, A));
+  CU_ASSERT_STRING_EQUAL(resume.lost, "lost since b");
 }
 
 static void another_run_is_refused(void) {
   char head[1024];
   header(head, sizeof head, 2);
-  (void)read_back(head, A);
+  (void)keeps(head, A, A);
   CU_ASSERT_STRING_EQUAL(resume.reason, "it was made with another seed");
 }
 
+static void another_order_is_refused(void) {
+  char head[1024];
+  header(head, sizeof head, 1);
+  options.budget_ns = 1;
+  (void)keeps(head, A, A);
+  CU_ASSERT_STRING_EQUAL(resume.reason, "it was made with another order, with --budget or without");
+  options.budget_ns = 0;
+}
+
 static void a_file_without_a_header_starts_afresh(void) {
-  CU_ASSERT_EQUAL(read_back("", ""), 0);
+  CU_ASSERT_TRUE(keeps("", "", ""));
   CU_ASSERT_FALSE(resume.has_header);
-  CU_ASSERT_EQUAL(read_back("", A), 0);
-  CU_ASSERT_EQUAL(read_back("", "{\"record\":\"head"), 0);
+  CU_ASSERT_TRUE(keeps("", A, ""));
+  CU_ASSERT_TRUE(keeps("", "{\"record\":\"head", ""));
   CU_ASSERT_FALSE(resume.has_header);
   (void)unlink(path);
 }
@@ -121,7 +156,10 @@ static void a_file_without_a_header_starts_afresh(void) {
 CU_TestInfo tbk_resume_tests[] = {{"whole records are kept", whole_records_are_kept},
                                   {"torn files", a_torn_file_keeps_its_whole_lines},
                                   {"not reached", what_was_not_reached_runs_again},
-                                  {"twice", a_record_twice_ends_what_can_be_trusted},
+                                  {"later failure", a_failure_after_what_was_not_reached_is_kept},
+                                  {"twice", of_a_record_twice_the_first_counts},
+                                  {"lost device", a_lost_device_stays_a_finding},
+                                  {"another order", another_order_is_refused},
                                   {"footer", a_footer_is_dropped_and_noted},
                                   {"another run", another_run_is_refused},
                                   {"no header", a_file_without_a_header_starts_afresh},

@@ -390,8 +390,35 @@ def test_a_torn_last_line_runs_again(output: Path) -> None:
     assert len(results.verdicts) == len(results.tests) == results.footer["planned"]
 
 
+def test_a_failure_is_kept_whatever_stands_before_it(output: Path, tmp_path: Path) -> None:
+    """A backend that crashes once: resumed, the crash must not become a second try."""
+    options = ["--only", "memory_free", "--only", "MEM-002"]
+    for option in ("hostile=crash_in_call", "at=4", f"once={tmp_path / 'crashed'}"):
+        options += ["--backend-option", option]
+    assert run(HOSTILE, output, *options).code == 1
+    head, *records, _ = output.read_bytes().splitlines(keepends=True)
+    records.sort(key=lambda line: b'"verdict":"pass"' not in line)
+    records[0] = records[0].replace(b'"verdict":"pass"', b'"verdict":"not-reached"')
+    assert b"not-reached" in records[0]
+    output.write_bytes(b"".join([head, *records]))
+    done = run(HOSTILE, output, *options, "--resume")
+    results = done.results()
+    assert done.code == 1
+    assert "crash" in results.verdicts.values()
+    assert len(results.verdicts) == len(results.tests) == results.footer["planned"]
+    assert not list(output.parent.glob("*.resumed"))
+
+
 @pytest.mark.parametrize(
-    "other", [["--seed", "5"], ["--only", "copy"], ["--repeat", "2"], ["--shuffle", "1"]]
+    "other",
+    [
+        ["--seed", "5"],
+        ["--only", "copy"],
+        ["--repeat", "2"],
+        ["--shuffle", "1"],
+        ["--budget", "100"],
+        ["--require", "memory_info"],
+    ],
 )
 def test_another_run_is_not_resumed(output: Path, other: list[str]) -> None:
     run(TEMPLATE, output, "--only", "MEM-002")
