@@ -132,12 +132,17 @@ def _stated_error(results: ResultFile) -> tuple[int, str]:
     return known, str(footer.get("reason") or "")
 
 
-def _unexplained(results: ResultFile) -> list[str]:
-    """A failure that stands in the footer and in no test, such as a capability that is required."""
+def _unexplained(results: ResultFile, failing: Sequence[Test]) -> list[str]:
+    """A failure that stands in the footer alone: a capability that is required, a device lost.
+
+    A device that was lost is no known failure of a test: no waiver covers it, and no baseline.
+    """
     footer = results.footer or {}
-    if footer.get("verdict") != "fail" or any(test.failed for test in results.tests):
+    health = str(footer.get("health") or "")
+    known = any(test.failed for test in results.tests) and not health.startswith("lost")
+    if footer.get("verdict") != "fail" or failing or known:
         return []
-    return [str(footer.get("reason") or f"the run failed; health: {footer.get('health')}")]
+    return [str(footer.get("reason") or f"the run failed; health: {health}")]
 
 
 def judge(results: ResultFile, known: Known, today: datetime.date) -> Judged:
@@ -146,7 +151,7 @@ def judge(results: ResultFile, known: Known, today: datetime.date) -> Judged:
     code, reason = _stated_error(results)
     problems = [*([reason] if reason else []), *results.problems, *waived.problems]
     failing = [test for test in waived.tests if test.failed]
-    unexplained = _unexplained(results)
+    unexplained = _unexplained(results, failing)
     problems += unexplained
     if code == EXIT_PASS and (
         results.problems or any(test.verdict == "suite-error" for test in failing)

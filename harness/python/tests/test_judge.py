@@ -11,6 +11,7 @@ import synthetic
 from tbk_harness.judge import Known, judge
 from tbk_harness.waivers import Waiver, WaiverError, parse_waivers
 from tbk_reports.model import Judged, read_results
+from tbk_reports.view import View
 
 TODAY = datetime.date(2026, 3, 1)
 
@@ -84,6 +85,17 @@ def test_a_failure_that_stands_in_the_footer_alone_counts(tmp_path: Path) -> Non
     judged = _judged(tmp_path, _one("pass"), foot=foot)
     assert (judged.verdict, judged.exit_code) == ("fail", 1)
     assert "stream is required, and not declared" in judged.problems
+
+
+def test_no_waiver_covers_a_device_that_was_lost(tmp_path: Path) -> None:
+    lost = "lost since memory/holds_for_one_byte_4, or shortly before: it adds wrongly"
+    foot = {"verdict": "fail", "exit_code": 1, "health": lost, "reason": lost}
+    records = [synthetic.case(4, "crash"), synthetic.case(5)]
+    judged = _judged(tmp_path, records, _waiver(kind="crash"), foot=foot)
+    assert [test.verdict for test in judged.tests] == ["xfail", "pass"]
+    assert (judged.verdict, judged.exit_code) == ("fail", 1)
+    assert lost in judged.problems
+    assert View(judged).health.startswith("lost since")
 
 
 def test_judging_twice_gives_the_same(tmp_path: Path) -> None:
