@@ -275,7 +275,10 @@ void tbk_doubt_decide(tbk_run_t* run) {
 void tbk_doubt_settle(tbk_run_t* run, tbk_slot_t* slot) {
   tbk_doubt_t* doubt = run->doubts;
   run->doubts = doubt->next;
-  if (slot == NULL)
+  if (slot == NULL && doubt->poisoned)
+    for (uint32_t i = 0; i < doubt->count; i++)
+      record_poisoned(run, doubt->items[i], doubt->judgement.seen);
+  else if (slot == NULL)
     tbk_run_record(run, doubt->items[doubt->count - 1], &doubt->outcome, &doubt->judgement);
   else if (doubt->poisoned)
     settle_poison(run, slot, doubt);

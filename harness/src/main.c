@@ -104,15 +104,19 @@ static tbk_isolation_t choose_isolation(const tbk_run_t* run) {
   return run->facts.open_ns > cheap_ns ? TBK_ISOLATION_BATCH : TBK_ISOLATION_FORK;
 }
 
-static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
-  const char* reason = NULL;
-  tbk_exit_t exit_code = tbk_ledger_exit(&run->ledger);
-  if (!run->lost && run->lost_before[0] != '\0') /* it was found, however well it goes now */
+/* Not NULL: the device itself is a finding, whatever the tests say. */
+static const char* fault_of_device(tbk_run_t* run) {
+  if (run->lost) return run->held ? run->lease : run->health;
+  if (run->lost_before[0] != '\0') /* it was found, however well it goes now */
     tbk_print(run->health, sizeof run->health, "%s", run->lost_before);
-  bool lost = run->lost || run->lost_before[0] != '\0';
-  if (lost && exit_code == TBK_EXIT_PASS) exit_code = TBK_EXIT_FINDINGS;
-  if (lost)
-    reason = run->held ? run->lease : run->health;
+  return run->lost_before[0] != '\0' || !run->facts.sound ? run->health : NULL;
+}
+
+static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
+  tbk_exit_t exit_code = tbk_ledger_exit(&run->ledger);
+  const char* reason = fault_of_device(run);
+  if (reason != NULL && (exit_code == TBK_EXIT_PASS || exit_code == TBK_EXIT_NOTHING))
+    exit_code = TBK_EXIT_FINDINGS;
   else if (exit_code == TBK_EXIT_NOTHING)
     reason =
         run->ledger.counts[TBK_VERDICT_LEFT_OUT] > 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -203,10 +204,25 @@ def test_a_lost_device_ends_the_run(output: Path, tmp_path: Path) -> None:
     assert len(results.tests) == results.footer["planned"]
 
 
+def test_in_one_process_an_early_exit_is_no_success() -> None:
+    """tbk-cunit has no supervisor; what it can notice by itself, it does."""
+    tool = LIB.parent / "bin" / "tbk-cunit"
+    acts = ["--option", "hostile=exit_0_in_call", "--option", "at=4"]
+    done = subprocess.run(
+        [tool, HOSTILE, *acts, "--only", "memory"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "Run Summary" not in done.stdout
+    assert "ended before its last test" in done.stderr
+
+
 def test_what_was_not_reached_is_run_when_resumed(output: Path, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     run(POISON, output, *DOMINOES, env={"POISON_ACROSS_PROCESSES": str(marker)})
     marker.unlink()
-    results = run(POISON, output, *DOMINOES, "--resume").results()
+    done = run(POISON, output, *DOMINOES, "--resume")
+    results = done.results()
+    assert done.code == 1
+    assert results.footer["health"].startswith("lost since ")  # that it was lost stays a finding
     assert "not-reached" not in results.counts()
     assert len(results.verdicts) == len(results.tests) == results.footer["planned"]

@@ -213,7 +213,9 @@ def test_a_device_that_adds_wrongly_is_named_and_judged(tmp_path: Path) -> None:
     )
     results = done.results()
     assert results.verdicts == {f"{HOSTILE}/last_passes": "pass"}
+    assert done.code == results.footer["exit_code"] == 1
     assert "not sound before the first test: it adds wrongly" in results.footer["health"]
+    assert "it adds wrongly" in done.stdout
 
 
 def test_an_exclusive_device_has_one_process_at_a_time(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,36 @@ LIES = [
     ("json", '"verdict": "fail",\n "exit_code"', '"verdict": "pass",\n "exit_code"'),
     ("json", '"crash": 5', '"crash": 4'),
 ]
+
+
+def _first(source: str, pattern: str) -> str:
+    found = re.search(pattern, source)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("name", ["junit", "markdown"])
+def test_blaming_another_test_is_found(name: str, tmp_path: Path) -> None:
+    """Counts and sums stay as they are; only the names of two tests change places."""
+    write_reports(RUNS["failing"], tmp_path)
+    document = json.loads((tmp_path / FILES["json"]).read_text("utf-8"))
+    tests = document["tests"]
+    path = tmp_path / FILES[name]
+    source = path.read_text("utf-8")
+    if name == "junit":
+        failing = _first(source, r'name="([^"]+)" time="[^"]+">\s*<(?:failure|error)')
+    else:
+        failing = _first(source, r"\n  \* `[^/`]+/([^`]+)`")
+    suite = next(one["suite"] for one in tests if one["id"].endswith(f"/{failing}"))
+    passing = next(
+        one["id"].partition("/")[2]
+        for one in tests
+        if one["verdict"] == "pass" and one["suite"] == suite
+    )
+    swapped = {failing: passing, passing: failing}
+    both = re.compile(rf"(?<=[/\"])({re.escape(failing)}|{re.escape(passing)})(?=[`\"])")
+    path.write_text(both.sub(lambda one: swapped[one[1]], source), "utf-8")
+    assert lint_reports(tmp_path)
 
 
 @pytest.mark.parametrize(("name", "truth", "lie"), LIES)

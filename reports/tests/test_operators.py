@@ -50,6 +50,17 @@ def test_the_next_operators_are_ranked_by_what_they_unlock() -> None:
     ]  # fmt: skip
 
 
+def test_what_waits_for_an_operator_is_counted() -> None:
+    refused = _served(0, "refused", checks=1)
+    refused["facts"] |= {"missing": ["aten::sort.stable"], "waiting": 42}
+    gradient = _served(8, "", checks=1)  # it says nothing of who serves the operator
+    gradient["facts"] |= {"missing": ["aten::sort_backward"], "waiting": 9}
+    whole = _served(16, "native")
+    assert [(one.name, one.served, one.checks) for one in _of(refused, gradient, whole).next] == [
+        ("sort", "refused", 42), ("sort_backward", "missing", 9),
+    ]  # fmt: skip
+
+
 def test_a_fallback_is_that_of_the_operators_that_fell_back() -> None:
     made = _served(0, "fallback", checks=3)
     made["facts"]["fell_back"] = ["aten::sort.stable", "aten::sort", "aten::gather.out"]

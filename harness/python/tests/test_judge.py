@@ -98,6 +98,15 @@ def test_no_waiver_covers_a_device_that_was_lost(tmp_path: Path) -> None:
     assert View(judged).health.startswith("lost since")
 
 
+def test_tests_that_pass_make_no_sound_device(tmp_path: Path) -> None:
+    unsound = "not sound before the first test: it adds wrongly"
+    foot = {"verdict": "fail", "exit_code": 1, "health": unsound, "reason": unsound}
+    judged = _judged(tmp_path, _one("pass"), foot=foot)
+    assert (judged.verdict, judged.exit_code) == ("fail", 1)
+    assert unsound in judged.problems
+    assert View(judged).health == unsound
+
+
 def test_judging_twice_gives_the_same(tmp_path: Path) -> None:
     records = synthetic.failing()
     waivers = (_waiver(kind="fail"),)

@@ -62,17 +62,17 @@ def _body(test: Test) -> str:
     return "\n".join(f"{name}: {text.clean(value)}" for name, value in parts if value.strip())
 
 
-def _test_case(parent: ET.Element, test: Test) -> None:
+def case_names(test: Test) -> tuple[str, str]:
+    """The class and the name by which a CI system knows a test."""
     name = test.id.partition("/")[2] or test.id
     if test.repeat:
         name += f" [repeat {test.repeat}]"
-    case = ET.SubElement(
-        parent,
-        "testcase",
-        classname=text.line(test.suite, 200),
-        name=text.line(name, 200),
-        time=_seconds(_cost(test)),
-    )
+    return text.line(test.suite, 200), text.line(name, 200)
+
+
+def _test_case(parent: ET.Element, test: Test) -> None:
+    suite, name = case_names(test)
+    case = ET.SubElement(parent, "testcase", classname=suite, name=name, time=_seconds(_cost(test)))
     child = child_name(test.verdict)
     if child == "skipped":
         ET.SubElement(case, child, message=text.line(_message(test), 500))

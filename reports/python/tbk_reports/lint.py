@@ -15,10 +15,12 @@ from typing import Any
 
 from . import text
 from .document import judged_from_document
-from .junit import RUN_SUITE, child_name
+from .junit import RUN_SUITE, case_names, child_name
+from .markdown import code
 from .model import HARMLESS
 from .operators import operator_document, operators
 from .view import View
+from .words import state_words
 
 FILES = {
     "json": "judged.json",
@@ -149,13 +151,11 @@ def lint_junit(document: dict[str, Any], source: str) -> list[str]:
         if name.startswith("tbk.count.")
     }
     found += _differ("junit counts", document["counts"], counts)
-    expected: Counter[tuple[str, str]] = Counter(
-        (text.line(test.suite, 200), child_name(test.verdict)) for test in judged.tests
-    )
-    seen: Counter[tuple[str, str]] = Counter()
+    expected = Counter((*case_names(test), child_name(test.verdict)) for test in judged.tests)
+    seen: Counter[tuple[str, str, str]] = Counter()
     for case in root.iter("testcase"):
         if case.get("classname") != RUN_SUITE:
-            seen[(case.get("classname", ""), _child(case))] += 1
+            seen[(case.get("classname", ""), case.get("name", ""), _child(case))] += 1
     found += _differ("junit cases", expected, seen)
     green = root.find(".//failure") is None and root.find(".//error") is None
     found += _differ("junit green", document["verdict"] == "pass", green)
@@ -193,6 +193,7 @@ def _junit_sums(root: ET.Element) -> list[str]:
 _ROW = re.compile(r"^\| ([a-z-]+) \| (\d+) \|$", re.MULTILINE)
 _HEADING = re.compile(r"\A## \S+ ([A-Z]+): ")
 _NEXT = re.compile(r"^\d+\. `([^`]+)` unlocks ([\d,]+) check", re.MULTILINE)
+_CASE = re.compile(r"^  \* (`[^`]+`) ([a-z ]+): ", re.MULTILINE)
 _EXIT = re.compile(r"^Exit code (\d+)\.$", re.MULTILINE)
 
 
@@ -208,7 +209,21 @@ def lint_markdown(document: dict[str, Any], source: str) -> list[str]:
     found += _differ("markdown total", len(document["tests"]), total)
     unlocks = [(name, int(checks.replace(",", ""))) for name, checks in _NEXT.findall(source)]
     found += _differ("markdown next operators", _next(document), unlocks)
+    found += _markdown_cases(document, source)
     return found + _differ("markdown exit code", [str(document["exit_code"])], exits[-1:])
+
+
+def _markdown_cases(document: dict[str, Any], source: str) -> list[str]:
+    failing = [test for test in judged_from_document(document).tests if test.failed]
+    told = {(code(test.id), state_words(test.verdict)) for test in failing}
+    shown = _CASE.findall(source)
+    found = [
+        f"markdown: {name} is shown as {words}, which it is not"
+        for name, words in shown
+        if (name, words) not in told
+    ]
+    plain = any(name.startswith("`") for name, _ in told)
+    return found if shown or not plain else [*found, "markdown: no failure is shown"]
 
 
 def lint_json(document: dict[str, Any]) -> list[str]:

@@ -26,6 +26,7 @@ DTYPES = (
     "float32", "float16", "bfloat16", "float64", "complex64", "complex128",
     "int64", "int32", "int16", "int8", "uint8", "bool",
 )  # fmt: skip
+WAITING = ("missing", "refused")  # a test ends there
 NEXT = 10
 _ODD = re.compile(r"[^A-Za-z0-9_.]")
 
@@ -67,7 +68,7 @@ class Next:
     """An operator worth writing, and what that would unlock."""
 
     name: str
-    served: str  # missing or fallback
+    served: str  # missing, refused or fallback
     checks: int = 0
     tests: int = 0
     dtypes: set[str] = field(default_factory=set)
@@ -76,7 +77,7 @@ class Next:
     def words(self) -> str:
         gain = text.count_words(self.checks, "check")
         dtypes = f" ({', '.join(_in_order(self.dtypes))})" if self.dtypes else ""
-        kept = "now by the fallback" if self.served == "fallback" else "missing now"
+        kept = "now by the fallback" if self.served == "fallback" else f"{self.served} now"
         return f"{gain} of {text.count_words(self.tests, 'test')}, {kept}{dtypes}"
 
 
@@ -137,18 +138,22 @@ def _lacked(test: Test) -> tuple[tuple[str, ...], str]:
         if missing:
             return (_base(missing),), "missing"
     served = _served(test)
-    if served not in ("missing", "fallback"):
-        return (), ""
-    named = test.facts.get("missing" if served == "missing" else "fell_back")
+    if served == "fallback":
+        named = test.facts.get("fell_back")
+    else:  # gradients and exact sums tell what is missing, and not who serves the operator
+        named = test.facts.get("missing")
+        if not named and served not in WAITING:
+            return (), ""
+        served = served if served in WAITING else "missing"
     listed = named if isinstance(named, list) else [named] if named else []
     names = tuple(dict.fromkeys(_base(name) for name in listed[:20] if name))
     return names or (_name(test, "operator"),), served
 
 
 def _checks(test: Test) -> int:
-    """A test that ends at its first sample would have had more; it says how many, or counts 1."""
-    samples = test.facts.get("samples")
-    return max(samples if isinstance(samples, int) else 0, test.checks, 1)
+    """A test that ends where an operator is missing would have made more; it says how many wait."""
+    waiting = test.facts.get("waiting")
+    return max(waiting if isinstance(waiting, int) else 0, test.checks, 1)
 
 
 def _next(tests: Iterable[Test]) -> tuple[Next, ...]:

@@ -258,8 +258,7 @@ class View:
     def health(self) -> str:
         """What the probe of the device said where it did not compute; empty where it did."""
         said = text.line(str(self.judged.footer.get("health") or ""), 300)
-        matters = self.failing or said.startswith("lost")
-        return said if matters and said != "ok" else ""
+        return said if said != "ok" else ""
 
     @property
     def unsound_from_the_start(self) -> bool:
