@@ -183,6 +183,14 @@ def test_no_device_is_5(output: Path) -> None:
     assert done.results().footer["exit_code"] == 5
 
 
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is a device")
+def test_cuda_without_a_driver_has_no_device(output: Path) -> None:
+    done = run(LIB / "libtbk_cuda.so", output)
+    assert done.code == 5
+    assert "counts no device" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
 def test_findings_are_1_and_say_how_to_see_them_again(output: Path) -> None:
     done = run(HOSTILE, output, "--only", "copy", *hostile("crash_in_call"))
     assert done.code == 1
