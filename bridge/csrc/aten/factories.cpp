@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What factories are made of: filling a new tensor with one value.
 #include <ATen/MemoryOverlap.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <aten/copy.h>
 #include <aten/copy_layout.h>
@@ -14,10 +15,22 @@ namespace {
 
 constinit Kernel fill_kernel(TBK_NAME_fill__Scalar, TBK_VERSION_fill__Scalar);
 
+/// A tensor of the host, without dimensions, with the value; or the error that the CPU has for `self`.
+/// It lets what is out of range of a small floating-point type become infinity in a tensor of one
+/// element, as in scalar_tensor, and refuses it in any other.
+at::Tensor single_of(const at::Tensor& self, const at::Scalar& value) {
+  const at::TensorOptions options = at::TensorOptions().dtype(self.dtype());
+  const at::ScalarType type = self.scalar_type();
+  const bool is_small = at::isReducedFloatingType(type) || type == at::kComplexHalf;
+  if (!is_small || self.numel() == 1) [[likely]]
+    return at::scalar_tensor(value, options);
+  return at::empty({2}, options).fill_(value).select(0, 0);
+}
+
 at::Tensor& fill_scalar(at::Tensor& self, const at::Scalar& value) {
+  const at::Tensor single = single_of(self, value);
   if (self.numel() == 0) return self;
   at::assert_no_internal_overlap(self);
-  const at::Tensor single = at::scalar_tensor(value, at::TensorOptions().dtype(self.dtype()));
   const tbk_tensor_t tensor = describe(self);
   const tbk_scalar_t scalar = to_scalar(single.item());
   const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &tensor, scalar};

@@ -131,6 +131,7 @@ class Call {
 
   void run() {
     find_device();
+    refuse_stray_generator();
     check_tensors();
     const char* name = count_fallback(op_, device_);
     HostMirror mirror(device_, name);
@@ -174,6 +175,19 @@ class Call {
       if (!has_tensor) device_ = result_device_->index();
     }
     has_tensor_ = has_tensor;
+  }
+
+  /// A generator of the device brings here what has nothing else of the device: PyTorch wants that on
+  /// the CPU, which has generators of its own.
+  void refuse_stray_generator() {
+    if (has_tensor_ || (result_device_.has_value() && result_device_->is_privateuseone())) return;
+    for (size_t i = 0; i < arguments_.size(); i++)
+      if (argument(i).isGenerator()) {
+        const at::Device device = argument(i).toGenerator().device();
+        TORCH_CHECK(!device.is_privateuseone(),
+                    "Expected a 'cpu' device type for generator but found '",
+                    c10::DeviceTypeName(device.type(), /*lower_case=*/true), "'");
+      }
   }
 
   void check_tensors() {

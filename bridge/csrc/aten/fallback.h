@@ -20,11 +20,13 @@ namespace tbk {
 /// becomes a CPU generator seeded from its state, and moves on. Complete on return.
 /// Errors: NotImplementedError for view operators (never silently), for sparse and quantised
 /// arguments, and in the mode `error`; RuntimeError for tensors on different devices, but for CPU
-/// tensors with no dimension and for operators that take CPU tensors beside others (indexing).
+/// tensors with no dimension and for operators that take CPU tensors beside others (indexing), and for
+/// a Generator of the device where nothing else is the device's.
 void cpu_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 enum class FallbackMode : uint8_t { silent, warn, error };
 /// The first value comes from TBK_FALLBACK: "silent" (also absent), "warn" (once an operator), "error".
+/// Errors: ValueError where it is something else.
 FallbackMode fallback_mode();
 void set_fallback_mode(FallbackMode mode);
 

@@ -31,6 +31,7 @@ std::string load(const std::string& path, const std::string& options, const py::
     py::gil_scoped_acquire gil;
     check(name);
   };
+  fallback_mode();  // raises here, and not in some operator, where TBK_FALLBACK is not understood
   py::gil_scoped_release no_gil;
   return Backend::load(path, options, check_name).name();
 }

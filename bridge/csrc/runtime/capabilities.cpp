@@ -45,7 +45,9 @@ void add_streams(Rows& rows, const Backend& backend, const tbk_device_properties
                   c10::str(properties.priority_greatest, " to ", properties.priority_least)});
   add(rows, "stream to native handle", tables.stream.stream_native_handle != nullptr, "", none, "");
   add(rows, "stream from native handle", tables.stream.stream_from_native != nullptr, "", none, "");
-  add(rows, "host callbacks", tables.has_callback, "", none, "");
+  // What the bridge never calls is not served by the backend, whatever that declares.
+  add(rows, "host callbacks", false, "", none,
+      tables.has_callback ? "the backend's own are not used" : "");
 }
 
 void add_events(Rows& rows, const Backend& backend, const tbk_device_properties_t& properties) {
@@ -83,10 +85,10 @@ void add_memory(Rows& rows, const Backend& backend, const DeviceState& device) {
                               : "the caching allocator");
 }
 
-void add_random(Rows& rows, const Backend& backend, const tbk_device_properties_t& properties) {
-  bool philox = (properties.flags & TBK_DEVICE_PHILOX) != 0;
-  add(rows, "random bits", backend.tables().has_random,
-      philox ? "Philox4x32-10" : "a function of the backend's own", bridge, "drawn on the host");
+void add_random(Rows& rows, const Backend& backend) {
+  add(rows, "random bits", false, "", bridge,
+      backend.tables().has_random ? "drawn on the host; the backend's own are not used"
+                                  : "drawn on the host");
 }
 
 void add_kernels(Rows& rows, Backend& backend, int device) {
@@ -112,7 +114,7 @@ std::vector<Capability> capabilities(c10::DeviceIndex index) {
   add_streams(rows, backend, device.properties);
   add_events(rows, backend, device.properties);
   add_memory(rows, backend, device);
-  add_random(rows, backend, device.properties);
+  add_random(rows, backend);
   add_kernels(rows, backend, index);
   return rows;
 }

@@ -187,14 +187,17 @@ Block* DeviceCache::allocate_slowly(uint64_t requested, uint64_t bytes, Stream& 
 
 namespace {
 
-std::string free_of_total(c10::DeviceIndex device) {
-  const Backend& backend = Backend::get();
-  uint64_t free_bytes = 0, total_bytes = 0;
+/// As getMemoryInfo has them, but that no error covers the one that this is a part of.
+std::string free_of_total(c10::DeviceIndex device, uint64_t reserved) {
+  Backend& backend = Backend::get();
+  uint64_t total_bytes = backend.device(device).properties.memory_bytes;
+  uint64_t free_bytes = total_bytes - std::min(total_bytes, reserved);
   ErrorBuffer error;
-  if (backend.core().memory_info == nullptr ||
+  if (backend.core().memory_info != nullptr &&
       backend.core().memory_info(backend.instance(), device, &free_bytes, &total_bytes, &error) !=
           TBK_OK)
     return "";
+  if (total_bytes == 0) return "";
   using c10::CachingAllocator::format_size;
   return "; the device has " + format_size(free_bytes) + " free of " + format_size(total_bytes);
 }
@@ -217,7 +220,8 @@ void DeviceCache::raise_out_of_memory(uint64_t requested, const std::string& rea
   using c10::CachingAllocator::format_size;
   TORCH_CHECK_WITH(OutOfMemoryError, false, "Tried to allocate ", format_size(requested), " on ",
                    device, ": ", reason, ". In use: ", format_size(allocated),
-                   "; cached: ", format_size(reserved - allocated), free_of_total(device_),
+                   "; cached: ", format_size(reserved - allocated),
+                   free_of_total(device_, reserved),
                    limit == 0 ? std::string() : "; limit: " + format_size(limit), ".");
 }
 

@@ -16,6 +16,9 @@ from types import ModuleType
 _NAME = "torch_tbk._C"
 _FILE = "_C.so"
 _HERE = Path(__file__).resolve().parent
+# There is no compiled part for less (TBK_TORCH_MINIMUM in bridge/cmake/torch.cmake), so this is
+# asked before whether it is there.
+_MINIMUM = "2.11"
 
 
 def _folders() -> list[Path]:
@@ -35,19 +38,22 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2])
 
 
-def _check(folder: Path) -> None:
-    """Raise where loading would end in an undefined symbol, or worse."""
+def _check_release() -> str:
+    """The version of PyTorch here; ImportError where no compiled part can be for it."""
     import torch  # noqa: PLC0415  # importing this package imports no PyTorch
 
+    here = str(torch.__version__)
+    if _release(here) < _release(_MINIMUM):
+        raise ImportError(f"torch_tbk needs torch {_MINIMUM} or later; this is torch {here}")
+    return here
+
+
+def _check(folder: Path, here: str) -> None:
+    """Raise where loading would end in an undefined symbol, or worse."""
     try:
         built = json.loads((folder / "_build_info.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ImportError(f"torch_tbk can't tell what {folder} was built for: {error}") from None
-    here = str(torch.__version__)
-    if _release(here) < _release(built["minimum"]):
-        raise ImportError(
-            f"torch_tbk needs torch {built['minimum']} or later; this is torch {here}"
-        )
     # One release for the CPU and one for CUDA (2.13.0+cpu, 2.13.0+cu130) have the same interface.
     if here.partition("+")[0] != built["torch"].partition("+")[0]:
         raise ImportError(
@@ -62,6 +68,7 @@ def _check(folder: Path) -> None:
 @functools.cache
 def extension() -> ModuleType:
     """The compiled part. ImportError, in one line, where it is missing or for another PyTorch."""
+    here = _check_release()
     folders = _folders()
     folder = next((folder for folder in folders if (folder / _FILE).is_file()), None)
     if folder is None:
@@ -70,7 +77,7 @@ def extension() -> ModuleType:
             f"torch_tbk has no compiled part: there is no {_FILE} in {places}; "
             f"build it: pip install --no-build-isolation ."
         )
-    _check(folder)
+    _check(folder, here)
     path = str(folder / _FILE)
     loader = importlib.machinery.ExtensionFileLoader(_NAME, path)
     spec = importlib.machinery.ModuleSpec(_NAME, loader, origin=path)

@@ -50,7 +50,7 @@ def load(
         ImportError: PyTorch is too old, or this package was built for another PyTorch.
         FileNotFoundError: there is no such file.
         ValueError: the file is no backend, the backend refuses the options, or its name is one that
-            PyTorch keeps for itself, has in use, or can't parse.
+            PyTorch keeps for itself, has in use, or can't parse; or TBK_FALLBACK is not understood.
         RuntimeError: another backend is in use in this process already. PyTorch has room for one.
     """
     import torch  # noqa: F401, PLC0415  # before the lock: it may run the autoload of a package

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch_tbk import _extension
 
 Child = Callable[..., str]
 PYTHON = "{}.{}".format(*sys.version_info)
@@ -80,6 +81,18 @@ def test_a_build_without_the_bridge_is_one_line(child: Child, tmp_path: Path) ->
     said = child(LOAD, "", TBK_BUILD=str(tmp_path), TORCH_DEVICE_BACKEND_AUTOLOAD="0")
     assert said.startswith("torch_tbk has no compiled part: there is no _C.so in ")
     assert said.count("\n") == 1
+
+
+def test_a_torch_that_no_bridge_is_built_for_is_told_so(child: Child, tmp_path: Path) -> None:
+    """Building again, as a missing compiled part asks for, would be no help."""
+    said = child(LOAD, "2.10.1", TBK_BUILD=str(tmp_path))
+    assert said == "torch_tbk needs torch 2.11 or later; this is torch 2.10.1\n"
+
+
+def test_the_oldest_torch_is_the_one_that_the_build_takes() -> None:
+    extension = Path(str(_extension.extension().__file__))
+    built = json.loads(extension.with_name("_build_info.json").read_text())
+    assert built["minimum"] == _extension._MINIMUM
 
 
 def test_a_part_that_says_nothing_of_itself_is_one_line(child: Child, build: Path) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,16 @@ EXACT: dict[str, Factory] = {
     "fft_fftfreq": lambda **k: torch.fft.fftfreq(5, **k),
     "fft_rfftfreq": lambda **k: torch.fft.rfftfreq(5, **k),
 }
+DTYPES_OF_A_FILL = [
+    torch.float16,
+    torch.bfloat16,
+    torch.float8_e4m3fn,
+    torch.float32,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+]
 # The values are the device's own: only that they fit, and that they repeat with the seed.
 RANDOM: dict[str, tuple[Factory, float, float]] = {
     "normal.float_float": (lambda **k: torch.normal(0.0, 1.0, (500,), **k), -7, 7),
@@ -151,6 +162,23 @@ def test_like_another_tensor(device: torch.device, other_device: torch.device) -
     assert torch.zeros_like(like, device="cpu").device.type == "cpu"
     assert like.new_full((2,), 4).tolist() == [4, 4]
     assert like.new_tensor([1, 2]).device == device
+
+
+@pytest.mark.parametrize("value", [1 << 40, 1e30, 1j, float("inf"), 2.5])
+@pytest.mark.parametrize("dtype", DTYPES_OF_A_FILL, ids=str)
+def test_what_does_not_fit_is_refused_as_on_the_host(
+    device: torch.device, dtype: torch.dtype, value: complex
+) -> None:
+    for shape in ((), (1,), (4,), (0,), (2, 3)):
+        try:
+            want = torch.zeros(shape, dtype=dtype).fill_(value)
+        except RuntimeError as error:
+            with pytest.raises(RuntimeError, match=re.escape(str(error))):
+                torch.zeros(shape, dtype=dtype, device=device).fill_(value)
+            continue
+        made = torch.zeros(shape, dtype=dtype, device=device).fill_(value).cpu()
+        assert made.dtype == dtype
+        assert str(made) == str(want)
 
 
 def test_of_data(device: torch.device) -> None:

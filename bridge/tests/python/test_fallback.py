@@ -101,6 +101,23 @@ except NotImplementedError:
     assert child(program, library, backend_options, TBK_FALLBACK="error").strip() == "error"
 
 
+def test_an_unknown_mode_is_refused_when_loading(
+    child: Callable[..., str], library: Any, backend_options: str
+) -> None:
+    program = """
+import os, sys, torch, torch_tbk
+load = lambda: torch_tbk.load(sys.argv[1], options=sys.argv[2])
+try:
+    load()
+except ValueError as error:
+    print(error)
+os.environ["TBK_FALLBACK"] = "warn"
+print(load().get_fallback_mode())
+"""
+    said = child(program, library, backend_options, TBK_FALLBACK="loud")
+    assert said == "TBK_FALLBACK is 'loud'; it is silent, warn or error\nwarn\n"
+
+
 def test_a_written_view_changes_its_base_and_no_more(device: torch.device) -> None:
     views: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
         lambda x: x[:, 1],

@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch_tbk
+from faults import Faulty
+
+if TYPE_CHECKING:
+    from torch_tbk import DeviceModule
 
 # What torch makes of each status (bridge/csrc/runtime/error.h).
 CLASSES = {
@@ -24,6 +29,7 @@ CLASSES = {
 MAY_RECOVER = {
     ("memory_alloc", "OUT_OF_MEMORY"): "the cache is given back and the allocation tried again",
     ("stream_create", "OUT_OF_MEMORY"): "streams are shared from then on",
+    ("event_create", "OUT_OF_MEMORY"): "an event of the other kind gives room, or the host waits",
     ("launch", "UNSUPPORTED"): "the operator falls back",
     ("prepare", "UNSUPPORTED"): "the operator falls back",
     ("fill", "UNSUPPORTED"): "filled by an upload",
@@ -35,20 +41,36 @@ MAY_RECOVER = {
         "event_record",
         "*",
     ): "a block that is freed without its event is kept until the stream is idle",
-    ("pinned_alloc", "UNSUPPORTED"): "the program takes it for a backend without pinned memory",
     ("event_query", "*"): "the allocator keeps the block and asks again",
 }
 
-
+MANDATORY = ("device_open", "memory_alloc", "memory_free", "upload", "download", "copy")
+# By the capability that says whether the backend has them.
+FUNCTIONS = {
+    "fill": ("fill",),
+    "memory info": ("memory_info",),
+    "streams": ("stream_create", "stream_query", "stream_synchronize", "device_synchronize"),
+    "stream to native handle": ("stream_native_handle",),
+    "stream from native handle": ("stream_from_native",),
+    "events": ("event_create", "event_record", "event_wait", "event_query", "event_synchronize"),
+    "event timing": ("event_elapsed",),
+    "pinned memory": ("pinned_alloc",),
+    "copies between devices": ("peer_can_access", "peer_copy"),
+}
+NEVER_FAILED = {
+    "callback_enqueue": "the bridge never calls it",
+    "random_bits": "the bridge never calls it",
+    "device_close": "called where opening has failed already, for the default stream",
+}
+FAULTY = torch_tbk.reference("cpu").parent / "bridge_tests" / "libfaulty.so"
 POOL = 32  # streams of one device and priority, made one by one as they are asked for
 
 
 @pytest.fixture(scope="module")
 def injected(library: Path) -> list[dict[str, Any]]:
-    faulty = torch_tbk.reference("cpu").parent / "bridge_tests" / "libfaulty.so"
     here = Path(__file__).parent
     ran = subprocess.run(
-        [sys.executable, str(here / "faults_child.py"), str(faulty), str(library)],
+        [sys.executable, str(here / "faults_child.py"), str(FAULTY), str(library)],
         capture_output=True,
         text=True,
         check=False,
@@ -58,10 +80,30 @@ def injected(library: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
-def test_failures_were_injected(injected: list[dict[str, Any]]) -> None:
+def functions_of(backend: DeviceModule) -> set[str]:
+    """Of the backend, and answered with a status."""
+    rows = backend.capabilities()
+    native = {feature for feature, row in rows.items() if row.source == "native"}
+    kernels = {rows[feature].detail for feature in native if feature.startswith("kernel ")}
+    found = {function for feature in native for function in FUNCTIONS.get(feature, ())}
+    found |= {"launch"} if kernels else set()
+    found |= {"prepare", "launch_plan"} if "planned once a signature" in kernels else set()
+    if backend.device_count() < 2:
+        found -= set(FUNCTIONS["copies between devices"])
+    return found | set(MANDATORY)
+
+
+def test_every_function_was_failed(injected: list[dict[str, Any]], backend: DeviceModule) -> None:
     reached = {row["call"] for row in injected if row["reached"]}
-    assert {"memory_alloc", "upload", "download"} <= reached
-    assert len(injected) > 20
+    assert functions_of(backend) - reached == set()
+    assert not reached & set(NEVER_FAILED), "no longer true of the bridge"
+
+
+def test_the_functions_are_all_of_them() -> None:
+    faulty = Faulty(FAULTY)
+    of_kernels = {"launch", "prepare", "launch_plan"}
+    known = [*MANDATORY, *itertools.chain(*FUNCTIONS.values()), *NEVER_FAILED, *of_kernels]
+    assert sorted(known) == sorted(faulty.names())
 
 
 def test_each_is_one_clear_exception(injected: list[dict[str, Any]]) -> None:
@@ -89,9 +131,9 @@ def test_nothing_leaks(injected: list[dict[str, Any]]) -> None:
     # grows with each failure would show at the end.
     first, last = injected[0], injected[-1]
     assert last["live"]["memory"] == first["before"]["memory"]
-    assert last["live"]["pinned"] == first["before"]["pinned"]
+    assert last["live"]["pinned"] == last["before"]["pinned"]
     for row in injected:
         # A block that could not be given back is the backend's loss, and is counted as alive there.
         assert row["live"]["memory"] >= row["before"]["memory"]
-    assert last["live"]["events"] <= first["before"]["events"] + 16, last
-    assert last["live"]["streams"] <= first["before"]["streams"] + POOL, last
+    assert last["live"]["events"] <= last["before"]["events"] + 16, last
+    assert last["live"]["streams"] <= last["before"]["streams"] + POOL, last

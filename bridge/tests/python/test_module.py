@@ -7,12 +7,16 @@ from __future__ import annotations
 import copy
 import importlib
 import io
+import json
 import pickle
 import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+import torch_tbk
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
@@ -113,6 +117,48 @@ def test_every_capability_says_who(backend: DeviceModule) -> None:
     assert {"streams", "events", "pinned memory", "random bits"} <= set(rows)
     assert {row.source for row in rows.values()} <= {"native", "bridge", "none"}
     assert any(feature.startswith("kernel ") for feature in rows)
+
+
+# What a backend is asked where it serves the feature.
+ASKED = {
+    "streams": {"stream_create"},
+    "stream priorities": {"stream_create"},
+    "stream to native handle": {"stream_native_handle"},
+    "stream from native handle": {"stream_from_native"},
+    "events": {"event_record"},
+    "event timing": {"event_elapsed"},
+    "waits across devices": {"event_wait"},
+    "fill": {"fill"},
+    "copies of any byte": {"upload"},
+    "copies between devices": {"peer_copy"},
+    "pinned memory": {"pinned_alloc"},
+    "memory info": {"memory_info"},
+}
+PROPERTIES = {"flat addresses", "host-visible memory"}
+ASK = """
+import json, sys
+from pathlib import Path
+import torch, torch_tbk
+from faults import Faulty
+from faults_child import program
+
+module = torch_tbk.load(sys.argv[1], options=f"inner={sys.argv[2]}")
+faulty = Faulty(Path(sys.argv[1]))
+program(torch.device(module.backend_name, 0), module)
+calls = {name: faulty.calls(name) for name in faulty.names()}
+native = [name for name, row in module.capabilities().items() if row.source == "native"]
+print(json.dumps([native, [name for name, count in calls.items() if count]]))
+"""
+
+
+def test_what_is_said_to_be_native_is_used(child: Callable[..., str], library: Path) -> None:
+    """And what the bridge does itself is not, whatever the backend has for it."""
+    faulty = torch_tbk.reference("cpu").parent / "bridge_tests" / "libfaulty.so"
+    said = child(ASK, faulty, library, PYTHONPATH=str(Path(__file__).parent))
+    native, called = json.loads(said)
+    for feature in set(native) - PROPERTIES:
+        wanted = {"launch", "launch_plan"} if feature.startswith("kernel ") else ASKED[feature]
+        assert wanted & set(called), feature
 
 
 def test_peer_access_is_answered_for_every_pair(backend: DeviceModule) -> None:

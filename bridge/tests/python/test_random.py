@@ -119,6 +119,21 @@ def test_a_generator_of_the_host_is_refused(name: str, device: torch.device) -> 
         DRAWS[name](device, torch.Generator())
 
 
+@pytest.mark.parametrize("name", [*DRAWS, "normal_", "no device"])
+def test_a_generator_of_the_device_is_refused_on_the_host(name: str, device: torch.device) -> None:
+    draws: dict[str, Draw] = {
+        **DRAWS,
+        "normal_": lambda d, g: torch.empty(64, device=d).normal_(generator=g),
+        "no device": lambda _, g: torch.randn(4, generator=g),
+    }
+    generator = torch.Generator(device)
+    state = generator.get_state()
+    wanted = f"Expected a 'cpu' device type for generator but found '{device.type}'"
+    with pytest.raises(RuntimeError, match=wanted):
+        draws[name](torch.device("cpu"), generator)
+    assert torch.equal(generator.get_state(), state)
+
+
 def test_devices_draw_for_themselves(
     device: torch.device, other_device: torch.device, backend: DeviceModule
 ) -> None:

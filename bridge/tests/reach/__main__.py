@@ -93,17 +93,19 @@ def main() -> int:
         print("no entry of that name", file=sys.stderr)
         return 2
     outcomes = Gang(arguments, first).run(items)
+    without = [] if wanted else first.without
     facts: dict[str, object] = {
         "backend": first.backend,
         "torch": first.torch,
         "entries and dtypes": len(items),
+        "entries left out": len(without),
         "samples run": sum(outcome.samples for outcome in outcomes),
         "samples with gradients": sum(outcome.backward for outcome in outcomes),
         "samples of an entry and dtype": f"at most {arguments.samples}, spread over the first 96",
         "seconds": round(time.monotonic() - start),
     }
-    write_json(arguments.output / "reach.json", facts, outcomes)
-    write_markdown(arguments.output / "reach.md", facts, outcomes)
+    write_json(arguments.output / "reach.json", facts, outcomes, without)
+    write_markdown(arguments.output / "reach.md", facts, outcomes, without)
     counts = {state: sum(each.state == state for each in outcomes) for state in STATES}
     print(", ".join(f"{state} {count}" for state, count in counts.items()))
     for each in outcomes:

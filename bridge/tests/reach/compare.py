@@ -204,6 +204,7 @@ class Judge:
         self.host = torch.device("cpu")
         self.dtype: torch.dtype = getattr(torch, item.dtype)
         self.outcome = Outcome(item.title, item.dtype, undefined=entry.name in UNDEFINED)
+        self.unanswered = ""  # the CPU's first error
 
     def judge(self, most: int) -> Outcome:
         has_gradients = self.entry.supports_autograd and (
@@ -216,14 +217,14 @@ class Judge:
         for sample in chosen:
             self._judge_sample(sample, has_gradients)
         self.outcome.fallbacks = sorted({each.operator for each in self.backend.fallbacks()})
-        if self.outcome.fallbacks:
-            self.outcome.worsen("fallback")
+        self.outcome.finish(self.unanswered)
         return self.outcome
 
     def _judge_sample(self, sample: Any, has_gradients: bool) -> None:
         try:
             expected = call(self.entry, sample, self.host, has_gradients)
-        except Exception:  # no answer of PyTorch's own to compare with
+        except Exception as error:  # no answer of PyTorch's own to compare with
+            self.unanswered = self.unanswered or f"{type(error).__name__}: {error}"
             return
         self.outcome.samples += 1
         try:

@@ -53,6 +53,7 @@ class Process:
         self.torch: str = facts["torch"]
         self.backend: str = facts["backend"]
         self.items = [Item(**item) for item in facts["items"]]
+        self.without: list[str] = facts["without"]
 
     def judge(self, item: Item) -> Outcome:
         """After a hang or a crash the process is gone."""

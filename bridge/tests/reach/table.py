@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-# The best first. An entry is as good as its worst sample.
-STATES = ("native", "composite", "fallback", "refused", "wrong", "hang", "crash")
+# The best first. An entry is as good as its worst sample; "not run" has none.
+STATES = ("native", "composite", "fallback", "not run", "refused", "wrong", "hang", "crash")
 MEANINGS = {
     "native": "one operator, which the bridge serves by itself: a kernel, or metadata",
     "composite": "made by PyTorch of operators that are native",
     "fallback": "some operator of it ran on the CPU",
+    "not run": "nothing to compare with: PyTorch's CPU has no answer to any sample",
     "refused": "NotImplementedError, with a reason",
     "wrong": "another result than PyTorch's CPU has, or another error",
     "hang": "not done in time",
@@ -51,6 +52,13 @@ class Outcome:
     undefined: bool = False  # values are not compared: nobody defines them
     fallbacks: list[str] = field(default_factory=list)
 
+    def finish(self, error: str) -> None:
+        """After the last sample; `error` is what the CPU said to the first that it refused."""
+        if self.samples == 0:
+            self.state, self.reason = "not run", error or "PyTorch has no sample for it"
+        elif self.fallbacks:
+            self.worsen("fallback")
+
     def worsen(self, state: str, reason: str = "") -> None:
         if STATES.index(state) > STATES.index(self.state):
             self.state, self.reason = state, reason
@@ -60,12 +68,15 @@ def worst(outcomes: Iterable[Outcome]) -> int:
     return max((STATES.index(outcome.state) for outcome in outcomes), default=0)
 
 
-def write_json(path: Path, facts: dict[str, object], outcomes: Sequence[Outcome]) -> None:
+def write_json(
+    path: Path, facts: dict[str, object], outcomes: Sequence[Outcome], without: Sequence[str]
+) -> None:
     counts = Counter(outcome.state for outcome in outcomes)
     document = {
         **facts,
         "counts": {state: counts[state] for state in STATES},
         "entries": [asdict(outcome) for outcome in outcomes],
+        "without": list(without),
     }
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
@@ -89,15 +100,26 @@ def _rows(outcomes: Iterable[Outcome]) -> list[str]:
     return rows
 
 
-def write_markdown(path: Path, facts: dict[str, object], outcomes: Sequence[Outcome]) -> None:
+def write_markdown(
+    path: Path, facts: dict[str, object], outcomes: Sequence[Outcome], without: Sequence[str]
+) -> None:
     lines = ["# Operator reach", ""]
     lines += [f"* {key}: {value}" for key, value in facts.items()]
     lines += ["", "| state | float32 | int64 | |", "|---|---|---|---|"]
     for state in STATES:
         counts = Counter(each.dtype for each in outcomes if each.state == state)
         lines.append(f"| {state} | {counts['float32']} | {counts['int64']} | {MEANINGS[state]} |")
-    refused = [each for each in outcomes if STATES.index(each.state) >= STATES.index("refused")]
-    if refused:
-        lines += ["", "## Not reached", "", *_rows(refused)]
+    missed = [each for each in outcomes if STATES.index(each.state) >= STATES.index("not run")]
+    if missed:
+        lines += ["", "## Not reached", "", *_rows(missed)]
+    if without:
+        lines += [
+            "",
+            "## Left out",
+            "",
+            "The CPU has these for neither dtype:",
+            "",
+        ]
+        lines += [f"* {title}" for title in without]
     lines += ["", "## All entries", "", *_rows(outcomes)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

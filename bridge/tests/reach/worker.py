@@ -22,6 +22,15 @@ from torch.testing._internal.common_methods_invocations import op_db
 DTYPES = (torch.float32, torch.int64)
 
 
+def _without() -> list[str]:
+    """Entries that the CPU has with neither dtype."""
+    return [
+        f"{entry.name}.{entry.variant_test_name}".removesuffix(".")
+        for entry in op_db
+        if not entry.supported_dtypes("cpu").intersection(DTYPES)
+    ]
+
+
 def _items() -> list[Item]:
     return [
         Item(index, entry.name, entry.variant_test_name, str(dtype).removeprefix("torch."))
@@ -38,7 +47,12 @@ def main() -> None:
     entries: list[Any] = list(op_db)
     with os.fdopen(int(answers), "w", encoding="utf-8") as out:
         items = [asdict(item) for item in _items()]
-        hello = {"torch": torch.__version__, "backend": backend.backend_name, "items": items}
+        hello = {
+            "torch": torch.__version__,
+            "backend": backend.backend_name,
+            "items": items,
+            "without": _without(),
+        }
         print(json.dumps(hello), file=out, flush=True)
         for line in sys.stdin:
             item = Item(**json.loads(line))
