@@ -36,14 +36,25 @@ def _() -> None:
     around("empty.memory_format empty_strided", make)
 
 
-@mutant("index_is_clamped", "ERR-503", "an index out of range is the last one", tests="gather")
+@mutant("index_error_comes_late", "ERR-503", "an index out of range is told by the next sum",
+        tests="gather")  # fmt: skip
 def _() -> None:
+    late: list[int] = []
+
     def gather(
         original: Any, one: torch.Tensor, dim: int, index: torch.Tensor, **named: Any
     ) -> Any:
+        if int(index.max()) >= one.shape[dim]:
+            late.append(int(index.max()))
         return original(one, dim, index.clamp(0, one.shape[dim] - 1), **named)
 
+    def add(original: Any, *given: Any, **named: Any) -> Any:
+        if late:
+            raise RuntimeError(f"gather: index {late.pop()} is out of range")
+        return original(*given, **named)
+
     around("gather", gather)
+    around("add.Tensor", add)
 
 
 def _for_new_operators(kernel: Any) -> None:

@@ -109,7 +109,7 @@ def _() -> None:
     answer(module(), "is_available", False)
 
 
-@mutant("module_availability_opens", "DEV-517 DEV-518", "is_available starts the device")
+@mutant("module_availability_opens", "DEV-517", "is_available starts the device")
 def _() -> None:
     def opens(ask: Any) -> Any:
         torch.empty(1, device=name())

@@ -82,9 +82,9 @@ def _() -> None:
 @mutant(
     "small_values_are_0",
     "OPS-529",
-    "subnormal numbers are 0",
+    "subnormal numbers are 0, but for those that are multiplied",
     narrow=True,
-    tests="special_numbers[mul",
+    tests="special_numbers[add",
 )
 def _() -> None:
     def flush(tensor: torch.Tensor) -> torch.Tensor:
@@ -92,7 +92,8 @@ def _() -> None:
             return tensor
         return torch.where(tensor.abs() < torch.finfo(tensor.dtype).tiny, 0 * tensor, tensor)
 
-    result("mul.Tensor add.Tensor neg abs sub.Tensor div.Tensor", on_result(flush))
+    # A multiplication is how the suite asks whether a device has such numbers at all.
+    result("add.Tensor neg abs sub.Tensor div.Tensor", on_result(flush))
 
 
 @mutant("infinity_is_largest", "OPS-529", "infinities are finite", narrow=True,

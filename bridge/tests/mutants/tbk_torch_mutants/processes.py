@@ -65,7 +65,7 @@ def _() -> None:
     answer(module(), "_is_in_bad_fork", False)
 
 
-@mutant("children_abort", "FRK-506", "a forked child ends badly, whatever it does")
+@mutant("children_abort", "FRK-506 DEV-518", "a forked child ends badly, whatever it does")
 def _() -> None:
     os.register_at_fork(after_in_child=os.abort)
 

@@ -15,6 +15,7 @@ import torch
 
 from tbk_contracts.torch import host
 from tbk_contracts.torch.case import DTYPES
+from tbk_contracts.torch.operators import subnormal
 
 Probe = Callable[[torch.device], bool]
 MODULE = ("device_count", "current_device", "set_device", "synchronize", "get_rng_state",
@@ -94,8 +95,11 @@ def _has_event_timing(device: torch.device) -> bool:
 
 def _is_asynchronous(device: torch.device) -> bool:
     """Work is pending when the call returns. A chain of operators is long enough to be seen."""
-    if not _is_accelerator(device):
-        return False
+    return _is_accelerator(device) and any(_was_pending(device) for _ in range(4))
+
+
+def _was_pending(device: torch.device) -> bool:
+    """One try: a host that is held up asks when all is done, however the device works."""
     work = host.upload(host.values((256, 256)), device)
     for _ in range(64):
         work = work @ work
@@ -136,7 +140,10 @@ def _has_generator(device: torch.device) -> bool:
 
 
 def _has_autocast(device: torch.device) -> bool:
-    return bool(torch.amp.is_autocast_available(device.type))
+    """PyTorch answers for a whole device type; what is computed in must be there, too."""
+    if not torch.amp.is_autocast_available(device.type):
+        return False
+    return _goes_round(torch.get_autocast_dtype(device.type), device)
 
 
 def _has_initialisation(device: torch.device) -> bool:
@@ -174,6 +181,18 @@ def _has_profiler(device: torch.device) -> bool:
     return any(row.self_device_time_total > 0 for row in profiler.key_averages())
 
 
+def _tells_capability(device: torch.device) -> bool:
+    """A guard need not tell: PyTorch's own answer is that the backend does not support it."""
+    if not _is_accelerator(device):
+        return False
+    return isinstance(torch.accelerator.get_device_capability(device)["supported_dtypes"], set)
+
+
+def _tells_bad_fork(device: torch.device) -> bool:
+    """PyTorch does without the function: it warns that seeds have no effect."""
+    return callable(getattr(_module(device), "_is_in_bad_fork", None))
+
+
 def is_exclusive(device: torch.device) -> bool:
     """Whether its properties say that one process at a time may have it."""
     ask = getattr(_module(device), "get_device_properties", None)
@@ -184,14 +203,15 @@ def _counts_fallbacks(device: torch.device) -> bool:
     return callable(getattr(_module(device), "fallbacks", None))
 
 
+def _goes_round(dtype: torch.dtype, device: torch.device) -> bool:
+    sent = host.counting((8,), dtype)
+    return bool(torch.equal(host.download(host.upload(sent, device)), sent))
+
+
 def _has_dtype(name: str) -> Probe:
     dtype: torch.dtype = getattr(torch, name)
 
-    def probe(device: torch.device) -> bool:
-        sent = host.counting((8,), dtype)
-        return bool(torch.equal(host.download(host.upload(sent, device)), sent))
-
-    return probe
+    return lambda device: _goes_round(dtype, device)
 
 
 WORDS: dict[str, tuple[str, Probe]] = {
@@ -210,13 +230,16 @@ WORDS: dict[str, tuple[str, Probe]] = {
     "memory_info": ("it says how much memory is free", _has_memory_info),
     "oom": ("its memory is small enough to be filled by a test", _can_run_out),
     "generator": ("it has a random number generator", _has_generator),
-    "autocast": ("autocast knows it", _has_autocast),
+    "autocast": ("autocast knows it, and it has autocast's dtype", _has_autocast),
     "lazy": ("it tells whether it has been initialised", _has_initialisation),
     "addresses": ("pointers of its tensors are addresses, of each byte", _has_addresses),
     "cow": ("lazy clones of its tensors share memory until one is written", _copies_on_write),
     "profiler": ("the profiler measures its time", _has_profiler),
     "device_interface": ("torch._dynamo knows it", _has_device_interface),
+    "capability_query": ("it tells which dtypes it supports", _tells_capability),
+    "bad_fork": ("its module tells a forked child whether it may use it", _tells_bad_fork),
     "fallback_count": ("its module counts what fell back to the host", _counts_fallbacks),
+    "subnormals": ("subnormal numbers are kept", subnormal.kept),
     "exclusive": ("its properties say that one process at a time may have it", is_exclusive),
     **{f"dtype:{name}": (f"tensors of {name} can be copied to it and back", _has_dtype(name))
        for name in DTYPES},

@@ -79,7 +79,7 @@ def supported(device: torch.device) -> list[torch.dtype]:
     return list(ask()) if ask else [lower(device)]
 
 
-@clause("AMP-501", needs="autocast module")
+@clause("AMP-501", needs="autocast module privateuse1")
 def test_the_supported_dtypes_are_listed_and_work(device: torch.device, module: Any) -> None:
     listed = module.get_amp_supported_dtype()
     check.that("the list", len(listed) > 0, expected="dtypes", seen=listed)
@@ -162,7 +162,7 @@ def test_what_is_mixed_gives_the_widest(device: torch.device) -> None:
     check.that("some promote", some, expected="a result", seen=f"refused: {refused}")
 
 
-@clause("AMP-503", needs="autocast")
+@clause("AMP-503", needs="autocast privateuse1")
 def test_a_dtype_that_is_not_supported_warns(device: torch.device) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -151,7 +151,7 @@ def test_what_is_not_finite_is_found_in_any_of_them(device: torch.device, name: 
         check.equal(f"found in tensor {where}", unscale(there, device), 1.0)
 
 
-@clause("AMP-507")
+@clause("AMP-507", needs="dtype:bfloat16 dtype:float16")
 def test_lists_of_several_dtypes(device: torch.device) -> None:
     dtypes = [torch.float32, torch.bfloat16, torch.float16]
     there = [host.upload(host.counting((5,)).to(one), device) for one in dtypes]

@@ -123,6 +123,7 @@ def nested(there: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("way", [quantised, sparse, compressed, nested])
 @clause("OPS-538")
+@pytest.mark.filterwarnings("ignore")  # PyTorch warns that some kinds are in beta, or deprecated
 def test_other_kinds_of_tensors_work_or_are_refused(device: torch.device, way: To) -> None:
     here = numbers(3, 4)
     there = host.upload(here, device)

@@ -32,7 +32,7 @@ PARTS = 4  # of all pairs of dtypes: a device may take half a second for each th
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@clause("DEV-523", needs="accelerator")
+@clause("DEV-523", needs="accelerator capability_query")
 def test_each_dtype_reported_can_be_converted_to_each_other(
     device: torch.device, part: int
 ) -> None:
@@ -49,7 +49,7 @@ def test_each_dtype_reported_can_be_converted_to_each_other(
             check.tensor("ones of a dtype, converted to another", host.download(made), ones[target])
 
 
-@clause("DEV-524", needs="accelerator module")
+@clause("DEV-524", needs="accelerator module capability_query")
 def test_the_capability_of_a_device_that_does_not_exist_is_refused(module: Any) -> None:
     ask = torch.accelerator.get_device_capability
     for other in ("cpu", "meta:0"):
@@ -60,7 +60,7 @@ def test_the_capability_of_a_device_that_does_not_exist_is_refused(module: Any) 
                      partial(ask, index))  # fmt: skip
 
 
-@clause("DEV-525", needs="accelerator two_devices")
+@clause("DEV-525", needs="accelerator two_devices capability_query")
 def test_the_capability_is_that_of_the_device_asked_for(devices: list[torch.device]) -> None:
     for device in devices:
         for dtype in claimed(device):

@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional
 
 from tbk_contracts.torch import check, host
-from tbk_contracts.torch.case import clause
+from tbk_contracts.torch.case import clause, needs
 
 TOO_LARGE = 1 << 50  # bytes: no address space has as many
 NOWHERE = 99  # no host has as many devices
@@ -166,7 +166,15 @@ def test_an_index_out_of_range_is_told_by_synchronising(device: torch.device, na
         calls[name]()
         torch.accelerator.synchronize(device)
 
-    check.raises(f"{name}, or synchronising", (RuntimeError, IndexError), call)
+    try:
+        call()
+    except Exception as error:
+        right = isinstance(error, (RuntimeError, IndexError))
+        check.that(f"{name}, or synchronising", right, expected="RuntimeError or IndexError",
+                   seen=f"{type(error).__name__}: {error}")  # fmt: skip
+    else:
+        works(device)  # an error that comes now is too late
+        check.evidence(check.NOT_SHOWN, "the device does not look whether an index is in range")
 
 
 @clause("ERR-505")
@@ -215,7 +223,11 @@ BAD: dict[str, Bad] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=needs("dtype:float64") if name == "mm_of_dtypes" else ())
+     for name in BAD],
+)  # fmt: skip
 @clause("ERR-506")
 def test_errors_are_of_the_type_that_the_host_raises(device: torch.device, name: str) -> None:
     expected = check.raises(f"{name} on the host", Exception, lambda: BAD[name](lambda one: one))

@@ -31,20 +31,29 @@ def check_forked(what: str, call: Callable[[], object], expected: object) -> Non
     check.equal(f"exit code of the child of {what}", ended.exit_code, 0)
 
 
+def check_told(what: str, call: Callable[[], object], expected: object, *told: str) -> None:
+    """A forked child gets an error with all of `told` in it. One that may use the device gets the
+    value that the parent would get."""
+    ended = process.in_fork(call)
+    if ended.error:
+        right = all(one in ended.error for one in told)
+        check.that(what, right, expected=f"an error: {' '.join(told)}", seen=ended.error)
+    else:
+        check.note(f"{what} works in a child that was forked after the device was used")
+        check.equal(f"{what}, without an error", ended.value, expected)
+    check.equal(f"{what}: exit code", ended.exit_code, 0)
+
+
 @clause("FRK-501", needs="accelerator", fresh=True)
 def test_a_child_is_told_to_spawn(device: torch.device) -> None:
     check.equal("use in the parent", use(device), USED)
-    uses: dict[str, Callable[[], object]] = {
-        "a copy to the device": lambda: use(device),
-        "an empty tensor": lambda: str(torch.empty(3, device=device)),
-        "a factory": lambda: torch.zeros(3, device=device).tolist(),
+    uses: dict[str, tuple[Callable[[], object], object]] = {
+        "a copy to the device": (lambda: use(device), USED),
+        "an empty tensor": (lambda: torch.empty(3, device=device).fill_(2).tolist(), [2.0] * 3),
+        "a factory": (lambda: torch.zeros(3, device=device).tolist(), [0.0] * 3),
     }
-    for what, call in uses.items():
-        ended = process.in_fork(call)
-        told = "spawn" in ended.error and "RuntimeError" in ended.error
-        seen = ended.error or ended.value
-        check.that(what, told, expected="RuntimeError that tells to spawn", seen=seen)
-        check.equal(f"{what}: exit code", ended.exit_code, 0)
+    for what, (call, expected) in uses.items():
+        check_told(what, call, expected, "RuntimeError", "spawn")
     check.equal("use in the parent afterwards", use(device), USED)
 
 
@@ -53,18 +62,15 @@ def test_what_the_parent_holds_is_refused_in_a_child(device: torch.device) -> No
     x = host.upload(host.counting((3,)), device)
     stream = torch.accelerator.current_stream(device)
     stream.synchronize()
-    uses: dict[str, Callable[[], object]] = {
-        "a copy to the host": x.tolist,
-        "an operator": partial(lambda one: (one + one).tolist(), x),
-        "a number": partial(lambda one: one[1].item(), x),
-        "synchronising the device": partial(torch.accelerator.synchronize, device),
-        "synchronising a stream": stream.synchronize,
+    uses: dict[str, tuple[Callable[[], object], object]] = {
+        "a copy to the host": (x.tolist, [0.0, 1.0, 2.0]),
+        "an operator": (partial(lambda one: (one + one).tolist(), x), [0.0, 2.0, 4.0]),
+        "a number": (partial(lambda one: one[1].item(), x), 1.0),
+        "synchronising the device": (partial(torch.accelerator.synchronize, device), None),
+        "synchronising a stream": (stream.synchronize, None),
     }
-    for what, call in uses.items():
-        ended = process.in_fork(call)
-        seen = ended.error or f"no error, but {ended.value}"
-        check.that(what, "Error" in ended.error, expected="an exception", seen=seen)
-        check.equal(f"{what}: exit code", ended.exit_code, 0)
+    for what, (call, expected) in uses.items():
+        check_told(what, call, expected, "Error")
     check.tensor("in the parent afterwards", host.download(x), host.counting((3,)))
 
 
@@ -79,20 +85,28 @@ def test_both_may_use_what_nobody_has_used(device: torch.device) -> None:
 def test_asking_and_seeding_are_no_use(device: torch.device) -> None:
     asked = torch.accelerator.is_available() and torch.accelerator.device_count() > 0
     check.equal("available", asked, True)
-    torch.manual_seed(3)
     ended = process.in_fork(lambda: use(device))
-    if ended.error:
-        check.note(f"asking for devices, or seeding, counts as use here: {ended.error[:200]}")
-    check.equal("use in a child", ended.error or ended.value, USED)
+    if "Error" in ended.error:  # some drivers cannot count without starting
+        check.note(f"asking for devices counts as use here: {ended.error[:200]}")
+        check.evidence(check.NOT_SHOWN, "the driver starts when it is asked for devices")
+        check.equal("exit code of a child that may not use the device", ended.exit_code, 0)
+        return
+    check.equal("use in a child, after asking", ended.error or ended.value, USED)
+    torch.manual_seed(3)
+    check_forked("use after a seed", lambda: use(device), USED)
 
 
-@clause("FRK-504", needs="accelerator module", fresh=True)
+@clause("FRK-504", needs="accelerator module bad_fork", fresh=True)
 def test_a_child_knows_that_it_is_a_bad_fork(device: torch.device, module: Any) -> None:
     check.equal("before the first use", module._is_in_bad_fork(), False)
     check_forked("_is_in_bad_fork before the first use", module._is_in_bad_fork, False)
     use(device)
     check.equal("in the parent", module._is_in_bad_fork(), False)
-    check_forked("_is_in_bad_fork", module._is_in_bad_fork, True)
+
+    def says_so_or_works() -> bool:
+        return bool(module._is_in_bad_fork()) or use(device) == USED
+
+    check_forked("_is_in_bad_fork, or else use", says_so_or_works, True)
 
     def seed() -> list[float]:
         torch.manual_seed(3)

@@ -100,7 +100,7 @@ def test_a_seed_in_a_forked_child_does_nothing_bad(device: torch.device) -> None
             raise ValueError("the host's generator has another seed")
 
     check.equal("torch.manual_seed in a child of a process that has used the device",
-                _in_child(lambda: torch.manual_seed(5)), "done")  # fmt: skip
+                _in_child(seed), "done")  # fmt: skip
 
 
 @clause("GEN-512", needs="generator")

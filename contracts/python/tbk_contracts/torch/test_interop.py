@@ -87,7 +87,7 @@ FAKED: dict[str, Function] = {
     "view": lambda x, y: x.view(-1)[2:10:2],
     "transpose": lambda x, y: x.t().unsqueeze(1).expand(-1, 3, -1),
     "clone of a view": lambda x, y: y.t().clone(),
-    "to another dtype": lambda x, y: x.to(torch.float16),
+    "to another dtype": lambda x, y: x.to(torch.int64),
     "where": lambda x, y: torch.where(x > y, x, y),
     "index_select": lambda x, y: x.index_select(0, torch.zeros(2, dtype=torch.int64).to(x.device)),
     "comparison": lambda x, y: x < y,

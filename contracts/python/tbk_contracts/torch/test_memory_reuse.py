@@ -106,7 +106,7 @@ def test_memory_recorded_on_two_streams_waits_for_both(device: torch.device) -> 
     _shown(device, record)
 
 
-@clause("MEM-518", needs="stream")
+@clause("MEM-518", needs="stream memory_stats")
 def test_emptying_the_cache_leaves_what_waits(device: torch.device) -> None:
     _shown(device, _recorded, torch.accelerator.empty_cache)
 

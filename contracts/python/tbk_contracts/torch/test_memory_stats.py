@@ -173,7 +173,7 @@ def test_a_device_out_of_range_is_refused(devices: list[torch.device]) -> None:
                     isinstance(allocated(devices[-1]), int), True)  # fmt: skip
 
 
-@clause("MEM-525", needs="accelerator")
+@clause("MEM-525", needs="memory_stats")
 def test_free_and_total_memory(devices: list[torch.device]) -> None:
     for device in devices:
         try:
@@ -191,7 +191,7 @@ def test_free_and_total_memory(devices: list[torch.device]) -> None:
                    seen=total)  # fmt: skip
 
 
-@clause("MEM-526", needs="accelerator")
+@clause("MEM-526", needs="memory_stats")
 def test_pytorch_finds_the_allocator(device: torch.device) -> None:
     with used(device):
         initialised = torch._C._accelerator_isAllocatorInitialized()
@@ -228,7 +228,7 @@ def test_unused_memory_is_given_back(device: torch.device) -> None:
             check.tensor("values that live", host.download(tensor), sent)
 
 
-@clause("MEM-519", needs="accelerator lazy", fresh=True)
+@clause("MEM-519", needs="lazy memory_stats", fresh=True)
 def test_emptying_starts_nothing(device: torch.device) -> None:
     torch.accelerator.empty_cache()
     torch.accelerator.empty_host_cache()

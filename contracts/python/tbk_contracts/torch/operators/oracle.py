@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_flatten
 from tbk_contracts.torch import host
 from tbk_contracts.torch.operators import table
 from tbk_contracts.torch.operators.entries import Entry
-from tbk_contracts.torch.operators.samples import Sample, put
+from tbk_contracts.torch.operators.samples import Sample, put, tensors
 
 WIDER = {
     torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
@@ -54,22 +54,32 @@ class Expected:
     """The tensors among the arguments, as the call leaves them."""
     draws: bool
     """It drew random numbers."""
+    dtypes: frozenset[torch.dtype]
+    """Those of all tensors that were made on the way, which a device needs too."""
     terms: list[Any] | None = None
     """Class L: the wide leaves for the absolute values of all inputs."""
 
 
-class _Draws(TorchDispatchMode):
-    """Whether an operator that draws random numbers is called."""
+# They make a tensor of a Python number, which stays on the host.
+_NUMBERS = ("aten::lift_fresh", "aten::scalar_tensor")
+
+
+class _Seen(TorchDispatchMode):
+    """Whether an operator that draws random numbers is called, and the dtypes of all results."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.seen = False
+        self.draws = False
+        self.dtypes: set[torch.dtype] = set()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        self.seen |= torch.Tag.nondeterministic_seeded in func.tags
-        return func(*args, **(kwargs or {}))
+        self.draws |= torch.Tag.nondeterministic_seeded in func.tags
+        result = func(*args, **(kwargs or {}))
+        if not func.name().startswith(_NUMBERS):
+            self.dtypes |= {one.dtype for one in tensors(result)}
+        return result
 
 
 def leaves(value: Any) -> list[Any]:
@@ -152,8 +162,8 @@ def _moved(
     found = []
     is_double = dtype in (torch.float64, torch.complex128)
     step = _step(torch.float64 if is_double else torch.float32)
-    tensors = sum(is_inexact(widen(leaf)) for leaf in sample.tensors())
-    for number in range(MOVES if tensors > 1 else MOVES_OF_ONE):
+    count = sum(is_inexact(widen(leaf)) for leaf in sample.tensors())
+    for number in range(MOVES if count > 1 else MOVES_OF_ONE):
         for numbers in (step, 0.0):
             again = _attempt(function, sample.map(_mover(widen, number, numbers)), default)
             if again is not None and _alike(again, like):
@@ -204,15 +214,17 @@ def expect(entry: Entry, sample: Sample, dtype: torch.dtype) -> Expected | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         copied = sample.map(_copy)
-        watch = _Draws()
+        watch = _Seen()
         torch.manual_seed(0)
         try:
             with watch:
                 result = function(copied.value, *copied.args, **copied.kwargs)
         except Exception:  # whatever it is, there is no answer
             return None
-        made = Expected(leaves(result), None, [], copied.tensors(), watch.seen)
-        if watch.seen or entry.kind in (table.Class.EXACT, table.Class.STATISTICS):
+        plain = leaves(result)
+        dtypes = frozenset(watch.dtypes | {one.dtype for one in tensors(plain)})
+        made = Expected(plain, None, [], copied.tensors(), watch.draws, dtypes)
+        if watch.draws or entry.kind in (table.Class.EXACT, table.Class.STATISTICS):
             return made
         if not any(is_inexact(leaf) for leaf in made.plain):
             return made

@@ -156,12 +156,27 @@ def distinct(sample: Sample) -> Sample:
             return value
         if value.is_complex():
             return value
-        order = torch.randperm(value.numel(), generator=generator) - value.numel() // 2
-        return order.to(value.dtype).reshape(value.shape)
+        order = torch.randperm(value.numel(), generator=generator)
+        return _numbers(order, value.dtype).reshape(value.shape)
 
     value, args, kwargs = sample.value, sample.args, sample.kwargs
     changed = tree_map(change, value)
     return Sample(sample.number, sample.variant, changed, args, kwargs, sample.outputs)
+
+
+def _numbers(order: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """As many different numbers in that order: whole ones; of a narrow dtype, if these are more
+    than it holds, any that are normal."""
+    count = order.numel()
+    if (
+        not dtype.is_floating_point
+        or dtype.itemsize > 2
+        or count // 2 * torch.finfo(dtype).eps <= 2
+    ):
+        return (order - count // 2).to(dtype)
+    every = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16).view(dtype)
+    normal = every[every.isfinite() & (every.abs() >= torch.finfo(dtype).smallest_normal)]
+    return normal.sort().values[order * len(normal) // count]
 
 
 def place(sample: Sample, device: torch.device, entry: Entry) -> Sample:

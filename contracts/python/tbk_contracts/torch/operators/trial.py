@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -11,23 +12,26 @@ from typing import Any
 import torch
 
 from tbk_contracts.torch import check, host
-from tbk_contracts.torch.operators import judge, oracle, samples, table
+from tbk_contracts.torch.operators import holding, judge, oracle, precision, samples, table
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.program import program
 from tbk_contracts.torch.operators.served import Served, Watch
+
+_NAME = re.compile(r"\b\w+::\w+(?:\.\w+)?")  # aten::add.out
 
 
 def try_operator(
     entry: Entry, dtype: torch.dtype, device: torch.device, start: str = "import torch"
 ) -> None:
     """Judge the picked samples; say in facts how it was served, and how near to the limits."""
-    margin, served = judge.Margin(), Served()
+    margin, served, left = judge.Margin(), Served(), holding.LeftOut(device)
     judged, refusal = 0, None
     chosen = samples.picked(entry, dtype)
-    watched = max(chosen, key=lambda one: sum(each.numel() for each in one.tensors()), default=None)
-    for sample in chosen:
+    watched = _largest(chosen)
+    for index, sample in enumerate(chosen):
         expected = oracle.expect(entry, sample, dtype)
-        if expected is None:
+        if expected is None or left.takes(sample, expected):
+            watched = _largest(chosen[index + 1 :]) if sample is watched else watched
             continue
         try:
             refusal = _try_sample(
@@ -43,12 +47,14 @@ def try_operator(
             check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."),
                        kind=entry.kind.value, margin=margin.worst, **served.facts())  # fmt: skip
         if refusal is not None:
-            break
-    if refusal is not None:
-        refused(refusal)
-    elif not judged:
-        check.equal("samples that PyTorch's CPU answers", judged, 0)
-        check.evidence(check.NOT_SHOWN, "PyTorch's CPU has no answer to compare with")
+            refused(refusal, entry, expected, len(chosen) - index)
+            return
+    left.tell(judged, "PyTorch's CPU has no answer to compare with")
+
+
+def _largest(chosen: list[samples.Sample]) -> samples.Sample | None:
+    """The one of which it is seen who serves it."""
+    return max(chosen, key=lambda one: sum(each.numel() for each in one.tensors()), default=None)
 
 
 def _try_sample(
@@ -75,6 +81,12 @@ def _try_sample(
     return None
 
 
+def _checks(expected: oracle.Expected) -> int:
+    """How many are made of a sample that is like this one: of the whole, of results, arguments."""
+    results = sum(1 + isinstance(leaf, torch.Tensor) for leaf in expected.plain)
+    return 1 + results + len(expected.arguments)
+
+
 def call(
     entry: Entry, placed: samples.Sample, device: torch.device,
     watch: AbstractContextManager[Any] | None = None,
@@ -83,7 +95,7 @@ def call(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # A factory that is told of no device makes its tensor on this one.
-        with device, watch or nullcontext():
+        with device, precision.full(), watch or nullcontext():
             result = entry.info.op(placed.value, *placed.args, **placed.kwargs)
     return oracle.leaves(result)
 
@@ -105,9 +117,14 @@ def _same_again(
             check.tensor("the same seed again", host.download(other), host.download(one))
 
 
-def refused(error: NotImplementedError) -> None:
-    """A missing operator is a fact and no failure; but it says which one is missing."""
+def refused(
+    error: NotImplementedError, entry: Entry, expected: oracle.Expected, waiting: int
+) -> None:
+    """A missing operator is a fact and no failure; but it says which one is missing. What waits for
+    it are the checks of so many samples."""
     text = str(error)
+    named = _NAME.search(text)
+    check.fact(missing=[named[0] if named else entry.title], waiting=waiting * _checks(expected))
     names = "aten::" in text or "not implemented for" in text or "::" in text
     check.that("the exception of a missing operator names it", names,
                expected="the operator's name", seen=text)  # fmt: skip
