@@ -381,6 +381,25 @@ def test_a_failing_operator_is_seen_without_the_suite(tmp_path: Path) -> None:
     assert failed["seen"].split(":")[0][:4] in again.stdout
 
 
+def test_a_device_without_some_dtypes_fails_nothing(tmp_path: Path) -> None:
+    """Samples are left out whose results, too, need what it lacks."""
+    names = (
+        "add",
+        "double",
+        "float_power",
+        "softmax_with_dtype",
+        "fft_fft",
+        "complex",
+        "full_like",
+    )
+    only = [f"--only=torch_operators/{name}[float32]" for name in names]
+    done = judge(tmp_path / "a.jsonl", *only, "--torch-import", "broken.narrow", folder=CONTRACTS)
+    seen = done.results().verdicts
+    assert done.code == 0, done.stdout
+    assert seen["torch_operators/add[float32]"] == "pass"
+    assert seen["torch_operators/double[float32]"] == "not-shown"
+
+
 def test_a_budget_names_what_it_left_out(tmp_path: Path) -> None:
     done = judge(tmp_path / "a.jsonl", "--budget", "0.001", "--only", "torch_act_poison")
     results = done.results()

@@ -124,7 +124,8 @@ def _chain(device: torch.device) -> _Chain:
 
 
 def _find_chain(device: torch.device) -> _Chain:
-    for make in (_multiply_matrices, _multiply, _copy):
+    """Asked twice: where others take the processor, the host may come too late to see it."""
+    for make in 2 * (_multiply_matrices, _multiply, _copy):
         found = _largest_needed(make, device)
         if found is not None:
             return found
