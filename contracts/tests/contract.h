@@ -97,6 +97,7 @@ typedef struct tbk_case_report {
   const char* needs_missing; /* found only with the device open: the body did not run */
   tbk_phase_t failed_phase;  /* TBK_PHASE_NONE if nothing failed */
   bool device_held;          /* it failed because of tbk_device_held, and says nothing */
+  bool only_should;          /* what did not hold is no more than a recommendation */
   uint64_t duration_ns;      /* of the body */
 } tbk_case_report_t;
 

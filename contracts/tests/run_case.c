@@ -139,6 +139,11 @@ int tbk_cases_register(void) {
   return CUE_SUCCESS;
 }
 
+static bool is_only_should(const tbk_case_t* row) {
+  const tbk_clause_t* clause = tbk_clause_find(row->clause);
+  return clause != NULL && strcmp(clause->level, "should") == 0;
+}
+
 void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_report) {
   const tbk_case_t* row = tbk_case_at(index);
   memset(out_report, 0, sizeof *out_report);
@@ -156,6 +161,7 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   out_report->evidence = census->evidence;
   memcpy(out_report->evidence_reason, census->evidence_reason, sizeof census->evidence_reason);
   memcpy(out_report->notes, census->notes, sizeof census->notes);
+  out_report->only_should = is_only_should(row);
   out_report->device_held = tbk_device_held() && out_report->totals.failures > 0;
   if (code != CUE_SUCCESS && out_report->totals.failures == 0) out_report->totals.checks = 0;
 }

@@ -165,6 +165,8 @@ static void judge_report(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
     out->blame = "suite";
   } else if (report->totals.failures > 0) {
     judge_fail(report, out);
+    if (report->only_should && report->failed_phase == TBK_PHASE_BODY)
+      out->verdict = TBK_VERDICT_WARNING;
   } else if (report->totals.checks == 0) {
     out->verdict = TBK_VERDICT_SUITE_ERROR;
     out->blame = "suite";

@@ -42,6 +42,7 @@ void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_
     tbk_json_unsigned(json, "failures", totals->failures);
     tbk_json_unsigned(json, "suite_faults", totals->suite_faults);
     tbk_json_unsigned(json, "phase", (uint64_t)report->failed_phase);
+    if (report->only_should) tbk_json_bool(json, "only_should", true);
     if (report->device_held) tbk_json_bool(json, "device_held", true);
     text_unless_empty(json, "where", totals->where, sizeof totals->where);
     text_unless_empty(json, "what", totals->what, sizeof totals->what);
@@ -88,6 +89,7 @@ static void read_end(const json_t* object, tbk_case_report_t* report) {
   report->duration_ns = count_of(object, "duration_ns");
   report->evidence = evidence <= TBK_NOT_SHOWN ? (tbk_evidence_t)evidence : TBK_NOT_SHOWN;
   report->failed_phase = phase <= TBK_PHASE_EXIT ? (tbk_phase_t)phase : TBK_PHASE_NONE;
+  report->only_should = json_is_true(json_object_get(object, "only_should"));
   report->device_held = json_is_true(json_object_get(object, "device_held"));
   text_of(object, "evidence_reason", report->evidence_reason, sizeof report->evidence_reason);
   text_of(object, "notes", report->notes, sizeof report->notes);

@@ -13,6 +13,7 @@
  *   {"said":"done"}              everything is given back; the process is about to exit
  *
  * and, in the jobs of preflight.h, "backend", "device", "opened", "gate", "health" and "error".
+ * "only_should" in an "end" means that what did not hold is a *should*: the verdict is a warning.
  * "device_held" in an "end" or a "health" means that another process has the exclusive device, and
  * this one has never had it: what it says is no verdict, and the worker ends. It will be asked again.
  * Before test K it stores K in its cell (cell.h), which costs no system call. Then it exits with

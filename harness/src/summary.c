@@ -58,6 +58,8 @@ static void print_counts(const tbk_ledger_t* ledger) {
          (unsigned long long)ledger->counts[TBK_VERDICT_PASS],
          (unsigned long long)ledger->counts[TBK_VERDICT_UNSUPPORTED],
          (unsigned long long)ledger->counts[TBK_VERDICT_NOT_SHOWN]);
+  if (ledger->counts[TBK_VERDICT_WARNING] > 0)
+    printf(", %llu warning", (unsigned long long)ledger->counts[TBK_VERDICT_WARNING]);
   if (ledger->counts[TBK_VERDICT_LEFT_OUT] > 0)
     printf(", %llu left out", (unsigned long long)ledger->counts[TBK_VERDICT_LEFT_OUT]);
 }

@@ -17,6 +17,7 @@
   X(UNSUPPORTED, "unsupported", 0) \
   X(LEFT_OUT, "left-out", 0)       \
   X(NOT_SHOWN, "not-shown", 0)     \
+  X(WARNING, "warning", 0)         \
   X(XPASS, "xpass", 1)             \
   X(NOT_REACHED, "not-reached", 1) \
   X(POISONED, "poisoned", 1)       \

@@ -83,6 +83,10 @@ VERDICTS = {
     "misspells": ("suite-error", "body", "NameError"),
     "has_a_broken_fixture": ("suite-error", "open", "IndexError"),
     "fails": ("fail", "body", "41"),
+    "is_not_as_recommended": ("warning", "body", "2"),
+    "is_not_as_recommended_and_fails": ("fail", "body", "41"),
+    "of_a_recommendation": ("warning", "body", "41"),
+    "of_a_recommendation_that_dies": ("crash", "body", "SIGABRT"),
     "raises": ("fail", "body", "RuntimeError: mat1 and mat2"),
     "asserts": ("fail", "body", "AssertionError: a plain assertion"),
     "swallows_a_failure": ("fail", "body", "41"),
@@ -103,7 +107,13 @@ def test_a_hostile_contract_gets_its_verdict(hostile: Results, name: str) -> Non
     assert found["verdict"] == verdict, found
     assert phase is None or found["phase"] == phase
     assert seen is None or seen in found["seen"]
-    blame = {"suite-error": "suite", "fail": "backend", "crash": "backend", "hang": "backend"}
+    blame = {
+        "suite-error": "suite",
+        "fail": "backend",
+        "warning": "backend",
+        "crash": "backend",
+        "hang": "backend",
+    }
     assert found["blame"] == blame.get(verdict)
     assert found["layer"] == "torch"
 
@@ -379,6 +389,35 @@ def test_a_failing_operator_is_seen_without_the_suite(tmp_path: Path) -> None:
     assert "import broken.cos" in program
     assert again.stdout.count("cpu tensor(") == 2
     assert failed["seen"].split(":")[0][:4] in again.stdout
+
+
+def test_what_is_off_by_some_units_is_a_warning(tmp_path: Path) -> None:
+    names = ("operators/cos[float32]", "operators/cos[float64]", "operator_gradients/sin[float32]",
+             "operator_accuracy/every_value[cos-float32]")  # fmt: skip
+    only = [f"--only=torch_{name}" for name in names]
+    done = judge(tmp_path / "a.jsonl", *only, "--torch-import", "broken.inexact", folder=CONTRACTS)
+    seen = done.results().verdicts
+    assert done.code == 0, done.stdout
+    assert "PASS" in done.stdout
+    assert "3 warning" in done.stdout
+    assert seen["torch_operators/cos[float64]"] == "pass"
+    warned = next(
+        one for one in done.results().tests if one["id"] == "torch_operators/cos[float32]"
+    )
+    assert (warned["verdict"], warned["level"], warned["failures"]) == ("warning", "must", 1)
+    assert "times as far off" in warned["seen"]
+    assert "broken.inexact" in warned["facts"]["program"]
+
+
+def test_plain_pytest_does_not_fail_for_a_recommendation() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", str(ACTS / "act_hostile.py"), "--tbk-device=cpu", "-rx",
+         "-p", "no:cacheprovider", "-k", "recommend and not dies"],
+        capture_output=True, text=True, timeout=300, env=environment(), check=False,
+    )  # fmt: skip
+    assert "1 failed" in done.stdout, done.stdout
+    assert "2 xfailed" in done.stdout
+    assert "a recommendation is not met: the bound: expected 1, saw 2" in done.stdout
 
 
 def test_a_device_without_some_dtypes_fails_nothing(tmp_path: Path) -> None:

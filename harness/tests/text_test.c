@@ -123,7 +123,7 @@ static void a_report_comes_back_as_it_was(void) {
   sent.totals.checks = 5;
   sent.totals.failures = 2;
   sent.failed_phase = TBK_PHASE_CLEAN;
-  sent.device_held = true;
+  sent.device_held = sent.only_should = true;
   sent.evidence = TBK_TRIVIAL;
   sent.duration_ns = 77;
   memset(sent.totals.seen, 'x', sizeof sent.totals.seen); /* no NUL */
@@ -136,6 +136,7 @@ static void a_report_comes_back_as_it_was(void) {
   CU_ASSERT_EQUAL(got.totals.failures, 2);
   CU_ASSERT_EQUAL(got.failed_phase, TBK_PHASE_CLEAN);
   CU_ASSERT_TRUE(got.device_held);
+  CU_ASSERT_TRUE(got.only_should);
   CU_ASSERT_EQUAL(got.evidence, TBK_TRIVIAL);
   CU_ASSERT_EQUAL(strlen(got.totals.seen), sizeof got.totals.seen - 1);
   CU_ASSERT_STRING_EQUAL(got.totals.where, "a.c:1");

@@ -60,6 +60,17 @@ static void a_failed_check_is_a_failure_whatever_the_evidence(void) {
   CU_ASSERT_EQUAL(judgement.phase, TBK_PHASE_CLEAN);
 }
 
+static void a_recommendation_that_is_not_met_is_a_warning(void) {
+  tbk_outcome_t outcome = good();
+  outcome.report.totals.failures = 1;
+  outcome.report.only_should = true;
+  outcome.report.failed_phase = TBK_PHASE_BODY;
+  CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_WARNING);
+  CU_ASSERT_FALSE(tbk_verdict_fails(TBK_VERDICT_WARNING));
+  outcome.report.failed_phase = TBK_PHASE_CLEAN; /* what it left behind is no recommendation */
+  CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_FAIL);
+}
+
 static void what_the_suite_lacks_is_its_own_error(void) {
   tbk_outcome_t outcome = good();
   outcome.report.totals.failures = outcome.report.totals.suite_faults = 1;
@@ -176,6 +187,7 @@ CU_TestInfo tbk_verdict_tests[] = {
     {"no check: suite error", a_test_without_a_check_is_the_fault_of_the_suite},
     {"nothing shown is not a pass", nothing_shown_is_not_a_pass},
     {"a failed check is a failure", a_failed_check_is_a_failure_whatever_the_evidence},
+    {"a recommendation", a_recommendation_that_is_not_met_is_a_warning},
     {"the suite lacks something", what_the_suite_lacks_is_its_own_error},
     {"causes are stable", a_line_that_moves_does_not_change_the_cause},
     {"no other end is a pass", no_other_end_of_the_process_is_a_pass},

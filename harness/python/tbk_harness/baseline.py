@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tbk_reports.model import WAIVABLE, Judged, Test
+from tbk_reports.model import WAIVABLE, WARNING, Judged, Test
 from tbk_reports.text import line
 from tbk_reports.words import cause_of, difference_words
 
@@ -55,7 +55,7 @@ def fingerprint(test: Test) -> str:
     cause = cause_of(test)
     if not cause:
         return f"{test.clause}/{test.recorded}"
-    return cause if test.recorded == "fail" else f"{cause}/{test.clause}"
+    return cause if test.recorded in ("fail", WARNING) else f"{cause}/{test.clause}"
 
 
 def causes(tests: Iterable[Test]) -> list[Entry]:

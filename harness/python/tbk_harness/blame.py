@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tbk_reports.model import WAIVABLE, ResultFile, Test, read_results
+from tbk_reports.model import WAIVABLE, WARNING, ResultFile, Test, read_results
 from tbk_reports.text import line
 from tbk_reports.words import seen_words
 
@@ -30,6 +30,8 @@ ANSWERS = {
     "left-out": "left-out",
 }  # fmt: skip
 
+FAULTS = (*sorted(WAIVABLE), WARNING)
+
 Record = dict[str, Any]
 Options = Callable[[], Mapping[str, Any]]  # asked before each run: of a budget, less is left
 
@@ -38,7 +40,8 @@ def representatives(tests: Sequence[Test]) -> list[Test]:
     """The first test of each cause, those of most tests first."""
     groups: dict[str, list[Test]] = {}
     for test in tests:
-        asked = test.layer == "torch" and test.recorded in WAIVABLE and test.failed
+        failed = test.failed and test.recorded in WAIVABLE
+        asked = test.layer == "torch" and (failed or test.verdict == WARNING)
         if asked and test.blame in ("", "backend"):
             groups.setdefault(fingerprint(test), []).append(test)
     ranked = sorted(groups.values(), key=lambda members: -len(members))
@@ -61,7 +64,7 @@ def _answer(test: Test, seen: Test | None, on: str, subject: Subject) -> Record:
     verdict, said = "unknown", ""
     if seen is not None:
         slow = seen.recorded == "hang" and test.recorded != "hang"  # says nothing of that test
-        known = seen.recorded in WAIVABLE and not slow
+        known = seen.recorded in FAULTS and not slow
         verdict = seen.recorded if known else ANSWERS.get(seen.recorded, "unknown")
         said = line(seen_words(seen), 300) if known else ""
     return {
@@ -72,7 +75,7 @@ def _answer(test: Test, seen: Test | None, on: str, subject: Subject) -> Record:
 
 def _open(records: Sequence[Record], chosen: Sequence[Test]) -> list[Test]:
     """Those to which none of the records is an answer."""
-    said = {record["cause"] for record in records if record["verdict"] in ("pass", *WAIVABLE)}
+    said = {record["cause"] for record in records if record["verdict"] in ("pass", *FAULTS)}
     return [test for test in chosen if fingerprint(test) not in said]
 
 
@@ -106,10 +109,10 @@ def _judged(test: Test, records: Sequence[Mapping[str, Any]]) -> tuple[str, str]
     own = any(record.get("test") == test.id for record in records)
     same = "the same test" if own else f"{records[0].get('test')}, which has the same cause,"
     said = {(record.get("on"), record.get("verdict")): record for record in records}
-    fails = next((said[PYTORCH, kind] for kind in WAIVABLE if (PYTORCH, kind) in said), None)
+    fails = next((said[PYTORCH, kind] for kind in FAULTS if (PYTORCH, kind) in said), None)
     if fails:
         return "pytorch", f"{same} fails on PyTorch's own cpu, too"
-    fails = next((said[REFERENCE, kind] for kind in WAIVABLE if (REFERENCE, kind) in said), None)
+    fails = next((said[REFERENCE, kind] for kind in FAULTS if (REFERENCE, kind) in said), None)
     if fails:
         return "bridge", f"{same} fails on the reference backend, too, through the same bridge"
     if (REFERENCE, "pass") in said:
@@ -135,7 +138,8 @@ def attributed(results: ResultFile) -> tuple[Test, ...]:
 
 
 def _attributed(test: Test, by_cause: Mapping[str, Sequence[Mapping[str, Any]]]) -> Test:
-    if test.layer != "torch" or not test.failed or test.blame not in ("", "backend"):
+    faulty = test.failed or test.verdict == WARNING
+    if test.layer != "torch" or not faulty or test.blame not in ("", "backend"):
         return test
     records = by_cause.get(fingerprint(test))
     if not records:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tbk_contracts import clause
-from tbk_reports.model import ResultFile, Test, with_verdict
+from tbk_reports.model import WARNING, ResultFile, Test, with_verdict
 from tbk_reports.operators import DTYPES
 from tbk_reports.text import line
 
@@ -33,7 +33,7 @@ SUITE = "torch_declared"
 # What tbk-run writes about a word of the file in the header.
 BROKEN, MODEST = "declared, and its probe fails", "not declared, and its probe succeeds"
 _OF_OPERATOR = re.compile(r"torch_operator(?:s|_gradients)/(.+)\[(\w+)\]")
-HOLDS = frozenset({"pass", "not-shown"})
+HOLDS = frozenset({"pass", WARNING, "not-shown"})
 
 HEAD = """\
 # What {device} has, as tbk probe found it on {today} with PyTorch {torch}. Correct it and
@@ -221,7 +221,7 @@ def passing_dtypes(tests: Iterable[Test]) -> dict[str, tuple[str, ...]]:
     """For each operator the dtypes of which no test fails."""
     found: dict[str, list[str]] = {}
     for (operator, dtype), members in _by_pair(tests).items():
-        passed = any(test.verdict == "pass" for test in members)
+        passed = any(test.verdict in ("pass", WARNING) for test in members)
         if passed and all(map(_works, members)) and dtype in DTYPES:
             found.setdefault(operator, []).append(dtype)
     return {name: tuple(sorted(found[name], key=DTYPES.index)) for name in sorted(found)}

@@ -15,6 +15,7 @@ from tbk_reports.model import (
     EXIT_NOTHING_SELECTED,
     EXIT_PASS,
     EXIT_SUITE_ERROR,
+    WARNING,
     Judged,
     ResultFile,
     Test,
@@ -44,10 +45,15 @@ class _Waived:
     notes: list[str] = field(default_factory=list)
 
 
+def _as_waived(recorded: str, kind: str) -> bool:
+    """A waiver for a failed check covers a recommendation that is not met, too."""
+    return recorded == kind or (recorded == WARNING and kind == "fail")
+
+
 def _expect(waived: _Waived, waiver: Waiver, covered: list[int]) -> str:
     """Judges the tests that a waiver covers; returns what became of the waiver."""
     tests = waived.tests
-    as_expected = [at for at in covered if tests[at].recorded == waiver.kind]
+    as_expected = [at for at in covered if _as_waived(tests[at].recorded, waiver.kind)]
     for at in as_expected:
         tests[at] = with_verdict(tests[at], "xfail", waiver.words)
     if as_expected:

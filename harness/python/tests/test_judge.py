@@ -38,7 +38,7 @@ def _one(verdict: str) -> list[synthetic.Record]:
     return [synthetic.case(4, verdict), synthetic.case(5)]
 
 
-@pytest.mark.parametrize("verdict", ["pass", "unsupported", "not-shown"])
+@pytest.mark.parametrize("verdict", ["pass", "unsupported", "not-shown", "warning"])
 def test_what_fails_nothing_passes(tmp_path: Path, verdict: str) -> None:
     judged = _judged(tmp_path, _one(verdict))
     assert (judged.verdict, judged.exit_code) == ("pass", 0)
@@ -50,6 +50,13 @@ def test_what_fails_nothing_passes(tmp_path: Path, verdict: str) -> None:
 def test_everything_else_is_a_finding(tmp_path: Path, verdict: str) -> None:
     judged = _judged(tmp_path, _one(verdict))
     assert (judged.verdict, judged.exit_code) == ("fail", 1)
+
+
+def test_a_waiver_covers_a_recommendation_that_is_not_met(tmp_path: Path) -> None:
+    records = _one("warning")
+    judged = _judged(tmp_path, records, _waiver(test=records[0]["id"]))
+    assert judged.counts == {"pass": 1, "xfail": 1}
+    assert judged.exit_code == 0
 
 
 def test_the_suites_own_error_outranks_findings(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tbk_contracts.torch import check, host
 from tbk_contracts.torch.case import clause
 
 CLAUSE = clause("CPY-501")
+RECOMMENDED = clause("ERR-508")  # a should
 
 
 def _passes() -> None:
@@ -168,6 +169,29 @@ def test_fails(device: torch.device) -> None:
     check.note("a note")
     check.fact(operator="add", margin=0.5)
     check.equal("the answer", 41, 42)
+
+
+@CLAUSE
+def test_is_not_as_recommended(device: torch.device) -> None:
+    check.should("the bound", False, expected=1, seen=2)
+    check.should("another bound", False, expected=3, seen=4)
+    check.equal("the answer", 42, 42)
+
+
+@CLAUSE
+def test_is_not_as_recommended_and_fails(device: torch.device) -> None:
+    check.should("the bound", False, expected=1, seen=2)
+    check.equal("the answer", 41, 42)
+
+
+@RECOMMENDED
+def test_of_a_recommendation(device: torch.device) -> None:
+    check.equal("the answer", 41, 42)
+
+
+@RECOMMENDED
+def test_of_a_recommendation_that_dies(device: torch.device) -> None:
+    os.abort()
 
 
 @CLAUSE

@@ -51,6 +51,7 @@ TONES = {
     "not-shown": "quiet",
     "left-out": "quiet",
     "unsupported": "quiet",
+    "warning": "warn",
     "xfail": "warn",
     "not-reached": "warn",
     "xpass": "bad",
@@ -165,10 +166,9 @@ def _program(cause: Cause) -> str:
     return min(found, key=len, default="")
 
 
-def _cause_blocks(view: View) -> list[dict[str, object]]:
-    budget = _Budget()
+def _cause_blocks(causes: Sequence[Cause], budget: _Budget) -> list[dict[str, object]]:
     blocks: list[dict[str, object]] = []
-    for cause in view.causes:
+    for cause in causes:
         room = min(DETAIL_PER_CAUSE, budget.details)
         detailed = cause.tests[:room]
         budget.details -= len(detailed)
@@ -249,13 +249,14 @@ def embedded_data(judged: Judged) -> dict[str, object]:
 
 def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str:
     """The page. `coverage` holds (name, address) of coverage pages to link."""
-    view = View(judged)
+    view, budget = View(judged), _Budget()
     states = [clause.state for area in view.areas for clause in area.clauses]
     levels = [clause.level for area in view.areas for clause in area.clauses]
     context = {
         "view": view,
         "judged": judged,
-        "causes": _cause_blocks(view),
+        "causes": _cause_blocks(view.causes, budget),
+        "warnings": _cause_blocks(view.warnings, budget),
         "timings": timings(judged.tests),
         "about": _environment(judged),
         "coverage": [(text.line(name, 80), address) for name, address in coverage],
@@ -265,7 +266,11 @@ def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str
         "meaning": STATE_MEANING,
         "served_meaning": SERVED_MEANING,
         "first_causes": FIRST_CAUSES,
-        "anchors_by_id": {test.id: cause.anchor for cause in view.causes for test in cause.tests},
+        "anchors_by_id": {
+            test.id: cause.anchor
+            for cause in (*view.causes, *view.warnings)
+            for test in cause.tests
+        },
     }
     return page("report.html.j2", context, embedded_data(judged))
 

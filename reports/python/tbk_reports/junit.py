@@ -13,7 +13,7 @@ from .view import View
 from .words import blame_words, seen_words, state_words
 
 ERRORS = frozenset({"crash", "hang", "poisoned", "not-reached", "suite-error"})
-SKIPS = frozenset({"unsupported", "not-shown", "left-out", "xfail"})
+SKIPS = frozenset({"unsupported", "not-shown", "left-out", "warning", "xfail"})
 RUN_SUITE = "tbk.run"
 OUTPUT_LIMIT = 4_096
 

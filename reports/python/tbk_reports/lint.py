@@ -17,7 +17,7 @@ from . import text
 from .document import judged_from_document
 from .junit import RUN_SUITE, case_names, child_name
 from .markdown import code
-from .model import HARMLESS
+from .model import HARMLESS, WARNING
 from .operators import operator_document, operators
 from .view import View
 from .words import state_words
@@ -112,6 +112,7 @@ def lint_html(document: dict[str, Any], source: str) -> list[str]:
         text.line(clause.id, 60): clause.state for area in view.areas for clause in area.clauses
     }
     failing = {(test.id, test.verdict) for test in judged.tests if test.failed}
+    warned = {(test.id, test.verdict) for test in judged.tests if test.verdict == WARNING}
     tests = [[test.id, test.repeat, test.clause, test.verdict] for test in judged.tests]
     found = _differ("html verdict", document["verdict"], data.get("verdict"))
     found += _differ("html exit code", document["exit_code"], data.get("exit_code"))
@@ -129,10 +130,12 @@ def lint_html(document: dict[str, Any], source: str) -> list[str]:
     found += [
         f"html: {test_id} is shown as {verdict}, which it is not"
         for test_id, verdict in page.failures
-        if (test_id, verdict) not in failing
+        if (test_id, verdict) not in failing | warned
     ]
-    if failing and not page.failures:
+    if failing and not failing & set(page.failures):
         found.append("html: no failure is shown")
+    if warned and not warned & set(page.failures):
+        found.append("html: no warning is shown")
     return found
 
 

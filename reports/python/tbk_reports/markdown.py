@@ -117,6 +117,17 @@ def _left_out(view: View) -> list[str]:
     return lines
 
 
+def _warnings(view: View) -> list[str]:
+    if not view.warnings:
+        return []
+    lines = ["### Recommendations not met", ""]
+    lines += [
+        f"* {escape(cause.title, 160)}: {_tests(len(cause.tests))}, which fail nothing"
+        for cause in view.warnings[:CAUSES]
+    ]
+    return [*lines, ""]
+
+
 def _next(view: View) -> list[str]:
     """The lint reads these lines back."""
     if not view.operators.next:
@@ -148,6 +159,7 @@ def render_markdown(judged: Judged) -> str:
         if len(view.causes) > CAUSES:
             lines.append(f"\nand {len(view.causes) - CAUSES} more causes in the full report")
         lines.append("")
+    lines += _warnings(view)
     lines += _next(view)
     lines += _left_out(view)
     lines.append(f"Exit code {judged.exit_code}.")

@@ -23,15 +23,17 @@ VERDICTS = (
     "unstable",
     "xpass",
     "not-reached",
+    "warning",
     "xfail",
     "not-shown",
     "left-out",
     "unsupported",
     "pass",
 )
-HARMLESS = frozenset({"pass", "xfail", "unsupported", "not-shown", "left-out"})
+HARMLESS = frozenset({"pass", "warning", "xfail", "unsupported", "not-shown", "left-out"})
 FAILING = frozenset(VERDICTS) - HARMLESS
 WAIVABLE = frozenset({"fail", "crash", "hang"})
+WARNING = "warning"  # of a clause that is a should: no failure, and no pass
 
 # Records that are no verdicts: the same test on another device, and a word that a file declares.
 MORE_KINDS = ("substitution", "capability")

@@ -75,6 +75,8 @@ def print_report(judged: Judged, console: Console) -> None:
         _cause(console, number, cause)
     if len(view.causes) > shown:
         console.print(Text(f"  and {len(view.causes) - shown} more causes{follow}", style="dim"))
+    for cause in view.warnings[:CAUSES]:
+        _told(console, "recommended", f"{cause.title} ({len(cause.tests)})")
     if view.operators.next:
         words = _some([f"{one.name} ({one.checks})" for one in view.operators.next], 5)
         _told(console, "implement next", f"{words}: each with the checks that it unlocks")

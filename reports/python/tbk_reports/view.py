@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from . import text
-from .model import VERDICTS, Judged, Test
+from .model import VERDICTS, WARNING, Judged, Test
 from .operators import operators
 from .words import (
     ADVICE,
@@ -161,15 +161,15 @@ def _cause_key(test: Test) -> str:
     return f"{test.blame}\0{cause}" if cause else f"{test.clause}\0{test.verdict}"
 
 
-def causes(tests: Iterable[Test]) -> tuple[Cause, ...]:
-    """Failures grouped by cause, what to mend first coming first."""
-    groups = _grouped((test for test in tests if test.failed), _cause_key)
+def causes(tests: Iterable[Test], name: str = "cause") -> tuple[Cause, ...]:
+    """Tests grouped by cause, what to mend first coming first."""
+    groups = _grouped(tests, _cause_key)
     ranked = sorted(
         (Cause(key, "", tuple(members)) for key, members in groups.items()),
         key=lambda cause: cause.rank,
     )
     return tuple(
-        Cause(cause.key, f"cause-{number}", cause.tests) for number, cause in enumerate(ranked, 1)
+        Cause(cause.key, f"{name}-{number}", cause.tests) for number, cause in enumerate(ranked, 1)
     )
 
 
@@ -229,9 +229,12 @@ class View:
         self.judged = judged
         self.counts = judged.counts
         self.failing = tuple(test for test in judged.tests if test.failed)
-        self.causes = causes(judged.tests)
+        self.causes = causes(self.failing)
         if self.health:  # then what all else stands on is where to look
             self.causes = tuple(sorted(self.causes, key=lambda one: one.first.profile != "core"))
+        self.warnings = causes(
+            (test for test in judged.tests if test.verdict == WARNING), name="warning"
+        )
         self.areas = areas(judged.tests)
         self.not_tested = _reasons(
             (test for test in judged.tests if test.verdict == "unsupported"), _need_words
@@ -354,6 +357,7 @@ class View:
         passed = self.counts.get("pass", 0)
         words = [f"{passed} of {text.count_words(self.total, 'test')} passed."]
         for name, what in (
+            ("warning", "showed that a recommendation is not met"),
             ("xfail", "failed as they are known to"),
             ("unsupported", "were not run: the backend does not declare what they need"),
             ("not-shown", "could not show anything on this device"),
@@ -361,7 +365,7 @@ class View:
         ):
             if self.counts.get(name):
                 words.append(f"{self.counts[name]} {what}.")
-        return " ".join([*words, "Nothing to fix."])
+        return " ".join(words if self.warnings else [*words, "Nothing to fix."])
 
     @property
     def advice(self) -> str:

@@ -37,6 +37,7 @@ STATE_MEANING = {
     "not-shown": "ran, but proved nothing on this device",
     "unsupported": "not run: the backend does not declare what it needs",
     "left-out": "not run: the budget left it out",
+    "warning": "a recommendation, a should, is not met",
     "xfail": "fails, and is known to fail",
     "xpass": "a waiver says that it fails, and it passes",
     "not-reached": "planned, but the run ended before it",
@@ -157,7 +158,7 @@ def cause_of(test: Test) -> str:
     In the torch layer a missing operator is one cause, wherever it is missed, and so is one
     exception, whatever was called; but wrong numbers of two operators are two causes.
     """
-    if test.recorded != "fail" or test.layer != "torch":
+    if test.recorded not in ("fail", "warning") or test.layer != "torch":
         return test.cause
     missing = missing_operator(test)
     if missing:

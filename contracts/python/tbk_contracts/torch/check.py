@@ -29,6 +29,8 @@ class Totals:
     checks: int = 0
     failure: ContractFailure | None = None
     """The first check that did not hold, whatever became of its exception."""
+    warning: ContractFailure | None = None
+    """The first recommendation that was not met."""
     evidence: str | None = None
     """None: shown. Else TRIVIAL (holds on this device whatever happens) or NOT_SHOWN."""
     evidence_reason: str = ""
@@ -88,6 +90,17 @@ def that(what: str, held: bool, *, expected: object, seen: object) -> None:
     with _lock:
         _totals.failure = _totals.failure or failure
     raise failure
+
+
+def should(what: str, held: bool, *, expected: object, seen: object) -> None:
+    """As `that`, of a recommendation: the test goes on, and what it comes to is a warning."""
+    with _lock:
+        _totals.checks += 1
+    if held:
+        return
+    unmet = ContractFailure(what, _text(expected), _text(seen), _where())
+    with _lock:
+        _totals.warning = _totals.warning or unmet
 
 
 def equal(what: str, seen: object, expected: object) -> None:

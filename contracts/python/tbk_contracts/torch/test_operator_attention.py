@@ -89,4 +89,5 @@ def test_values_and_gradients(device: torch.device, dtype: torch.dtype, kind: st
 def _judge(name: str, seen: torch.Tensor, right: torch.Tensor) -> None:
     check.equal(f"shape of the {name}", tuple(seen.shape), tuple(right.shape))
     limits = UNITS * oracle.unit(right.abs().max().expand(right.shape), seen.dtype)
-    judge.close(name, seen, right, limits, right.to(seen.dtype), judge.Margin())
+    plain, leeway = right.to(seen.dtype), oracle.leeway(seen.dtype)
+    judge.close(name, seen, right, limits, plain, judge.Margin(), leeway)

@@ -40,6 +40,8 @@ class Seen:
     folder: Path
     source: str = ""
     """Of the test, to be read beside its failure."""
+    only_should: bool = False
+    """Whether the clause that the test cites is a recommendation."""
     raised: dict[str, BaseException] = field(default_factory=dict)
     duration_ns: int = 0
 
@@ -73,6 +75,10 @@ def members(seen: Seen) -> dict[str, Any]:
         if "program" not in totals.facts:
             made["facts"] = {**totals.facts, "source": seen.source}
         made |= {"checks": max(totals.checks, 1), "failures": 1} | _failure(seen)
+        made["only_should"] = seen.only_should
+    elif totals.warning is not None:
+        made |= {"failures": 1, "only_should": True, "phase": keeper.PHASE_BODY}
+        made |= _words(totals.warning)
     return made
 
 
@@ -83,14 +89,18 @@ def _failure(seen: Seen) -> dict[str, Any]:
     if failure is None and isinstance(error, check.ContractFailure):
         failure = error  # raised by hand
     if failure is not None and not isinstance(error, NOT_VERDICTS):
-        return phase | {
-            "where": brief("where", failure.where),
-            "what": brief("what", failure.what),
-            "expected": brief("expected", failure.expected),
-            "seen": brief("seen", failure.seen),
-        }
+        return phase | _words(failure)
     assert error is not None  # noqa: S101  # seen.fails
     return phase | _exception(seen, when, error)
+
+
+def _words(failure: check.ContractFailure) -> dict[str, str]:
+    return {
+        "where": brief("where", failure.where),
+        "what": brief("what", failure.what),
+        "expected": brief("expected", failure.expected),
+        "seen": brief("seen", failure.seen),
+    }
 
 
 def _exception(seen: Seen, when: str, error: BaseException) -> dict[str, Any]:

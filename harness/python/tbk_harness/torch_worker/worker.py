@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from _pytest.runner import runtestprotocol
 from tbk_contracts.torch import check, process
+from tbk_contracts.torch.plugin import is_only_should
 
 from tbk_harness.torch_worker import keeper, preflight, verdict
 from tbk_harness.torch_worker.speech import Speech, told
@@ -116,7 +117,9 @@ class Worker:
     def _run_item(self, number: int, item: pytest.Item, following: pytest.Item | None) -> None:
         self._cell.position = number
         self._cell.phase = keeper.PHASE_OPEN
-        self._seen = verdict.Seen(self._folder, verdict.source_of(item))
+        self._seen = verdict.Seen(
+            self._folder, verdict.source_of(item), only_should=is_only_should(item)
+        )
         check.begin()
         runtestprotocol(item, log=False, nextitem=following)
         for name in verdict.NO_MARKS:

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_flatten
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.operators import holding, judge, oracle, samples, table, trial
 from tbk_contracts.torch.operators.entries import Entry
-from tbk_contracts.torch.operators.program import program
+from tbk_contracts.torch.operators.program import told
 
 DTYPES = ("float32", "float64")
 MOST = 3
@@ -86,10 +86,8 @@ def try_gradients(
             return
         judged += 1
         try:
-            judge.results(backward, sample, got, expected, device, margin)
-        except check.ContractFailure:
-            check.fact(program=program(backward, sample, dtype, device, start))
-            raise
+            with told(backward, sample, dtype, device, start):
+                judge.results(backward, sample, got, expected, device, margin)
         finally:
             check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."),
                        margin=margin.worst)  # fmt: skip

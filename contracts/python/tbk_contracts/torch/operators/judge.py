@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tbk_contracts.torch import check, host
-from tbk_contracts.torch.operators import table
+from tbk_contracts.torch.operators import oracle, table
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.oracle import Expected, is_inexact, unit
 from tbk_contracts.torch.operators.samples import Sample
@@ -77,7 +77,7 @@ def _leaf(
     if not entry.is_gradient and index in table.PHASE.get(entry.title, ()):
         seen, right = seen.abs(), right.abs()
     reference = _as_wide(expected.wide[index])
-    close("result", seen, reference, limits, right, margin)
+    close("result", seen, reference, limits, right, margin, oracle.leeway(right.dtype))
 
 
 def _names_equals(entry: Entry, sample: Sample, index: int, got: list[Any]) -> bool:
@@ -153,9 +153,12 @@ def _size(tensor: torch.Tensor) -> float:
 
 def close(
     what: str, seen: torch.Tensor, reference: torch.Tensor, limits: torch.Tensor,
-    plain: torch.Tensor, margin: Margin,
+    plain: torch.Tensor, margin: Margin, leeway: float = 1.0,
 ) -> None:  # fmt: skip
-    """Each element is within its limit. What overflows in the dtype does so in PyTorch too."""
+    """Each element is within its limit. What overflows in the dtype does so in PyTorch too.
+
+    Off by more than `limits` is a warning, and by more than `leeway` times as much a failure.
+    """
     given = _as_wide(seen)
     top = torch.finfo(plain.dtype).max
     judged = torch.isfinite(reference) & (reference.abs() <= top)
@@ -172,7 +175,8 @@ def close(
         return
     at = [int(index) for index in (part == part.max()).nonzero()[0]]
     spot = tuple(at)
-    check.that(
+    judged_by = check.that if worst > leeway else check.should
+    judged_by(
         what, False,
         expected=f"{reference[spot].item()!r} at {at}, or at most {limits[spot].item():.3g} off",
         seen=f"{given[spot].item()!r}: {worst:.3g} times as far off; "

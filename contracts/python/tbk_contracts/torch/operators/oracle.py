@@ -95,6 +95,11 @@ def unit(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return torch.ldexp(torch.ones(exponent.shape, dtype=torch.float64), exponent - bits)
 
 
+def leeway(dtype: torch.dtype) -> float:
+    """How many times its bound a result of `dtype` has to be off to be wrong."""
+    return table.LEEWAY.get(REAL.get(dtype, dtype), 1.0)
+
+
 def _copy(leaf: Any) -> Any:
     if not isinstance(leaf, torch.Tensor):
         return leaf

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
-from tbk_contracts.torch import run_seed
+from tbk_contracts.torch import check, run_seed
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.samples import Sample
 
@@ -44,6 +47,21 @@ def program(
         *_shown(grad),
     ]
     return "\n".join(lines) + "\n"
+
+
+@contextmanager
+def told(
+    entry: Entry, sample: Sample, dtype: torch.dtype, device: torch.device, start: str
+) -> Iterator[None]:
+    """Where a check of the sample does not hold, the record has the program."""
+    before = check.totals().warning
+    try:
+        yield
+    except Exception:
+        check.fact(program=program(entry, sample, dtype, device, start))
+        raise
+    if check.totals().warning is not before:
+        check.fact(program=program(entry, sample, dtype, device, start))
 
 
 def _shown(grad: bool) -> list[str]:

@@ -17,6 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 
 
@@ -33,6 +34,11 @@ class Class(Enum):
 GROSS = 4  # a class U operator is wrong at so many times its bound
 U_MOVEMENTS = 2  # class U: the factor of an operand, such as alpha, is rounded too
 UNITS, MOVEMENTS = 16, 32  # class B and L: units of the result, and movements
+
+LEEWAY = {torch.float64: 2.0**13, torch.float32: 2.0**6}
+"""So many times its bound a result has to be off for a failure: a quarter of the dtype's digits.
+What is off by less is a warning, for a bound in units in the last place is a *should* until two
+independent implementations keep to it. In 16 bits the bounds are a leeway by themselves."""
 
 _read: dict[str, Any] = yaml.safe_load(
     Path(__file__).with_name("classes.yml").read_text(encoding="utf-8")

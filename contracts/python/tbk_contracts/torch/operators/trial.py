@@ -14,7 +14,7 @@ import torch
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.operators import holding, judge, oracle, precision, samples, table
 from tbk_contracts.torch.operators.entries import Entry
-from tbk_contracts.torch.operators.program import program
+from tbk_contracts.torch.operators.program import told
 from tbk_contracts.torch.operators.served import Served, Watch
 
 _NAME = re.compile(r"\b\w+::\w+(?:\.\w+)?")  # aten::add.out
@@ -34,12 +34,10 @@ def try_operator(
             watched = _largest(chosen[index + 1 :]) if sample is watched else watched
             continue
         try:
-            refusal = _try_sample(
-                entry, sample, expected, device, served if sample is watched else None, margin
-            )
-        except Exception:
-            check.fact(program=program(entry, sample, dtype, device, start))
-            raise
+            with told(entry, sample, dtype, device, start):
+                refusal = _try_sample(
+                    entry, sample, expected, device, served if sample is watched else None, margin
+                )
         finally:
             judged += 1
             if refusal is not None:
