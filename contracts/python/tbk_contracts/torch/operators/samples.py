@@ -157,7 +157,8 @@ def distinct(sample: Sample) -> Sample:
         if value.is_complex():
             return value
         order = torch.randperm(value.numel(), generator=generator)
-        return _numbers(order, value.dtype).reshape(value.shape)
+        made = _numbers(order, value.dtype).reshape(value.shape)
+        return made.requires_grad_(value.requires_grad)
 
     value, args, kwargs = sample.value, sample.args, sample.kwargs
     changed = tree_map(change, value)
