@@ -31,7 +31,7 @@ def test_reports_of_one_run_agree(run: Judged, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES.values())
 
 
-@pytest.mark.parametrize("name", ["html", "junit", "markdown"])
+@pytest.mark.parametrize("name", ["html", "junit", "markdown", "terminal"])
 def test_a_report_of_another_run_is_found(name: str, tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     write_reports(RUNS["failing"], one)
@@ -54,6 +54,9 @@ LIES = [
     ("markdown", "| crash | 5 |", "| crash | 6 |"),
     ("markdown", "FAIL: ", "PASS: "),
     ("markdown", "Exit code 1.", "Exit code 0."),
+    ("terminal", "FAIL  ", "PASS  "),
+    ("terminal", "5 crash", "4 crash"),
+    ("terminal", "     test           memory/", "     test           nothing/"),
     ("json", '"exit_code": 1', '"exit_code": 0'),
     ("json", '"verdict": "fail",\n "exit_code"', '"verdict": "pass",\n "exit_code"'),
     ("json", '"crash": 5', '"crash": 4'),

@@ -28,7 +28,7 @@ def child_name(verdict: str) -> str:
 
 
 def _seconds(nanoseconds: int) -> str:
-    return f"{nanoseconds / 1e9:.6f}"
+    return f"{nanoseconds / 1e9:.3f}"  # the schema of Jenkins takes no more digits
 
 
 def _cost(test: Test) -> int:
@@ -120,10 +120,10 @@ def _run_suite(root: ET.Element, judged: Judged) -> int:
         failures="0",
         errors=str(int(bool(problems))),
         skipped="0",
-        time="0.000000",
+        time="0.000",
     )
     _properties(suite, judged)
-    case = ET.SubElement(suite, "testcase", classname=RUN_SUITE, name="run", time="0.000000")
+    case = ET.SubElement(suite, "testcase", classname=RUN_SUITE, name="run", time="0.000")
     if problems:
         found = ET.SubElement(case, "error", message=problems[0], type="tbk.run")
         found.text = "\n".join(problems)

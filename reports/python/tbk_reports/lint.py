@@ -27,6 +27,7 @@ FILES = {
     "html": "index.html",
     "junit": "junit.xml",
     "markdown": "summary.md",
+    "terminal": "terminal.txt",
 }
 
 
@@ -229,6 +230,23 @@ def _markdown_cases(document: dict[str, Any], source: str) -> list[str]:
     return found if shown or not plain else [*found, "markdown: no failure is shown"]
 
 
+_TOLD = re.compile(r"^     test +(\S.*)$", re.MULTILINE)
+
+
+def lint_terminal(document: dict[str, Any], source: str) -> list[str]:
+    lines = source.splitlines()
+    last, counts = lines[-1] if lines else "", document["counts"]
+    counted = ", ".join(f"{count} {state_words(verdict)}" for verdict, count in counts.items())
+    tests = f": {text.count_words(len(document['tests']), 'test')} ({counted})"
+    found = _differ("terminal verdict", document["verdict"].upper(), last.partition("  ")[0])
+    if counts and tests not in last:
+        found += _differ("terminal counts", tests, last)
+    failing = [test for test in judged_from_document(document).tests if test.failed]
+    told, shown = {text.line(test.id, 400) for test in failing}, _TOLD.findall(source)
+    found += [f"terminal: {name} is shown, and does not fail" for name in shown if name not in told]
+    return found if shown or not failing else [*found, "terminal: no failure is shown"]
+
+
 def lint_json(document: dict[str, Any]) -> list[str]:
     again = operator_document(operators(judged_from_document(document).tests))
     if again != document["operators"]:
@@ -251,6 +269,7 @@ def lint_reports(folder: Path) -> list[str]:
         found += lint_html(document, (folder / FILES["html"]).read_text("utf-8"))
         found += lint_junit(document, (folder / FILES["junit"]).read_text("utf-8"))
         found += lint_markdown(document, (folder / FILES["markdown"]).read_text("utf-8"))
+        found += lint_terminal(document, (folder / FILES["terminal"]).read_text("utf-8"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [f"the reports cannot be read: {error}"]
     return found

@@ -15,6 +15,7 @@ from .junit import render_junit
 from .lint import FILES
 from .markdown import render_markdown
 from .model import Judged
+from .terminal import render_terminal
 
 
 def _write(path: Path, content: str) -> None:
@@ -27,7 +28,7 @@ def _write(path: Path, content: str) -> None:
 def write_reports(
     judged: Judged, folder: Path, coverage: Sequence[tuple[str, str]] = ()
 ) -> dict[str, Path]:
-    """HTML, JUnit XML, Markdown and JSON; returns where they are. Raises OSError."""
+    """HTML, JUnit XML, Markdown, JSON and plain text; returns where they are. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     document = json.dumps(judged_document(judged), indent=1, ensure_ascii=True)
     contents = {
@@ -35,6 +36,7 @@ def write_reports(
         "html": render_html(judged, coverage),
         "junit": render_junit(judged),
         "markdown": render_markdown(judged),
+        "terminal": render_terminal(judged),
     }
     paths = {name: folder / FILES[name] for name in contents}
     for name, content in contents.items():

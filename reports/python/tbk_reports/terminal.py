@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import io
+
 from rich.console import Console
 from rich.text import Text
 
@@ -13,6 +15,7 @@ from .view import Cause, View
 from .words import blame_words, check_words, seen_words
 
 CAUSES = 5
+WIDTH = 120  # of the text file; long lines are not broken
 STYLES = {"pass": "bold green", "fail": "bold red", "error": "bold red"}
 
 
@@ -89,3 +92,10 @@ def print_report(judged: Judged, console: Console) -> None:
     if view.limited_to:
         _told(console, "selected", f"{view.limited_to}: a part of the suite")
     console.print(Text(view.verdict_line, style=STYLES.get(judged.verdict, "bold")), soft_wrap=True)
+
+
+def render_terminal(judged: Judged) -> str:
+    """The same as plain text, for logs."""
+    out = io.StringIO()
+    print_report(judged, Console(file=out, width=WIDTH, color_system=None, markup=False))
+    return out.getvalue()
