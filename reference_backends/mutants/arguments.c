@@ -47,6 +47,12 @@ size_t arguments_size(const char* name) {
   return shape == NULL ? 0 : shape->size;
 }
 
+static const tbk_tensor_t* tensor_at(const operator_shape_t* shape, const void* arguments, int i) {
+  const tbk_tensor_t* tensor = NULL;
+  memcpy(&tensor, (const char*)arguments + shape->tensors[i], sizeof(void*));
+  return tensor;
+}
+
 bool arguments_copy(arguments_copy_t* copy, const char* name, const void* arguments) {
   const operator_shape_t* shape = find_operator(name);
   if (shape == NULL || arguments == NULL || *(const size_t*)arguments < shape->size) return false;
@@ -54,9 +60,7 @@ bool arguments_copy(arguments_copy_t* copy, const char* name, const void* argume
   copy->as.struct_size = shape->size;
   for (copy->count = 0; shape->tensors[copy->count] != 0; ++copy->count) {
     const int i = copy->count;
-    const tbk_tensor_t* tensor = NULL;
-    char* place = (char*)&copy->as + shape->tensors[i];
-    memcpy(&tensor, place, sizeof(void*));
+    const tbk_tensor_t* tensor = tensor_at(shape, arguments, i);
     if (tensor == NULL || tensor->rank < 0 || tensor->rank > COPY_RANK) return false;
     copy->tensors[i] = *tensor;
     for (int32_t k = 0; k < tensor->rank; ++k) {
@@ -66,9 +70,17 @@ bool arguments_copy(arguments_copy_t* copy, const char* name, const void* argume
     copy->tensors[i].sizes = copy->sizes[i];
     copy->tensors[i].strides = copy->strides[i];
     tensor = &copy->tensors[i];
-    memcpy(place, &tensor, sizeof(void*));
+    memcpy((char*)&copy->as + shape->tensors[i], &tensor, sizeof(void*));
   }
   return true;
+}
+
+void arguments_borrow_shapes(arguments_copy_t* copy, const char* name, const void* arguments) {
+  const operator_shape_t* shape = find_operator(name);
+  for (int i = 0; shape != NULL && i < copy->count; ++i) {
+    copy->tensors[i].sizes = tensor_at(shape, arguments, i)->sizes;
+    copy->tensors[i].strides = tensor_at(shape, arguments, i)->strides;
+  }
 }
 
 tbk_tensor_t* arguments_output(arguments_copy_t* copy) {
@@ -109,6 +121,14 @@ void tensor_make_contiguous(arguments_copy_t* copy, int index) {
     copy->strides[index][k] = stride;
     stride *= copy->sizes[index][k];
   }
+}
+
+void tensor_clear(tbk_instance_t* self, int32_t device, const tbk_tensor_t* tensor,
+                  tbk_stream_t* stream) {
+  const uint64_t size = dtype_bytes(tensor->dtype), bytes = tensor_elements(tensor) * size;
+  const uint64_t start = (uint64_t)tensor->offset * size;
+  if (bytes == 0 || !tensor_contiguous(tensor)) return;
+  ignore(INNER(self, core)->fill(self, device, tensor->memory, start, 0, bytes, stream, NULL));
 }
 
 void tensor_change(tbk_instance_t* self, int32_t device, const tbk_tensor_t* tensor,

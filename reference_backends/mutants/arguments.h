@@ -31,6 +31,8 @@ typedef struct arguments_copy {
 
 /* False where the operator is not known or the arguments are not fit to be read: leave them be. */
 bool arguments_copy(arguments_copy_t* copy, const char* name, const void* arguments);
+/* From here on the copy's sizes and strides are those that `arguments` points to. */
+void arguments_borrow_shapes(arguments_copy_t* copy, const char* name, const void* arguments);
 tbk_tensor_t* arguments_output(arguments_copy_t* copy);
 /* The size of the struct for `name` in its version, 0 where it is not known. */
 size_t arguments_size(const char* name);
@@ -41,6 +43,9 @@ bool tensor_contiguous(const tbk_tensor_t* tensor);
 /* The strides that a tensor of these sizes has when it is contiguous. */
 void tensor_make_contiguous(arguments_copy_t* copy, int index);
 
+/* Fills a contiguous tensor with 0, in the order of `stream`. */
+void tensor_clear(tbk_instance_t* self, int32_t device, const tbk_tensor_t* tensor,
+                  tbk_stream_t* stream);
 /* Waits for `stream`, lets `change` at the elements of a contiguous tensor, and puts them back. */
 void tensor_change(tbk_instance_t* self, int32_t device, const tbk_tensor_t* tensor,
                    tbk_stream_t* stream, void (*change)(void* elements, uint64_t count));

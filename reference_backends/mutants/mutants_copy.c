@@ -118,6 +118,11 @@ COPY(copy_downwards_within_allocation_lost) {
   if (destination == source && destination_offset < source_offset) return TBK_OK;
   return COPY_INNER;
 }
+/* By way of a bounce buffer, which is filled once. */
+COPY(copy_within_allocation_stops_short) {
+  if (destination == source && size_bytes > LARGE) size_bytes = LARGE;
+  return COPY_INNER;
+}
 COPY(copy_nothing_is_invalid) {
   if (size_bytes == 0 && (destination == 0 || source == 0))
     return wrap_fail(error, TBK_INVALID, "0 is no memory");
@@ -261,6 +266,7 @@ const mutant_t mutants_copy[] = {
     ROW(copy_within_allocation_refused, "CPY-016", RETURN, BROAD, core.copy, "INVALID"),
     ROW(copy_downwards_within_allocation_lost, "CPY-016", VALUE, NARROW, core.copy,
         "no effect where the destination lies below"),
+    ROW(copy_within_allocation_stops_short, "CPY-016", EXTENT, NARROW, core.copy, "at 64 KiB"),
     ROW(copy_nothing_is_invalid, "CPY-017", RETURN, BROAD, core.copy, "INVALID for handles 0"),
     ROW(fill_drops_last_byte, "CPY-018", EXTENT, BROAD, core.fill, "one byte too few"),
     ROW(fill_writes_one_byte_more, "CPY-018", EXTENT, BROAD, core.fill, "the byte behind"),

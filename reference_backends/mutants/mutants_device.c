@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * mutants_device.c: counting, describing, opening and closing devices.
+ * mutants_device.c: counting and describing devices.
  */
 #include <string.h>
 
@@ -152,119 +152,6 @@ PROPERTY_MUTANT(greatest_priority_positive, priority_greatest, 2)
 PROPERTY_MUTANT(flags_unknown_bit, flags, out_properties->flags | (UINT64_C(1) << 40))
 PROPERTY_MUTANT(flags_next_bit, flags, out_properties->flags | (UINT64_C(1) << 5))
 
-OPEN(open_twice) {
-  tbk_status_t status = OPEN_INNER;
-  return status == TBK_INVALID_STATE ? TBK_OK : status;
-}
-OPEN(open_twice_is_invalid) {
-  tbk_status_t status = OPEN_INNER;
-  return status == TBK_INVALID_STATE ? TBK_INVALID : status;
-}
-
-/* Says OK and opens nothing: everything that names the device is refused. */
-OPEN(open_does_nothing) {
-  if (device == 0) return TBK_OK;
-  return OPEN_INNER;
-}
-OPEN(open_second_device_does_nothing) {
-  return device == 1 ? TBK_OK : OPEN_INNER;
-}
-
-OPEN(exclusive_is_failure) {
-  tbk_status_t status = OPEN_INNER;
-  return status == TBK_UNAVAILABLE ? TBK_FAILED : status;
-}
-OPEN(exclusive_waits) {
-  tbk_status_t status = OPEN_INNER;
-  for (int turn = 0; status == TBK_UNAVAILABLE && turn < 1000; ++turn) {
-    wrap_sleep_ms(20);
-    status = OPEN_INNER;
-  }
-  return status;
-}
-
-#define OPENS_ITSELF(f, signature, inner)                         \
-  signature(f) {                                                  \
-    tbk_status_t status = inner;                                  \
-    if (status == TBK_INVALID_STATE) {                            \
-      ignore(INNER(self, core)->device_open(self, device, NULL)); \
-      status = inner;                                             \
-    }                                                             \
-    return status;                                                \
-  }
-OPENS_ITSELF(alloc_opens_device, ALLOC, ALLOC_INNER)
-OPENS_ITSELF(stream_create_opens_device, STREAM_CREATE, STREAM_CREATE_INNER)
-OPENS_ITSELF(event_create_opens_device, EVENT_CREATE, EVENT_CREATE_INNER)
-OPENS_ITSELF(pinned_alloc_opens_device, PINNED_ALLOC, PINNED_ALLOC_INNER)
-OPENS_ITSELF(memory_info_opens_device, MEMORY_INFO, MEMORY_INFO_INNER)
-UPLOAD(upload_to_closed_device) {
-  tbk_status_t status = UPLOAD_INNER;
-  return status == TBK_INVALID_STATE ? TBK_OK : status;
-}
-DOWNLOAD(download_from_closed_device) {
-  tbk_status_t status = DOWNLOAD_INNER;
-  return status == TBK_INVALID_STATE ? TBK_INVALID : status;
-}
-DEVICE_SYNCHRONIZE(synchronize_closed_device) {
-  tbk_status_t status = DEVICE_SYNCHRONIZE_INNER;
-  return status == TBK_INVALID_STATE ? TBK_OK : status;
-}
-CLOSE(close_twice) {
-  tbk_status_t status = CLOSE_INNER;
-  return status == TBK_INVALID_STATE ? TBK_OK : status;
-}
-
-CLOSE(close_once_for_all) {
-  tbk_status_t status = CLOSE_INNER;
-  if (device >= 0 && device < WRAP_DEVICES) wrap_of(self)->opened[device] = -1;
-  return status;
-}
-OPEN(open_once_only) {
-  if (device >= 0 && device < WRAP_DEVICES && wrap_of(self)->opened[device] < 0)
-    return wrap_fail(error, TBK_FAILED, "the driver cannot start twice");
-  return OPEN_INNER;
-}
-OPEN(open_third_time_fails) {
-  if (wrap_every(wrap_of(self), 3)) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no context left");
-  return OPEN_INNER;
-}
-
-typedef struct close_work {
-  tbk_instance_t* self;
-  int32_t device;
-} close_work_t;
-
-static void* close_later(void* argument) {
-  close_work_t* work = argument;
-  ignore(INNER(work->self, core)->device_close(work->self, work->device, NULL));
-  return NULL;
-}
-
-/* Answers at once and lets the work run to its end behind the host's back. */
-CLOSE(close_returns_early) {
-  static close_work_t work;
-  pthread_t thread;
-  wrap_t* wrap = wrap_of(self);
-  if (device != 0 || wrap->opened[0] <= 0) return CLOSE_INNER;
-  work = (close_work_t){self, device};
-  wrap->opened[0] = 0;
-  if (pthread_create(&thread, NULL, close_later, &work) == 0) pthread_detach(thread);
-  return TBK_OK;
-}
-
-/* After an error of work the device stays open, whatever close was told. */
-CLOSE(close_with_error_stays_open) {
-  wrap_t* wrap = wrap_of(self);
-  tbk_status_t status = CLOSE_INNER;
-  if (status == TBK_FAILED || status == TBK_DEVICE_LOST || atomic_load(&wrap->flag) != 0)
-    ignore(INNER(self, core)->device_open(self, device, NULL));
-  return status;
-}
-FAULT(fault_noted) {
-  atomic_store(&wrap_of(self)->flag, 1);
-  return FAULT_INNER;
-}
-
 #define WITH_OPENS(name, clause, operation, narrow, note, ...)           \
   {                                                                      \
     name, clause, MUTANT, operation, narrow, note,                       \
@@ -320,66 +207,4 @@ const mutant_t mutants_device[] = {
     ROW(greatest_priority_positive, "DEV-014", VALUE, BROAD, core.device_properties, "greatest 2"),
     ROW(flags_unknown_bit, "DEV-015", ABI, BROAD, core.device_properties, "bit 40"),
     ROW(flags_next_bit, "DEV-015", ABI, NARROW, core.device_properties, "the first free bit"),
-    ROW(open_twice, "DEV-017", RETURN, BROAD, core.device_open, "OK although it is open"),
-    ROW(open_twice_is_invalid, "DEV-017", RETURN, BROAD, core.device_open, "INVALID instead"),
-    ROW(open_does_nothing, "DEV-018", STATE, BROAD, core.device_open, "OK, and not open"),
-    ROW(open_second_device_does_nothing, "DEV-018", STATE, NARROW, core.device_open,
-        "device 1 is never opened"),
-    {"exclusive_is_failure",
-     "DEV-020",
-     MUTANT,
-     RETURN,
-     BROAD,
-     "FAILED where another process holds the device",
-     {PATCH(core.device_open, exclusive_is_failure)},
-     0,
-     "exclusive=/tmp/tbk-mutant-failure.lock",
-     0,
-     0},
-    {"exclusive_waits",
-     "DEV-020",
-     MUTANT,
-     ORDER,
-     BROAD,
-     "waits until the other process lets go",
-     {PATCH(core.device_open, exclusive_waits)},
-     0,
-     "exclusive=/tmp/tbk-mutant-waits.lock",
-     0,
-     0},
-    ROW(alloc_opens_device, "DEV-021", RETURN, BROAD, core.memory_alloc, "opens it on demand"),
-    ROW(stream_create_opens_device, "DEV-021", RETURN, NARROW, stream.stream_create, "likewise"),
-    ROW(event_create_opens_device, "DEV-021", RETURN, NARROW, event.event_create, "likewise"),
-    ROW(pinned_alloc_opens_device, "DEV-021", RETURN, NARROW, pinned.pinned_alloc, "likewise"),
-    ROW(memory_info_opens_device, "DEV-021", RETURN, NARROW, core.memory_info, "likewise"),
-    ROW(upload_to_closed_device, "DEV-021", RETURN, NARROW, core.upload, "OK without effect"),
-    ROW(download_from_closed_device, "DEV-021", RETURN, NARROW, core.download, "INVALID instead"),
-    ROW(synchronize_closed_device, "DEV-021", RETURN, NARROW, stream.device_synchronize, "OK"),
-    ROW(close_twice, "DEV-021", RETURN, BROAD, core.device_close, "OK although it is closed"),
-    {"opens_once_only",
-     "DEV-022",
-     MUTANT,
-     STATE,
-     BROAD,
-     "a closed device cannot be opened again",
-     {PATCH(core.device_open, open_once_only), PATCH(core.device_close, close_once_for_all)},
-     0,
-     0,
-     0,
-     0},
-    ROW(open_third_time_fails, "DEV-022", COUNT, NARROW, core.device_open, "the third time"),
-    WITH_OPENS("close_returns_early", "DEV-023", ORDER, BROAD, "work goes on behind it",
-               PATCH(core.device_close, close_returns_early)),
-    {"close_with_error_stays_open",
-     "DEV-025",
-     MUTANT,
-     STATE,
-     BROAD,
-     "a device whose work failed cannot be closed",
-     {PATCH(core.device_close, close_with_error_stays_open),
-      PATCH(fault.fault_enqueue, fault_noted)},
-     0,
-     0,
-     0,
-     0},
     {0}};

@@ -249,6 +249,9 @@ FAULT(fault_overtakes) {
     ignore(wrap->inner->stream->stream_synchronize(self, stream, NULL));
   return status;
 }
+FAULT(loss_overtakes) {
+  return kind == TBK_FAULT_DEVICE_LOST ? fault_overtakes(self, stream, kind, error) : FAULT_INNER;
+}
 /* What was enqueued before a fault is lost with it. */
 COPY(copy_kept_for_fault) {
   if (stream != NULL) atomic_store(&wrap_of(self)->kept, (uintptr_t)destination);
@@ -358,6 +361,7 @@ const mutant_t mutants_error[] = {
            "device 1 makes no streams any more",
            PATCH(stream.stream_create, loss_spreads_to_streams)),
     NOTED(fault_overtakes, "FLT-005", ORDER, BROAD, fault.fault_enqueue, "comes at once"),
+    NOTED(loss_overtakes, "FLT-005", ORDER, NARROW, fault.fault_enqueue, "a loss comes at once"),
     {"fault_undoes_copy",
      "FLT-005",
      MUTANT,

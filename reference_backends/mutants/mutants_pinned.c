@@ -36,6 +36,18 @@ PINNED_FREE(pinned_free_unless_kept) {
   if (pointer != NULL && (uintptr_t)pointer == atomic_load(&wrap_of(self)->kept)) return;
   PINNED_FREE_INNER;
 }
+/* What is large comes from one chunk, whoever has it. */
+PINNED_ALLOC(large_pinned_share_a_chunk) {
+  enum { LARGE = 1 << 20, CHUNK = 1 << 23 };
+  wrap_t* wrap = wrap_of(self);
+  if (out_pointer == NULL || size_bytes < LARGE || size_bytes > CHUNK) return PINNED_ALLOC_INNER;
+  size_bytes = CHUNK;
+  tbk_status_t status = atomic_load(&wrap->kept) == 0 ? PINNED_ALLOC_INNER : TBK_OK;
+  if (status != TBK_OK) return status;
+  if (atomic_load(&wrap->kept) == 0) atomic_store(&wrap->kept, (uintptr_t)*out_pointer);
+  *out_pointer = (void*)atomic_load(&wrap->kept);
+  return TBK_OK;
+}
 /* Readable and nothing else. */
 PINNED_ALLOC(pinned_read_only) {
   if (out_pointer == NULL || size_bytes == 0 || size_bytes > (UINT64_C(1) << 40))
@@ -117,6 +129,27 @@ PINNED_ALLOC(pinned_limited) {
   if (status == TBK_OK) atomic_fetch_add(&wrap->value, size_bytes);
   return status;
 }
+PINNED_FREE(third_pinned_free_is_lost) {
+  if (pointer == NULL || !wrap_every(wrap_of(self), 3)) PINNED_FREE_INNER;
+}
+/* A list through the blocks themselves, which begins at `kept`. */
+PINNED_FREE(pinned_free_waits_for_close) {
+  wrap_t* wrap = wrap_of(self);
+  if (pointer == NULL) return;
+  pthread_mutex_lock(&wrap->lock);
+  *(uintptr_t*)pointer = atomic_exchange(&wrap->kept, (uintptr_t)pointer);
+  pthread_mutex_unlock(&wrap->lock);
+}
+CLOSE(close_frees_pinned) {
+  wrap_t* wrap = wrap_of(self);
+  pthread_mutex_lock(&wrap->lock);
+  for (uintptr_t next, block = atomic_exchange(&wrap->kept, 0); block != 0; block = next) {
+    next = *(uintptr_t*)block;
+    wrap->inner->pinned->pinned_free(self, (void*)block);
+  }
+  pthread_mutex_unlock(&wrap->lock);
+  return CLOSE_INNER;
+}
 
 #define PINNED(name, clause, operation, narrow, note, ...) \
   { name, clause, MUTANT, operation, narrow, note, {__VA_ARGS__}, 0, 0, 0, 0 }
@@ -131,6 +164,10 @@ const mutant_t mutants_pinned[] = {
     PINNED("pinned_read_only", "PIN-002", STATE, BROAD, "the host cannot write it",
            PATCH(pinned.pinned_alloc, pinned_read_only),
            PATCH(pinned.pinned_free, pinned_free_nothing)),
+    PINNED("large_pinned_share_a_chunk", "PIN-002", LIFETIME, NARROW,
+           "from 1 MiB to 8 MiB always the same block",
+           PATCH(pinned.pinned_alloc, large_pinned_share_a_chunk),
+           PATCH(pinned.pinned_free, pinned_free_unless_kept)),
     PINNED("pinned_aligned_to_16", "PIN-003", VALUE, BROAD, "16 bytes off",
            PATCH(pinned.pinned_alloc, pinned_aligned_to_16),
            PATCH(pinned.pinned_free, pinned_free_shifted)),
@@ -154,4 +191,9 @@ const mutant_t mutants_pinned[] = {
         "the size is taken modulo 2^32"),
     ROW(pinned_limited, "PIN-009", LIFETIME, BROAD, pinned.pinned_alloc,
         "nothing is given back to a limit of 64 MiB"),
+    PINNED("pinned_free_waits_for_close", "PIN-009", LIFETIME, BROAD,
+           "given back when a device is closed",
+           PATCH(pinned.pinned_free, pinned_free_waits_for_close),
+           PATCH(core.device_close, close_frees_pinned)),
+    ROW(third_pinned_free_is_lost, "PIN-009", COUNT, NARROW, pinned.pinned_free, "every third"),
     {0}};

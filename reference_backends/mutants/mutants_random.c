@@ -84,6 +84,18 @@ RANDOM_BITS(random_advances_generator) {
     ((tbk_generator_t*)(uintptr_t)generator)->offset += (count + 3) / 4 * 4;
   return status;
 }
+RANDOM_BITS(eighth_random_advances_generator) {
+  return wrap_every(wrap_of(self), 8) ? random_advances_generator(self, device, generator, memory,
+                                                                  offset, count, stream, error)
+                                      : RANDOM_BITS_INNER;
+}
+/* The rounds of philox bump the key where it lies. */
+RANDOM_BITS(random_bumps_seed) {
+  tbk_status_t status = RANDOM_BITS_INNER;
+  if (status == TBK_OK && generator != NULL)
+    ((tbk_generator_t*)(uintptr_t)generator)->seed += UINT64_C(0xbb67ae859e3779b9);
+  return status;
+}
 
 #define RANDOM(function, clause, operation, narrow, note) \
   ROW(function, clause, operation, narrow, random.random_bits, note)
@@ -110,4 +122,6 @@ const mutant_t mutants_random[] = {
     RANDOM(random_odd_drops_last_word, "RNG-007", EXTENT, NARROW, "whole blocks of 4 only"),
     RANDOM(random_nothing_is_invalid, "RNG-007", RETURN, NARROW, "INVALID for 0 words"),
     RANDOM(random_advances_generator, "RNG-008", STATE, BROAD, "moves the caller's offset on"),
+    RANDOM(eighth_random_advances_generator, "RNG-008", COUNT, NARROW, "every eighth call does"),
+    RANDOM(random_bumps_seed, "RNG-008", STATE, BROAD, "bumps the key in the caller's seed"),
     {0}};
