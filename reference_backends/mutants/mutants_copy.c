@@ -9,7 +9,7 @@
 
 #include "calls.h"
 
-enum { LARGE = 1 << 16 };
+enum { LARGE = 1 << 16, UNIT = 8 };
 
 /* A byte of the device that the call has no business with. */
 static void spoil(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset,
@@ -65,6 +65,20 @@ UPLOAD(upload_nothing_from_null_is_invalid) {
   if (size_bytes == 0 && source == NULL) return wrap_fail(error, TBK_INVALID, "no source");
   return UPLOAD_INNER;
 }
+/* A transfer is one unit at least. */
+UPLOAD(upload_nothing_writes_a_unit) {
+  if (size_bytes == 0 && source != NULL && memory != 0) size_bytes = UNIT;
+  return UPLOAD_INNER;
+}
+#define NOTHING_ON_STREAM(f, signature, inner)                                \
+  signature(f) {                                                              \
+    if (size_bytes == 0 && stream != NULL)                                    \
+      return wrap_fail(error, TBK_FAILED, "a queue takes no empty transfer"); \
+    return inner;                                                             \
+  }
+NOTHING_ON_STREAM(download_nothing_on_stream_fails, DOWNLOAD, DOWNLOAD_INNER)
+NOTHING_ON_STREAM(copy_nothing_on_stream_fails, COPY, COPY_INNER)
+NOTHING_ON_STREAM(fill_nothing_on_stream_fails, FILL, FILL_INNER)
 
 DOWNLOAD(download_drops_last_byte) {
   size_bytes -= size_bytes > 0;
@@ -88,6 +102,10 @@ DOWNLOAD(download_of_second_device_is_0) {
 DOWNLOAD(download_nothing_is_invalid) {
   if (size_bytes == 0 && (destination == NULL || memory == 0))
     return wrap_fail(error, TBK_INVALID, "no place to copy");
+  return DOWNLOAD_INNER;
+}
+DOWNLOAD(download_nothing_writes_a_unit) {
+  if (size_bytes == 0 && destination != NULL && memory != 0) size_bytes = UNIT;
   return DOWNLOAD_INNER;
 }
 
@@ -128,6 +146,13 @@ COPY(copy_nothing_is_invalid) {
     return wrap_fail(error, TBK_INVALID, "0 is no memory");
   return COPY_INNER;
 }
+/* The last unit of a copy is filled up with 0. */
+COPY(copy_nothing_writes_padding) {
+  if (size_bytes == 0 && destination != 0)
+    ignore(INNER(self, core)
+               ->fill(self, device, destination, destination_offset, 0, UNIT, stream, NULL));
+  return COPY_INNER;
+}
 
 FILL(fill_drops_last_byte) {
   size_bytes -= size_bytes > 0;
@@ -148,6 +173,10 @@ FILL(fill_in_words) {
 }
 FILL(fill_nothing_is_invalid) {
   if (size_bytes == 0 && memory == 0) return wrap_fail(error, TBK_INVALID, "0 is no memory");
+  return FILL_INNER;
+}
+FILL(fill_nothing_writes_a_unit) {
+  if (size_bytes == 0 && memory != 0) size_bytes = UNIT;
   return FILL_INNER;
 }
 
@@ -244,6 +273,7 @@ const mutant_t mutants_copy[] = {
     ROW(upload_nothing_is_invalid, "CPY-005", RETURN, BROAD, core.upload, "INVALID for size 0"),
     ROW(upload_nothing_from_null_is_invalid, "CPY-005", RETURN, NARROW, core.upload,
         "INVALID for size 0 with source NULL"),
+    ROW(upload_nothing_writes_a_unit, "CPY-005", EXTENT, BROAD, core.upload, "8 bytes for size 0"),
     LATE_ROW(upload_without_stream_is_late, BROAD, core.upload, "returns before the bytes arrive"),
     LATE_ROW(large_upload_without_stream_is_late, NARROW, core.upload, "from 4 KiB on"),
     LATE_ROW(download_without_stream_is_late, BROAD, core.download, "the bytes never arrive"),
@@ -259,6 +289,10 @@ const mutant_t mutants_copy[] = {
     ROW(download_of_second_device_is_0, "CPY-009", VALUE, NARROW, core.download, "of device 1"),
     ROW(download_nothing_is_invalid, "CPY-010", RETURN, BROAD, core.download,
         "INVALID for size 0 with NULL or 0"),
+    ROW(download_nothing_writes_a_unit, "CPY-010", EXTENT, BROAD, core.download,
+        "8 bytes for size 0"),
+    ROW(download_nothing_on_stream_fails, "CPY-010", RETURN, NARROW, core.download,
+        "FAILED for size 0 on a stream"),
     ROW(copy_drops_last_byte, "CPY-015", EXTENT, BROAD, core.copy, "one byte too few"),
     ROW(copy_writes_one_byte_more, "CPY-015", EXTENT, BROAD, core.copy, "the byte behind"),
     ROW(copy_ignores_source_offset, "CPY-015", VALUE, BROAD, core.copy, "from offset 0"),
@@ -268,9 +302,16 @@ const mutant_t mutants_copy[] = {
         "no effect where the destination lies below"),
     ROW(copy_within_allocation_stops_short, "CPY-016", EXTENT, NARROW, core.copy, "at 64 KiB"),
     ROW(copy_nothing_is_invalid, "CPY-017", RETURN, BROAD, core.copy, "INVALID for handles 0"),
+    ROW(copy_nothing_writes_padding, "CPY-017", EXTENT, BROAD, core.copy,
+        "8 bytes of 0 for size 0"),
+    ROW(copy_nothing_on_stream_fails, "CPY-017", RETURN, NARROW, core.copy,
+        "FAILED for size 0 on a stream"),
     ROW(fill_drops_last_byte, "CPY-018", EXTENT, BROAD, core.fill, "one byte too few"),
     ROW(fill_writes_one_byte_more, "CPY-018", EXTENT, BROAD, core.fill, "the byte behind"),
     ROW(fill_loses_high_bit, "CPY-018", VALUE, NARROW, core.fill, "values above 127"),
     ROW(fill_in_words, "CPY-018", EXTENT, NARROW, core.fill, "whole words only"),
     ROW(fill_nothing_is_invalid, "CPY-019", RETURN, BROAD, core.fill, "INVALID for memory 0"),
+    ROW(fill_nothing_writes_a_unit, "CPY-019", EXTENT, BROAD, core.fill, "8 bytes for size 0"),
+    ROW(fill_nothing_on_stream_fails, "CPY-019", RETURN, NARROW, core.fill,
+        "FAILED for size 0 on a stream"),
     {0}};

@@ -52,6 +52,17 @@ DEVICE_COUNT(count_falls_after_open) {
   if (status == TBK_OK && wrap_of(self)->opened[0] > 0) *out_count -= 1;
   return status;
 }
+/* A device that cannot be opened is gone. */
+DEVICE_COUNT(count_falls_after_refusal) {
+  tbk_status_t status = DEVICE_COUNT_INNER;
+  if (status == TBK_OK) *out_count -= atomic_load(&wrap_of(self)->flag);
+  return status;
+}
+OPEN(open_notes_refusal) {
+  tbk_status_t status = OPEN_INNER;
+  if (status == TBK_INVALID) atomic_store(&wrap_of(self)->flag, 1);
+  return status;
+}
 OPEN(open_counted) {
   tbk_status_t status = OPEN_INNER;
   if (status == TBK_OK && device >= 0 && device < WRAP_DEVICES) wrap_of(self)->opened[device]++;
@@ -109,10 +120,24 @@ PROPERTIES(properties_write_one_member_more) {
   if (status == TBK_OK && out_properties->struct_size == name_end) out_properties->flags = 0x5a5a;
   return status;
 }
+PROPERTIES(properties_round_size_up) {
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status == TBK_OK) {
+    const size_t size = out_properties->struct_size;
+    memset((char*)out_properties + size, 0, (8 - size % 8) % 8);
+  }
+  return status;
+}
 PROPERTIES(properties_differ_when_open) {
   tbk_status_t status = PROPERTIES_INNER;
   if (status == TBK_OK && COVERS(memory_bytes) && wrap_of(self)->opened[0] > 0)
     out_properties->memory_bytes /= 2;
+  return status;
+}
+PROPERTIES(properties_of_second_differ_when_open) {
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status == TBK_OK && device == 1 && COVERS(max_rank) && wrap_of(self)->opened[1] > 0)
+    out_properties->max_rank += 1;
   return status;
 }
 PROPERTIES(properties_differ_each_time) {
@@ -168,6 +193,18 @@ const mutant_t mutants_device[] = {
     ROW(count_grows, "DEV-003", STATE, BROAD, core.device_count, "one more at each call"),
     WITH_OPENS("count_falls_after_open", "DEV-003", STATE, NARROW, "an open device is not counted",
                PATCH(core.device_count, count_falls_after_open)),
+    {"count_falls_after_refusal",
+     "DEV-003",
+     MUTANT,
+     STATE,
+     NARROW,
+     "one less after an attempt to open a device that is not there",
+     {PATCH(core.device_count, count_falls_after_refusal),
+      PATCH(core.device_open, open_notes_refusal)},
+     0,
+     0,
+     0,
+     0},
     ROW(count_opens_device, "DEV-004", STATE, BROAD, core.device_count, "opens device 0"),
     ROW(properties_open_device, "DEV-004", STATE, BROAD, core.device_properties, "opens it"),
     WITH_OPENS("count_fails_before_open", "DEV-005", RETURN, BROAD, "UNAVAILABLE until opened",
@@ -187,10 +224,15 @@ const mutant_t mutants_device[] = {
         "writes beyond struct_size"),
     ROW(properties_write_one_member_more, "DEV-009", EXTENT, NARROW, core.device_properties,
         "one member too many where the struct ends after name"),
+    ROW(properties_round_size_up, "DEV-009", EXTENT, NARROW, core.device_properties,
+        "0 up to the next multiple of 8"),
     WITH_OPENS("properties_differ_when_open", "DEV-010", STATE, BROAD, "less memory once open",
                PATCH(core.device_properties, properties_differ_when_open)),
     ROW(properties_differ_each_time, "DEV-010", DETERMINISM, BROAD, core.device_properties,
         "max_rank changes at every second call"),
+    WITH_OPENS("properties_of_second_differ_when_open", "DEV-010", STATE, NARROW,
+               "device 1 has another max_rank once open",
+               PATCH(core.device_properties, properties_of_second_differ_when_open)),
     ROW(name_empty, "DEV-011", VALUE, BROAD, core.device_properties, "an empty name"),
     ROW(name_null, "DEV-011", VALUE, BROAD, core.device_properties, "no name"),
     ROW(name_of_282_bytes, "DEV-011", EXTENT, NARROW, core.device_properties, "282 bytes"),

@@ -24,6 +24,21 @@ OPEN(open_second_device_does_nothing) {
   return device == 1 ? TBK_OK : OPEN_INNER;
 }
 
+/* The context is made by the first allocation; `flag` says that there is one. */
+OPEN(open_without_context) {
+  if (device == 0) atomic_store(&wrap_of(self)->flag, 0);
+  return OPEN_INNER;
+}
+ALLOC(alloc_makes_context) {
+  if (device == 0) atomic_store(&wrap_of(self)->flag, 1);
+  return ALLOC_INNER;
+}
+PINNED_ALLOC(pinned_alloc_wants_context) {
+  if (device == 0 && atomic_load(&wrap_of(self)->flag) == 0)
+    return wrap_fail(error, TBK_INVALID_STATE, "no context");
+  return PINNED_ALLOC_INNER;
+}
+
 OPEN(exclusive_is_failure) {
   tbk_status_t status = OPEN_INNER;
   return status == TBK_UNAVAILABLE ? TBK_FAILED : status;
@@ -80,6 +95,29 @@ OPEN(open_once_only) {
 }
 OPEN(open_third_time_fails) {
   if (wrap_every(wrap_of(self), 3)) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no context left");
+  return OPEN_INNER;
+}
+
+/* `value`: live blocks of device 0. What a device leaves behind keeps it from opening again. */
+ALLOC(alloc_counted) {
+  tbk_status_t status = ALLOC_INNER;
+  if (status == TBK_OK && device == 0 && *out_memory != 0)
+    atomic_fetch_add(&wrap_of(self)->value, 1);
+  return status;
+}
+FREE(free_counted) {
+  tbk_status_t status = FREE_INNER;
+  if (status == TBK_OK && device == 0 && memory != 0) atomic_fetch_sub(&wrap_of(self)->value, 1);
+  return status;
+}
+CLOSE(close_leaves_blocks) {
+  wrap_t* wrap = wrap_of(self);
+  if (device == 0 && atomic_load(&wrap->value) > 0) atomic_store(&wrap->flag, 1);
+  return CLOSE_INNER;
+}
+OPEN(open_after_close_in_use_fails) {
+  if (device == 0 && atomic_load(&wrap_of(self)->flag) != 0)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "the old blocks are still there");
   return OPEN_INNER;
 }
 
@@ -148,8 +186,16 @@ CLOSE(close_with_error_stays_open) {
   return status;
 }
 FAULT(fault_noted) {
-  atomic_store(&wrap_of(self)->flag, 1);
+  atomic_store(&wrap_of(self)->flag, kind + 1);
   return FAULT_INNER;
+}
+CLOSE(close_with_error_returns_early) {
+  tbk_status_t status = INNER(self, stream)->device_synchronize(self, device, error);
+  return status == TBK_FAILED || status == TBK_DEVICE_LOST ? status : CLOSE_INNER;
+}
+CLOSE(close_of_lost_device_does_nothing) {
+  if (device == 0 && atomic_load(&wrap_of(self)->flag) == TBK_FAULT_DEVICE_LOST + 1) return TBK_OK;
+  return CLOSE_INNER;
 }
 
 #define CLOSES(name, operation, narrow, note, ...)                             \
@@ -157,6 +203,8 @@ FAULT(fault_noted) {
     name, "DEV-023", MUTANT, operation, narrow, note,                          \
         {__VA_ARGS__, PATCH(core.device_open, open_after_put_off)}, 0, 0, 0, 0 \
   }
+#define OPENING(name, clause, operation, narrow, note, ...) \
+  { name, clause, MUTANT, operation, narrow, note, {__VA_ARGS__}, 0, 0, 0, 0 }
 
 extern const mutant_t mutants_device_open[];
 const mutant_t mutants_device_open[] = {
@@ -165,6 +213,11 @@ const mutant_t mutants_device_open[] = {
     ROW(open_does_nothing, "DEV-018", STATE, BROAD, core.device_open, "OK, and not open"),
     ROW(open_second_device_does_nothing, "DEV-018", STATE, NARROW, core.device_open,
         "device 1 is never opened"),
+    OPENING("pinned_alloc_wants_context", "DEV-018", STATE, NARROW,
+            "no pinned memory before the first allocation",
+            PATCH(core.device_open, open_without_context),
+            PATCH(core.memory_alloc, alloc_makes_context),
+            PATCH(pinned.pinned_alloc, pinned_alloc_wants_context)),
     {"exclusive_is_failure",
      "DEV-020",
      MUTANT,
@@ -196,18 +249,13 @@ const mutant_t mutants_device_open[] = {
     ROW(download_from_closed_device, "DEV-021", RETURN, NARROW, core.download, "INVALID instead"),
     ROW(synchronize_closed_device, "DEV-021", RETURN, NARROW, stream.device_synchronize, "OK"),
     ROW(close_twice, "DEV-021", RETURN, BROAD, core.device_close, "OK although it is closed"),
-    {"opens_once_only",
-     "DEV-022",
-     MUTANT,
-     STATE,
-     BROAD,
-     "a closed device cannot be opened again",
-     {PATCH(core.device_open, open_once_only), PATCH(core.device_close, close_once_for_all)},
-     0,
-     0,
-     0,
-     0},
+    OPENING("opens_once_only", "DEV-022", STATE, BROAD, "a closed device cannot be opened again",
+            PATCH(core.device_open, open_once_only), PATCH(core.device_close, close_once_for_all)),
     ROW(open_third_time_fails, "DEV-022", COUNT, NARROW, core.device_open, "the third time"),
+    OPENING("open_after_close_in_use_fails", "DEV-022", LIFETIME, NARROW,
+            "not again where memory was left behind", PATCH(core.memory_alloc, alloc_counted),
+            PATCH(core.memory_free, free_counted), PATCH(core.device_close, close_leaves_blocks),
+            PATCH(core.device_open, open_after_close_in_use_fails)),
     CLOSES("close_returns_early", ORDER, BROAD, "work goes on behind it",
            PATCH(core.device_close, close_returns_early)),
     CLOSES("close_of_second_device_is_put_off", ORDER, NARROW,
@@ -216,16 +264,14 @@ const mutant_t mutants_device_open[] = {
     CLOSES("close_forgets_downloads", ORDER, NARROW, "waits for everything but downloads",
            PATCH(core.device_close, close_forgets_downloads), PATCH(core.download, download_kept),
            PATCH(stream.stream_synchronize, synchronize_forgets_kept)),
-    {"close_with_error_stays_open",
-     "DEV-025",
-     MUTANT,
-     STATE,
-     BROAD,
-     "a device whose work failed cannot be closed",
-     {PATCH(core.device_close, close_with_error_stays_open),
-      PATCH(fault.fault_enqueue, fault_noted)},
-     0,
-     0,
-     0,
-     0},
+    OPENING("close_with_error_stays_open", "DEV-025", STATE, BROAD,
+            "a device whose work failed cannot be closed",
+            PATCH(core.device_close, close_with_error_stays_open),
+            PATCH(fault.fault_enqueue, fault_noted)),
+    ROW(close_with_error_returns_early, "DEV-025", LIFETIME, BROAD, core.device_close,
+        "tells of the error and leaves the device open"),
+    OPENING("close_of_lost_device_does_nothing", "DEV-025", LIFETIME, NARROW,
+            "a lost device can be closed again and again",
+            PATCH(core.device_close, close_of_lost_device_does_nothing),
+            PATCH(fault.fault_enqueue, fault_noted)),
     {0}};

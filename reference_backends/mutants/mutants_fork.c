@@ -103,6 +103,11 @@ ALLOC(alloc_fails_after_fork) {
   return ALLOC_INNER;
 }
 
+STREAM_SYNCHRONIZE(synchronize_fails_after_fork) {
+  if (atomic_load(&forked_since_open) != 0) return wrap_fail(error, TBK_FAILED, "lost its thread");
+  return STREAM_SYNCHRONIZE_INNER;
+}
+
 /* TDN-007: the end of a process that closes nothing. */
 static void exit_aborts(void) {
   if (atomic_load(&device_open) > 0 && getpid() == maker) abort();
@@ -168,6 +173,9 @@ const mutant_t mutants_fork[] = {
            breaks_in_parent, MARKED, PATCH(core.upload, upload_lost_after_fork)),
     FORKED("alloc_fails_after_fork", "FRK-004", STATE, NARROW, "the parent cannot allocate",
            breaks_in_parent, MARKED, PATCH(core.memory_alloc, alloc_fails_after_fork)),
+    FORKED("synchronize_fails_after_fork", "FRK-004", LIFETIME, NARROW,
+           "the parent's streams end with a child", breaks_in_parent, MARKED,
+           PATCH(stream.stream_synchronize, synchronize_fails_after_fork)),
     FORKED("aborts_at_exit", "TDN-007", LIFETIME, BROAD, "aborts at exit where a device is open",
            aborts_at_exit, MARKED),
     FORKED("fails_at_exit", "TDN-007", LIFETIME, BROAD, "exit status 1 where a device is open",

@@ -25,105 +25,6 @@ PREPARE(prepare_accepts_short) {
   return TBK_OK;
 }
 
-/* KRN-003: one row less than there is, or one element more. */
-static bool pointwise(const char* name) {
-  return strcmp(name, "mm") != 0 && strcmp(name, "sum.dim_IntList") != 0;
-}
-static bool drop_last(arguments_copy_t* copy, const char* name, const void* arguments) {
-  if (!pointwise(name) || !arguments_copy(copy, name, arguments)) return false;
-  for (int i = 0; i < copy->count; ++i) {
-    if (copy->tensors[i].rank == 0 || copy->sizes[i][0] <= 1) return false;
-    copy->sizes[i][0] -= 1;
-  }
-  return true;
-}
-LAUNCH(launch_drops_last_row) {
-  arguments_copy_t copy;
-  if (drop_last(&copy, KERNEL_NAME, arguments)) arguments = &copy.as;
-  return LAUNCH_INNER;
-}
-LAUNCH(large_launch_drops_last_row) {
-  arguments_copy_t copy;
-  if (arguments_copy(&copy, KERNEL_NAME, arguments) &&
-      tensor_elements(arguments_output(&copy)) >= 1000 && drop_last(&copy, KERNEL_NAME, arguments))
-    arguments = &copy.as;
-  return LAUNCH_INNER;
-}
-static void spoil_element(tbk_instance_t* self, int32_t device, const tbk_tensor_t* tensor,
-                          int64_t element, tbk_stream_t* stream) {
-  const uint64_t size = dtype_bytes(tensor->dtype);
-  const uint64_t at = (uint64_t)(tensor->offset + element) * size;
-  if (size > 0)
-    ignore(INNER(self, core)->fill(self, device, tensor->memory, at, 0x3c, size, stream, NULL));
-}
-LAUNCH(launch_writes_one_element_more) {
-  arguments_copy_t copy;
-  tbk_status_t status = LAUNCH_INNER;
-  if (status == TBK_OK && arguments_copy(&copy, KERNEL_NAME, arguments)) {
-    const tbk_tensor_t* out = arguments_output(&copy);
-    spoil_element(self, device, out, (int64_t)tensor_elements(out), stream);
-  }
-  return status;
-}
-
-LAUNCH(launch_spoils_first_input) {
-  arguments_copy_t copy;
-  tbk_status_t status = LAUNCH_INNER;
-  if (status == TBK_OK && arguments_copy(&copy, KERNEL_NAME, arguments) && copy.count > 1 &&
-      tensor_elements(&copy.tensors[0]) > 0 &&
-      copy.tensors[0].memory != arguments_output(&copy)->memory)
-    spoil_element(self, device, &copy.tensors[0], 0, stream);
-  return status;
-}
-LAUNCH(mm_spoils_second_input) {
-  arguments_copy_t copy;
-  tbk_status_t status = LAUNCH_INNER;
-  if (status == TBK_OK && arguments_copy(&copy, KERNEL_NAME, arguments) &&
-      tensor_elements(&copy.tensors[1]) > 0)
-    spoil_element(self, device, &copy.tensors[1], 0, stream);
-  return status;
-}
-
-LAUNCH(launch_ignores_strides) {
-  arguments_copy_t copy;
-  if (arguments_copy(&copy, KERNEL_NAME, arguments) && copy.count > 1) {
-    tensor_make_contiguous(&copy, 0);
-    arguments = &copy.as;
-  }
-  return LAUNCH_INNER;
-}
-LAUNCH(launch_of_rank_0_is_lost) {
-  arguments_copy_t copy;
-  if (arguments_copy(&copy, KERNEL_NAME, arguments) && arguments_output(&copy)->rank == 0)
-    return TBK_OK;
-  return LAUNCH_INNER;
-}
-LAUNCH(launch_of_nothing_fails) {
-  arguments_copy_t copy;
-  if (arguments_copy(&copy, KERNEL_NAME, arguments) &&
-      tensor_elements(arguments_output(&copy)) == 0)
-    return wrap_fail(error, TBK_FAILED, "a grid of no blocks");
-  return LAUNCH_INNER;
-}
-
-/* Clears the output before it reads the inputs. */
-static bool same_place(const tbk_tensor_t* a, const tbk_tensor_t* b) {
-  return a->memory == b->memory && a->offset == b->offset;
-}
-LAUNCH(launch_clears_output_first) {
-  arguments_copy_t copy;
-  if (arguments_copy(&copy, KERNEL_NAME, arguments) && copy.count > 1)
-    tensor_clear(self, device, arguments_output(&copy), stream);
-  return LAUNCH_INNER;
-}
-LAUNCH(add_clears_output_that_is_other) {
-  arguments_copy_t copy;
-  if (arguments_copy(&copy, KERNEL_NAME, arguments) &&
-      same_place(&copy.tensors[1], arguments_output(&copy)))
-    tensor_clear(self, device, arguments_output(&copy), stream);
-  return LAUNCH_INNER;
-}
-
 /* KRN-007: looks at the arguments when somebody waits, not when it is called. */
 static struct {
   const tbk_kernel_t* kernel;
@@ -187,6 +88,16 @@ LAUNCH(launch_refuses_after_effect) {
   if (status == TBK_UNSUPPORTED && arguments_copy(&copy, KERNEL_NAME, arguments)) {
     const tbk_tensor_t* out = arguments_output(&copy);
     ignore(INNER(self, core)->fill(self, device, out->memory, 0, 0x3c, 1, NULL, NULL));
+  }
+  return status;
+}
+LAUNCH(launch_on_stream_refuses_after_effect) {
+  arguments_copy_t copy;
+  tbk_status_t status = LAUNCH_INNER;
+  if (status == TBK_UNSUPPORTED && stream != NULL &&
+      arguments_copy(&copy, KERNEL_NAME, arguments)) {
+    const tbk_tensor_t* out = arguments_output(&copy);
+    ignore(INNER(self, core)->fill(self, device, out->memory, 0, 0x3c, 8, stream, NULL));
   }
   return status;
 }
@@ -264,6 +175,19 @@ PREPARE(prepare_refuses_later_arguments) {
     return wrap_fail(error, TBK_UNSUPPORTED, "a struct of another size");
   return PREPARE_INNER;
 }
+/* Takes the word behind its own part for a member: where the output begins. */
+LAUNCH(launch_reads_behind_arguments) {
+  arguments_copy_t copy;
+  uint64_t behind = 0;
+  const size_t size = arguments_size(KERNEL_NAME);
+  if (arguments_copy(&copy, KERNEL_NAME, arguments) &&
+      *(const size_t*)arguments >= size + sizeof behind) {
+    memcpy(&behind, (const char*)arguments + size, sizeof behind);
+    arguments_output(&copy)->offset += behind != 0;
+    arguments = &copy.as;
+  }
+  return LAUNCH_INNER;
+}
 static const tbk_kernel_t* find_changed(tbk_instance_t* self, int32_t device, const char* name,
                                         uint32_t version, void (*change)(tbk_kernel_t* table)) {
   const tbk_kernel_t* kernel = wrap_kernel_find(self, device, name, version);
@@ -306,24 +230,14 @@ const mutant_t mutants_kernel[] = {
     LAUNCHING(launch_accepts_short, "KRN-001", ABI, BROAD, "OK for a struct cut short"),
     LAUNCHING(launch_short_is_unsupported, "KRN-001", RETURN, BROAD, "UNSUPPORTED instead"),
     ROW(prepare_accepts_short, "KRN-001", ABI, NARROW, launching.prepare, "OK, and no plan"),
-    LAUNCHING(launch_drops_last_row, "KRN-003", EXTENT, BROAD, "the last row is not computed"),
-    LAUNCHING(large_launch_drops_last_row, "KRN-003", EXTENT, NARROW, "from 1000 elements on"),
-    LAUNCHING(launch_writes_one_element_more, "KRN-003", EXTENT, BROAD, "the element behind"),
-    LAUNCHING(launch_spoils_first_input, "KRN-004", VALUE, BROAD, "writes into its first input"),
-    KERNEL_ROW(mm_spoils_second_input, "KRN-004", VALUE, NARROW, "mm", launch,
-               "mm writes into mat2"),
-    LAUNCHING(launch_ignores_strides, "KRN-005", VALUE, BROAD, "the first input is contiguous"),
-    LAUNCHING(launch_of_rank_0_is_lost, "KRN-005", VALUE, NARROW, "rank 0 has no effect"),
-    LAUNCHING(launch_of_nothing_fails, "KRN-005", RETURN, NARROW, "FAILED without elements"),
-    LAUNCHING(launch_clears_output_first, "KRN-006", VALUE, BROAD, "clears the output first"),
-    KERNEL_ROW(add_clears_output_that_is_other, "KRN-006", VALUE, NARROW, "add.Tensor", launch,
-               "add clears an output that is `other`"),
     LATE(launch_reads_arguments_late, BROAD, "reads the arguments when somebody waits"),
     LATE(launch_reads_shapes_late, BROAD, "reads sizes and strides when somebody waits"),
     LATE(seventeenth_launch_reads_arguments_late, NARROW, "every seventeenth does"),
     LAUNCHING(launch_refuses_without_reason, "KRN-008", ERROR, BROAD, "no message"),
     LAUNCHING(launch_refuses_after_effect, "KRN-008", STATE, BROAD, "a byte was written"),
     LAUNCHING(launch_refuses_with_invalid, "KRN-008", RETURN, BROAD, "INVALID instead"),
+    LAUNCHING(launch_on_stream_refuses_after_effect, "KRN-008", ORDER, NARROW,
+              "8 bytes were written on the stream"),
     ROW(find_opens_device, "KRN-019", STATE, BROAD, kernel.kernel_find, "opens the device"),
     ROW(find_any_name, "KRN-020", RETURN, BROAD, kernel.kernel_find, "add.Tensor for any name"),
     ROW(find_any_version, "KRN-020", RETURN, BROAD, kernel.kernel_find, "version 1 for any"),
@@ -340,6 +254,8 @@ const mutant_t mutants_kernel[] = {
     LAUNCHING(launch_refuses_later_arguments, "KRN-024", ABI, BROAD, "INVALID for a larger struct"),
     ROW(prepare_refuses_later_arguments, "KRN-024", ABI, NARROW, launching.prepare,
         "UNSUPPORTED for a larger struct"),
+    LAUNCHING(launch_reads_behind_arguments, "KRN-024", EXTENT, BROAD,
+              "the word behind its own part counts"),
     ROW(find_without_launch, "KRN-025", ABI, NARROW, kernel.kernel_find, "mm has no launch"),
     ROW(find_without_launch_plan, "KRN-025", ABI, BROAD, kernel.kernel_find,
         "prepare without launch_plan"),

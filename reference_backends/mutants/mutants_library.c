@@ -117,6 +117,28 @@ ALLOC(alloc_unless_ended) {
   return ALLOC_INNER;
 }
 
+/* Who closes device 0 closes it for all: `value` says which device 0 an instance has open. */
+static atomic_uint_fast64_t device_generation;
+
+OPEN(open_of_generation) {
+  tbk_status_t status = OPEN_INNER;
+  if (status == TBK_OK && device == 0)
+    atomic_store(&wrap_of(self)->value, atomic_load(&device_generation));
+  return status;
+}
+
+CLOSE(close_ends_generation) {
+  tbk_status_t status = CLOSE_INNER;
+  if (status == TBK_OK && device == 0) atomic_fetch_add(&device_generation, 1);
+  return status;
+}
+
+DOWNLOAD(download_of_generation) {
+  if (device == 0 && atomic_load(&wrap_of(self)->value) != atomic_load(&device_generation))
+    return wrap_fail(error, TBK_INVALID_STATE, "the device was closed");
+  return DOWNLOAD_INNER;
+}
+
 static void* wait_for_ever(void* argument) {
   for (;;)
     pause();
@@ -131,6 +153,12 @@ static void starts_thread(wrap_t* wrap) {
 static void opens_device(wrap_t* wrap) {
   tbk_instance_t* self = atomic_load(&wrap->self);
   ignore(wrap->inner->core->device_open(self, 0, NULL));
+}
+
+/* To see whether the first can reach it. */
+static void opens_second_device(wrap_t* wrap) {
+  tbk_instance_t* self = atomic_load(&wrap->self);
+  ignore(wrap->inner->core->device_open(self, 1, NULL));
 }
 
 /* The environment chooses this one where there are no options at all. */
@@ -261,8 +289,22 @@ const mutant_t mutants_library[] = {
      0,
      0,
      0},
+    {"close_is_for_all_instances",
+     "LIB-006",
+     MUTANT,
+     LIFETIME,
+     BROAD,
+     "what one instance closes is closed for all",
+     {PATCH(core.device_open, open_of_generation), PATCH(core.device_close, close_ends_generation),
+      PATCH(core.download, download_of_generation)},
+     0,
+     0,
+     0,
+     0},
     INSTALL_ROW(starts_thread, "LIB-007", STATE, BROAD, "a thread runs from the entry on"),
     INSTALL_ROW(opens_device, "LIB-007", STATE, NARROW, "device 0 is open from the entry on"),
+    INSTALL_ROW(opens_second_device, "LIB-007", STATE, NARROW,
+                "device 1 is open from the entry on"),
     ENTRY_ROW(needs_options, "LIB-008", RETURN, BROAD, "refuses a host without options"),
     ROW(open_log_crashes, "LIB-008", ABI, NARROW, core.device_open, "calls log without a look"),
     {"destroy_closes_nothing",

@@ -119,6 +119,11 @@ PINNED_ALLOC(pinned_size_wraps) {
   return PINNED_ALLOC_INNER;
 }
 
+PINNED_ALLOC(pinned_size_rounds_up_to_nothing) {
+  if (size_bytes > UINT64_MAX - 63) size_bytes = (size_bytes + 63) & ~UINT64_C(63);
+  return PINNED_ALLOC_INNER;
+}
+
 /* What is not given back counts against a limit of 64 MiB. */
 PINNED_ALLOC(pinned_limited) {
   wrap_t* wrap = wrap_of(self);
@@ -189,6 +194,8 @@ const mutant_t mutants_pinned[] = {
         "FAILED instead of OUT_OF_MEMORY"),
     ROW(pinned_size_wraps, "PIN-007", EXTENT, NARROW, pinned.pinned_alloc,
         "the size is taken modulo 2^32"),
+    ROW(pinned_size_rounds_up_to_nothing, "PIN-007", EXTENT, NARROW, pinned.pinned_alloc,
+        "2^64 - 1 is rounded up to 0"),
     ROW(pinned_limited, "PIN-009", LIFETIME, BROAD, pinned.pinned_alloc,
         "nothing is given back to a limit of 64 MiB"),
     PINNED("pinned_free_waits_for_close", "PIN-009", LIFETIME, BROAD,

@@ -26,6 +26,16 @@ PREPARE(prepare_clears_output) {
   return PREPARE_INNER;
 }
 
+/* Finds out what is fastest by doing it. */
+PREPARE(prepare_runs_kernel) {
+  arguments_copy_t copy;
+  tbk_status_t status = PREPARE_INNER;
+  if (status == TBK_OK && arguments_copy(&copy, KERNEL_NAME, arguments) &&
+      arguments_output(&copy)->memory != 0)
+    ignore(KERNEL_INNER->launch(self, device, KERNEL_INNER, arguments, NULL, NULL));
+  return status;
+}
+
 PREPARE(prepare_asks_for_nothing) {
   tbk_status_t status = PREPARE_INNER;
   if (status == TBK_OK) *out_workspace_bytes = 0;
@@ -52,6 +62,23 @@ LAUNCH_PLAN(plan_writes_behind_workspace) {
   return status;
 }
 
+LAUNCH_PLAN(plan_ignores_workspace_offset) {
+  tbk_status_t status = LAUNCH_PLAN_INNER;
+  if (status == TBK_OK && workspace != 0)
+    ignore(INNER(self, core)
+               ->fill(self, device, workspace, 0, 0x3c, atomic_load(&wrap_of(self)->value), stream,
+                      NULL));
+  return status;
+}
+
+/* A plan has commands for four launches. */
+PREPARE(prepare_fills_commands) {
+  atomic_store(&wrap_of(self)->calls, 0);
+  return PREPARE_INNER;
+}
+LAUNCH_PLAN(plan_runs_four_times) {
+  return atomic_fetch_add(&wrap_of(self)->calls, 1) >= 4 ? TBK_OK : LAUNCH_PLAN_INNER;
+}
 LAUNCH_PLAN(second_plan_launch_is_lost) {
   return wrap_every(wrap_of(self), 2) ? TBK_OK : LAUNCH_PLAN_INNER;
 }
@@ -156,6 +183,19 @@ PLAN_DESTROY(plan_destroy_null_crashes) {
   if (plan == NULL) abort();
   PLAN_DESTROY_INNER;
 }
+PLAN_DESTROY(second_plan_destroy_null_crashes) {
+  if (plan == NULL && wrap_every(wrap_of(self), 2)) abort();
+  PLAN_DESTROY_INNER;
+}
+/* NULL stands for all of them, those to come included. */
+PLAN_DESTROY(plan_destroy_null_ends_all) {
+  if (plan == NULL) atomic_store(&wrap_of(self)->flag, 1);
+  PLAN_DESTROY_INNER;
+}
+LAUNCH_PLAN(plan_launch_unless_ended) {
+  if (atomic_load(&wrap_of(self)->flag) != 0) return wrap_fail(error, TBK_INVALID, "no such plan");
+  return LAUNCH_PLAN_INNER;
+}
 
 #define KERNEL(name, clause, operation, narrow, note, ...) \
   { name, clause, MUTANT, operation, narrow, note, {__VA_ARGS__}, 0, 0, 0, 0 }
@@ -171,17 +211,25 @@ extern const mutant_t mutants_plan[];
 const mutant_t mutants_plan[] = {
     ROW(prepare_wants_handles, "KRN-009", RETURN, BROAD, launching.prepare, "INVALID for 0"),
     ROW(prepare_clears_output, "KRN-009", STATE, NARROW, launching.prepare, "writes to the device"),
+    ROW(prepare_runs_kernel, "KRN-009", STATE, BROAD, launching.prepare, "runs it once, to try"),
     KERNEL("plan_wants_more_than_it_says", "KRN-010", VALUE, BROAD, "asks for nothing, needs some",
            PATCH(launching.prepare, prepare_asks_for_nothing),
            PATCH(launching.launch_plan, plan_wants_workspace)),
     KERNEL("plan_writes_behind_workspace", "KRN-010", EXTENT, NARROW, "the byte behind it",
            PATCH(launching.prepare, prepare_asks_and_remembers),
            PATCH(launching.launch_plan, plan_writes_behind_workspace)),
+    KERNEL("plan_ignores_workspace_offset", "KRN-010", EXTENT, BROAD,
+           "writes at the beginning of the block",
+           PATCH(launching.prepare, prepare_asks_and_remembers),
+           PATCH(launching.launch_plan, plan_ignores_workspace_offset)),
     ROW(second_plan_launch_is_lost, "KRN-013", COUNT, BROAD, launching.launch_plan,
         "every second has no effect"),
     KERNEL("plan_keeps_first_handles", "KRN-013", STATE, NARROW,
            "later launches go where the first went", PATCH(launching.prepare, prepare_names_kernel),
            PATCH(launching.launch_plan, plan_keeps_first_handles)),
+    KERNEL("plan_runs_four_times", "KRN-013", LIFETIME, NARROW, "the fifth launch has no effect",
+           PATCH(launching.prepare, prepare_fills_commands),
+           PATCH(launching.launch_plan, plan_runs_four_times)),
     ROW(plan_launch_is_refused, "KRN-014", RETURN, BROAD, launching.launch_plan, "UNSUPPORTED"),
     ROW(second_plan_launch_is_refused, "KRN-014", COUNT, NARROW, launching.launch_plan,
         "every second is UNSUPPORTED"),
@@ -194,4 +242,9 @@ const mutant_t mutants_plan[] = {
            PATCH(stream.stream_synchronize, synchronize_ends_pending),
            PATCH(stream.stream_destroy, stream_destroy_ends_pending)),
     ROW(plan_destroy_null_crashes, "KRN-026", LIFETIME, BROAD, launching.plan_destroy, "aborts"),
+    ROW(second_plan_destroy_null_crashes, "KRN-026", COUNT, NARROW, launching.plan_destroy,
+        "aborts the second time"),
+    KERNEL("plan_destroy_null_ends_all", "KRN-026", LIFETIME, BROAD, "no plan runs after it",
+           PATCH(launching.plan_destroy, plan_destroy_null_ends_all),
+           PATCH(launching.launch_plan, plan_launch_unless_ended)),
     {0}};

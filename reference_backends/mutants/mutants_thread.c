@@ -178,6 +178,7 @@ typedef struct belongings {
   tbk_memory_t memory;
   uint64_t size_bytes;
   tbk_stream_t* stream;
+  tbk_memory_t disowned; /* what nobody can free from then on */
 } belongings_t;
 static pthread_key_t belongings_key;
 static pthread_once_t belongings_once = PTHREAD_ONCE_INIT;
@@ -189,6 +190,7 @@ static void clear_away(void* argument) {
     ignore(
         inner->core->fill(had->self, had->device, had->memory, 0, 0, had->size_bytes, NULL, NULL));
   if (had->stream != NULL) inner->stream->stream_destroy(had->self, had->stream);
+  if (had->disowned != 0) atomic_store(&wrap_of(had->self)->kept, (uintptr_t)had->disowned);
   free(had);
 }
 static void make_key(void) {
@@ -219,6 +221,18 @@ STREAM_CREATE(stream_ends_with_thread) {
   tbk_status_t status = STREAM_CREATE_INNER;
   if (status == TBK_OK && !at_home) belongings(self)->stream = *out_stream;
   return status;
+}
+
+/* What an ended thread allocated last is nobody's to give back. */
+ALLOC(alloc_is_of_thread) {
+  tbk_status_t status = ALLOC_INNER;
+  if (status == TBK_OK && size_bytes > 0 && !at_home) belongings(self)->disowned = *out_memory;
+  return status;
+}
+FREE(free_of_ended_thread_is_refused) {
+  if (memory != 0 && memory == atomic_load(&wrap_of(self)->kept))
+    return wrap_fail(error, TBK_INVALID, "its thread has ended");
+  return FREE_INNER;
 }
 
 /* THR-006: a device that is "current", for all or for a thread. */
@@ -288,6 +302,10 @@ const mutant_t mutants_thread[] = {
              PATCH(core.memory_alloc, alloc_ends_with_thread)),
     THREADED("stream_ends_with_thread", "THR-005", NARROW, "a stream goes when its thread ends",
              PATCH(stream.stream_create, stream_ends_with_thread)),
+    THREADED("free_of_ended_thread_is_refused", "THR-005", NARROW,
+             "INVALID for the last memory of a thread that has ended",
+             PATCH(core.memory_alloc, alloc_is_of_thread),
+             PATCH(core.memory_free, free_of_ended_thread_is_refused)),
     THREADED("upload_to_current_device", "THR-006", BROAD, "to the device that allocated last",
              PATCH(core.memory_alloc, alloc_sets_current), PATCH(core.upload, upload_to_current)),
     THREADED("download_from_current_device", "THR-006", NARROW,

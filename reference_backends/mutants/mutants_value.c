@@ -5,7 +5,6 @@
  * mutants_value.c: what kernels compute. Most let the reference compute something else.
  */
 #include <math.h>
-#include <string.h>
 
 #include "arguments.h"
 #include "calls.h"
@@ -169,25 +168,6 @@ CHANGED(launch_ignores_input_offset, c.tensors[0].offset = 0)
 CHANGED(copy_ignores_output_strides, tensor_make_contiguous(&c, 1))
 CHANGED(rank_3_ignores_strides, if (c.tensors[0].rank == 3) tensor_make_contiguous(&c, 0))
 
-/* Where the output is an input, that input reads as 0. */
-static void clear(void* elements, uint64_t count) {
-  memset(elements, 0, count * 4);
-}
-LAUNCH(in_place_starts_from_0) {
-  arguments_copy_t c;
-  if (arguments_copy(&c, KERNEL_NAME, arguments) && c.count == 3) {
-    const tbk_tensor_t* out = arguments_output(&c);
-    for (int i = 0; i < 2; ++i) {
-      if (c.tensors[i].memory == out->memory && c.tensors[i].offset == out->offset &&
-          dtype_bytes(out->dtype) == 4) {
-        tensor_change(self, device, out, stream, clear);
-        break;
-      }
-    }
-  }
-  return LAUNCH_INNER;
-}
-
 /* IEEE 754: what is changed in the results. */
 static void nan_to_0(void* elements, uint64_t count) {
   float* values = elements;
@@ -245,35 +225,6 @@ static void saturate_bytes(void* elements, uint64_t count) {
 SATURATED(int32_saturates, TBK_INT32, saturate)
 SATURATED(int8_saturates, TBK_INT8, saturate_bytes)
 
-/* The first element between those of the output, by whatever stride leaves room. */
-static int64_t gap_of(const tbk_tensor_t* out) {
-  const int32_t last = out->rank - 1;
-  if (out->rank == 0 || tensor_elements(out) == 0) return -1;
-  if (out->strides[last] > 1 && out->sizes[last] > 1) return out->offset + 1;
-  if (out->rank > 1 && out->strides[last] == 1 && out->strides[last - 1] > out->sizes[last])
-    return out->offset + out->sizes[last];
-  return -1;
-}
-static tbk_status_t fill_gap(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel,
-                             const void* arguments, tbk_stream_t* stream, bool rows_only) {
-  arguments_copy_t c;
-  if (!arguments_copy(&c, KERNEL_NAME, arguments)) return TBK_OK;
-  const tbk_tensor_t* out = arguments_output(&c);
-  const int64_t gap = gap_of(out);
-  if (gap < 0 || (rows_only && out->strides[out->rank - 1] > 1)) return TBK_OK;
-  const uint64_t size = dtype_bytes(out->dtype);
-  return INNER(self, core)
-      ->fill(self, device, out->memory, (uint64_t)gap * size, 0x3c, size, stream, NULL);
-}
-LAUNCH(launch_writes_gaps) {
-  tbk_status_t status = LAUNCH_INNER;
-  return status == TBK_OK ? fill_gap(self, device, kernel, arguments, stream, false) : status;
-}
-LAUNCH(launch_writes_padding_of_rows) {
-  tbk_status_t status = LAUNCH_INNER;
-  return status == TBK_OK ? fill_gap(self, device, kernel, arguments, stream, true) : status;
-}
-
 #define VALUE_OF(function, clause, narrow, op, note) \
   KERNEL_ROW(function, clause, VALUE, narrow, op, launch, note)
 
@@ -313,12 +264,9 @@ const mutant_t mutants_value[] = {
     VALUE_OF(launch_ignores_input_offset, "KRN-112", BROAD, NULL, "the first input is at offset 0"),
     VALUE_OF(copy_ignores_output_strides, "KRN-112", NARROW, "copy_", "a contiguous output"),
     VALUE_OF(rank_3_ignores_strides, "KRN-112", NARROW, NULL, "contiguous inputs of rank 3"),
-    VALUE_OF(in_place_starts_from_0, "KRN-113", BROAD, NULL, "an input that is the output is 0"),
     VALUE_OF(nan_becomes_0, "KRN-114", BROAD, "add.Tensor", "NaN is 0"),
     VALUE_OF(infinity_becomes_largest, "KRN-114", NARROW, "where.self", "infinities are finite"),
     VALUE_OF(minus_0_becomes_0, "KRN-114", NARROW, "copy_", "-0 is 0"),
     VALUE_OF(int32_saturates, "KRN-115", BROAD, NULL, "INT32 stops at its limit"),
     VALUE_OF(int8_saturates, "KRN-115", NARROW, NULL, "INT8 stops at its limit"),
-    VALUE_OF(launch_writes_gaps, "KRN-116", BROAD, NULL, "an element between those of the output"),
-    VALUE_OF(launch_writes_padding_of_rows, "KRN-116", NARROW, NULL, "an element between two rows"),
     {0}};

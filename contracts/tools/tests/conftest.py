@@ -121,6 +121,15 @@ THREAD = """\
   profile: core
   needs: "stream !op:mm dtype:FLOAT32"
   source: ["ABI: nothing is kept by thread"]
+- id: THR-101
+  of: program
+  text: "a thread may have any name."
+  level: must
+  kind: checked
+  layer: [c]
+  profile: core
+  needs: null
+  source: ["ABI: names are the system's"]
 """
 TORCH = """\
 - id: MEM-501
@@ -148,10 +157,12 @@ TBK_SUITE(memory);
 THREAD_TEST = """\
 static void threads_may_call(tbk_fixture_t* fx) { CHECK(fx); }
 static void threads_may_end(tbk_fixture_t* fx) { CHECK(fx); }
+static void threads_may_have_names(tbk_fixture_t* fx) { CHECK(fx); }
 
 static const tbk_case_t cases[] = {
     TBK_CASE("THR-001", NULL, 0, threads_may_call),
     TBK_CASE("THR-002", "op:mm", 0, threads_may_end),
+    TBK_CASE("THR-101", NULL, 0, threads_may_have_names),
 };
 TBK_SUITE(thread);
 """
@@ -179,6 +190,9 @@ MUTANTS = [
     {"name": "memory_goes", "clause": "MEM-003", "kind": "mutant", "narrow": True},
     {"name": "memory_went", "clause": "MEM-003", "kind": "mutant", "narrow": False},
     {"name": "one_thread_only", "clause": "THR-001", "kind": "mutant", "narrow": False},
+    {"name": "two_threads_only", "clause": "THR-001", "kind": "mutant", "narrow": True},
+    {"name": "one_at_a_time", "clause": "THR-001", "kind": "mutant", "narrow": False},
+    {"name": "no_long_name", "clause": "THR-101", "kind": "mutant", "narrow": False},
     {"name": "slow", "clause": "", "kind": "anti", "narrow": False},
 ]
 CAPABILITY = """\

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from check_spec import find_faults
-from spec_checks import CHECKS
+from spec_checks import CHECKS, THREE_MUTANTS, THREE_MUTANTS_TOO
 from spec_world import load_world
+from tbk_contracts import load_clauses
 
 TOOLS = Path(__file__).resolve().parent.parent
 HEADER = "contracts/include/tbk/tbk.h"
@@ -97,15 +98,21 @@ SEEDS = {
     "an unknown kind of need": (THREAD_TEST, "op:mm", "ip:mm", "needs ip:mm"),
     "a backend's name": (MEMORY_TEST, "CHECK(fx)", 'CHECK(!strcmp(name, "CPU"))', "backend CPU"),
     "a vendor's name": (THREAD_TEST, "CHECK(fx)", "CHECK(npu)", "names the backend npu"),
-    "no mutant": (MUTANTS, '"clause": "THR-001"', '"clause": "MEM-001"', "THR-001 has 0 of 1"),
+    "no mutant": (MUTANTS, '"clause": "THR-101"', '"clause": "MEM-001"', "THR-101 has 0 of 1"),
     "too few mutants": (MUTANTS, '"memory_went", "clause": "MEM-003"',
                         '"memory_went", "clause": "MEM-001"', "MEM-003 has 2 of 3 mutants"),
     "no narrow mutant": (MUTANTS, '"MEM-003", "kind": "mutant", "narrow": true',
                          '"MEM-003", "kind": "mutant", "narrow": false', "no narrow mutant"),
+    "too few mutants of a listed clause": (MUTANTS, '"one_at_a_time", "clause": "THR-001"',
+                                           '"one_at_a_time", "clause": "THR-101"',
+                                           "THR-001 has 2 of 3 mutants"),
+    "no narrow mutant of a listed clause": (MUTANTS, '"THR-001", "kind": "mutant", "narrow": true',
+                                            '"THR-001", "kind": "mutant", "narrow": false',
+                                            "THR-001 has no narrow mutant"),
     "a mutant of nothing": (MUTANTS, "THR-001", "THR-099", "which is not in the spec"),
     "two mutants of one name": (MUTANTS, '"memory_went"', '"memory_goes"', "memory_goes stands 2"),
-    "an anti-mutant does not count": (MUTANTS, '"THR-001", "kind": "mutant"',
-                                      '"THR-001", "kind": "anti"', "THR-001 has 0 of 1"),
+    "an anti-mutant does not count": (MUTANTS, '"THR-101", "kind": "mutant"',
+                                      '"THR-101", "kind": "anti"', "THR-101 has 0 of 1"),
     "a torch clause without a test": (TORCH, "- id: MEM-501", "- id: MEM-502",
                                       "MEM-502 is checked, and no test cites it"),
     "a torch test that cites nothing": (TORCH_TEST, '@clause("MEM-501"', '@clause("MEM-599"',
@@ -148,6 +155,12 @@ def test_a_seeded_disagreement_is_found(checkout: Path, seed: str) -> None:
     assert all("\n" not in fault for fault in found)
 
 
+def test_the_listed_clauses_are_checked_ones_of_other_areas() -> None:
+    known = {clause.id for clause in load_clauses(TOOLS.parent) if clause.checked_must}
+    assert known >= THREE_MUTANTS_TOO
+    assert not {clause for clause in THREE_MUTANTS_TOO if clause[:3] in THREE_MUTANTS}
+
+
 def test_a_torch_clause_that_nothing_breaks_is_found(checkout: Path) -> None:
     path = checkout / TORCH_MUTANTS
     path.write_text(path.read_text().replace("MEM-501", "MEM-003"))
@@ -182,7 +195,7 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_program_agrees(checkout: Path) -> None:
     ran = run(checkout, "--mutants", str(checkout / MUTANTS))
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "6 clauses at the C layer (3 must and checked)" in ran.stdout
+    assert "7 clauses at the C layer (4 must and checked)" in ran.stdout
     assert ran.stdout.rstrip().endswith("all agree")
 
 

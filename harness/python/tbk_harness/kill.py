@@ -27,8 +27,9 @@ from tbk_reports.text import line
 from tbk_harness import runner
 from tbk_harness.mutants import Mutant
 
-# Verdicts by which a test notices a fault. Not among them: what is the suite's own trouble.
-KILLS = frozenset({"fail", "crash", "hang", "poisoned", "polluted", "unstable"})
+# Verdicts by which a test notices a fault: of a *should*, a warning. Not among them: what is the
+# suite's own trouble.
+KILLS = frozenset({"fail", "warning", "crash", "hang", "poisoned", "polluted", "unstable"})
 SAMPLE = 0.02
 EQUIVALENT_SHARE = 0.02
 WHOLE_JOBS = 8

@@ -1,0 +1,91 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * mutants_event_time.c: the time between two events.
+ */
+#include "calls.h"
+
+EVENT_ELAPSED(elapsed_without_timing) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_INVALID_STATE) {
+    *out_ms = 0.5;
+    status = TBK_OK;
+  }
+  return status;
+}
+EVENT_ELAPSED(elapsed_misuse_is_invalid) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  return status == TBK_INVALID_STATE ? TBK_INVALID : status;
+}
+EVENT_CREATE(create_event_always_timing) {
+  if (flags == 0) flags = TBK_EVENT_TIMING;
+  return EVENT_CREATE_INNER;
+}
+EVENT_ELAPSED(elapsed_accepts_null) {
+  return start == NULL || end == NULL || out_ms == NULL ? TBK_OK : EVENT_ELAPSED_INNER;
+}
+EVENT_ELAPSED(elapsed_null_place_is_accepted) {
+  return out_ms == NULL ? TBK_OK : EVENT_ELAPSED_INNER;
+}
+EVENT_ELAPSED(elapsed_null_is_state) {
+  if (start == NULL || end == NULL) return wrap_fail(error, TBK_INVALID_STATE, "no such event");
+  return EVENT_ELAPSED_INNER;
+}
+EVENT_ELAPSED(elapsed_backwards) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK) *out_ms = -1.0 - *out_ms;
+  return status;
+}
+EVENT_ELAPSED(elapsed_short_is_negative) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK && *out_ms < 1.0) *out_ms -= 1.0;
+  return status;
+}
+EVENT_ELAPSED(elapsed_second_time_negative) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK && wrap_every(wrap_of(self), 2)) *out_ms = -*out_ms - 0.25;
+  return status;
+}
+EVENT_ELAPSED(elapsed_in_seconds) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK) *out_ms /= 1000.0;
+  return status;
+}
+EVENT_ELAPSED(elapsed_pending_is_0) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_NOT_READY) {
+    *out_ms = 0.0;
+    status = TBK_OK;
+  }
+  return status;
+}
+EVENT_ELAPSED(elapsed_pending_is_state) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  return status == TBK_NOT_READY ? TBK_INVALID_STATE : status;
+}
+EVENT_ELAPSED(elapsed_waits) {
+  if (start != NULL) ignore(INNER(self, event)->event_synchronize(self, start, NULL));
+  if (end != NULL) ignore(INNER(self, event)->event_synchronize(self, end, NULL));
+  return EVENT_ELAPSED_INNER;
+}
+
+extern const mutant_t mutants_event_time[];
+const mutant_t mutants_event_time[] = {
+    ROW(elapsed_without_timing, "EVT-027", RETURN, BROAD, event.event_elapsed, "half a ms"),
+    ROW(elapsed_misuse_is_invalid, "EVT-027", RETURN, NARROW, event.event_elapsed, "INVALID"),
+    ROW(create_event_always_timing, "EVT-027", STATE, NARROW, event.event_create,
+        "every event has its time taken"),
+    ROW(elapsed_accepts_null, "EVT-028", RETURN, BROAD, event.event_elapsed, "OK for NULL"),
+    ROW(elapsed_null_place_is_accepted, "EVT-028", RETURN, NARROW, event.event_elapsed,
+        "OK with nowhere to put it"),
+    ROW(elapsed_null_is_state, "EVT-028", RETURN, BROAD, event.event_elapsed, "INVALID_STATE"),
+    ROW(elapsed_backwards, "EVT-029", VALUE, BROAD, event.event_elapsed, "the sign is wrong"),
+    ROW(elapsed_short_is_negative, "EVT-029", VALUE, NARROW, event.event_elapsed, "below 1 ms"),
+    ROW(elapsed_second_time_negative, "EVT-029", COUNT, NARROW, event.event_elapsed,
+        "the second time"),
+    ROW(elapsed_in_seconds, "EVT-030", VALUE, BROAD, event.event_elapsed, "seconds"),
+    ROW(elapsed_pending_is_0, "EVT-031", RETURN, BROAD, event.event_elapsed, "OK and 0"),
+    ROW(elapsed_pending_is_state, "EVT-031", RETURN, NARROW, event.event_elapsed, "INVALID_STATE"),
+    ROW(elapsed_waits, "EVT-031", ORDER, BROAD, event.event_elapsed, "waits for both"),
+    {0}};
