@@ -155,8 +155,16 @@ static void apply_declared(tbk_facts_t* facts) {
 
 /* -------------------------------------------------------------------------------------------- */
 
-static bool ask_warmth(tbk_loop_t* loop, const tbk_limits_t* limits, tbk_passage_t* passage) {
-  const json_t* said = tbk_preflight_ask(loop, TBK_TORCH_WARMTH, limits, passage);
+/* A device that has threads once it is imported hangs in a forked child, so the deadline is not that
+ * of opening, but many times what importing and opening have taken. */
+static bool ask_warmth(tbk_loop_t* loop, const tbk_facts_t* facts, const tbk_limits_t* limits,
+                       tbk_passage_t* passage) {
+  const uint64_t least_ns = UINT64_C(5000000000),
+                 many_ns = 16 * (facts->import_ns + facts->open_ns);
+  tbk_limits_t shorter = *limits;
+  uint64_t enough_ns = many_ns > least_ns ? many_ns : least_ns;
+  if (enough_ns < shorter.first_ns) shorter.first_ns = enough_ns;
+  const json_t* said = tbk_preflight_ask(loop, TBK_TORCH_WARMTH, &shorter, passage);
   return json_is_true(json_object_get(tbk_said_find(said, "warm"), "ok"));
 }
 
@@ -170,7 +178,7 @@ void tbk_preflight_torch(tbk_loop_t* loop, const tbk_options_t* options, tbk_fac
   if (facts->exit_code != TBK_EXIT_PASS) return;
   ask_words(loop, facts, &limits, &passage);
   apply_declared(facts);
-  facts->warm = ask_warmth(loop, &limits, &passage);
+  facts->warm = ask_warmth(loop, facts, &limits, &passage);
   if (!facts->warm) facts->open_ns += facts->import_ns;
   if (tbk_loop_interrupted() != 0) tbk_facts_refuse(facts, TBK_EXIT_INTERRUPTED, "", "interrupted");
   tbk_nursery_tell(NULL, facts->capabilities, facts->warm);
