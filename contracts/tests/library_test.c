@@ -208,9 +208,11 @@ static void instances_share_a_device_without_touching(tbk_fixture_t* fx) {
 static void creation_starts_no_thread(tbk_fixture_t* fx) {
   CHECK_EQUAL(0, tbk_library_threads_started()); /* of the first instance in this process */
   int before = tbk_count_threads();
-  const tbk_backend_t* backend = make(fx, fx->host);
+  const tbk_backend_t* first = make(fx, fx->host);
+  const tbk_backend_t* second = make(fx, fx->host);
   CHECK_EQUAL(before, tbk_count_threads());
-  destroy(backend);
+  destroy(second);
+  destroy(first);
 }
 
 static void creation_opens_no_device(tbk_fixture_t* fx) {

@@ -150,6 +150,12 @@ static void starts_thread(wrap_t* wrap) {
   if (pthread_create(&thread, NULL, wait_for_ever, NULL) == 0) pthread_detach(thread);
 }
 
+/* To look after what instances share. */
+static void second_instance_starts_thread(wrap_t* wrap) {
+  static atomic_int instances;
+  if (atomic_fetch_add(&instances, 1) == 1) starts_thread(wrap);
+}
+
 static void opens_device(wrap_t* wrap) {
   tbk_instance_t* self = atomic_load(&wrap->self);
   ignore(wrap->inner->core->device_open(self, 0, NULL));
@@ -302,6 +308,8 @@ const mutant_t mutants_library[] = {
      0,
      0},
     INSTALL_ROW(starts_thread, "LIB-007", STATE, BROAD, "a thread runs from the entry on"),
+    INSTALL_ROW(second_instance_starts_thread, "LIB-007", STATE, NARROW,
+                "a thread runs from the second instance on"),
     INSTALL_ROW(opens_device, "LIB-007", STATE, NARROW, "device 0 is open from the entry on"),
     INSTALL_ROW(opens_second_device, "LIB-007", STATE, NARROW,
                 "device 1 is open from the entry on"),
