@@ -78,11 +78,12 @@ class Idle:
 
 @pytest.mark.parametrize("how", ["killed", "stopped", "parent killed"])
 def test_a_worker_that_dies_while_it_waits_harms_no_test(tmp_path: Path, how: str) -> None:
-    output = tmp_path / "results.jsonl"
+    output, hangs = tmp_path / "results.jsonl", tmp_path / "hangs"
     with subprocess.Popen(
-        command(HOSTILE, output, *HANGS, *hostile("hang_in_call", "at=4")),
+        command(HOSTILE, output, *HANGS, *hostile("hang_in_call", "at=4", f"once={hangs}")),
         stdout=subprocess.DEVNULL,
     ) as process:
+        wait_for(hangs.exists)  # until then the worker that waits may be the one that gets the test
         idle = Idle(output, process.pid)
         if how == "killed":
             for _ in range(3):
