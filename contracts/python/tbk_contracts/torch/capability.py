@@ -240,6 +240,13 @@ WORDS: dict[str, tuple[str, Probe]] = {
     "bad_fork": ("its module tells a forked child whether it may use it", _tells_bad_fork),
     "fallback_count": ("its module counts what fell back to the host", _counts_fallbacks),
     "subnormals": ("subnormal numbers are kept", subnormal.kept),
+    # Of these PyTorch 2.11 has none, whatever the device.
+    "host_cache": ("PyTorch can be told to give its cache of pinned memory back",
+                   lambda _: hasattr(torch.accelerator, "empty_host_cache")),
+    "capture": ("PyTorch's streams tell whether they are captured",
+                lambda _: hasattr(torch.Stream, "is_capturing")),
+    "graph": ("PyTorch has graphs for devices of any kind",
+              lambda _: hasattr(torch.accelerator, "Graph")),
     "exclusive": ("its properties say that one process at a time may have it", is_exclusive),
     **{f"dtype:{name}": (f"tensors of {name} can be copied to it and back", _has_dtype(name))
        for name in DTYPES},

@@ -198,7 +198,7 @@ def test_sharing_storage_with_a_process_works_or_raises(device: torch.device) ->
     check.tensor("what is written to it afterwards", host.download(shared), torch.zeros(5, 3))
 
 
-@clause("INT-507", needs="accelerator stream")
+@clause("INT-507", needs="accelerator stream graph")
 def test_a_graph_works_or_says_what_it_lacks(device: torch.device) -> None:
     first, second = host.values((8,)), host.values((8,))
     value, doubled = host.upload(first, device), host.upload(torch.zeros(8), device)

@@ -228,7 +228,7 @@ def test_unused_memory_is_given_back(device: torch.device) -> None:
             check.tensor("values that live", host.download(tensor), sent)
 
 
-@clause("MEM-519", needs="lazy memory_stats", fresh=True)
+@clause("MEM-519", needs="lazy memory_stats host_cache", fresh=True)
 def test_emptying_starts_nothing(device: torch.device) -> None:
     torch.accelerator.empty_cache()
     torch.accelerator.empty_host_cache()

@@ -171,7 +171,7 @@ def test_no_bytes(device: torch.device) -> None:
         check.equal("shape on the device", tuple(sent.shape), (0, 3))
 
 
-@clause("PIN-509", needs="pinned")
+@clause("PIN-509", needs="pinned host_cache")
 def test_memory_in_use_stays(device: torch.device) -> None:
     values = [host.values((size,)) for size in (10, 1000, COUNT)]
     held = [one.pin_memory() for one in values]
@@ -185,7 +185,7 @@ def test_memory_in_use_stays(device: torch.device) -> None:
         check.tensor("memory made later", other, torch.zeros(expected.shape))
 
 
-@clause("PIN-509", needs="pinned stream")
+@clause("PIN-509", needs="pinned stream host_cache")
 def test_memory_that_a_copy_reads_stays(device: torch.device) -> None:
     stream = torch.Stream(device)
     values, others = host.values((COUNT,)), host.values((COUNT,))

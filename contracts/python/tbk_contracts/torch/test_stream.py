@@ -181,7 +181,7 @@ def test_the_native_handle_is_that_of_the_stream(device: torch.device) -> None:
         check.equal("values by way of the stream after that", works(stream), True)
 
 
-@clause("STR-521", needs="accelerator stream")
+@clause("STR-521", needs="accelerator stream capture")
 def test_outside_of_a_capture_a_stream_is_not_capturing(devices: list[torch.device]) -> None:
     for device in devices:
         for stream in (current(device), torch.Stream(device)):
