@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tbk_reports.model import WAIVABLE, WARNING, Judged, Test
+from tbk_reports.model import WAIVABLE, Judged, Test
 from tbk_reports.text import line
 from tbk_reports.words import cause_of, difference_words
 
@@ -51,11 +51,12 @@ class Entry:
 
 
 def fingerprint(test: Test) -> str:
-    """What failures of one cause share. All crashes look alike, so theirs names the clause, too."""
+    """What failures of one cause share. All crashes look alike, so theirs names the clause,
+    too; and so does that of a warning, which no failure shares."""
     cause = cause_of(test)
     if not cause:
         return f"{test.clause}/{test.recorded}"
-    return cause if test.recorded in ("fail", WARNING) else f"{cause}/{test.clause}"
+    return cause if test.recorded == "fail" else f"{cause}/{test.clause}"
 
 
 def causes(tests: Iterable[Test]) -> list[Entry]:

@@ -41,7 +41,7 @@ def representatives(tests: Sequence[Test]) -> list[Test]:
     groups: dict[str, list[Test]] = {}
     for test in tests:
         failed = test.failed and test.recorded in WAIVABLE
-        asked = test.layer == "torch" and (failed or test.verdict == WARNING)
+        asked = test.layer == "torch" and (failed or test.warns)
         if asked and test.blame in ("", "backend"):
             groups.setdefault(fingerprint(test), []).append(test)
     ranked = sorted(groups.values(), key=lambda members: -len(members))
@@ -104,11 +104,17 @@ def substitutions(
     return found + through
 
 
+def _weighed(test: Test, record: Mapping[str, Any]) -> object:
+    """What another device said: a test that fails here and only warns there does not fail there."""
+    verdict = record.get("verdict")
+    return "pass" if test.failed and verdict == WARNING else verdict
+
+
 def _judged(test: Test, records: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     """Who is to blame, and how that was found out."""
     own = any(record.get("test") == test.id for record in records)
     same = "the same test" if own else f"{records[0].get('test')}, which has the same cause,"
-    said = {(record.get("on"), record.get("verdict")): record for record in records}
+    said = {(record.get("on"), _weighed(test, record)): record for record in records}
     fails = next((said[PYTORCH, kind] for kind in FAULTS if (PYTORCH, kind) in said), None)
     if fails:
         return "pytorch", f"{same} fails on PyTorch's own cpu, too"
@@ -138,7 +144,7 @@ def attributed(results: ResultFile) -> tuple[Test, ...]:
 
 
 def _attributed(test: Test, by_cause: Mapping[str, Sequence[Mapping[str, Any]]]) -> Test:
-    faulty = test.failed or test.verdict == WARNING
+    faulty = test.failed or test.warns
     if test.layer != "torch" or not faulty or test.blame not in ("", "backend"):
         return test
     records = by_cause.get(fingerprint(test))

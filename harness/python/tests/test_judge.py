@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
+from tbk_harness.baseline import fingerprint
+from tbk_harness.blame import attributed
 from tbk_harness.judge import Known, judge
 from tbk_harness.waivers import Waiver, WaiverError, parse_waivers
-from tbk_reports.model import Judged, read_results
+from tbk_reports.model import Judged, read_record, read_results
 from tbk_reports.view import View
 
 TODAY = datetime.date(2026, 3, 1)
@@ -229,3 +232,24 @@ def test_a_bad_file_is_refused_in_one_line(before: str, after: str, said: str) -
 def test_one_subject_is_waived_once() -> None:
     with pytest.raises(WaiverError, match="twice"):
         parse_waivers(GOOD + GOOD, "w.toml")
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "blamed"),
+    [
+        ("fail", "fail", "pytorch"),
+        ("warning", "warning", "pytorch"),
+        ("fail", "warning", "backend"),
+    ],
+)
+def test_a_warning_of_pytorch_excuses_no_failure(
+    tmp_path: Path, here: str, there: str, blamed: str
+) -> None:
+    test = read_record(synthetic.torch_case(1, here))
+    record = {"record": "substitution", "cause": fingerprint(test), "test": test.id,
+              "on": "pytorch", "device": "cpu", "verdict": there, "seen": "0"}  # fmt: skip
+    path = synthetic.write(tmp_path / "r.jsonl", [synthetic.torch_case(1, here)])
+    results = replace(read_results(path), more=(record,))
+    assert [one.blame for one in attributed(results)] == [blamed]
+    other = read_record(synthetic.torch_case(1, "warning" if here == "fail" else "fail"))
+    assert fingerprint(other) != fingerprint(test)

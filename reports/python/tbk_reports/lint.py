@@ -17,7 +17,7 @@ from . import text
 from .document import judged_from_document
 from .junit import RUN_SUITE, case_names, child_name
 from .markdown import code
-from .model import HARMLESS, WARNING
+from .model import HARMLESS
 from .operators import operator_document, operators
 from .view import View
 from .words import state_words
@@ -113,7 +113,7 @@ def lint_html(document: dict[str, Any], source: str) -> list[str]:
         text.line(clause.id, 60): clause.state for area in view.areas for clause in area.clauses
     }
     failing = {(test.id, test.verdict) for test in judged.tests if test.failed}
-    warned = {(test.id, test.verdict) for test in judged.tests if test.verdict == WARNING}
+    warned = {(test.id, test.verdict) for test in judged.tests if test.warns}
     tests = [[test.id, test.repeat, test.clause, test.verdict] for test in judged.tests]
     found = _differ("html verdict", document["verdict"], data.get("verdict"))
     found += _differ("html exit code", document["exit_code"], data.get("exit_code"))

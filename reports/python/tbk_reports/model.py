@@ -97,6 +97,10 @@ class Test:
         return self.verdict in FAILING
 
     @property
+    def warns(self) -> bool:
+        return self.verdict == WARNING
+
+    @property
     def state(self) -> str:
         """The verdict, with what a pass amounts to."""
         if self.verdict == "pass" and self.evidence == "trivial":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from . import text
-from .model import VERDICTS, WARNING, Judged, Test
+from .model import VERDICTS, Judged, Test
 from .operators import operators
 from .words import (
     ADVICE,
@@ -232,9 +232,7 @@ class View:
         self.causes = causes(self.failing)
         if self.health:  # then what all else stands on is where to look
             self.causes = tuple(sorted(self.causes, key=lambda one: one.first.profile != "core"))
-        self.warnings = causes(
-            (test for test in judged.tests if test.verdict == WARNING), name="warning"
-        )
+        self.warnings = causes((test for test in judged.tests if test.warns), name="warning")
         self.areas = areas(judged.tests)
         self.not_tested = _reasons(
             (test for test in judged.tests if test.verdict == "unsupported"), _need_words
