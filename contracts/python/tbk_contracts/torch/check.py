@@ -80,13 +80,17 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else shown(value)
 
 
-def that(what: str, held: bool, *, expected: object, seen: object) -> None:
-    """`what` is a stable name of what is checked, without values: failures are grouped by it."""
+def _counted(what: str, held: bool, expected: object, seen: object) -> ContractFailure | None:
     with _lock:
         _totals.checks += 1
-    if held:
+    return None if held else ContractFailure(what, _text(expected), _text(seen), _where())
+
+
+def that(what: str, held: bool, *, expected: object, seen: object) -> None:
+    """`what` is a stable name of what is checked, without values: failures are grouped by it."""
+    failure = _counted(what, held, expected, seen)
+    if failure is None:
         return
-    failure = ContractFailure(what, _text(expected), _text(seen), _where())
     with _lock:
         _totals.failure = _totals.failure or failure
     raise failure
@@ -94,11 +98,7 @@ def that(what: str, held: bool, *, expected: object, seen: object) -> None:
 
 def should(what: str, held: bool, *, expected: object, seen: object) -> None:
     """As `that`, of a recommendation: the test goes on, and what it comes to is a warning."""
-    with _lock:
-        _totals.checks += 1
-    if held:
-        return
-    unmet = ContractFailure(what, _text(expected), _text(seen), _where())
+    unmet = _counted(what, held, expected, seen)
     with _lock:
         _totals.warning = _totals.warning or unmet
 
