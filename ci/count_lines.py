@@ -20,6 +20,7 @@ BEGIN, END = "<!-- sizes: begin -->\n", "<!-- sizes: end -->\n"
 ROOMS = [
     "contracts/include",
     "contracts/spec",
+    "contracts/toolkit",
     "contracts/tests",
     "contracts/tools",
     "contracts",

@@ -102,9 +102,9 @@ def read_operators(path: Path) -> set[str]:
     return {str(entry["schema"]).partition("(")[0] for entry in entries}
 
 
-def read_needs_words(tests: Path) -> set[str] | None:
+def read_needs_words(toolkit: Path) -> set[str] | None:
     """The plain words in the table of needs.c. None without the file."""
-    path = tests / "needs.c"
+    path = toolkit / "run" / "needs.c"
     if not path.exists():
         return None
     table = (
@@ -131,6 +131,12 @@ def read_backend_names(backends: Path) -> set[str]:
     return known | (rooms - {"mutants"})
 
 
+def sources(folders: list[Path]) -> list[Path]:
+    """The C files below the folders, but those that are generated and the toolkit's own tests."""
+    found = [path for folder in folders for path in folder.rglob("*.[ch]")]
+    return sorted(path for path in found if path.parent.name not in {"generated", "self"})
+
+
 def load_world(root: Path, mutants: Path | None) -> World:
     """Read everything under `root`, and the mutants from the file given."""
     contracts = root / "contracts"
@@ -145,9 +151,9 @@ def load_world(root: Path, mutants: Path | None) -> World:
         rows=load_rows(contracts),
         test_texts={
             path.relative_to(root).as_posix(): COMMENT.sub(" ", path.read_text())
-            for path in sorted([*tests.glob("*.c"), *tests.glob("*.h")])
+            for path in sources([tests, contracts / "toolkit"])
         },
-        needs_words=read_needs_words(tests),
+        needs_words=read_needs_words(contracts / "toolkit"),
         suites=read_suites(tests),
         operators=read_operators(contracts / "spec" / "operators.yml"),
         mutants=load_mutants(mutants) if mutants else None,

@@ -8,9 +8,9 @@
 #include "child.h"
 #include "text.h"
 
-#include "census.h"
 #include "clock.h"
 #include "protocol.h"
+#include "resources.h"
 
 #include <dlfcn.h>
 #include <errno.h>

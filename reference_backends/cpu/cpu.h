@@ -190,7 +190,7 @@ struct cpu_device {
   tbk_instance_t* instance;
   int32_t index;
   cpu_state_t state;
-  uint32_t generation; /* raised by each close: what is older is a husk */
+  uint32_t generation; /* raised by each close: what is older is a stale handle */
   bool lost;           /* stays, also when it is closed and opened again */
   bool failed;         /* at least once; for sticky=1 */
   tbk_status_t error;  /* of work whose stream is gone */

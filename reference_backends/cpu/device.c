@@ -100,7 +100,7 @@ tbk_status_t cpu_device_open(tbk_instance_t* self, int32_t index, tbk_error_t* e
   return status;
 }
 
-/* Streams that nobody has destroyed lose their queue, and are husks from now on. */
+/* Streams that nobody has destroyed lose their queue, and are stale handles from now on. */
 static void release_queues(cpu_device_t* device) {
   tbk_instance_t* self = device->instance;
   tbk_stream_t* stream;

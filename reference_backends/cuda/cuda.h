@@ -36,7 +36,7 @@ typedef struct cuda_device {
   bool kernels_tried;
 } cuda_device_t;
 
-/* What is left of a stream or event when its device is closed has native == NULL: a husk. */
+/* What is left of a stream or event when its device is closed has native == NULL: a stale handle. */
 struct tbk_stream {
   tbk_stream_t* next;
   tbk_stream_t* previous;
@@ -89,9 +89,9 @@ bool cuda_remember(tbk_instance_t* self, int32_t device, cuda_allocation_kind_t 
 bool cuda_forget(tbk_instance_t* self, int32_t device, uint64_t address);
 void cuda_free_all(cuda_device_t* device);
 
-/* Turn the streams and events of a device into husks; free husks when the instance ends. */
-void cuda_streams_to_husks(cuda_device_t* device);
-void cuda_events_to_husks(cuda_device_t* device);
+/* Turn the streams and events of a device into stale handles; free those when the instance ends. */
+void cuda_streams_to_stale_handles(cuda_device_t* device);
+void cuda_events_to_stale_handles(cuda_device_t* device);
 void cuda_streams_free(cuda_device_t* device);
 void cuda_events_free(cuda_device_t* device);
 void cuda_kernels_unload(cuda_device_t* device);

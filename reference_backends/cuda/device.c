@@ -130,8 +130,8 @@ tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t
   driver->context_push(state->context);
   cu_result result = driver->context_synchronize();
   cuda_kernels_unload(state);
-  cuda_streams_to_husks(state);
-  cuda_events_to_husks(state);
+  cuda_streams_to_stale_handles(state);
+  cuda_events_to_stale_handles(state);
   cuda_free_all(state);
   driver->stream_destroy(state->internal);
   driver->context_pop(&ignored);

@@ -8,7 +8,7 @@
 
 #include "cuda.h"
 
-void cuda_events_to_husks(cuda_device_t* device) {
+void cuda_events_to_stale_handles(cuda_device_t* device) {
   for (tbk_event_t* event = device->events; event != NULL; event = event->next) {
     if (event->native != NULL) cuda_driver()->event_destroy(event->native);
     event->native = NULL;

@@ -31,7 +31,7 @@ static bool unlink_stream(tbk_instance_t* self, tbk_stream_t* stream) {
   return live;
 }
 
-void cuda_streams_to_husks(cuda_device_t* device) {
+void cuda_streams_to_stale_handles(cuda_device_t* device) {
   for (tbk_stream_t* stream = device->streams; stream != NULL; stream = stream->next) {
     if (stream->native != NULL && !stream->borrowed) cuda_driver()->stream_destroy(stream->native);
     stream->native = NULL;

@@ -61,7 +61,7 @@ def parse_rows(text: str, file: str) -> list[Row]:
 def load_rows(root: Path) -> list[Row]:
     """The rows of all test files under `root` (contracts/)."""
     found = []
-    for path in sorted((root / "tests").glob("*_test.c")):
+    for path in sorted((root / "tests").rglob("*_test.c")):
         text = path.read_text(encoding="utf-8")
         found += parse_rows(text, path.relative_to(root).as_posix())
     return found

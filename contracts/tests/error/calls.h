@@ -15,7 +15,7 @@
 enum { CALL_ABSENT = -1431655766, CALL_INVALID_OR_STATE = -1431655765, CALL_BYTES = 256 };
 
 /* What the calls work on; `touched` is set when a call that fails has written an out parameter. */
-typedef struct call_bed {
+typedef struct call_context {
   tbk_stream_t* stream;
   tbk_event_t* event; /* with a time, recorded and complete */
   tbk_event_t* fresh; /* with a time, never recorded */
@@ -24,12 +24,12 @@ typedef struct call_bed {
   uint8_t* before; /* what the memory holds */
   uint8_t* host;
   bool touched;
-} call_bed_t;
+} call_context_t;
 
 typedef struct call_row {
   const char* name;
   tbk_status_t expected;
-  tbk_status_t (*call)(tbk_fixture_t* fx, call_bed_t* bed, tbk_error_t* error);
+  tbk_status_t (*call)(tbk_fixture_t* fx, call_context_t* context, tbk_error_t* error);
 } call_row_t;
 
 extern const call_row_t calls_that_fail[];
@@ -37,6 +37,6 @@ extern const size_t calls_that_fail_count;
 extern const call_row_t calls_that_succeed[];
 extern const size_t calls_that_succeed_count;
 
-void call_bed_make(tbk_fixture_t* fx, call_bed_t* bed);
+void call_context_make(tbk_fixture_t* fx, call_context_t* context);
 
 #endif /* TBK_CONTRACTS_CALLS_H */

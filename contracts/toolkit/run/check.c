@@ -4,7 +4,7 @@
  */
 #include "check.h"
 
-#include "census.h"
+#include "resources.h"
 
 #include <pthread.h>
 #include <stdarg.h>

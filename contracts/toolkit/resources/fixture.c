@@ -2,11 +2,11 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What a test makes with the fixture's help, and the census that knows of it. clean.c gives it back.
+ * What a test makes with the fixture's help, and the resources that knows of it. clean.c gives it back.
  */
 #include "fixture.h"
 
-#include "census.h"
+#include "resources.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -44,22 +44,22 @@ static bool injects_errors(const char* needs) {
   return word != NULL && (word == needs || word[-1] == ' ');
 }
 
-void tbk_census_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row) {
-  static tbk_census_t census = {.memory.item_bytes = sizeof(tbk_memory_record_t),
-                                .streams.item_bytes = sizeof(tbk_stream_t*),
-                                .events.item_bytes = sizeof(tbk_event_t*),
-                                .host.item_bytes = sizeof(tbk_host_record_t),
-                                .threads.item_bytes = sizeof(tbk_thread_t*),
-                                .gates.item_bytes = sizeof(struct tbk_gate_core*)};
-  census.memory.count = census.streams.count = census.events.count = 0;
-  census.host.count = census.threads.count = census.gates.count = 0;
-  census.session = session;
-  census.second_open = 0;
-  census.tolerant = row != NULL && injects_errors(row->needs);
-  census.evidence = TBK_PROVEN;
-  census.evidence_reason[0] = census.notes[0] = '\0';
-  census.random = fx->seed;
-  fx->census = &census;
+void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row) {
+  static tbk_resources_t resources = {.memory.item_bytes = sizeof(tbk_memory_record_t),
+                                      .streams.item_bytes = sizeof(tbk_stream_t*),
+                                      .events.item_bytes = sizeof(tbk_event_t*),
+                                      .host.item_bytes = sizeof(tbk_host_record_t),
+                                      .threads.item_bytes = sizeof(tbk_thread_t*),
+                                      .gates.item_bytes = sizeof(struct tbk_gate_core*)};
+  resources.memory.count = resources.streams.count = resources.events.count = 0;
+  resources.host.count = resources.threads.count = resources.gates.count = 0;
+  resources.session = session;
+  resources.second_open = 0;
+  resources.tolerant = row != NULL && injects_errors(row->needs);
+  resources.evidence = TBK_PROVEN;
+  resources.evidence_reason[0] = resources.notes[0] = '\0';
+  resources.random = fx->seed;
+  fx->resources = &resources;
 }
 
 uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes) {
@@ -70,7 +70,7 @@ uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes) {
 /* ------------------------------------------------------------------------------------ host ---- */
 
 uint64_t fx_random(tbk_fixture_t* fx) {
-  uint64_t z = fx->census->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+  uint64_t z = fx->resources->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
   z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
   return z ^ z >> 31;
@@ -86,7 +86,7 @@ static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
   for (unsigned i = 0; i < TBK_GUARD_BYTES; i++) {
     block[i] = block[TBK_GUARD_BYTES + size_bytes + i] = tbk_guard_byte(i);
   }
-  tbk_host_record_t* record = tbk_list_add(&fx->census->host);
+  tbk_host_record_t* record = tbk_list_add(&fx->resources->host);
   *record = (tbk_host_record_t){block, size_bytes};
   return block + TBK_GUARD_BYTES;
 }
@@ -113,8 +113,8 @@ uint8_t* fx_zeros(tbk_fixture_t* fx, size_t size_bytes) {
 /* ---------------------------------------------------------------------------------- device ---- */
 
 void fx_open(tbk_fixture_t* fx) {
-  HELPER_OK(tbk_session_open(fx->census->session, &fx->error));
-  tbk_fixture_opened(fx, fx->census->session);
+  HELPER_OK(tbk_session_open(fx->resources->session, &fx->error));
+  tbk_fixture_opened(fx, fx->resources->session);
 }
 
 void fx_close(tbk_fixture_t* fx) {
@@ -124,23 +124,23 @@ void fx_close(tbk_fixture_t* fx) {
 
 /* Given back at once: after the next open the same handles may stand for something new. */
 void fx_disown_device(tbk_fixture_t* fx) {
-  fx->census->session->device_open = 0;
-  tbk_census_give_back(fx);
+  fx->resources->session->device_open = 0;
+  tbk_resources_give_back(fx);
 }
 
 void fx_disown_instance(tbk_fixture_t* fx) {
-  tbk_census_t* census = fx->census;
-  census->session->device_open = 0;
-  census->session->library.backend = NULL;
-  census->memory.count = census->streams.count = census->events.count = 0;
-  census->second_open = 0;
+  tbk_resources_t* resources = fx->resources;
+  resources->session->device_open = 0;
+  resources->session->library.backend = NULL;
+  resources->memory.count = resources->streams.count = resources->events.count = 0;
+  resources->second_open = 0;
   fx->core = NULL;
 }
 
 int32_t fx_second_device(tbk_fixture_t* fx) {
-  if (!fx->census->second_open) {
+  if (!fx->resources->second_open) {
     HELPER_OK(tbk_device_open_timed(fx->backend, 1, &fx->error));
-    fx->census->second_open = 1;
+    fx->resources->second_open = 1;
   }
   return 1;
 }
@@ -163,7 +163,7 @@ tbk_memory_t fx_alloc(tbk_fixture_t* fx, uint64_t size_bytes) {
   uint64_t guard = fx_round(fx, TBK_GUARD_BYTES);
   if (size_bytes == 0) guard = 0;
   HELPER_OK(fx->core->memory_alloc(fx->self, fx->device, offset + guard, &memory, &fx->error));
-  tbk_memory_record_t* record = tbk_list_add(&fx->census->memory);
+  tbk_memory_record_t* record = tbk_list_add(&fx->resources->memory);
   *record = (tbk_memory_record_t){memory, fx->device, offset, 0};
   if (guard == 0) return memory;
   helper_require(memory != 0, "a handle", "0", TBK_HERE("memory_alloc"));
@@ -253,27 +253,27 @@ bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_stat
   return true;
 }
 
-/* ---------------------------------------------------------------------------------- census ---- */
+/* ---------------------------------------------------------------------------------- resources ---- */
 
 void fx_adopt_memory(tbk_fixture_t* fx, int32_t device, tbk_memory_t memory) {
-  tbk_memory_record_t* record = tbk_list_add(&fx->census->memory);
+  tbk_memory_record_t* record = tbk_list_add(&fx->resources->memory);
   *record = (tbk_memory_record_t){memory, device, 0, 0};
 }
 
 void fx_adopt_stream(tbk_fixture_t* fx, tbk_stream_t* stream) {
-  *(tbk_stream_t**)tbk_list_add(&fx->census->streams) = stream;
+  *(tbk_stream_t**)tbk_list_add(&fx->resources->streams) = stream;
 }
 
 void fx_adopt_event(tbk_fixture_t* fx, tbk_event_t* event) {
-  *(tbk_event_t**)tbk_list_add(&fx->census->events) = event;
+  *(tbk_event_t**)tbk_list_add(&fx->resources->events) = event;
 }
 
 /* A handle may come again after it was given back, so the newest record of it goes. */
 void fx_disown_memory(tbk_fixture_t* fx, tbk_memory_t memory) {
-  tbk_memory_record_t* records = fx->census->memory.items;
-  for (size_t i = fx->census->memory.count; i-- > 0;) {
+  tbk_memory_record_t* records = fx->resources->memory.items;
+  for (size_t i = fx->resources->memory.count; i-- > 0;) {
     if (records[i].memory != memory) continue;
-    records[i] = records[--fx->census->memory.count];
+    records[i] = records[--fx->resources->memory.count];
     return;
   }
 }
@@ -288,23 +288,23 @@ static void disown_pointer(tbk_list_t* list, const void* pointer) {
 }
 
 void fx_disown_stream(tbk_fixture_t* fx, tbk_stream_t* stream) {
-  disown_pointer(&fx->census->streams, stream);
+  disown_pointer(&fx->resources->streams, stream);
 }
 
 void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event) {
-  disown_pointer(&fx->census->events, event);
+  disown_pointer(&fx->resources->events, event);
 }
 
 /* ---------------------------------------------------------------------------- what it says ---- */
 
 void fx_evidence(tbk_fixture_t* fx, tbk_evidence_t evidence, const char* reason) {
-  if (evidence <= fx->census->evidence) return;
-  fx->census->evidence = evidence;
-  snprintf(fx->census->evidence_reason, sizeof fx->census->evidence_reason, "%s", reason);
+  if (evidence <= fx->resources->evidence) return;
+  fx->resources->evidence = evidence;
+  snprintf(fx->resources->evidence_reason, sizeof fx->resources->evidence_reason, "%s", reason);
 }
 
 void fx_note(tbk_fixture_t* fx, const char* text) {
-  size_t used = strlen(fx->census->notes);
-  snprintf(fx->census->notes + used, sizeof fx->census->notes - used, "%s%s", used > 0 ? "; " : "",
-           text);
+  size_t used = strlen(fx->resources->notes);
+  snprintf(fx->resources->notes + used, sizeof fx->resources->notes - used, "%s%s",
+           used > 0 ? "; " : "", text);
 }

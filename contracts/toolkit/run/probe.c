@@ -4,7 +4,7 @@
  *
  * Questions that the harness asks of a device outside any test.
  */
-#include "census.h"
+#include "resources.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static bool enter(tbk_session_t* session, tbk_fixture_t* fx, char* out_reason, s
   fx->seed = session->seed ^ fx_now_ns();
   tbk_fixture_fill(fx, session, 0);
   tbk_fixture_opened(fx, session);
-  tbk_census_begin(fx, session, NULL);
+  tbk_resources_begin(fx, session, NULL);
   return true;
 }
 
@@ -51,7 +51,7 @@ bool tbk_session_probe(tbk_session_t* session, uint64_t* out_held, char* out_rea
   tbk_needs_assume(*out_held);
   gate_probe(&fx);
   tbk_set_phase(TBK_PHASE_CLEAN);
-  tbk_census_clean(&fx);
+  tbk_resources_clean(&fx);
   tbk_set_phase(TBK_PHASE_NONE);
   return true;
 }

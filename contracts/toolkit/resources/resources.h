@@ -2,11 +2,11 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * census.h: what the parts of the contract library know of each other and tests do not: what a test
+ * resources.h: what the parts of the contract library know of each other and tests do not: what a test
  * made and must give back, and what it said about itself.
  */
-#ifndef TBK_CONTRACTS_CENSUS_H
-#define TBK_CONTRACTS_CENSUS_H
+#ifndef TBK_CONTRACTS_RESOURCES_H
+#define TBK_CONTRACTS_RESOURCES_H
 
 #include "contract.h"
 #include "gate.h"
@@ -29,7 +29,7 @@ typedef struct tbk_list {
   size_t count, capacity, item_bytes;
 } tbk_list_t;
 
-typedef struct tbk_census {
+typedef struct tbk_resources {
   tbk_list_t memory;  /* tbk_memory_record_t */
   tbk_list_t streams; /* tbk_stream_t* */
   tbk_list_t events;  /* tbk_event_t* */
@@ -43,15 +43,15 @@ typedef struct tbk_census {
   tbk_evidence_t evidence;
   char evidence_reason[192];
   char notes[384];
-} tbk_census_t;
+} tbk_resources_t;
 
 void* tbk_list_add(tbk_list_t* list);
-/* fixture.c: an empty census for the next case of `session`. */
-void tbk_census_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row);
+/* fixture.c: an empty resources for the next case of `session`. */
+void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row);
 /* clean.c: gives everything back and checks the invariants. Leaves by no REQUIRE. */
-void tbk_census_clean(tbk_fixture_t* fx);
+void tbk_resources_clean(tbk_fixture_t* fx);
 /* clean.c: gives memory, events and streams back. */
-void tbk_census_give_back(tbk_fixture_t* fx);
+void tbk_resources_give_back(tbk_fixture_t* fx);
 
 /* session.c: for the next case, tbk_device_held is false. */
 void tbk_device_forget_held(void);
@@ -90,4 +90,4 @@ void tbk_fixture_opened(tbk_fixture_t* fx, const tbk_session_t* session);
 /* needs.c: asks the open device for the words that only it can answer. */
 uint64_t tbk_needs_probe(tbk_fixture_t* fx);
 
-#endif /* TBK_CONTRACTS_CENSUS_H */
+#endif /* TBK_CONTRACTS_RESOURCES_H */

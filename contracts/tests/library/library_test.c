@@ -4,8 +4,8 @@
  *
  * The entry point, and what it gives. These tests make instances of their own.
  */
-#include "census.h"
 #include "child.h"
+#include "resources.h"
 #include "tables.h"
 
 #include <stdio.h>

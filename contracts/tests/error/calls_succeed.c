@@ -8,69 +8,72 @@
 
 #include "calls.h"
 
-#define CALL(name) static tbk_status_t name(tbk_fixture_t* fx, call_bed_t* bed, tbk_error_t* error)
+#define CALL(name) \
+  static tbk_status_t name(tbk_fixture_t* fx, call_context_t* context, tbk_error_t* error)
 
-void call_bed_make(tbk_fixture_t* fx, call_bed_t* bed) {
-  *bed = (call_bed_t){.bytes = fx_round(fx, CALL_BYTES)};
-  bed->before = fx_bytes(fx, bed->bytes);
-  bed->host = fx_zeros(fx, bed->bytes);
-  bed->memory = fx_alloc_with(fx, bed->before, bed->bytes);
-  if (fx->stream != NULL) bed->stream = fx_stream(fx);
+void call_context_make(tbk_fixture_t* fx, call_context_t* context) {
+  *context = (call_context_t){.bytes = fx_round(fx, CALL_BYTES)};
+  context->before = fx_bytes(fx, context->bytes);
+  context->host = fx_zeros(fx, context->bytes);
+  context->memory = fx_alloc_with(fx, context->before, context->bytes);
+  if (fx->stream != NULL) context->stream = fx_stream(fx);
   if (fx->event == NULL) return;
-  bed->event = fx_event(fx, TBK_EVENT_TIMING);
-  bed->fresh = fx_event(fx, TBK_EVENT_TIMING);
-  REQUIRE_OK(fx->event->event_record(fx->self, bed->event, bed->stream, &fx->error));
-  fx_synchronize(fx, bed->stream);
+  context->event = fx_event(fx, TBK_EVENT_TIMING);
+  context->fresh = fx_event(fx, TBK_EVENT_TIMING);
+  REQUIRE_OK(fx->event->event_record(fx->self, context->event, context->stream, &fx->error));
+  fx_synchronize(fx, context->stream);
 }
 
 /* ------------------------------------------------------------------------------------ core -- */
 
 CALL(count_devices) {
   int32_t count = 0;
-  (void)bed;
+  (void)context;
   return fx->core->device_count(fx->self, &count, error);
 }
 
 CALL(describe) {
   tbk_device_properties_t properties = {.struct_size = sizeof properties};
-  (void)bed;
+  (void)context;
   return fx->core->device_properties(fx->self, fx->device, &properties, error);
 }
 
 CALL(alloc_and_free) {
   tbk_memory_t memory = 0;
-  tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, bed->bytes, &memory, error);
+  tbk_status_t status =
+      fx->core->memory_alloc(fx->self, fx->device, context->bytes, &memory, error);
   return status == TBK_OK ? fx->core->memory_free(fx->self, fx->device, memory, error) : status;
 }
 
 CALL(upload_at_once) {
-  return fx->core->upload(fx->self, fx->device, bed->memory, 0, bed->before, bed->bytes, NULL,
-                          error);
+  return fx->core->upload(fx->self, fx->device, context->memory, 0, context->before, context->bytes,
+                          NULL, error);
 }
 
 CALL(upload_enqueued) {
-  if (bed->stream == NULL) return CALL_ABSENT;
-  return fx->core->upload(fx->self, fx->device, bed->memory, 0, bed->before, bed->bytes,
-                          bed->stream, error);
+  if (context->stream == NULL) return CALL_ABSENT;
+  return fx->core->upload(fx->self, fx->device, context->memory, 0, context->before, context->bytes,
+                          context->stream, error);
 }
 
 CALL(download_at_once) {
-  return fx->core->download(fx->self, fx->device, bed->host, bed->memory, 0, bed->bytes, NULL,
-                            error);
+  return fx->core->download(fx->self, fx->device, context->host, context->memory, 0, context->bytes,
+                            NULL, error);
 }
 
 CALL(copy_nothing) {
-  return fx->core->copy(fx->self, fx->device, bed->memory, 0, bed->memory, 0, 0, NULL, error);
+  return fx->core->copy(fx->self, fx->device, context->memory, 0, context->memory, 0, 0, NULL,
+                        error);
 }
 
 CALL(fill_nothing) {
   if (!TBK_HAS(fx->core, tbk_core_t, fill)) return CALL_ABSENT;
-  return fx->core->fill(fx->self, fx->device, bed->memory, 0, 1, 0, NULL, error);
+  return fx->core->fill(fx->self, fx->device, context->memory, 0, 1, 0, NULL, error);
 }
 
 CALL(memory_information) {
   uint64_t free_bytes = 0, total_bytes = 0;
-  (void)bed;
+  (void)context;
   if (!TBK_HAS(fx->core, tbk_core_t, memory_info)) return CALL_ABSENT;
   return fx->core->memory_info(fx->self, fx->device, &free_bytes, &total_bytes, error);
 }
@@ -79,7 +82,7 @@ CALL(memory_information) {
 
 CALL(create_stream) {
   tbk_stream_t* stream = NULL;
-  (void)bed;
+  (void)context;
   if (fx->stream == NULL) return CALL_ABSENT;
   tbk_status_t status = fx->stream->stream_create(fx->self, fx->device, 0, &stream, error);
   if (status == TBK_OK) fx->stream->stream_destroy(fx->self, stream);
@@ -88,12 +91,12 @@ CALL(create_stream) {
 
 CALL(synchronize_and_query_stream) {
   if (fx->stream == NULL) return CALL_ABSENT;
-  tbk_status_t status = fx->stream->stream_synchronize(fx->self, bed->stream, error);
-  return status == TBK_OK ? fx->stream->stream_query(fx->self, bed->stream, error) : status;
+  tbk_status_t status = fx->stream->stream_synchronize(fx->self, context->stream, error);
+  return status == TBK_OK ? fx->stream->stream_query(fx->self, context->stream, error) : status;
 }
 
 CALL(synchronize_device) {
-  (void)bed;
+  (void)context;
   return fx->stream == NULL ? CALL_ABSENT
                             : fx->stream->device_synchronize(fx->self, fx->device, error);
 }
@@ -101,7 +104,7 @@ CALL(synchronize_device) {
 CALL(native_handle) {
   void* native = NULL;
   if (!TBK_HAS(fx->stream, tbk_stream_ops_t, stream_native_handle)) return CALL_ABSENT;
-  return fx->stream->stream_native_handle(fx->self, bed->stream, &native, error);
+  return fx->stream->stream_native_handle(fx->self, context->stream, &native, error);
 }
 
 static void do_nothing(void* argument) {
@@ -110,14 +113,14 @@ static void do_nothing(void* argument) {
 
 CALL(enqueue_callback) {
   if (fx->callback == NULL) return CALL_ABSENT;
-  return fx->callback->callback_enqueue(fx->self, bed->stream, do_nothing, NULL, error);
+  return fx->callback->callback_enqueue(fx->self, context->stream, do_nothing, NULL, error);
 }
 
 /* ---------------------------------------------------------------------------------- events -- */
 
 CALL(create_event) {
   tbk_event_t* event = NULL;
-  (void)bed;
+  (void)context;
   if (fx->event == NULL) return CALL_ABSENT;
   tbk_status_t status = fx->event->event_create(fx->self, fx->device, 0, &event, error);
   if (status == TBK_OK) fx->event->event_destroy(fx->self, event);
@@ -126,21 +129,21 @@ CALL(create_event) {
 
 CALL(record_and_wait) {
   if (fx->event == NULL) return CALL_ABSENT;
-  tbk_status_t status = fx->event->event_record(fx->self, bed->event, bed->stream, error);
-  return status == TBK_OK ? fx->event->event_wait(fx->self, bed->stream, bed->event, error)
+  tbk_status_t status = fx->event->event_record(fx->self, context->event, context->stream, error);
+  return status == TBK_OK ? fx->event->event_wait(fx->self, context->stream, context->event, error)
                           : status;
 }
 
 CALL(synchronize_and_query_event) {
   if (fx->event == NULL) return CALL_ABSENT;
-  tbk_status_t status = fx->event->event_synchronize(fx->self, bed->event, error);
-  return status == TBK_OK ? fx->event->event_query(fx->self, bed->event, error) : status;
+  tbk_status_t status = fx->event->event_synchronize(fx->self, context->event, error);
+  return status == TBK_OK ? fx->event->event_query(fx->self, context->event, error) : status;
 }
 
 CALL(elapsed) {
   double ms = 0;
   if (!TBK_HAS(fx->event, tbk_event_ops_t, event_elapsed)) return CALL_ABSENT;
-  return fx->event->event_elapsed(fx->self, bed->event, bed->event, &ms, error);
+  return fx->event->event_elapsed(fx->self, context->event, context->event, &ms, error);
 }
 
 /* ------------------------------------------------------------------------------- the others -- */
@@ -148,37 +151,39 @@ CALL(elapsed) {
 CALL(pin) {
   void* pointer = NULL;
   if (fx->pinned == NULL) return CALL_ABSENT;
-  tbk_status_t status = fx->pinned->pinned_alloc(fx->self, fx->device, bed->bytes, &pointer, error);
+  tbk_status_t status =
+      fx->pinned->pinned_alloc(fx->self, fx->device, context->bytes, &pointer, error);
   if (status == TBK_OK) fx->pinned->pinned_free(fx->self, pointer);
   return status;
 }
 
 CALL(ask_peer) {
   int32_t can = 0;
-  (void)bed;
+  (void)context;
   if (fx->peer == NULL) return CALL_ABSENT;
   return fx->peer->peer_can_access(fx->self, fx->device, fx->device, &can, error);
 }
 
 CALL(copy_nothing_to_peer) {
   if (fx->peer == NULL) return CALL_ABSENT;
-  return fx->peer->peer_copy(fx->self, fx->device, bed->memory, 0, fx->device, bed->memory, 0, 0,
-                             NULL, error);
+  return fx->peer->peer_copy(fx->self, fx->device, context->memory, 0, fx->device, context->memory,
+                             0, 0, NULL, error);
 }
 
 CALL(alloc_and_free_in_stream) {
   tbk_memory_t memory = 0;
   if (fx->async_memory == NULL) return CALL_ABSENT;
   tbk_status_t status =
-      fx->async_memory->async_alloc(fx->self, bed->stream, bed->bytes, &memory, error);
-  return status == TBK_OK ? fx->async_memory->async_free(fx->self, bed->stream, memory, error)
+      fx->async_memory->async_alloc(fx->self, context->stream, context->bytes, &memory, error);
+  return status == TBK_OK ? fx->async_memory->async_free(fx->self, context->stream, memory, error)
                           : status;
 }
 
 CALL(no_random_words) {
   tbk_generator_t generator = {.seed = 1};
   if (fx->random == NULL) return CALL_ABSENT;
-  return fx->random->random_bits(fx->self, fx->device, &generator, bed->memory, 0, 0, NULL, error);
+  return fx->random->random_bits(fx->self, fx->device, &generator, context->memory, 0, 0, NULL,
+                                 error);
 }
 
 /* clang-format off */

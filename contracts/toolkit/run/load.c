@@ -4,7 +4,7 @@
  *
  * From a path to a table that may be used. Each way to go wrong gets one clear line.
  */
-#include "census.h"
+#include "resources.h"
 #include "tables.h"
 
 #include <ctype.h>

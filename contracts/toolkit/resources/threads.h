@@ -11,7 +11,7 @@
 
 #include "fixture.h"
 
-/* A thread outside the census. */
+/* A thread outside the resources. */
 tbk_thread_t* tbk_thread_start(void (*function)(void* argument), void* argument);
 /* Waits `timeout_ns` for the end; then joins and frees the thread. False: it is still running. */
 bool tbk_thread_end(tbk_thread_t* thread, uint64_t timeout_ns);

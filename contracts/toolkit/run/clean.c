@@ -5,7 +5,7 @@
  * The end of every test: what it made is given back, and the invariants are looked at. Nothing here
  * counts as a check of the test; what fails is a failure in TBK_PHASE_CLEAN.
  */
-#include "census.h"
+#include "resources.h"
 #include "threads.h"
 
 #include <stdlib.h>
@@ -14,25 +14,26 @@
 #define CLEAN_OK(call) clean_status(fx, (call), TBK_HERE(#call))
 
 static void clean_status(tbk_fixture_t* fx, tbk_status_t status, tbk_here_t here) {
-  if (status == TBK_OK || fx->census->tolerant) return;
+  if (status == TBK_OK || fx->resources->tolerant) return;
   tbk_check_status(TBK_OK, status, &fx->error, here);
 }
 
 static bool join_threads(tbk_fixture_t* fx) {
-  tbk_thread_t** threads = fx->census->threads.items;
+  tbk_thread_t** threads = fx->resources->threads.items;
   bool all = true;
-  for (size_t i = 0; i < fx->census->threads.count; i++) {
+  for (size_t i = 0; i < fx->resources->threads.count; i++) {
     if (tbk_thread_end(threads[i], FX_PATIENCE_NS)) continue;
     tbk_record_failure(TBK_HERE("after the test"), "every thread of the test has ended",
                        "thread %zu is still in a call", i);
     all = false;
   }
-  fx->census->threads.count = 0;
+  fx->resources->threads.count = 0;
   return all;
 }
 
 static void check_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {
-  if (record->guard_bytes == 0 || fx->census->tolerant || !fx->census->session->device_open) return;
+  if (record->guard_bytes == 0 || fx->resources->tolerant || !fx->resources->session->device_open)
+    return;
   uint8_t* guard = calloc(1, record->guard_bytes + TBK_GUARD_BYTES); /* a backend may overrun */
   if (guard == NULL) abort();
   tbk_status_t status =
@@ -62,49 +63,49 @@ static void check_host(tbk_fixture_t* fx, const tbk_host_record_t* record) {
   free(record->block);
 }
 
-void tbk_census_give_back(tbk_fixture_t* fx) {
-  tbk_census_t* census = fx->census;
-  tbk_memory_record_t* memory = census->memory.items;
-  tbk_event_t** events = census->events.items;
-  tbk_stream_t** streams = census->streams.items;
-  for (size_t i = 0; i < census->memory.count; i++)
+void tbk_resources_give_back(tbk_fixture_t* fx) {
+  tbk_resources_t* resources = fx->resources;
+  tbk_memory_record_t* memory = resources->memory.items;
+  tbk_event_t** events = resources->events.items;
+  tbk_stream_t** streams = resources->streams.items;
+  for (size_t i = 0; i < resources->memory.count; i++)
     check_guard(fx, &memory[i]);
-  for (size_t i = 0; i < census->events.count; i++) {
+  for (size_t i = 0; i < resources->events.count; i++) {
     fx->event->event_destroy(fx->self, events[i]);
   }
-  for (size_t i = 0; i < census->streams.count; i++) {
+  for (size_t i = 0; i < resources->streams.count; i++) {
     fx->stream->stream_destroy(fx->self, streams[i]);
   }
-  for (size_t i = 0; i < census->memory.count; i++) {
+  for (size_t i = 0; i < resources->memory.count; i++) {
     CLEAN_OK(fx->core->memory_free(fx->self, memory[i].device, memory[i].memory, &fx->error));
   }
-  census->memory.count = census->events.count = census->streams.count = 0;
+  resources->memory.count = resources->events.count = resources->streams.count = 0;
 }
 
 static void synchronize(tbk_fixture_t* fx) {
   CLEAN_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
-  if (fx->census->second_open) {
+  if (fx->resources->second_open) {
     CLEAN_OK(fx->stream->device_synchronize(fx->self, 1, &fx->error));
   }
 }
 
-static bool holds_any(const tbk_census_t* census) {
-  return census->memory.count + census->events.count + census->streams.count > 0;
+static bool holds_any(const tbk_resources_t* resources) {
+  return resources->memory.count + resources->events.count + resources->streams.count > 0;
 }
 
-void tbk_census_clean(tbk_fixture_t* fx) {
-  tbk_census_t* census = fx->census;
-  bool open = census->session->device_open && fx->core != NULL;
+void tbk_resources_clean(tbk_fixture_t* fx) {
+  tbk_resources_t* resources = fx->resources;
+  bool open = resources->session->device_open && fx->core != NULL;
   tbk_gates_open(fx);
   bool idle = join_threads(fx);
   if (idle && open && fx->stream != NULL) synchronize(fx);
-  if (idle && fx->core != NULL && holds_any(census)) {
-    tbk_census_give_back(fx);
+  if (idle && fx->core != NULL && holds_any(resources)) {
+    tbk_resources_give_back(fx);
     if (open && fx->stream != NULL) synchronize(fx);
   }
-  if (idle && census->second_open) CLEAN_OK(fx->core->device_close(fx->self, 1, &fx->error));
+  if (idle && resources->second_open) CLEAN_OK(fx->core->device_close(fx->self, 1, &fx->error));
   tbk_gates_free(fx, idle);
-  tbk_host_record_t* host = census->host.items;
-  for (size_t i = 0; idle && i < census->host.count; i++)
+  tbk_host_record_t* host = resources->host.items;
+  for (size_t i = 0; idle && i < resources->host.count; i++)
     check_host(fx, &host[i]);
 }

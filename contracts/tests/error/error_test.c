@@ -9,41 +9,41 @@
 #include "calls.h"
 #include "order.h"
 
-static void memory_is_untouched(tbk_fixture_t* fx, const call_bed_t* bed) {
-  uint8_t* seen = fx_zeros(fx, bed->bytes);
-  fx_download(fx, seen, bed->memory, bed->bytes);
-  CHECK_BYTES(bed->before, seen, bed->bytes);
+static void memory_is_untouched(tbk_fixture_t* fx, const call_context_t* context) {
+  uint8_t* seen = fx_zeros(fx, context->bytes);
+  fx_download(fx, seen, context->memory, context->bytes);
+  CHECK_BYTES(context->before, seen, context->bytes);
 }
 
 /* ------------------------------------------------------------------------------ out parameters -- */
 
 static void failed_calls_leave_out_parameters_alone(tbk_fixture_t* fx) {
-  call_bed_t bed;
-  call_bed_make(fx, &bed);
+  call_context_t context;
+  call_context_make(fx, &context);
   for (size_t i = 0; i < calls_that_fail_count; ++i) {
     const call_row_t* row = &calls_that_fail[i];
-    bed.touched = false;
-    tbk_status_t status = row->call(fx, &bed, &fx->error);
+    context.touched = false;
+    tbk_status_t status = row->call(fx, &context, &fx->error);
     if (status == CALL_ABSENT) continue;
     CHECK_SAID(status != TBK_OK, "an error", "%s from %s", tbk_status_name(status), row->name);
-    CHECK_SAID(!bed.touched, "out parameters are not written", "%s wrote one", row->name);
+    CHECK_SAID(!context.touched, "out parameters are not written", "%s wrote one", row->name);
   }
-  memory_is_untouched(fx, &bed);
+  memory_is_untouched(fx, &context);
 }
 
 /* After every call that fails a whole round of calls must succeed, and an old event be complete. */
 static void failed_calls_change_nothing(tbk_fixture_t* fx) {
-  call_bed_t bed;
-  call_bed_make(fx, &bed);
+  call_context_t context;
+  call_context_make(fx, &context);
   for (size_t i = 0; i < calls_that_fail_count; ++i) {
-    if (calls_that_fail[i].call(fx, &bed, &fx->error) == CALL_ABSENT) continue;
+    if (calls_that_fail[i].call(fx, &context, &fx->error) == CALL_ABSENT) continue;
     for (size_t k = 0; k < calls_that_succeed_count; ++k) {
-      tbk_status_t status = calls_that_succeed[k].call(fx, &bed, &fx->error);
+      tbk_status_t status = calls_that_succeed[k].call(fx, &context, &fx->error);
       CHECK_SAID(status == TBK_OK || status == CALL_ABSENT, "OK", "%s from %s after %s",
                  tbk_status_name(status), calls_that_succeed[k].name, calls_that_fail[i].name);
     }
   }
-  memory_is_untouched(fx, &bed);
+  memory_is_untouched(fx, &context);
 }
 
 /* A record and a wait that are refused leave the pending event, and the streams, as they were. */
@@ -69,13 +69,13 @@ static bool terminated(const tbk_error_t* error) {
 }
 
 static void failures_give_a_reason(tbk_fixture_t* fx) {
-  call_bed_t bed;
-  call_bed_make(fx, &bed);
+  call_context_t context;
+  call_context_make(fx, &context);
   for (size_t i = 0; i < calls_that_fail_count; ++i) {
     const call_row_t* row = &calls_that_fail[i];
     tbk_error_t error;
     memset(&error, 0x01, sizeof error); /* no text, and no end */
-    if (row->call(fx, &bed, &error) == CALL_ABSENT) continue;
+    if (row->call(fx, &context, &error) == CALL_ABSENT) continue;
     CHECK_SAID(terminated(&error), "a reason with an end", "none from %s", row->name);
     CHECK_SAID(error.message[0] != '\0' && error.message[0] != 0x01, "a reason", "none from %s",
                row->name);
@@ -85,38 +85,38 @@ static void failures_give_a_reason(tbk_fixture_t* fx) {
 /* The callers of a thread and another do not share a place for the message. */
 static void reason_goes_to_the_caller(tbk_fixture_t* fx) {
   tbk_error_t errors[2];
-  call_bed_t bed;
-  call_bed_make(fx, &bed);
+  call_context_t context;
+  call_context_make(fx, &context);
   memset(errors, 0x01, sizeof errors);
   for (size_t i = 0; i < calls_that_fail_count; ++i) {
-    if (calls_that_fail[i].call(fx, &bed, &errors[0]) == CALL_ABSENT) continue;
+    if (calls_that_fail[i].call(fx, &context, &errors[0]) == CALL_ABSENT) continue;
     for (size_t k = 0; k < sizeof errors[1]; ++k)
       CHECK(errors[1].message[k] == 0x01);
   }
 }
 
 static void error_may_be_null_where_a_call_fails(tbk_fixture_t* fx) {
-  call_bed_t bed;
-  call_bed_make(fx, &bed);
+  call_context_t context;
+  call_context_make(fx, &context);
   for (size_t i = 0; i < calls_that_fail_count; ++i) {
-    tbk_status_t with = calls_that_fail[i].call(fx, &bed, &fx->error);
-    tbk_status_t without = calls_that_fail[i].call(fx, &bed, NULL);
+    tbk_status_t with = calls_that_fail[i].call(fx, &context, &fx->error);
+    tbk_status_t without = calls_that_fail[i].call(fx, &context, NULL);
     CHECK_SAID(with == without, "the same status without a place for the reason",
                "%s, without %s, from %s", tbk_status_name(with), tbk_status_name(without),
                calls_that_fail[i].name);
   }
-  memory_is_untouched(fx, &bed);
+  memory_is_untouched(fx, &context);
 }
 
 static void error_may_be_null_where_a_call_succeeds(tbk_fixture_t* fx) {
-  call_bed_t bed;
-  call_bed_make(fx, &bed);
+  call_context_t context;
+  call_context_make(fx, &context);
   for (size_t i = 0; i < calls_that_succeed_count; ++i) {
-    tbk_status_t status = calls_that_succeed[i].call(fx, &bed, NULL);
+    tbk_status_t status = calls_that_succeed[i].call(fx, &context, NULL);
     CHECK_SAID(status == TBK_OK || status == CALL_ABSENT, "OK", "%s from %s",
                tbk_status_name(status), calls_that_succeed[i].name);
   }
-  memory_is_untouched(fx, &bed);
+  memory_is_untouched(fx, &context);
 }
 
 /* Much more in turn than the device has: whoever keeps what it gave without a message runs out. */
@@ -138,13 +138,13 @@ static void memory_comes_back_without_a_place_for_the_message(tbk_fixture_t* fx)
 }
 
 static void success_leaves_error_alone(tbk_fixture_t* fx) {
-  call_bed_t bed;
-  call_bed_make(fx, &bed);
+  call_context_t context;
+  call_context_make(fx, &context);
   tbk_error_t untouched;
   memset(&untouched, 0x7E, sizeof untouched);
   for (size_t i = 0; i < calls_that_succeed_count; ++i) {
     tbk_error_t error = untouched;
-    tbk_status_t status = calls_that_succeed[i].call(fx, &bed, &error);
+    tbk_status_t status = calls_that_succeed[i].call(fx, &context, &error);
     CHECK_SAID(status == TBK_OK || status == CALL_ABSENT, "OK", "%s from %s",
                tbk_status_name(status), calls_that_succeed[i].name);
     CHECK_SAID(memcmp(&error, &untouched, sizeof error) == 0,
@@ -156,11 +156,11 @@ static void success_leaves_error_alone(tbk_fixture_t* fx) {
 /* ---------------------------------------------------------------------------------- the status -- */
 
 static void failures_answer_with_the_status_they_name(tbk_fixture_t* fx) {
-  call_bed_t bed;
-  call_bed_make(fx, &bed);
+  call_context_t context;
+  call_context_make(fx, &context);
   for (size_t i = 0; i < calls_that_fail_count; ++i) {
     const call_row_t* row = &calls_that_fail[i];
-    tbk_status_t status = row->call(fx, &bed, &fx->error);
+    tbk_status_t status = row->call(fx, &context, &fx->error);
     if (status == CALL_ABSENT) continue;
     CHECK_SAID(status >= 0 && status < TBK_STATUS_COUNT, "a status of tbk.h", "%d from %s",
                (int)status, row->name);

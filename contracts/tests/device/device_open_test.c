@@ -4,9 +4,9 @@
  *
  * Opening and closing, and what a device answers that is not open.
  */
-#include "census.h"
 #include "child.h"
 #include "gate.h"
+#include "resources.h"
 #include "threads.h"
 #include "wait.h"
 
@@ -235,7 +235,7 @@ static void closing_the_second_device_waits_for_work(tbk_fixture_t* fx) {
   CHECK(atomic_load(&closing.ran) == 1);
   CHECK_STATUS(TBK_OK, closing.status);
   fx->stream->stream_destroy(fx->self, stream);
-  fx->census->second_open = 0;
+  fx->resources->second_open = 0;
 }
 
 /* ------------------------------------------------------------------------- errors and others --- */

@@ -12,70 +12,71 @@
 static int nowhere;
 #define NOWHERE ((void*)&nowhere)
 
-#define CALL(name) static tbk_status_t name(tbk_fixture_t* fx, call_bed_t* bed, tbk_error_t* error)
+#define CALL(name) \
+  static tbk_status_t name(tbk_fixture_t* fx, call_context_t* context, tbk_error_t* error)
 
-static void untouched(call_bed_t* bed, bool held) {
-  if (!held) bed->touched = true;
+static void untouched(call_context_t* context, bool held) {
+  if (!held) context->touched = true;
 }
 
 /* ------------------------------------------------------------------------------------ core -- */
 
 CALL(count_without_out) {
-  (void)bed;
+  (void)context;
   return fx->core->device_count(fx->self, NULL, error);
 }
 
-static tbk_status_t properties_of(tbk_fixture_t* fx, call_bed_t* bed, int32_t device, size_t size,
-                                  tbk_error_t* error) {
+static tbk_status_t properties_of(tbk_fixture_t* fx, call_context_t* context, int32_t device,
+                                  size_t size, tbk_error_t* error) {
   tbk_device_properties_t properties;
   tbk_device_properties_t kept;
   memset(&properties, 0x5A, sizeof properties);
   properties.struct_size = size;
   kept = properties;
   tbk_status_t status = fx->core->device_properties(fx->self, device, &properties, error);
-  untouched(bed, memcmp(&kept, &properties, sizeof kept) == 0);
+  untouched(context, memcmp(&kept, &properties, sizeof kept) == 0);
   return status;
 }
 
 CALL(properties_of_no_device) {
-  return properties_of(fx, bed, fx->device_count, sizeof(tbk_device_properties_t), error);
+  return properties_of(fx, context, fx->device_count, sizeof(tbk_device_properties_t), error);
 }
 
 CALL(properties_of_device_below_0) {
-  return properties_of(fx, bed, -1, sizeof(tbk_device_properties_t), error);
+  return properties_of(fx, context, -1, sizeof(tbk_device_properties_t), error);
 }
 
 CALL(properties_of_size_0) {
-  return properties_of(fx, bed, fx->device, 0, error);
+  return properties_of(fx, context, fx->device, 0, error);
 }
 
 CALL(open_what_is_open) {
-  (void)bed;
+  (void)context;
   return fx->core->device_open(fx->self, fx->device, error);
 }
 
 CALL(open_no_device) {
-  (void)bed;
+  (void)context;
   return fx->core->device_open(fx->self, fx->device_count, error);
 }
 
 CALL(alloc_without_out) {
-  return fx->core->memory_alloc(fx->self, fx->device, bed->bytes, NULL, error);
+  return fx->core->memory_alloc(fx->self, fx->device, context->bytes, NULL, error);
 }
 
 CALL(alloc_of_no_device) {
   tbk_memory_t memory = 0x5A5A;
   tbk_status_t status =
-      fx->core->memory_alloc(fx->self, fx->device_count, bed->bytes, &memory, error);
-  untouched(bed, memory == 0x5A5A);
+      fx->core->memory_alloc(fx->self, fx->device_count, context->bytes, &memory, error);
+  untouched(context, memory == 0x5A5A);
   return status;
 }
 
 CALL(download_of_no_device) {
-  tbk_status_t status = fx->core->download(fx->self, fx->device_count, bed->host, bed->memory, 0,
-                                           bed->bytes, NULL, error);
-  for (uint64_t i = 0; i < bed->bytes; ++i)
-    untouched(bed, bed->host[i] == 0);
+  tbk_status_t status = fx->core->download(fx->self, fx->device_count, context->host,
+                                           context->memory, 0, context->bytes, NULL, error);
+  for (uint64_t i = 0; i < context->bytes; ++i)
+    untouched(context, context->host[i] == 0);
   return status;
 }
 
@@ -83,7 +84,7 @@ CALL(alloc_too_much) {
   tbk_memory_t memory = 0x5A5A;
   tbk_status_t status =
       fx->core->memory_alloc(fx->self, fx->device, UINT64_C(1) << 62, &memory, error);
-  untouched(bed, memory == 0x5A5A);
+  untouched(context, memory == 0x5A5A);
   return status;
 }
 
@@ -91,14 +92,14 @@ CALL(info_without_out) {
   uint64_t bytes = 0x5A;
   if (!TBK_HAS(fx->core, tbk_core_t, memory_info)) return CALL_ABSENT;
   tbk_status_t status = fx->core->memory_info(fx->self, fx->device, &bytes, NULL, error);
-  untouched(bed, bytes == 0x5A);
+  untouched(context, bytes == 0x5A);
   return status;
 }
 
 /* -------------------------------------------------------------------- streams and callbacks -- */
 
 CALL(stream_without_out) {
-  (void)bed;
+  (void)context;
   if (fx->stream == NULL) return CALL_ABSENT;
   return fx->stream->stream_create(fx->self, fx->device, 0, NULL, error);
 }
@@ -107,17 +108,17 @@ CALL(stream_of_no_device) {
   tbk_stream_t* stream = NOWHERE;
   if (fx->stream == NULL) return CALL_ABSENT;
   tbk_status_t status = fx->stream->stream_create(fx->self, fx->device_count, 0, &stream, error);
-  untouched(bed, stream == NOWHERE);
+  untouched(context, stream == NOWHERE);
   return status;
 }
 
 CALL(query_no_stream) {
-  (void)bed;
+  (void)context;
   return fx->stream == NULL ? CALL_ABSENT : fx->stream->stream_query(fx->self, NULL, error);
 }
 
 CALL(synchronize_no_stream) {
-  (void)bed;
+  (void)context;
   return fx->stream == NULL ? CALL_ABSENT : fx->stream->stream_synchronize(fx->self, NULL, error);
 }
 
@@ -125,7 +126,7 @@ CALL(native_handle_of_no_stream) {
   void* native = NOWHERE;
   if (!TBK_HAS(fx->stream, tbk_stream_ops_t, stream_native_handle)) return CALL_ABSENT;
   tbk_status_t status = fx->stream->stream_native_handle(fx->self, NULL, &native, error);
-  untouched(bed, native == NOWHERE);
+  untouched(context, native == NOWHERE);
   return status;
 }
 
@@ -135,12 +136,12 @@ static void do_nothing(void* argument) {
 
 CALL(callback_without_stream) {
   if (fx->callback == NULL) return CALL_ABSENT;
-  return fx->callback->callback_enqueue(fx->self, NULL, do_nothing, bed, error);
+  return fx->callback->callback_enqueue(fx->self, NULL, do_nothing, context, error);
 }
 
 CALL(callback_without_function) {
   if (fx->callback == NULL) return CALL_ABSENT;
-  return fx->callback->callback_enqueue(fx->self, bed->stream, NULL, bed, error);
+  return fx->callback->callback_enqueue(fx->self, context->stream, NULL, context, error);
 }
 
 /* ---------------------------------------------------------------------------------- events -- */
@@ -150,7 +151,7 @@ CALL(event_with_unknown_flags) {
   if (fx->event == NULL) return CALL_ABSENT;
   tbk_status_t status =
       fx->event->event_create(fx->self, fx->device, UINT32_C(1) << 31, &event, error);
-  untouched(bed, event == NOWHERE);
+  untouched(context, event == NOWHERE);
   return status;
 }
 
@@ -158,67 +159,67 @@ CALL(event_of_no_device) {
   tbk_event_t* event = NOWHERE;
   if (fx->event == NULL) return CALL_ABSENT;
   tbk_status_t status = fx->event->event_create(fx->self, fx->device_count, 0, &event, error);
-  untouched(bed, event == NOWHERE);
+  untouched(context, event == NOWHERE);
   return status;
 }
 
 CALL(record_no_event) {
   if (fx->event == NULL) return CALL_ABSENT;
-  return fx->event->event_record(fx->self, NULL, bed->stream, error);
+  return fx->event->event_record(fx->self, NULL, context->stream, error);
 }
 
 CALL(record_without_stream) {
   if (fx->event == NULL) return CALL_ABSENT;
-  tbk_status_t status = fx->event->event_record(fx->self, bed->fresh, NULL, error);
-  untouched(bed, fx->event->event_query(fx->self, bed->fresh, NULL) == TBK_OK);
+  tbk_status_t status = fx->event->event_record(fx->self, context->fresh, NULL, error);
+  untouched(context, fx->event->event_query(fx->self, context->fresh, NULL) == TBK_OK);
   return status;
 }
 
 CALL(wait_for_no_event) {
   if (fx->event == NULL) return CALL_ABSENT;
-  return fx->event->event_wait(fx->self, bed->stream, NULL, error);
+  return fx->event->event_wait(fx->self, context->stream, NULL, error);
 }
 
 CALL(query_no_event) {
-  (void)bed;
+  (void)context;
   return fx->event == NULL ? CALL_ABSENT : fx->event->event_query(fx->self, NULL, error);
 }
 
 CALL(synchronize_no_event) {
-  (void)bed;
+  (void)context;
   return fx->event == NULL ? CALL_ABSENT : fx->event->event_synchronize(fx->self, NULL, error);
 }
 
-static tbk_status_t elapsed(tbk_fixture_t* fx, call_bed_t* bed, tbk_event_t* end,
+static tbk_status_t elapsed(tbk_fixture_t* fx, call_context_t* context, tbk_event_t* end,
                             tbk_error_t* error) {
   double ms = -1.5;
   if (!TBK_HAS(fx->event, tbk_event_ops_t, event_elapsed)) return CALL_ABSENT;
-  tbk_status_t status = fx->event->event_elapsed(fx->self, bed->event, end, &ms, error);
-  untouched(bed, ms == -1.5);
+  tbk_status_t status = fx->event->event_elapsed(fx->self, context->event, end, &ms, error);
+  untouched(context, ms == -1.5);
   return status;
 }
 
 CALL(elapsed_to_unrecorded) {
-  return elapsed(fx, bed, bed->fresh, error);
+  return elapsed(fx, context, context->fresh, error);
 }
 
 CALL(elapsed_to_no_event) {
-  return elapsed(fx, bed, NULL, error);
+  return elapsed(fx, context, NULL, error);
 }
 
 /* ------------------------------------------------------------------------------- the others -- */
 
 CALL(pinned_without_out) {
   if (fx->pinned == NULL) return CALL_ABSENT;
-  return fx->pinned->pinned_alloc(fx->self, fx->device, bed->bytes, NULL, error);
+  return fx->pinned->pinned_alloc(fx->self, fx->device, context->bytes, NULL, error);
 }
 
 CALL(pinned_of_no_device) {
   void* pointer = NOWHERE;
   if (fx->pinned == NULL) return CALL_ABSENT;
   tbk_status_t status =
-      fx->pinned->pinned_alloc(fx->self, fx->device_count, bed->bytes, &pointer, error);
-  untouched(bed, pointer == NOWHERE);
+      fx->pinned->pinned_alloc(fx->self, fx->device_count, context->bytes, &pointer, error);
+  untouched(context, pointer == NOWHERE);
   return status;
 }
 
@@ -227,39 +228,40 @@ CALL(peer_of_no_device) {
   if (fx->peer == NULL) return CALL_ABSENT;
   tbk_status_t status =
       fx->peer->peer_can_access(fx->self, fx->device, fx->device_count, &can, error);
-  untouched(bed, can == 0x5A);
+  untouched(context, can == 0x5A);
   return status;
 }
 
 CALL(async_alloc_without_stream) {
   tbk_memory_t memory = 0x5A5A;
   if (fx->async_memory == NULL) return CALL_ABSENT;
-  tbk_status_t status = fx->async_memory->async_alloc(fx->self, NULL, bed->bytes, &memory, error);
-  untouched(bed, memory == 0x5A5A);
+  tbk_status_t status =
+      fx->async_memory->async_alloc(fx->self, NULL, context->bytes, &memory, error);
+  untouched(context, memory == 0x5A5A);
   return status;
 }
 
 CALL(async_free_without_stream) {
-  (void)bed;
+  (void)context;
   if (fx->async_memory == NULL) return CALL_ABSENT;
   return fx->async_memory->async_free(fx->self, NULL, 0, error);
 }
 
 CALL(random_without_generator) {
   if (fx->random == NULL) return CALL_ABSENT;
-  return fx->random->random_bits(fx->self, fx->device, NULL, bed->memory, 0, bed->bytes / 4, NULL,
-                                 error);
+  return fx->random->random_bits(fx->self, fx->device, NULL, context->memory, 0, context->bytes / 4,
+                                 NULL, error);
 }
 
 CALL(random_with_odd_offset) {
   tbk_generator_t generator = {.seed = 1, .offset = 1};
   if (fx->random == NULL) return CALL_ABSENT;
-  return fx->random->random_bits(fx->self, fx->device, &generator, bed->memory, 0, bed->bytes / 4,
-                                 NULL, error);
+  return fx->random->random_bits(fx->self, fx->device, &generator, context->memory, 0,
+                                 context->bytes / 4, NULL, error);
 }
 
 CALL(launch_with_size_0) {
-  (void)bed;
+  (void)context;
   if (fx->kernel == NULL) return CALL_ABSENT;
   const tbk_kernel_t* kernel = fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_copy_, 1);
   tbk_args_copy__t arguments = {.struct_size = 0};
@@ -269,7 +271,7 @@ CALL(launch_with_size_0) {
 
 CALL(fault_of_no_kind) {
   if (fx->fault == NULL) return CALL_ABSENT;
-  return fx->fault->fault_enqueue(fx->self, bed->stream, 99, error);
+  return fx->fault->fault_enqueue(fx->self, context->stream, 99, error);
 }
 
 /* clang-format off */

@@ -5,8 +5,8 @@
 #include "gate.h"
 
 #include "actor.h"
-#include "census.h"
 #include "gate_core.h"
+#include "resources.h"
 #include "threads.h"
 #include "wait.h"
 
@@ -15,7 +15,7 @@
 struct tbk_gate_core* tbk_gate_core_new(tbk_fixture_t* fx) {
   struct tbk_gate_core* core = calloc(1, sizeof *core);
   if (core == NULL) abort();
-  *(struct tbk_gate_core**)tbk_list_add(&fx->census->gates) = core;
+  *(struct tbk_gate_core**)tbk_list_add(&fx->resources->gates) = core;
   return core;
 }
 
@@ -105,19 +105,19 @@ void gate_open(tbk_fixture_t* fx, tbk_gate_t* gate) {
 }
 
 void tbk_gates_open(tbk_fixture_t* fx) {
-  struct tbk_gate_core** cores = fx->census->gates.items;
-  for (size_t i = 0; i < fx->census->gates.count; i++) {
+  struct tbk_gate_core** cores = fx->resources->gates.items;
+  for (size_t i = 0; i < fx->resources->gates.count; i++) {
     if (cores[i]->armed) let_go(cores[i]);
   }
 }
 
 /* One that may still be entered is left to the process. */
 void tbk_gates_free(tbk_fixture_t* fx, bool device_idle) {
-  struct tbk_gate_core** cores = fx->census->gates.items;
-  for (size_t i = 0; i < fx->census->gates.count; i++) {
+  struct tbk_gate_core** cores = fx->resources->gates.items;
+  for (size_t i = 0; i < fx->resources->gates.count; i++) {
     if (!cores[i]->armed || (device_idle && atomic_load(&cores[i]->left))) free(cores[i]);
   }
-  fx->census->gates.count = 0;
+  fx->resources->gates.count = 0;
 }
 
 struct watch {

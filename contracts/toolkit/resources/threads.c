@@ -4,7 +4,7 @@
  */
 #include "threads.h"
 
-#include "census.h"
+#include "resources.h"
 #include "wait.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ struct tbk_thread {
   void (*function)(void* argument);
   void* argument;
   atomic_int done;
-  bool joined; /* by fx_join: it stays in the census until the test is over */
+  bool joined; /* by fx_join: it stays in the resources until the test is over */
 };
 
 static void* run(void* self) {
@@ -52,7 +52,7 @@ tbk_thread_t* fx_thread(tbk_fixture_t* fx, void (*function)(void* argument), voi
     tbk_record_failure(TBK_HERE("pthread_create"), "a thread of the test", "none could be had");
     tbk_leave();
   }
-  *(tbk_thread_t**)tbk_list_add(&fx->census->threads) = thread;
+  *(tbk_thread_t**)tbk_list_add(&fx->resources->threads) = thread;
   return thread;
 }
 

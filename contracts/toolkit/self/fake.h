@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "../census.h"
+#include "resources.h"
 
 typedef enum fake_callbacks {
   FAKE_NO_CALLBACKS,

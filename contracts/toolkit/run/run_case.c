@@ -5,7 +5,7 @@
  * One case, through CUnit. All rows share one test function, which learns from `current` what to
  * do; CUnit's fatal assertions come back to it, and its tear-down gives back what the case made.
  */
-#include "census.h"
+#include "resources.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,13 +87,13 @@ static void close_session(tbk_fixture_t* fx) {
   tbk_session_t* session = current.session;
   if ((current.row->flags & TBK_CASE_CLOSED) != 0 && session->device_open) {
     tbk_status_t status = tbk_session_close(session, &fx->error);
-    if (!fx->census->tolerant) {
+    if (!fx->resources->tolerant) {
       if (status != TBK_OK) {
         tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("device_close"));
       }
     }
   }
-  bool spent = (current.row->flags & TBK_CASE_FRESH) != 0 || fx->census->tolerant;
+  bool spent = (current.row->flags & TBK_CASE_FRESH) != 0 || fx->resources->tolerant;
   if (spent) tbk_session_end(session);
 }
 
@@ -104,7 +104,7 @@ static void tear_down(void) {
   tbk_check_totals_t body;
   tbk_checks_end(&body);
   tbk_set_phase(TBK_PHASE_CLEAN);
-  tbk_census_clean(fx);
+  tbk_resources_clean(fx);
   close_session(fx);
   tbk_checks_end(&report->totals);
   report->totals.checks = body.checks;
@@ -155,12 +155,13 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   tbk_device_forget_held();
   current.fx.seed = case_seed(session->seed, tbk_case_suite(index)->name, row->name);
   tbk_checks_begin();
-  tbk_census_begin(&current.fx, session, row);
+  tbk_resources_begin(&current.fx, session, row);
   CU_ErrorCode code = CU_run_test(registered[index].suite, registered[index].test);
-  tbk_census_t* census = current.fx.census;
-  out_report->evidence = census->evidence;
-  memcpy(out_report->evidence_reason, census->evidence_reason, sizeof census->evidence_reason);
-  memcpy(out_report->notes, census->notes, sizeof census->notes);
+  tbk_resources_t* resources = current.fx.resources;
+  out_report->evidence = resources->evidence;
+  memcpy(out_report->evidence_reason, resources->evidence_reason,
+         sizeof resources->evidence_reason);
+  memcpy(out_report->notes, resources->notes, sizeof resources->notes);
   out_report->only_should = is_only_should(row);
   out_report->device_held = tbk_device_held() && out_report->totals.failures > 0;
   if (code != CUE_SUCCESS && out_report->totals.failures == 0) out_report->totals.checks = 0;

@@ -6,7 +6,7 @@
  */
 #include "cases.h"
 
-#include "../gate.h"
+#include "gate.h"
 
 atomic_int self_body_runs;
 

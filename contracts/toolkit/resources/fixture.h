@@ -69,9 +69,9 @@ typedef struct tbk_fixture {
 
   tbk_error_t error; /* give &fx->error to calls: failures quote it */
 
-  tbk_backend_create_fn create; /* the entry point, for rows with TBK_CASE_RAW */
-  const tbk_host_t* host;       /* what the fixture passed, or would pass, to it */
-  struct tbk_census* census;    /* private to fixture.c: what to give back */
+  tbk_backend_create_fn create;    /* the entry point, for rows with TBK_CASE_RAW */
+  const tbk_host_t* host;          /* what the fixture passed, or would pass, to it */
+  struct tbk_resources* resources; /* private to fixture.c: what to give back */
 } tbk_fixture_t;
 
 /*
@@ -123,7 +123,7 @@ void fx_synchronize(tbk_fixture_t* fx, tbk_stream_t* stream);
 bool fx_poll_stream(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status);
 bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status);
 
-/* Takes what a test made itself into the census, so that it is given back; or out of it again. */
+/* Takes what a test made itself into the resources, so that it is given back; or out of it again. */
 void fx_adopt_memory(tbk_fixture_t* fx, int32_t device, tbk_memory_t memory);
 void fx_adopt_stream(tbk_fixture_t* fx, tbk_stream_t* stream);
 void fx_adopt_event(tbk_fixture_t* fx, tbk_event_t* event);

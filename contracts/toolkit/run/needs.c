@@ -4,7 +4,7 @@
  *
  * The words of a row's `needs`, and what each asks of a backend.
  */
-#include "census.h"
+#include "resources.h"
 #include "tables.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "census.h"
+#include "resources.h"
 #include "tables.h"
 
 static volatile int32_t private_cell;

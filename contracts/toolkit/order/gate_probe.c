@@ -6,8 +6,8 @@
  * made by a thread of its own; only where one does wait is a deadline spent, and a device that is
  * merely slow loses evidence by that, never a verdict.
  */
-#include "census.h"
 #include "gate_core.h"
+#include "resources.h"
 #include "threads.h"
 
 #include <sched.h>
@@ -195,7 +195,7 @@ tbk_gate_kind_t gate_probe(tbk_fixture_t* fx) {
   }
   fx->gate = kind;
   fx->wait_blocks = (fx->blocking & TBK_ENQUEUE_WAIT) != 0;
-  fx->census->session->gate = kind;
-  fx->census->session->wait_blocks = (int)fx->blocking;
+  fx->resources->session->gate = kind;
+  fx->resources->session->wait_blocks = (int)fx->blocking;
   return kind;
 }

@@ -4,7 +4,7 @@
  */
 #include "child.h"
 
-#include "census.h"
+#include "resources.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,9 +4,9 @@
  *
  * The end of instances, devices and processes, in any order.
  */
-#include "census.h"
 #include "child.h"
 #include "gate.h"
+#include "resources.h"
 #include "tables.h"
 
 #include <dirent.h>
@@ -282,7 +282,7 @@ static void memory_of_the_second_device_can_be_freed_after_closing(tbk_fixture_t
   int32_t second = fx_second_device(fx);
   REQUIRE_OK(fx->core->memory_alloc(fx->self, second, 4096, &memory, &fx->error));
   CHECK_OK(fx->core->device_close(fx->self, second, &fx->error));
-  fx->census->second_open = 0;
+  fx->resources->second_open = 0;
   CHECK_OK(fx->core->memory_free(fx->self, second, memory, &fx->error));
   const char* trouble = tbk_device_trouble(fx->core, fx->self, 0, fx->seed);
   CHECK_SAID(trouble == NULL, "the other device works", "%s fails", trouble);
