@@ -25,7 +25,7 @@ CARRIED = [
 COMPILED = {
     "tbk_harness/bin/tbk-run",
     "tbk_harness/lib/libtbk_cpu.so",
-    "tbk_harness/lib/libtbk_keeper.so",
+    "tbk_harness/lib/libtbk_launcher.so",
     "tbk_harness/lib/libtbk_template.so",
     "torch_tbk/_C.so",
     "torch_tbk/_build_info.json",

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * child.c: see child.h. Nothing here survives a crash; that is the keeper's and the supervisor's
+ * child.c: see child.h. Nothing here survives a crash; that is the launcher's and the supervisor's
  * business. What it says it writes from static memory, in case the heap is damaged.
  */
 #include "child.h"
@@ -363,4 +363,4 @@ static void work(const tbk_order_t* order, tbk_cell_t* cell, int report) {
 }
 
 static const tbk_worker_t worker = {.get_ready = get_ready, .work = work};
-const tbk_keepers_t tbk_child_keepers = {.worker = &worker};
+const tbk_launchers_t tbk_child_launchers = {.worker = &worker};

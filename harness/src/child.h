@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * child.h: the C worker. A fork of the keeper that loads the library, runs what it is told, reports
+ * child.h: the C worker. A fork of the launcher that loads the library, runs what it is told, reports
  * on a descriptor of its own and exits with TBK_WORKER_EXIT.
  */
 #ifndef TBK_HARNESS_CHILD_H
@@ -11,9 +11,9 @@
 #include "plan.h"
 #include "slot.h"
 
-/* Once, before the first keeper is started; what the workers inherit. */
+/* Once, before the first launcher is started; what the workers inherit. */
 bool tbk_child_prepare(const tbk_options_t* options, const tbk_run_plan_t* plan);
 
-extern const tbk_keepers_t tbk_child_keepers;
+extern const tbk_launchers_t tbk_child_launchers;
 
 #endif /* TBK_HARNESS_CHILD_H */

@@ -6,7 +6,7 @@
  */
 #include "record.h"
 
-#include "nursery.h"
+#include "fork_server.h"
 #include "protocol.h"
 #include "text.h"
 #include "version.h"
@@ -54,7 +54,7 @@ void tbk_suite_digest(const tbk_options_t* options, char out[TBK_DIGEST_SIZE]) {
   struct sha256_ctx context;
   (void)tbk_digest_file("/proc/self/exe", out);
   const char* contracts =
-      options->torch ? json_string_value(json_object_get(tbk_nursery_suite(), "digest")) : NULL;
+      options->torch ? json_string_value(json_object_get(tbk_fork_server_suite(), "digest")) : NULL;
   if (contracts == NULL) return;
   sha256_init(&context);
   sha256_update(&context, strlen(out), (const uint8_t*)out);
@@ -114,7 +114,7 @@ static json_t* suite(const tbk_options_t* options) {
 }
 
 static json_t* spec(const tbk_options_t* options) {
-  const json_t* told = tbk_nursery_suite();
+  const json_t* told = tbk_fork_server_suite();
   if (!options->torch || told == NULL)
     return json_pack("{s:s,s:I}", "digest", tbk_spec_digest, "clauses",
                      (json_int_t)tbk_clause_count);
@@ -126,7 +126,7 @@ static json_t* spec(const tbk_options_t* options) {
 static void add_torch(json_t* header, const tbk_options_t* options, const tbk_facts_t* facts) {
   if (!options->torch) return;
   json_t* object = json_object();
-  json_t* version = json_object_get(tbk_nursery_suite(), "torch");
+  json_t* version = json_object_get(tbk_fork_server_suite(), "torch");
   const char* device = options->torch_device;
   if (device == NULL) device = json_string_value(json_object_get(facts->backend, "name"));
   (void)json_object_set_new(object, "device", text(device));

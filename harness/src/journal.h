@@ -10,7 +10,7 @@
 #define TBK_HARNESS_JOURNAL_H
 
 #include "cell.h"
-#include "keeper.h"
+#include "launcher.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ typedef struct tbk_flight {
 
 typedef struct tbk_journal {
   char* path; /* NULL where the results go to no regular file: then it is memory only */
-  int file;   /* open as long as the journal is, for keepers that don't inherit its pages */
+  int file;   /* open as long as the journal is, for launchers that don't inherit its pages */
   uint32_t slot_count;
   tbk_flight_t** flights;
   tbk_cell_t** cells;

@@ -31,10 +31,10 @@ void tbk_lease_got(tbk_run_t* run) {
   run->held_since_ns = 0;
 }
 
-void tbk_lease_note(const tbk_run_t* run, tbk_judgement_t* judgement) {
-  const size_t used = strlen(judgement->notes);
+void tbk_lease_note(const tbk_run_t* run, tbk_classification_t* classification) {
+  const size_t used = strlen(classification->notes);
   if (run->held_since_ns == 0) return;
-  tbk_print(judgement->notes + used, sizeof judgement->notes - used,
+  tbk_print(classification->notes + used, sizeof classification->notes - used,
             "%swaited %.1f s for the device, which another process held", used ? "; " : "",
             (double)(tbk_now_ns() - run->held_since_ns) / 1e9);
 }

@@ -12,19 +12,21 @@
 
 #define SAY(field, ...) tbk_print((field), sizeof(field), __VA_ARGS__)
 
-static void keep_finding(tbk_run_t* run, uint32_t item, const tbk_judgement_t* judgement) {
+static void keep_finding(tbk_run_t* run, uint32_t item,
+                         const tbk_classification_t* classification) {
   const tbk_test_t* test = &run->plan.tests[run->plan.items[item].test];
   const char* id = test->id;
-  if (!tbk_verdict_fails(judgement->verdict) || run->finding_count == TBK_FINDINGS_KEPT) return;
+  if (!tbk_verdict_fails(classification->verdict) || run->finding_count == TBK_FINDINGS_KEPT)
+    return;
   uint32_t at = run->finding_count++;
   SAY(run->findings[at].id, "%s", id);
   SAY(run->findings[at].clause, "%s", test->clause);
-  SAY(run->findings[at].verdict, "%s", tbk_verdict_name(judgement->verdict));
+  SAY(run->findings[at].verdict, "%s", tbk_verdict_name(classification->verdict));
   SAY(run->findings[at].text, "%s", test->text != NULL ? test->text : "");
-  SAY(run->findings[at].expected, "%s", judgement->expected);
-  SAY(run->findings[at].seen, "%s", judgement->seen);
-  SAY(run->findings[at].replay, "%s", judgement->replay);
-  if (judgement->replay[0] == '\0')
+  SAY(run->findings[at].expected, "%s", classification->expected);
+  SAY(run->findings[at].seen, "%s", classification->seen);
+  SAY(run->findings[at].replay, "%s", classification->replay);
+  if (classification->replay[0] == '\0')
     tbk_replay_command(run->findings[at].replay, sizeof run->findings[at].replay, run->options, &id,
                        1, false);
 }
@@ -39,19 +41,19 @@ static bool holds(unsigned verdict) {
 }
 
 /* The same test on the same inputs ended in another way: neither verdict can be believed. */
-static void check_stable(tbk_run_t* run, uint32_t item, tbk_judgement_t* judgement) {
-  char seen[sizeof judgement->seen];
+static void check_stable(tbk_run_t* run, uint32_t item, tbk_classification_t* classification) {
+  char seen[sizeof classification->seen];
   const unsigned char* first = &run->first[run->plan.items[item].test];
-  if (says_nothing(judgement->verdict)) return;
-  if (*first == 0 || *first == 1 + judgement->verdict) return;
-  if (holds(*first - 1U) && holds(judgement->verdict)) return;
-  SAY(seen, "%s%s%.400s", tbk_verdict_name(judgement->verdict), judgement->seen[0] ? ": " : "",
-      judgement->seen);
-  SAY(judgement->seen, "%s", seen);
-  SAY(judgement->expected, "%s, as at first", tbk_verdict_name((tbk_verdict_t)(*first - 1)));
-  SAY(judgement->cause, "unstable");
-  judgement->verdict = TBK_VERDICT_UNSTABLE;
-  judgement->blame = "backend";
+  if (says_nothing(classification->verdict)) return;
+  if (*first == 0 || *first == 1 + classification->verdict) return;
+  if (holds(*first - 1U) && holds(classification->verdict)) return;
+  SAY(seen, "%s%s%.400s", tbk_verdict_name(classification->verdict),
+      classification->seen[0] ? ": " : "", classification->seen);
+  SAY(classification->seen, "%s", seen);
+  SAY(classification->expected, "%s, as at first", tbk_verdict_name((tbk_verdict_t)(*first - 1)));
+  SAY(classification->cause, "unstable");
+  classification->verdict = TBK_VERDICT_UNSTABLE;
+  classification->blame = "backend";
 }
 
 static void count(tbk_run_t* run, uint32_t item, tbk_verdict_t verdict) {
@@ -62,22 +64,22 @@ static void count(tbk_run_t* run, uint32_t item, tbk_verdict_t verdict) {
 }
 
 void tbk_run_record(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
-                    tbk_judgement_t* judgement) {
+                    tbk_classification_t* classification) {
   if (run->recorded[item]) return;
-  check_stable(run, item, judgement);
-  tbk_record_test(&run->results, run->options, &run->plan, item, outcome, judgement);
-  keep_finding(run, item, judgement);
-  count(run, item, judgement->verdict);
+  check_stable(run, item, classification);
+  tbk_record_test(&run->results, run->options, &run->plan, item, outcome, classification);
+  keep_finding(run, item, classification);
+  count(run, item, classification->verdict);
 }
 
 void tbk_run_hold(tbk_run_t* run, tbk_hold_t* hold, uint32_t item, const tbk_outcome_t* outcome,
-                  tbk_judgement_t* judgement) {
+                  tbk_classification_t* classification) {
   if (run->recorded[item] || hold->count == TBK_JOB_MAX) return;
-  check_stable(run, item, judgement);
-  tbk_record_test(&hold->lines, run->options, &run->plan, item, outcome, judgement);
-  keep_finding(run, item, judgement);
+  check_stable(run, item, classification);
+  tbk_record_test(&hold->lines, run->options, &run->plan, item, outcome, classification);
+  keep_finding(run, item, classification);
   hold->items[hold->count] = item;
-  hold->verdicts[hold->count++] = judgement->verdict;
+  hold->verdicts[hold->count++] = classification->verdict;
 }
 
 void tbk_run_release(tbk_run_t* run, tbk_hold_t* hold) {
@@ -110,34 +112,34 @@ void tbk_run_record_missing(tbk_run_t* run, uint32_t item, const char* word) {
   static const tbk_outcome_t nothing;
   char kept[64]; /* the next question overwrites the word */
   tbk_print(kept, sizeof kept, "%s", word);
-  tbk_judgement_t judgement = {
+  tbk_classification_t classification = {
       .verdict = TBK_VERDICT_UNSUPPORTED, .needs_missing = kept, .exit_status = -1};
   const char* required = required_word(run, item);
   if (required != NULL) {
-    word = judgement.needs_missing = required;
-    judgement.verdict = TBK_VERDICT_FAIL;
-    judgement.blame = "backend";
-    SAY(judgement.cause, "required/%s", word);
-    SAY(judgement.expected, "the library declares \"%s\", which --require asks for", word);
-    SAY(judgement.seen, "it does not");
+    word = classification.needs_missing = required;
+    classification.verdict = TBK_VERDICT_FAIL;
+    classification.blame = "backend";
+    SAY(classification.cause, "required/%s", word);
+    SAY(classification.expected, "the library declares \"%s\", which --require asks for", word);
+    SAY(classification.seen, "it does not");
   }
-  tbk_run_record(run, item, &nothing, &judgement);
+  tbk_run_record(run, item, &nothing, &classification);
 }
 
 void tbk_run_record_left_out(tbk_run_t* run, uint32_t item) {
   static const tbk_outcome_t nothing;
-  tbk_judgement_t judgement = {.verdict = TBK_VERDICT_LEFT_OUT, .exit_status = -1};
-  SAY(judgement.seen, "not begun: the budget of %.0f s was over",
+  tbk_classification_t classification = {.verdict = TBK_VERDICT_LEFT_OUT, .exit_status = -1};
+  SAY(classification.seen, "not begun: the budget of %.0f s was over",
       (double)run->options->budget_ns / 1e9);
-  tbk_run_record(run, item, &nothing, &judgement);
+  tbk_run_record(run, item, &nothing, &classification);
 }
 
 void tbk_run_record_unreached(tbk_run_t* run, uint32_t item, const char* why) {
   static const tbk_outcome_t nothing;
-  tbk_judgement_t judgement = {
+  tbk_classification_t classification = {
       .verdict = TBK_VERDICT_NOT_REACHED, .blame = "backend", .exit_status = -1};
-  SAY(judgement.cause, "not-reached");
-  SAY(judgement.expected, "the device computes");
-  SAY(judgement.seen, "%s", why);
-  tbk_run_record(run, item, &nothing, &judgement);
+  SAY(classification.cause, "not-reached");
+  SAY(classification.expected, "the device computes");
+  SAY(classification.seen, "%s", why);
+  tbk_run_record(run, item, &nothing, &classification);
 }

@@ -59,13 +59,13 @@ uint32_t tbk_loop_slots(uint32_t jobs) {
 }
 
 static bool start_slot(tbk_loop_t* loop, tbk_slot_t* slot) {
-  return slot->keeper != 0 || tbk_slot_start(slot, loop->keepers);
+  return slot->launcher != 0 || tbk_slot_start(slot, loop->launchers);
 }
 
 bool tbk_loop_start(tbk_loop_t* loop, tbk_journal_t* journal, uint32_t jobs,
-                    const tbk_keepers_t* keepers) {
+                    const tbk_launchers_t* launchers) {
   const uint32_t count = journal->slot_count;
-  *loop = (tbk_loop_t){.count = count, .jobs = jobs < count ? jobs : count, .keepers = keepers};
+  *loop = (tbk_loop_t){.count = count, .jobs = jobs < count ? jobs : count, .launchers = launchers};
   loop->slots = calloc(count, sizeof *loop->slots);
   loop->fds = calloc((size_t)count * TBK_SLOT_FDS, sizeof *loop->fds);
   loop->kept = calloc(TBK_REAP_MAX + (size_t)count + 1, sizeof *loop->kept);
@@ -87,13 +87,13 @@ uint32_t tbk_loop_busy(const tbk_loop_t* loop) {
   return busy;
 }
 
-/* A keeper that was killed leaves its descendants to us. */
+/* A launcher that was killed leaves its descendants to us. */
 static void reap_orphans(tbk_loop_t* loop) {
   size_t kept = loop->foreign_count;
   for (uint32_t i = 0; i < loop->count; i++)
-    if (loop->slots[i].keeper != 0) loop->kept[kept++] = loop->slots[i].keeper;
-  if (loop->keepers->maker != NULL && loop->keepers->maker() != 0)
-    loop->kept[kept++] = loop->keepers->maker();
+    if (loop->slots[i].launcher != 0) loop->kept[kept++] = loop->slots[i].launcher;
+  if (loop->launchers->maker != NULL && loop->launchers->maker() != 0)
+    loop->kept[kept++] = loop->launchers->maker();
   (void)tbk_reap_strays(loop->kept, kept);
 }
 
@@ -126,8 +126,8 @@ void tbk_loop_pump(tbk_loop_t* loop) {
       tbk_slot_read(&loop->slots[i], &loop->fds[(size_t)i * TBK_SLOT_FDS]);
   watch(loop);
   for (uint32_t i = 0; i < loop->count; i++)
-    if (loop->slots[i].lost_keeper) {
-      loop->slots[i].lost_keeper = false;
+    if (loop->slots[i].lost_launcher) {
+      loop->slots[i].lost_launcher = false;
       reap_orphans(loop);
     }
 }
@@ -141,7 +141,7 @@ void tbk_loop_finish(tbk_loop_t* loop, tbk_slot_t* slot) {
 
 void tbk_loop_renew(tbk_loop_t* loop) {
   for (uint32_t i = 0; i < loop->count; i++) /* all leave at the same time */
-    if (loop->slots[i].keeper != 0) (void)shutdown(loop->slots[i].control, SHUT_RDWR);
+    if (loop->slots[i].launcher != 0) (void)shutdown(loop->slots[i].control, SHUT_RDWR);
   for (uint32_t i = 0; i < loop->count; i++)
     tbk_slot_stop(&loop->slots[i]);
 }

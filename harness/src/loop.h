@@ -14,9 +14,9 @@ typedef struct tbk_loop {
   uint32_t count;
   uint32_t jobs; /* slots that may be busy at a time; in the others the next worker is made ready */
   struct pollfd* fds;
-  pid_t* kept; /* children that are not ours to kill: those we were started with, and keepers */
+  pid_t* kept; /* children that are not ours to kill: those we were started with, and launchers */
   size_t foreign_count;
-  const tbk_keepers_t* keepers;
+  const tbk_launchers_t* launchers;
   uint64_t watched_ns;
 } tbk_loop_t;
 
@@ -31,13 +31,13 @@ void tbk_loop_pause(uint32_t milliseconds);
  */
 uint32_t tbk_loop_slots(uint32_t jobs);
 bool tbk_loop_start(tbk_loop_t* loop, tbk_journal_t* journal, uint32_t jobs,
-                    const tbk_keepers_t* keepers);
-/* Ends all keepers; the next job starts one afresh. No slot is busy. */
+                    const tbk_launchers_t* launchers);
+/* Ends all launchers; the next job starts one afresh. No slot is busy. */
 void tbk_loop_renew(tbk_loop_t* loop);
 /* Waits for something to happen in a busy slot, and lets it happen. */
 void tbk_loop_pump(tbk_loop_t* loop);
 /*
- * A slot without a job, with a keeper: that which has been idle for longest. NULL where there is
+ * A slot without a job, with a launcher: that which has been idle for longest. NULL where there is
  * none, or as many are busy as may be.
  */
 tbk_slot_t* tbk_loop_idle(tbk_loop_t* loop);

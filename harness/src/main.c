@@ -6,7 +6,7 @@
  */
 #include "child.h"
 #include "clock.h"
-#include "nursery.h"
+#include "fork_server.h"
 #include "preflight.h"
 #include "resume.h"
 #include "run.h"
@@ -40,9 +40,9 @@ static tbk_exit_t refuse_results(const tbk_run_t* run, int error) {
 static tbk_exit_t prepare(tbk_run_t* run, char* reason, size_t reason_size) {
   tbk_source_t source = {0};
   tbk_exit_t exit_code = TBK_EXIT_PASS;
-  if (run->options->torch) exit_code = tbk_nursery_start(run->options, reason, reason_size);
+  if (run->options->torch) exit_code = tbk_fork_server_start(run->options, reason, reason_size);
   if (exit_code == TBK_EXIT_PASS)
-    source = run->options->torch ? tbk_nursery_tests() : tbk_plan_cases();
+    source = run->options->torch ? tbk_fork_server_tests() : tbk_plan_cases();
   tbk_plan_make(&run->plan, run->options, &source);
   run->ledger.planned = run->plan.item_count;
   run->recorded = calloc(run->plan.item_count + 1, 1);
@@ -75,7 +75,7 @@ static tbk_exit_t nothing_selected(tbk_run_t* run) {
 }
 
 static bool is_capability(const tbk_options_t* options, const char* word) {
-  const json_t* words = json_object_get(tbk_nursery_suite(), "words");
+  const json_t* words = json_object_get(tbk_fork_server_suite(), "words");
   if (!options->torch) return tbk_needs_known(word) && word[0] != '!';
   for (size_t i = 0; i < json_array_size(words); i++)
     if (strcmp(json_string_value(json_array_get(words, i)), word) == 0) return true;
@@ -134,7 +134,7 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
   return exit_code;
 }
 
-static tbk_exit_t judge(tbk_run_t* run, bool has_header) {
+static tbk_exit_t run_tests(tbk_run_t* run, bool has_header) {
   const uint64_t started_ns = tbk_now_ns();
   if (run->options->torch)
     tbk_preflight_torch(&run->loop, run->options, &run->facts);
@@ -159,16 +159,16 @@ static tbk_exit_t start(tbk_run_t* run, bool has_header) {
   if (!tbk_journal_open(&run->journal, run->results.regular ? run->options->output : NULL,
                         tbk_loop_slots(jobs)))
     return refuse_results(run, errno);
-  const tbk_keepers_t* keepers = &tbk_child_keepers;
+  const tbk_launchers_t* launchers = &tbk_child_launchers;
   if (run->options->torch) {
-    keepers = &tbk_nursery_keepers;
-    tbk_nursery_tell(&run->plan, NULL, false);
+    launchers = &tbk_fork_server_launchers;
+    tbk_fork_server_tell(&run->plan, NULL, false);
   } else if (!tbk_child_prepare(run->options, &run->plan)) {
     return refuse(run, TBK_EXIT_SUITE, "the tests could not be registered", has_header);
   }
-  if (!tbk_loop_start(&run->loop, &run->journal, jobs, keepers))
+  if (!tbk_loop_start(&run->loop, &run->journal, jobs, launchers))
     return refuse(run, TBK_EXIT_SUITE, "no process could be started", has_header);
-  return judge(run, has_header);
+  return run_tests(run, has_header);
 }
 
 static tbk_exit_t resume(tbk_run_t* run) {

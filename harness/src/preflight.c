@@ -73,14 +73,14 @@ static void read_said(tbk_facts_t* facts, const json_t* said) {
 bool tbk_health_of(const json_t* said, const tbk_outcome_t* outcome, char* out, size_t out_size) {
   const json_t* health = tbk_said_find(said, "health");
   const json_t* error = tbk_said_find(said, "error");
-  tbk_judgement_t judgement;
+  tbk_classification_t classification;
   out[0] = '\0';
   if (health != NULL && json_is_true(json_object_get(health, "ok"))) return true;
   const char* reason =
       json_string_value(json_object_get(health != NULL ? health : error, "reason"));
   if (reason == NULL) {
-    tbk_judge(outcome, &judgement);
-    reason = judgement.seen;
+    tbk_classify(outcome, &classification);
+    reason = classification.seen;
   }
   tbk_print(out, out_size, "%s", reason[0] != '\0' ? reason : "the probe did not answer");
   return false;
@@ -105,11 +105,11 @@ static const char* stage_name(const json_t* said, tbk_phase_t phase) {
 static void refuse_death(tbk_facts_t* facts, const tbk_options_t* options, const json_t* said,
                          const tbk_outcome_t* outcome) {
   char what[512];
-  tbk_judgement_t judgement;
-  tbk_judge(outcome, &judgement);
+  tbk_classification_t classification;
+  tbk_classify(outcome, &classification);
   tbk_print(what, sizeof what, "%s: %s", options->path, stage_name(said, outcome->phase));
   bool opening = tbk_said_find(said, "capabilities") != NULL;
-  tbk_facts_refuse(facts, opening ? TBK_EXIT_DEVICE : TBK_EXIT_LIBRARY, what, judgement.seen);
+  tbk_facts_refuse(facts, opening ? TBK_EXIT_DEVICE : TBK_EXIT_LIBRARY, what, classification.seen);
 }
 
 /* The library's reasons begin with its path; those of the device don't. */

@@ -14,7 +14,7 @@
 /* Fills `facts`; facts->exit_code says whether tests can run. */
 void tbk_preflight(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* facts);
 
-/* The same for a device of PyTorch. Later keepers know what was found (nursery.h). */
+/* The same for a device of PyTorch. Later launchers know what was found (fork_server.h). */
 void tbk_preflight_torch(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* facts);
 
 /* Whether the probes found a reason in `said`; "" and true where the device computes. */

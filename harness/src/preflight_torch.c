@@ -9,7 +9,7 @@
 #include "preflight_parts.h"
 #include "text.h"
 
-#include "nursery.h"
+#include "fork_server.h"
 
 #include <string.h>
 
@@ -37,14 +37,14 @@ static void refuse_basics(tbk_facts_t* facts, const tbk_options_t* options, cons
                           const tbk_outcome_t* outcome) {
   const json_t* error = tbk_said_find(said, "error");
   const json_t* stage = tbk_said_find(said, "stage");
-  tbk_judgement_t judgement;
+  tbk_classification_t classification;
   char what[512];
-  tbk_judge(outcome, &judgement);
+  tbk_classify(outcome, &classification);
   tbk_print(what, sizeof what, "%s: %s", tbk_options_subject(options),
             error != NULL ? text_of(error, "what") : text_of(stage, "text"));
   if (stage == NULL) tbk_print(what, sizeof what, "%s", tbk_options_subject(options));
   tbk_facts_refuse(facts, stage != NULL ? code_of(text_of(stage, "name")) : TBK_EXIT_SUITE, what,
-                   error != NULL ? text_of(error, "reason") : judgement.seen);
+                   error != NULL ? text_of(error, "reason") : classification.seen);
 }
 
 static void ask_basics(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t* limits,
@@ -103,13 +103,13 @@ static void hold_what_died(json_t* words) {
 
 static void ask_words(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t* limits,
                       tbk_passage_t* passage) {
-  const json_t* words = json_object_get(tbk_nursery_suite(), "words");
+  const json_t* words = json_object_get(tbk_fork_server_suite(), "words");
   const size_t count = json_array_size(words);
   uint32_t deaths = 0;
   facts->capabilities = json_object();
   facts->capability_notes = json_object();
   for (size_t from = 0; from < count && tbk_loop_interrupted() == 0;) {
-    tbk_judgement_t judgement;
+    tbk_classification_t classification;
     if (deaths == MOST_DEATHS) {
       take_death(facts, json_string_value(json_array_get(words, from++)),
                  "not probed, since other probes killed their processes", "");
@@ -119,16 +119,16 @@ static void ask_words(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t* 
     size_t next = take_answers(facts, said);
     from = next > from ? next : from;
     if (from >= count || tbk_loop_interrupted() != 0) break;
-    tbk_judge(passage->outcome, &judgement);
+    tbk_classify(passage->outcome, &classification);
     take_death(facts, json_string_value(json_array_get(words, from++)), "its probe does not end",
-               judgement.seen);
+               classification.seen);
     deaths++;
   }
 }
 
 /* What is declared binds; what is probed beside it is told. */
 static void apply_declared(tbk_facts_t* facts) {
-  json_t* declared = json_object_get(tbk_nursery_suite(), "declared");
+  json_t* declared = json_object_get(tbk_fork_server_suite(), "declared");
   const char* word;
   json_t* probed;
   if (!json_is_object(declared)) {
@@ -145,7 +145,7 @@ static void apply_declared(tbk_facts_t* facts) {
   }
   json_decref(facts->capabilities);
   facts->capabilities = json_object();
-  const json_t* words = json_object_get(tbk_nursery_suite(), "words");
+  const json_t* words = json_object_get(tbk_fork_server_suite(), "words");
   for (size_t i = 0; i < json_array_size(words); i++) {
     const char* name = json_string_value(json_array_get(words, i));
     bool says = json_is_true(json_object_get(declared, name));
@@ -181,6 +181,6 @@ void tbk_preflight_torch(tbk_loop_t* loop, const tbk_options_t* options, tbk_fac
   facts->warm = ask_warmth(loop, facts, &limits, &passage);
   if (!facts->warm) facts->open_ns += facts->import_ns;
   if (tbk_loop_interrupted() != 0) tbk_facts_refuse(facts, TBK_EXIT_INTERRUPTED, "", "interrupted");
-  tbk_nursery_tell(NULL, facts->capabilities, facts->warm);
+  tbk_fork_server_tell(NULL, facts->capabilities, facts->warm);
   tbk_loop_renew(loop);
 }

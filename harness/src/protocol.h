@@ -5,7 +5,7 @@
  * protocol.h: what a worker and the supervisor say to each other. This is the seam through which
  * other kinds of worker plug in: same supervisor, same deadlines, same verdicts.
  *
- * A worker is a process that runs tests with the backend inside. Its keeper (keeper.h) starts it in
+ * A worker is a process that runs tests with the backend inside. Its launcher (launcher.h) starts it in
  * a process group of its own, gives it the descriptors below, and reports how it ended. It waits for
  * one order, and then writes one JSON object a line:
  *
@@ -20,7 +20,7 @@
  * TBK_WORKER_EXIT: a status that neither exit(0) nor a crash gives by chance. A test has passed
  * only if its "end" came, with checks and no failures, and the worker ended in this way.
  *
- * The C worker (child.h) is a fork of its keeper and finds its job in memory. So is the PyTorch
+ * The C worker (child.h) is a fork of its launcher and finds its job in memory. So is the PyTorch
  * worker (python/tbk_harness/torch_worker), in which a job is one pytest item or many. In its "end"
  * it may also say "facts", an object that goes into the record as it is; and its preflight says
  *

@@ -92,33 +92,33 @@ static bool has_evidence(tbk_verdict_t verdict) {
 }
 
 static void put_verdict(tbk_json_t* json, const tbk_outcome_t* outcome,
-                        const tbk_judgement_t* judgement) {
+                        const tbk_classification_t* classification) {
   const tbk_case_report_t* report = &outcome->report;
-  bool evidence = has_evidence(judgement->verdict);
-  tbk_json_text(json, "verdict", tbk_verdict_name(judgement->verdict));
+  bool evidence = has_evidence(classification->verdict);
+  tbk_json_text(json, "verdict", tbk_verdict_name(classification->verdict));
   tbk_json_text(json, "evidence", evidence ? tbk_evidence_name(report->evidence) : NULL);
   tbk_json_text(json, "evidence_reason", evidence ? or_null(report->evidence_reason) : NULL);
   tbk_json_unsigned(json, "checks", report->totals.checks);
   tbk_json_unsigned(json, "failures", report->totals.failures);
   tbk_json_unsigned(json, "duration_ns", report->duration_ns);
   tbk_json_unsigned(json, "wall_ns", outcome->wall_ns);
-  tbk_json_text(json, "phase", tbk_phase_name(judgement->phase));
-  tbk_json_text(json, "blame", judgement->blame);
-  tbk_json_text(json, "cause", or_null(judgement->cause));
-  tbk_json_text(json, "expected", or_null(judgement->expected));
-  tbk_json_text(json, "seen", or_null(judgement->seen));
+  tbk_json_text(json, "phase", tbk_phase_name(classification->phase));
+  tbk_json_text(json, "blame", classification->blame);
+  tbk_json_text(json, "cause", or_null(classification->cause));
+  tbk_json_text(json, "expected", or_null(classification->expected));
+  tbk_json_text(json, "seen", or_null(classification->seen));
   tbk_json_text(json, "where", or_null(report->totals.where));
   tbk_json_text(json, "what", or_null(report->totals.what));
-  if (judgement->signal != 0)
-    tbk_json_signed(json, "signal", judgement->signal);
+  if (classification->signal != 0)
+    tbk_json_signed(json, "signal", classification->signal);
   else
     tbk_json_null(json, "signal");
-  if (judgement->exit_status >= 0)
-    tbk_json_signed(json, "exit_status", judgement->exit_status);
+  if (classification->exit_status >= 0)
+    tbk_json_signed(json, "exit_status", classification->exit_status);
   else
     tbk_json_null(json, "exit_status");
-  tbk_json_text(json, "needs_missing", judgement->needs_missing);
-  tbk_json_text(json, "notes", or_null(judgement->notes));
+  tbk_json_text(json, "needs_missing", classification->needs_missing);
+  tbk_json_text(json, "notes", or_null(classification->notes));
 }
 
 static void put_output(tbk_json_t* json, const tbk_outcome_t* outcome) {
@@ -136,25 +136,26 @@ static void put_output(tbk_json_t* json, const tbk_outcome_t* outcome) {
 
 void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, uint32_t item, const tbk_outcome_t* outcome,
-                     const tbk_judgement_t* judgement) {
+                     const tbk_classification_t* classification) {
   static char line[262144], replay[16384];
   static const char* replay_of; /* the test that `replay` is for: a repeated one needs it once */
   const tbk_test_t* test = &plan->tests[plan->items[item].test];
   const char* id = test->id;
   tbk_json_t json;
-  if (judgement->replay[0] == '\0' && replay_of != id) {
+  if (classification->replay[0] == '\0' && replay_of != id) {
     tbk_replay_command(replay, sizeof replay, options, &id, 1, false);
     replay_of = id;
   }
   tbk_json_begin(&json, line, sizeof line);
   tbk_json_open(&json, NULL, '{');
   put_test(&json, test, options->torch ? "torch" : "c", item, plan->items[item].repeat);
-  put_verdict(&json, outcome, judgement);
-  if (tbk_verdict_fails(judgement->verdict)) tbk_json_text(&json, "clause_text", test->text);
+  put_verdict(&json, outcome, classification);
+  if (tbk_verdict_fails(classification->verdict)) tbk_json_text(&json, "clause_text", test->text);
   if (outcome->facts_size > 0) tbk_json_raw(&json, "facts", outcome->facts, outcome->facts_size);
   put_output(&json, outcome);
   tbk_json_unsigned(&json, "seed", options->seed);
-  tbk_json_text(&json, "replay", judgement->replay[0] != '\0' ? judgement->replay : replay);
+  tbk_json_text(&json, "replay",
+                classification->replay[0] != '\0' ? classification->replay : replay);
   tbk_json_close(&json, '}');
   tbk_json_end_line(&json);
   tbk_results_add(results, line, json.size);

@@ -25,7 +25,7 @@ void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,
                        tbk_isolation_t isolation);
 void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, uint32_t item, const tbk_outcome_t* outcome,
-                     const tbk_judgement_t* judgement);
+                     const tbk_classification_t* classification);
 void tbk_record_footer(tbk_results_t* results, const tbk_footer_t* footer);
 
 /* Of all that judges: this program and, of the torch layer, the contract files. */

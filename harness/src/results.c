@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A run that was killed leaves the lock to a keeper for the moment in which that has just begun. */
+/* A run that was killed leaves the lock to a launcher for the moment in which that has just begun. */
 static bool lock(int fd) {
   const struct timespec pause = {.tv_nsec = 20000000};
   for (int attempt = 0; attempt < 50; attempt++) {

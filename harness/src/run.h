@@ -19,17 +19,17 @@ typedef struct tbk_queue {
   size_t head, tail, capacity;
 } tbk_queue_t;
 
-/* A test whose verdict needs more runs: it failed in company, or in a process that went bad. */
+/* A test whose verdict needs more runs: it failed together with others, or in a process that went bad. */
 struct tbk_hold;
-typedef struct tbk_doubt {
-  struct tbk_doubt* next;
-  bool poisoned;   /* else: failed in company */
+typedef struct tbk_recheck {
+  struct tbk_recheck* next;
+  bool poisoned;   /* else: failed together with others */
   uint32_t count;  /* poisoned: suspects. Else: tests before it in the process, and itself */
-  uint32_t* items; /* the last one is the one in doubt, unless poisoned */
+  uint32_t* items; /* the last one is the one that failed, unless poisoned */
   tbk_outcome_t outcome;
-  tbk_judgement_t judgement;
+  tbk_classification_t classification;
   struct tbk_hold* hold; /* where it is of poison: what the tests came to before that was seen */
-} tbk_doubt_t;
+} tbk_recheck_t;
 
 /* Records of a slot's job that wait until the process is known to be sound. */
 typedef struct tbk_hold {
@@ -56,13 +56,13 @@ typedef struct tbk_run {
   unsigned char* first;      /* for each test: 1 + the verdict that came first */
 
   tbk_queue_t singles, batches,
-      alone; /* what is to run: each by itself, in company, unaccompanied */
+      alone; /* what is to run: each by itself, many in one process, with nothing beside it */
   bool running_alone;
   tbk_hold_t* holds; /* one for each slot */
-  tbk_doubt_t* doubts;
-  tbk_doubt_t* shaken;           /* failed by themselves; the device is asked before they count */
+  tbk_recheck_t* rechecks;
+  tbk_recheck_t* unconfirmed;    /* failed by themselves; the device is asked before they count */
   char suspect[160];             /* the first of them */
-  uint32_t alone_runs, searches; /* spent on doubts */
+  uint32_t alone_runs, searches; /* spent on rechecks */
 
   uint64_t started_ns;
   bool probe_due;
@@ -96,33 +96,33 @@ void tbk_run_order(const tbk_run_t* run, tbk_order_t* order, const uint32_t* ite
 
 /* ledger.c: a verdict is final. */
 void tbk_run_record(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
-                    tbk_judgement_t* judgement);
+                    tbk_classification_t* classification);
 /* The same into a hold; and a hold's lines become final, or are dropped. */
 void tbk_run_hold(tbk_run_t* run, tbk_hold_t* hold, uint32_t item, const tbk_outcome_t* outcome,
-                  tbk_judgement_t* judgement);
+                  tbk_classification_t* classification);
 void tbk_run_release(tbk_run_t* run, tbk_hold_t* hold);
 /* What needs no run: not declared, not reached. */
 void tbk_run_record_missing(tbk_run_t* run, uint32_t item, const char* word);
 void tbk_run_record_left_out(tbk_run_t* run, uint32_t item);
 void tbk_run_record_unreached(tbk_run_t* run, uint32_t item, const char* why);
 
-/* doubt.c */
-void tbk_doubt_company(tbk_run_t* run, const uint32_t* items, uint32_t count,
-                       const tbk_outcome_t* outcome, const tbk_judgement_t* judgement);
-void tbk_doubt_poison(tbk_run_t* run, tbk_hold_t* hold);
-/* Settles the oldest doubt, with as many runs as that takes. */
-void tbk_doubt_settle(tbk_run_t* run, tbk_slot_t* slot);
+/* recheck.c */
+void tbk_recheck_together(tbk_run_t* run, const uint32_t* items, uint32_t count,
+                          const tbk_outcome_t* outcome, const tbk_classification_t* classification);
+void tbk_recheck_poison(tbk_run_t* run, tbk_hold_t* hold);
+/* Settles the oldest recheck, with as many runs as that takes. */
+void tbk_recheck_settle(tbk_run_t* run, tbk_slot_t* slot);
 
 /* A test failed in a process of its own; the next probe says whether the device is to be believed. */
-void tbk_doubt_shaken(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
-                      const tbk_judgement_t* judgement);
+void tbk_recheck_after_probe(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
+                             const tbk_classification_t* classification);
 /* The probe is over: they count; or, but for the first, they ran on a lost device. */
-void tbk_doubt_decide(tbk_run_t* run);
+void tbk_recheck_decide(tbk_run_t* run);
 
 /* lease.c: the device is held by another process. Waits a little; after a while sets run->lost. */
 void tbk_lease_wait(tbk_run_t* run);
 /* Says in the notes how long the test was put off, if it was. */
-void tbk_lease_note(const tbk_run_t* run, tbk_judgement_t* judgement);
+void tbk_lease_note(const tbk_run_t* run, tbk_classification_t* classification);
 /* A test has had the device. */
 void tbk_lease_got(tbk_run_t* run);
 

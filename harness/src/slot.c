@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How long a keeper may take to answer after SIGKILL was asked for. */
+/* How long a launcher may take to answer after SIGKILL was asked for. */
 static const uint64_t answer_ns = UINT64_C(10000000000);
 
 /* ---------------------------------------------------------------------------------- start --- */
@@ -29,15 +29,15 @@ static const uint64_t answer_ns = UINT64_C(10000000000);
 /* The supervisor's end of each comes first. */
 enum { CONTROL, REPORT, OUTPUT };
 
-static _Noreturn void be_keeper(const tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2],
-                                const tbk_worker_t* worker) {
-  const tbk_keeper_t keeper = {.control = pairs[CONTROL][1],
-                               .report = pairs[REPORT][1],
-                               .output = pairs[OUTPUT][1],
-                               .cell = slot->journal->cells[slot->number],
-                               .page = slot->page,
-                               .worker = worker};
-  (void)tbk_keeper_run(&keeper);
+static _Noreturn void be_launcher(const tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2],
+                                  const tbk_worker_t* worker) {
+  const tbk_launcher_t launcher = {.control = pairs[CONTROL][1],
+                                   .report = pairs[REPORT][1],
+                                   .output = pairs[OUTPUT][1],
+                                   .cell = slot->journal->cells[slot->number],
+                                   .page = slot->page,
+                                   .worker = worker};
+  (void)tbk_launcher_run(&launcher);
   _exit(EXIT_FAILURE); /* not reached: the worker works */
 }
 
@@ -71,35 +71,36 @@ static bool make_page(tbk_slot_t* slot) {
   return true;
 }
 
-static pid_t fork_keeper(tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2], const tbk_worker_t* worker) {
+static pid_t fork_launcher(tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2],
+                           const tbk_worker_t* worker) {
   (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DOFORK);
   tbk_journal_share(slot->journal, slot->number);
-  pid_t keeper = fork();
-  if (keeper == 0) be_keeper(slot, pairs, worker);
-  (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DONTFORK); /* other keepers get it not */
-  return keeper < 0 ? 0 : keeper;
+  pid_t launcher = fork();
+  if (launcher == 0) be_launcher(slot, pairs, worker);
+  (void)madvise(slot->page, TBK_PAGE_SIZE, MADV_DONTFORK); /* other launchers get it not */
+  return launcher < 0 ? 0 : launcher;
 }
 
-static pid_t make_keeper(tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2],
-                         const tbk_keepers_t* keepers) {
+static pid_t make_launcher(tbk_slot_t* slot, int pairs[TBK_SLOT_FDS][2],
+                           const tbk_launchers_t* launchers) {
   slot->page->pid = slot->page->begun = slot->page->ordered = 0;
-  if (keepers->make == NULL) return fork_keeper(slot, pairs, keepers->worker);
-  const tbk_keeper_ends_t ends = {.control = pairs[CONTROL][1],
-                                  .report = pairs[REPORT][1],
-                                  .output = pairs[OUTPUT][1],
-                                  .page = slot->page_file,
-                                  .cells = slot->journal->file,
-                                  .at = tbk_journal_cell_at(slot->number)};
-  return keepers->make(&ends);
+  if (launchers->make == NULL) return fork_launcher(slot, pairs, launchers->worker);
+  const tbk_launcher_ends_t ends = {.control = pairs[CONTROL][1],
+                                    .report = pairs[REPORT][1],
+                                    .output = pairs[OUTPUT][1],
+                                    .page = slot->page_file,
+                                    .cells = slot->journal->file,
+                                    .at = tbk_journal_cell_at(slot->number)};
+  return launchers->make(&ends);
 }
 
-bool tbk_slot_start(tbk_slot_t* slot, const tbk_keepers_t* keepers) {
+bool tbk_slot_start(tbk_slot_t* slot, const tbk_launchers_t* launchers) {
   int pairs[TBK_SLOT_FDS][2];
   bool made = make_pairs(pairs) && make_page(slot);
   slot->job = 0;
-  slot->keeper = made ? make_keeper(slot, pairs, keepers) : 0;
+  slot->launcher = made ? make_launcher(slot, pairs, launchers) : 0;
   close_ends(pairs, 1);
-  if (slot->keeper == 0) {
+  if (slot->launcher == 0) {
     close_ends(pairs, 0);
     return false;
   }
@@ -113,19 +114,19 @@ static void close_all(tbk_slot_t* slot) {
   (void)close(slot->control);
   (void)close(slot->report);
   (void)close(slot->output);
-  slot->keeper = 0;
+  slot->launcher = 0;
 }
 
 void tbk_slot_stop(tbk_slot_t* slot) {
-  if (slot->keeper == 0) return;
-  pid_t keeper = slot->keeper;
-  close_all(slot); /* the keeper kills what is below it, and leaves */
+  if (slot->launcher == 0) return;
+  pid_t launcher = slot->launcher;
+  close_all(slot); /* the launcher kills what is below it, and leaves */
   for (uint64_t until = tbk_now_ns() + answer_ns; tbk_now_ns() < until;) {
-    if (waitpid(keeper, NULL, WNOHANG) != 0) return;
+    if (waitpid(launcher, NULL, WNOHANG) != 0) return;
     (void)poll(NULL, 0, 1);
   }
-  (void)kill(keeper, SIGKILL);
-  (void)waitpid(keeper, NULL, 0);
+  (void)kill(launcher, SIGKILL);
+  (void)waitpid(launcher, NULL, 0);
 }
 
 /* ------------------------------------------------------------------------------------ jobs --- */
@@ -152,7 +153,7 @@ void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t
   begin_test(slot, tbk_now_ns(), limits->first_ns);
   tbk_journal_start(slot->journal, slot->number, order);
   slot->job++;
-  tbk_keeper_order(slot->page, order); /* a dead keeper is met in read */
+  tbk_launcher_order(slot->page, order); /* a dead launcher is met in read */
 }
 
 void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
@@ -325,11 +326,11 @@ static void take_notice(tbk_slot_t* slot, const tbk_notice_t* notice) {
   end_job(slot);
 }
 
-static void keeper_died(tbk_slot_t* slot, tbk_end_t end) {
+static void launcher_died(tbk_slot_t* slot, tbk_end_t end) {
   int status = 0;
-  (void)kill(slot->keeper, SIGKILL);
-  (void)waitpid(slot->keeper, &status, 0);
-  if (end == TBK_END_KEEPER_DIED && (WIFEXITED(status) || slot->page->begun == 0))
+  (void)kill(slot->launcher, SIGKILL);
+  (void)waitpid(slot->launcher, &status, 0);
+  if (end == TBK_END_LAUNCHER_DIED && (WIFEXITED(status) || slot->page->begun == 0))
     end = TBK_END_NOT_STARTED; /* it could not fork, or was killed before the test began */
   if (slot->busy) {
     slot->outcome.end = end;
@@ -337,7 +338,7 @@ static void keeper_died(tbk_slot_t* slot, tbk_end_t end) {
     end_job(slot);
   }
   close_all(slot);
-  slot->lost_keeper = true;
+  slot->lost_launcher = true;
 }
 
 static void read_control(tbk_slot_t* slot) {
@@ -346,11 +347,11 @@ static void read_control(tbk_slot_t* slot) {
   if (size == (ssize_t)sizeof notice)
     take_notice(slot, &notice);
   else if (size >= 0 || (errno != EAGAIN && errno != EINTR))
-    keeper_died(slot, TBK_END_KEEPER_DIED);
+    launcher_died(slot, TBK_END_LAUNCHER_DIED);
 }
 
 void tbk_slot_poll(const tbk_slot_t* slot, struct pollfd fds[TBK_SLOT_FDS]) {
-  bool open = slot->keeper != 0;
+  bool open = slot->launcher != 0;
   fds[0] = (struct pollfd){.fd = open ? slot->control : -1, .events = POLLIN};
   fds[1] = (struct pollfd){.fd = open && slot->busy ? slot->output : -1, .events = POLLIN};
   /* What a single test says fits into the pipe, and is read when the process has ended. */
@@ -360,9 +361,9 @@ void tbk_slot_poll(const tbk_slot_t* slot, struct pollfd fds[TBK_SLOT_FDS]) {
 }
 
 void tbk_slot_read(tbk_slot_t* slot, const struct pollfd fds[TBK_SLOT_FDS]) {
-  if (slot->keeper != 0 && fds[1].revents != 0) read_output(slot);
-  if (slot->keeper != 0 && fds[2].revents != 0) read_report(slot);
-  if (slot->keeper != 0 && fds[0].revents != 0) read_control(slot);
+  if (slot->launcher != 0 && fds[1].revents != 0) read_output(slot);
+  if (slot->launcher != 0 && fds[2].revents != 0) read_report(slot);
+  if (slot->launcher != 0 && fds[0].revents != 0) read_control(slot);
 }
 
 /* ----------------------------------------------------------------------------------- watch --- */
@@ -383,10 +384,10 @@ static uint64_t resident(pid_t pid) {
 }
 
 void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
-  if (!slot->busy || slot->keeper == 0) return;
+  if (!slot->busy || slot->launcher == 0) return;
   if (slot->kill_sent_ns != 0) {
     uint64_t patience = answer_ns + slot->limits.grace_ms * UINT64_C(1000000);
-    if (now_ns > slot->kill_sent_ns + patience) keeper_died(slot, TBK_END_UNKILLABLE);
+    if (now_ns > slot->kill_sent_ns + patience) launcher_died(slot, TBK_END_UNKILLABLE);
     return;
   }
   uint64_t memory = resident(slot->page->pid);

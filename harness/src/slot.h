@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * slot.h: the supervisor's side of one keeper. A slot runs one job at a time: one test, many tests
+ * slot.h: the supervisor's side of one launcher. A slot runs one job at a time: one test, many tests
  * in one process, or a probe. It turns what arrives on three descriptors into outcomes, and it owns
  * the deadline.
  */
@@ -33,28 +33,28 @@ typedef void (*tbk_on_outcome_fn)(void* context, struct tbk_slot* slot, uint32_t
 /* Called for each object that a worker says beside the ends of tests. */
 typedef void (*tbk_on_said_fn)(void* context, struct tbk_slot* slot, const json_t* object);
 
-/* The keeper's ends, for one that does not inherit them. */
-typedef struct tbk_keeper_ends {
+/* The launcher's ends, for one that does not inherit them. */
+typedef struct tbk_launcher_ends {
   int control, report, output;
   int page;    /* a file with the page */
   int cells;   /* a file with the cell, */
   uint64_t at; /* in bytes from its beginning */
-} tbk_keeper_ends_t;
+} tbk_launcher_ends_t;
 
-/* Where keepers come from. */
-typedef struct tbk_keepers {
-  const tbk_worker_t* worker;                   /* they are forks of the supervisor; NULL: */
-  pid_t (*make)(const tbk_keeper_ends_t* ends); /* makes a child of the supervisor; 0: cannot */
+/* Where launchers come from. */
+typedef struct tbk_launchers {
+  const tbk_worker_t* worker;                     /* they are forks of the supervisor; NULL: */
+  pid_t (*make)(const tbk_launcher_ends_t* ends); /* makes a child of the supervisor; 0: cannot */
   pid_t (*maker)(void); /* the process in which they are made, a child too; 0: none now */
-} tbk_keepers_t;
+} tbk_launchers_t;
 
 typedef struct tbk_slot {
   uint32_t number;
-  pid_t keeper;     /* 0: none */
-  bool lost_keeper; /* it died, and what was below it may live */
-  uint32_t job;     /* of this keeper; 1 for the first */
+  pid_t launcher;     /* 0: none */
+  bool lost_launcher; /* it died, and what was below it may live */
+  uint32_t job;       /* of this launcher; 1 for the first */
   int control, report, output;
-  tbk_keeper_page_t* page;
+  tbk_launcher_page_t* page;
   int page_file;
   tbk_journal_t* journal;
   tbk_limits_t limits;
@@ -75,8 +75,8 @@ typedef struct tbk_slot {
   bool line_too_long;
 } tbk_slot_t;
 
-/* Starts the keeper. False where no process or descriptor is to be had. */
-bool tbk_slot_start(tbk_slot_t* slot, const tbk_keepers_t* keepers);
+/* Starts the launcher. False where no process or descriptor is to be had. */
+bool tbk_slot_start(tbk_slot_t* slot, const tbk_launchers_t* launchers);
 /* Lets a job go; on_outcome is called until `busy` is false again. */
 void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t* limits);
 /* Kills the job in flight; its outcome says `end`. */
@@ -87,7 +87,7 @@ void tbk_slot_poll(const tbk_slot_t* slot, struct pollfd fds[TBK_SLOT_FDS]);
 void tbk_slot_read(tbk_slot_t* slot, const struct pollfd fds[TBK_SLOT_FDS]);
 /* Kills what is past its deadline or above its memory. Call it now and then. */
 void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns);
-/* Ends the keeper and all below it. */
+/* Ends the launcher and all below it. */
 void tbk_slot_stop(tbk_slot_t* slot);
 
 #endif /* TBK_HARNESS_SLOT_H */

@@ -151,34 +151,34 @@ static bool is_abnormal(tbk_verdict_t verdict) {
 
 static void take_verdict(tbk_run_t* run, tbk_slot_t* slot, uint32_t position,
                          const tbk_outcome_t* outcome) {
-  static tbk_judgement_t judgement;
+  static tbk_classification_t classification;
   const tbk_order_t* order = &slot->order;
   tbk_hold_t* hold = &run->holds[slot->number];
   uint32_t item = order->items[position];
-  tbk_judge(outcome, &judgement);
-  bool fails = tbk_verdict_fails(judgement.verdict);
-  tbk_lease_note(run, &judgement);
+  tbk_classify(outcome, &classification);
+  bool fails = tbk_verdict_fails(classification.verdict);
+  tbk_lease_note(run, &classification);
   tbk_lease_got(run);
   tbk_run_count_hang(run, outcome, fails);
-  run->probe_due |= fails && (order->count == 1 || is_abnormal(judgement.verdict));
+  run->probe_due |= fails && (order->count == 1 || is_abnormal(classification.verdict));
   if (order->count > 1 && fails && outcome->end != TBK_END_CUT_SHORT)
-    tbk_doubt_company(run, order->items, position + 1, outcome, &judgement);
+    tbk_recheck_together(run, order->items, position + 1, outcome, &classification);
   else if (fails && run->facts.sound)
-    tbk_doubt_shaken(run, item, outcome, &judgement);
+    tbk_recheck_after_probe(run, item, outcome, &classification);
   else if (order->watch_health)
-    tbk_run_hold(run, hold, item, outcome, &judgement);
+    tbk_run_hold(run, hold, item, outcome, &classification);
   else
-    tbk_run_record(run, item, outcome, &judgement);
+    tbk_run_record(run, item, outcome, &classification);
 }
 
 /* The process of a job with many tests is gone: what it had not begun runs in the next. */
-static void end_company(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, bool began) {
+static void end_batch(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, bool began) {
   tbk_hold_t* hold = &run->holds[slot->number];
   const tbk_order_t* order = &slot->order;
   uint32_t next = position + (began ? 1 : 0);
   if (next < order->count) put_back(&run->batches, order->items + next, order->count - next);
   if (hold->unsound && hold->count > 0)
-    tbk_doubt_poison(run, hold);
+    tbk_recheck_poison(run, hold);
   else
     tbk_run_release(run, hold);
   hold->count = 0;
@@ -189,7 +189,7 @@ static void end_company(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, boo
 static void end_turned_away(tbk_run_t* run, tbk_slot_t* slot) {
   const tbk_hold_t* hold = &run->holds[slot->number];
   if (slot->order.count > 1 || slot->order.watch_health)
-    end_company(run, slot, hold->turned_at, false);
+    end_batch(run, slot, hold->turned_at, false);
   else
     put_back(run->running_alone ? &run->alone : &run->singles, slot->order.items, 1);
   tbk_lease_wait(run);
@@ -198,11 +198,11 @@ static void end_turned_away(tbk_run_t* run, tbk_slot_t* slot) {
 /* It died while no test was running: in the health probe, or by a thread of the library's own. */
 static void blame_those_before(tbk_run_t* run, tbk_slot_t* slot, const tbk_outcome_t* outcome) {
   tbk_hold_t* hold = &run->holds[slot->number];
-  tbk_judgement_t judgement;
-  tbk_judge(outcome, &judgement);
+  tbk_classification_t classification;
+  tbk_classify(outcome, &classification);
   hold->unsound = true;
   run->probe_due = true;
-  tbk_print(hold->reason, sizeof hold->reason, "%s", judgement.seen);
+  tbk_print(hold->reason, sizeof hold->reason, "%s", classification.seen);
 }
 
 static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
@@ -228,7 +228,7 @@ static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
   else if (!outcome->done)
     blame_those_before(run, slot, outcome);
   if (!outcome->in_batch && (slot->order.count > 1 || slot->order.watch_health))
-    end_company(run, slot, position, began);
+    end_batch(run, slot, position, began);
 }
 
 static void on_said(void* context, tbk_slot_t* slot, const json_t* object) {
@@ -247,12 +247,12 @@ static void on_said(void* context, tbk_slot_t* slot, const json_t* object) {
 /* -------------------------------------------------------------------------------- dispatch --- */
 
 static void start(tbk_run_t* run, tbk_slot_t* slot, tbk_queue_t* queue, uint32_t count,
-                  bool company) {
+                  bool batch) {
   static tbk_order_t order;
   const tbk_limits_t limits = tbk_run_test_limits(run);
   tbk_run_order(run, &order, queue->items + queue->head, count);
   queue->head += count;
-  order.watch_health = company && run->facts.sound;
+  order.watch_health = batch && run->facts.sound;
   run->holds[slot->number].unsound = run->holds[slot->number].turned_away = false;
   slot->on_outcome = on_outcome;
   slot->on_said = on_said;
@@ -303,7 +303,7 @@ static bool must_stop(const tbk_run_t* run) {
 
 static bool work_is_left(const tbk_run_t* run) {
   return waiting(&run->batches) + waiting(&run->singles) + waiting(&run->alone) > 0 ||
-         run->doubts != NULL || (run->facts.sound && run->probe_due);
+         run->rechecks != NULL || (run->facts.sound && run->probe_due);
 }
 
 /* Probing and settling want the device for themselves: no new work, and the old comes to its end. */
@@ -328,17 +328,17 @@ static void step(tbk_run_t* run) {
   if (run->facts.sound && run->probe_due) {
     drain(run);
     if (!must_stop(run)) tbk_health_check(run);
-    tbk_doubt_decide(run);
+    tbk_recheck_decide(run);
     return;
   }
-  if (run->doubts != NULL) {
+  if (run->rechecks != NULL) {
     drain(run);
-    if (!must_stop(run)) tbk_doubt_settle(run, tbk_loop_idle(&run->loop));
+    if (!must_stop(run)) tbk_recheck_settle(run, tbk_loop_idle(&run->loop));
     return;
   }
   /* What has ended is written while the next test runs already. */
   tbk_loop_pump(&run->loop);
-  while (!(run->facts.sound && run->probe_due) && run->doubts == NULL && !must_stop(run) &&
+  while (!(run->facts.sound && run->probe_due) && run->rechecks == NULL && !must_stop(run) &&
          dispatch(run)) {
   }
 }
@@ -373,7 +373,7 @@ void tbk_supervise(tbk_run_t* run) {
     (void)tbk_results_flush(&run->results);
   }
   if (!must_stop(run) && run->facts.sound) tbk_health_check(run);
-  tbk_doubt_decide(run);
+  tbk_recheck_decide(run);
   kill_all(run);
   if (run->lost) give_up_the_rest(run);
   (void)tbk_results_flush(&run->results);

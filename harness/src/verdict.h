@@ -47,10 +47,10 @@ typedef enum tbk_end {
   TBK_END_CUT_SHORT, /* at a deadline that was cut, because others hung */
   TBK_END_STOPPED,   /* by a signal such as SIGSTOP */
   TBK_END_MEMORY,
-  TBK_END_KEEPER_DIED, /* the keeper was killed, and the worker with it */
-  TBK_END_UNKILLABLE,  /* did not die of SIGKILL in time */
-  TBK_END_NOT_STARTED, /* the harness had no process for it */
-  TBK_END_INTERRUPTED  /* the run was */
+  TBK_END_LAUNCHER_DIED, /* the launcher was killed, and the worker with it */
+  TBK_END_UNKILLABLE,    /* did not die of SIGKILL in time */
+  TBK_END_NOT_STARTED,   /* the harness had no process for it */
+  TBK_END_INTERRUPTED    /* the run was */
 } tbk_end_t;
 
 enum { TBK_OUTPUT_HEAD = 1024, TBK_OUTPUT_MAX = 4096, TBK_FACTS_MAX = 8192 };
@@ -77,7 +77,7 @@ typedef struct tbk_outcome {
   char facts[TBK_FACTS_MAX];   /* a JSON object, of facts_size bytes; 0: none */
 } tbk_outcome_t;
 
-typedef struct tbk_judgement {
+typedef struct tbk_classification {
   tbk_verdict_t verdict;
   const char* needs_missing;
   const char* blame; /* "backend", "harness", "suite"; NULL where nobody is to blame */
@@ -89,9 +89,9 @@ typedef struct tbk_judgement {
   char seen[640];
   char notes[640];
   char replay[2048]; /* empty: the test alone */
-} tbk_judgement_t;
+} tbk_classification_t;
 
-void tbk_judge(const tbk_outcome_t* outcome, tbk_judgement_t* out);
+void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out);
 
 typedef struct tbk_ledger {
   uint64_t planned;

@@ -99,7 +99,7 @@ def test_one_test_is_hit_and_no_other(
         hit = [r for r in results.tests if r["verdict"] not in {"pass", "unsupported"}]
         assert len(hit) == 1
         assert len(results.tests) == results.footer["planned"]
-    # In company the same test passes when it runs again alone: the verdict stays a finding.
+    # The same test passes when it runs again alone: the verdict stays a finding.
     expected = {verdict} if isolation == "fork" or at_the_end else {"polluted", "unstable", verdict}
     assert hit[0]["verdict"] in expected
     assert hit[0]["cause"].startswith(f"{verdict}/")

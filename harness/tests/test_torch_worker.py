@@ -71,7 +71,7 @@ VERDICTS = {
     "sys_exit": ("crash", "body", "status 0 without finishing"),
     "worker_exit": ("crash", "body", "status 86 without finishing"),
     "stops_itself": ("hang", "body", "SIGSTOP"),
-    "kills_the_nursery": ("pass", None, None),
+    "kills_the_fork_server": ("pass", None, None),
     "kills_its_parent": ("crash", "body", "killed its parent"),
     "closes_all_descriptors": ("crash", "clean", "status 1 without finishing"),
     "prints_megabytes": ("pass", None, None),
@@ -234,7 +234,7 @@ def test_an_exclusive_device_has_one_process_at_a_time(
     monkeypatch.setenv("TBK_ACT_FLAG", str(tmp_path / "held"))
     only = ("--only", "torch_act_exclusive", "--jobs", "4", "--isolation", "fork")
     beside = judge(tmp_path / "a.jsonl", *only)
-    assert "fail" in beside.results().verdicts.values()  # the acts notice company
+    assert "fail" in beside.results().verdicts.values()  # the acts notice what runs beside them
     alone = judge(tmp_path / "b.jsonl", *only, "--torch-import", "broken.exclusive")
     assert list(alone.results().verdicts.values()) == 4 * ["pass"]
 

@@ -34,7 +34,7 @@ def has_loaded(pid: int, library: Path) -> bool:
 
 
 def waiting_workers(output: Path, supervisor: int) -> dict[int, int]:
-    """Each with its keeper: children of the supervisor's children, without the backend."""
+    """Each with its launcher: children of the supervisor's children, without the backend."""
     return {
         pid: parent_of(pid)
         for pid in processes_with(str(output))
@@ -61,7 +61,7 @@ class Idle:
         def found() -> bool:
             workers = waiting_workers(self.output, self.supervisor)
             running = len(processes_with(str(self.output))) == 5
-            self.worker, self.keeper = next(iter(workers.items()), (0, 0))
+            self.worker, self.launcher = next(iter(workers.items()), (0, 0))
             return running and len(workers) == 1 and self.worker != but
 
         wait_for(found)
@@ -70,10 +70,10 @@ class Idle:
         os.kill(self.worker, number)
         self.find(but=self.worker)
 
-    def kill_keeper(self) -> None:
-        keeper = self.keeper
-        os.kill(keeper, signal.SIGKILL)
-        wait_for(lambda: parent_of(keeper) != self.supervisor)
+    def kill_launcher(self) -> None:
+        launcher = self.launcher
+        os.kill(launcher, signal.SIGKILL)
+        wait_for(lambda: parent_of(launcher) != self.supervisor)
 
 
 @pytest.mark.parametrize("how", ["killed", "stopped", "parent killed"])
@@ -91,7 +91,7 @@ def test_a_worker_that_dies_while_it_waits_harms_no_test(tmp_path: Path, how: st
         elif how == "stopped":
             idle.kill_worker(signal.SIGSTOP)
         else:
-            idle.kill_keeper()
+            idle.kill_launcher()
         assert process.wait(timeout=120) == 1
     results = read(output)
     assert results.verdicts == {TEST: "hang"}

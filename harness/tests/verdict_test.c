@@ -23,25 +23,25 @@ static tbk_outcome_t good(void) {
   return outcome;
 }
 
-static tbk_judgement_t judged(const tbk_outcome_t* outcome) {
-  tbk_judgement_t judgement;
-  tbk_judge(outcome, &judgement);
-  return judgement;
+static tbk_classification_t judged(const tbk_outcome_t* outcome) {
+  tbk_classification_t classification;
+  tbk_classify(outcome, &classification);
+  return classification;
 }
 
 static void checks_that_held_are_a_pass(void) {
   tbk_outcome_t outcome = good();
-  tbk_judgement_t judgement = judged(&outcome);
-  CU_ASSERT_EQUAL(judgement.verdict, TBK_VERDICT_PASS);
-  CU_ASSERT_PTR_NULL(judgement.blame);
+  tbk_classification_t classification = judged(&outcome);
+  CU_ASSERT_EQUAL(classification.verdict, TBK_VERDICT_PASS);
+  CU_ASSERT_PTR_NULL(classification.blame);
 }
 
 static void a_test_without_a_check_is_the_fault_of_the_suite(void) {
   tbk_outcome_t outcome = good();
   outcome.report.totals.checks = 0;
-  tbk_judgement_t judgement = judged(&outcome);
-  CU_ASSERT_EQUAL(judgement.verdict, TBK_VERDICT_SUITE_ERROR);
-  CU_ASSERT_STRING_EQUAL(judgement.blame, "suite");
+  tbk_classification_t classification = judged(&outcome);
+  CU_ASSERT_EQUAL(classification.verdict, TBK_VERDICT_SUITE_ERROR);
+  CU_ASSERT_STRING_EQUAL(classification.blame, "suite");
 }
 
 static void nothing_shown_is_not_a_pass(void) {
@@ -55,9 +55,9 @@ static void a_failed_check_is_a_failure_whatever_the_evidence(void) {
   outcome.report.totals.failures = 1;
   outcome.report.evidence = TBK_NOT_SHOWN;
   outcome.report.failed_phase = TBK_PHASE_CLEAN;
-  tbk_judgement_t judgement = judged(&outcome);
-  CU_ASSERT_EQUAL(judgement.verdict, TBK_VERDICT_FAIL);
-  CU_ASSERT_EQUAL(judgement.phase, TBK_PHASE_CLEAN);
+  tbk_classification_t classification = judged(&outcome);
+  CU_ASSERT_EQUAL(classification.verdict, TBK_VERDICT_FAIL);
+  CU_ASSERT_EQUAL(classification.phase, TBK_PHASE_CLEAN);
 }
 
 static void a_recommendation_that_is_not_met_is_a_warning(void) {
@@ -74,9 +74,9 @@ static void a_recommendation_that_is_not_met_is_a_warning(void) {
 static void what_the_suite_lacks_is_its_own_error(void) {
   tbk_outcome_t outcome = good();
   outcome.report.totals.failures = outcome.report.totals.suite_faults = 1;
-  tbk_judgement_t judgement = judged(&outcome);
-  CU_ASSERT_EQUAL(judgement.verdict, TBK_VERDICT_SUITE_ERROR);
-  CU_ASSERT_STRING_EQUAL(judgement.blame, "suite");
+  tbk_classification_t classification = judged(&outcome);
+  CU_ASSERT_EQUAL(classification.verdict, TBK_VERDICT_SUITE_ERROR);
+  CU_ASSERT_STRING_EQUAL(classification.blame, "suite");
 }
 
 static void a_line_that_moves_does_not_change_the_cause(void) {
@@ -85,10 +85,10 @@ static void a_line_that_moves_does_not_change_the_cause(void) {
   strcpy(outcome.report.totals.where, "memory_test.c:33");
   strcpy(outcome.report.totals.what, "alloc");
   strcpy(outcome.report.totals.seen, "FAILED: at 0x1234");
-  tbk_judgement_t before = judged(&outcome);
+  tbk_classification_t before = judged(&outcome);
   strcpy(outcome.report.totals.where, "memory_test.c:34");
   strcpy(outcome.report.totals.seen, "FAILED: at 0x5678");
-  tbk_judgement_t after = judged(&outcome);
+  tbk_classification_t after = judged(&outcome);
   CU_ASSERT_STRING_EQUAL(before.cause, after.cause);
   CU_ASSERT_STRING_EQUAL(before.cause, "fail/memory_test.c/alloc/FAILED");
 }
@@ -108,7 +108,7 @@ static void no_other_end_of_the_process_is_a_pass(void) {
                {KILLED(SIGKILL), TBK_END_STOPPED, TBK_VERDICT_HANG},
                {0, TBK_END_UNKILLABLE, TBK_VERDICT_HANG},
                {KILLED(SIGKILL), TBK_END_MEMORY, TBK_VERDICT_CRASH},
-               {0, TBK_END_KEEPER_DIED, TBK_VERDICT_CRASH},
+               {0, TBK_END_LAUNCHER_DIED, TBK_VERDICT_CRASH},
                {0, TBK_END_NOT_STARTED, TBK_VERDICT_SUITE_ERROR}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     tbk_outcome_t outcome = good();
@@ -127,7 +127,7 @@ static void silence_is_a_crash(void) {
   CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_CRASH);
 }
 
-static void in_company_the_end_of_the_process_is_not_the_test_s(void) {
+static void together_the_end_of_the_process_is_not_the_test_s(void) {
   tbk_outcome_t outcome = good();
   outcome.done = false;
   outcome.in_batch = true;
@@ -136,18 +136,18 @@ static void in_company_the_end_of_the_process_is_not_the_test_s(void) {
 
 static void what_gave_up_before_loading_is_the_harness_s_fault(void) {
   tbk_outcome_t outcome = {.wait_status = EXITED(TBK_WORKER_NOT_BEGUN), .phase = TBK_PHASE_NONE};
-  tbk_judgement_t judgement = judged(&outcome);
-  CU_ASSERT_EQUAL(judgement.verdict, TBK_VERDICT_SUITE_ERROR);
-  CU_ASSERT_STRING_EQUAL(judgement.blame, "harness");
+  tbk_classification_t classification = judged(&outcome);
+  CU_ASSERT_EQUAL(classification.verdict, TBK_VERDICT_SUITE_ERROR);
+  CU_ASSERT_STRING_EQUAL(classification.blame, "harness");
 }
 
 static void what_is_not_declared_once_open_is_unsupported(void) {
   tbk_outcome_t outcome = good();
   outcome.report.totals.checks = 0;
   outcome.report.needs_missing = "op:mm";
-  tbk_judgement_t judgement = judged(&outcome);
-  CU_ASSERT_EQUAL(judgement.verdict, TBK_VERDICT_UNSUPPORTED);
-  CU_ASSERT_STRING_EQUAL(judgement.needs_missing, "op:mm");
+  tbk_classification_t classification = judged(&outcome);
+  CU_ASSERT_EQUAL(classification.verdict, TBK_VERDICT_UNSUPPORTED);
+  CU_ASSERT_STRING_EQUAL(classification.needs_missing, "op:mm");
 }
 
 static void names_of_verdicts_lead_back(void) {
@@ -192,7 +192,7 @@ CU_TestInfo tbk_verdict_tests[] = {
     {"causes are stable", a_line_that_moves_does_not_change_the_cause},
     {"no other end is a pass", no_other_end_of_the_process_is_a_pass},
     {"silence is a crash", silence_is_a_crash},
-    {"company", in_company_the_end_of_the_process_is_not_the_test_s},
+    {"together", together_the_end_of_the_process_is_not_the_test_s},
     {"blame of the harness", what_gave_up_before_loading_is_the_harness_s_fault},
     {"unsupported once open", what_is_not_declared_once_open_is_unsupported},
     {"names", names_of_verdicts_lead_back},

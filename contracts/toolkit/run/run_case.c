@@ -28,7 +28,7 @@ static struct {
   uint64_t body_began;
 } current;
 
-/* FNV-1a over the run's seed and the test's id, so that a case has the same seed in any company. */
+/* FNV-1a over the run's seed and the test's id, so that a case has the same seed whatever runs beside it. */
 static uint64_t case_seed(uint64_t seed, const char* suite, const char* name) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
   const char* const parts[] = {suite, "/", name};

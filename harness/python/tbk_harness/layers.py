@@ -41,7 +41,7 @@ class Part:
     def written(self) -> bool:
         return self.path.exists() and self.path.stat().st_size > 0
 
-    def doubt(self) -> tuple[int, str] | None:
+    def disagreement(self) -> tuple[int, str] | None:
         """An exit code and a sentence, where the file and tbk-run's end tell different stories."""
         footer = read_results(self.path).footer if self.written else None
         if footer is not None and footer.get("exit_code") == self.ended.exit_code:

@@ -137,17 +137,22 @@ class Session:
 
     def _judged(self, subject: str, written: bool) -> Judged:
         """Judges the file, and does not trust it where tbk-run's end tells another story."""
-        doubts = [doubt for part in self.parts if (doubt := part.doubt())]
+        disagreements = [
+            disagreement for part in self.parts if (disagreement := part.disagreement())
+        ]
         if not written:
-            code, said = doubts[0]
+            code, said = disagreements[0]
             return Judged(
                 header={"backend": {"path": subject}}, footer={}, tests=(), verdict="error",
                 exit_code=code, problems=(said,),
             )  # fmt: skip
         judged = outcome.verdict_on(read_results(self.results), self.request.known)
-        if not doubts:
+        if not disagreements:
             return judged
-        told = tuple(problem for _, problem in doubts)
+        told = tuple(problem for _, problem in disagreements)
         return replace(
-            judged, verdict="error", exit_code=doubts[0][0], problems=(*told, *judged.problems)
+            judged,
+            verdict="error",
+            exit_code=disagreements[0][0],
+            problems=(*told, *judged.problems),
         )

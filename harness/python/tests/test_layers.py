@@ -96,18 +96,18 @@ def test_further_records_stand_before_the_footer(tmp_path: Path) -> None:
     assert verify(tmp_path / "whole.jsonl") == []
 
 
-def test_a_runner_that_ends_otherwise_than_its_file_is_doubted(tmp_path: Path) -> None:
+def test_a_runner_that_ends_otherwise_than_its_file_is_not_believed(tmp_path: Path) -> None:
     first, second = _parts(tmp_path)
-    assert Part("c", first, Ended(0, "")).doubt() is None
-    assert Part("torch", second, Ended(1, "")).doubt() is None
-    assert Part("torch", second, Ended(0, "odd")).doubt() == (
+    assert Part("c", first, Ended(0, "")).disagreement() is None
+    assert Part("torch", second, Ended(1, "")).disagreement() is None
+    assert Part("torch", second, Ended(0, "odd")).disagreement() == (
         6, "tbk-run ended with status 0: odd",
     )  # fmt: skip
-    assert Part("c", tmp_path / "none", Ended(8, "the disk is full")).doubt() == (
+    assert Part("c", tmp_path / "none", Ended(8, "the disk is full")).disagreement() == (
         8, "the disk is full",
     )  # fmt: skip
     torn = synthetic.write(tmp_path / "torn.jsonl", C, end=False)
-    assert Part("c", torn, Ended(-9, "")).doubt() == (7, "tbk-run ended with status -9")
+    assert Part("c", torn, Ended(-9, "")).disagreement() == (7, "tbk-run ended with status -9")
 
 
 def test_words_go_to_the_layers_that_know_them() -> None:

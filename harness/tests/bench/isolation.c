@@ -142,16 +142,16 @@ static cost_t tests_cost(char* tool, char* library, char* test, const char* isol
                   (many.cpu_ns - one.cpu_ns) / (count - 1)};
 }
 
-/* The keeper's dirty memory in KiB, seen while `supervisor` has one; 0 where it is too late. */
-static long keeper_dirty_kib(pid_t supervisor) {
+/* The launcher's dirty memory in KiB, seen while `supervisor` has one; 0 where it is too late. */
+static long launcher_dirty_kib(pid_t supervisor) {
   char path[96], line[256];
-  long keeper = 0, sum = 0, value = 0;
+  long launcher = 0, sum = 0, value = 0;
   (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)supervisor, (int)supervisor);
   FILE* file = fopen(path, "re");
-  if (file == NULL || fscanf(file, "%ld", &keeper) != 1) keeper = 0;
+  if (file == NULL || fscanf(file, "%ld", &launcher) != 1) launcher = 0;
   if (file != NULL) (void)fclose(file);
-  (void)snprintf(path, sizeof path, "/proc/%ld/smaps_rollup", keeper);
-  file = keeper != 0 ? fopen(path, "re") : NULL;
+  (void)snprintf(path, sizeof path, "/proc/%ld/smaps_rollup", launcher);
+  file = launcher != 0 ? fopen(path, "re") : NULL;
   while (file != NULL && fgets(line, sizeof line, file) != NULL)
     if (sscanf(line, "Private_Dirty: %ld", &value) == 1 ||
         sscanf(line, "Shared_Dirty: %ld", &value) == 1)
@@ -160,7 +160,7 @@ static long keeper_dirty_kib(pid_t supervisor) {
   return sum;
 }
 
-/* The whole suite once; seconds, and the most that the first keeper had dirty meanwhile. */
+/* The whole suite once; seconds, and the most that the first launcher had dirty meanwhile. */
 static double whole_suite(char* tool, char* library, long* out_dirty_kib) {
   char output[] = "--output=/dev/null", quiet[] = "--quiet";
   char* const argv[] = {tool, library, output, quiet, NULL};
@@ -173,7 +173,7 @@ static double whole_suite(char* tool, char* library, long* out_dirty_kib) {
     _exit(127);
   }
   while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
-    long dirty = keeper_dirty_kib(child);
+    long dirty = launcher_dirty_kib(child);
     if (dirty > *out_dirty_kib) *out_dirty_kib = dirty;
     (void)usleep(20000);
   }
@@ -229,7 +229,7 @@ static void measure(char* tool, char* library) {
       median(seen[CPU_RATIO], ROUNDS));
   printf(
       "\"batch_tests_per_second\":%.0f,\"batch_tests_per_second_and_core\":%.0f,"
-      "\"suite_seconds\":%.2f,\"keeper_dirty_kib\":%ld,\"load\":[%.1f,%.1f]}\n",
+      "\"suite_seconds\":%.2f,\"launcher_dirty_kib\":%ld,\"load\":[%.1f,%.1f]}\n",
       median(seen[RATE], ROUNDS), median(seen[CORE_RATE], ROUNDS), median(seen[SUITE], ROUNDS),
       dirty_kib, load_before, load_after);
   (void)fflush(stdout);

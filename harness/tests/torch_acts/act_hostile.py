@@ -73,8 +73,8 @@ def test_stops_itself(device: torch.device) -> None:
 
 
 @CLAUSE
-def test_kills_the_nursery(device: torch.device) -> None:
-    """The eldest of the processes below tbk-run; the next act needs another keeper."""
+def test_kills_the_fork_server(device: torch.device) -> None:
+    """The eldest of the processes below tbk-run; the next act needs another launcher."""
     supervisor = _stat(os.getppid())[PARENT]
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     found = {pid: _stat(pid) for pid in pids}  # once: any of them may end

@@ -42,7 +42,7 @@ STATE_MEANING = {
     "xpass": "a waiver says that it fails, and it passes",
     "not-reached": "planned, but the run ended before it",
     "unstable": "passes and fails from one repeat to the next",
-    "polluted": "fails in company, passes alone",
+    "polluted": "fails together with others, passes alone",
     "fail": "a check does not hold",
     "hang": "did not end in its time",
     "crash": "the process died",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chooses between `list` and `keep`, before anything heavy is imported."""
+"""Chooses between `list` and `serve`, before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tbk_harness.torch_worker.request import Request
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tbk_harness.torch_worker")
-    parser.add_argument("command", choices=("list", "keep"))
+    parser.add_argument("command", choices=("list", "serve"))
     parser.add_argument("--device")
     parser.add_argument("--import", dest="imports", action="append", default=[])
     parser.add_argument("--library")
     parser.add_argument("--option", dest="options", action="append", default=[])
     parser.add_argument("--facts", type=Path)
     parser.add_argument("--socket", type=int, default=-1)
-    parser.add_argument("--keeper")
+    parser.add_argument("--launcher")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=60.0)
     return parser
@@ -34,9 +34,9 @@ def main() -> int:
     request = Request(**words)
     environment.prepare()
     # After the environment is set, which PyTorch reads when it is imported.
-    from tbk_harness.torch_worker import nursery  # noqa: PLC0415
+    from tbk_harness.torch_worker import fork_server  # noqa: PLC0415
 
-    return nursery.keep(request) if command == "keep" else nursery.print_list(request)
+    return fork_server.serve(request) if command == "serve" else fork_server.print_list(request)
 
 
 if __name__ == "__main__":

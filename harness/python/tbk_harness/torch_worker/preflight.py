@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from tbk_contracts.torch import capability
 
-from tbk_harness.torch_worker import health, keeper
+from tbk_harness.torch_worker import health, launcher
 from tbk_harness.torch_worker.speech import Speech, told_with_cause
 from tbk_harness.torch_worker.subject import Subject
 
@@ -29,7 +29,7 @@ class Refused(Exception):  # noqa: N818  # a verdict, not an error of ours
 class Basics:
     """From importing to the first answer, one stage after the other."""
 
-    def __init__(self, subject: Subject, speech: Speech, cell: keeper.Cell) -> None:
+    def __init__(self, subject: Subject, speech: Speech, cell: launcher.Cell) -> None:
         self._subject, self._speech, self._cell = subject, speech, cell
         self._sent = torch.arange(BYTES // 4, dtype=torch.float32) + 1
         self._there = self._back = self._sent
@@ -39,7 +39,7 @@ class Basics:
         """Says "opened" or "error"."""
         try:
             began = time.monotonic_ns()
-            self._stage("import", self._import_text(), self._subject.introduce, keeper.PHASE_LOAD)
+            self._stage("import", self._import_text(), self._subject.introduce, launcher.PHASE_LOAD)
             imported = time.monotonic_ns()
             self._open()
             opened = time.monotonic_ns()
@@ -50,14 +50,14 @@ class Basics:
             "opened", duration_ns=opened - imported, import_ns=imported - began,
             exclusive=self._exclusive,
         )  # fmt: skip
-        self._stage("health", "computing", self._say_health, keeper.PHASE_BODY)
+        self._stage("health", "computing", self._say_health, launcher.PHASE_BODY)
 
     def _import_text(self) -> str:
         names = [f"the {kind} {name}" for kind, name in self._subject.steps()]
         return f"importing {' and '.join(names)}" if names else "importing what makes it known"
 
     def _open(self) -> None:
-        phase = keeper.PHASE_OPEN
+        phase = launcher.PHASE_OPEN
         self._stage("count", "counting its devices", self._count, phase)
         self._stage("allocate", f"allocating {BYTES} bytes", self._allocate, phase)
         self._stage("upload", f"copying {BYTES} bytes to the device", self._upload, phase)

@@ -18,7 +18,7 @@ class Request:
     options: list[str]
     facts: Path | None
     socket: int
-    keeper: str | None
+    launcher: str | None
     timeout: float
     seed: int
 

@@ -8,7 +8,7 @@ import json
 import os
 from typing import Any
 
-from tbk_harness.torch_worker.keeper import REPORT
+from tbk_harness.torch_worker.launcher import REPORT
 
 LONGEST = 16_384
 ROOM = {
@@ -22,7 +22,7 @@ ROOM = {
 
 
 class Speech:
-    """The descriptor, if it is still the one that the keeper gave."""
+    """The descriptor, if it is still the one that the launcher gave."""
 
     def __init__(self) -> None:
         status = os.fstat(REPORT)

@@ -18,7 +18,7 @@ from _pytest.runner import runtestprotocol
 from tbk_contracts.torch import check, process
 from tbk_contracts.torch.plugin import is_only_should
 
-from tbk_harness.torch_worker import keeper, preflight, verdict
+from tbk_harness.torch_worker import item_report, launcher, preflight
 from tbk_harness.torch_worker.speech import Speech, told
 from tbk_harness.torch_worker.subject import Subject
 
@@ -33,46 +33,46 @@ class Worker:
         self._subject, self._items, self._folder = subject, items, folder
         self.plan: Sequence[int] = range(len(items))
         self.held: dict[str, bool] | None = None
-        self._cell = keeper.Cell()
-        self._seen = verdict.Seen(folder)
+        self._cell = launcher.Cell()
+        self._seen = item_report.Seen(folder)
 
-    def work(self, job: keeper.Job) -> None:
+    def work(self, job: launcher.Job) -> None:
         """Returns where the process shall end as an interpreter does, with WORKER_EXIT."""
-        # The keeper has set all signals to their defaults; Python ignores this one.
+        # The launcher has set all signals to their defaults; Python ignores this one.
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         faulthandler.enable(all_threads=False)
         process.renew_after_fork()
         self._cell = job.cell
-        self._cell.phase = keeper.PHASE_LOAD
+        self._cell.phase = launcher.PHASE_LOAD
         self._speech = Speech()
         ends_itself = self._run(job)
         self._say_done()
         if not ends_itself:
-            os._exit(keeper.WORKER_EXIT)
+            os._exit(launcher.WORKER_EXIT)
 
     def _say_done(self) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
-        self._cell.phase = keeper.PHASE_EXIT
+        self._cell.phase = launcher.PHASE_EXIT
         self._speech.say("done")
 
-    def _run(self, job: keeper.Job) -> bool:
-        if job.kind == keeper.PREFLIGHT:
+    def _run(self, job: launcher.Job) -> bool:
+        if job.kind == launcher.PREFLIGHT:
             return self._run_preflight(job.argument)
-        if job.kind == keeper.HEALTH:
+        if job.kind == launcher.HEALTH:
             self._introduce()
             preflight.say_health(self._subject, self._speech)
             return False
         return self._run_tests(job)
 
     def _run_preflight(self, argument: int) -> bool:
-        if argument == keeper.BASICS:
+        if argument == launcher.BASICS:
             preflight.Basics(self._subject, self._speech, self._cell).run()
             return False
-        if argument == keeper.WARMTH:
+        if argument == launcher.WARMTH:
             preflight.say_warmth(self._subject, self._speech)
         else:
-            preflight.say_words(self._subject, self._speech, argument - keeper.WORDS)
+            preflight.say_words(self._subject, self._speech, argument - launcher.WORDS)
         return False
 
     # -------------------------------------------------------------------------------- tests ---
@@ -83,7 +83,7 @@ class Worker:
             option = self._items[0].config.option
             option.tbk_device, option.tbk_start = self._subject.name, self._subject.start
 
-    def _run_tests(self, job: keeper.Job) -> bool:
+    def _run_tests(self, job: launcher.Job) -> bool:
         try:
             self._introduce()
         except Exception as error:
@@ -100,7 +100,7 @@ class Worker:
                 probed = time.monotonic_ns()
         return not self._seen.fails and self._ends_as_interpreter(job)
 
-    def _ends_as_interpreter(self, job: keeper.Job) -> bool:
+    def _ends_as_interpreter(self, job: launcher.Job) -> bool:
         mark = self._items[self.plan[job.items[0]]].get_closest_marker("clause")
         fresh = mark is not None and bool(mark.kwargs.get("fresh"))
         return len(job.items) > 1 or job.items[0] == FIRST or fresh
@@ -109,27 +109,27 @@ class Worker:
         """It could be imported in the preflight, and can't be now: the test fails by it."""
         traceback.print_exception(error)
         self._speech.say(
-            "end", n=0, checks=1, failures=1, duration_ns=0, phase=keeper.PHASE_LOAD,
+            "end", n=0, checks=1, failures=1, duration_ns=0, phase=launcher.PHASE_LOAD,
             what="importing what makes PyTorch know the device",
             expected="it can be imported each time", seen=told(error)[:500],
         )  # fmt: skip
 
     def _run_item(self, number: int, item: pytest.Item, following: pytest.Item | None) -> None:
         self._cell.position = number
-        self._cell.phase = keeper.PHASE_OPEN
-        self._seen = verdict.Seen(
-            self._folder, verdict.source_of(item), only_should=is_only_should(item)
+        self._cell.phase = launcher.PHASE_OPEN
+        self._seen = item_report.Seen(
+            self._folder, item_report.source_of(item), only_should=is_only_should(item)
         )
         check.begin()
         runtestprotocol(item, log=False, nextitem=following)
-        for name in verdict.NO_MARKS:
+        for name in item_report.NO_MARKS:
             if item.get_closest_marker(name) is not None:
                 self._seen.raised = {"setup": pytest.fail.Exception(f"it is marked {name}")}
         for error in self._seen.raised.values():
             traceback.print_exception(error)
         sys.stdout.flush()
         sys.stderr.flush()
-        self._speech.say("end", n=number, **verdict.members(self._seen))
+        self._speech.say("end", n=number, **item_report.members(self._seen))
 
     @staticmethod
     def _leave(asked: SystemExit) -> None:
@@ -148,9 +148,9 @@ class Worker:
             self._seen.raised[call.when] = call.excinfo.value
         if call.when == "call":
             self._seen.duration_ns = int(call.duration * 1e9)
-            self._cell.phase = keeper.PHASE_CLEAN
+            self._cell.phase = launcher.PHASE_CLEAN
         elif call.when == "setup":
-            self._cell.phase = keeper.PHASE_BODY
+            self._cell.phase = launcher.PHASE_BODY
         assert call.when != "collect"  # noqa: S101  # that has no item
         passed = call.excinfo is None
         return pytest.TestReport(

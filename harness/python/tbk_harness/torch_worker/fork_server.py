@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The nursery: has imported all that is slow, and makes keepers when it is asked (nursery.h)."""
+"""Imports all that is slow, and forks launchers when it is asked (harness/src/fork_server.h)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 import tbk_contracts.torch
 import torch
 
-from tbk_harness.torch_worker import keeper, listing, memory
+from tbk_harness.torch_worker import launcher, listing, memory
 from tbk_harness.torch_worker.request import Request
 from tbk_harness.torch_worker.speech import told
 from tbk_harness.torch_worker.subject import Subject
@@ -94,7 +94,7 @@ class Listing(Collection):
         return True
 
 
-class Nursery(Collection):
+class ForkServer(Collection):
     """Answers the supervisor until that is gone; in a worker, works."""
 
     is_worker = False
@@ -102,13 +102,13 @@ class Nursery(Collection):
     def __init__(self, request: Request, folder: Path) -> None:
         super().__init__(request, folder)
         self._socket = socket.socket(fileno=request.socket)
-        self._library = keeper.Library(str(request.keeper))
+        self._library = launcher.Library(str(request.launcher))
         self._subject = Subject(request)
         self._worker: Worker | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Returns in the nursery when it shall end, and in workers that end as interpreters do."""
+        """Returns where the fork server shall end, and in workers that end as interpreters do."""
         torch.set_num_threads(1)
         try:
             found, suite = self.listed(session.items)
@@ -132,8 +132,8 @@ class Nursery(Collection):
             if not data:
                 return
             asked = json.loads(data)
-            if asked["do"] == "keeper":
-                self._make_keeper(files, int(asked["at"]))
+            if asked["do"] == "launcher":
+                self._make_launcher(files, int(asked["at"]))
             else:
                 self._learn(asked, files[0])
 
@@ -149,14 +149,14 @@ class Nursery(Collection):
         memory.settle()
         self._say(said="known")
 
-    def _make_keeper(self, files: list[int], at: int) -> None:
+    def _make_launcher(self, files: list[int], at: int) -> None:
         """A child of a child that ends at once, so that it becomes the supervisor's."""
         reading, writing = os.pipe()
         between = os.fork()
         if between == 0:
             child = os.fork()
             if child == 0:
-                self._be_keeper(files, at)
+                self._be_launcher(files, at)
                 return
             os.write(writing, str(child).encode())
             os._exit(0)
@@ -165,9 +165,9 @@ class Nursery(Collection):
         pid = os.read(reading, 32)
         for file in (reading, *files):
             os.close(file)
-        self._say(said="keeper", pid=int(pid or b"0"))
+        self._say(said="launcher", pid=int(pid or b"0"))
 
-    def _be_keeper(self, files: list[int], at: int) -> None:
+    def _be_launcher(self, files: list[int], at: int) -> None:
         assert self._worker is not None  # noqa: S101
         self._socket.detach()  # its number is another descriptor from now on
         job = self._library.serve(files, at)
@@ -182,10 +182,10 @@ def print_list(request: Request) -> int:
     return plugin.code or (listing.SUITE if code not in (0, 1, 5) else 0)
 
 
-def keep(request: Request) -> int:
-    """The life of a nursery; of its descendants, that of a worker."""
-    plugin = Nursery(request, contracts())
+def serve(request: Request) -> int:
+    """The life of a fork server; of its descendants, that of a worker."""
+    plugin = ForkServer(request, contracts())
     code = int(pytest.main(_arguments(request, plugin.folder), plugins=[plugin]))
     if plugin.is_worker:
-        return keeper.WORKER_EXIT
+        return launcher.WORKER_EXIT
     return 0 if code in (0, 1, 5) else listing.SUITE

@@ -2,9 +2,9 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * nursery.c: see nursery.h.
+ * fork_server.c: see fork_server.h.
  */
-#include "nursery.h"
+#include "fork_server.h"
 #include "text.h"
 
 #include "clock.h"
@@ -44,8 +44,8 @@ static struct {
 
 /* ----------------------------------------------------------------------------------- start --- */
 
-/* libtbk_keeper.so lies beside the programs, as it is built and as it is installed. */
-static void keeper_library(char* out, size_t size) {
+/* libtbk_launcher.so lies beside the programs, as it is built and as it is installed. */
+static void launcher_library(char* out, size_t size) {
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   path[length > 0 ? length : 0] = '\0';
@@ -53,7 +53,7 @@ static void keeper_library(char* out, size_t size) {
     char* slash = strrchr(path, '/');
     if (slash != NULL) *slash = '\0';
   }
-  tbk_print(out, size, "%.4000s/lib/libtbk_keeper.so", path);
+  tbk_print(out, size, "%.4000s/lib/libtbk_launcher.so", path);
 }
 
 static size_t add_words(const char** words, size_t at, const char* name,
@@ -69,8 +69,8 @@ static size_t add_word(const char** words, size_t at, const char* name, const ch
   return value == NULL ? at : add_words(words, at, name, &(tbk_words_t){&value, 1});
 }
 
-static const char** command_line(const char* keeper) {
-  static const char* const start[] = {"-u", "-m", "tbk_harness.torch_worker", "keep"};
+static const char** command_line(const char* launcher) {
+  static const char* const start[] = {"-u", "-m", "tbk_harness.torch_worker", "serve"};
   const tbk_options_t* options = self.options;
   size_t most = 32 + 2 * (options->torch_imports.count + options->backend_options.count), at = 0;
   const char** words = calloc(most, sizeof *words);
@@ -83,7 +83,7 @@ static const char** command_line(const char* keeper) {
   for (size_t i = 0; i < sizeof start / sizeof *start; i++)
     words[at++] = start[i];
   at = add_word(words, at, "--socket", socket);
-  at = add_word(words, at, "--keeper", keeper);
+  at = add_word(words, at, "--launcher", launcher);
   at = add_word(words, at, "--timeout", patience);
   at = add_word(words, at, "--seed", seed);
   at = add_word(words, at, "--device", options->torch_device);
@@ -95,7 +95,7 @@ static const char** command_line(const char* keeper) {
 }
 
 /* The child: only what it needs stays open, and no signal is blocked or ignored. */
-static _Noreturn void become_nursery(const char** words, int end, int output) {
+static _Noreturn void become_fork_server(const char** words, int end, int output) {
   sigset_t none;
   (void)setsid();
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -117,21 +117,21 @@ static _Noreturn void become_nursery(const char** words, int end, int output) {
 }
 
 static bool launch(void) {
-  char keeper[4200];
+  char launcher[4200];
   int ends[2];
-  keeper_library(keeper, sizeof keeper);
+  launcher_library(launcher, sizeof launcher);
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
-  self.output = memfd_create("tbk-nursery", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  const char** words = command_line(keeper);
+  self.output = memfd_create("tbk-fork-server", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const char** words = command_line(launcher);
   self.pid = self.output < 0 ? -1 : fork();
-  if (self.pid == 0) become_nursery(words, ends[1], self.output);
+  if (self.pid == 0) become_fork_server(words, ends[1], self.output);
   free(words);
   (void)close(ends[1]);
   self.socket = ends[0];
   return self.pid > 0;
 }
 
-void tbk_nursery_stop(void) {
+void tbk_fork_server_stop(void) {
   if (self.pid > 0) {
     (void)kill(self.pid, SIGKILL);
     (void)waitpid(self.pid, NULL, 0);
@@ -250,18 +250,18 @@ static tbk_exit_t listen_to_it(json_t* tests, json_t** suite, char* reason, size
   }
 }
 
-tbk_exit_t tbk_nursery_start(const tbk_options_t* options, char* reason, size_t reason_size) {
+tbk_exit_t tbk_fork_server_start(const tbk_options_t* options, char* reason, size_t reason_size) {
   self.options = options;
   if (!launch()) {
     tbk_print(reason, reason_size, "no process could be started");
     return TBK_EXIT_SUITE;
   }
-  (void)atexit(tbk_nursery_stop);
+  (void)atexit(tbk_fork_server_stop);
   self.tests = json_array();
   return listen_to_it(self.tests, &self.suite, reason, reason_size);
 }
 
-const json_t* tbk_nursery_suite(void) {
+const json_t* tbk_fork_server_suite(void) {
   return self.suite;
 }
 
@@ -289,11 +289,11 @@ static tbk_test_t test_at(size_t index) {
   return test;
 }
 
-tbk_source_t tbk_nursery_tests(void) {
+tbk_source_t tbk_fork_server_tests(void) {
   return (tbk_source_t){json_array_size(self.tests), test_at};
 }
 
-/* --------------------------------------------------------------------------------- keepers --- */
+/* --------------------------------------------------------------------------------- launchers --- */
 
 static int plan_file(void) {
   int file = memfd_create("tbk-plan", MFD_CLOEXEC);
@@ -322,7 +322,7 @@ static bool tell(void) {
 static bool start_again(void) {
   char reason[64];
   json_t *tests = json_array(), *suite = NULL;
-  tbk_nursery_stop();
+  tbk_fork_server_stop();
   bool ready = launch() && listen_to_it(tests, &suite, reason, sizeof reason) == TBK_EXIT_PASS;
   ready = ready && json_array_size(tests) == json_array_size(self.tests);
   json_decref(tests);
@@ -330,7 +330,7 @@ static bool start_again(void) {
   return ready && tell();
 }
 
-void tbk_nursery_tell(const tbk_run_plan_t* plan, const json_t* held, bool warm) {
+void tbk_fork_server_tell(const tbk_run_plan_t* plan, const json_t* held, bool warm) {
   if (plan != NULL && self.plan == NULL) {
     self.plan = calloc(plan->item_count + 1, sizeof *self.plan);
     if (self.plan == NULL) abort();
@@ -345,23 +345,23 @@ void tbk_nursery_tell(const tbk_run_plan_t* plan, const json_t* held, bool warm)
   (void)start_again();
 }
 
-static pid_t ask_for_keeper(const tbk_keeper_ends_t* ends) {
+static pid_t ask_for_launcher(const tbk_launcher_ends_t* ends) {
   const int files[MOST_FILES] = {ends->control, ends->report, ends->output, ends->page,
                                  ends->cells};
-  json_t* object = json_pack("{s:s,s:I}", "do", "keeper", "at", (json_int_t)ends->at);
+  json_t* object = json_pack("{s:s,s:I}", "do", "launcher", "at", (json_int_t)ends->at);
   json_t* answer = self.pid > 0 ? ask(object, files, MOST_FILES) : NULL;
   pid_t pid = (pid_t)json_integer_value(json_object_get(answer, "pid"));
   json_decref(answer);
   return pid;
 }
 
-static pid_t make_keeper(const tbk_keeper_ends_t* ends) {
-  pid_t pid = ask_for_keeper(ends);
-  return pid == 0 && start_again() ? ask_for_keeper(ends) : pid;
+static pid_t make_launcher(const tbk_launcher_ends_t* ends) {
+  pid_t pid = ask_for_launcher(ends);
+  return pid == 0 && start_again() ? ask_for_launcher(ends) : pid;
 }
 
 static pid_t maker(void) {
   return self.pid > 0 ? self.pid : 0;
 }
 
-const tbk_keepers_t tbk_nursery_keepers = {.make = make_keeper, .maker = maker};
+const tbk_launchers_t tbk_fork_server_launchers = {.make = make_launcher, .maker = maker};

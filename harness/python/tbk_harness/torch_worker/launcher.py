@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keeper's loop, which is C (harness/src/keeper.c), called in a process of the nursery."""
+"""Calls the launcher's loop, which is C (harness/src/launcher.c), in a fork of the fork server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Cell(ctypes.Structure):
 
 
 class Files(ctypes.Structure):
-    """tbk_keeper_files_t."""
+    """tbk_launcher_files_t."""
 
     _fields_ = (
         ("control", ctypes.c_int32),
@@ -65,7 +65,7 @@ class Hooks(ctypes.Structure):
 
     _fields_ = tuple(
         (name, ctypes.c_void_p)
-        for name in ("get_ready", "work", "before_fork", "after_in_keeper", "after_in_worker")
+        for name in ("get_ready", "work", "before_fork", "after_in_launcher", "after_in_worker")
     )
 
 
@@ -81,29 +81,29 @@ class Job:
 
 
 class Library:
-    """libtbk_keeper.so."""
+    """libtbk_launcher.so."""
 
     def __init__(self, path: str) -> None:
         # PyDLL: whoever forks holds the GIL, as in os.fork.
         self._library = ctypes.PyDLL(path)
-        self._library.tbk_keeper_layout.restype = ctypes.c_uint64
-        self._library.tbk_keeper_serve.restype = ctypes.POINTER(Order)
+        self._library.tbk_launcher_layout.restype = ctypes.c_uint64
+        self._library.tbk_launcher_serve.restype = ctypes.POINTER(Order)
         ours = ctypes.sizeof(Order) << 32 | Order.items.offset << 16 | ctypes.sizeof(Cell)
-        if self._library.tbk_keeper_layout() != ours:
+        if self._library.tbk_launcher_layout() != ours:
             raise RuntimeError(f"{path} belongs to another version of tbk_harness")
         python = ctypes.pythonapi
         self._hooks = Hooks(
             before_fork=_address(python.PyOS_BeforeFork),
-            after_in_keeper=_address(python.PyOS_AfterFork_Parent),
+            after_in_launcher=_address(python.PyOS_AfterFork_Parent),
             after_in_worker=_address(python.PyOS_AfterFork_Child),
         )
 
     def serve(self, descriptors: list[int], at: int) -> Job:
-        """Be a keeper. Returns in workers only, each with its job."""
+        """Be a launcher. Returns in workers only, each with its job."""
         control, report, output, page, cells = descriptors
         files = Files(control, report, output, page, cells, 0, at)
         cell = ctypes.POINTER(Cell)()
-        order = self._library.tbk_keeper_serve(
+        order = self._library.tbk_launcher_serve(
             ctypes.byref(files), ctypes.byref(self._hooks), ctypes.byref(cell)
         ).contents
         items = tuple(order.items[: order.count])

@@ -2,9 +2,9 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * keeper.c: see keeper.h.
+ * launcher.c: see launcher.h.
  */
-#include "keeper.h"
+#include "launcher.h"
 
 #include "clock.h"
 #include "protocol.h"
@@ -26,10 +26,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONTROL = 3, REPORT = TBK_KEEPER_REPORT, FIRST_FREE, ABOVE = 10 };
+enum { CONTROL = 3, REPORT = TBK_LAUNCHER_REPORT, FIRST_FREE, ABOVE = 10 };
 enum { MOST_UNUSED = 8 };
 
-static tbk_keeper_t self;
+static tbk_launcher_t self;
 static tbk_order_t order;
 static pid_t worker;
 static bool is_worker;      /* this process */
@@ -100,7 +100,7 @@ static void copy_order(tbk_order_t* to, const tbk_order_t* from) {
 }
 
 /* A futex costs no descriptor, and its wake leaves a process where it was forked and is warm. */
-void tbk_keeper_order(tbk_keeper_page_t* page, const tbk_order_t* from) {
+void tbk_launcher_order(tbk_launcher_page_t* page, const tbk_order_t* from) {
   copy_order(&page->order, from);
   __atomic_store_n(&page->ordered, 1, __ATOMIC_RELEASE);
   (void)syscall(SYS_futex, &page->ordered, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -118,11 +118,11 @@ static void call(void (*hook)(void)) {
   if (hook != NULL) hook();
 }
 
-static void become_worker(pid_t keeper) {
+static void become_worker(pid_t launcher) {
   is_worker = true;
   (void)setpgid(0, 0);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper) _exit(TBK_WORKER_NOT_BEGUN);
+  if (getppid() != launcher) _exit(TBK_WORKER_NOT_BEGUN);
   (void)signal(SIGCHLD, SIG_DFL);
   (void)sigprocmask(SIG_SETMASK, &unmasked, NULL);
   (void)close(self.control);
@@ -134,7 +134,7 @@ static void become_worker(pid_t keeper) {
   _exit(EXIT_FAILURE);
 }
 
-/* ---------------------------------------------------------------------------------- keeper --- */
+/* ---------------------------------------------------------------------------------- launcher --- */
 
 static void kill_worker(void) {
   (void)kill(-worker, SIGKILL); /* its group, which it may have left */
@@ -150,7 +150,7 @@ static _Noreturn void leave(void) {
 }
 
 static void start_worker(void) {
-  const pid_t keeper = getpid();
+  const pid_t launcher = getpid();
   killed = false;
   stop_signal = 0;
   kill_at_ns = 0;
@@ -158,11 +158,11 @@ static void start_worker(void) {
   call(self.worker->before_fork);
   worker = fork();
   if (worker == 0) {
-    become_worker(keeper);
+    become_worker(launcher);
     return;
   }
-  call(self.worker->after_fork_in_keeper);
-  if (worker < 0) _exit(EXIT_FAILURE); /* the supervisor starts another keeper */
+  call(self.worker->after_fork_in_launcher);
+  if (worker < 0) _exit(EXIT_FAILURE); /* the supervisor starts another launcher */
   self.page->pid = worker;
 }
 
@@ -222,8 +222,8 @@ static const struct timespec* until_kill(struct timespec* out) {
   return out;
 }
 
-const tbk_order_t* tbk_keeper_run(const tbk_keeper_t* keeper) {
-  self = *keeper;
+const tbk_order_t* tbk_launcher_run(const tbk_launcher_t* launcher) {
+  self = *launcher;
   prepare();
   job = 1;
   start_worker();

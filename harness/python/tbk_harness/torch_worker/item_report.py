@@ -15,21 +15,21 @@ import pytest
 import tbk_contracts.torch
 from tbk_contracts.torch import check
 
-from tbk_harness.torch_worker import keeper
+from tbk_harness.torch_worker import launcher
 from tbk_harness.torch_worker.speech import brief, told
 
 EVIDENCE = {None: None, check.TRIVIAL: 1, check.NOT_SHOWN: 2}
 CONTRACTS = Path(tbk_contracts.torch.__file__).resolve().parent
 OWN_MISTAKES = (NameError, SyntaxError, pytest.FixtureLookupError)
 FIXTURE_MISTAKES = (*OWN_MISTAKES, AttributeError, TypeError, KeyError, IndexError)
-NOT_VERDICTS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception,
+PYTEST_EXITS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception,
                 pytest.exit.Exception)  # fmt: skip
 NO_MARKS = ("skip", "skipif", "xfail")  # what a device lacks is a need, and no more is excused
 SOURCE_LIMIT = 6_000  # characters
 PHASES = {
-    "setup": keeper.PHASE_OPEN,
-    "call": keeper.PHASE_BODY,
-    "teardown": keeper.PHASE_CLEAN,
+    "setup": launcher.PHASE_OPEN,
+    "call": launcher.PHASE_BODY,
+    "teardown": launcher.PHASE_CLEAN,
 }
 
 
@@ -77,7 +77,7 @@ def members(seen: Seen) -> dict[str, Any]:
         made |= {"checks": max(totals.checks, 1), "failures": 1} | _failure(seen)
         made["only_should"] = seen.only_should
     elif totals.warning is not None:
-        made |= {"failures": 1, "only_should": True, "phase": keeper.PHASE_BODY}
+        made |= {"failures": 1, "only_should": True, "phase": launcher.PHASE_BODY}
         made |= _words(totals.warning)
     return made
 
@@ -88,7 +88,7 @@ def _failure(seen: Seen) -> dict[str, Any]:
     phase = {"phase": PHASES[when]}
     if failure is None and isinstance(error, check.ContractFailure):
         failure = error  # raised by hand
-    if failure is not None and not isinstance(error, NOT_VERDICTS):
+    if failure is not None and not isinstance(error, PYTEST_EXITS):
         return phase | _words(failure)
     assert error is not None  # noqa: S101  # seen.fails
     return phase | _exception(seen, when, error)
@@ -118,7 +118,7 @@ def _exception(seen: Seen, when: str, error: BaseException) -> dict[str, Any]:
         "seen": brief("seen", told(error)),
     }
     mistakes = OWN_MISTAKES if when == "call" else FIXTURE_MISTAKES
-    if isinstance(error, NOT_VERDICTS) or (
+    if isinstance(error, PYTEST_EXITS) or (
         isinstance(error, mistakes) and (innermost or isinstance(error, pytest.FixtureLookupError))
     ):
         made["suite_faults"] = 1

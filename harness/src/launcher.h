@@ -2,19 +2,19 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * keeper.h: the process between the supervisor and a test, one for each slot. It has loaded nothing
+ * launcher.h: the process between the supervisor and a test, one for each slot. It has loaded nothing
  * of the backend, so that forking it is cheap and clean. It has one worker at a time, in a process
  * group of its own, forked before there is work for it: a worker waits for its one order, and has
- * touched nothing of the backend until that comes. The keeper kills it with all its descendants on
+ * touched nothing of the backend until that comes. The launcher kills it with all its descendants on
  * request, when it stops, or when the supervisor is gone, reports how it ended, and forks the next.
  * A worker that kills its parent hits this process.
  *
- * Keepers of the C worker are forks of the supervisor. Those of the PyTorch worker are forks of a
- * nursery (nursery.h), which has imported PyTorch and collected the tests; they run this same loop
- * out of libtbk_keeper.so (shared_keeper.c).
+ * Launchers of the C worker are forks of the supervisor. Those of the PyTorch worker are forks of a
+ * fork server (fork_server.h), which has imported PyTorch and collected the tests; they run this same loop
+ * out of libtbk_launcher.so (shared_launcher.c).
  */
-#ifndef TBK_HARNESS_KEEPER_H
-#define TBK_HARNESS_KEEPER_H
+#ifndef TBK_HARNESS_LAUNCHER_H
+#define TBK_HARNESS_LAUNCHER_H
 
 #include "cell.h"
 
@@ -22,7 +22,7 @@
 
 enum {
   TBK_JOB_MAX = 768, /* tests in one job: their numbers fit in a page of the journal */
-  TBK_KEEPER_REPORT = 4
+  TBK_LAUNCHER_REPORT = 4
 };
 
 typedef enum tbk_order_kind {
@@ -53,25 +53,25 @@ typedef struct tbk_order {
 } tbk_order_t;
 
 /*
- * Shared by supervisor, keeper and the worker that waits, which unmaps it with its order in hand,
+ * Shared by supervisor, launcher and the worker that waits, which unmaps it with its order in hand,
  * before it touches anything of the backend.
  */
-typedef struct tbk_keeper_page {
+typedef struct tbk_launcher_page {
   volatile int32_t pid;   /* of the worker; 0 for none */
   volatile int32_t begun; /* the worker has its order */
   int32_t ordered;        /* a futex; set when `order` is whole */
   tbk_order_t order;
-} tbk_keeper_page_t;
+} tbk_launcher_page_t;
 
-_Static_assert(sizeof(tbk_keeper_page_t) <= TBK_PAGE_SIZE, "an order fits in the page");
+_Static_assert(sizeof(tbk_launcher_page_t) <= TBK_PAGE_SIZE, "an order fits in the page");
 
-/* What the supervisor sends to the keeper. */
+/* What the supervisor sends to the launcher. */
 typedef struct tbk_kill {
-  uint32_t job;      /* 1 for the first order of this keeper; another than the present is ignored */
+  uint32_t job; /* 1 for the first order of this launcher; another than the present is ignored */
   uint32_t grace_ms; /* between SIGTERM and SIGKILL; 0: SIGKILL at once */
 } tbk_kill_t;
 
-/* What the keeper answers when the worker that took an order, and all it left behind, are gone. */
+/* What the launcher answers when the worker that took an order, and all it left behind, are gone. */
 typedef struct tbk_notice {
   int32_t wait_status;
   int32_t stop_signal; /* not 0: it was stopped by this, and killed therefore */
@@ -81,31 +81,31 @@ typedef struct tbk_notice {
 /* What runs in the worker. Any of it may be NULL. */
 typedef struct tbk_worker {
   void (*get_ready)(void); /* while there is no order yet; touches nothing of the backend */
-  /* Ends the process. NULL: tbk_keeper_run returns in the worker, which goes on from there. */
+  /* Ends the process. NULL: tbk_launcher_run returns in the worker, which goes on from there. */
   void (*work)(const tbk_order_t* order, tbk_cell_t* cell, int report);
   /* Around each fork, for an interpreter that wants to know of it. */
   void (*before_fork)(void);
-  void (*after_fork_in_keeper)(void);
+  void (*after_fork_in_launcher)(void);
   void (*after_fork_in_worker)(void);
 } tbk_worker_t;
 
-typedef struct tbk_keeper {
+typedef struct tbk_launcher {
   int control; /* SOCK_SEQPACKET, to the supervisor */
   int report;  /* written by workers */
   int output;  /* stdout and stderr of workers */
   tbk_cell_t* cell;
-  tbk_keeper_page_t* page;
+  tbk_launcher_page_t* page;
   const tbk_worker_t* worker;
-} tbk_keeper_t;
+} tbk_launcher_t;
 
 /* Lets the waiting worker begin. The page must hold no order. */
-void tbk_keeper_order(tbk_keeper_page_t* page, const tbk_order_t* order);
+void tbk_launcher_order(tbk_launcher_page_t* page, const tbk_order_t* order);
 
 /*
  * Returns in a worker only, with its order in hand, and only where the worker has no `work`. The
- * keeper ends when the other end of `control` is closed. On return the report descriptor is
- * TBK_KEEPER_REPORT.
+ * launcher ends when the other end of `control` is closed. On return the report descriptor is
+ * TBK_LAUNCHER_REPORT.
  */
-const tbk_order_t* tbk_keeper_run(const tbk_keeper_t* keeper);
+const tbk_order_t* tbk_launcher_run(const tbk_launcher_t* launcher);
 
-#endif /* TBK_HARNESS_KEEPER_H */
+#endif /* TBK_HARNESS_LAUNCHER_H */

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * judge.c: from what was seen of a test to its verdict. Worst first: how the process ended decides
+ * classify.c: from what was seen of a test to its verdict. Worst first: how the process ended decides
  * before what it said, and silence is never a pass.
  */
 #include "protocol.h"
@@ -20,7 +20,7 @@ static const char* signal_name(int number) {
   return name != NULL ? name : "?";
 }
 
-static void judge_hang(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+static void classify_hang(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->verdict = TBK_VERDICT_HANG;
   SAY(out->expected, "the test ends before its deadline");
@@ -39,7 +39,7 @@ static void judge_hang(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
 }
 
 /* Whether it hangs is not known: it had too little time. That is no pass, and no accusation. */
-static void judge_cut_short(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+static void classify_cut_short(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   out->verdict = TBK_VERDICT_NOT_REACHED;
   SAY(out->cause, "not-reached/after-hangs");
   SAY(out->expected, "a device that leaves time for all tests");
@@ -48,14 +48,14 @@ static void judge_cut_short(const tbk_outcome_t* outcome, tbk_judgement_t* out) 
       (double)outcome->wall_ns / 1e9, tbk_phase_name(out->phase), outcome->hangs_before);
 }
 
-static void judge_signal(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+static void classify_signal(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->signal = WTERMSIG(outcome->wait_status);
   SAY(out->cause, "crash/%s/SIG%s", phase, signal_name(out->signal));
   SAY(out->seen, "killed by SIG%s (%s)", signal_name(out->signal), phase);
 }
 
-static void judge_exit(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+static void classify_exit(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->exit_status = WEXITSTATUS(outcome->wait_status);
   SAY(out->cause, "crash/%s/exited", phase);
@@ -67,7 +67,7 @@ static void judge_exit(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
         out->exit_status, phase);
 }
 
-static void judge_crash(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+static void classify_crash(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->verdict = TBK_VERDICT_CRASH;
   SAY(out->expected, "the process ends by itself, with the test finished");
@@ -75,13 +75,13 @@ static void judge_crash(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
     SAY(out->cause, "crash/%s/memory", phase);
     SAY(out->seen, "killed at %.1f MiB of resident memory, above the limit (%s)",
         (double)outcome->memory_bytes / 1048576, phase);
-  } else if (outcome->end == TBK_END_KEEPER_DIED) {
+  } else if (outcome->end == TBK_END_LAUNCHER_DIED) {
     SAY(out->cause, "crash/%s/killed-its-parent", phase);
     SAY(out->seen, "it killed its parent process (%s)", phase);
   } else if (WIFSIGNALED(outcome->wait_status)) {
-    judge_signal(outcome, out);
+    classify_signal(outcome, out);
   } else {
-    judge_exit(outcome, out);
+    classify_exit(outcome, out);
   }
 }
 
@@ -103,7 +103,7 @@ static int status_length(const char* seen) {
              : 0;
 }
 
-static void judge_fail(const tbk_case_report_t* report, tbk_judgement_t* out) {
+static void classify_fail(const tbk_case_report_t* report, tbk_classification_t* out) {
   const tbk_check_totals_t* totals = &report->totals;
   out->verdict = TBK_VERDICT_FAIL;
   out->phase = report->failed_phase;
@@ -131,7 +131,7 @@ static bool never_began(const tbk_outcome_t* outcome) {
          WEXITSTATUS(outcome->wait_status) == TBK_WORKER_NOT_BEGUN;
 }
 
-static void judge_harness(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+static void classify_harness(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   out->verdict = TBK_VERDICT_SUITE_ERROR;
   out->blame = "harness";
   SAY(out->cause, "suite-error/no-process");
@@ -141,30 +141,30 @@ static void judge_harness(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
                                           : "the process ended before the library was loaded");
 }
 
-static void judge_end(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+static void classify_end(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   out->phase = outcome->phase;
   if (outcome->end == TBK_END_NOT_STARTED || never_began(outcome))
-    judge_harness(outcome, out);
+    classify_harness(outcome, out);
   else if (is_hang(outcome->end))
-    judge_hang(outcome, out);
+    classify_hang(outcome, out);
   else if (outcome->end == TBK_END_CUT_SHORT)
-    judge_cut_short(outcome, out);
+    classify_cut_short(outcome, out);
   else
-    judge_crash(outcome, out);
+    classify_crash(outcome, out);
 }
 
-static void judge_report(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
+static void classify_report(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const tbk_case_report_t* report = &outcome->report;
   if (report->needs_missing != NULL) {
     out->blame = NULL;
     out->verdict = TBK_VERDICT_UNSUPPORTED;
     out->needs_missing = report->needs_missing;
   } else if (report->totals.suite_faults > 0) {
-    judge_fail(report, out);
+    classify_fail(report, out);
     out->verdict = TBK_VERDICT_SUITE_ERROR;
     out->blame = "suite";
   } else if (report->totals.failures > 0) {
-    judge_fail(report, out);
+    classify_fail(report, out);
     if (report->only_should && report->failed_phase == TBK_PHASE_BODY)
       out->verdict = TBK_VERDICT_WARNING;
   } else if (report->totals.checks == 0) {
@@ -179,12 +179,12 @@ static void judge_report(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
   }
 }
 
-void tbk_judge(const tbk_outcome_t* outcome, tbk_judgement_t* out) {
-  *out = (tbk_judgement_t){.blame = "backend", .exit_status = -1, .phase = TBK_PHASE_BODY};
+void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
+  *out = (tbk_classification_t){.blame = "backend", .exit_status = -1, .phase = TBK_PHASE_BODY};
   if (ended_well(outcome))
-    judge_report(outcome, out);
+    classify_report(outcome, out);
   else
-    judge_end(outcome, out);
+    classify_end(outcome, out);
   SAY(out->notes, "%s", outcome->report.notes);
   if (outcome->strays > 0) {
     size_t used = strlen(out->notes);
