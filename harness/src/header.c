@@ -151,6 +151,7 @@ static void add_request(json_t* header, const tbk_options_t* options, const tbk_
   (void)json_object_set_new(header, "selection", texts(options->only.items, options->only.count));
   (void)json_object_set_new(header, "required",
                             texts(options->require.items, options->require.count));
+  (void)json_object_set_new(header, "tier", json_string(tbk_tier_name(options->tier)));
   (void)json_object_set_new(header, "budget", json_boolean(options->budget_ns > 0));
   (void)json_object_set_new(header, "shard", json_string(shard));
   (void)json_object_set_new(
@@ -210,6 +211,7 @@ void tbk_record_footer(tbk_results_t* results, const tbk_footer_t* footer) {
                 run_verdict(footer->exit_code), "exit_code", (int)footer->exit_code, "digest",
                 digest, "finished", time_now(), "duration_ns", (json_int_t)footer->duration_ns,
                 "health", text(footer->health), "reason", text(footer->reason));
+  (void)json_object_set_new(object, "tier", json_string(tbk_tier_name(footer->tier)));
   add_line(results, object);
   (void)tbk_results_flush(results);
 }

@@ -54,7 +54,7 @@ static tbk_exit_t prepare(tbk_run_t* run, char* reason, size_t reason_size) {
 /* A run that can't start still leaves a header and a footer that say why. */
 static tbk_exit_t refuse(tbk_run_t* run, tbk_exit_t exit_code, const char* reason,
                          bool has_header) {
-  tbk_footer_t footer = {&run->ledger, exit_code, NULL, reason, 0};
+  tbk_footer_t footer = {&run->ledger, exit_code, NULL, reason, 0, run->options->tier};
   if (!has_header)
     tbk_record_header(&run->results, run->options, &run->plan, &run->facts, TBK_ISOLATION_FORK);
   tbk_record_footer(&run->results, &footer);
@@ -66,7 +66,11 @@ static tbk_exit_t refuse(tbk_run_t* run, tbk_exit_t exit_code, const char* reaso
 
 static tbk_exit_t nothing_selected(tbk_run_t* run) {
   char reason[256];
-  if (run->plan.unmatched != NULL)
+  if (run->plan.unmatched != NULL && run->plan.other_tier)
+    tbk_print(reason, sizeof reason,
+              "nothing selected: what '%s' names is of the thorough tier; see --tier",
+              run->plan.unmatched);
+  else if (run->plan.unmatched != NULL)
     tbk_print(reason, sizeof reason, "nothing selected: '%s' names no test", run->plan.unmatched);
   else
     tbk_print(reason, sizeof reason, "nothing selected: shard %u of %u is empty",
@@ -126,7 +130,8 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
     exit_code = TBK_EXIT_INTERRUPTED;
     reason = "interrupted; --resume goes on";
   }
-  tbk_footer_t footer = {&run->ledger, exit_code, run->health, reason, tbk_now_ns() - started_ns};
+  tbk_footer_t footer = {
+      &run->ledger, exit_code, run->health, reason, tbk_now_ns() - started_ns, run->options->tier};
   tbk_record_footer(&run->results, &footer);
   if (!tbk_results_close(&run->results)) return refuse_results(run, run->results.error);
   if (exit_code != TBK_EXIT_INTERRUPTED) tbk_journal_remove(&run->journal);

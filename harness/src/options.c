@@ -40,7 +40,8 @@ enum {
   KEY_TORCH_LIBRARY,
   KEY_PYTHON,
   KEY_FACTS,
-  KEY_BUDGET
+  KEY_BUDGET,
+  KEY_TIER
 };
 
 static const struct argp_option table[] = {
@@ -48,6 +49,10 @@ static const struct argp_option table[] = {
      "run what SEL names: an area, a clause, a prefix of either, a profile, or a test's id", 0},
     {"backend-option", KEY_BACKEND_OPTION, "K=V", 0, "hand K=V to the library", 0},
     {"jobs", KEY_JOBS, "N", 0, "test processes at a time (default: cores)", 0},
+    {"tier", KEY_TIER, "quick|thorough", 0,
+     "seconds, at every change, or a minute or two: sweeps and long repeats as well (default: "
+     "quick)",
+     0},
     {"shard", KEY_SHARD, "I/N", 0, "run the I-th of N parts", 0},
     {"resume", KEY_RESUME, NULL, 0, "go on where the result file ends", 0},
     {"repeat", KEY_REPEAT, "N", 0, "run each test N times; differing verdicts are unstable", 0},
@@ -136,6 +141,16 @@ static void isolation(struct argp_state* state, tbk_options_t* options, const ch
   argp_error(state, "--isolation: '%s' is not auto, fork or batch", text);
 }
 
+const char* tbk_tier_name(tbk_tier_t tier) {
+  return tier == TBK_TIER_THOROUGH ? "thorough" : "quick";
+}
+
+static void tier(struct argp_state* state, tbk_options_t* options, const char* text) {
+  options->tier = strcmp(text, "thorough") == 0 ? TBK_TIER_THOROUGH : TBK_TIER_QUICK;
+  if (strcmp(text, tbk_tier_name(options->tier)) != 0)
+    argp_error(state, "--tier: '%s' is not quick or thorough", text);
+}
+
 static void library(struct argp_state* state, tbk_options_t* options, const char* text) {
   if (options->library != NULL)
     argp_error(state, "one library at a time, not '%s' and '%s'", options->library, text);
@@ -216,6 +231,9 @@ static error_t parse(int key, char* text, struct argp_state* state) {
       break;
     case KEY_ISOLATION:
       isolation(state, options, text);
+      break;
+    case KEY_TIER:
+      tier(state, options, text);
       break;
     case KEY_TIMEOUT:
       options->timeout_ns = seconds(state, "--timeout", text);

@@ -29,6 +29,8 @@ typedef enum tbk_isolation {
   TBK_ISOLATION_BATCH
 } tbk_isolation_t;
 
+typedef enum tbk_tier { TBK_TIER_QUICK = 0, TBK_TIER_THOROUGH } tbk_tier_t;
+
 typedef struct tbk_words {
   const char** items;
   size_t count;
@@ -57,6 +59,7 @@ typedef struct tbk_options {
   bool list;
   bool quiet;
   tbk_isolation_t isolation;
+  tbk_tier_t tier;
   uint64_t timeout_ns;
   uint64_t open_timeout_ns;
   uint32_t most_hangs;
@@ -65,6 +68,9 @@ typedef struct tbk_options {
   int argc;
   char** argv;
 } tbk_options_t;
+
+/* "quick" or "thorough". */
+const char* tbk_tier_name(tbk_tier_t tier);
 
 /* What is judged, as a person would name it. */
 const char* tbk_options_subject(const tbk_options_t* options);

@@ -60,7 +60,7 @@ tbk_source_t tbk_plan_cases(void) {
 
 typedef struct selector {
   const char* text;
-  bool is_area, used;
+  bool is_area, used, other_tier;
 } selector_t;
 
 static bool is_area(const char* word, const tbk_test_t* tests, size_t count) {
@@ -69,12 +69,22 @@ static bool is_area(const char* word, const tbk_test_t* tests, size_t count) {
   return false;
 }
 
-/* Each selector that matches something is ticked off. */
-static bool is_selected(selector_t* selectors, size_t count, const tbk_test_t* test) {
-  bool selected = count == 0;
-  for (size_t i = 0; i < count; i++)
-    if (tbk_selector_matches(selectors[i].text, selectors[i].is_area, test))
-      selected = selectors[i].used = true;
+/*
+ * Each selector that matches something is ticked off. What is named by its whole id runs whatever
+ * the tier, so that a replay need not say which it was.
+ */
+static bool is_selected(selector_t* selectors, size_t count, const tbk_test_t* test,
+                        tbk_tier_t tier) {
+  const bool of_tier = tier == TBK_TIER_THOROUGH || (test->flags & TBK_CASE_THOROUGH) == 0;
+  bool selected = count == 0 && of_tier;
+  for (size_t i = 0; i < count; i++) {
+    selector_t* selector = &selectors[i];
+    if (!tbk_selector_matches(selector->text, selector->is_area, test)) continue;
+    if (of_tier || strcmp(selector->text, test->id) == 0)
+      selected = selector->used = true;
+    else
+      selector->other_tier = true;
+  }
   return selected;
 }
 
@@ -84,17 +94,21 @@ static void select_tests(tbk_run_plan_t* plan, const tbk_options_t* options, siz
   selector_t* selectors = make(only->count, sizeof *selectors);
   size_t selected = 0;
   for (size_t i = 0; i < only->count; i++)
-    selectors[i] = (selector_t){only->items[i], is_area(only->items[i], plan->tests, count), false};
+    selectors[i] =
+        (selector_t){only->items[i], is_area(only->items[i], plan->tests, count), false, false};
   for (size_t i = 0; i < count; i++) {
     tbk_test_t test = plan->tests[i];
-    if (is_selected(selectors, only->count, &test) &&
+    if (is_selected(selectors, only->count, &test, options->tier) &&
         selected++ % options->shard_count == options->shard_index - 1)
       plan->tests[plan->test_count++] = test;
     else
       free(test.id);
   }
   for (size_t i = only->count; i-- > 0;)
-    if (!selectors[i].used) plan->unmatched = selectors[i].text;
+    if (!selectors[i].used) {
+      plan->unmatched = selectors[i].text;
+      plan->other_tier = selectors[i].other_tier;
+    }
   free(selectors);
 }
 
@@ -227,6 +241,7 @@ void tbk_plan_free(tbk_run_plan_t* plan) {
 void tbk_plan_print(const tbk_run_plan_t* plan) {
   for (size_t i = 0; i < plan->test_count; i++) {
     const tbk_test_t* test = &plan->tests[i];
-    printf("%s %s %s %s\n", test->id, test->clause, test->level, test->needs ? test->needs : "-");
+    printf("%s %s %s %s %s\n", test->id, test->clause, test->level, test->needs ? test->needs : "-",
+           (test->flags & TBK_CASE_THOROUGH) != 0 ? "thorough" : "quick");
   }
 }

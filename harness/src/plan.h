@@ -38,6 +38,7 @@ typedef struct tbk_plan {
   tbk_item_t* items;
   size_t item_count;
   const char* unmatched; /* the first --only that selects nothing; NULL if all do */
+  bool other_tier;       /* it names tests, but of the thorough tier alone */
 } tbk_run_plan_t;
 
 /* All the tests that there are. */

@@ -18,6 +18,7 @@ typedef struct tbk_footer {
   const char* health;
   const char* reason; /* NULL, or why the run is an error */
   uint64_t duration_ns;
+  tbk_tier_t tier;
 } tbk_footer_t;
 
 void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,

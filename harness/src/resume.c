@@ -93,6 +93,8 @@ static void take_header(struct reader* reader, const json_t* header) {
   else if (json_is_integer(json_object_get(header, "shuffle")))
     differ(reader, "shuffle");
   if (strcmp(text_at(header, NULL, "shard"), shard) != 0) differ(reader, "shard");
+  if (strcmp(text_at(header, NULL, "tier"), tbk_tier_name(options->tier)) != 0)
+    differ(reader, "tier");
   if (json_is_true(json_object_get(header, "budget")) != (options->budget_ns > 0))
     differ(reader, "order, with --budget or without");
 }

@@ -107,7 +107,7 @@ static void enqueue(tbk_run_t* run, uint32_t item) {
   unsigned flags = flags_of(run, item);
   if ((flags & TBK_CASE_ALONE) != 0)
     push(&run->alone, item);
-  else if (run->isolation == TBK_ISOLATION_BATCH && flags == 0)
+  else if (run->isolation == TBK_ISOLATION_BATCH && (flags & ~(unsigned)TBK_CASE_THOROUGH) == 0)
     push(&run->batches, item);
   else
     push(&run->singles, item);

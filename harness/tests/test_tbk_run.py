@@ -425,6 +425,7 @@ def test_a_failure_is_kept_whatever_stands_before_it(output: Path, tmp_path: Pat
         ["--repeat", "2"],
         ["--shuffle", "1"],
         ["--budget", "100"],
+        ["--tier", "thorough"],
         ["--require", "memory_info"],
     ],
 )

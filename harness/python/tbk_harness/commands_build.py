@@ -115,7 +115,7 @@ def _planned(
         everything = mutants.load()
         path = mutants.equivalents_file()
         equivalents = mutants.parse_equivalents(path.read_text("utf-8"), path.name) if path else {}
-        listed = runner.list_tests([str(library)])
+        listed = runner.list_tests([str(library), "--tier=thorough"])
     except (mutants.MutantError, runner.NoRunnerError, OSError) as error:
         outcome.stop(EXIT_SUITE_ERROR, str(error))
     tests = kill.parse_list(listed.stdout)
@@ -128,6 +128,7 @@ def _planned(
         outcome.stop(EXIT_NOTHING_SELECTED, "no mutant fits")
     matrix = kill.Matrix(
         tests=tests,
+        thorough=kill.parse_thorough(listed.stdout),
         equivalents=equivalents,
         must=kill.must_clauses(tbk_contracts.clauses()),
         full=full,

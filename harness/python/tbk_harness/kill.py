@@ -10,7 +10,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tbk_contracts import Clause
@@ -34,6 +34,7 @@ SAMPLE = 0.02
 EQUIVALENT_SHARE = 0.02
 WHOLE_JOBS = 8
 MUTANT_TIMEOUT_S = 9
+THOROUGH_TIMEOUT_S = 60
 FEW_JOBS = 2  # so that several tests that hang hang together
 
 
@@ -60,6 +61,7 @@ class Matrix:
     """All rows, and what a reader has to know about them."""
 
     tests: dict[str, str]  # id: clause
+    thorough: frozenset[str] = frozenset()  # those of the thorough tier
     rows: list[Row] = field(default_factory=list)
     equivalents: dict[str, str] = field(default_factory=dict)
     must: tuple[str, ...] = ()  # checked must clauses of the C layer
@@ -158,13 +160,24 @@ def sample(tests: Iterable[str], mutant: str, seed: int, share: float) -> list[s
     return random.Random(int.from_bytes(digest[:8], "big")).sample(ordered, count)  # noqa: S311
 
 
-def selection(mutant: Mutant, tests: dict[str, str], seed: int, full: bool) -> list[str]:
-    """The tests to run against a mutant; all for anti-mutants and cheats, said by an empty list."""
-    if full or mutant.kind != "mutant":
-        return []
-    citing = [test for test, clause in tests.items() if clause in mutant.clauses]
-    rest = [test for test in tests if test not in citing]
-    return citing + sample(rest, mutant.name, seed, SAMPLE)
+def selection(mutant: Mutant, matrix: Matrix) -> tuple[list[str], list[str]]:
+    """The quick tests to run against a mutant, and the thorough ones should those not notice it.
+
+    Anti-mutants and cheats meet all tests, said by two empty lists.
+    """
+    if matrix.full or mutant.kind != "mutant":
+        return [], []
+    citing = [test for test, clause in matrix.tests.items() if clause in mutant.clauses]
+    rest = [test for test in matrix.tests if test not in citing and test not in matrix.thorough]
+    quick = [test for test in citing if test not in matrix.thorough]
+    thorough = [test for test in citing if test in matrix.thorough]
+    return quick + sample(rest, mutant.name, matrix.seed, SAMPLE), thorough
+
+
+def parse_thorough(listed: str) -> frozenset[str]:
+    """Ids of the thorough tier from what tbk-run --list prints."""
+    rows = [row.split() for row in listed.splitlines()]
+    return frozenset(row[0] for row in rows if len(row) >= 3 and row[-1] == "thorough")
 
 
 def parse_list(listed: str) -> dict[str, str]:
@@ -216,6 +229,20 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
     return _row(mutant, results.tests, ended.exit_code, said, seconds)
 
 
+def judge(library: Path, matrix: Matrix, mutant: Mutant, options: Sequence[str]) -> Row:
+    """What becomes of one mutant; thorough tests run where quick ones do not notice it."""
+    tier = ["--tier=thorough"] if matrix.full else []
+    quick, thorough = selection(mutant, matrix)
+    row = run_one(library, mutant, quick, [*options, *tier])
+    if row.citing or row.refused or not thorough:
+        return row
+    more = run_one(library, mutant, thorough, [f"--timeout={THOROUGH_TIMEOUT_S}"])
+    return replace(
+        more, ran=row.ran + more.ran, killers=row.killers + more.killers,
+        seconds=row.seconds + more.seconds,
+    )  # fmt: skip
+
+
 def run_all(
     library: Path,
     matrix: Matrix,
@@ -225,11 +252,9 @@ def run_all(
     tell: Callable[[Row], None],
 ) -> None:
     """Fills the matrix; whole runs come first, since they take longest."""
-    planned = [(mutant, selection(mutant, matrix.tests, matrix.seed, matrix.full))
-               for mutant in mutants]  # fmt: skip
-    planned.sort(key=lambda item: bool(item[1]))
+    planned = sorted(mutants, key=lambda mutant: bool(selection(mutant, matrix)[0]))
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(run_one, library, mutant, only, options) for mutant, only in planned]
+        futures = [pool.submit(judge, library, matrix, mutant, options) for mutant in planned]
         try:
             for future in as_completed(futures):
                 row = future.result()

@@ -34,6 +34,11 @@ _ONLY = click.option(
 )
 _BACKEND = click.option("--backend-option", multiple=True, metavar="K=V", help="For the library.")
 _RUNNING = (
+    click.option(
+        "--tier",
+        type=click.Choice(["quick", "thorough"]),
+        help="Seconds, or a minute or two: sweeps and long repeats as well (default: quick).",
+    ),
     click.option("--jobs", metavar="N", help="Test processes at a time."),
     click.option("--shard", metavar="I/N", help="Run the I-th of N parts."),
     click.option("--repeat", metavar="N", help="Run each test N times."),

@@ -12,7 +12,15 @@ import lxml.html
 import pytest
 from invoke import STAND_IN, Tbk
 from tbk_harness import kill_fork, kill_torch
-from tbk_harness.kill import Matrix, Row, document, parse_list, sample, selection
+from tbk_harness.kill import (
+    Matrix,
+    Row,
+    document,
+    parse_list,
+    parse_thorough,
+    sample,
+    selection,
+)
 from tbk_harness.mutants import Mutant, MutantError, parse, parse_equivalents
 from tbk_reports.matrix import render_matrix_html, render_matrix_markdown
 
@@ -105,10 +113,19 @@ def test_the_sample_is_the_same_each_time_and_differs_from_mutant_to_mutant() ->
 
 
 def test_who_meets_which_tests() -> None:
-    assert selection(_mutant(), TESTS, 1, False)[0] == "memory/a"
-    assert len(selection(_mutant(), TESTS, 1, False)) == 2
-    assert selection(_mutant(), TESTS, 1, True) == []
-    assert selection(_mutant("odd", "", "anti"), TESTS, 1, False) == []
+    quick, thorough = selection(_mutant(), _matrix())
+    assert (quick[0], len(quick), thorough) == ("memory/a", 2, [])
+    assert selection(_mutant(), _matrix(full=True)) == ([], [])
+    assert selection(_mutant("odd", "", "anti"), _matrix()) == ([], [])
+
+
+def test_a_thorough_test_waits_until_the_quick_ones_saw_nothing() -> None:
+    slow = {**TESTS, "sweep/a": "MEM-001"}
+    quick, thorough = selection(_mutant(), _matrix(tests=slow, thorough=frozenset({"sweep/a"})))
+    assert quick[0] == "memory/a"
+    assert thorough == ["sweep/a"]
+    listed = "memory/a MEM-001 must - quick\nsweep/a MEM-001 must op:mm mm thorough\n"
+    assert parse_thorough(listed) == {"sweep/a"}
 
 
 def test_lists_are_read() -> None:

@@ -5,23 +5,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import pytest
 
+Tier = Literal["quick", "thorough"]
 Test = TypeVar("Test", bound=Callable[..., object])
 
 
 def clause(
-    clause_id: str, needs: str = "", *, fresh: bool = False, alone: bool = False
+    clause_id: str,
+    needs: str = "",
+    *,
+    fresh: bool = False,
+    alone: bool = False,
+    tier: Tier = "quick",
 ) -> pytest.MarkDecorator:
     """This test shows that clause.
 
     `needs`: capability words, space-separated, without which it says nothing; "!word" wants one
     absent. `fresh`: wants a process that has used no device yet. `alone`: nothing else may run
-    beside it, because it takes all memory or measures time.
+    beside it, because it takes all memory or measures time. `tier`: a "thorough" test takes
+    seconds, and runs with --tier thorough or named by its id.
     """
-    return pytest.mark.clause(clause_id, needs=needs, fresh=fresh, alone=alone)
+    return pytest.mark.clause(clause_id, needs=needs, fresh=fresh, alone=alone, tier=tier)
 
 
 def needs(words: str) -> pytest.MarkDecorator:

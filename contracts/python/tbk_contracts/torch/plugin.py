@@ -36,6 +36,7 @@ class Case:
     needs: tuple[str, ...]
     fresh: bool
     alone: bool
+    thorough: bool
 
 
 def describe(item: pytest.Item) -> Case | None:
@@ -50,6 +51,7 @@ def describe(item: pytest.Item) -> Case | None:
     return Case(
         f"{suite}/{item.name.removeprefix('test_')}", suite, str(mark.args[0]),
         tuple(dict.fromkeys(words)), bool(mark.kwargs.get("fresh")), bool(mark.kwargs.get("alone")),
+        mark.kwargs.get("tier") == "thorough",
     )  # fmt: skip
 
 
@@ -79,7 +81,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "clause(id, needs, fresh, alone): the clause that it shows")
+    config.addinivalue_line(
+        "markers", "clause(id, needs, fresh, alone, tier): the clause that it shows"
+    )
     run_seed.choose(config.getoption("--tbk-seed"))
     config.addinivalue_line("markers", "needs(words): capabilities without which it says nothing")
     if not config.getoption("--tbk-supervised"):
