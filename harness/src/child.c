@@ -222,6 +222,7 @@ static void say_device(const tbk_device_properties_t* properties) {
                  properties->name ? strnlen(properties->name, 256) : 0);
   say_flags(properties->flags);
   tbk_json_unsigned(&self.json, "memory_bytes", properties->memory_bytes);
+  tbk_json_unsigned(&self.json, "max_allocation_bytes", properties->max_allocation_bytes);
   tbk_json_unsigned(&self.json, "memory_alignment", properties->memory_alignment);
   tbk_json_unsigned(&self.json, "copy_granularity", properties->copy_granularity);
   say_dtypes(properties->dtypes);

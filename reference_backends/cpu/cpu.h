@@ -39,7 +39,8 @@ typedef struct cpu_options {
   uint64_t granularity;
   uint64_t open_ms;
   uint64_t shape_ms;
-  uint64_t events; /* most live events of a device */
+  uint64_t events;         /* most live events of a device */
+  uint64_t max_allocation; /* bytes of one allocation; 0: no limit */
   uint64_t sticky;
   char exclusive[256]; /* path of the lock file, or empty */
 } cpu_options_t;

@@ -35,7 +35,8 @@ tbk_status_t cpu_device_properties(tbk_instance_t* self, int32_t index,
                                  .copy_granularity = options->granularity,
                                  .max_rank = CPU_MAX_RANK,
                                  .priority_least = 0,
-                                 .priority_greatest = -1};
+                                 .priority_greatest = -1,
+                                 .max_allocation_bytes = options->max_allocation};
 #define BIT(name, value, size_bytes) all.dtypes |= UINT64_C(1) << (value);
   TBK_DTYPE_MAP(BIT)
 #undef BIT

@@ -12,6 +12,10 @@ tbk_status_t cpu_memory_alloc(tbk_instance_t* self, int32_t index, uint64_t size
   if (status != TBK_OK) return status;
   if (!out_memory) return cpu_fail(TBK_INVALID, error, "out_memory is NULL");
   tbk_memory_t memory = 0;
+  const uint64_t most = self->options.max_allocation;
+  if (most && size_bytes > most)
+    return cpu_fail(TBK_OUT_OF_MEMORY, error, "%llu bytes are more than one allocation may have",
+                    (unsigned long long)size_bytes);
   if (size_bytes || self->options.zero_handle) {
     memory = cpu_arena_take(self->devices[index].arena, size_bytes);
     if (!memory)

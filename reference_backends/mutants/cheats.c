@@ -41,6 +41,7 @@ PROPERTIES(cheat_properties) {
       8,
       0,
       0,
+      0,
       0};
   if (out_properties != NULL && out_properties->struct_size >= sizeof mine) *out_properties = mine;
   return cheat_of(self)->answer;

@@ -47,6 +47,41 @@ FREE(free_shifted) {
   return FREE_INNER;
 }
 
+/* `value` counts the live ones, on all devices. */
+static tbk_status_t alloc_up_to(tbk_instance_t* self, int32_t device, uint64_t size_bytes,
+                                tbk_memory_t* out_memory, tbk_error_t* error, uint64_t most) {
+  wrap_t* wrap = wrap_of(self);
+  if (out_memory != NULL && atomic_load(&wrap->value) >= most)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "no more allocations");
+  tbk_status_t status = ALLOC_INNER;
+  if (status == TBK_OK && *out_memory != 0) atomic_fetch_add(&wrap->value, 1);
+  return status;
+}
+ALLOC(alloc_up_to_sixteen) {
+  return alloc_up_to(self, device, size_bytes, out_memory, error, 16);
+}
+ALLOC(alloc_up_to_31) {
+  return alloc_up_to(self, device, size_bytes, out_memory, error, 31);
+}
+ALLOC(alloc_up_to_24_on_second_device) {
+  return device == 1 ? alloc_up_to(self, device, size_bytes, out_memory, error, 24) : ALLOC_INNER;
+}
+FREE(free_counted_on_second_device) {
+  if (memory != 0 && device == 1) atomic_fetch_sub(&wrap_of(self)->value, 1);
+  return FREE_INNER;
+}
+FREE(free_counted) {
+  if (memory != 0) atomic_fetch_sub(&wrap_of(self)->value, 1);
+  return FREE_INNER;
+}
+
+/* As a driver's own status for a size beyond its limit would come through. */
+ALLOC(alloc_beyond_limit_is_invalid) {
+  if (out_memory != NULL && size_bytes > UINT64_C(16) << 20 && size_bytes < UINT64_C(256) << 20)
+    return wrap_fail(error, TBK_INVALID, "more than one allocation may have");
+  return ALLOC_INNER;
+}
+
 ALLOC(alloc_nothing_is_invalid) {
   if (size_bytes == 0 && out_memory) return wrap_fail(error, TBK_INVALID, "nothing to allocate");
   return ALLOC_INNER;
@@ -318,6 +353,24 @@ const mutant_t mutants_memory[] = {
         "the size is taken modulo 2^32"),
     ROW(size_rounds_up_to_nothing, "MEM-009", EXTENT, NARROW, core.memory_alloc,
         "2^64 - 1 is rounded up to 0"),
+    {"alloc_beyond_limit_is_invalid",
+     "MEM-009",
+     MUTANT,
+     ERROR,
+     NARROW,
+     "INVALID beyond max_allocation_bytes",
+     {PATCH(core.memory_alloc, alloc_beyond_limit_is_invalid)},
+     0,
+     "max_allocation=16M",
+     0,
+     0},
+    MEMORY("alloc_up_to_sixteen", "MEM-023", COUNT, BROAD, "sixteen allocations, no more",
+           PATCH(core.memory_alloc, alloc_up_to_sixteen), PATCH(core.memory_free, free_counted)),
+    MEMORY("alloc_up_to_31", "MEM-023", COUNT, NARROW, "31 allocations, no more",
+           PATCH(core.memory_alloc, alloc_up_to_31), PATCH(core.memory_free, free_counted)),
+    MEMORY("alloc_up_to_24_on_second_device", "MEM-023", COUNT, NARROW, "24, on device 1",
+           PATCH(core.memory_alloc, alloc_up_to_24_on_second_device),
+           PATCH(core.memory_free, free_counted_on_second_device)),
     ROW(free_leaks, "MEM-012", LIFETIME, BROAD, core.memory_free, "nothing is ever given back"),
     ROW(free_leaks_every_fourth, "MEM-012", COUNT, NARROW, core.memory_free, "every fourth stays"),
     MEMORY("free_leaks_large", "MEM-012", LIFETIME, NARROW, "a MiB and more is not given back",

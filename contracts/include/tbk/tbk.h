@@ -31,6 +31,11 @@
  *   location. The handle 0 is no memory. Layouts that a vendor tiles inside its own library stay
  *   there: what crosses this interface is bytes and strides.
  *
+ * The least
+ *   A host may rely on 8 streams, 8 events and 32 allocations of 64 KiB of a device at a time, and
+ *   on 1 MiB in one allocation. Whatever more it needs it reads from the properties: memory, the
+ *   largest allocation, granularity, dtypes, ranks. Kernels may refuse whatever no clause names.
+ *
  * Streams
  *   A stream is a queue in order. A call that takes a stream and gets NULL is complete when it
  *   returns and is ordered after nothing else. With a stream it enqueues: it runs after all
@@ -157,7 +162,7 @@ typedef struct tbk_device_properties {
   size_t struct_size;
   const char* name; /* for people; borrowed, lives as long as the instance */
   uint64_t flags;
-  uint64_t memory_bytes;     /* in total; 0 where it is not known */
+  uint64_t memory_bytes;     /* in total; 0 where it is not known, but then at least 64 MiB */
   uint64_t memory_alignment; /* bytes; a power of two, at least 16 */
   uint64_t copy_granularity; /* bytes; a power of two, 1 where any byte can be addressed */
   uint64_t dtypes;           /* bit n: kernels accept the dtype with the value n */
@@ -165,6 +170,7 @@ typedef struct tbk_device_properties {
   int32_t priority_least;    /* of streams; lower comes first, as in PyTorch; 0 is between */
   int32_t priority_greatest;
   int32_t zero;
+  uint64_t max_allocation_bytes; /* in one allocation; 0 where no limit but the memory is known */
 } tbk_device_properties_t;
 
 /* ------------------------------------------------------------------------- core, mandatory ---- */
@@ -213,6 +219,7 @@ typedef struct tbk_core {
    * Ensures:   copy_granularity is a power of two and divides memory_alignment.       [DEV-013]
    * Ensures:   priority_greatest <= 0 <= priority_least.                              [DEV-014]
    * Ensures:   flags has no bit that this header does not name.                       [DEV-015]
+   * Ensures:   max_allocation_bytes is 0, or at least 1 MiB.                         [DEV-027]
    * Ordering:  host only; opens no device.                                            [DEV-004]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
    * Ownership: the caller owns the struct; the instance owns the name.                [DEV-016]
@@ -262,6 +269,7 @@ typedef struct tbk_core {
    * Ensures:   size 0 succeeds and gives 0 or a handle that memory_free accepts.      [MEM-004]
    * Ensures:   no byte of it belongs to another live allocation.                      [MEM-005]
    * Ensures:   every byte from 0 to size_bytes - 1 can be written and read back.      [MEM-006]
+   * Ensures:   at least 32 allocations of 64 KiB can exist on a device at a time.    [MEM-023]
    * Ordering:  host-synchronous; usable at once on every stream of the device.        [MEM-007]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
    * Ownership: the caller owns *out_memory; give it back with memory_free, once.      [MEM-008]
@@ -769,6 +777,7 @@ struct tbk_kernel {
    * Ensures:   all elements of the outputs have their values; nothing else is written. [KRN-003]
    * Ensures:   inputs are unchanged, but where an output is that input.               [KRN-004]
    * Ensures:   any strides, rank 0, no elements: right, or refused.                   [KRN-005]
+   * Ensures:   takes small contiguous FLOAT32 (conditions: BOOL) where it is declared.[KRN-023]
    * Ensures:   an output that is exactly an input gets the same values.               [KRN-006]
    * Ordering:  stream NULL: complete on return, ordered after nothing else.           [CPY-006]
    * Ordering:  with a stream: enqueued, in the order of that stream.                  [STR-001]

@@ -172,6 +172,7 @@ static void a_shorter_struct_gets_the_members_it_has(tbk_fixture_t* fx) {
       offsetof(tbk_device_properties_t, priority_least),
       offsetof(tbk_device_properties_t, priority_greatest),
       offsetof(tbk_device_properties_t, zero),
+      offsetof(tbk_device_properties_t, max_allocation_bytes),
       sizeof(tbk_device_properties_t),
   };
   tbk_device_properties_t all = properties_of(fx, 0);
@@ -196,6 +197,7 @@ static void expect_same(const tbk_device_properties_t* expected,
   CHECK_EQUAL(expected->max_rank, seen->max_rank);
   CHECK_EQUAL(expected->priority_least, seen->priority_least);
   CHECK_EQUAL(expected->priority_greatest, seen->priority_greatest);
+  CHECK_EQUAL(expected->max_allocation_bytes, seen->max_allocation_bytes);
 }
 
 static void the_properties_stay(tbk_fixture_t* fx) {
@@ -290,6 +292,15 @@ static void no_flag_is_unknown(tbk_fixture_t* fx) {
   }
 }
 
+static void the_largest_allocation_is_no_trifle(tbk_fixture_t* fx) {
+  int32_t count = count_of(fx);
+  for (int32_t device = 0; device < count; device++) {
+    uint64_t most = properties_of(fx, device).max_allocation_bytes;
+    CHECK_SAID(most == 0 || most >= UINT64_C(1) << 20, "0, or at least 1 MiB", "%llu on device %d",
+               (unsigned long long)most, (int)device);
+  }
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("DEV-001", NULL, TBK_CASE_CLOSED, a_missing_place_for_the_count_is_refused),
     TBK_CASE("DEV-002", NULL, TBK_CASE_CLOSED, the_count_is_not_negative),
@@ -313,5 +324,6 @@ static const tbk_case_t cases[] = {
     TBK_CASE("DEV-013", NULL, TBK_CASE_CLOSED, granularity_divides_alignment),
     TBK_CASE("DEV-014", NULL, TBK_CASE_CLOSED, priorities_are_around_zero),
     TBK_CASE("DEV-015", NULL, TBK_CASE_CLOSED, no_flag_is_unknown),
+    TBK_CASE("DEV-027", NULL, TBK_CASE_CLOSED, the_largest_allocation_is_no_trifle),
 };
 TBK_SUITE(device);

@@ -192,6 +192,9 @@ const tbk_clause_t tbk_clauses[] = {
   {"DEV-026", "device", "must", "core", "untestable",
    "an error other than of enqueued work leaves the device as it was.",
    "ABI: a close that failed half-way would leave a device neither open nor closed"},
+  {"DEV-027", "device", "must", "core", "checked",
+   "max_allocation_bytes is 0, or at least 1 MiB.",
+   "ABI: drivers limit one allocation (CL_DEVICE_MAX_MEM_ALLOC_SIZE), and a host has to know before it asks"},
   {"ERR-001", "error", "must", "core", "checked",
    "out parameters are not written and nothing else has changed.",
    "ABI: a caller must be able to go on after any error; docs/source/accelerator/device.md: state after errors; test/cpp_extensions/open_registration_extension/torch_openreg/tests/test_device.py: test_device_state_after_errors"},
@@ -412,7 +415,7 @@ const tbk_clause_t tbk_clauses[] = {
    "borrowed from the instance.",
    "ABI: one owner"},
   {"KRN-023", "kernel", "must", "compute", "checked",
-   "an offered kernel accepts small contiguous operands of FLOAT32, with a condition of BOOL, where the device declares FLOAT32.",
+   "takes small contiguous FLOAT32 (conditions: BOOL) where it is declared.",
    "ABI: a kernel that refuses everything is not offered"},
   {"KRN-024", "kernel", "must", "compute", "checked",
    "arguments whose struct_size is larger than the backend knows are accepted; what lies behind its own part is not read.",
@@ -567,6 +570,9 @@ const tbk_clause_t tbk_clauses[] = {
   {"MEM-022", "memory", "must", "core", "checked",
    "where TBK_DEVICE_HOST_VISIBLE is declared, the host reads and writes the memory through the handle.",
    "ABI: a declaration that is wrong crashes the host"},
+  {"MEM-023", "memory", "must", "core", "checked",
+   "at least 32 allocations of 64 KiB can exist on a device at a time.",
+   "ABI: a host and its tests have to know how much they may hold without asking"},
   {"PER-001", "peer", "must", "memory", "checked",
    "0 <= device, peer < device count, out_can != NULL; else INVALID (checked).",
    "ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash; torch/csrc/DeviceAccelerator.cpp: device index checks"},
@@ -807,7 +813,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "492e7866adfecf66565a84acb7c517dda17d7859b5e95293f9d3b2365131a3a7";
+    "896fdc1be8e976af2403ab5130f83a78bc9214bad7a53bb4886df7f8557959f3";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

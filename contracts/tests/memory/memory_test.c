@@ -277,6 +277,42 @@ static void more_than_the_device_has_is_out_of_memory(tbk_fixture_t* fx) {
   }
 }
 
+/* A limit may be declared lower than it is, so that what is beyond it is given or refused. */
+static void more_than_one_allocation_may_have_is_out_of_memory(tbk_fixture_t* fx) {
+  uint64_t most = fx->properties.max_allocation_bytes;
+  for (uint64_t extra = 1; extra < (UINT64_C(1) << 40); extra *= 37) {
+    tbk_memory_t memory = sentinel;
+    tbk_status_t status =
+        fx->core->memory_alloc(fx->self, fx->device, most + extra, &memory, &fx->error);
+    CHECK_SAID(status == TBK_OK || status == TBK_OUT_OF_MEMORY, "OUT_OF_MEMORY, or the memory",
+               "%s for %llu bytes: %s", tbk_status_name(status), (unsigned long long)(most + extra),
+               fx->error.message);
+    if (status == TBK_OK) CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
+  }
+}
+
+/* Exactly what the clause promises. Each holds its own bytes, so none is given out twice. */
+static void check_many_allocations(tbk_fixture_t* fx) {
+  enum { MANY = 32, EACH = 65536 };
+  block_t blocks[MANY];
+  for (size_t i = 0; i < MANY; ++i)
+    block_make(fx, &blocks[i], EACH);
+  for (size_t i = 0; i < MANY; ++i)
+    BLOCK_CHECK(fx, &blocks[i]);
+  for (size_t i = 0; i < MANY; ++i)
+    block_drop(fx, &blocks[i]);
+}
+
+static void many_allocations_exist_at_a_time(tbk_fixture_t* fx) {
+  for (int round = 0; round < 3; ++round)
+    check_many_allocations(fx);
+}
+
+static void many_allocations_exist_on_the_second_device(tbk_fixture_t* fx) {
+  range_use_second_device(fx);
+  check_many_allocations(fx);
+}
+
 static void a_failed_allocation_leaves_the_result_alone(tbk_fixture_t* fx) {
   for (size_t i = 0; i < absurd_size_count; ++i) {
     tbk_memory_t memory = sentinel + i;
@@ -400,6 +436,9 @@ static const tbk_case_t cases[] = {
     TBK_CASE("MEM-009", NULL, 0, what_no_device_has_is_out_of_memory),
     TBK_CASE("MEM-009", "two_devices", 0, what_no_device_has_is_out_of_memory_on_the_second_device),
     TBK_CASE("MEM-009", "memory_bytes", 0, more_than_the_device_has_is_out_of_memory),
+    TBK_CASE("MEM-009", "max_allocation", 0, more_than_one_allocation_may_have_is_out_of_memory),
+    TBK_CASE("MEM-023", NULL, 0, many_allocations_exist_at_a_time),
+    TBK_CASE("MEM-023", "two_devices", 0, many_allocations_exist_on_the_second_device),
     TBK_CASE("ERR-001", NULL, 0, a_failed_allocation_leaves_the_result_alone),
     TBK_CASE("ERR-001", NULL, 0, a_failed_allocation_changes_nothing_else),
     TBK_CASE("ERR-008", NULL, 0, a_failed_allocation_without_an_error_to_fill_is_survived),

@@ -73,6 +73,11 @@ static bool has_memory_bytes(const struct facts* facts, const char* name, uint64
   return facts->properties.memory_bytes != 0;
 }
 
+static bool has_max_allocation(const struct facts* facts, const char* name, uint64_t bits) {
+  (void)name, (void)bits;
+  return facts->properties.max_allocation_bytes != 0;
+}
+
 static bool has_granularity(const struct facts* facts, const char* name, uint64_t bits) {
   (void)name, (void)bits;
   return facts->properties.copy_granularity > 1;
@@ -118,6 +123,7 @@ static const struct word words[] = {TABLE(stream),
                                     OPTIONAL(native_handle),
                                     OPTIONAL(from_native),
                                     PROPERTY(memory_bytes),
+                                    PROPERTY(max_allocation),
                                     PROPERTY(granularity),
                                     PROPERTY(two_devices),
                                     FLAG("flat_address", TBK_DEVICE_FLAT_ADDRESS),
