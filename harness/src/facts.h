@@ -8,6 +8,7 @@
 #define TBK_HARNESS_FACTS_H
 
 #include "contract.h"
+#include "launcher.h"
 #include "options.h"
 
 #include <jansson.h>
@@ -29,5 +30,9 @@ typedef struct tbk_facts {
   tbk_exit_t exit_code; /* PASS, or why no test can run */
   char reason[768];     /* in one line */
 } tbk_facts_t;
+
+/* Makes an order for tests, with what was found. */
+void tbk_facts_order(const tbk_facts_t* facts, tbk_order_t* order, const uint32_t* items,
+                     uint32_t count);
 
 #endif /* TBK_HARNESS_FACTS_H */

@@ -6,9 +6,10 @@
  */
 #include "record.h"
 
-#include "fork_server.h"
+#include "kind.h"
 #include "protocol.h"
 #include "text.h"
+#include "text_json.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -17,24 +18,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-
-static json_t* text(const char* value) {
-  if (value == NULL) return json_null();
-  size_t size = 3 * strlen(value) + 1;
-  char* valid = malloc(size);
-  if (valid == NULL) abort();
-  tbk_text_valid(valid, size, value);
-  json_t* string = json_string(valid);
-  free(valid);
-  return string;
-}
-
-static json_t* texts(const char* const* items, size_t count) {
-  json_t* array = json_array();
-  for (size_t i = 0; i < count; i++)
-    (void)json_array_append_new(array, text(items[i]));
-  return array;
-}
 
 static json_t* time_now(void) {
   char buffer[32];
@@ -53,8 +36,7 @@ static json_t* digest_of(const char* path) {
 void tbk_suite_digest(const tbk_options_t* options, char out[TBK_DIGEST_SIZE]) {
   struct sha256_ctx context;
   (void)tbk_digest_file("/proc/self/exe", out);
-  const char* contracts =
-      options->torch ? json_string_value(json_object_get(tbk_fork_server_suite(), "digest")) : NULL;
+  const char* contracts = tbk_kind_of(options)->contracts_digest();
   if (contracts == NULL) return;
   sha256_init(&context);
   sha256_update(&context, strlen(out), (const uint8_t*)out);
@@ -83,21 +65,22 @@ static json_t* machine(void) {
   line_value("/etc/os-release", "PRETTY_NAME", os, sizeof os);
   line_value("/proc/cpuinfo", "model name", cpu, sizeof cpu);
   if (uname(&name) != 0) (void)strcpy(name.release, "");
-  return json_pack("{s:o,s:o,s:o,s:I}", "host_os", text(os), "kernel", text(name.release), "cpu",
-                   text(cpu), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
+  return json_pack("{s:o,s:o,s:o,s:I}", "host_os", tbk_text_json(os), "kernel",
+                   tbk_text_json(name.release), "cpu", tbk_text_json(cpu), "cores",
+                   (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static json_t* backend(const tbk_options_t* options, const tbk_facts_t* facts) {
   json_t* object = json_object();
-  (void)json_object_set_new(object, "path",
-                            text(options->path ? options->path : tbk_options_subject(options)));
+  (void)json_object_set_new(
+      object, "path", tbk_text_json(options->path ? options->path : tbk_options_subject(options)));
   (void)json_object_set_new(object, "digest", digest_of(options->path));
   static const char* const keys[] = {"name", "version", "abi_version"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     json_t* value = json_object_get(facts->backend, keys[i]);
     (void)json_object_set_new(object, keys[i], value ? json_incref(value) : json_null());
   }
-  (void)json_object_set_new(object, "options", text(options->backend_option_text));
+  (void)json_object_set_new(object, "options", tbk_text_json(options->backend_option_text));
   return object;
 }
 
@@ -113,44 +96,17 @@ static json_t* suite(const tbk_options_t* options) {
   return json_pack("{s:s,s:s}", "version", TBK_VERSION, "digest", digest);
 }
 
-static json_t* spec(const tbk_options_t* options) {
-  const json_t* told = tbk_fork_server_suite();
-  if (!options->torch || told == NULL)
-    return json_pack("{s:s,s:I}", "digest", tbk_spec_digest, "clauses",
-                     (json_int_t)tbk_clause_count);
-  return json_pack("{s:O,s:O}", "digest", json_object_get(told, "spec"), "clauses",
-                   json_object_get(told, "clauses"));
-}
-
-/* What a reader must know to see a run of the torch layer again. */
-static void add_torch(json_t* header, const tbk_options_t* options, const tbk_facts_t* facts) {
-  if (!options->torch) return;
-  json_t* object = json_object();
-  json_t* version = json_object_get(tbk_fork_server_suite(), "torch");
-  const char* device = options->torch_device;
-  if (device == NULL) device = json_string_value(json_object_get(facts->backend, "name"));
-  (void)json_object_set_new(object, "device", text(device));
-  (void)json_object_set_new(object, "version", version ? json_incref(version) : json_null());
-  (void)json_object_set_new(object, "imports",
-                            texts(options->torch_imports.items, options->torch_imports.count));
-  (void)json_object_set_new(object, "python", text(options->python));
-  (void)json_object_set_new(object, "declared", text(options->declared));
-  (void)json_object_set_new(object, "warm", json_boolean(facts->warm));
-  (void)json_object_set_new(header, "torch", object);
-  (void)json_object_set_new(header, "capability_notes",
-                            copy_or(facts->capability_notes, json_object()));
-}
-
 static void add_request(json_t* header, const tbk_options_t* options, const tbk_run_plan_t* plan) {
   char shard[32];
   tbk_print(shard, sizeof shard, "%u/%u", options->shard_index, options->shard_count);
-  (void)json_object_set_new(header, "command",
-                            texts((const char* const*)options->argv, (size_t)options->argc));
+  (void)json_object_set_new(
+      header, "command", tbk_texts_json((const char* const*)options->argv, (size_t)options->argc));
   (void)json_object_set_new(header, "seed", json_integer((json_int_t)options->seed));
   (void)json_object_set_new(header, "planned", json_integer((json_int_t)plan->item_count));
-  (void)json_object_set_new(header, "selection", texts(options->only.items, options->only.count));
+  (void)json_object_set_new(header, "selection",
+                            tbk_texts_json(options->only.items, options->only.count));
   (void)json_object_set_new(header, "required",
-                            texts(options->require.items, options->require.count));
+                            tbk_texts_json(options->require.items, options->require.count));
   (void)json_object_set_new(header, "tier", json_string(tbk_tier_name(options->tier)));
   (void)json_object_set_new(header, "budget", json_boolean(options->budget_ns > 0));
   (void)json_object_set_new(header, "shard", json_string(shard));
@@ -172,13 +128,13 @@ static void add_line(tbk_results_t* results, json_t* object) {
 void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,
                        const tbk_run_plan_t* plan, const tbk_facts_t* facts,
                        tbk_isolation_t isolation) {
-  json_t* header =
-      json_pack("{s:s,s:i,s:s,s:o,s:o}", "record", "header", "format", 1, "layer",
-                options->torch ? "torch" : "c", "suite", suite(options), "spec", spec(options));
+  const tbk_kind_t* kind = tbk_kind_of(options);
+  json_t* header = json_pack("{s:s,s:i,s:s,s:o,s:o}", "record", "header", "format", 1, "layer",
+                             kind->layer, "suite", suite(options), "spec", kind->spec());
   (void)json_object_set_new(header, "backend", backend(options, facts));
   (void)json_object_set_new(header, "devices", copy_or(facts->devices, json_array()));
   (void)json_object_set_new(header, "capabilities", copy_or(facts->capabilities, json_object()));
-  add_torch(header, options, facts);
+  kind->describe(header, options, facts);
   (void)json_object_set_new(header, "machine", machine());
   add_request(header, options, plan);
   (void)json_object_set_new(header, "isolation",
@@ -210,7 +166,7 @@ void tbk_record_footer(tbk_results_t* results, const tbk_footer_t* footer) {
                 (json_int_t)tbk_ledger_recorded(footer->ledger), "verdict",
                 run_verdict(footer->exit_code), "exit_code", (int)footer->exit_code, "digest",
                 digest, "finished", time_now(), "duration_ns", (json_int_t)footer->duration_ns,
-                "health", text(footer->health), "reason", text(footer->reason));
+                "health", tbk_text_json(footer->health), "reason", tbk_text_json(footer->reason));
   (void)json_object_set_new(object, "tier", json_string(tbk_tier_name(footer->tier)));
   add_line(results, object);
   (void)tbk_results_flush(results);

@@ -4,9 +4,10 @@
  *
  * health.c: a device that computes no more would let every later test fail, or pass, for nothing.
  */
+#include "health.h"
+
 #include "clock.h"
 #include "preflight.h"
-#include "run.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -36,38 +37,38 @@ static void end_soon(void* context, tbk_slot_t* slot, const json_t* object) {
 }
 
 /* Sets *out_hung where it had to be killed. */
-static bool probe_once(tbk_run_t* run, uint64_t limit_ns, bool* out_hung, char* out_reason,
+static bool probe_once(tbk_health_t* health, uint64_t limit_ns, bool* out_hung, char* out_reason,
                        size_t reason_size) {
   static struct question question;
   static tbk_order_t order;
-  tbk_slot_t* slot = tbk_loop_idle(&run->loop);
-  tbk_limits_t limits = tbk_run_limits(run);
+  tbk_slot_t* slot = tbk_loop_idle(health->loop);
+  tbk_limits_t limits = tbk_pace_limits(health->pace);
   if (slot == NULL) {
     tbk_print(out_reason, reason_size, "no process could be started");
     return false;
   }
-  tbk_run_order(run, &order, NULL, 0);
+  tbk_facts_order(health->pace->facts, &order, NULL, 0);
   order.kind = TBK_ORDER_HEALTH;
   limits.first_ns = limit_ns;
   slot->on_outcome = keep_outcome;
   slot->on_said = end_soon;
   slot->context = &question;
-  question.closing_ns = tbk_run_is_short_of_time(run) ? brief_ns : long_ns;
+  question.closing_ns = tbk_pace_is_short_of_time(health->pace) ? brief_ns : long_ns;
   tbk_slot_run(slot, &order, &limits);
-  tbk_loop_finish(&run->loop, slot);
+  tbk_loop_finish(health->loop, slot);
   *out_hung = question.outcome.end == TBK_END_DEADLINE;
   return tbk_health_of(slot->said, &question.outcome, out_reason, reason_size);
 }
 
 /* A device that another process holds may be as sound as any: it is waited for. */
-static bool probe(tbk_run_t* run, uint64_t limit_ns, bool* out_hung, char* out_reason,
+static bool probe(tbk_health_t* health, uint64_t limit_ns, bool* out_hung, char* out_reason,
                   size_t reason_size) {
-  bool sound = probe_once(run, limit_ns, out_hung, out_reason, reason_size);
-  const tbk_slot_t* slot = &run->loop.slots[0]; /* an exclusive device has one */
+  bool sound = probe_once(health, limit_ns, out_hung, out_reason, reason_size);
+  const tbk_slot_t* slot = &health->loop->slots[0]; /* an exclusive device has one */
   while (!sound && tbk_health_is_held(slot->said) && tbk_loop_interrupted() == 0) {
-    tbk_lease_wait(run);
-    if (run->lost) return false;
-    sound = probe_once(run, limit_ns, out_hung, out_reason, reason_size);
+    tbk_lease_wait(health);
+    if (health->lost) return false;
+    sound = probe_once(health, limit_ns, out_hung, out_reason, reason_size);
   }
   return sound;
 }
@@ -76,26 +77,26 @@ static bool probe(tbk_run_t* run, uint64_t limit_ns, bool* out_hung, char* out_r
  * A device that was held by a dying process, or resets itself, gets some time to come back; one that
  * hangs in the probe has had a good deal of it.
  */
-void tbk_health_check(tbk_run_t* run) {
+void tbk_health_check(tbk_health_t* health) {
   char reason[256];
   uint32_t pause_ms = 100;
-  run->probe_due = false;
-  uint64_t limit_ns = tbk_run_limits(run).first_ns;
+  health->probe_due = false;
+  uint64_t limit_ns = tbk_pace_limits(health->pace).first_ns;
   bool hung = false;
-  bool sound = probe(run, limit_ns, &hung, reason, sizeof reason);
-  for (int attempt = 0; !sound && attempt < 4 && !run->lost && tbk_loop_interrupted() == 0;
+  bool sound = probe(health, limit_ns, &hung, reason, sizeof reason);
+  for (int attempt = 0; !sound && attempt < 4 && !health->lost && tbk_loop_interrupted() == 0;
        attempt++) {
     tbk_loop_pause(pause_ms);
     pause_ms *= 4;
     if (hung) limit_ns /= 2;
-    sound = probe(run, limit_ns, &hung, reason, sizeof reason);
+    sound = probe(health, limit_ns, &hung, reason, sizeof reason);
   }
-  run->probed_ns = tbk_now_ns();
-  if (sound || run->lost || tbk_loop_interrupted() != 0) return;
-  run->lost = true;
-  if (run->suspect[0] != '\0')
-    tbk_print(run->health, sizeof run->health, "lost since %s, or shortly before: %s", run->suspect,
-              reason);
+  health->probed_ns = tbk_now_ns();
+  if (sound || health->lost || tbk_loop_interrupted() != 0) return;
+  health->lost = true;
+  if (health->suspect[0] != '\0')
+    tbk_print(health->state, sizeof health->state, "lost since %s, or shortly before: %s",
+              health->suspect, reason);
   else
-    tbk_print(run->health, sizeof run->health, "lost, and no test failed before: %s", reason);
+    tbk_print(health->state, sizeof health->state, "lost, and no test failed before: %s", reason);
 }

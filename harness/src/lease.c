@@ -6,35 +6,36 @@
  * and what could not begin runs later; but a device that is never let go does not hold up a run
  * for ever.
  */
+#include "health.h"
+
 #include "clock.h"
-#include "run.h"
 #include "text.h"
 
 #include <string.h>
 
 enum { PAUSE_MS = 100 };
 
-void tbk_lease_wait(tbk_run_t* run) {
+void tbk_lease_wait(tbk_health_t* health) {
   const uint64_t now = tbk_now_ns();
-  if (run->held_since_ns == 0) run->held_since_ns = now;
-  if (now - run->held_since_ns < run->options->open_timeout_ns) {
+  if (health->held_since_ns == 0) health->held_since_ns = now;
+  if (now - health->held_since_ns < health->pace->options->open_timeout_ns) {
     tbk_loop_pause(PAUSE_MS);
     return;
   }
-  run->lost = run->held = true;
-  tbk_print(run->lease, sizeof run->lease,
+  health->lost = health->held = true;
+  tbk_print(health->lease, sizeof health->lease,
             "another process has held the exclusive device for %.1f s",
-            (double)(now - run->held_since_ns) / 1e9);
+            (double)(now - health->held_since_ns) / 1e9);
 }
 
-void tbk_lease_got(tbk_run_t* run) {
-  run->held_since_ns = 0;
+void tbk_lease_got(tbk_health_t* health) {
+  health->held_since_ns = 0;
 }
 
-void tbk_lease_note(const tbk_run_t* run, tbk_classification_t* classification) {
+void tbk_lease_note(const tbk_health_t* health, tbk_classification_t* classification) {
   const size_t used = strlen(classification->notes);
-  if (run->held_since_ns == 0) return;
+  if (health->held_since_ns == 0) return;
   tbk_print(classification->notes + used, sizeof classification->notes - used,
             "%swaited %.1f s for the device, which another process held", used ? "; " : "",
-            (double)(tbk_now_ns() - run->held_since_ns) / 1e9);
+            (double)(tbk_now_ns() - health->held_since_ns) / 1e9);
 }

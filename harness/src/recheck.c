@@ -5,8 +5,8 @@
  * recheck.c: a test that fails together with others is run again alone. That never makes a failure a pass: it
  * says whether the test is to blame, or what ran before it.
  */
+#include "recheck.h"
 #include "preflight.h"
-#include "run.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -39,16 +39,16 @@ static tbk_recheck_t* make(void) {
   return recheck;
 }
 
-void tbk_recheck_together(tbk_run_t* run, const uint32_t* items, uint32_t count,
+void tbk_recheck_together(tbk_rechecks_t* rechecks, const uint32_t* items, uint32_t count,
                           const tbk_outcome_t* outcome,
                           const tbk_classification_t* classification) {
   tbk_recheck_t* recheck = make();
   recheck->outcome = *outcome;
   recheck->classification = *classification;
-  add(&run->rechecks, recheck, items, count);
+  add(&rechecks->waiting, recheck, items, count);
 }
 
-void tbk_recheck_poison(tbk_run_t* run, tbk_hold_t* hold) {
+void tbk_recheck_poison(tbk_rechecks_t* rechecks, tbk_hold_t* hold) {
   tbk_recheck_t* recheck = make();
   recheck->poisoned = true;
   recheck->hold = malloc(sizeof *hold);
@@ -56,7 +56,7 @@ void tbk_recheck_poison(tbk_run_t* run, tbk_hold_t* hold) {
   *recheck->hold = *hold;
   hold->lines = (tbk_results_t){0}; /* they are the recheck's now */
   SAY(recheck->classification.seen, "%s", hold->reason);
-  add(&run->rechecks, recheck, hold->items, hold->count);
+  add(&rechecks->waiting, recheck, hold->items, hold->count);
 }
 
 static void forget(tbk_recheck_t* recheck) {
@@ -87,15 +87,15 @@ static void look(void* context, tbk_slot_t* slot, uint32_t position, const tbk_o
 }
 
 /* Runs the first `count` of `items`, then `last`, in one process, and looks at the last one. */
-static void run_job(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uint32_t count,
-                    uint32_t last, bool watch, struct sight* sight) {
+static void run_job(tbk_rechecks_t* rechecks, tbk_slot_t* slot, const uint32_t* items,
+                    uint32_t count, uint32_t last, bool watch, struct sight* sight) {
   static tbk_order_t order;
-  const tbk_limits_t limits = tbk_run_test_limits(run);
-  tbk_run_order(run, &order, items, count);
+  const tbk_limits_t limits = tbk_pace_test_limits(rechecks->pace);
+  tbk_facts_order(rechecks->pace->facts, &order, items, count);
   order.items[order.count++] = last;
   order.watch_health = watch;
   *sight = (struct sight){.position = count};
-  slot = slot->launcher != 0 ? slot : tbk_loop_idle(&run->loop);
+  slot = slot->launcher != 0 ? slot : tbk_loop_idle(rechecks->loop);
   if (slot == NULL) return;
   slot->on_outcome = look;
   slot->on_said = NULL;
@@ -103,47 +103,45 @@ static void run_job(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uin
   do {
     sight->turned_away = sight->seen = false;
     tbk_slot_run(slot, &order, &limits);
-    tbk_loop_finish(&run->loop, slot);
-    if (sight->turned_away) tbk_lease_wait(run);
-  } while (sight->turned_away && !run->lost && tbk_loop_interrupted() == 0);
-  if (!sight->turned_away) tbk_lease_got(run);
+    tbk_loop_finish(rechecks->loop, slot);
+    if (sight->turned_away) tbk_lease_wait(rechecks->health);
+  } while (sight->turned_away && !rechecks->health->lost && tbk_loop_interrupted() == 0);
+  if (!sight->turned_away) tbk_lease_got(rechecks->health);
   if (sight->seen)
-    tbk_run_count_hang(run, &sight->outcome, tbk_verdict_fails(sight->classification.verdict));
+    tbk_pace_count_hang(rechecks->pace, &sight->outcome,
+                        tbk_verdict_fails(sight->classification.verdict));
 }
 
-static bool shows(tbk_run_t* run, tbk_slot_t* slot, const uint32_t* items, uint32_t count,
+static bool shows(tbk_rechecks_t* rechecks, tbk_slot_t* slot, const uint32_t* items, uint32_t count,
                   uint32_t last) {
   static struct sight sight;
-  run_job(run, slot, items, count, last, false, &sight);
+  run_job(rechecks, slot, items, count, last, false, &sight);
   return sight.seen && tbk_verdict_fails(sight.classification.verdict);
 }
 
 /* ---------------------------------------------------------------------------------- together --- */
 
-static const char* id_of(const tbk_run_t* run, uint32_t item) {
-  return run->plan.tests[run->plan.items[item].test].id;
-}
-
 /* Names who must run before it, and how to see it again. */
-static void name_others(tbk_run_t* run, tbk_recheck_t* recheck, const uint32_t* others,
+static void name_others(tbk_rechecks_t* rechecks, tbk_recheck_t* recheck, const uint32_t* others,
                         uint32_t count) {
   tbk_classification_t* classification = &recheck->classification;
   const char* ids[17];
   uint32_t from = count > 16 ? count - 16 : 0;
   for (uint32_t i = from; i < count; i++)
-    ids[i - from] = id_of(run, others[i]);
-  ids[count - from] = id_of(run, recheck->items[recheck->count - 1]);
-  tbk_replay_command(classification->replay, sizeof classification->replay, run->options, ids,
-                     count - from + 1, true);
-  SAY(classification->notes, "passes alone; fails after %s%s", id_of(run, others[count - 1]),
+    ids[i - from] = tbk_recorder_id(rechecks->recorder, others[i]);
+  ids[count - from] = tbk_recorder_id(rechecks->recorder, recheck->items[recheck->count - 1]);
+  tbk_replay_command(classification->replay, sizeof classification->replay,
+                     rechecks->recorder->options, ids, count - from + 1, true);
+  SAY(classification->notes, "passes alone; fails after %s%s",
+      tbk_recorder_id(rechecks->recorder, others[count - 1]),
       count > 1 ? " and what runs before that" : "");
 }
 
 /* The shortest prefix of what ran before it that shows the failure, by bisection. */
-static void search(tbk_run_t* run, tbk_slot_t* slot, tbk_recheck_t* recheck) {
+static void search(tbk_rechecks_t* rechecks, tbk_slot_t* slot, tbk_recheck_t* recheck) {
   const uint32_t last = recheck->items[recheck->count - 1];
   uint32_t hidden = 0, shown = recheck->count - 1;
-  if (!shows(run, slot, recheck->items, shown, last)) {
+  if (!shows(rechecks, slot, recheck->items, shown, last)) {
     recheck->classification.verdict = TBK_VERDICT_UNSTABLE;
     SAY(recheck->classification.notes,
         "failed once together with others, and passes alone and with the same others");
@@ -151,38 +149,39 @@ static void search(tbk_run_t* run, tbk_slot_t* slot, tbk_recheck_t* recheck) {
   }
   while (shown - hidden > 1) {
     uint32_t middle = hidden + (shown - hidden) / 2;
-    if (shows(run, slot, recheck->items, middle, last))
+    if (shows(rechecks, slot, recheck->items, middle, last))
       shown = middle;
     else
       hidden = middle;
   }
   const uint32_t* culprit = &recheck->items[shown - 1];
-  if (shows(run, slot, culprit, 1, last))
-    name_others(run, recheck, culprit, 1);
+  if (shows(rechecks, slot, culprit, 1, last))
+    name_others(rechecks, recheck, culprit, 1);
   else
-    name_others(run, recheck, recheck->items, shown);
+    name_others(rechecks, recheck, recheck->items, shown);
 }
 
-static void settle_together(tbk_run_t* run, tbk_slot_t* slot, tbk_recheck_t* recheck) {
+static void settle_together(tbk_rechecks_t* rechecks, tbk_slot_t* slot, tbk_recheck_t* recheck) {
   static struct sight sight;
   tbk_classification_t* classification = &recheck->classification;
   uint32_t item = recheck->items[recheck->count - 1];
-  if (run->alone_runs++ < MOST_ALONE && recheck->count > 1) {
-    run_job(run, slot, NULL, 0, item, false, &sight);
+  if (rechecks->alone_runs++ < MOST_ALONE && recheck->count > 1) {
+    run_job(rechecks, slot, NULL, 0, item, false, &sight);
     if (tbk_loop_interrupted() != 0) return;
     if (sight.seen && !tbk_verdict_fails(sight.classification.verdict)) {
       classification->verdict = TBK_VERDICT_POLLUTED;
       SAY(classification->notes, "passes alone");
-      if (!tbk_run_is_short_of_time(run) && run->searches++ < MOST_SEARCHES)
-        search(run, slot, recheck);
+      if (!tbk_pace_is_short_of_time(rechecks->pace) && rechecks->searches++ < MOST_SEARCHES)
+        search(rechecks, slot, recheck);
     }
   }
-  if (tbk_loop_interrupted() == 0) tbk_run_record(run, item, &recheck->outcome, classification);
+  if (tbk_loop_interrupted() == 0)
+    tbk_recorder_add(rechecks->recorder, item, &recheck->outcome, classification);
 }
 
 /* ----------------------------------------------------------------------------------- poison --- */
 
-static void record_poisoned(tbk_run_t* run, uint32_t item, const char* why) {
+static void record_poisoned(tbk_rechecks_t* rechecks, uint32_t item, const char* why) {
   static const tbk_outcome_t nothing;
   tbk_classification_t classification = {.verdict = TBK_VERDICT_POISONED,
                                          .blame = "backend",
@@ -191,10 +190,11 @@ static void record_poisoned(tbk_run_t* run, uint32_t item, const char* why) {
   SAY(classification.cause, "poisoned");
   SAY(classification.expected, "a device that computes");
   SAY(classification.seen, "%s", why);
-  tbk_run_record(run, item, &nothing, &classification);
+  tbk_recorder_add(rechecks->recorder, item, &nothing, &classification);
 }
 
-static void record_culprit(tbk_run_t* run, uint32_t item, struct sight* sight, const char* reason) {
+static void record_culprit(tbk_rechecks_t* rechecks, uint32_t item, struct sight* sight,
+                           const char* reason) {
   tbk_classification_t* classification = &sight->classification;
   classification->verdict = TBK_VERDICT_FAIL;
   classification->blame = "backend";
@@ -202,92 +202,94 @@ static void record_culprit(tbk_run_t* run, uint32_t item, struct sight* sight, c
   SAY(classification->cause, "fail/poisons-the-device");
   SAY(classification->expected, "the device computes after the test");
   SAY(classification->seen, "after it, in the same process: %s", reason);
-  const char* id = id_of(run, item);
-  tbk_replay_command(classification->replay, sizeof classification->replay, run->options, &id, 1,
-                     true);
-  tbk_run_record(run, item, &sight->outcome, classification);
+  const char* id = tbk_recorder_id(rechecks->recorder, item);
+  tbk_replay_command(classification->replay, sizeof classification->replay,
+                     rechecks->recorder->options, &id, 1, true);
+  tbk_recorder_add(rechecks->recorder, item, &sight->outcome, classification);
 }
 
 /* What ran before the culprit ran on a good device, and keeps its verdict. */
-static void release_first(tbk_run_t* run, tbk_hold_t* hold, uint32_t count) {
+static void release_first(tbk_rechecks_t* rechecks, tbk_hold_t* hold, uint32_t count) {
   size_t size = 0;
   for (uint32_t line = 0; line < count; size++)
     line += hold->lines.pending[size] == '\n';
   hold->count = count;
   hold->lines.pending_size = size;
-  tbk_run_release(run, hold);
+  tbk_recorder_release(rechecks->recorder, hold);
 }
 
 /*
  * After one of these tests the device no longer computed in their process. Each runs alone: one
  * that shows it again is the culprit; what ran after it ran on a bad device.
  */
-static void settle_poison(tbk_run_t* run, tbk_slot_t* slot, tbk_recheck_t* recheck) {
+static void settle_poison(tbk_rechecks_t* rechecks, tbk_slot_t* slot, tbk_recheck_t* recheck) {
   static struct sight sight;
   char reason[256], why[512];
   uint32_t culprit = recheck->count, sound = 0;
   for (uint32_t i = 0; i < recheck->count && tbk_loop_interrupted() == 0; i++) {
     uint32_t item = recheck->items[i];
-    if (culprit < recheck->count || run->alone_runs++ >= MOST_ALONE) continue;
-    run_job(run, slot, NULL, 0, item, true, &sight);
+    if (culprit < recheck->count || rechecks->alone_runs++ >= MOST_ALONE) continue;
+    run_job(rechecks, slot, NULL, 0, item, true, &sight);
     if (sight.seen && sight.outcome.ended &&
         !tbk_health_of(slot->said, &sight.outcome, reason, sizeof reason)) {
       culprit = i;
-      record_culprit(run, item, &sight, reason);
+      record_culprit(rechecks, item, &sight, reason);
     }
     bool fine = sight.seen && !tbk_verdict_fails(sight.classification.verdict);
     if (culprit == recheck->count && fine && sound == i) sound++;
   }
-  if (run->held || tbk_loop_interrupted() != 0) return;
-  if (culprit < recheck->count) release_first(run, recheck->hold, sound);
+  if (rechecks->health->held || tbk_loop_interrupted() != 0) return;
+  if (culprit < recheck->count) release_first(rechecks, recheck->hold, sound);
   if (culprit < recheck->count)
     SAY(why, "ran after %s, which left the device unable to compute",
-        id_of(run, recheck->items[culprit]));
+        tbk_recorder_id(rechecks->recorder, recheck->items[culprit]));
   else
     SAY(why, "one of %u tests left the device unable to compute, and none does so alone: %.200s",
         recheck->count, recheck->classification.seen);
   for (uint32_t i = 0; i < recheck->count; i++)
-    record_poisoned(run, recheck->items[i], why);
+    record_poisoned(rechecks, recheck->items[i], why);
 }
 
 /* ----------------------------------------------------------------------------------- unconfirmed --- */
 
-void tbk_recheck_after_probe(tbk_run_t* run, uint32_t item, const tbk_outcome_t* outcome,
+void tbk_recheck_after_probe(tbk_rechecks_t* rechecks, uint32_t item, const tbk_outcome_t* outcome,
                              const tbk_classification_t* classification) {
   tbk_recheck_t* recheck = make();
   recheck->outcome = *outcome;
   recheck->classification = *classification;
-  if (run->unconfirmed == NULL) SAY(run->suspect, "%s", id_of(run, item));
-  add(&run->unconfirmed, recheck, &item, 1);
+  if (rechecks->unconfirmed == NULL)
+    SAY(rechecks->health->suspect, "%s", tbk_recorder_id(rechecks->recorder, item));
+  add(&rechecks->unconfirmed, recheck, &item, 1);
 }
 
-void tbk_recheck_decide(tbk_run_t* run) {
+void tbk_recheck_decide(tbk_rechecks_t* rechecks) {
   bool first = true;
-  while (run->unconfirmed != NULL) {
-    tbk_recheck_t* recheck = run->unconfirmed;
-    run->unconfirmed = recheck->next;
-    if (run->lost && !run->held && !first)
-      record_poisoned(run, recheck->items[0], run->health);
+  while (rechecks->unconfirmed != NULL) {
+    tbk_recheck_t* recheck = rechecks->unconfirmed;
+    rechecks->unconfirmed = recheck->next;
+    if (rechecks->health->lost && !rechecks->health->held && !first)
+      record_poisoned(rechecks, recheck->items[0], rechecks->health->state);
     else
-      tbk_run_record(run, recheck->items[0], &recheck->outcome, &recheck->classification);
+      tbk_recorder_add(rechecks->recorder, recheck->items[0], &recheck->outcome,
+                       &recheck->classification);
     first = false;
     forget(recheck);
   }
-  run->suspect[0] = '\0';
+  rechecks->health->suspect[0] = '\0';
 }
 
-void tbk_recheck_settle(tbk_run_t* run, tbk_slot_t* slot) {
-  tbk_recheck_t* recheck = run->rechecks;
-  run->rechecks = recheck->next;
+void tbk_recheck_settle(tbk_rechecks_t* rechecks, tbk_slot_t* slot) {
+  tbk_recheck_t* recheck = rechecks->waiting;
+  rechecks->waiting = recheck->next;
   if (slot == NULL && recheck->poisoned)
     for (uint32_t i = 0; i < recheck->count; i++)
-      record_poisoned(run, recheck->items[i], recheck->classification.seen);
+      record_poisoned(rechecks, recheck->items[i], recheck->classification.seen);
   else if (slot == NULL)
-    tbk_run_record(run, recheck->items[recheck->count - 1], &recheck->outcome,
-                   &recheck->classification);
+    tbk_recorder_add(rechecks->recorder, recheck->items[recheck->count - 1], &recheck->outcome,
+                     &recheck->classification);
   else if (recheck->poisoned)
-    settle_poison(run, slot, recheck);
+    settle_poison(rechecks, slot, recheck);
   else
-    settle_together(run, slot, recheck);
+    settle_together(rechecks, slot, recheck);
   forget(recheck);
 }

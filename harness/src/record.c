@@ -8,7 +8,9 @@
 #include "text.h"
 
 #include "json_write.h"
+#include "kind.h"
 #include "protocol.h"
+#include "shell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,60 +20,25 @@ static const char* or_null(const char* text) {
   return text[0] != '\0' ? text : NULL;
 }
 
-/* Words of a shell: what is not plainly harmless is put in single quotes. */
-static void add_word(char* out, size_t size, const char* word) {
-  size_t used = strlen(out);
-  if (word[0] != '\0' && strspn(word,
-                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_-+=./,:@%") == strlen(word)) {
-    tbk_print(out + used, size - used, "%s%s", used ? " " : "", word);
-    return;
-  }
-  tbk_print(out + used, size - used, "%s'", used ? " " : "");
-  for (; *word != '\0' && (used = strlen(out)) + 6 < size; word++)
-    tbk_print(out + used, size - used, *word == '\'' ? "'\\''" : "%c", *word);
-  used = strlen(out);
-  tbk_print(out + used, size - used, "'");
-}
-
-static void add_option(char* out, size_t size, const char* name, const char* value) {
-  if (value == NULL) return;
-  add_word(out, size, name);
-  add_word(out, size, value);
-}
-
-static void add_subject(char* out, size_t size, const tbk_options_t* options) {
-  if (!options->torch) {
-    add_word(out, size, options->library);
-    return;
-  }
-  add_option(out, size, "--torch-device", options->torch_device);
-  add_option(out, size, "--torch-library", options->library);
-  for (size_t i = 0; i < options->torch_imports.count; i++)
-    add_option(out, size, "--torch-import", options->torch_imports.items[i]);
-  add_option(out, size, "--facts", options->declared);
-  if (strcmp(options->python, "python3") != 0) add_option(out, size, "--python", options->python);
-}
-
 void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options,
                         const char* const* ids, size_t id_count, bool batch) {
   char seed[24];
   out[0] = '\0';
-  add_word(out, out_size, "tbk-run");
-  add_subject(out, out_size, options);
+  tbk_shell_add(out, out_size, "tbk-run");
+  tbk_kind_of(options)->add_subject(out, out_size, options);
   for (size_t i = 0; i < id_count; i++) {
-    add_word(out, out_size, "--only");
-    add_word(out, out_size, ids[i]);
+    tbk_shell_add(out, out_size, "--only");
+    tbk_shell_add(out, out_size, ids[i]);
   }
   tbk_print(seed, sizeof seed, "%llu", (unsigned long long)options->seed);
-  add_word(out, out_size, "--seed");
-  add_word(out, out_size, seed);
+  tbk_shell_add(out, out_size, "--seed");
+  tbk_shell_add(out, out_size, seed);
   for (size_t i = 0; i < options->backend_options.count; i++) {
-    add_word(out, out_size, "--backend-option");
-    add_word(out, out_size, options->backend_options.items[i]);
+    tbk_shell_add(out, out_size, "--backend-option");
+    tbk_shell_add(out, out_size, options->backend_options.items[i]);
   }
-  add_word(out, out_size, "--isolation");
-  add_word(out, out_size, batch ? "batch" : "fork");
+  tbk_shell_add(out, out_size, "--isolation");
+  tbk_shell_add(out, out_size, batch ? "batch" : "fork");
 }
 
 static void put_test(tbk_json_t* json, const tbk_test_t* test, const char* layer, uint32_t index,
@@ -148,7 +115,7 @@ void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
   }
   tbk_json_begin(&json, line, sizeof line);
   tbk_json_open(&json, NULL, '{');
-  put_test(&json, test, options->torch ? "torch" : "c", item, plan->items[item].repeat);
+  put_test(&json, test, tbk_kind_of(options)->layer, item, plan->items[item].repeat);
   put_verdict(&json, outcome, classification);
   if (tbk_verdict_fails(classification->verdict)) tbk_json_text(&json, "clause_text", test->text);
   if (outcome->facts_size > 0) tbk_json_raw(&json, "facts", outcome->facts, outcome->facts_size);

@@ -30,12 +30,13 @@ static void print_line(const char* label, const char* text) {
 }
 
 static void print_findings(const tbk_run_t* run) {
-  for (uint32_t i = 0; i < run->finding_count; i++) {
-    printf("  %s %s  %s\n", run->findings[i].verdict, run->findings[i].id, run->findings[i].clause);
-    print_line("clause", run->findings[i].text);
-    print_line("expected", run->findings[i].expected);
-    print_line("seen", run->findings[i].seen);
-    print_line("again", run->findings[i].replay);
+  for (uint32_t i = 0; i < run->recorder.finding_count; i++) {
+    printf("  %s %s  %s\n", run->recorder.findings[i].verdict, run->recorder.findings[i].id,
+           run->recorder.findings[i].clause);
+    print_line("clause", run->recorder.findings[i].text);
+    print_line("expected", run->recorder.findings[i].expected);
+    print_line("seen", run->recorder.findings[i].seen);
+    print_line("again", run->recorder.findings[i].replay);
   }
 }
 
@@ -73,8 +74,8 @@ void tbk_summary_print(const tbk_run_t* run, tbk_exit_t exit_code, const char* r
     tbk_text_for_terminal(safe, sizeof safe, reason);
     printf("%s  ", safe);
   }
-  if (tbk_ledger_recorded(&run->ledger) > 0) {
-    print_counts(&run->ledger);
+  if (tbk_ledger_recorded(&run->recorder.ledger) > 0) {
+    print_counts(&run->recorder.ledger);
     printf(" (%.1f s)  ", (double)duration_ns / 1e9);
   }
   tbk_text_for_terminal(safe, sizeof safe, run->options->output);

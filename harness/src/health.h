@@ -1,0 +1,39 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * health.h: whether the device still computes, and who has it.
+ */
+#ifndef TBK_HARNESS_HEALTH_H
+#define TBK_HARNESS_HEALTH_H
+
+#include "loop.h"
+#include "pace.h"
+
+typedef struct tbk_health {
+  const tbk_pace_t* pace;
+  tbk_loop_t* loop;
+  bool probe_due;
+  uint64_t probed_ns;
+  bool lost;              /* the device computes no more */
+  char state[512];        /* "ok", or what is wrong */
+  char lost_before[512];  /* the device was lost, in the run that this one goes on with */
+  bool held;              /* lost, because another process keeps the device */
+  char lease[128];        /* then: for how long */
+  uint64_t held_since_ns; /* 0: not since a test has had it */
+  char suspect[160];      /* the first test that failed since the last probe */
+} tbk_health_t;
+
+/* Asks, in a process of its own, whether the device still computes; may set `lost`. */
+void tbk_health_check(tbk_health_t* health);
+
+/*
+ * lease.c: the device is held by another process. Waits a little; after a while sets `lost`.
+ */
+void tbk_lease_wait(tbk_health_t* health);
+/* Says in the notes how long the test was put off, if it was. */
+void tbk_lease_note(const tbk_health_t* health, tbk_classification_t* classification);
+/* Notes that a test has had the device. */
+void tbk_lease_got(tbk_health_t* health);
+
+#endif /* TBK_HARNESS_HEALTH_H */
