@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import synthetic
 from judged import hostile, judged
-from tbk_reports.lint import FILES, lint_reports
+from tbk_reports.lint import lint_reports
 from tbk_reports.model import Judged
+from tbk_reports.registry import FILES
 from tbk_reports.render import write_reports
 
 RUNS = {

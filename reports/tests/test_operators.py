@@ -11,10 +11,11 @@ import synthetic
 from judged import judged
 from tbk_reports.document import judged_document
 from tbk_reports.html import render_html
-from tbk_reports.lint import FILES, lint_reports
+from tbk_reports.lint import lint_reports
 from tbk_reports.markdown import render_markdown
 from tbk_reports.model import read_record
 from tbk_reports.operators import NEXT, Operators, operators
+from tbk_reports.registry import FILES
 from tbk_reports.render import write_reports
 from tbk_reports.words import cause_of
 

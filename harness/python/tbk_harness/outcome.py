@@ -13,10 +13,8 @@ from typing import NoReturn
 from rich.console import Console
 from rich.text import Text
 from tbk_reports.html import coverage_links
-from tbk_reports.lint import lint_reports
 from tbk_reports.model import (
     EXIT_NOT_WRITTEN,
-    EXIT_SUITE_ERROR,
     EXIT_USAGE,
     Judged,
     ResultFile,
@@ -98,7 +96,7 @@ def prepare(folder: Path) -> None:
 
 
 def finish(judged: Judged, folder: Path, coverage: Path | None, quiet: bool = False) -> NoReturn:
-    """Writes all reports, compares them, prints the verdict and the page's path last."""
+    """Writes all reports, prints the verdict and the page's path last."""
     out = console()
     links: Sequence[tuple[str, str]] = coverage_links(coverage, folder) if coverage else ()
     try:
@@ -108,8 +106,5 @@ def finish(judged: Judged, folder: Path, coverage: Path | None, quiet: bool = Fa
         stop(EXIT_NOT_WRITTEN, f"the reports cannot be written: {reason(error)}")
     if not quiet:
         print_report(judged, out)
-    faults = lint_reports(folder)
-    if faults:
-        stop(EXIT_SUITE_ERROR, f"the reports disagree: {faults[0]}")
     out.print(Text(str(paths["html"])))
     raise SystemExit(judged.exit_code)

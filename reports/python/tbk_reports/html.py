@@ -68,8 +68,9 @@ def icon(state: str) -> str:
 
 @dataclass
 class _Budget:
+    """What is left of the room for outputs, which causes and warnings share."""
+
     left: int = OUTPUT_BUDGET
-    details: int = DETAIL_LIMIT
 
 
 def _resource(name: str) -> str:
@@ -167,11 +168,14 @@ def _program(cause: Cause) -> str:
 
 
 def _cause_blocks(causes: Sequence[Cause], budget: _Budget) -> list[dict[str, object]]:
+    """Each cause with the details of its first tests; of many causes, of the first test alone."""
     blocks: list[dict[str, object]] = []
-    for cause in causes:
-        room = min(DETAIL_PER_CAUSE, budget.details)
+    details = DETAIL_LIMIT
+    for number, cause in enumerate(causes, 1):
+        spare = details - (len(causes) - number)  # the later ones keep one each
+        room = min(DETAIL_PER_CAUSE, max(spare, 1), details)
         detailed = cause.tests[:room]
-        budget.details -= len(detailed)
+        details -= len(detailed)
         blocks.append(
             {
                 "cause": cause,

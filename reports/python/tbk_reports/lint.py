@@ -16,19 +16,12 @@ from typing import Any
 from . import text
 from .document import judged_from_document
 from .junit import RUN_SUITE, case_names, child_name
-from .markdown import code
+from .markdown import CASE, case_head
 from .model import HARMLESS
 from .operators import operator_document, operators
+from .registry import FILES
 from .view import View
 from .words import state_words
-
-FILES = {
-    "json": "judged.json",
-    "html": "index.html",
-    "junit": "junit.xml",
-    "markdown": "summary.md",
-    "terminal": "terminal.txt",
-}
 
 
 @dataclass
@@ -112,8 +105,8 @@ def lint_html(document: dict[str, Any], source: str) -> list[str]:
     states = {
         text.line(clause.id, 60): clause.state for area in view.areas for clause in area.clauses
     }
-    failing = {(test.id, test.verdict) for test in judged.tests if test.failed}
-    warned = {(test.id, test.verdict) for test in judged.tests if test.warns}
+    failing = {(text.line(test.id, 400), test.verdict) for test in judged.tests if test.failed}
+    warned = {(text.line(test.id, 400), test.verdict) for test in judged.tests if test.warns}
     tests = [[test.id, test.repeat, test.clause, test.verdict] for test in judged.tests]
     found = _differ("html verdict", document["verdict"], data.get("verdict"))
     found += _differ("html exit code", document["exit_code"], data.get("exit_code"))
@@ -197,7 +190,6 @@ def _junit_sums(root: ET.Element) -> list[str]:
 _ROW = re.compile(r"^\| ([a-z-]+) \| (\d+) \|$", re.MULTILINE)
 _HEADING = re.compile(r"\A## \S+ ([A-Z]+): ")
 _NEXT = re.compile(r"^\d+\. `([^`]+)` unlocks ([\d,]+) check", re.MULTILINE)
-_CASE = re.compile(r"^  \* (`[^`]+`) ([a-z ]+): ", re.MULTILINE)
 _EXIT = re.compile(r"^Exit code (\d+)\.$", re.MULTILINE)
 
 
@@ -219,15 +211,14 @@ def lint_markdown(document: dict[str, Any], source: str) -> list[str]:
 
 def _markdown_cases(document: dict[str, Any], source: str) -> list[str]:
     failing = [test for test in judged_from_document(document).tests if test.failed]
-    told = {(code(test.id), state_words(test.verdict)) for test in failing}
-    shown = _CASE.findall(source)
+    told = {case_head(test) for test in failing}
+    shown = [row for row in source.splitlines() if row.startswith(CASE)]
     found = [
-        f"markdown: {name} is shown as {words}, which it is not"
-        for name, words in shown
-        if (name, words) not in told
+        f"markdown: {_short(row.removeprefix(CASE))} is shown, which it is not"
+        for row in shown
+        if row not in told
     ]
-    plain = any(name.startswith("`") for name, _ in told)
-    return found if shown or not plain else [*found, "markdown: no failure is shown"]
+    return found if shown or not failing else [*found, "markdown: no failure is shown"]
 
 
 _TOLD = re.compile(r"^     test +(\S.*)$", re.MULTILINE)

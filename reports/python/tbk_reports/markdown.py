@@ -14,6 +14,7 @@ from .words import blame_words, seen_words, state_words
 CAUSES = 10
 TESTS_PER_CAUSE = 5
 REASONS = 8
+CASE = "  * "  # begins the line of a failed test
 PROGRAM_LIMIT = 600  # characters; longer ones are on the page
 
 _PLAIN = re.compile(r"[^A-Za-z0-9 ,()\u00b7\u2026]")
@@ -55,11 +56,17 @@ def _block(value: str) -> list[str]:
     return ["", fence + "text", value, fence, ""]
 
 
+def case_head(test: Test) -> str:
+    """The line that a failed test begins with; the lint looks for it."""
+    return f"{CASE}{code(test.id)} {state_words(test.verdict)}"
+
+
 def _case(test: Test) -> list[str]:
-    lines = [f"  * {code(test.id)} {state_words(test.verdict)}: {escape(seen_words(test), 160)}"]
+    """Expected and seen each have a line."""
+    lines = [case_head(test)]
     if test.expected:
-        lines[0] += f", expected {escape(test.expected, 120)}"
-    return lines
+        lines.append(f"    * expected: {escape(test.expected, 160)}")
+    return [*lines, f"    * seen: {escape(seen_words(test), 160)}"]
 
 
 def _cause(number: int, cause: Cause) -> list[str]:
@@ -74,7 +81,7 @@ def _cause(number: int, cause: Cause) -> list[str]:
     for test in cause.tests[:TESTS_PER_CAUSE]:
         lines += _case(test)
     if len(cause.tests) > TESTS_PER_CAUSE:
-        lines.append(f"  * and {len(cause.tests) - TESTS_PER_CAUSE} more")
+        lines.append(f"\n   and {len(cause.tests) - TESTS_PER_CAUSE} more")
     if first.replay:
         lines += ["   " + row if row else "" for row in _block(text.line(first.replay, 600))]
     program = min((test.program for test in cause.tests[:50] if test.program), key=len, default="")
