@@ -9,6 +9,7 @@ Counts lines of tracked files that are neither blank nor comment only, by room a
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "layout.md"
+INCLUDE = ROOT / "contracts" / "include"
 BEGIN, END = "<!-- sizes: begin -->\n", "<!-- sizes: end -->\n"
 ROOMS = [
     "contracts/include",
@@ -107,10 +109,14 @@ def table() -> str:
             counts = [sizes[room][column] for column in COLUMNS]
             cells = " | ".join(f"{count:,}" if count else "" for count in counts)
             lines.append(f"| `{room}` | {cells} |")
-    header = len((ROOT / "contracts/include/tbk/tbk.h").read_text().splitlines())
+    parts = re.findall(r"#include <(tbk/\w+\.h)>", (INCLUDE / "tbk/tbk.h").read_text())
+    sizes_of = [len((INCLUDE / part).read_text().splitlines()) for part in ["tbk/tbk.h", *parts]]
     template = code_lines(ROOT / "reference_backends/template/template.c")
     lines.append("")
-    lines.append(f"`tbk.h` has {header} lines, mostly prose; `template.c` {template} of code.")
+    lines.append(
+        f"`tbk.h` and its {len(parts)} parts have {sum(sizes_of):,} lines, mostly prose, the "
+        f"longest {max(sizes_of)}; `template.c` {template} of code."
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -20,7 +20,6 @@ TOOLS = Path(__file__).resolve().parent
 sys.path.insert(0, str(TOOLS))
 
 from generate_operators import SchemaError, parse_schema  # noqa: E402
-from spec_checks import AREAS  # noqa: E402
 from spec_world import World, load_world  # noqa: E402
 from tbk_contracts import Clause, SpecError  # noqa: E402
 
@@ -115,7 +114,9 @@ def summary_row(world: World, area: str, clauses: list[Clause]) -> list[str]:
 def areas(world: World, layer: str) -> dict[str, list[Clause]]:
     """The clauses of a layer by area, by id."""
     chosen = [clause for clause in world.clauses if ("c" in clause.layer) == (layer == "c")]
-    order = list(AREAS.values()) if layer == "c" else list(dict.fromkeys(c.area for c in chosen))
+    order = (
+        list(world.areas.values()) if layer == "c" else list(dict.fromkeys(c.area for c in chosen))
+    )
     grouped = {
         area: sorted((c for c in chosen if c.area == area), key=lambda c: c.id) for area in order
     }

@@ -64,6 +64,11 @@ class Member:
     name: str
     origin: str
 
+    @property
+    def is_output(self) -> bool:
+        """Whether the operator writes it."""
+        return self.origin.startswith("->") or "!" in self.origin
+
 
 @dataclass(frozen=True)
 class Operator:
@@ -164,7 +169,7 @@ def render_operator(entry: dict[str, object]) -> str:
     lines.append(f"typedef struct tbk_args_{operator.identifier} {{")
     lines.append("  size_t struct_size;")
     for member in operator.members:
-        mark = " /* output */" if member.origin.startswith("->") or "!" in member.origin else ""
+        mark = " /* output */" if member.is_output else ""
         lines.append(f"  {member.c_type} {member.name};{mark}")
     lines.append(f"}} tbk_args_{operator.identifier}_t;")
     return "\n".join(lines)
@@ -200,9 +205,38 @@ EPILOGUE = """\
 """
 
 
+def macro(name: str, rows: list[str]) -> str:
+    """An X macro with one row a line."""
+    return " \\\n".join([f"#define {name}(X)", *(f"  {row}" for row in rows)]) + "\n"
+
+
+def render_map(operators: list[Operator]) -> str:
+    """The X macros over all operators, and over the tensors of each."""
+    tensors = [
+        macro(
+            f"TBK_{kind}_{one.identifier}",
+            [
+                f"X({one.identifier}, {member.name})"
+                for member in one.members
+                if member.c_type == POINTERS["Tensor"] and member.is_output == (kind == "OUTPUTS")
+            ],
+        )
+        for one in operators
+        for kind in ("INPUTS", "OUTPUTS")
+    ]
+    names = macro("TBK_OPERATOR_MAP", [f"X({one.identifier})" for one in operators])
+    return (
+        f"/* X(operator): every operator of this header. */\n{names}\n"
+        "/* X(operator, member): the tensors of each that it reads, and those that it writes. */\n"
+        + "".join(tensors)
+    )
+
+
 def render(entries: list[dict[str, object]]) -> str:
     """The whole header."""
-    return "\n".join([PREAMBLE, *(render_operator(entry) + "\n" for entry in entries), EPILOGUE])
+    operators = [parse_schema(str(entry["schema"])) for entry in entries]
+    structs = [render_operator(entry) + "\n" for entry in entries]
+    return "\n".join([PREAMBLE, *structs, render_map(operators), EPILOGUE])
 
 
 def main() -> int:

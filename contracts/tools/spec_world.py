@@ -15,11 +15,21 @@ import yaml
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
 from spec_torch import TorchWorld, load_torch
-from tbk_contracts import Block, Clause, Row, load_clauses, load_rows, parse_header
-from tbk_contracts.header import HEADER
+from tbk_contracts import (
+    Block,
+    Clause,
+    Interface,
+    Row,
+    load_areas,
+    load_clauses,
+    load_header,
+    load_interface,
+    load_rows,
+)
+from tbk_contracts.header import INCLUDE, header_files
 
 LOCK = Path("spec") / "ids.lock.yml"
-WORD = re.compile(r'\b(?:TABLE|OPTIONAL|PROPERTY)\((\w+)\)|\bFLAG\("(\w+)"|"!(\w+)"')
+WORDS = re.compile(r"#define TBK_NEED_\w+\(X\)((?:.*\\\n)*.*)")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
@@ -45,13 +55,15 @@ class World:
     """What there is under a checkout. `mutants` is None where they are left out on request."""
 
     root: Path
-    header: str
+    headers: dict[str, str]  # the text of tbk.h and its parts, by name
     blocks: list[Block]
+    interface: Interface
+    areas: dict[str, str]
     clauses: list[Clause]
     lock: Lock
     rows: list[Row]
     test_texts: dict[str, str]
-    needs_words: set[str] | None
+    needs_words: set[str]
     suites: set[str] | None
     operators: set[str]
     mutants: list[Mutant] | None
@@ -102,15 +114,10 @@ def read_operators(path: Path) -> set[str]:
     return {str(entry["schema"]).partition("(")[0] for entry in entries}
 
 
-def read_needs_words(toolkit: Path) -> set[str] | None:
-    """The plain words in the table of needs.c. None without the file."""
-    path = toolkit / "run" / "needs.c"
-    if not path.exists():
-        return None
-    table = (
-        COMMENT.sub(" ", path.read_text()).partition("struct word words[]")[2].partition("};")[0]
-    )
-    return {name for names in WORD.findall(table) for name in names if name}
+def read_needs_words(toolkit: Path) -> set[str]:
+    """The words of needs.h: those that do not follow from the header."""
+    listed = WORDS.findall((toolkit / "run" / "needs.h").read_text())
+    return {name for words in listed for name in re.findall(r"\bX\((\w+)\)", words)}
 
 
 def read_suites(tests: Path) -> set[str] | None:
@@ -140,12 +147,17 @@ def sources(folders: list[Path]) -> list[Path]:
 def load_world(root: Path, mutants: Path | None) -> World:
     """Read everything under `root`, and the mutants from the file given."""
     contracts = root / "contracts"
-    header = (contracts / HEADER).read_text()
+    interface = load_interface(contracts)
     tests = contracts / "tests"
     return World(
         root=root,
-        header=header,
-        blocks=parse_header(header),
+        headers={
+            path.relative_to(contracts / INCLUDE).as_posix(): path.read_text()
+            for path in header_files(contracts)
+        },
+        blocks=load_header(contracts),
+        interface=interface,
+        areas=load_areas(contracts),
         clauses=load_clauses(contracts),
         lock=load_lock(contracts / LOCK),
         rows=load_rows(contracts),
@@ -153,7 +165,7 @@ def load_world(root: Path, mutants: Path | None) -> World:
             path.relative_to(root).as_posix(): COMMENT.sub(" ", path.read_text())
             for path in sources([tests, contracts / "toolkit"])
         },
-        needs_words=read_needs_words(contracts / "toolkit"),
+        needs_words={*interface.words, *read_needs_words(contracts / "toolkit")},
         suites=read_suites(tests),
         operators=read_operators(contracts / "spec" / "operators.yml"),
         mutants=load_mutants(mutants) if mutants else None,

@@ -116,7 +116,7 @@ static void take_facts(const tbk_order_t* order) {
   self.session.gate = (tbk_gate_kind_t)order->gate;
   self.session.wait_blocks = order->wait_blocks;
   self.session.seed = inherited.options->seed;
-  if (order->held_known) tbk_needs_assume(order->held);
+  if (order->held_known) tbk_needs_assume(&order->held);
 }
 
 static tbk_load_result_t load(void) {
@@ -246,23 +246,23 @@ static void say_devices(const tbk_backend_t* backend) {
   }
 }
 
-static void say_need(size_t index, uint64_t held) {
-  tbk_json_bool(&self.json, tbk_need_word(index), (held >> index & 1) != 0);
+static void say_need(size_t index, const tbk_need_set_t* held) {
+  tbk_json_bool(&self.json, tbk_need_word(index), tbk_need_set_has(held, index));
 }
 
-static void say_needs(uint64_t held) {
+static void say_needs(const tbk_need_set_t* held) {
   begin_said("capabilities");
   tbk_json_open(&self.json, "held", '{');
-  for (size_t i = 0; i < tbk_need_count(); i++)
+  for (size_t i = 0; i < TBK_NEED_COUNT; i++)
     say_need(i, held);
   tbk_json_close(&self.json, '}');
   send_said();
 }
 
-static uint64_t declared(const tbk_backend_t* backend) {
-  uint64_t held = 0;
-  for (size_t i = 0; i < tbk_need_count(); i++)
-    if (tbk_needs_missing(backend, tbk_need_word(i)) == NULL) held |= UINT64_C(1) << i;
+static tbk_need_set_t declared(const tbk_backend_t* backend) {
+  tbk_need_set_t held = {{0}};
+  for (size_t i = 0; i < TBK_NEED_COUNT; i++)
+    if (tbk_needs_missing(backend, tbk_need_word(i)) == NULL) tbk_need_set_add(&held, i);
   return held;
 }
 
@@ -298,9 +298,9 @@ static void say_opened(void) {
 
 static void say_probe(void) {
   char reason[512] = "";
-  uint64_t held = 0;
+  tbk_need_set_t held = {{0}};
   if (!tbk_session_probe(&self.session, &held, reason, sizeof reason)) say_error("device", reason);
-  say_needs(held);
+  say_needs(&held);
   begin_said("gate");
   tbk_json_unsigned(&self.json, "kind", (uint64_t)self.session.gate);
   tbk_json_signed(&self.json, "wait_blocks", self.session.wait_blocks);
@@ -314,7 +314,8 @@ static void run_preflight(uint32_t skip) {
   const tbk_backend_t* backend = self.session.library.backend;
   say_backend(backend);
   say_devices(backend);
-  say_needs(declared(backend));
+  const tbk_need_set_t held = declared(backend);
+  say_needs(&held);
   say_opened();
   set_phase(TBK_PHASE_BODY);
   if ((skip & TBK_SKIP_PROBE) == 0) say_probe();

@@ -18,7 +18,7 @@ typedef struct tbk_facts {
   json_t* devices;          /* array of objects */
   json_t* capabilities;     /* word: bool */
   json_t* capability_notes; /* word: text, where a probe has something to tell; or NULL */
-  uint64_t held;            /* of the C layer, the same as a mask */
+  tbk_need_set_t held;      /* of the C layer, the same as a set */
   bool warm; /* of the torch layer: a process may fork after it has imported the device's module */
   tbk_gate_kind_t gate;
   int wait_blocks;

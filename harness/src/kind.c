@@ -26,7 +26,7 @@ static bool is_capability(const char* word) {
 }
 
 static void assume(const tbk_facts_t* facts) {
-  tbk_needs_assume(facts->held);
+  tbk_needs_assume(&facts->held);
 }
 
 static const char* missing(const tbk_facts_t* facts, const char* needs) {

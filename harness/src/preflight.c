@@ -48,9 +48,9 @@ static void read_needs(tbk_facts_t* facts, const json_t* said) {
   if (held == NULL) return;
   json_decref(facts->capabilities);
   facts->capabilities = json_incref(held);
-  facts->held = 0;
-  for (size_t i = 0; i < tbk_need_count(); i++)
-    if (json_is_true(json_object_get(held, tbk_need_word(i)))) facts->held |= UINT64_C(1) << i;
+  facts->held = (tbk_need_set_t){{0}};
+  for (size_t i = 0; i < TBK_NEED_COUNT; i++)
+    if (json_is_true(json_object_get(held, tbk_need_word(i)))) tbk_need_set_add(&facts->held, i);
 }
 
 static void read_gate(tbk_facts_t* facts, const json_t* said) {

@@ -75,7 +75,7 @@ static void text_of(const json_t* object, const char* key, char* out, size_t siz
 /* The word as needs.c has it, which outlives the line it came in; NULL for none. */
 static const char* known_word(const char* word) {
   if (word == NULL) return NULL;
-  for (size_t i = 0; i < tbk_need_count(); i++)
+  for (size_t i = 0; i < TBK_NEED_COUNT; i++)
     if (strcmp(tbk_need_word(i), word[0] == '!' ? word + 1 : word) == 0) return tbk_need_word(i);
   return "unknown";
 }

@@ -148,16 +148,13 @@ STREAM_CREATE(stream_create_aloud) {
 
 /* As a newer backend would: members that this header does not know, at the end of the tables. */
 static void install_larger_tables(wrap_t* wrap) {
-  memset(wrap->backend_extra, 0xa5, sizeof wrap->backend_extra);
-  memset(wrap->core_extra, 0xa5, sizeof wrap->core_extra);
-  memset(wrap->stream_extra, 0xa5, sizeof wrap->stream_extra);
-  memset(wrap->event_extra, 0xa5, sizeof wrap->event_extra);
-  memset(wrap->kernel_extra, 0xa5, sizeof wrap->kernel_extra);
-  wrap->backend.struct_size += sizeof wrap->backend_extra;
-  wrap->core.struct_size += sizeof wrap->core_extra;
-  wrap->stream.struct_size += sizeof wrap->stream_extra;
-  wrap->event.struct_size += sizeof wrap->event_extra;
-  wrap->kernel.struct_size += sizeof wrap->kernel_extra;
+#define LONGER(name, ...)                                      \
+  memset(wrap->name##_extra, 0xa5, sizeof wrap->name##_extra); \
+  wrap->name.struct_size += sizeof wrap->name##_extra;
+  LONGER(backend)
+  LONGER(core)
+  TBK_TABLE_MAP(LONGER)
+#undef LONGER
 }
 
 static void install_core_alone(wrap_t* wrap) {

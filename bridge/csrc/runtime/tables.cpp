@@ -94,52 +94,31 @@ bool copy_table(Table& to, const Table* from, const char* name, const std::strin
   return true;
 }
 
-#define ENTRY(type, function)           \
-  Mandatory {                           \
-    offsetof(type, function), #function \
-  }
+#define ENTRY(table, type, function) Mandatory{offsetof(type, function), #function},
 
-void copy_core(Tables& to, const tbk_backend_t& from, const std::string& path) {
-  copy_table(to.core, from.core, "core", path,
-             {ENTRY(tbk_core_t, destroy), ENTRY(tbk_core_t, device_count),
-              ENTRY(tbk_core_t, device_properties), ENTRY(tbk_core_t, device_open),
-              ENTRY(tbk_core_t, device_close), ENTRY(tbk_core_t, memory_alloc),
-              ENTRY(tbk_core_t, memory_free), ENTRY(tbk_core_t, upload),
-              ENTRY(tbk_core_t, download), ENTRY(tbk_core_t, copy)});
+void copy_optional(Tables& to, const tbk_backend_t& from, const std::string& path) {
+#define COPY(name, type, needs) \
+  to.has_##name = copy_table(to.name, from.name, #name, path, {TBK_MANDATORY_##name(ENTRY)});
+  TBK_TABLE_MAP(COPY)
+#undef COPY
 }
 
-void copy_streams(Tables& to, const tbk_backend_t& from, const std::string& path) {
-  to.has_stream = copy_table(
-      to.stream, from.stream, "stream", path,
-      {ENTRY(tbk_stream_ops_t, stream_create), ENTRY(tbk_stream_ops_t, stream_destroy),
-       ENTRY(tbk_stream_ops_t, stream_query), ENTRY(tbk_stream_ops_t, stream_synchronize),
-       ENTRY(tbk_stream_ops_t, device_synchronize)});
-  to.has_event =
-      copy_table(to.event, from.event, "event", path,
-                 {ENTRY(tbk_event_ops_t, event_create), ENTRY(tbk_event_ops_t, event_destroy),
-                  ENTRY(tbk_event_ops_t, event_record), ENTRY(tbk_event_ops_t, event_wait),
-                  ENTRY(tbk_event_ops_t, event_query), ENTRY(tbk_event_ops_t, event_synchronize)});
-  to.has_callback = copy_table(to.callback, from.callback, "callback", path,
-                               {ENTRY(tbk_callback_ops_t, callback_enqueue)});
+bool has_table(const Tables& tables, std::string_view wanted) {
+#define HAS(name, type, needs) \
+  if (wanted == #name) return tables.has_##name;
+  TBK_TABLE_MAP(HAS)
+#undef HAS
+  return false;
 }
 
-void copy_rest(Tables& to, const tbk_backend_t& from, const std::string& path) {
-  to.has_pinned =
-      copy_table(to.pinned, from.pinned, "pinned", path,
-                 {ENTRY(tbk_pinned_ops_t, pinned_alloc), ENTRY(tbk_pinned_ops_t, pinned_free)});
-  to.has_peer =
-      copy_table(to.peer, from.peer, "peer", path,
-                 {ENTRY(tbk_peer_ops_t, peer_can_access), ENTRY(tbk_peer_ops_t, peer_copy)});
-  to.has_async_memory = copy_table(
-      to.async_memory, from.async_memory, "async_memory", path,
-      {ENTRY(tbk_async_memory_ops_t, async_alloc), ENTRY(tbk_async_memory_ops_t, async_free)});
-  to.has_kernel =
-      copy_table(to.kernel, from.kernel, "kernel", path, {ENTRY(tbk_kernel_ops_t, kernel_find)});
-  to.has_random =
-      copy_table(to.random, from.random, "random", path, {ENTRY(tbk_random_ops_t, random_bits)});
+void check_needs(const Tables& tables, const std::string& path) {
+#define CHECK_NEEDS(name, type, needs)                                                 \
+  if (tables.has_##name && *(needs) != '\0' && !has_table(tables, needs))              \
+    refuse(path, "the backend has the table " #name ", which needs the table ", needs, \
+           ", and that is not there");
+  TBK_TABLE_MAP(CHECK_NEEDS)
+#undef CHECK_NEEDS
 }
-#undef ENTRY
-
 }  // namespace
 
 tbk_backend_create_fn open_library(const std::string& path) {
@@ -181,14 +160,11 @@ Tables copy_tables(const tbk_backend_t& backend, const std::string& path) {
   tbk_backend_t known{};  // what a shorter table has not got is NULL
   std::memcpy(&known, &backend, std::min(backend.struct_size, sizeof known));
   Tables tables;
-  copy_core(tables, known, path);
-  copy_streams(tables, known, path);
-  copy_rest(tables, known, path);
-  bool needs_stream = tables.has_event || tables.has_callback || tables.has_async_memory;
-  if (needs_stream && !tables.has_stream)
-    refuse(path, "the backend has a table that needs streams (event, callback or async_memory), ",
-           "and no streams");
+  copy_table(tables.core, known.core, "core", path, {TBK_MANDATORY_core(ENTRY)});
+  copy_optional(tables, known, path);
+  check_needs(tables, path);
   return tables;
 }
+#undef ENTRY
 
 }  // namespace tbk

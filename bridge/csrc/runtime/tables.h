@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <tbk/tbk.h>
+#include <tbk/tables.h>
 
 #include <string>
 
@@ -13,22 +13,11 @@ namespace tbk {
 /// there but what tbk.h calls optional.
 struct Tables {
   tbk_core_t core{};
-  tbk_stream_ops_t stream{};
-  tbk_event_ops_t event{};
-  tbk_callback_ops_t callback{};
-  tbk_pinned_ops_t pinned{};
-  tbk_peer_ops_t peer{};
-  tbk_async_memory_ops_t async_memory{};
-  tbk_kernel_ops_t kernel{};
-  tbk_random_ops_t random{};
-  bool has_stream = false;
-  bool has_event = false;
-  bool has_callback = false;
-  bool has_pinned = false;
-  bool has_peer = false;
-  bool has_async_memory = false;
-  bool has_kernel = false;
-  bool has_random = false;
+#define TBK_BRIDGE_TABLE(name, type, needs) \
+  type name{};                              \
+  bool has_##name = false;
+  TBK_TABLE_MAP(TBK_BRIDGE_TABLE)  // stream, has_stream, event, has_event, ...
+#undef TBK_BRIDGE_TABLE
 };
 
 /// The entry point of the library at `path`, which has a slash and stays loaded from here on.

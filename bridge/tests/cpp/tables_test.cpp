@@ -81,7 +81,8 @@ void cut_tables_are_refused() {
   check_refused([](Whole& w) { w.stream.stream_query = nullptr; }, "stream_query of the stream");
   check_refused([](Whole& w) { w.event.struct_size = offsetof(tbk_event_ops_t, event_query); },
                 "event_query of the event");
-  check_refused([](Whole& w) { w.backend.stream = nullptr; }, "needs streams");
+  check_refused([](Whole& w) { w.backend.stream = nullptr; },
+                "the table event, which needs the table stream");
 }
 
 void short_tables_lack_what_they_are_short_of() {

@@ -114,6 +114,50 @@ typedef struct tbk_args_mm {
   const tbk_tensor_t* out; /* output */
 } tbk_args_mm_t;
 
+/* X(operator): every operator of this header. */
+#define TBK_OPERATOR_MAP(X) \
+  X(fill__Scalar) \
+  X(copy_) \
+  X(add_Tensor) \
+  X(mul_Tensor) \
+  X(where_self) \
+  X(sum_dim_IntList) \
+  X(mm)
+
+/* X(operator, member): the tensors of each that it reads, and those that it writes. */
+#define TBK_INPUTS_fill__Scalar(X)
+#define TBK_OUTPUTS_fill__Scalar(X) \
+  X(fill__Scalar, self)
+#define TBK_INPUTS_copy_(X) \
+  X(copy_, src)
+#define TBK_OUTPUTS_copy_(X) \
+  X(copy_, self)
+#define TBK_INPUTS_add_Tensor(X) \
+  X(add_Tensor, self) \
+  X(add_Tensor, other)
+#define TBK_OUTPUTS_add_Tensor(X) \
+  X(add_Tensor, out)
+#define TBK_INPUTS_mul_Tensor(X) \
+  X(mul_Tensor, self) \
+  X(mul_Tensor, other)
+#define TBK_OUTPUTS_mul_Tensor(X) \
+  X(mul_Tensor, out)
+#define TBK_INPUTS_where_self(X) \
+  X(where_self, condition) \
+  X(where_self, self) \
+  X(where_self, other)
+#define TBK_OUTPUTS_where_self(X) \
+  X(where_self, out)
+#define TBK_INPUTS_sum_dim_IntList(X) \
+  X(sum_dim_IntList, self)
+#define TBK_OUTPUTS_sum_dim_IntList(X) \
+  X(sum_dim_IntList, out)
+#define TBK_INPUTS_mm(X) \
+  X(mm, self) \
+  X(mm, mat2)
+#define TBK_OUTPUTS_mm(X) \
+  X(mm, out)
+
 /* clang-format on */
 
 #ifdef __cplusplus

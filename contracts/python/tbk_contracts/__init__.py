@@ -10,12 +10,22 @@ from tbk_contracts.clause import (
     clause,
     clause_files,
     clauses,
+    load_areas,
     load_clauses,
     load_entries,
     spec_digest,
     text_digest,
 )
-from tbk_contracts.header import Block, HeaderLine, header_lines, parse_header
+from tbk_contracts.header import Block, HeaderLine, header_lines, load_header, parse_header
+from tbk_contracts.interface import (
+    Function,
+    HeaderError,
+    Interface,
+    Parameter,
+    Table,
+    interface,
+    load_interface,
+)
 from tbk_contracts.places import contracts_root
 from tbk_contracts.rows import Row, load_rows, parse_rows, tests_of
 
@@ -23,17 +33,26 @@ __all__ = [
     "PROGRAM",
     "Block",
     "Clause",
+    "Function",
+    "HeaderError",
     "HeaderLine",
+    "Interface",
+    "Parameter",
     "Row",
     "SpecError",
+    "Table",
     "at_layer",
     "clause",
     "clause_files",
     "clauses",
     "contracts_root",
     "header_lines",
+    "interface",
+    "load_areas",
     "load_clauses",
     "load_entries",
+    "load_header",
+    "load_interface",
     "load_rows",
     "parse_header",
     "parse_rows",

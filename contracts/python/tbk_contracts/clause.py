@@ -17,7 +17,7 @@ from tbk_contracts.places import contracts_root
 PROGRAM = "program"
 """What `of` says for a clause that no single function keeps."""
 
-NOT_CLAUSES = {"operators.yml", "ids.lock.yml"}
+NOT_CLAUSES = {"areas.yml", "operators.yml", "ids.lock.yml"}
 
 try:
     from yaml import CSafeLoader as _Loader
@@ -113,6 +113,14 @@ def load_entries(path: Path) -> list[dict[str, object]]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise SpecError(f"{path}: not a list of clauses")
     return entries
+
+
+def load_areas(root: Path) -> dict[str, str]:
+    """The areas of the C layer under `root` (contracts/) by the letters of their ids, in order."""
+    return {
+        str(prefix): str(name)
+        for prefix, name in yaml.safe_load((root / "spec" / "areas.yml").read_text()).items()
+    }
 
 
 def load_clauses(root: Path) -> list[Clause]:

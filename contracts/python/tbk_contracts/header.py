@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The doc blocks of tbk.h: which function states which clause, on which line of the file."""
+"""The doc blocks of tbk.h and its parts: which function states which clause, and on which line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tbk_contracts.places import contracts_root
 
-HEADER = Path("include") / "tbk" / "tbk.h"
+INCLUDE = Path("include")
+HEADER = INCLUDE / "tbk" / "tbk.h"
 LABELS = (
     "Requires",
     "Ensures",
@@ -23,11 +24,13 @@ LABELS = (
     "Since",
 )
 
+_PART = re.compile(r"^#include <(tbk/\w+\.h)>", re.MULTILINE)
 _BLOCK = re.compile(r"/\*\*\n(?P<body>.*?)\*/\s*(?P<declaration>.*?);", re.DOTALL)
 _MEMBER = re.compile(r"\(\*(\w+)\)\s*\(")
 _FUNCTION = re.compile(r"(\w+)\s*\(")
 _LINE = re.compile(r"^\s*\*\s(?P<label>[A-Z][a-z]+(?: [a-z]+)?):\s+(?P<rest>.*?)\s*$")
 _MORE = re.compile(r"^\s*\*\s{2,}(?P<rest>\S.*?)\s*$")
+_BRIEF = re.compile(r"^\s*\*\s(?P<rest>\S.*?)\s*$")
 _ID = re.compile(r"^(?P<text>.*?)\s*\[(?P<id>[A-Z]{3}-\d{3})\]$", re.DOTALL)
 
 
@@ -40,15 +43,26 @@ class HeaderLine:
     text: str
     clause: str | None
     number: int
+    file: str
 
 
 @dataclass(frozen=True)
 class Block:
-    """One documented function."""
+    """One documented function: what stands above its labelled lines, those, and its declaration."""
 
     function: str
     number: int
     lines: tuple[HeaderLine, ...]
+    file: str
+    brief: str
+    declaration: str
+
+
+def header_files(root: Path) -> list[Path]:
+    """The header under `root` (contracts/), then its parts in the order of its includes."""
+    header = root / HEADER
+    parts = _PART.findall(header.read_text(encoding="utf-8"))
+    return [header, *(root / INCLUDE / part for part in parts)]
 
 
 def _function_name(declaration: str) -> str:
@@ -56,43 +70,60 @@ def _function_name(declaration: str) -> str:
     return found[1] if found else "?"
 
 
-def _gather(body: str, first: int) -> list[tuple[str, str, int]]:
-    """Label, joined text and line number; a line that is indented further continues the last."""
+def _gather(body: str, first: int) -> tuple[str, list[tuple[str, str, int]]]:
+    """The words above the labels; then label, joined text and line number of each line.
+
+    A line that is indented further continues the last one.
+    """
     gathered: list[tuple[str, str, int]] = []
+    brief: list[str] = []
     for number, line in enumerate(body.split("\n"), first):
         if found := _LINE.match(line):
             gathered.append((found["label"], found["rest"], number))
         elif gathered and (more := _MORE.match(line)):
             label, text, start = gathered[-1]
             gathered[-1] = (label, f"{text} {more['rest']}", start)
-    return gathered
+        elif not gathered and (words := _BRIEF.match(line)):
+            brief.append(words["rest"])
+    return " ".join(brief), gathered
 
 
-def _header_line(function: str, label: str, text: str, number: int) -> HeaderLine:
+def _header_line(function: str, label: str, text: str, number: int, file: str) -> HeaderLine:
     found = _ID.match(text)
-    words = found["text"] if found else text
-    return HeaderLine(
-        function, label, " ".join(words.split()), found["id"] if found else None, number
-    )
+    words = " ".join((found["text"] if found else text).split())
+    return HeaderLine(function, label, words, found["id"] if found else None, number, file)
 
 
-def parse_header(text: str) -> list[Block]:
-    """The doc blocks of a header, in order."""
+def parse_header(text: str, file: str = "tbk/tbk.h") -> list[Block]:
+    """The doc blocks of one header, in order."""
     blocks = []
     for found in _BLOCK.finditer(text):
-        function = _function_name(found["declaration"])
+        declaration = found["declaration"]
+        function = _function_name(declaration)
         first = text.count("\n", 0, found.start("body")) + 1
-        lines = [_header_line(function, *parts) for parts in _gather(found["body"], first)]
-        blocks.append(Block(function, first - 1, tuple(lines)))
+        brief, gathered = _gather(found["body"], first)
+        lines = tuple(_header_line(function, *parts, file) for parts in gathered)
+        blocks.append(Block(function, first - 1, lines, file, brief, " ".join(declaration.split())))
     return blocks
+
+
+def load_header(root: Path) -> list[Block]:
+    """The doc blocks of the header and its parts under `root` (contracts/), in order."""
+    include = root / INCLUDE
+    return [
+        block
+        for path in header_files(root)
+        for block in parse_header(
+            path.read_text(encoding="utf-8"), path.relative_to(include).as_posix()
+        )
+    ]
 
 
 @cache
 def _packaged() -> tuple[HeaderLine, ...]:
-    text = (contracts_root() / HEADER).read_text(encoding="utf-8")
-    return tuple(line for block in parse_header(text) for line in block.lines)
+    return tuple(line for block in load_header(contracts_root()) for line in block.lines)
 
 
 def header_lines(clause_id: str) -> list[HeaderLine]:
-    """Where tbk.h states this clause."""
+    """Where the header states this clause."""
     return [line for line in _packaged() if line.clause == clause_id]

@@ -13,7 +13,7 @@
 #include "case.h"
 #include "check.h"
 
-#include <tbk/tbk.h>
+#include <tbk/tables.h>
 
 /* What a gate can do on this device; found out once, before the first test (probe.c). */
 typedef enum tbk_gate_kind {
@@ -49,15 +49,9 @@ typedef struct tbk_fixture {
   const tbk_backend_t* backend;
   tbk_instance_t* self;
   const tbk_core_t* core;
-  const tbk_stream_ops_t* stream;
-  const tbk_event_ops_t* event;
-  const tbk_callback_ops_t* callback;
-  const tbk_pinned_ops_t* pinned;
-  const tbk_peer_ops_t* peer;
-  const tbk_async_memory_ops_t* async_memory;
-  const tbk_kernel_ops_t* kernel;
-  const tbk_random_ops_t* random;
-  const tbk_fault_ops_t* fault;
+#define TBK_FIXTURE_TABLE(name, type, needs) const type* name;
+  TBK_TABLE_MAP(TBK_FIXTURE_TABLE) /* fx->stream, fx->event, ... */
+#undef TBK_FIXTURE_TABLE
 
   int32_t device; /* the device under test, 0; device 1 is opened too by fx_second_device */
   int32_t device_count;

@@ -88,6 +88,6 @@ void tbk_fixture_fill(tbk_fixture_t* fx, tbk_session_t* session, unsigned flags)
 void tbk_fixture_opened(tbk_fixture_t* fx, const tbk_session_t* session);
 
 /* needs.c: asks the open device for the words that only it can answer. */
-uint64_t tbk_needs_probe(tbk_fixture_t* fx);
+tbk_need_set_t tbk_needs_probe(tbk_fixture_t* fx);
 
 #endif /* TBK_CONTRACTS_RESOURCES_H */

@@ -12,6 +12,7 @@
 #include "case.h"
 #include "check.h"
 #include "fixture.h"
+#include "needs.h"
 
 /* Why a library is not a backend. The texts for people come with it. */
 typedef enum tbk_load_result {
@@ -43,13 +44,12 @@ const tbk_case_t* tbk_case_at(size_t index);
 const tbk_suite_t* tbk_case_suite(size_t index);
 
 /*
- * The words of `needs`, each a bit of a mask. Words that only an open device can answer ("op:",
- * "prepare") count as held until tbk_needs_assume or a case with the device open has told better.
+ * Words that only an open device can answer ("op:", "prepare") count as held until tbk_needs_assume
+ * or a case with the device open has told better.
+ *
+ * Takes the set that tbk_session_probe found, in this process or in another.
  */
-size_t tbk_need_count(void);
-const char* tbk_need_word(size_t index);
-/* Takes the mask that tbk_session_probe found, in this process or in another. */
-void tbk_needs_assume(uint64_t held);
+void tbk_needs_assume(const tbk_need_set_t* held);
 /* The first word of `needs` that the backend does not declare, or NULL. Opens no device. */
 const char* tbk_needs_missing(const tbk_backend_t* backend, const char* needs);
 /* The same where the fixture has the device open, so that "op:" and "prepare" can be answered. */
@@ -112,7 +112,7 @@ void tbk_session_end(tbk_session_t* session);
  * probe.c: opens the device, finds the gate and which calls wait (into the session), and the needs
  * that hold (into *out_held, and assumed here). False, with a reason, when it cannot be opened.
  */
-bool tbk_session_probe(tbk_session_t* session, uint64_t* out_held, char* out_reason,
+bool tbk_session_probe(tbk_session_t* session, tbk_need_set_t* out_held, char* out_reason,
                        size_t reason_size);
 /* probe.c: is the device still sound? Allocates, copies there and back, computes if it can. */
 bool tbk_health_probe(tbk_session_t* session, char* out_reason, size_t reason_size);

@@ -111,10 +111,8 @@ tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, con
   return TBK_LOAD_OK;
 }
 
-static const char* const core_names[TBK_CORE_ENTRIES] = {
-    "destroy",      "device_count", "device_properties", "device_open",
-    "device_close", "memory_alloc", "memory_free",       "upload",
-    "download",     "copy"};
+#define NAME(table, type, function) #function,
+static const char* const core_names[] = {TBK_MANDATORY_core(NAME)};
 
 static tbk_load_result_t check_core(tbk_library_t* library, const tbk_core_t* core) {
   if (core == NULL) return refuse(library, TBK_LOAD_BAD_TABLE, "the table has no core functions");

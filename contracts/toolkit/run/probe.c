@@ -42,13 +42,13 @@ static bool enter(tbk_session_t* session, tbk_fixture_t* fx, char* out_reason, s
   return true;
 }
 
-bool tbk_session_probe(tbk_session_t* session, uint64_t* out_held, char* out_reason,
+bool tbk_session_probe(tbk_session_t* session, tbk_need_set_t* out_held, char* out_reason,
                        size_t reason_size) {
   tbk_fixture_t fx;
   if (!enter(session, &fx, out_reason, reason_size)) return false;
   tbk_checks_begin();
   *out_held = tbk_needs_probe(&fx);
-  tbk_needs_assume(*out_held);
+  tbk_needs_assume(out_held);
   gate_probe(&fx);
   tbk_set_phase(TBK_PHASE_CLEAN);
   tbk_resources_clean(&fx);

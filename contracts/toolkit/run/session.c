@@ -94,8 +94,6 @@ void tbk_session_end(tbk_session_t* session) {
   backend->core->destroy(backend->instance);
 }
 
-#define TABLE(name) (tbk_table_usable(fx->backend, #name) ? fx->backend->name : NULL)
-
 void tbk_fixture_fill(tbk_fixture_t* fx, tbk_session_t* session, unsigned flags) {
   fx->create = session->library.create;
   fx->host = &session->library.host;
@@ -106,15 +104,10 @@ void tbk_fixture_fill(tbk_fixture_t* fx, tbk_session_t* session, unsigned flags)
   fx->backend = session->library.backend;
   fx->self = fx->backend->instance;
   fx->core = fx->backend->core;
-  fx->stream = TABLE(stream);
-  fx->event = TABLE(event);
-  fx->callback = TABLE(callback);
-  fx->pinned = TABLE(pinned);
-  fx->peer = TABLE(peer);
-  fx->async_memory = TABLE(async_memory);
-  fx->kernel = TABLE(kernel);
-  fx->random = TABLE(random);
-  fx->fault = TABLE(fault);
+#define FILL(name, type, needs) \
+  fx->name = tbk_table_usable(fx->backend, #name) ? fx->backend->name : NULL;
+  TBK_TABLE_MAP(FILL)
+#undef FILL
 }
 
 void tbk_fixture_opened(tbk_fixture_t* fx, const tbk_session_t* session) {

@@ -6,16 +6,12 @@
 
 #include <string.h>
 
-#define SHAPE(name, entries, needs_stream) \
-  { #name, offsetof(tbk_backend_t, name), entries, needs_stream }
+#define ONE_MORE(...) +1
+#define SHAPE(name, type, needs) \
+  {#name, offsetof(tbk_backend_t, name), 0 TBK_MANDATORY_##name(ONE_MORE), needs},
 
-const tbk_table_shape_t tbk_table_shapes[] = {
-    SHAPE(stream, 5, false), /* stream_native_handle and stream_from_native may be absent */
-    SHAPE(event, 6, true),   /* event_elapsed may be absent */
-    SHAPE(callback, 1, true),     SHAPE(pinned, 2, false), SHAPE(peer, 2, false),
-    SHAPE(async_memory, 2, true), SHAPE(kernel, 1, false), SHAPE(random, 1, false),
-    SHAPE(fault, 1, true),
-};
+static const tbk_table_shape_t core_shape[] = {SHAPE(core, tbk_core_t, "")};
+const tbk_table_shape_t tbk_table_shapes[] = {TBK_TABLE_MAP(SHAPE)};
 const size_t tbk_table_shape_count = sizeof tbk_table_shapes / sizeof *tbk_table_shapes;
 
 typedef void (*entry_fn)(void);
@@ -47,14 +43,26 @@ size_t tbk_table_first_null(const void* table, size_t entry_count) {
   return entry_count;
 }
 
+static const tbk_table_shape_t* shape_of(const char* name) {
+  if (strcmp(name, core_shape->name) == 0) return core_shape;
+  for (size_t i = 0; i < tbk_table_shape_count; i++)
+    if (strcmp(name, tbk_table_shapes[i].name) == 0) return &tbk_table_shapes[i];
+  return NULL;
+}
+
 bool tbk_table_usable(const tbk_backend_t* backend, const char* name) {
-  for (size_t i = 0; i < tbk_table_shape_count; i++) {
-    const tbk_table_shape_t* shape = &tbk_table_shapes[i];
-    if (strcmp(shape->name, name) != 0) continue;
-    const void* table = tbk_table_of(backend, shape);
-    return table != NULL && tbk_table_size_valid(table, shape->entry_count) &&
-           tbk_table_first_null(table, shape->entry_count) == shape->entry_count &&
-           (!shape->needs_stream || tbk_table_usable(backend, "stream"));
-  }
-  return false;
+  const tbk_table_shape_t* shape = shape_of(name);
+  const void* table = shape == NULL ? NULL : tbk_table_of(backend, shape);
+  return table != NULL && tbk_table_size_valid(table, shape->entry_count) &&
+         tbk_table_first_null(table, shape->entry_count) == shape->entry_count &&
+         (shape->needs[0] == '\0' || tbk_table_usable(backend, shape->needs));
+}
+
+bool tbk_table_has_entry(const tbk_backend_t* backend, const char* name, size_t offset) {
+  if (!tbk_table_usable(backend, name)) return false;
+  const void* table = tbk_table_of(backend, shape_of(name));
+  entry_fn entry = NULL;
+  if (tbk_table_size(table) < offset + sizeof entry) return false;
+  memcpy(&entry, (const char*)table + offset, sizeof entry);
+  return entry != NULL;
 }

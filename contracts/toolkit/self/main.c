@@ -91,7 +91,7 @@ static void invariants(void) {
 }
 
 static tbk_gate_kind_t gate_of(fake_settings_t settings, int* out_blocking) {
-  uint64_t held = 0;
+  tbk_need_set_t held;
   char reason[256];
   tbk_session_t session = fake_session(settings);
   EXPECT(tbk_session_probe(&session, &held, reason, sizeof reason));
@@ -145,7 +145,9 @@ static void needs(void) {
   tbk_case_report_t report = run(&session, "needs_streams");
   EXPECT(report.needs_missing != NULL && strcmp(report.needs_missing, "op:mm") == 0);
   EXPECT(report.totals.checks == 0);
-  tbk_needs_assume(UINT64_MAX);
+  tbk_need_set_t all;
+  memset(&all, 0xFF, sizeof all);
+  tbk_needs_assume(&all);
   EXPECT(tbk_needs_missing(backend, "event op:mm") == NULL);
 }
 

@@ -18,12 +18,18 @@ sys.path[:0] = [str(TOOLS), str(TOOLS.parent / "python")]
 from check_spec import accept, write_lock  # noqa: E402
 from generate_clauses import render as render_clauses  # noqa: E402
 from generate_operators import render as render_operators  # noqa: E402
+from generate_tables import render as render_tables  # noqa: E402
 from spec_world import LOCK, load_world  # noqa: E402
 
 HEADER = """\
 /* A header. */
 #define TBK_DTYPE_MAP(X) \\
   X(FLOAT32, 6, 4)
+#include <tbk/core.h>
+#include <tbk/backend.h>
+"""
+CORE = """\
+enum { TBK_DEVICE_FLAT_ADDRESS = 1 << 0 };
 
 typedef struct tbk_core {
   size_t struct_size;
@@ -56,6 +62,20 @@ typedef struct tbk_core {
   void (*memory_free)(tbk_instance_t* self);
 } tbk_core_t;
 """
+BACKEND = """\
+typedef struct tbk_backend {
+  size_t struct_size;
+  const char* name;
+  const tbk_core_t* core;
+  tbk_instance_t* instance;
+  const tbk_stream_ops_t* stream;
+  const tbk_event_ops_t* event; /* needs stream */
+} tbk_backend_t;
+"""
+AREAS = """\
+MEM: memory
+THR: thread
+"""
 
 MEMORY = """\
 - id: MEM-001
@@ -87,7 +107,7 @@ MEMORY = """\
   kind: checked
   layer: [c, torch]
   profile: core
-  needs: fill
+  needs: flat_address
   source: ["c10/core/Allocator.h: allocate"]
 - id: MEM-004
   of: memory_alloc
@@ -149,7 +169,7 @@ static void it_gives_memory(tbk_fixture_t* fx) { CHECK(fx); }
 
 static const tbk_case_t cases[] = {
     TBK_CASE("MEM-001", NULL, 0, it_refuses_null),
-    TBK_CASE("MEM-003", "fill !stream", TBK_CASE_FRESH | TBK_CASE_RAW,
+    TBK_CASE("MEM-003", "flat_address !stream", TBK_CASE_FRESH | TBK_CASE_RAW,
              it_gives_memory),
 };
 TBK_SUITE(memory);
@@ -167,7 +187,7 @@ static const tbk_case_t cases[] = {
 TBK_SUITE(thread);
 """
 NEEDS = """\
-static const struct word words[] = {TABLE(stream), OPTIONAL(fill), {"!prepare", 0}};
+#define TBK_NEED_PROPERTIES(X) X(two_devices)
 """
 SUITES = """\
 #define SUITES(X) \\
@@ -226,13 +246,16 @@ FILES = {
     "contracts/python/tbk_contracts/torch/test_memory.py": TORCH_TEST,
     "bridge/tests/mutants/tbk_torch_mutants/memory.py": TORCH_MUTANTS,
     "contracts/include/tbk/tbk.h": HEADER,
+    "contracts/include/tbk/core.h": CORE,
+    "contracts/include/tbk/backend.h": BACKEND,
+    "contracts/spec/areas.yml": AREAS,
     "contracts/spec/memory.yml": MEMORY,
     "contracts/spec/thread.yml": THREAD,
     "contracts/spec/torch/memory.yml": TORCH,
     "contracts/spec/operators.yml": OPERATORS,
     "contracts/tests/memory/memory_test.c": MEMORY_TEST,
     "contracts/tests/error/thread_test.c": THREAD_TEST,
-    "contracts/toolkit/run/needs.c": NEEDS,
+    "contracts/toolkit/run/needs.h": NEEDS,
     "contracts/tests/suites.c": SUITES,
     "reference_backends/template/template.c": "/* prose */\nint main(void);\n",
     "reference_backends/cpu/cpu.c": "int x;\n",
@@ -254,6 +277,8 @@ def checkout(tmp_path: Path) -> Path:
     generated = contracts / "tests" / "generated" / "clauses.c"
     generated.parent.mkdir()
     generated.write_text(render_clauses(world.clauses))
+    tables = contracts / "include" / "tbk" / "tables.h"
+    tables.write_text(render_tables(world.interface))
     operators = contracts / "include" / "tbk" / "tbk_operators.h"
     operators.write_text(render_operators(safe_load(OPERATORS)["operators"]))
     return tmp_path

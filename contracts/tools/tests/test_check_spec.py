@@ -12,10 +12,11 @@ import pytest
 from check_spec import find_faults
 from spec_checks import CHECKS, THREE_MUTANTS, THREE_MUTANTS_TOO
 from spec_world import load_world
-from tbk_contracts import load_clauses
+from tbk_contracts import clause_files, load_clauses
 
 TOOLS = Path(__file__).resolve().parent.parent
-HEADER = "contracts/include/tbk/tbk.h"
+HEADER = "contracts/include/tbk/core.h"
+BACKEND = "contracts/include/tbk/backend.h"
 MEMORY = "contracts/spec/memory.yml"
 THREAD = "contracts/spec/thread.yml"
 TORCH = "contracts/spec/torch/memory.yml"
@@ -85,14 +86,16 @@ SEEDS = {
     "a row that cites the torch layer": (MEMORY_TEST, "MEM-003", "MEM-501", "cannot be seen at"),
     "a row without its function": (MEMORY_TEST, "static void it_gives_memory",
                                    "static void it_takes_memory", "is no test function"),
-    "a row that cannot be read": (MEMORY_TEST, '"MEM-003", "fill !stream"',
+    "a row that cannot be read": (MEMORY_TEST, '"MEM-003", "flat_address !stream"',
                                   '"MEM-003" SUFFIX, NULL', "2 rows, of which 1 can be read"),
     "two rows of one name": (THREAD_TEST, "0, threads_may_end", "0, threads_may_call",
                              "thread/threads_may_call stands in 2 rows"),
     "a suite that never runs": (SUITES, "X(memory)", "X(copy)", "suite memory is not in suites.c"),
     "a suite without rows": (SUITES, "X(thread)", "X(thread) X(fork)", "suite fork is in suites.c"),
-    "an unknown need in a row": (MEMORY_TEST, "fill !stream", "fil !stream", "needs fil, which"),
-    "an unknown need in the spec": (MEMORY, "needs: fill", "needs: fil", "MEM-003 needs fil"),
+    "an unknown need in a row": (MEMORY_TEST, "flat_address !stream", "flat !stream",
+                                 "needs flat, which"),
+    "an unknown need in the spec": (MEMORY, "needs: flat_address", "needs: flat",
+                                    "MEM-003 needs flat"),
     "an unknown operator": (THREAD_TEST, "op:mm", "op:nn", "needs op:nn"),
     "an unknown dtype": (THREAD, "dtype:FLOAT32", "dtype:FLOAT33", "needs dtype:FLOAT33"),
     "an unknown kind of need": (THREAD_TEST, "op:mm", "ip:mm", "needs ip:mm"),
@@ -128,7 +131,13 @@ SEEDS = {
     "a torch mutant of nothing": (TORCH_MUTANTS, "MEM-003", "MEM-099", "breaks MEM-099, which"),
     "a torch mutant of the C layer": (TORCH_MUTANTS, "MEM-003", "MEM-001", "breaks MEM-001, which"),
     "two torch mutants of one name": (TORCH_MUTANTS, "nowhere", "not_there", "stands 2 times"),
-    "a header that is too long": (HEADER, "/* A header. */", "\n" * 1000, "fewer than 1000"),
+    "a part that is too long": (HEADER, "typedef struct", "\n" * 300 + "typedef struct",
+                                "300 are allowed"),
+    "a mandatory function that comes late": (HEADER, "* Allocate.", "* Allocate. May be NULL.",
+                                             "has a mandatory function behind one"),
+    "a table that nobody can reach": (BACKEND, "  const tbk_core_t* core;\n", "",
+                                      "memory_alloc is in tbk_core, which is no table"),
+    "a need that is no table": (BACKEND, "needs stream", "needs streams", "event needs streams"),
     "a template that is too long": (TEMPLATE, "int main", "int\n" * 150 + " main", "has 151 lines"),
 }  # fmt: skip
 
@@ -167,7 +176,9 @@ def test_a_torch_clause_that_nothing_breaks_is_found(checkout: Path) -> None:
     assert "spec/torch/memory.yml: MEM-501 has no mutant" in faults(checkout)
 
 
-@pytest.mark.parametrize("file", ["tests/generated/clauses.c", "include/tbk/tbk_operators.h"])
+@pytest.mark.parametrize(
+    "file", ["tests/generated/clauses.c", "include/tbk/tbk_operators.h", "include/tbk/tables.h"]
+)
 def test_a_stale_file_is_found(checkout: Path, file: str) -> None:
     path = checkout / "contracts" / file
     path.write_text(path.read_text() + "\n")
@@ -177,7 +188,7 @@ def test_a_stale_file_is_found(checkout: Path, file: str) -> None:
 
 
 def test_a_spec_without_clauses_is_no_good_spec(checkout: Path) -> None:
-    for path in (checkout / "contracts/spec").rglob("*.yml"):
+    for path in clause_files(checkout / "contracts"):
         path.unlink()
     assert "spec: there is no clause" in faults(checkout)
 

@@ -85,7 +85,7 @@ def _facts(clause: Clause) -> list[tuple[str, str]]:
               ("note", clause.note)) if value]  # fmt: skip
     facts += [("source", source) for source in clause.source]
     facts += [
-        ("header", f"tbk.h:{row.number} {row.function}, {row.label}")
+        ("header", f"{row.file}:{row.number} {row.function}, {row.label}")
         for row in tbk_contracts.header_lines(clause.id)
     ]
     for row in tbk_contracts.tests_of(clause.id):

@@ -19,7 +19,6 @@ mtia privateuse1 privateuseone
 """
 # Names of this project and of PyTorch, and targets that CMake keeps for itself.
 TAKEN = "tbk template torch python all clean help install package test none"
-HEADERS = ("tbk.h", "tbk_arguments.h", "tbk_operators.h")
 # What belongs to the template inside the checkout, and what takes its place in a copy.
 LEFT_OUT = frozenset({"CMakeLists.txt", "README.md"})
 RENAMED = {"CMakeLists.standalone.txt": "CMakeLists.txt", "README.standalone.md": "README.md"}
@@ -53,8 +52,8 @@ def _copy(source: Path, target: Path, name: str) -> None:
         (target / plain).write_text(_substituted(path.read_text("utf-8"), name), "utf-8")
     headers = target / "include" / "tbk"
     headers.mkdir(parents=True)
-    for header in HEADERS:
-        shutil.copyfile(include() / "tbk" / header, headers / header)
+    for header in sorted((include() / "tbk").glob("*.h")):
+        shutil.copyfile(header, headers / header.name)
 
 
 def make(name: str, parent: Path) -> Path:

@@ -196,7 +196,7 @@ def test_list_and_show(tbk: Tbk, tmp_path: Path) -> None:
     assert len(tbk("list", "good.so").stdout.splitlines()) == 60
     shown = tbk("show", "MEM-002")
     assert shown.returncode == 0
-    for part in ("*out_memory is not 0", "must", "tbk.h:", "memory_alloc", "source"):
+    for part in ("*out_memory is not 0", "must", "tbk/core.h:", "memory_alloc", "source"):
         assert part in shown.stdout
     assert tbk("show", "XXX-001").returncode == 2
     assert "tbk list --only MEM" in tbk("show", "MEM").stderr

@@ -6,21 +6,41 @@
  */
 #include "wrap.h"
 
-extern const mutant_t mutants_library[], mutants_device[], mutants_device_open[], mutants_memory[],
-    mutants_memory_view[], mutants_copy[], mutants_stream[], mutants_synchronize[], mutants_event[],
-    mutants_event_time[], mutants_wait[], mutants_callback[], mutants_pinned[], mutants_peer[],
-    mutants_async_memory[], mutants_kernel[], mutants_operand[], mutants_plan[], mutants_value[],
-    mutants_random[], mutants_error[], mutants_fault[], mutants_thread[], mutants_fork[],
-    mutants_capability[], mutants_anti[], mutants_cheat[];
+/* X(area): mutants_AREA[] of mutants_AREA.c, and those of anti.c and cheats.c. */
+#define TABLES(X) \
+  X(library)      \
+  X(device)       \
+  X(device_open)  \
+  X(memory)       \
+  X(memory_view)  \
+  X(copy)         \
+  X(stream)       \
+  X(synchronize)  \
+  X(event)        \
+  X(event_time)   \
+  X(wait)         \
+  X(callback)     \
+  X(pinned)       \
+  X(peer)         \
+  X(async_memory) \
+  X(kernel)       \
+  X(operand)      \
+  X(plan)         \
+  X(value)        \
+  X(random)       \
+  X(error)        \
+  X(fault)        \
+  X(thread)       \
+  X(fork)         \
+  X(capability)   \
+  X(anti)         \
+  X(cheat)
 
-const mutant_t* const mutant_tables[] = {
-    mutants_library,     mutants_device,     mutants_device_open,  mutants_memory,
-    mutants_memory_view, mutants_copy,       mutants_stream,       mutants_synchronize,
-    mutants_event,       mutants_event_time, mutants_wait,         mutants_callback,
-    mutants_pinned,      mutants_peer,       mutants_async_memory, mutants_kernel,
-    mutants_operand,     mutants_plan,       mutants_value,        mutants_random,
-    mutants_error,       mutants_fault,      mutants_thread,       mutants_fork,
-    mutants_capability,  mutants_anti,       mutants_cheat,        NULL};
+#define DECLARE(name) extern const mutant_t mutants_##name[];
+TABLES(DECLARE)
+
+#define ENTRY(name) mutants_##name,
+const mutant_t* const mutant_tables[] = {TABLES(ENTRY) NULL};
 
 const char* mutant_kind_name(int kind) {
   static const char* const names[] = {"mutant", "anti", "cheat"};

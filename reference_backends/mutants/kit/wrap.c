@@ -68,24 +68,15 @@ static void copy_table(void* ours, size_t our_size, const void* theirs) {
   *(size_t*)ours = size < our_size ? size : our_size;
 }
 
-#define TAKE(table)                                                     \
-  do {                                                                  \
-    copy_table(&wrap->table, sizeof wrap->table, wrap->inner->table);   \
-    if (wrap->inner->table != NULL) wrap->backend.table = &wrap->table; \
-  } while (0)
-
 static void take_tables(wrap_t* wrap) {
   copy_table(&wrap->backend, sizeof wrap->backend, wrap->inner);
-  TAKE(core);
-  TAKE(stream);
-  TAKE(event);
-  TAKE(callback);
-  TAKE(pinned);
-  TAKE(peer);
-  TAKE(async_memory);
-  TAKE(kernel);
-  TAKE(random);
-  TAKE(fault);
+  copy_table(&wrap->core, sizeof wrap->core, wrap->inner->core);
+  wrap->backend.core = &wrap->core;
+#define TAKE(name, type, needs)                                  \
+  copy_table(&wrap->name, sizeof wrap->name, wrap->inner->name); \
+  if (wrap->inner->name != NULL) wrap->backend.name = &wrap->name;
+  TBK_TABLE_MAP(TAKE)
+#undef TAKE
 }
 
 static void apply_row(wrap_t* wrap, const mutant_t* row) {

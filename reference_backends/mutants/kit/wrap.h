@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tbk/tbk.h>
+#include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
 
 enum { WRAP_KERNELS = 64, WRAP_STREAMS = 128, WRAP_EVENTS = 256, WRAP_DEVICES = 16 };
@@ -53,18 +53,11 @@ typedef struct wrap {
   uint64_t backend_extra[4]; /* what a newer ABI would append; see the anti-mutant of that name */
   tbk_core_t core;
   uint64_t core_extra[4];
-  tbk_stream_ops_t stream;
-  uint64_t stream_extra[4];
-  tbk_event_ops_t event;
-  uint64_t event_extra[4];
-  tbk_callback_ops_t callback;
-  tbk_pinned_ops_t pinned;
-  tbk_peer_ops_t peer;
-  tbk_async_memory_ops_t async_memory;
-  tbk_kernel_ops_t kernel;
-  uint64_t kernel_extra[4];
-  tbk_random_ops_t random;
-  tbk_fault_ops_t fault;
+#define WRAP_TABLE(name, type, needs) \
+  type name;                          \
+  uint64_t name##_extra[4]; /* what a newer ABI would append */
+  TBK_TABLE_MAP(WRAP_TABLE)
+#undef WRAP_TABLE
   tbk_kernel_t launching; /* patches for wrapped kernels; NULL members are the cpu's own */
 
   const tbk_backend_t* inner;
