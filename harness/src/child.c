@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,10 @@ static struct {
 static struct {
   tbk_cell_t* cell;
   int report;
+  pid_t pid;
+  uint32_t begun; /* tests */
   struct stat report_identity;
+  char mark[TBK_MARK_SIZE + 1];
   tbk_session_t session;
   tbk_json_t json;
   char line[TBK_WORKER_LINE];
@@ -51,7 +55,8 @@ static void set_phase(tbk_phase_t phase) {
 }
 
 static void begin_line(void) {
-  tbk_json_begin(&self.json, self.line, sizeof self.line);
+  memcpy(self.line, self.mark, TBK_MARK_SIZE);
+  tbk_json_begin(&self.json, self.line + TBK_MARK_SIZE, sizeof self.line - TBK_MARK_SIZE);
 }
 
 /* A backend that closed the descriptor may have another file there by now. */
@@ -62,12 +67,16 @@ static bool report_is_ours(void) {
 }
 
 static void send_line(void) {
+  const size_t whole = TBK_MARK_SIZE + self.json.size;
   size_t sent = 0;
-  if (self.json.overflow || !report_is_ours()) _exit(EXIT_FAILURE);
-  while (sent < self.json.size) {
-    ssize_t size = write(self.report, self.line + sent, self.json.size - sent);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) _exit(EXIT_FAILURE);
+  if (getpid() != self.pid) _exit(EXIT_FAILURE); /* a child that a backend let go on */
+  if (self.json.overflow || !report_is_ours()) _exit(TBK_WORKER_NO_REPORT);
+  while (sent < whole) {
+    ssize_t size = write(self.report, self.line + sent, whole - sent);
+    if (size < 0 && errno == EAGAIN) /* a backend may have made it one that does not block */
+      (void)poll(&(struct pollfd){.fd = self.report, .events = POLLOUT}, 1, -1);
+    if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (size < 0) _exit(TBK_WORKER_NO_REPORT);
     sent += (size_t)size;
   }
 }
@@ -86,7 +95,7 @@ static void send_said(void) {
 
 static void say_done(void) {
   begin_line();
-  tbk_protocol_write_done(&self.json);
+  tbk_protocol_write_done(&self.json, self.begun);
   send_line();
 }
 
@@ -139,6 +148,7 @@ static _Noreturn void finish(void) {
 static bool run_test(uint32_t n, const tbk_item_t* item) {
   static tbk_case_report_t report;
   self.cell->position = (int32_t)n;
+  self.begun = n + 1;
   tbk_case_run(&self.session, inherited.plan->tests[item->test].case_index, &report);
   set_phase(TBK_PHASE_CLEAN);
   (void)fflush(NULL);
@@ -153,6 +163,7 @@ static void report_load_failure(uint32_t n) {
   static tbk_case_report_t report;
   tbk_check_totals_t* totals = &report.totals;
   totals->checks = totals->failures = 1;
+  self.begun = n + 1;
   report.failed_phase = TBK_PHASE_LOAD;
   tbk_print(totals->what, sizeof totals->what, "dlopen");
   tbk_print(totals->expected, sizeof totals->expected, "the library loads each time");
@@ -342,6 +353,8 @@ static void get_ready(void) {
 static void work(const tbk_order_t* order, tbk_cell_t* cell, int report) {
   self.cell = cell;
   self.report = report;
+  self.pid = getpid();
+  tbk_protocol_mark(self.mark, order->key);
   (void)fstat(report, &self.report_identity);
   tbk_phase_cell = &cell->phase;
   take_facts(order);

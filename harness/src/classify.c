@@ -55,11 +55,32 @@ static void classify_signal(const tbk_outcome_t* outcome, tbk_classification_t* 
   SAY(out->seen, "killed by SIG%s (%s)", signal_name(out->signal), phase);
 }
 
+/* It ended as it should, but what it said of the test is not to be had. */
+static void classify_unheard(const tbk_outcome_t* outcome, tbk_classification_t* out) {
+  out->verdict = TBK_VERDICT_CRASH;
+  SAY(out->cause, "crash/%s/report-lost", tbk_phase_name(out->phase));
+  SAY(out->expected, "a report of the test, and nothing else on its descriptor");
+  SAY(out->seen, "no valid report of the test, and %llu bytes of others on its descriptor",
+      (unsigned long long)outcome->noise);
+}
+
+/* It is no business of a backend what it can't have got from the host. */
+static void classify_noise(const tbk_outcome_t* outcome, tbk_classification_t* out) {
+  out->verdict = TBK_VERDICT_FAIL;
+  out->blame = "backend";
+  SAY(out->cause, "fail/writes-on-a-foreign-descriptor");
+  SAY(out->expected, "no byte on descriptors that are not the backend's");
+  SAY(out->seen, "%llu bytes on the descriptor of the harness's reports",
+      (unsigned long long)outcome->noise);
+}
+
 static void classify_exit(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->exit_status = WEXITSTATUS(outcome->wait_status);
   SAY(out->cause, "crash/%s/exited", phase);
-  if (outcome->done)
+  if (out->exit_status == TBK_WORKER_NO_REPORT)
+    SAY(out->seen, "the report descriptor was closed, or made another file (%s)", phase);
+  else if (outcome->done)
     SAY(out->seen, "the process exited with status %d, not by its own return (%s)",
         out->exit_status, phase);
   else
@@ -141,9 +162,17 @@ static void classify_harness(const tbk_outcome_t* outcome, tbk_classification_t*
                                           : "the process ended before the library was loaded");
 }
 
+static bool is_unheard(const tbk_outcome_t* outcome) {
+  return outcome->unheard ||
+         (outcome->end == TBK_END_ITSELF && outcome->done && !outcome->ended &&
+          WIFEXITED(outcome->wait_status) && WEXITSTATUS(outcome->wait_status) == TBK_WORKER_EXIT);
+}
+
 static void classify_end(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   out->phase = outcome->phase;
-  if (outcome->end == TBK_END_NOT_STARTED || never_began(outcome))
+  if (is_unheard(outcome))
+    classify_unheard(outcome, out);
+  else if (outcome->end == TBK_END_NOT_STARTED || never_began(outcome))
     classify_harness(outcome, out);
   else if (is_hang(outcome->end))
     classify_hang(outcome, out);
@@ -185,6 +214,7 @@ void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
     classify_report(outcome, out);
   else
     classify_end(outcome, out);
+  if (outcome->noise > 0 && !tbk_verdict_fails(out->verdict)) classify_noise(outcome, out);
   SAY(out->notes, "%s", outcome->report.notes);
   if (outcome->strays > 0) {
     size_t used = strlen(out->notes);

@@ -48,6 +48,7 @@ typedef struct tbk_order {
   int32_t wait_blocks;
   int32_t watch_health; /* probe in the process, now and then and at its end */
   int32_t held_known;
+  uint32_t key;        /* of this job alone: each line of its worker begins with it */
   tbk_need_set_t held; /* the needs that hold, as probed */
   uint32_t count;
   uint32_t items[TBK_JOB_MAX]; /* indices into the plan */

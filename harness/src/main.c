@@ -115,6 +115,30 @@ static const char* fault_of_device(tbk_run_t* run) {
   return run->health.lost_before[0] != '\0' || !run->facts.sound ? run->health.state : NULL;
 }
 
+/* Why the run itself can't be believed. */
+static const char* fault_of_suite(const tbk_run_t* run) {
+  static char text[640];
+  const tbk_ledger_t* ledger = &run->recorder.ledger;
+  unsigned long long recorded = tbk_ledger_recorded(ledger), planned = ledger->planned;
+  if (recorded != planned)
+    tbk_print(text, sizeof text, "%llu of %llu tests have a record", recorded, planned);
+  else
+    tbk_print(text, sizeof text, "%llu tests ended in a suite error%s%s",
+              (unsigned long long)ledger->counts[TBK_VERDICT_SUITE_ERROR],
+              run->recorder.fault[0] != '\0' ? ", first " : "", run->recorder.fault);
+  return text;
+}
+
+static const char* interruption(const tbk_run_t* run) {
+  static char text[160];
+  const char* name = sigabbrev_np(tbk_loop_interrupted());
+  tbk_print(text, sizeof text, "interrupted by SIG%s after %llu of %llu tests; --resume goes on",
+            name != NULL ? name : "?",
+            (unsigned long long)tbk_ledger_recorded(&run->recorder.ledger),
+            (unsigned long long)run->recorder.ledger.planned);
+  return text;
+}
+
 static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
   tbk_exit_t exit_code = tbk_ledger_exit(&run->recorder.ledger);
   const char* reason = fault_of_device(run);
@@ -125,9 +149,10 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
         run->recorder.ledger.counts[TBK_VERDICT_LEFT_OUT] > 0
             ? "nothing was executed: the budget was over"
             : "nothing was executed: the library declares nothing that the selected tests need";
+  if (exit_code == TBK_EXIT_SUITE) reason = fault_of_suite(run);
   if (tbk_loop_interrupted() != 0) {
     exit_code = TBK_EXIT_INTERRUPTED;
-    reason = "interrupted; --resume goes on";
+    reason = interruption(run);
   }
   tbk_footer_t footer = {&run->recorder.ledger,     exit_code,         run->health.state, reason,
                          tbk_now_ns() - started_ns, run->options->tier};
@@ -135,6 +160,7 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
   if (!tbk_results_close(&run->recorder.results))
     return refuse_results(run, run->recorder.results.error);
   if (exit_code != TBK_EXIT_INTERRUPTED) tbk_journal_remove(&run->journal);
+  if (exit_code >= TBK_EXIT_SUITE) tbk_complain("%s", reason);
   tbk_summary_print(run, exit_code, reason, footer.duration_ns);
   return exit_code;
 }

@@ -6,6 +6,7 @@
  * thousand a second: members that say nothing are left out.
  */
 #include "protocol.h"
+#include "text.h"
 
 #include <string.h>
 
@@ -18,6 +19,19 @@ const char* tbk_evidence_name(tbk_evidence_t evidence) {
 
 const char* tbk_gate_name(tbk_gate_kind_t gate) {
   return (unsigned)gate <= TBK_GATE_FULL ? gate_names[gate] : "unknown";
+}
+
+void tbk_protocol_mark(char out[TBK_MARK_SIZE + 1], uint32_t key) {
+  tbk_print(out, TBK_MARK_SIZE + 1, "\n#%08x ", key);
+}
+
+const char* tbk_protocol_unmark(const char* line, size_t* size, uint32_t key) {
+  char mark[TBK_MARK_SIZE + 1];
+  const size_t length = TBK_MARK_SIZE - 1; /* the newline has ended what was before */
+  tbk_protocol_mark(mark, key);
+  if (*size < length || memcmp(line, mark + 1, length) != 0) return NULL;
+  *size -= length;
+  return line + length;
 }
 
 static void text_unless_empty(tbk_json_t* json, const char* key, const char* text, size_t size) {
@@ -53,9 +67,10 @@ void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_
   tbk_json_end_line(json);
 }
 
-void tbk_protocol_write_done(tbk_json_t* json) {
+void tbk_protocol_write_done(tbk_json_t* json, uint32_t begun) {
   tbk_json_open(json, NULL, '{');
   tbk_json_text(json, "said", "done");
+  tbk_json_unsigned(json, "begun", begun);
   tbk_json_close(json, '}');
   tbk_json_end_line(json);
 }
@@ -111,6 +126,7 @@ tbk_said_t tbk_protocol_read(const char* line, size_t size, uint32_t* out_n,
     *out_object = json_incref(json_object_get(object, "facts"));
     result = TBK_SAID_END;
   } else if (said != NULL && strcmp(said, "done") == 0) {
+    *out_n = (uint32_t)count_of(object, "begun");
     result = TBK_SAID_DONE;
   } else if (said != NULL) {
     *out_object = json_incref(object);

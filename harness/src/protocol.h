@@ -7,10 +7,13 @@
  *
  * A worker is a process that runs tests with the backend inside. Its launcher (launcher.h) starts it in
  * a process group of its own, gives it the descriptors below, and reports how it ended. It waits for
- * one order, and then writes one JSON object a line:
+ * one order, and then writes one JSON object a line. Each line begins with a newline, so that a
+ * stray byte before it costs nothing, and with the key of the job (write_mark), so that no line that
+ * another writes by accident is taken for one. What does not begin so is noise: it is counted, and a
+ * test during which it came has failed. A child that the backend forked says nothing.
  *
  *   {"said":"end","n":K, ...}    test K of the job is over; the members are those of write_end
- *   {"said":"done"}              everything is given back; the process is about to exit
+ *   {"said":"done","begun":N}    everything is given back; the process is about to exit
  *
  * and, in the jobs of preflight.h, "backend", "device", "opened", "gate", "health" and "error".
  * "only_should" in an "end" means that what did not hold is a *should*: the verdict is a warning.
@@ -43,12 +46,20 @@
 
 enum {
   TBK_WORKER_EXIT = 86,
+  TBK_WORKER_NO_REPORT = 88, /* its report descriptor was closed, or is another file by now */
   TBK_WORKER_NOT_BEGUN = 87, /* it could not be set up; nothing of the backend was touched */
   TBK_WORKER_LINE = 16384    /* the longest line that a worker may write */
 };
 
+enum { TBK_MARK_SIZE = 11 };
+/* What a line begins with; terminated. */
+void tbk_protocol_mark(char out[TBK_MARK_SIZE + 1], uint32_t key);
+/* Returns the object in a line, and its size in `*size`; NULL where the line lacks the mark. */
+const char* tbk_protocol_unmark(const char* line, size_t* size, uint32_t key);
+
 void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_t* report);
-void tbk_protocol_write_done(tbk_json_t* json);
+/* `begun`: how many tests of the job. */
+void tbk_protocol_write_done(tbk_json_t* json, uint32_t begun);
 
 typedef enum tbk_said {
   TBK_SAID_NONSENSE = 0,
@@ -58,8 +69,8 @@ typedef enum tbk_said {
 } tbk_said_t;
 
 /*
- * Reads one line. For END fills `out_n` and `out_report`, and gives the facts, or NULL; for OTHER
- * gives the object. The caller releases what it is given.
+ * Reads one line. For END fills `out_n` and `out_report`, and gives the facts, or NULL; for DONE
+ * fills `out_n` with the number of tests begun; for OTHER gives the object. The caller releases what it is given.
  */
 tbk_said_t tbk_protocol_read(const char* line, size_t size, uint32_t* out_n,
                              tbk_case_report_t* out_report, json_t** out_object);

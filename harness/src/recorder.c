@@ -29,6 +29,8 @@ static void keep_finding(tbk_recorder_t* recorder, uint32_t item,
                          const tbk_classification_t* classification) {
   const tbk_test_t* test = &recorder->plan.tests[recorder->plan.items[item].test];
   const char* id = test->id;
+  if (classification->verdict == TBK_VERDICT_SUITE_ERROR && recorder->fault[0] == '\0')
+    SAY(recorder->fault, "%.150s: %.330s", id, classification->seen);
   if (!tbk_verdict_fails(classification->verdict) || recorder->finding_count == TBK_FINDINGS_KEPT)
     return;
   uint32_t at = recorder->finding_count++;
@@ -160,5 +162,15 @@ void tbk_recorder_add_unreached(tbk_recorder_t* recorder, uint32_t item, const c
   SAY(classification.cause, "not-reached");
   SAY(classification.expected, "the device computes");
   SAY(classification.seen, "%s", why);
+  tbk_recorder_add(recorder, item, &nothing, &classification);
+}
+
+void tbk_recorder_add_lost(tbk_recorder_t* recorder, uint32_t item) {
+  static const tbk_outcome_t nothing;
+  tbk_classification_t classification = {
+      .verdict = TBK_VERDICT_SUITE_ERROR, .blame = "harness", .exit_status = -1};
+  SAY(classification.cause, "suite-error/lost");
+  SAY(classification.expected, "a record of each planned test");
+  SAY(classification.seen, "the run ended, and this test had come to no verdict");
   tbk_recorder_add(recorder, item, &nothing, &classification);
 }

@@ -29,6 +29,7 @@ typedef struct tbk_recorder {
   unsigned char* first;    /* for each test: 1 + the verdict that came first */
   tbk_finding_t findings[TBK_FINDINGS_KEPT];
   uint32_t finding_count;
+  char fault[512]; /* the first suite error, and its test; "" for none */
 } tbk_recorder_t;
 
 /* Records of a slot's job that wait until the process is known to be sound. */
@@ -57,6 +58,8 @@ void tbk_recorder_release(tbk_recorder_t* recorder, tbk_hold_t* hold);
 /* Records what needs no run: not declared, out of budget, not reached. */
 void tbk_recorder_add_missing(tbk_recorder_t* recorder, uint32_t item, const char* word);
 void tbk_recorder_add_left_out(tbk_recorder_t* recorder, uint32_t item);
+/* Records what came to no end that was understood: a fault of the harness, told as such. */
+void tbk_recorder_add_lost(tbk_recorder_t* recorder, uint32_t item);
 void tbk_recorder_add_unreached(tbk_recorder_t* recorder, uint32_t item, const char* why);
 
 #endif /* TBK_HARNESS_RECORDER_H */

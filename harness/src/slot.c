@@ -5,6 +5,7 @@
  * slot.c: see slot.h.
  */
 #include "slot.h"
+#include "slot_parts.h"
 #include "text.h"
 
 #include "clock.h"
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,7 +133,7 @@ void tbk_slot_stop(tbk_slot_t* slot) {
 
 /* ------------------------------------------------------------------------------------ jobs --- */
 
-static void begin_test(tbk_slot_t* slot, uint64_t now_ns, uint64_t limit_ns) {
+void tbk_slot_begin_test(tbk_slot_t* slot, uint64_t now_ns, uint64_t limit_ns) {
   tbk_outcome_t* outcome = &slot->outcome;
   /* The large array at its end need not be cleared. */
   memset(outcome, 0, offsetof(tbk_outcome_t, output));
@@ -139,9 +141,18 @@ static void begin_test(tbk_slot_t* slot, uint64_t now_ns, uint64_t limit_ns) {
   slot->deadline_ns = now_ns + limit_ns;
 }
 
+/* Not to be met by chance; it need not withstand malice. */
+static uint32_t new_key(const tbk_slot_t* slot) {
+  uint32_t key = 0;
+  if (getrandom(&key, sizeof key, GRND_NONBLOCK) != (ssize_t)sizeof key)
+    key = (uint32_t)(tbk_now_ns() * UINT64_C(0x9E3779B97F4A7C15) >> 32) ^ slot->number;
+  return key;
+}
+
 void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t* limits) {
   const size_t size = offsetof(tbk_order_t, items) + order->count * sizeof order->items[0];
   memcpy(&slot->order, order, size);
+  slot->order.key = new_key(slot);
   slot->limits = *limits;
   slot->busy = true;
   slot->ended = 0;
@@ -150,10 +161,10 @@ void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t
   slot->line_too_long = false;
   json_decref(slot->said);
   slot->said = json_array();
-  begin_test(slot, tbk_now_ns(), limits->first_ns);
+  tbk_slot_begin_test(slot, tbk_now_ns(), limits->first_ns);
   tbk_journal_start(slot->journal, slot->number, order);
   slot->job++;
-  tbk_launcher_order(slot->page, order); /* a dead launcher is met in read */
+  tbk_launcher_order(slot->page, &slot->order); /* a dead launcher is met in read */
 }
 
 void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
@@ -166,145 +177,24 @@ void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
 }
 
 /* A test is over; the phase is that in which it was last seen. */
-static void hand_over(tbk_slot_t* slot, uint32_t position) {
+void tbk_slot_hand_over(tbk_slot_t* slot, uint32_t position) {
   int32_t phase = slot->journal->cells[slot->number]->phase;
   bool known = phase >= TBK_PHASE_NONE && phase <= TBK_PHASE_EXIT;
   slot->outcome.phase = known ? (tbk_phase_t)phase : TBK_PHASE_BODY; /* else scribbled over */
   if (slot->on_outcome != NULL) slot->on_outcome(slot->context, slot, position, &slot->outcome);
 }
 
-/* ------------------------------------------------------------------------------- what comes --- */
-
-/* The beginning, where a process says what it died of, and the end. */
-static void keep_output(tbk_outcome_t* outcome, const char* bytes, size_t size) {
-  outcome->output_bytes += size;
-  size_t kept = outcome->output_size;
-  if (kept < TBK_OUTPUT_HEAD) {
-    size_t head = size < TBK_OUTPUT_HEAD - kept ? size : TBK_OUTPUT_HEAD - kept;
-    memcpy(outcome->output + kept, bytes, head);
-    kept = outcome->output_size += head;
-    bytes += head;
-    size -= head;
-  }
-  enum { TAIL = TBK_OUTPUT_MAX - TBK_OUTPUT_HEAD };
-  if (size > TAIL) {
-    bytes += size - TAIL;
-    size = TAIL;
-  }
-  if (kept + size > TBK_OUTPUT_MAX) {
-    char* tail = outcome->output + TBK_OUTPUT_HEAD;
-    size_t drop = kept + size - TBK_OUTPUT_MAX;
-    memmove(tail, tail + drop, kept - TBK_OUTPUT_HEAD - drop);
-    kept -= drop;
-  }
-  memcpy(outcome->output + kept, bytes, size);
-  outcome->output_size = kept + size;
-}
-
-/* At most a megabyte at a time, so that a worker that prints for ever does not hold the others. */
-static void read_output(tbk_slot_t* slot) {
-  static char block[65536];
-  for (int i = 0; i < 16; i++) {
-    ssize_t size = read(slot->output, block, sizeof block);
-    if (size <= 0) return;
-    keep_output(&slot->outcome, block, (size_t)size);
-    if ((size_t)size < sizeof block) return;
-  }
-}
-
-static void keep_facts(tbk_outcome_t* outcome, const json_t* facts) {
-  static const char too_long[] = "{\"too_long\":true}";
-  outcome->facts_size = 0;
-  if (!json_is_object(facts)) return;
-  size_t size = json_dumpb(facts, outcome->facts, sizeof outcome->facts, JSON_COMPACT);
-  if (size > sizeof outcome->facts) {
-    size = sizeof too_long - 1;
-    memcpy(outcome->facts, too_long, size);
-  }
-  outcome->facts_size = size;
-}
-
-static void take_end(tbk_slot_t* slot, uint32_t n, const tbk_case_report_t* report,
-                     const json_t* facts) {
-  if (n != slot->ended || n >= slot->order.count || slot->outcome.ended)
-    return; /* out of step: the test it claims to end has not begun; silence will judge it */
-  if (slot->kill_sent_ns != 0 && n + 1 < slot->order.count)
-    return; /* too late: it is being killed for this test, not for the next */
-  slot->outcome.report = *report;
-  keep_facts(&slot->outcome, facts);
-  slot->outcome.ended = true;
-  if (n + 1 == slot->order.count) return; /* the last one is judged with the end of the process */
-  uint64_t now = tbk_now_ns();
-  read_output(slot);
-  slot->outcome.in_batch = true;
-  slot->outcome.wall_ns = now - slot->test_started_ns;
-  slot->ended++;
-  hand_over(slot, n);
-  begin_test(slot, now, slot->limits.next_ns);
-}
-
-static void take_line(tbk_slot_t* slot, const char* line, size_t size) {
-  static tbk_case_report_t report;
-  uint32_t n = 0;
-  json_t* object = NULL;
-  memset(&report, 0, sizeof report);
-  switch (tbk_protocol_read(line, size, &n, &report, &object)) {
-    case TBK_SAID_END:
-      take_end(slot, n, &report, object);
-      json_decref(object);
-      break;
-    case TBK_SAID_DONE:
-      slot->outcome.done = true;
-      break;
-    case TBK_SAID_OTHER:
-      (void)json_array_append(slot->said, object);
-      if (slot->on_said != NULL) slot->on_said(slot->context, slot, object);
-      json_decref(object);
-      break;
-    case TBK_SAID_NONSENSE:
-      break;
-  }
-}
-
-static void take_lines(tbk_slot_t* slot) {
-  char* start = slot->line;
-  char* end;
-  size_t left = slot->line_size;
-  while ((end = memchr(start, '\n', left)) != NULL) {
-    if (!slot->line_too_long) take_line(slot, start, (size_t)(end - start));
-    slot->line_too_long = false;
-    left -= (size_t)(end - start) + 1;
-    start = end + 1;
-  }
-  memmove(slot->line, start, left);
-  slot->line_size = left;
-  if (left == sizeof slot->line) {
-    slot->line_size = 0;
-    slot->line_too_long = true;
-  }
-}
-
-static void read_report(tbk_slot_t* slot) {
-  for (int i = 0; i < 64; i++) {
-    const size_t room = sizeof slot->line - slot->line_size;
-    ssize_t size = read(slot->report, slot->line + slot->line_size, room);
-    if (size <= 0) return;
-    slot->line_size += (size_t)size;
-    take_lines(slot);
-    if ((size_t)size < room) return; /* there is no more for now */
-  }
-}
-
 /* The process is gone and what it said is read: the test in flight is over. */
 static void end_job(tbk_slot_t* slot) {
-  read_output(slot);
+  slot->outcome.noise += slot->line_size; /* the beginning of a line that did not end */
+  tbk_slot_read_output(slot);
   slot->outcome.in_batch = false;
   slot->outcome.between =
       slot->ended > 0 && slot->journal->cells[slot->number]->position == (int32_t)slot->ended - 1;
   slot->idle_since_ns = tbk_now_ns();
   slot->outcome.wall_ns = slot->idle_since_ns - slot->test_started_ns;
   slot->busy = false;
-  hand_over(slot, slot->ended);
+  tbk_slot_hand_over(slot, slot->ended);
   tbk_journal_end(slot->journal, slot->number);
 }
 
@@ -318,7 +208,7 @@ static void take_notice(tbk_slot_t* slot, const tbk_notice_t* notice) {
   slot->outcome.wait_status = notice->wait_status;
   slot->outcome.strays = notice->strays;
   slot->outcome.stop_signal = notice->stop_signal;
-  read_report(slot);
+  tbk_slot_read_report(slot);
   if (notice->stop_signal != 0)
     slot->outcome.end = TBK_END_STOPPED;
   else if (ended_by_itself(slot, notice->wait_status))
@@ -334,7 +224,7 @@ static void launcher_died(tbk_slot_t* slot, tbk_end_t end) {
     end = TBK_END_NOT_STARTED; /* it could not fork, or was killed before the test began */
   if (slot->busy) {
     slot->outcome.end = end;
-    read_report(slot);
+    tbk_slot_read_report(slot);
     end_job(slot);
   }
   close_all(slot);
@@ -361,8 +251,8 @@ void tbk_slot_poll(const tbk_slot_t* slot, struct pollfd fds[TBK_SLOT_FDS]) {
 }
 
 void tbk_slot_read(tbk_slot_t* slot, const struct pollfd fds[TBK_SLOT_FDS]) {
-  if (slot->launcher != 0 && fds[1].revents != 0) read_output(slot);
-  if (slot->launcher != 0 && fds[2].revents != 0) read_report(slot);
+  if (slot->launcher != 0 && fds[1].revents != 0) tbk_slot_read_output(slot);
+  if (slot->launcher != 0 && fds[2].revents != 0) tbk_slot_read_report(slot);
   if (slot->launcher != 0 && fds[0].revents != 0) read_control(slot);
 }
 
@@ -390,6 +280,7 @@ void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
     if (now_ns > slot->kill_sent_ns + patience) launcher_died(slot, TBK_END_UNKILLABLE);
     return;
   }
+  tbk_slot_read_report(slot); /* a single test is not waited for, and may fill the pipe */
   uint64_t memory = resident(slot->page->pid);
   if (memory > slot->limits.memory) {
     slot->outcome.memory_bytes = memory;

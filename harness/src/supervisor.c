@@ -139,8 +139,10 @@ static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
                        const tbk_outcome_t* outcome) {
   tbk_run_t* run = context;
   tbk_hold_t* hold = &run->holds[slot->number];
+  /* A process that left early, or died between two tests, had not begun this one. Any other end is
+   * the end of the test, whatever was said: what is put back for ever would never be recorded. */
   bool others = outcome->between && hold->count > 0;
-  bool began = outcome->ended || !(outcome->done || others);
+  bool began = outcome->ended || outcome->unheard || !(outcome->left_early || others);
   if (outcome->end == TBK_END_INTERRUPTED) {
     tbk_recorder_release(&run->recorder, hold);
     return;
@@ -285,6 +287,11 @@ static void give_up_the_rest(tbk_run_t* run) {
     if (!run->recorder.recorded[item]) tbk_recorder_add_unreached(&run->recorder, item, why);
 }
 
+static void record_the_lost(tbk_run_t* run) {
+  for (uint32_t item = 0; item < run->recorder.plan.item_count; item++)
+    if (!run->recorder.recorded[item]) tbk_recorder_add_lost(&run->recorder, item);
+}
+
 void tbk_supervise(tbk_run_t* run) {
   run->health.probed_ns = tbk_now_ns();
   run->holds = calloc(run->loop.count, sizeof *run->holds);
@@ -301,5 +308,6 @@ void tbk_supervise(tbk_run_t* run) {
   tbk_recheck_decide(&run->rechecks);
   kill_all(run);
   if (run->health.lost) give_up_the_rest(run);
+  if (!must_stop(run)) record_the_lost(run);
   (void)tbk_results_flush(&run->recorder.results);
 }

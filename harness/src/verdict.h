@@ -60,7 +60,9 @@ typedef struct tbk_outcome {
   tbk_case_report_t report;
   bool ended;      /* its "end" came */
   bool done;       /* the worker gave everything back */
+  bool unheard;    /* a later test of its process ended, and no valid "end" of this one came */
   bool in_batch;   /* the worker went on with other tests */
+  bool left_early; /* the worker ended by itself before it began this test */
   bool between;    /* the worker ended before it began this test, and after an earlier one */
   tbk_end_t end;   /* of the worker, where it was not in_batch */
   int wait_status; /* as of waitpid */
@@ -69,6 +71,7 @@ typedef struct tbk_outcome {
   uint64_t wall_ns;
   uint64_t memory_bytes; /* at TBK_END_MEMORY */
   uint32_t hangs_before; /* at TBK_END_CUT_SHORT */
+  uint64_t noise;        /* bytes on the report descriptor that are no line of the worker */
   uint32_t strays;       /* processes that it left behind */
   uint64_t output_bytes;
   size_t output_size;

@@ -38,8 +38,8 @@ static void header(char* out, size_t size, int seed) {
       out, size,
       "{\"record\":\"header\",\"suite\":{\"digest\":\"%s\"},\"backend\":{\"digest\":\"%s\","
       "\"options\":null},\"seed\":%d,\"repeat\":1,\"planned\":3,\"selection\":[],"
-      "\"shard\":\"1/1\",\"shuffle\":null}\n",
-      digest, digest, seed);
+      "\"shard\":\"1/1\",\"tier\":\"%s\",\"shuffle\":null}\n",
+      digest, digest, seed, tbk_tier_name(options.tier));
 }
 
 #define A "{\"record\":\"test\",\"index\":0,\"id\":\"memory/a\",\"verdict\":\"pass\"}\n"

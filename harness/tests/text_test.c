@@ -142,6 +142,20 @@ static void a_report_comes_back_as_it_was(void) {
   CU_ASSERT_STRING_EQUAL(got.totals.where, "a.c:1");
 }
 
+static void a_line_without_the_key_of_its_job_is_none(void) {
+  char mark[TBK_MARK_SIZE + 1];
+  size_t size = TBK_MARK_SIZE - 1 + 2;
+  tbk_protocol_mark(mark, 0xBEEF);
+  CU_ASSERT_STRING_EQUAL(mark, "\n#0000beef ");
+  CU_ASSERT_STRING_EQUAL(tbk_protocol_unmark("#0000beef {}", &size, 0xBEEF), "{}");
+  CU_ASSERT_EQUAL(size, 2);
+  size = 12;
+  CU_ASSERT_PTR_NULL(tbk_protocol_unmark("#0000beee {}", &size, 0xBEEF));
+  CU_ASSERT_PTR_NULL(tbk_protocol_unmark("x#0000beef {", &size, 0xBEEF));
+  size = 9;
+  CU_ASSERT_PTR_NULL(tbk_protocol_unmark("#0000beef", &size, 0xBEEF));
+}
+
 static void nonsense_is_nonsense(void) {
   static const char* const lines[] = {"", "{", "[]", "{\"said\":3}", "null", "\"x\"", "{\"n\":1}"};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -161,5 +175,6 @@ CU_TestInfo tbk_text_tests[] = {{"valid text comes back", valid_text_comes_back_
                                 {"terminal", a_terminal_is_safe},
                                 {"cuts", a_cut_never_splits_a_character},
                                 {"reports come back", a_report_comes_back_as_it_was},
+                                {"lines of others", a_line_without_the_key_of_its_job_is_none},
                                 {"nonsense", nonsense_is_nonsense},
                                 CU_TEST_INFO_NULL};

@@ -127,6 +127,18 @@ static void silence_is_a_crash(void) {
   CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_CRASH);
 }
 
+static void noise_on_the_report_descriptor_is_no_pass(void) {
+  tbk_outcome_t outcome = good();
+  outcome.noise = 1;
+  CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_FAIL);
+  outcome.report.totals.suite_faults = outcome.report.totals.failures = 1;
+  CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_SUITE_ERROR);
+  outcome = good();
+  outcome.ended = false;
+  outcome.unheard = outcome.in_batch = true;
+  CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_CRASH);
+}
+
 static void together_the_end_of_the_process_is_not_the_test_s(void) {
   tbk_outcome_t outcome = good();
   outcome.done = false;
@@ -192,6 +204,7 @@ CU_TestInfo tbk_verdict_tests[] = {
     {"causes are stable", a_line_that_moves_does_not_change_the_cause},
     {"no other end is a pass", no_other_end_of_the_process_is_a_pass},
     {"silence is a crash", silence_is_a_crash},
+    {"noise", noise_on_the_report_descriptor_is_no_pass},
     {"together", together_the_end_of_the_process_is_not_the_test_s},
     {"blame of the harness", what_gave_up_before_loading_is_the_harness_s_fault},
     {"unsupported once open", what_is_not_declared_once_open_is_unsupported},

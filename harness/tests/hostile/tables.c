@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acts.h"
 #include "hostile.h"
 
 static tbk_status_t size_short(hostile_tables_t* tables, tbk_error_t* error) {
@@ -147,7 +148,10 @@ static tbk_status_t long_names(hostile_tables_t* tables, tbk_error_t* error) {
 #define TABLE(function) \
   { #function, AS_TABLE, NULL, function }
 
-const hostile_row_t hostile_rows[] = {AT(AT_CONSTRUCTOR, "crash_in_constructor", act_crash),
+#define ROW(name) AT(AT_CALL, #name, act_##name),
+
+const hostile_row_t hostile_rows[] = {HOSTILE_ACTS(ROW)
+                                          AT(AT_CONSTRUCTOR, "crash_in_constructor", act_crash),
                                       AT(AT_CONSTRUCTOR, "hang_in_constructor", act_hang),
                                       AT(AT_CONSTRUCTOR, "exit_in_constructor", act_exit_0),
                                       AT(AT_ENTRY, "crash_in_entry", act_crash),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 JOB_MAX = 768
 REPORT = 4  # the descriptor on which a worker reports
 WORKER_EXIT = 86
+NO_REPORT = 88  # exit status where that descriptor is closed, or another file
 
 TESTS, PREFLIGHT, HEALTH = 1, 2, 3
 BASICS, WARMTH, WORDS = 0, 1, 2
@@ -24,6 +25,7 @@ class Order(ctypes.Structure):
     kind: int
     argument: int
     watch_health: int
+    key: int
     count: int
     _fields_ = (
         ("kind", ctypes.c_int32),
@@ -32,6 +34,7 @@ class Order(ctypes.Structure):
         ("wait_blocks", ctypes.c_int32),
         ("watch_health", ctypes.c_int32),
         ("held_known", ctypes.c_int32),
+        ("key", ctypes.c_uint32),
         ("held", ctypes.c_uint64),
         ("count", ctypes.c_uint32),
         ("items", ctypes.c_uint32 * JOB_MAX),
@@ -76,6 +79,7 @@ class Job:
     kind: int
     argument: int
     watch_health: bool
+    key: int
     items: tuple[int, ...]
     cell: Cell
 
@@ -107,7 +111,9 @@ class Library:
             ctypes.byref(files), ctypes.byref(self._hooks), ctypes.byref(cell)
         ).contents
         items = tuple(order.items[: order.count])
-        return Job(order.kind, order.argument, bool(order.watch_health), items, cell.contents)
+        return Job(
+            order.kind, order.argument, bool(order.watch_health), order.key, items, cell.contents
+        )
 
 
 def _address(function: object) -> int | None:

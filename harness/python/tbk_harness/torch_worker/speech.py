@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a worker says: one JSON object a line, on a descriptor of its own."""
+"""What a worker says: one JSON object a line, on a descriptor of its own (protocol.h)."""
 
 from __future__ import annotations
 
 import json
 import os
+import select
 from typing import Any
 
-from tbk_harness.torch_worker.launcher import REPORT
+from tbk_harness.torch_worker.launcher import NO_REPORT, REPORT
 
 LONGEST = 16_384
 ROOM = {
@@ -24,9 +25,11 @@ ROOM = {
 class Speech:
     """The descriptor, if it is still the one that the launcher gave."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: int) -> None:
         status = os.fstat(REPORT)
         self._identity = (status.st_dev, status.st_ino)
+        self._pid = os.getpid()
+        self._mark = f"\n#{key:08x} ".encode()
 
     def say(self, said: str, **members: Any) -> None:
         """A member that is None or empty is left out."""
@@ -34,19 +37,28 @@ class Speech:
         line = self._line({"said": said, **kept})
         if len(line) > LONGEST and "facts" in kept:
             line = self._line({"said": said, **kept, "facts": {"too_long": True}})
+        if os.getpid() != self._pid:
+            os._exit(1)  # a child that a backend let go on
         try:
             status = os.fstat(REPORT)
             if (status.st_dev, status.st_ino) != self._identity:
-                os._exit(1)  # a test has closed it, and something else is there now
+                os._exit(NO_REPORT)  # a test has closed it, and something else is there now
             while line:
-                line = line[os.write(REPORT, line) :]
+                line = line[self._write(line) :]
         except OSError:
-            os._exit(1)
+            os._exit(NO_REPORT)
 
     @staticmethod
-    def _line(members: dict[str, Any]) -> bytes:
+    def _write(line: bytes) -> int:
+        try:
+            return os.write(REPORT, line)
+        except BlockingIOError:  # a test has made it one that does not block
+            select.select([], [REPORT], [])
+            return 0
+
+    def _line(self, members: dict[str, Any]) -> bytes:
         text = json.dumps(members, ensure_ascii=False, default=str, separators=(",", ":"))
-        return text.encode("utf-8", "backslashreplace") + b"\n"
+        return self._mark + text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def brief(name: str, text: object) -> str:

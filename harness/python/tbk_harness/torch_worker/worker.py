@@ -44,7 +44,8 @@ class Worker:
         process.renew_after_fork()
         self._cell = job.cell
         self._cell.phase = launcher.PHASE_LOAD
-        self._speech = Speech()
+        self._speech = Speech(job.key)
+        self._begun = 0
         ends_itself = self._run(job)
         self._say_done()
         if not ends_itself:
@@ -54,7 +55,7 @@ class Worker:
         sys.stdout.flush()
         sys.stderr.flush()
         self._cell.phase = launcher.PHASE_EXIT
-        self._speech.say("done")
+        self._speech.say("done", begun=self._begun)
 
     def _run(self, job: launcher.Job) -> bool:
         if job.kind == launcher.PREFLIGHT:
@@ -108,6 +109,7 @@ class Worker:
     def _say_no_import(self, error: Exception) -> None:
         """It could be imported in the preflight, and can't be now: the test fails by it."""
         traceback.print_exception(error)
+        self._begun = 1
         self._speech.say(
             "end", n=0, checks=1, failures=1, duration_ns=0, phase=launcher.PHASE_LOAD,
             what="importing what makes PyTorch know the device",
@@ -116,6 +118,7 @@ class Worker:
 
     def _run_item(self, number: int, item: pytest.Item, following: pytest.Item | None) -> None:
         self._cell.position = number
+        self._begun = number + 1
         self._cell.phase = launcher.PHASE_OPEN
         self._seen = item_report.Seen(
             self._folder, item_report.source_of(item), only_should=is_only_should(item)

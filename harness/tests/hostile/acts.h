@@ -1,0 +1,73 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * acts.h: what happens in the middle of a call, named once: NAME is the row, act_NAME the function.
+ */
+#ifndef TBK_HOSTILE_ACTS_H
+#define TBK_HOSTILE_ACTS_H
+
+#define HOSTILE_REPORT_ACTS(X) \
+  X(report_byte)               \
+  X(report_long_line)          \
+  X(report_random)             \
+  X(report_nul)                \
+  X(report_half)               \
+  X(report_forged)             \
+  X(report_forged_done)        \
+  X(report_forged_health)      \
+  X(report_closed)             \
+  X(report_replaced)           \
+  X(report_own_pipe)           \
+  X(report_from_child)         \
+  X(report_from_daemon)        \
+  X(report_flood)              \
+  X(report_full_and_unblocked) \
+  X(report_every_descriptor)
+
+#define HOSTILE_PROCESS_ACTS(X) \
+  X(fork_bomb)                  \
+  X(fork_chain)                 \
+  X(fork_sessions)              \
+  X(child_eats_memory)          \
+  X(child_returns)              \
+  X(child_hangs)                \
+  X(child_crashes)              \
+  X(reaps_all)                  \
+  X(stop_parent)                \
+  X(odd_name)                   \
+  X(new_session)                \
+  X(many_threads)               \
+  X(main_thread_leaves)
+
+#define HOSTILE_SIGNAL_ACTS(X) \
+  X(kill_itself)               \
+  X(term_itself)               \
+  X(pipe_itself)               \
+  X(stop_by_terminal)          \
+  X(alarm_rings)               \
+  X(exit_86)                   \
+  X(exit_now_86)               \
+  X(quick_exit_0)              \
+  X(self_deadlock)             \
+  X(ignores_all)               \
+  X(double_free)               \
+  X(divide_by_zero)
+
+#define HOSTILE_LIMIT_ACTS(X) \
+  X(no_descriptors)           \
+  X(no_file_size)             \
+  X(cpu_time_over)            \
+  X(no_address_space)         \
+  X(closed_output)            \
+  X(full_output)              \
+  X(other_folder)             \
+  X(odd_umask)
+
+#define HOSTILE_ACTS(X) \
+  HOSTILE_REPORT_ACTS(X) HOSTILE_PROCESS_ACTS(X) HOSTILE_SIGNAL_ACTS(X) HOSTILE_LIMIT_ACTS(X)
+
+#define HOSTILE_DECLARE(name) void act_##name(void);
+HOSTILE_ACTS(HOSTILE_DECLARE)
+
+#endif /* TBK_HOSTILE_ACTS_H */
