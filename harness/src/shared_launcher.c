@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 
 __attribute__((visibility("default"))) uint64_t tbk_launcher_layout(void) {
-  return sizeof(tbk_order_t) << 32 | offsetof(tbk_order_t, items) << 16 | sizeof(tbk_cell_t);
+  return sizeof(tbk_launcher_job_t) << 32 | offsetof(tbk_launcher_job_t, items) << 16 |
+         sizeof(tbk_cell_t);
 }
 
 static void* map(int file, uint64_t at) {
@@ -21,14 +22,22 @@ static void* map(int file, uint64_t at) {
   return memory;
 }
 
-__attribute__((visibility("default"))) const tbk_order_t* tbk_launcher_serve(
-    const tbk_launcher_files_t* files, const tbk_worker_t* worker, tbk_cell_t** out_cell) {
+__attribute__((visibility("default"))) const tbk_launcher_job_t* tbk_launcher_serve(
+    const tbk_launcher_files_t* files, const tbk_worker_t* worker) {
+  static tbk_launcher_job_t job;
   const tbk_launcher_t launcher = {.control = files->control,
                                    .report = files->report,
                                    .output = files->output,
                                    .page = map(files->page, 0),
                                    .cell = map(files->cells, files->at),
                                    .worker = worker};
-  *out_cell = launcher.cell;
-  return tbk_launcher_run(&launcher);
+  const tbk_order_t* order = tbk_launcher_run(&launcher);
+  job = (tbk_launcher_job_t){.kind = order->kind,
+                             .argument = order->argument,
+                             .watch_health = order->watch_health,
+                             .key = order->key,
+                             .count = order->count,
+                             .items = order->items,
+                             .cell = launcher.cell};
+  return &job;
 }

@@ -17,11 +17,23 @@ typedef struct tbk_launcher_files {
   uint64_t at; /* in bytes from its beginning */
 } tbk_launcher_files_t;
 
+/* The order of a worker, without what is of the C layer alone, and the cell that it writes. */
+typedef struct tbk_launcher_job {
+  int32_t kind;
+  uint32_t argument;
+  int32_t watch_health;
+  uint32_t key;
+  uint32_t count;
+  int32_t zero;
+  const uint32_t* items;
+  tbk_cell_t* cell;
+} tbk_launcher_job_t;
+
 /* To compare with what the caller believes of the structures. */
 uint64_t tbk_launcher_layout(void);
 
-/* Closes all descriptors but those of a launcher. Returns in a worker only, with its order. */
-const tbk_order_t* tbk_launcher_serve(const tbk_launcher_files_t* files, const tbk_worker_t* worker,
-                                      tbk_cell_t** out_cell);
+/* Closes all descriptors but those of a launcher. Returns in a worker only, with its job. */
+const tbk_launcher_job_t* tbk_launcher_serve(const tbk_launcher_files_t* files,
+                                             const tbk_worker_t* worker);
 
 #endif /* TBK_HARNESS_SHARED_LAUNCHER_H */

@@ -7,7 +7,6 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-JOB_MAX = 768
 REPORT = 4  # the descriptor on which a worker reports
 WORKER_EXIT = 86
 NO_REPORT = 88  # exit status where that descriptor is closed, or another file
@@ -19,8 +18,16 @@ PHASE_LOAD, PHASE_CREATE, PHASE_OPEN, PHASE_BODY = 1, 2, 3, 4
 PHASE_CLEAN, PHASE_CLOSE, PHASE_EXIT = 5, 6, 7
 
 
+class Cell(ctypes.Structure):
+    """tbk_cell_t: where the worker is, as the supervisor sees it when it dies."""
+
+    phase: int
+    position: int
+    _fields_ = (("phase", ctypes.c_int32), ("position", ctypes.c_int32))
+
+
 class Order(ctypes.Structure):
-    """tbk_order_t."""
+    """tbk_launcher_job_t."""
 
     kind: int
     argument: int
@@ -30,23 +37,13 @@ class Order(ctypes.Structure):
     _fields_ = (
         ("kind", ctypes.c_int32),
         ("argument", ctypes.c_uint32),
-        ("gate", ctypes.c_int32),
-        ("wait_blocks", ctypes.c_int32),
         ("watch_health", ctypes.c_int32),
-        ("held_known", ctypes.c_int32),
         ("key", ctypes.c_uint32),
-        ("held", ctypes.c_uint64),
         ("count", ctypes.c_uint32),
-        ("items", ctypes.c_uint32 * JOB_MAX),
+        ("zero", ctypes.c_int32),
+        ("items", ctypes.POINTER(ctypes.c_uint32)),
+        ("cell", ctypes.POINTER(Cell)),
     )
-
-
-class Cell(ctypes.Structure):
-    """tbk_cell_t: where the worker is, as the supervisor sees it when it dies."""
-
-    phase: int
-    position: int
-    _fields_ = (("phase", ctypes.c_int32), ("position", ctypes.c_int32))
 
 
 class Files(ctypes.Structure):
@@ -106,14 +103,13 @@ class Library:
         """Be a launcher. Returns in workers only, each with its job."""
         control, report, output, page, cells = descriptors
         files = Files(control, report, output, page, cells, 0, at)
-        cell = ctypes.POINTER(Cell)()
         order = self._library.tbk_launcher_serve(
-            ctypes.byref(files), ctypes.byref(self._hooks), ctypes.byref(cell)
+            ctypes.byref(files), ctypes.byref(self._hooks)
         ).contents
         items = tuple(order.items[: order.count])
-        return Job(
-            order.kind, order.argument, bool(order.watch_health), order.key, items, cell.contents
-        )
+        cell = order.cell.contents
+        watch = bool(order.watch_health)
+        return Job(order.kind, order.argument, watch, order.key, items, cell)
 
 
 def _address(function: object) -> int | None:
