@@ -39,6 +39,17 @@ def _register(operator: str, change: Around, key: str) -> None:
         _library[0].impl(operator, kernel, key, with_keyset=True, allow_override=True)
 
 
+def instead(operator: str, kernel: Around, key: str = "PrivateUse1") -> None:
+    """Register `kernel` where there was none; what it takes for the former one is None."""
+    if not _library:
+        _library.append(torch.library.Library("aten", "IMPL"))
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return kernel(None, *arguments, **named)
+
+    _library[0].impl(operator, call, key)
+
+
 def result(operators: str, change: Callable[..., Any], key: str = "PrivateUse1") -> None:
     """Register `change(result, *arguments)` as what the operators return."""
 

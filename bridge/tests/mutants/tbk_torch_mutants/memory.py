@@ -24,6 +24,25 @@ def _() -> None:
         *given, **named))  # fmt: skip
 
 
+@mutant("large_memory_is_lost", "MEM-536", "blocks above 1 MiB are never given out again",
+        narrow=True)  # fmt: skip
+def _() -> None:
+    lost: list[Any] = []
+
+    def keep(made: torch.Tensor, *_: Any) -> torch.Tensor:
+        if made.untyped_storage().nbytes() > 1 << 20:
+            lost.append(made.untyped_storage())
+        return made
+
+    kernels.result("empty.memory_format empty_strided", keep)
+
+
+@mutant("pinned_memory_denies_it", "PIN-502 PIN-501", "is_pinned is False of what was pinned",
+        mechanism="module")  # fmt: skip
+def _() -> None:
+    answer(torch.Tensor, "is_pinned", False)
+
+
 @mutant("absurd_sizes_wrap", "MEM-517", "sizes are taken modulo 2^32")
 def _() -> None:
     def make(original: Any, size: Any, **named: Any) -> Any:

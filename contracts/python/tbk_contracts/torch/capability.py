@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tbk_contracts.torch import host
+from tbk_contracts.torch import host, process
 from tbk_contracts.torch.case import DTYPES
 from tbk_contracts.torch.operators import subnormal
 
@@ -42,6 +42,18 @@ def _is_accelerator(device: torch.device) -> bool:
 
 def _has_module(device: torch.device) -> bool:
     return all(hasattr(_module(device), name) for name in MODULE)
+
+
+def _works_in_a_fork(device: torch.device) -> bool:
+    """Asked before the first use. A driver may start threads when its devices are counted; then a
+    forked child waits for ever, which no test but those of forking may be failed for."""
+    sent = host.counting((4,))
+    ended = process.in_fork(
+        lambda: torch.equal(host.download(host.upload(sent, device)), sent), process.PROBE_S
+    )
+    if ended.error:
+        raise RuntimeError(f"in a forked child: {ended.error}")
+    return ended.value is True and ended.exit_code == 0
 
 
 def _is_renamed(device: torch.device) -> bool:
@@ -111,9 +123,8 @@ def _was_pending(device: torch.device) -> bool:
 
 
 def _has_pinned_memory(device: torch.device) -> bool:
-    if not _is_accelerator(device):
-        return False
-    return bool(torch.empty(16, pin_memory=True).is_pinned())
+    """There is an allocator. That it pins, and says so, is for the tests."""
+    return _is_accelerator(device) and torch.empty(16, pin_memory=True).numel() == 16
 
 
 def _has_memory_stats(device: torch.device) -> bool:
@@ -214,7 +225,10 @@ def _has_dtype(name: str) -> Probe:
     return lambda device: _goes_round(dtype, device)
 
 
+FORK = "fork"  # asked in a process of its own
+
 WORDS: dict[str, tuple[str, Probe]] = {
+    "fork": ("a child that is forked before the first use may use it", _works_in_a_fork),
     "accelerator": ("torch.accelerator answers with it", _is_accelerator),
     "module": ("torch.<name> has the functions of a device module", _has_module),
     "privateuse1": ("PyTorch knows it by a package of its own, not by its own code", _is_renamed),

@@ -5,22 +5,28 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import multiprocessing
 import os
 import select
 import signal
+import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import torch
 
-PATIENCE_S = 60.0
-START_S = 180.0  # a fresh interpreter imports PyTorch first
+PATIENCE_S = 15.0  # well under the deadline of a test, so that a child that hangs is told of
+PROBE_S = 7.0  # that of one question to a device is shorter
+START_S = 40.0  # a fresh interpreter imports PyTorch first
 UNKNOWN = "unknown device"
+RAISED = "raised "
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,30 @@ def _answer(call: Callable[[], object]) -> str:
         return json.dumps({"error": f"{type(error).__name__}: {error}"})
 
 
-def in_fork(call: Callable[[], object]) -> Ended:
-    """What `call` gives, as JSON can say it, in a forked child, and how that ends."""
+def fork() -> int:
+    """os.fork. A child has only the thread that forked, which is for the tests to judge, not for
+    Python to warn of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def foreign_threads() -> int | None:
+    """Threads of this process that Python has not started, but for the main one: those of the
+    device, where the host has none. None: the system does not tell."""
+    try:
+        everything = len(list(Path("/proc/self/task").iterdir()))
+    except OSError:
+        return None
+    return max(0, everything - threading.active_count())
+
+
+def in_fork(call: Callable[[], object], patience_s: float = PATIENCE_S) -> Ended:
+    """What `call` gives, as JSON can say it, in a forked child, and how that ends.
+
+    An operator that is missing there is missing here: NotImplementedError is raised again."""
     source, sink = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:
         # Threads of the host's operators are not forked: whoever waits for them waits for ever.
         torch.set_num_threads(1)
@@ -61,28 +87,74 @@ def in_fork(call: Callable[[], object]) -> Ended:
         os._exit(0)
     os.close(sink)
     try:
-        text = _read(source)
+        text = _read(source, patience_s)
     finally:
         os.close(source)
         if not text:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    told = json.loads(text) if text else {"error": f"no answer within {PATIENCE_S:g} s"}
+    told = json.loads(text) if text else {"error": f"no answer within {patience_s:g} s"}
+    _raise_missing(told.get("error", ""))
     return Ended(told.get("value"), told.get("error", ""), status)
 
 
-def _read(source: int) -> str:
-    """All that comes until the other end is closed; nothing if that takes too long."""
+def ended_in_fork(call: Callable[[int], object], code: int = 0) -> Ended:
+    """A forked child makes `call`, then ends as an interpreter does, with the exit status `code`.
+    The value is what was written to the descriptor that `call` is given, until the very end."""
+    source, sink = os.pipe()
+    child = fork()
+    if child == 0:
+        _end_the_interpreter(call, sink, code)
+    os.close(sink)
+    try:
+        said = _read(source, PATIENCE_S, nothing="-")
+    finally:
+        os.close(source)
+        if not said:
+            os.kill(child, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not said:
+        return Ended(None, f"it does not end within {PATIENCE_S:g} s", status)
+    _, failed, error = said.partition(RAISED)
+    _raise_missing(error)
+    return Ended("" if said == "-" else said, error if failed else "", status)
+
+
+def _end_the_interpreter(call: Callable[[int], object], sink: int, code: int) -> None:
+    """Does not return."""
+    try:
+        torch.set_num_threads(1)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for output in (1, 2):
+            os.dup2(nothing, output)
+        os.closerange(3, sink)
+        os.closerange(sink + 1, 4096)  # what is left in buffers reaches nobody
+        call(sink)
+        ctypes.pythonapi.Py_Exit(code)
+    except BaseException as error:  # told to the parent
+        os.write(sink, f"{RAISED}{type(error).__name__}: {error}".encode()[:4000])
+    finally:
+        os._exit(99)
+
+
+def _raise_missing(error: str) -> None:
+    kind, _, text = error.partition(": ")
+    if kind == NotImplementedError.__name__:
+        raise NotImplementedError(text)
+
+
+def _read(source: int, patience_s: float, nothing: str = json.dumps({"error": "it died"})) -> str:
+    """All that comes until the other end is closed; "" if that takes too long."""
     parts: list[bytes] = []
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while True:
         ready, _, _ = select.select([source], [], [], max(0.0, deadline - time.monotonic()))
         part = os.read(source, 65_536) if ready else b""
         if not ready:
             return ""
         if not part:
-            return b"".join(parts).decode() or json.dumps({"error": "it died"})
+            return b"".join(parts).decode() or nothing
         parts.append(part)
 
 
@@ -117,6 +189,7 @@ def in_spawned(start: str, name: str, values: list[float]) -> Ended:
             child.kill()
             child.join()
     code = child.exitcode if child.exitcode is not None else -signal.SIGKILL
+    _raise_missing(told.get("error", ""))
     return Ended(told.get("value"), told.get("error", ""), code)
 
 

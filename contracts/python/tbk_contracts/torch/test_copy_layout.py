@@ -51,6 +51,14 @@ def ends(way: str, device: torch.device) -> tuple[torch.device, torch.device]:
     return {"upload": (cpu, device), "download": (device, cpu)}.get(way, (device, other))
 
 
+def check_is_view(what: str, view: torch.Tensor, base: torch.Tensor) -> None:
+    """Whether they share memory. What is copied into a view that is none is lost, and the copy is
+    not to blame."""
+    apart = view.untyped_storage().data_ptr() != base.untyped_storage().data_ptr()
+    check.that(f"{what} is a view", not apart, expected="in the memory of its base",
+               seen="in memory of its own: the copy that was asked for cannot be seen")  # fmt: skip
+
+
 def shaped(tensor: torch.Tensor, shape: torch.Size) -> torch.Tensor:
     """Its first elements in another shape; a view wherever one is possible."""
     if tensor.shape == shape:
@@ -65,14 +73,17 @@ def test_from_a_layout_to_any(device: torch.device, way: str, source: str) -> No
     start, end = ends(way, device)
     sent, before = host.values(SHAPE), host.values(SHAPE)
     there = sent.to(start)
-    for layout in LAYOUTS.values():
+    for name, layout in LAYOUTS.items():
         expected, target = before.clone(), before.to(end, copy=True)
         part = layout(expected)
         if LAYOUTS[source](sent).numel() < part.numel():
             continue
         part.copy_(shaped(LAYOUTS[source](sent), part.shape))
-        layout(target).copy_(shaped(LAYOUTS[source](there), part.shape))
-        check.tensor("the whole of the tensor that was copied into", target.cpu(), expected)
+        into = layout(target)
+        check_is_view(f"layout {name!r} of the target", into, target)
+        into.copy_(shaped(LAYOUTS[source](there), part.shape))
+        what = f"a tensor into whose layout {name!r} one of layout {source!r} was copied"
+        check.tensor(what, target.cpu(), expected)
     check.tensor("the source", there.cpu(), sent)
 
 
@@ -89,7 +100,7 @@ def test_layouts_with_conversion(device: torch.device, way: str) -> None:
             continue
         part.copy_(shaped(LAYOUTS[source](sent), part.shape))
         LAYOUTS[target](moved).copy_(shaped(LAYOUTS[source](there), part.shape))
-        check.tensor("conversion with strides", moved.cpu(), expected)
+        check.tensor(f"conversion, {source} to {target}", moved.cpu(), expected)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -147,7 +158,7 @@ def test_conjugate_and_negative_views(device: torch.device, way: str, target: st
         BITS[target](expected).copy_(source(sent))
         BITS[target](moved).copy_(source(there))
         seen, right = (torch.view_as_real(each) for each in (moved.cpu(), expected))
-        check.equal("copies of views with bits", torch.equal(seen, right), True)
+        check.equal(f"copies into views with bits: {target}", torch.equal(seen, right), True)
         check.tensor("the source", there.cpu(), sent)
 
 

@@ -70,11 +70,12 @@ def test_after_asking_for_availability_a_child_can_use_the_device(
     available = torch.accelerator.is_available() and module.device_count() > 0
     check.equal("available before the fork", available, True)
     ended = process.in_fork(lambda: use(device))
-    if "Error" in ended.error:  # some drivers cannot count without starting
+    if ended.error and ("Error" in ended.error or process.foreign_threads()):
+        # Some drivers cannot count without starting.
         check.note(f"asking counts as use here: {ended.error[:200]}")
         check.evidence(check.NOT_SHOWN, "the driver starts when it is asked")
-    else:
-        check.equal("a round trip in a forked child", ended.error or ended.value, True)
+        return
+    check.equal("a round trip in a forked child", ended.error or ended.value, True)
     check.equal("exit code of the child", ended.exit_code, 0)
     check.equal("a round trip in the parent", use(device), True)
 

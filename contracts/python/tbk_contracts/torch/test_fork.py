@@ -24,6 +24,19 @@ def use(device: torch.device) -> list[float]:
 USED = [0.0, 2.0, 4.0, 6.0]
 
 
+def driver_has_threads(what: str, seen: object, expected: object) -> bool:
+    """Whether a child fails because the driver had threads before the fork, which are not forked.
+    It may: that counting devices starts nothing is a recommendation, and to make a device known to
+    PyTorch may be to count."""
+    threads = process.foreign_threads()
+    if seen == expected or not threads:
+        return False
+    check.should("a driver has no threads before its first use", False, expected="0", seen=threads)
+    check.evidence(check.NOT_SHOWN, f"{what}: no fork works once the driver has threads, and it "
+                   f"has {threads} before its first use")  # fmt: skip
+    return True
+
+
 def check_forked(what: str, call: Callable[[], object], expected: object) -> None:
     ended = process.in_fork(call)
     seen = ended.error or ended.value
@@ -76,7 +89,13 @@ def test_what_the_parent_holds_is_refused_in_a_child(device: torch.device) -> No
 
 @clause("FRK-502", fresh=True)
 def test_both_may_use_what_nobody_has_used(device: torch.device) -> None:
-    check_forked("the first use", lambda: use(device), USED)
+    ended = process.in_fork(lambda: use(device))
+    if driver_has_threads("the first use", ended.error or ended.value, USED):
+        check.equal("use in the parent", use(device), USED)
+        return
+    seen = ended.error or ended.value
+    check.that("the first use, in a forked child", seen == USED, expected=USED, seen=seen)
+    check.equal("exit code of the child of the first use", ended.exit_code, 0)
     check_forked("the first use once more", lambda: use(device), USED)
     check.equal("use in the parent", use(device), USED)
 
@@ -86,6 +105,8 @@ def test_asking_and_seeding_are_no_use(device: torch.device) -> None:
     asked = torch.accelerator.is_available() and torch.accelerator.device_count() > 0
     check.equal("available", asked, True)
     ended = process.in_fork(lambda: use(device))
+    if driver_has_threads("asking for devices", ended.error or ended.value, USED):
+        return
     if "Error" in ended.error:  # some drivers cannot count without starting
         check.note(f"asking for devices counts as use here: {ended.error[:200]}")
         check.evidence(check.NOT_SHOWN, "the driver starts when it is asked for devices")

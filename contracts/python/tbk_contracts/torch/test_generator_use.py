@@ -4,20 +4,16 @@
 
 from __future__ import annotations
 
-import os
-import select
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
-from tbk_contracts.torch import check, host
+from tbk_contracts.torch import check, host, process
 from tbk_contracts.torch.case import clause
 
 COUNT = 67
-CHILD_S = 30.0
 Draw = Callable[[torch.device, torch.Generator], object]
 
 OPERATORS: dict[str, Draw] = {
@@ -67,40 +63,13 @@ def test_a_seed_before_the_first_use(device: torch.device) -> None:
     check.tensor("numbers of a device that was seeded in use", draw(device), expected)
 
 
-def _in_child(call: Callable[[], object]) -> str:
-    """What `call` raises in a forked child; "done" if nothing, "" if it does not end."""
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads that the child won't have
-        child = os.fork()
-    if child == 0:
-        try:
-            call()
-            os.write(writing, b"done")
-        except BaseException as error:  # all of it is told
-            os.write(writing, f"{type(error).__name__}: {error}".encode()[:1000])
-        finally:
-            os._exit(0)
-    os.close(writing)
-    ready, _, _ = select.select([reading], [], [], CHILD_S)
-    said = os.read(reading, 2000).decode(errors="replace") if ready else ""
-    os.close(reading)
-    if not ready:
-        os.kill(child, 9)
-    os.waitpid(child, 0)
-    return said
-
-
 @clause("GEN-511", needs="generator accelerator")
 def test_a_seed_in_a_forked_child_does_nothing_bad(device: torch.device) -> None:
     draw(device)
 
-    def seed() -> None:
-        if torch.manual_seed(5).initial_seed() != 5:
-            raise ValueError("the host's generator has another seed")
-
+    ended = process.in_fork(lambda: torch.manual_seed(5).initial_seed())
     check.equal("torch.manual_seed in a child of a process that has used the device",
-                _in_child(seed), "done")  # fmt: skip
+                ended.error or ended.value, 5)  # fmt: skip
 
 
 @clause("GEN-512", needs="generator")

@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import select
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -16,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from tbk_contracts.torch import check, host
+from tbk_contracts.torch import check, host, process
 from tbk_contracts.torch.case import clause
 
 current = torch.accelerator.current_device_index
@@ -229,21 +227,13 @@ class Last:
         self.write(self.sink, b"back" if right else b"lost")
 
 
-@clause("GRD-508", needs="accelerator stream event", fresh=True)
+@clause("GRD-508", needs="accelerator stream event fork", fresh=True)
 def test_guards_work_while_the_interpreter_shuts_down(device: torch.device, module: Any) -> None:
-    source, sink = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(source)
+    def keep(sink: int) -> None:
         last = torch.device(device.type, module.device_count() - 1)
         sys.last_of_all = Last(last, sink)  # type: ignore[attr-defined]
-        ctypes.pythonapi.Py_Exit(7)
-    os.close(sink)
-    ready, _, _ = select.select([source], [], [], host.JOIN_S)
-    if not ready:
-        os.kill(child, 9)
-    said = os.read(source, 64).decode() or "nothing"
-    os.close(source)
-    _, status = os.waitpid(child, 0)
-    check.equal("the current device at the end of the interpreter", said, "back")
-    check.equal("how the process ends", os.waitstatus_to_exitcode(status), 7)
+
+    ended = process.ended_in_fork(keep, 7)
+    check.equal("what is raised before the interpreter ends", ended.error, "")
+    check.equal("the current device at the end of the interpreter", ended.value, "back")
+    check.equal("how the process ends", ended.exit_code, 7)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 
+import pytest
 import torch
 
 from tbk_contracts.torch import check, host, order
@@ -14,6 +15,7 @@ from tbk_contracts.torch.case import clause
 
 MIB = 1 << 20
 MOST = 1 << 30  # bytes that a test takes to fill a device
+MOST_ROUNDS = 2000
 ABSURD = (1 << 50, 1 << 60, (1 << 62) - 1, (1 << 63) - 1)
 
 
@@ -95,6 +97,33 @@ def test_the_cache_is_given_back_first(device: torch.device) -> None:
     check.raises("more than there is", torch.OutOfMemoryError, lambda: _taken(total + 1, device))
     after = torch.accelerator.memory_stats(device)
     check.equal("num_ooms, risen", after["num_ooms"] - between["num_ooms"], 1)
+
+
+PARTS: dict[str, tuple[int, ...]] = {"eighths": (8,), "64ths": (64,), "mixed": (8, 64, 27, 300, 11)}
+
+
+@pytest.mark.parametrize("parts", list(PARTS))
+@clause("MEM-536", needs="memory_info", alone=True)
+def test_more_than_there_is_one_after_the_other(device: torch.device, parts: str) -> None:
+    order.settle(device)
+    torch.accelerator.empty_cache()
+    free, total = torch.accelerator.get_memory_info(device)
+    sizes = [max(1, free // part) for part in PARTS[parts]]
+    _works(device)
+    taken = rounds = 0
+    while taken <= 2 * total and rounds < MOST_ROUNDS:
+        size = sizes[rounds % len(sizes)]
+        try:
+            _taken(size, device)
+        except torch.OutOfMemoryError:
+            # One allocation may be limited, whatever is free: what counts is that it goes on.
+            check.that(f"memory in {parts} of what is free", taken == 0 and size > MIB,
+                       expected=f"{2 * total} bytes, one after the other",
+                       seen=f"out of memory after {taken}")  # fmt: skip
+            sizes = [each // 2 for each in sizes]
+            continue
+        taken, rounds = taken + size, rounds + 1
+    _works(device)
 
 
 @clause("MEM-517")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 import torch
-from tbk_contracts.torch import capability
+from tbk_contracts.torch import capability, process
 
 from tbk_harness.torch_worker import health, launcher
 from tbk_harness.torch_worker.speech import Speech, told_with_cause
@@ -122,13 +122,32 @@ def say_health(subject: Subject, speech: Speech) -> bool:
 
 def say_words(subject: Subject, speech: Speech, first: int) -> None:
     """Asks for each capability from the `first` on; a probe may kill the process."""
-    subject.introduce()
     for number, word in enumerate(capability.WORDS):
         if number < first:
             continue
         speech.say("probing", n=number, word=word)
-        answer = capability.probe(word, subject.device)
+        if word == capability.FORK:
+            answer = _ask_in_child(subject, word)
+        else:
+            subject.introduce()
+            answer = capability.probe(word, subject.device)
         speech.say("probed", n=number, word=word, held=answer.held, reason=answer.reason)
+
+
+def _ask_in_child(subject: Subject, word: str) -> capability.Answer:
+    """In a child that makes PyTorch know the device for itself: this process shall not have forked
+    since it did, or whoever cannot be used after a fork would lack all words that follow."""
+
+    def ask() -> list[object]:
+        subject.introduce()
+        answer = capability.probe(word, subject.device)
+        return [answer.held, answer.reason]
+
+    ended = process.in_fork(ask, process.PROBE_S + 1)
+    if ended.error:
+        return capability.Answer(False, ended.error)
+    held, reason = ended.value
+    return capability.Answer(held, reason)
 
 
 def say_warmth(subject: Subject, speech: Speech) -> None:

@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten
 
-from tbk_contracts.torch import check, host
+from tbk_contracts.torch import check, host, missing
 from tbk_contracts.torch.operators import holding, judge, oracle, samples, table, trial
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.program import told
@@ -80,7 +80,9 @@ def try_gradients(
         trial.poison(expected, device)
         try:
             got = trial.call(backward, placed, device)
-        except NotImplementedError as error:
+        except Exception as error:
+            if not missing.lacking(error):
+                raise
             check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."))
             trial.refused(error, entry, expected, len(chosen) - index)
             return

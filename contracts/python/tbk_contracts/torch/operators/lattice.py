@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tbk_contracts.torch import check, host
+from tbk_contracts.torch import check, host, missing
 from tbk_contracts.torch.operators import holding, judge, oracle, samples, table, trial
 from tbk_contracts.torch.operators.entries import Entry
 
@@ -86,7 +86,9 @@ def try_lattice(entry: Entry, dtype: torch.dtype, device: torch.device) -> None:
         trial.poison(found[1], device)
         try:
             got = trial.call(entry, placed, device)
-        except NotImplementedError as error:
+        except Exception as error:
+            if not missing.lacking(error):
+                raise
             check.fact(operator=entry.title, dtype=str(dtype).removeprefix("torch."))
             trial.refused(error, entry, found[1], len(chosen) - index)
             return

@@ -150,7 +150,7 @@ class Served:
         else:
             self.how = "native" if states == ["native"] else "composite"
 
-    def refuse(self, error: NotImplementedError) -> None:
+    def refuse(self, error: Exception) -> None:
         """The call raised it."""
         text = str(error)
         self.how = "missing" if "Could not run" in text else "refused"

@@ -1,0 +1,93 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators that a device lacks, as PyTorch and its devices say it.
+
+A device need not have every operator, and a test may stand on some of which its clause does not
+speak. Where a test ends by such a lack, it has shown nothing, and names the operator.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import torch
+
+from tbk_contracts.torch import check
+
+# Each names the operator in its first group. Those above the line come as a RuntimeError, too.
+_SURE = (
+    re.compile(r"Could not run '(\w+::[\w.]+)'"),
+    re.compile(r"[Tt]he operator '?(\w+::[\w.]+)'?"),
+    re.compile(r"for schema (\w+::[\w.]+)"),
+    re.compile(r"no kernel (?:of|for) '?(\w+::[\w.]+)"),
+    re.compile(r"\"(\w+)\" not implemented for '"),
+    re.compile(r"\b(\w+::[\w.]+)\b.{0,60}\bnot (?:\w+ )?(?:implemented|supported)\b"),
+)
+_LIKELY = (
+    re.compile(r"derivative for '?((?:\w+::)?[\w.]+)'? is not implemented"),
+    re.compile(r"['\"`]?((?:\w+::)?\w+(?:\.\w+)?)['\"`]?(?:\(\))?:? (?:is |are |has )?"
+               r"not (?:\w+ )?(?:implemented|supported)\b"),
+    re.compile(r"\b(\w+::[\w.]+)"),
+)  # fmt: skip
+_SUFFIX = re.compile(r"(?:_(?:stub|kernel|impl|out|cpu|cuda|mps|xpu|npu))+$")
+# What has none of these is no device: a test that ends by their lack has failed.
+BASIC = frozenset({"empty", "empty_strided", "copy_", "_copy_from", "_to_copy"})
+
+
+@functools.cache
+def _all_operators() -> frozenset[str]:
+    names = torch._C._dispatch_get_all_op_names()
+    return frozenset(_base(name) for name in names)
+
+
+def _base(name: str) -> str:
+    """add of aten::add.out"""
+    return name.rpartition("::")[2].partition(".")[0]
+
+
+def _known(name: str) -> bool:
+    base = _base(name)
+    return "::" in name or base in _all_operators() or _SUFFIX.sub("", base) in _all_operators()
+
+
+def operator(error: BaseException) -> str:
+    """The operator that `error` says is missing, such as "aten::add.out"; empty where it tells of
+    no such thing, or names none."""
+    if not isinstance(error, RuntimeError):  # NotImplementedError is one
+        return ""
+    text = " ".join(str(error).split())
+    forms = (*_SURE, *_LIKELY) if isinstance(error, NotImplementedError) else _SURE
+    for form in forms:
+        for found in form.finditer(text):
+            name = found[1].rstrip(".")
+            if _known(name):
+                return name if "::" in name else f"aten::{_SUFFIX.sub('', name)}"
+    return ""
+
+
+def lacking(error: BaseException) -> bool:
+    """Whether `error` says that the device does not offer something."""
+    return isinstance(error, NotImplementedError) or bool(operator(error))
+
+
+def excused(error: BaseException) -> bool:
+    """Whether a test that ends by `error` has shown nothing, instead of failing; then it is told.
+
+    What PyTorch says of features that are no operators, such as streams, is for capabilities.
+    """
+    if isinstance(error, check.ContractFailure):
+        return False
+    name = operator(error)
+    if not name or _base(name) in BASIC:
+        return False
+    tell(name)
+    return True
+
+
+def tell(name: str, waiting: int = 1) -> None:
+    """Say that the test ends for want of the operator `name`, and how many checks wait for it."""
+    check.should("an operator that the test stands on", bool(name),
+                 expected="the exception names it", seen="no operator is named")  # fmt: skip
+    check.fact(missing=[name] if name else [], waiting=waiting)
+    check.evidence(check.NOT_SHOWN, f"the device does not offer {name or 'an operator'}")
