@@ -80,11 +80,12 @@ static bool matches(size_t index, const char* selection) {
          strcmp(selection + length + 1, row->name) == 0;
 }
 
+/* Without a selection what takes seconds is left to tbk-run --tier thorough. */
 static bool selected(size_t index) {
   for (size_t i = 0; i < settings.only_count; i++) {
     if (matches(index, settings.only[i])) return true;
   }
-  return settings.only_count == 0;
+  return settings.only_count == 0 && (tbk_case_at(index)->flags & TBK_CASE_THOROUGH) == 0;
 }
 
 static void print_failure(const tbk_case_report_t* report) {

@@ -4,32 +4,36 @@
  */
 #include "case.h"
 
-#define SUITES(X)  \
-  X(library)       \
-  X(device)        \
-  X(device_open)   \
-  X(memory)        \
-  X(memory_free)   \
-  X(copy)          \
-  X(copy_refusal)  \
-  X(copy_order)    \
-  X(stream)        \
-  X(event)         \
-  X(callback)      \
-  X(pinned)        \
-  X(peer)          \
-  X(async_memory)  \
-  X(kernel)        \
-  X(kernel_plan)   \
-  X(kernel_values) \
-  X(kernel_shapes) \
-  X(random)        \
-  X(error)         \
-  X(fault)         \
-  X(thread)        \
-  X(fork)          \
-  X(teardown)      \
-  X(capability)
+#define SUITES(X)   \
+  X(library)        \
+  X(device)         \
+  X(device_open)    \
+  X(memory)         \
+  X(memory_free)    \
+  X(copy)           \
+  X(copy_refusal)   \
+  X(copy_order)     \
+  X(stream)         \
+  X(event)          \
+  X(callback)       \
+  X(pinned)         \
+  X(peer)           \
+  X(async_memory)   \
+  X(kernel)         \
+  X(kernel_plan)    \
+  X(kernel_values)  \
+  X(kernel_shapes)  \
+  X(random)         \
+  X(error)          \
+  X(fault)          \
+  X(thread)         \
+  X(fork)           \
+  X(teardown)       \
+  X(capability)     \
+  X(sweep_transfer) \
+  X(sweep_kernel)   \
+  X(sweep_order)    \
+  X(sweep_queue)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "protocol.h"
 #include "resources.h"
+#include "sweep.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,6 +46,7 @@ bool tbk_child_prepare(const tbk_options_t* options, const tbk_run_plan_t* plan)
   inherited.options = options;
   inherited.plan = plan;
   tbk_patience_ns = options->timeout_ns / 3;
+  sweep_choose(options->sweep_case);
   return tbk_cases_register() == 0;
 }
 

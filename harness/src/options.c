@@ -41,7 +41,8 @@ enum {
   KEY_PYTHON,
   KEY_FACTS,
   KEY_BUDGET,
-  KEY_TIER
+  KEY_TIER,
+  KEY_CASE
 };
 
 static const struct argp_option table[] = {
@@ -53,6 +54,7 @@ static const struct argp_option table[] = {
      "seconds, at every change, or a minute or two: sweeps and long repeats as well (default: "
      "quick)",
      0},
+    {"case", KEY_CASE, "LINE", 0, "of a sweep, run the case of this line alone", 0},
     {"shard", KEY_SHARD, "I/N", 0, "run the I-th of N parts", 0},
     {"resume", KEY_RESUME, NULL, 0, "go on where the result file ends", 0},
     {"repeat", KEY_REPEAT, "N", 0, "run each test N times; differing verdicts are unstable", 0},
@@ -231,6 +233,9 @@ static error_t parse(int key, char* text, struct argp_state* state) {
       break;
     case KEY_ISOLATION:
       isolation(state, options, text);
+      break;
+    case KEY_CASE:
+      options->sweep_case = text;
       break;
     case KEY_TIER:
       tier(state, options, text);

@@ -60,6 +60,7 @@ typedef struct tbk_options {
   bool quiet;
   tbk_isolation_t isolation;
   tbk_tier_t tier;
+  const char* sweep_case; /* NULL: all */
   uint64_t timeout_ns;
   uint64_t open_timeout_ns;
   uint32_t most_hangs;

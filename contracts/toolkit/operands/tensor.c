@@ -28,6 +28,10 @@ static int64_t lay_out(tensor_t* tensor, tensor_layout_t layout) {
     extent = tensor->sizes[0] > 0 ? extent / tensor->sizes[0] : extent;
   }
   tensor->offset = layout == TENSOR_PLAIN ? 0 : LEAD;
+  if (layout == TENSOR_REVERSED && tensor->rank > 0 && tensor->count > 0) {
+    tensor->offset += (tensor->sizes[0] - 1) * tensor->strides[0];
+    tensor->strides[0] = -tensor->strides[0];
+  }
   return tensor->count == 0 ? 0 : extent;
 }
 

@@ -22,7 +22,8 @@ typedef enum tensor_layout {
   TENSOR_TURNED,    /* contiguous, the first dimension innermost */
   TENSOR_ROWS,      /* contiguous rows, with a few elements between them */
   TENSOR_BROADCAST, /* the first dimension has stride 0; for inputs */
-  TENSOR_LAYOUTS
+  TENSOR_LAYOUTS,
+  TENSOR_REVERSED = TENSOR_LAYOUTS /* the first dimension backwards; a device may refuse it */
 } tensor_layout_t;
 
 typedef struct tensor {

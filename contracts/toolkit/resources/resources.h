@@ -50,6 +50,8 @@ void* tbk_list_add(tbk_list_t* list);
 void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row);
 /* clean.c: gives everything back and checks the invariants. Leaves by no REQUIRE. */
 void tbk_resources_clean(tbk_fixture_t* fx);
+/* The same in the middle of a test, which goes on with the devices open. */
+void tbk_resources_between(tbk_fixture_t* fx);
 /* clean.c: gives memory, events and streams back. */
 void tbk_resources_give_back(tbk_fixture_t* fx);
 

@@ -22,6 +22,7 @@ static struct {
   pthread_t main_thread;
   pthread_mutex_t mutex; /* for `first` */
   tbk_check_totals_t first;
+  char context[192];
   int32_t failed_phase;
 } state = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -43,6 +44,7 @@ void tbk_checks_begin(void) {
   atomic_store_explicit(&state.suite_faults, 0, memory_order_relaxed);
   state.main_thread = pthread_self();
   state.failed_phase = TBK_PHASE_NONE;
+  state.context[0] = '\0';
   state.first.where[0] = state.first.what[0] = '\0';
   state.first.expected[0] = state.first.seen[0] = '\0';
 }
@@ -69,6 +71,20 @@ static const char* base_name(const char* path) {
   return slash != NULL ? slash + 1 : path;
 }
 
+void tbk_checks_context(const char* text) {
+  pthread_mutex_lock(&state.mutex);
+  snprintf(state.context, sizeof state.context, "%s", text != NULL ? text : "");
+  pthread_mutex_unlock(&state.mutex);
+}
+
+static void add_context(tbk_check_totals_t* first) {
+  size_t used = strlen(first->seen);
+  if (state.context[0] == '\0') return;
+  if (used > sizeof first->seen - sizeof state.context - 16)
+    used = sizeof first->seen - sizeof state.context - 16;
+  snprintf(first->seen + used, sizeof first->seen - used, " (case: %s)", state.context);
+}
+
 /* Counts a failure and keeps the first in full. `seen` is a format. */
 static void record(tbk_here_t here, const char* expected, const char* seen, va_list arguments) {
   pthread_mutex_lock(&state.mutex);
@@ -78,6 +94,7 @@ static void record(tbk_here_t here, const char* expected, const char* seen, va_l
     snprintf(first->what, sizeof first->what, "%s", here.text);
     snprintf(first->expected, sizeof first->expected, "%s", expected);
     vsnprintf(first->seen, sizeof first->seen, seen, arguments);
+    add_context(first);
     state.failed_phase = *tbk_phase_cell;
   }
   pthread_mutex_unlock(&state.mutex);

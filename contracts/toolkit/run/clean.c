@@ -93,19 +93,35 @@ static bool holds_any(const tbk_resources_t* resources) {
   return resources->memory.count + resources->events.count + resources->streams.count > 0;
 }
 
-void tbk_resources_clean(tbk_fixture_t* fx) {
-  tbk_resources_t* resources = fx->resources;
-  bool open = resources->session->device_open && fx->core != NULL;
+/* False: a thread of the test is still in a call, and what it uses must stay. */
+static bool settle(tbk_fixture_t* fx) {
+  bool open = fx->resources->session->device_open && fx->core != NULL;
   tbk_gates_open(fx);
   bool idle = join_threads(fx);
   if (idle && open && fx->stream != NULL) synchronize(fx);
-  if (idle && fx->core != NULL && holds_any(resources)) {
+  if (idle && fx->core != NULL && holds_any(fx->resources)) {
     tbk_resources_give_back(fx);
     if (open && fx->stream != NULL) synchronize(fx);
   }
-  if (idle && resources->second_open) CLEAN_OK(fx->core->device_close(fx->self, 1, &fx->error));
-  tbk_gates_free(fx, idle);
-  tbk_host_record_t* host = resources->host.items;
-  for (size_t i = 0; idle && i < resources->host.count; i++)
+  return idle;
+}
+
+static void free_host(tbk_fixture_t* fx) {
+  tbk_host_record_t* host = fx->resources->host.items;
+  for (size_t i = 0; i < fx->resources->host.count; i++)
     check_host(fx, &host[i]);
+  fx->resources->host.count = 0;
+}
+
+void tbk_resources_clean(tbk_fixture_t* fx) {
+  bool idle = settle(fx);
+  if (idle && fx->resources->second_open) CLEAN_OK(fx->core->device_close(fx->self, 1, &fx->error));
+  tbk_gates_free(fx, idle);
+  if (idle) free_host(fx);
+}
+
+void tbk_resources_between(tbk_fixture_t* fx) {
+  bool idle = settle(fx);
+  tbk_gates_free(fx, idle);
+  if (idle) free_host(fx);
 }

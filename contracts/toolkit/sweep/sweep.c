@@ -1,0 +1,189 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sweep.c: see sweep.h. Generation is greedy: each case begins with a pair that no case has yet and
+ * is the best of several random completions.
+ */
+#include "sweep.h"
+
+#include "resources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMPLETIONS = 24, FIRST_TRIES = 200 };
+
+static const char* chosen_line;
+
+void sweep_choose(const char* line) {
+  chosen_line = line;
+}
+
+static size_t dimension_count(const sweep_space_t* space) {
+  size_t count = 0;
+  while (count < SWEEP_DIMENSIONS && space->dimensions[count] != NULL)
+    count++;
+  return count;
+}
+
+int64_t sweep_get(const sweep_case_t* one, const sweep_dimension_t* dimension) {
+  for (size_t i = 0; i < dimension_count(one->space); i++)
+    if (one->space->dimensions[i] == dimension) return dimension->values[one->chosen[i]].value;
+  return 0;
+}
+
+void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]) {
+  size_t used = 0;
+  line[0] = '\0';
+  for (size_t i = 0; i < dimension_count(one->space) && used < SWEEP_LINE; i++) {
+    const sweep_dimension_t* dimension = one->space->dimensions[i];
+    used += (size_t)snprintf(line + used, SWEEP_LINE - used, "%s%s=%s", i > 0 ? " " : "",
+                             dimension->name, dimension->values[one->chosen[i]].name);
+  }
+}
+
+/* ----------------------------------------------------------------------------- generation ---- */
+
+typedef struct generator {
+  const tbk_fixture_t* fx;
+  const sweep_space_t* space;
+  size_t dimensions;
+  uint64_t random;
+  /* For two values of two dimensions, the later dimension first: a case has both; or none can. */
+  bool done[SWEEP_DIMENSIONS][SWEEP_VALUES][SWEEP_DIMENSIONS][SWEEP_VALUES];
+} generator_t;
+
+static size_t draw(generator_t* self, size_t below) {
+  uint64_t z = self->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+  return (size_t)((z ^ z >> 31) % below);
+}
+
+static bool fits(const generator_t* self, const sweep_case_t* one) {
+  return self->space->fits == NULL || self->space->fits(self->fx, one);
+}
+
+static size_t new_pairs(const generator_t* self, const sweep_case_t* one) {
+  size_t count = 0;
+  for (size_t i = 1; i < self->dimensions; i++)
+    for (size_t k = 0; k < i; k++)
+      count += !self->done[i][one->chosen[i]][k][one->chosen[k]];
+  return count;
+}
+
+static void tick_off(generator_t* self, const sweep_case_t* one) {
+  for (size_t i = 1; i < self->dimensions; i++)
+    for (size_t k = 0; k < i; k++)
+      self->done[i][one->chosen[i]][k][one->chosen[k]] = true;
+}
+
+/* The best of several cases that have the pair; false where none of many tries may be combined. */
+static bool complete(generator_t* self, const size_t pair[4], sweep_case_t* out) {
+  size_t best = 0, found = 0;
+  for (size_t try = 0; try < (found > 0 ? COMPLETIONS : FIRST_TRIES); try++) {
+    sweep_case_t one = {.space = self->space};
+    for (size_t i = 0; i < self->dimensions; i++)
+      one.chosen[i] = (uint8_t)draw(self, self->space->dimensions[i]->count);
+    one.chosen[pair[0]] = (uint8_t)pair[1];
+    one.chosen[pair[2]] = (uint8_t)pair[3];
+    if (!fits(self, &one)) continue;
+    size_t gain = new_pairs(self, &one);
+    if (gain > best || found == 0) *out = one, best = gain;
+    found++;
+  }
+  return found > 0;
+}
+
+static void cover(generator_t* self, const size_t pair[4], sweep_case_t* out_cases, size_t most,
+                  size_t* count) {
+  bool* done = &self->done[pair[0]][pair[1]][pair[2]][pair[3]];
+  if (*done || *count == most) return;
+  *done = true;
+  if (!complete(self, pair, &out_cases[*count])) return;
+  tick_off(self, &out_cases[*count]);
+  ++*count;
+}
+
+size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, uint64_t seed,
+                      sweep_case_t* out_cases, size_t most) {
+  generator_t* self = calloc(1, sizeof *self);
+  size_t count = 0;
+  if (self == NULL) abort();
+  self->fx = fx;
+  self->space = space;
+  self->random = seed;
+  self->dimensions = dimension_count(space);
+  for (size_t i = 1; i < self->dimensions; i++)
+    for (size_t v = 0; v < space->dimensions[i]->count; v++)
+      for (size_t k = 0; k < i; k++)
+        for (size_t w = 0; w < space->dimensions[k]->count; w++)
+          cover(self, (const size_t[4]){i, v, k, w}, out_cases, most, &count);
+  free(self);
+  return count;
+}
+
+/* --------------------------------------------------------------------------------- running ---- */
+
+typedef struct tally {
+  size_t ran, left_out, late;
+} tally_t;
+
+static void run_one(tbk_fixture_t* fx, sweep_case_t* one, tally_t* tally) {
+  const tbk_fixture_t kept = *fx;
+  char line[SWEEP_LINE];
+  sweep_print(one, line);
+  if (chosen_line != NULL && strcmp(chosen_line, line) != 0) return;
+  tbk_checks_context(line);
+  one->space->run(fx, one);
+  fx->device = kept.device;
+  fx->properties = kept.properties;
+  tbk_resources_between(fx);
+  tbk_checks_context(NULL);
+  if (tbk_checks_failed()) tbk_leave();
+  *(one->left_out ? &tally->left_out : &tally->ran) += 1;
+}
+
+static void tell(tbk_fixture_t* fx, const tally_t* tally) {
+  char text[160];
+  snprintf(text, sizeof text, "%zu cases", tally->ran);
+  if (tally->left_out > 0)
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             ", %zu left out: the device has not got what they take", tally->left_out);
+  if (tally->late > 0)
+    snprintf(text + strlen(text), sizeof text - strlen(text), ", %zu left out: no time",
+             tally->late);
+  fx_note(fx, text);
+  if (tally->ran > 0) return;
+  CHECK(fx->backend != NULL);
+  fx_evidence(fx, TBK_NOT_SHOWN, "no case fits the device");
+}
+
+/* A space of one dimension has no pairs: its values are its cases. */
+static size_t make_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_case_t* cases) {
+  size_t count = 0;
+  if (space->dimensions[1] != NULL) return sweep_generate(fx, space, fx->seed, cases, SWEEP_CASES);
+  for (size_t v = 0; v < space->dimensions[0]->count; v++) {
+    cases[count] = (sweep_case_t){.space = space, .chosen = {(uint8_t)v}};
+    count += space->fits == NULL || space->fits(fx, &cases[count]);
+  }
+  return count;
+}
+
+void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space) {
+  static sweep_case_t cases[SWEEP_CASES]; /* a test is left by longjmp */
+  const uint64_t until = fx_now_ns() + FX_PATIENCE_NS;
+  tally_t tally = {0, 0, 0};
+  size_t count = make_cases(fx, space, cases);
+  for (size_t i = 0; i < count; i++) {
+    if (fx_now_ns() < until)
+      run_one(fx, &cases[i], &tally);
+    else
+      tally.late++;
+  }
+  if (chosen_line != NULL && tally.ran + tally.left_out == 0)
+    fx_note(fx, "--case names none of the cases that this seed gives");
+  tell(fx, &tally);
+}
