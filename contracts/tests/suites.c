@@ -33,7 +33,11 @@
   X(sweep_transfer) \
   X(sweep_kernel)   \
   X(sweep_order)    \
-  X(sweep_queue)
+  X(sweep_queue)    \
+  X(sweep_lost)     \
+  X(sweep_memory)   \
+  X(sweep_freed)    \
+  X(sweep_race)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)

@@ -1,0 +1,137 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sweep of memory that a stream frees while its work is pending: whoever allocates meanwhile must
+ * not get it. What the pending work reads and what the new owner writes are both looked at.
+ */
+#include "dimensions.h"
+
+#include <string.h>
+
+enum { MOST_PIECES = 130, DELAY_US = 3000 };
+
+typedef enum taker { BY_ALLOC, BY_SAME_STREAM, BY_OTHER_STREAM, BY_NOBODY } taker_t;
+
+SWEEP_DIMENSION(pieces_axis, "freed", {"1", 1}, {"7", 7}, {"40", 40}, {"129", 129});
+SWEEP_DIMENSION(taker_axis, "taken_by", {"memory_alloc", BY_ALLOC}, {"same", BY_SAME_STREAM},
+                {"other", BY_OTHER_STREAM}, {"nobody", BY_NOBODY});
+SWEEP_DIMENSION(larger_axis, "taken", {"equal", 0}, {"half", 1}, {"twice", 2});
+SWEEP_DIMENSION(zero_axis, "zero_freed_between", {"no", 0}, {"yes", 1});
+
+typedef struct freed {
+  scene_t scene;
+  tbk_stream_t *a, *b;
+  uint64_t size, taken_size, pieces;
+  tbk_memory_t memory[MOST_PIECES], taken[MOST_PIECES];
+  uint8_t *written, *seen, *new_written, *new_seen;
+  bool refused;
+} freed_t;
+
+static bool freed_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  uint64_t size = (uint64_t)sweep_get(one, &sweep_size);
+  uint64_t pieces = (uint64_t)sweep_get(one, &pieces_axis);
+  return scene_fits(fx, one) && size * pieces <= (UINT64_C(8) << 20) &&
+         8 * size * pieces < sweep_room(fx);
+}
+
+static bool alloc(tbk_fixture_t* fx, freed_t* it, tbk_stream_t* stream, uint64_t size,
+                  tbk_memory_t* out) {
+  tbk_status_t status = stream != NULL
+                            ? fx->async_memory->async_alloc(fx->self, stream, size, out, &fx->error)
+                            : fx->core->memory_alloc(fx->self, fx->device, size, out, &fx->error);
+  if (status == TBK_OK) return true;
+  *out = 0;
+  it->refused = status == TBK_OUT_OF_MEMORY;
+  if (!it->refused) tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("an allocation"));
+  return false;
+}
+
+static void release(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_memory_t memory) {
+  CHECK_OK(stream != NULL ? fx->async_memory->async_free(fx->self, stream, memory, &fx->error)
+                          : fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
+}
+
+/* Written, read and freed by a, which is late. */
+static bool use_and_free(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
+  const tbk_core_t* core = fx->core;
+  if (!alloc(fx, it, it->a, it->size, &it->memory[at])) return false;
+  CHECK_OK(core->upload(fx->self, fx->device, it->memory[at], 0, it->written + at * it->size,
+                        it->size, it->a, &fx->error));
+  CHECK_OK(core->download(fx->self, fx->device, it->seen + at * it->size, it->memory[at], 0,
+                          it->size, it->a, &fx->error));
+  release(fx, it->a, it->memory[at]);
+  if (sweep_get(it->scene.one, &zero_axis) == 1) release(fx, it->a, 0);
+  return true;
+}
+
+static tbk_stream_t* taker_of(const freed_t* it) {
+  int64_t taker = sweep_get(it->scene.one, &taker_axis);
+  return taker == BY_SAME_STREAM ? it->a : taker == BY_OTHER_STREAM ? it->b : NULL;
+}
+
+/* Without a stream, or on one that waits for nothing: at once. */
+static bool take(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
+  tbk_stream_t* stream = taker_of(it);
+  uint64_t size = it->taken_size;
+  if (!alloc(fx, it, stream, size, &it->taken[at])) return false;
+  CHECK_OK(fx->core->upload(fx->self, fx->device, it->taken[at], 0, it->new_written + at * size,
+                            size, stream, &fx->error));
+  return true;
+}
+
+static void program(tbk_fixture_t* fx, void* argument) {
+  freed_t* it = argument;
+  bool takes = sweep_get(it->scene.one, &taker_axis) != BY_NOBODY;
+  uint64_t taken = 0;
+  sweep_delay(fx, it->a, DELAY_US);
+  for (uint64_t i = 0; i < it->pieces && use_and_free(fx, it, i); i++)
+    continue;
+  while (takes && !it->refused && taken < it->pieces && take(fx, it, taken))
+    taken++;
+  for (uint64_t i = 0; i < taken; i++)
+    CHECK_OK(fx->core->download(fx->self, fx->device, it->new_seen + i * it->taken_size,
+                                it->taken[i], 0, it->taken_size, taker_of(it), &fx->error));
+  for (uint64_t i = 0; i < taken; i++)
+    release(fx, taker_of(it), it->taken[i]);
+  CHECK_OK(fx->stream->stream_synchronize(fx->self, it->b, &fx->error));
+  CHECK_OK(fx->stream->stream_synchronize(fx->self, it->a, &fx->error));
+  if (it->refused) return;
+  CHECK_BYTES(it->written, it->seen, it->pieces * it->size);
+  CHECK_BYTES(it->new_written, it->new_seen, taken * it->taken_size);
+}
+
+static void run(tbk_fixture_t* fx, sweep_case_t* one) {
+  freed_t* it = (freed_t*)(void*)fx_zeros(fx, sizeof *it);
+  int64_t larger = sweep_get(one, &larger_axis);
+  scene_begin(fx, one, &it->scene);
+  it->size = fx_round(fx, (uint64_t)sweep_get(one, &sweep_size));
+  it->taken_size = fx_round(fx, larger == 1   ? it->size / 2 + 1
+                                : larger == 2 ? 2 * it->size
+                                              : it->size);
+  it->pieces = (uint64_t)sweep_get(one, &pieces_axis);
+  it->written = fx_bytes(fx, it->pieces * it->size);
+  it->seen = fx_zeros(fx, it->pieces * it->size);
+  it->new_written = fx_bytes(fx, it->pieces * it->taken_size);
+  it->new_seen = fx_zeros(fx, it->pieces * it->taken_size);
+  it->a = fx_stream(fx);
+  it->b = fx_stream(fx);
+  scene_call(&it->scene, program, it);
+  one->left_out = it->refused;
+}
+
+static void freed_memory_is_nobodys_while_work_is_pending(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&sweep_size, &pieces_axis, &taker_axis, &larger_axis,
+                                       &zero_axis, &sweep_device, &sweep_thread, &sweep_state},
+                                      freed_fits,
+                                      run};
+  if (fx->callback == NULL)
+    fx_evidence(fx, TBK_NOT_SHOWN, "without callbacks nothing can be delayed");
+  sweep_run(fx, &space);
+}
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("SOM-005", "async_memory", TBK_CASE_THOROUGH,
+             freed_memory_is_nobodys_while_work_is_pending),
+};
+TBK_SUITE(sweep_freed);
