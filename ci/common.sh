@@ -61,6 +61,12 @@ build_tree() {
   cmake --build "$folder" --parallel "$JOBS" -- --quiet
 }
 
+# build_c TARGET...: of the C parts, without the bridge where the folder is new: no PyTorch is needed.
+build_c() {
+  [ -e "$BUILD/build.ninja" ] || cmake -S . -B "$BUILD" -G Ninja -DTBK_BRIDGE=OFF >/dev/null
+  cmake --build "$BUILD" --parallel "$JOBS" --target "$@" -- --quiet
+}
+
 BUILD_PACKAGES=(ccache cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev
   nettle-dev libopenblas-serial-dev python3 python3-venv)
 BRIDGE_PACKAGES=(python3-dev)

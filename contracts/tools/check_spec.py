@@ -37,7 +37,9 @@ def stale_files(root: Path) -> Iterator[str]:
     spec, include = contracts / "spec", contracts / "include" / "tbk"
     commands = [
         ["generate_clauses.py", "--root", str(contracts)],
+        ["generate_spec.py", "--root", str(contracts)],
         ["generate_tables.py", "--root", str(contracts)],
+        ["generate_areas.py", "--root", str(root)],
         [
             "generate_operators.py",
             *("--source", str(spec / "operators.yml")),

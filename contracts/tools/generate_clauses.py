@@ -85,7 +85,7 @@ def main() -> int:
         text = render(load_clauses(options.root))
         if options.check:
             if not target.exists() or target.read_text() != text:
-                print(f"generate_clauses: {target} is stale; run {Path(__file__).name}")
+                print(f"generate_clauses: {target} is stale; run ci/update")
                 return 1
             return 0
         target.parent.mkdir(parents=True, exist_ok=True)

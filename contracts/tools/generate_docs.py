@@ -179,7 +179,7 @@ def main() -> int:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
             elif not path.exists() or path.read_text() != text:
-                print(f"generate_docs: {path} is stale; run {Path(__file__).name} --mutants FILE")
+                print(f"generate_docs: {path} is stale; run ci/update")
                 stale = True
     except (SpecError, SchemaError, OSError, ValueError, KeyError, yaml.YAMLError) as error:
         print(f"generate_docs: {error}", file=sys.stderr)

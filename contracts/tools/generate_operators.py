@@ -252,7 +252,7 @@ def main() -> int:
         return 2
     if options.check:
         if not options.header.exists() or options.header.read_text() != text:
-            print(f"generate_operators: {options.header} is stale; run {Path(__file__).name}")
+            print(f"generate_operators: {options.header} is stale; run ci/update")
             return 1
         return 0
     options.header.write_text(text)

@@ -14,7 +14,7 @@ import jsonschema
 import spec_torch
 from spec_world import COMMENT, World
 from tbk_contracts import PROGRAM, Block, Clause, clause_files, load_entries, text_digest
-from tbk_contracts.header import LABELS
+from tbk_contracts.header import LABELS, HeaderLine
 
 # Ordering, lifetime and memory: one mutant may be caught by luck.
 THREE_MUTANTS = {"MEM", "STR", "EVT", "CBK", "SOM", "TDN"}
@@ -68,26 +68,24 @@ def _block_faults(block: Block) -> Iterator[str]:
 
 
 def header_words(world: World) -> Iterator[str]:
-    """Every line of the header is a clause of the spec, word for word, and the other way round."""
+    """Every line of the header is a clause of the spec, in the same words wherever it stands."""
     known = world.by_id()
-    stated = set()
+    first: dict[str, HeaderLine] = {}
     for line in (line for block in world.blocks for line in block.lines if line.clause):
         place = f"{line.file}:{line.number}: {line.clause}"
-        clause = known.get(str(line.clause))
-        if clause is None:
+        if str(line.clause) not in known:
             yield f"{place} is not in the spec"
-            continue
-        stated.add((clause.id, line.function))
-        if clause.text != line.text:
-            yield f'{place} says "{line.text}", the spec says "{clause.text}"'
-        if clause.line != line.label:
-            yield f"{place} is a line {line.label}, in the spec {clause.line or 'none'}"
-        if line.function not in clause.functions:
-            yield f"{place} is stated by {line.function}, which the spec does not name"
+        as_before = first.setdefault(str(line.clause), line)
+        before = f"{as_before.file}:{as_before.number}"
+        if line.text != as_before.text:
+            yield f'{place} says "{line.text}", and at {before} "{as_before.text}"'
+        if line.label != as_before.label:
+            yield f"{place} is a line {line.label}, and at {before} {as_before.label}"
+    functions = {one.name for one in world.interface.functions}
     for clause in world.c_clauses():
-        for function in clause.functions:
-            if (clause.id, function) not in stated:
-                yield f"{clause.file}: {clause.id} is not in the header at {function}"
+        if clause.id not in first and clause.of != (PROGRAM,):
+            word = "is no function" if functions.isdisjoint(clause.of) else "does not state it"
+            yield f"{clause.file}: {clause.id} is of {', '.join(clause.of)}, which {word}"
 
 
 def header_tables(world: World) -> Iterator[str]:
@@ -153,10 +151,6 @@ def _clause_faults(clause: Clause, areas: dict[str, str]) -> Iterator[str]:
         clause.line == "Requires" and clause.kind == "undefined"
     ):
         yield f"{place}: (undefined), the line Requires and the kind do not agree"
-    if PROGRAM in clause.of and len(clause.of) > 1:
-        yield f"{place} is of the program and of functions"
-    if "c" in clause.layer and bool(clause.functions) != (clause.line is not None):
-        yield f"{place}: a function and a line belong together"
 
 
 def lock(world: World) -> Iterator[str]:

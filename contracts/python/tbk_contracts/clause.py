@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from tbk_contracts.header import HeaderLine, load_header
 from tbk_contracts.places import contracts_root
 
 PROGRAM = "program"
@@ -78,12 +79,16 @@ def _optional(entry: dict[str, object], key: str) -> str | None:
     return None if value is None else " ".join(str(value).split())
 
 
-def _clause(entry: dict[str, object], area: str, file: str) -> Clause:
+def _clause(
+    entry: dict[str, object], area: str, file: str, stated: dict[str, list[HeaderLine]]
+) -> Clause:
+    """An entry as a clause; one that the header states has its sentence from there."""
+    lines = stated.get(str(entry["id"]), [])
     return Clause(
         id=str(entry["id"]),
-        of=_strings(entry["of"]),
-        line=_optional(entry, "line"),
-        text=" ".join(str(entry["text"]).split()),
+        of=tuple(line.function for line in lines) or _strings(entry["of"]),
+        line=lines[0].label if lines else None,
+        text=lines[0].text if lines else " ".join(str(entry["text"]).split()),
         level=str(entry["level"]),
         kind=str(entry["kind"]),
         reason=_optional(entry, "reason"),
@@ -125,14 +130,21 @@ def load_areas(root: Path) -> dict[str, str]:
 
 def load_clauses(root: Path) -> list[Clause]:
     """All clauses under `root` (contracts/), in the order of files and entries."""
+    stated: dict[str, list[HeaderLine]] = {}
+    for line in (line for block in load_header(root) for line in block.lines):
+        if line.clause:
+            stated.setdefault(line.clause, []).append(line)
     found = []
     for path in clause_files(root):
         name = path.relative_to(root).as_posix()
         for entry in load_entries(path):
             try:
-                found.append(_clause(entry, path.stem, name))
+                found.append(_clause(entry, path.stem, name, stated))
             except (KeyError, TypeError, ValueError) as error:
-                raise SpecError(f"{name}: {entry.get('id', 'a clause')} lacks {error}") from error
+                which = f"{name}: {entry.get('id', 'a clause')}"
+                raise SpecError(
+                    f"{which} lacks {error}, and the header does not state it"
+                ) from error
     return found
 
 

@@ -16,10 +16,15 @@ TOOLS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TOOLS), str(TOOLS.parent / "python")]
 
 from check_spec import accept, write_lock  # noqa: E402
+from generate_areas import TARGET as AREAS_TARGET  # noqa: E402
+from generate_areas import render as render_areas  # noqa: E402
 from generate_clauses import render as render_clauses  # noqa: E402
 from generate_operators import render as render_operators  # noqa: E402
+from generate_spec import render as render_spec  # noqa: E402
+from generate_spec import stated_lines  # noqa: E402
 from generate_tables import render as render_tables  # noqa: E402
 from spec_world import LOCK, load_world  # noqa: E402
+from tbk_contracts import clause_files  # noqa: E402
 
 HEADER = """\
 /* A header. */
@@ -79,9 +84,6 @@ THR: thread
 
 MEMORY = """\
 - id: MEM-001
-  of: memory_alloc
-  line: Requires
-  text: "out != NULL; else INVALID (checked)."
   level: must
   kind: checked
   layer: [c]
@@ -89,9 +91,6 @@ MEMORY = """\
   needs: null
   source: ["ABI: an answer is cheaper than a crash"]
 - id: MEM-002
-  of: memory_alloc
-  line: Requires
-  text: "the size is meant (undefined)."
   level: must
   kind: undefined
   reason: "nobody can tell"
@@ -100,9 +99,6 @@ MEMORY = """\
   needs: null
   source: ["ABI: nobody can tell"]
 - id: MEM-003
-  of: memory_alloc
-  line: Ensures
-  text: "the memory is there."
   level: must
   kind: checked
   layer: [c, torch]
@@ -110,9 +106,6 @@ MEMORY = """\
   needs: flat_address
   source: ["c10/core/Allocator.h: allocate"]
 - id: MEM-004
-  of: memory_alloc
-  line: Ownership
-  text: "the caller owns it."
   level: must
   kind: untestable
   reason: "an obligation of the caller"
@@ -123,9 +116,6 @@ MEMORY = """\
 """
 THREAD = """\
 - id: THR-001
-  of: [memory_alloc, memory_free]
-  line: Threads
-  text: "any thread."
   level: must
   kind: checked
   layer: [c]
@@ -271,12 +261,18 @@ def checkout(tmp_path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     contracts = tmp_path / "contracts"
+    stated = stated_lines(contracts)
+    for path in clause_files(contracts):
+        path.write_text(render_spec(path.read_text(), stated))
     shutil.copy(TOOLS.parent / "spec" / "schema.json", contracts / "spec" / "schema.json")
     world = load_world(tmp_path, None)
     write_lock(contracts / LOCK, accept(world))
     generated = contracts / "tests" / "generated" / "clauses.c"
     generated.parent.mkdir()
     generated.write_text(render_clauses(world.clauses))
+    areas = tmp_path / AREAS_TARGET
+    areas.parent.mkdir(parents=True)
+    areas.write_text(render_areas(world.areas))
     tables = contracts / "include" / "tbk" / "tables.h"
     tables.write_text(render_tables(world.interface))
     operators = contracts / "include" / "tbk" / "tbk_operators.h"

@@ -29,6 +29,8 @@ TORCH_TEST = "contracts/python/tbk_contracts/torch/test_memory.py"
 TORCH_MUTANTS = "bridge/tests/mutants/tbk_torch_mutants/memory.py"
 TEMPLATE = "reference_backends/template/template.c"
 
+ANY_THREAD = f"any thread.{' ' * 60}[THR-001]\n   * Ownership: none."
+ONE_THREAD = ANY_THREAD.replace("any", "one")
 LINE_OF_003 = (
     "   * Ensures:   the memory is there."
     "                                                   [MEM-003]\n"
@@ -41,20 +43,19 @@ SEEDS = {
                             "   * On error:  none.\n   * Errors:    none.\n", "out of order"),
     "an unknown label": (HEADER, "Ownership: none.", "Property:  none.",
                          "has the unknown line Property"),
-    "a line without an id": (HEADER, "[MEM-004]", "", "Ownership of memory_alloc ends in no id"),
+    "a line without an id": (HEADER, "[THR-001]", "", "Threads of memory_alloc ends in no id"),
     "Since is no version": (HEADER, "Since:     0", "Since:     ever", "is no ABI version"),
     "a function without a block": (HEADER, "} tbk_core_t", "void (*info)(tbk_instance_t* self);\n}",
                                    "info has no doc block"),
-    "an id that the spec lacks": (HEADER, "[MEM-003]", "[MEM-033]", "MEM-033 is not in the spec"),
-    "other words in the header": (HEADER, "the memory is there.", "the memory is here. ",
-                                  'says "the memory is here."'),
-    "other words in the spec": (MEMORY, "the memory is there.", "the memory is here.",
-                                'the spec says "the memory is here."'),
-    "another label": (MEMORY, "line: Ensures", "line: Ordering", "is a line Ensures"),
-    "a function that the spec does not name": (THREAD, "[memory_alloc, memory_free]", "memory_free",
-                                               "is stated by memory_alloc"),
-    "a clause that left the header": (HEADER, LINE_OF_003, "   * Ensures:   none.\n",
-                                      "MEM-003 is not in the header at memory_alloc"),
+    "an id that the spec lacks": (HEADER, "[THR-001]", "[THR-033]", "THR-033 is not in the spec"),
+    "other words at the second place": (HEADER, ANY_THREAD, ONE_THREAD,
+                                        'says "one thread.", and at tbk/core.h:'),
+    "another label at the second place": (HEADER, "   * Threads:   any", "   * Ordering:  any",
+                                          "THR-001 is a line Threads, and at"),
+    "a sentence for one that nobody states": (
+        THREAD, "of: program", "of: memory_alloc", "which does not state it"),
+    "a subject that is no function": (THREAD, "of: program", "of: memory_aloc",
+                                      "is of memory_aloc, which is no function"),
     "an unknown level": (MEMORY, "level: must", "level: shall", "MEM-001 level"),
     "an unknown member": (MEMORY, "needs: null", "need: null", "MEM-001"),
     "no source": (TORCH, '["c10/core/Allocator.h: DataPtr"]', "[]", "MEM-501 source"),
@@ -73,8 +74,8 @@ SEEDS = {
                               '  kind: untestable\n  reason: "no"\n', "MEM-001 says (checked)"),
     "(undefined) that is checked": (MEMORY, '  kind: undefined\n  reason: "nobody can tell"\n',
                                     "  kind: checked\n", "MEM-002: (undefined)"),
-    "a function without a line": (MEMORY, "  line: Ownership\n", "", "belong together"),
-    "program and a function": (THREAD, "of: program", "of: [program, memory_free]", "of functions"),
+    "program and a function": (THREAD, "of: program", "of: [program, memory_free]",
+                               "which does not state it"),
     "a retired id": (LOCK, "retired: {}", "retired:\n  MEM-003: x", "MEM-003 was used before"),
     "a new id": (LOCK, "  MEM-003:", "  MEM-333:", "MEM-003 is new"),
     "an id that has gone": (LOCK, "  MEM-003:", "  MEM-333:", "MEM-333 has gone"),
@@ -223,8 +224,6 @@ def test_accept_takes_changes_in_and_retires_what_has_gone(checkout: Path) -> No
     thread.write_text(text.replace("THR-002", "THR-003"))
     row = checkout / THREAD_TEST
     row.write_text(row.read_text().replace("THR-002", "THR-003"))
-    memory = checkout / MEMORY
-    memory.write_text(memory.read_text().replace("the memory is there.", "the memory is here."))
     header = checkout / HEADER
     header.write_text(header.read_text().replace("the memory is there.", "the memory is here. "))
     ran = run(checkout, "--accept")
@@ -233,6 +232,36 @@ def test_accept_takes_changes_in_and_retires_what_has_gone(checkout: Path) -> No
     assert [fault for fault in faults(checkout) if "THR" in fault or "changed" in fault] == []
     thread.write_text(thread.read_text().replace("THR-003", "THR-002"))
     assert any("retired" in fault for fault in faults(checkout))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (HEADER, LINE_OF_003, "   * Ensures:   none.\n", "MEM-003 lacks 'of', and the header"),
+        (TORCH, '  text: "memory lies on the current device."\n', "", "MEM-501 lacks 'text', and"),
+    ],
+)
+def test_a_clause_without_a_sentence_is_named(
+    checkout: Path, file: str, old: str, new: str, said: str
+) -> None:
+    path = checkout / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    ran = run(checkout, "--mutants", str(checkout / MUTANTS))
+    assert ran.returncode == 2
+    assert said in ran.stderr
+
+
+def test_a_sentence_that_stands_in_the_spec_too_is_taken_out(checkout: Path) -> None:
+    path = checkout / MEMORY
+    before = path.read_text()
+    repeated = '- id: MEM-003\n  of: memory_alloc\n  line: Ensures\n  text: "the memory is here."\n'
+    path.write_text(before.replace("- id: MEM-003\n", repeated))
+    found = find_faults(load_world(checkout, checkout / MUTANTS))
+    assert f"{MEMORY} is stale" in found[-1]
+    tool = [sys.executable, str(TOOLS / "generate_spec.py"), "--root", str(checkout / "contracts")]
+    assert subprocess.run(tool, check=True).returncode == 0
+    assert path.read_text() == before
 
 
 @pytest.mark.parametrize(

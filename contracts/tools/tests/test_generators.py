@@ -57,8 +57,8 @@ def test_the_digest_follows_the_words_of_the_c_layer(checkout: Path) -> None:
     torch = checkout / "contracts/spec/torch/memory.yml"
     torch.write_text(torch.read_text().replace("current", "other"))
     assert digest() == before
-    memory = checkout / "contracts/spec/memory.yml"
-    memory.write_text(memory.read_text().replace("is there", "is here"))
+    header = checkout / "contracts/include/tbk/core.h"
+    header.write_text(header.read_text().replace("is there", "is here"))
     assert digest() != before
 
 

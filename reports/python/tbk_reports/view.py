@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from . import text
+from .generated.areas import AREAS
 from .model import VERDICTS, Judged, Test
 from .operators import operators
 from .words import (
     ADVICE,
-    AREAS,
     EARLY_PHASES,
     ERROR_WORDS,
     FOREIGN_BLAME,

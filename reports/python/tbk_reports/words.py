@@ -85,29 +85,6 @@ ERROR_WORDS = {
 }
 
 
-# Areas by the letters of a clause's id; its tests may stand in several suites.
-AREAS = {
-    "LIB": "library",
-    "DEV": "device",
-    "MEM": "memory",
-    "CPY": "copy",
-    "STR": "stream",
-    "EVT": "event",
-    "CBK": "callback",
-    "PIN": "pinned",
-    "PER": "peer",
-    "SOM": "async_memory",
-    "KRN": "kernel",
-    "RNG": "random",
-    "ERR": "error",
-    "FLT": "fault",
-    "THR": "thread",
-    "FRK": "fork",
-    "TDN": "teardown",
-    "CAP": "capability",
-}
-
-
 def state_words(state: str) -> str:
     return STATE_WORDS.get(state, state)
 
