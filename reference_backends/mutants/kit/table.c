@@ -34,6 +34,7 @@
   X(fork)         \
   X(capability)   \
   X(anti)         \
+  X(legal)        \
   X(cheat)
 
 #define DECLARE(name) extern const mutant_t mutants_##name[];

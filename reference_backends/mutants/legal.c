@@ -1,0 +1,288 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * legal.c: what legal.h reads, put over the tables of the reference.
+ */
+#include "legal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+
+static legal_t* legal_of(tbk_instance_t* self) {
+  return (legal_t*)atomic_load(&wrap_of(self)->kept);
+}
+
+/* ------------------------------------------------------------------------------------ device -- */
+
+#define SET_PROPERTY(member, value)                                              \
+  if (out_properties->struct_size >=                                             \
+      offsetof(tbk_device_properties_t, member) + sizeof out_properties->member) \
+  out_properties->member = (value)
+
+PROPERTIES(legal_properties) {
+  const legal_t* legal = legal_of(self);
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status != TBK_OK) return status;
+  tbk_device_properties_t all = {.struct_size = sizeof all};
+  status = INNER(self, core)->device_properties(self, device, &all, error);
+  SET_PROPERTY(flags, all.flags & ~legal->flags_off);
+  if (legal->unknown_memory) SET_PROPERTY(memory_bytes, 0);
+  SET_PROPERTY(dtypes, legal->without[LEGAL_KERNEL] ? 0 : all.dtypes & legal->dtypes);
+  SET_PROPERTY(max_rank, legal->without[LEGAL_KERNEL] ? 0 : (int32_t)legal->max_rank);
+  SET_PROPERTY(priority_least, (int32_t)legal->priorities);
+  SET_PROPERTY(priority_greatest, -(int32_t)legal->priorities);
+  return status;
+}
+
+ALLOC(legal_alloc) {
+  const uint64_t unit = legal_of(self)->unit;
+  if (size_bytes <= UINT64_MAX - unit) size_bytes = (size_bytes + unit - 1) / unit * unit;
+  return ALLOC_INNER;
+}
+
+ASYNC_ALLOC(legal_async_alloc) {
+  const uint64_t unit = legal_of(self)->unit;
+  if (size_bytes <= UINT64_MAX - unit) size_bytes = (size_bytes + unit - 1) / unit * unit;
+  return ASYNC_ALLOC_INNER;
+}
+
+UPLOAD(legal_upload) {
+  tbk_status_t status = UPLOAD_INNER;
+  if (status == TBK_OK && stream != NULL && legal_of(self)->copies_block)
+    ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+  return status;
+}
+
+DOWNLOAD(legal_download) {
+  tbk_status_t status = DOWNLOAD_INNER;
+  if (status == TBK_OK && stream != NULL && legal_of(self)->copies_block)
+    ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+  return status;
+}
+
+/* ------------------------------------------------------------------- streams, events, callbacks -- */
+
+static _Atomic(tbk_stream_t*)* place_of(legal_t* legal, int32_t device, tbk_stream_t* stream) {
+  for (size_t i = 0; i < legal->streams; i++)
+    if (atomic_load(&legal->live[device][i]) == stream) return &legal->live[device][i];
+  return NULL;
+}
+
+STREAM_CREATE(legal_stream_create) {
+  legal_t* legal = legal_of(self);
+  wrap_t* wrap = wrap_of(self);
+  if (out_stream == NULL || device < 0 || device >= WRAP_DEVICES || legal->streams == 0)
+    return STREAM_CREATE_INNER;
+  tbk_status_t status = TBK_OUT_OF_MEMORY;
+  pthread_mutex_lock(&wrap->lock);
+  _Atomic(tbk_stream_t*)* place = place_of(legal, device, NULL);
+  if (place != NULL) status = STREAM_CREATE_INNER;
+  if (status == TBK_OK) atomic_store(place, *out_stream);
+  pthread_mutex_unlock(&wrap->lock);
+  return place != NULL ? status
+                       : wrap_fail(error, TBK_OUT_OF_MEMORY, "the device has no more streams");
+}
+
+STREAM_DESTROY(legal_stream_destroy) {
+  legal_t* legal = legal_of(self);
+  for (int32_t device = 0; device < WRAP_DEVICES && stream != NULL; device++) {
+    _Atomic(tbk_stream_t*)* place = place_of(legal, device, stream);
+    if (place != NULL) atomic_store(place, NULL);
+  }
+  STREAM_DESTROY_INNER;
+}
+
+/* Streams that outlive their device count no more. */
+CLOSE(legal_close) {
+  legal_t* legal = legal_of(self);
+  tbk_status_t status = CLOSE_INNER;
+  if (device < 0 || device >= WRAP_DEVICES || status == TBK_INVALID_STATE) return status;
+  for (size_t i = 0; i < LEGAL_STREAMS; i++)
+    atomic_store(&legal->live[device][i], NULL);
+  return status;
+}
+
+EVENT_WAIT(legal_wait) {
+  if (legal_of(self)->host_waits && event != NULL && stream != NULL)
+    ignore(INNER(self, event)->event_synchronize(self, event, NULL));
+  return EVENT_WAIT_INNER;
+}
+
+/* As drivers do that keep a list of what is pending: nothing is, so the caller may run it. */
+CALLBACK(legal_callback) {
+  if (!legal_of(self)->callbacks_by_caller || stream == NULL || function == NULL ||
+      INNER(self, stream)->stream_query(self, stream, NULL) != TBK_OK)
+    return CALLBACK_INNER;
+  function(argument);
+  return TBK_OK;
+}
+
+/* ----------------------------------------------------------------------------------- kernels -- */
+
+static bool is_strided(const tbk_tensor_t* tensor) {
+  return tensor_elements(tensor) > 0 && !tensor_contiguous(tensor);
+}
+
+static const char* refused(const legal_t* legal, const char* name, const arguments_copy_t* copy) {
+  for (int i = 0; i < copy->count; i++) {
+    const tbk_tensor_t* tensor = &copy->tensors[i];
+    const bool condition = strcmp(name, TBK_NAME_where_self) == 0 && tensor->dtype == TBK_BOOL;
+    if (tensor->dtype < 0 || tensor->dtype > 63) return NULL; /* the reference's to refuse */
+    if ((legal->dtypes >> tensor->dtype & 1) == 0 && !condition) return "a dtype not declared";
+    if (tensor->rank > (int32_t)legal->max_rank) return "the rank";
+    if (tensor->rank == 0 && legal->refuses[LEGAL_RANK_0]) return "rank 0";
+    if (tensor_elements(tensor) == 0 && legal->refuses[LEGAL_EMPTY]) return "no elements";
+    if (is_strided(tensor) && legal->refuses[LEGAL_STRIDED]) return "strides";
+    if (tensor->offset != 0 && legal->refuses[LEGAL_OFFSET]) return "an offset";
+    if (tensor->dtype != TBK_FLOAT32 && !condition && legal->refuses[LEGAL_DTYPE]) return "a dtype";
+    if (tensor_elements(tensor) > 65536 && legal->refuses[LEGAL_LARGE]) return "the size";
+    for (int k = 0; k < i && legal->refuses[LEGAL_ALIAS]; k++)
+      if (copy->tensors[k].memory == tensor->memory && tensor->memory != 0) return "an alias";
+  }
+  return NULL;
+}
+
+static tbk_status_t judge(tbk_instance_t* self, const tbk_kernel_t* kernel, const void* arguments,
+                          tbk_error_t* error) {
+  char text[96];
+  arguments_copy_t copy;
+  if (arguments == NULL || *(const size_t*)arguments < arguments_size(KERNEL_NAME) ||
+      !arguments_copy(&copy, KERNEL_NAME, arguments))
+    return TBK_OK;
+  const char* reason = refused(legal_of(self), KERNEL_NAME, &copy);
+  if (reason == NULL) return TBK_OK;
+  snprintf(text, sizeof text, "%s is not for this kernel: %s", KERNEL_NAME, reason);
+  return wrap_fail(error, TBK_UNSUPPORTED, text);
+}
+
+/* Loading code may need the whole device to be idle, as lazy loading does in some drivers. */
+static void compile(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel) {
+  const legal_t* legal = legal_of(self);
+  wrap_t* wrap = wrap_of(self);
+  kernel_copy_t* copy = &wrap->kernels[(const kernel_copy_t*)kernel - wrap->kernels];
+  if (legal->compile == LEGAL_COMPILES_NEVER) return;
+  pthread_mutex_lock(&wrap->lock);
+  const bool first = copy->extra[0] == 0;
+  copy->extra[0] = 1;
+  pthread_mutex_unlock(&wrap->lock);
+  if (first && legal->compile == LEGAL_COMPILES_IDLE)
+    ignore(INNER(self, stream)->device_synchronize(self, device, NULL));
+  if (first) wrap_sleep_ms(20);
+}
+
+LAUNCH(legal_launch) {
+  tbk_status_t status = judge(self, kernel, arguments, error);
+  if (status != TBK_OK) return status;
+  compile(self, device, kernel);
+  return LAUNCH_INNER;
+}
+
+PREPARE(legal_prepare) {
+  const size_t size = arguments != NULL ? *(const size_t*)arguments : 0;
+  tbk_status_t status = judge(self, kernel, arguments, error);
+  if (status != TBK_OK) return status;
+  if (legal_of(self)->prepare == LEGAL_PREPARE_REFUSES && size >= arguments_size(KERNEL_NAME))
+    return wrap_fail(error, TBK_UNSUPPORTED, "nothing is planned here");
+  compile(self, device, kernel);
+  return PREPARE_INNER;
+}
+
+KERNEL_FIND(legal_kernel_find) {
+  const legal_t* legal = legal_of(self);
+  if (legal->only[0] != '\0' && strcmp(legal->only, name) != 0) return NULL;
+  const tbk_kernel_t* found = wrap_kernel_find(self, device, name, version);
+  if (found != NULL && legal->prepare == LEGAL_PREPARE_ABSENT) {
+    wrap_t* wrap = wrap_of(self);
+    tbk_kernel_t* table = &wrap->kernels[(const kernel_copy_t*)found - wrap->kernels].table;
+    table->prepare = NULL;
+    table->launch_plan = NULL;
+    table->plan_destroy = NULL;
+  }
+  return found;
+}
+
+/* ---------------------------------------------------------------------------------- the entry -- */
+
+static void leave_out(wrap_t* wrap, const legal_t* legal) {
+  tbk_backend_t* backend = &wrap->backend;
+  const bool* without = legal->without;
+  if (without[LEGAL_STREAM]) backend->stream = NULL;
+  if (without[LEGAL_EVENT] || without[LEGAL_STREAM]) backend->event = NULL;
+  if (without[LEGAL_CALLBACK] || without[LEGAL_STREAM]) backend->callback = NULL;
+  if (without[LEGAL_PINNED]) backend->pinned = NULL;
+  if (without[LEGAL_PEER]) backend->peer = NULL;
+  if (without[LEGAL_ASYNC_MEMORY] || without[LEGAL_STREAM]) backend->async_memory = NULL;
+  if (without[LEGAL_KERNEL]) backend->kernel = NULL;
+  if (without[LEGAL_RANDOM]) backend->random = NULL;
+  if (without[LEGAL_FAULT] || without[LEGAL_STREAM]) backend->fault = NULL;
+  if (without[LEGAL_FILL]) wrap->core.fill = NULL;
+  if (without[LEGAL_MEMORY_INFO]) wrap->core.memory_info = NULL;
+  if (without[LEGAL_ELAPSED]) wrap->event.event_elapsed = NULL;
+  if (without[LEGAL_NATIVE_HANDLE]) wrap->stream.stream_native_handle = NULL;
+  if (without[LEGAL_FROM_NATIVE]) wrap->stream.stream_from_native = NULL;
+}
+
+static void legal_destroy(tbk_instance_t* self) {
+  legal_t* legal = legal_of(self);
+  wrap_destroy(self);
+  free(legal);
+}
+
+static void patch(wrap_t* wrap) {
+  wrap->core.destroy = legal_destroy;
+  wrap->core.device_properties = legal_properties;
+  wrap->core.device_close = legal_close;
+  wrap->core.memory_alloc = legal_alloc;
+  wrap->core.upload = legal_upload;
+  wrap->core.download = legal_download;
+  wrap->stream.stream_create = legal_stream_create;
+  wrap->stream.stream_destroy = legal_stream_destroy;
+  wrap->event.event_wait = legal_wait;
+  wrap->callback.callback_enqueue = legal_callback;
+  wrap->async_memory.async_alloc = legal_async_alloc;
+  wrap->launching.launch = legal_launch;
+  wrap->launching.prepare = legal_prepare;
+  wrap->kernel.kernel_find = legal_kernel_find;
+}
+
+static tbk_status_t legal_entry(const tbk_host_t* host, const tbk_backend_t** out_backend,
+                                tbk_error_t* error) {
+  const size_t needed = offsetof(tbk_host_t, options) + sizeof host->options;
+  if (host == NULL || out_backend == NULL || host->struct_size < needed)
+    return wrap_create(NULL, host, out_backend, error);
+  legal_t* legal = calloc(1, sizeof *legal);
+  if (legal == NULL) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no memory for the options");
+  tbk_host_t own = *host;
+  own.struct_size = sizeof own;
+  tbk_status_t status = legal_read(legal, host->options, error);
+  own.options = legal->rest;
+  if (status == TBK_OK) status = wrap_create(NULL, &own, out_backend, error);
+  if (status != TBK_OK) {
+    free(legal);
+    return status;
+  }
+  wrap_t* wrap = wrap_of((*out_backend)->instance);
+  wrap->host = host;
+  atomic_store(&wrap->kept, (uintptr_t)legal);
+  patch(wrap);
+  leave_out(wrap, legal);
+  return TBK_OK;
+}
+
+extern const mutant_t mutants_legal[];
+const mutant_t mutants_legal[] = {{"legal",
+                                   NULL,
+                                   ANTI,
+                                   STATE,
+                                   BROAD,
+                                   "any device that the header allows, by options",
+                                   {{0, 0}},
+                                   0,
+                                   0,
+                                   0,
+                                   legal_entry},
+                                  {0}};

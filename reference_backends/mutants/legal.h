@@ -1,0 +1,72 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * legal.h: the anti-mutant that is any device that the header allows. Its options are read here; what
+ * is not among them is the reference's own. LEGAL_OPTIONS is what a sweep draws its vectors from.
+ */
+#ifndef TBK_MUTANTS_LEGAL_H
+#define TBK_MUTANTS_LEGAL_H
+
+#include "arguments.h"
+
+/* X(NAME, "word"): what can be left out, as in `without=event+fill`. */
+#define LEGAL_WITHOUT_MAP(X)               \
+  X(STREAM, "stream")                      \
+  X(EVENT, "event")                        \
+  X(CALLBACK, "callback")                  \
+  X(PINNED, "pinned")                      \
+  X(PEER, "peer")                          \
+  X(ASYNC_MEMORY, "async_memory")          \
+  X(KERNEL, "kernel")                      \
+  X(RANDOM, "random")                      \
+  X(FAULT, "fault")                        \
+  X(FILL, "fill")                          \
+  X(MEMORY_INFO, "memory_info")            \
+  X(ELAPSED, "event_elapsed")              \
+  X(NATIVE_HANDLE, "stream_native_handle") \
+  X(FROM_NATIVE, "stream_from_native")
+
+/* X(NAME, "word"): what kernels refuse, as in `refuses=rank_0+strided`. */
+#define LEGAL_REFUSES_MAP(X)              \
+  X(RANK_0, "rank_0")                     \
+  X(EMPTY, "empty")                       \
+  X(STRIDED, "strided")                   \
+  X(OFFSET, "offset")                     \
+  X(ALIAS, "alias")                       \
+  X(DTYPE, "dtype") /* all but FLOAT32 */ \
+  X(LARGE, "large")
+
+#define LEGAL_ENUM(name, word) LEGAL_##name,
+enum { LEGAL_WITHOUT_MAP(LEGAL_ENUM) LEGAL_WITHOUT_COUNT };
+enum { LEGAL_REFUSES_MAP(LEGAL_ENUM) LEGAL_REFUSES_COUNT };
+#undef LEGAL_ENUM
+
+enum { LEGAL_PREPARE_OFFERED, LEGAL_PREPARE_REFUSES, LEGAL_PREPARE_ABSENT };
+enum { LEGAL_COMPILES_NEVER, LEGAL_COMPILES_FIRST, LEGAL_COMPILES_IDLE };
+
+enum { LEGAL_STREAMS = 32 };
+
+typedef struct legal {
+  uint64_t unit;   /* bytes: allocations are multiples of it */
+  uint64_t dtypes; /* of those of the reference */
+  uint64_t max_rank;
+  uint64_t priorities; /* above and below 0 */
+  uint64_t streams;    /* that a device can have at a time, at most LEGAL_STREAMS; 0: no limit */
+  uint64_t flags_off;
+  uint64_t unknown_memory;
+  uint64_t copies_block;
+  uint64_t host_waits;          /* event_wait waits on the host */
+  uint64_t callbacks_by_caller; /* where nothing is pending */
+  uint64_t prepare, compile;
+  bool without[LEGAL_WITHOUT_COUNT];
+  bool refuses[LEGAL_REFUSES_COUNT];
+  char only[48]; /* the one operator that is offered; empty: all */
+  _Atomic(tbk_stream_t*) live[WRAP_DEVICES][LEGAL_STREAMS];
+  char rest[1024]; /* options for the reference */
+} legal_t;
+
+/* Reads the options; INVALID with the one that is wrong. */
+tbk_status_t legal_read(legal_t* legal, const char* options, tbk_error_t* error);
+
+#endif /* TBK_MUTANTS_LEGAL_H */
