@@ -30,12 +30,12 @@ static const option_t options_known[] = {
     {"zero_handle", MEMBER(zero_handle), 0, 1, NULL},
     {"alignment", MEMBER(alignment), 16, 1 << 21, NULL},
     {"flat", MEMBER(flat), 0, 1, NULL},
-    {"granularity", MEMBER(granularity), 1, 1 << 21, NULL},
+    {"granularity", MEMBER(granularity), 1, 4096, NULL},
     {"open_ms", MEMBER(open_ms), 0, 60000, NULL},
     {"shape_ms", MEMBER(shape_ms), 0, 60000, NULL},
     {"events", MEMBER(events), 1, UINT64_MAX, NULL},
     {"sticky", MEMBER(sticky), 0, 1, NULL},
-    {"max_allocation", MEMBER(max_allocation), 1 << 20, UINT64_C(1) << 40, NULL},
+    {"max_allocation", MEMBER(max_allocation), 4 << 20, UINT64_C(1) << 40, NULL},
 };
 
 static bool parse_word(const char* words, const char* text, uint64_t* out_value) {

@@ -127,7 +127,9 @@ static bool is_strided(const tbk_tensor_t* tensor) {
   return tensor_elements(tensor) > 0 && !tensor_contiguous(tensor);
 }
 
+/* A copy takes whatever dtype is declared. */
 static const char* refused(const legal_t* legal, const char* name, const arguments_copy_t* copy) {
+  const bool copies = strcmp(name, TBK_NAME_copy_) == 0;
   for (int i = 0; i < copy->count; i++) {
     const tbk_tensor_t* tensor = &copy->tensors[i];
     const bool condition = strcmp(name, TBK_NAME_where_self) == 0 && tensor->dtype == TBK_BOOL;
@@ -138,8 +140,9 @@ static const char* refused(const legal_t* legal, const char* name, const argumen
     if (tensor_elements(tensor) == 0 && legal->refuses[LEGAL_EMPTY]) return "no elements";
     if (is_strided(tensor) && legal->refuses[LEGAL_STRIDED]) return "strides";
     if (tensor->offset != 0 && legal->refuses[LEGAL_OFFSET]) return "an offset";
-    if (tensor->dtype != TBK_FLOAT32 && !condition && legal->refuses[LEGAL_DTYPE]) return "a dtype";
-    if (tensor_elements(tensor) > 65536 && legal->refuses[LEGAL_LARGE]) return "the size";
+    if (tensor->dtype != TBK_FLOAT32 && !condition && legal->refuses[LEGAL_DTYPE] && !copies)
+      return "a dtype";
+    if (tensor_elements(tensor) > 4096 && legal->refuses[LEGAL_LARGE]) return "the size";
     for (int k = 0; k < i && legal->refuses[LEGAL_ALIAS]; k++)
       if (copy->tensors[k].memory == tensor->memory && tensor->memory != 0) return "an alias";
   }

@@ -172,12 +172,13 @@ PROPERTY_MUTANT(alignment_0, memory_alignment, 0)
 PROPERTY_MUTANT(granularity_0, copy_granularity, 0)
 PROPERTY_MUTANT(granularity_3, copy_granularity, 3)
 PROPERTY_MUTANT(granularity_above_alignment, copy_granularity, out_properties->memory_alignment * 2)
+PROPERTY_MUTANT(granularity_8192, copy_granularity, 8192)
 PROPERTY_MUTANT(priorities_swapped, priority_least, -3)
 PROPERTY_MUTANT(greatest_priority_positive, priority_greatest, 2)
 PROPERTY_MUTANT(flags_unknown_bit, flags, out_properties->flags | (UINT64_C(1) << 40))
 PROPERTY_MUTANT(flags_next_bit, flags, out_properties->flags | (UINT64_C(1) << 5))
 PROPERTY_MUTANT(largest_allocation_is_a_page, max_allocation_bytes, 4096)
-PROPERTY_MUTANT(largest_allocation_one_byte_short, max_allocation_bytes, (1 << 20) - 1)
+PROPERTY_MUTANT(largest_allocation_one_byte_short, max_allocation_bytes, (4 << 20) - 1)
 
 #define WITH_OPENS(name, clause, operation, narrow, note, ...)           \
   {                                                                      \
@@ -247,11 +248,22 @@ const mutant_t mutants_device[] = {
     ROW(granularity_3, "DEV-013", VALUE, BROAD, core.device_properties, "granularity 3"),
     ROW(granularity_above_alignment, "DEV-013", VALUE, NARROW, core.device_properties,
         "twice the alignment"),
+    {"granularity_8192",
+     "DEV-013",
+     MUTANT,
+     VALUE,
+     NARROW,
+     "twice as much as is allowed",
+     {PATCH(core.device_properties, granularity_8192)},
+     0,
+     "alignment=8192",
+     0,
+     0},
     ROW(priorities_swapped, "DEV-014", VALUE, BROAD, core.device_properties, "least is -3"),
     ROW(greatest_priority_positive, "DEV-014", VALUE, BROAD, core.device_properties, "greatest 2"),
     ROW(flags_unknown_bit, "DEV-015", ABI, BROAD, core.device_properties, "bit 40"),
     ROW(flags_next_bit, "DEV-015", ABI, NARROW, core.device_properties, "the first free bit"),
     ROW(largest_allocation_is_a_page, "DEV-027", VALUE, BROAD, core.device_properties, "4096"),
     ROW(largest_allocation_one_byte_short, "DEV-027", VALUE, NARROW, core.device_properties,
-        "a byte less than 1 MiB"),
+        "a byte less than 4 MiB"),
     {0}};

@@ -34,7 +34,7 @@
  *
  * The least
  *   A host may rely on 8 streams, 8 events and 32 allocations of 64 KiB of a device at a time, and
- *   on 1 MiB in one allocation. Whatever more it needs it reads from the properties: memory, the
+ *   on 4 MiB in one, where it has them. Whatever more it needs it reads from the properties: memory, the
  *   largest allocation, granularity, dtypes, ranks. Kernels may refuse whatever no clause names.
  *
  * Streams

@@ -268,8 +268,9 @@ static void granularity_divides_alignment(tbk_fixture_t* fx) {
   for (int32_t device = 0; device < count; device++) {
     tbk_device_properties_t properties = properties_of(fx, device);
     uint64_t granularity = properties.copy_granularity;
-    CHECK_SAID(power_of_two(granularity) && properties.memory_alignment % granularity == 0,
-               "a power of two that divides memory_alignment", "%llu on device %d",
+    CHECK_SAID(power_of_two(granularity) && granularity <= 4096 &&
+                   properties.memory_alignment % granularity == 0,
+               "a power of two up to 4096 that divides memory_alignment", "%llu on device %d",
                (unsigned long long)granularity, (int)device);
   }
 }
@@ -296,7 +297,7 @@ static void the_largest_allocation_is_no_trifle(tbk_fixture_t* fx) {
   int32_t count = count_of(fx);
   for (int32_t device = 0; device < count; device++) {
     uint64_t most = properties_of(fx, device).max_allocation_bytes;
-    CHECK_SAID(most == 0 || most >= UINT64_C(1) << 20, "0, or at least 1 MiB", "%llu on device %d",
+    CHECK_SAID(most == 0 || most >= UINT64_C(4) << 20, "0, or at least 4 MiB", "%llu on device %d",
                (unsigned long long)most, (int)device);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "calls.h"
 #include "order.h"
+#include "room.h"
 
 static void memory_is_untouched(tbk_fixture_t* fx, const call_context_t* context) {
   uint8_t* seen = fx_zeros(fx, context->bytes);
@@ -121,9 +122,10 @@ static void error_may_be_null_where_a_call_succeeds(tbk_fixture_t* fx) {
 
 /* Much more in turn than the device has: whoever keeps what it gave without a message runs out. */
 static void memory_comes_back_without_a_place_for_the_message(tbk_fixture_t* fx) {
-  enum { PARTS = 8, TURNS = 40 };
-  uint64_t bytes = fx_round(fx, fx->properties.memory_bytes / PARTS);
-  for (int turn = 0; turn < TURNS; ++turn) {
+  enum { PARTS = 8, TIMES = 5 };
+  uint64_t part = fx->properties.memory_bytes / PARTS, most = room_allocation(&fx->properties);
+  uint64_t bytes = part < most ? part : most;
+  for (uint64_t turn = 0; turn < TIMES * (fx->properties.memory_bytes / bytes); ++turn) {
     tbk_memory_t memory = 0;
     tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, bytes, &memory, NULL);
     if (turn == 0 && status == TBK_OUT_OF_MEMORY) {

@@ -468,11 +468,10 @@ static void a_free_gives_back_to_the_device_that_it_names(tbk_fixture_t* fx) {
   const int32_t second = fx_second_device(fx);
   uint64_t size_bytes = fx->properties.memory_bytes / 8;
   for (int turn = 0; turn < RANGE_ROUNDS; ++turn) {
-    tbk_memory_t large = 0;
     tbk_memory_t small = 0;
-    REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, size_bytes, &large, &fx->error));
+    REQUIRE_OK(room_take(fx, size_bytes));
     REQUIRE_OK(fx->core->memory_alloc(fx->self, second, WORK_BYTES, &small, &fx->error));
-    CHECK_OK(fx->core->memory_free(fx->self, fx->device, large, &fx->error));
+    room_release(fx, 0);
     CHECK_OK(fx->core->memory_free(fx->self, second, small, &fx->error));
   }
 }

@@ -151,7 +151,7 @@ const tbk_clause_t tbk_clauses[] = {
    "memory_alignment is a power of two and at least 16.",
    "ABI: 16 bytes suit every dtype up to complex128"},
   {"DEV-013", "device", "must", "core", "checked",
-   "copy_granularity is a power of two and divides memory_alignment.",
+   "copy_granularity is a power of two, at most 4096, and divides the alignment.",
    "ABI: a host rounds blocks to the alignment and copies them whole"},
   {"DEV-014", "device", "must", "core", "checked",
    "priority_greatest <= 0 <= priority_least.",
@@ -193,7 +193,7 @@ const tbk_clause_t tbk_clauses[] = {
    "an error other than of enqueued work leaves the device as it was.",
    "ABI: a close that failed half-way would leave a device neither open nor closed"},
   {"DEV-027", "device", "must", "core", "checked",
-   "max_allocation_bytes is 0, or at least 1 MiB.",
+   "max_allocation_bytes is 0, or at least 4 MiB.",
    "ABI: drivers limit one allocation (CL_DEVICE_MAX_MEM_ALLOC_SIZE), and a host has to know before it asks"},
   {"ERR-001", "error", "must", "core", "checked",
    "out parameters are not written and nothing else has changed.",
@@ -813,7 +813,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "896fdc1be8e976af2403ab5130f83a78bc9214bad7a53bb4886df7f8557959f3";
+    "825b3abe46059d8cc08220d49ff78d16860fc226783b3c54ed0493c03a230233";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

@@ -6,6 +6,7 @@
  * else one that is not whole counts as absent.
  */
 #include "child.h"
+#include "room.h"
 #include "tables.h"
 
 #include <stdlib.h>
@@ -54,15 +55,15 @@ static void tables_say_their_size(tbk_fixture_t* fx) {
 }
 
 static void the_core_works_on_its_own(tbk_fixture_t* fx) {
-  enum { SIZE = 4096 };
-  uint8_t* first = fx_bytes(fx, SIZE);
-  uint8_t* second = fx_bytes(fx, SIZE);
-  tbk_memory_t a = fx_alloc_with(fx, first, SIZE);
-  tbk_memory_t b = fx_alloc_with(fx, second, SIZE);
-  FX_CHECK_MEMORY(fx, first, a, SIZE);
-  FX_CHECK_MEMORY(fx, second, b, SIZE);
-  CHECK_OK(fx->core->copy(fx->self, fx->device, b, 0, a, 0, SIZE, NULL, &fx->error));
-  FX_CHECK_MEMORY(fx, first, b, SIZE);
+  const uint64_t size = fx_round(fx, 4096);
+  uint8_t* first = fx_bytes(fx, size);
+  uint8_t* second = fx_bytes(fx, size);
+  tbk_memory_t a = fx_alloc_with(fx, first, size);
+  tbk_memory_t b = fx_alloc_with(fx, second, size);
+  FX_CHECK_MEMORY(fx, first, a, size);
+  FX_CHECK_MEMORY(fx, second, b, size);
+  CHECK_OK(fx->core->copy(fx->self, fx->device, b, 0, a, 0, size, NULL, &fx->error));
+  FX_CHECK_MEMORY(fx, first, b, size);
 }
 
 /* ----------------------------------------------------------------------------------- dtypes ---- */
@@ -107,32 +108,36 @@ static void every_declared_dtype_is_copied(tbk_fixture_t* fx) {
   static const int64_t sizes[] = {ELEMENTS}, strides[] = {1};
   for (int32_t dtype = 0; dtype < TBK_DTYPE_LIMIT; dtype++) {
     if (!declared(fx, dtype)) continue;
-    uint64_t size = ELEMENTS * element_bytes(dtype);
+    uint64_t size = fx_round(fx, ELEMENTS * element_bytes(dtype));
     uint8_t* sent = plain_bytes(fx, dtype, size);
     tbk_tensor_t in = {sizeof in, fx_alloc_with(fx, sent, size), size, 0, dtype, 1, sizes, strides};
     tbk_tensor_t out = in;
-    out.memory = fx_alloc_with(fx, plain_bytes(fx, dtype, size), size);
+    uint8_t* before = plain_bytes(fx, dtype, size);
+    out.memory = fx_alloc_with(fx, before, size);
     tbk_status_t status = copy_between(fx, &out, &in);
     CHECK_SAID(status == TBK_OK, "the declared dtype is accepted", "dtype %d: %s", (int)dtype,
                tbk_status_name(status));
-    if (status == TBK_OK) FX_CHECK_MEMORY(fx, sent, out.memory, size);
+    memcpy(before, sent, ELEMENTS * element_bytes(dtype));
+    if (status == TBK_OK) FX_CHECK_MEMORY(fx, before, out.memory, size);
+    room_release(fx, 0);
   }
   CHECK_SAID(fx->properties.dtypes != 0, "a dtype that copy_ can be used with", "none is declared");
 }
 
 static void expect_dtype_refused(tbk_fixture_t* fx, int32_t out_dtype, int32_t in_dtype) {
   static const int64_t sizes[] = {ELEMENTS}, strides[] = {1};
-  enum { SIZE = ELEMENTS * ELEMENT_BYTES_MAX };
-  uint8_t* before = fx_bytes(fx, SIZE);
-  tbk_memory_t source = fx_alloc_with(fx, fx_zeros(fx, SIZE), SIZE);
-  tbk_memory_t target = fx_alloc_with(fx, before, SIZE);
-  tbk_tensor_t in = {sizeof in, source, SIZE, 0, in_dtype, 1, sizes, strides};
-  tbk_tensor_t out = {sizeof out, target, SIZE, 0, out_dtype, 1, sizes, strides};
+  const uint64_t size = fx_round(fx, ELEMENTS * ELEMENT_BYTES_MAX);
+  uint8_t* before = fx_bytes(fx, size);
+  tbk_memory_t source = fx_alloc_with(fx, fx_zeros(fx, size), size);
+  tbk_memory_t target = fx_alloc_with(fx, before, size);
+  tbk_tensor_t in = {sizeof in, source, size, 0, in_dtype, 1, sizes, strides};
+  tbk_tensor_t out = {sizeof out, target, size, 0, out_dtype, 1, sizes, strides};
   tbk_status_t status = copy_between(fx, &out, &in);
   CHECK_SAID(status == TBK_UNSUPPORTED, "UNSUPPORTED for a dtype that is not declared",
              "%s from dtype %d to dtype %d", tbk_status_name(status), (int)in_dtype,
              (int)out_dtype);
-  FX_CHECK_MEMORY(fx, before, target, SIZE);
+  FX_CHECK_MEMORY(fx, before, target, size);
+  room_release(fx, 0);
 }
 
 static void a_dtype_that_is_not_declared_is_refused(tbk_fixture_t* fx) {
@@ -188,6 +193,7 @@ static void expect_rank(tbk_fixture_t* fx, int32_t rank, bool must_work) {
              tbk_status_name(status), (int)rank);
   if (status == TBK_OK) memcpy(before, sent, used);
   FX_CHECK_MEMORY(fx, before, out.memory, size);
+  room_release(fx, 0);
 }
 
 static void a_rank_above_the_declared_one_is_refused_or_right(tbk_fixture_t* fx) {

@@ -15,6 +15,12 @@ static void allocate_and_free(tbk_fixture_t* fx, uint64_t size_bytes) {
   REQUIRE_OK(fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
 }
 
+/* As much of `size_bytes` as one allocation may have. */
+static uint64_t piece_of(tbk_fixture_t* fx, uint64_t size_bytes) {
+  uint64_t most = room_allocation(&fx->properties);
+  return size_bytes < most ? size_bytes : most;
+}
+
 /* What the device can give at the moment, as far as it tells. */
 static uint64_t usable_bytes(tbk_fixture_t* fx) {
   uint64_t free_bytes = fx->properties.memory_bytes;
@@ -26,6 +32,7 @@ static uint64_t usable_bytes(tbk_fixture_t* fx) {
 
 /* So many times what the device has, in pieces of `size_bytes`, one after the other. */
 static void allocate_all_in_turn(tbk_fixture_t* fx, uint64_t size_bytes, uint64_t times) {
+  size_bytes = piece_of(fx, size_bytes);
   uint64_t turns = fx->properties.memory_bytes / size_bytes;
   for (uint64_t turn = 0; turn < times * turns + times; ++turn)
     allocate_and_free(fx, size_bytes);
@@ -48,9 +55,13 @@ static void freed_memory_of_the_second_device_can_be_had_again(tbk_fixture_t* fx
   allocate_all_in_turn(fx, usable / 64 - 1, 6);
 }
 
+enum { PIECES = 16 };
+
 /* Takes pieces until there is no more; returns how many there were. */
-static size_t exhaust(tbk_fixture_t* fx, uint64_t piece, tbk_memory_t* memory, size_t limit) {
-  for (size_t count = 0; count < limit; ++count) {
+static uint64_t exhaust(tbk_fixture_t* fx, tbk_memory_t* out_last) {
+  uint64_t piece = piece_of(fx, fx->properties.memory_bytes / PIECES);
+  uint64_t limit = fx->properties.memory_bytes / piece + 1;
+  for (uint64_t count = 0; count < limit; ++count) {
     tbk_memory_t next = UINT64_C(0x5a5a5a5a5a5a5a5b);
     tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, piece, &next, &fx->error);
     if (status != TBK_OK) {
@@ -59,25 +70,24 @@ static size_t exhaust(tbk_fixture_t* fx, uint64_t piece, tbk_memory_t* memory, s
       return count;
     }
     fx_adopt_memory(fx, fx->device, next);
-    memory[count] = next;
+    *out_last = next;
   }
   CHECK_SAID(false, "OUT_OF_MEMORY before the device gave more than it has",
-             "%zu allocations of %llu bytes", limit, (unsigned long long)piece);
+             "%llu allocations of %llu bytes", (unsigned long long)limit,
+             (unsigned long long)piece);
   return limit;
 }
 
-enum { PIECES = 16 };
-
 static void check_exhaustion(tbk_fixture_t* fx) {
-  tbk_memory_t memory[PIECES + 1];
+  tbk_memory_t last = 0;
   block_t bystander;
   block_make(fx, &bystander, 65537);
-  size_t count = exhaust(fx, fx->properties.memory_bytes / PIECES, memory, PIECES + 1);
+  uint64_t count = exhaust(fx, &last);
   BLOCK_CHECK(fx, &bystander);
   REQUIRE(count > 0);
-  fx_disown_memory(fx, memory[count - 1]);
-  REQUIRE_OK(fx->core->memory_free(fx->self, fx->device, memory[count - 1], &fx->error));
-  allocate_and_free(fx, fx->properties.memory_bytes / PIECES);
+  fx_disown_memory(fx, last);
+  REQUIRE_OK(fx->core->memory_free(fx->self, fx->device, last, &fx->error));
+  allocate_and_free(fx, piece_of(fx, fx->properties.memory_bytes / PIECES));
   BLOCK_CHECK(fx, &bystander);
 }
 
@@ -91,10 +101,10 @@ static void an_exhausted_second_device_says_so_and_recovers(tbk_fixture_t* fx) {
 }
 
 static void an_exhausted_device_still_copies(tbk_fixture_t* fx) {
-  tbk_memory_t memory[PIECES + 1];
+  tbk_memory_t last = 0;
   block_t block;
   block_make(fx, &block, 65537);
-  exhaust(fx, fx->properties.memory_bytes / PIECES, memory, PIECES + 1);
+  (void)exhaust(fx, &last);
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
     memset(block.model, round + 1, block.size);
     fx_upload(fx, block.memory, block.model, block.size);
@@ -104,10 +114,10 @@ static void an_exhausted_device_still_copies(tbk_fixture_t* fx) {
 
 /* Frees every second block, then the rest: those that live keep their contents. */
 static void check_neighbours(tbk_fixture_t* fx) {
-  block_t blocks[2 * RANGE_ROUNDS];
+  block_t blocks[30]; /* of the 32 that a device has at the least */
   size_t count = sizeof blocks / sizeof *blocks;
   for (size_t i = 0; i < count; ++i)
-    block_make(fx, &blocks[i], i < range_size_count - 1 ? range_sizes[i] : 64 * (i % 5 + 1));
+    block_make(fx, &blocks[i], i < range_size_count - 1 ? range_size(fx, i) : 64 * (i % 5 + 1));
   for (size_t i = 0; i < count; i += 2) {
     block_drop(fx, &blocks[i]);
     BLOCK_CHECK(fx, &blocks[i + 1]);
@@ -225,10 +235,9 @@ static void check_free_falls(tbk_fixture_t* fx) {
   info_t before = memory_info(fx);
   uint64_t piece = before.free_bytes / 4;
   for (int round = 0; round < 3; ++round) {
-    tbk_memory_t memory = 0;
-    REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, piece, &memory, &fx->error));
+    REQUIRE_OK(room_take(fx, piece));
     info_t during = memory_info(fx);
-    CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
+    room_release(fx, 0);
     info_t after = memory_info(fx);
     CHECK(during.free_bytes <= before.free_bytes - piece / 2);
     CHECK(after.free_bytes >= before.free_bytes - piece / 2);

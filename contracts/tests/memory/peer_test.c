@@ -133,7 +133,7 @@ static void copy_one(tbk_fixture_t* fx, pair_t* pair, uint64_t size_bytes, tbk_s
 
 static void copy_all_sizes(tbk_fixture_t* fx, pair_t* pair, tbk_stream_t* stream) {
   for (size_t i = 0; i < range_size_count; ++i)
-    copy_one(fx, pair, range_sizes[i], stream);
+    copy_one(fx, pair, range_size(fx, i), stream);
   for (int round = 0; round < RANGE_ROUNDS; ++round)
     copy_one(fx, pair, 1 + fx_random(fx) % 2048, stream);
 }
@@ -266,7 +266,7 @@ static void a_peer_copy_is_complete_on_return(tbk_fixture_t* fx) {
   pair_t pair;
   pair_open(fx, &pair, 2);
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
-    uint64_t size = pair_round(&pair, range_sizes[(size_t)round % 6]);
+    uint64_t size = pair_round(&pair, range_size(fx, (size_t)round % 6));
     pair_make(fx, &pair, size);
     REQUIRE_OK(peer_copy(fx, &pair, 0, 0, size, NULL));
     memcpy(pair.to.block.model, pair.from.block.model, size);

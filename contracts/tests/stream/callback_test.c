@@ -133,7 +133,8 @@ static void gets_its_argument(tbk_fixture_t* fx) {
 /* The stream is idle and asked nothing else: synchronising it alone must run the callback. */
 static void runs_on_every_stream(tbk_fixture_t* fx) {
   calls_t* calls = calls_begin(fx);
-  for (int i = 0; i < 8; ++i) {
+  enum { MORE = 7 }; /* beside the one of calls_begin: a device has 8 at the least */
+  for (int i = 0; i < MORE; ++i) {
     tbk_stream_t* stream = fx_stream(fx);
     REQUIRE_OK(
         fx->callback->callback_enqueue(fx->self, stream, note_call, &calls->calls[i], &fx->error));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "order.h"
+#include "room.h"
 #include "sequence.h"
 #include "stream_native.h"
 #include "stream_wait.h"
@@ -41,8 +42,8 @@ static void runs_small_work_in_order(tbk_fixture_t* fx) {
 
 static void runs_large_work_in_order(tbk_fixture_t* fx) {
   /* A cell for each write, each read and, where there are few kinds, one more write each time. */
-  enum { WORKS = 12 };
-  sequence_t* sequence = sequence_begin(fx, 1 << 18, 3 * WORKS + 1);
+  enum { WORKS = 12, CELLS = 3 * WORKS + 1 };
+  sequence_t* sequence = sequence_begin(fx, room_cell(fx, 1 << 18, CELLS), CELLS);
   sequence_alternate(sequence, WORKS);
   tbk_stream_t* stream = fx_stream(fx);
   sequence_run(sequence, stream, stream);
@@ -148,6 +149,7 @@ static void create_refuses_a_missing_out(tbk_fixture_t* fx) {
 /* The device is idle, so the first question is answered with OK. Streams come and go meanwhile. */
 static void new_stream_has_nothing_to_wait_for(tbk_fixture_t* fx) {
   const int32_t span = fx->properties.priority_least - fx->properties.priority_greatest + 1;
+  enum { KEPT = 7 }; /* and one more at a time: a device has 8 at the least */
   for (int32_t round = 0; round < 12; ++round) {
     int32_t priority = fx->properties.priority_greatest + round % span;
     tbk_stream_t* stream = NULL;
@@ -155,8 +157,8 @@ static void new_stream_has_nothing_to_wait_for(tbk_fixture_t* fx) {
     REQUIRE(stream != NULL);
     CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error));
     CHECK_OK(fx->stream->stream_synchronize(fx->self, stream, &fx->error));
-    if (round >= 8) fx->stream->stream_destroy(fx->self, stream);
-    if (round < 8) fx_adopt_stream(fx, stream);
+    if (round >= KEPT) fx->stream->stream_destroy(fx->self, stream);
+    if (round < KEPT) fx_adopt_stream(fx, stream);
   }
 }
 

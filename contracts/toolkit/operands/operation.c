@@ -5,6 +5,7 @@
 #include "operation.h"
 
 #include "oracle.h"
+#include "room.h"
 
 #include <string.h>
 
@@ -35,7 +36,10 @@ size_t operation_arguments_size(operator_id_t id) {
   return operators[id].arguments_size;
 }
 
+/* A product takes rank 2, so where that is too much there is none to test. */
 const tbk_kernel_t* operation_find(tbk_fixture_t* fx, operator_id_t id) {
+  if (id == OPERATOR_MM && fx->properties.max_rank < 2 && fx->properties.struct_size != 0)
+    return NULL;
   return fx->kernel->kernel_find(fx->self, fx->device, operators[id].name, operators[id].version);
 }
 
@@ -124,10 +128,18 @@ void operation_make(tbk_fixture_t* fx, operation_t* operation, const form_t* for
   operation_ready(fx, operation);
 }
 
+int32_t operation_dtype(const tbk_fixture_t* fx) {
+  static const int32_t dtypes[] = {TBK_FLOAT32, TBK_FLOAT64, TBK_FLOAT16, TBK_BFLOAT16, TBK_INT32,
+                                   TBK_INT64,   TBK_INT16,   TBK_INT8,    TBK_UINT8};
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i)
+    if ((fx->properties.dtypes >> dtypes[i] & 1) != 0) return dtypes[i];
+  return TBK_FLOAT32;
+}
+
 void operation_make_plain(tbk_fixture_t* fx, operation_t* operation, operator_id_t id) {
   static const int64_t flat[1] = {37};
   static const int64_t product[3] = {5, 7, 3};
-  form_t form = {.id = id, .dtype = TBK_FLOAT32, .rank = 1, .sizes = flat};
+  form_t form = {.id = id, .dtype = operation_dtype(fx), .rank = 1, .sizes = flat, .keepdim = true};
   if (id == OPERATOR_MM) form.sizes = product;
   operation_make(fx, operation, &form);
 }
@@ -237,7 +249,9 @@ void operation_for_each(tbk_fixture_t* fx, operation_fn function) {
   for (int id = 0; id < OPERATORS; ++id) {
     if (operation_find(fx, (operator_id_t)id) == NULL) continue;
     ++offered;
+    size_t mark = room_mark(fx);
     function(fx, (operator_id_t)id);
+    room_release(fx, mark);
   }
   if (offered > 0) return;
   CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);

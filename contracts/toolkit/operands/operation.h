@@ -89,7 +89,9 @@ const tbk_kernel_t* operation_find(tbk_fixture_t* fx, operator_id_t id);
 
 /* Makes and uploads the operands, and computes the result into the model of the output. */
 void operation_make(tbk_fixture_t* fx, operation_t* operation, const form_t* form);
-/* A float32 operation on small contiguous operands, which whoever offers the operator accepts. */
+/* The dtype for operands of no special kind: FLOAT32, or one that the device declares instead. */
+int32_t operation_dtype(const tbk_fixture_t* fx);
+/* Small contiguous operands of rank 1 (a product's: 2), which whoever declares FLOAT32 accepts. */
 void operation_make_plain(tbk_fixture_t* fx, operation_t* operation, operator_id_t id);
 /* The same in two steps, for a test that sets elements or the scalar by hand in between. */
 void operation_lay_out(tbk_fixture_t* fx, operation_t* operation, const form_t* form);

@@ -4,6 +4,8 @@
  */
 #include "order.h"
 
+#include "room.h"
+
 #include <sched.h>
 #include <string.h>
 
@@ -26,7 +28,8 @@ order_t* order_begin_with(tbk_fixture_t* fx, uint64_t cell_bytes, uint32_t cells
 }
 
 order_t* order_begin(tbk_fixture_t* fx, bool large) {
-  return large ? order_begin_with(fx, ORDER_LARGE_BYTES, ORDER_LARGE_CELLS)
+  uint64_t cell_bytes = room_cell(fx, ORDER_LARGE_BYTES, ORDER_LARGE_CELLS);
+  return large ? order_begin_with(fx, cell_bytes, ORDER_LARGE_CELLS)
                : order_begin_with(fx, ORDER_CELL_BYTES, ORDER_CELLS);
 }
 

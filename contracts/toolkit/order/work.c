@@ -187,14 +187,17 @@ static bool tried(tbk_fixture_t* fx, tbk_status_t status) {
 
 static bool kernel_fill_offered(tbk_fixture_t* fx, bench_t* bench) {
   bench->fill_kernel = kernel_of(fx, bench, TBK_NAME_fill__Scalar);
-  work_t trial = {.bench = bench};
-  return bench->fill_kernel != NULL && tried(fx, kernel_fill_enqueue(fx, &trial, NULL));
+  work_t trial = {.bench = bench}, other = {.bench = bench, .target = bench->cell_bytes};
+  return bench->fill_kernel != NULL && tried(fx, kernel_fill_enqueue(fx, &trial, NULL)) &&
+         tried(fx, kernel_fill_enqueue(fx, &other, NULL));
 }
 
 static bool kernel_copy_offered(tbk_fixture_t* fx, bench_t* bench) {
   bench->copy_kernel = kernel_of(fx, bench, TBK_NAME_copy_);
   work_t trial = {.bench = bench, .source = bench->cell_bytes};
-  return bench->copy_kernel != NULL && tried(fx, kernel_copy_enqueue(fx, &trial, NULL));
+  work_t other = {.bench = bench, .target = bench->cell_bytes};
+  return bench->copy_kernel != NULL && tried(fx, kernel_copy_enqueue(fx, &trial, NULL)) &&
+         tried(fx, kernel_copy_enqueue(fx, &other, NULL));
 }
 
 static bool plan_offered(tbk_fixture_t* fx, bench_t* bench) {

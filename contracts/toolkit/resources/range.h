@@ -10,6 +10,7 @@
 #define TBK_CONTRACTS_RANGE_H
 
 #include "fixture.h"
+#include "room.h"
 
 /* How often a call is repeated in a test, so that a fault in one call among many is met. */
 enum { RANGE_ROUNDS = 24 };
@@ -40,14 +41,21 @@ typedef struct range {
 void range_make(tbk_fixture_t* fx, range_t* range, uint64_t size_bytes);
 
 /*
- * Calls `function` for each size class, and RANGE_ROUNDS times for sizes taken at random. The
- * second form leaves the largest class out, which costs the most time.
+ * Calls `function` for each size class that fits, and RANGE_ROUNDS times for sizes taken at random. The
+ * second form leaves the largest class out, which costs the most time. What a call allocates is
+ * given back before the next.
  */
 typedef void (*range_fn)(tbk_fixture_t* fx, uint64_t size_bytes, tbk_stream_t* stream);
 void range_over_sizes(tbk_fixture_t* fx, range_fn function, tbk_stream_t* stream);
 void range_over_most_sizes(tbk_fixture_t* fx, range_fn function, tbk_stream_t* stream);
 extern const uint64_t range_sizes[];
 extern const size_t range_size_count;
+
+/*
+ * The `index`-th size of a sweep over the classes; a small one taken at random behind the last, and
+ * in place of a class that does not fit the device.
+ */
+uint64_t range_size(tbk_fixture_t* fx, size_t index);
 
 /* Waits for `stream`; nothing to do where it is NULL. */
 void range_settle(tbk_fixture_t* fx, tbk_stream_t* stream);

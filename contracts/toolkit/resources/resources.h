@@ -55,6 +55,9 @@ void tbk_resources_between(tbk_fixture_t* fx);
 /* clean.c: gives memory, events and streams back. */
 void tbk_resources_give_back(tbk_fixture_t* fx);
 
+/* clean.c: gives memory back from this record on, once the devices are idle; checks its guards. */
+void tbk_memory_give_back(tbk_fixture_t* fx, size_t from);
+
 /* session.c: for the next case, tbk_device_held is false. */
 void tbk_device_forget_held(void);
 

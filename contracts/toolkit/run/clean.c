@@ -89,6 +89,17 @@ static void synchronize(tbk_fixture_t* fx) {
   }
 }
 
+void tbk_memory_give_back(tbk_fixture_t* fx, size_t from) {
+  tbk_list_t* list = &fx->resources->memory;
+  tbk_memory_record_t* memory = list->items;
+  if (fx->stream != NULL) synchronize(fx);
+  for (size_t i = from; i < list->count; i++) {
+    check_guard(fx, &memory[i]);
+    CLEAN_OK(fx->core->memory_free(fx->self, memory[i].device, memory[i].memory, &fx->error));
+  }
+  if (list->count > from) list->count = from;
+}
+
 static bool holds_any(const tbk_resources_t* resources) {
   return resources->memory.count + resources->events.count + resources->streams.count > 0;
 }

@@ -1,0 +1,53 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "room.h"
+
+#include "resources.h"
+
+/* Offset, guards and what rounding to the granularity may add to a block. */
+enum { UNITS_AROUND = 10, BYTES_AROUND = 256, BLOCKS = 4 };
+
+uint64_t room_total(const tbk_device_properties_t* properties) {
+  return properties->memory_bytes != 0 ? properties->memory_bytes : ROOM_UNKNOWN_BYTES;
+}
+
+uint64_t room_allocation(const tbk_device_properties_t* properties) {
+  uint64_t total = room_total(properties), most = properties->max_allocation_bytes;
+  return most != 0 && most < total ? most : total;
+}
+
+bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes) {
+  uint64_t share = room_total(&fx->properties) / BLOCKS;
+  uint64_t most = room_allocation(&fx->properties);
+  uint64_t whole = size_bytes + BYTES_AROUND + UNITS_AROUND * fx_round(fx, 1);
+  return whole <= share && whole <= most;
+}
+
+uint64_t room_cell(const tbk_fixture_t* fx, uint64_t bytes, uint64_t count) {
+  while (bytes > 1 && !room_fits(fx, fx_round(fx, bytes) * count))
+    bytes /= 2;
+  return bytes;
+}
+
+size_t room_mark(const tbk_fixture_t* fx) {
+  return fx->resources->memory.count;
+}
+
+void room_release(tbk_fixture_t* fx, size_t mark) {
+  if (fx->resources->memory.count > mark) tbk_memory_give_back(fx, mark);
+}
+
+tbk_status_t room_take(tbk_fixture_t* fx, uint64_t size_bytes) {
+  uint64_t most = room_allocation(&fx->properties);
+  while (size_bytes > 0) {
+    uint64_t piece = size_bytes < most ? size_bytes : most;
+    tbk_memory_t memory = 0;
+    tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, piece, &memory, &fx->error);
+    if (status != TBK_OK) return status;
+    fx_adopt_memory(fx, fx->device, memory);
+    size_bytes -= piece;
+  }
+  return TBK_OK;
+}

@@ -1,0 +1,36 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * room.h: how much of a device a test may take. Nothing here asks the device: what it declares,
+ * and where it does not what the header promises, is what a test may rely on.
+ */
+#ifndef TBK_CONTRACTS_ROOM_H
+#define TBK_CONTRACTS_ROOM_H
+
+#include "fixture.h"
+
+/* What a device has that does not say, and what the header promises at the least. */
+#define ROOM_UNKNOWN_BYTES (UINT64_C(64) << 20)
+
+/* The bytes of the device, or what can be relied on where it does not say. */
+uint64_t room_total(const tbk_device_properties_t* properties);
+/* The most that may be asked for in one allocation, whatever is free. */
+uint64_t room_allocation(const tbk_device_properties_t* properties);
+/* Whether a test may hold a few blocks of this size, each with room around it. */
+bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes);
+
+/* `bytes`, halved until so many of them fit in one allocation. */
+uint64_t room_cell(const tbk_fixture_t* fx, uint64_t bytes, uint64_t count);
+
+/* Gives back the device memory that was made since `room_mark`, once no work uses it any more. */
+size_t room_mark(const tbk_fixture_t* fx);
+void room_release(tbk_fixture_t* fx, size_t mark);
+
+/*
+ * Takes `size_bytes` in as few allocations as the device allows, and adopts them. Returns the status
+ * of the first that failed, and leaves what it got to the end of the test, or to room_release.
+ */
+tbk_status_t room_take(tbk_fixture_t* fx, uint64_t size_bytes);
+
+#endif /* TBK_CONTRACTS_ROOM_H */
