@@ -54,7 +54,7 @@ typedef struct tbk_core {
    * Ensures:   the same answers for the life of the instance, open or not.            [DEV-010]
    * Ensures:   name is not empty, at most 255 bytes, and lives as long as the instance. [DEV-011]
    * Ensures:   memory_alignment is a power of two and at least 16.                    [DEV-012]
-   * Ensures:   copy_granularity is a power of two, at most 4096, and divides the alignment.[DEV-013]
+   * Ensures:   copy_granularity is a power of two, at most 4096, and divides the alignment. [DEV-013]
    * Ensures:   priority_greatest <= 0 <= priority_least.                              [DEV-014]
    * Ensures:   flags has no bit that this header does not name.                       [DEV-015]
    * Ensures:   max_allocation_bytes is 0, or at least 4 MiB.                          [DEV-027]
