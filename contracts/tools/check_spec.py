@@ -40,6 +40,7 @@ def stale_files(root: Path) -> Iterator[str]:
         ["generate_spec.py", "--root", str(contracts)],
         ["generate_tables.py", "--root", str(contracts)],
         ["generate_areas.py", "--root", str(root)],
+        ["generate_trace.py", "--root", str(contracts)],
         [
             "generate_operators.py",
             *("--source", str(spec / "operators.yml")),

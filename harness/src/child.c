@@ -359,6 +359,7 @@ static void work(const tbk_order_t* order, tbk_cell_t* cell, int report) {
   tbk_protocol_mark(self.mark, order->key);
   (void)fstat(report, &self.report_identity);
   tbk_phase_cell = &cell->phase;
+  tbk_trace_cell = &cell->trace;
   take_facts(order);
   if (load() != TBK_LOAD_OK) {
     if (order->kind != TBK_ORDER_TESTS) say_error("library", self.session.library.reason);

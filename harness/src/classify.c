@@ -20,6 +20,20 @@ static const char* signal_name(int number) {
   return name != NULL ? name : "?";
 }
 
+/* Adds where a test stopped: "/in upload" to its cause, ", in upload" to what was seen. */
+static void add_call(const tbk_outcome_t* outcome, tbk_classification_t* out) {
+  const int32_t last = outcome->last_call;
+  const char* name = last > 0 ? tbk_trace_name((size_t)last / 2) : NULL;
+  if (name == NULL || out->phase != TBK_PHASE_BODY) return;
+  const size_t cause = strlen(out->cause), seen = strlen(out->seen);
+  if (last % 2 == 0) {
+    tbk_print(out->cause + cause, sizeof out->cause - cause, "/in %s", name);
+    tbk_print(out->seen + seen, sizeof out->seen - seen, ", in %s", name);
+  } else {
+    tbk_print(out->seen + seen, sizeof out->seen - seen, ", after %s had returned", name);
+  }
+}
+
 static void classify_hang(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->verdict = TBK_VERDICT_HANG;
@@ -36,6 +50,7 @@ static void classify_hang(const tbk_outcome_t* outcome, tbk_classification_t* ou
     SAY(out->cause, "hang/%s", phase);
     SAY(out->seen, "no end after %.1f s (%s)", (double)outcome->wall_ns / 1e9, phase);
   }
+  add_call(outcome, out);
 }
 
 /* Whether it hangs is not known: it had too little time. That is no pass, and no accusation. */
@@ -104,6 +119,7 @@ static void classify_crash(const tbk_outcome_t* outcome, tbk_classification_t* o
   } else {
     classify_exit(outcome, out);
   }
+  add_call(outcome, out);
 }
 
 /* "memory_test.c:33" to "memory_test.c": a cause outlives a line that moves. */

@@ -125,6 +125,15 @@ static void add_line(tbk_results_t* results, json_t* object) {
   json_decref(object);
 }
 
+/* What the digits of a test's "calls" stand for. */
+static json_t* traced_calls(void) {
+  json_t* names = json_array();
+  const char* name;
+  for (size_t i = 1; (name = tbk_trace_name(i)) != NULL; i++)
+    (void)json_array_append_new(names, json_string(name));
+  return names;
+}
+
 void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,
                        const tbk_run_plan_t* plan, const tbk_facts_t* facts,
                        tbk_isolation_t isolation) {
@@ -135,6 +144,7 @@ void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,
   (void)json_object_set_new(header, "devices", copy_or(facts->devices, json_array()));
   (void)json_object_set_new(header, "capabilities", copy_or(facts->capabilities, json_object()));
   kind->describe(header, options, facts);
+  (void)json_object_set_new(header, "traced", traced_calls());
   (void)json_object_set_new(header, "machine", machine());
   add_request(header, options, plan);
   (void)json_object_set_new(header, "isolation",

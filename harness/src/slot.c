@@ -176,11 +176,20 @@ void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
   (void)send(slot->control, &word, sizeof word, MSG_NOSIGNAL);
 }
 
+/* Of a test that did not end, what its process noted last; one that did has told its calls. */
+static void take_trace(tbk_slot_t* slot) {
+  const tbk_trace_t* trace = &slot->journal->cells[slot->number]->trace;
+  if (slot->outcome.ended) return;
+  tbk_trace_text(trace, slot->outcome.report.calls);
+  slot->outcome.last_call = trace->last;
+}
+
 /* A test is over; the phase is that in which it was last seen. */
 void tbk_slot_hand_over(tbk_slot_t* slot, uint32_t position) {
   int32_t phase = slot->journal->cells[slot->number]->phase;
   bool known = phase >= TBK_PHASE_NONE && phase <= TBK_PHASE_EXIT;
   slot->outcome.phase = known ? (tbk_phase_t)phase : TBK_PHASE_BODY; /* else scribbled over */
+  take_trace(slot);
   if (slot->on_outcome != NULL) slot->on_outcome(slot->context, slot, position, &slot->outcome);
 }
 

@@ -73,6 +73,7 @@ typedef struct tbk_outcome {
   uint32_t hangs_before; /* at TBK_END_CUT_SHORT */
   uint64_t noise;        /* bytes on the report descriptor that are no line of the worker */
   uint32_t strays;       /* processes that it left behind */
+  int32_t last_call;     /* as tbk_trace_t, where the worker did not finish the test; 0: none */
   uint64_t output_bytes;
   size_t output_size;
   size_t facts_size;

@@ -154,6 +154,7 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   current.body_began = 0;
   tbk_device_forget_held();
   current.fx.seed = case_seed(session->seed, tbk_case_suite(index)->name, row->name);
+  tbk_trace_reset();
   tbk_checks_begin();
   tbk_resources_begin(&current.fx, session, row);
   CU_ErrorCode code = CU_run_test(registered[index].suite, registered[index].test);
@@ -162,6 +163,7 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   memcpy(out_report->evidence_reason, resources->evidence_reason,
          sizeof resources->evidence_reason);
   memcpy(out_report->notes, resources->notes, sizeof resources->notes);
+  tbk_trace_text(tbk_trace_cell, out_report->calls);
   out_report->only_should = is_only_should(row);
   out_report->device_held = tbk_device_held() && out_report->totals.failures > 0;
   if (code != CUE_SUCCESS && out_report->totals.failures == 0) out_report->totals.checks = 0;

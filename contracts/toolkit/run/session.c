@@ -4,6 +4,7 @@
  */
 #include "resources.h"
 #include "tables.h"
+#include "trace.h"
 
 static volatile int32_t private_cell;
 volatile int32_t* tbk_phase_cell = &private_cell;
@@ -21,7 +22,9 @@ const char* tbk_phase_name(tbk_phase_t phase) {
 bool tbk_session_create(tbk_session_t* session) {
   if (session->library.backend != NULL) return true;
   tbk_set_phase(TBK_PHASE_CREATE);
-  return tbk_library_create(&session->library) == TBK_LOAD_OK;
+  if (tbk_library_create(&session->library) != TBK_LOAD_OK) return false;
+  session->library.backend = tbk_trace_wrap(session->library.backend);
+  return true;
 }
 
 /* One bit for each of the first devices: opened in this process before. */

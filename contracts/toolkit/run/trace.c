@@ -1,0 +1,179 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "trace.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tbk/tables.h>
+#include <tbk/tbk_operators.h>
+
+#include "tables.h"
+
+static tbk_trace_t private_cell;
+tbk_trace_t* tbk_trace_cell = &private_cell;
+
+/* The tables of the backend that was wrapped last, and what tests see of it. */
+static tbk_backend_t inner;
+static tbk_backend_t outer;
+
+/* A plan does not say which kernel it is of: its entries note calls where all kernels share them. */
+static tbk_kernel_t plan_owner;
+
+/* A kernel as tests see it, and the backend's own. */
+typedef struct kernel_face {
+  tbk_kernel_t face;
+  const tbk_kernel_t* inner;
+  size_t operation; /* among the operators of tbk_operators.h, or their count */
+} kernel_face_t;
+
+enum { FACE_LIMIT = 512 };
+
+static struct {
+  pthread_mutex_t lock;
+  size_t count;
+  kernel_face_t items[FACE_LIMIT];
+} faces = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void begin_call(int32_t call, unsigned aspects);
+static void end_call(int32_t call);
+static void copy_known(void* ours, size_t our_size, const void* theirs);
+static const tbk_kernel_t* inner_of(const tbk_kernel_t* kernel);
+static const tbk_kernel_t* kernel_face(const tbk_kernel_t* kernel, const char* name);
+
+static unsigned on_stream(const tbk_stream_t* stream) {
+  return stream != NULL ? TBK_TRACE_STREAM : TBK_TRACE_NULL_STREAM;
+}
+
+static unsigned on_device(int32_t device) {
+  return device > 0 ? TBK_TRACE_OTHER_DEVICE : 0;
+}
+
+#include "../generated/trace_calls.h"
+
+#define X(name) "op:" TBK_NAME_##name,
+static const char* const operators[] = {TBK_OPERATOR_MAP(X)};
+#undef X
+enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
+
+static void note(size_t index, unsigned bits) {
+  if (index < TBK_TRACE_LIMIT)
+    tbk_trace_cell->called[index] = (uint8_t)(tbk_trace_cell->called[index] | bits);
+}
+
+static void begin_call(int32_t call, unsigned aspects) {
+  unsigned thread = gettid() == getpid() ? 0 : TBK_TRACE_OTHER_THREAD;
+  note((size_t)call, TBK_TRACE_CALLED | aspects | thread);
+  tbk_trace_cell->last = 2 * call;
+}
+
+static void end_call(int32_t call) {
+  tbk_trace_cell->last = 2 * call + 1;
+}
+
+void tbk_trace_reset(void) {
+  tbk_trace_cell->last = 0;
+  for (size_t i = 0; i < TBK_TRACE_LIMIT; i++)
+    tbk_trace_cell->called[i] = 0;
+}
+
+const char* tbk_trace_name(size_t index) {
+#define X(name) #name,
+  static const char* const names[] = {"", TRACE_FUNCTIONS(X)};
+#undef X
+  if (index > CALL_NONE && index < CALL_OPERATORS) return names[index];
+  bool known = index >= CALL_OPERATORS && index - CALL_OPERATORS < OPERATOR_COUNT;
+  return known && index < TBK_TRACE_LIMIT ? operators[index - CALL_OPERATORS] : NULL;
+}
+
+void tbk_trace_text(const tbk_trace_t* trace, char* out_text) {
+  static const char digits[] = "0123456789abcdef";
+  size_t end = 0;
+  for (size_t i = 0; i < TBK_TRACE_LIMIT; i++) {
+    uint8_t bits = trace->called[i];
+    out_text[2 * i] = digits[bits >> 4];
+    out_text[2 * i + 1] = digits[bits & 15];
+    if (bits != 0) end = 2 * i + 2;
+  }
+  out_text[end] = '\0';
+}
+
+/* ----------------------------------------------------------------------------------- kernels -- */
+
+static const tbk_kernel_t* inner_of(const tbk_kernel_t* kernel) {
+  const kernel_face_t* item = (const kernel_face_t*)kernel;
+  if (item->operation < OPERATOR_COUNT) note(CALL_OPERATORS + item->operation, TBK_TRACE_CALLED);
+  return item->inner;
+}
+
+static size_t operation_named(const char* name) {
+  size_t found = 0;
+  while (found < OPERATOR_COUNT && strcmp(operators[found] + strlen("op:"), name) != 0)
+    found++;
+  return found;
+}
+
+static void make_face(kernel_face_t* item, const tbk_kernel_t* kernel, const char* name) {
+  tbk_kernel_t* face = &item->face;
+  memset(face, 0, sizeof *face);
+  copy_known(face, sizeof *face, kernel);
+  item->inner = kernel;
+  item->operation = operation_named(name);
+  if (TBK_HAS(kernel, tbk_kernel_t, launch)) face->launch = on_launch;
+  if (TBK_HAS(kernel, tbk_kernel_t, prepare)) face->prepare = on_prepare;
+  if (!TBK_HAS(kernel, tbk_kernel_t, plan_destroy)) return;
+  if (plan_owner.launch_plan == NULL) plan_owner = *face;
+  if (plan_owner.launch_plan == face->launch_plan &&
+      plan_owner.plan_destroy == face->plan_destroy) {
+    face->launch_plan = on_launch_plan;
+    face->plan_destroy = on_plan_destroy;
+  }
+}
+
+/* Kernels of two operators may be one; a test that compares them must see that. */
+static const tbk_kernel_t* face_of(const tbk_kernel_t* kernel, const char* name) {
+  for (size_t i = 0; i < faces.count; i++) {
+    if (faces.items[i].inner == kernel) return &faces.items[i].face;
+  }
+  if (faces.count == FACE_LIMIT) return kernel;
+  make_face(&faces.items[faces.count], kernel, name);
+  return &faces.items[faces.count++].face;
+}
+
+static const tbk_kernel_t* kernel_face(const tbk_kernel_t* kernel, const char* name) {
+  if (kernel == NULL || name == NULL || kernel->struct_size < sizeof(size_t)) return kernel;
+  pthread_mutex_lock(&faces.lock);
+  const tbk_kernel_t* face = face_of(kernel, name);
+  pthread_mutex_unlock(&faces.lock);
+  return face;
+}
+
+/* ------------------------------------------------------------------------------------ tables -- */
+
+/* Copies as much of a struct as both sides know, and says so in its size. */
+static void copy_known(void* ours, size_t our_size, const void* theirs) {
+  size_t size = tbk_table_size(theirs);
+  if (size > our_size) size = our_size;
+  memcpy(ours, theirs, size);
+  memcpy(ours, &size, sizeof size);
+}
+
+/* A table that may not be used is left as it is: tests say what is wrong with it. */
+const tbk_backend_t* tbk_trace_wrap(const tbk_backend_t* backend) {
+  memset(&inner, 0, sizeof inner);
+  memset(&outer, 0, sizeof outer);
+  memset(&plan_owner, 0, sizeof plan_owner);
+  faces.count = 0;
+  copy_known(&inner, sizeof inner, backend);
+  copy_known(&outer, sizeof outer, backend);
+  wrap_core();
+#define X(name, type, needs) \
+  if (tbk_table_usable(backend, #name)) wrap_##name();
+  TBK_TABLE_MAP(X)
+#undef X
+  return &outer;
+}

@@ -1,0 +1,53 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * trace.h: which functions of a backend a test called, how, and which it called last. The tables
+ * that a session hands to tests are copies whose entries note the call and hand it on, so that a
+ * crash names the call that it happened in, and a report can tell what a failing test rests on.
+ * Calls of instances that a test makes itself are not seen.
+ */
+#ifndef TBK_CONTRACTS_TRACE_H
+#define TBK_CONTRACTS_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tbk/tbk.h>
+
+enum { TBK_TRACE_LIMIT = 96, TBK_TRACE_DIGITS = 2 * TBK_TRACE_LIMIT };
+
+/* The bits of a call; a called function has the first and those that fitted any of its calls. */
+enum {
+  TBK_TRACE_CALLED = 1,
+  TBK_TRACE_NULL_STREAM = 2,
+  TBK_TRACE_STREAM = 4,
+  TBK_TRACE_OTHER_DEVICE = 8, /* not device 0 */
+  TBK_TRACE_OTHER_THREAD = 16 /* not the main thread */
+};
+
+/* May lie in shared memory, so that it outlives the process. Any thread writes it. */
+typedef struct tbk_trace {
+  volatile int32_t last; /* 2 * the index of the function, + 1 once it has returned; 0: none */
+  volatile uint8_t called[TBK_TRACE_LIMIT];
+} tbk_trace_t;
+
+/* A private variable until it is set. */
+extern tbk_trace_t* tbk_trace_cell;
+
+/* Forgets all calls; before each test. */
+void tbk_trace_reset(void);
+/* Returns the function of this index, from 1 on, or "op:NAME" of an operator launched, or NULL. */
+const char* tbk_trace_name(size_t index);
+/*
+ * Writes the bits of each index as two hexadecimal digits, up to the last that was called, and a NUL;
+ * out_text has TBK_TRACE_DIGITS + 1 bytes.
+ */
+void tbk_trace_text(const tbk_trace_t* trace, char* out_text);
+/*
+ * Returns a copy of the backend's table, in whose usable tables each entry notes its call. Owned by
+ * this file, one backend at a time; what the copy points to is borrowed from `backend`.
+ */
+const tbk_backend_t* tbk_trace_wrap(const tbk_backend_t* backend);
+
+#endif /* TBK_CONTRACTS_TRACE_H */

@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a test called stands in its record, also where its process died."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from runs import CPU, HOSTILE, Record, hostile, run
+
+WITHOUT_STREAM, ON_STREAM, OTHER_DEVICE, OTHER_THREAD = 2, 4, 8, 16
+
+
+def calls(header: Record, test: Record) -> dict[str, int]:
+    """The bits of each call by its name."""
+    bits = bytes.fromhex(test["calls"] or "")
+    return {name: bit for name, bit in zip(["", *header["traced"]], bits, strict=False) if bit}
+
+
+@pytest.mark.parametrize("isolation", ["fork", "batch"])
+def test_the_calls_of_a_test_are_recorded(tmp_path: Path, isolation: str) -> None:
+    only = ("--only", "copy", "--only", "kernel_values", "--only", "thread")
+    done = run(CPU, tmp_path / "x.jsonl", *only, "--isolation", isolation)
+    results = done.results()
+    found = {test["id"]: calls(results.header, test) for test in results.tests}
+    ran = [test["id"] for test in results.tests if test["verdict"] == "pass"]
+    adds = [found[name] for name in ran if "op:add.Tensor" in found[name]]
+    assert adds
+    assert all("launch" in one and "kernel_find" in one for one in adds)
+    uploads = [one["upload"] for one in found.values() if "upload" in one]
+    assert any(bits & WITHOUT_STREAM for bits in uploads)
+    assert any(bits & ON_STREAM for bits in uploads)
+    assert any(bits & OTHER_THREAD for name in ran for bits in found[name].values())
+    assert any(bits & OTHER_DEVICE for name in ran for bits in found[name].values())
+
+
+def test_a_crash_names_the_call_that_it_happened_in(tmp_path: Path) -> None:
+    done = run(HOSTILE, tmp_path / "x.jsonl", "--only", "copy", *hostile("crash_in_call"))
+    results = done.results()
+    crashed = next(test for test in results.tests if test["verdict"] == "crash")
+    name = crashed["cause"].rpartition("/in ")[2]
+    assert name in calls(results.header, crashed)
+    assert crashed["seen"].endswith(f", in {name}")
