@@ -121,16 +121,34 @@ static void destroy(tbk_instance_t* self) {
   free(self);
 }
 
-static const tbk_core_t core = {sizeof core,           destroy,         cpu_device_count,
-                                cpu_device_properties, cpu_device_open, cpu_device_close,
-                                cpu_memory_alloc,      cpu_memory_free, cpu_upload,
-                                cpu_download,          cpu_copy,        cpu_fill,
-                                cpu_memory_info};
+static const tbk_core_t core = {.struct_size = sizeof core,
+                                .destroy = destroy,
+                                .device_count = cpu_device_count,
+                                .device_properties = cpu_device_properties,
+                                .device_open = cpu_device_open,
+                                .device_close = cpu_device_close,
+                                .memory_alloc = cpu_memory_alloc,
+                                .memory_free = cpu_memory_free,
+                                .upload = cpu_upload,
+                                .download = cpu_download,
+                                .copy = cpu_copy,
+                                .fill = cpu_fill,
+                                .memory_info = cpu_memory_info};
 
-static const tbk_backend_t table = {
-    sizeof table,  TBK_ABI_VERSION,       "tbk_cpu",       "0.1.0",           &core,
-    NULL,          &cpu_stream_ops,       &cpu_event_ops,  &cpu_callback_ops, &cpu_pinned_ops,
-    &cpu_peer_ops, &cpu_async_memory_ops, &cpu_kernel_ops, &cpu_random_ops,   &cpu_fault_ops};
+static const tbk_backend_t table = {.struct_size = sizeof table,
+                                    .abi_version = TBK_ABI_VERSION,
+                                    .name = "tbk_cpu",
+                                    .version = "0.1.0",
+                                    .core = &core,
+                                    .stream = &cpu_stream_ops,
+                                    .event = &cpu_event_ops,
+                                    .callback = &cpu_callback_ops,
+                                    .pinned = &cpu_pinned_ops,
+                                    .peer = &cpu_peer_ops,
+                                    .async_memory = &cpu_async_memory_ops,
+                                    .kernel = &cpu_kernel_ops,
+                                    .random = &cpu_random_ops,
+                                    .fault = &cpu_fault_ops};
 
 static tbk_instance_t* new_instance(const cpu_options_t* options) {
   tbk_instance_t* self = calloc(1, sizeof *self);

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
 
 /* ---------------------------------------------------------------------------------- options -- */
@@ -285,15 +286,10 @@ tbk_status_t cpu_fill(tbk_instance_t*, int32_t, tbk_memory_t, uint64_t, uint8_t,
 /* Enqueues a copy between two places that are known to be good. */
 tbk_status_t cpu_submit_copy(tbk_instance_t* self, void* to, const void* from, uint64_t size_bytes,
                              tbk_stream_t* stream, tbk_error_t* error);
-extern const tbk_stream_ops_t cpu_stream_ops;
-extern const tbk_event_ops_t cpu_event_ops;
-extern const tbk_callback_ops_t cpu_callback_ops;
-extern const tbk_pinned_ops_t cpu_pinned_ops;
-extern const tbk_peer_ops_t cpu_peer_ops;
-extern const tbk_async_memory_ops_t cpu_async_memory_ops;
-extern const tbk_kernel_ops_t cpu_kernel_ops;
-extern const tbk_random_ops_t cpu_random_ops;
-extern const tbk_fault_ops_t cpu_fault_ops;
+/* cpu_stream_ops, cpu_event_ops, ... */
+#define CPU_TABLE(name, type, needs) extern const type cpu_##name##_ops;
+TBK_TABLE_MAP(CPU_TABLE)
+#undef CPU_TABLE
 
 /* ------------------------------------------------------------------------------------- tools -- */
 

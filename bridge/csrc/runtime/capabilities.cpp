@@ -19,15 +19,9 @@ struct KernelName {
 };
 
 /// Every operator that tbk_operators.h has arguments for.
-constexpr KernelName kernel_names[] = {
-    {TBK_NAME_fill__Scalar, TBK_VERSION_fill__Scalar},
-    {TBK_NAME_copy_, TBK_VERSION_copy_},
-    {TBK_NAME_add_Tensor, TBK_VERSION_add_Tensor},
-    {TBK_NAME_mul_Tensor, TBK_VERSION_mul_Tensor},
-    {TBK_NAME_where_self, TBK_VERSION_where_self},
-    {TBK_NAME_sum_dim_IntList, TBK_VERSION_sum_dim_IntList},
-    {TBK_NAME_mm, TBK_VERSION_mm},
-};
+#define KERNEL_NAME(op) {TBK_NAME_##op, TBK_VERSION_##op},
+constexpr KernelName kernel_names[] = {TBK_OPERATOR_MAP(KERNEL_NAME)};
+#undef KERNEL_NAME
 
 using Rows = std::vector<Capability>;
 

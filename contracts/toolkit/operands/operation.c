@@ -9,20 +9,16 @@
 
 #include <string.h>
 
+#define ONE_MORE(...) +1
+#define ROW(id, member, op) \
+  {TBK_NAME_##op, TBK_VERSION_##op, sizeof(tbk_args_##op##_t), 0 TBK_INPUTS_##op(ONE_MORE)},
+
 static const struct {
   const char* name;
   uint32_t version;
   size_t arguments_size;
   int inputs;
-} operators[OPERATORS] = {
-    {TBK_NAME_fill__Scalar, TBK_VERSION_fill__Scalar, sizeof(tbk_args_fill__Scalar_t), 0},
-    {TBK_NAME_copy_, TBK_VERSION_copy_, sizeof(tbk_args_copy__t), 1},
-    {TBK_NAME_add_Tensor, TBK_VERSION_add_Tensor, sizeof(tbk_args_add_Tensor_t), 2},
-    {TBK_NAME_mul_Tensor, TBK_VERSION_mul_Tensor, sizeof(tbk_args_mul_Tensor_t), 2},
-    {TBK_NAME_where_self, TBK_VERSION_where_self, sizeof(tbk_args_where_self_t), 3},
-    {TBK_NAME_sum_dim_IntList, TBK_VERSION_sum_dim_IntList, sizeof(tbk_args_sum_dim_IntList_t), 1},
-    {TBK_NAME_mm, TBK_VERSION_mm, sizeof(tbk_args_mm_t), 2},
-};
+} operators[OPERATORS] = {OPERATION_MAP(ROW)};
 
 const char* operation_name(operator_id_t id) {
   return operators[id].name;

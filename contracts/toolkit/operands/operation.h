@@ -13,15 +13,21 @@
 
 #include <tbk/tbk_operators.h>
 
+/* X(ID, member of the wire, operator): the operators that oracle.c can compute. */
+#define OPERATION_MAP(X)       \
+  X(FILL, fill, fill__Scalar)  \
+  X(COPY, copy, copy_)         \
+  X(ADD, add, add_Tensor)      \
+  X(MUL, mul, mul_Tensor)      \
+  X(WHERE, where, where_self)  \
+  X(SUM, sum, sum_dim_IntList) \
+  X(MM, mm, mm)
+
 typedef enum operator_id {
-  OPERATOR_FILL,
-  OPERATOR_COPY,
-  OPERATOR_ADD,
-  OPERATOR_MUL,
-  OPERATOR_WHERE,
-  OPERATOR_SUM,
-  OPERATOR_MM,
-  OPERATORS
+#define OPERATION_ID(id, member, op) OPERATOR_##id,
+  OPERATION_MAP(OPERATION_ID)
+#undef OPERATION_ID
+      OPERATORS
 } operator_id_t;
 
 typedef enum values {
@@ -53,13 +59,9 @@ typedef struct form {
 typedef struct wire {
   union {
     size_t struct_size;
-    tbk_args_fill__Scalar_t fill;
-    tbk_args_copy__t copy;
-    tbk_args_add_Tensor_t add;
-    tbk_args_mul_Tensor_t mul;
-    tbk_args_where_self_t where;
-    tbk_args_sum_dim_IntList_t sum;
-    tbk_args_mm_t mm;
+#define OPERATION_ARGUMENTS(id, member, op) tbk_args_##op##_t member;
+    OPERATION_MAP(OPERATION_ARGUMENTS)
+#undef OPERATION_ARGUMENTS
     uint8_t room[256]; /* for a struct of a later version */
   } arguments;
   tbk_tensor_t inputs[3];

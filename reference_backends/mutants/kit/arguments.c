@@ -15,25 +15,11 @@ typedef struct operator_shape {
   size_t tensors[COPY_TENSORS + 1]; /* offsets, the output last; 0 ends */
 } operator_shape_t;
 
-#define AT(op, member) offsetof(tbk_args_##op##_t, member)
+#define TENSOR(op, member) offsetof(tbk_args_##op##_t, member),
+#define SHAPE(op) \
+  {TBK_NAME_##op, sizeof(tbk_args_##op##_t), {TBK_INPUTS_##op(TENSOR) TBK_OUTPUTS_##op(TENSOR)}},
 
-static const operator_shape_t operators[] = {
-    {"fill_.Scalar", sizeof(tbk_args_fill__Scalar_t), {AT(fill__Scalar, self)}},
-    {"copy_", sizeof(tbk_args_copy__t), {AT(copy_, src), AT(copy_, self)}},
-    {"add.Tensor",
-     sizeof(tbk_args_add_Tensor_t),
-     {AT(add_Tensor, self), AT(add_Tensor, other), AT(add_Tensor, out)}},
-    {"mul.Tensor",
-     sizeof(tbk_args_mul_Tensor_t),
-     {AT(mul_Tensor, self), AT(mul_Tensor, other), AT(mul_Tensor, out)}},
-    {"where.self",
-     sizeof(tbk_args_where_self_t),
-     {AT(where_self, condition), AT(where_self, self), AT(where_self, other), AT(where_self, out)}},
-    {"sum.dim_IntList",
-     sizeof(tbk_args_sum_dim_IntList_t),
-     {AT(sum_dim_IntList, self), AT(sum_dim_IntList, out)}},
-    {"mm", sizeof(tbk_args_mm_t), {AT(mm, self), AT(mm, mat2), AT(mm, out)}},
-};
+static const operator_shape_t operators[] = {TBK_OPERATOR_MAP(SHAPE)};
 
 static const operator_shape_t* find_operator(const char* name) {
   for (size_t i = 0; i < sizeof operators / sizeof *operators; ++i) {

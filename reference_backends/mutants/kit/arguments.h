@@ -9,7 +9,7 @@
 
 #include "wrap.h"
 
-enum { COPY_TENSORS = 4, COPY_RANK = 16 };
+enum { COPY_TENSORS = 8, COPY_RANK = 16 };
 
 /* Points into itself: not to be moved. `tensors[count - 1]` is the output. */
 typedef struct arguments_copy {

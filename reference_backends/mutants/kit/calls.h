@@ -2,203 +2,110 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * calls.h: the signature of each entry once, so that a mutant is only what it changes. NAME(f)
- * begins a function f with the parameters of the entry under the header's own names; NAME_INNER
- * calls the reference's entry with those names, as they are then.
+ * calls.h: the signatures of the entries, from the map, so that a mutant is only what it changes.
+ * SIGNATURE(function, f) begins a function f with the parameters of the entry under the header's own
+ * names; CALL_INNER(table, function) calls the reference's entry with those names, as they are then.
+ * The rest is short names for these: NAME(f) and NAME_INNER.
  */
 #ifndef TBK_MUTANTS_CALLS_H
 #define TBK_MUTANTS_CALLS_H
 
 #include "wrap.h"
 
-#define DEVICE_COUNT(f) \
-  static tbk_status_t f(tbk_instance_t* self, int32_t* out_count, tbk_error_t* error)
-#define DEVICE_COUNT_INNER INNER(self, core)->device_count(self, out_count, error)
+#define SIGNATURE(function, f) static TBK_RETURNS_##function f TBK_PARAMETERS_##function
+#define CALL_INNER(table, function) INNER(self, table)->function TBK_ARGUMENTS_##function
 
-#define PROPERTIES(f)                                         \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, \
-                        tbk_device_properties_t* out_properties, tbk_error_t* error)
-#define PROPERTIES_INNER INNER(self, core)->device_properties(self, device, out_properties, error)
+#define DEVICE_COUNT(f) SIGNATURE(device_count, f)
+#define DEVICE_COUNT_INNER CALL_INNER(core, device_count)
+#define PROPERTIES(f) SIGNATURE(device_properties, f)
+#define PROPERTIES_INNER CALL_INNER(core, device_properties)
+#define OPEN(f) SIGNATURE(device_open, f)
+#define OPEN_INNER CALL_INNER(core, device_open)
+#define CLOSE(f) SIGNATURE(device_close, f)
+#define CLOSE_INNER CALL_INNER(core, device_close)
+#define ALLOC(f) SIGNATURE(memory_alloc, f)
+#define ALLOC_INNER CALL_INNER(core, memory_alloc)
+#define FREE(f) SIGNATURE(memory_free, f)
+#define FREE_INNER CALL_INNER(core, memory_free)
+#define UPLOAD(f) SIGNATURE(upload, f)
+#define UPLOAD_INNER CALL_INNER(core, upload)
+#define DOWNLOAD(f) SIGNATURE(download, f)
+#define DOWNLOAD_INNER CALL_INNER(core, download)
+#define COPY(f) SIGNATURE(copy, f)
+#define COPY_INNER CALL_INNER(core, copy)
+#define FILL(f) SIGNATURE(fill, f)
+#define FILL_INNER CALL_INNER(core, fill)
+#define MEMORY_INFO(f) SIGNATURE(memory_info, f)
+#define MEMORY_INFO_INNER CALL_INNER(core, memory_info)
 
-#define OPEN(f) static tbk_status_t f(tbk_instance_t* self, int32_t device, tbk_error_t* error)
-#define OPEN_INNER INNER(self, core)->device_open(self, device, error)
-#define CLOSE(f) OPEN(f)
-#define CLOSE_INNER INNER(self, core)->device_close(self, device, error)
+#define STREAM_CREATE(f) SIGNATURE(stream_create, f)
+#define STREAM_CREATE_INNER CALL_INNER(stream, stream_create)
+#define STREAM_DESTROY(f) SIGNATURE(stream_destroy, f)
+#define STREAM_DESTROY_INNER CALL_INNER(stream, stream_destroy)
+#define STREAM_QUERY(f) SIGNATURE(stream_query, f)
+#define STREAM_QUERY_INNER CALL_INNER(stream, stream_query)
+#define STREAM_SYNCHRONIZE(f) SIGNATURE(stream_synchronize, f)
+#define STREAM_SYNCHRONIZE_INNER CALL_INNER(stream, stream_synchronize)
+#define DEVICE_SYNCHRONIZE(f) SIGNATURE(device_synchronize, f)
+#define DEVICE_SYNCHRONIZE_INNER CALL_INNER(stream, device_synchronize)
+#define NATIVE_HANDLE(f) SIGNATURE(stream_native_handle, f)
+#define NATIVE_HANDLE_INNER CALL_INNER(stream, stream_native_handle)
+#define FROM_NATIVE(f) SIGNATURE(stream_from_native, f)
+#define FROM_NATIVE_INNER CALL_INNER(stream, stream_from_native)
 
-#define ALLOC(f)                                                                   \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, uint64_t size_bytes, \
-                        tbk_memory_t* out_memory, tbk_error_t* error)
-#define ALLOC_INNER INNER(self, core)->memory_alloc(self, device, size_bytes, out_memory, error)
+#define EVENT_CREATE(f) SIGNATURE(event_create, f)
+#define EVENT_CREATE_INNER CALL_INNER(event, event_create)
+#define EVENT_DESTROY(f) SIGNATURE(event_destroy, f)
+#define EVENT_DESTROY_INNER CALL_INNER(event, event_destroy)
+#define EVENT_RECORD(f) SIGNATURE(event_record, f)
+#define EVENT_RECORD_INNER CALL_INNER(event, event_record)
+#define EVENT_WAIT(f) SIGNATURE(event_wait, f)
+#define EVENT_WAIT_INNER CALL_INNER(event, event_wait)
+#define EVENT_QUERY(f) SIGNATURE(event_query, f)
+#define EVENT_QUERY_INNER CALL_INNER(event, event_query)
+#define EVENT_SYNCHRONIZE(f) SIGNATURE(event_synchronize, f)
+#define EVENT_SYNCHRONIZE_INNER CALL_INNER(event, event_synchronize)
+#define EVENT_ELAPSED(f) SIGNATURE(event_elapsed, f)
+#define EVENT_ELAPSED_INNER CALL_INNER(event, event_elapsed)
 
-#define FREE(f)                                                                    \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, tbk_memory_t memory, \
-                        tbk_error_t* error)
-#define FREE_INNER INNER(self, core)->memory_free(self, device, memory, error)
+#define CALLBACK(f) SIGNATURE(callback_enqueue, f)
+#define CALLBACK_INNER CALL_INNER(callback, callback_enqueue)
 
-#define UPLOAD(f)                                                                  \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, tbk_memory_t memory, \
-                        uint64_t offset, const void* source, uint64_t size_bytes,  \
-                        tbk_stream_t* stream, tbk_error_t* error)
-#define UPLOAD_INNER \
-  INNER(self, core)->upload(self, device, memory, offset, source, size_bytes, stream, error)
+#define PINNED_ALLOC(f) SIGNATURE(pinned_alloc, f)
+#define PINNED_ALLOC_INNER CALL_INNER(pinned, pinned_alloc)
+#define PINNED_FREE(f) SIGNATURE(pinned_free, f)
+#define PINNED_FREE_INNER CALL_INNER(pinned, pinned_free)
 
-#define DOWNLOAD(f)                                                                \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, void* destination,   \
-                        tbk_memory_t memory, uint64_t offset, uint64_t size_bytes, \
-                        tbk_stream_t* stream, tbk_error_t* error)
-#define DOWNLOAD_INNER \
-  INNER(self, core)->download(self, device, destination, memory, offset, size_bytes, stream, error)
+#define CAN_ACCESS(f) SIGNATURE(peer_can_access, f)
+#define CAN_ACCESS_INNER CALL_INNER(peer, peer_can_access)
+#define PEER_COPY(f) SIGNATURE(peer_copy, f)
+#define PEER_COPY_INNER CALL_INNER(peer, peer_copy)
 
-#define COPY(f)                                                                                   \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, tbk_memory_t destination,           \
-                        uint64_t destination_offset, tbk_memory_t source, uint64_t source_offset, \
-                        uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error)
-#define COPY_INNER                                                                             \
-  INNER(self, core)                                                                            \
-      ->copy(self, device, destination, destination_offset, source, source_offset, size_bytes, \
-             stream, error)
+#define ASYNC_ALLOC(f) SIGNATURE(async_alloc, f)
+#define ASYNC_ALLOC_INNER CALL_INNER(async_memory, async_alloc)
+#define ASYNC_FREE(f) SIGNATURE(async_free, f)
+#define ASYNC_FREE_INNER CALL_INNER(async_memory, async_free)
 
-#define FILL(f)                                                                                    \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, tbk_memory_t memory,                 \
-                        uint64_t offset, uint8_t value, uint64_t size_bytes, tbk_stream_t* stream, \
-                        tbk_error_t* error)
-#define FILL_INNER \
-  INNER(self, core)->fill(self, device, memory, offset, value, size_bytes, stream, error)
+#define KERNEL_FIND(f) SIGNATURE(kernel_find, f)
+#define KERNEL_FIND_INNER CALL_INNER(kernel, kernel_find)
 
-#define MEMORY_INFO(f)                                                                  \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, uint64_t* out_free_bytes, \
-                        uint64_t* out_total_bytes, tbk_error_t* error)
-#define MEMORY_INFO_INNER \
-  INNER(self, core)->memory_info(self, device, out_free_bytes, out_total_bytes, error)
+#define RANDOM_BITS(f) SIGNATURE(random_bits, f)
+#define RANDOM_BITS_INNER CALL_INNER(random, random_bits)
 
-#define STREAM_CREATE(f)                                                        \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, int32_t priority, \
-                        tbk_stream_t** out_stream, tbk_error_t* error)
-#define STREAM_CREATE_INNER \
-  INNER(self, stream)->stream_create(self, device, priority, out_stream, error)
-
-#define STREAM_DESTROY(f) static void f(tbk_instance_t* self, tbk_stream_t* stream)
-#define STREAM_DESTROY_INNER INNER(self, stream)->stream_destroy(self, stream)
-
-#define STREAM_QUERY(f) \
-  static tbk_status_t f(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error)
-#define STREAM_QUERY_INNER INNER(self, stream)->stream_query(self, stream, error)
-#define STREAM_SYNCHRONIZE(f) STREAM_QUERY(f)
-#define STREAM_SYNCHRONIZE_INNER INNER(self, stream)->stream_synchronize(self, stream, error)
-#define DEVICE_SYNCHRONIZE(f) OPEN(f)
-#define DEVICE_SYNCHRONIZE_INNER INNER(self, stream)->device_synchronize(self, device, error)
-
-#define NATIVE_HANDLE(f)                                                               \
-  static tbk_status_t f(tbk_instance_t* self, tbk_stream_t* stream, void** out_native, \
-                        tbk_error_t* error)
-#define NATIVE_HANDLE_INNER \
-  INNER(self, stream)->stream_native_handle(self, stream, out_native, error)
-#define FROM_NATIVE(f)                                                      \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, void* native, \
-                        tbk_stream_t** out_stream, tbk_error_t* error)
-#define FROM_NATIVE_INNER \
-  INNER(self, stream)->stream_from_native(self, device, native, out_stream, error)
-
-#define EVENT_CREATE(f)                                                       \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, uint32_t flags, \
-                        tbk_event_t** out_event, tbk_error_t* error)
-#define EVENT_CREATE_INNER INNER(self, event)->event_create(self, device, flags, out_event, error)
-#define EVENT_DESTROY(f) static void f(tbk_instance_t* self, tbk_event_t* event)
-#define EVENT_DESTROY_INNER INNER(self, event)->event_destroy(self, event)
-#define EVENT_RECORD(f)                                                                 \
-  static tbk_status_t f(tbk_instance_t* self, tbk_event_t* event, tbk_stream_t* stream, \
-                        tbk_error_t* error)
-#define EVENT_RECORD_INNER INNER(self, event)->event_record(self, event, stream, error)
-#define EVENT_WAIT(f)                                                                   \
-  static tbk_status_t f(tbk_instance_t* self, tbk_stream_t* stream, tbk_event_t* event, \
-                        tbk_error_t* error)
-#define EVENT_WAIT_INNER INNER(self, event)->event_wait(self, stream, event, error)
-#define EVENT_QUERY(f) \
-  static tbk_status_t f(tbk_instance_t* self, tbk_event_t* event, tbk_error_t* error)
-#define EVENT_QUERY_INNER INNER(self, event)->event_query(self, event, error)
-#define EVENT_SYNCHRONIZE(f) EVENT_QUERY(f)
-#define EVENT_SYNCHRONIZE_INNER INNER(self, event)->event_synchronize(self, event, error)
-#define EVENT_ELAPSED(f)                                                            \
-  static tbk_status_t f(tbk_instance_t* self, tbk_event_t* start, tbk_event_t* end, \
-                        double* out_ms, tbk_error_t* error)
-#define EVENT_ELAPSED_INNER INNER(self, event)->event_elapsed(self, start, end, out_ms, error)
-
-#define CALLBACK(f)                                                                           \
-  static tbk_status_t f(tbk_instance_t* self, tbk_stream_t* stream, tbk_callback_fn function, \
-                        void* argument, tbk_error_t* error)
-#define CALLBACK_INNER \
-  INNER(self, callback)->callback_enqueue(self, stream, function, argument, error)
-
-#define PINNED_ALLOC(f)                                                            \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, uint64_t size_bytes, \
-                        void** out_pointer, tbk_error_t* error)
-#define PINNED_ALLOC_INNER \
-  INNER(self, pinned)->pinned_alloc(self, device, size_bytes, out_pointer, error)
-#define PINNED_FREE(f) static void f(tbk_instance_t* self, void* pointer)
-#define PINNED_FREE_INNER INNER(self, pinned)->pinned_free(self, pointer)
-
-#define CAN_ACCESS(f)                                                                         \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, int32_t peer, int32_t* out_can, \
-                        tbk_error_t* error)
-#define CAN_ACCESS_INNER INNER(self, peer)->peer_can_access(self, device, peer, out_can, error)
-#define PEER_COPY(f)                                                                        \
-  static tbk_status_t f(tbk_instance_t* self, int32_t destination_device,                   \
-                        tbk_memory_t destination, uint64_t destination_offset,              \
-                        int32_t source_device, tbk_memory_t source, uint64_t source_offset, \
-                        uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error)
-#define PEER_COPY_INNER                                                                     \
-  INNER(self, peer)                                                                         \
-      ->peer_copy(self, destination_device, destination, destination_offset, source_device, \
-                  source, source_offset, size_bytes, stream, error)
-
-#define ASYNC_ALLOC(f)                                                                   \
-  static tbk_status_t f(tbk_instance_t* self, tbk_stream_t* stream, uint64_t size_bytes, \
-                        tbk_memory_t* out_memory, tbk_error_t* error)
-#define ASYNC_ALLOC_INNER \
-  INNER(self, async_memory)->async_alloc(self, stream, size_bytes, out_memory, error)
-#define ASYNC_FREE(f)                                                                    \
-  static tbk_status_t f(tbk_instance_t* self, tbk_stream_t* stream, tbk_memory_t memory, \
-                        tbk_error_t* error)
-#define ASYNC_FREE_INNER INNER(self, async_memory)->async_free(self, stream, memory, error)
-
-#define KERNEL_FIND(f)                                                                 \
-  static const tbk_kernel_t* f(tbk_instance_t* self, int32_t device, const char* name, \
-                               uint32_t version)
-#define KERNEL_FIND_INNER INNER(self, kernel)->kernel_find(self, device, name, version)
+#define FAULT(f) SIGNATURE(fault_enqueue, f)
+#define FAULT_INNER CALL_INNER(fault, fault_enqueue)
 
 /* `kernel` is the wrapped one; the inner call takes the reference's own. */
-#define LAUNCH(f)                                                                         \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel, \
-                        const void* arguments, tbk_stream_t* stream, tbk_error_t* error)
 #define KERNEL_INNER (((const kernel_copy_t*)kernel)->inner)
 #define KERNEL_NAME (((const kernel_copy_t*)kernel)->name)
+#define LAUNCH(f) SIGNATURE(launch, f)
 #define LAUNCH_INNER KERNEL_INNER->launch(self, device, KERNEL_INNER, arguments, stream, error)
-#define PREPARE(f)                                                                        \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel, \
-                        const void* arguments, tbk_plan_t** out_plan,                     \
-                        uint64_t* out_workspace_bytes, tbk_error_t* error)
+#define PREPARE(f) SIGNATURE(prepare, f)
 #define PREPARE_INNER \
   KERNEL_INNER->prepare(self, device, KERNEL_INNER, arguments, out_plan, out_workspace_bytes, error)
-#define LAUNCH_PLAN(f)                                                                            \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, const tbk_plan_t* plan,             \
-                        const void* arguments, tbk_memory_t workspace, uint64_t workspace_offset, \
-                        tbk_stream_t* stream, tbk_error_t* error)
-#define LAUNCH_PLAN_INNER                                                                      \
-  wrap_of(self)->inner_launch_plan(self, device, plan, arguments, workspace, workspace_offset, \
-                                   stream, error)
-#define PLAN_DESTROY(f) static void f(tbk_instance_t* self, tbk_plan_t* plan)
-#define PLAN_DESTROY_INNER wrap_of(self)->inner_plan_destroy(self, plan)
-
-#define RANDOM_BITS(f)                                                                          \
-  static tbk_status_t f(tbk_instance_t* self, int32_t device, const tbk_generator_t* generator, \
-                        tbk_memory_t memory, uint64_t offset, uint64_t count,                   \
-                        tbk_stream_t* stream, tbk_error_t* error)
-#define RANDOM_BITS_INNER \
-  INNER(self, random)->random_bits(self, device, generator, memory, offset, count, stream, error)
-
-#define FAULT(f)                                                                  \
-  static tbk_status_t f(tbk_instance_t* self, tbk_stream_t* stream, int32_t kind, \
-                        tbk_error_t* error)
-#define FAULT_INNER INNER(self, fault)->fault_enqueue(self, stream, kind, error)
+#define LAUNCH_PLAN(f) SIGNATURE(launch_plan, f)
+#define LAUNCH_PLAN_INNER wrap_of(self)->inner_launch_plan TBK_ARGUMENTS_launch_plan
+#define PLAN_DESTROY(f) SIGNATURE(plan_destroy, f)
+#define PLAN_DESTROY_INNER wrap_of(self)->inner_plan_destroy TBK_ARGUMENTS_plan_destroy
 
 #endif /* TBK_MUTANTS_CALLS_H */
