@@ -37,7 +37,8 @@
   X(sweep_lost)     \
   X(sweep_memory)   \
   X(sweep_freed)    \
-  X(sweep_race)
+  X(sweep_race)     \
+  X(sweep_time)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)

@@ -117,6 +117,7 @@ typedef struct tbk_event_ops {
    * Requires:  start, end and out_ms != NULL; else INVALID (checked).                 [EVT-028]
    * Ensures:   not negative where end is ordered after start.                         [EVT-029]
    * Ensures:   milliseconds, as the host's clock would measure them.                  [EVT-030]
+   * Ensures:   from 20 ms on, wrong by less than a factor of 10.                      [EVT-032]
    * Ordering:  host only.                                                             [STR-018]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
    * Ownership: none.

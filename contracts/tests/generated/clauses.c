@@ -321,6 +321,9 @@ const tbk_clause_t tbk_clauses[] = {
   {"EVT-031", "event", "must", "async", "checked",
    "NOT_READY while either is not complete.",
    "c10/core/impl/InlineEvent.h: elapsedTime of an incomplete event"},
+  {"EVT-032", "event", "must", "async", "checked",
+   "from 20 ms on, wrong by less than a factor of 10.",
+   "c10/core/impl/DeviceGuardImplInterface.h: elapsedTime is in milliseconds"},
   {"FLT-001", "fault", "must", "async", "checked",
    "stream != NULL and a known kind; else INVALID (checked).",
    "ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash"},
@@ -813,7 +816,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "825b3abe46059d8cc08220d49ff78d16860fc226783b3c54ed0493c03a230233";
+    "dbc4483c58b7fb4138e8a35c8d82d85596ea72171914372e5fa0d5cbc74684a8";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST_PIECES = 130, DELAY_US = 3000 };
+enum { MOST_PIECES = 130, MOST_HOARD = 400, DELAY_US = 3000, LONG_DELAY_US = 25000 };
 
 typedef enum taker { BY_ALLOC, BY_SAME_STREAM, BY_OTHER_STREAM, BY_NOBODY } taker_t;
 
@@ -17,14 +17,17 @@ SWEEP_DIMENSION(pieces_axis, "freed", {"1", 1}, {"7", 7}, {"40", 40}, {"129", 12
 SWEEP_DIMENSION(taker_axis, "taken_by", {"memory_alloc", BY_ALLOC}, {"same", BY_SAME_STREAM},
                 {"other", BY_OTHER_STREAM}, {"nobody", BY_NOBODY});
 SWEEP_DIMENSION(larger_axis, "taken", {"equal", 0}, {"half", 1}, {"twice", 2});
+/* Where all other memory is taken, only what was freed is left to be handed out. */
+SWEEP_DIMENSION(full_axis, "memory_is", {"free", 0}, {"taken", 1});
 SWEEP_DIMENSION(zero_axis, "zero_freed_between", {"no", 0}, {"yes", 1});
 
 typedef struct freed {
   scene_t scene;
   tbk_stream_t *a, *b;
-  uint64_t size, taken_size, pieces;
-  tbk_memory_t memory[MOST_PIECES], taken[MOST_PIECES];
-  uint8_t *written, *seen, *new_written, *new_seen;
+  uint64_t size, taken_size, pieces, taken_count;
+  tbk_memory_t memory[MOST_PIECES], taken[MOST_PIECES], hoard[MOST_HOARD];
+  size_t hoarded;
+  uint8_t *written, *seen, *new_written, *new_seen; /* one piece of taken memory: all alike */
   bool refused;
 } freed_t;
 
@@ -52,17 +55,19 @@ static void release(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_memory_t memory
                           : fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
 }
 
-/* Written, read and freed by a, which is late. */
-static bool use_and_free(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
-  const tbk_core_t* core = fx->core;
+/* Written by a, which is late; after a while read and freed. */
+static bool use(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
   if (!alloc(fx, it, it->a, it->size, &it->memory[at])) return false;
-  CHECK_OK(core->upload(fx->self, fx->device, it->memory[at], 0, it->written + at * it->size,
-                        it->size, it->a, &fx->error));
-  CHECK_OK(core->download(fx->self, fx->device, it->seen + at * it->size, it->memory[at], 0,
-                          it->size, it->a, &fx->error));
+  CHECK_OK(fx->core->upload(fx->self, fx->device, it->memory[at], 0, it->written + at * it->size,
+                            it->size, it->a, &fx->error));
+  return true;
+}
+
+static void read_and_free(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
+  CHECK_OK(fx->core->download(fx->self, fx->device, it->seen + at * it->size, it->memory[at], 0,
+                              it->size, it->a, &fx->error));
   release(fx, it->a, it->memory[at]);
   if (sweep_get(it->scene.one, &zero_axis) == 1) release(fx, it->a, 0);
-  return true;
 }
 
 static tbk_stream_t* taker_of(const freed_t* it) {
@@ -71,34 +76,67 @@ static tbk_stream_t* taker_of(const freed_t* it) {
 }
 
 /* Without a stream, or on one that waits for nothing: at once. */
-static bool take(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
+static bool take(tbk_fixture_t* fx, freed_t* it, uint64_t size) {
   tbk_stream_t* stream = taker_of(it);
-  uint64_t size = it->taken_size;
-  if (!alloc(fx, it, stream, size, &it->taken[at])) return false;
-  CHECK_OK(fx->core->upload(fx->self, fx->device, it->taken[at], 0, it->new_written + at * size,
-                            size, stream, &fx->error));
+  tbk_memory_t memory;
+  if (!alloc(fx, it, stream, size, &memory)) return false;
+  it->taken[it->taken_count++] = memory;
+  CHECK_OK(
+      fx->core->upload(fx->self, fx->device, memory, 0, it->new_written, size, stream, &fx->error));
   return true;
+}
+
+/* In pieces that become smaller, until there is less than was freed. */
+static void hoard(tbk_fixture_t* fx, freed_t* it) {
+  uint64_t total = fx->properties.memory_bytes, size = total != 0 ? total / 8 : UINT64_C(1) << 24;
+  uint64_t least = it->size < 4096 ? it->size : 4096;
+  while (size >= least && it->hoarded < MOST_HOARD) {
+    tbk_memory_t* place = &it->hoard[it->hoarded];
+    if (fx->core->memory_alloc(fx->self, fx->device, fx_round(fx, size), place, &fx->error) ==
+        TBK_OK)
+      it->hoarded++;
+    else
+      size /= 2;
+  }
+}
+
+static void take_some(tbk_fixture_t* fx, freed_t* it) {
+  if (sweep_get(it->scene.one, &taker_axis) == BY_NOBODY) return;
+  while (it->taken_count < it->pieces && take(fx, it, it->taken_size))
+    continue;
+  it->refused = it->refused && it->hoarded == 0;
+}
+
+/* When a is through: what the new owners wrote is still there. */
+static void check_taken(tbk_fixture_t* fx, freed_t* it) {
+  bool held = true;
+  for (uint64_t i = 0; i < it->taken_count; i++) {
+    memset(it->new_seen, 0, it->taken_size);
+    CHECK_OK(fx->core->download(fx->self, fx->device, it->new_seen, it->taken[i], 0, it->taken_size,
+                                NULL, &fx->error));
+    held = held && CHECK_BYTES(it->new_written, it->new_seen, it->taken_size);
+    release(fx, taker_of(it), it->taken[i]);
+  }
 }
 
 static void program(tbk_fixture_t* fx, void* argument) {
   freed_t* it = argument;
-  bool takes = sweep_get(it->scene.one, &taker_axis) != BY_NOBODY;
-  uint64_t taken = 0;
+  bool full = sweep_get(it->scene.one, &full_axis) == 1;
+  uint64_t used = 0;
+  sweep_delay(fx, it->a, full ? LONG_DELAY_US : DELAY_US);
+  while (used < it->pieces && use(fx, it, used))
+    used++;
+  if (full && !it->refused) hoard(fx, it);
   sweep_delay(fx, it->a, DELAY_US);
-  for (uint64_t i = 0; i < it->pieces && use_and_free(fx, it, i); i++)
-    continue;
-  while (takes && !it->refused && taken < it->pieces && take(fx, it, taken))
-    taken++;
-  for (uint64_t i = 0; i < taken; i++)
-    CHECK_OK(fx->core->download(fx->self, fx->device, it->new_seen + i * it->taken_size,
-                                it->taken[i], 0, it->taken_size, taker_of(it), &fx->error));
-  for (uint64_t i = 0; i < taken; i++)
-    release(fx, taker_of(it), it->taken[i]);
+  for (uint64_t i = 0; i < used; i++)
+    read_and_free(fx, it, i);
+  if (!it->refused) take_some(fx, it);
   CHECK_OK(fx->stream->stream_synchronize(fx->self, it->b, &fx->error));
   CHECK_OK(fx->stream->stream_synchronize(fx->self, it->a, &fx->error));
-  if (it->refused) return;
-  CHECK_BYTES(it->written, it->seen, it->pieces * it->size);
-  CHECK_BYTES(it->new_written, it->new_seen, taken * it->taken_size);
+  check_taken(fx, it);
+  for (size_t i = 0; i < it->hoarded; i++)
+    release(fx, NULL, it->hoard[i]);
+  CHECK_BYTES(it->written, it->seen, used * it->size);
 }
 
 static void run(tbk_fixture_t* fx, sweep_case_t* one) {
@@ -112,8 +150,8 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one) {
   it->pieces = (uint64_t)sweep_get(one, &pieces_axis);
   it->written = fx_bytes(fx, it->pieces * it->size);
   it->seen = fx_zeros(fx, it->pieces * it->size);
-  it->new_written = fx_bytes(fx, it->pieces * it->taken_size);
-  it->new_seen = fx_zeros(fx, it->pieces * it->taken_size);
+  it->new_written = fx_bytes(fx, it->taken_size);
+  it->new_seen = fx_zeros(fx, it->taken_size);
   it->a = fx_stream(fx);
   it->b = fx_stream(fx);
   scene_call(&it->scene, program, it);
@@ -121,17 +159,18 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one) {
 }
 
 static void freed_memory_is_nobodys_while_work_is_pending(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&sweep_size, &pieces_axis, &taker_axis, &larger_axis,
-                                       &zero_axis, &sweep_device, &sweep_thread, &sweep_state},
-                                      freed_fits,
-                                      run};
+  static const sweep_space_t space = {
+      {&sweep_size, &pieces_axis, &taker_axis, &larger_axis, &full_axis, &zero_axis, &sweep_device,
+       &sweep_thread, &sweep_state},
+      freed_fits,
+      run};
   if (fx->callback == NULL)
     fx_evidence(fx, TBK_NOT_SHOWN, "without callbacks nothing can be delayed");
   sweep_run(fx, &space);
 }
 
 static const tbk_case_t cases[] = {
-    TBK_CASE("SOM-005", "async_memory", TBK_CASE_THOROUGH,
+    TBK_CASE("SOM-005", "async_memory", TBK_CASE_THOROUGH | TBK_CASE_ALONE,
              freed_memory_is_nobodys_while_work_is_pending),
 };
 TBK_SUITE(sweep_freed);

@@ -272,26 +272,58 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one, operator_id_t id) {
 #define SCENE &sweep_stream, &sweep_device, &sweep_thread, &sweep_error
 #define LAYOUTS &dtype_axis, &shape_axis, &output_axis, &how_axis
 
-#define ROW(test, name, id, ...)                                                 \
-  PROGRAM(name, id)                                                              \
-  static void test(tbk_fixture_t* fx) {                                          \
-    static const sweep_space_t space = {{__VA_ARGS__}, fits_##name, run_##name}; \
-    sweep_run(fx, &space);                                                       \
-  }
+#define OPERANDS &input_axis, &values_axis, &alias_axis
 
-ROW(fill_is_right_in_every_form, fill, OPERATOR_FILL, LAYOUTS, &scalar_axis, SCENE)
-ROW(copy_is_right_in_every_form, copy, OPERATOR_COPY, LAYOUTS, &input_axis, &values_axis,
-    &alias_axis, SCENE)
-ROW(add_is_right_in_every_form, add, OPERATOR_ADD, LAYOUTS, &input_axis, &values_axis, &alias_axis,
-    &scalar_axis, SCENE)
-ROW(mul_is_right_in_every_form, mul, OPERATOR_MUL, LAYOUTS, &input_axis, &values_axis, &alias_axis,
-    SCENE)
-ROW(where_is_right_in_every_form, where, OPERATOR_WHERE, LAYOUTS, &input_axis, &values_axis,
-    &alias_axis, SCENE)
-ROW(sum_is_right_in_every_form, sum, OPERATOR_SUM, LAYOUTS, &input_axis, &values_axis,
-    &reduced_axis, &keep_axis, SCENE)
-ROW(mm_is_right_in_every_form, mm, OPERATOR_MM, &dtype_axis, &product_axis, &output_axis, &how_axis,
-    &input_axis, &values_axis, &alias_axis, SCENE)
+PROGRAM(fill, OPERATOR_FILL)
+
+static void fill_is_right_in_every_form(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{LAYOUTS, &scalar_axis, SCENE}, fits_fill, run_fill};
+  sweep_run(fx, &space);
+}
+
+PROGRAM(copy, OPERATOR_COPY)
+
+static void copy_is_right_in_every_form(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{LAYOUTS, OPERANDS, SCENE}, fits_copy, run_copy};
+  sweep_run(fx, &space);
+}
+
+PROGRAM(add, OPERATOR_ADD)
+
+static void add_is_right_in_every_form(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{LAYOUTS, OPERANDS, &scalar_axis, SCENE}, fits_add, run_add};
+  sweep_run(fx, &space);
+}
+
+PROGRAM(mul, OPERATOR_MUL)
+
+static void mul_is_right_in_every_form(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{LAYOUTS, OPERANDS, SCENE}, fits_mul, run_mul};
+  sweep_run(fx, &space);
+}
+
+PROGRAM(where, OPERATOR_WHERE)
+
+static void where_is_right_in_every_form(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{LAYOUTS, OPERANDS, SCENE}, fits_where, run_where};
+  sweep_run(fx, &space);
+}
+
+PROGRAM(sum, OPERATOR_SUM)
+
+static void sum_is_right_in_every_form(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {LAYOUTS, &input_axis, &values_axis, &reduced_axis, &keep_axis, SCENE}, fits_sum, run_sum};
+  sweep_run(fx, &space);
+}
+
+PROGRAM(mm, OPERATOR_MM)
+
+static void mm_is_right_in_every_form(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&dtype_axis, &product_axis, &output_axis, &how_axis, OPERANDS, SCENE}, fits_mm, run_mm};
+  sweep_run(fx, &space);
+}
 
 /* NaN, infinities and zeros of both signs, to every float and to a truth value. */
 static bool fits_conversion(const tbk_fixture_t* fx, const sweep_case_t* one) {

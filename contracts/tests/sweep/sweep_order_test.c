@@ -102,19 +102,21 @@ static void every_wait_waits(tbk_fixture_t* fx) {
 
 typedef enum done { BY_EVENT, BY_STREAM, BY_DEVICE, BY_EVENT_QUERY, BY_STREAM_QUERY } done_t;
 
-SWEEP_DIMENSION(done_axis, "by", {"event_synchronize", BY_EVENT}, {"stream_synchronize", BY_STREAM},
-                {"device_synchronize", BY_DEVICE}, {"event_query", BY_EVENT_QUERY},
-                {"stream_query", BY_STREAM_QUERY});
+/* One more than done_t, each for a clause of its own. */
+SWEEP_DIMENSION(event_by, "by", {"event_synchronize", 1 + BY_EVENT},
+                {"event_query", 1 + BY_EVENT_QUERY});
+SWEEP_DIMENSION(stream_by, "by", {"stream_synchronize", 1 + BY_STREAM},
+                {"stream_query", 1 + BY_STREAM_QUERY});
+SWEEP_DIMENSION(device_by, "by", {"device_synchronize", 1 + BY_DEVICE});
 
-static bool done_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
-  int64_t by = sweep_get(one, &done_axis);
-  if (fx->event == NULL && (by == BY_EVENT || by == BY_EVENT_QUERY)) return false;
-  return scene_fits(fx, one);
+static done_t by_of(const sweep_case_t* one) {
+  return (done_t)(sweep_get(one, &event_by) + sweep_get(one, &stream_by) +
+                  sweep_get(one, &device_by) - 1);
 }
 
 /* On the second device not for the longest time. */
 static bool held_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
-  return done_fits(fx, one) &&
+  return scene_fits(fx, one) &&
          !(sweep_get(one, &sweep_device) == 1 && sweep_get(one, &sweep_duration) > 1000);
 }
 
@@ -144,7 +146,7 @@ static void finish(tbk_fixture_t* fx, done_t by, tbk_stream_t* stream, tbk_event
 static void finish_rounds(tbk_fixture_t* fx, void* argument) {
   rounds_t* it = argument;
   const sweep_case_t* one = it->scene.one;
-  done_t by = (done_t)sweep_get(one, &done_axis);
+  done_t by = by_of(one);
   for (uint64_t i = 0; i < (uint64_t)sweep_get(one, &rounds_axis); i++) {
     tbk_event_t* event = fx->event != NULL ? it->events[0] : NULL;
     uint8_t* seen = it->seen + i * it->cell;
@@ -167,10 +169,28 @@ static void run_finish(tbk_fixture_t* fx, sweep_case_t* one) {
   if (it->scene.stream != NULL) fx_synchronize(fx, it->scene.stream);
 }
 
-static void every_synchronisation_waits(tbk_fixture_t* fx) {
+static void every_synchronisation_with_an_event_waits(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&rounds_axis, &done_axis, &sweep_device, &sweep_thread, &sweep_state},
-      done_fits,
+      {&rounds_axis, &event_by, &sweep_device, &sweep_thread, &sweep_state},
+      scene_fits,
+      run_finish};
+  state_evidence(fx);
+  sweep_run(fx, &space);
+}
+
+static void every_synchronisation_with_a_stream_waits(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&rounds_axis, &stream_by, &sweep_device, &sweep_thread, &sweep_state},
+      scene_fits,
+      run_finish};
+  state_evidence(fx);
+  sweep_run(fx, &space);
+}
+
+static void every_synchronisation_with_a_device_waits(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&rounds_axis, &device_by, &sweep_device, &sweep_thread, &sweep_state},
+      scene_fits,
       run_finish};
   state_evidence(fx);
   sweep_run(fx, &space);
@@ -230,7 +250,7 @@ static void run_held(tbk_fixture_t* fx, sweep_case_t* one) {
   held_t* it = (held_t*)(void*)fx_zeros(fx, sizeof *it);
   actor_t* actor = (actor_t*)(void*)fx_zeros(fx, sizeof *actor);
   scene_begin(fx, one, &scene);
-  it->by = (done_t)sweep_get(one, &done_axis);
+  it->by = by_of(one);
   it->bytes = fx_round(fx, CELL);
   it->expected = fx_bytes(fx, it->bytes);
   it->seen = fx_zeros(fx, it->bytes);
@@ -247,15 +267,31 @@ static void run_held(tbk_fixture_t* fx, sweep_case_t* one) {
   CHECK_BYTES(it->expected, it->seen, it->bytes);
 }
 
-static void waiting_lasts_as_long_as_the_work(tbk_fixture_t* fx) {
+static void an_event_is_waited_for_however_long(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&done_axis, &sweep_duration, &sweep_device}, held_fits, run_held};
+      {&event_by, &sweep_duration, &sweep_device}, held_fits, run_held};
+  sweep_run(fx, &space);
+}
+
+static void a_stream_is_waited_for_however_long(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&stream_by, &sweep_duration, &sweep_device}, held_fits, run_held};
+  sweep_run(fx, &space);
+}
+
+static void a_device_is_waited_for_however_long(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&device_by, &sweep_duration, &sweep_device}, held_fits, run_held};
   sweep_run(fx, &space);
 }
 
 static const tbk_case_t cases[] = {
     TBK_CASE("EVT-018", "event", TBK_CASE_THOROUGH, every_wait_waits),
-    TBK_CASE("STR-019", "stream", TBK_CASE_THOROUGH, every_synchronisation_waits),
-    TBK_CASE("STR-021", "callback", TBK_CASE_THOROUGH, waiting_lasts_as_long_as_the_work),
+    TBK_CASE("EVT-026", "event", TBK_CASE_THOROUGH, every_synchronisation_with_an_event_waits),
+    TBK_CASE("STR-019", "stream", TBK_CASE_THOROUGH, every_synchronisation_with_a_stream_waits),
+    TBK_CASE("STR-022", "stream", TBK_CASE_THOROUGH, every_synchronisation_with_a_device_waits),
+    TBK_CASE("EVT-026", "event callback", TBK_CASE_THOROUGH, an_event_is_waited_for_however_long),
+    TBK_CASE("STR-019", "callback", TBK_CASE_THOROUGH, a_stream_is_waited_for_however_long),
+    TBK_CASE("STR-022", "callback", TBK_CASE_THOROUGH, a_device_is_waited_for_however_long),
 };
 TBK_SUITE(sweep_order);

@@ -33,6 +33,7 @@
   X(thread)       \
   X(fork)         \
   X(capability)   \
+  X(dimension)    \
   X(anti)         \
   X(legal)        \
   X(cheat)
