@@ -12,7 +12,23 @@
 #include "text.h"
 #include "text_json.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* What cannot be a library is told at once, and not after PyTorch is imported. */
+static tbk_exit_t start(const tbk_options_t* options, char* reason, size_t reason_size) {
+  struct stat status;
+  if (options->path != NULL && stat(options->path, &status) != 0) {
+    tbk_print(reason, reason_size, "%.800s: %s", options->path, strerror(errno));
+    return TBK_EXIT_LIBRARY;
+  }
+  if (options->path != NULL && !S_ISREG(status.st_mode)) {
+    tbk_print(reason, reason_size, "%.800s: is not a regular file", options->path);
+    return TBK_EXIT_LIBRARY;
+  }
+  return tbk_fork_server_start(options, reason, reason_size);
+}
 
 static bool prepare(const tbk_options_t* options, const tbk_run_plan_t* plan) {
   (void)options;
@@ -90,7 +106,7 @@ static void add_subject(char* out, size_t size, const tbk_options_t* options) {
 
 const tbk_kind_t tbk_kind_torch = {
     .layer = "torch",
-    .start = tbk_fork_server_start,
+    .start = start,
     .tests = tbk_fork_server_tests,
     .prepare = prepare,
     .launchers = &tbk_fork_server_launchers,

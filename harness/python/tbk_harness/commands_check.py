@@ -31,6 +31,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line
 
 from tbk_harness import capabilities, outcome, runner
+from tbk_harness.folder import RESULTS
 from tbk_harness.options import (
     PATH,
     Subject,
@@ -38,7 +39,7 @@ from tbk_harness.options import (
     running_options,
     verdict_options,
 )
-from tbk_harness.session import RESULTS, Session, request, runner_or_stop
+from tbk_harness.session import Session, request, runner_or_stop
 
 _MEANINGS = (
     "import json; from tbk_contracts.torch.capability import WORDS; "

@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 from rich.text import Text
 from tbk_reports.lint import lint_reports
-from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS
+from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS, EXIT_USAGE
 from tbk_reports.text import line
 from tbk_reports.words import state_words
 
 from tbk_harness import outcome
 from tbk_harness.diff import Change, diff
+from tbk_harness.folder import PREVIOUS, RESULTS
 from tbk_harness.merge import merge
 from tbk_harness.verify import verify
 
@@ -50,12 +51,20 @@ def report_command(
 
 
 @click.command(name="diff")
-@click.argument("before", type=PATH)
-@click.argument("after", type=PATH)
+@click.argument("results", nargs=-1, type=PATH, metavar="[BEFORE] [AFTER]")
 @click.option("--waivers", type=PATH, help="Known failures, in TOML; for both sides.")
-def diff_command(before: Path, after: Path, waivers: Path | None) -> None:
-    """Compare two result files. Regressions and lost tests make the exit code 1."""
+def diff_command(results: tuple[Path, ...], waivers: Path | None) -> None:
+    """Compare two result files. Regressions and lost tests make the exit code 1.
+
+    AFTER is tbk-report/results.jsonl unless it is given, and BEFORE what the run before left beside
+    AFTER, results.previous.jsonl.
+    """
     known = outcome.known_from(waivers)
+    if len(results) > 2:
+        outcome.stop(EXIT_USAGE, "two result files are compared, not more")
+    after = results[-1] if results else Path("tbk-report")
+    after = after / RESULTS if after.is_dir() else after
+    before = results[0] if len(results) > 1 else after.with_name(PREVIOUS)
     sides = [outcome.verdict_on(outcome.read(path), known) for path in (before, after)]
     found = diff(sides[0].tests, sides[1].tests)
     out = outcome.console()

@@ -22,7 +22,8 @@ from tbk_reports.text import line
 from tbk_reports.words import check_words, seen_words, state_words
 
 from tbk_harness import outcome, runner
-from tbk_harness.session import RESULTS, runner_or_stop
+from tbk_harness.folder import RESULTS
+from tbk_harness.session import runner_or_stop
 
 
 @click.command(name="replay")

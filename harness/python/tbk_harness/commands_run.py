@@ -67,8 +67,8 @@ def run_command(
     if layer == "torch" and options["require"]:
         outcome.stop(EXIT_USAGE, "--require is of the C layer, and --layer torch leaves that out")
     known = outcome.known_from(waivers, baseline)
-    session = Session(request(known, options))
     library = _library(library)
+    session = Session(request(known, options))
     chosen, why_not = _layers(layer)
     if why_not:
         session.tell(why_not)
@@ -107,5 +107,12 @@ def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:
 
 
 def _library(name: str) -> str:
-    own = locate.library(name) if name.isidentifier() and not Path(name).exists() else None
-    return str(own) if own else name
+    """A file; what is none stops here, before anything of the last run is touched."""
+    if os.path.lexists(name):
+        return name
+    own = locate.library(name) if name.isidentifier() else None
+    if own is None:
+        outcome.stop(
+            EXIT_BAD_LIBRARY, f"{name}: no such file, and no backend that comes with the suite"
+        )
+    return str(own)

@@ -25,6 +25,7 @@ from tbk_reports.text import line
 from tbk_harness.locate import tbk_run
 
 POLL_S = 0.1
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class NoRunnerError(RuntimeError):
@@ -135,15 +136,18 @@ def _nothing() -> None:
 
 @contextlib.contextmanager
 def _termination_interrupts() -> Iterator[None]:
-    """SIGTERM is treated as Ctrl-C, so that tbk-run is not left alone."""
+    """What would end this command is treated as Ctrl-C, so that tbk-run is not left alone."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # One that is ignored stays so: nohup.
+    taken = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {one: signal.signal(one, signal.default_int_handler) for one in taken}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def run(
@@ -152,11 +156,12 @@ def run(
     console: Console | None = None,
     alone: bool = True,
     environment: Mapping[str, str] | None = None,
+    keep: tuple[int, ...] = (),
 ) -> Ended:
     """Runs tbk-run with its results in `output`. With a console, progress is shown on it.
 
     `alone`: in a session of its own, so that a Ctrl-C reaches it once, through us.
-    `environment`: what is added to our own.
+    `environment`: what is added to our own. `keep`: descriptors that it holds as long as it lives.
     """
     command = [str(runner()), *arguments, "--output", str(output), "--quiet"]
     with tempfile.TemporaryFile() as said, _termination_interrupts():
@@ -166,6 +171,7 @@ def run(
             stdout=subprocess.DEVNULL,
             stderr=said,
             start_new_session=alone,
+            pass_fds=keep,
             env={**os.environ, **(environment or {})},
         )
         growth = Growth(output)

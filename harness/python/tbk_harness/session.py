@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 from tbk_reports.model import (
     EXIT_FINDINGS,
+    EXIT_NOT_WRITTEN,
     EXIT_PASS,
     EXIT_SUITE_ERROR,
     EXIT_USAGE,
@@ -21,15 +22,14 @@ from tbk_reports.model import (
     read_results,
 )
 
-from tbk_harness import blame, layers, outcome, runner
+from tbk_harness import blame, folder, layers, outcome, runner
+from tbk_harness.folder import PARTS, RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.layers import Part
 from tbk_harness.options import Subject
 
-RESULTS = "results.jsonl"
 JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
 BLAME_SHARE = 0.25  # of a budget
-PARTS = "parts"  # what tbk-run wrote where results.jsonl is made of several files
 
 
 def runner_or_stop() -> Path:
@@ -73,10 +73,12 @@ class Session:
 
     def __post_init__(self) -> None:
         runner_or_stop()
-        outcome.prepare(self.folder)
+        try:
+            self._lock = folder.lock(self.folder)
+        except folder.BusyError as error:
+            outcome.stop(EXIT_NOT_WRITTEN, str(error))
         if not self.request.resume:
-            for path in [self.results, *(self.folder / PARTS).glob("*.jsonl")]:
-                path.unlink(missing_ok=True)
+            folder.set_aside(self.folder)
 
     @property
     def folder(self) -> Path:
@@ -97,7 +99,7 @@ class Session:
         path.parent.mkdir(exist_ok=True)
         resume = ["--resume"] if self.request.resume else []
         console = None if self.request.quiet else self.console
-        ended = runner.run([*arguments, *resume], path, console)
+        ended = runner.run([*arguments, *resume], path, console, keep=(self._lock,))
         if ended.exit_code == EXIT_USAGE:
             said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
             outcome.stop(EXIT_USAGE, said or "tbk-run did not understand its arguments")
