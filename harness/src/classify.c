@@ -63,6 +63,13 @@ static void classify_cut_short(const tbk_outcome_t* outcome, tbk_classification_
       (double)outcome->wall_ns / 1e9, tbk_phase_name(out->phase), outcome->hangs_before);
 }
 
+static void classify_budget(const tbk_outcome_t* outcome, tbk_classification_t* out) {
+  out->verdict = TBK_VERDICT_LEFT_OUT;
+  out->blame = NULL;
+  SAY(out->seen, "no end after %.1f s, the tenth of the budget that a test may take (%s)",
+      (double)outcome->wall_ns / 1e9, tbk_phase_name(out->phase));
+}
+
 static void classify_signal(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->signal = WTERMSIG(outcome->wait_status);
@@ -194,6 +201,8 @@ static void classify_end(const tbk_outcome_t* outcome, tbk_classification_t* out
     classify_hang(outcome, out);
   else if (outcome->end == TBK_END_CUT_SHORT)
     classify_cut_short(outcome, out);
+  else if (outcome->end == TBK_END_BUDGET)
+    classify_budget(outcome, out);
   else
     classify_crash(outcome, out);
 }

@@ -7,6 +7,7 @@
 #include "options.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -124,13 +125,20 @@ static uint64_t bytes(struct argp_state* state, const char* text) {
   return (uint64_t)value << shift;
 }
 
+enum { MOST_SHARDS = 1000000 };
+
 static void shard(struct argp_state* state, tbk_options_t* options, const char* text) {
-  unsigned index = 0, count = 0;
-  char rest;
-  if (sscanf(text, "%u/%u%c", &index, &count, &rest) != 2 || index < 1 || index > count)
-    argp_error(state, "--shard: '%s' is not I/N with 1 <= I <= N", text);
-  options->shard_index = index;
-  options->shard_count = count;
+  char* slash = NULL;
+  char* end = NULL;
+  errno = 0;
+  unsigned long long index = strtoull(text, &slash, 10), count = 0;
+  if (slash != text && *slash == '/' && isdigit((unsigned char)slash[1]))
+    count = strtoull(slash + 1, &end, 10);
+  if (errno != 0 || !isdigit((unsigned char)*text) || end == NULL || *end != '\0' || index < 1 ||
+      index > count || count > MOST_SHARDS)
+    argp_error(state, "--shard: '%s' is not I/N with 1 <= I <= N <= %d", text, MOST_SHARDS);
+  options->shard_index = (uint32_t)index;
+  options->shard_count = (uint32_t)count;
 }
 
 static void isolation(struct argp_state* state, tbk_options_t* options, const char* text) {
@@ -311,6 +319,12 @@ static void set_defaults(tbk_options_t* options) {
   const uint64_t second = UINT64_C(1000000000);
   const char* python = getenv("TBK_PYTHON");
   if (options->timeout_ns == 0) options->timeout_ns = (options->torch ? 60 : 30) * second;
+  options->load_timeout_ns = options->timeout_ns;
+  uint64_t tenth = options->budget_ns / 10 > second ? options->budget_ns / 10 : second;
+  if (options->budget_ns != 0 && tenth < options->timeout_ns) {
+    options->timeout_ns = tenth; /* no test shall use up what others need */
+    options->cut_by_budget = true;
+  }
   if (options->python == NULL) options->python = python != NULL ? python : "python3";
   options->backend_option_text = join(&options->backend_options);
   if (options->library != NULL) options->path = absolute(options->library);

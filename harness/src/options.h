@@ -60,8 +60,10 @@ typedef struct tbk_options {
   bool quiet;
   tbk_isolation_t isolation;
   tbk_tier_t tier;
-  const char* sweep_case; /* NULL: all */
-  uint64_t timeout_ns;
+  const char* sweep_case;   /* NULL: all */
+  uint64_t timeout_ns;      /* of one test; with a budget, at most a tenth of that */
+  uint64_t load_timeout_ns; /* the same without regard to a budget */
+  bool cut_by_budget;
   uint64_t open_timeout_ns;
   uint32_t most_hangs;
   uint64_t budget_ns;    /* 0: none; else no test begins later than this after the start */

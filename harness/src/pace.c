@@ -10,12 +10,16 @@
 
 enum { MOST_SHORT_HANGS = 8 };
 
+/* Sound tests take less, on slow devices too: what passes this hangs. */
+static const uint64_t brief_ns = UINT64_C(10000000000);
+
 tbk_limits_t tbk_pace_limits(const tbk_pace_t* pace) {
   const tbk_options_t* options = pace->options;
   uint64_t opening = 4 * pace->facts->open_ns;
   return (tbk_limits_t){.first_ns = options->timeout_ns + opening,
                         .next_ns = options->timeout_ns,
                         .memory = options->memory_limit,
+                        .brief = options->cut_by_budget && options->timeout_ns < brief_ns,
                         .grace_ms = pace->facts->exclusive ? 500 : 0};
 }
 

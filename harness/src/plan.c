@@ -162,15 +162,17 @@ static size_t number_of(numbers_t* numbers, const char* word) {
 typedef struct tell {
   size_t test_count;
   numbers_t areas, clauses;
-  size_t *area, *clause; /* of each test */
-  bool* seen;            /* a test of the clause, in this repetition */
-  size_t* in_area;       /* so far, in this repetition, of first tests and of others */
+  size_t *area,
+      *clause;     /* of each test; an area is a suite: the small ones shall have their turn */
+  bool* late;      /* of each test: it costs much time and tells of forks alone */
+  bool* seen;      /* a test of the clause, in this repetition */
+  size_t* in_area; /* so far, in this repetition, of first tests and of others */
 } tell_t;
 
 static void place(tell_t* tell, place_t* place) {
   size_t test = place->item.test, base = (size_t)place->item.repeat * tell->test_count;
   bool* seen = &tell->seen[base + tell->clause[test]];
-  place->other = *seen;
+  place->other = *seen || tell->late[test];
   *seen = true;
   place->in_area = tell->in_area[2 * (base + tell->area[test]) + place->other]++;
 }
@@ -182,10 +184,12 @@ static void place_all(place_t* places, size_t count, const tbk_test_t* tests, si
                  .clauses.words = make(test_count, sizeof(char*)),
                  .area = make(test_count, sizeof(size_t)),
                  .clause = make(test_count, sizeof(size_t)),
+                 .late = make(test_count, sizeof(bool)),
                  .seen = make(test_count * repeats, sizeof(bool)),
                  .in_area = make(2 * test_count * repeats, sizeof(size_t))};
   for (size_t i = 0; i < test_count; i++) {
-    tell.area[i] = number_of(&tell.areas, tests[i].area);
+    tell.area[i] = number_of(&tell.areas, tests[i].suite);
+    tell.late[i] = strcmp(tests[i].area, "fork") == 0;
     tell.clause[i] = number_of(&tell.clauses, tests[i].clause);
   }
   for (size_t i = 0; i < count; i++)
@@ -194,6 +198,7 @@ static void place_all(place_t* places, size_t count, const tbk_test_t* tests, si
   free(tell.clauses.words);
   free(tell.area);
   free(tell.clause);
+  free(tell.late);
   free(tell.seen);
   free(tell.in_area);
 }

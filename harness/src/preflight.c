@@ -165,14 +165,16 @@ static uint64_t allowance(tbk_passage_t* passage, const json_t* object) {
 /* What the process said; NULL where there was none. */
 static const json_t* run_once(tbk_loop_t* loop, const tbk_options_t* options, uint32_t skip,
                               tbk_outcome_t* outcome) {
-  const tbk_limits_t limits = {.first_ns = options->timeout_ns, .memory = options->memory_limit};
+  const tbk_limits_t limits = {.first_ns = options->load_timeout_ns,
+                               .memory = options->memory_limit};
   const uint64_t least_ns = UINT64_C(5000000000);
   bool hung = outcome->end == TBK_END_DEADLINE; /* the last time */
-  tbk_passage_t passage = {
-      .options = options,
-      .outcome = outcome,
-      .allowance = allowance,
-      .probing_ns = hung || options->timeout_ns < least_ns ? least_ns : options->timeout_ns};
+  tbk_passage_t passage = {.options = options,
+                           .outcome = outcome,
+                           .allowance = allowance,
+                           .probing_ns = hung || options->load_timeout_ns < least_ns
+                                             ? least_ns
+                                             : options->load_timeout_ns};
   return tbk_preflight_ask(loop, skip, &limits, &passage);
 }
 

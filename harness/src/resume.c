@@ -123,6 +123,8 @@ static void take_footer(struct reader* reader, const json_t* footer) {
   if (strncmp(health, "lost", 4) == 0)
     tbk_print(reader->out->lost, sizeof reader->out->lost, "%s", health);
   reader->out->exit_code = (tbk_exit_t)code;
+  reader->out->sick = health[0] != '\0' && strcmp(health, "ok") != 0;
+  tbk_print(reader->out->digest, sizeof reader->out->digest, "%s", text_at(footer, NULL, "digest"));
   reader->out->complete =
       reader->out->kept == reader->plan->item_count &&
       (code == TBK_EXIT_PASS || code == TBK_EXIT_FINDINGS || code == TBK_EXIT_SUITE);

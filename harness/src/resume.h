@@ -7,6 +7,7 @@
 #ifndef TBK_HARNESS_RESUME_H
 #define TBK_HARNESS_RESUME_H
 
+#include "digest.h"
 #include "plan.h"
 #include "verdict.h"
 
@@ -18,8 +19,10 @@ typedef struct tbk_resume {
   bool scattered;       /* they are not the beginning of the file: others stand between */
   uint32_t kept;        /* records */
   char lost[512];       /* not empty: the device was lost, as the footer said */
-  tbk_exit_t exit_code; /* of the footer */
-  char reason[256];     /* not empty: this is the file of another run, and why */
+  tbk_exit_t exit_code; /* as the footer states it, */
+  bool sick;            /* that the device was not sound, */
+  char digest[TBK_DIGEST_SIZE]; /* and what the lines before it come to */
+  char reason[256];             /* not empty: this is the file of another run, and why */
 } tbk_resume_t;
 
 /*

@@ -169,7 +169,7 @@ void tbk_slot_run(tbk_slot_t* slot, const tbk_order_t* order, const tbk_limits_t
 
 void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
   if (!slot->busy || slot->kill_sent_ns != 0) return;
-  bool late = end == TBK_END_DEADLINE || end == TBK_END_CUT_SHORT;
+  bool late = end == TBK_END_DEADLINE || end == TBK_END_CUT_SHORT || end == TBK_END_BUDGET;
   const tbk_kill_t word = {slot->job, late ? slot->limits.grace_ms : 0};
   slot->outcome.end = end;
   slot->kill_sent_ns = tbk_now_ns();
@@ -296,6 +296,8 @@ void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
     tbk_slot_kill(slot, TBK_END_MEMORY);
   } else if (now_ns > slot->deadline_ns) {
     slot->outcome.hangs_before = slot->limits.hangs;
-    tbk_slot_kill(slot, slot->limits.hangs == 0 ? TBK_END_DEADLINE : TBK_END_CUT_SHORT);
+    tbk_slot_kill(slot, slot->limits.hangs > 0 ? TBK_END_CUT_SHORT
+                        : slot->limits.brief   ? TBK_END_BUDGET
+                                               : TBK_END_DEADLINE);
   }
 }

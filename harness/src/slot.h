@@ -22,6 +22,7 @@ typedef struct tbk_limits {
   uint64_t next_ns;  /* of each later one */
   uint64_t memory;   /* bytes, resident */
   uint32_t grace_ms; /* between SIGTERM and SIGKILL */
+  bool brief;        /* the deadline is a small part of a budget: who passes it may be sound */
   uint32_t hangs;    /* not 0: so many tests hung that this one's deadline is cut */
 } tbk_limits_t;
 

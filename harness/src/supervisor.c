@@ -204,6 +204,13 @@ static uint32_t share(const tbk_run_t* run) {
   return share < TBK_JOB_MAX ? (uint32_t)share : TBK_JOB_MAX;
 }
 
+/* Under a budget the order of the plan holds for both queues. */
+static bool single_is_first(const tbk_run_t* run) {
+  const tbk_queue_t *singles = &run->singles, *batches = &run->batches;
+  return run->options->budget_ns != 0 && waiting(singles) > 0 &&
+         singles->items[singles->head] < batches->items[batches->head];
+}
+
 /* Gives work to one idle slot. False where there is none to give now. */
 static bool dispatch(tbk_run_t* run) {
   bool busy = tbk_loop_busy(&run->loop) > 0;
@@ -213,7 +220,7 @@ static bool dispatch(tbk_run_t* run) {
   if (!any && (busy || waiting(&run->alone) == 0)) return false;
   tbk_slot_t* slot = tbk_loop_idle(&run->loop);
   if (slot == NULL) return false;
-  if (waiting(&run->batches) > 0) {
+  if (waiting(&run->batches) > 0 && !single_is_first(run)) {
     start(run, slot, &run->batches, share(run), true);
   } else if (waiting(&run->singles) > 0) {
     start(run, slot, &run->singles, 1, false);
@@ -260,7 +267,9 @@ static void step(tbk_run_t* run) {
   }
   if (run->rechecks.waiting != NULL) {
     drain(run);
-    if (!must_stop(run)) tbk_recheck_settle(&run->rechecks, tbk_loop_idle(&run->loop));
+    bool over = tbk_pace_is_over_budget(&run->pace); /* then it counts as it was seen */
+    if (!must_stop(run))
+      tbk_recheck_settle(&run->rechecks, over ? NULL : tbk_loop_idle(&run->loop));
     return;
   }
   /* What has ended is written while the next test runs already. */

@@ -45,6 +45,7 @@ typedef enum tbk_end {
   TBK_END_ITSELF = 0, /* exited, or died of a signal that the harness did not send */
   TBK_END_DEADLINE,
   TBK_END_CUT_SHORT, /* at a deadline that was cut, because others hung */
+  TBK_END_BUDGET,    /* at a deadline that a small budget left */
   TBK_END_STOPPED,   /* by a signal such as SIGSTOP */
   TBK_END_MEMORY,
   TBK_END_LAUNCHER_DIED, /* the launcher was killed, and the worker with it */

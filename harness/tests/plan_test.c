@@ -95,9 +95,9 @@ static void a_word_that_names_nothing_is_told(void) {
 
 static void the_most_telling_come_first(void) {
   static const tbk_test_t tests[] = {
-      {.clause = "A-1", .area = "a"}, {.clause = "A-1", .area = "a"},
-      {.clause = "A-2", .area = "a"}, {.clause = "A-3", .area = "a"},
-      {.clause = "B-1", .area = "b"}, {.clause = "B-1", .area = "b"}};
+      {.clause = "A-1", .suite = "a", .area = "a"}, {.clause = "A-1", .suite = "a", .area = "a"},
+      {.clause = "A-2", .suite = "a", .area = "a"}, {.clause = "A-3", .suite = "a", .area = "a"},
+      {.clause = "B-1", .suite = "b", .area = "b"}, {.clause = "B-1", .suite = "b", .area = "b"}};
   static const uint32_t expected[] = {0, 4, 2, 3, 1, 5};
   tbk_item_t items[12];
   for (uint32_t i = 0; i < 12; i++)
