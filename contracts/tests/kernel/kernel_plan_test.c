@@ -357,6 +357,8 @@ static planned_t* order_make(tbk_fixture_t* fx, operator_id_t id, tbk_stream_t* 
   planned_t* it = planned_make(fx, id);
   operation_t* operation = &it->operation;
   it->stream = stream;
+  if (launch_plan(fx, it, NULL) == TBK_OK) /* so that nothing is compiled when it counts */
+    fx_upload(fx, operation->output.memory, operation->poison, operation->output.block_bytes);
   it->written = operation->input_count > 0 ? &operation->inputs[0] : &operation->output;
   it->first = operation->input_count > 0 ? operation->inputs[0].model : operation->poison;
   fx_upload(fx, it->written->memory, fx_zeros(fx, it->written->block_bytes),

@@ -195,6 +195,7 @@ static void upload_launch_copy(tbk_fixture_t* fx, void* argument) {
 static void order_make(tbk_fixture_t* fx, order_t* order, operator_id_t id) {
   operation_make_plain(fx, &order->operation, id);
   operation_t* operation = &order->operation;
+  operation_warm_up(fx, operation);
   order->written = operation->input_count > 0 ? &operation->inputs[0] : &operation->output;
   uint8_t* model = operation->input_count > 0 ? operation->inputs[0].model : operation->poison;
   order->first = fx_bytes(fx, order->written->block_bytes);
@@ -268,6 +269,7 @@ static void check_arguments_reused(tbk_fixture_t* fx, operator_id_t id) {
   order_t* order = (order_t*)(void*)fx_zeros(fx, sizeof *order);
   order->stream = fx_stream(fx);
   operation_make_plain(fx, &order->operation, id);
+  operation_warm_up(fx, &order->operation);
   behind_gate(fx, order->stream, launch_and_overwrite, order);
   OPERATION_CHECK(fx, &order->operation);
   fx_disown_stream(fx, order->stream);

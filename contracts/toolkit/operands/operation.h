@@ -101,6 +101,11 @@ void operation_ready(tbk_fixture_t* fx, operation_t* operation);
 /* Writes the arguments into the wire. */
 void operation_describe(operation_t* operation);
 
+/*
+ * Launches once without a stream, so that nothing has to be compiled or loaded when it counts, and
+ * puts the output's poison back. A compiler may hold its caller, or wait until the device is idle.
+ */
+void operation_warm_up(tbk_fixture_t* fx, operation_t* operation);
 tbk_status_t operation_launch(tbk_fixture_t* fx, operation_t* operation, tbk_stream_t* stream);
 #define OPERATION_CHECK(fx, operation) operation_check((fx), (operation), 0, TBK_HERE(#operation))
 bool operation_check(tbk_fixture_t* fx, const operation_t* operation, int64_t ulps,

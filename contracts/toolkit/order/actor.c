@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { QUIET_NS = 600000, TURNING_NS = 1500000, STILL_NS = 200000000, MOMENT_NS = 20000000 };
+enum { QUIET_NS = 600000, TURNING_NS = 10000000, STILL_NS = 200000000, MOMENT_NS = 20000000 };
 
 static void actor_run(void* argument) {
   actor_t* actor = argument;

@@ -7,6 +7,7 @@
 #include "actor.h"
 #include "gate_core.h"
 #include "resources.h"
+#include "room.h"
 #include "threads.h"
 #include "wait.h"
 
@@ -32,8 +33,41 @@ static void hold(void* argument) {
   tbk_word_set(&core->left, 1);
 }
 
-tbk_status_t tbk_gate_core_enqueue(tbk_fixture_t* fx, struct tbk_gate_core* core,
-                                   tbk_stream_t* stream) {
+enum { BUSY_BYTES = 1 << 21, BUSY_TRIES = 6 };
+
+static bool is_adopted(const tbk_fixture_t* fx, tbk_memory_t memory) {
+  const tbk_memory_record_t* records = fx->resources->memory.items;
+  for (size_t i = 0; memory != 0 && i < fx->resources->memory.count; i++)
+    if (records[i].memory == memory) return true;
+  return false;
+}
+
+static bool copy_on(tbk_fixture_t* fx, int32_t device, tbk_stream_t* stream, uint64_t copies) {
+  tbk_memory_t* busy = &fx->resources->busy[device];
+  uint64_t half = fx_round(fx, room_cell(fx, BUSY_BYTES, 2));
+  if (!is_adopted(fx, *busy)) {
+    *busy = 0;
+    if (fx->core->memory_alloc(fx->self, device, 2 * half, busy, NULL) != TBK_OK) return false;
+    fx_adopt_memory(fx, device, *busy);
+  }
+  tbk_status_t status = TBK_OK;
+  for (uint64_t i = 0; i < copies && status == TBK_OK; i++)
+    status = fx->core->copy(fx->self, device, *busy, 0, *busy, half, half, stream, NULL);
+  return status == TBK_OK;
+}
+
+/*
+ * Where nothing is pending on a stream, its callback may run in the caller, and a gate would be open
+ * before it is closed. So the stream gets work first: copies of memory that nobody looks at.
+ */
+static void keep_busy(tbk_fixture_t* fx, tbk_stream_t* stream, uint64_t copies) {
+  for (int32_t device = 0; device < (fx->resources->second_open ? 2 : 1); device++) {
+    if (copy_on(fx, device, stream, copies)) return; /* else the stream is of the other one */
+  }
+}
+
+static tbk_status_t enqueue_once(tbk_fixture_t* fx, struct tbk_gate_core* core,
+                                 tbk_stream_t* stream) {
   core->caller = pthread_self();
   core->armed = 1;
   atomic_store(&core->enqueuing, 1);
@@ -42,6 +76,22 @@ tbk_status_t tbk_gate_core_enqueue(tbk_fixture_t* fx, struct tbk_gate_core* core
   if (status != TBK_OK) {
     core->armed = 0;
     atomic_store(&core->opened, 1);
+  }
+  return status;
+}
+
+tbk_status_t tbk_gate_core_enqueue(tbk_fixture_t* fx, struct tbk_gate_core* core,
+                                   tbk_stream_t* stream) {
+  tbk_status_t status = enqueue_once(fx, core, stream);
+  uint64_t copies = 1;
+  for (int i = 1; i < BUSY_TRIES && status == TBK_OK && atomic_load(&core->inlined); i++) {
+    atomic_store(&core->inlined, 0);
+    atomic_store(&core->entered, 0);
+    atomic_store(&core->left, 0);
+    atomic_store(&core->opened, 0);
+    keep_busy(fx, stream, copies);
+    status = enqueue_once(fx, core, stream);
+    copies *= 4;
   }
   return status;
 }
@@ -73,7 +123,8 @@ void gate_close_over(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream, 
     tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("callback_enqueue of a gate"));
     tbk_leave();
   }
-  if (atomic_load(&gate->core->inlined)) fx_evidence(fx, TBK_TRIVIAL, in_host_order);
+  if (atomic_load(&gate->core->inlined))
+    fx_evidence(fx, TBK_NOT_SHOWN, "a callback ran in its caller before the stream was held");
 }
 
 void gate_close(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream) {

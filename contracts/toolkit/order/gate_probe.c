@@ -8,6 +8,7 @@
  */
 #include "gate_core.h"
 #include "resources.h"
+#include "room.h"
 #include "threads.h"
 
 #include <sched.h>
@@ -190,8 +191,10 @@ tbk_gate_kind_t gate_probe(tbk_fixture_t* fx) {
   if (fx->stream != NULL && fx->callback != NULL) {
     static struct probe probe; /* a device that never lets go of a thread keeps it */
     probe = (struct probe){.fx = fx};
+    size_t mark = room_mark(fx);
     if (set_up(&probe)) kind = find_kind(&probe);
     tear_down(&probe);
+    room_release(fx, mark);
   }
   fx->gate = kind;
   fx->wait_blocks = (fx->blocking & TBK_ENQUEUE_WAIT) != 0;

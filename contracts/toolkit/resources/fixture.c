@@ -53,6 +53,7 @@ void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_ca
                                       .gates.item_bytes = sizeof(struct tbk_gate_core*)};
   resources.memory.count = resources.streams.count = resources.events.count = 0;
   resources.host.count = resources.threads.count = resources.gates.count = 0;
+  resources.busy[0] = resources.busy[1] = 0;
   resources.session = session;
   resources.second_open = 0;
   resources.tolerant = row != NULL && injects_errors(row->needs);

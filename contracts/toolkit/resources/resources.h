@@ -37,9 +37,10 @@ typedef struct tbk_resources {
   tbk_list_t threads; /* tbk_thread_t* */
   tbk_list_t gates;   /* struct tbk_gate_core* */
   tbk_session_t* session;
-  uint64_t random; /* state of fx_random */
-  int second_open; /* device 1 was opened for this case */
-  bool tolerant;   /* the case injects errors: invariants of the device are not asked for */
+  tbk_memory_t busy[2]; /* of each device, what gates give a stream to do; 0: none yet */
+  uint64_t random;      /* state of fx_random */
+  int second_open;      /* device 1 was opened for this case */
+  bool tolerant;        /* the case injects errors: invariants of the device are not asked for */
   tbk_evidence_t evidence;
   char evidence_reason[192];
   char notes[384];

@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Devices that the header allows: what varies, and vectors in which each pair of values meets.
+
+`python harness/tests/legal_range.py` runs them all, and says what the suite says of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runs import LIB, Results, run
+
+Vector = Mapping[str, str]
+Pair = tuple[tuple[str, str], tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """An option of the anti-mutant `legal`, its values with the plain one first."""
+
+    option: str
+    values: tuple[str, ...]
+    properties: tuple[str, ...] = field(default=())
+
+
+PLAIN_SIZES = ("256M", "8M", "4M")
+DIMENSIONS = (
+    Dimension("memory", PLAIN_SIZES, ("memory_bytes",)),
+    Dimension("unknown_memory", ("0", "1")),
+    Dimension("max_allocation", ("", "4M", "16M"), ("max_allocation_bytes",)),
+    Dimension("unit", ("1", "512", "2M")),
+    Dimension("alignment", ("64", "16", "4096"), ("memory_alignment",)),
+    Dimension("granularity", ("1", "4", "32", "64", "512", "4096"), ("copy_granularity",)),
+    Dimension("flat", ("1", "0"), ("flags",)),
+    Dimension("flags_off", ("0", "0x10")),
+    Dimension("dtypes", ("0xffff", "0x40", "0x8", "0x20", "0x8c8"), ("dtypes",)),
+    Dimension("max_rank", ("8", "1", "2", "16"), ("max_rank",)),
+    Dimension("priorities", ("1", "0", "5"), ("priority_least", "priority_greatest")),
+    Dimension("devices", ("2", "1", "3")),
+    Dimension("streams", ("0", "8")),
+    Dimension("events", ("64", "8")),
+    Dimension("policy", ("fifo", "lazy", "one_queue", "shuffled", "inline")),
+    Dimension("callbacks_by_caller", ("0", "1")),
+    Dimension("host_waits", ("0", "1")),
+    Dimension("copies_block", ("0", "1")),
+    Dimension("handles", ("fresh", "reuse", "never")),
+    Dimension("poison", ("0", "1")),
+    Dimension("zero_handle", ("0", "1")),
+    Dimension("prepare", ("0", "1", "2")),
+    Dimension("compile", ("0", "1", "2")),
+    Dimension("refuses", ("", "rank_0+empty", "strided", "offset", "alias+large", "dtype")),
+    Dimension("only", ("", "copy_", "add.Tensor")),
+    Dimension(
+        "without",
+        (
+            "",
+            "stream",
+            "event",
+            "callback",
+            "kernel",
+            "pinned+peer",
+            "async_memory+random",
+            "fault+fill",
+            "memory_info+event_elapsed",
+            "stream_native_handle+stream_from_native",
+        ),
+    ),
+)
+# On a busy machine a test may take a slow call for one that waits. That costs its evidence alone.
+GUESSES = 2
+NOT_VARIED = {"struct_size", "name", "zero"}
+SMALL = ("8M", "4M")
+
+
+def legal(vector: Vector) -> bool:
+    """Whether the header allows the combination."""
+    small = vector.get("memory") in SMALL
+    if small and vector.get("unit") == "2M":
+        return False  # 32 allocations at a time
+    return not (small and vector.get("unknown_memory") == "1")  # at least 64 MiB then
+
+
+def plain() -> dict[str, str]:
+    return {dimension.option: dimension.values[0] for dimension in DIMENSIONS}
+
+
+def singles() -> Iterator[Vector]:
+    """Each value beside the plain ones."""
+    for dimension in DIMENSIONS:
+        for value in dimension.values[1:]:
+            yield {**plain(), dimension.option: value}
+
+
+def all_pairs() -> set[Pair]:
+    pairs = set()
+    for first, second in itertools.combinations(DIMENSIONS, 2):
+        for a, b in itertools.product(first.values, second.values):
+            if legal({first.option: a, second.option: b}):
+                pairs.add(((first.option, a), (second.option, b)))
+    return pairs
+
+
+def covered(vector: Vector) -> Iterator[Pair]:
+    """Yields the pairs that meet in the vector."""
+    items = [(dimension.option, vector[dimension.option]) for dimension in DIMENSIONS]
+    yield from itertools.combinations(items, 2)
+
+
+def _draw(left: set[Pair], chance: random.Random) -> Vector | None:
+    """Returns a vector that begins with a pair that is left, and takes what covers most."""
+    (a, b) = chance.choice(sorted(left))
+    vector = dict([a, b])
+    others = [d for d in DIMENSIONS if d.option not in vector]
+    chance.shuffle(others)
+    for dimension in others:
+        best, most = "", -1
+        for value in chance.sample(dimension.values, len(dimension.values)):
+            if not legal({**vector, dimension.option: value}):
+                continue
+            item = (dimension.option, value)
+            gain = sum((p, item) in left or (item, p) in left for p in vector.items())
+            if gain > most:
+                best, most = value, gain
+        if most < 0:
+            return None
+        vector[dimension.option] = best
+    return vector
+
+
+def vectors(seed: int = 1) -> list[Vector]:
+    """Returns vectors in which each legal pair of values meets at least once."""
+    chance = random.Random(seed)  # noqa: S311
+    left, found = all_pairs(), []
+    while left:
+        tries = [vector for _ in range(8) if (vector := _draw(left, chance)) is not None]
+        best = max(tries, key=lambda vector: sum(pair in left for pair in covered(vector)))
+        left.difference_update(covered(best))
+        found.append(best)
+    return found
+
+
+def options(vector: Vector) -> list[str]:
+    words = ["--backend-option", "mutant=legal"]
+    for option, value in vector.items():
+        if value:
+            words += ["--backend-option", f"{option}={value}"]
+    return words
+
+
+def spoken(vector: Vector) -> str:
+    """The vector in short: what is not plain."""
+    usual = plain()
+    return " ".join(f"{k}={v}" for k, v in vector.items() if v != usual[k]) or "plain"
+
+
+def may_be_trivial(vector: Vector) -> bool:
+    """Whether an order may hold trivially on this device."""
+    return vector["policy"] in {"inline", "one_queue", "shuffled"} or "1" in (
+        vector["host_waits"],
+        vector["copies_block"],
+    )
+
+
+def findings(vector: Vector, results: Results) -> list[str]:
+    """What the suite says of a device that is as it should be."""
+    said, trivial = [], []
+    for test in results.tests:
+        if test["verdict"] not in {"pass", "unsupported", "not-shown"}:
+            why = f"expected {test['expected']}, seen {test['seen']}"
+            said.append(f"{test['id']}: {test['verdict']}: {why}")
+        reason = test["evidence_reason"] or ""
+        if test["evidence"] == "trivial" and not may_be_trivial(vector):
+            trivial.append(f"{test['id']}: {reason}")
+    return said + (trivial if len(trivial) > GUESSES else [])
+
+
+def judge(vector: Vector, folder: Path, *more: str) -> list[str]:
+    """Runs the suite on the device, and returns what it finds."""
+    library = LIB / "libtbk_mutants.so"
+    ran = run(library, folder / "results.jsonl", *options(vector), *more)
+    said = findings(vector, ran.results())
+    if ran.code != 0 and not said:
+        said.append(f"exit {ran.code}: {ran.line}")
+    return said
+
+
+def sweep(drawn: Iterable[Vector], jobs: int) -> Iterator[tuple[Vector, list[str]]]:
+    """Judges each vector, `jobs` at a time."""
+
+    def one(vector: Vector) -> tuple[Vector, list[str]]:
+        with tempfile.TemporaryDirectory() as folder:
+            return vector, judge(vector, Path(folder))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(one, drawn)
+
+
+def main() -> int:
+    drawn = [plain(), *singles(), *vectors()]
+    bad = 0
+    for vector, said in sweep(drawn, jobs=2):
+        bad += bool(said)
+        if said:
+            print(spoken(vector), *said, sep="\n  ", flush=True)
+    print(f"{len(drawn)} devices, {bad} with findings")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
