@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Odd but legal devices: each lacks one thing that no clause demands, or does it in another way.
 
-Alone and together they must fail nothing. `python -m tbk_torch_mutants.legal` prints their names.
+Alone and together they must fail nothing, but for the tests of the GIL: what is odd is written in
+Python. `python -m tbk_torch_mutants.legal` prints their names.
 """
 
 from __future__ import annotations
@@ -144,7 +145,12 @@ def _no_dtype(dtype: torch.dtype) -> None:
             raise TypeError(f"this device has no {dtype}")
         return original(*given, **named)
 
+    def capability(ask: Any, *given: Any) -> Any:
+        told = ask(*given)
+        return {**told, "supported_dtypes": told["supported_dtypes"] - {dtype}}
+
     kernels.around("empty.memory_format empty_strided", make)
+    patch(torch.accelerator, "get_device_capability", capability)
 
 
 for _dtype in (torch.float64, torch.complex64, torch.int64, torch.bfloat16, torch.uint8,
@@ -163,7 +169,6 @@ def _without(*names: str) -> Callable[[], None]:
 
 
 _legal["no_is_initialized"] = _without("is_initialized")
-_legal["no_bad_fork"] = _without("_is_in_bad_fork")
 _legal["no_fallback_count"] = _without("fallbacks", "reset_fallbacks")
 
 

@@ -56,6 +56,15 @@ def download(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().to("cpu", copy=True)
 
 
+def goes_round(dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether the device has tensors of `dtype`: they come back as they were sent."""
+    sent = counting((8,), dtype)
+    try:
+        return torch.equal(download(upload(sent, device)), sent)
+    except (RuntimeError, TypeError):
+        return False
+
+
 def gradient(leaf: torch.Tensor) -> torch.Tensor:
     """What backward has left in `leaf.grad`, as a copy on the host."""
     if leaf.grad is None:

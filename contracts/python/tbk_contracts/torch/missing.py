@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
-from tbk_contracts.torch import check
+from tbk_contracts.torch import check, host
 
 # Each names the operator in its first group. Those above the line come as a RuntimeError, too.
 _SURE = (
@@ -71,18 +73,71 @@ def lacking(error: BaseException) -> bool:
     return isinstance(error, NotImplementedError) or bool(operator(error))
 
 
-def excused(error: BaseException) -> bool:
-    """Whether a test that ends by `error` has shown nothing, instead of failing; then it is told.
+_DTYPES = {
+    "float64": "float64|Double", "float16": "float16|Half", "bfloat16": "bfloat16|BFloat16",
+    "complex64": "complex64|ComplexFloat", "complex128": "complex128|ComplexDouble",
+    "int8": "int8|Char", "int16": "int16|Short", "int32": "int32|Int", "int64": "int64|Long",
+    "uint8": "uint8|Byte",
+    "bool": "bool|Bool",
+}  # fmt: skip
 
-    What PyTorch says of features that are no operators, such as streams, is for capabilities.
+
+# Python asks an operand after the other, and then says nothing of the TypeError that was raised.
+_HIDDEN = re.compile(
+    r"not supported between instances of 'Tensor'|unsupported operand type.*'Tensor'"
+)
+
+
+def dtype(error: BaseException, device: torch.device | None) -> str:
+    """The dtype of which `error` speaks, where the device has none of it; else empty."""
+    if device is None or not isinstance(error, (RuntimeError, TypeError)):
+        return ""
+    text = " ".join(str(error).split())
+    for name, words in _DTYPES.items():
+        said = re.search(rf"(?<![A-Za-z0-9])(?:torch\.)?(?:{words})(?![A-Za-z0-9])", text)
+        if (said or _HIDDEN.search(text)) and not host.goes_round(getattr(torch, name), device):
+            return name
+    return ""
+
+
+@contextmanager
+def of(device: torch.device | None) -> Iterator[None]:
+    """The test inside is about `device`."""
+    _device.append(device)
+    try:
+        yield
+    finally:
+        _device.pop()
+
+
+_device: list[torch.device | None] = []
+
+
+def lacked(error: BaseException) -> str:
+    """What a test that ends by `error` stands on and the device lacks: "aten::add.out", or
+    "tensors of float64"; empty where it has failed.
+
+    What PyTorch says of features that are neither, such as streams, is for capabilities.
     """
-    if isinstance(error, check.ContractFailure):
-        return False
+    if isinstance(error, AssertionError):
+        return ""
+    kind = dtype(error, _device[-1] if _device else None)
+    if kind:
+        return f"tensors of {kind}"
     name = operator(error)
-    if not name or _base(name) in BASIC:
-        return False
-    tell(name)
-    return True
+    of_host = "from the 'CPU' backend" in str(error)
+    return "" if of_host or _base(name) in BASIC else name
+
+
+def excused(error: BaseException) -> bool:
+    """Whether such a test has shown nothing, instead of failing; then it is told."""
+    what = lacked(error)
+    if what.startswith("tensors"):
+        check.should("a dtype that the test stands on", True, expected="", seen="")
+        check.evidence(check.NOT_SHOWN, f"the device has no {what}")
+    elif what:
+        tell(what)
+    return bool(what)
 
 
 def tell(name: str, waiting: int = 1) -> None:

@@ -46,6 +46,14 @@ Program = Callable[["Load"], None]
 Control = Callable[["Load"], bool]
 
 
+def timings(device: torch.device) -> tuple[bool, ...]:
+    """What `enable_timing` may be for events of this device: one that does not measure time may
+    refuse it."""
+    from tbk_contracts.torch import capability  # noqa: PLC0415  # which computes
+
+    return (False, True) if capability.probe("event_timing", device).held else (False,)
+
+
 class Load:
     """Work that holds a stream: what is enqueued there after `hold` cannot begin before its end."""
 

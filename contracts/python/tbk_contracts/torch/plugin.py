@@ -51,7 +51,7 @@ def describe(item: pytest.Item) -> Case | None:
     return Case(
         f"{suite}/{item.name.removeprefix('test_')}", suite, str(mark.args[0]),
         tuple(dict.fromkeys(words)), bool(mark.kwargs.get("fresh")), bool(mark.kwargs.get("alone")),
-        mark.kwargs.get("tier") == "thorough",
+        mark.kwargs.get("tier") == "thorough" or item.get_closest_marker("thorough") is not None,
     )  # fmt: skip
 
 
@@ -85,6 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "clause(id, needs, fresh, alone, tier): the clause that it shows"
     )
     run_seed.choose(config.getoption("--tbk-seed"))
+    config.addinivalue_line("markers", "thorough: one parameter of a test is of that tier")
     config.addinivalue_line("markers", "needs(words): capabilities without which it says nothing")
     if not config.getoption("--tbk-supervised"):
         config.pluginmanager.register(_InOneProcess(), "tbk-one-process")
@@ -112,12 +113,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
         return (yield)
     from tbk_contracts.torch import missing  # noqa: PLC0415  # imports PyTorch
 
-    try:
-        return (yield)
-    except Exception as error:
-        if not missing.excused(error):
-            raise
-        return True  # type: ignore[return-value]  # as pytest's own
+    given = getattr(pyfuncitem, "funcargs", {})
+    with missing.of(given.get("device") or next(iter(given.get("devices", [])), None)):
+        try:
+            return (yield)
+        except Exception as error:
+            if not missing.excused(error):
+                raise
+            return True  # type: ignore[return-value]  # as pytest's own
 
 
 @pytest.fixture(scope="session")

@@ -32,10 +32,12 @@ def back_on_the_first_device() -> Iterator[None]:
 def test_an_event_never_recorded_is_complete(device: torch.device) -> None:
     stream, other = torch.Stream(device), torch.Stream(device)
 
+    timings = order.timings(device)
+
     def waited(load: order.Load) -> None:
         cell = Cell(device)
         load.hold()
-        for timing in (False, True):
+        for timing in timings:
             event = torch.Event(device, enable_timing=timing)
             check.equal("query before any record", event.query(), True)
             event.synchronize()
@@ -53,7 +55,7 @@ def test_an_event_never_recorded_is_complete(device: torch.device) -> None:
 @clause("EVT-502", needs=NEEDS)
 def test_recording_makes_the_event(devices: list[torch.device]) -> None:
     for device in devices:
-        for timing in (False, True):
+        for timing in order.timings(device):
             event = torch.Event(device, enable_timing=timing)
             event.record(torch.Stream(device))
             check.that("the handle after a record", event.event_id != 0,
@@ -88,11 +90,14 @@ def test_an_event_may_end_in_any_thread_on_any_device(devices: list[torch.device
                 del events[: len(events) // 2 if index == 0 else None]
         return len(events)
 
+    timings = order.timings(devices[0])
+
     def ended(load: order.Load) -> None:
         cell = Cell(devices[0])
         never = [torch.Event(devices[0]) for _ in range(4)]
         load.hold()
-        events = [torch.Event(devices[0], enable_timing=count % 2 == 0) for count in range(16)]
+        events = [torch.Event(devices[0], enable_timing=timings[count % len(timings)])
+                  for count in range(16)]  # fmt: skip
         for event in events:
             event.record(stream)
         del event
