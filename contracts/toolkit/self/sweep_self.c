@@ -1,0 +1,70 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tbk-sweep-selftest: whether generated cases cover every pair that may be combined, keep to what
+ * may not, and come out the same for the same seed.
+ */
+#include "sweep.h"
+
+#include <stdio.h>
+#include <string.h>
+
+SWEEP_DIMENSION(letter, "letter", {"a", 0}, {"b", 1}, {"c", 2}, {"d", 3}, {"e", 4});
+SWEEP_DIMENSION(number, "number", {"0", 0}, {"1", 1}, {"2", 2}, {"3", 3});
+SWEEP_DIMENSION(side, "side", {"left", 0}, {"right", 1});
+SWEEP_DIMENSION(colour, "colour", {"red", 0}, {"green", 1}, {"blue", 2});
+
+static unsigned failures;
+
+#define EXPECT(condition) expect((condition), #condition, __LINE__)
+
+static void expect(bool held, const char* text, int line) {
+  if (held) return;
+  failures++;
+  printf("sweep_self.c:%d: %s\n", line, text);
+}
+
+/* No "a" on the right. */
+static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  (void)fx;
+  return sweep_get(one, &letter) != 0 || sweep_get(one, &side) == 0;
+}
+
+static const sweep_space_t space = {{&letter, &number, &side, &colour}, fits, NULL};
+
+static bool has_pair(const sweep_case_t* cases, size_t count, size_t i, size_t v, size_t k,
+                     size_t w) {
+  for (size_t c = 0; c < count; c++)
+    if (cases[c].chosen[i] == v && cases[c].chosen[k] == w) return true;
+  return false;
+}
+
+static void every_pair_is_there(const sweep_case_t* cases, size_t count) {
+  for (size_t i = 0; i < 4; i++)
+    for (size_t k = 0; k < i; k++)
+      for (size_t v = 0; v < space.dimensions[i]->count; v++)
+        for (size_t w = 0; w < space.dimensions[k]->count; w++) {
+          bool forbidden = i == 2 && k == 0 && v == 1 && w == 0;
+          EXPECT(has_pair(cases, count, i, v, k, w) == !forbidden);
+        }
+}
+
+int main(void) {
+  static sweep_case_t cases[SWEEP_CASES], again[SWEEP_CASES], other[SWEEP_CASES];
+  char line[SWEEP_LINE];
+  size_t count = sweep_generate(NULL, &space, 1, cases, SWEEP_CASES);
+  every_pair_is_there(cases, count);
+  EXPECT(count >= 20 && count < 60); /* all of them would be 120 */
+  EXPECT(sweep_generate(NULL, &space, 1, again, SWEEP_CASES) == count);
+  EXPECT(memcmp(cases, again, count * sizeof *cases) == 0);
+  size_t others = sweep_generate(NULL, &space, 2, other, SWEEP_CASES);
+  every_pair_is_there(other, others);
+  EXPECT(memcmp(cases, other, count * sizeof *cases) != 0);
+  EXPECT(sweep_generate(NULL, &space, 1, again, 7) == 7);
+  const sweep_case_t one = {.space = &space, .chosen = {1, 3, 1, 2}};
+  sweep_print(&one, line);
+  EXPECT(strcmp(line, "letter=b number=3 side=right colour=blue") == 0);
+  printf("%zu cases, %u failures\n", count, failures);
+  return failures > 0;
+}
