@@ -38,7 +38,9 @@
   X(sweep_memory)   \
   X(sweep_freed)    \
   X(sweep_race)     \
-  X(sweep_time)
+  X(sweep_time)     \
+  X(sweep_random)   \
+  X(sweep_peer)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)

@@ -14,27 +14,28 @@ enum { SCRATCH_WORKS = 512, CHURN = 100 };
 #define K UINT64_C(1024)
 #define M (1024 * K)
 
-SWEEP_DIMENSION(sweep_size, "size", {"1", 1}, {"3", 3}, {"64", 64}, {"511", 511}, {"4K", 4 * K},
-                {"4K+1", 4 * K + 1}, {"64K-1", 64 * K - 1}, {"64K", 64 * K}, {"64K+1", 64 * K + 1},
-                {"256K+3", 256 * K + 3}, {"1M-1", M - 1}, {"1M+1", M + 1}, {"4M+5", 4 * M + 5},
-                {"16M-1", 16 * M - 1}, {"16M+1", 16 * M + 1}, {"32M+7", 32 * M + 7},
-                {"64M+1", 64 * M + 1});
-SWEEP_DIMENSION(sweep_offset, "offset", {"0", 0}, {"1", 1}, {"7", 7}, {"64", 64}, {"4095", 4095},
-                {"64K", 64 * K}, {"1M+1", M + 1});
-SWEEP_DIMENSION(sweep_repeat, "repeat", {"1", 1}, {"2", 2}, {"17", 17}, {"101", 101},
-                {"1003", 1003});
-SWEEP_DIMENSION(sweep_pending, "pending", {"0", 0}, {"1", 1}, {"8", 8}, {"33", 33}, {"65", 65},
-                {"129", 129}, {"257", 257}, {"500", 500});
-SWEEP_DIMENSION(sweep_device, "device", {"0", 0}, {"1", 1});
-SWEEP_DIMENSION(sweep_stream, "stream", {"NULL", SWEEP_STREAM_NULL}, {"first", SWEEP_STREAM_FIRST},
-                {"sixth", SWEEP_STREAM_SIXTH}, {"again", SWEEP_STREAM_AGAIN},
-                {"priority", SWEEP_STREAM_PRIORITY}, {"used", SWEEP_STREAM_USED});
-SWEEP_DIMENSION(sweep_thread, "thread", {"main", 0}, {"other", 1});
-SWEEP_DIMENSION(sweep_state, "state", {"fresh", SWEEP_FRESH}, {"refused", SWEEP_REFUSED},
-                {"out_of_memory", SWEEP_OUT_OF_MEMORY}, {"busy", SWEEP_BUSY},
-                {"churned", SWEEP_CHURNED});
-SWEEP_DIMENSION(sweep_error, "error", {"given", 0}, {"NULL", 1});
-SWEEP_DIMENSION(sweep_duration, "hold_ms", {"20", 20}, {"260", 260}, {"1200", 1200});
+SWEEP_SHARED_DIMENSION(sweep_size, "size", {"1", 1}, {"3", 3}, {"64", 64}, {"511", 511},
+                       {"4K", 4 * K}, {"4K+1", 4 * K + 1}, {"64K-1", 64 * K - 1}, {"64K", 64 * K},
+                       {"64K+1", 64 * K + 1}, {"256K+3", 256 * K + 3}, {"1M-1", M - 1},
+                       {"1M+1", M + 1}, {"4M+5", 4 * M + 5}, {"16M-1", 16 * M - 1},
+                       {"16M+1", 16 * M + 1}, {"32M+7", 32 * M + 7}, {"64M+1", 64 * M + 1});
+SWEEP_SHARED_DIMENSION(sweep_offset, "offset", {"0", 0}, {"1", 1}, {"7", 7}, {"64", 64},
+                       {"4095", 4095}, {"64K", 64 * K}, {"1M+1", M + 1});
+SWEEP_SHARED_DIMENSION(sweep_repeat, "repeat", {"1", 1}, {"2", 2}, {"17", 17}, {"101", 101},
+                       {"1003", 1003});
+SWEEP_SHARED_DIMENSION(sweep_pending, "pending", {"0", 0}, {"1", 1}, {"8", 8}, {"33", 33},
+                       {"65", 65}, {"129", 129}, {"257", 257}, {"500", 500});
+SWEEP_SHARED_DIMENSION(sweep_device, "device", {"0", 0}, {"1", 1});
+SWEEP_SHARED_DIMENSION(sweep_stream, "stream", {"NULL", SWEEP_STREAM_NULL},
+                       {"first", SWEEP_STREAM_FIRST}, {"sixth", SWEEP_STREAM_SIXTH},
+                       {"again", SWEEP_STREAM_AGAIN}, {"priority", SWEEP_STREAM_PRIORITY},
+                       {"used", SWEEP_STREAM_USED});
+SWEEP_SHARED_DIMENSION(sweep_thread, "thread", {"main", 0}, {"other", 1});
+SWEEP_SHARED_DIMENSION(sweep_state, "state", {"fresh", SWEEP_FRESH}, {"refused", SWEEP_REFUSED},
+                       {"out_of_memory", SWEEP_OUT_OF_MEMORY}, {"busy", SWEEP_BUSY},
+                       {"churned", SWEEP_CHURNED});
+SWEEP_SHARED_DIMENSION(sweep_error, "error", {"given", 0}, {"NULL", 1});
+SWEEP_SHARED_DIMENSION(sweep_duration, "hold_ms", {"20", 20}, {"260", 260}, {"1200", 1200});
 
 uint64_t sweep_room(const tbk_fixture_t* fx) {
   uint64_t total = fx->properties.memory_bytes;

@@ -27,10 +27,15 @@ typedef struct sweep_dimension {
   size_t count;
 } sweep_dimension_t;
 
+/* A dimension of one file; and one that a header declares. */
 #define SWEEP_DIMENSION(symbol, word, ...)                      \
   static const sweep_value_t symbol##_values[] = {__VA_ARGS__}; \
-  const sweep_dimension_t symbol = {word, symbol##_values,      \
-                                    sizeof symbol##_values / sizeof *symbol##_values}
+  static const sweep_dimension_t symbol = SWEEP_OF(symbol, word)
+#define SWEEP_SHARED_DIMENSION(symbol, word, ...)               \
+  static const sweep_value_t symbol##_values[] = {__VA_ARGS__}; \
+  const sweep_dimension_t symbol = SWEEP_OF(symbol, word)
+#define SWEEP_OF(symbol, word) \
+  { word, symbol##_values, sizeof symbol##_values / sizeof *symbol##_values }
 
 struct sweep_space;
 
