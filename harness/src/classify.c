@@ -118,6 +118,10 @@ static void classify_crash(const tbk_outcome_t* outcome, tbk_classification_t* o
     SAY(out->cause, "crash/%s/memory", phase);
     SAY(out->seen, "killed at %.1f MiB of resident memory, above the limit (%s)",
         (double)outcome->memory_bytes / 1048576, phase);
+  } else if (outcome->end == TBK_END_PROCESSES) {
+    SAY(out->cause, "crash/%s/processes", phase);
+    SAY(out->seen, "killed when it had started more than %d processes (%s)", TBK_PROCESSES_MAX,
+        phase);
   } else if (outcome->end == TBK_END_LAUNCHER_DIED) {
     SAY(out->cause, "crash/%s/killed-its-parent", phase);
     SAY(out->seen, "it killed its parent process (%s)", phase);

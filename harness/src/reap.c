@@ -6,6 +6,7 @@
  */
 #include "reap.h"
 #include "text.h"
+#include "tree.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -66,19 +67,26 @@ static bool reap_dead(const pid_t* keep, size_t keep_count) {
   return errno != ECHILD || keep_count > 0;
 }
 
+/* Those below are killed with their parents: one at a time they could start others meanwhile. */
+static size_t find_strays(const pid_t* keep, size_t keep_count, pid_t* pids, size_t capacity) {
+  size_t count = tbk_tree(getpid(), keep, keep_count, pids, capacity), strays = 0;
+  if (count > 0) return count;
+  count = tbk_children(pids, capacity); /* where the kernel lists no children */
+  for (size_t i = 0; i < count; i++)
+    if (!is_kept(pids[i], keep, keep_count)) pids[strays++] = pids[i];
+  return strays;
+}
+
 uint32_t tbk_reap_strays(const pid_t* keep, size_t keep_count) {
   static pid_t pids[TBK_REAP_MAX];
   const struct timespec pause = {.tv_nsec = 1000000};
   uint32_t killed = 0;
   errno = 0;
   for (int attempt = 0; attempt < 2000 && reap_dead(keep, keep_count); attempt++) {
-    size_t count = tbk_children(pids, TBK_REAP_MAX), strays = 0;
-    for (size_t i = 0; i < count; i++) {
-      if (is_kept(pids[i], keep, keep_count)) continue;
-      strays++;
-      killed += attempt == 0;
+    size_t strays = find_strays(keep, keep_count, pids, TBK_REAP_MAX);
+    for (size_t i = 0; i < strays; i++)
       (void)kill(pids[i], SIGKILL);
-    }
+    if (attempt == 0) killed = (uint32_t)strays;
     if (strays == 0) break;
     (void)ppoll(NULL, 0, &pause, NULL);
     errno = 0;

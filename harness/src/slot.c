@@ -7,6 +7,7 @@
 #include "slot.h"
 #include "slot_parts.h"
 #include "text.h"
+#include "tree.h"
 
 #include "clock.h"
 #include "protocol.h"
@@ -218,7 +219,7 @@ static void take_notice(tbk_slot_t* slot, const tbk_notice_t* notice) {
   slot->outcome.strays = notice->strays;
   slot->outcome.stop_signal = notice->stop_signal;
   tbk_slot_read_report(slot);
-  if (notice->stop_signal != 0)
+  if (notice->stop_signal != 0 && slot->outcome.end != TBK_END_PROCESSES)
     slot->outcome.end = TBK_END_STOPPED;
   else if (ended_by_itself(slot, notice->wait_status))
     slot->outcome.end = TBK_END_ITSELF; /* just before it was killed */
@@ -267,19 +268,35 @@ void tbk_slot_read(tbk_slot_t* slot, const struct pollfd fds[TBK_SLOT_FDS]) {
 
 /* ----------------------------------------------------------------------------------- watch --- */
 
-/* Resident bytes of the worker; 0 where it is gone. */
-static uint64_t resident(pid_t pid) {
-  char path[64], text[128];
-  unsigned long long pages = 0;
-  if (pid <= 0) return 0;
-  tbk_print(path, sizeof path, "/proc/%d/statm", (int)pid);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  ssize_t size = read(fd, text, sizeof text - 1);
-  (void)close(fd);
-  text[size > 0 ? size : 0] = '\0';
-  if (sscanf(text, "%*u %llu", &pages) != 1) return 0;
-  return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+/* Of the worker and all below it; shared pages count once, where all of them would be too much. */
+static uint64_t memory_of(const pid_t* pids, size_t count, uint64_t limit) {
+  uint64_t sum = 0, shares = 0;
+  for (size_t i = 0; i < count; i++)
+    sum += tbk_resident(pids[i]);
+  if (sum <= limit || count == 1) return sum;
+  for (size_t i = 0; i < count; i++)
+    shares += tbk_resident_share(pids[i]);
+  return shares;
+}
+
+/* Kills a test that takes too much of the machine, with what it has started. */
+static bool watch_tree(tbk_slot_t* slot) {
+  static pid_t pids[TBK_PROCESSES_MAX + 1];
+  size_t count = tbk_tree(slot->launcher, NULL, 0, pids, TBK_PROCESSES_MAX + 1);
+  if (count == 0 && slot->page->pid > 0)
+    pids[count++] = slot->page->pid; /* not told by the kernel */
+  uint64_t memory = memory_of(pids, count, slot->limits.memory);
+  if (count > TBK_PROCESSES_MAX) {
+    for (size_t i = 0; i < count; i++) /* so that they start no more while they are killed */
+      (void)kill(pids[i], SIGSTOP);
+    tbk_slot_kill(slot, TBK_END_PROCESSES);
+  } else if (memory > slot->limits.memory) {
+    slot->outcome.memory_bytes = memory;
+    tbk_slot_kill(slot, TBK_END_MEMORY);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
@@ -290,11 +307,8 @@ void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
     return;
   }
   tbk_slot_read_report(slot); /* a single test is not waited for, and may fill the pipe */
-  uint64_t memory = resident(slot->page->pid);
-  if (memory > slot->limits.memory) {
-    slot->outcome.memory_bytes = memory;
-    tbk_slot_kill(slot, TBK_END_MEMORY);
-  } else if (now_ns > slot->deadline_ns) {
+  if (watch_tree(slot)) return;
+  if (now_ns > slot->deadline_ns) {
     slot->outcome.hangs_before = slot->limits.hangs;
     tbk_slot_kill(slot, slot->limits.hangs > 0 ? TBK_END_CUT_SHORT
                         : slot->limits.brief   ? TBK_END_BUDGET

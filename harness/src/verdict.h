@@ -48,12 +48,14 @@ typedef enum tbk_end {
   TBK_END_BUDGET,    /* at a deadline that a small budget left */
   TBK_END_STOPPED,   /* by a signal such as SIGSTOP */
   TBK_END_MEMORY,
+  TBK_END_PROCESSES,     /* it started more than TBK_PROCESSES_MAX */
   TBK_END_LAUNCHER_DIED, /* the launcher was killed, and the worker with it */
   TBK_END_UNKILLABLE,    /* did not die of SIGKILL in time */
   TBK_END_NOT_STARTED,   /* the harness had no process for it */
   TBK_END_INTERRUPTED    /* the run was */
 } tbk_end_t;
 
+enum { TBK_PROCESSES_MAX = 512 }; /* below one test */
 enum { TBK_OUTPUT_HEAD = 1024, TBK_OUTPUT_MAX = 4096, TBK_FACTS_MAX = 8192 };
 
 /* All that is known of one execution of one test. */

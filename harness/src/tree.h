@@ -1,0 +1,26 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tree.h: the processes below one, and the memory that they take together.
+ */
+#ifndef TBK_HARNESS_TREE_H
+#define TBK_HARNESS_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Finds the descendants of `root`, without those in `skip` and what is below them; at most
+ * `capacity`, the near ones first. Returns their number; 0 too where the kernel does not tell.
+ */
+size_t tbk_tree(pid_t root, const pid_t* skip, size_t skip_count, pid_t* out_pids, size_t capacity);
+
+/* Returns resident bytes; 0 where the process is gone. */
+uint64_t tbk_resident(pid_t pid);
+
+/* Returns resident bytes, of pages that several processes share the part of this one. */
+uint64_t tbk_resident_share(pid_t pid);
+
+#endif /* TBK_HARNESS_TREE_H */
