@@ -71,6 +71,7 @@ def header(planned: int, **changes: Any) -> Record:
         "started": "2026-03-01T12:00:00Z",
         "planned": planned,
         "selection": [],
+        "tier": "quick",
         "shard": None,
         "shuffle": None,
         "repeat": 1,

@@ -30,18 +30,18 @@ def test_a_backend_cannot_drive_the_terminal() -> None:
 def test_a_recommendation_that_is_not_met_is_told() -> None:
     printed = _printed(judged([synthetic.case(1), synthetic.case(2, "warning")]), terminal=False)
     assert "recommended: " in printed
-    assert "PASS  acme 1.4.2: 2 tests (1 pass, 1 warning)" in printed
+    assert "PASS (quick)  acme 1.4.2: 2 tests (1 pass, 1 warning)" in printed
 
 
 def test_the_last_line_is_the_verdict() -> None:
     last = _printed(judged(synthetic.failing()), terminal=False).rstrip().splitlines()[-1]
-    assert last.startswith("FAIL  acme 1.4.2: 300 tests (")
+    assert last.startswith("FAIL (quick)  acme 1.4.2: 300 tests (")
     assert "15 fail" in last
     assert (
         _printed(judged(synthetic.passing()), terminal=False)
         .rstrip()
         .splitlines()[-1]
-        .startswith("PASS  ")
+        .startswith("PASS (quick)  ")
     )
 
 

@@ -112,12 +112,37 @@ def test_a_clause_is_as_good_as_its_worst_test() -> None:
 
 
 def test_a_part_of_the_suite_is_never_called_conforming() -> None:
-    whole = View(judged(synthetic.passing()))
-    assert whole.headline == "acme 1.4.2 conforms"
-    for changes in ({"selection": ["memory"]}, {"shard": "1/2"}):
-        part = View(judged(synthetic.passing(), header=synthetic.header(300, **changes)))
+    whole = View(judged(synthetic.passing(), header=synthetic.header(300, tier="thorough")))
+    assert (whole.headline, whole.stamp) == ("acme 1.4.2 conforms", "PASS (thorough)")
+    whole_head = synthetic.header(300, tier="thorough")
+    parts: tuple[synthetic.Record, ...] = (
+        {"selection": ["memory"]}, {"shard": "1/2"}, {"planned": 2_002},
+    )  # fmt: skip
+    for changes in parts:
+        head = {**whole_head, **changes}
+        part = View(judged(synthetic.passing(), header=head))
         assert "conforms" not in part.headline
-        assert part.limited_to
+        assert part.stamp == "PARTIAL (thorough)"
+        assert part.partial_words
+    left = [*synthetic.passing()[:-1], synthetic.case(299, "left-out")]
+    assert View(judged(left)).word == "partial"
+
+
+def test_a_quick_run_passes_its_tier_and_no_more() -> None:
+    quick = View(judged(synthetic.passing()))
+    assert (quick.headline, quick.stamp) == ("acme 1.4.2 passes the quick tier", "PASS (quick)")
+    one = synthetic.header(300, tier="thorough", layer="c")
+    assert View(judged(synthetic.passing(), header=one)).headline.endswith("in the C layer")
+    mixed = {"c": {"tier": "thorough"}, "torch": {"tier": "quick"}}
+    both = synthetic.header(300, tier="thorough", layers=mixed)
+    assert View(judged(synthetic.passing(), header=both)).stamp == "PASS (quick)"
+
+
+def test_what_a_signal_left_out_is_told() -> None:
+    head, records = synthetic.header(2_002), synthetic.passing()
+    found = View(judged(records, header=head, verdict="error", exit_code=7, problems=("ended",)))
+    assert "after 300 of 2,002 tests" in found.lead
+    assert "300 of 2,002 planned tests are recorded" in found.partial_words
 
 
 def test_what_was_not_tested_is_grouped_by_reason() -> None:

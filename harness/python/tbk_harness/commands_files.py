@@ -28,6 +28,10 @@ PATH = click.Path(path_type=Path)
 @click.option("--baseline", type=PATH, help="Known causes, as --write-baseline wrote them.")
 @click.option("--write-baseline", type=PATH, metavar="FILE", help="Write the causes to FILE.")
 @click.option(
+    "--fail-on", type=click.Choice(["partial"]),
+    help="Fail where tests of the tier are not recorded, too (exit code 1).",
+)  # fmt: skip
+@click.option(
     "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-report",
     show_default=True, help="Where the reports go.",
 )  # fmt: skip
@@ -37,6 +41,7 @@ def report_command(
     waivers: Path | None,
     baseline: Path | None,
     write_baseline: Path | None,
+    fail_on: str | None,
     report_dir: Path,
     coverage_dir: Path | None,
 ) -> None:
@@ -44,7 +49,7 @@ def report_command(
     known = outcome.known_from(waivers, baseline)
     found = merge([outcome.read(path) for path in results])
     outcome.prepare(report_dir)
-    judged = outcome.verdict_on(found, known)
+    judged = outcome.strict(outcome.verdict_on(found, known), fail_on)
     if write_baseline:
         outcome.write_baseline(judged, write_baseline)
     outcome.finish(judged, report_dir, coverage_dir)

@@ -97,7 +97,7 @@ def _verdict(footer: Record) -> str:
     return str(verdict) if verdict in VERDICTS else "error"
 
 
-def _footer(pieces: Sequence[_Piece], digest: str) -> Record:
+def _footer(pieces: Sequence[_Piece], digest: str, spent_ns: int) -> Record:
     footers: list[Record] = [dict(piece.read.footer or {}) for piece in pieces]
     told = [dict(piece.read.footer or {}) for piece in pieces if not _idle(piece)] or footers
     worst = dict(sorted(told, key=lambda footer: VERDICTS.index(_verdict(footer)))[-1])
@@ -115,7 +115,8 @@ def _footer(pieces: Sequence[_Piece], digest: str) -> Record:
         "counts": counts,
         "planned": sum(_number(footer, "planned") for footer in footers),
         "recorded": sum(_number(footer, "recorded") for footer in footers),
-        "duration_ns": sum(_number(footer, "duration_ns") for footer in footers),
+        # The parts and what lies between them; after --resume the parts are older than we are.
+        "duration_ns": max(spent_ns, sum(_number(footer, "duration_ns") for footer in footers)),
         "finished": footers[-1].get("finished") or worst.get("finished"),
         "health": sick[0] if sick else "ok",
         "digest": digest,
@@ -146,8 +147,9 @@ def had(header: Mapping[str, Any], test: str, clauses: Sequence[str]) -> bool:
     return not known or any(ran & set(one.layer) for one in known)
 
 
-def compose(paths: Sequence[Path], more: Sequence[Record], output: Path) -> None:
-    """Writes one file of several, with further records. Raises OSError.
+def compose(paths: Sequence[Path], more: Sequence[Record], output: Path, spent_ns: int = 0) -> None:
+    """Writes one file of several, with further records, of a run that took `spent_ns` from start to
+    end. Raises OSError.
 
     The parts are of one run and of layers that share no test. What is wrong with a part is wrong
     with the whole: one without a footer leaves it without one.
@@ -161,7 +163,7 @@ def compose(paths: Sequence[Path], more: Sequence[Record], output: Path) -> None
     lines = [_header(pieces), *records, *more]
     body = b"".join(json.dumps(one, separators=(",", ":")).encode() + b"\n" for one in lines)
     if all(piece.read.footer is not None for piece in pieces):
-        footer = _footer(pieces, hashlib.sha256(body).hexdigest())
+        footer = _footer(pieces, hashlib.sha256(body).hexdigest(), spent_ns)
         body += json.dumps(footer, separators=(",", ":")).encode() + b"\n"
     waiting = output.with_name(output.name + ".part")
     waiting.write_bytes(body)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from tbk_reports.model import ResultFile
 
 # What must be the same in all parts, or they are not parts of one run.
-IDENTITY = ("suite", "spec", "backend", "selection", "shuffle", "repeat", "seed")
+IDENTITY = ("suite", "spec", "backend", "selection", "shuffle", "repeat", "seed", "tier")
 
 
 def _shards(results: Sequence[ResultFile]) -> list[str]:
@@ -54,8 +55,26 @@ def _footer(results: Sequence[ResultFile]) -> dict[str, Any] | None:
         **worst,
         "planned": sum(_number(footer, "planned") for footer in present),
         "recorded": sum(_number(footer, "recorded") for footer in present),
-        "duration_ns": sum(_number(footer, "duration_ns") for footer in present),
+        "duration_ns": _span_ns(results)
+        or sum(_number(footer, "duration_ns") for footer in present),
     }
+
+
+def _stamp(value: object) -> datetime.datetime | None:
+    try:
+        return datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+
+
+def _span_ns(results: Sequence[ResultFile]) -> int:
+    """From the first start to the last end; shards may have run side by side. 0: not known."""
+    starts = [_stamp(part.header.get("started")) for part in results]
+    ends = [_stamp((part.footer or {}).get("finished")) for part in results]
+    known = [one for one in (*starts, *ends) if one is not None and one.tzinfo is not None]
+    if len(known) < len(results) * 2:
+        return 0
+    return max(int((max(known) - min(known)).total_seconds() * 1e9), 0)
 
 
 def _verdict(footer: dict[str, Any]) -> str:

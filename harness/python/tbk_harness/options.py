@@ -67,6 +67,10 @@ _VERDICT = (
         help="Run what fails in the torch layer on other devices, too, to see who is to blame.",
     ),
     click.option(
+        "--fail-on", type=click.Choice(["partial"]),
+        help="Fail a run that left out tests of its tier, too (exit code 1).",
+    ),
+    click.option(
         "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-report",
         show_default=True, help="Where results and reports go.",
     ),

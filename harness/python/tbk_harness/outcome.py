@@ -7,13 +7,16 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from rich.console import Console
 from rich.text import Text
+from tbk_reports.extent import extent
 from tbk_reports.html import coverage_links
 from tbk_reports.model import (
+    EXIT_FINDINGS,
     EXIT_NOT_WRITTEN,
     EXIT_USAGE,
     Judged,
@@ -62,6 +65,19 @@ def today() -> datetime.date:
 def verdict_on(results: ResultFile, known: Known) -> Judged:
     """The judge's verdict as of today, with the clauses' sentences filled in where they fit."""
     return judge(enrich(results), known, today())
+
+
+def strict(judged: Judged, fail_on: str | None) -> Judged:
+    """With --fail-on partial a pass of a part is a failure, and the reports say why."""
+    if fail_on != "partial" or judged.verdict != "pass":
+        return judged
+    found = extent(judged)
+    if not found.partial:
+        return judged
+    told = f"the run is partial, which --fail-on partial forbids: {'; '.join(found.missing)}"
+    return replace(
+        judged, verdict="fail", exit_code=EXIT_FINDINGS, problems=(*judged.problems, told)
+    )
 
 
 def known_from(waivers: Path | None, causes: Path | None = None) -> Known:

@@ -52,6 +52,7 @@ class Request:
     coverage_dir: Path | None = None
     write_baseline: Path | None = None
     quiet: bool = False
+    fail_on: str | None = None
 
 
 def request(known: Known, options: dict[str, Any]) -> Request:
@@ -126,13 +127,20 @@ class Session:
         left = self.request.budget * share - (time.monotonic() - self.started)
         return {"budget": f"{max(left, 0.001):g}"}
 
+    def _spent_ns(self) -> int:
+        """Since this command began, with all that it ran besides."""
+        return int((time.monotonic() - self.started) * 1e9)
+
     def finish(self, subject: str) -> Judged:
         """Writes the one result file where there are several, and judges it."""
         written = [part for part in self.parts if part.written]
         if written and written[0].path != self.results:
-            layers.compose([part.path for part in written], self.more, self.results)
+            layers.compose(
+                [part.path for part in written], self.more, self.results, self._spent_ns()
+            )
         judged = self._judged(subject, bool(written))
         judged = replace(judged, notes=(*self.notes, *judged.notes))
+        judged = outcome.strict(judged, self.request.fail_on)
         if self.request.write_baseline:
             outcome.write_baseline(judged, self.request.write_baseline)
         return judged

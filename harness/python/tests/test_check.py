@@ -118,7 +118,7 @@ def test_without_blame_nothing_else_is_run(both: Tbk, tmp_path: Path) -> None:
 def test_both_layers_are_one_result(both: Tbk, tmp_path: Path) -> None:
     ended = both("run", "good.so")
     assert ended.returncode == 0, ended.stdout
-    assert "PASS  acme 1.4.2: 120 tests" in ended.stdout
+    assert "PASS (quick)  acme 1.4.2: 120 tests" in ended.stdout
     document = _document(tmp_path)
     assert {test["layer"] for test in document["tests"]} == {"c", "torch"}
     assert set(document["header"]["layers"]) == {"c", "torch"}

@@ -28,7 +28,7 @@ def test_a_run_ends_with_verdict_and_page(tbk: Tbk, tmp_path: Path) -> None:
     ended = tbk("run", "good.so")
     assert ended.returncode == 0, ended.stderr
     verdict, page = ended.stdout.rstrip().splitlines()[-2:]
-    assert verdict.startswith("PASS  acme 1.4.2: 60 tests (")
+    assert verdict.startswith("PASS (quick)  acme 1.4.2: 60 tests (")
     assert page == "tbk-report/index.html"
     assert (tmp_path / page).stat().st_size > 10_000
     assert sorted(path.name for path in (tmp_path / "tbk-report").iterdir()) == [
@@ -51,7 +51,7 @@ def test_a_backend_of_the_suite_goes_by_its_name(tbk: Tbk, tmp_path: Path) -> No
 def test_findings_are_exit_code_one(tbk: Tbk) -> None:
     ended = tbk("run", "bad.so", "--report-dir", "r")
     assert ended.returncode == 1
-    assert "FAIL  acme 1.4.2" in ended.stdout
+    assert "FAIL (quick)  acme 1.4.2" in ended.stdout
     assert "event_wait returns before" in ended.stdout
 
 

@@ -15,7 +15,9 @@ from tbk_harness.enrich import enrich
 from tbk_harness.judge import Known, judge
 from tbk_harness.locate import result_schema
 from tbk_harness.merge import merge
+from tbk_harness.outcome import strict
 from tbk_harness.verify import verify
+from tbk_reports.extent import extent
 from tbk_reports.model import ResultFile, Test, read_record, read_results
 
 TODAY = datetime.date(2026, 3, 1)
@@ -65,6 +67,28 @@ def test_shards_make_one_whole(tmp_path: Path) -> None:
     assert len(judged.tests) == 300
     assert (judged.verdict, judged.exit_code) == ("fail", 1)
     assert not judged.header["shard"]
+
+
+def test_a_shard_alone_is_partial_and_all_of_them_are_not(tmp_path: Path) -> None:
+    parts = _shards(tmp_path)
+    alone = extent(judge(parts[0], Known(), TODAY))
+    assert alone.missing == ("shard 1/3",)
+    whole = extent(judge(merge(parts), Known(), TODAY))
+    assert (whole.partial, whole.planned, whole.recorded) == (False, 300, 300)
+
+
+def test_a_partial_pass_fails_where_that_is_asked_for(tmp_path: Path) -> None:
+    head = synthetic.header(60, selection=["memory"])
+    path = synthetic.write(tmp_path / "r.jsonl", synthetic.passing(60), head)
+    judged = judge(read_results(path), Known(), TODAY)
+    assert (judged.verdict, judged.exit_code) == ("pass", 0)
+    assert strict(judged, None) is judged
+    found = strict(judged, "partial")
+    assert (found.verdict, found.exit_code) == ("fail", 1)
+    assert "--only memory" in found.problems[0]
+    head = synthetic.header(60)
+    path = synthetic.write(tmp_path / "whole.jsonl", synthetic.passing(60), head)
+    assert strict(judge(read_results(path), Known(), TODAY), "partial").exit_code == 0
 
 
 def test_a_missing_or_doubled_shard_is_an_error(tmp_path: Path) -> None:

@@ -8,17 +8,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from .extent import extent
 from .model import Judged, Test, as_count, as_text, read_record
 from .operators import operator_document, operators
 
 
 def judged_document(judged: Judged) -> dict[str, Any]:
     """The judged run as JSON."""
+    found = extent(judged)
     return {
         "format": 1,
         "kind": "tbk-judged",
         "verdict": judged.verdict,
         "exit_code": judged.exit_code,
+        "tier": found.tier,
+        "complete": not found.partial,
+        "missing": list(found.missing),
         "backend": {"name": judged.backend_name, "version": judged.backend_version},
         "counts": judged.counts,
         "problems": list(judged.problems),

@@ -18,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from . import text
+from .extent import extent
 from .model import Judged, Test
 from .operators import SERVED_MEANING
 from .timings import timings
@@ -240,10 +241,13 @@ def _facts(header: Mapping[str, Any]) -> dict[str, object]:
 
 def embedded_data(judged: Judged) -> dict[str, object]:
     """What the page carries for machines: every test with its verdict."""
+    found = extent(judged)
     return {
         "format": 1,
         "verdict": judged.verdict,
         "exit_code": judged.exit_code,
+        "tier": found.tier,
+        "complete": not found.partial,
         "counts": judged.counts,
         "problems": list(judged.problems),
         "notes": list(judged.notes),

@@ -101,6 +101,10 @@ def _properties(suite: ET.Element, judged: Judged) -> None:
     for name, value in (
         ("tbk.verdict", judged.verdict),
         ("tbk.exit_code", str(judged.exit_code)),
+        ("tbk.tier", view.extent.tier),
+        ("tbk.complete", "no" if view.extent.partial else "yes"),
+        *(("tbk.missing", words) for words in view.extent.missing),
+        ("tbk.headline", view.headline),
         ("tbk.backend", view.title_name),
         *((f"tbk.count.{verdict}", str(count)) for verdict, count in view.counts.items()),
     ):

@@ -15,6 +15,7 @@ from typing import Any
 
 from . import text
 from .document import judged_from_document
+from .extent import extent
 from .junit import RUN_SUITE, case_names, child_name
 from .markdown import CASE, case_head
 from .model import HARMLESS
@@ -113,7 +114,9 @@ def lint_html(document: dict[str, Any], source: str) -> list[str]:
     found += _differ("html counts", document["counts"], data.get("counts"))
     found += _differ("html shown counts", document["counts"], page.visible)
     found += _differ("html problems", document["problems"], data.get("problems"))
-    found += _differ("html title", document["verdict"].upper(), page.title.split(" ")[0])
+    found += _differ("html title", view.stamp, page.title.split(" · ")[0])
+    found += _differ("html tier", document["tier"], data.get("tier"))
+    found += _differ("html completeness", document["complete"], data.get("complete"))
     found += _differ("html headline", view.headline, page.heading)
     found += _differ("html notes", document["notes"], data.get("notes"))
     found += _differ("html operators", _operator_rows(document), page.operators)
@@ -142,6 +145,9 @@ def lint_junit(document: dict[str, Any], source: str) -> list[str]:
     stated = {item.get("name", ""): item.get("value", "") for item in root.iterfind(".//property")}
     found = _differ("junit verdict", document["verdict"], stated.get("tbk.verdict"))
     found += _differ("junit exit code", str(document["exit_code"]), stated.get("tbk.exit_code"))
+    found += _differ("junit tier", document["tier"], stated.get("tbk.tier"))
+    complete = "yes" if document["complete"] else "no"
+    found += _differ("junit completeness", complete, stated.get("tbk.complete"))
     counts = {
         name.removeprefix("tbk.count."): int(value)
         for name, value in stated.items()
@@ -188,7 +194,7 @@ def _junit_sums(root: ET.Element) -> list[str]:
 
 
 _ROW = re.compile(r"^\| ([a-z-]+) \| (\d+) \|$", re.MULTILINE)
-_HEADING = re.compile(r"\A## \S+ ([A-Z]+): ")
+_HEADING = re.compile(r"\A## \S+ ([A-Z]+(?: \([a-z, ]+\))?): ")
 _NEXT = re.compile(r"^\d+\. `([^`]+)` unlocks ([\d,]+) check", re.MULTILINE)
 _EXIT = re.compile(r"^Exit code (\d+)\.$", re.MULTILINE)
 
@@ -198,9 +204,8 @@ def lint_markdown(document: dict[str, Any], source: str) -> list[str]:
     rows = {name: int(count) for name, count in _ROW.findall(source)}
     total = rows.pop("all", None)
     exits = _EXIT.findall(source)
-    found = _differ(
-        "markdown verdict", document["verdict"].upper(), heading[1] if heading else None
-    )
+    stamp = View(judged_from_document(document)).stamp
+    found = _differ("markdown verdict", stamp, heading[1] if heading else None)
     found += _differ("markdown counts", document["counts"], rows)
     found += _differ("markdown total", len(document["tests"]), total)
     unlocks = [(name, int(checks.replace(",", ""))) for name, checks in _NEXT.findall(source)]
@@ -227,9 +232,10 @@ _TOLD = re.compile(r"^     test +(\S.*)$", re.MULTILINE)
 def lint_terminal(document: dict[str, Any], source: str) -> list[str]:
     lines = source.splitlines()
     last, counts = lines[-1] if lines else "", document["counts"]
-    counted = ", ".join(f"{count} {state_words(verdict)}" for verdict, count in counts.items())
+    counted = ", ".join(f"{count:,} {state_words(verdict)}" for verdict, count in counts.items())
     tests = f": {text.count_words(len(document['tests']), 'test')} ({counted})"
-    found = _differ("terminal verdict", document["verdict"].upper(), last.partition("  ")[0])
+    stamp = View(judged_from_document(document)).stamp
+    found = _differ("terminal verdict", stamp, last.partition("  ")[0])
     if counts and tests not in last:
         found += _differ("terminal counts", tests, last)
     failing = [test for test in judged_from_document(document).tests if test.failed]
@@ -239,9 +245,12 @@ def lint_terminal(document: dict[str, Any], source: str) -> list[str]:
 
 
 def lint_json(document: dict[str, Any]) -> list[str]:
-    again = operator_document(operators(judged_from_document(document).tests))
-    if again != document["operators"]:
+    matrix = operator_document(operators(judged_from_document(document).tests))
+    if matrix != document["operators"]:
         return ["json: the operators do not fit the tests"]
+    again = extent(judged_from_document(document))
+    if (again.tier, not again.partial) != (document["tier"], document["complete"]):
+        return ["json: tier or completeness do not fit the header and the tests"]
     counts = dict(Counter(test.get("verdict") for test in document["tests"]))
     found = [] if counts == document["counts"] else ["json: the counts do not fit the tests"]
     failing = [name for name in counts if name not in HARMLESS]

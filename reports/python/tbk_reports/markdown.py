@@ -13,6 +13,7 @@ from .words import blame_words, seen_words, state_words
 
 CAUSES = 10
 TESTS_PER_CAUSE = 5
+MARKS = {"pass": "✅", "partial": "⚠️"}
 REASONS = 8
 CASE = "  * "  # begins the line of a failed test
 PROGRAM_LIMIT = 600  # characters; longer ones are on the page
@@ -103,12 +104,10 @@ def _tests(count: int) -> str:
 
 def _left_out(view: View) -> list[str]:
     lines: list[str] = []
-    if view.not_tested or view.limited_to or view.left_out:
+    if view.not_tested or view.extent.partial:
         lines += ["### Not tested", ""]
         if view.left_out:
             lines.append(f"* {escape(view.left_out_words)}")
-        if view.limited_to:
-            lines.append(f"* part of the suite: {escape(view.limited_to)}")
         lines += [
             f"* {escape(reason.words, 200)}: {_tests(len(reason.tests))}"
             for reason in view.not_tested[:REASONS]
@@ -147,13 +146,14 @@ def _next(view: View) -> list[str]:
 
 def render_markdown(judged: Judged) -> str:
     view = View(judged)
-    mark = "✅" if judged.verdict == "pass" else "❌"
     lines = [
-        f"## {mark} {judged.verdict.upper()}: {escape(view.headline)}",
+        f"## {MARKS.get(view.word, '❌')} {view.stamp}: {escape(view.headline)}",
         "",
         escape(view.lead, 500),
         "",
     ]
+    if view.extent.partial:
+        lines += [f"**Partial**: {escape(view.partial_words, 400)}", ""]
     if view.health:
         lines.append(f"* **The device does not compute**: {escape(view.health)}")
     lines += [f"* **{escape(problem)}**" for problem in view.problems[:20]]

@@ -16,7 +16,9 @@ from .words import blame_words, check_words, seen_words
 
 CAUSES = 5
 WIDTH = 120  # of the text file; long lines are not broken
-STYLES = {"pass": "bold green", "fail": "bold red", "error": "bold red"}
+STYLES = {
+    "pass": "bold green", "partial": "bold yellow", "fail": "bold red", "error": "bold red",
+}  # fmt: skip
 
 
 def _cause(console: Console, number: int, cause: Cause) -> None:
@@ -89,9 +91,9 @@ def print_report(judged: Judged, console: Console) -> None:
         _told(console, "problem", problem)
     for note in judged.notes[:10]:
         _told(console, "note", text.line(note, 300))
-    if view.limited_to:
-        _told(console, "selected", f"{view.limited_to}: a part of the suite")
-    console.print(Text(view.verdict_line, style=STYLES.get(judged.verdict, "bold")), soft_wrap=True)
+    if view.extent.partial:
+        _told(console, "partial", view.partial_words)
+    console.print(Text(view.verdict_line, style=STYLES[view.word]), soft_wrap=True)
 
 
 def render_terminal(judged: Judged) -> str:

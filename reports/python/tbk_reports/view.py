@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from . import text
+from .extent import Extent, extent, selected_words
 from .generated.areas import AREAS
-from .model import VERDICTS, Judged, Test
+from .model import VERDICTS, Judged, Test, as_count
 from .operators import operators
 from .words import (
     ADVICE,
@@ -287,17 +288,35 @@ class View:
     @cached_property
     def limited_to(self) -> str:
         """In words, when the run covers only a part of the suite."""
-        header = self.judged.header
-        selection = header.get("selection")
-        parts = []
-        if isinstance(selection, list) and selection:
-            parts.append("only " + ", ".join(text.line(str(item), 60) for item in selection[:5]))
-            if len(selection) > 5:
-                parts.append(f"and {len(selection) - 5} more selections")
-        shard = str(header.get("shard") or "")
-        if shard not in ("", "1/1", "None"):
-            parts.append(f"shard {text.line(shard, 20)}")
-        return ", ".join(parts)
+        return ", ".join(selected_words(self.judged.header))
+
+    @cached_property
+    def extent(self) -> Extent:
+        return extent(self.judged)
+
+    @property
+    def word(self) -> str:
+        """The verdict in one word: a pass of a part of the tier has a word of its own."""
+        if self.judged.verdict == "pass":
+            return "partial" if self.extent.partial else "pass"
+        return self.judged.verdict if self.judged.verdict == "fail" else "error"
+
+    @property
+    def stamp(self) -> str:
+        """The word, and of what it is the verdict: "PASS (quick)"."""
+        said = self.extent.tier if self.word == "partial" else self.extent.words
+        return self.word.upper() if self.word == "error" else f"{self.word.upper()} ({said})"
+
+    @cached_property
+    def partial_words(self) -> str:
+        """What the run did not record of its tier; empty where it is complete."""
+        return "; ".join(self.extent.missing)
+
+    @cached_property
+    def duration(self) -> str:
+        """From start to end."""
+        spent = as_count(self.judged.footer.get("duration_ns"))
+        return text.time_words(spent) if spent else ""
 
     @cached_property
     def left_out_words(self) -> str:
@@ -315,19 +334,25 @@ class View:
 
     @cached_property
     def headline(self) -> str:
-        verdict = self.judged.verdict
-        if verdict == "error":
+        if self.word == "error":
             if self.judged.exit_code == 6:
                 return f"The run on {self.title_name} cannot be trusted"
             return f"No verdict on {self.title_name}"
-        if verdict == "fail":
+        if self.word == "fail":
             if self.failing:
                 return f"{self.title_name} does not conform"
-            return "The list of known failures does not fit"
-        if self.limited_to or self.left_out:
-            what = "was selected" if self.limited_to else "the budget allowed"
-            return f"{self.title_name} passes what {what}"
-        return f"{self.title_name} conforms"
+            return "No test fails, and the run does"
+        if self.word == "partial":
+            return f"{self.title_name} passes the part that was run"
+        where = f" in the {self._layer} layer" if self._layer else ""
+        how = "conforms" if self.extent.whole else f"passes the {self.extent.tier} tier"
+        return f"{self.title_name} {how}{where}"
+
+    @property
+    def _layer(self) -> str:
+        """The one layer that was run; empty where there were more."""
+        layers = self.extent.layers
+        return {"c": "C", "torch": "PyTorch"}.get(layers[0], layers[0]) if len(layers) == 1 else ""
 
     @cached_property
     def lead(self) -> str:
@@ -341,19 +366,26 @@ class View:
                 " is violated." if len(clauses) == 1 else " are violated."
             )
             verb = "fails" if len(self.failing) == 1 else "fail"
-            failing = f"{len(self.failing)} of {text.count_words(self.total, 'test')} {verb}"
+            failing = f"{len(self.failing):,} of {text.count_words(self.total, 'test')} {verb}"
             cause = text.count_words(len(self.causes), "cause")
             return f"{failing}, from {cause}. {mandatory}"
         if self.judged.verdict == "fail":
-            return "No test fails unexpectedly, but the list of known failures is out of date."
+            return (
+                f"No test fails unexpectedly. {self.problems[0] if self.problems else ''}".strip()
+            )
         return self._passing_words()
 
     def _so_far(self) -> str:
-        return f", after {text.count_words(self.total, 'test')}" if self.total else ""
+        recorded, planned = self.extent.recorded, self.extent.planned
+        if not recorded:
+            return ""
+        if recorded < planned:
+            return f", after {recorded:,} of {text.count_words(planned, 'test')}"
+        return f", after {text.count_words(recorded, 'test')}"
 
     def _passing_words(self) -> str:
         passed = self.counts.get("pass", 0)
-        words = [f"{passed} of {text.count_words(self.total, 'test')} passed."]
+        words = [f"{passed:,} of {text.count_words(self.total, 'test')} passed."]
         for name, what in (
             ("warning", "showed that a recommendation is not met"),
             ("xfail", "failed as they are known to"),
@@ -362,7 +394,7 @@ class View:
             ("left-out", "were left out by the budget"),
         ):
             if self.counts.get(name):
-                words.append(f"{self.counts[name]} {what}.")
+                words.append(f"{self.counts[name]:,} {what}.")
         return " ".join(words if self.warnings else [*words, "Nothing to fix."])
 
     @property
@@ -372,15 +404,17 @@ class View:
     @cached_property
     def verdict_line(self) -> str:
         """The one line that a terminal ends with."""
-        word = {"pass": "PASS", "fail": "FAIL"}.get(self.judged.verdict, "ERROR")
         counted = ", ".join(
-            f"{count} {state_words(verdict)}" for verdict, count in self.counts.items()
+            f"{count:,} {state_words(verdict)}" for verdict, count in self.counts.items()
         )
-        if word == "ERROR" and self.problems and not self.total:
-            return f"{word}  {self.title_name}: {self.problems[0]}"
+        error = self.word == "error"
+        if error and self.problems and not self.total:
+            return f"{self.stamp}  {self.title_name}: {self.problems[0]}"
         tail = f" ({counted})" if counted else ""
-        reason = f": {self.problems[0]}" if word == "ERROR" and self.problems else ""
-        return f"{word}  {self.title_name}: {text.count_words(self.total, 'test')}{tail}{reason}"
+        reason = f": {self.problems[0]}" if error and self.problems else ""
+        return (
+            f"{self.stamp}  {self.title_name}: {text.count_words(self.total, 'test')}{tail}{reason}"
+        )
 
     @cached_property
     def problems(self) -> tuple[str, ...]:

@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""How much of the suite a run was: its tier, its layers, and whether all of that is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from . import text
+from .model import Judged, as_count, as_text
+
+TIERS = ("quick", "thorough")
+WHOLE = ("", "1/1", "None")  # what the header says of the shard where there is but one
+DECLARED = "torch_declared"  # tests that the judge adds; tbk-run does not plan them
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A complete run has recorded every test of its tier; else `missing` says what it has not."""
+
+    tier: str
+    layers: tuple[str, ...]
+    planned: int
+    recorded: int
+    missing: tuple[str, ...] = ()
+
+    @property
+    def partial(self) -> bool:
+        return bool(self.missing)
+
+    @property
+    def words(self) -> str:
+        """What stands behind the verdict in every headline: "quick", or "quick, partial"."""
+        return f"{self.tier}, partial" if self.partial else self.tier
+
+    @property
+    def whole(self) -> bool:
+        """Whether the run can say that a device conforms."""
+        return self.tier == TIERS[-1] and not self.partial
+
+
+def _tier(header: Mapping[str, object]) -> str:
+    """The lowest of its layers; a file from before there were tiers is quick."""
+    layers = header.get("layers")
+    stated = {
+        as_text(one.get("tier"))
+        for one in (header, *(layers.values() if isinstance(layers, Mapping) else ()))
+        if isinstance(one, Mapping)
+    }
+    return TIERS[-1] if stated == {TIERS[-1]} else TIERS[0]
+
+
+def _layers(header: Mapping[str, object]) -> tuple[str, ...]:
+    layers = header.get("layers")
+    found = list(layers) if isinstance(layers, Mapping) else [header.get("layer")]
+    return tuple(text.line(str(one), 20) for one in found if one)
+
+
+def selected_words(header: Mapping[str, object]) -> tuple[str, ...]:
+    """What of the suite was asked for, where that is not all of it."""
+    selection = header.get("selection")
+    found = []
+    if isinstance(selection, list) and selection:
+        named = ", ".join(text.line(str(item), 60) for item in selection[:5])
+        more = f" and {len(selection) - 5} more" if len(selection) > 5 else ""
+        found.append(f"--only {named}{more}")
+    shard = str(header.get("shard") or "")
+    if shard not in WHOLE:
+        found.append(f"shard {text.line(shard, 20)}")
+    return tuple(found)
+
+
+def extent(judged: Judged) -> Extent:
+    """What the file says of itself: its plan, what it recorded, and what it left unanswered."""
+    header, footer = judged.header, judged.footer
+    mine = [test for test in judged.tests if test.suite != DECLARED]
+    planned = max(as_count(header.get("planned")), as_count(footer.get("planned")))
+    missing = list(selected_words(header))
+    if len(mine) < planned:
+        missing.append(f"{len(mine):,} of {planned:,} planned tests are recorded")
+    for verdict, how in (("left-out", "left out by the budget"), ("not-reached", "not reached")):
+        count = sum(test.verdict == verdict for test in mine)
+        if count:
+            missing.append(f"{text.count_words(count, 'test')} {how}")
+    return Extent(_tier(header), _layers(header), planned, len(mine), tuple(missing))
