@@ -52,6 +52,14 @@ def _need_pytorch() -> None:
         outcome.stop(EXIT_BAD_LIBRARY, f"PyTorch is not installed for {sys.executable}")
 
 
+def _named(name: str | None, device: str | None) -> str:
+    """The device, given as a word or as an option, but once."""
+    if bool(name) == bool(device):
+        said = f"{name} and {device} are two devices" if name else "a device is needed"
+        outcome.stop(EXIT_USAGE, f"{said}: tbk check NAME, or --device NAME")
+    return str(name or device)
+
+
 def _declared(path: Path | None, device: str) -> capabilities.Declared:
     if path is None:
         return capabilities.Declared()
@@ -73,7 +81,8 @@ def _declared(path: Path | None, device: str) -> capabilities.Declared:
 @running_options
 @verdict_options
 def check_command(
-    device: str,
+    name: str | None,
+    device: str | None,
     imports: tuple[str, ...],
     file: Path | None,
     waivers: Path | None,
@@ -84,6 +93,7 @@ def check_command(
 
     A first diagnosis: tbk check --device NAME --budget 120s. The exit codes are those of tbk run.
     """
+    device = _named(name, device)
     _need_pytorch()
     known = outcome.known_from(waivers, baseline)
     declared = _declared(file, device)
@@ -108,13 +118,18 @@ def check_command(
     help="A run's results: write down for which dtypes each operator passed, too.",
 )  # fmt: skip
 def probe_command(
-    device: str, imports: tuple[str, ...], output: Path, earlier: Path | None
+    name: str | None,
+    device: str | None,
+    imports: tuple[str, ...],
+    output: Path,
+    earlier: Path | None,
 ) -> None:
     """Find out what the device NAME has, and write it into a file to commit.
 
     With tbk check --capabilities FILE it binds: what is declared there and does not work is a
     failure, and what works without being declared is a note.
     """
+    device = _named(name, device)
     _need_pytorch()
     runner_or_stop()
     tests: Sequence[Test] = outcome.read(earlier).tests if earlier else ()

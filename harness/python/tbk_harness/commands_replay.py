@@ -24,6 +24,7 @@ from tbk_reports.words import check_words, seen_words, state_words
 from tbk_harness import outcome, runner
 from tbk_harness.folder import RESULTS
 from tbk_harness.session import runner_or_stop
+from tbk_harness.suggest import hint
 
 
 @click.command(name="replay")
@@ -62,7 +63,10 @@ def _chosen(tests: Sequence[Test], wanted: Sequence[str]) -> list[Test]:
         return chosen
     for name in wanted:
         if name not in by_id:
-            outcome.stop(EXIT_USAGE, f"{name} is no test of this file")
+            ids = [test.id for test in tests]
+            cited = [test.id for test in tests if test.clause == name]
+            meant = hint(name, [*cited, *ids]) if not cited else f"; {name} has {cited[0]}"
+            outcome.stop(EXIT_USAGE, f"{name} is no test of this file{meant}")
     return [by_id[name] for name in wanted]
 
 

@@ -19,6 +19,7 @@ from tbk_reports.words import seen_words, state_words
 
 from tbk_harness import mutants, outcome, runner
 from tbk_harness.options import runner_arguments, runner_options
+from tbk_harness.suggest import clause_words, hint
 
 
 @click.command(name="list")
@@ -54,7 +55,8 @@ def _list_clauses(only: tuple[str, ...], out: Console) -> NoReturn:
         told = Text(f"{clause.id:<9}{clause.level:<7}{clause.kind:<11}{clause.profile:<8}")
         out.print(told.append(clause.text))
     if not found:
-        outcome.stop(EXIT_NOTHING_SELECTED, f"no clause fits {', '.join(only)}")
+        meant = "".join(hint(word, clause_words()) for word in only[:3])
+        outcome.stop(EXIT_NOTHING_SELECTED, f"no clause fits {', '.join(only)}{meant}")
     raise SystemExit(EXIT_PASS)
 
 
@@ -67,8 +69,9 @@ def show_command(clause_id: str, results: Path | None) -> None:
     if clause is None:
         prefix = clause_id.upper()[:3]
         near = any(one.prefix == prefix for one in tbk_contracts.clauses())
-        hint = f"; `tbk list --only {prefix}` has those of its area" if near else "; see `tbk list`"
-        outcome.stop(EXIT_USAGE, f"there is no clause {clause_id}{hint}")
+        more = f"; `tbk list --only {prefix}` has those of its area" if near else "; see `tbk list`"
+        meant = hint(clause_id, (one.id for one in tbk_contracts.clauses()))
+        outcome.stop(EXIT_USAGE, f"there is no clause {clause_id}{meant or more}")
     out = outcome.console()
     out.print(Text(f"{clause.id}  {clause.text}", style="bold"))
     for name, value in _facts(clause):

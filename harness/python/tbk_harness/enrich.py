@@ -14,7 +14,8 @@ from tbk_reports.model import ResultFile, Test
 
 def _source(clause: Clause) -> str:
     """Where the header states it, then where it comes from."""
-    stated = [f"tbk.h: {', '.join(clause.functions[:3])}"] if clause.functions else []
+    in_header = [name for name in clause.functions if "torch" not in name and name.isidentifier()]
+    stated = [f"tbk.h: {', '.join(in_header[:3])}"] if in_header and "c" in clause.layer else []
     return "; ".join([*stated, *clause.source])
 
 

@@ -28,6 +28,12 @@ def duration(_: click.Context, __: click.Parameter, value: str | None) -> float 
     return float(found[1]) * _FACTORS[found[2]] if found else None
 
 
+def seconds(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """The same as tbk-run takes it."""
+    found = duration(context, option, value)
+    return None if found is None else f"{found:g}"
+
+
 # Handed on to tbk-run as they are; it checks their values.
 _ONLY = click.option(
     "--only", multiple=True, metavar="SEL", help="A clause, area, profile or test."
@@ -45,8 +51,12 @@ _RUNNING = (
     click.option("--shuffle", metavar="SEED", help="Run in another order."),
     click.option("--seed", metavar="N", help="Seed of the inputs."),
     click.option("--isolation", metavar="auto|fork|batch", help="One process a test, or many."),
-    click.option("--timeout", metavar="S", help="Deadline of one test."),
-    click.option("--open-timeout", metavar="S", help="Deadline of opening the device."),
+    click.option(
+        "--timeout", callback=seconds, metavar="TIME", help="Deadline of one test (30s, 1m)."
+    ),
+    click.option(
+        "--open-timeout", callback=seconds, metavar="TIME", help="Deadline of opening the device."
+    ),
     click.option("--require", multiple=True, metavar="WORD", help="What must be declared."),
     click.option("--memory-limit", metavar="BYTES", help="Resident memory of a test process."),
     click.option("--most-hangs", metavar="N", help="Whole hangs before later tests get less time."),
@@ -78,7 +88,8 @@ _VERDICT = (
     click.option("--quiet", is_flag=True, help="Print the path of the page only."),
 )  # fmt: skip
 _DEVICE = (
-    click.option("--device", required=True, metavar="NAME", help="As in torch.device(NAME)."),
+    click.argument("name", metavar="[NAME]", required=False),
+    click.option("--device", metavar="NAME", help="As in torch.device(NAME); NAME alone does."),
     click.option(
         "--import", "imports", multiple=True, metavar="MODULE",
         help="Import it first, so that PyTorch knows the device.",

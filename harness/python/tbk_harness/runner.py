@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from tbk_harness.locate import tbk_run
 
 POLL_S = 0.1
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+LOG_S = 30
 
 
 class NoRunnerError(RuntimeError):
@@ -93,28 +95,44 @@ def _said(file: IO[bytes]) -> str:
     return file.read(16_384).decode("utf-8", "replace")
 
 
-def _show(growth: Growth, process: subprocess.Popen[bytes], console: Console) -> None:
+def _show(growth: Growth, process: subprocess.Popen[bytes], console: Console, layer: str) -> None:
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
-        TextColumn("{task.completed}/{task.total}", markup=False),
+        TextColumn("{task.fields[of]}", markup=False),
         TextColumn("{task.fields[failing]}", style="red", markup=False),
         TimeElapsedColumn(),
         TextColumn("{task.fields[latest]}", markup=False, style="dim"),
     )
     with Progress(*columns, console=console, transient=True, expand=False) as progress:
-        task = progress.add_task("running", total=None, failing="", latest="")
+        task = progress.add_task(f"{layer}: starting", total=None, of="", failing="", latest="")
         while process.poll() is None:
             growth.read()
             progress.update(
                 task,
+                description=f"{layer}: running" if growth.planned else f"{layer}: starting",
                 total=growth.planned or None,
+                of=f"{growth.done:,}/{growth.planned:,}" if growth.planned else "",
                 completed=growth.done,
                 failing=f"{growth.failing} failing" if growth.failing else "",
                 latest=growth.latest,
             )
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(POLL_S)
+
+
+def _log(growth: Growth, process: subprocess.Popen[bytes], console: Console, layer: str) -> None:
+    """Where there is no terminal, a line now and then says that it goes on."""
+    started = time.monotonic()
+    while process.poll() is None:
+        try:
+            process.wait(LOG_S)
+        except subprocess.TimeoutExpired:
+            growth.read()
+            done = f"{growth.done:,} of {growth.planned:,} tests" if growth.planned else "starting"
+            failing = f", {growth.failing:,} failing" if growth.failing else ""
+            spent = int(time.monotonic() - started)
+            console.print(f"{layer}: {done}{failing} after {spent} s", markup=False)
 
 
 def _wait(process: subprocess.Popen[bytes], watch: Callable[[], None]) -> int:
@@ -157,11 +175,13 @@ def run(
     alone: bool = True,
     environment: Mapping[str, str] | None = None,
     keep: tuple[int, ...] = (),
+    layer: str = "tests",
 ) -> Ended:
     """Runs tbk-run with its results in `output`. With a console, progress is shown on it.
 
     `alone`: in a session of its own, so that a Ctrl-C reaches it once, through us.
     `environment`: what is added to our own. `keep`: descriptors that it holds as long as it lives.
+    `layer`: what progress calls it.
     """
     command = [str(runner()), *arguments, "--output", str(output), "--quiet"]
     with tempfile.TemporaryFile() as said, _termination_interrupts():
@@ -175,10 +195,11 @@ def run(
             env={**os.environ, **(environment or {})},
         )
         growth = Growth(output)
-        if console is not None and console.is_terminal:
-            code = _wait(process, lambda: _show(growth, process, console))
-        else:
+        if console is None:
             code = _wait(process, _nothing)
+        else:
+            shown = _show if console.is_terminal else _log
+            code = _wait(process, lambda: shown(growth, process, console, layer))
         return Ended(code, _said(said))
 
 

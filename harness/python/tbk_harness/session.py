@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from tbk_harness.options import Subject
 
 JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
 BLAME_SHARE = 0.25  # of a budget
+LAYER_WORDS = {"c": "contracts in C", "torch": "PyTorch"}
 
 
 def runner_or_stop() -> Path:
@@ -100,7 +102,8 @@ class Session:
         path.parent.mkdir(exist_ok=True)
         resume = ["--resume"] if self.request.resume else []
         console = None if self.request.quiet else self.console
-        ended = runner.run([*arguments, *resume], path, console, keep=(self._lock,))
+        said_as = LAYER_WORDS.get(layer, layer)
+        ended = runner.run([*arguments, *resume], path, console, keep=(self._lock,), layer=said_as)
         if ended.exit_code == EXIT_USAGE:
             said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
             outcome.stop(EXIT_USAGE, said or "tbk-run did not understand its arguments")
@@ -141,6 +144,8 @@ class Session:
         judged = self._judged(subject, bool(written))
         judged = replace(judged, notes=(*self.notes, *judged.notes))
         judged = outcome.strict(judged, self.request.fail_on)
+        if judged.header:
+            judged = replace(judged, header={**judged.header, "typed": ["tbk", *sys.argv[1:]]})
         if self.request.write_baseline:
             outcome.write_baseline(judged, self.request.write_baseline)
         return judged

@@ -8,6 +8,8 @@ import base64
 import hashlib
 import json
 import os
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -31,6 +33,7 @@ from .words import (
     STATES,
     blame_words,
     difference_words,
+    python_line,
     seen_words,
     state_words,
 )
@@ -96,6 +99,14 @@ def breaks(value: str) -> Markup:
     return Markup(escaped.replace("_", "_<wbr>").replace("/", "/<wbr>"))  # noqa: S704 - escaped
 
 
+_CLAUSE = re.compile(r"[A-Z]{3}-\d{3}")
+
+
+def clause_anchor(clause: str) -> str:
+    """The id of a clause is that of its row; what is no such id has no anchor."""
+    return clause if _CLAUSE.fullmatch(clause) else ""
+
+
 def environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("tbk_reports", "templates"),
@@ -107,6 +118,7 @@ def environment() -> jinja2.Environment:
     made.filters.update(
         line=text.line,
         breaks=breaks,
+        anchor=clause_anchor,
         time=text.time_words,
         size=text.bytes_words,
         words=state_words,
@@ -114,7 +126,11 @@ def environment() -> jinja2.Environment:
         icon=icon,
     )
     made.globals.update(
-        count=text.count_words, difference_words=difference_words, blame_words=blame_words
+        count=text.count_words,
+        difference_words=difference_words,
+        blame_words=blame_words,
+        seen_words=seen_words,
+        python_line=python_line,
     )
     return made
 
@@ -158,6 +174,8 @@ def _detail(test: Test, budget: _Budget) -> dict[str, object]:
         "seen": text.tail(seen_words(test), SAID_LIMIT),
         "output": _output(test, budget),
         "program": text.clean(test.program[:PROGRAM_LIMIT]),
+        "source": text.clean(test.source[:PROGRAM_LIMIT]),
+        "stood": python_line(test),
         "phase": PHASE_WORDS.get(test.phase, text.line(test.phase, 40)),
     }
 
@@ -195,6 +213,9 @@ def _pairs(value: object) -> list[tuple[str, str]]:
     return [(text.line(str(key), 60), _plain(item)) for key, item in value.items()]
 
 
+_RUN_WORDS = {"isolation": "processes", "seed": "seed of inputs", "repeat": "runs of each test"}
+
+
 def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -229,14 +250,23 @@ def _facts(header: Mapping[str, Any]) -> dict[str, object]:
         "declared": [text.line(str(key), 60) for key, value in offered.items() if value],
         "undeclared": [text.line(str(key), 60) for key, value in offered.items() if not value],
         "pytorch": _pairs(header.get("torch")),
-        "command": _plain(header.get("command")),
+        "command": _typed(header),
         "gate": GATE_WORDS.get(str(header.get("gate")), _plain(header.get("gate"))),
         "run": [
-            (name, _plain(header.get(name)))
-            for name in ("started", "isolation", "seed", "shuffle", "repeat", "shard", "budget")
+            (_RUN_WORDS.get(name, name), _plain(header.get(name)))
+            for name in ("started", "tier", "isolation", "seed", "shuffle", "repeat", "shard")
             if header.get(name) not in (None, "", [])
         ],
     }
+
+
+def _typed(header: Mapping[str, Any]) -> str:
+    """The command as a user typed it; of files that tbk-run alone wrote, that one."""
+    typed = header.get("typed")
+    words = typed if isinstance(typed, list) and typed else header.get("command")
+    if not isinstance(words, list):
+        return _plain(words)
+    return text.line(shlex.join(str(word) for word in words), 900)
 
 
 def embedded_data(judged: Judged) -> dict[str, object]:

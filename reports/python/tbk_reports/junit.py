@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from . import text
 from .model import Judged, Test
 from .view import View
-from .words import blame_words, seen_words, state_words
+from .words import blame_words, python_line, seen_words, state_words
 
 ERRORS = frozenset({"crash", "hang", "poisoned", "not-reached", "suite-error"})
 SKIPS = frozenset({"unsupported", "not-shown", "left-out", "warning", "xfail"})
@@ -44,7 +44,18 @@ def _message(test: Test) -> str:
         return "left out: the budget was spent"
     if test.verdict == "xfail":
         return f"known: {test.waiver}"
-    return f"{state_words(test.verdict)}: {test.cause or seen_words(test)}"
+    return _sentence(test)
+
+
+def _sentence(test: Test) -> str:
+    """What was expected and seen, in plain words, with the place of the check."""
+    clause = f"{test.clause} " if test.clause else ""
+    expected = f"expected {text.line(test.expected, 160)}, " if test.expected else ""
+    stood = python_line(test)
+    where = test.where or stood
+    at = f" ({text.line(where, 200)})" if where else ""
+    seen = text.line(seen_words(test), 200)
+    return f"{clause}{state_words(test.verdict)}: {expected}seen {seen}{at}"
 
 
 def _body(test: Test) -> str:
@@ -54,10 +65,12 @@ def _body(test: Test) -> str:
         ("expected", test.expected),
         ("seen", seen_words(test)),
         ("where", f"{test.where} {test.what}".strip()),
+        ("in Python", python_line(test)),
         ("blame", blame_words(test)),
         ("waiver", test.waiver),
         ("replay", test.replay),
         ("without the suite", test.program),
+        ("the test's source", test.source),
     )
     return "\n".join(f"{name}: {text.clean(value)}" for name, value in parts if value.strip())
 

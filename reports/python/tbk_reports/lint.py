@@ -195,7 +195,7 @@ def _junit_sums(root: ET.Element) -> list[str]:
 
 _ROW = re.compile(r"^\| ([a-z-]+) \| (\d+) \|$", re.MULTILINE)
 _HEADING = re.compile(r"\A## \S+ ([A-Z]+(?: \([a-z, ]+\))?): ")
-_NEXT = re.compile(r"^\d+\. `([^`]+)` unlocks ([\d,]+) check", re.MULTILINE)
+_NEXT = re.compile(r"^\d+\. `([^`]+)`: ([\d,]+) check", re.MULTILINE)
 _EXIT = re.compile(r"^Exit code (\d+)\.$", re.MULTILINE)
 
 

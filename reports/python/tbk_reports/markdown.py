@@ -9,7 +9,7 @@ import re
 from . import text
 from .model import Judged, Test
 from .view import Cause, View
-from .words import blame_words, seen_words, state_words
+from .words import blame_words, python_line, seen_words, state_words
 
 CAUSES = 10
 TESTS_PER_CAUSE = 5
@@ -67,7 +67,9 @@ def _case(test: Test) -> list[str]:
     lines = [case_head(test)]
     if test.expected:
         lines.append(f"    * expected: {escape(test.expected, 160)}")
-    return [*lines, f"    * seen: {escape(seen_words(test), 160)}"]
+    lines.append(f"    * seen: {escape(seen_words(test), 160)}")
+    stood = python_line(test)
+    return [*lines, f"    * in Python: {escape(stood, 260)}"] if stood else lines
 
 
 def _cause(number: int, cause: Cause) -> list[str]:
@@ -140,7 +142,7 @@ def _next(view: View) -> list[str]:
         return []
     lines = ["### Implement these next", ""]
     for number, one in enumerate(view.operators.next, 1):
-        lines.append(f"{number}. `{one.name}` unlocks {one.words}")
+        lines.append(f"{number}. `{one.name}`: {one.words}")
     return [*lines, ""]
 
 

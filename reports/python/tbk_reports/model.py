@@ -115,8 +115,13 @@ class Test:
 
     @property
     def program(self) -> str:
-        """What shows it without the suite: a program, or else the test's own source."""
-        return as_text(self.facts.get("program")) or as_text(self.facts.get("source"))
+        """A program that shows it without the suite; empty where there is none."""
+        return as_text(self.facts.get("program"))
+
+    @property
+    def source(self) -> str:
+        """The test's own source, which needs the suite."""
+        return "" if self.program else as_text(self.facts.get("source"))
 
 
 _FIELDS = {item.name: item.type for item in fields(Test)}

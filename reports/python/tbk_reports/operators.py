@@ -77,8 +77,10 @@ class Next:
     def words(self) -> str:
         gain = text.count_words(self.checks, "check")
         dtypes = f" ({', '.join(_in_order(self.dtypes))})" if self.dtypes else ""
-        kept = "now by the fallback" if self.served == "fallback" else f"{self.served} now"
-        return f"{gain} of {text.count_words(self.tests, 'test')}, {kept}{dtypes}"
+        tests = text.count_words(self.tests, "test")
+        if self.served == "fallback":
+            return f"{gain} in {tests} run on PyTorch's cpu instead{dtypes}"
+        return f"{gain} in {tests} wait for it: it is {self.served}{dtypes}"
 
 
 @dataclass(frozen=True)

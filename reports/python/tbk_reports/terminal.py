@@ -12,7 +12,7 @@ from rich.text import Text
 from . import text
 from .model import Judged
 from .view import Cause, View
-from .words import blame_words, check_words, seen_words
+from .words import blame_words, check_words, python_line, seen_words
 
 CAUSES = 5
 WIDTH = 120  # of the text file; long lines are not broken
@@ -33,6 +33,8 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
     if first.expected:
         said.append(("expected", first.expected))
     said.append(("seen", seen_words(first)))
+    if stood := python_line(first):
+        said.append(("in Python", stood))
     if first.blame:
         said.append(("blame", blame_words(first)))
     if first.replay:
@@ -84,7 +86,7 @@ def print_report(judged: Judged, console: Console) -> None:
         _told(console, "recommended", f"{cause.title} ({len(cause.tests)})")
     if view.operators.next:
         words = _some([f"{one.name} ({one.checks})" for one in view.operators.next], 5)
-        _told(console, "implement next", f"{words}: each with the checks that it unlocks")
+        _told(console, "implement next", f"{words}: each with its checks that do not run natively")
     _not_covered(console, view)
     told = view.problems[1:] if judged.verdict == "error" else view.problems
     for problem in told[:10]:  # the verdict line of an error has the first

@@ -16,7 +16,7 @@ HOLDING = frozenset({"pass", "trivial"})
 LEVELS = ("must", "should", "may")
 EARLY_PHASES = ("load", "create", "open")
 UNDECLARED = " is not declared"
-OTHERS = " is declared, and these are for backends without it"
+OTHERS = " is declared; these tests are for backends without it"
 # After the vendor's own causes: nothing that the vendor can mend.
 FOREIGN_BLAME = ("suite", "harness")
 
@@ -211,5 +211,35 @@ def seen_words(test: Test) -> str:
 
 
 def blame_words(test: Test) -> str:
-    """Who is to blame, and how that was found out."""
-    return f"{test.blame}: {test.blame_how}" if test.blame_how else test.blame
+    """Who is to blame, and how that was found out; the backend's guilt is only presumed where
+    nothing was tried on another device."""
+    if test.blame_how:
+        return f"{test.blame}: {test.blame_how}"
+    return f"{test.blame}, not cross-checked" if test.blame == "backend" else test.blame
+
+
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:,)? in ([\w.<>]+)')
+_RUNNER = re.compile(r"/(?:_?pytest|pluggy|tbk_harness)/|<frozen|<string>")
+_DEAD = re.compile(r"most recent call first\)?:?\s*\n")
+
+
+def python_line(test: Test) -> str:
+    """Where a crash or hang of the torch layer stood in Python; empty where that is not known."""
+    if test.layer != "torch" or test.recorded not in ("crash", "hang"):
+        return ""
+    dump = _DEAD.split(test.output)
+    if len(dump) < 2:
+        return ""
+    frames = [found.groups() for found in _FRAME.finditer(dump[-1])]
+    own = [frame for frame in frames if not _RUNNER.search(frame[0])]
+    if not own:
+        return ""
+    called = next((frame for frame in own[1:] if "/tbk_contracts/" in frame[0]), None)
+    inner = _frame_words(own[0])
+    outer = "" if called is None or "/tbk_contracts/" in own[0][0] else _frame_words(called)
+    return f"{inner}, called from {outer}" if outer else inner
+
+
+def _frame_words(frame: tuple[str, ...]) -> str:
+    path, number, function = frame
+    return text.line(f"{'/'.join(path.split('/')[-2:])}:{number} in {function}", 120)

@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+from __future__ import annotations
+
+import pytest
+from tbk_harness.enrich import enrich
+from tbk_harness.suggest import clause_words, hint
+from tbk_reports.model import ResultFile, read_record
+from tbk_reports.words import blame_words, python_line
+
+DUMP = """Fatal Python error: Segmentation fault
+
+Current thread 0x00007f (most recent call first):
+  File "/usr/lib/python3/site-packages/torch/_tensor.py", line 12 in copy_
+  File "/opt/tbk_contracts/torch/test_copy.py", line 41 in test_it_arrives
+  File "/usr/lib/python3/site-packages/_pytest/python.py", line 166 in pytest_pyfunc_call
+"""
+
+
+@pytest.mark.parametrize(("word", "meant"), [("memroy", "memory"), ("mem-01", "MEM-01")])
+def test_a_mistyped_word_is_near_what_was_meant(word: str, meant: str) -> None:
+    assert meant in hint(word, clause_words())
+    assert hint("zzzzzzzz", clause_words()) == ""
+
+
+def test_a_crash_names_its_line_of_python_without_the_runner() -> None:
+    crash = {"id": "torch_copy/x", "verdict": "crash", "layer": "torch", "output": DUMP}
+    said = python_line(read_record(crash))
+    assert (
+        said == "torch/_tensor.py:12 in copy_, called from torch/test_copy.py:41 in test_it_arrives"
+    )
+    assert python_line(read_record({**crash, "layer": "c"})) == ""
+    assert python_line(read_record({**crash, "output": "nothing"})) == ""
+
+
+def test_blame_is_only_presumed_where_nothing_was_compared() -> None:
+    test = {"id": "a/b", "verdict": "fail", "blame": "backend"}
+    assert blame_words(read_record(test)) == "backend, not cross-checked"
+    known = {**test, "blame_how": "the same test passes on PyTorch's own cpu"}
+    assert blame_words(read_record(known)).endswith("own cpu")
+
+
+def test_no_function_of_pytorch_is_said_to_stand_in_the_header() -> None:
+    ids = ("CPY-501", "CPY-001", "OPS-559", "MEM-001", "STR-501")
+    tests = tuple(read_record({"id": f"a/{one}", "verdict": "pass", "clause": one}) for one in ids)
+    for test in enrich(ResultFile("", {}, tests, None)).tests:
+        header = test.clause_source.partition("tbk.h: ")[2].partition(";")[0]
+        assert "." not in header
