@@ -149,8 +149,8 @@ static const char* refused(const legal_t* legal, const char* name, const argumen
   return NULL;
 }
 
-static tbk_status_t judge(tbk_instance_t* self, const tbk_kernel_t* kernel, const void* arguments,
-                          tbk_error_t* error) {
+static tbk_status_t judge(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel,
+                          const void* arguments, tbk_error_t* error) {
   char text[96];
   arguments_copy_t copy;
   if (arguments == NULL || *(const size_t*)arguments < arguments_size(KERNEL_NAME) ||
@@ -158,6 +158,10 @@ static tbk_status_t judge(tbk_instance_t* self, const tbk_kernel_t* kernel, cons
     return TBK_OK;
   const char* reason = refused(legal_of(self), KERNEL_NAME, &copy);
   if (reason == NULL) return TBK_OK;
+  uint64_t free_bytes, total_bytes; /* a lost device answers nothing else any more */
+  if (INNER(self, core)->memory_info(self, device, &free_bytes, &total_bytes, error) ==
+      TBK_DEVICE_LOST)
+    return TBK_DEVICE_LOST;
   snprintf(text, sizeof text, "%s is not for this kernel: %s", KERNEL_NAME, reason);
   return wrap_fail(error, TBK_UNSUPPORTED, text);
 }
@@ -178,20 +182,26 @@ static void compile(tbk_instance_t* self, int32_t device, const tbk_kernel_t* ke
 }
 
 LAUNCH(legal_launch) {
-  tbk_status_t status = judge(self, kernel, arguments, error);
+  tbk_status_t status = judge(self, device, kernel, arguments, error);
   if (status != TBK_OK) return status;
   compile(self, device, kernel);
   return LAUNCH_INNER;
 }
 
 PREPARE(legal_prepare) {
-  const size_t size = arguments != NULL ? *(const size_t*)arguments : 0;
-  tbk_status_t status = judge(self, kernel, arguments, error);
+  tbk_status_t status = judge(self, device, kernel, arguments, error);
   if (status != TBK_OK) return status;
-  if (legal_of(self)->prepare == LEGAL_PREPARE_REFUSES && size >= arguments_size(KERNEL_NAME))
-    return wrap_fail(error, TBK_UNSUPPORTED, "nothing is planned here");
   compile(self, device, kernel);
-  return PREPARE_INNER;
+  if (legal_of(self)->prepare != LEGAL_PREPARE_REFUSES || !out_plan || !out_workspace_bytes)
+    return PREPARE_INNER;
+  tbk_plan_t* plan = NULL;
+  uint64_t bytes = 0;
+  out_plan = &plan; /* the caller's are not written by a refusal */
+  out_workspace_bytes = &bytes;
+  status = PREPARE_INNER;
+  if (status != TBK_OK) return status;
+  wrap_of(self)->inner_plan_destroy(self, plan);
+  return wrap_fail(error, TBK_UNSUPPORTED, "nothing is planned here");
 }
 
 KERNEL_FIND(legal_kernel_find) {
@@ -261,7 +271,11 @@ static tbk_status_t legal_entry(const tbk_host_t* host, const tbk_backend_t** ou
   if (legal == NULL) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no memory for the options");
   tbk_host_t own = *host;
   own.struct_size = sizeof own;
-  tbk_status_t status = legal_read(legal, host->options, error);
+  const char* row_options = wrap_active_row()->options;
+  char options[1024];
+  snprintf(options, sizeof options, "%s,%s", row_options != NULL ? row_options : "",
+           host->options != NULL ? host->options : "");
+  tbk_status_t status = legal_read(legal, options, error);
   own.options = legal->rest;
   if (status == TBK_OK) status = wrap_create(NULL, &own, out_backend, error);
   if (status != TBK_OK) {
@@ -276,16 +290,25 @@ static tbk_status_t legal_entry(const tbk_host_t* host, const tbk_backend_t** ou
   return TBK_OK;
 }
 
+#define LEGAL(name, options, note) \
+  { name, NULL, ANTI, STATE, BROAD, note, {{0, 0}}, 0, options, 0, legal_entry }
+
 extern const mutant_t mutants_legal[];
-const mutant_t mutants_legal[] = {{"legal",
-                                   NULL,
-                                   ANTI,
-                                   STATE,
-                                   BROAD,
-                                   "any device that the header allows, by options",
-                                   {{0, 0}},
-                                   0,
-                                   0,
-                                   0,
-                                   legal_entry},
-                                  {0}};
+const mutant_t mutants_legal[] = {
+    LEGAL("legal", 0, "any device that the header allows, by options"),
+    LEGAL("granularity_64", "granularity=64", "copies in multiples of 64 bytes only"),
+    LEGAL("granularity_4096", "granularity=4096", "copies in whole pages only"),
+    LEGAL("eight_streams", "streams=8,events=8", "no more than 8 streams and events of a device"),
+    LEGAL("prepare_refuses", "prepare=1", "nothing is ever planned"),
+    LEGAL("float32_alone", "dtypes=0x40", "a device of one dtype"),
+    LEGAL("int32_alone", "dtypes=0x8", "a device of one dtype, and not of FLOAT32"),
+    LEGAL("rank_1", "max_rank=1", "kernels for rank 1 only"),
+    LEGAL("refuses_much", "refuses=rank_0+empty+strided+offset+alias+dtype+large",
+          "kernels take what they must and no more"),
+    LEGAL("units_of_2M", "unit=2M", "allocations in units of 2 MiB"),
+    LEGAL("memory_4M", "memory=4M", "a device of 4 MiB"),
+    LEGAL("max_allocation_4M", "max_allocation=4M", "no allocation beyond 4 MiB"),
+    LEGAL("callbacks_by_caller", "callbacks_by_caller=1",
+          "callbacks of complete streams run in the caller"),
+    LEGAL("compiles_when_idle", "compile=2", "a kernel's first launch waits for an idle device"),
+    {0}};
