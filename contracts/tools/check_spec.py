@@ -39,6 +39,7 @@ def stale_files(root: Path) -> Iterator[str]:
         ["generate_clauses.py", "--root", str(contracts)],
         ["generate_spec.py", "--root", str(contracts)],
         ["generate_tables.py", "--root", str(contracts)],
+        ["generate_suites.py", "--root", str(contracts)],
         ["generate_areas.py", "--root", str(root)],
         ["generate_trace.py", "--root", str(contracts)],
         [

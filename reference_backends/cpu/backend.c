@@ -135,20 +135,15 @@ static const tbk_core_t core = {.struct_size = sizeof core,
                                 .fill = cpu_fill,
                                 .memory_info = cpu_memory_info};
 
+/* The reference offers every table of the map: cpu_NAME_ops, in a file of its own. */
+#define TABLE(name, type, needs) .name = &cpu_##name##_ops,
 static const tbk_backend_t table = {.struct_size = sizeof table,
                                     .abi_version = TBK_ABI_VERSION,
                                     .name = "tbk_cpu",
                                     .version = "0.1.0",
                                     .core = &core,
-                                    .stream = &cpu_stream_ops,
-                                    .event = &cpu_event_ops,
-                                    .callback = &cpu_callback_ops,
-                                    .pinned = &cpu_pinned_ops,
-                                    .peer = &cpu_peer_ops,
-                                    .async_memory = &cpu_async_memory_ops,
-                                    .kernel = &cpu_kernel_ops,
-                                    .random = &cpu_random_ops,
-                                    .fault = &cpu_fault_ops};
+                                    TBK_TABLE_MAP(TABLE)};
+#undef TABLE
 
 static tbk_instance_t* new_instance(const cpu_options_t* options) {
   tbk_instance_t* self = calloc(1, sizeof *self);

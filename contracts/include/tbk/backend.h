@@ -7,16 +7,20 @@
 #ifndef TBK_BACKEND_H
 #define TBK_BACKEND_H
 
-#include <tbk/async_memory.h>
-#include <tbk/callback.h>
-#include <tbk/core.h>
-#include <tbk/event.h>
-#include <tbk/fault.h>
-#include <tbk/kernel.h>
-#include <tbk/peer.h>
-#include <tbk/pinned.h>
-#include <tbk/random.h>
-#include <tbk/stream.h>
+/* clang-format off */
+#include <tbk/types.h>         /* status, error, handles, dtypes */
+#include <tbk/device.h>        /* what a device says of itself */
+#include <tbk/core.h>          /* mandatory: devices, memory, copies */
+#include <tbk/stream.h>        /* optional, like all that follow: queues of work */
+#include <tbk/event.h>         /* points in streams */
+#include <tbk/callback.h>      /* calls of the host */
+#include <tbk/pinned.h>        /* host memory for copies */
+#include <tbk/peer.h>          /* copies between devices */
+#include <tbk/async_memory.h>  /* memory in the order of a stream */
+#include <tbk/kernel.h>        /* operators */
+#include <tbk/random.h>        /* random numbers */
+#include <tbk/fault.h>         /* faults on request, to show what is said about errors */
+/* clang-format on */
 
 #ifdef __cplusplus
 extern "C" {

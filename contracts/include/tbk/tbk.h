@@ -10,7 +10,7 @@
  * are no flags for it, so nothing can disagree with itself.
  *
  * How to read it
- *   Each table has a part of its own, in the order of the includes below. Each
+ *   Each table has a part of its own; <tbk/backend.h> lists them. Each
  *   function states Requires, Ensures, Ordering, Threads, Ownership, Errors, On error and Since.
  *   A line ends in the id of its clause; the clause's level, source and tests are in
  *   contracts/spec. "none" means that there is nothing to say, not that nobody thought about it.
@@ -58,20 +58,6 @@
 #ifndef TBK_TBK_H
 #define TBK_TBK_H
 
-/* clang-format off */
-#include <tbk/types.h>         /* status, error, handles, dtypes */
-#include <tbk/device.h>        /* what a device says of itself */
-#include <tbk/core.h>          /* mandatory: devices, memory, copies */
-#include <tbk/stream.h>        /* optional, like all that follow: queues of work */
-#include <tbk/event.h>         /* points in streams */
-#include <tbk/callback.h>      /* calls of the host */
-#include <tbk/pinned.h>        /* host memory for copies */
-#include <tbk/peer.h>          /* copies between devices */
-#include <tbk/async_memory.h>  /* memory in the order of a stream */
-#include <tbk/kernel.h>        /* operators */
-#include <tbk/random.h>        /* random numbers */
-#include <tbk/fault.h>         /* faults on request, to show what is said about errors */
-#include <tbk/backend.h>       /* the library and its entry point */
-/* clang-format on */
+#include <tbk/backend.h> /* and with it the tables */
 
 #endif /* TBK_TBK_H */

@@ -59,10 +59,17 @@ class Block:
 
 
 def header_files(root: Path) -> list[Path]:
-    """The header under `root` (contracts/), then its parts in the order of its includes."""
-    header = root / HEADER
-    parts = _PART.findall(header.read_text(encoding="utf-8"))
-    return [header, *(root / INCLUDE / part for part in parts)]
+    """The header under `root` (contracts/) and its parts, each behind those that it includes."""
+    found: list[Path] = []
+
+    def add(path: Path) -> None:
+        for part in _PART.findall(path.read_text(encoding="utf-8")):
+            if root / INCLUDE / part not in found:
+                add(root / INCLUDE / part)
+        found.append(path)
+
+    add(root / HEADER)
+    return found
 
 
 def _function_name(declaration: str) -> str:

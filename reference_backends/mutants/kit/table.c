@@ -4,39 +4,11 @@
  *
  * table.c: all tables of mutants, and the names of what their rows say.
  */
+#include "mutant_areas.h"
 #include "wrap.h"
 
-/* X(area): mutants_AREA[] of mutants_AREA.c, and those of anti.c and cheats.c. */
-#define TABLES(X) \
-  X(library)      \
-  X(device)       \
-  X(device_open)  \
-  X(memory)       \
-  X(memory_view)  \
-  X(copy)         \
-  X(stream)       \
-  X(synchronize)  \
-  X(event)        \
-  X(event_time)   \
-  X(wait)         \
-  X(callback)     \
-  X(pinned)       \
-  X(peer)         \
-  X(async_memory) \
-  X(kernel)       \
-  X(operand)      \
-  X(plan)         \
-  X(value)        \
-  X(random)       \
-  X(error)        \
-  X(fault)        \
-  X(thread)       \
-  X(fork)         \
-  X(capability)   \
-  X(dimension)    \
-  X(anti)         \
-  X(legal)        \
-  X(cheat)
+/* Of each mutants_AREA.c, as the build found them, and of anti.c and cheats.c. */
+#define TABLES(X) MUTANT_AREAS(X) X(anti) X(cheat)
 
 #define DECLARE(name) extern const mutant_t mutants_##name[];
 TABLES(DECLARE)
