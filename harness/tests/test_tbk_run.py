@@ -437,3 +437,31 @@ def test_another_run_is_not_resumed(output: Path, other: list[str]) -> None:
     assert done.code == 2
     assert "cannot resume" in done.stderr
     assert output.read_bytes() == before
+
+
+SWEEP = "sweep_memory/memory_comes_and_goes"
+
+
+def test_a_thorough_test_runs_in_its_tier_or_named_by_its_id(output: Path) -> None:
+    quick = run(TEMPLATE, output, "--list").stdout
+    thorough = run(TEMPLATE, output, "--list", "--tier", "thorough").stdout
+    assert SWEEP not in quick
+    assert SWEEP in thorough
+    assert set(quick.splitlines()) < set(thorough.splitlines())
+    done = run(TEMPLATE, output, "--only", "sweep_memory/")
+    assert done.code == 3
+    assert "is of the thorough tier" in done.stderr
+    results = run(TEMPLATE, output, "--only", SWEEP).results()
+    assert results.verdicts == {SWEEP: "pass"}
+    assert (results.header["tier"], results.footer["tier"]) == ("quick", "quick")
+
+
+def test_one_case_of_a_sweep_runs_alone(output: Path) -> None:
+    whole = run(TEMPLATE, output, "--only", SWEEP).results().tests[0]
+    line = "size=1 blocks=1 turns=1 freed=first_first sizes=equal device=0 thread=main error=given"
+    alone = run(TEMPLATE, output, "--only", SWEEP, "--case", line).results().tests[0]
+    assert int(whole["notes"].split()[0]) > 20
+    assert alone["notes"].split()[0] == "1"
+    none = run(TEMPLATE, output, "--only", SWEEP, "--case", "size=none").results().tests[0]
+    assert "names no case of this sweep" in none["notes"]
+    assert none["verdict"] == "not-shown"

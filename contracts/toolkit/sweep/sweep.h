@@ -7,7 +7,7 @@
  * program that runs one case and judges it. Cases are generated so that each value of a dimension
  * meets each value of every other one at least once (a pairwise covering array), by the seed of the
  * test: the same seed gives the same cases. A case is one line, "size=65537 pending=37 stream=NULL";
- * a failure quotes it, and tbk-run --case LINE runs it alone.
+ * a failure quotes it, and tbk-run --case LINE runs it alone, with any seed.
  */
 #ifndef TBK_CONTRACTS_SWEEP_H
 #define TBK_CONTRACTS_SWEEP_H
