@@ -30,8 +30,8 @@ void tbk_child_start(tbk_fixture_t* fx, tbk_child_t* child, tbk_child_fn body, v
                      int ending) {
   (void)fx;
   int up[2], down[2];
-  REQUIRE(pipe2(up, O_CLOEXEC) == 0);
-  REQUIRE(pipe2(down, O_CLOEXEC) == 0);
+  SUITE_REQUIRE(pipe2(up, O_CLOEXEC) == 0);
+  SUITE_REQUIRE(pipe2(down, O_CLOEXEC) == 0);
   *child =
       (tbk_child_t){.from_child = up[0], .said = up[1], .to_child = down[1], .released = down[0]};
   fflush(NULL); /* exit() in the child would write it a second time */
@@ -39,7 +39,7 @@ void tbk_child_start(tbk_fixture_t* fx, tbk_child_t* child, tbk_child_fn body, v
   if (child->pid == 0) in_child(child, body, argument, ending);
   close(child->said);
   close(child->released);
-  REQUIRE(child->pid > 0);
+  SUITE_REQUIRE(child->pid > 0);
 }
 
 void tbk_child_say(tbk_child_t* self) {
