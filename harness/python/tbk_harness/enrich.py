@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import tbk_contracts
 from tbk_contracts import Clause
+from tbk_reports.calls import ON_OTHER_THREAD, ON_STREAM, WITHOUT_STREAM
 from tbk_reports.model import ResultFile, Test
 
 
@@ -19,6 +20,21 @@ def _source(clause: Clause) -> str:
     return "; ".join([*stated, *clause.source])
 
 
+def _about(clause: Clause) -> tuple[str, ...]:
+    """What it speaks of: its operators, or its functions, called in the way that it says."""
+    operators = [word for word in (clause.needs or "").split() if word.startswith("op:")]
+    if operators:
+        return tuple(operators)
+    way = ""
+    if clause.text.startswith("stream NULL"):
+        way = WITHOUT_STREAM
+    elif clause.text.startswith("with a stream"):
+        way = ON_STREAM
+    elif clause.prefix == "THR":
+        way = ON_OTHER_THREAD
+    return tuple(name + way for name in clause.functions)
+
+
 def _filled(test: Test, same_wording: bool) -> Test:
     clause = tbk_contracts.clause(test.clause)
     if clause is None:
@@ -27,7 +43,8 @@ def _filled(test: Test, same_wording: bool) -> Test:
     # A sentence of another wording has other sources, too.
     fits = same_wording or sentence == clause.text
     source = test.clause_source or (_source(clause) if fits else "")
-    return replace(test, clause_text=sentence, clause_source=source)
+    filled = replace(test, clause_text=sentence, clause_source=source)
+    return replace(filled, about=_about(clause), label=clause.line or "") if fits else filled
 
 
 def _digest(layer: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from .calls import traced
 from .extent import extent
 from .model import Judged, Test, as_count, as_text, read_record
 from .operators import operator_document, operators
@@ -39,15 +40,18 @@ def judged_document(judged: Judged) -> dict[str, Any]:
 
 
 def _lean(test: Test) -> dict[str, object]:
-    return {name: value for name, value in asdict(test).items() if value not in ("", 0, {})}
+    values = {name: value for name, value in asdict(test).items() if value not in ("", 0, {}, ())}
+    values.pop("asked", None)  # the digits of `calls` say it
+    return values
 
 
 def judged_from_document(document: Mapping[str, Any]) -> Judged:
     tests: Iterable[Mapping[str, object]] = document.get("tests") or ()
+    names = traced(document.get("header") or {})
     return Judged(
         header=dict(document.get("header") or {}),
         footer=dict(document.get("footer") or {}),
-        tests=tuple(map(read_record, tests)),
+        tests=tuple(read_record(test, names) for test in tests),
         verdict=as_text(document.get("verdict")),
         exit_code=as_count(document.get("exit_code")),
         problems=tuple(document.get("problems") or ()),

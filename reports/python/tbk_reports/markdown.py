@@ -74,9 +74,8 @@ def _case(test: Test) -> list[str]:
 
 def _cause(number: int, cause: Cause) -> list[str]:
     first = cause.first
-    count = text.count_words(len(cause.tests), "test")
     blame = escape(blame_words(first) or "unknown", 200)
-    lines = [f"{number}. **{escape(cause.title, 160)}** ({count}, blame: {blame})"]
+    lines = [f"{number}. **{escape(cause.title, 160)}** ({cause.count_words}, blame: {blame})"]
     if first.clause:
         sentence = f": {escape(first.clause_text, 300)}" if first.clause_text else ""
         lines.append(f"   {code(first.clause)}{sentence}")

@@ -7,10 +7,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+from .calls import asked, traced
 
 # Worst first: the state of a clause is the worst of its tests.
 VERDICTS = (
@@ -91,6 +93,10 @@ class Test:
     waiver: str = ""
     blame_how: str = ""  # how it was found out who is to blame
     facts: Mapping[str, Any] = field(default_factory=dict)  # what the test says besides
+    calls: str = ""  # what it asked of the backend, in digits
+    asked: frozenset[str] = frozenset()  # the same in words (calls.py)
+    about: tuple[str, ...] = ()  # what its clause speaks of, in the same words; of the spec
+    label: str = ""  # of the clause's line in the header; of the spec
 
     @property
     def failed(self) -> bool:
@@ -143,12 +149,15 @@ def as_count(value: object) -> int:
     return max(int(value), 0)
 
 
-def read_record(record: Mapping[str, object]) -> Test:
-    """Reads a record of any quality; a verdict that is not known is the suite's error."""
+def read_record(record: Mapping[str, object], names: Sequence[str] = ()) -> Test:
+    """Reads a record of any quality; a verdict that is not known is the suite's error.
+
+    `names` are what the digits of its calls stand for.
+    """
     values: dict[str, Any] = {
         name: as_count(record.get(name)) if kind == "int" else as_text(record.get(name))
         for name, kind in _FIELDS.items()
-        if name != "facts"
+        if name not in ("facts", "asked", "about")
     }
     facts = record.get("facts")
     values["facts"] = facts if isinstance(facts, dict) else {}
@@ -158,6 +167,9 @@ def read_record(record: Mapping[str, object]) -> Test:
     values["id"] = values["id"] or "(no id)"
     values["suite"] = values["suite"] or values["id"].partition("/")[0]
     values["recorded"] = values["recorded"] or values["verdict"]
+    about = record.get("about")
+    values["about"] = tuple(map(as_text, about)) if isinstance(about, list | tuple) else ()
+    values["asked"] = asked(values["calls"], names) if values["calls"] else frozenset()
     return Test(**values)
 
 
@@ -210,7 +222,8 @@ def read_results(path: Path) -> ResultFile:
         if raw.strip():
             reading.take(raw, number, start)
         start += len(raw) + 1
-    tests = tuple(map(read_record, reading.records))
+    names = traced(reading.header or {})
+    tests = tuple(read_record(record, names) for record in reading.records)
     problems = [*reading.problems, *_bookkeeping(reading, tests, data)]
     return ResultFile(
         str(path), reading.header or {}, tests, reading.footer, tuple(dict.fromkeys(problems)),

@@ -25,7 +25,7 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
     first = cause.first
     words = Text(f"  {number}. ", style="bold")
     words.append(cause.title, style="bold")
-    words.append(f"  ({text.count_words(len(cause.tests), 'test')})", style="dim")
+    words.append(f"  ({cause.count_words})", style="dim")
     console.print(words)
     said = [(f"{first.clause} {first.level}", first.clause_text), ("test", first.id)]
     if first.what:

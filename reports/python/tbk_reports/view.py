@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from . import text
@@ -15,6 +15,7 @@ from .extent import Extent, extent, selected_words
 from .generated.areas import AREAS
 from .model import VERDICTS, Judged, Test, as_count
 from .operators import operators
+from .ranking import Evidence, best, gather, may_follow, rank, subject
 from .words import (
     ADVICE,
     EARLY_PHASES,
@@ -47,7 +48,29 @@ class Cause:
 
     key: str
     anchor: str
-    tests: tuple[Test, ...]
+    tests: tuple[Test, ...]  # its own, the simplest first, then those that may follow from it
+    own: int = 0  # how many are its own; 0: all
+    subject: str = ""  # the function that it accuses, where that is known
+    ranked: tuple[float, ...] = ()
+
+    @cached_property
+    def following(self) -> tuple[Test, ...]:
+        """Failures that may follow from this one: their tests stand on what it breaks."""
+        return self.tests[self.own :] if self.own else ()
+
+    @cached_property
+    def following_words(self) -> str:
+        if not self.following:
+            return ""
+        clauses = {test.clause for test in self.following}
+        count = text.count_words(len(self.following), "failure")
+        return f"{count} of {text.count_words(len(clauses), 'clause')} may follow from it"
+
+    @cached_property
+    def count_words(self) -> str:
+        """How many of the failures are its own, and how many may follow from it."""
+        own = text.count_words(self.own or len(self.tests), "test")
+        return f"{own}; {self.following_words}" if self.following else own
 
     @property
     def first(self) -> Test:
@@ -58,7 +81,7 @@ class Cause:
         first = self.first
         if first.verdict == "xpass":
             return "waived, but passes"
-        said = fingerprint_words(first, len(self.clauses))
+        said = fingerprint_words(first, len(self.clauses), self.subject)
         if said:
             return text.line(said, 160)
         said = first.cause or first.what or f"{first.clause} {state_words(first.verdict)}"
@@ -71,7 +94,9 @@ class Cause:
 
     @cached_property
     def clauses(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(test.clause for test in self.tests))
+        """The clauses of its own tests."""
+        own = self.tests[: self.own or None]
+        return tuple(dict.fromkeys(test.clause for test in own))
 
     @cached_property
     def must(self) -> int:
@@ -93,6 +118,8 @@ class Cause:
             first.blame in FOREIGN_BLAME or first.verdict == "not-reached",
             first.phase not in EARLY_PHASES,
             self.must == 0,
+            not self.ranked,  # the C layer before PyTorch, which stands on it
+            *self.ranked,
             -self.weight,
             -self.must,
             -len(self.tests),
@@ -158,20 +185,53 @@ def _grouped(tests: Iterable[Test], key: Callable[[Test], str]) -> dict[str, lis
 def _cause_key(test: Test) -> str:
     if test.verdict == "xpass":
         return "xpass\0" + test.waiver
+    if _names_its_clause(test):
+        return f"{test.blame}\0{test.clause}"
     cause = cause_of(test)
     return f"{test.blame}\0{cause}" if cause else f"{test.clause}\0{test.verdict}"
 
 
-def causes(tests: Iterable[Test], name: str = "cause") -> tuple[Cause, ...]:
+def _names_its_clause(test: Test) -> bool:
+    """Whether it is a failed check of the C layer in a test, of which the clause is the cause."""
+    return bool(test.asked) and test.recorded == "fail" and test.phase == "body"
+
+
+def _group(key: str, tests: list[Test], evidence: Evidence) -> Cause:
+    if not any(test.asked for test in tests):
+        return Cause(key, "", tuple(tests))
+    first = best(tests, evidence)
+    ordered = (first, *(test for test in tests if test is not first))
+    return Cause(key, "", ordered, 0, subject(first, evidence), rank(first, evidence))
+
+
+def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
+    """Each cause that may follow from one before it joins that one."""
+    heads: list[Cause] = []
+    for cause in ranked:
+        for at, head in enumerate(heads):
+            own = head.own or len(head.tests)
+            if cause.ranked and head.ranked and may_follow(cause.tests, head.first, evidence):
+                heads[at] = replace(head, tests=head.tests + cause.tests, own=own)
+                break
+        else:
+            heads.append(cause)
+    return heads
+
+
+def unfolded(tests: Iterable[Test], evidence: Evidence) -> list[Cause]:
     """Tests grouped by cause, what to mend first coming first."""
     groups = _grouped(tests, _cause_key)
-    ranked = sorted(
-        (Cause(key, "", tuple(members)) for key, members in groups.items()),
-        key=lambda cause: cause.rank,
-    )
-    return tuple(
-        Cause(cause.key, f"{name}-{number}", cause.tests) for number, cause in enumerate(ranked, 1)
-    )
+    made = [_group(key, members, evidence) for key, members in groups.items()]
+    return sorted(made, key=lambda cause: cause.rank)
+
+
+def causes(
+    tests: Iterable[Test], name: str = "cause", among: Iterable[Test] = ()
+) -> tuple[Cause, ...]:
+    """The same, with what may follow from a cause folded under it; `among` are all of the run."""
+    evidence = gather(among)
+    ranked = _folded(unfolded(tests, evidence), evidence)
+    return tuple(replace(one, anchor=f"{name}-{at}") for at, one in enumerate(ranked, 1))
 
 
 def _reasons(tests: Iterable[Test], key: Callable[[Test], str]) -> tuple[Reason, ...]:
@@ -230,7 +290,7 @@ class View:
         self.judged = judged
         self.counts = judged.counts
         self.failing = tuple(test for test in judged.tests if test.failed)
-        self.causes = causes(self.failing)
+        self.causes = causes(self.failing, among=judged.tests)
         if self.health:  # then what all else stands on is where to look
             self.causes = tuple(sorted(self.causes, key=lambda one: one.first.profile != "core"))
         self.warnings = causes((test for test in judged.tests if test.warns), name="warning")

@@ -149,7 +149,7 @@ def cause_of(test: Test) -> str:
     return f"{test.cause.rstrip('/')}/{operator}" if operator else test.cause
 
 
-def fingerprint_words(test: Test, clauses: int) -> str:
+def fingerprint_words(test: Test, clauses: int, subject: str = "") -> str:
     """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN,
     required/WORD."""
     kind, *rest = cause_of(test).split("/")
@@ -161,16 +161,17 @@ def fingerprint_words(test: Test, clauses: int) -> str:
         return text.shorten(text.line(test.seen, 200), 150 - len(more)) + more
     if kind == "fail" and test.layer == "torch" and _operator(test):
         return f"{_operator(test)}: {difference_words(test)}"
-    return _recorded_words(test, clauses, kind, rest)
+    return _recorded_words(test, clauses, kind, rest, subject)
 
 
-def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str]) -> str:
+def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str], subject: str) -> str:
     if kind == "required" and rest:
         return f"{rest[0]} is required, and the library does not declare it"
     if kind in ("crash", "hang") and rest and rest[0] in PHASE_WORDS:
-        how = rest[1] if len(rest) > 1 else ""
+        how = rest[1] if len(rest) > 1 and not rest[1].startswith("in ") else ""
         said = ENDINGS.get(how) or ("Hang" if kind == "hang" else f"Crash ({how})")
-        return f"{said} {PHASE_WORDS[rest[0]]}"
+        called = rest[-1] if rest[-1].startswith("in ") else PHASE_WORDS[rest[0]]
+        return f"{said} {called}"
     if kind == "fail" and test.phase == "clean" and test.expected:
         return f"Does not hold after the test: {test.expected}"
     if kind == "fail" and clauses > MANY_CLAUSES:  # then the clause of the first says little
@@ -179,7 +180,7 @@ def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str]) -> str
     if kind == "fail" and len(rest) > 2:
         more = f" (and {text.count_words(clauses - 1, 'more clause')})" if clauses > 1 else ""
         said = text.shorten(test.clause_text, 150 - len(more)) if test.clause_text else test.what
-        return f"{test.clause}: {said}{more}"
+        return f"{test.clause}{', ' if subject else ''}{subject}: {said}{more}"
     return ""
 
 

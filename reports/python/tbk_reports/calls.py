@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a test asked of a backend: functions of the ABI, and how they were called.
+
+A thing asked is a function ("upload"), an operator ("op:add.Tensor"), or a function called in one
+way ("upload on a stream"). What a clause speaks of is said in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# The bits of two digits of a record's `calls`, above the lowest, which every call has.
+WITHOUT_STREAM = " without a stream"
+ON_STREAM = " on a stream"
+ON_OTHER_DEVICE = " on another device"
+ON_OTHER_THREAD = " on another thread"
+WAYS = {2: WITHOUT_STREAM, 4: ON_STREAM, 8: ON_OTHER_DEVICE, 16: ON_OTHER_THREAD}
+
+
+def traced(header: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns what the digits of `calls` stand for; of a run over both layers, in the C layer."""
+    layers = header.get("layers")
+    part = layers.get("c") if isinstance(layers, Mapping) else header
+    names = part.get("traced") if isinstance(part, Mapping) else None
+    return tuple(map(str, names)) if isinstance(names, list) else ()
+
+
+def asked(calls: str, names: Sequence[str]) -> frozenset[str]:
+    """Returns the things that a record's `calls` says were asked; empty where it can't be read."""
+    try:
+        bits = bytes.fromhex(calls)
+    except ValueError:
+        return frozenset()
+    found = set()
+    for name, bit in zip(names, bits[1:], strict=False):
+        if bit & 1:
+            found.add(name)
+            found.update(name + way for value, way in WAYS.items() if bit & value)
+    return frozenset(found)
+
+
+def function_of(thing: str) -> str:
+    """Returns the function or operator of a thing asked: "upload" of "upload on a stream"."""
+    return thing.partition(" ")[0].removeprefix("op:")

@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which cause comes first, and what is folded under it."""
+
+from __future__ import annotations
+
+from tbk_reports.calls import asked, function_of, traced
+from tbk_reports.model import Test
+from tbk_reports.ranking import gather, may_follow, subject
+from tbk_reports.view import causes
+
+NAMES = ("memory_alloc", "upload", "download", "stream_create", "fill", "op:mm")
+
+
+def case(index: int, clause: str, things: str, verdict: str = "pass", **changes: object) -> Test:
+    """A test of the C layer that asked some things, of a clause that speaks of the last of them."""
+    found = tuple(things.split())
+    made = Test(
+        id=f"suite/test_{index}", verdict=verdict, index=index, clause=clause, level="must",
+        layer="c", phase="body", recorded=verdict, asked=frozenset(found), about=found[-1:],
+        cause=f"fail/{index}.c/x/", blame="backend", label="Ensures", clause_text="it holds.",
+    )  # fmt: skip
+    return Test(**{**made.__dict__, **changes})
+
+
+PASSING = [case(90 + at, "MEM-001", "memory_alloc upload download") for at in range(9)]
+
+
+def first(*tests: Test) -> str:
+    return causes([test for test in tests if test.failed], among=tests)[0].first.clause
+
+
+def test_digits_are_read_in_the_words_of_the_header() -> None:
+    header = {"layers": {"c": {"traced": list(NAMES)}, "torch": {}}}
+    found = asked("00010500000d01", traced(header))
+    assert found == {"memory_alloc", "upload", "upload on a stream", "fill",
+                     "fill on a stream", "fill on another device", "op:mm"}  # fmt: skip
+    assert asked("nonsense", NAMES) == asked("", NAMES) == frozenset()
+    assert traced({"traced": 3}) == traced({"layers": None}) == ()
+    assert (function_of("upload on a stream"), function_of("op:mm")) == ("upload", "mm")
+
+
+def test_what_explains_all_failures_comes_before_what_explains_some() -> None:
+    fill = case(5, "CPY-018", "memory_alloc download fill", "fail")
+    stream = case(1, "STR-001", "memory_alloc download fill stream_create", "fail")
+    assert first(*PASSING, stream, fill) == "CPY-018"
+
+
+def test_the_function_that_passing_tests_use_too_is_not_accused() -> None:
+    upload = case(1, "CPY-004", "memory_alloc fill download upload", "fail")
+    fill = case(2, "CPY-018", "memory_alloc upload download fill", "fail")
+    assert first(*PASSING, upload, fill) == "CPY-018"
+    assert subject(fill, gather([*PASSING, upload, fill])) == "fill"
+
+
+def test_an_area_of_many_functions_and_a_check_after_a_test_come_last() -> None:
+    thread = case(1, "THR-001", "memory_alloc fill", "fail")
+    after = case(2, "CPY-001", "memory_alloc fill", "fail", phase="clean")
+    plain = case(3, "CPY-018", "memory_alloc fill", "fail")
+    found = causes([thread, after, plain], among=[*PASSING, thread, after, plain])
+    assert found[0].first is plain
+    assert [test.clause for test in found[0].tests] == ["CPY-018", "THR-001", "CPY-001"]
+
+
+def test_what_did_not_ask_the_accused_function_is_a_cause_of_its_own() -> None:
+    fills = [case(at, "CPY-018", "memory_alloc fill", "fail") for at in range(3)]
+    follows = case(7, "CPY-019", "memory_alloc download fill", "fail", about=("download",))
+    other = case(8, "KRN-001", "memory_alloc op:mm", "fail")
+    tests = [*PASSING, *fills, follows, other]
+    found = causes([*fills, follows, other], among=tests)
+    assert [cause.clauses for cause in found] == [("CPY-018",), ("KRN-001",)]
+    assert found[0].following == (follows,)
+    assert found[0].count_words == "3 tests; 1 failure of 1 clause may follow from it"
+    assert sum(len(cause.tests) for cause in found) == 5
+
+
+def test_nothing_follows_from_what_explains_little_or_is_another_ones_to_blame() -> None:
+    one = case(1, "CPY-018", "memory_alloc fill", "fail")
+    rest = [case(at, "CPY-004", "memory_alloc upload", "fail") for at in range(2, 9)]
+    assert not may_follow(rest[:1], one, gather([one, *rest]))
+    harness = case(3, "CPY-019", "memory_alloc fill", "fail", blame="harness")
+    assert not may_follow([harness], one, gather([one, harness]))
+
+
+def test_failures_without_calls_are_grouped_by_their_check() -> None:
+    made = [case(at, f"MEM-00{at}", "upload", "fail", asked=frozenset(), cause="fail/a.c/x/")
+            for at in range(3)]  # fmt: skip
+    assert len(causes(made, among=made)) == 1
