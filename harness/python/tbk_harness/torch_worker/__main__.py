@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def main() -> int:
     command = words.pop("command")
     request = Request(**words)
     environment.prepare()
+    os.environ["TBK_PATIENCE_S"] = f"{min(15.0, request.timeout / 3):g}"
     # After the environment is set, which PyTorch reads when it is imported.
     from tbk_harness.torch_worker import fork_server  # noqa: PLC0415
 
