@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-# Well under the deadline of a test, which its supervisor knows, so that a child that hangs is told of.
+# Well under the deadline of a test, which its supervisor knows: a child that hangs is told of.
 PATIENCE_S = float(os.environ.get("TBK_PATIENCE_S", "15"))
 PROBE_S = 7.0  # that of one question to a device is shorter
 START_S = 40.0  # a fresh interpreter imports PyTorch first
