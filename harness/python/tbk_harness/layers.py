@@ -147,9 +147,15 @@ def had(header: Mapping[str, Any], test: str, clauses: Sequence[str]) -> bool:
     return not known or any(ran & set(one.layer) for one in known)
 
 
-def compose(paths: Sequence[Path], more: Sequence[Record], output: Path, spent_ns: int = 0) -> None:
+def compose(
+    paths: Sequence[Path],
+    more: Sequence[Record],
+    output: Path,
+    spent_ns: int = 0,
+    typed: Sequence[str] = (),
+) -> None:
     """Writes one file of several, with further records, of a run that took `spent_ns` from start to
-    end. Raises OSError.
+    end and that a user asked for with the command `typed`. Raises OSError.
 
     The parts are of one run and of layers that share no test. What is wrong with a part is wrong
     with the whole: one without a footer leaves it without one.
@@ -160,7 +166,8 @@ def compose(paths: Sequence[Path], more: Sequence[Record], output: Path, spent_n
     records = [record for piece in pieces for record in piece.records]
     for index, record in enumerate(one for one in records if one.get("record") == "test"):
         record["index"] = index
-    lines = [_header(pieces), *records, *more]
+    header = _header(pieces) | ({"typed": list(typed)} if typed else {})
+    lines = [header, *records, *more]
     body = b"".join(json.dumps(one, separators=(",", ":")).encode() + b"\n" for one in lines)
     if all(piece.read.footer is not None for piece in pieces):
         footer = _footer(pieces, hashlib.sha256(body).hexdigest(), spent_ns)

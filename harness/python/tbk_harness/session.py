@@ -139,13 +139,12 @@ class Session:
         written = [part for part in self.parts if part.written]
         if written and written[0].path != self.results:
             layers.compose(
-                [part.path for part in written], self.more, self.results, self._spent_ns()
-            )
+                [part.path for part in written], self.more, self.results, self._spent_ns(),
+                ["tbk", *sys.argv[1:]],
+            )  # fmt: skip
         judged = self._judged(subject, bool(written))
         judged = replace(judged, notes=(*self.notes, *judged.notes))
         judged = outcome.strict(judged, self.request.fail_on)
-        if judged.header:
-            judged = replace(judged, header={**judged.header, "typed": ["tbk", *sys.argv[1:]]})
         if self.request.write_baseline:
             outcome.write_baseline(judged, self.request.write_baseline)
         return judged
