@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+/* Of the cell, Python writes what stands before the trace, which is the C layer's. */
 __attribute__((visibility("default"))) uint64_t tbk_launcher_layout(void) {
   return sizeof(tbk_launcher_job_t) << 32 | offsetof(tbk_launcher_job_t, items) << 16 |
-         sizeof(tbk_cell_t);
+         offsetof(tbk_cell_t, trace);
 }
 
 static void* map(int file, uint64_t at) {
