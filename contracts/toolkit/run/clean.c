@@ -65,6 +65,7 @@ static void check_host(tbk_fixture_t* fx, const tbk_host_record_t* record) {
 
 void tbk_resources_give_back(tbk_fixture_t* fx) {
   tbk_resources_t* resources = fx->resources;
+  resources->busy[0] = resources->busy[1] = 0;
   tbk_memory_record_t* memory = resources->memory.items;
   tbk_event_t** events = resources->events.items;
   tbk_stream_t** streams = resources->streams.items;
@@ -95,6 +96,8 @@ void tbk_memory_give_back(tbk_fixture_t* fx, size_t from) {
   if (fx->stream != NULL) synchronize(fx);
   for (size_t i = from; i < list->count; i++) {
     check_guard(fx, &memory[i]);
+    for (int k = 0; k < 2; k++) /* its handle may come again, as that of something else */
+      if (fx->resources->busy[k] == memory[i].memory) fx->resources->busy[k] = 0;
     CLEAN_OK(fx->core->memory_free(fx->self, memory[i].device, memory[i].memory, &fx->error));
   }
   if (list->count > from) list->count = from;
