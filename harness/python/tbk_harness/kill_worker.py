@@ -29,6 +29,7 @@ KILLS = frozenset({"fail", "crash", "hang"})
 # Of the tests of one clause, for one mutant.
 MOST_FUNCTIONS = 24
 MOST_PARAMETERS = 4
+MOST_NAMED = 24  # where the row names which
 Some = TypeVar("Some")
 LIMIT_S = 10.0  # beside what the sound device takes
 SOUND_LIMIT_S = 300.0
@@ -119,7 +120,7 @@ class Killer:
             if case.clause == clause and any(hint in case.id for hint in hints):
                 functions.setdefault(_function(case.id), []).append(case)
         return [case for cases in _some(list(functions.values()), MOST_FUNCTIONS)
-                for case in _some(cases, MOST_PARAMETERS)]  # fmt: skip
+                for case in _some(cases, MOST_NAMED if row.tests else MOST_PARAMETERS)]  # fmt: skip
 
     def _kill(self, table: Any, row: Any, clause: str) -> Task:
         """Tests that have killed nothing yet come first, and have their turn in any case."""

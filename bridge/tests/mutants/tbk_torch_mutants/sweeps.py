@@ -14,31 +14,34 @@ from tbk_torch_mutants import kernels
 from tbk_torch_mutants.copies import around_copy, on_device, to_device, to_host
 from tbk_torch_mutants.table import mutant
 
-COPIES = "torch_sweep/copies"
 FILLS = "torch_sweep/fills"
 OPERANDS = "torch_sweep/operands"
 
 
 def _spoil(tensor: torch.Tensor) -> None:
     """One element is another; as a plain copy, which no mutant looks at."""
-    if tensor.numel():
+    if tensor.device.type == "cpu":
+        flat = tensor.detach().view(-1) if tensor.is_contiguous() else tensor.detach()[0]
+        flat[-1] = flat[-1] == 0
+    elif tensor.numel():
         at = tuple(size - 1 for size in tensor.shape)
         was = tensor.detach()[at].cpu()
         wrong = ~was if was.dtype == torch.bool else torch.where(was == 7, was * 0 + 5, was * 0 + 7)
         torch.ops.aten._copy_from(wrong, tensor.detach()[at])
 
 
-def _copies(name: str, breaks: str, wanted: Any, tests: str = COPIES) -> None:
+def _copies_if(wanted: Any) -> Any:
     """Copies of which `wanted(self, source, non_blocking)` is true are wrong in one element."""
 
-    @mutant(name, "CPY-508", breaks, narrow=True, tests=tests)
-    def _() -> None:
+    def apply() -> None:
         def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
             copy(self, source, wait)
             if wanted(self, source, wait):
                 _spoil(self)
 
         around_copy(change)
+
+    return apply
 
 
 def _steps(tensor: torch.Tensor) -> bool:
@@ -57,26 +60,33 @@ def _on_stream(self: torch.Tensor) -> bool:
     return torch.accelerator.current_stream(self.device).stream_id != 0
 
 
-_copies("copies_from_expanded", "what is expanded is read wrongly",
-        lambda self, source, _: on_device(self, source) and _expanded(source))  # fmt: skip
-_copies("copies_of_steps_to_offset", "from steps to a storage offset",
-        lambda self, source, _: on_device(self, source) and _steps(source)
-        and _apart(self))  # fmt: skip
-_copies("uploads_of_steps_of_int8", "uploads of int8 with steps",
-        lambda self, source, _: to_device(self, source) and source.dtype == torch.int8
-        and _steps(source))  # fmt: skip
-_copies("non_blocking_on_a_stream", "uploads that need not wait, on another stream",
-        lambda self, source, wait: to_device(self, source) and wait
-        and _on_stream(self))  # fmt: skip
-_copies("downloads_in_threads", "downloads in another thread, of what has steps",
-        lambda self, source, _: to_host(self, source) and _steps(source)
-        and threading.current_thread() is not threading.main_thread())  # fmt: skip
-_copies("copies_beyond_64_mib", "what is larger than 64 MiB",
-        lambda self, source, _: to_device(self, source) and self.nbytes > 64 << 20)  # fmt: skip
+mutant("copies_from_expanded", "CPY-508", "what is expanded is read wrongly", narrow=True,
+       tests="from_layout=expanded")(_copies_if(
+    lambda self, source, _: on_device(self, source) and _expanded(source)))  # fmt: skip
+mutant("copies_of_steps_to_offset", "CPY-508", "from steps to a storage offset", narrow=True,
+       tests="from_layout=steps,to_layout=offset")(_copies_if(
+    lambda self, source, _: source.dim() > 0 and _steps(source)
+        and _apart(self)))  # fmt: skip
+mutant("uploads_of_steps_of_int8", "CPY-508", "uploads of int8 with steps", narrow=True,
+       tests="copies[dtype=int8")(_copies_if(
+    lambda self, source, _: to_device(self, source) and source.dtype == torch.int8
+        and _steps(source)))  # fmt: skip
+mutant("non_blocking_on_a_stream", "CPY-508", "copies that need not wait, on another stream",
+       narrow=True, tests="blocking=no")(_copies_if(
+    lambda self, source, wait: self.device.type != "cpu" and wait
+        and _on_stream(self)))  # fmt: skip
+mutant("downloads_in_threads", "CPY-508", "downloads in another thread",
+       narrow=True, tests="way=download")(_copies_if(
+    lambda self, source, _: to_host(self, source)
+        and threading.current_thread() is not threading.main_thread()))  # fmt: skip
+mutant("copies_beyond_64_mib", "CPY-508", "what is larger than 64 MiB", narrow=True,
+       tests="size=beyond_64_MiB")(_copies_if(
+    lambda self, source, _: to_device(self, source) and self.nbytes > 64 << 20))  # fmt: skip
 
 _number = itertools.count()
-_copies("each_200th_copy", "each two hundredth copy on the device",
-        lambda self, source, _: on_device(self, source) and next(_number) % 200 == 199)  # fmt: skip
+mutant("each_200th_copy", "CPY-508", "each two hundredth copy on the device", narrow=True,
+       tests="times=300")(_copies_if(
+    lambda self, source, _: on_device(self, source) and next(_number) % 200 == 199))  # fmt: skip
 
 
 @mutant("minus_zero_is_zero", "CPY-508", "-0.0 arrives as 0.0", narrow=True, tests="torch_sweep/")
@@ -89,7 +99,7 @@ def _() -> None:
 
 
 @mutant("nan_is_false", "CPY-508", "NaN as a boolean is False", narrow=True,
-        tests="torch_sweep/conversions")  # fmt: skip
+        tests="to=bool")  # fmt: skip
 def _() -> None:
     def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
         if self.dtype == torch.bool and source.dtype.is_floating_point:
