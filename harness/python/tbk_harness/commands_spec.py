@@ -71,7 +71,7 @@ def show_command(clause_id: str, results: Path | None) -> None:
         near = any(one.prefix == prefix for one in tbk_contracts.clauses())
         more = f"; `tbk list --only {prefix}` has those of its area" if near else "; see `tbk list`"
         meant = hint(clause_id, (one.id for one in tbk_contracts.clauses()))
-        outcome.stop(EXIT_USAGE, f"there is no clause {clause_id}{meant or more}")
+        outcome.stop(EXIT_USAGE, f"there is no clause {clause_id}{more if near else meant or more}")
     out = outcome.console()
     out.print(Text(f"{clause.id}  {clause.text}", style="bold"))
     for name, value in _facts(clause):
