@@ -40,7 +40,8 @@
   X(sweep_race)     \
   X(sweep_time)     \
   X(sweep_random)   \
-  X(sweep_peer)
+  X(sweep_peer)     \
+  X(sweep_call)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)

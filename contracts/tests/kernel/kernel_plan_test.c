@@ -322,6 +322,34 @@ static void a_refused_plan_writes_nothing(tbk_fixture_t* fx) {
   CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
 }
 
+static void check_planned_or_refused(tbk_fixture_t* fx, operator_id_t id) {
+  const tbk_kernel_t* kernel = operation_find(fx, id);
+  operation_t operation;
+  tbk_plan_t* plan = NULL;
+  uint64_t workspace_bytes = 0;
+  make_operation(fx, &operation, id);
+  fx->error.message[0] = '\0';
+  const tbk_status_t status =
+      kernel->prepare(fx->self, fx->device, kernel, &operation.wire->arguments, &plan,
+                      &workspace_bytes, &fx->error);
+  CHECK_SAID(status == TBK_OK || status == TBK_UNSUPPORTED, "a plan, or UNSUPPORTED", "%s",
+             tbk_status_name(status));
+  if (status == TBK_UNSUPPORTED) CHECK(fx->error.message[0] != '\0');
+  CHECK((status == TBK_OK) == (plan != NULL));
+  operation_check_untouched(fx, &operation, TBK_HERE("prepare"));
+  kernel->plan_destroy(fx->self, plan);
+}
+
+static void what_is_not_planned_is_refused_with_a_reason(tbk_fixture_t* fx) {
+  for (int id = 0; id < OPERATORS; ++id)
+    if (has_prepare(fx, id)) check_planned_or_refused(fx, id);
+  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
+}
+
+static void a_plan_without_a_stream_is_complete_on_return(tbk_fixture_t* fx) {
+  for_each_prepared(fx, check_many_without_stream);
+}
+
 static void a_plan_on_a_stream_of_another_device_is_refused(tbk_fixture_t* fx) {
   operator_id_t id = first_prepared(fx);
   if (id == OPERATORS) return;
@@ -428,6 +456,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-013", "prepare stream", 0, a_plan_runs_many_times_in_flight),
     TBK_CASE("KRN-014", "prepare", 0, what_was_planned_is_not_refused),
     TBK_CASE("ERR-001", "prepare", 0, a_refused_plan_writes_nothing),
+    TBK_CASE("KRN-008", "prepare", 0, what_is_not_planned_is_refused_with_a_reason),
+    TBK_CASE("CPY-006", "prepare", 0, a_plan_without_a_stream_is_complete_on_return),
     TBK_CASE("STR-002", "prepare stream two_devices", 0,
              a_plan_on_a_stream_of_another_device_is_refused),
     TBK_CASE("STR-001", "prepare stream", 0, a_plan_waits_for_earlier_work_of_its_stream),

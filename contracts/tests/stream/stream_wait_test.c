@@ -77,13 +77,16 @@ void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
 void questions_do_not_wait(tbk_fixture_t* fx) {
   tbk_gate_t gate;
   tbk_stream_t* stream = fx_stream(fx);
-  tbk_event_t* event = fx->event != NULL ? fx_event(fx, 0) : NULL;
+  bool timed = fx->event != NULL && TBK_HAS(fx->event, tbk_event_ops_t, event_elapsed);
+  tbk_event_t* event = fx->event != NULL ? fx_event(fx, timed ? TBK_EVENT_TIMING : 0) : NULL;
+  double ms = 0;
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
   bool closed = gate_is_closed(&gate);
   if (event != NULL) CHECK_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
   tbk_status_t of_stream = fx->stream->stream_query(fx->self, stream, &fx->error);
   tbk_status_t of_event =
       event != NULL ? fx->event->event_query(fx->self, event, &fx->error) : TBK_NOT_READY;
+  if (timed) (void)!fx->event->event_elapsed(fx->self, event, event, &ms, &fx->error);
   if (fx->kernel != NULL) (void)fx->kernel->kernel_find(fx->self, fx->device, "copy_", 1);
   if (closed) {
     CHECK_SAID(gate_is_closed(&gate), "answers at once", "a question waited for enqueued work");

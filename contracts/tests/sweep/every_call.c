@@ -1,0 +1,171 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "every_call.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include <tbk/tables.h>
+
+enum { NOT_FALLIBLE = -0x7B02 };
+
+static void never(void* argument) {
+  (void)argument;
+}
+
+/* `source` and `destination` lie on the host where bytes go between host and device. */
+#define SOURCE_OF(entry)                                  \
+  _Generic((entry), tbk_status_t(*) TBK_PARAMETERS_upload \
+           : (const void*)on->host, default               \
+           : on->memory)
+#define DESTINATION_OF(entry) \
+  _Generic((entry), tbk_status_t(*) TBK_PARAMETERS_download : (void*)on->host, default : on->other)
+
+/* What is not of one type in all functions is given by `entry`. */
+#define ARGUMENTS(entry)                                                                      \
+  tbk_instance_t* self = fx->self;                                                            \
+  int32_t device = fx->device, peer = fx->device, priority = 0, can = 0, devices = 0;         \
+  int32_t destination_device = fx->device, source_device = fx->device;                        \
+  int32_t kind = TBK_FAULT_WORK_FAILS, *out_can = &can, *out_count = &devices;                \
+  uint32_t flags = 0;                                                                         \
+  uint64_t size_bytes = on->bytes, offset = 0, destination_offset = 0, source_offset = 0;     \
+  uint64_t count = on->bytes / 4, workspace_offset = 0, bytes = 0, more = 0;                  \
+  uint64_t *out_workspace_bytes = &bytes, *out_free_bytes = &bytes, *out_total_bytes = &more; \
+  uint8_t value = 1;                                                                          \
+  double ms = 0, *out_ms = &ms;                                                               \
+  void *place = NULL, **out_native = &place, **out_pointer = &place, *native = on->native;    \
+  void *argument = NULL, *pointer = NULL;                                                     \
+  tbk_callback_fn function = never;                                                           \
+  tbk_generator_t state = {1, 0}, *generator = &state;                                        \
+  tbk_device_properties_t properties = {.struct_size = sizeof properties};                    \
+  tbk_device_properties_t* out_properties = &properties;                                      \
+  tbk_memory_t memory = on->memory, made = 0, *out_memory = &made, workspace = on->space;     \
+  tbk_stream_t *stream = on->stream, *a_stream = NULL, **out_stream = &a_stream;              \
+  tbk_event_t *event = on->event, *start = on->event, *end = on->end;                         \
+  tbk_event_t *an_event = NULL, **out_event = &an_event;                                      \
+  tbk_plan_t *plan = on->plan, *a_plan = NULL, **out_plan = &a_plan;                          \
+  const tbk_kernel_t* kernel = on->operation.kernel;                                          \
+  const void* arguments = on->operation.wire != NULL ? &on->operation.wire->arguments : NULL; \
+  tbk_error_t* error = &fx->error;                                                            \
+  const char* name = "copy_";                                                                 \
+  uint32_t version = 1;                                                                       \
+  __auto_type source = SOURCE_OF(entry);                                                      \
+  __auto_type destination = DESTINATION_OF(entry)
+
+#define IS_FALLIBLE(function) __builtin_types_compatible_p(TBK_RETURNS_##function, tbk_status_t)
+
+/* What a call that succeeded has made. */
+typedef struct made {
+  const char* function;
+  tbk_memory_t memory;
+  tbk_stream_t* stream;
+  tbk_event_t* event;
+  tbk_plan_t* plan;
+  void* place;
+} made_t;
+
+/* Gives back what a call has made, by the function that its header names. */
+static tbk_status_t give_back(tbk_fixture_t* fx, const every_call_t* on, const made_t* made) {
+  if (made->stream != NULL) fx->stream->stream_destroy(fx->self, made->stream);
+  if (made->event != NULL) fx->event->event_destroy(fx->self, made->event);
+  if (made->plan != NULL) on->operation.kernel->plan_destroy(fx->self, made->plan);
+  if (made->place != NULL && strcmp(made->function, "pinned_alloc") == 0)
+    fx->pinned->pinned_free(fx->self, made->place);
+  if (made->memory == 0) return TBK_OK;
+  if (strcmp(made->function, "async_alloc") == 0)
+    return fx->async_memory->async_free(fx->self, on->stream, made->memory, &fx->error);
+  return fx->core->memory_free(fx->self, fx->device, made->memory, &fx->error);
+}
+
+#define CALL_ENTRY(function, entry)                                                             \
+  static tbk_status_t call_##function(tbk_fixture_t* fx, every_call_t* on) {                    \
+    ARGUMENTS(entry);                                                                           \
+    tbk_status_t status = __builtin_choose_expr(IS_FALLIBLE(function),                          \
+                                                (entry)TBK_ARGUMENTS_##function, NOT_FALLIBLE); \
+    const made_t what = {#function, made, a_stream, an_event, a_plan, place};                   \
+    return status == TBK_OK ? give_back(fx, on, &what) : status;                                \
+  }
+#define CALL(table, type, function) CALL_ENTRY(function, fx->table->function)
+#define CALL_OF(table, type, needs) TBK_MANDATORY_##table(CALL) TBK_OPTIONAL_##table(CALL)
+
+/* Each function takes some of the arguments. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+CALL_OF(core, tbk_core_t, "")
+TBK_TABLE_MAP(CALL_OF)
+CALL_ENTRY(launch, kernel->launch)
+CALL_ENTRY(prepare, kernel->prepare)
+CALL_ENTRY(launch_plan, kernel->launch_plan)
+#pragma GCC diagnostic pop
+
+#define OFFERED(table, type, function)                                              \
+  static bool offered_##function(const tbk_fixture_t* fx, const every_call_t* on) { \
+    (void)on;                                                                       \
+    return TBK_HAS(fx->table, type, function) != 0;                                 \
+  }
+#define OFFERED_OF(table, type, needs) TBK_MANDATORY_##table(OFFERED) TBK_OPTIONAL_##table(OFFERED)
+OFFERED_OF(core, tbk_core_t, "")
+TBK_TABLE_MAP(OFFERED_OF)
+
+static bool offered_launch(const tbk_fixture_t* fx, const every_call_t* on) {
+  (void)fx;
+  return on->operation.kernel != NULL;
+}
+
+static bool offered_plan(const tbk_fixture_t* fx, const every_call_t* on) {
+  (void)fx;
+  return on->plan != NULL;
+}
+
+#define ROW(table, type, function) \
+  {#table, #function, IS_FALLIBLE(function), offered_##function, call_##function},
+#define ROWS_OF(table, type, needs) TBK_MANDATORY_##table(ROW) TBK_OPTIONAL_##table(ROW)
+
+const call_row_t every_call[] = {ROWS_OF(core, tbk_core_t, "") TBK_TABLE_MAP(ROWS_OF){
+                                     "kernel", "launch", true, offered_launch, call_launch},
+                                 {"kernel", "prepare", true, offered_plan, call_prepare},
+                                 {"kernel", "launch_plan", true, offered_plan, call_launch_plan}};
+const size_t every_call_count = sizeof every_call / sizeof *every_call;
+
+/* The first operator that has a plan, or else the first that is offered. */
+static void make_operation(tbk_fixture_t* fx, every_call_t* on) {
+  uint64_t workspace_bytes = 0;
+  for (int id = 0; fx->kernel != NULL && id < OPERATORS && on->plan == NULL; id++) {
+    const tbk_kernel_t* kernel = operation_find(fx, (operator_id_t)id);
+    bool prepares = TBK_HAS(kernel, tbk_kernel_t, prepare) != 0;
+    if (kernel == NULL || (on->operation.kernel != NULL && !prepares)) continue;
+    operation_make_plain(fx, &on->operation, (operator_id_t)id);
+    if (prepares && kernel->prepare(fx->self, fx->device, kernel, &on->operation.wire->arguments,
+                                    &on->plan, &workspace_bytes, &fx->error) != TBK_OK)
+      on->plan = NULL;
+  }
+  on->space = fx_alloc(fx, workspace_bytes > 0 ? workspace_bytes : on->bytes);
+}
+
+every_call_t* every_call_make(tbk_fixture_t* fx) {
+  every_call_t* on = (every_call_t*)(void*)fx_zeros(fx, sizeof *on);
+  on->bytes = fx_round(fx, 256);
+  on->host = fx_bytes(fx, on->bytes);
+  on->memory = fx_alloc_with(fx, on->host, on->bytes);
+  on->other = fx_alloc(fx, on->bytes);
+  if (fx->stream != NULL) on->stream = fx_stream(fx);
+  if (fx->event != NULL) {
+    on->event = fx_event(fx, TBK_EVENT_TIMING);
+    on->end = fx_event(fx, TBK_EVENT_TIMING);
+    REQUIRE_OK(fx->event->event_record(fx->self, on->event, on->stream, &fx->error));
+    REQUIRE_OK(fx->event->event_record(fx->self, on->end, on->stream, &fx->error));
+  }
+  if (TBK_HAS(fx->stream, tbk_stream_ops_t, stream_native_handle))
+    REQUIRE_OK(fx->stream->stream_native_handle(fx->self, on->stream, &on->native, &fx->error));
+  make_operation(fx, on);
+  if (on->stream != NULL) fx_synchronize(fx, on->stream);
+  return on;
+}
+
+void every_call_end(tbk_fixture_t* fx, every_call_t* on) {
+  if (on->plan != NULL) on->operation.kernel->plan_destroy(fx->self, on->plan);
+  on->plan = NULL;
+}
