@@ -9,7 +9,7 @@
 
 #include <tbk/tables.h>
 
-enum { NOT_FALLIBLE = -0x7B02 };
+enum { NOT_FALLIBLE = -0x7B02, UNWRITTEN = 77 };
 
 static void never(void* argument) {
   (void)argument;
@@ -24,35 +24,42 @@ static void never(void* argument) {
   _Generic((entry), tbk_status_t(*) TBK_PARAMETERS_download : (void*)on->host, default : on->other)
 
 /* What is not of one type in all functions is given by `entry`. */
-#define ARGUMENTS(entry)                                                                      \
-  tbk_instance_t* self = fx->self;                                                            \
-  int32_t device = fx->device, peer = fx->device, priority = 0, can = 0, devices = 0;         \
-  int32_t destination_device = fx->device, source_device = fx->device;                        \
-  int32_t kind = TBK_FAULT_WORK_FAILS, *out_can = &can, *out_count = &devices;                \
-  uint32_t flags = 0;                                                                         \
-  uint64_t size_bytes = on->bytes, offset = 0, destination_offset = 0, source_offset = 0;     \
-  uint64_t count = on->bytes / 4, workspace_offset = 0, bytes = 0, more = 0;                  \
-  uint64_t *out_workspace_bytes = &bytes, *out_free_bytes = &bytes, *out_total_bytes = &more; \
-  uint8_t value = 1;                                                                          \
-  double ms = 0, *out_ms = &ms;                                                               \
-  void *place = NULL, **out_native = &place, **out_pointer = &place, *native = on->native;    \
-  void *argument = NULL, *pointer = NULL;                                                     \
-  tbk_callback_fn function = never;                                                           \
-  tbk_generator_t state = {1, 0}, *generator = &state;                                        \
-  tbk_device_properties_t properties = {.struct_size = sizeof properties};                    \
-  tbk_device_properties_t* out_properties = &properties;                                      \
-  tbk_memory_t memory = on->memory, made = 0, *out_memory = &made, workspace = on->space;     \
-  tbk_stream_t *stream = on->stream, *a_stream = NULL, **out_stream = &a_stream;              \
-  tbk_event_t *event = on->event, *start = on->event, *end = on->end;                         \
-  tbk_event_t *an_event = NULL, **out_event = &an_event;                                      \
-  tbk_plan_t *plan = on->plan, *a_plan = NULL, **out_plan = &a_plan;                          \
-  const tbk_kernel_t* kernel = on->operation.kernel;                                          \
-  const void* arguments = on->operation.wire != NULL ? &on->operation.wire->arguments : NULL; \
-  tbk_error_t* error = &fx->error;                                                            \
-  const char* name = "copy_";                                                                 \
-  uint32_t version = 1;                                                                       \
-  __auto_type source = SOURCE_OF(entry);                                                      \
+#define ARGUMENTS(entry)                                                                          \
+  tbk_instance_t* self = fx->self;                                                                \
+  int32_t device = fx->device, peer = fx->device, priority = 0, can = UNWRITTEN,                  \
+          devices = UNWRITTEN;                                                                    \
+  int32_t destination_device = fx->device, source_device = fx->device;                            \
+  int32_t kind = TBK_FAULT_WORK_FAILS, *out_can = &can, *out_count = &devices;                    \
+  uint32_t flags = 0;                                                                             \
+  uint64_t size_bytes = on->bytes, offset = on->offset;                                           \
+  uint64_t destination_offset = on->offset, source_offset = on->offset;                           \
+  uint64_t count = on->bytes / 4, workspace_offset = 0, bytes = UNWRITTEN, more = UNWRITTEN;      \
+  uint64_t *out_workspace_bytes = &bytes, *out_free_bytes = &bytes, *out_total_bytes = &more;     \
+  uint8_t value = 1;                                                                              \
+  double ms = UNWRITTEN, *out_ms = &ms;                                                           \
+  void *place = (void*)on, **out_native = &place, **out_pointer = &place, *native = on->native;   \
+  void *argument = NULL, *pointer = NULL;                                                         \
+  tbk_callback_fn function = never;                                                               \
+  tbk_generator_t state = {1, 0}, *generator = &state;                                            \
+  tbk_device_properties_t properties = {.struct_size = sizeof properties};                        \
+  tbk_device_properties_t* out_properties = &properties;                                          \
+  tbk_memory_t memory = on->memory, made = UNWRITTEN, *out_memory = &made, workspace = on->space; \
+  tbk_stream_t *stream = on->stream, *a_stream = (void*)on, **out_stream = &a_stream;             \
+  tbk_event_t *event = on->event, *start = on->event, *end = on->end;                             \
+  tbk_event_t *an_event = (void*)on, **out_event = &an_event;                                     \
+  tbk_plan_t *plan = on->plan, *a_plan = (void*)on, **out_plan = &a_plan;                         \
+  const tbk_kernel_t* kernel = on->operation.kernel;                                              \
+  const void* arguments = on->operation.wire != NULL ? &on->operation.wire->arguments : NULL;     \
+  tbk_error_t* error = &fx->error;                                                                \
+  const char* name = "copy_";                                                                     \
+  uint32_t version = 1;                                                                           \
+  __auto_type source = SOURCE_OF(entry);                                                          \
   __auto_type destination = DESTINATION_OF(entry)
+
+#define HAS_WRITTEN                                                                       \
+  (can != UNWRITTEN || devices != UNWRITTEN || bytes != UNWRITTEN || more != UNWRITTEN || \
+   ms != UNWRITTEN || made != UNWRITTEN || place != (void*)on || a_stream != (void*)on || \
+   an_event != (void*)on || a_plan != (void*)on)
 
 #define IS_FALLIBLE(function) __builtin_types_compatible_p(TBK_RETURNS_##function, tbk_status_t)
 
@@ -68,12 +75,12 @@ typedef struct made {
 
 /* Gives back what a call has made, by the function that its header names. */
 static tbk_status_t give_back(tbk_fixture_t* fx, const every_call_t* on, const made_t* made) {
-  if (made->stream != NULL) fx->stream->stream_destroy(fx->self, made->stream);
-  if (made->event != NULL) fx->event->event_destroy(fx->self, made->event);
-  if (made->plan != NULL) on->operation.kernel->plan_destroy(fx->self, made->plan);
-  if (made->place != NULL && strcmp(made->function, "pinned_alloc") == 0)
+  if ((void*)made->stream != (void*)on) fx->stream->stream_destroy(fx->self, made->stream);
+  if ((void*)made->event != (void*)on) fx->event->event_destroy(fx->self, made->event);
+  if ((void*)made->plan != (void*)on) on->operation.kernel->plan_destroy(fx->self, made->plan);
+  if (made->place != (const void*)on && strcmp(made->function, "pinned_alloc") == 0)
     fx->pinned->pinned_free(fx->self, made->place);
-  if (made->memory == 0) return TBK_OK;
+  if (made->memory == UNWRITTEN) return TBK_OK;
   if (strcmp(made->function, "async_alloc") == 0)
     return fx->async_memory->async_free(fx->self, on->stream, made->memory, &fx->error);
   return fx->core->memory_free(fx->self, fx->device, made->memory, &fx->error);
@@ -85,6 +92,7 @@ static tbk_status_t give_back(tbk_fixture_t* fx, const every_call_t* on, const m
     tbk_status_t status = __builtin_choose_expr(IS_FALLIBLE(function),                          \
                                                 (entry)TBK_ARGUMENTS_##function, NOT_FALLIBLE); \
     const made_t what = {#function, made, a_stream, an_event, a_plan, place};                   \
+    on->wrote = HAS_WRITTEN;                                                                    \
     return status == TBK_OK ? give_back(fx, on, &what) : status;                                \
   }
 #define CALL(table, type, function) CALL_ENTRY(function, fx->table->function)
@@ -120,14 +128,23 @@ static bool offered_plan(const tbk_fixture_t* fx, const every_call_t* on) {
   return on->plan != NULL;
 }
 
-#define ROW(table, type, function) \
-  {#table, #function, IS_FALLIBLE(function), offered_##function, call_##function},
+#define WORDS(...) WORDS_OF(__VA_ARGS__)
+#define WORDS_OF(...) #__VA_ARGS__
+#define ROW(table, type, function)   \
+  {#table,                           \
+   #function,                        \
+   WORDS(TBK_PARAMETERS_##function), \
+   IS_FALLIBLE(function),            \
+   offered_##function,               \
+   call_##function},
 #define ROWS_OF(table, type, needs) TBK_MANDATORY_##table(ROW) TBK_OPTIONAL_##table(ROW)
 
-const call_row_t every_call[] = {ROWS_OF(core, tbk_core_t, "") TBK_TABLE_MAP(ROWS_OF){
-                                     "kernel", "launch", true, offered_launch, call_launch},
-                                 {"kernel", "prepare", true, offered_plan, call_prepare},
-                                 {"kernel", "launch_plan", true, offered_plan, call_launch_plan}};
+const call_row_t every_call[] = {
+    ROWS_OF(core, tbk_core_t, "") TBK_TABLE_MAP(ROWS_OF){
+        "kernel", "launch", WORDS(TBK_PARAMETERS_launch), true, offered_launch, call_launch},
+    {"kernel", "prepare", WORDS(TBK_PARAMETERS_prepare), true, offered_plan, call_prepare},
+    {"kernel", "launch_plan", WORDS(TBK_PARAMETERS_launch_plan), true, offered_plan,
+     call_launch_plan}};
 const size_t every_call_count = sizeof every_call / sizeof *every_call;
 
 /* The first operator that has a plan, or else the first that is offered. */

@@ -19,12 +19,13 @@ typedef struct every_call {
   void* native;
   operation_t operation;
   tbk_plan_t* plan;
-  uint64_t bytes;
+  uint64_t bytes, offset; /* of each call */
   uint8_t* host;
+  bool wrote; /* the last call has written an out parameter */
 } every_call_t;
 
 typedef struct call_row {
-  const char *table, *function;
+  const char *table, *function, *parameters;
   bool fallible; /* it answers with a status */
   bool (*offered)(const tbk_fixture_t* fx, const every_call_t* made);
   tbk_status_t (*call)(tbk_fixture_t* fx, every_call_t* made);

@@ -2,11 +2,14 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Which call of all calls: every function in the map of tables is called on a lost device.
+ * Which call of all calls: every function in the map of tables is called on a lost device, and on
+ * one that is not open.
  */
-#include <string.h>
-
+#include "child.h"
 #include "every_call.h"
+#include "sweep.h"
+
+#include <string.h>
 
 /*
  * What is not said of a lost device: how devices are counted, described, opened and closed, whether
@@ -33,13 +36,142 @@ static void every_function_tells_that_the_device_is_lost(tbk_fixture_t* fx) {
     status = row->call(fx, made);
     CHECK_SAID(status == TBK_DEVICE_LOST, "DEVICE_LOST", "%s from %s", tbk_status_name(status),
                row->function);
+    CHECK_SAID(status == TBK_OK || !made->wrote, "out parameters as they were",
+               "%s has written one", row->function);
     CHECK_SAID(status == TBK_OK || fx->error.message[0] != '\0', "a reason with DEVICE_LOST",
                "none from %s", row->function);
   }
   every_call_end(fx, made);
 }
 
+/* ------------------------------------------------------------------------------- not open ----- */
+
+typedef enum opened { NEVER_OPENED, CLOSED_AGAIN, CLOSED_TWICE } opened_t;
+
+SWEEP_DIMENSION(opened_axis, "device_was_open", {"once", CLOSED_AGAIN}, {"twice", CLOSED_TWICE});
+SWEEP_DIMENSION(bytes_axis, "bytes", {"ordinary", 1}, {"zero", 0});
+SWEEP_DIMENSION(offset_axis, "offset", {"zero", 0}, {"within", 1});
+SWEEP_DIMENSION(which_axis, "device", {"0", 0}, {"1", 1});
+SWEEP_DIMENSION(first_axis, "device", {"0", 0});
+SWEEP_DIMENSION(second_axis, "device", {"1", 1});
+SWEEP_DIMENSION(other_axis, "other_is", {"closed", 0}, {"open", 1});
+
+/* Both of PER-003 and DEV-021 say INVALID_STATE; what is taken from the header by its parameters. */
+static bool needs_open(const call_row_t* row, bool peers) {
+  bool names_device = strstr(row->parameters, "_device,") != NULL ||
+                      strstr(row->parameters, "int32_t device,") != NULL;
+  const char* const said_otherwise[] = {
+      "device_properties",  "device_open", "memory_free", "peer_can_access",
+      "stream_from_native", "prepare",     "launch",      "launch_plan"};
+  for (size_t i = 0; i < sizeof said_otherwise / sizeof *said_otherwise; i++)
+    if (strcmp(row->function, said_otherwise[i]) == 0) return false;
+  return row->fallible && names_device && (strcmp(row->table, "peer") == 0) == peers;
+}
+
+static int32_t which_of(const sweep_case_t* one) {
+  return (int32_t)(sweep_get(one, &which_axis) + sweep_get(one, &second_axis));
+}
+
+static bool closed_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  bool two = which_of(one) == 1 || sweep_get(one, &other_axis) == 1;
+  return fx->device_count > 1 || !two;
+}
+
+/* Memory of a device that was never open does not exist: a range within it is not to be had. */
+static bool has_arguments(const call_row_t* row, const sweep_case_t* one) {
+  bool never = sweep_get(one, &opened_axis) == NEVER_OPENED;
+  return !never || sweep_get(one, &bytes_axis) == 0 ||
+         strstr(row->parameters, "tbk_memory_t ") == NULL;
+}
+
+static void open_and_close(tbk_fixture_t* fx, every_call_t* on, int64_t times, uint64_t bytes) {
+  for (int64_t i = 0; i < times; i++) {
+    REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, fx->device, &fx->error));
+    CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, bytes, &on->memory, &fx->error));
+    CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, bytes, &on->other, &fx->error));
+    CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+  }
+}
+
+static void check_closed(tbk_fixture_t* fx, every_call_t* on, const sweep_case_t* one, bool peers) {
+  for (size_t i = 0; i < every_call_count; i++) {
+    const call_row_t* row = &every_call[i];
+    if (!needs_open(row, peers) || !row->offered(fx, on) || !has_arguments(row, one)) continue;
+    tbk_status_t status = row->call(fx, on);
+    CHECK_SAID(status == TBK_INVALID_STATE, "INVALID_STATE", "%s from %s", tbk_status_name(status),
+               row->function);
+    CHECK_SAID(!on->wrote, "out parameters as they were", "%s has written one", row->function);
+  }
+}
+
+static void run_closed(tbk_fixture_t* fx, const sweep_case_t* one, bool peers) {
+  every_call_t* on = (every_call_t*)(void*)fx_zeros(fx, sizeof *on);
+  int32_t kept = fx->device, other = 1 - which_of(one);
+  bool beside = sweep_get(one, &other_axis) == 1;
+  fx->device = 1 - other;
+  uint64_t unit = 4096; /* the most that a granularity may be */
+  on->bytes = sweep_get(one, &bytes_axis) == 1 ? unit : 0;
+  on->offset = sweep_get(one, &offset_axis) == 1 ? unit : 0;
+  on->host = fx_bytes(fx, unit);
+  uint8_t* before = fx_zeros(fx, unit);
+  memcpy(before, on->host, unit);
+  if (beside) REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, other, &fx->error));
+  open_and_close(fx, on, sweep_get(one, &opened_axis), 2 * unit);
+  check_closed(fx, on, one, peers);
+  CHECK_BYTES(before, on->host, unit);
+  if (beside) CHECK_OK(fx->core->device_close(fx->self, other, &fx->error));
+  fx->device = kept;
+}
+
+static void run_closed_device(tbk_fixture_t* fx, sweep_case_t* one) {
+  run_closed(fx, one, false);
+}
+
+static void run_closed_peer(tbk_fixture_t* fx, sweep_case_t* one) {
+  run_closed(fx, one, true);
+}
+
+static void sweep_closed(tbk_fixture_t* fx, const sweep_space_t* space) {
+  REQUIRE_OK(fx->core->device_count(fx->self, &fx->device_count, &fx->error));
+  sweep_run(fx, space);
+}
+
+#define CALLED &bytes_axis, &offset_axis, &other_axis
+
+static void every_function_needs_its_device_open(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&first_axis, CALLED}, closed_fits, run_closed_device};
+  sweep_closed(fx, &space);
+}
+
+static void every_function_needs_the_second_device_open(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&second_axis, CALLED}, closed_fits, run_closed_device};
+  sweep_closed(fx, &space);
+}
+
+static void every_function_needs_its_device_open_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&opened_axis, &which_axis, CALLED}, closed_fits, run_closed_device};
+  sweep_closed(fx, &space);
+}
+
+static void copies_between_devices_need_them_open(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&first_axis, CALLED}, closed_fits, run_closed_peer};
+  sweep_closed(fx, &space);
+}
+
+static void copies_between_devices_need_them_open_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&opened_axis, &which_axis, CALLED}, closed_fits, run_closed_peer};
+  sweep_closed(fx, &space);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("FLT-003", "fault", TBK_CASE_FRESH, every_function_tells_that_the_device_is_lost),
+    TBK_CASE("DEV-021", NULL, TBK_CASE_CLOSED, every_function_needs_its_device_open),
+    TBK_CASE("DEV-021", "two_devices", TBK_CASE_CLOSED,
+             every_function_needs_the_second_device_open),
+    TBK_CASE("DEV-021", NULL, TBK_CASE_CLOSED, every_function_needs_its_device_open_again),
+    TBK_CASE("PER-003", "peer", TBK_CASE_CLOSED, copies_between_devices_need_them_open_again),
+    TBK_CASE("PER-003", "peer", TBK_CASE_CLOSED, copies_between_devices_need_them_open),
 };
 TBK_SUITE(sweep_lost);

@@ -12,7 +12,8 @@
 
 typedef enum transfer { UPLOAD, DOWNLOAD, COPY_TO_OTHER, COPY_UP, COPY_DOWN, FILL } transfer_t;
 
-SWEEP_DIMENSION(host_memory, "host", {"aligned", 0}, {"odd", 1}, {"pinned", 2});
+SWEEP_DIMENSION(host_memory, "host", {"aligned", 0}, {"odd", 1}, {"pinned", 2},
+                {"inside_pinned", 3});
 SWEEP_DIMENSION(copy_way, "way", {"other", COPY_TO_OTHER}, {"up", COPY_UP}, {"down", COPY_DOWN});
 
 enum { AT_ONCE_MOST = 4 << 20, TAIL_UNITS = 3, SKEW = 3 };
@@ -26,7 +27,7 @@ static bool transfer_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   /* Large ones take the time, so they meet little else that takes some. */
   if (large && sweep_get(one, &sweep_state) > SWEEP_REFUSED) return false;
   if (large && sweep_get(one, &sweep_pending) > 1) return false;
-  if (sweep_get(one, &host_memory) == 2 && fx->pinned == NULL) return false;
+  if (sweep_get(one, &host_memory) >= 2 && fx->pinned == NULL) return false;
   return 2 * (size * repeat + 2048) < sweep_room(fx);
 }
 
@@ -55,11 +56,14 @@ static void make_host(program_t* it) {
   uint64_t bytes = it->size * it->repeat;
   int64_t kind = sweep_get(it->one, &host_memory);
   it->host = fx_bytes(fx, bytes + SKEW);
+  uint64_t before = kind == 3 ? 4096 + SKEW : 0; /* of a pinned block, and as much behind */
   if (kind == 1) it->host += SKEW;
-  if (kind != 2) return;
-  REQUIRE_OK(fx->pinned->pinned_alloc(fx->self, fx->device, bytes, &it->pinned, &fx->error));
-  memcpy(it->pinned, it->host, bytes);
-  it->host = it->pinned;
+  if (kind < 2) return;
+  REQUIRE_OK(
+      fx->pinned->pinned_alloc(fx->self, fx->device, bytes + 2 * before, &it->pinned, &fx->error));
+  uint8_t* place = (uint8_t*)it->pinned + before;
+  memcpy(place, it->host, bytes);
+  it->host = place;
 }
 
 /* False: the device has not got the memory. */
@@ -115,11 +119,19 @@ static void apply_to_model(program_t* it, uint64_t at) {
     memcpy(to, from + it->from_first + at * it->step, it->size);
 }
 
+/* Without a stream the call is complete, and the host does with the source what it likes. */
+static void reuse_source(program_t* it, uint64_t at) {
+  if (it->what == UPLOAD && it->scene.stream == NULL)
+    memset(it->host + at * it->size, 0x5a, it->size);
+}
+
 static void call_all(tbk_fixture_t* fx, void* argument) {
   program_t* it = argument;
   tbk_error_t* error = it->scene.error != NULL ? &fx->error : NULL;
-  for (uint64_t i = 0; i < it->repeat; i++)
+  for (uint64_t i = 0; i < it->repeat; i++) {
     if (!tbk_check_status(TBK_OK, call(fx, it, i, error), &fx->error, TBK_HERE("the call"))) return;
+    reuse_source(it, i);
+  }
 }
 
 static void check_host(tbk_fixture_t* fx, const program_t* it) {

@@ -4,6 +4,7 @@
  */
 #include "dimensions.h"
 
+#include "child.h"
 #include "range.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ SWEEP_SHARED_DIMENSION(sweep_stream, "stream", {"NULL", SWEEP_STREAM_NULL},
 SWEEP_SHARED_DIMENSION(sweep_thread, "thread", {"main", 0}, {"other", 1});
 SWEEP_SHARED_DIMENSION(sweep_state, "state", {"fresh", SWEEP_FRESH}, {"refused", SWEEP_REFUSED},
                        {"out_of_memory", SWEEP_OUT_OF_MEMORY}, {"busy", SWEEP_BUSY},
-                       {"churned", SWEEP_CHURNED});
+                       {"churned", SWEEP_CHURNED}, {"reopened", SWEEP_REOPENED});
 SWEEP_SHARED_DIMENSION(sweep_error, "error", {"given", 0}, {"NULL", 1});
 SWEEP_SHARED_DIMENSION(sweep_duration, "hold_ms", {"20", 20}, {"260", 260}, {"1200", 1200});
 
@@ -114,6 +115,12 @@ static void churn(tbk_fixture_t* fx) {
   }
 }
 
+/* Before the case has made anything. An exclusive device may be held by somebody for a while. */
+static void reopen(tbk_fixture_t* fx) {
+  REQUIRE_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+  REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, fx->device, &fx->error));
+}
+
 static void set_state(scene_t* scene) {
   tbk_fixture_t* fx = scene->fx;
   int64_t state = sweep_get(scene->one, &sweep_state);
@@ -134,6 +141,7 @@ void scene_begin(tbk_fixture_t* fx, const sweep_case_t* one, scene_t* scene) {
   *scene = (scene_t){.fx = fx, .one = one};
   scene->error = sweep_get(one, &sweep_error) == 1 ? NULL : &fx->error;
   if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  if (sweep_get(one, &sweep_state) == SWEEP_REOPENED) reopen(fx);
   scene->unit = fx_round(fx, 16);
   uint64_t bytes = (SCRATCH_WORKS + 8) * scene->unit;
   scene->scratch_model = fx_bytes(fx, bytes);

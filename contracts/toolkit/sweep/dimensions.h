@@ -35,7 +35,8 @@ typedef enum sweep_state_kind {
   SWEEP_REFUSED,       /* calls were refused as invalid */
   SWEEP_OUT_OF_MEMORY, /* an allocation failed */
   SWEEP_BUSY,          /* another stream is at work */
-  SWEEP_CHURNED        /* a hundred allocations came and went */
+  SWEEP_CHURNED,       /* a hundred allocations came and went */
+  SWEEP_REOPENED       /* the device was closed and opened again */
 } sweep_state_kind_t;
 
 typedef struct scene {
