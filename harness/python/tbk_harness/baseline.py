@@ -128,7 +128,7 @@ def parse(text: str, name: str) -> tuple[Entry, ...]:
     """The entries of a baseline."""
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BaselineError(f"{name}: {error}") from error
     unknown = sorted(set(document) - HEAD_KEYS)
     if unknown:

@@ -76,7 +76,7 @@ def parse(text: str, name: str) -> Declared:
     """Reads it strictly. Whether a word is known is left to tbk-run, which knows the words."""
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise CapabilityError(f"{name}: {error}") from error
     unknown = sorted(set(document) - KEYS)
     if unknown:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tbk_reports.model import (
+    ERRORS,
     EXIT_FINDINGS,
     EXIT_INTERRUPTED,
     EXIT_NOTHING_SELECTED,
@@ -19,6 +20,7 @@ from tbk_reports.model import (
     Judged,
     ResultFile,
     Test,
+    as_count,
     with_verdict,
 )
 
@@ -134,7 +136,7 @@ def _stated_error(results: ResultFile) -> tuple[int, str]:
     if footer.get("verdict") != "error":
         return EXIT_PASS, ""
     code = footer.get("exit_code")
-    known = code if isinstance(code, int) and code > EXIT_FINDINGS else EXIT_SUITE_ERROR
+    known = as_count(code) if as_count(code) in ERRORS else EXIT_SUITE_ERROR
     return known, str(footer.get("reason") or "")
 
 

@@ -19,6 +19,7 @@ from tbk_reports.model import (
     EXIT_PASS,
     EXIT_SUITE_ERROR,
     ResultFile,
+    parse_line,
     read_results,
 )
 from tbk_reports.text import line
@@ -67,8 +68,8 @@ def _piece(path: Path) -> _Piece:
     records = []
     for raw in path.read_bytes().splitlines():
         try:
-            record = json.loads(raw.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
+            record = parse_line(raw)
+        except ValueError:
             continue  # one of the problems of `read`
         if isinstance(record, dict) and record.get("record") not in ("header", "footer"):
             records.append(record)
@@ -80,6 +81,10 @@ def _number(record: Record | None, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
+def _words(value: object) -> list[str]:
+    return list(map(str, value)) if isinstance(value, list) else []
+
+
 def _header(pieces: Sequence[_Piece]) -> Record:
     """The first one's, with both whole beside it."""
     headers = [piece.read.header for piece in pieces]
@@ -88,7 +93,7 @@ def _header(pieces: Sequence[_Piece]) -> Record:
     layers = {str(header.get("layer") or "c"): header for header in headers}
     planned = sum(_number(header, "planned") for header in headers)
     first = {name: value for name, value in headers[0].items() if name != "layer"}
-    words = dict.fromkeys(word for header in headers for word in header.get("selection") or ())
+    words = dict.fromkeys(word for header in headers for word in _words(header.get("selection")))
     return {**first, "planned": planned, "selection": list(words), "layers": layers}
 
 

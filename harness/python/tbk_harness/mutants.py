@@ -95,7 +95,7 @@ def parse_equivalents(text: str, name: str) -> dict[str, str]:
     """Name and reason of each mutant that no test can kill: [[equivalent]] name, reason."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise MutantError(f"{name}: {error}") from error
     unknown = sorted(set(document) - {"equivalent"})
     if unknown:

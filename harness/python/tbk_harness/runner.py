@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -20,7 +19,7 @@ from typing import IO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from tbk_reports.model import FAILING, VERDICTS
+from tbk_reports.model import FAILING, VERDICTS, parse_line
 from tbk_reports.text import line
 
 from tbk_harness.locate import tbk_run
@@ -63,10 +62,12 @@ class Growth:
         whole = data.rfind(b"\n") + 1
         self._offset += whole
         for raw in data[:whole].splitlines():
-            with contextlib.suppress(ValueError, AttributeError):
-                self._take(json.loads(raw))
+            with contextlib.suppress(ValueError):
+                self._take(parse_line(raw))
 
-    def _take(self, record: dict[str, object]) -> None:
+    def _take(self, record: object) -> None:
+        if not isinstance(record, dict):
+            return
         planned = record.get("planned")
         if record.get("record") == "header" and isinstance(planned, int):
             self.planned = planned

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from tbk_reports.model import MORE_KINDS, read_results
+from tbk_reports.model import MORE_KINDS, parse_line, read_results
 from tbk_reports.text import line
 
 from tbk_harness.locate import result_schema
@@ -36,11 +36,11 @@ def _validators() -> dict[str, jsonschema.Draft202012Validator]:
 def schema_problems(path: Path) -> list[str]:
     validators = _validators()
     found: list[str] = []
-    for number, raw in enumerate(path.read_bytes().splitlines(), 1):
+    for number, raw in enumerate(path.read_bytes().split(b"\n"), 1):
         if not raw.strip():
             continue
         try:
-            record = json.loads(raw)
+            record = parse_line(raw)
         except ValueError:
             continue  # told by the reader of the file
         kind = str(record.get("record")) if isinstance(record, dict) else ""

@@ -108,7 +108,7 @@ def _waiver(entry: object, name: str) -> Waiver:
 def parse_waivers(text: str, name: str) -> tuple[Waiver, ...]:
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise WaiverError(f"{name}: {error}") from error
     unknown = sorted(set(document) - {"waiver"})
     if unknown:

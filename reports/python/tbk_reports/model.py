@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -40,6 +41,9 @@ WARNING = "warning"  # of a clause that is a should: no failure, and no pass
 # Records that are no verdicts: the same test on another device, and a word that a file declares.
 MORE_KINDS = ("substitution", "capability")
 
+MOST = 2**63 - 1  # of a counter; what is above it is no count
+DEEPEST = 64  # how deep a line of a result file may be nested; the suite's own are at most 6
+
 EXIT_PASS = 0
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
@@ -49,6 +53,7 @@ EXIT_NO_DEVICE = 5
 EXIT_SUITE_ERROR = 6
 EXIT_INTERRUPTED = 7
 EXIT_NOT_WRITTEN = 8
+ERRORS = range(EXIT_USAGE, EXIT_NOT_WRITTEN + 1)  # the codes of a run that has no verdict
 
 
 @dataclass(frozen=True)
@@ -144,9 +149,41 @@ def as_text(value: object) -> str:
 
 
 def as_count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Returns a number from 0 to that of the widest counter; 0 for what is no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         return 0
-    return max(int(value), 0)
+    return MOST if value >= MOST else int(value)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is no finite number")
+    return value
+
+
+def _depth(value: object) -> int:
+    deepest, left = 0, [(value, 1)]
+    while left:
+        one, depth = left.pop()
+        deepest = max(deepest, depth)
+        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        left += [(each, depth + 1) for each in inner]
+    return deepest
+
+
+def parse_line(raw: bytes) -> Any:
+    """Reads one line of a result file. Raises ValueError for all that is no JSON, such as NaN, and
+    for what is nested so deeply that nothing can be done with it."""
+    try:
+        value = json.loads(
+            raw.decode("utf-8", "replace"), parse_constant=_finite, parse_float=_finite
+        )
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
+        raise ValueError("nested too deeply")
+    return value
 
 
 def read_record(record: Mapping[str, object], names: Sequence[str] = ()) -> Test:
@@ -196,8 +233,8 @@ class _Reading:
 
     def take(self, raw: bytes, number: int, start: int) -> None:
         try:
-            record = json.loads(raw.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
+            record = parse_line(raw)
+        except ValueError:
             self.problems.append(f"line {number} is not JSON")
             return
         kind = record.get("record") if isinstance(record, dict) else None

@@ -101,7 +101,7 @@ def declared(path: Path) -> dict[str, bool]:
     try:
         text = path.read_text("utf-8")
         found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ListingError(f"{path}: {' '.join(str(error).split())}", USAGE) from error
     words = found.get("capabilities") if isinstance(found, dict) else None
     if not isinstance(words, dict):
