@@ -41,7 +41,8 @@
   X(sweep_time)     \
   X(sweep_random)   \
   X(sweep_peer)     \
-  X(sweep_call)
+  X(sweep_call)     \
+  X(sweep_objects)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)
