@@ -44,6 +44,60 @@ static void every_function_tells_that_the_device_is_lost(tbk_fixture_t* fx) {
   every_call_end(fx, made);
 }
 
+/* ------------------------------------------------------------ what is known of the devices --- */
+
+static tbk_device_properties_t describe(tbk_fixture_t* fx, int32_t device, tbk_status_t* status) {
+  tbk_device_properties_t properties;
+  memset(&properties, 0, sizeof properties);
+  properties.struct_size = sizeof properties;
+  *status = fx->core->device_properties(fx->self, device, &properties, &fx->error);
+  return properties;
+}
+
+/* That a device is lost, FLT-003 lets every call on it answer; other answers are as before. */
+static void check_description(tbk_fixture_t* fx, int32_t device, bool lost,
+                              const tbk_device_properties_t* before) {
+  tbk_status_t status;
+  tbk_device_properties_t now = describe(fx, device, &status);
+  if (lost && status == TBK_DEVICE_LOST) return;
+  if (!CHECK_STATUS(TBK_OK, status)) return;
+  CHECK(strcmp(before->name, now.name) == 0);
+  now.name = before->name;
+  CHECK_BYTES(before, &now, sizeof now);
+}
+
+static void lose(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_status_t status =
+      fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_DEVICE_LOST, &fx->error);
+  CHECK(status == TBK_OK || status == TBK_DEVICE_LOST);
+  CHECK_STATUS(TBK_DEVICE_LOST, fx->stream->stream_synchronize(fx->self, stream, &fx->error));
+}
+
+static void devices_are_counted_as_before_the_loss(tbk_fixture_t* fx) {
+  enum { TURNS = 3 };
+  lose(fx);
+  for (int turn = 0; turn < TURNS; turn++) {
+    int32_t seen = -1;
+    CHECK_OK(fx->core->device_count(fx->self, &seen, &fx->error));
+    CHECK_EQUAL(fx->device_count, seen);
+  }
+}
+
+static void devices_are_described_as_before_the_loss(tbk_fixture_t* fx) {
+  enum { MOST_DEVICES = 8, TURNS = 3 };
+  tbk_device_properties_t before[MOST_DEVICES];
+  int32_t count = fx->device_count < MOST_DEVICES ? fx->device_count : MOST_DEVICES;
+  tbk_status_t status;
+  for (int32_t i = 0; i < count; i++) {
+    before[i] = describe(fx, i, &status);
+    CHECK_STATUS(TBK_OK, status);
+  }
+  lose(fx);
+  for (int32_t i = 0; i < TURNS * count; i++)
+    check_description(fx, i % count, i % count == fx->device, &before[i % count]);
+}
+
 /* ------------------------------------------------------------------------------- not open ----- */
 
 typedef enum opened { NEVER_OPENED, CLOSED_AGAIN, CLOSED_TWICE } opened_t;
@@ -167,6 +221,8 @@ static void copies_between_devices_need_them_open_again(tbk_fixture_t* fx) {
 
 static const tbk_case_t cases[] = {
     TBK_CASE("FLT-003", "fault", TBK_CASE_FRESH, every_function_tells_that_the_device_is_lost),
+    TBK_CASE("DEV-003", "fault", TBK_CASE_FRESH, devices_are_counted_as_before_the_loss),
+    TBK_CASE("DEV-010", "fault", TBK_CASE_FRESH, devices_are_described_as_before_the_loss),
     TBK_CASE("DEV-021", NULL, TBK_CASE_CLOSED, every_function_needs_its_device_open),
     TBK_CASE("DEV-021", "two_devices", TBK_CASE_CLOSED,
              every_function_needs_the_second_device_open),

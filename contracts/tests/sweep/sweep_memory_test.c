@@ -220,9 +220,105 @@ static void memory_comes_and_goes(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
+/* ------------------------------------------------------------------------------- nearly full -- */
+
+enum { MOST_HOARD = 400, MOST_SMALL = 2000 };
+
+SWEEP_DIMENSION(small_axis, "size", {"1", 1}, {"64", 64}, {"513", 513}, {"4K", 4096},
+                {"12K+1", 12289}, {"32K", 32768}, {"64K-1", 65535});
+SWEEP_DIMENSION(again_axis, "again", {"1", 1}, {"4", 4});
+
+typedef struct full {
+  tbk_memory_t hoard[MOST_HOARD], small[MOST_SMALL];
+  uint64_t sizes[MOST_HOARD]; /* of what is hoarded */
+  size_t hoarded, count;
+} full_t;
+
+static void release(tbk_fixture_t* fx, const tbk_memory_t* memory, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory[i], &fx->error));
+}
+
+/* In pieces that become smaller, until there is none of so few bytes. */
+static void hoard_until(tbk_fixture_t* fx, full_t* it, uint64_t least) {
+  uint64_t total = fx->properties.memory_bytes, size = total != 0 ? total / 8 : UINT64_C(1) << 24;
+  while (size >= least && it->hoarded < MOST_HOARD) {
+    tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, fx_round(fx, size),
+                                                 &it->hoard[it->hoarded], &fx->error);
+    it->sizes[it->hoarded] = size;
+    if (status == TBK_OK)
+      it->hoarded++;
+    else
+      size /= 2;
+  }
+}
+
+/* Room for some small memory: the pieces that were taken last are the smallest. */
+static void leave_room(tbk_fixture_t* fx, full_t* it, uint64_t room) {
+  for (uint64_t left = 0; left < room && it->hoarded > 0; left += it->sizes[it->hoarded])
+    release(fx, &it->hoard[--it->hoarded], 1);
+}
+
+static size_t take_small(tbk_fixture_t* fx, full_t* it, uint64_t size, size_t most) {
+  const uint64_t alignment = fx->properties.memory_alignment;
+  bool flat = (fx->properties.flags & TBK_DEVICE_FLAT_ADDRESS) != 0;
+  size_t count = 0;
+  while (count < most && fx->core->memory_alloc(fx->self, fx->device, size, &it->small[count],
+                                                &fx->error) == TBK_OK) {
+    if (!CHECK(it->small[count] != 0) || (flat && !CHECK(it->small[count] % alignment == 0))) break;
+    count++;
+  }
+  return count;
+}
+
+/* The total is as ever when nothing else is to be had. */
+static void check_while_full(tbk_fixture_t* fx, uint64_t total_before) {
+  uint64_t free = 0, total = 0;
+  if (!TBK_HAS(fx->core, tbk_core_t, memory_info)) return;
+  CHECK_OK(fx->core->memory_info(fx->self, fx->device, &free, &total, &fx->error));
+  CHECK_EQUAL(total_before, total);
+  CHECK(free <= total);
+}
+
+/* A handle for size 0 may take a place that a full device has not got; now it has. */
+static void check_when_free_again(tbk_fixture_t* fx) {
+  tbk_memory_t nothing = 0;
+  CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, 0, &nothing, &fx->error));
+  CHECK_OK(fx->core->memory_free(fx->self, fx->device, nothing, &fx->error));
+}
+
+/* What was freed can be had again; half of it, because others may use the device meanwhile. */
+static void run_small(tbk_fixture_t* fx, sweep_case_t* one) {
+  full_t* it = (full_t*)(void*)fx_zeros(fx, sizeof *it);
+  uint64_t size = (uint64_t)sweep_get(one, &small_axis), free = 0, total = 0;
+  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  if (TBK_HAS(fx->core, tbk_core_t, memory_info))
+    REQUIRE_OK(fx->core->memory_info(fx->self, fx->device, &free, &total, &fx->error));
+  hoard_until(fx, it, 65536);
+  leave_room(fx, it, UINT64_C(1) << 19);
+  it->count = take_small(fx, it, size, MOST_SMALL);
+  check_while_full(fx, total);
+  for (int64_t i = 0; i < sweep_get(one, &again_axis); i++) {
+    release(fx, it->small, it->count);
+    size_t count = take_small(fx, it, size, it->count);
+    CHECK_SAID(2 * count >= it->count, "as many as were freed", "%zu of %zu", count, it->count);
+    it->count = count;
+  }
+  release(fx, it->small, it->count);
+  release(fx, it->hoard, it->hoarded);
+  check_when_free_again(fx);
+}
+
+static void small_memory_can_be_had_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&small_axis, &again_axis, &sweep_device}, scene_fits, run_small};
+  sweep_run(fx, &space);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("MEM-009", NULL, TBK_CASE_THOROUGH | TBK_CASE_ALONE,
              a_refused_allocation_takes_nothing),
     TBK_CASE("MEM-005", NULL, TBK_CASE_THOROUGH | TBK_CASE_ALONE, memory_comes_and_goes),
+    TBK_CASE("MEM-012", NULL, TBK_CASE_THOROUGH | TBK_CASE_ALONE, small_memory_can_be_had_again),
 };
 TBK_SUITE(sweep_memory);

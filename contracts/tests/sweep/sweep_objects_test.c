@@ -174,6 +174,11 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one) {
   CHECK_BYTES(it->bytes + MOST * it->cell, it->seen, it->stream_count * it->cell);
 }
 
+static void delay_evidence(tbk_fixture_t* fx) {
+  if (fx->callback == NULL)
+    fx_evidence(fx, TBK_NOT_SHOWN, "without callbacks nothing can be delayed");
+}
+
 static void eight_streams_of_every_kind_exist(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&streams_axis, &priority_axis, &before_axis, &beside_axis, &sweep_device, &sweep_state},
@@ -195,6 +200,7 @@ static void work_of_destroyed_streams_is_done(tbk_fixture_t* fx) {
       {&stream_gone_axis, &streams_axis, &priority_axis, &before_axis, &sweep_device, &sweep_state},
       objects_fit,
       run};
+  delay_evidence(fx);
   sweep_run(fx, &space);
 }
 
@@ -203,6 +209,55 @@ static void waits_for_destroyed_events_stay_in_force(tbk_fixture_t* fx) {
                                        &records_axis, &waits_axis, &sweep_device, &sweep_state},
                                       objects_fit,
                                       run};
+  delay_evidence(fx);
+  sweep_run(fx, &space);
+}
+
+/* ------------------------------------------------------------------------ across devices ----- */
+
+SWEEP_DIMENSION(crossings_axis, "crossings", {"1", 1}, {"2", 2}, {"13", 13}, {"60", 60});
+SWEEP_DIMENSION(shared_axis, "event", {"one", 1}, {"two", 2});
+
+/* To and fro: each device passes what the other has read on the host, after its event. */
+static void run_crossings(tbk_fixture_t* fx, sweep_case_t* one) {
+  const int32_t devices[2] = {fx->device, fx_second_device(fx)};
+  const uint64_t bytes = 4096; /* a multiple of every granularity */
+  uint64_t events = (uint64_t)sweep_get(one, &shared_axis);
+  uint64_t crossings = (uint64_t)sweep_get(one, &crossings_axis);
+  uint8_t* host = fx_zeros(fx, (crossings + 1) * bytes);
+  memcpy(host, fx_bytes(fx, bytes), bytes);
+  tbk_memory_t memory[2];
+  tbk_stream_t* streams[2];
+  tbk_event_t* marks[4];
+  for (int side = 0; side < 2; side++) {
+    fx->device = devices[side];
+    memory[side] = fx_alloc(fx, bytes);
+    streams[side] = make_stream(fx, one, fx->device, 0);
+    for (uint64_t i = 0; i < events; i++)
+      marks[2 * (uint64_t)side + i] = make_event(fx, one, i);
+  }
+  for (uint64_t i = 0; i < crossings; i++) {
+    uint64_t side = i % 2;
+    tbk_event_t* mark = marks[2 * side + i / 2 % events];
+    sweep_delay(fx, streams[side], DELAY_US / 4);
+    CHECK_OK(fx->core->upload(fx->self, devices[side], memory[side], 0, host + i * bytes, bytes,
+                              streams[side], &fx->error));
+    CHECK_OK(fx->core->download(fx->self, devices[side], host + (i + 1) * bytes, memory[side], 0,
+                                bytes, streams[side], &fx->error));
+    CHECK_OK(fx->event->event_record(fx->self, mark, streams[side], &fx->error));
+    CHECK_OK(fx->event->event_wait(fx->self, streams[1 - side], mark, &fx->error));
+  }
+  for (int side = 0; side < 2; side++)
+    fx_synchronize(fx, streams[side]);
+  fx->device = devices[0];
+  for (uint64_t i = 0; i < crossings; i++)
+    CHECK_BYTES(host, host + (i + 1) * bytes, bytes);
+}
+
+static void events_order_devices_however_often(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&crossings_axis, &shared_axis, &flags_axis, &priority_axis}, NULL, run_crossings};
+  delay_evidence(fx);
   sweep_run(fx, &space);
 }
 
@@ -251,6 +306,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-003", "event", TBK_CASE_THOROUGH, eight_events_of_every_kind_exist),
     TBK_CASE("STR-011", "stream", TBK_CASE_THOROUGH, work_of_destroyed_streams_is_done),
     TBK_CASE("EVT-008", "event", TBK_CASE_THOROUGH, waits_for_destroyed_events_stay_in_force),
+    TBK_CASE("EVT-021", "event two_devices cross_device_wait", TBK_CASE_THOROUGH,
+             events_order_devices_however_often),
     TBK_CASE("DEV-023", "callback", TBK_CASE_THOROUGH | TBK_CASE_CLOSED,
              closing_waits_for_destroyed_streams),
 };

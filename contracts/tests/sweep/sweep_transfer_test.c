@@ -195,10 +195,47 @@ static void fills_arrive_in_every_size_and_state(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
+/* ------------------------------------------------------------------ beside a lost device ----- */
+
+SWEEP_DIMENSION(what_axis, "call", {"upload", UPLOAD}, {"download", DOWNLOAD},
+                {"copy", COPY_TO_OTHER}, {"fill", FILL});
+
+static bool any_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  bool fills = sweep_get(one, &what_axis) == FILL;
+  return !(fills && !TBK_HAS(fx->core, tbk_core_t, fill)) && transfer_fits(fx, one);
+}
+
+static void run_any(tbk_fixture_t* fx, sweep_case_t* one) {
+  run(fx, one, (transfer_t)sweep_get(one, &what_axis));
+}
+
+/* The second device is lost for good; what is swept is on the first. */
+static void lose_second_device(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = NULL;
+  int32_t second = fx_second_device(fx);
+  REQUIRE_OK(fx->stream->stream_create(fx->self, second, 0, &stream, &fx->error));
+  tbk_status_t status =
+      fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_DEVICE_LOST, &fx->error);
+  CHECK(status == TBK_OK || status == TBK_DEVICE_LOST);
+  CHECK_STATUS(TBK_DEVICE_LOST, fx->stream->stream_synchronize(fx->self, stream, &fx->error));
+  fx->stream->stream_destroy(fx->self, stream);
+}
+
+static void transfers_arrive_beside_a_lost_device(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&what_axis, EXTENT, &sweep_stream, &sweep_pending,
+                                       &sweep_thread, &sweep_state, &sweep_error},
+                                      any_fits,
+                                      run_any};
+  lose_second_device(fx);
+  sweep_run(fx, &space);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("CPY-004", NULL, TBK_CASE_THOROUGH, uploads_arrive_in_every_size_and_state),
     TBK_CASE("CPY-009", NULL, TBK_CASE_THOROUGH, downloads_arrive_in_every_size_and_state),
     TBK_CASE("CPY-015", NULL, TBK_CASE_THOROUGH, copies_arrive_in_every_size_and_state),
     TBK_CASE("CPY-018", "fill", TBK_CASE_THOROUGH, fills_arrive_in_every_size_and_state),
+    TBK_CASE("FLT-004", "fault two_devices", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
+             transfers_arrive_beside_a_lost_device),
 };
 TBK_SUITE(sweep_transfer);
