@@ -39,7 +39,9 @@ void BlockStore::give(Block* block) noexcept {
 
 BlockSizes::BlockSizes(const tbk_device_properties_t& properties)
     : unit(std::max({least_unit, properties.memory_alignment, properties.copy_granularity})),
-      splits((properties.flags & TBK_DEVICE_FLAT_ADDRESS) != 0) {
+      splits((properties.flags & TBK_DEVICE_FLAT_ADDRESS) != 0),
+      most(properties.max_allocation_bytes != 0 ? properties.max_allocation_bytes : UINT64_MAX),
+      granularity_(std::max(properties.copy_granularity, UINT64_C(1))) {
   unit_shift = static_cast<unsigned>(std::countr_zero(unit));
 }
 
@@ -50,11 +52,20 @@ uint64_t BlockSizes::round_to_list(uint64_t bytes) const {
   return round_up(units, UINT64_C(1) << (std::bit_width(units) - 5)) << unit_shift;
 }
 
+/// For what fits into one allocation, and would not once it is rounded: as little more as copies need.
+uint64_t BlockSizes::within_most(uint64_t requested, uint64_t bytes) const {
+  const uint64_t least = round_up(requested, granularity_);
+  return least <= most ? least : bytes;
+}
+
 uint64_t BlockSizes::segment_bytes(uint64_t bytes) const {
   if (!splits) return bytes;
-  if (bytes <= small_most) return round_up(small_segment, unit);
-  if (bytes < packed_most) return round_up(packed_segment, unit);
-  return round_up(bytes, std::max(large_step, unit));
+  uint64_t segment = round_up(bytes, std::max(large_step, unit));
+  if (bytes <= small_most)
+    segment = round_up(small_segment, unit);
+  else if (bytes < packed_most)
+    segment = round_up(packed_segment, unit);
+  return segment <= most ? segment : bytes;
 }
 
 bool BlockSizes::worth_splitting(const Block& block, uint64_t bytes) const {

@@ -71,8 +71,9 @@ struct BlockSizes {
   uint64_t block_bytes(uint64_t requested) const {
     if (requested > (UINT64_C(1) << 56)) [[unlikely]]
       return 0;
-    const uint64_t bytes = (requested + unit - 1) & ~(unit - 1);
-    return splits ? bytes : round_to_list(bytes);
+    const uint64_t rounded = (requested + unit - 1) & ~(unit - 1);
+    const uint64_t bytes = splits ? rounded : round_to_list(rounded);
+    return bytes <= most ? bytes : within_most(requested, bytes);
   }
   /// The list for free blocks of `bytes`: one for each of the first 32 multiples of the unit, then 16
   /// for each power of two. From list to list sizes rise.
@@ -93,9 +94,13 @@ struct BlockSizes {
   unsigned unit_shift;
   uint64_t unit;  // blocks are multiples of it: of 512, the alignment and the copy granularity
   bool splits;    // addresses are flat
+  uint64_t most;  // in one allocation
 
  private:
+  uint64_t within_most(uint64_t requested, uint64_t bytes) const;
   uint64_t round_to_list(uint64_t bytes) const;
+
+  uint64_t granularity_;
 };
 
 /// Free blocks of one stream and kind, by size; a bitmap says which lists have blocks.

@@ -168,7 +168,10 @@ void DeviceCache::flush() {
 /// A block of at least `bytes`, in no list, where the cache has none.
 Block* DeviceCache::allocate_slowly(uint64_t requested, uint64_t bytes, Stream& stream) {
   std::string reason = "no device has that much";
-  if (bytes != 0) {
+  if (bytes > sizes_.most) {
+    using c10::CachingAllocator::format_size;
+    reason = "this device gives at most " + format_size(sizes_.most) + " in one allocation";
+  } else if (bytes != 0) {
     if (Block* block = new_segment(bytes, stream, reason)) return block;
     {
       std::lock_guard lock(mutex_);

@@ -86,7 +86,8 @@ Event::~Event() {
   if (!pool_of(device_).give(handle_, timing_)) destroy(Backend::get(), handle_);
 }
 
-void Event::record(Stream& stream) {
+/// False where the backend has no event, or no more of them.
+bool Event::prepare(Stream& stream) {
   Backend& backend = Backend::get();
   backend.ensure_open(stream.device);
   TORCH_CHECK(device_ < 0 || device_ == stream.device, "an event of ", backend.name(), ":",
@@ -95,16 +96,30 @@ void Event::record(Stream& stream) {
   const tbk_event_ops_t& ops = backend.tables().event;
   bool on_device = backend.tables().has_event && (!timing_ || ops.event_elapsed != nullptr);
   if (on_device && handle_ == nullptr) handle_ = acquire(backend, stream.device, timing_);
+  return handle_ != nullptr;
+}
+
+void Event::record_prepared(Stream& stream) {
+  Backend& backend = Backend::get();
   device_ = stream.device;
-  if (handle_ == nullptr) {
-    WithoutGil no_gil;
-    tbk::synchronize(stream);
-    host_time_ = std::chrono::steady_clock::now();
-  } else {
-    ErrorBuffer error;
-    check(ops.event_record(backend.instance(), handle_, stream.handle, &error), error,
-          "event_record", device_);
-  }
+  ErrorBuffer error;
+  check(backend.tables().event.event_record(backend.instance(), handle_, stream.handle, &error),
+        error, "event_record", device_);
+  recorded_ = true;
+}
+
+bool Event::try_record(Stream& stream) {
+  if (!prepare(stream)) return false;
+  record_prepared(stream);
+  return true;
+}
+
+void Event::record(Stream& stream) {
+  if (try_record(stream)) return;
+  device_ = stream.device;
+  WithoutGil no_gil;
+  tbk::synchronize(stream);
+  host_time_ = std::chrono::steady_clock::now();
   recorded_ = true;
 }
 

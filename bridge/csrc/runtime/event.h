@@ -29,6 +29,8 @@ class Event {
 
   /// The first record makes the event; later ones must be on the same device (RuntimeError).
   void record(Stream& stream);
+  /// As record, but never waits: false, with nothing done, where the backend has no event to record.
+  bool try_record(Stream& stream);
   /// Later work of `stream` runs after what was last recorded; waits on the host where the backend
   /// can't (another device without cross_device_wait). Nothing where nothing was recorded.
   void wait(Stream& stream) const;
@@ -55,6 +57,9 @@ class Event {
   }
 
  private:
+  bool prepare(Stream& stream);
+  void record_prepared(Stream& stream);
+
   tbk_event_t* handle_ = nullptr;  // stays NULL where the host records
   std::chrono::steady_clock::time_point host_time_{};
   c10::DeviceIndex device_ = -1;

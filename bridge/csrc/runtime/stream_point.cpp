@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <runtime/backend.h>
 #include <runtime/stream_point.h>
 
 namespace tbk {
 
 void StreamPoint::record() noexcept {
-  // Without events of the backend, Event would wait on the host, here in a deleter.
-  if (!Backend::get().tables().has_event) return;
   try {
-    event_.record(*stream_);
+    // Where the backend has no more events, the stream itself is asked later.
+    event_.try_record(*stream_);
   } catch (...) {
     // A deleter can't tell. An error of the device comes again when the stream is asked.
     event_ = Event();

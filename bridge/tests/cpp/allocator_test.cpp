@@ -222,6 +222,35 @@ void allocator_resets_statistics() {
   }
 }
 
+/// With no event left, the stream itself is asked later, and the deleter does not wait for it: the
+/// gate is closed, and opens only after the block was freed.
+void allocator_frees_without_an_event() {
+  Stream &own = new_stream(0, 0), &other = new_stream(0, 0);
+  Event only;
+  only.record(own);
+  c10::DataPtr block = allocate_on_stream(own, 4 * kib);
+  const void* address = block.get();
+  Gate gate(other);
+  fill(at(block), 1, 4 * kib, other);
+  device_allocator().recordStream(block, other.wrap());
+  block.clear();
+  TBK_CHECK(allocate_on_stream(own, 4 * kib).get() != address);
+  TBK_CHECK_EQUAL(statistics().active[0].current - statistics().allocation[0].current, 1);
+  gate.open();
+  synchronize(other);
+  TBK_CHECK(allocate_on_stream(own, 4 * kib).get() == address);
+}
+
+void allocator_keeps_to_the_largest_allocation() {
+  const uint64_t most = Backend::get().device(0).properties.max_allocation_bytes;
+  TBK_CHECK(most != 0);
+  TBK_CHECK(device_allocator().allocate_on(0, most).get() != nullptr);
+  TBK_CHECK(device_allocator().allocate_on(0, most - 1).get() != nullptr);
+  TBK_CHECK(device_allocator().allocate_on(0, 100).get() != nullptr);
+  const std::string text = out_of_memory_text(most + 1);
+  TBK_CHECK_SEEN(text.find("in one allocation") != std::string::npos, text);
+}
+
 // ---------------------------------------------------------------------------- copy on write --
 
 /// PyTorch allocates and copies by itself when such a storage is written to, also while another
@@ -315,6 +344,9 @@ const Registration registration({
     {"allocator_resets_statistics", "cpu", "", allocator_resets_statistics},
     {"allocator_copies_on_write", "cpu", "devices=2", allocator_copies_on_write},
     {"allocator_copies_on_write", "cpu", "devices=2,flat=0", allocator_copies_on_write},
+    {"allocator_frees_without_an_event", "cpu", "events=1", allocator_frees_without_an_event},
+    {"allocator_keeps_to_the_largest_allocation", "cpu", "max_allocation=5000000,memory=64M",
+     allocator_keeps_to_the_largest_allocation},
     {"pinned_waits_for_copies", "cpu", "", pinned_waits_for_copies},
     {"pinned_intervals", "cpu", "", pinned_intervals},
     {"pinned_is_refused_where_there_is_none", "template", "",
