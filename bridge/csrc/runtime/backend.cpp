@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <runtime/autograd.h>
 #include <runtime/backend.h>
 #include <runtime/error.h>
 #include <runtime/gil.h>
@@ -155,6 +156,7 @@ Backend& Backend::load(const std::string& given_path, const std::string& options
   backend->read_devices();
   if (check_name) check_name(backend->name_);
   watch_forks();
+  note_earlier_backward();
   owner.release();
   // Never destroyed: tensors and streams may outlive every static object.
   loaded_.store(backend.release(), std::memory_order_release);
@@ -192,6 +194,7 @@ void Backend::open(int index) {
     throw;
   }
   state.is_open.store(true, std::memory_order_release);
+  ensure_autograd_threads(device_count());
 }
 
 void Backend::raise_none_loaded() {

@@ -164,3 +164,29 @@ _exit._wait_for_autograd()
 print(before, _exit._threads() > 0)
 """
     assert child(program, library, backend_options).split() == ["0", "True"]
+
+
+AFTER_A_BACKWARD = """
+import os, sys, torch, torch_tbk
+x = torch.ones(3, requires_grad=True)
+(x * 2).sum().backward()
+name = torch_tbk.load(sys.argv[1], options=sys.argv[2]).backend_name
+pid = os.fork()  # no thread has been started: a child may still use the device
+y = torch.ones(3, device=name, requires_grad=True)
+(y * 3).sum().backward()
+assert y.grad.tolist() == [3, 3, 3]
+(x * 2).sum().backward()
+assert x.grad.tolist() == [4, 4, 4]
+if pid:
+    assert os.waitpid(pid, 0)[1] == 0
+    print("done")
+else:
+    os._exit(0)
+"""
+
+
+def test_a_backward_before_the_backend_is_loaded(
+    library: Path, backend_options: str, child: Callable[..., str]
+) -> None:
+    """PyTorch counts devices at its first backward pass, and never again."""
+    assert child(AFTER_A_BACKWARD, library, backend_options) == "done\n"
