@@ -182,11 +182,13 @@ cpu_number_t cpu_load(const char* from, int32_t dtype) {
   }
 }
 
-/* Truncates; what does not fit has no value in C, and gets one here. */
-static int64_t truncated(double value) {
-  if (value != value) return 0;
-  if (value >= 0x1p63) return INT64_MAX;
-  return value < -0x1p63 ? INT64_MIN : (int64_t)value;
+/* Truncates. What does not fit has no value in C, and gets that of PyTorch's CPU on x86: the least
+ * integer of the type that it is converted through, which for a signed one up to 32 bits is int32. */
+static int64_t truncated(double value, int32_t dtype) {
+  const bool narrow = dtype == TBK_INT8 || dtype == TBK_INT16 || dtype == TBK_INT32;
+  const double limit = narrow ? 0x1p31 : 0x1p63;
+  if (value >= -limit && value < limit) return (int64_t)value;
+  return narrow ? INT32_MIN : INT64_MIN;
 }
 
 static bool is_true(cpu_number_t number) {
@@ -222,7 +224,7 @@ void cpu_store(char* to, int32_t dtype, cpu_number_t number) {
       store_real(to, dtype == TBK_COMPLEX64 ? TBK_FLOAT32 : TBK_FLOAT64, imaginary);
       break;
     default: {
-      int64_t value = number.kind == CPU_INTEGER ? number.integer : truncated(number.real);
+      int64_t value = number.kind == CPU_INTEGER ? number.integer : truncated(number.real, dtype);
       if (dtype == TBK_BOOL) value = is_true(number);
       cpu_store_word(to, (uint64_t)value, cpu_element_bytes(dtype));
     }

@@ -17,6 +17,8 @@
 #include <tbk/tbk_operators.h>
 #include <torch/library.h>
 
+#include <algorithm>
+
 namespace tbk {
 namespace {
 
@@ -29,8 +31,18 @@ struct Shape {
   at::ScalarType dtype;
 };
 
+/// Contiguous also in its dimensions of one element, whose strides tell channels-last apart.
+bool is_canonical(const at::Tensor& tensor) {
+  int64_t stride = 1;
+  for (int64_t d = tensor.dim() - 1; d >= 0; d--) {
+    if (tensor.stride(d) != stride) return false;
+    stride *= std::max<int64_t>(tensor.size(d), 1);
+  }
+  return true;
+}
+
 bool is_simple(const at::Tensor& tensor) {
-  return is_host_number(tensor) || (is_ours(tensor) && tensor.is_contiguous());
+  return is_host_number(tensor) || (is_ours(tensor) && is_canonical(tensor));
 }
 
 at::ScalarType common_dtype(const at::Tensor& self, const at::Tensor& other) {
@@ -44,7 +56,8 @@ at::ScalarType common_dtype(const at::Tensor& self, const at::Tensor& other) {
 Shape settle_shape(const at::Tensor& self, const at::Tensor& other, const at::Tensor& out) {
   const bool one_device =
       is_host_number(self) || is_host_number(other) || self.device() == other.device();
-  if (!out.defined() && one_device && is_simple(self) && is_simple(other)) {
+  const bool is_contiguous = have_same_form(self, other) || (is_simple(self) && is_simple(other));
+  if (!out.defined() && one_device && is_contiguous) {
     const at::Tensor& on_device = is_ours(self) ? self : other;
     const at::ScalarType dtype = common_dtype(self, other);
     const at::DimVector sizes = at::infer_size_dimvector(self.sizes(), other.sizes());
@@ -83,6 +96,22 @@ bool launch_mul(c10::DeviceIndex device, const tbk_tensor_t* self, const tbk_ten
   return launch(mul_kernel, device, &arguments, {self, other, out});
 }
 
+/// `alpha` in the dtype of the sum: PyTorch's CPU rounds it first, and refuses what does not fit.
+at::Scalar alpha_in(at::ScalarType dtype, const at::Scalar& alpha) {
+  at::native::alpha_check(dtype, alpha);
+  return alpha.equal(1) ? alpha : number_in(dtype, alpha);
+}
+
+/// Whether PyTorch's CPU would multiply by the one element of `other` as it is, in float, and round
+/// the product alone; and whether that makes a difference.
+bool is_exact_factor(const at::Tensor& other, at::ScalarType dtype) {
+  if (dtype != at::kHalf && dtype != at::kBFloat16) return false;
+  if (other.numel() != 1 || other.scalar_type() == dtype) return false;
+  if (!is_host_number(other)) return true;
+  const at::Tensor exact = other.to(at::kFloat);
+  return !exact.equal(exact.to(dtype).to(at::kFloat));
+}
+
 /// Whether a result may be written over `self` while `other` is read.
 bool may_overwrite(const at::Tensor& self, const at::Tensor& other) {
   return self.is_same(other) || !self.is_alias_of(other);
@@ -91,11 +120,11 @@ bool may_overwrite(const at::Tensor& self, const at::Tensor& other) {
 at::Tensor add_into(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
                     const at::Tensor& wanted) {
   Shape shape = settle_shape(self, other, wanted);
-  at::native::alpha_check(shape.dtype, alpha);
+  const at::Scalar factor = alpha_in(shape.dtype, alpha);
   const c10::DeviceIndex device = shape.out.device().index();
   if (!run(add_kernel, shape, self, other,
            [&](const tbk_tensor_t* first, const tbk_tensor_t* second, const tbk_tensor_t* out) {
-             return launch_add(device, first, second, alpha, out);
+             return launch_add(device, first, second, factor, out);
            }))
     at::native::call_fallback_fn<&cpu_fallback, at::_ops::add_out>::call(self, other, alpha,
                                                                          shape.out);
@@ -106,24 +135,41 @@ at::Tensor sub_into(const at::Tensor& self, const at::Tensor& other, const at::S
                     const at::Tensor& wanted) {
   at::native::sub_check(self, other);
   Shape shape = settle_shape(self, other, wanted);
-  at::native::alpha_check(shape.dtype, alpha);
+  const at::Scalar factor = alpha_in(shape.dtype, -alpha);
   const c10::DeviceIndex device = shape.out.device().index();
   if (!run(add_kernel, shape, self, other,
            [&](const tbk_tensor_t* first, const tbk_tensor_t* second, const tbk_tensor_t* out) {
-             return launch_add(device, first, second, -alpha, out);
+             return launch_add(device, first, second, factor, out);
            }))
     at::native::call_fallback_fn<&cpu_fallback, at::_ops::sub_out>::call(self, other, alpha,
                                                                          shape.out);
   return shape.out;
 }
 
+bool run_mul(const Shape& shape, const at::Tensor& self, const at::Tensor& other) {
+  const c10::DeviceIndex device = shape.out.device().index();
+  return run(mul_kernel, shape, self, other,
+             [&](const tbk_tensor_t* first, const tbk_tensor_t* second, const tbk_tensor_t* out) {
+               return launch_mul(device, first, second, out);
+             });
+}
+
+/// The product in float, rounded once to `shape.dtype`.
+bool run_mul_exactly(const Shape& shape, const at::Tensor& self, const at::Tensor& other) {
+  const c10::DeviceIndex device = shape.out.device().index();
+  const Shape exact = {empty_on(device, shape.out.sizes(), at::kFloat), at::kFloat};
+  if (!run_mul(exact, self, other)) return false;
+  const bool is_direct = shape.out.scalar_type() == shape.dtype;
+  const at::Tensor out = is_direct ? shape.out : empty_on(device, shape.out.sizes(), shape.dtype);
+  copy_tensor(out, exact.out, /*non_blocking=*/false);
+  if (!is_direct) copy_tensor(shape.out, out, /*non_blocking=*/false);
+  return true;
+}
+
 at::Tensor mul_into(const at::Tensor& self, const at::Tensor& other, const at::Tensor& wanted) {
   Shape shape = settle_shape(self, other, wanted);
-  const c10::DeviceIndex device = shape.out.device().index();
-  if (!run(mul_kernel, shape, self, other,
-           [&](const tbk_tensor_t* first, const tbk_tensor_t* second, const tbk_tensor_t* out) {
-             return launch_mul(device, first, second, out);
-           }))
+  const bool is_exact = is_exact_factor(other, shape.dtype);
+  if (!(is_exact ? run_mul_exactly(shape, self, other) : run_mul(shape, self, other)))
     at::native::call_fallback_fn<&cpu_fallback, at::_ops::mul_out>::call(self, other, shape.out);
   return shape.out;
 }
@@ -133,9 +179,9 @@ at::Tensor mul_into(const at::Tensor& self, const at::Tensor& other, const at::T
 
 bool add_quickly(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
                  const at::Tensor& out) {
-  at::native::alpha_check(self.scalar_type(), alpha);
+  const at::Scalar factor = alpha_in(self.scalar_type(), alpha);
   const tbk_tensor_t first = describe(self), second = describe(other), result = describe(out);
-  return launch_add(self.device().index(), &first, &second, alpha, &result);
+  return launch_add(self.device().index(), &first, &second, factor, &result);
 }
 
 at::Tensor add(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {

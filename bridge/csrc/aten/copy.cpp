@@ -41,6 +41,11 @@ bool same_place(const at::Tensor& one, const at::Tensor& other) {
          one.strides() == other.strides();
 }
 
+bool is_same_data(const at::Tensor& one, const at::Tensor& other) {
+  return same_place(one, other) && one.sizes() == other.sizes() &&
+         one.is_conj() == other.is_conj() && one.is_neg() == other.is_neg();
+}
+
 void open_devices(const at::Tensor& tensor) {
   if (tensor.device().is_privateuseone()) Backend::get().ensure_open(tensor.device().index());
 }
@@ -83,9 +88,9 @@ void copy_tensor(const at::Tensor& destination, const at::Tensor& source, bool n
   open_devices(source);
   at::Tensor from = stored(source);
   if (from.sizes() != destination.sizes()) from = from.expand(destination.sizes());
-  if (destination.numel() == 0) return;
+  if (destination.numel() == 0 || is_same_data(destination, source)) return;
   at::assert_no_internal_overlap(destination);
-  at::assert_no_partial_overlap(destination, from);
+  at::assert_no_partial_overlap(destination, source);
   const at::Tensor to = stored(destination);
   if (const Change change(destination, source); change) [[unlikely]]
     copy_changed(to, from, change);

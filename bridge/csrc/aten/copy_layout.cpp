@@ -38,6 +38,13 @@ int64_t span_of(const at::Tensor& tensor) {
   return last + 1;
 }
 
+at::Tensor without_repeats(const at::Tensor& tensor) {
+  at::DimVector sizes(tensor.sizes());
+  for (size_t i = 0; i < sizes.size(); i++)
+    if (tensor.stride(static_cast<int64_t>(i)) == 0 && sizes[i] > 1) sizes[i] = 1;
+  return tensor.sizes() == sizes ? tensor : tensor.as_strided(sizes, tensor.strides());
+}
+
 bool may_overlap(const at::Tensor& one, const at::Tensor& other) {
   if (!one.storage().is_alias_of(other.storage())) return false;
   const auto end = [](const at::Tensor& tensor) {

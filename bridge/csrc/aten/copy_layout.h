@@ -22,6 +22,9 @@ bool same_layout(const at::Tensor& to, const at::Tensor& from);
 /// Elements from the first to the last that `tensor`, which is not empty, reaches.
 int64_t span_of(const at::Tensor& tensor);
 
+/// The elements of an expanded tensor, each once: its dimensions of stride 0 have one.
+at::Tensor without_repeats(const at::Tensor& tensor);
+
 /// Whether two tensors of one storage might share an element.
 bool may_overlap(const at::Tensor& one, const at::Tensor& other);
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What factories are made of: filling a new tensor with one value.
-#include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <aten/copy.h>
@@ -30,19 +29,21 @@ at::Tensor single_of(const at::Tensor& self, const at::Scalar& value) {
 at::Tensor& fill_scalar(at::Tensor& self, const at::Scalar& value) {
   const at::Tensor single = single_of(self, value);
   if (self.numel() == 0) return self;
-  at::assert_no_internal_overlap(self);
-  const tbk_tensor_t tensor = describe(self);
+  // PyTorch fills expanded tensors.
+  const at::Tensor once = without_repeats(self);
+  const tbk_tensor_t tensor = describe(once);
   const tbk_scalar_t scalar = to_scalar(single.item());
   const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &tensor, scalar};
   if (!launch(fill_kernel, self.device().index(), &arguments, {&tensor}, numbers_of(scalar)))
-    copy_tensor(self, single, false);
+    copy_tensor(once, single, false);
   return self;
 }
 
 at::Tensor& fill_tensor(at::Tensor& self, const at::Tensor& value) {
   TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
               value.dim(), " dimensions.");
-  copy_tensor(self, value, false);
+  if (value.device() != self.device()) return fill_scalar(self, value.item());
+  copy_tensor(self, self.is_alias_of(value) ? value.clone() : value, false);
   return self;
 }
 

@@ -7,13 +7,13 @@
 #include <aten/fallback_mirror.h>
 #include <aten/fallback_random.h>
 #include <aten/operands.h>
+#include <aten/refusals.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <runtime/backend.h>
 #include <runtime/current.h>
 #include <torch/library.h>
 
-#include <array>
 #include <string_view>
 
 namespace tbk {
@@ -22,16 +22,29 @@ namespace {
 using Stack = torch::jit::Stack;
 using c10::IValue;
 
-/// Operators that take tensors of the host beside those of a device, as PyTorch's own kernels do.
-constexpr std::array<std::string_view, 8> kMixesDevices = {
-    "aten::index",
-    "aten::_unsafe_index",
-    "aten::index_put_",
-    "aten::_index_put_impl_",
-    "aten::_unsafe_masked_index",
-    "aten::_pack_padded_sequence",
-    "aten::_ctc_loss",
-    "aten::_ctc_loss_backward",
+/// Arguments that may be tensors of the host beside those of a device, as for PyTorch's own devices.
+struct HostArgument {
+  std::string_view operator_name, argument;
+};
+constexpr HostArgument kHostArguments[] = {
+    {"aten::index", "indices"},
+    {"aten::_unsafe_index", "indices"},
+    {"aten::index_put", "indices"},
+    {"aten::index_put_", "indices"},
+    {"aten::_unsafe_index_put", "indices"},
+    {"aten::_index_put_impl", "indices"},
+    {"aten::_index_put_impl_", "indices"},
+    {"aten::_unsafe_masked_index", "indices"},
+    {"aten::_unsafe_masked_index", "mask"},
+    {"aten::_unsafe_masked_index_put_accumulate", "indices"},
+    {"aten::_unsafe_masked_index_put_accumulate", "mask"},
+    {"aten::_pack_padded_sequence", "lengths"},
+    {"aten::_ctc_loss", "targets"},
+    {"aten::_ctc_loss", "input_lengths"},
+    {"aten::_ctc_loss", "target_lengths"},
+    {"aten::_ctc_loss_backward", "targets"},
+    {"aten::_ctc_loss_backward", "input_lengths"},
+    {"aten::_ctc_loss_backward", "target_lengths"},
 };
 
 template <class Visit>
@@ -107,15 +120,16 @@ void refuse_unless_plain(const c10::OperatorHandle& op, const at::Tensor& tensor
   if (tensor.layout() == at::kStrided && !tensor.is_quantized() && !tensor.is_nested() &&
       tensor.has_storage()) [[likely]]
     return;
-  const char* what = tensor.is_quantized() ? "quantised" : tensor.is_nested() ? "nested" : "sparse";
-  C10_THROW_ERROR(NotImplementedError,
-                  c10::str(op.operator_name(), ": the bridge of '", Backend::get().name(),
-                           "' has no ", what, " tensors"));
+  refuse_kind(op, tensor.is_quantized()            ? TensorKind::quantised
+                  : tensor.is_nested()             ? TensorKind::nested
+                  : tensor.layout() == at::kMkldnn ? TensorKind::mkldnn
+                                                   : TensorKind::sparse);
 }
 
-bool mixes_devices(const c10::OperatorHandle& op) {
-  for (std::string_view name : kMixesDevices)
-    if (op.operator_name().name == name) return true;
+bool is_host_argument(const c10::OperatorHandle& op, const c10::Argument& argument) {
+  for (const HostArgument& each : kHostArguments)
+    if (op.operator_name().name == each.operator_name && argument.name() == each.argument)
+      return true;
   return false;
 }
 
@@ -194,7 +208,7 @@ class Call {
     for (size_t i = 0; i < arguments_.size(); i++)
       for_each_tensor(argument(i), [&](const at::Tensor& tensor) {
         refuse_unless_plain(op_, tensor);
-        if (!is_here(tensor) && !may_stay(tensor, is_written(arguments_[i])))
+        if (!is_here(tensor) && !may_stay(tensor, arguments_[i]))
           TORCH_CHECK(false,
                       "Expected all tensors to be on the same device, but found at least two "
                       "devices, ",
@@ -208,9 +222,10 @@ class Call {
   bool is_here(const at::Tensor& tensor) const {
     return tensor.device() == here();
   }
-  bool may_stay(const at::Tensor& tensor, bool written) const {
+  bool may_stay(const at::Tensor& tensor, const c10::Argument& argument) const {
     if (!tensor.device().is_cpu()) return false;
-    return !has_tensor_ || (!written && (tensor.dim() == 0 || mixes_devices(op_)));
+    if (!has_tensor_) return true;
+    return !is_written(argument) && (tensor.dim() == 0 || is_host_argument(op_, argument));
   }
 
   void bring_arguments(HostMirror& mirror) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/EmptyTensor.h>
 #include <aten/copy.h>
+#include <aten/copy_layout.h>
 #include <aten/empty.h>
 #include <aten/fallback_mirror.h>
 #include <aten/resize.h>
@@ -146,7 +147,7 @@ void HostMirror::give_back(const View& view) {
       send(view.device.storage(), begin_of(view.device), view.host.const_data_ptr(),
            view.device.nbytes());
     else
-      copy_tensor(view.device, view.host, /*non_blocking=*/false);
+      copy_tensor(without_repeats(view.device), without_repeats(view.host), /*non_blocking=*/false);
   }
 }
 

@@ -121,7 +121,7 @@ bool add_product(const at::Tensor& self, const at::Tensor& product, const at::Sc
   const c10::DeviceIndex device = out.device().index();
   const Operand summand(self, device, out.scalar_type(), out.sizes());
   const tbk_tensor_t other = describe(product), result = describe(out);
-  const tbk_scalar_t scalar = to_scalar(alpha);
+  const tbk_scalar_t scalar = to_scalar(number_in(out.scalar_type(), alpha));
   const tbk_args_add_Tensor_t arguments = {sizeof arguments, *summand, &other, scalar, &result};
   return launch(add_kernel, device, &arguments, {*summand, &other, &result}, numbers_of(scalar));
 }

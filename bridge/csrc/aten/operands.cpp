@@ -71,6 +71,14 @@ void Operand::broadcast(at::IntArrayRef sizes) {
   description_.strides = strides_.data();
 }
 
+at::Scalar number_in(at::ScalarType dtype, const at::Scalar& value) {
+  at::Scalar result;
+  AT_DISPATCH_V2(dtype, "number_in", AT_WRAP([&] { result = value.to<scalar_t>(); }),
+                 AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_COMPLEX_TYPES), at::kHalf, at::kBFloat16,
+                 at::kBool);
+  return result;
+}
+
 tbk_scalar_t to_scalar(const at::Scalar& value) {
   if (value.isBoolean()) return {TBK_SCALAR_BOOL, value.to<bool>(), 0, 0};
   if (value.type() == at::kUInt64)

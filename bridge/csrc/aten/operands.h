@@ -49,6 +49,9 @@ class Operand {
   at::DimVector strides_;
 };
 
+/// `value` as `dtype` holds it. Errors: RuntimeError where it does not fit, as PyTorch's CPU has it.
+at::Scalar number_in(at::ScalarType dtype, const at::Scalar& value);
+
 tbk_scalar_t to_scalar(const at::Scalar& value);
 /// For the signature of a plan.
 std::array<int64_t, 4> numbers_of(const tbk_scalar_t& scalar);
