@@ -38,6 +38,7 @@ py::dict describe_properties(c10::DeviceIndex device) {
   py::dict result;
   result["name"] = state.name;
   result["total_memory"] = properties.memory_bytes;
+  result["max_allocation_bytes"] = properties.max_allocation_bytes;
   result["memory_alignment"] = properties.memory_alignment;
   result["copy_granularity"] = properties.copy_granularity;
   result["dtypes"] = dtypes_of(properties.dtypes);

@@ -59,6 +59,11 @@ int64_t stream_from_native(int64_t device, uintptr_t handle) {
   return tbk::stream_from_native(device_index(device), reinterpret_cast<void*>(handle)).id;
 }
 
+int stream_priority(int64_t device, int64_t id) {
+  const c10::Device place(c10::kPrivateUse1, device_index(device));
+  return find_stream(c10::Stream(c10::Stream::UNSAFE, place, id)).priority;
+}
+
 py::object default_generator(int64_t device) {
   const at::Generator& generator = tbk::default_generator(device_index(device));
   return py::reinterpret_steal<py::object>(THPGenerator_Wrap(generator));
@@ -132,6 +137,7 @@ void define_devices(Definer def) {
   def.waiting(
       "synchronize", [](int64_t d) { synchronize_device(device_index(d)); }, device);
   def.waiting("stream_from_native", stream_from_native, device, py::arg("handle"));
+  def.quick("stream_priority", stream_priority, device, py::arg("stream_id"));
   def.quick("default_generator", default_generator, device);
 }
 
@@ -147,10 +153,9 @@ void define_memory(Definer def) {
       "memory_limit", [](int64_t d) { return device_allocator().memory_limit(device_index(d)); },
       device);
   def.quick("host_memory_stats", describe_host_memory);
-  def.waiting("reset_host_memory_stats", [] {
-    host_allocator().reset_accumulated_stats();
-    host_allocator().reset_peak_stats();
-  });
+  def.waiting("reset_accumulated_host_memory_stats",
+              [] { host_allocator().reset_accumulated_stats(); });
+  def.waiting("reset_peak_host_memory_stats", [] { host_allocator().reset_peak_stats(); });
   def.waiting("empty_host_cache", [] { host_allocator().empty_cache(); });
 }
 

@@ -83,7 +83,12 @@ class DeviceModule(_Module):
     default_stream = staticmethod(_stream.default_stream)
     set_stream = staticmethod(_stream.set_stream)
 
+    get_stream_from_external = staticmethod(_stream.get_stream_from_external)
+    is_current_stream_capturing = staticmethod(_stream.is_current_stream_capturing)
+
+    OutOfMemoryError = torch.OutOfMemoryError
     memory_stats = staticmethod(memory.memory_stats)
+    memory_stats_as_nested_dict = staticmethod(memory.memory_stats_as_nested_dict)
     memory_allocated = staticmethod(memory.memory_allocated)
     max_memory_allocated = staticmethod(memory.max_memory_allocated)
     memory_reserved = staticmethod(memory.memory_reserved)
@@ -95,6 +100,11 @@ class DeviceModule(_Module):
     set_memory_limit = staticmethod(memory.set_memory_limit)
     get_memory_limit = staticmethod(memory.get_memory_limit)
     set_per_process_memory_fraction = staticmethod(memory.set_per_process_memory_fraction)
+    get_per_process_memory_fraction = staticmethod(memory.get_per_process_memory_fraction)
+    ipc_collect = staticmethod(memory.ipc_collect)
+    host_memory_stats_as_nested_dict = staticmethod(memory.host_memory_stats_as_nested_dict)
+    reset_accumulated_host_memory_stats = staticmethod(memory.reset_accumulated_host_memory_stats)
+    reset_peak_host_memory_stats = staticmethod(memory.reset_peak_host_memory_stats)
     host_memory_stats = staticmethod(memory.host_memory_stats)
     reset_host_memory_stats = staticmethod(memory.reset_host_memory_stats)
     empty_host_cache = staticmethod(memory.empty_host_cache)

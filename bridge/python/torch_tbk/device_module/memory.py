@@ -105,14 +105,64 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) 
     binding.set_memory_limit(index, max(1, int(fraction * total)))
 
 
+def get_per_process_memory_fraction(device: DeviceLike = None) -> float:
+    """Returns the part of the device's memory that the limit is; 1.0 where there is none.
+
+    Opens the device where the total stands not in its properties, and there is a limit.
+    """
+    index = checked_index(device)
+    limit = get_memory_limit(index)
+    if limit is None:
+        return 1.0
+    total = _device.get_device_properties(index).total_memory or mem_get_info(index)[1]
+    return min(1.0, limit / total)
+
+
+def ipc_collect() -> None:
+    """Does nothing: no memory of these devices is shared between processes."""
+
+
 def host_memory_stats() -> dict[str, int]:
     """What pinned memory of the host is in use and cached. Opens nothing."""
     return binding.host_memory_stats()
 
 
+def _nested(stats: dict[str, Any]) -> dict[str, Any]:
+    """{"a.b": 1} as {"a": {"b": 1}}."""
+    result: dict[str, Any] = {}
+    for key, value in stats.items():
+        *folders, last = key.split(".")
+        place = result
+        for folder in folders:
+            place = place.setdefault(folder, {})
+        place[last] = value
+    return result
+
+
+def memory_stats_as_nested_dict(device: DeviceLike = None) -> dict[str, Any]:
+    """Returns memory_stats with a dictionary for each part of a name."""
+    return _nested(memory_stats(device))
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """Returns host_memory_stats with a dictionary for each part of a name."""
+    return _nested(host_memory_stats())
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Let the counts of host_memory_stats start from 0."""
+    binding.reset_accumulated_host_memory_stats()
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Let the peaks of host_memory_stats start from what is in use now."""
+    binding.reset_peak_host_memory_stats()
+
+
 def reset_host_memory_stats() -> None:
     """Let the peaks of host_memory_stats start from now, and its counts from 0."""
-    binding.reset_host_memory_stats()
+    reset_accumulated_host_memory_stats()
+    reset_peak_host_memory_stats()
 
 
 def empty_host_cache() -> None:

@@ -55,6 +55,11 @@ class Stream(torch.Stream, metaclass=_OfThisBackend):
         where = torch.device(binding.name(), checked_index(device))
         return torch.Stream.__new__(cls, where, priority=priority)
 
+    @property
+    def priority(self) -> int:
+        """What it was made with, clamped; a lower number comes first."""
+        return binding.stream_priority(self.device.index, self.stream_id)
+
     @staticmethod
     def priority_range(device: DeviceLike = None) -> tuple[int, int]:
         """The least and the greatest priority of streams of `device`. Opens nothing."""
@@ -77,6 +82,16 @@ class ExternalStream(Stream):
     def __new__(cls, handle: int, device: DeviceLike = None) -> ExternalStream:
         index = checked_index(device)
         return _stream(index, binding.stream_from_native(index, handle), cls)  # type: ignore[return-value]
+
+
+def get_stream_from_external(data_ptr: int, device: DeviceLike = None) -> ExternalStream:
+    """Returns the ExternalStream of the driver's queue `data_ptr`. Errors: as ExternalStream."""
+    return ExternalStream(data_ptr, device)
+
+
+def is_current_stream_capturing() -> bool:
+    """Returns False: work is never captured, as there are no graphs."""
+    return False
 
 
 class Event(torch.Event, metaclass=_OfThisBackend):
