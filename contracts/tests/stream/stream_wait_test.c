@@ -77,7 +77,7 @@ void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
 void questions_do_not_wait(tbk_fixture_t* fx) {
   tbk_gate_t gate;
   tbk_stream_t* stream = fx_stream(fx);
-  bool timed = fx->event != NULL && TBK_HAS(fx->event, tbk_event_ops_t, event_elapsed);
+  bool timed = TBK_HAS(fx->event, tbk_event_ops_t, event_elapsed) != 0;
   tbk_event_t* event = fx->event != NULL ? fx_event(fx, timed ? TBK_EVENT_TIMING : 0) : NULL;
   double ms = 0;
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);

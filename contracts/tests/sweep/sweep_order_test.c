@@ -240,7 +240,8 @@ static void check_held(tbk_fixture_t* fx, held_t* it, const tbk_gate_t* gate, ui
     if (!CHECK_SAID(status == TBK_NOT_READY || !gate_is_closed(gate), "NOT_READY all the time",
                     "%s", tbk_status_name(status)))
       return;
-    (void)tbk_word_wait(&(atomic_int){0}, step);
+    atomic_int never = 0;
+    (void)tbk_word_wait(&never, step);
   }
 }
 

@@ -9,9 +9,11 @@
 
 #include <string.h>
 
-#define ONE_MORE(...) +1
-#define ROW(id, member, op) \
-  {TBK_NAME_##op, TBK_VERSION_##op, sizeof(tbk_args_##op##_t), 0 TBK_INPUTS_##op(ONE_MORE)},
+/* A character for each input: their number is the size of the string. */
+#define ONE_MORE(...) "."
+#define ROW(id, member, op)                                    \
+  {TBK_NAME_##op, TBK_VERSION_##op, sizeof(tbk_args_##op##_t), \
+   sizeof("" TBK_INPUTS_##op(ONE_MORE)) - 1},
 
 static const struct {
   const char* name;

@@ -19,12 +19,15 @@
 #define TBK_NEED_PROPERTIES(X) X(memory_bytes) X(max_allocation) X(granularity) X(two_devices)
 #define TBK_NEED_KERNELS(X) X(prepare)
 
-#define TBK_NEED_ONE_MORE(...) +1
+/* A character for each word: their number is the size of the string. */
+#define TBK_NEED_ONE_MORE(...) "."
 enum {
-  TBK_NEED_COUNT = 0 TBK_TABLE_MAP(TBK_NEED_ONE_MORE) TBK_OPTIONAL_MAP(TBK_NEED_ONE_MORE)
-      TBK_NEED_PROPERTIES(TBK_NEED_ONE_MORE) TBK_DEVICE_FLAG_MAP(TBK_NEED_ONE_MORE)
-          TBK_NEED_KERNELS(TBK_NEED_ONE_MORE) TBK_OPERATOR_MAP(TBK_NEED_ONE_MORE)
-              TBK_DTYPE_MAP(TBK_NEED_ONE_MORE)
+  TBK_NEED_COUNT =
+      sizeof("" TBK_TABLE_MAP(TBK_NEED_ONE_MORE) TBK_OPTIONAL_MAP(TBK_NEED_ONE_MORE)
+                 TBK_NEED_PROPERTIES(TBK_NEED_ONE_MORE) TBK_DEVICE_FLAG_MAP(TBK_NEED_ONE_MORE)
+                     TBK_NEED_KERNELS(TBK_NEED_ONE_MORE) TBK_OPERATOR_MAP(TBK_NEED_ONE_MORE)
+                         TBK_DTYPE_MAP(TBK_NEED_ONE_MORE)) -
+      1
 };
 #undef TBK_NEED_ONE_MORE
 

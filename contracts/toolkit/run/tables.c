@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-#define ONE_MORE(...) +1
+/* A character for each entry: their number is the size of the string. */
+#define ONE_MORE(...) "."
 #define SHAPE(name, type, needs) \
-  {#name, offsetof(tbk_backend_t, name), 0 TBK_MANDATORY_##name(ONE_MORE), needs},
+  {#name, offsetof(tbk_backend_t, name), sizeof("" TBK_MANDATORY_##name(ONE_MORE)) - 1, needs},
 
 static const tbk_table_shape_t core_shape[] = {SHAPE(core, tbk_core_t, "")};
 const tbk_table_shape_t tbk_table_shapes[] = {TBK_TABLE_MAP(SHAPE)};

@@ -20,8 +20,12 @@ typedef struct tbk_table_shape {
   const char* needs; /* the table without which it is of no use, or "" */
 } tbk_table_shape_t;
 
-#define TBK_CORE_ENTRY(...) +1
-enum { TBK_TABLE_SIZE_LIMIT = 65536, TBK_CORE_ENTRIES = 0 TBK_MANDATORY_core(TBK_CORE_ENTRY) };
+/* A character for each entry: their number is the size of the string. */
+#define TBK_CORE_ENTRY(...) "."
+enum {
+  TBK_TABLE_SIZE_LIMIT = 65536,
+  TBK_CORE_ENTRIES = sizeof("" TBK_MANDATORY_core(TBK_CORE_ENTRY)) - 1
+};
 #undef TBK_CORE_ENTRY
 
 extern const tbk_table_shape_t tbk_table_shapes[];
