@@ -135,6 +135,7 @@ at::Tensor sub_into(const at::Tensor& self, const at::Tensor& other, const at::S
                     const at::Tensor& wanted) {
   at::native::sub_check(self, other);
   Shape shape = settle_shape(self, other, wanted);
+  at::native::alpha_check(shape.dtype, alpha);  // before a boolean one is negated
   const at::Scalar factor = alpha_in(shape.dtype, -alpha);
   const c10::DeviceIndex device = shape.out.device().index();
   if (!run(add_kernel, shape, self, other,

@@ -74,8 +74,9 @@ void Operand::broadcast(at::IntArrayRef sizes) {
 at::Scalar number_in(at::ScalarType dtype, const at::Scalar& value) {
   at::Scalar result;
   AT_DISPATCH_V2(dtype, "number_in", AT_WRAP([&] { result = value.to<scalar_t>(); }),
-                 AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_COMPLEX_TYPES), at::kHalf, at::kBFloat16,
-                 at::kBool);
+                 AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_COMPLEX_TYPES),
+                 AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES), AT_EXPAND(AT_FLOAT8_TYPES), at::kHalf,
+                 at::kBFloat16, at::kComplexHalf, at::kBool);
   return result;
 }
 

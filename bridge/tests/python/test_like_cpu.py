@@ -150,7 +150,7 @@ def _difference(
                 mine, other = mine(), other()
             if mine != other:
                 return f"{what} {mine} instead of {other}"
-        limits = {"rtol": 0, "atol": 0} if exact else {}
+        limits: dict[str, Any] = {"rtol": 0, "atol": 0} if exact else {}
         try:
             torch.testing.assert_close(ours.cpu(), theirs, equal_nan=True, **limits)
             if ours.untyped_storage().nbytes() == theirs.untyped_storage().nbytes():
@@ -245,11 +245,12 @@ def test_only_indices_may_lie_on_the_host(device: torch.device) -> None:
     x.index_put_((here,), torch.tensor(4.0))
     assert x.tolist() == [4, 4, 1, 1, 0]
     assert x[there].tolist() == [1, 1]
-    for refused in (
+    refusals: list[Call] = [
         lambda: x.index_put_((here,), torch.ones(2)),
         lambda: torch.zeros(5)[here],
         lambda: torch.zeros(5).index_put_((here,), torch.ones(2)),
-    ):
+    ]
+    for refused in refusals:
         with pytest.raises(RuntimeError, match="device"):
             refused()
 

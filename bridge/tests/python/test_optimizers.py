@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -26,9 +27,9 @@ def _optimizers() -> dict[str, type[Optimizer]]:
     }
 
 
-def _variants(cls: type[Optimizer]) -> list[dict[str, object]]:
+def _variants(cls: type[Optimizer]) -> list[dict[str, Any]]:
     known = inspect.signature(cls).parameters
-    found: list[dict[str, object]] = [{}]
+    found: list[dict[str, Any]] = [{}]
     found += [{name: True} for name in ("foreach", "fused", "maximize") if name in known]
     if "amsgrad" in known:
         found.append({"amsgrad": True})
@@ -48,7 +49,7 @@ CASES = [
 
 
 def _train(
-    cls: type[Optimizer], options: dict[str, object], device: torch.device
+    cls: type[Optimizer], options: dict[str, Any], device: torch.device
 ) -> list[torch.Tensor]:
     """All parameters after each step."""
     torch.manual_seed(0)
@@ -62,7 +63,7 @@ def _train(
         pairs = zip(parameters, targets, strict=True)
         loss = sum((each - target).pow(2).sum() for each, target in pairs)
         assert isinstance(loss, torch.Tensor)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         return loss
 
     seen = []
@@ -79,7 +80,7 @@ def _train(
 
 @pytest.mark.parametrize(("cls", "options"), CASES)
 def test_steps_are_those_of_the_cpu(
-    device: torch.device, cls: type[Optimizer], options: dict[str, object]
+    device: torch.device, cls: type[Optimizer], options: dict[str, Any]
 ) -> None:
     try:
         expected = _train(cls, options, torch.device("cpu"))
@@ -96,7 +97,7 @@ def test_steps_are_those_of_the_cpu(
 
 def _fused_or_refused(
     cls: type[Optimizer],
-    options: dict[str, object],
+    options: dict[str, Any],
     device: torch.device,
     expected: list[torch.Tensor],
 ) -> None:

@@ -24,7 +24,10 @@ def _eye() -> torch.Tensor:
 REFUSED: dict[str, tuple[str, Make]] = {
     "to_sparse": ("sparse", lambda d: _eye().to(d).to_sparse()),
     "to_sparse_csr": ("sparse", lambda d: _eye().to(d).to_sparse_csr()),
-    "coo": ("sparse", lambda d: torch.sparse_coo_tensor([[0], [1]], [1.0], (2, 2), device=d)),
+    "coo": (
+        "sparse",
+        lambda d: torch.sparse_coo_tensor(torch.zeros(2, 1), torch.ones(1), (2, 2), device=d),
+    ),
     "coo moved": ("sparse", lambda d: _eye().to_sparse().to(d)),
     "csr used": ("sparse", lambda d: _eye().to_sparse_csr().to(d) @ _eye().to(d)),
     "sparse of the host": ("sparse", lambda d: torch.sparse.mm(_eye().to_sparse(), _eye().to(d))),
