@@ -60,6 +60,10 @@ def new_command(name: str) -> None:
 @click.option("--full", is_flag=True, help="Every test against every mutant, at the C layer.")
 @click.option("--only", multiple=True, metavar="NAME|CLAUSE", help="These mutants alone.")
 @click.option(
+    "--frozen", is_flag=True,
+    help="Those that were written without sight of the tests, to measure the suite: no gate.",
+)  # fmt: skip
+@click.option(
     "--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: twice the cores)."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the C layer's sample.")
@@ -73,6 +77,7 @@ def kill_command(
     layer: str,
     full: bool,
     only: tuple[str, ...],
+    frozen: bool,
     jobs: int | None,
     seed: int,
     timeout: str | None,
@@ -93,8 +98,8 @@ def kill_command(
     if layer == "torch":
         if full or timeout:
             outcome.stop(EXIT_USAGE, "--full and --timeout are of the C layer")
-        _kill_torch(target, only, jobs, output_dir)
-    matrix, chosen = _planned(target, full, only, seed)
+        _kill_torch(target, only, frozen, jobs, output_dir)
+    matrix, chosen = _planned(target, full, only, frozen, seed)
     outcome.prepare(output_dir)
     options = [f"--timeout={timeout}"] if timeout else []
     started = time.monotonic()
@@ -109,10 +114,10 @@ def kill_command(
 
 
 def _planned(
-    library: Path, full: bool, only: tuple[str, ...], seed: int
+    library: Path, full: bool, only: tuple[str, ...], frozen: bool, seed: int
 ) -> tuple[kill.Matrix, list[mutants.Mutant]]:
     try:
-        everything = mutants.load()
+        everything = mutants.choose(mutants.load(), frozen)
         path = mutants.equivalents_file()
         equivalents = mutants.parse_equivalents(path.read_text("utf-8"), path.name) if path else {}
         listed = runner.list_tests([str(library), "--tier=thorough"])
@@ -133,22 +138,25 @@ def _planned(
         must=kill.must_clauses(tbk_contracts.clauses()),
         full=full,
         seed=seed,
-        partial=bool(only),
+        partial=frozen or bool(only),
     )
     return matrix, chosen
 
 
-def _kill_torch(broken: Path, only: tuple[str, ...], jobs: int | None, folder: Path) -> NoReturn:
+def _kill_torch(
+    broken: Path, only: tuple[str, ...], frozen: bool, jobs: int | None, folder: Path
+) -> NoReturn:
     """Mutants of bridge and operators, and those of the C layer, judged by the torch contracts."""
     sound = locate.library("cpu")
     if sound is None:
         outcome.stop(EXIT_BAD_LIBRARY, "the cpu reference was not found; build the checkout first")
     outcome.prepare(folder)
     must = kill_torch.must_clauses(tbk_contracts.clauses())
-    matrix = kill.Matrix(tests={}, must=must, partial=bool(only))
+    matrix = kill.Matrix(tests={}, must=must, partial=frozen or bool(only))
     started = time.monotonic()
     try:
-        rows = kill_torch.told(sound, broken, only, jobs or len(os.sched_getaffinity(0)))
+        count = jobs or len(os.sched_getaffinity(0))
+        rows = kill_torch.told(sound, broken, only, frozen, count)
         matrix.wrong = tuple(kill_torch.fill(matrix, rows))
     except (mutants.MutantError, OSError, ValueError) as error:
         outcome.stop(EXIT_SUITE_ERROR, str(error))

@@ -18,6 +18,7 @@ from tbk_harness.kill import KILLS, Matrix, Row
 from tbk_harness.locate import checkout
 from tbk_harness.mutants import Mutant, MutantError
 
+FROZEN = "TBK_FROZEN_MUTANTS"  # as tbk_torch_mutants.table reads it
 FOLDER = Path("bridge") / "tests" / "mutants"
 # What the sound device passes; a mutant is judged by these tests alone.
 SOUND = frozenset({"pass", "trivial", "not-shown", "unsupported"})
@@ -36,14 +37,16 @@ def must_clauses(clauses: Iterable[Clause]) -> tuple[str, ...]:
     return tuple(one.id for one in clauses if one.checked_must and "c" not in one.layer)
 
 
-def told(library: Path, broken: Path, only: Sequence[str], jobs: int) -> Iterator[dict[str, Any]]:
+def told(
+    library: Path, broken: Path, only: Sequence[str], frozen: bool, jobs: int
+) -> Iterator[dict[str, Any]]:
     """What the worker says, as it says it."""
     command = [
         sys.executable, "-m", "tbk_harness.kill_worker", f"--library={library}",
         f"--broken={broken}", f"--mutants={folder()}", f"--jobs={jobs}",
         *(f"--only={word}" for word in only),
     ]  # fmt: skip
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", FROZEN: "1" if frozen else ""}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as worker:
         assert worker.stdout is not None  # noqa: S101  # for the type checker
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tbk_contracts.torch_rows import TorchMutant, torch_mutants
@@ -28,7 +28,7 @@ class MutantError(RuntimeError):
 class Mutant:
     name: str
     clauses: tuple[str, ...]
-    kind: str  # mutant, anti or cheat
+    kind: str  # mutant, anti, cheat, or frozen: a mutant that is no gate, but measures the suite
     operator: str
     narrow: bool
     note: str
@@ -68,6 +68,13 @@ def load() -> list[Mutant]:
     if ended.returncode:
         raise MutantError(f"tbk-mutants ended with status {ended.returncode}")
     return parse(ended.stdout)
+
+
+def choose(everything: list[Mutant], frozen: bool) -> list[Mutant]:
+    """Those that are gates; or the frozen ones alone, as mutants."""
+    if not frozen:
+        return [one for one in everything if one.kind != "frozen"]
+    return [replace(one, kind="mutant") for one in everything if one.kind == "frozen"]
 
 
 def known() -> list[Mutant]:

@@ -19,7 +19,7 @@ static void print_text(const char* text) {
   putchar('"');
 }
 
-static void print_row(const mutant_t* row) {
+static void print_row(const mutant_t* row, const char* kind) {
   printf("{\"name\":");
   print_text(row->name);
   printf(",\"clause\":");
@@ -28,9 +28,8 @@ static void print_row(const mutant_t* row) {
   } else {
     print_text(row->clause);
   }
-  printf(
-      ",\"kind\":\"%s\",\"operator\":\"%s\",\"narrow\":%s,\"note\":", mutant_kind_name(row->kind),
-      mutant_operator_name(row->operation), row->narrow ? "true" : "false");
+  printf(",\"kind\":\"%s\",\"operator\":\"%s\",\"narrow\":%s,\"note\":", kind,
+         mutant_operator_name(row->operation), row->narrow ? "true" : "false");
   print_text(row->note);
   printf("}\n");
 }
@@ -38,12 +37,13 @@ static void print_row(const mutant_t* row) {
 int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : NULL;
   if (argc > 2 || (kind != NULL && kind[0] == '-')) {
-    fprintf(stderr, "usage: %s [mutant|anti|cheat]\n", argv[0]);
+    fprintf(stderr, "usage: %s [mutant|anti|cheat|frozen]\n", argv[0]);
     return 2;
   }
   for (size_t t = 0; mutant_tables[t] != NULL; ++t) {
     for (const mutant_t* row = mutant_tables[t]; row->name != NULL; ++row) {
-      if (kind == NULL || strcmp(kind, mutant_kind_name(row->kind)) == 0) print_row(row);
+      const char* its = t < mutant_first_frozen ? mutant_kind_name(row->kind) : "frozen";
+      if (kind == NULL || strcmp(kind, its) == 0) print_row(row, its);
     }
   }
   return 0;

@@ -12,9 +12,14 @@
 
 #define DECLARE(name) extern const mutant_t mutants_##name[];
 TABLES(DECLARE)
+FROZEN_AREAS(DECLARE)
 
 #define ENTRY(name) mutants_##name,
-const mutant_t* const mutant_tables[] = {TABLES(ENTRY) NULL};
+const mutant_t* const mutant_tables[] = {TABLES(ENTRY) FROZEN_AREAS(ENTRY) NULL};
+
+#define NAME(name) #name,
+static const char* const areas[] = {TABLES(NAME)};
+const size_t mutant_first_frozen = sizeof areas / sizeof *areas;
 
 const char* mutant_kind_name(int kind) {
   static const char* const names[] = {"mutant", "anti", "cheat"};

@@ -144,6 +144,8 @@ enum { BROAD = 0, NARROW = 1 };
 
 /* The tables of all files, each ended by a row without a name; see table.c. */
 extern const mutant_t* const mutant_tables[];
+/* From this table on they were written without sight of the tests. */
+extern const size_t mutant_first_frozen;
 const mutant_t* mutant_find(const char* name, size_t length);
 const char* mutant_kind_name(int kind);
 const char* mutant_operator_name(int operation);

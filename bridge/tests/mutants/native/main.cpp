@@ -11,8 +11,8 @@ namespace {
 using namespace tbk::mutants;
 
 constexpr Mutants (*tables[])() = {
-    guard_mutants,      stream_mutants, event_mutants,  allocator_mutants,
-    statistics_mutants, hooks_mutants,  pinned_mutants, generator_mutants,
+    guard_mutants, stream_mutants, event_mutants,     allocator_mutants, statistics_mutants,
+    hooks_mutants, pinned_mutants, generator_mutants, narrow_mutants,
 };
 
 template <class Visit>

@@ -124,5 +124,6 @@ Mutants statistics_mutants();
 Mutants hooks_mutants();
 Mutants pinned_mutants();
 Mutants generator_mutants();
+Mutants narrow_mutants();
 
 }  // namespace tbk::mutants

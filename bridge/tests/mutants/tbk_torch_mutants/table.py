@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 
 Apply = Callable[[], object]
 
+FROZEN = "TBK_FROZEN_MUTANTS"
 _MECHANISMS = ("operator", "module", "native", "storage", "backend")
 
 
@@ -64,10 +66,12 @@ def mutant(
 
 
 def rows() -> dict[str, Row]:
-    """All of them, by name."""
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if not module.name.startswith("__"):
-            importlib.import_module(f"tbk_torch_mutants.{module.name}")
+    """All of them, by name; with TBK_FROZEN_MUTANTS those written without sight of the tests."""
+    package = "tbk_torch_mutants.frozen" if os.environ.get(FROZEN) else "tbk_torch_mutants"
+    folder = Path(__file__).parent / ("frozen" if os.environ.get(FROZEN) else ".")
+    for module in pkgutil.iter_modules([str(folder)]):
+        if not module.name.startswith("__") and not module.ispkg:
+            importlib.import_module(f"{package}.{module.name}")
     return dict(sorted(_rows.items()))
 
 
