@@ -427,7 +427,8 @@ class View:
             )
             verb = "fails" if len(self.failing) == 1 else "fail"
             failing = f"{len(self.failing):,} of {text.count_words(self.total, 'test')} {verb}"
-            cause = text.count_words(len(self.causes), "cause")
+            least = "at least " if any(cause.following for cause in self.causes) else ""
+            cause = least + text.count_words(len(self.causes), "cause")
             return f"{failing}, from {cause}. {mandatory}"
         if self.judged.verdict == "fail":
             return (
