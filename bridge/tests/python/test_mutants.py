@@ -21,7 +21,7 @@ def of(mechanism: str) -> set[str]:
 
 def test_the_library_has_each_native_row_and_no_more() -> None:
     assert of("native") <= native.names()
-    sources = "".join(path.read_text() for path in Path(table.__file__).parent.glob("*.py"))
+    sources = "".join(path.read_text() for path in Path(table.__file__).parent.rglob("*.py"))
     assert [name for name in native.names() if f'"{name}"' not in sources] == []
 
 

@@ -161,7 +161,7 @@ def test_what_the_budget_left_out_is_said(both: Tbk, tmp_path: Path) -> None:
     document = _document(tmp_path)
     assert document["counts"]["left-out"] == 30
     page = (tmp_path / "tbk-report" / "index.html").read_text()
-    assert "passes what the budget allowed" in page
+    assert "passes the part that was run" in page
     assert both("check", "--device", "sound", "--budget", "soon").returncode == 2
 
 
