@@ -36,7 +36,9 @@ void act_cpu_time_over(void) {
 
 void act_no_address_space(void) {
   limit(RLIMIT_AS, 1 << 20);
-  if (malloc((size_t)64 << 20) == NULL) abort();
+  void* memory = malloc((size_t)64 << 20);
+  if (memory == NULL) abort();
+  free(memory);
 }
 
 void act_closed_output(void) {
