@@ -64,7 +64,7 @@ void act_double_free(void) {
   void* volatile again = memory;
   free(memory);
   free(again); /* NOLINT(clang-analyzer-unix.Malloc): the fault that is wanted */
-  abort(); /* where the allocator lets it pass */
+  abort();     /* where the allocator lets it pass */
 }
 
 void act_divide_by_zero(void) {

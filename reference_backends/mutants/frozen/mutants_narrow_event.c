@@ -178,7 +178,10 @@ EVENT_ELAPSED(elapsed_across_streams_is_negative) {
 }
 EVENT_ELAPSED(elapsed_wraps_at_an_eighth) {
   tbk_status_t status = EVENT_ELAPSED_INNER;
-  if (status == TBK_OK && *out_ms >= 125) *out_ms -= 250 * (1 + (int64_t)(*out_ms - 125) / 250);
+  if (status == TBK_OK && *out_ms >= 125) {
+    const int64_t turns = 1 + (int64_t)(*out_ms - 125) / 250;
+    *out_ms -= 250.0 * (double)turns;
+  }
   return status;
 }
 EVENT_ELAPSED(elapsed_asks_end_only) {

@@ -60,9 +60,11 @@ KERNEL_FIND(find_differs_by_thread) {
         KERNEL_INNER->launch(self, device, KERNEL_INNER, &(copy).as, stream, NULL); \
     return status == TBK_OK ? status : LAUNCH_INNER;                                \
   } while (0)
+/* NOLINTBEGIN(bugprone-macro-parentheses): it is the name of a variable */
 #define COPY_OF(copy)    \
   arguments_copy_t copy; \
   if (!arguments_copy(&copy, KERNEL_NAME, arguments)) return LAUNCH_INNER
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 LAUNCH(mm_ignores_padding_of_rows) {
   COPY_OF(copy);
@@ -182,10 +184,12 @@ PREPARE(prepare_refuses_without_words) {
 static const char* name_of(const void* arguments) {
   return *(const size_t*)arguments == sizeof(tbk_args_mm_t) ? "mm" : "sum.dim_IntList";
 }
+/* NOLINTBEGIN(bugprone-macro-parentheses): it is the name of a variable */
 #define PLAN_COPY_OF(copy)                                                        \
   arguments_copy_t copy;                                                          \
   if (arguments == NULL || !arguments_copy(&copy, name_of(arguments), arguments)) \
   return LAUNCH_PLAN_INNER
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static struct {
   const tbk_plan_t* plan;
