@@ -125,7 +125,8 @@ static void make_face(kernel_face_t* item, const tbk_kernel_t* kernel, const cha
   item->operation = operation_named(name);
   if (TBK_HAS(kernel, tbk_kernel_t, launch)) face->launch = on_launch;
   if (TBK_HAS(kernel, tbk_kernel_t, prepare)) face->prepare = on_prepare;
-  if (!TBK_HAS(kernel, tbk_kernel_t, plan_destroy)) return;
+  if (!TBK_HAS(kernel, tbk_kernel_t, launch_plan) || !TBK_HAS(kernel, tbk_kernel_t, plan_destroy))
+    return; /* what is missing stays missing */
   if (plan_owner.launch_plan == NULL) plan_owner = *face;
   if (plan_owner.launch_plan == face->launch_plan &&
       plan_owner.plan_destroy == face->plan_destroy) {
