@@ -51,6 +51,7 @@ static bool keeps(const char* head, const char* rest, const char* expected) {
   memset(recorded, 0, sizeof recorded);
   memset(first, 0, sizeof first);
   memset(&ledger, 0, sizeof ledger);
+  if (strstr(path, "XXXXXX") != NULL) (void)close(mkstemp(path)); /* once: a file of our own */
   FILE* file = fopen(path, "w");
   CU_ASSERT_PTR_NOT_NULL_FATAL(file);
   (void)fprintf(file, "%s%s", head, rest);

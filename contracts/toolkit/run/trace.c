@@ -60,25 +60,30 @@ static const char* const operators[] = {TBK_OPERATOR_MAP(X)};
 #undef X
 enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
 
+/* Without order between threads: a note says that a call was made, not when. */
 static void note(size_t index, unsigned bits) {
   if (index < TBK_TRACE_LIMIT)
-    tbk_trace_cell->called[index] = (uint8_t)(tbk_trace_cell->called[index] | bits);
+    __atomic_fetch_or(&tbk_trace_cell->called[index], (uint8_t)bits, __ATOMIC_RELAXED);
+}
+
+static void note_last(int32_t last) {
+  __atomic_store_n(&tbk_trace_cell->last, last, __ATOMIC_RELAXED);
 }
 
 static void begin_call(int32_t call, unsigned aspects) {
   unsigned thread = gettid() == getpid() ? 0 : TBK_TRACE_OTHER_THREAD;
   note((size_t)call, TBK_TRACE_CALLED | aspects | thread);
-  tbk_trace_cell->last = 2 * call;
+  note_last(2 * call);
 }
 
 static void end_call(int32_t call) {
-  tbk_trace_cell->last = 2 * call + 1;
+  note_last(2 * call + 1);
 }
 
 void tbk_trace_reset(void) {
-  tbk_trace_cell->last = 0;
+  note_last(0);
   for (size_t i = 0; i < TBK_TRACE_LIMIT; i++)
-    tbk_trace_cell->called[i] = 0;
+    __atomic_store_n(&tbk_trace_cell->called[i], 0, __ATOMIC_RELAXED);
 }
 
 const char* tbk_trace_name(size_t index) {
@@ -94,7 +99,7 @@ void tbk_trace_text(const tbk_trace_t* trace, char* out_text) {
   static const char digits[] = "0123456789abcdef";
   size_t end = 0;
   for (size_t i = 0; i < TBK_TRACE_LIMIT; i++) {
-    uint8_t bits = trace->called[i];
+    uint8_t bits = __atomic_load_n(&trace->called[i], __ATOMIC_RELAXED);
     out_text[2 * i] = digits[bits >> 4];
     out_text[2 * i + 1] = digits[bits & 15];
     if (bits != 0) end = 2 * i + 2;
