@@ -8,13 +8,13 @@ With --check, writes nothing and exits 1 if the file differs.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 CONTRACTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CONTRACTS / "python"))
 
+from generated import generate  # noqa: E402
 from tbk_contracts import load_areas  # noqa: E402
 
 TARGET = Path("reports") / "python" / "tbk_reports" / "generated" / "areas.py"
@@ -33,19 +33,13 @@ def render(areas: dict[str, str]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    parser.add_argument("--root", type=Path, default=CONTRACTS.parent, help="the checkout")
-    options = parser.parse_args()
-    target: Path = options.root / TARGET
-    text = render(load_areas(options.root / "contracts"))
-    if options.check:
-        if not target.exists() or target.read_text() != text:
-            print(f"generate_areas: {target} is stale; run ci/update")
-            return 1
-        return 0
-    target.write_text(text)
-    return 0
+    return generate(
+        __doc__,
+        "generate_areas",
+        CONTRACTS.parent,
+        TARGET,
+        lambda root: render(load_areas(root / "contracts")),
+    )
 
 
 if __name__ == "__main__":

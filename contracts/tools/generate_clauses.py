@@ -8,14 +8,14 @@ With --check, writes nothing and exits 1 if the file differs.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 CONTRACTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CONTRACTS / "python"))
 
-from tbk_contracts import Clause, SpecError, at_layer, load_clauses, spec_digest  # noqa: E402
+from generated import generate  # noqa: E402
+from tbk_contracts import Clause, at_layer, load_clauses, spec_digest  # noqa: E402
 
 TARGET = Path("tests") / "generated" / "clauses.c"
 
@@ -76,24 +76,9 @@ def render(clauses: list[Clause]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    parser.add_argument("--root", type=Path, default=CONTRACTS, help="the contracts folder")
-    options = parser.parse_args()
-    target: Path = options.root / TARGET
-    try:
-        text = render(load_clauses(options.root))
-        if options.check:
-            if not target.exists() or target.read_text() != text:
-                print(f"generate_clauses: {target} is stale; run ci/update")
-                return 1
-            return 0
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
-    except (SpecError, OSError) as error:
-        print(f"generate_clauses: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return generate(
+        __doc__, "generate_clauses", CONTRACTS, TARGET, lambda root: render(load_clauses(root))
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ if the file differs.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 CONTRACTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CONTRACTS / "python"))
 
+from generated import generate  # noqa: E402
 from tbk_contracts import load_areas, load_rows  # noqa: E402
 
 TARGET = Path("tests") / "suites.c"
@@ -55,26 +55,14 @@ def render(text: str, written: set[str], areas: list[str]) -> str:
     return text[: found.start()] + "\n".join(lines) + "\n" + text[found.end() :]
 
 
+def made(root: Path) -> str:
+    """The file as it stands under `root`, with the suites that have rows."""
+    written = {row.suite for row in load_rows(root)}
+    return render((root / TARGET).read_text(), written, list(load_areas(root).values()))
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    parser.add_argument("--root", type=Path, default=CONTRACTS, help="the contracts folder")
-    options = parser.parse_args()
-    target: Path = options.root / TARGET
-    try:
-        before = target.read_text()
-        written = {row.suite for row in load_rows(options.root)}
-        text = render(before, written, list(load_areas(options.root).values()))
-    except (OSError, ValueError) as error:
-        print(f"generate_suites: {error}", file=sys.stderr)
-        return 2
-    if text == before:
-        return 0
-    if options.check:
-        print(f"generate_suites: {target} is stale; run ci/update")
-        return 1
-    target.write_text(text)
-    return 0
+    return generate(__doc__, "generate_suites", CONTRACTS, TARGET, made)
 
 
 if __name__ == "__main__":

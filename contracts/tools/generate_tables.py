@@ -8,7 +8,6 @@ With --check, writes nothing and exits 1 if the file differs.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +15,9 @@ from pathlib import Path
 CONTRACTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CONTRACTS / "python"))
 
+from generated import generate  # noqa: E402
 from tbk_contracts.interface import (  # noqa: E402
     Function,
-    HeaderError,
     Interface,
     Table,
     load_interface,
@@ -118,23 +117,9 @@ def render(of: Interface) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    parser.add_argument("--root", type=Path, default=CONTRACTS, help="the contracts folder")
-    options = parser.parse_args()
-    target: Path = options.root / TARGET
-    try:
-        text = render(load_interface(options.root))
-        if options.check:
-            if not target.exists() or target.read_text() != text:
-                print(f"generate_tables: {target} is stale; run ci/update")
-                return 1
-            return 0
-        target.write_text(text)
-    except (HeaderError, OSError) as error:
-        print(f"generate_tables: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return generate(
+        __doc__, "generate_tables", CONTRACTS, TARGET, lambda root: render(load_interface(root))
+    )
 
 
 if __name__ == "__main__":

@@ -147,6 +147,11 @@ const call_row_t every_call[] = {
      call_launch_plan}};
 const size_t every_call_count = sizeof every_call / sizeof *every_call;
 
+bool call_gives_back(const call_row_t* row) {
+  const char* end = row->function + strlen(row->function);
+  return end - row->function > 5 && strcmp(end - 5, "_free") == 0;
+}
+
 /* The first operator that has a plan, or else the first that is offered. */
 static void make_operation(tbk_fixture_t* fx, every_call_t* on) {
   uint64_t workspace_bytes = 0;

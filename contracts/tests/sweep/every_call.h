@@ -33,6 +33,8 @@ typedef struct call_row {
 
 extern const call_row_t every_call[];
 extern const size_t every_call_count;
+/* Tells whether the function takes memory back, by its name. */
+bool call_gives_back(const call_row_t* row);
 
 /* Makes all of it on fx->device, with its work complete: at most one stream and two events. */
 every_call_t* every_call_make(tbk_fixture_t* fx);

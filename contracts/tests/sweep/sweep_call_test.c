@@ -21,10 +21,8 @@ typedef struct worker {
 
 /* What would take away what others stand on: closing the device, giving back, losing it. */
 static bool is_exempt(const call_row_t* row) {
-  const char* end = row->function + strlen(row->function);
-  bool gives_back = end - row->function > 5 && strcmp(end - 5, "_free") == 0;
   bool closes = strcmp(row->function, "device_close") == 0;
-  return !row->fallible || gives_back || closes || strcmp(row->table, "fault") == 0;
+  return !row->fallible || call_gives_back(row) || closes || strcmp(row->table, "fault") == 0;
 }
 
 /* The device is open already; queries may meet pending work; kernels may refuse. */

@@ -16,10 +16,9 @@
  * one reaches another, and giving back, which always succeeds.
  */
 static bool is_exempt(const call_row_t* row) {
-  const char* end = row->function + strlen(row->function);
   bool of_devices = strcmp(row->table, "core") == 0 && strncmp(row->function, "device_", 7) == 0;
-  bool gives_back = end - row->function > 5 && strcmp(end - 5, "_free") == 0;
-  return !row->fallible || of_devices || gives_back || strstr(row->function, "_can_") != NULL;
+  return !row->fallible || of_devices || call_gives_back(row) ||
+         strstr(row->function, "_can_") != NULL;
 }
 
 /* Twice around: that it stays lost is true after every other call. */
