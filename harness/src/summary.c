@@ -40,9 +40,64 @@ static void print_findings(const tbk_run_t* run) {
   }
 }
 
-static const char* word_of(tbk_exit_t exit_code) {
-  if (exit_code == TBK_EXIT_PASS) return "PASS";
-  return exit_code == TBK_EXIT_FINDINGS ? "FAIL" : "ERROR";
+static void part(char* text, size_t size, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void part(char* text, size_t size, const char* format, ...) {
+  const size_t used = strlen(text);
+  va_list arguments;
+  if (used > 0 && used + 2 < size) memcpy(text + used, "; ", 3);
+  va_start(arguments, format);
+  (void)vsnprintf(text + strlen(text), size - strlen(text), format, arguments);
+  va_end(arguments);
+}
+
+static void part_selected(char* text, size_t size, const tbk_words_t* only) {
+  enum { SHOWN = 5 };
+  for (size_t i = 0; i < only->count && i < SHOWN; i++)
+    if (i == 0)
+      part(text, size, "--only %s", only->items[i]);
+    else
+      (void)snprintf(text + strlen(text), size - strlen(text), ", %s", only->items[i]);
+  if (only->count > SHOWN)
+    (void)snprintf(text + strlen(text), size - strlen(text), " and %zu more", only->count - SHOWN);
+}
+
+static const char* plural(uint64_t count) {
+  return count == 1 ? "" : "s";
+}
+
+/* What of its tier the run has not recorded, in the words of the page; empty where it is complete. */
+static void say_missing(const tbk_run_t* run, char* text, size_t size) {
+  const tbk_options_t* options = run->options;
+  const tbk_ledger_t* ledger = &run->recorder.ledger;
+  const uint64_t left_out = ledger->counts[TBK_VERDICT_LEFT_OUT];
+  const uint64_t not_reached = ledger->counts[TBK_VERDICT_NOT_REACHED];
+  const uint64_t recorded = tbk_ledger_recorded(ledger);
+  text[0] = '\0';
+  part_selected(text, size, &options->only);
+  if (options->shard_count > 1)
+    part(text, size, "shard %u/%u", options->shard_index, options->shard_count);
+  if (recorded < ledger->planned)
+    part(text, size, "%llu of %llu planned tests are recorded", (unsigned long long)recorded,
+         (unsigned long long)ledger->planned);
+  if (left_out > 0)
+    part(text, size, "%llu test%s left out by the budget", (unsigned long long)left_out,
+         plural(left_out));
+  if (not_reached > 0)
+    part(text, size, "%llu test%s not reached", (unsigned long long)not_reached,
+         plural(not_reached));
+}
+
+/* As the page's headline: "PASS (quick)", "PARTIAL (quick)", "FAIL (quick, partial)", "ERROR". */
+static void print_stamp(const tbk_run_t* run, tbk_exit_t exit_code, bool partial) {
+  const char* tier = tbk_tier_name(run->options->tier);
+  if (exit_code == TBK_EXIT_PASS)
+    printf("tbk-run: %s (%s)  ", partial ? "PARTIAL" : "PASS", tier);
+  else if (exit_code == TBK_EXIT_FINDINGS)
+    printf("tbk-run: FAIL (%s%s)  ", tier, partial ? ", partial" : "");
+  else
+    printf("tbk-run: ERROR  ");
 }
 
 /* The failing ones first; then what stands for or beside a pass. */
@@ -67,9 +122,11 @@ static void print_counts(const tbk_ledger_t* ledger) {
 
 void tbk_summary_print(const tbk_run_t* run, tbk_exit_t exit_code, const char* reason,
                        uint64_t duration_ns) {
-  char safe[1024];
+  char safe[1024], missing[512];
+  const bool judged = exit_code == TBK_EXIT_PASS || exit_code == TBK_EXIT_FINDINGS;
   if (!run->options->quiet) print_findings(run);
-  printf("tbk-run: %s  ", word_of(exit_code));
+  say_missing(run, missing, sizeof missing);
+  print_stamp(run, exit_code, missing[0] != '\0');
   if (reason != NULL) {
     tbk_text_for_terminal(safe, sizeof safe, reason);
     printf("%s  ", safe);
@@ -77,6 +134,10 @@ void tbk_summary_print(const tbk_run_t* run, tbk_exit_t exit_code, const char* r
   if (tbk_ledger_recorded(&run->recorder.ledger) > 0) {
     print_counts(&run->recorder.ledger);
     printf(" (%.1f s)  ", (double)duration_ns / 1e9);
+  }
+  if (judged && missing[0] != '\0') {
+    tbk_text_for_terminal(safe, sizeof safe, missing);
+    printf("partial: %s  ", safe);
   }
   tbk_text_for_terminal(safe, sizeof safe, run->options->output);
   printf("results: %s\n", safe);

@@ -41,9 +41,25 @@ def test_the_template_passes(output: Path) -> None:
     assert results.footer["verdict"] == "pass"
     assert results.footer["planned"] == results.footer["recorded"] == len(results.tests)
     assert set(results.counts()) <= {"pass", "unsupported", "not-shown"}
-    assert done.line.startswith("tbk-run: PASS  ")
+    assert done.line.startswith("tbk-run: PASS (quick)  ")
     assert str(output) in done.line
     assert not processes_with(str(output))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing"),
+    [
+        (("--only", "memory", "--only", "DEV"), "--only memory, DEV"),
+        (("--shard", "1/3"), "shard 1/3"),
+    ],
+)
+def test_a_pass_of_a_part_is_called_partial(
+    output: Path, arguments: tuple[str, ...], missing: str
+) -> None:
+    done = run(TEMPLATE, output, *arguments)
+    assert done.code == 0, done.stdout
+    assert done.line.startswith("tbk-run: PARTIAL (quick)  ")
+    assert f"partial: {missing}  " in done.line
 
 
 def test_a_pass_says_what_was_checked(output: Path) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -40,7 +41,18 @@ from tbk_harness.options import (
     verdict_options,
 )
 from tbk_harness.session import Session, request, runner_or_stop
+from tbk_harness.suggest import hint
 
+USUAL = ("cpu", "cuda")  # to ask PyTorch takes seconds
+NO_DEVICE = 77
+_PARSES = (
+    "import re, sys, torch\n"
+    "try: torch.device(sys.argv[1])\n"
+    "except RuntimeError as error:\n"
+    "  known = re.search('one of (.*?) device type', str(error))\n"
+    "  print(known[1].replace(',', ' ') if known else '')\n"
+    f"  sys.exit({NO_DEVICE})"
+)
 _MEANINGS = (
     "import json; from tbk_contracts.torch.capability import WORDS; "
     "print(json.dumps({word: meaning for word, (meaning, _) in WORDS.items()}))"
@@ -50,6 +62,24 @@ _MEANINGS = (
 def _need_pytorch() -> None:
     if importlib.util.find_spec("torch") is None:
         outcome.stop(EXIT_BAD_LIBRARY, f"PyTorch is not installed for {sys.executable}")
+
+
+def _known_device(name: str, imports: tuple[str, ...]) -> None:
+    """Stops where PyTorch has no such device and no module is there that would bring it: to find
+    that out in a run takes the time in which all tests are collected."""
+    if name in USUAL or imports or importlib.metadata.entry_points(group="torch.backends"):
+        return
+    ended = subprocess.run(
+        [sys.executable, "-c", _PARSES, name], capture_output=True, text=True, check=False
+    )
+    if ended.returncode != NO_DEVICE:
+        return  # it is there, or PyTorch itself is at fault, of which the run has more to say
+    meant = hint(name, ended.stdout.split())
+    outcome.stop(
+        EXIT_NO_DEVICE,
+        f"PyTorch knows no device {name!r}{meant}"
+        f"{' A' if meant else '; a'} device that a package brings needs --import MODULE",
+    )
 
 
 def _named(name: str | None, device: str | None) -> str:
@@ -95,6 +125,8 @@ def check_command(
     """
     device = _named(name, device)
     _need_pytorch()
+    outcome.known_words(options["only"])
+    _known_device(device, imports)
     known = outcome.known_from(waivers, baseline)
     declared = _declared(file, device)
     session = Session(request(known, options))
@@ -131,6 +163,7 @@ def probe_command(
     """
     device = _named(name, device)
     _need_pytorch()
+    _known_device(device, imports)
     runner_or_stop()
     tests: Sequence[Test] = outcome.read(earlier).tests if earlier else ()
     header = _probed(Subject(device, imports)).header

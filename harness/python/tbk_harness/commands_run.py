@@ -66,6 +66,7 @@ def run_command(
     """
     if layer == "torch" and options["require"]:
         outcome.stop(EXIT_USAGE, "--require is of the C layer, and --layer torch leaves that out")
+    outcome.known_words(options["only"])
     known = outcome.known_from(waivers, baseline)
     library = _library(library)
     session = Session(request(known, options))
@@ -87,6 +88,7 @@ def _run(session: Session, library: str, chosen: tuple[str, ...], options: dict[
         mine = {**options, "only": words["c"]}
         part = session.run("c", runner_arguments(library, mine), alone=chosen == ("c",))
         if layers.stops_here(part.ended, bool(only)):
+            session.not_begun += [layer for layer in chosen if layer != "c"]
             return
     if "torch" in chosen:
         # The words that C and PyTorch have for capabilities are not the same.

@@ -158,9 +158,11 @@ def compose(
     output: Path,
     spent_ns: int = 0,
     typed: Sequence[str] = (),
+    not_begun: Sequence[str] = (),
 ) -> None:
     """Writes one file of several, with further records, of a run that took `spent_ns` from start to
-    end and that a user asked for with the command `typed`. Raises OSError.
+    end and that a user asked for with the command `typed`; `not_begun` are the layers that were
+    asked for and never came. Raises OSError.
 
     The parts are of one run and of layers that share no test. What is wrong with a part is wrong
     with the whole: one without a footer leaves it without one.
@@ -172,6 +174,7 @@ def compose(
     for index, record in enumerate(one for one in records if one.get("record") == "test"):
         record["index"] = index
     header = _header(pieces) | ({"typed": list(typed)} if typed else {})
+    header |= {"not_begun": list(not_begun)} if not_begun else {}
     lines = [header, *records, *more]
     body = b"".join(json.dumps(one, separators=(",", ":")).encode() + b"\n" for one in lines)
     if all(piece.read.footer is not None for piece in pieces):

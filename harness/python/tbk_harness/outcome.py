@@ -30,6 +30,7 @@ from tbk_reports.text import line
 from tbk_harness import baseline
 from tbk_harness.enrich import enrich
 from tbk_harness.judge import Known, judge
+from tbk_harness.suggest import unknown_selector
 from tbk_harness.waivers import WaiverError, load_waivers
 
 
@@ -78,6 +79,12 @@ def strict(judged: Judged, fail_on: str | None) -> Judged:
     return replace(
         judged, verdict="fail", exit_code=EXIT_FINDINGS, problems=(*judged.problems, told)
     )
+
+
+def known_words(only: Sequence[str]) -> None:
+    """Stops where a word of --only names nothing, before anything is run or replaced."""
+    if said := unknown_selector(only):
+        stop(EXIT_USAGE, said)
 
 
 def known_from(waivers: Path | None, causes: Path | None = None) -> Known:

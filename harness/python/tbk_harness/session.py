@@ -16,18 +16,21 @@ from rich.text import Text
 from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_NOT_WRITTEN,
+    EXIT_NOTHING_SELECTED,
     EXIT_PASS,
     EXIT_SUITE_ERROR,
     EXIT_USAGE,
     Judged,
     read_results,
 )
+from tbk_reports.text import line
 
 from tbk_harness import blame, folder, layers, outcome, runner
 from tbk_harness.folder import PARTS, RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.layers import Part
 from tbk_harness.options import Subject
+from tbk_harness.suggest import capability_hint, selector_hint
 
 JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
 BLAME_SHARE = 0.25  # of a budget
@@ -73,6 +76,8 @@ class Session:
     notes: list[str] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
+    not_begun: list[str] = field(default_factory=list)
+    """Layers that were asked for and never came."""
 
     def __post_init__(self) -> None:
         runner_or_stop()
@@ -106,7 +111,10 @@ class Session:
         ended = runner.run([*arguments, *resume], path, console, keep=(self._lock,), layer=said_as)
         if ended.exit_code == EXIT_USAGE:
             said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
+            said += capability_hint(said)
             outcome.stop(EXIT_USAGE, said or "tbk-run did not understand its arguments")
+        if ended.exit_code == EXIT_NOTHING_SELECTED and (meant := selector_hint(ended.said)):
+            self.notes.append(f"{line(ended.said.removeprefix('tbk-run: '), 200)}{meant}")
         part = Part(layer, path, ended)
         self.parts.append(part)
         return part
@@ -140,7 +148,7 @@ class Session:
         if written and written[0].path != self.results:
             layers.compose(
                 [part.path for part in written], self.more, self.results, self._spent_ns(),
-                ["tbk", *sys.argv[1:]],
+                ["tbk", *sys.argv[1:]], self.not_begun,
             )  # fmt: skip
         judged = self._judged(subject, bool(written))
         judged = replace(judged, notes=(*self.notes, *judged.notes))

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 import tbk_contracts
+from tbk_contracts.torch_rows import torch_tests
 
 CUTOFF = 0.6
 
@@ -30,3 +32,51 @@ def clause_words() -> set[str]:
             *(row.id for row in tbk_contracts.tests_of(one.id)),
         }
     return found
+
+
+def torch_ids() -> set[str]:
+    """The tests of the torch layer, without their parameters."""
+    folder = Path(tbk_contracts.__file__).resolve().parent / "torch"
+    return {
+        f"torch_{Path(one.file).stem.removeprefix('test_')}/{one.name.removeprefix('test_')}"
+        for one in torch_tests(folder, folder)
+    }
+
+
+def _selectors() -> set[str]:
+    """Whole words of --only, besides prefixes of clauses."""
+    ids = clause_words() | torch_ids()
+    return ids | {one.partition("/")[0] for one in ids if "/" in one}
+
+
+def unknown_selector(only: Iterable[str]) -> str:
+    """Why a word of --only selects nothing in any layer, with what may have been meant; empty where
+    each may select something. Ids are for tbk-run to look at, since parameters have names, too."""
+    words = [word.removeprefix("profile:") for word in only if "/" not in word]
+    known = _selectors() if words else set()
+    for word in words:
+        prefix = 3 <= len(word) < 7 and any(one.startswith(word) for one in known if "-" in one)
+        if word not in known and not prefix:
+            return f"--only: {word} is no clause, area, profile or test{hint(word, known)}"
+    return ""
+
+
+def selector_hint(said: str) -> str:
+    """What was meant by the word that tbk-run says "names no test"."""
+    before, found, _ = said.partition("' names no test")
+    word = before.rpartition("'")[2]
+    return hint(word.partition("[")[0], _selectors()) if found and word else ""
+
+
+def capability_hint(said: str) -> str:
+    """What was meant by the word that tbk-run says "is no capability"."""
+    before, found, _ = said.partition("' is no capability")
+    word = before.rpartition("'")[2]
+    return hint(word, _capability_words()) if found and word else ""
+
+
+def _capability_words() -> set[str]:
+    """Those that rows of tests need, in C, and the tables of the ABI."""
+    rows = [row for one in tbk_contracts.clauses() for row in tbk_contracts.tests_of(one.id)]
+    needed = {word.removeprefix("!") for row in rows for word in (row.needs or "").split()}
+    return needed | set(tbk_contracts.interface().words)

@@ -74,6 +74,14 @@ def test_what_tbk_run_says_before_it_can_write(tbk: Tbk) -> None:
     assert "\x1b" not in ended.stdout
 
 
+def test_a_mistyped_word_is_bad_usage_and_keeps_the_last_results(tbk: Tbk, tmp_path: Path) -> None:
+    assert tbk("run", "good.so").returncode == 0
+    ended = tbk("run", "good.so", "--only", "memroy")
+    assert ended.returncode == 2
+    assert "memroy is no clause, area, profile or test; did you mean memory?" in ended.stderr
+    assert '"pass"' in (tmp_path / "tbk-report" / "judged.json").read_text()
+
+
 def test_an_interrupted_run_has_a_report(tbk: Tbk) -> None:
     ended = tbk("run", "slow.so")
     assert ended.returncode == 7, ended.stderr

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
+from tbk_harness.judge import Known
 from tbk_harness.layers import Part, compose
+from tbk_harness.outcome import verdict_on
 from tbk_harness.runner import Ended
 from tbk_harness.selectors import split
 from tbk_harness.verify import verify
+from tbk_reports.html import render_html
 from tbk_reports.model import ResultFile, read_results
+from tbk_reports.terminal import render_terminal
 
 C = [synthetic.case(index) for index in range(5)]
 TORCH = [synthetic.torch_case(index, "fail" if index == 2 else "pass") for index in range(7)]
@@ -86,6 +90,17 @@ def test_a_selection_without_a_test_is_never_dropped(tmp_path: Path) -> None:
     whole = _composed(tmp_path, first, nothing)
     assert whole.footer is not None
     assert (whole.footer["exit_code"], whole.footer["reason"]) == (3, "AGD")
+
+
+def test_a_layer_that_never_came_is_told_in_every_report(tmp_path: Path) -> None:
+    first, _ = _parts(tmp_path)
+    compose([first], (), tmp_path / "whole.jsonl", not_begun=("torch",))
+    found = read_results(tmp_path / "whole.jsonl")
+    judged = verdict_on(found, Known())
+    told = render_terminal(judged)
+    assert "the torch layer was never begun" in told
+    assert "PARTIAL (quick)" in told
+    assert "the torch layer was never begun" in render_html(judged)
 
 
 def test_further_records_stand_before_the_footer(tmp_path: Path) -> None:

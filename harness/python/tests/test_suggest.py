@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 from tbk_harness.enrich import enrich
-from tbk_harness.suggest import clause_words, hint
+from tbk_harness.suggest import (
+    capability_hint,
+    clause_words,
+    hint,
+    selector_hint,
+    unknown_selector,
+)
 from tbk_reports.model import ResultFile, read_record
 from tbk_reports.words import blame_words, python_line
 
+UNKNOWN = "tbk-run: nothing selected: 'memory/frees_can_be_alocated' names no test"
 DUMP = """Fatal Python error: Segmentation fault
 
 Current thread 0x00007f (most recent call first):
@@ -46,3 +53,19 @@ def test_no_function_of_pytorch_is_said_to_stand_in_the_header() -> None:
     for test in enrich(ResultFile("", {}, tests, None)).tests:
         header = test.clause_source.partition("tbk.h: ")[2].partition(";")[0]
         assert "." not in header
+
+
+def test_a_word_of_only_that_names_nothing_is_told_with_what_was_meant() -> None:
+    assert "did you mean memory" in unknown_selector(["memory", "memroy"])
+    assert "torch_copy" in unknown_selector(["torch_copi"])
+    known = ("memory", "MEM-001", "MEM", "profile:core", "torch_copy", "sweep_memory", "STR-5")
+    assert unknown_selector(known) == ""
+    assert unknown_selector(["memory/whatever", "torch_copy/x[float32]"]) == ""
+
+
+def test_what_tbk_run_does_not_know_is_told_with_what_was_meant() -> None:
+    assert "memory/" in selector_hint(UNKNOWN)
+    said = "tbk-run: --require: '{}' is no capability"
+    assert capability_hint(said.format("strem")) == "; did you mean stream?"
+    assert "op:mm" in capability_hint(said.format("op:m"))
+    assert selector_hint("tbk-run: the disk is full") == capability_hint("another end") == ""

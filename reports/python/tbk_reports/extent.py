@@ -71,12 +71,19 @@ def selected_words(header: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _never_begun(header: Mapping[str, object]) -> list[str]:
+    """The layers that were asked for, where the run ended before them."""
+    named = header.get("not_begun")
+    words = named if isinstance(named, list) else []
+    return [f"the {text.line(str(word), 20)} layer was never begun" for word in words]
+
+
 def extent(judged: Judged) -> Extent:
     """What the file says of itself: its plan, what it recorded, and what it left unanswered."""
     header, footer = judged.header, judged.footer
     mine = [test for test in judged.tests if test.suite != DECLARED]
     planned = max(as_count(header.get("planned")), as_count(footer.get("planned")))
-    missing = list(selected_words(header))
+    missing = [*selected_words(header), *_never_begun(header)]
     if len(mine) < planned:
         missing.append(f"{len(mine):,} of {planned:,} planned tests are recorded")
     for verdict, how in (("left-out", "left out by the budget"), ("not-reached", "not reached")):
