@@ -6,6 +6,7 @@
  * which nothing was opened run first, each in a child, unless one row alone is selected.
  */
 #include "contract.h"
+#include "sweep.h"
 
 #include <argp.h>
 #include <stdio.h>
@@ -14,7 +15,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SELECTIONS_MAX = 64, OPTION_OPTION = 256, OPTION_ONLY, OPTION_LIST, OPTION_SEED };
+enum {
+  SELECTIONS_MAX = 64,
+  OPTION_OPTION = 256,
+  OPTION_ONLY,
+  OPTION_LIST,
+  OPTION_SEED,
+  OPTION_CASE
+};
 
 struct settings {
   const char* library;
@@ -49,6 +57,9 @@ static error_t parse(int key, char* argument, struct argp_state* state) {
     case OPTION_SEED:
       settings.seed = strtoull(argument, NULL, 0);
       return 0;
+    case OPTION_CASE:
+      sweep_choose(argument);
+      return 0;
     case ARGP_KEY_ARG:
       if (settings.library != NULL) argp_error(state, "one library, please");
       settings.library = argument;
@@ -66,6 +77,7 @@ static const struct argp_option options[] = {
     {"only", OPTION_ONLY, "SUITE/TEST|SUITE|CLAUSE", 0, "run these rows; repeatable", 0},
     {"list", OPTION_LIST, NULL, 0, "list the rows and run nothing", 0},
     {"seed", OPTION_SEED, "N", 0, "seed of the run", 0},
+    {"case", OPTION_CASE, "LINE", 0, "of a sweep, run the case of this line alone", 0},
     {0},
 };
 static const struct argp arguments = {

@@ -21,7 +21,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line
 from tbk_reports.words import check_words, seen_words, state_words
 
-from tbk_harness import outcome, runner
+from tbk_harness import debugger, outcome, runner
 from tbk_harness.folder import RESULTS
 from tbk_harness.session import runner_or_stop
 from tbk_harness.suggest import hint
@@ -30,12 +30,15 @@ from tbk_harness.suggest import hint
 @click.command(name="replay")
 @click.argument("results", type=click.Path(path_type=Path))
 @click.argument("tests", nargs=-1, metavar="[ID]...")
-def replay_command(results: Path, tests: tuple[str, ...]) -> None:
+@click.option("--gdb", is_flag=True, help="Run the one test ID in C, in one process, under gdb.")
+def replay_command(results: Path, tests: tuple[str, ...], *, gdb: bool) -> None:
     """Run the failures of RESULTS again, each by its own recorded command; or the tests ID.
 
-    The exit code is 1 where something fails again, and 0 where nothing does.
+    The exit code is 1 where something fails again, and 0 where nothing does; or it is that of gdb.
     """
     found = outcome.read(results)
+    if gdb:
+        debugger.start(_the_one(found.tests, tests))
     binary = runner_or_stop()
     chosen = _chosen(found.tests, tests)
     out = outcome.console()
@@ -52,6 +55,17 @@ def replay_command(results: Path, tests: tuple[str, ...]) -> None:
         out.print(_told(test, seen, failing, ended))
     out.print(Text(f"{again} of {len(chosen)} fail again"))
     raise SystemExit(EXIT_FINDINGS if again else EXIT_PASS)
+
+
+def _the_one(tests: Sequence[Test], wanted: Sequence[str]) -> Test:
+    """The test to debug: the one that is named, or the only one that failed."""
+    chosen = _chosen(tests, wanted)
+    if len(chosen) != 1:
+        example = f", such as {chosen[0].id}" if chosen else ""
+        outcome.stop(
+            EXIT_USAGE, f"--gdb runs one test, and {len(chosen)} failed: name one{example}"
+        )
+    return chosen[0]
 
 
 def _chosen(tests: Sequence[Test], wanted: Sequence[str]) -> list[Test]:

@@ -41,6 +41,11 @@ def tbk_run() -> Path | None:
     return binary("tbk-run", "TBK_RUN")
 
 
+def tbk_cunit() -> Path | None:
+    """The tests in C in one process."""
+    return binary("tbk-cunit", "TBK_CUNIT")
+
+
 def library(name: str) -> Path | None:
     """A backend of this project, by the name that its file has."""
     for folder in [_HERE / "lib", *(build / "lib" for build in build_folders())]:
