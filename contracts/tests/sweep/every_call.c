@@ -11,8 +11,8 @@
 
 enum { NOT_FALLIBLE = -0x7B02, UNWRITTEN = 77 };
 
-static void never(void* argument) {
-  (void)argument;
+static void count_run(void* argument) {
+  atomic_fetch_add(&((every_call_t*)argument)->ran, 1);
 }
 
 /* `source` and `destination` lie on the host where bytes go between host and device. */
@@ -38,8 +38,8 @@ static void never(void* argument) {
   uint8_t value = 1;                                                                              \
   double ms = UNWRITTEN, *out_ms = &ms;                                                           \
   void *place = (void*)on, **out_native = &place, **out_pointer = &place, *native = on->native;   \
-  void *argument = NULL, *pointer = NULL;                                                         \
-  tbk_callback_fn function = never;                                                               \
+  void *argument = on, *pointer = NULL;                                                           \
+  tbk_callback_fn function = count_run;                                                           \
   tbk_generator_t state = {1, 0}, *generator = &state;                                            \
   tbk_device_properties_t properties = {.struct_size = sizeof properties};                        \
   tbk_device_properties_t* out_properties = &properties;                                          \
@@ -56,10 +56,23 @@ static void never(void* argument) {
   __auto_type source = SOURCE_OF(entry);                                                          \
   __auto_type destination = DESTINATION_OF(entry)
 
+/* The argument that is to be wrong. */
+#define SPOIL_NUMBER(parameter, type) \
+  if (on->spoil == SPOIL_##parameter) parameter = (type)on->number;
+#define SPOIL_POINTER(parameter) \
+  if (on->spoil == SPOIL_##parameter) parameter = on->object;
+#define SPOIL                                                                      \
+  SPOIL_MAP(SPOIL_NUMBER, SPOIL_POINTER)                                           \
+  if (on->spoil == SPOIL_function) function = NULL;                                \
+  if (on->spoil == SPOIL_generator_offset) state.offset = (uint64_t)on->number;    \
+  if (on->spoil == SPOIL_struct_size) properties.struct_size = (size_t)on->number; \
+  if (on->without_error) error = NULL
+
 #define HAS_WRITTEN                                                                       \
   (can != UNWRITTEN || devices != UNWRITTEN || bytes != UNWRITTEN || more != UNWRITTEN || \
    ms != UNWRITTEN || made != UNWRITTEN || place != (void*)on || a_stream != (void*)on || \
-   an_event != (void*)on || a_plan != (void*)on)
+   an_event != (void*)on || a_plan != (void*)on || properties.name != NULL ||             \
+   properties.memory_alignment != 0)
 
 #define IS_FALLIBLE(function) __builtin_types_compatible_p(TBK_RETURNS_##function, tbk_status_t)
 
@@ -89,6 +102,7 @@ static tbk_status_t give_back(tbk_fixture_t* fx, const every_call_t* on, const m
 #define CALL_ENTRY(function, entry)                                                             \
   static tbk_status_t call_##function(tbk_fixture_t* fx, every_call_t* on) {                    \
     ARGUMENTS(entry);                                                                           \
+    SPOIL;                                                                                      \
     tbk_status_t status = __builtin_choose_expr(IS_FALLIBLE(function),                          \
                                                 (entry)TBK_ARGUMENTS_##function, NOT_FALLIBLE); \
     const made_t what = {#function, made, a_stream, an_event, a_plan, place};                   \
@@ -101,6 +115,7 @@ static tbk_status_t give_back(tbk_fixture_t* fx, const every_call_t* on, const m
 /* Each function takes some of the arguments. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 CALL_OF(core, tbk_core_t, "")
 TBK_TABLE_MAP(CALL_OF)
@@ -147,9 +162,34 @@ const call_row_t every_call[] = {
      call_launch_plan}};
 const size_t every_call_count = sizeof every_call / sizeof *every_call;
 
+bool call_has(const call_row_t* row, const char* parameter) {
+  const size_t length = strlen(parameter);
+  const char* at = row->parameters;
+  while ((at = strstr(at, parameter)) != NULL) {
+    bool begins = at[-1] == ' ' || at[-1] == '*'; /* a type comes before it */
+    if (begins && (at[length] == ',' || at[length] == ')')) return true;
+    at += length;
+  }
+  return false;
+}
+
 bool call_gives_back(const call_row_t* row) {
   const char* end = row->function + strlen(row->function);
   return end - row->function > 5 && strcmp(end - 5, "_free") == 0;
+}
+
+bool call_takes_away(const call_row_t* row) {
+  bool closes = strcmp(row->function, "device_close") == 0;
+  return !row->fallible || call_gives_back(row) || closes || strcmp(row->table, "fault") == 0;
+}
+
+/* The device is open already; queries may meet pending work; kernels may refuse. */
+bool call_is_right(const call_row_t* row, tbk_status_t status) {
+  if (strcmp(row->function, "device_open") == 0) return status == TBK_INVALID_STATE;
+  bool pending = status == TBK_NOT_READY && strstr(row->table, "event") != NULL;
+  pending = pending || (status == TBK_NOT_READY && strcmp(row->function, "stream_query") == 0);
+  return status == TBK_OK || pending ||
+         (status == TBK_UNSUPPORTED && strcmp(row->table, "kernel") == 0);
 }
 
 /* The first operator that has a plan, or else the first that is offered. */

@@ -9,7 +9,39 @@
 #ifndef TBK_CONTRACTS_EVERY_CALL_H
 #define TBK_CONTRACTS_EVERY_CALL_H
 
+#include <stdatomic.h>
+
 #include "operation.h"
+
+/* The parameters that a call can be given wrongly; N: numbers, P: pointers. */
+#define SPOIL_MAP(N, P)                                                                         \
+  N(device, int32_t)                                                                            \
+  N(peer, int32_t)                                                                              \
+  N(destination_device, int32_t)                                                                \
+  N(source_device, int32_t)                                                                     \
+  N(kind, int32_t)                                                                              \
+  N(flags, uint32_t)                                                                            \
+  N(offset, uint64_t)                                                                           \
+  N(destination_offset, uint64_t)                                                               \
+  N(source_offset, uint64_t)                                                                    \
+  N(size_bytes, uint64_t)                                                                       \
+  P(stream)                                                                                     \
+  P(event)                                                                                      \
+  P(start) P(end) P(generator) P(out_can) P(out_count) P(out_workspace_bytes) P(out_free_bytes) \
+      P(out_total_bytes) P(out_ms) P(out_native) P(out_pointer) P(out_properties) P(out_memory) \
+          P(out_stream) P(out_event) P(out_plan)
+
+typedef enum spoil {
+  SPOIL_nothing = 0,
+#define SPOIL_NUMBER(parameter, type) SPOIL_##parameter,
+#define SPOIL_POINTER(parameter) SPOIL_##parameter,
+  SPOIL_MAP(SPOIL_NUMBER, SPOIL_POINTER)
+#undef SPOIL_NUMBER
+#undef SPOIL_POINTER
+      SPOIL_function,     /* NULL */
+  SPOIL_generator_offset, /* of its state */
+  SPOIL_struct_size       /* of the struct that the caller hands over */
+} spoil_t;
 
 /* What the calls are made on; one for each thread that makes them. */
 typedef struct every_call {
@@ -21,7 +53,12 @@ typedef struct every_call {
   tbk_plan_t* plan;
   uint64_t bytes, offset; /* of each call */
   uint8_t* host;
-  bool wrote; /* the last call has written an out parameter */
+  bool wrote;     /* the last call has written an out parameter */
+  atomic_int ran; /* callbacks that have run */
+  spoil_t spoil;  /* the argument that is wrong, and what it is */
+  int64_t number;
+  void* object;
+  bool without_error; /* NULL for the message */
 } every_call_t;
 
 typedef struct call_row {
@@ -33,8 +70,18 @@ typedef struct call_row {
 
 extern const call_row_t every_call[];
 extern const size_t every_call_count;
+/* Tells whether the header gives the function a parameter of this name. */
+bool call_has(const call_row_t* row, const char* parameter);
 /* Tells whether the function takes memory back, by its name. */
 bool call_gives_back(const call_row_t* row);
+
+/*
+ * Tells whether a call takes away what other calls stand on, or is no call that can be judged by its
+ * status: giving back, closing or losing the device.
+ */
+bool call_takes_away(const call_row_t* row);
+/* Tells whether the answer to right arguments is right, on an open device that may be at work. */
+bool call_is_right(const call_row_t* row, tbk_status_t status);
 
 /* Makes all of it on fx->device, with its work complete: at most one stream and two events. */
 every_call_t* every_call_make(tbk_fixture_t* fx);

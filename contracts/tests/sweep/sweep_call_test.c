@@ -6,7 +6,6 @@
  * each on objects of its own, beside every other function.
  */
 #include <stdatomic.h>
-#include <string.h>
 
 #include "every_call.h"
 
@@ -19,21 +18,6 @@ typedef struct worker {
   size_t first; /* where in the list it begins, so that different functions meet */
 } worker_t;
 
-/* What would take away what others stand on: closing the device, giving back, losing it. */
-static bool is_exempt(const call_row_t* row) {
-  bool closes = strcmp(row->function, "device_close") == 0;
-  return !row->fallible || call_gives_back(row) || closes || strcmp(row->table, "fault") == 0;
-}
-
-/* The device is open already; queries may meet pending work; kernels may refuse. */
-static bool is_right(const call_row_t* row, tbk_status_t status) {
-  if (strcmp(row->function, "device_open") == 0) return status == TBK_INVALID_STATE;
-  bool pending = status == TBK_NOT_READY && strstr(row->table, "event") != NULL;
-  pending = pending || (status == TBK_NOT_READY && strcmp(row->function, "stream_query") == 0);
-  return status == TBK_OK || pending ||
-         (status == TBK_UNSUPPORTED && strcmp(row->table, "kernel") == 0);
-}
-
 static void call_all(void* argument) {
   worker_t* worker = argument;
   tbk_fixture_t* fx = &worker->fx;
@@ -42,9 +26,9 @@ static void call_all(void* argument) {
     continue;
   for (size_t i = 0; i < ROUNDS * every_call_count; i++) {
     const call_row_t* row = &every_call[(worker->first + i) % every_call_count];
-    if (is_exempt(row) || !row->offered(fx, worker->on)) continue;
+    if (call_takes_away(row) || !row->offered(fx, worker->on)) continue;
     const tbk_status_t status = row->call(fx, worker->on);
-    CHECK_SAID(is_right(row, status), "success", "%s from %s", tbk_status_name(status),
+    CHECK_SAID(call_is_right(row, status), "success", "%s from %s", tbk_status_name(status),
                row->function);
   }
 }

@@ -14,7 +14,7 @@
 
 #include "fixture.h"
 
-enum { SWEEP_DIMENSIONS = 12, SWEEP_VALUES = 24, SWEEP_LINE = 192, SWEEP_CASES = 400 };
+enum { SWEEP_DIMENSIONS = 12, SWEEP_VALUES = 64, SWEEP_LINE = 192, SWEEP_CASES = 400 };
 
 typedef struct sweep_value {
   const char* name; /* without blanks: a word of the line */
