@@ -1,0 +1,333 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which state was before: every function does what it is for, on objects from before and on new ones,
+ * after the device was closed and opened again, after its memory was exhausted, after work that
+ * failed, beside a lost device, after forks, and after calls that named another device.
+ */
+#include <string.h>
+
+#include "child.h"
+#include "dimensions.h"
+#include "effects.h"
+#include "range.h"
+#include "resources.h"
+
+enum { MOST_HOARD = 600 };
+
+SWEEP_DIMENSION(times_axis, "times", {"1", 1}, {"2", 2}, {"5", 5});
+
+static effects_t* before(tbk_fixture_t* fx, const sweep_case_t* one, scene_t* scene) {
+  scene_begin(fx, one, scene);
+  return effects_make(fx);
+}
+
+static void check(tbk_fixture_t* fx, void* argument) {
+  effects_check(fx, argument);
+}
+
+static void after(scene_t* scene, effects_t* on) {
+  scene_call(scene, check, on);
+  effects_end(scene->fx, on);
+}
+
+/* --------------------------------------------------------------------- closed and opened again -- */
+
+SWEEP_DIMENSION(used_axis, "used_before", {"no", 0}, {"yes", 1});
+
+/* What came from the device before it was closed; giving it back does nothing, then and later. */
+typedef struct stale {
+  tbk_memory_t memory, async;
+  tbk_stream_t *stream, *other;
+  tbk_event_t* event;
+  tbk_plan_t* plan;
+  void (*plan_destroy)(tbk_instance_t* self, tbk_plan_t* plan);
+  void* pinned;
+} stale_t;
+
+static void make_stale_plan(tbk_fixture_t* fx, stale_t* it) {
+  for (int id = 0; fx->kernel != NULL && id < OPERATORS && it->plan == NULL; id++) {
+    operation_t operation;
+    uint64_t workspace = 0;
+    const tbk_kernel_t* kernel = operation_find(fx, (operator_id_t)id);
+    if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) continue;
+    operation_make_plain(fx, &operation, (operator_id_t)id);
+    if (kernel->prepare(fx->self, fx->device, kernel, &operation.wire->arguments, &it->plan,
+                        &workspace, &fx->error) != TBK_OK)
+      it->plan = NULL;
+    it->plan_destroy = kernel->plan_destroy; /* the kernel goes with the open device */
+  }
+}
+
+static void make_stale(tbk_fixture_t* fx, stale_t* it) {
+  const uint64_t bytes = fx_round(fx, 4096);
+  REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, bytes, &it->memory, &fx->error));
+  if (fx->stream != NULL) {
+    REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &it->stream, &fx->error));
+    REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &it->other, &fx->error));
+  }
+  if (fx->event != NULL)
+    REQUIRE_OK(fx->event->event_create(fx->self, fx->device, 0, &it->event, &fx->error));
+  if (fx->pinned != NULL)
+    REQUIRE_OK(fx->pinned->pinned_alloc(fx->self, fx->device, bytes, &it->pinned, &fx->error));
+  make_stale_plan(fx, it);
+}
+
+static void give_stale_back(tbk_fixture_t* fx, stale_t* it) {
+  CHECK_OK(fx->core->memory_free(fx->self, fx->device, it->memory, &fx->error));
+  if (it->stream != NULL) fx->stream->stream_destroy(fx->self, it->stream);
+  if (it->other != NULL) fx->stream->stream_destroy(fx->self, it->other);
+  if (it->event != NULL) fx->event->event_destroy(fx->self, it->event);
+  if (it->pinned != NULL) fx->pinned->pinned_free(fx->self, it->pinned);
+  if (it->plan != NULL) it->plan_destroy(fx->self, it->plan);
+}
+
+static void use_all(tbk_fixture_t* fx) {
+  effects_t* on = effects_make(fx);
+  effects_check(fx, on);
+  effects_end(fx, on);
+  tbk_resources_between(fx);
+}
+
+static void close_and_open(tbk_fixture_t* fx) {
+  CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+  REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, fx->device, &fx->error));
+}
+
+/* One bit for each operator that is offered. */
+static unsigned offered_operators(tbk_fixture_t* fx) {
+  unsigned found = 0;
+  for (int id = 0; fx->kernel != NULL && id < OPERATORS; id++)
+    found |= (unsigned)(operation_find(fx, (operator_id_t)id) != NULL) << id;
+  return found;
+}
+
+static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene = {.fx = fx, .one = one};
+  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  const unsigned operators = offered_operators(fx);
+  if (sweep_get(one, &used_axis) == 1) use_all(fx);
+  for (int64_t i = 0; i < sweep_get(one, &times_axis); i++)
+    close_and_open(fx);
+  CHECK_EQUAL(operators, offered_operators(fx));
+  after(&scene, effects_make(fx));
+}
+
+static void every_function_works_on_a_device_that_is_opened_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&times_axis, &used_axis, &sweep_device, &sweep_thread}, scene_fits, run_reopened};
+  sweep_run(fx, &space);
+}
+
+SWEEP_DIMENSION(when_axis, "given_back", {"closed", 0}, {"opened_again", 1});
+
+/* Before there is anything new: an address may have another owner afterwards. */
+static void run_stale(tbk_fixture_t* fx, sweep_case_t* one) {
+  static stale_t stale; /* what the fixture has made is given back before the device is closed */
+  scene_t scene = {.fx = fx, .one = one};
+  bool closed = sweep_get(one, &when_axis) == 0;
+  stale = (stale_t){0};
+  if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
+  make_stale(fx, &stale);
+  tbk_resources_between(fx);
+  CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+  if (closed) give_stale_back(fx, &stale);
+  REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, fx->device, &fx->error));
+  if (!closed) give_stale_back(fx, &stale);
+  after(&scene, effects_make(fx));
+}
+
+static void what_a_closed_device_gave_is_given_back_in_vain(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&when_axis, &sweep_device}, scene_fits, run_stale};
+  sweep_run(fx, &space);
+}
+
+/* ------------------------------------------------------------------------------- exhausted ---- */
+
+SWEEP_DIMENSION(by_axis, "by", {"memory_alloc", 0}, {"async_alloc", 1});
+
+typedef struct hoard {
+  tbk_memory_t memory[MOST_HOARD];
+  size_t count;
+} hoard_t;
+
+static tbk_status_t take_more(tbk_fixture_t* fx, hoard_t* it, tbk_stream_t* stream, uint64_t size) {
+  tbk_memory_t* place = &it->memory[it->count];
+  size = fx_round(fx, size);
+  return stream != NULL ? fx->async_memory->async_alloc(fx->self, stream, size, place, &fx->error)
+                        : fx->core->memory_alloc(fx->self, fx->device, size, place, &fx->error);
+}
+
+/* In pieces that become smaller, until there are none of the smallest. */
+static void exhaust(tbk_fixture_t* fx, hoard_t* it, tbk_stream_t* stream) {
+  uint64_t total = fx->properties.memory_bytes, size = total != 0 ? total / 8 : UINT64_C(1) << 24;
+  while (size >= 65536 && it->count < MOST_HOARD) {
+    tbk_status_t status = take_more(fx, it, stream, size);
+    if (status == TBK_OK)
+      it->count++;
+    else
+      size /= 2;
+  }
+}
+
+static void release(tbk_fixture_t* fx, hoard_t* it, tbk_stream_t* stream) {
+  for (; it->count > 0; it->count--) {
+    tbk_memory_t memory = it->memory[it->count - 1];
+    CHECK_OK(stream != NULL ? fx->async_memory->async_free(fx->self, stream, memory, &fx->error)
+                            : fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
+  }
+  if (stream != NULL) fx_synchronize(fx, stream);
+}
+
+static bool exhausted_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  return scene_fits(fx, one) && (sweep_get(one, &by_axis) == 0 || fx->async_memory != NULL);
+}
+
+static void run_exhausted(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene;
+  hoard_t* it = (hoard_t*)(void*)fx_zeros(fx, sizeof *it);
+  effects_t* on = before(fx, one, &scene);
+  tbk_stream_t* stream = sweep_get(one, &by_axis) == 1 ? on->stream : NULL;
+  for (int64_t i = 0; i < sweep_get(one, &times_axis); i++) {
+    exhaust(fx, it, stream);
+    release(fx, it, stream);
+  }
+  after(&scene, on);
+}
+
+static void every_function_works_after_memory_was_exhausted(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&by_axis, &times_axis, &sweep_device, &sweep_thread}, exhausted_fits, run_exhausted};
+  sweep_run(fx, &space);
+}
+
+/* ---------------------------------------------------------------------------------- failed ---- */
+
+SWEEP_DIMENSION(on_axis, "failed_on", {"stream", 0}, {"other", 1}, {"destroyed", 2});
+SWEEP_DIMENSION(told_axis, "told_by", {"stream", 0}, {"device", 1});
+
+static void fail(tbk_fixture_t* fx, effects_t* on, const sweep_case_t* one) {
+  int64_t which = sweep_get(one, &on_axis);
+  tbk_stream_t* stream = which == 0 ? on->stream : fx_stream(fx);
+  tbk_status_t status =
+      fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_WORK_FAILS, &fx->error);
+  bool told = status == TBK_FAILED;
+  CHECK(told || status == TBK_OK);
+  if (which == 2) {
+    fx_disown_stream(fx, stream);
+    fx->stream->stream_destroy(fx->self, stream);
+  }
+  status = sweep_get(one, &told_axis) == 0 && which != 2
+               ? fx->stream->stream_synchronize(fx->self, stream, &fx->error)
+               : fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
+  CHECK_SAID(told || status == TBK_FAILED, "FAILED, at the latest when it is synchronised", "%s",
+             tbk_status_name(status));
+}
+
+static void run_failed(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene;
+  effects_t* on = before(fx, one, &scene);
+  on->may_fail = true;
+  for (int64_t i = 0; i < sweep_get(one, &times_axis); i++)
+    fail(fx, on, one);
+  after(&scene, on);
+}
+
+static void every_function_works_after_work_that_failed(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&on_axis, &told_axis, &times_axis, &sweep_device, &sweep_thread}, scene_fits, run_failed};
+  sweep_run(fx, &space);
+}
+
+/* Behind the failure, without anybody having been told: what was enqueued is done all the same. */
+static void every_function_works_behind_work_that_fails(tbk_fixture_t* fx) {
+  effects_t* on = effects_make(fx);
+  on->may_fail = true;
+  (void)!fx->fault->fault_enqueue(fx->self, on->stream, TBK_FAULT_WORK_FAILS, &fx->error);
+  effects_check(fx, on);
+  effects_end(fx, on);
+}
+
+static void every_function_works_beside_a_lost_device(tbk_fixture_t* fx) {
+  const int32_t lost = fx->device;
+  tbk_stream_t* stream = fx_stream(fx);
+  range_use_second_device(fx);
+  effects_t* on = effects_make(fx);
+  tbk_status_t status =
+      fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_DEVICE_LOST, &fx->error);
+  CHECK(status == TBK_OK || status == TBK_DEVICE_LOST);
+  (void)!fx->stream->device_synchronize(fx->self, lost, &fx->error);
+  for (int turn = 0; turn < 3; turn++)
+    effects_check(fx, on);
+  effects_end(fx, on);
+  fx->device = lost;
+}
+
+/* ---------------------------------------------------------------------------------- forked ---- */
+
+SWEEP_DIMENSION(ending_axis, "ends_by", {"exit", TBK_CHILD_EXIT}, {"_exit", TBK_CHILD_QUICK_EXIT});
+
+static int leave_alone(tbk_child_t* self, void* argument) {
+  (void)self, (void)argument;
+  return 0;
+}
+
+/* Every kind of object is alive meanwhile. */
+static void run_forked(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene;
+  effects_t* on = before(fx, one, &scene);
+  for (int64_t i = 0; i < sweep_get(one, &times_axis); i++) {
+    tbk_child_t child;
+    tbk_child_start(fx, &child, leave_alone, NULL, (int)sweep_get(one, &ending_axis));
+    if (!CHILD_CHECK_END(&child)) break;
+  }
+  after(&scene, on);
+}
+
+static void every_function_works_after_forks(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&ending_axis, &times_axis, &sweep_device, &sweep_thread}, scene_fits, run_forked};
+  sweep_run(fx, &space);
+}
+
+/* -------------------------------------------------------------------- other devices, threads ---- */
+
+static void run_elsewhere(tbk_fixture_t* fx, sweep_case_t* one) {
+  scene_t scene;
+  effects_t *far, *on = before(fx, one, &scene);
+  const int32_t here = fx->device;
+  fx->device = here == 0 ? fx_second_device(fx) : 0;
+  far = effects_make(fx);
+  for (int64_t i = 0; i < sweep_get(one, &times_axis); i++) {
+    fx->device = 1 - here;
+    scene_call(&scene, check, far);
+    fx->device = here;
+    scene_call(&scene, check, on);
+  }
+  effects_end(fx, far);
+  effects_end(fx, on);
+}
+
+static void every_function_works_on_devices_in_turn(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&times_axis, &sweep_device, &sweep_thread}, scene_fits, run_elsewhere};
+  sweep_run(fx, &space);
+}
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("DEV-018", NULL, TBK_CASE_THOROUGH,
+             every_function_works_on_a_device_that_is_opened_again),
+    TBK_CASE("TDN-006", NULL, TBK_CASE_THOROUGH, what_a_closed_device_gave_is_given_back_in_vain),
+    TBK_CASE("MEM-009", NULL, TBK_CASE_THOROUGH | TBK_CASE_ALONE,
+             every_function_works_after_memory_was_exhausted),
+    TBK_CASE("FLT-002", "fault", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
+             every_function_works_after_work_that_failed),
+    TBK_CASE("FLT-002", "fault", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
+             every_function_works_behind_work_that_fails),
+    TBK_CASE("FLT-004", "fault two_devices", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
+             every_function_works_beside_a_lost_device),
+    TBK_CASE("FRK-004", NULL, TBK_CASE_THOROUGH | TBK_CASE_FRESH, every_function_works_after_forks),
+    TBK_CASE("THR-006", "two_devices", TBK_CASE_THOROUGH, every_function_works_on_devices_in_turn),
+};
+TBK_SUITE(sweep_state);
