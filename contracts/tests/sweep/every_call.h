@@ -29,9 +29,10 @@
   P(event)                                                                                         \
   P(start)                                                                                         \
   P(end)                                                                                           \
-  P(generator) P(out_can) P(out_count) P(out_workspace_bytes) P(out_free_bytes) P(out_total_bytes) \
-      P(out_ms) P(out_native) P(out_pointer) P(out_properties) P(out_memory) P(out_stream)         \
-          P(out_event) P(out_plan)
+  P(generator)                                                                                     \
+  P(out_can)                                                                                       \
+  P(out_count) P(out_workspace_bytes) P(out_free_bytes) P(out_total_bytes) P(out_ms) P(out_native) \
+      P(out_pointer) P(out_properties) P(out_memory) P(out_stream) P(out_event) P(out_plan)
 
 typedef enum spoil {
   SPOIL_nothing = 0,

@@ -221,6 +221,7 @@ static void fail(tbk_fixture_t* fx, effects_t* on, const sweep_case_t* one) {
   status = sweep_get(one, &told_axis) == 0 && which != 2
                ? fx->stream->stream_synchronize(fx->self, stream, &fx->error)
                : fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
+  told = told || which == 2; /* whoever waits when it is destroyed has nobody to tell */
   CHECK_SAID(told || status == TBK_FAILED, "FAILED, at the latest when it is synchronised", "%s",
              tbk_status_name(status));
 }
