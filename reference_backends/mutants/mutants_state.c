@@ -145,8 +145,7 @@ extern const mutant_t mutants_state[];
 const mutant_t mutants_state[] = {
     ROW(copy_for_foreign_stream_is_made, "ERR-001", STATE, NARROW, core.copy,
         "INVALID, and the bytes are there"),
-    ROW(event_flags_of_16_bits, "ERR-001 EVT-001", RETURN, NARROW, event.event_create,
-        "65536 is no flag"),
+    ROW(event_flags_of_16_bits, "ERR-001", RETURN, NARROW, event.event_create, "65536 is no flag"),
     ROW_OF(fill_on_reopened_is_0, "DEV-018", STATE, "on a device that was closed before",
            PATCH(core.device_close, close_is_noted), PATCH(core.fill, fill_on_reopened_is_0)),
     ROW_OF(stale_pinned_free_aborts, "TDN-006", STATE, "once the device is open again",
