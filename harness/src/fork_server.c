@@ -286,6 +286,7 @@ static tbk_test_t test_at(size_t index) {
   if (test.id == NULL) abort();
   if (json_is_true(json_object_get(object, "fresh"))) test.flags |= TBK_CASE_FRESH;
   if (json_is_true(json_object_get(object, "alone"))) test.flags |= TBK_CASE_ALONE;
+  if (json_is_true(json_object_get(object, "slow"))) test.flags |= TBK_CASE_SLOW;
   if (json_is_true(json_object_get(object, "thorough"))) test.flags |= TBK_CASE_THOROUGH;
   return test;
 }

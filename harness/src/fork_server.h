@@ -11,7 +11,8 @@
  *
  *   from the fork server, unasked, when it has collected:
  *     {"said":"test","id":..,"suite":..,"clause":..,"needs":..,"level":..,"area":..,"profile":..,
- *      "text":..,"fresh":B,"alone":B,"thorough":B}  one for each test, in the order of their numbers
+ *      "text":..,"fresh":B,"alone":B,"slow":B,
+ *      "thorough":B}                           one for each test, in the order of their numbers
  *     {"said":"suite","digest":..,"spec":..,"clauses":N,"torch":VERSION,"words":[..],
  *      "declared":{WORD:B}}                    the last one; "declared" where --facts gives a file
  *     {"said":"error","exit":CODE,"reason":..} instead of these

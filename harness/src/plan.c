@@ -131,9 +131,11 @@ void tbk_plan_shuffle(tbk_item_t* items, size_t count, uint64_t seed) {
 
 /* ------------------------------------------------------------------------------------ tell --- */
 
+enum { TURN_FIRST, TURN_LONG, TURN_OTHER, TURNS };
+
 typedef struct place {
   tbk_item_t item;
-  bool other;     /* not the first test of its clause */
+  int turn;
   size_t in_area; /* how many of the area come before it */
   size_t at;
 } place_t;
@@ -141,7 +143,7 @@ typedef struct place {
 static int compare_places(const void* a, const void* b) {
   const place_t *x = a, *y = b;
   if (x->item.repeat != y->item.repeat) return x->item.repeat < y->item.repeat ? -1 : 1;
-  if (x->other != y->other) return x->other ? 1 : -1;
+  if (x->turn != y->turn) return x->turn < y->turn ? -1 : 1;
   if (x->in_area != y->in_area) return x->in_area < y->in_area ? -1 : 1;
   return x->at < y->at ? -1 : x->at > y->at;
 }
@@ -164,17 +166,25 @@ typedef struct tell {
   numbers_t areas, clauses;
   size_t *area,
       *clause;     /* of each test; an area is a suite: the small ones shall have their turn */
-  bool* late;      /* of each test: it costs much time and tells of forks alone */
-  bool* seen;      /* a test of the clause, in this repetition */
-  size_t* in_area; /* so far, in this repetition, of first tests and of others */
+  int* turn;       /* of each test, at the best */
+  bool* seen;      /* a test of the clause, in this repetition, by its best turn */
+  size_t* in_area; /* so far, in this repetition, of each turn */
 } tell_t;
 
+/* A first diagnosis tells little of forks by many tests that cost much time. */
+static int best_turn(const tbk_test_t* test) {
+  if (strcmp(test->area, "fork") == 0) return TURN_OTHER;
+  return (test->flags & (TBK_CASE_FRESH | TBK_CASE_SLOW)) != 0 ? TURN_LONG : TURN_FIRST;
+}
+
+/* Of a clause one quick test comes first; a long one has its turn where no quick one came before. */
 static void place(tell_t* tell, place_t* place) {
   size_t test = place->item.test, base = (size_t)place->item.repeat * tell->test_count;
-  bool* seen = &tell->seen[base + tell->clause[test]];
-  place->other = *seen || tell->late[test];
-  *seen = true;
-  place->in_area = tell->in_area[2 * (base + tell->area[test]) + place->other]++;
+  bool* seen = &tell->seen[TURNS * (base + tell->clause[test])];
+  int turn = tell->turn[test];
+  place->turn = seen[TURN_FIRST] || seen[turn] ? TURN_OTHER : turn;
+  seen[turn] = true;
+  place->in_area = tell->in_area[TURNS * (base + tell->area[test]) + (size_t)place->turn]++;
 }
 
 static void place_all(place_t* places, size_t count, const tbk_test_t* tests, size_t test_count,
@@ -184,12 +194,12 @@ static void place_all(place_t* places, size_t count, const tbk_test_t* tests, si
                  .clauses.words = make(test_count, sizeof(char*)),
                  .area = make(test_count, sizeof(size_t)),
                  .clause = make(test_count, sizeof(size_t)),
-                 .late = make(test_count, sizeof(bool)),
-                 .seen = make(test_count * repeats, sizeof(bool)),
-                 .in_area = make(2 * test_count * repeats, sizeof(size_t))};
+                 .turn = make(test_count, sizeof(int)),
+                 .seen = make(TURNS * test_count * repeats, sizeof(bool)),
+                 .in_area = make(TURNS * test_count * repeats, sizeof(size_t))};
   for (size_t i = 0; i < test_count; i++) {
     tell.area[i] = number_of(&tell.areas, tests[i].suite);
-    tell.late[i] = strcmp(tests[i].area, "fork") == 0;
+    tell.turn[i] = best_turn(&tests[i]);
     tell.clause[i] = number_of(&tell.clauses, tests[i].clause);
   }
   for (size_t i = 0; i < count; i++)
@@ -198,7 +208,7 @@ static void place_all(place_t* places, size_t count, const tbk_test_t* tests, si
   free(tell.clauses.words);
   free(tell.area);
   free(tell.clause);
-  free(tell.late);
+  free(tell.turn);
   free(tell.seen);
   free(tell.in_area);
 }

@@ -60,8 +60,9 @@ bool tbk_selector_matches(const char* selector, bool is_area, const tbk_test_t* 
 void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options, const tbk_source_t* source);
 
 /*
- * The most telling first: one test of each clause, from each suite in turn, then the others in the
- * same way, those of forks among them. What is equal in this keeps its order.
+ * The most telling first: one test of each clause, from each suite in turn; in the same way those
+ * of them that take long, because they are slow or want a process of their own; then the others,
+ * those of forks among them. What is equal in this keeps its order.
  */
 void tbk_plan_order_by_tell(tbk_item_t* items, size_t count, const tbk_test_t* tests);
 

@@ -5,6 +5,7 @@
  * plan_test.c: what a selector names, and in which order things run.
  */
 #include "plan.h"
+#include "case.h"
 
 #include "self_test.h"
 
@@ -109,10 +110,29 @@ static void the_most_telling_come_first(void) {
   }
 }
 
-CU_TestInfo tbk_plan_tests[] = {{"selectors name a test", selectors_name_a_test},
-                                {"selectors name no other test", selectors_name_no_other_test},
-                                {"shuffle", an_order_is_a_permutation_that_the_seed_decides},
-                                {"shards add up", shards_add_up},
-                                {"a word that names nothing", a_word_that_names_nothing_is_told},
-                                {"order by tell", the_most_telling_come_first},
-                                CU_TEST_INFO_NULL};
+static void what_takes_long_comes_after_the_first_of_all(void) {
+  static const tbk_test_t tests[] = {
+      {.clause = "A-1", .suite = "a", .area = "fork"},
+      {.clause = "A-2", .suite = "a", .area = "a", .flags = TBK_CASE_FRESH},
+      {.clause = "A-3", .suite = "a", .area = "a"},
+      {.clause = "B-1", .suite = "b", .area = "b", .flags = TBK_CASE_SLOW},
+      {.clause = "B-2", .suite = "b", .area = "b"},
+      {.clause = "B-2", .suite = "b", .area = "b"}};
+  static const uint32_t expected[] = {2, 4, 1, 3, 0, 5};
+  tbk_item_t items[6];
+  for (uint32_t i = 0; i < 6; i++)
+    items[i] = (tbk_item_t){.test = i};
+  tbk_plan_order_by_tell(items, 6, tests);
+  for (uint32_t i = 0; i < 6; i++)
+    CU_ASSERT_EQUAL(items[i].test, expected[i]);
+}
+
+CU_TestInfo tbk_plan_tests[] = {
+    {"selectors name a test", selectors_name_a_test},
+    {"selectors name no other test", selectors_name_no_other_test},
+    {"shuffle", an_order_is_a_permutation_that_the_seed_decides},
+    {"shards add up", shards_add_up},
+    {"a word that names nothing", a_word_that_names_nothing_is_told},
+    {"order by tell", the_most_telling_come_first},
+    {"what takes long comes later", what_takes_long_comes_after_the_first_of_all},
+    CU_TEST_INFO_NULL};

@@ -13,11 +13,12 @@
 struct tbk_fixture;
 
 enum {
-  TBK_CASE_FRESH = 1 << 0,   /* needs a process in which nothing was opened before (fork, entry) */
-  TBK_CASE_CLOSED = 1 << 1,  /* the fixture creates the instance, but opens no device */
-  TBK_CASE_RAW = 1 << 2,     /* the fixture only loads the library: no instance either */
-  TBK_CASE_ALONE = 1 << 3,   /* takes all memory of the device: no other test runs beside it */
-  TBK_CASE_THOROUGH = 1 << 4 /* takes seconds: left to the thorough tier, unless named by its id */
+  TBK_CASE_FRESH = 1 << 0,    /* needs a process in which nothing was opened before (fork, entry) */
+  TBK_CASE_CLOSED = 1 << 1,   /* the fixture creates the instance, but opens no device */
+  TBK_CASE_RAW = 1 << 2,      /* the fixture only loads the library: no instance either */
+  TBK_CASE_ALONE = 1 << 3,    /* takes all memory of the device: no other test runs beside it */
+  TBK_CASE_THOROUGH = 1 << 4, /* takes seconds: left to the thorough tier, unless named by its id */
+  TBK_CASE_SLOW = 1 << 5 /* belongs to the quick tier, and takes seconds: late under a budget */
 };
 
 typedef struct tbk_case {

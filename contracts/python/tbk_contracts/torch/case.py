@@ -19,16 +19,20 @@ def clause(
     *,
     fresh: bool = False,
     alone: bool = False,
+    slow: bool = False,
     tier: Tier = "quick",
 ) -> pytest.MarkDecorator:
     """This test shows that clause.
 
     `needs`: capability words, space-separated, without which it says nothing; "!word" wants one
     absent. `fresh`: wants a process that has used no device yet. `alone`: nothing else may run
-    beside it, because it takes all memory or measures time. `tier`: a "thorough" test takes
-    seconds, and runs with --tier thorough or named by its id.
+    beside it, because it takes all memory or measures time. `slow`: takes seconds on any
+    machine, as where something is compiled; a budget takes it late. `tier`: a "thorough" test
+    takes seconds, and runs with --tier thorough or named by its id.
     """
-    return pytest.mark.clause(clause_id, needs=needs, fresh=fresh, alone=alone, tier=tier)
+    return pytest.mark.clause(
+        clause_id, needs=needs, fresh=fresh, alone=alone, slow=slow, tier=tier
+    )
 
 
 def needs(words: str) -> pytest.MarkDecorator:

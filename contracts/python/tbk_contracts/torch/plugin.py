@@ -36,6 +36,7 @@ class Case:
     needs: tuple[str, ...]
     fresh: bool
     alone: bool
+    slow: bool
     thorough: bool
 
 
@@ -51,6 +52,7 @@ def describe(item: pytest.Item) -> Case | None:
     return Case(
         f"{suite}/{item.name.removeprefix('test_')}", suite, str(mark.args[0]),
         tuple(dict.fromkeys(words)), bool(mark.kwargs.get("fresh")), bool(mark.kwargs.get("alone")),
+        bool(mark.kwargs.get("slow")),
         mark.kwargs.get("tier") == "thorough" or item.get_closest_marker("thorough") is not None,
     )  # fmt: skip
 
@@ -82,7 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "clause(id, needs, fresh, alone, tier): the clause that it shows"
+        "markers", "clause(id, needs, fresh, alone, slow, tier): the clause that it shows"
     )
     run_seed.choose(config.getoption("--tbk-seed"))
     config.addinivalue_line("markers", "thorough: one parameter of a test is of that tier")

@@ -146,7 +146,7 @@ def results(function: Function, device: torch.device, inputs: list[torch.Tensor]
     return [host.download(one) for one in (made, left.grad, right.grad) if one is not None]
 
 
-@clause("INT-504")
+@clause("INT-504", slow=True)
 @pytest.mark.usefixtures("fresh_compiler")
 def test_compiled_without_code_it_gives_the_same(device: torch.device) -> None:
     inputs = [host.counting((4, 3)), host.counting((4, 3)) - 5]  # whole numbers: sums are exact
@@ -159,7 +159,7 @@ def test_compiled_without_code_it_gives_the_same(device: torch.device) -> None:
             check.tensor(f"{what} of a function compiled by {backend}", one, two)
 
 
-@clause("INT-505", needs="privateuse1")
+@clause("INT-505", needs="privateuse1", slow=True)
 @pytest.mark.usefixtures("fresh_compiler")
 def test_inductor_works_or_says_what_it_lacks(device: torch.device) -> None:
     sent = host.counting((4, 3))

@@ -188,7 +188,7 @@ def test_a_device_that_is_not_there_is_refused(device: torch.device, module: Any
         check.that("the message names the index", told, expected=index, seen=str(raised))
 
 
-@clause("SER-505")
+@clause("SER-505", slow=True)
 def test_a_file_loads_where_the_backend_is_not(device: torch.device, tmp_path: Path) -> None:
     base = host.upload(host.counting((2, 3)), device)
     file = tmp_path / "saved.pt"

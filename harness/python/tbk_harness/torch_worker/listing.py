@@ -67,6 +67,7 @@ def _test(item: pytest.Item) -> dict[str, Any]:
         "text": clause.text if clause else "",
         "fresh": case.fresh,
         "alone": case.alone,
+        "slow": case.slow,
         "thorough": case.thorough,
     }
 
