@@ -352,6 +352,14 @@ static void get_ready(void) {
   tbk_checks_begin();
 }
 
+/* In a test of loading and the entry alone, what detached itself from the library is still its own. */
+static bool counts_processes(const tbk_order_t* order) {
+  const unsigned alone = TBK_CASE_RAW | TBK_CASE_FRESH;
+  if (order->kind != TBK_ORDER_TESTS || order->count != 1) return false;
+  const tbk_test_t* test = &inherited.plan->tests[inherited.plan->items[order->items[0]].test];
+  return (test->flags & alone) == alone;
+}
+
 static void work(const tbk_order_t* order, tbk_cell_t* cell, int report) {
   self.cell = cell;
   self.report = report;
@@ -361,6 +369,7 @@ static void work(const tbk_order_t* order, tbk_cell_t* cell, int report) {
   tbk_phase_cell = &cell->phase;
   tbk_trace_cell = &cell->trace;
   take_facts(order);
+  if (counts_processes(order)) tbk_adopt_orphans();
   if (load() != TBK_LOAD_OK) {
     if (order->kind != TBK_ORDER_TESTS) say_error("library", self.session.library.reason);
     report_load_failure(0);

@@ -225,7 +225,7 @@ static void classify_report(const tbk_outcome_t* outcome, tbk_classification_t* 
     classify_fail(report, out);
     if (report->only_should && report->failed_phase == TBK_PHASE_BODY)
       out->verdict = TBK_VERDICT_WARNING;
-  } else if (report->totals.checks == 0) {
+  } else if (report->totals.checks == 0 && report->evidence != TBK_NOT_SHOWN) {
     out->verdict = TBK_VERDICT_SUITE_ERROR;
     out->blame = "suite";
     SAY(out->cause, "suite-error/no-check");

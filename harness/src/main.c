@@ -116,17 +116,19 @@ static const char* fault_of_device(tbk_run_t* run) {
   return run->health.lost_before[0] != '\0' || !run->facts.sound ? run->health.state : NULL;
 }
 
-/* Why the run itself can't be believed. */
+/* Why the run itself, or some test of it, can't be believed; NULL where all of it can. */
 static const char* fault_of_suite(const tbk_run_t* run) {
   static char text[640];
   const tbk_ledger_t* ledger = &run->recorder.ledger;
   unsigned long long recorded = tbk_ledger_recorded(ledger), planned = ledger->planned;
+  unsigned long long errors = ledger->counts[TBK_VERDICT_SUITE_ERROR];
+  if (recorded == planned && errors == 0) return NULL;
   if (recorded != planned)
     tbk_print(text, sizeof text, "%llu of %llu tests have a record", recorded, planned);
   else
-    tbk_print(text, sizeof text, "%llu tests ended in a suite error%s%s",
-              (unsigned long long)ledger->counts[TBK_VERDICT_SUITE_ERROR],
-              run->recorder.fault[0] != '\0' ? ", first " : "", run->recorder.fault);
+    tbk_print(text, sizeof text, "%llu test%s ended in a suite error%s%s", errors,
+              errors == 1 ? "" : "s", run->recorder.fault[0] != '\0' ? ", first " : "",
+              run->recorder.fault);
   return text;
 }
 
@@ -150,7 +152,8 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
         run->recorder.ledger.counts[TBK_VERDICT_LEFT_OUT] > 0
             ? "nothing was executed: the budget was over"
             : "nothing was executed: the library declares nothing that the selected tests need";
-  if (exit_code == TBK_EXIT_SUITE) reason = fault_of_suite(run);
+  const char* fault = fault_of_suite(run); /* told beside findings too, which it does not hide */
+  if (fault != NULL && (reason == NULL || exit_code == TBK_EXIT_SUITE)) reason = fault;
   if (tbk_loop_interrupted() != 0) {
     exit_code = TBK_EXIT_INTERRUPTED;
     reason = interruption(run);
@@ -161,7 +164,8 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
   if (!tbk_results_close(&run->recorder.results))
     return refuse_results(run, run->recorder.results.error);
   if (exit_code != TBK_EXIT_INTERRUPTED) tbk_journal_remove(&run->journal);
-  if (exit_code >= TBK_EXIT_SUITE) tbk_complain("%s", reason);
+  if (exit_code > TBK_EXIT_SUITE) tbk_complain("%s", reason);
+  if (fault != NULL && exit_code <= TBK_EXIT_SUITE) tbk_complain("%s", fault);
   tbk_summary_print(run, exit_code, reason, footer.duration_ns);
   return exit_code;
 }

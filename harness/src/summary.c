@@ -97,7 +97,7 @@ static void print_stamp(const tbk_run_t* run, tbk_exit_t exit_code, bool partial
   else if (exit_code == TBK_EXIT_FINDINGS)
     printf("tbk-run: FAIL (%s%s)  ", tier, partial ? ", partial" : "");
   else
-    printf("tbk-run: ERROR  ");
+    printf("tbk-run: %s  ", exit_code == TBK_EXIT_INTERRUPTED ? "INTERRUPTED" : "ERROR");
 }
 
 /* The failing ones first; then what stands for or beside a pass. */

@@ -46,10 +46,12 @@ static bool nothing_executed(const tbk_ledger_t* ledger) {
 
 tbk_exit_t tbk_ledger_exit(const tbk_ledger_t* ledger) {
   tbk_exit_t worst = TBK_EXIT_PASS;
-  if (tbk_ledger_recorded(ledger) != ledger->planned || ledger->counts[TBK_VERDICT_SUITE_ERROR] > 0)
-    return TBK_EXIT_SUITE;
+  if (tbk_ledger_recorded(ledger) != ledger->planned) return TBK_EXIT_SUITE;
+  if (ledger->counts[TBK_VERDICT_SUITE_ERROR] > 0) worst = TBK_EXIT_SUITE;
+  /* A finding stands, whatever other test was at fault itself. */
   for (int i = 0; i < TBK_VERDICT_COUNT; i++)
-    if (table[i].fails && ledger->counts[i] > 0) worst = TBK_EXIT_FINDINGS;
+    if (table[i].fails && i != TBK_VERDICT_SUITE_ERROR && ledger->counts[i] > 0)
+      worst = TBK_EXIT_FINDINGS;
   if (worst == TBK_EXIT_PASS && nothing_executed(ledger)) worst = TBK_EXIT_NOTHING;
   return worst;
 }

@@ -129,6 +129,12 @@ INERT = {
         SOME,
     ),
 }  # fmt: skip
+# Started where nothing may be: one test says so, on the clause that forbids it.
+STARTED = {
+    "daemonise_in_constructor": "library/creation_starts_no_process",
+    "daemonise_in_entry": "library/creation_starts_no_process",
+    "threads_in_entry": "library/creation_starts_no_thread",
+}
 MISNAMED = ("markup", "long_names")
 GOOD = {"pass", "unsupported"}
 RECHECKED = {"polluted", "unstable"}
@@ -196,6 +202,13 @@ def _inert(output: Path, name: str) -> Complaints:
     return bad if done.code == 0 else [*bad, f"exit {done.code}"]
 
 
+def _started(output: Path, name: str) -> Complaints:
+    done = act(output, name, "--only", "LIB-007", *SOME)
+    bad = {r["id"] for r in done.results().tests if r["verdict"] not in GOOD}
+    wrong = [] if bad == {STARTED[name]} else [f"findings: {sorted(bad)}"]
+    return wrong if done.code == 1 else [*wrong, f"exit {done.code}"]
+
+
 def _misnamed(output: Path, name: str) -> Complaints:
     done = act(output, name, "--only", "library", "--only", "MEM-002")
     bad = [r for r in done.results().tests if r["verdict"] not in {*GOOD, "fail"}]
@@ -225,5 +238,6 @@ def rounds() -> dict[str, Round]:
     for name, (_, cause) in IN_A_TEST.items():
         checks[name] = _at_the_end if cause.startswith(("close", "exit")) else _in_a_test
     checks |= dict.fromkeys(INERT, _inert)
+    checks |= dict.fromkeys(STARTED, _started)
     checks |= dict.fromkeys(MISNAMED, _misnamed)
     return {name: partial(_whole, check=check, name=name) for name, check in checks.items()}

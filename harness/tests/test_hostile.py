@@ -10,7 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from acts import FAST, IN_A_TEST, NO_START, SOME, act
+from acts import FAST, IN_A_TEST, NO_START, SOME, STARTED, act, rounds
+from answers import at_fault
 from runs import HOSTILE, LIB, TEMPLATE, hostile, processes_with, run
 
 
@@ -120,6 +121,11 @@ def test_what_it_calls_itself_is_cut_and_inert(output: Path, name: str) -> None:
     assert len(results.tests) == results.footer["planned"]
 
 
+@pytest.mark.parametrize("name", STARTED)
+def test_what_is_started_too_early_is_one_finding(output: Path, name: str) -> None:
+    assert rounds()[name](output) == []
+
+
 def test_what_it_leaves_behind_is_killed(output: Path) -> None:
     done = act(output, "daemonise", *SOME)
     noted = [r for r in done.results().tests if "left 1 process behind" in (r["notes"] or "")]
@@ -226,3 +232,24 @@ def test_what_was_not_reached_is_run_when_resumed(output: Path, tmp_path: Path) 
     assert results.footer["health"].startswith("lost since ")  # that it was lost stays a finding
     assert "not-reached" not in results.counts()
     assert len(results.verdicts) == len(results.tests) == results.footer["planned"]
+
+
+# ------------------------------------------------------------ answers that no test is prepared for
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"), [("kernel_find", 16), ("device_properties", 0), ("prepare", 16)]
+)
+def test_no_answer_of_a_library_is_an_error_of_the_suite(
+    output: Path, call: str, answer: int
+) -> None:
+    """`answers.py` tries each function and status; ci/nightly runs it."""
+    assert at_fault(output, call, answer, 0, "--only", "kernel_values", "--only", "KRN-021") == []
+
+
+def test_who_takes_a_test_s_descriptors_is_named(output: Path) -> None:
+    done = act(output, "no_descriptors", "--only", "FRK-004", "--isolation", "fork")
+    taken = [r for r in done.results().tests if "RLIMIT_NOFILE is 3" in (r["seen"] or "")]
+    assert done.code == 1
+    assert taken
+    assert {(r["verdict"], r["blame"]) for r in taken} == {("fail", "backend")}

@@ -48,6 +48,8 @@ static void nothing_shown_is_not_a_pass(void) {
   tbk_outcome_t outcome = good();
   outcome.report.evidence = TBK_NOT_SHOWN;
   CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_NOT_SHOWN);
+  outcome.report.totals.checks = 0; /* it said why there was nothing to check */
+  CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_NOT_SHOWN);
 }
 
 static void a_failed_check_is_a_failure_whatever_the_evidence(void) {
@@ -180,6 +182,12 @@ static void each_failing_verdict_fails_the_run_by_itself(void) {
   }
 }
 
+static void an_error_of_the_suite_hides_no_finding(void) {
+  tbk_ledger_t ledger = {.planned = 2};
+  ledger.counts[TBK_VERDICT_SUITE_ERROR] = ledger.counts[TBK_VERDICT_HANG] = 1;
+  CU_ASSERT_EQUAL(tbk_ledger_exit(&ledger), TBK_EXIT_FINDINGS);
+}
+
 static void a_ledger_that_does_not_add_up_is_an_error(void) {
   tbk_ledger_t ledger = {.planned = 3};
   ledger.counts[TBK_VERDICT_PASS] = 2;
@@ -210,6 +218,7 @@ CU_TestInfo tbk_verdict_tests[] = {
     {"unsupported once open", what_is_not_declared_once_open_is_unsupported},
     {"names", names_of_verdicts_lead_back},
     {"each failing verdict fails", each_failing_verdict_fails_the_run_by_itself},
+    {"suite error beside findings", an_error_of_the_suite_hides_no_finding},
     {"sums", a_ledger_that_does_not_add_up_is_an_error},
     {"nothing executed", a_run_that_executed_nothing_is_no_pass},
     CU_TEST_INFO_NULL};

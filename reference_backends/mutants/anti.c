@@ -5,9 +5,11 @@
  * anti.c: backends that are odd and obey every clause. The suite must find nothing on them: what
  * it finds is a fault of the suite.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arguments.h"
 #include "calls.h"
@@ -298,6 +300,31 @@ LAUNCH(launch_with_other_payloads) {
   return status;
 }
 
+/* A driver that cannot count without starting: FRK-002 is a recommendation. */
+static _Atomic(pid_t) counted_in;
+
+static void* drive(void* argument) {
+  for (;;)
+    pause();
+  return argument;
+}
+
+DEVICE_COUNT(count_starts_threads) {
+  pthread_t thread;
+  pid_t nobody = 0;
+  if (atomic_compare_exchange_strong(&counted_in, &nobody, getpid()))
+    for (int i = 0; i < 3; i++)
+      if (pthread_create(&thread, NULL, drive, NULL) == 0) pthread_detach(thread);
+  return DEVICE_COUNT_INNER;
+}
+
+/* They are not there in a child. */
+OPEN(open_needs_own_threads) {
+  if (atomic_load(&counted_in) != 0 && atomic_load(&counted_in) != getpid())
+    return wrap_fail(error, TBK_FAILED, "the driver was started before the fork");
+  return OPEN_INNER;
+}
+
 #define OPTIONS(name, options, note) \
   { name, NULL, ANTI, STATE, BROAD, note, {{0, 0}}, 0, options, 0, 0 }
 #define ODD(name, note, install, ...) \
@@ -332,6 +359,9 @@ const mutant_t mutants_anti[] = {
             "a device of 64 MiB, about the least that the tests need"),
     OPTIONS("opaque_lazy_granular", "flat=0,policy=lazy,granularity=4,zero_handle=1,poison=1",
             "several oddities at once"),
+    ODD("threads_when_counted", "counting devices starts the driver, which no child inherits", NULL,
+        PATCH(core.device_count, count_starts_threads),
+        PATCH(core.device_open, open_needs_own_threads)),
     ODD("wait_on_host", "event_wait waits on the host", NULL,
         PATCH(event.event_wait, wait_on_host)),
     ODD("copies_block", "uploads and downloads on a stream return when they are complete", NULL,

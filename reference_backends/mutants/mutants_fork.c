@@ -140,6 +140,14 @@ static void* sit(void* argument) {
     pause();
   return argument;
 }
+OPEN(open_leaks_process) {
+  if (fork() == 0) {
+    (void)close_range(0, ~0U, 0);
+    alarm(60);
+    sit(self);
+  }
+  return OPEN_INNER;
+}
 OPEN(open_leaks_thread) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, sit, NULL) != 0)
@@ -184,6 +192,8 @@ const mutant_t mutants_fork[] = {
            hangs_at_exit, MARKED, PATCH(stream.stream_create, stream_create_marked)),
     FORKED("open_leaks_descriptor", "TDN-008", LIFETIME, BROAD, "one descriptor each time", NULL,
            PATCH(core.device_open, open_leaks_descriptor)),
+    FORKED("open_leaks_process", "TDN-008", LIFETIME, NARROW, "one process each time", NULL,
+           PATCH(core.device_open, open_leaks_process)),
     FORKED("open_leaks_thread", "TDN-008", LIFETIME, BROAD, "one thread each time", NULL,
            PATCH(core.device_open, open_leaks_thread)),
     {0}};

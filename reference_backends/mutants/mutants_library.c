@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -148,6 +149,18 @@ static void* wait_for_ever(void* argument) {
 static void starts_thread(wrap_t* wrap) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, wait_for_ever, NULL) == 0) pthread_detach(thread);
+}
+
+/* As a daemon detaches itself. It ends in the end, so that nobody has to look for it. */
+static void starts_process(wrap_t* wrap) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setsid();
+    if (fork() != 0) _exit(0);
+    alarm(60);
+    wait_for_ever(wrap);
+  }
+  if (child > 0) (void)waitpid(child, NULL, 0);
 }
 
 /* To look after what instances share. */
@@ -308,6 +321,7 @@ const mutant_t mutants_library[] = {
      0,
      0},
     INSTALL_ROW(starts_thread, "LIB-007", STATE, BROAD, "a thread runs from the entry on"),
+    INSTALL_ROW(starts_process, "LIB-007", STATE, NARROW, "a daemon runs from the entry on"),
     INSTALL_ROW(second_instance_starts_thread, "LIB-007", STATE, NARROW,
                 "a thread runs from the second instance on"),
     INSTALL_ROW(opens_device, "LIB-007", STATE, NARROW, "device 0 is open from the entry on"),

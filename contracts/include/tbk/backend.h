@@ -64,7 +64,7 @@ typedef struct tbk_backend {
  * Requires:  every key of host->options is known to the backend; else INVALID (checked). [LIB-004]
  * Ensures:   the table has name, version, ABI version and ten core functions.         [LIB-005]
  * Ensures:   instances are independent, from first use to destruction.                [LIB-006]
- * Ensures:   nothing starts: no device is opened, no thread created, fork stays safe. [LIB-007]
+ * Ensures:   nothing starts: no device opened, no thread or process created, fork stays safe. [LIB-007]
  * Ensures:   host->log may be NULL, and so may host->options.                         [LIB-008]
  * Ordering:  host-synchronous, in less than a second.                                 [LIB-009]
  * Threads:   any thread, concurrently with every other call.                          [THR-001]

@@ -496,7 +496,7 @@ const tbk_clause_t tbk_clauses[] = {
    "instances are independent, from first use to destruction.",
    "ABI: a backend can be wrapped or loaded twice only if it has no hidden globals"},
   {"LIB-007", "library", "must", "core", "checked",
-   "nothing starts: no device is opened, no thread created, fork stays safe.",
+   "nothing starts: no device opened, no thread or process created, fork stays safe.",
    "ABI: a host forks after loading; a thread or an open device would not survive it; docs/source/accelerator/device.md: lazy initialisation"},
   {"LIB-008", "library", "must", "core", "checked",
    "host->log may be NULL, and so may host->options.",
@@ -790,7 +790,7 @@ const tbk_clause_t tbk_clauses[] = {
    "a process that closes nothing ends cleanly, by return from main or by exit.",
    "c10/core/impl/DeviceGuardImplInterface.h: the registry is leaked, and used during static destruction"},
   {"TDN-008", "teardown", "should", "core", "checked",
-   "create, open, close and destroy can be repeated without leaving file descriptors or threads behind.",
+   "create, open, close and destroy can be repeated without leaving file descriptors, threads or processes behind.",
    "ABI: a host that recovers does so many times"},
   {"THR-001", "thread", "must", "core", "checked",
    "any thread, concurrently with every other call.",
@@ -816,7 +816,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "dbc4483c58b7fb4138e8a35c8d82d85596ea72171914372e5fa0d5cbc74684a8";
+    "bd0ea9d6d7593e0cc2816ca9a8f3426fa0f40a6f81079d6a688713a6cc9d975b";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

@@ -215,6 +215,19 @@ static void creation_starts_no_thread(tbk_fixture_t* fx) {
   destroy(first);
 }
 
+static void creation_starts_no_process(tbk_fixture_t* fx) {
+  static const char none[] = "no process is started";
+  tbk_adopt_orphans();
+  int left = tbk_children_left();
+  CHECK_SAID(left == 0, none, "%d when the library is loaded", left);
+  const tbk_backend_t* first = make(fx, fx->host);
+  const tbk_backend_t* second = make(fx, fx->host);
+  int more = tbk_children_left() - left;
+  CHECK_SAID(more <= 0, none, "%d by two instances", more);
+  destroy(second);
+  destroy(first);
+}
+
 static void creation_opens_no_device(tbk_fixture_t* fx) {
   const tbk_backend_t* backend = make(fx, fx->host);
   int32_t count = 0;
@@ -295,6 +308,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("LIB-006", NULL, TBK_CASE_RAW, an_instance_survives_the_others_end),
     TBK_CASE("LIB-006", "!exclusive", TBK_CASE_RAW, instances_share_a_device_without_touching),
     TBK_CASE("LIB-007", NULL, TBK_CASE_RAW | TBK_CASE_FRESH, creation_starts_no_thread),
+    TBK_CASE("LIB-007", NULL, TBK_CASE_RAW | TBK_CASE_FRESH, creation_starts_no_process),
     TBK_CASE("LIB-007", NULL, TBK_CASE_RAW, creation_opens_no_device),
     TBK_CASE("LIB-008", NULL, TBK_CASE_RAW, the_log_may_be_missing),
     TBK_CASE("LIB-008", NULL, TBK_CASE_RAW, the_log_may_be_there),

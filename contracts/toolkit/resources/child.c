@@ -6,6 +6,7 @@
 
 #include "resources.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool is_child;
@@ -55,6 +58,41 @@ void tbk_child_start(tbk_fixture_t* fx, tbk_child_t* child, tbk_child_fn body, v
   close(child->said);
   close(child->released);
   SUITE_REQUIRE(child->pid > 0);
+}
+
+void tbk_adopt_orphans(void) {
+  (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+/* As many numbers as the kernel lists, for each thread; none where it does not. */
+static int listed_children(void) {
+  char path[64], pid[16];
+  int count = 0;
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == NULL) return 0;
+  for (struct dirent* task; (task = readdir(tasks)) != NULL;) {
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/children", task->d_name);
+    FILE* list = task->d_name[0] == '.' ? NULL : fopen(path, "re");
+    while (list != NULL && fscanf(list, "%15s", pid) == 1)
+      count++;
+    if (list != NULL) fclose(list);
+  }
+  closedir(tasks);
+  return count;
+}
+
+int tbk_children_left(void) {
+  const struct timespec pause = {.tv_nsec = 1000000};
+  const uint64_t until = fx_now_ns() + UINT64_C(500000000);
+  for (;;) {
+    pid_t pid = waitpid(-1, NULL, WNOHANG);
+    if (pid < 0 && errno == ECHILD) return 0;
+    if (pid != 0) continue;
+    if (fx_now_ns() > until) break; /* one that helped and is about to end is none */
+    nanosleep(&pause, NULL);
+  }
+  int count = listed_children();
+  return count > 0 ? count : 1;
 }
 
 void tbk_child_say(tbk_child_t* self) {

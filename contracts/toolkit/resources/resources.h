@@ -81,6 +81,14 @@ bool tbk_checks_failed(void);
 int tbk_library_threads_started(void);
 int tbk_count_threads(void);
 
+/*
+ * child.c: makes this process the parent of what its children leave behind, so that tbk_children_left counts
+ * it; before a library is loaded, where what its constructors start is asked for.
+ */
+void tbk_adopt_orphans(void);
+/* child.c: returns how many child processes live, and go on living for a moment. Reaps those that ended. */
+int tbk_children_left(void);
+
 /* session.c: phases, the instance and the open device of a session, and the fixture's view of it. */
 void tbk_set_phase(tbk_phase_t phase);
 bool tbk_session_create(tbk_session_t* session);

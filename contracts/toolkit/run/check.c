@@ -5,7 +5,9 @@
 #include "check.h"
 
 #include "resources.h"
+#include "taken.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -39,6 +41,7 @@ const char* tbk_status_name(tbk_status_t status) {
 }
 
 void tbk_checks_begin(void) {
+  tbk_taken_note();
   atomic_store_explicit(&state.checks, 0, memory_order_relaxed);
   atomic_store_explicit(&state.failures, 0, memory_order_relaxed);
   atomic_store_explicit(&state.suite_faults, 0, memory_order_relaxed);
@@ -130,9 +133,16 @@ void tbk_leave(void) {
 }
 
 void tbk_suite_require(bool held, tbk_here_t here) {
+  static const char expected[] = "the test has enough of its own resources";
+  const char* why = strerror(errno);
+  char taken[160];
   if (held) return;
-  atomic_fetch_add(&state.suite_faults, 1);
-  tbk_record_failure(here, "the test has enough of its own resources", "it has run out of them");
+  if (tbk_taken(taken, sizeof taken)) {
+    tbk_record_failure(here, "the library leaves its process what a test needs", "%s", taken);
+  } else {
+    atomic_fetch_add(&state.suite_faults, 1);
+    tbk_record_failure(here, expected, "%s fails (%s)", here.text, why);
+  }
   tbk_leave();
 }
 

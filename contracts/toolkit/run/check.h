@@ -20,7 +20,10 @@
 
 #define CHECK(condition) tbk_check((condition), TBK_HERE(#condition))
 #define REQUIRE(condition) tbk_require((condition), TBK_HERE(#condition))
-/* Of the test's own resources: broken, it is the suite's error and never the backend's failure. */
+/*
+ * Of the test's own resources: broken, it is the suite's error, but where the library lowered a limit
+ * of its process or took what there was.
+ */
 #define SUITE_REQUIRE(condition) tbk_suite_require((condition), TBK_HERE(#condition))
 
 /* `call` is evaluated once, with `fx->error` as the place for its message. */

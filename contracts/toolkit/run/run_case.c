@@ -166,5 +166,8 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   tbk_trace_text(tbk_trace_cell, out_report->calls);
   out_report->only_should = is_only_should(row);
   out_report->device_held = tbk_device_held() && out_report->totals.failures > 0;
-  if (code != CUE_SUCCESS && out_report->totals.failures == 0) out_report->totals.checks = 0;
+  if (code != CUE_SUCCESS && out_report->totals.failures == 0) {
+    out_report->totals.checks = 0;
+    out_report->evidence = TBK_PROVEN; /* what it stated is not believed */
+  }
 }

@@ -137,6 +137,9 @@ def _stated_error(results: ResultFile) -> tuple[int, str]:
         return EXIT_PASS, ""
     code = footer.get("exit_code")
     known = as_count(code) if as_count(code) in ERRORS else EXIT_SUITE_ERROR
+    whole = known == EXIT_SUITE_ERROR and not results.problems
+    if whole and any(test.verdict == "suite-error" for test in results.tests):
+        return EXIT_PASS, ""  # its tests tell, beside what others found
     return known, str(footer.get("reason") or "")
 
 
@@ -153,6 +156,11 @@ def _unexplained(results: ResultFile, failing: Sequence[Test]) -> list[str]:
     return [str(footer.get("reason") or f"the run failed; health: {health}")]
 
 
+def _suite_errors(tests: Sequence[Test]) -> str:
+    ended = "1 test ended" if len(tests) == 1 else f"{len(tests)} tests ended"
+    return f"{ended} in a suite error, first {tests[0].id}: {tests[0].seen or tests[0].cause}"
+
+
 def judge(results: ResultFile, known: Known, today: datetime.date) -> Judged:
     """Judges one result file, or several that were merged. `today` decides what has expired."""
     waived = _apply(results, known, today)
@@ -161,9 +169,11 @@ def judge(results: ResultFile, known: Known, today: datetime.date) -> Judged:
     failing = [test for test in waived.tests if test.failed]
     unexplained = _unexplained(results, failing)
     problems += unexplained
-    if code == EXIT_PASS and (
-        results.problems or any(test.verdict == "suite-error" for test in failing)
-    ):
+    errors = [test for test in failing if test.verdict == "suite-error"]
+    if errors:
+        problems.append(_suite_errors(errors))
+    # A finding stands, whatever other test was at fault itself.
+    if code == EXIT_PASS and (results.problems or (errors and len(errors) == len(failing))):
         code = EXIT_SUITE_ERROR
     if code == EXIT_PASS and not waived.tests:
         code = EXIT_NOTHING_SELECTED

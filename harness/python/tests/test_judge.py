@@ -62,9 +62,21 @@ def test_a_waiver_covers_a_recommendation_that_is_not_met(tmp_path: Path) -> Non
     assert judged.exit_code == 0
 
 
-def test_the_suites_own_error_outranks_findings(tmp_path: Path) -> None:
+def test_the_suites_own_error_hides_no_finding(tmp_path: Path) -> None:
     records = [synthetic.case(1, "fail"), synthetic.case(2, "suite-error")]
     judged = _judged(tmp_path, records)
+    assert (judged.verdict, judged.exit_code) == ("fail", 1)
+    assert judged.problems[0].startswith(f"1 test ended in a suite error, first {records[1]['id']}")
+
+
+def test_the_suites_own_error_is_no_pass(tmp_path: Path) -> None:
+    judged = _judged(tmp_path, [synthetic.case(1, "pass"), synthetic.case(2, "suite-error")])
+    assert (judged.verdict, judged.exit_code) == ("error", 6)
+
+
+def test_beside_waived_findings_the_suites_own_error_stands(tmp_path: Path) -> None:
+    records = [synthetic.case(1, "fail"), synthetic.case(2, "suite-error")]
+    judged = _judged(tmp_path, records, _waiver(test=records[0]["id"]))
     assert (judged.verdict, judged.exit_code) == ("error", 6)
 
 
