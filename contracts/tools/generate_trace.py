@@ -18,12 +18,15 @@ from generated import generate  # noqa: E402
 from tbk_contracts.interface import (  # noqa: E402
     Function,
     Interface,
+    Parameter,
     Table,
     load_interface,
 )
 
 TARGET = Path("toolkit") / "generated" / "trace_calls.h"
 KERNEL = "tbk_kernel"
+FREE = ("self", "error", "argument", "workspace")  # 0 or NULL there is nothing special
+STATUS = "tbk_status_t"
 
 HEAD = """\
 /*
@@ -53,12 +56,25 @@ def traced(of: Interface) -> list[Function]:
 
 
 def aspects(function: Function) -> str:
-    """How the call is made, in C: with or without a stream, on a device beyond the first."""
+    """How the call is made, in C: on which stream and device, with nothing, at an offset."""
     found = []
     if function.enqueues and any(one.name == "stream" for one in function.streams):
         found.append("on_stream(stream)")
     found += [f"on_device({one.name})" for one in function.devices]
+    nothing = [f"!{one.name}" for one in function.parameters if says_nothing_at_0(function, one)]
+    if nothing:
+        found.append(f"with_nothing({' || '.join(nothing)})")
+    offsets = [one.name for one in function.parameters if one.name.endswith("offset")]
+    if offsets:
+        found.append(f"at_offset({' | '.join(offsets)})")
     return " | ".join(found) or "0"
+
+
+def says_nothing_at_0(function: Function, one: Parameter) -> bool:
+    """Whether 0 or NULL there is a case of its own: no memory, no bytes, no object, no result."""
+    if one.name in FREE or (one.name == "stream" and function.enqueues):
+        return False
+    return "*" in one.type or one.type == "tbk_memory_t" or one.name in ("size_bytes", "count")
 
 
 def callee(function: Function, table: str) -> str:
@@ -79,11 +95,13 @@ def entry(function: Function, table: str) -> str:
     if function.name == "kernel_find":
         call = f"kernel_face({call}, name)"
     void = function.returns == "void"
+    failed = "has_failed(result)" if function.returns == STATUS else "0"
     return (
         f"static {function.returns} on_{function.name}({parameters}) {{\n"
         f"  begin_call(CALL_{function.name}, {aspects(function)});\n"
         f"  {'' if void else f'{function.returns} result = '}{call};\n"
-        f"  end_call(CALL_{function.name});\n{'' if void else '  return result;' + chr(10)}}}\n"
+        f"  end_call(CALL_{function.name}, {failed});\n"
+        f"{'' if void else '  return result;' + chr(10)}}}\n"
     )
 
 

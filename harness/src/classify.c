@@ -20,11 +20,17 @@ static const char* signal_name(int number) {
   return name != NULL ? name : "?";
 }
 
+/* Returns the function that the test called last; NULL for none. */
+static const char* last_call(const tbk_outcome_t* outcome) {
+  const int32_t last = outcome->last_call;
+  return last > 0 ? tbk_trace_name((size_t)last / 2) : NULL;
+}
+
 /* Adds where a test stopped: "/in upload" to its cause, ", in upload" to what was seen. */
 static void add_call(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const int32_t last = outcome->last_call;
-  const char* name = last > 0 ? tbk_trace_name((size_t)last / 2) : NULL;
-  if (name == NULL || out->phase != TBK_PHASE_BODY) return;
+  const char* name = last_call(outcome);
+  if (name == NULL || out->phase < TBK_PHASE_BODY) return;
   const size_t cause = strlen(out->cause), seen = strlen(out->seen);
   if (last % 2 == 0) {
     tbk_print(out->cause + cause, sizeof out->cause - cause, "/in %s", name);
@@ -157,6 +163,7 @@ static void classify_fail(const tbk_case_report_t* report, tbk_classification_t*
   out->phase = report->failed_phase;
   SAY(out->expected, "%s", totals->expected);
   SAY(out->seen, "%s", totals->seen);
+  SAY(out->call, "%s", totals->call);
   SAY(out->cause, "fail/%.*s/%.80s/%.*s", file_length(totals->where), totals->where, totals->what,
       status_length(totals->seen), totals->seen);
 }
@@ -196,7 +203,9 @@ static bool is_unheard(const tbk_outcome_t* outcome) {
 }
 
 static void classify_end(const tbk_outcome_t* outcome, tbk_classification_t* out) {
+  const char* call = last_call(outcome);
   out->phase = outcome->phase;
+  SAY(out->call, "%s", call != NULL ? call : "");
   if (is_unheard(outcome))
     classify_unheard(outcome, out);
   else if (outcome->end == TBK_END_NOT_STARTED || never_began(outcome))

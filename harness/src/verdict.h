@@ -91,6 +91,7 @@ typedef struct tbk_classification {
   tbk_phase_t phase;
   int signal;      /* 0 for none */
   int exit_status; /* -1 for none */
+  char call[48];   /* the function that was called last before it went wrong; empty for none */
   char cause[160];
   char expected[256];
   char seen[640];

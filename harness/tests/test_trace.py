@@ -7,9 +7,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runs import CPU, HOSTILE, Record, hostile, run
+from runs import CPU, HOSTILE, LIB, Record, hostile, run
 
+MUTANTS = LIB / "libtbk_mutants.so"
 WITHOUT_STREAM, ON_STREAM, OTHER_DEVICE, OTHER_THREAD = 2, 4, 8, 16
+WITH_AN_ERROR, WITH_NOTHING, AT_AN_OFFSET = 32, 64, 128
 
 
 def calls(header: Record, test: Record) -> dict[str, int]:
@@ -41,4 +43,27 @@ def test_a_crash_names_the_call_that_it_happened_in(tmp_path: Path) -> None:
     crashed = next(test for test in results.tests if test["verdict"] == "crash")
     name = crashed["cause"].rpartition("/in ")[2]
     assert name in calls(results.header, crashed)
+    assert crashed["call"] == name
     assert crashed["seen"].endswith(f", in {name}")
+
+
+def test_what_a_call_was_given_and_answered_is_recorded(tmp_path: Path) -> None:
+    only = ("--only", "copy/an_upload_of_no_bytes_does_nothing",
+            "--only", "copy/an_upload_writes_its_range_only",
+            "--only", "memory/alloc_refuses_a_null_result")  # fmt: skip
+    results = run(CPU, tmp_path / "x.jsonl", *only).results()
+    found = {test["id"].partition("/")[2]: calls(results.header, test) for test in results.tests}
+    assert found["an_upload_of_no_bytes_does_nothing"]["upload"] & WITH_NOTHING
+    assert not found["an_upload_writes_its_range_only"]["upload"] & WITH_NOTHING
+    assert found["an_upload_writes_its_range_only"]["upload"] & AT_AN_OFFSET
+    assert not found["an_upload_of_no_bytes_does_nothing"]["upload"] & AT_AN_OFFSET
+    assert found["alloc_refuses_a_null_result"]["memory_alloc"] & WITH_AN_ERROR
+    assert not found["an_upload_writes_its_range_only"]["memory_alloc"] & WITH_AN_ERROR
+    assert all(test["call"] is None for test in results.tests)
+
+
+def test_a_failed_check_names_the_call_before_it(tmp_path: Path) -> None:
+    only = ("--only", "stream/eight_streams_exist_at_a_time", "--backend-option",
+            "mutant=create_up_to_seven")  # fmt: skip
+    [failed] = run(MUTANTS, tmp_path / "x.jsonl", *only).results().tests
+    assert (failed["verdict"], failed["call"]) == ("fail", "stream_create")

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from tbk_reports.calls import asked, function_of, traced
+from tbk_reports.causes import causes
 from tbk_reports.model import Test
 from tbk_reports.ranking import gather, may_follow, subject
-from tbk_reports.view import causes
 
 NAMES = ("memory_alloc", "upload", "download", "stream_create", "fill", "op:mm")
 

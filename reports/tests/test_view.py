@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import synthetic
 from judged import judged
-from tbk_reports.view import View, clause_state
+from tbk_reports.clauses import clause_state
+from tbk_reports.view import View
 
 
 def _causes(*records: synthetic.Record) -> list[str]:

@@ -6,6 +6,7 @@
 
 #include "resources.h"
 #include "taken.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -49,7 +50,7 @@ void tbk_checks_begin(void) {
   state.failed_phase = TBK_PHASE_NONE;
   state.context[0] = '\0';
   state.first.where[0] = state.first.what[0] = '\0';
-  state.first.expected[0] = state.first.seen[0] = '\0';
+  state.first.expected[0] = state.first.seen[0] = state.first.call[0] = '\0';
 }
 
 void tbk_checks_end(tbk_check_totals_t* out_totals) {
@@ -97,6 +98,8 @@ static void record(tbk_here_t here, const char* expected, const char* seen, va_l
     snprintf(first->what, sizeof first->what, "%s", here.text);
     snprintf(first->expected, sizeof first->expected, "%s", expected);
     vsnprintf(first->seen, sizeof first->seen, seen, arguments);
+    const char* call = tbk_trace_latest();
+    snprintf(first->call, sizeof first->call, "%s", call != NULL ? call : "");
     add_context(first);
     state.failed_phase = *tbk_phase_cell;
   }

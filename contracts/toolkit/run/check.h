@@ -76,6 +76,7 @@ typedef struct tbk_check_totals {
   char what[192];        /* the expression */
   char expected[256];
   char seen[512]; /* with the backend's message where there is one */
+  char call[48];  /* the function that the failing thread had called last; empty for none */
 } tbk_check_totals_t;
 
 void tbk_checks_begin(void);

@@ -17,6 +17,13 @@
 static tbk_trace_t private_cell;
 tbk_trace_t* tbk_trace_cell = &private_cell;
 
+/* Of this thread, and in which test: a thread may outlive one. */
+static _Thread_local struct {
+  int32_t call;
+  uint32_t test;
+} latest;
+static uint32_t test_number;
+
 /* The tables of the backend that was wrapped last, and what tests see of it. */
 static tbk_backend_t inner;
 static tbk_backend_t outer;
@@ -40,7 +47,7 @@ static struct {
 } faces = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void begin_call(int32_t call, unsigned aspects);
-static void end_call(int32_t call);
+static void end_call(int32_t call, unsigned aspects);
 static void copy_known(void* ours, size_t our_size, const void* theirs);
 static const tbk_kernel_t* inner_of(const tbk_kernel_t* kernel);
 static const tbk_kernel_t* kernel_face(const tbk_kernel_t* kernel, const char* name);
@@ -51,6 +58,19 @@ static unsigned on_stream(const tbk_stream_t* stream) {
 
 static unsigned on_device(int32_t device) {
   return device > 0 ? TBK_TRACE_OTHER_DEVICE : 0;
+}
+
+static unsigned with_nothing(bool is_so) {
+  return is_so ? TBK_TRACE_NOTHING : 0;
+}
+
+static unsigned at_offset(uint64_t offset) {
+  return offset != 0 ? TBK_TRACE_OFFSET : 0;
+}
+
+/* NOT_READY is an answer like OK. */
+static unsigned has_failed(tbk_status_t status) {
+  return status != TBK_OK && status != TBK_NOT_READY ? TBK_TRACE_FAILED : 0;
 }
 
 #include "../generated/trace_calls.h"
@@ -74,13 +94,22 @@ static void begin_call(int32_t call, unsigned aspects) {
   unsigned thread = gettid() == getpid() ? 0 : TBK_TRACE_OTHER_THREAD;
   note((size_t)call, TBK_TRACE_CALLED | aspects | thread);
   note_last(2 * call);
+  latest.call = call;
+  latest.test = __atomic_load_n(&test_number, __ATOMIC_RELAXED);
 }
 
-static void end_call(int32_t call) {
+static void end_call(int32_t call, unsigned aspects) {
+  if (aspects != 0) note((size_t)call, aspects);
   note_last(2 * call + 1);
 }
 
+const char* tbk_trace_latest(void) {
+  bool is_of_test = latest.test == __atomic_load_n(&test_number, __ATOMIC_RELAXED);
+  return is_of_test ? tbk_trace_name((size_t)latest.call) : NULL;
+}
+
 void tbk_trace_reset(void) {
+  __atomic_fetch_add(&test_number, 1, __ATOMIC_RELAXED);
   note_last(0);
   for (size_t i = 0; i < TBK_TRACE_LIMIT; i++)
     __atomic_store_n(&tbk_trace_cell->called[i], 0, __ATOMIC_RELAXED);

@@ -4,7 +4,8 @@
  *
  * trace.h: which functions of a backend a test called, how, and which it called last. The tables
  * that a session hands to tests are copies whose entries note the call and hand it on, so that a
- * crash names the call that it happened in, and a report can tell what a failing test rests on.
+ * crash or a failed check names the call that it followed, and a report can tell what a failing
+ * test rests on.
  * Calls of instances that a test makes itself are not seen.
  */
 #ifndef TBK_CONTRACTS_TRACE_H
@@ -22,8 +23,11 @@ enum {
   TBK_TRACE_CALLED = 1,
   TBK_TRACE_NULL_STREAM = 2,
   TBK_TRACE_STREAM = 4,
-  TBK_TRACE_OTHER_DEVICE = 8, /* not device 0 */
-  TBK_TRACE_OTHER_THREAD = 16 /* not the main thread */
+  TBK_TRACE_OTHER_DEVICE = 8,  /* not device 0 */
+  TBK_TRACE_OTHER_THREAD = 16, /* not the main thread */
+  TBK_TRACE_FAILED = 32,       /* answered with an error, rightly or not */
+  TBK_TRACE_NOTHING = 64,      /* with NULL for an object, no memory or no bytes */
+  TBK_TRACE_OFFSET = 128       /* at an offset other than 0 */
 };
 
 /* May lie in shared memory, so that it outlives the process. Any thread writes it. */
@@ -37,6 +41,8 @@ extern tbk_trace_t* tbk_trace_cell;
 
 /* Forgets all calls; before each test. */
 void tbk_trace_reset(void);
+/* Returns the function that the calling thread called last in this test; NULL for none. */
+const char* tbk_trace_latest(void);
 /* Returns the function of this index, from 1 on, or "op:NAME" of an operator launched, or NULL. */
 const char* tbk_trace_name(size_t index);
 /*

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tbk_reports.clauses import worst
 from tbk_reports.model import HARMLESS, Test
-from tbk_reports.view import worst
 
 # How much a verdict says: a test that passed and now says nothing is lost, though it fails nothing.
 SAYS_NOTHING = frozenset({"unsupported", "not-shown", "left-out", "not-reached"})

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tbk_harness.enrich import enrich
+from tbk_reports.causes import causes, unfolded
 from tbk_reports.model import read_results
 from tbk_reports.ranking import gather
-from tbk_reports.view import causes, unfolded
 
 LEAST_CLAUSES = 6
 TOP = 3

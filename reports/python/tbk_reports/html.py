@@ -20,11 +20,12 @@ import jinja2
 from markupsafe import Markup
 
 from . import text
+from .causes import Cause
 from .extent import extent
 from .model import Judged, Test
 from .operators import SERVED_MEANING
 from .timings import timings
-from .view import Cause, View
+from .view import View
 from .words import (
     GATE_WORDS,
     LEVELS,

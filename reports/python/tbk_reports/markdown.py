@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 
 from . import text
+from .causes import Cause
 from .model import Judged, Test
-from .view import Cause, View
+from .view import View
 from .words import blame_words, python_line, seen_words, state_words
 
 CAUSES = 10

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,7 @@ class Test:
     waiver: str = ""
     blame_how: str = ""  # how it was found out who is to blame
     facts: Mapping[str, Any] = field(default_factory=dict)  # what the test says besides
+    call: str = ""  # the function that was called last before it went wrong
     calls: str = ""  # what it asked of the backend, in digits
     asked: frozenset[str] = frozenset()  # the same in words (calls.py)
     about: tuple[str, ...] = ()  # what its clause speaks of, in the same words; of the spec
@@ -335,3 +336,11 @@ class Judged:
 
 def with_verdict(test: Test, verdict: str, waiver: str) -> Test:
     return replace(test, verdict=verdict, waiver=waiver)
+
+
+def grouped(tests: Iterable[Test], key: Callable[[Test], str]) -> dict[str, list[Test]]:
+    """Returns tests by a key, both in the order in which they come."""
+    found: dict[str, list[Test]] = {}
+    for test in tests:
+        found.setdefault(key(test), []).append(test)
+    return found

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from . import text
+from .causes import Cause
 from .model import Judged
-from .view import Cause, View
+from .view import View
 from .words import blame_words, check_words, python_line, seen_words
 
 CAUSES = 5

@@ -1,0 +1,152 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Failures by cause, what to mend first coming first, and what may follow from a cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from . import text
+from .model import VERDICTS, Test, grouped
+from .ranking import Evidence, best, gather, may_follow, rank, subject
+from .words import EARLY_PHASES, FOREIGN_BLAME, cause_of, fingerprint_words, state_words
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Failures that have one cause."""
+
+    key: str
+    anchor: str
+    tests: tuple[Test, ...]  # its own, the simplest first, then those that may follow from it
+    own: int = 0  # how many are its own; 0: all
+    subject: str = ""  # the function that it accuses, where that is known
+    ranked: tuple[float, ...] = ()
+
+    @cached_property
+    def following(self) -> tuple[Test, ...]:
+        """Failures that may follow from this one: their tests stand on what it breaks."""
+        return self.tests[self.own :] if self.own else ()
+
+    @cached_property
+    def following_words(self) -> str:
+        if not self.following:
+            return ""
+        clauses = {test.clause for test in self.following}
+        count = text.count_words(len(self.following), "failure")
+        return f"{count} of {text.count_words(len(clauses), 'clause')} may follow from it"
+
+    @cached_property
+    def count_words(self) -> str:
+        """How many of the failures are its own, and how many may follow from it."""
+        own = text.count_words(self.own or len(self.tests), "test")
+        return f"{own}; {self.following_words}" if self.following else own
+
+    @property
+    def first(self) -> Test:
+        return self.tests[0]
+
+    @cached_property
+    def title(self) -> str:
+        first = self.first
+        if first.verdict == "xpass":
+            return "waived, but passes"
+        said = fingerprint_words(first, len(self.clauses), self.subject)
+        if said:
+            return text.line(said, 160)
+        said = first.cause or first.what or f"{first.clause} {state_words(first.verdict)}"
+        return text.line(said, 160)
+
+    @cached_property
+    def verdicts(self) -> dict[str, int]:
+        found = Counter(test.verdict for test in self.tests)
+        return {name: found[name] for name in VERDICTS if found[name]}
+
+    @cached_property
+    def clauses(self) -> tuple[str, ...]:
+        """The clauses of its own tests."""
+        own = self.tests[: self.own or None]
+        return tuple(dict.fromkeys(test.clause for test in own))
+
+    @cached_property
+    def must(self) -> int:
+        return sum(test.level == "must" for test in self.tests)
+
+    @property
+    def weight(self) -> int:
+        """Mandatory tests; of a failed check those of one clause, since a check that many clauses
+        share shows the symptom, and the check of one clause names the fault."""
+        if not cause_of(self.first).startswith("fail/"):
+            return self.must
+        counted = Counter(test.clause for test in self.tests if test.level == "must")
+        return max(counted.values(), default=0)
+
+    @property
+    def rank(self) -> tuple[object, ...]:
+        first = self.first
+        return (
+            first.blame in FOREIGN_BLAME or first.verdict == "not-reached",
+            first.phase not in EARLY_PHASES,
+            self.must == 0,
+            not self.ranked,  # the C layer before PyTorch, which stands on it
+            *self.ranked,
+            -self.weight,
+            -self.must,
+            -len(self.tests),
+            first.index,
+        )
+
+
+def _cause_key(test: Test) -> str:
+    if test.verdict == "xpass":
+        return "xpass\0" + test.waiver
+    if _names_its_clause(test):
+        return f"{test.blame}\0{test.clause}"
+    cause = cause_of(test)
+    return f"{test.blame}\0{cause}" if cause else f"{test.clause}\0{test.verdict}"
+
+
+def _names_its_clause(test: Test) -> bool:
+    """Whether it is a failed check of the C layer in a test, of which the clause is the cause."""
+    return bool(test.asked) and test.recorded == "fail" and test.phase == "body"
+
+
+def _group(key: str, tests: list[Test], evidence: Evidence) -> Cause:
+    if not any(test.asked for test in tests):
+        return Cause(key, "", tuple(tests))
+    first = best(tests, evidence)
+    ordered = (first, *(test for test in tests if test is not first))
+    return Cause(key, "", ordered, 0, subject(first, evidence), rank(first, evidence))
+
+
+def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
+    """Each cause that may follow from one before it joins that one."""
+    heads: list[Cause] = []
+    for cause in ranked:
+        for at, head in enumerate(heads):
+            own = head.own or len(head.tests)
+            if cause.ranked and head.ranked and may_follow(cause.tests, head.first, evidence):
+                heads[at] = replace(head, tests=head.tests + cause.tests, own=own)
+                break
+        else:
+            heads.append(cause)
+    return heads
+
+
+def unfolded(tests: Iterable[Test], evidence: Evidence) -> list[Cause]:
+    """Tests grouped by cause, what to mend first coming first."""
+    groups = grouped(tests, _cause_key)
+    made = [_group(key, members, evidence) for key, members in groups.items()]
+    return sorted(made, key=lambda cause: cause.rank)
+
+
+def causes(
+    tests: Iterable[Test], name: str = "cause", among: Iterable[Test] = ()
+) -> tuple[Cause, ...]:
+    """The same, with what may follow from a cause folded under it; `among` are all of the run."""
+    evidence = gather(among)
+    ranked = _folded(unfolded(tests, evidence), evidence)
+    return tuple(replace(one, anchor=f"{name}-{at}") for at, one in enumerate(ranked, 1))
