@@ -30,7 +30,7 @@ int tbk_loop_interrupted(void) {
 
 /* They are let in only while the loop waits, so that no call in between is cut short. */
 static void take_signals(void) {
-  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
   struct sigaction action = {.sa_handler = on_signal};
   sigset_t blocked;
   (void)sigemptyset(&blocked);

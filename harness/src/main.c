@@ -5,6 +5,7 @@
  * tbk-run: judges one accelerator backend by the contract tests.
  */
 #include "clock.h"
+#include "enough.h"
 #include "resume.h"
 #include "run.h"
 #include "summary.h"
@@ -188,15 +189,23 @@ static tbk_exit_t run_tests(tbk_run_t* run, bool has_header) {
   return conclude(run, started_ns);
 }
 
+static const char* no_process(void) {
+  static char text[160];
+  tbk_print(text, sizeof text, "no process could be started: %s", strerror(errno));
+  return text;
+}
+
 static tbk_exit_t start(tbk_run_t* run, bool has_header) {
   const uint32_t jobs = job_count(run);
+  static char lack[160];
+  if (tbk_limits_lack(lack, sizeof lack)) return refuse(run, TBK_EXIT_SUITE, lack, has_header);
   if (!tbk_journal_open(&run->journal, run->recorder.results.regular ? run->options->output : NULL,
                         tbk_loop_slots(jobs)))
     return refuse_results(run, errno);
   if (!run->kind->prepare(run->options, &run->recorder.plan))
     return refuse(run, TBK_EXIT_SUITE, "the tests could not be registered", has_header);
   if (!tbk_loop_start(&run->loop, &run->journal, jobs, run->kind->launchers))
-    return refuse(run, TBK_EXIT_SUITE, "no process could be started", has_header);
+    return refuse(run, TBK_EXIT_SUITE, no_process(), has_header);
   return run_tests(run, has_header);
 }
 

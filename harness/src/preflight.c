@@ -109,6 +109,10 @@ static void refuse_death(tbk_facts_t* facts, const tbk_options_t* options, const
   tbk_classify(outcome, &classification);
   tbk_print(what, sizeof what, "%s: %s", options->path, stage_name(said, outcome->phase));
   bool opening = tbk_said_find(said, "capabilities") != NULL;
+  if (outcome->end == TBK_END_NOT_STARTED) { /* no word on the library */
+    tbk_facts_refuse(facts, TBK_EXIT_SUITE, "", classification.seen);
+    return;
+  }
   tbk_facts_refuse(facts, opening ? TBK_EXIT_DEVICE : TBK_EXIT_LIBRARY, what, classification.seen);
 }
 

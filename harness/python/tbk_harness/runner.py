@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -25,7 +25,7 @@ from tbk_reports.text import line
 from tbk_harness.locate import tbk_run
 
 POLL_S = 0.1
-ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 LOG_S = 30
 
 
@@ -136,34 +136,43 @@ def _log(growth: Growth, process: subprocess.Popen[bytes], console: Console, lay
             console.print(f"{layer}: {done}{failing} after {spent} s", markup=False)
 
 
-def _wait(process: subprocess.Popen[bytes], watch: Callable[[], None]) -> int:
-    """A first interruption is handed on; tbk-run writes its footer then, and is waited for."""
-    harder = iter((signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
-    while True:
-        try:
-            watch()
-            return process.wait()
-        except KeyboardInterrupt:
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(next(harder, signal.SIGKILL))
-            watch = _nothing
+class _Interruption:
+    """Hands on to tbk-run what would end this command, so that it writes its footer and leaves.
 
+    A signal raises nothing here: one that comes while another is handed on, or between two calls,
+    would leave tbk-run alone.
+    """
 
-def _nothing() -> None:
-    pass
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self._came = 0
+        self._harder = iter((signal.SIGINT, signal.SIGTERM))
+
+    def take(self, _number: int, _frame: object) -> None:
+        """Handles a signal: the third kills tbk-run, and its tests go with it."""
+        if self.process is None:
+            self._came += 1
+        else:
+            self.process.send_signal(next(self._harder, signal.SIGKILL))
+
+    def started(self, process: subprocess.Popen[bytes]) -> None:
+        """Hands on what came before there was a process."""
+        self.process = process
+        for _ in range(self._came):
+            self.take(0, None)
 
 
 @contextlib.contextmanager
-def _termination_interrupts() -> Iterator[None]:
-    """What would end this command is treated as Ctrl-C, so that tbk-run is not left alone."""
+def _interruptions() -> Iterator[_Interruption]:
+    interruption = _Interruption()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield interruption
         return
     # One that is ignored stays so: nohup.
     taken = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, signal.default_int_handler) for one in taken}
+    before = {one: signal.signal(one, interruption.take) for one in taken}
     try:
-        yield
+        yield interruption
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
@@ -185,7 +194,7 @@ def run(
     `layer`: what progress calls it.
     """
     command = [str(runner()), *arguments, "--output", str(output), "--quiet"]
-    with tempfile.TemporaryFile() as said, _termination_interrupts():
+    with tempfile.TemporaryFile() as said, _interruptions() as interruption:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -195,13 +204,11 @@ def run(
             pass_fds=keep,
             env={**os.environ, **(environment or {})},
         )
-        growth = Growth(output)
-        if console is None:
-            code = _wait(process, _nothing)
-        else:
+        interruption.started(process)
+        if console is not None:
             shown = _show if console.is_terminal else _log
-            code = _wait(process, lambda: shown(growth, process, console, layer))
-        return Ended(code, _said(said))
+            shown(Growth(output), process, console, layer)
+        return Ended(process.wait(), _said(said))
 
 
 def list_tests(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A machine that leaves a run too little is told so in a line, and no backend is blamed for it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from runs import TBK_RUN, TEMPLATE, read, run
+
+NOBODY = 65534
+MOST_FILES = 16
+SOME_PROCESSES = 5
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (f"--nofile={MOST_FILES}", "the limit of open files is 16 (ulimit -n), and a run needs 32"),
+        ("--as=20971520", "the limit of address space is 20 MiB (ulimit -v)"),
+        ("--data=20971520", "the limit of data is 20 MiB (ulimit -d)"),
+    ],
+)
+def test_too_small_a_limit_is_told_before_any_test(tmp_path: Path, limit: str, words: str) -> None:
+    output = tmp_path / "results.jsonl"
+    done = run(TEMPLATE, output, prefix=("prlimit", limit))
+    assert done.code == read(output).footer["exit_code"] == 6
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+    assert not read(output).tests
+
+
+@pytest.fixture
+def everybodys() -> Iterator[Path]:
+    """A folder that another user may use, with what it takes to run."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        for path in (TBK_RUN, TEMPLATE):
+            shutil.copy(path, folder)
+        yield folder
+
+
+def test_a_user_who_may_start_no_more_processes_is_told(everybodys: Path) -> None:
+    """RLIMIT_NPROC does not hold for root, so that the run is somebody else's."""
+    few = (SOME_PROCESSES, SOME_PROCESSES)
+    done = subprocess.run(
+        [everybodys / TBK_RUN.name, everybodys / TEMPLATE.name, "--output", everybodys / "r.jsonl"],
+        user=NOBODY if os.geteuid() == 0 else None,
+        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_NPROC, few),
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "the limit of processes (ulimit -u) leaves room for" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert read(everybodys / "r.jsonl").footer["exit_code"] == 6
