@@ -27,7 +27,7 @@ from tbk_reports.render import write_reports
 from tbk_reports.terminal import print_report
 from tbk_reports.text import line
 
-from tbk_harness import baseline
+from tbk_harness import baseline, reproducer
 from tbk_harness.enrich import enrich
 from tbk_harness.judge import Known, judge
 from tbk_harness.suggest import unknown_selector
@@ -123,6 +123,7 @@ def finish(judged: Judged, folder: Path, coverage: Path | None, quiet: bool = Fa
     out = console()
     links: Sequence[tuple[str, str]] = coverage_links(coverage, folder) if coverage else ()
     try:
+        judged = reproducer.write(judged, folder)
         paths = write_reports(judged, folder, links)
     except OSError as error:
         print_report(judged, out)

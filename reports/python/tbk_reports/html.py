@@ -168,6 +168,14 @@ def _output(test: Test, budget: _Budget) -> str:
     return shown
 
 
+_FILE = re.compile(r"reproducers/[A-Za-z0-9_.-]+\.py")
+
+
+def file_of_report(path: str) -> str:
+    """The path of a file that a report writes beside itself; empty for any other."""
+    return path if _FILE.fullmatch(path) else ""
+
+
 def _detail(test: Test, budget: _Budget) -> dict[str, object]:
     return {
         "test": test,
@@ -176,6 +184,7 @@ def _detail(test: Test, budget: _Budget) -> dict[str, object]:
         "output": _output(test, budget),
         "program": text.clean(test.program[:PROGRAM_LIMIT]),
         "source": text.clean(test.source[:PROGRAM_LIMIT]),
+        "alone": file_of_report(test.alone),
         "stood": python_line(test),
         "phase": PHASE_WORDS.get(test.phase, text.line(test.phase, 40)),
     }
@@ -202,6 +211,7 @@ def _cause_blocks(causes: Sequence[Cause], budget: _Budget) -> list[dict[str, ob
                 "details": [_detail(test, budget) for test in detailed],
                 "rest": cause.tests[room:],
                 "names": cause.tests[room : room + NAMES_PER_CAUSE],
+                "alone": next(filter(None, (file_of_report(t.alone) for t in cause.tests)), ""),
                 "program": text.clean(_program(cause)[:PROGRAM_LIMIT]),
             }
         )

@@ -69,6 +69,7 @@ def _body(test: Test) -> str:
         ("blame", blame_words(test)),
         ("waiver", test.waiver),
         ("replay", test.replay),
+        ("without the suite", test.alone),
         ("without the suite", test.program),
         ("the test's source", test.source),
     )

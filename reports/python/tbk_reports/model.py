@@ -126,6 +126,11 @@ class Test:
         return (self.id, self.repeat)
 
     @property
+    def alone(self) -> str:
+        """The file beside the report that shows it without the suite; empty where there is none."""
+        return as_text(self.facts.get("alone"))
+
+    @property
     def program(self) -> str:
         """A program that shows it without the suite; empty where there is none."""
         return as_text(self.facts.get("program"))

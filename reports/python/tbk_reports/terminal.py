@@ -40,6 +40,8 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
         said.append(("blame", blame_words(first)))
     if first.replay:
         said.append(("replay", first.replay))
+    if first.alone:
+        said.append(("alone", f"python {first.alone}, in the report's folder; needs no suite"))
     for name, value in said:
         label = Text(f"     {text.line(name, 16):<14} ", style="dim")
         console.print(label.append(text.line(value, 400), style="default"), soft_wrap=True)
