@@ -163,7 +163,8 @@ static void freed_memory_is_nobodys_while_work_is_pending(tbk_fixture_t* fx) {
       {&sweep_size, &pieces_axis, &taker_axis, &larger_axis, &full_axis, &zero_axis, &sweep_device,
        &sweep_thread, &sweep_state},
       freed_fits,
-      run};
+      run,
+      0};
   if (fx->callback == NULL)
     fx_evidence(fx, TBK_NOT_SHOWN, "without callbacks nothing can be delayed");
   sweep_run(fx, &space);

@@ -31,6 +31,11 @@ static const shape_t shapes[] = {
     {2, {2, 9001}},
     {8, {2, 1, 3, 1, 2, 1, 2, 1}},
     {2, {257, 3}},
+    {5, {3, 3, 2, 2, 2}},
+    {6, {2, 2, 2, 2, 2, 3}},
+    {1, {(1 << 20) + 3}},
+    {2, {4, 4}},
+    {3, {3, 4, 5}},
 };
 
 /* Rows, inner, columns. */
@@ -42,7 +47,8 @@ static const shape_t products[] = {
 
 SWEEP_DIMENSION(shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"37", 2}, {"5x7", 3}, {"3x1x4", 4},
                 {"2x3x4x5", 5}, {"0", 6}, {"4x0x2", 7}, {"1025", 8}, {"2x9001", 9}, {"rank8", 10},
-                {"257x3", 11});
+                {"257x3", 11}, {"rank5", 12}, {"rank6", 13}, {"1M+3", 14}, {"4x4", 15},
+                {"3x4x5", 16});
 SWEEP_DIMENSION(product_axis, "product", {"1x1x1", 0}, {"5x7x3", 1}, {"8x8x8", 2}, {"33x17x29", 3},
                 {"33x33x33", 4}, {"4x0x3", 5}, {"0x5x4", 6}, {"3x4x0", 7}, {"129x2x65", 8},
                 {"1x16x1", 9}, {"64x64x64", 10}, {"2x300x2", 11});
@@ -56,17 +62,21 @@ SWEEP_DIMENSION(from_axis, "from", {"float16", 1 + TBK_FLOAT16}, {"float32", 1 +
                 {"complex64", 1 + TBK_COMPLEX64}, {"complex128", 1 + TBK_COMPLEX128});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
-                {"broadcast", TENSOR_BROADCAST}, {"reversed", TENSOR_REVERSED});
+                {"broadcast", TENSOR_BROADCAST}, {"reversed", TENSOR_REVERSED},
+                {"broadcast_middle", TENSOR_BROADCAST_MIDDLE},
+                {"broadcast_last", TENSOR_BROADCAST_LAST}, {"far", TENSOR_FAR});
 SWEEP_DIMENSION(output_axis, "output", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
-                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS});
+                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
+                {"far", TENSOR_FAR});
 SWEEP_DIMENSION(values_axis, "values", {"exact", VALUES_EXACT}, {"any", VALUES_ANY},
-                {"special", VALUES_SPECIAL});
-SWEEP_DIMENSION(alias_axis, "alias", {"none", 0}, {"1st", 1}, {"2nd", 2}, {"3rd", 3});
+                {"special", VALUES_SPECIAL}, {"largest", VALUES_LARGEST});
+SWEEP_DIMENSION(alias_axis, "alias", {"none", 0}, {"1st", 1}, {"2nd", 2}, {"3rd", 3},
+                {"all", ALIAS_ALL});
 SWEEP_DIMENSION(reduced_axis, "over", {"all", 0}, {"list", -1}, {"0", 1}, {"1", 2}, {"0,1", 3},
                 {"2", 4}, {"0,2", 5});
 SWEEP_DIMENSION(keep_axis, "keepdim", {"no", 0}, {"yes", 1});
 SWEEP_DIMENSION(scalar_axis, "scalar", {"ordinary", 0}, {"least", 1}, {"most", 2}, {"odd", 3},
-                {"special", 4});
+                {"special", 4}, {"beyond", 5}, {"0", 6});
 SWEEP_DIMENSION(how_axis, "by", {"launch", 0}, {"plan", 1});
 
 /* ----------------------------------------------------------------------- what may be combined -- */
@@ -84,16 +94,32 @@ static int64_t fan_in(const shape_t* shape, operator_id_t id) {
   return count;
 }
 
+/* What scalars may be of a fill, and of an add, which multiplies by it. */
+static bool scalar_fits(operator_id_t id, const number_type_t* type, int64_t scalar,
+                        int64_t values) {
+  if (scalar == 0) return true;
+  if (id == OPERATOR_ADD) {
+    bool exact = values == VALUES_EXACT && !type->is_complex;
+    if (type->digits == 0) return exact && type->size >= 4 && scalar < 4;
+    if (scalar == 6) return !type->is_complex && values == VALUES_SPECIAL; /* 0 times infinity */
+    return exact && scalar == 3;
+  }
+  if (values != VALUES_EXACT) return false;
+  if (type->dtype == TBK_BOOL) return scalar == 5 || scalar == 6; /* 256 is true */
+  if (type->is_complex) return scalar == 4;
+  if (scalar == 5)
+    return type->digits == 11; /* infinity; what does not fit an integer is not said */
+  return scalar != 4 || type->digits > 0;
+}
+
 static bool values_fit(const sweep_case_t* one, operator_id_t id, const number_type_t* type) {
   int64_t values = sweep_get(one, &values_axis), scalar = sweep_get(one, &scalar_axis);
   bool selects = id == OPERATOR_COPY || id == OPERATOR_WHERE;
   bool arithmetic = id == OPERATOR_ADD || id == OPERATOR_MUL || id == OPERATOR_MM;
-  if (type->dtype == TBK_BOOL && (arithmetic || scalar != 0)) return false;
-  if (scalar != 0 && values != VALUES_EXACT) return false;
-  if (scalar != 0 && type->is_complex) return false;
-  if (id == OPERATOR_ADD && scalar != 0) /* alpha beyond a float: where it has to be exact */
-    return type->digits == 0 && type->size >= 4 && scalar != 4;
-  if (scalar == 4 && type->digits == 0) return false;
+  if (type->dtype == TBK_BOOL && arithmetic) return false;
+  if (!scalar_fits(id, type, scalar, values)) return false;
+  if (values == VALUES_LARGEST)
+    return !type->is_complex && (id != OPERATOR_MM || type->digits == 0);
   if (values == VALUES_ANY) return selects || type->digits == 0;
   if (values == VALUES_SPECIAL)
     return type->digits > 0 && (selects || (id == OPERATOR_ADD && !type->is_complex));
@@ -101,13 +127,37 @@ static bool values_fit(const sweep_case_t* one, operator_id_t id, const number_t
   return type->digits == 0 || type->digits > 11 || fan_in(shape_of(one, id), id) <= 17;
 }
 
+/* A million elements cost time, and are of two dtypes; gaps of 33000 want a small dimension. */
+static bool size_fits(const sweep_case_t* one, operator_id_t id, const shape_t* shape,
+                      const number_type_t* type) {
+  int64_t input = sweep_get(one, &input_axis), output = sweep_get(one, &output_axis);
+  bool far = input == TENSOR_FAR || output == TENSOR_FAR;
+  bool plain = input == TENSOR_PLAIN && output == TENSOR_PLAIN;
+  if (id == OPERATOR_MM) return !far || shape->sizes[0] * shape->sizes[1] <= 64;
+  if (shape->rank == 1 && shape->sizes[0] > 1 << 20) {
+    bool simple = plain && sweep_get(one, &how_axis) == 0 && sweep_get(one, &from_axis) == 0;
+    return simple && id != OPERATOR_WHERE &&
+           (type->dtype == TBK_FLOAT32 || type->dtype == TBK_UINT8);
+  }
+  return !far || (shape->rank >= 2 && shape->sizes[0] <= 5);
+}
+
 static bool alias_fits(const sweep_case_t* one, operator_id_t id, const shape_t* shape) {
   static const int first[OPERATORS] = {0, 1, 1, 1, 2, 0, 1},
                    last[OPERATORS] = {0, 1, 2, 2, 3, 0, 2};
-  int64_t alias = sweep_get(one, &alias_axis);
+  const int64_t alias = sweep_get(one, &alias_axis), input = sweep_get(one, &input_axis);
+  bool condition = id == OPERATOR_WHERE && alias == 1; /* the output is the condition */
   if (alias == 0) return true;
-  if (first[id] == 0 || alias < first[id] || alias > last[id]) return false;
-  if (sweep_get(one, &input_axis) == TENSOR_BROADCAST) return false;
+  if (condition && sweep_get(one, &dtype_axis) != TBK_BOOL) return false;
+  if (alias == ALIAS_ALL) {
+    if (id != OPERATOR_ADD && id != OPERATOR_MUL) return false;
+    if (sweep_get(one, &values_axis) == VALUES_SPECIAL) return false; /* zeros of either sign */
+  } else if (!condition && (first[id] == 0 || alias < first[id] || alias > last[id])) {
+    return false;
+  }
+  if (input == TENSOR_BROADCAST || input == TENSOR_BROADCAST_MIDDLE ||
+      input == TENSOR_BROADCAST_LAST)
+    return false;
   if (sweep_get(one, &output_axis) != TENSOR_PLAIN) return false; /* it is the input's */
   return id != OPERATOR_MM ||
          (shape->sizes[0] == shape->sizes[1] && shape->sizes[1] == shape->sizes[2]);
@@ -127,7 +177,7 @@ static bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operat
   if (sweep_get(one, &how_axis) == 1 && !can_plan(fx, id)) return false;
   if (id != OPERATOR_MM && shape->rank > fx->properties.max_rank) return false;
   if (reduced > 0 && reduced >> shape->rank != 0) return false;
-  return values_fit(one, id, type) && alias_fits(one, id, shape);
+  return values_fit(one, id, type) && alias_fits(one, id, shape) && size_fits(one, id, shape, type);
 }
 
 /* ----------------------------------------------------------------------------------- operands -- */
@@ -138,6 +188,15 @@ static void set_scalar(operation_t* operation, int64_t kind) {
   const number_type_t* type = operation->output.type;
   int bits = 8 * (int)type->size;
   if (kind == 0) return;
+  if (type->is_complex) { /* each part is taken as it is */
+    operation->scalar =
+        (tbk_scalar_t){TBK_SCALAR_COMPLEX, 0, special[operation->output.count % 2], 2};
+    return;
+  }
+  if (type->dtype == TBK_BOOL) {
+    operation->scalar = (tbk_scalar_t){TBK_SCALAR_INT, kind == 5 ? 256 : 0, 0, 0};
+    return;
+  }
   if (type->digits > 0) {
     double largest = type->size == 2   ? 60000
                      : type->size == 4 ? 0x1.fffffep127
@@ -146,7 +205,13 @@ static void set_scalar(operation_t* operation, int64_t kind) {
     operation->scalar.real = kind == 1   ? least
                              : kind == 2 ? -largest
                              : kind == 3 ? 0.1
+                             : kind == 5 ? 65520 /* half way: to even, which is infinity */
+                             : kind == 6 ? 0
                                          : special[operation->output.count % 3];
+    return;
+  }
+  if (kind >= 5) {
+    operation->scalar.integer = kind == 5 ? -1 : 0;
     return;
   }
   uint64_t most = type->is_signed ? UINT64_MAX >> (65 - bits) : UINT64_MAX >> (64 - bits);
@@ -154,6 +219,15 @@ static void set_scalar(operation_t* operation, int64_t kind) {
   int64_t odd = bits == 64 ? (INT64_C(1) << 53) + 1 : bits == 32 ? (1 << 24) + 1 : 5;
   operation->scalar.kind = TBK_SCALAR_INT;
   operation->scalar.integer = kind == 1 ? least : kind == 2 ? (int64_t)most : odd;
+}
+
+/* alpha 0.1 has all bits: times a power of two, and 0 added to it, it is rounded to the dtype once. */
+static void make_products_exact(tbk_fixture_t* fx, operation_t* operation) {
+  for (int64_t i = 0; i < operation->output.count; i++) {
+    const number_t zero = {0, 0, 0}, power = {0, ldexpl(1, (int)(fx_random(fx) % 5)), 0};
+    number_store(operation->inputs[0].type, tensor_at(&operation->inputs[0], i), zero);
+    number_store(operation->inputs[1].type, tensor_at(&operation->inputs[1], i), power);
+  }
 }
 
 static form_t form_of(const sweep_case_t* one, operator_id_t id) {
@@ -178,6 +252,9 @@ static void make(tbk_fixture_t* fx, operation_t* operation, const sweep_case_t* 
                  const form_t* form) {
   operation_lay_out(fx, operation, form);
   set_scalar(operation, sweep_get(one, &scalar_axis));
+  if (form->id == OPERATOR_ADD && sweep_get(one, &scalar_axis) == 3 &&
+      operation->output.type->digits > 0)
+    make_products_exact(fx, operation);
   operation_ready(fx, operation);
 }
 
@@ -270,50 +347,64 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one, operator_id_t id) {
   }
 
 #define SCENE &sweep_stream, &sweep_device, &sweep_thread, &sweep_error
-#define LAYOUTS &dtype_axis, &shape_axis, &output_axis, &how_axis
+#define LAYOUTS &output_axis, &how_axis
 
 #define OPERANDS &input_axis, &values_axis, &alias_axis
 
 PROGRAM(fill, OPERATOR_FILL)
 
 static void fill_is_right_in_every_form(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{LAYOUTS, &scalar_axis, SCENE}, fits_fill, run_fill};
+  static const sweep_space_t space = {
+      {&dtype_axis, &scalar_axis, &shape_axis, LAYOUTS, SCENE}, fits_fill, run_fill, 2};
   sweep_run(fx, &space);
 }
 
 PROGRAM(copy, OPERATOR_COPY)
 
 static void copy_is_right_in_every_form(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{LAYOUTS, OPERANDS, SCENE}, fits_copy, run_copy};
+  static const sweep_space_t space = {
+      {&dtype_axis, &shape_axis, LAYOUTS, OPERANDS, SCENE}, fits_copy, run_copy, 0};
   sweep_run(fx, &space);
 }
 
 PROGRAM(add, OPERATOR_ADD)
 
 static void add_is_right_in_every_form(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{LAYOUTS, OPERANDS, &scalar_axis, SCENE}, fits_add, run_add};
+  static const sweep_space_t space = {{&dtype_axis, &values_axis, &scalar_axis, &shape_axis,
+                                       LAYOUTS, &input_axis, &alias_axis, SCENE},
+                                      fits_add,
+                                      run_add,
+                                      3};
   sweep_run(fx, &space);
 }
 
 PROGRAM(mul, OPERATOR_MUL)
 
 static void mul_is_right_in_every_form(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{LAYOUTS, OPERANDS, SCENE}, fits_mul, run_mul};
+  static const sweep_space_t space = {
+      {&dtype_axis, &values_axis, &shape_axis, LAYOUTS, &input_axis, &alias_axis, SCENE},
+      fits_mul,
+      run_mul,
+      2};
   sweep_run(fx, &space);
 }
 
 PROGRAM(where, OPERATOR_WHERE)
 
 static void where_is_right_in_every_form(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{LAYOUTS, OPERANDS, SCENE}, fits_where, run_where};
+  static const sweep_space_t space = {
+      {&dtype_axis, &shape_axis, LAYOUTS, OPERANDS, SCENE}, fits_where, run_where, 0};
   sweep_run(fx, &space);
 }
 
 PROGRAM(sum, OPERATOR_SUM)
 
 static void sum_is_right_in_every_form(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {
-      {LAYOUTS, &input_axis, &values_axis, &reduced_axis, &keep_axis, SCENE}, fits_sum, run_sum};
+  static const sweep_space_t space = {{&dtype_axis, &values_axis, &shape_axis, &reduced_axis,
+                                       &keep_axis, LAYOUTS, &input_axis, SCENE},
+                                      fits_sum,
+                                      run_sum,
+                                      3};
   sweep_run(fx, &space);
 }
 
@@ -321,7 +412,7 @@ PROGRAM(mm, OPERATOR_MM)
 
 static void mm_is_right_in_every_form(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&dtype_axis, &product_axis, &output_axis, &how_axis, OPERANDS, SCENE}, fits_mm, run_mm};
+      {&dtype_axis, &product_axis, &output_axis, &how_axis, OPERANDS, SCENE}, fits_mm, run_mm, 2};
   sweep_run(fx, &space);
 }
 
@@ -332,6 +423,7 @@ static bool fits_conversion(const tbk_fixture_t* fx, const sweep_case_t* one) {
   if ((fx->properties.dtypes >> from->dtype & fx->properties.dtypes >> to->dtype & 1) == 0)
     return false;
   if (from == to || !scene_fits(fx, one)) return false;
+  if (!size_fits(one, OPERATOR_COPY, shape_of(one, OPERATOR_COPY), to)) return false;
   if (shape_of(one, OPERATOR_COPY)->rank > fx->properties.max_rank) return false;
   return to->dtype == TBK_BOOL || (to->digits > 0 && (to->is_complex || !from->is_complex));
 }
@@ -349,7 +441,8 @@ static void copy_converts_special_values_in_every_form(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&dtype_axis, &from_axis, &shape_axis, &input_axis, &output_axis, SCENE},
       fits_conversion,
-      run_conversion};
+      run_conversion,
+      3};
   sweep_run(fx, &space);
 }
 

@@ -192,29 +192,29 @@ static void sweep_closed(tbk_fixture_t* fx, const sweep_space_t* space) {
 #define CALLED &bytes_axis, &offset_axis, &other_axis
 
 static void every_function_needs_its_device_open(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&first_axis, CALLED}, closed_fits, run_closed_device};
+  static const sweep_space_t space = {{&first_axis, CALLED}, closed_fits, run_closed_device, 0};
   sweep_closed(fx, &space);
 }
 
 static void every_function_needs_the_second_device_open(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&second_axis, CALLED}, closed_fits, run_closed_device};
+  static const sweep_space_t space = {{&second_axis, CALLED}, closed_fits, run_closed_device, 0};
   sweep_closed(fx, &space);
 }
 
 static void every_function_needs_its_device_open_again(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&opened_axis, &which_axis, CALLED}, closed_fits, run_closed_device};
+      {&opened_axis, &which_axis, CALLED}, closed_fits, run_closed_device, 0};
   sweep_closed(fx, &space);
 }
 
 static void copies_between_devices_need_them_open(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&first_axis, CALLED}, closed_fits, run_closed_peer};
+  static const sweep_space_t space = {{&first_axis, CALLED}, closed_fits, run_closed_peer, 0};
   sweep_closed(fx, &space);
 }
 
 static void copies_between_devices_need_them_open_again(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&opened_axis, &which_axis, CALLED}, closed_fits, run_closed_peer};
+      {&opened_axis, &which_axis, CALLED}, closed_fits, run_closed_peer, 0};
   sweep_closed(fx, &space);
 }
 

@@ -106,7 +106,7 @@ static void run_refusals(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void a_refused_allocation_takes_nothing(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&refusal_axis, &times_axis, &sweep_device}, refusal_fits, run_refusals};
+      {&refusal_axis, &times_axis, &sweep_device}, refusal_fits, run_refusals, 0};
   sweep_run(fx, &space);
 }
 
@@ -216,7 +216,8 @@ static void memory_comes_and_goes(tbk_fixture_t* fx) {
   static const sweep_space_t space = {{&sweep_size, &blocks_axis, &turns_axis, &order_axis,
                                        &mixed_axis, &sweep_device, &sweep_thread, &sweep_error},
                                       churn_fits,
-                                      run_churn};
+                                      run_churn,
+                                      0};
   sweep_run(fx, &space);
 }
 
@@ -311,7 +312,7 @@ static void run_small(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void small_memory_can_be_had_again(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&small_axis, &again_axis, &sweep_device}, scene_fits, run_small};
+      {&small_axis, &again_axis, &sweep_device}, scene_fits, run_small, 0};
   sweep_run(fx, &space);
 }
 

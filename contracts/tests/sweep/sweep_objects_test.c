@@ -183,7 +183,8 @@ static void eight_streams_of_every_kind_exist(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&streams_axis, &priority_axis, &before_axis, &beside_axis, &sweep_device, &sweep_state},
       objects_fit,
-      run};
+      run,
+      0};
   sweep_run(fx, &space);
 }
 
@@ -191,7 +192,8 @@ static void eight_events_of_every_kind_exist(tbk_fixture_t* fx) {
   static const sweep_space_t space = {{&events_axis, &flags_axis, &before_axis, &records_axis,
                                        &priority_axis, &sweep_device, &sweep_state},
                                       objects_fit,
-                                      run};
+                                      run,
+                                      0};
   sweep_run(fx, &space);
 }
 
@@ -199,7 +201,8 @@ static void work_of_destroyed_streams_is_done(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&stream_gone_axis, &streams_axis, &priority_axis, &before_axis, &sweep_device, &sweep_state},
       objects_fit,
-      run};
+      run,
+      0};
   delay_evidence(fx);
   sweep_run(fx, &space);
 }
@@ -208,7 +211,8 @@ static void waits_for_destroyed_events_stay_in_force(tbk_fixture_t* fx) {
   static const sweep_space_t space = {{&gone_axis, &events_axis, &streams_axis, &flags_axis,
                                        &records_axis, &waits_axis, &sweep_device, &sweep_state},
                                       objects_fit,
-                                      run};
+                                      run,
+                                      0};
   delay_evidence(fx);
   sweep_run(fx, &space);
 }
@@ -256,7 +260,7 @@ static void run_crossings(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void events_order_devices_however_often(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&crossings_axis, &shared_axis, &flags_axis, &priority_axis}, NULL, run_crossings};
+      {&crossings_axis, &shared_axis, &flags_axis, &priority_axis}, NULL, run_crossings, 0};
   delay_evidence(fx);
   sweep_run(fx, &space);
 }
@@ -296,7 +300,7 @@ static void run_closing(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void closing_waits_for_destroyed_streams(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&streams_axis, &still_axis, &closed_axis}, closing_fits, run_closing};
+      {&streams_axis, &still_axis, &closed_axis}, closing_fits, run_closing, 0};
   REQUIRE_OK(fx->core->device_count(fx->self, &fx->device_count, &fx->error));
   sweep_run(fx, &space);
 }

@@ -93,7 +93,8 @@ static void every_wait_waits(tbk_fixture_t* fx) {
   static const sweep_space_t space = {{&rounds_axis, &events_axis, &waiters_axis, &flags_axis,
                                        &early_axis, &sweep_device, &sweep_thread, &sweep_state},
                                       scene_fits,
-                                      run_waits};
+                                      run_waits,
+                                      0};
   state_evidence(fx);
   sweep_run(fx, &space);
 }
@@ -173,7 +174,8 @@ static void every_synchronisation_with_an_event_waits(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&rounds_axis, &event_by, &sweep_device, &sweep_thread, &sweep_state},
       scene_fits,
-      run_finish};
+      run_finish,
+      0};
   state_evidence(fx);
   sweep_run(fx, &space);
 }
@@ -182,7 +184,8 @@ static void every_synchronisation_with_a_stream_waits(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&rounds_axis, &stream_by, &sweep_device, &sweep_thread, &sweep_state},
       scene_fits,
-      run_finish};
+      run_finish,
+      0};
   state_evidence(fx);
   sweep_run(fx, &space);
 }
@@ -191,7 +194,8 @@ static void every_synchronisation_with_a_device_waits(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&rounds_axis, &device_by, &sweep_device, &sweep_thread, &sweep_state},
       scene_fits,
-      run_finish};
+      run_finish,
+      0};
   state_evidence(fx);
   sweep_run(fx, &space);
 }
@@ -270,19 +274,19 @@ static void run_held(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void an_event_is_waited_for_however_long(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&event_by, &sweep_duration, &sweep_device}, held_fits, run_held};
+      {&event_by, &sweep_duration, &sweep_device}, held_fits, run_held, 0};
   sweep_run(fx, &space);
 }
 
 static void a_stream_is_waited_for_however_long(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&stream_by, &sweep_duration, &sweep_device}, held_fits, run_held};
+      {&stream_by, &sweep_duration, &sweep_device}, held_fits, run_held, 0};
   sweep_run(fx, &space);
 }
 
 static void a_device_is_waited_for_however_long(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&device_by, &sweep_duration, &sweep_device}, held_fits, run_held};
+      {&device_by, &sweep_duration, &sweep_device}, held_fits, run_held, 0};
   sweep_run(fx, &space);
 }
 

@@ -93,7 +93,8 @@ static void copies_between_devices_arrive_in_every_size_and_state(tbk_fixture_t*
   static const sweep_space_t space = {{&way_axis, &sweep_size, &sweep_repeat, &sweep_stream,
                                        &sweep_pending, &sweep_thread, &sweep_state, &sweep_error},
                                       peer_fits,
-                                      run_peer};
+                                      run_peer,
+                                      0};
   sweep_run(fx, &space);
 }
 
@@ -143,7 +144,8 @@ static void pinned_blocks_are_whole_and_apart(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&sweep_size, &live_axis, &turns_axis, &sweep_device, &sweep_thread, &sweep_error},
       pinned_fits,
-      run_pinned};
+      run_pinned,
+      0};
   sweep_run(fx, &space);
 }
 

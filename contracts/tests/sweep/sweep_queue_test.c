@@ -89,7 +89,8 @@ static void a_chain_holds_however_long_it_is(tbk_fixture_t* fx) {
   static const sweep_space_t space = {{&depth_axis, &marks_axis, &streams_axis, &sweep_stream,
                                        &sweep_device, &sweep_thread, &sweep_state},
                                       chain_fits,
-                                      run_chain};
+                                      run_chain,
+                                      0};
   sweep_run(fx, &space);
 }
 
@@ -158,7 +159,8 @@ static void callbacks_run_once_each_and_in_order(tbk_fixture_t* fx) {
   static const sweep_space_t space = {{&calls_axis, &between_axis, &sweep_stream, &sweep_device,
                                        &sweep_thread, &sweep_state, &sweep_error},
                                       callbacks_fit,
-                                      run_callbacks};
+                                      run_callbacks,
+                                      0};
   sweep_run(fx, &space);
 }
 

@@ -243,7 +243,7 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one) {
 }
 
 static void threads_do_not_disturb_each_other(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&kind_axis, &sweep_device}, race_fits, run};
+  static const sweep_space_t space = {{&kind_axis, &sweep_device}, race_fits, run, 0};
   sweep_run(fx, &space);
 }
 

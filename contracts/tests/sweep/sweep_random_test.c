@@ -92,7 +92,8 @@ static void words_are_the_same_wherever_they_are_drawn(tbk_fixture_t* fx) {
       {&seed_axis, &start_axis, &count_axis, &place_axis, &sweep_stream, &sweep_pending,
        &sweep_device, &sweep_thread, &sweep_state, &sweep_error},
       random_fits,
-      run};
+      run,
+      0};
   sweep_run(fx, &space);
 }
 

@@ -373,7 +373,8 @@ static void a_refused_call_changes_nothing(tbk_fixture_t* fx) {
   static const sweep_space_t space = {{&refusal_axis, &bytes_axis, &times_axis, &sweep_stream,
                                        &sweep_state, &sweep_device, &sweep_thread, &sweep_error},
                                       refusal_fits,
-                                      run};
+                                      run,
+                                      0};
   name_refusals();
   sweep_run(fx, &space);
 }

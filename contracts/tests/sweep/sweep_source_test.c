@@ -246,18 +246,19 @@ static void sweep(tbk_fixture_t* fx, const sweep_space_t* space) {
 #define SCENE &sweep_device, &sweep_thread
 
 static void a_stream_is_asked_about_all_of_its_work(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&stream_way, BEHIND, SCENE}, source_fits, run};
+  static const sweep_space_t space = {{&stream_way, BEHIND, SCENE}, source_fits, run, 0};
   sweep(fx, &space);
 }
 
 static void a_device_is_asked_about_all_of_its_streams(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&device_way, &gone_axis, BEHIND, SCENE}, source_fits, run};
+  static const sweep_space_t space = {
+      {&device_way, &gone_axis, BEHIND, SCENE}, source_fits, run, 0};
   sweep(fx, &space);
 }
 
 static void an_event_stands_for_all_work_before_it(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&event_way, &gone_axis, &past_axis, &flags_axis, BEHIND, SCENE}, source_fits, run};
+      {&event_way, &gone_axis, &past_axis, &flags_axis, BEHIND, SCENE}, source_fits, run, 0};
   sweep(fx, &space);
 }
 
@@ -265,7 +266,8 @@ static void waiting_streams_wait_for_all_work_before_the_event(tbk_fixture_t* fx
   static const sweep_space_t space = {
       {&wait_way, &gone_axis, &waiters_axis, &waiter_axis, &past_axis, &flags_axis, BEHIND, SCENE},
       source_fits,
-      run};
+      run,
+      0};
   sweep(fx, &space);
 }
 

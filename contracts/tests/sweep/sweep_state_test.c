@@ -116,7 +116,7 @@ static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void every_function_works_on_a_device_that_is_opened_again(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&times_axis, &used_axis, &sweep_device, &sweep_thread}, scene_fits, run_reopened};
+      {&times_axis, &used_axis, &sweep_device, &sweep_thread}, scene_fits, run_reopened, 0};
   sweep_run(fx, &space);
 }
 
@@ -139,7 +139,7 @@ static void run_stale(tbk_fixture_t* fx, sweep_case_t* one) {
 }
 
 static void what_a_closed_device_gave_is_given_back_in_vain(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&when_axis, &sweep_device}, scene_fits, run_stale};
+  static const sweep_space_t space = {{&when_axis, &sweep_device}, scene_fits, run_stale, 0};
   sweep_run(fx, &space);
 }
 
@@ -198,7 +198,7 @@ static void run_exhausted(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void every_function_works_after_memory_was_exhausted(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&by_axis, &times_axis, &sweep_device, &sweep_thread}, exhausted_fits, run_exhausted};
+      {&by_axis, &times_axis, &sweep_device, &sweep_thread}, exhausted_fits, run_exhausted, 0};
   sweep_run(fx, &space);
 }
 
@@ -237,7 +237,7 @@ static void run_failed(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void every_function_works_after_work_that_failed(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&on_axis, &told_axis, &times_axis, &sweep_device, &sweep_thread}, scene_fits, run_failed};
+      {&on_axis, &told_axis, &times_axis, &sweep_device, &sweep_thread}, scene_fits, run_failed, 0};
   sweep_run(fx, &space);
 }
 
@@ -288,7 +288,7 @@ static void run_forked(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void every_function_works_after_forks(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&ending_axis, &times_axis, &sweep_device, &sweep_thread}, scene_fits, run_forked};
+      {&ending_axis, &times_axis, &sweep_device, &sweep_thread}, scene_fits, run_forked, 0};
   sweep_run(fx, &space);
 }
 
@@ -312,7 +312,7 @@ static void run_elsewhere(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void every_function_works_on_devices_in_turn(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&times_axis, &sweep_device, &sweep_thread}, scene_fits, run_elsewhere};
+      {&times_axis, &sweep_device, &sweep_thread}, scene_fits, run_elsewhere, 0};
   sweep_run(fx, &space);
 }
 

@@ -22,7 +22,10 @@ enum { AT_ONCE_MOST = 4 << 20, TAIL_UNITS = 3, SKEW = 3 };
 static bool transfer_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   uint64_t size = (uint64_t)sweep_get(one, &sweep_size);
   uint64_t repeat = (uint64_t)sweep_get(one, &sweep_repeat);
-  bool large = size > AT_ONCE_MOST;
+  uint64_t first = (uint64_t)sweep_get(one, &sweep_offset) * fx->properties.copy_granularity;
+  bool far = first > AT_ONCE_MOST, large = size > AT_ONCE_MOST || far;
+  if (far && (size > 4096 || repeat > 1 || 2 * first > sweep_room(fx))) return false;
+  if (far && sweep_get(one, &sweep_device) + sweep_get(one, &sweep_thread) > 0) return false;
   if (!scene_fits(fx, one) || (repeat > 1 && size * repeat > AT_ONCE_MOST)) return false;
   /* Large ones take the time, so they meet little else that takes some. */
   if (large && sweep_get(one, &sweep_state) > SWEEP_REFUSED) return false;
@@ -176,22 +179,23 @@ static void run_fill(tbk_fixture_t* fx, sweep_case_t* one) {
 #define EXTENT &sweep_size, &sweep_offset, &sweep_repeat
 
 static void uploads_arrive_in_every_size_and_state(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{EXTENT, &host_memory, SCENE}, transfer_fits, run_upload};
+  static const sweep_space_t space = {{EXTENT, &host_memory, SCENE}, transfer_fits, run_upload, 0};
   sweep_run(fx, &space);
 }
 
 static void downloads_arrive_in_every_size_and_state(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{EXTENT, &host_memory, SCENE}, transfer_fits, run_download};
+  static const sweep_space_t space = {
+      {EXTENT, &host_memory, SCENE}, transfer_fits, run_download, 0};
   sweep_run(fx, &space);
 }
 
 static void copies_arrive_in_every_size_and_state(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{EXTENT, &copy_way, SCENE}, transfer_fits, run_copy};
+  static const sweep_space_t space = {{EXTENT, &copy_way, SCENE}, transfer_fits, run_copy, 0};
   sweep_run(fx, &space);
 }
 
 static void fills_arrive_in_every_size_and_state(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{EXTENT, SCENE}, transfer_fits, run_fill};
+  static const sweep_space_t space = {{EXTENT, SCENE}, transfer_fits, run_fill, 0};
   sweep_run(fx, &space);
 }
 
@@ -225,7 +229,8 @@ static void transfers_arrive_beside_a_lost_device(tbk_fixture_t* fx) {
   static const sweep_space_t space = {{&what_axis, EXTENT, &sweep_stream, &sweep_pending,
                                        &sweep_thread, &sweep_state, &sweep_error},
                                       any_fits,
-                                      run_any};
+                                      run_any,
+                                      0};
   lose_second_device(fx);
   sweep_run(fx, &space);
 }

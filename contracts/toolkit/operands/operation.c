@@ -84,7 +84,9 @@ static void make_pointwise(tbk_fixture_t* fx, operation_t* operation) {
 
 /* The output is this input: the same block, and the input's contents to begin with. */
 static void make_alias(tbk_fixture_t* fx, operation_t* operation) {
-  tensor_t* input = &operation->inputs[operation->form.alias - 1];
+  bool all = operation->form.alias == ALIAS_ALL;
+  tensor_t* input = &operation->inputs[all ? 0 : operation->form.alias - 1];
+  if (all) operation->inputs[1] = *input;
   operation->output = *input;
   operation->output.model = fx_zeros(fx, input->block_bytes);
   memcpy(operation->output.model, input->model, input->block_bytes);
@@ -215,7 +217,7 @@ static bool check_inputs(tbk_fixture_t* fx, const operation_t* operation, tbk_he
   bool held = true;
   for (int i = 0; i < operation->input_count; ++i) {
     const tensor_t* input = &operation->inputs[i];
-    if (i == operation->form.alias - 1) continue;
+    if (i == operation->form.alias - 1 || operation->form.alias == ALIAS_ALL) continue;
     held = tensor_check_bits(fx, input, input->model, "an input", here) && held;
   }
   return held;

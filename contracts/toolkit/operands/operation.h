@@ -34,8 +34,11 @@ typedef enum values {
   VALUES_EXACT = 0, /* every result is exact */
   VALUES_ANY,       /* any bits: for copies, selections and integers that wrap */
   VALUES_GENERAL,   /* ordinary numbers with full significands: results are rounded */
-  VALUES_SPECIAL    /* NaN, infinities, zeros of both signs, extremes */
+  VALUES_SPECIAL,   /* NaN, infinities, zeros of both signs, extremes */
+  VALUES_LARGEST    /* the largest finite number: sums and products are infinite, or wrap */
 } values_t;
+
+enum { ALIAS_ALL = 4 }; /* the output is both inputs of add or mul */
 
 /* What an operation is to be like. For mm the sizes are rows, inner and columns. */
 typedef struct form {
@@ -48,7 +51,7 @@ typedef struct form {
   tensor_layout_t input;
   tensor_layout_t output;
   values_t values;
-  int alias;           /* 0, or 1 + the input that the output is */
+  int alias;           /* 0, or 1 + the input that the output is, or ALIAS_ALL */
   uint32_t reduced;    /* sum: bit k means dimension k; 0 means all, by an absent list */
   bool empty_dim_list; /* sum: all, by a list without items */
   bool keepdim;

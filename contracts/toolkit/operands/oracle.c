@@ -63,6 +63,12 @@ static long double special_real(tbk_fixture_t* fx) {
   return special[fx_random(fx) % (sizeof special / sizeof *special)];
 }
 
+/* Beyond it lies infinity only: the largest exponent, and a significand of ones. */
+static long double largest_real(const number_type_t* type) {
+  int exponent = type->digits == 11 ? 16 : type->digits == 53 ? 1024 : 128;
+  return ldexpl(1, exponent) - ldexpl(1, exponent - type->digits);
+}
+
 static number_t fresh_number(tbk_fixture_t* fx, const operation_t* operation,
                              const number_type_t* type, int bits) {
   number_t value = {fx_random(fx), 0, 0};
@@ -70,11 +76,15 @@ static number_t fresh_number(tbk_fixture_t* fx, const operation_t* operation,
   if (type->dtype == TBK_BOOL) value.integer &= 1;
   if (type->digits == 0) {
     if (values == VALUES_EXACT) value.integer &= 31;
+    if (values == VALUES_LARGEST)
+      value.integer =
+          type->dtype == TBK_BOOL ? 1 : UINT64_MAX >> (64 - 8 * type->size + type->is_signed);
     return value;
   }
   for (int part = 0; part < 1 + type->is_complex; ++part) {
     long double real = values == VALUES_SPECIAL   ? special_real(fx)
                        : values == VALUES_GENERAL ? general_real(fx)
+                       : values == VALUES_LARGEST ? largest_real(type)
                                                   : exact_real(fx, bits, wants_odd(operation));
     *(part == 0 ? &value.real : &value.imaginary) = real;
   }
@@ -99,7 +109,7 @@ static void scalar_alpha(tbk_fixture_t* fx, operation_t* operation) {
   static const double factors[] = {1, 2, -1, 0.5};
   bool whole = operation->output.type->digits == 0;
   double alpha = factors[fx_random(fx) % (whole ? 3 : 4)];
-  if (operation->form.values == VALUES_SPECIAL) alpha = 1;
+  if (operation->form.values >= VALUES_SPECIAL) alpha = 1;
   if (operation->form.alpha != NULL) alpha = *operation->form.alpha;
   operation->scalar = (tbk_scalar_t){TBK_SCALAR_DOUBLE, 0, alpha, 0};
   if (whole) operation->scalar = (tbk_scalar_t){TBK_SCALAR_INT, (int64_t)alpha, 0, 0};

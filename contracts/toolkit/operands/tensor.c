@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAD = 5, TAIL = 3, GUARD_BYTES = 64 };
+enum { LEAD = 5, TAIL = 3, FAR = 33000, GUARD_BYTES = 64 };
 
 /* Strides from the innermost dimension outwards: the last, or the first where it is turned. */
 static int64_t set_strides(tensor_t* tensor, tensor_layout_t layout) {
@@ -17,6 +17,7 @@ static int64_t set_strides(tensor_t* tensor, tensor_layout_t layout) {
     tensor->strides[dimension] = stride;
     stride *= tensor->sizes[dimension] > 0 ? tensor->sizes[dimension] : 1;
     if (layout == TENSOR_ROWS && k == 0) stride += TAIL;
+    if (layout == TENSOR_FAR && k == tensor->rank - 2) stride += FAR;
   }
   return stride;
 }
@@ -27,6 +28,9 @@ static int64_t lay_out(tensor_t* tensor, tensor_layout_t layout) {
     tensor->strides[0] = 0;
     extent = tensor->sizes[0] > 0 ? extent / tensor->sizes[0] : extent;
   }
+  /* The storage stays as large as without: its rest has to stay as it is. */
+  if (layout == TENSOR_BROADCAST_MIDDLE && tensor->rank > 0) tensor->strides[tensor->rank / 2] = 0;
+  if (layout == TENSOR_BROADCAST_LAST && tensor->rank > 0) tensor->strides[tensor->rank - 1] = 0;
   tensor->offset = layout == TENSOR_PLAIN ? 0 : LEAD;
   if (layout == TENSOR_REVERSED && tensor->rank > 0 && tensor->count > 0) {
     tensor->offset += (tensor->sizes[0] - 1) * tensor->strides[0];

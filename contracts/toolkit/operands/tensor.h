@@ -23,7 +23,10 @@ typedef enum tensor_layout {
   TENSOR_ROWS,      /* contiguous rows, with a few elements between them */
   TENSOR_BROADCAST, /* the first dimension has stride 0; for inputs */
   TENSOR_LAYOUTS,
-  TENSOR_REVERSED = TENSOR_LAYOUTS /* the first dimension backwards; a device may refuse it */
+  TENSOR_REVERSED = TENSOR_LAYOUTS, /* the first dimension backwards; a device may refuse it */
+  TENSOR_BROADCAST_MIDDLE,          /* the middle dimension has stride 0; for inputs */
+  TENSOR_BROADCAST_LAST,            /* the last one */
+  TENSOR_FAR                        /* what the first dimension counts lies far apart */
 } tensor_layout_t;
 
 typedef struct tensor {

@@ -31,7 +31,7 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   return sweep_get(one, &letter) != 0 || sweep_get(one, &side) == 0;
 }
 
-static const sweep_space_t space = {{&letter, &number, &side, &colour}, fits, NULL};
+static const sweep_space_t space = {{&letter, &number, &side, &colour}, fits, NULL, 0};
 
 static bool has_pair(const sweep_case_t* cases, size_t count, size_t i, size_t v, size_t k,
                      size_t w) {

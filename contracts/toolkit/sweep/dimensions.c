@@ -21,7 +21,7 @@ SWEEP_SHARED_DIMENSION(sweep_size, "size", {"1", 1}, {"3", 3}, {"64", 64}, {"511
                        {"1M+1", M + 1}, {"4M+5", 4 * M + 5}, {"16M-1", 16 * M - 1},
                        {"16M+1", 16 * M + 1}, {"32M+7", 32 * M + 7}, {"64M+1", 64 * M + 1});
 SWEEP_SHARED_DIMENSION(sweep_offset, "offset", {"0", 0}, {"1", 1}, {"7", 7}, {"64", 64},
-                       {"4095", 4095}, {"64K", 64 * K}, {"1M+1", M + 1});
+                       {"4095", 4095}, {"64K", 64 * K}, {"1M+1", M + 1}, {"17M+3", 17 * M + 3});
 SWEEP_SHARED_DIMENSION(sweep_repeat, "repeat", {"1", 1}, {"2", 2}, {"17", 17}, {"101", 101},
                        {"1003", 1003});
 SWEEP_SHARED_DIMENSION(sweep_pending, "pending", {"0", 0}, {"1", 1}, {"8", 8}, {"33", 33},

@@ -80,15 +80,21 @@ static void tick_off(generator_t* self, const sweep_case_t* one) {
       self->done[i][one->chosen[i]][k][one->chosen[k]] = true;
 }
 
-/* The best of several cases that have the pair; false where none of many tries may be combined. */
-static bool complete(generator_t* self, const size_t pair[4], sweep_case_t* out) {
+/* Values that a case must have, of the dimensions whose bit is set. */
+typedef struct fixed {
+  unsigned dimensions;
+  uint8_t chosen[SWEEP_DIMENSIONS];
+} fixed_t;
+
+/* The best of several cases that have the values; false where none of many tries may be combined. */
+static bool complete(generator_t* self, const fixed_t* fixed, sweep_case_t* out) {
   size_t best = 0, found = 0;
   for (size_t try = 0; try < (found > 0 ? COMPLETIONS : FIRST_TRIES); try++) {
     sweep_case_t one = {.space = self->space};
     for (size_t i = 0; i < self->dimensions; i++)
-      one.chosen[i] = (uint8_t)draw(self, self->space->dimensions[i]->count);
-    one.chosen[pair[0]] = (uint8_t)pair[1];
-    one.chosen[pair[2]] = (uint8_t)pair[3];
+      one.chosen[i] = (fixed->dimensions >> i & 1) != 0
+                          ? fixed->chosen[i]
+                          : (uint8_t)draw(self, self->space->dimensions[i]->count);
     if (!fits(self, &one)) continue;
     size_t gain = new_pairs(self, &one);
     if (gain > best || found == 0) *out = one, best = gain;
@@ -97,14 +103,36 @@ static bool complete(generator_t* self, const size_t pair[4], sweep_case_t* out)
   return found > 0;
 }
 
+static void add_case(generator_t* self, const fixed_t* fixed, sweep_case_t* out_cases, size_t most,
+                     size_t* count) {
+  if (*count == most || !complete(self, fixed, &out_cases[*count])) return;
+  tick_off(self, &out_cases[*count]);
+  ++*count;
+}
+
 static void cover(generator_t* self, const size_t pair[4], sweep_case_t* out_cases, size_t most,
                   size_t* count) {
   bool* done = &self->done[pair[0]][pair[1]][pair[2]][pair[3]];
-  if (*done || *count == most) return;
+  fixed_t fixed = {1u << pair[0] | 1u << pair[2], {0}};
+  if (*done) return;
   *done = true;
-  if (!complete(self, pair, &out_cases[*count])) return;
-  tick_off(self, &out_cases[*count]);
-  ++*count;
+  fixed.chosen[pair[0]] = (uint8_t)pair[1];
+  fixed.chosen[pair[2]] = (uint8_t)pair[3];
+  add_case(self, &fixed, out_cases, most, count);
+}
+
+/* Every combination of the first dimensions, as a counter whose digits they are. */
+static void cover_together(generator_t* self, sweep_case_t* out_cases, size_t most, size_t* count) {
+  const size_t together = self->space->together;
+  fixed_t fixed = {(1u << together) - 1, {0}};
+  size_t digit = 0;
+  while (digit < together) {
+    add_case(self, &fixed, out_cases, most, count);
+    for (digit = 0; digit < together; digit++) {
+      if (++fixed.chosen[digit] < self->space->dimensions[digit]->count) break;
+      fixed.chosen[digit] = 0;
+    }
+  }
 }
 
 size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, uint64_t seed,
@@ -116,6 +144,7 @@ size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, uint6
   self->space = space;
   self->random = seed;
   self->dimensions = dimension_count(space);
+  if (space->together > 0) cover_together(self, out_cases, most, &count);
   for (size_t i = 1; i < self->dimensions; i++)
     for (size_t v = 0; v < space->dimensions[i]->count; v++)
       for (size_t k = 0; k < i; k++)

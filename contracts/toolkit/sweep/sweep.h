@@ -14,7 +14,7 @@
 
 #include "fixture.h"
 
-enum { SWEEP_DIMENSIONS = 12, SWEEP_VALUES = 64, SWEEP_LINE = 192, SWEEP_CASES = 400 };
+enum { SWEEP_DIMENSIONS = 12, SWEEP_VALUES = 64, SWEEP_LINE = 192, SWEEP_CASES = 2000 };
 
 typedef struct sweep_value {
   const char* name; /* without blanks: a word of the line */
@@ -50,6 +50,7 @@ typedef struct sweep_space {
   /* What may be combined, and what the device can have; NULL: everything. */
   bool (*fits)(const tbk_fixture_t* fx, const sweep_case_t* one);
   void (*run)(tbk_fixture_t* fx, sweep_case_t* one);
+  size_t together; /* of so many dimensions, from the first, every combination is met; 0: pairs */
 } sweep_space_t;
 
 /* The value that a case has in a dimension; 0 where the space has no such dimension. */
