@@ -45,6 +45,7 @@
   X(sweep_refusal)  \
   X(sweep_state)    \
   X(sweep_source)   \
+  X(sweep_find)     \
   X(sweep_objects)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;

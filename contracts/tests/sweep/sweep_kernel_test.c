@@ -56,6 +56,7 @@ SWEEP_DIMENSION(dtype_axis, "dtype", {"uint8", TBK_UINT8}, {"int8", TBK_INT8}, {
                 {"int32", TBK_INT32}, {"int64", TBK_INT64}, {"float16", TBK_FLOAT16},
                 {"float32", TBK_FLOAT32}, {"float64", TBK_FLOAT64}, {"complex64", TBK_COMPLEX64},
                 {"complex128", TBK_COMPLEX128}, {"bool", TBK_BOOL}, {"bfloat16", TBK_BFLOAT16});
+SWEEP_DIMENSION(float_axis, "dtype", {"float32", TBK_FLOAT32});
 /* One more than the dtype; 0 where nothing is converted. */
 SWEEP_DIMENSION(from_axis, "from", {"float16", 1 + TBK_FLOAT16}, {"float32", 1 + TBK_FLOAT32},
                 {"float64", 1 + TBK_FLOAT64}, {"bfloat16", 1 + TBK_BFLOAT16},
@@ -80,6 +81,11 @@ SWEEP_DIMENSION(scalar_axis, "scalar", {"ordinary", 0}, {"least", 1}, {"most", 2
 SWEEP_DIMENSION(how_axis, "by", {"launch", 0}, {"plan", 1});
 
 /* ----------------------------------------------------------------------- what may be combined -- */
+
+/* One of all, or the one of float_axis where a space has no more. */
+static int32_t dtype_of(const sweep_case_t* one) {
+  return (int32_t)(sweep_get(one, &dtype_axis) + sweep_get(one, &float_axis));
+}
 
 static const shape_t* shape_of(const sweep_case_t* one, operator_id_t id) {
   return id == OPERATOR_MM ? &products[sweep_get(one, &product_axis)]
@@ -107,8 +113,8 @@ static bool scalar_fits(operator_id_t id, const number_type_t* type, int64_t sca
   if (values != VALUES_EXACT) return false;
   if (type->dtype == TBK_BOOL) return scalar == 5 || scalar == 6; /* 256 is true */
   if (type->is_complex) return scalar == 4;
-  if (scalar == 5)
-    return type->digits == 11; /* infinity; what does not fit an integer is not said */
+  /* Infinity; and what is below 0, which C takes modulo where the dtype has no sign. */
+  if (scalar == 5) return type->digits == 11 || (type->digits == 0 && !type->is_signed);
   return scalar != 4 || type->digits > 0;
 }
 
@@ -170,7 +176,7 @@ static bool can_plan(const tbk_fixture_t* fx, operator_id_t id) {
 }
 
 static bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operator_id_t id) {
-  const number_type_t* type = number_type((int32_t)sweep_get(one, &dtype_axis));
+  const number_type_t* type = number_type(dtype_of(one));
   const shape_t* shape = shape_of(one, id);
   int64_t reduced = sweep_get(one, &reduced_axis);
   if (!scene_fits(fx, one) || (fx->properties.dtypes >> type->dtype & 1) == 0) return false;
@@ -234,7 +240,7 @@ static form_t form_of(const sweep_case_t* one, operator_id_t id) {
   const shape_t* shape = shape_of(one, id);
   int64_t reduced = sweep_get(one, &reduced_axis), from = sweep_get(one, &from_axis);
   return (form_t){.id = id,
-                  .dtype = (int32_t)sweep_get(one, &dtype_axis),
+                  .dtype = dtype_of(one),
                   .converts = from != 0,
                   .from_dtype = (int32_t)from - 1,
                   .rank = shape->rank,
@@ -416,6 +422,26 @@ static void mm_is_right_in_every_form(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
+/* Each layout with each shape, of the operators with a form of their own for each. */
+SWEEP_DIMENSION(operator_axis, "operator", {"copy", OPERATOR_COPY}, {"add", OPERATOR_ADD},
+                {"mul", OPERATOR_MUL}, {"where", OPERATOR_WHERE}, {"sum", OPERATOR_SUM});
+static bool fits_layouts(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  return kernel_fits(fx, one, (operator_id_t)sweep_get(one, &operator_axis));
+}
+
+static void run_layouts(tbk_fixture_t* fx, sweep_case_t* one) {
+  run(fx, one, (operator_id_t)sweep_get(one, &operator_axis));
+}
+
+static void every_layout_of_every_shape_is_right(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&operator_axis, &shape_axis, &input_axis, &output_axis, &how_axis, &float_axis, SCENE},
+      fits_layouts,
+      run_layouts,
+      3};
+  sweep_run(fx, &space);
+}
+
 /* NaN, infinities and zeros of both signs, to every float and to a truth value. */
 static bool fits_conversion(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const number_type_t* to = number_type((int32_t)sweep_get(one, &dtype_axis));
@@ -455,6 +481,9 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-105", "kernel op:mul.Tensor", TBK_CASE_THOROUGH, mul_is_right_in_every_form),
     TBK_CASE("KRN-106", "kernel op:where.self", TBK_CASE_THOROUGH, where_is_right_in_every_form),
     TBK_CASE("KRN-107", "kernel op:sum.dim_IntList", TBK_CASE_THOROUGH, sum_is_right_in_every_form),
+    TBK_CASE("KRN-005",
+             "kernel op:copy_ op:add.Tensor op:mul.Tensor op:where.self op:sum.dim_IntList",
+             TBK_CASE_THOROUGH, every_layout_of_every_shape_is_right),
     TBK_CASE("KRN-108", "kernel op:mm", TBK_CASE_THOROUGH, mm_is_right_in_every_form),
 };
 TBK_SUITE(sweep_kernel);
