@@ -24,6 +24,10 @@ static const tbk_kernel_t* find(tbk_fixture_t* fx, const char* name, int64_t ver
   return fx->kernel->kernel_find(fx->self, fx->device, name, (uint32_t)version);
 }
 
+static const tbk_kernel_t* find_operator(tbk_fixture_t* fx, int id) {
+  return find(fx, operation_name((operator_id_t)id), operation_version((operator_id_t)id));
+}
+
 static void change(char name[NAME_BYTES], int64_t how) {
   const size_t length = strlen(name);
   if (how == 1) name[length] = '_', name[length + 1] = '\0';
@@ -86,7 +90,7 @@ static void every_thread_finds_the_same_kernels(tbk_fixture_t* fx) {
     finders[i].waiting = waiting;
     finders[i].first = i * 3;
     for (int id = 0; id < OPERATORS; id++)
-      finders[i].found[id] = operation_find(fx, (operator_id_t)id);
+      finders[i].found[id] = find_operator(fx, id);
   }
   for (size_t i = 0; i < FINDERS; i++)
     threads[i] = fx_thread(fx, find_all, &finders[i]);
@@ -104,10 +108,10 @@ static void nothing_is_found_once_the_device_is_closed(tbk_fixture_t* fx) {
     for (int turn = 0; turn < 2; turn++) {
       REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, device, &fx->error));
       for (int id = 0; id < OPERATORS; id++)
-        (void)operation_find(fx, (operator_id_t)id);
+        (void)find_operator(fx, id);
       CHECK_OK(fx->core->device_close(fx->self, device, &fx->error));
       for (int id = 0; id < OPERATORS; id++)
-        CHECK(operation_find(fx, (operator_id_t)id) == NULL);
+        CHECK(find_operator(fx, id) == NULL);
     }
   }
   fx->device = 0;

@@ -134,13 +134,16 @@ static bool values_fit(const sweep_case_t* one, operator_id_t id, const number_t
 }
 
 /* A million elements cost time, and are of two dtypes; gaps of 33000 want a small dimension. */
-static bool size_fits(const sweep_case_t* one, operator_id_t id, const shape_t* shape,
-                      const number_type_t* type) {
+static bool size_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operator_id_t id,
+                      const shape_t* shape, const number_type_t* type) {
   int64_t input = sweep_get(one, &input_axis), output = sweep_get(one, &output_axis);
   bool far = input == TENSOR_FAR || output == TENSOR_FAR;
   bool plain = input == TENSOR_PLAIN && output == TENSOR_PLAIN;
+  bool million = id != OPERATOR_MM && shape->rank == 1 && shape->sizes[0] > 1 << 20;
+  uint64_t most = UINT64_C(4) * type->size * (million ? 1 << 20 : 5 * 33000);
+  if ((far || million) && most > sweep_room(fx)) return false;
   if (id == OPERATOR_MM) return !far || shape->sizes[0] * shape->sizes[1] <= 64;
-  if (shape->rank == 1 && shape->sizes[0] > 1 << 20) {
+  if (million) {
     bool simple = plain && sweep_get(one, &how_axis) == 0 && sweep_get(one, &from_axis) == 0;
     return simple && id != OPERATOR_WHERE &&
            (type->dtype == TBK_FLOAT32 || type->dtype == TBK_UINT8);
@@ -183,7 +186,8 @@ static bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operat
   if (sweep_get(one, &how_axis) == 1 && !can_plan(fx, id)) return false;
   if (id != OPERATOR_MM && shape->rank > fx->properties.max_rank) return false;
   if (reduced > 0 && reduced >> shape->rank != 0) return false;
-  return values_fit(one, id, type) && alias_fits(one, id, shape) && size_fits(one, id, shape, type);
+  return values_fit(one, id, type) && alias_fits(one, id, shape) &&
+         size_fits(fx, one, id, shape, type);
 }
 
 /* ----------------------------------------------------------------------------------- operands -- */
@@ -449,7 +453,7 @@ static bool fits_conversion(const tbk_fixture_t* fx, const sweep_case_t* one) {
   if ((fx->properties.dtypes >> from->dtype & fx->properties.dtypes >> to->dtype & 1) == 0)
     return false;
   if (from == to || !scene_fits(fx, one)) return false;
-  if (!size_fits(one, OPERATOR_COPY, shape_of(one, OPERATOR_COPY), to)) return false;
+  if (!size_fits(fx, one, OPERATOR_COPY, shape_of(one, OPERATOR_COPY), to)) return false;
   if (shape_of(one, OPERATOR_COPY)->rank > fx->properties.max_rank) return false;
   return to->dtype == TBK_BOOL || (to->digits > 0 && (to->is_complex || !from->is_complex));
 }
