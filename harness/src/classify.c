@@ -6,6 +6,7 @@
  * before what it said, and silence is never a pass.
  */
 #include "protocol.h"
+#include "reap.h"
 #include "text.h"
 #include "verdict.h"
 
@@ -246,6 +247,18 @@ static void classify_report(const tbk_outcome_t* outcome, tbk_classification_t* 
   }
 }
 
+static void add_strays(uint32_t strays, tbk_classification_t* out) {
+  const size_t used = strlen(out->notes);
+  const char* between = used > 0 ? "; " : "";
+  if (strays == TBK_REAP_UNLISTED)
+    tbk_print(out->notes + used, sizeof out->notes - used,
+              "%sleft processes behind, which live on: this machine does not list them", between);
+  else
+    tbk_print(out->notes + used, sizeof out->notes - used,
+              "%sleft %u process%s behind, which the harness killed", between, strays,
+              strays > 1 ? "es" : "");
+}
+
 void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   *out = (tbk_classification_t){.blame = "backend", .exit_status = -1, .phase = TBK_PHASE_BODY};
   if (ended_well(outcome))
@@ -254,10 +267,5 @@ void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
     classify_end(outcome, out);
   if (outcome->noise > 0 && !tbk_verdict_fails(out->verdict)) classify_noise(outcome, out);
   SAY(out->notes, "%s", outcome->report.notes);
-  if (outcome->strays > 0) {
-    size_t used = strlen(out->notes);
-    tbk_print(out->notes + used, sizeof out->notes - used,
-              "%sleft %u process%s behind, which the harness killed", used ? "; " : "",
-              outcome->strays, outcome->strays > 1 ? "es" : "");
-  }
+  if (outcome->strays > 0) add_strays(outcome->strays, out);
 }

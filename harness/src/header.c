@@ -10,6 +10,7 @@
 #include "protocol.h"
 #include "text.h"
 #include "text_json.h"
+#include "tree.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -59,15 +60,27 @@ static void line_value(const char* path, const char* key, char* out, size_t size
   if (file != NULL) (void)fclose(file);
 }
 
+/* What holds the processes that a test starts, and their memory, on this machine. */
+static const char* processes_held_by(void) {
+  return tbk_tree_is_told() ? "a count of all that a test has started"
+                            : "its process group alone: the kernel lists no children";
+}
+
+static const char* memory_held_by(void) {
+  if (!tbk_resident_is_told()) return "nothing: the kernel tells of no memory";
+  return tbk_tree_is_told() ? "the sum over all that a test has started" : "a test's own process";
+}
+
 static json_t* machine(void) {
   char os[256], cpu[256];
   struct utsname name;
   line_value("/etc/os-release", "PRETTY_NAME", os, sizeof os);
   line_value("/proc/cpuinfo", "model name", cpu, sizeof cpu);
   if (uname(&name) != 0) (void)strcpy(name.release, "");
-  return json_pack("{s:o,s:o,s:o,s:I}", "host_os", tbk_text_json(os), "kernel",
+  return json_pack("{s:o,s:o,s:o,s:I,s:s,s:s}", "host_os", tbk_text_json(os), "kernel",
                    tbk_text_json(name.release), "cpu", tbk_text_json(cpu), "cores",
-                   (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
+                   (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "processes_held_by",
+                   processes_held_by(), "memory_held_by", memory_held_by());
 }
 
 static json_t* backend(const tbk_options_t* options, const tbk_facts_t* facts) {

@@ -10,6 +10,7 @@
 #include "run.h"
 #include "summary.h"
 #include "text.h"
+#include "tree.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -199,6 +200,8 @@ static tbk_exit_t start(tbk_run_t* run, bool has_header) {
   const uint32_t jobs = job_count(run);
   static char lack[160];
   if (tbk_limits_lack(lack, sizeof lack)) return refuse(run, TBK_EXIT_SUITE, lack, has_header);
+  if (!tbk_tree_is_told() && !run->options->quiet)
+    tbk_complain("the kernel lists no children here: what leaves a test's process group lives on");
   if (!tbk_journal_open(&run->journal, run->recorder.results.regular ? run->options->output : NULL,
                         tbk_loop_slots(jobs)))
     return refuse_results(run, errno);

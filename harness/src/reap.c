@@ -77,6 +77,9 @@ static size_t find_strays(const pid_t* keep, size_t keep_count, pid_t* pids, siz
   return strays;
 }
 
+/* Somebody lives and has no name: one that dies of an earlier signal is waited for. */
+enum { UNLISTED_MS = 50 };
+
 uint32_t tbk_reap_strays(const pid_t* keep, size_t keep_count) {
   static pid_t pids[TBK_REAP_MAX];
   const struct timespec pause = {.tv_nsec = 1000000};
@@ -87,7 +90,8 @@ uint32_t tbk_reap_strays(const pid_t* keep, size_t keep_count) {
     for (size_t i = 0; i < strays; i++)
       (void)kill(pids[i], SIGKILL);
     if (attempt == 0) killed = (uint32_t)strays;
-    if (strays == 0) break;
+    if (strays == 0 && (keep_count > 0 || tbk_tree_is_told())) break;
+    if (strays == 0 && attempt == UNLISTED_MS) return TBK_REAP_UNLISTED;
     (void)ppoll(NULL, 0, &pause, NULL);
     errno = 0;
   }

@@ -71,6 +71,16 @@ size_t tbk_tree(pid_t root, const pid_t* skip, size_t skip_count, pid_t* out_pid
   return pids.count;
 }
 
+bool tbk_tree_is_told(void) {
+  char path[64];
+  tbk_print(path, sizeof path, "/proc/self/task/%d/children", (int)gettid());
+  return access(path, R_OK) == 0;
+}
+
+bool tbk_resident_is_told(void) {
+  return access("/proc/self/statm", R_OK) == 0;
+}
+
 uint64_t tbk_resident(pid_t pid) {
   char path[64], text[128];
   unsigned long long pages = 0;

@@ -7,6 +7,7 @@
 #ifndef TBK_HARNESS_TREE_H
 #define TBK_HARNESS_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,6 +17,12 @@
  * `capacity`, the near ones first. Returns their number; 0 too where the kernel does not tell.
  */
 size_t tbk_tree(pid_t root, const pid_t* skip, size_t skip_count, pid_t* out_pids, size_t capacity);
+
+/* Returns whether the kernel lists the children of a process, so that a tree can be found at all. */
+bool tbk_tree_is_told(void);
+
+/* Returns whether it tells the memory of a process. */
+bool tbk_resident_is_told(void);
 
 /* Returns resident bytes; 0 where the process is gone. */
 uint64_t tbk_resident(pid_t pid);

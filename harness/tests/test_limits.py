@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from runs import TBK_RUN, TEMPLATE, read, run
+from runs import HOSTILE, TBK_RUN, TEMPLATE, hostile, processes_with, read, run
 
 NOBODY = 65534
 MOST_FILES = 16
@@ -62,3 +63,35 @@ def test_a_user_who_may_start_no_more_processes_is_told(everybodys: Path) -> Non
     assert "the limit of processes (ulimit -u) leaves room for" in done.stderr
     assert done.stderr.count("\n") == 1
     assert read(everybodys / "r.jsonl").footer["exit_code"] == 6
+
+
+def without_proc() -> tuple[str, ...]:
+    """A prefix that hides /proc; empty where this machine lets nobody do so."""
+    hide = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh")
+    tried = subprocess.run([*hide, "true"], capture_output=True, check=False)
+    return hide if tried.returncode == 0 else ()
+
+
+@pytest.mark.skipif(not without_proc(), reason="this machine lets nobody hide /proc")
+def test_without_proc_it_is_said_who_lives_on(tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    only = ("--only", "MEM-002")
+    done = run(HOSTILE, output, *only, *hostile("daemonise"), prefix=without_proc())
+    left = processes_with(str(output))
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    results = read(output)
+    assert done.code == 0
+    assert left
+    assert "what leaves a test's process group lives on" in done.stderr
+    assert results.header["machine"]["processes_held_by"].startswith("its process group alone")
+    assert results.header["machine"]["memory_held_by"].startswith("nothing")
+    assert any("which live on" in (record["notes"] or "") for record in results.tests)
+
+
+def test_the_header_says_what_holds_processes_and_memory(tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    run(TEMPLATE, output, "--only", "MEM-002")
+    machine = read(output).header["machine"]
+    assert machine["processes_held_by"] == "a count of all that a test has started"
+    assert machine["memory_held_by"] == "the sum over all that a test has started"

@@ -119,7 +119,7 @@ def _planned(
     try:
         everything = mutants.choose(mutants.load(), frozen)
         path = mutants.equivalents_file()
-        equivalents = mutants.parse_equivalents(path.read_text("utf-8"), path.name) if path else {}
+        equivalents = mutants.load_equivalents(path) if path else {}
         listed = runner.list_tests([str(library), "--tier=thorough"])
     except (mutants.MutantError, runner.NoRunnerError, OSError) as error:
         outcome.stop(EXIT_SUITE_ERROR, str(error))

@@ -98,6 +98,15 @@ def equivalents_file() -> Path | None:
     return path if path and path.is_file() else None
 
 
+def load_equivalents(path: Path) -> dict[str, str]:
+    """Returns what `parse_equivalents` finds in a file. Raises MutantError."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise MutantError(f"{path.name}: {error}") from error
+    return parse_equivalents(text, path.name)
+
+
 def parse_equivalents(text: str, name: str) -> dict[str, str]:
     """Name and reason of each mutant that no test can kill: [[equivalent]] name, reason."""
     try:
@@ -108,7 +117,10 @@ def parse_equivalents(text: str, name: str) -> dict[str, str]:
     if unknown:
         raise MutantError(f"{name}: unknown key {unknown[0]!r}")
     found: dict[str, str] = {}
-    for number, entry in enumerate(document.get("equivalent", []), 1):
+    entries = document.get("equivalent", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise MutantError(f"{name}: 'equivalent' is no list of tables")
+    for number, entry in enumerate(entries, 1):
         mutant = entry.get("mutant") or entry.get("name")
         reason = entry.get("reason")
         extra = sorted(set(entry) - {"mutant", "name", "reason", "reviewed", "clause"})

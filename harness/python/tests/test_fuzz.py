@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from tbk_harness import baseline, capabilities, cli, waivers
+from tbk_harness import baseline, capabilities, cli, mutants, waivers
 from tbk_reports import model
 
 SEEDS = 10
@@ -68,6 +68,19 @@ kernel = false
 """
 
 
+EQUIVALENTS = b"""\
+[[equivalent]]
+mutant = "starts_late"
+reason = "nobody sees it"
+reviewed = 2026-03-01
+
+[[equivalent]]
+name = "ends_early"
+reason = "nor this"
+clause = "MEM-001"
+"""
+
+
 def _other_value(data: bytes, choice: random.Random) -> bytes:
     """Puts another value behind one of the names, of whatever type."""
     marks = [at for at, byte in enumerate(data) if byte in b":="]
@@ -111,7 +124,7 @@ def mutated(data: bytes, seed: int) -> bytes:
 
 def _seeds(count: int = SEEDS) -> Iterator[int]:
     yield from range(count)
-    end, seed = time.monotonic() + SECONDS / 6, count
+    end, seed = time.monotonic() + SECONDS / 7, count
     while time.monotonic() < end:
         yield seed
         seed += 1
@@ -218,7 +231,23 @@ def test_any_toml_is_taken_or_refused_by_its_reader(tmp_path: Path) -> None:
             (WAIVERS, waivers.load_waivers, waivers.WaiverError),
             (BASELINE, baseline.load, baseline.BaselineError),
             (FACTS, capabilities.load, capabilities.CapabilityError),
+            (EQUIVALENTS, mutants.load_equivalents, mutants.MutantError),
         ):
             path.write_bytes(mutated(sound, seed))
             with contextlib.suppress(refusal):
                 load(path)
+
+
+def test_any_file_of_declared_capabilities_is_taken_or_refused(tmp_path: Path) -> None:
+    """What the worker of the torch layer reads for --facts, in either form."""
+    listing = pytest.importorskip(
+        "tbk_harness.torch_worker.listing", reason="the torch layer needs PyTorch"
+    )
+    as_json = b'{"device": "acme", "capabilities": {"stream": true, "kernel": false}}'
+    sound = FACTS.replace(b"kernel = false\n", b"event = false\n")
+    for seed in _seeds(15 * SEEDS):
+        for name, data in (("declared.toml", sound), ("declared.json", as_json)):
+            path = tmp_path / name
+            path.write_bytes(mutated(data, seed))
+            with contextlib.suppress(listing.ListingError):
+                assert set(listing.declared(path).values()) <= {True, False}

@@ -109,7 +109,7 @@ def declared(path: Path) -> dict[str, bool]:
         raise ListingError(f"{path}: it has no table 'capabilities'", USAGE)
     for word, held in words.items():
         if word not in capability.WORDS:
-            raise ListingError(f"{path}: '{word}' is no capability", USAGE)
+            raise ListingError(f"{path}: {word!r} is no capability", USAGE)
         if not isinstance(held, bool):
-            raise ListingError(f"{path}: '{word}' is neither true nor false", USAGE)
+            raise ListingError(f"{path}: {word!r} is neither true nor false", USAGE)
     return words
