@@ -75,7 +75,7 @@ def without_proc() -> tuple[str, ...]:
 @pytest.mark.skipif(not without_proc(), reason="this machine lets nobody hide /proc")
 def test_without_proc_it_is_said_who_lives_on(tmp_path: Path) -> None:
     output = tmp_path / "results.jsonl"
-    only = ("--only", "MEM-002")
+    only = ("--only", "memory_free")
     done = run(HOSTILE, output, *only, *hostile("daemonise"), prefix=without_proc())
     left = processes_with(str(output))
     for pid in left:
