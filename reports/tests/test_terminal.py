@@ -68,3 +68,12 @@ def test_where_the_device_does_not_compute_there_is_no_wall_of_causes() -> None:
     assert "  1. " in printed
     assert "  2. " not in printed
     assert "and 7 more causes, which may follow from that" in printed
+
+
+def test_a_crash_in_c_names_the_command_for_gdb() -> None:
+    crash = synthetic.case(0, "crash")
+    said = f"tbk replay --gdb RESULTS {crash['id']} "
+    assert said in _printed(judged([crash]), terminal=False)
+    assert "--gdb" not in _printed(judged([synthetic.case(0, "fail")]), terminal=False)
+    spoilt = synthetic.case(0, "crash", id="a/b; rm -r x")
+    assert "--gdb" not in _printed(judged([spoilt]), terminal=False)

@@ -229,3 +229,13 @@ def test_replay_takes_the_torch_layers_commands(both: Tbk) -> None:
     ended = both("replay", "tbk-report/results.jsonl", "torch_operators/op_000[float16]")
     assert ended.returncode == 1, ended.stderr
     assert "1 of 1 fail again" in ended.stdout
+
+
+def test_an_interrupted_first_layer_says_that_the_second_never_began(
+    both: Tbk, tmp_path: Path
+) -> None:
+    ended = both("run", "slow.so")
+    assert ended.returncode == 7, ended.stderr
+    assert "the torch layer was never begun" in ended.stdout
+    assert "the torch layer was never begun" in _document(tmp_path)["missing"]
+    assert "torch layer was never begun" in (tmp_path / "tbk-report" / "index.html").read_text()

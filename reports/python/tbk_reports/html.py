@@ -33,6 +33,7 @@ from .words import (
     STATE_MEANING,
     STATES,
     blame_words,
+    debug_words,
     difference_words,
     python_line,
     seen_words,
@@ -130,6 +131,7 @@ def environment() -> jinja2.Environment:
         count=text.count_words,
         difference_words=difference_words,
         blame_words=blame_words,
+        debug_words=debug_words,
         seen_words=seen_words,
         python_line=python_line,
     )

@@ -13,7 +13,7 @@ from . import text
 from .causes import Cause
 from .model import Judged
 from .view import View
-from .words import blame_words, check_words, python_line, seen_words
+from .words import blame_words, check_words, debug_words, python_line, seen_words
 
 CAUSES = 5
 WIDTH = 120  # of the text file; long lines are not broken
@@ -40,6 +40,8 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
         said.append(("blame", blame_words(first)))
     if first.replay:
         said.append(("replay", first.replay))
+    if debug := debug_words(first):
+        said.append(("debug", f"{debug} (RESULTS: the results.jsonl of this report)"))
     if first.alone:
         said.append(("alone", f"python {first.alone}, in the report's folder; needs no suite"))
     for name, value in said:

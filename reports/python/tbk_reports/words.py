@@ -180,7 +180,8 @@ def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str], subjec
     if kind == "fail" and len(rest) > 2:
         more = f" (and {text.count_words(clauses - 1, 'more clause')})" if clauses > 1 else ""
         said = text.shorten(test.clause_text, 150 - len(more)) if test.clause_text else test.what
-        return f"{test.clause}{', ' if subject else ''}{subject}: {said}{more}"
+        named = f", {subject}" if subject and not said.startswith(subject) else ""
+        return f"{test.clause}{named}: {said}{more}"
     return ""
 
 
@@ -219,6 +220,17 @@ def blame_words(test: Test) -> str:
     return f"{test.blame}, not cross-checked" if test.blame == "backend" else test.blame
 
 
+def debug_words(test: Test) -> str:
+    """The command that runs a crash or hang of the C layer under gdb; empty for all else. RESULTS
+    stands for the result file, which may have gone elsewhere since."""
+    if test.recorded not in ("crash", "hang") or test.layer == "torch":
+        return ""
+    if not test.replay.startswith("tbk-run ") or not _PLAIN_ID.fullmatch(test.id):
+        return ""
+    return f"tbk replay --gdb RESULTS {test.id}"
+
+
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_]+/[A-Za-z0-9_]+")
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:,)? in ([\w.<>]+)')
 _RUNNER = re.compile(r"/(?:_?pytest|pluggy|tbk_harness)/|<frozen|<string>")
 _DEAD = re.compile(r"most recent call first\)?:?\s*\n")
