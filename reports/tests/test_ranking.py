@@ -7,7 +7,7 @@ from __future__ import annotations
 from tbk_reports.calls import asked, function_of, traced
 from tbk_reports.causes import causes
 from tbk_reports.model import Test
-from tbk_reports.ranking import gather, may_follow, subject
+from tbk_reports.ranking import fits, gather, may_follow, subject
 
 NAMES = ("memory_alloc", "upload", "download", "stream_create", "fill", "op:mm")
 
@@ -50,7 +50,7 @@ def test_the_function_that_passing_tests_use_too_is_not_accused() -> None:
     upload = case(1, "CPY-004", "memory_alloc fill download upload", "fail")
     fill = case(2, "CPY-018", "memory_alloc upload download fill", "fail")
     assert first(*PASSING, upload, fill) == "CPY-018"
-    assert subject(fill, gather([*PASSING, upload, fill])) == "fill"
+    assert subject([fill], gather([*PASSING, upload, fill])) == "fill"
 
 
 def test_an_area_of_many_functions_and_a_check_after_a_test_come_last() -> None:
@@ -77,12 +77,66 @@ def test_what_did_not_ask_the_accused_function_is_a_cause_of_its_own() -> None:
 def test_nothing_follows_from_what_explains_little_or_is_another_ones_to_blame() -> None:
     one = case(1, "CPY-018", "memory_alloc fill", "fail")
     rest = [case(at, "CPY-004", "memory_alloc upload", "fail") for at in range(2, 9)]
-    assert not may_follow(rest[:1], one, gather([one, *rest]))
+    assert not may_follow(rest[:1], [one], gather([one, *rest]))
     harness = case(3, "CPY-019", "memory_alloc fill", "fail", blame="harness")
-    assert not may_follow([harness], one, gather([one, harness]))
+    assert not may_follow([harness], [one], gather([one, harness]))
 
 
 def test_failures_without_calls_are_grouped_by_their_check() -> None:
     made = [case(at, f"MEM-00{at}", "upload", "fail", asked=frozenset(), cause="fail/a.c/x/")
             for at in range(3)]  # fmt: skip
     assert len(causes(made, among=made)) == 1
+
+
+def test_a_clause_of_which_all_tests_fail_comes_before_one_of_which_some_do() -> None:
+    some = case(1, "CPY-018", "memory_alloc fill", "fail")
+    passes = [case(at, "CPY-018", "memory_alloc fill") for at in range(2, 8)]
+    every = case(9, "CPY-019", "memory_alloc fill", "fail")
+    assert first(*PASSING, some, *passes, every) == "CPY-019"
+
+
+def test_a_failed_check_says_more_than_a_crash() -> None:
+    crash = case(1, "CPY-018", "memory_alloc fill", "crash", cause="crash/body/SIGSEGV")
+    check = case(2, "CPY-019", "memory_alloc fill", "fail")
+    assert first(*PASSING, crash, check) == "CPY-019"
+
+
+def test_the_function_that_answered_wrongly_is_suspected() -> None:
+    changes = {"expected": "OK", "seen": "FAILED (7)", "call": "fill"}
+    upload = case(1, "CPY-004", "memory_alloc fill upload", "fail", **changes)
+    fill = case(2, "CPY-018", "memory_alloc upload fill", "fail", **changes)
+    assert first(upload, fill) == "CPY-018"
+
+
+def test_a_refusal_that_is_missing_comes_after_what_the_function_does() -> None:
+    refusal = case(1, "CPY-001", "memory_alloc fill", "fail", label="Requires", expected="INVALID",
+                   seen="OK (0)", clause_text="a size of 0; else INVALID.")  # fmt: skip
+    does = case(2, "CPY-018", "memory_alloc fill", "fail", expected="byte 0 is 0x01", seen="0x00")
+    assert first(*PASSING, refusal, does) == "CPY-018"
+
+
+def test_what_was_seen_is_held_against_what_the_clause_promises() -> None:
+    hang = case(1, "STR-016", "stream_query", "hang", clause_text="it never waits for work.")
+    refused = case(2, "STR-001", "stream_query", "fail", expected="OK", seen="FAILED (7): no")
+    named = case(3, "STR-015", "stream_query", "fail", expected="NOT_READY while held", seen="OK",
+                 clause_text="NOT_READY until then.")  # fmt: skip
+    assert (fits(hang), fits(refused), fits(named)) == (1.0, -0.5, 1.0)
+
+
+def test_crashes_in_one_call_are_one_cause_whatever_their_clauses() -> None:
+    tests = [case(at, f"STR-00{at}", f"upload {name}", "crash", cause="crash/body/SIGSEGV/in fill")
+             for at, name in enumerate(("memory_alloc", "download", "fill"), 1)]  # fmt: skip
+    [cause] = causes(tests, among=[*PASSING, *tests])
+    assert cause.title == "Crash (SIGSEGV) in fill"
+    assert len(cause.clauses) == 1
+    assert len(cause.following) == 2
+
+
+def test_of_what_it_names_an_error_a_clause_is_suspected_with_one() -> None:
+    plain = case(1, "MEM-001", "memory_alloc", "fail")
+    errors = case(2, "MEM-009", "memory_alloc", "fail", label="Errors")
+    asked_of = frozenset({"memory_alloc", "memory_alloc with an error"})
+    tests = [Test(**{**one.__dict__, "asked": asked_of}) for one in (plain, errors)]
+    evidence = gather([*PASSING, *tests])
+    assert evidence.suspect(tests[:1]) == "memory_alloc"
+    assert evidence.suspect(tests[1:]) == "memory_alloc with an error"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 
 import tbk_contracts
@@ -32,7 +33,14 @@ def _about(clause: Clause) -> tuple[str, ...]:
         way = ON_STREAM
     elif clause.prefix == "THR":
         way = ON_OTHER_THREAD
-    return tuple(name + way for name in clause.functions)
+    return tuple(name + way for name in clause.functions or _named(clause))
+
+
+def _named(clause: Clause) -> tuple[str, ...]:
+    """Functions that a sentence names which stands at none; of kernels, what runs them."""
+    words = set(re.findall(r"\w+", clause.text))
+    found = tuple(one.name for one in tbk_contracts.interface().functions if one.name in words)
+    return found or (("launch",) if clause.area == "kernel" and "c" in clause.layer else ())
 
 
 def _filled(test: Test, same_wording: bool) -> Test:

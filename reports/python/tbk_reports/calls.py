@@ -16,7 +16,11 @@ WITHOUT_STREAM = " without a stream"
 ON_STREAM = " on a stream"
 ON_OTHER_DEVICE = " on another device"
 ON_OTHER_THREAD = " on another thread"
-WAYS = {2: WITHOUT_STREAM, 4: ON_STREAM, 8: ON_OTHER_DEVICE, 16: ON_OTHER_THREAD}
+WITH_ERROR = " with an error"
+WITH_NOTHING = " with nothing"
+AT_OFFSET = " at an offset"
+WAYS = {2: WITHOUT_STREAM, 4: ON_STREAM, 8: ON_OTHER_DEVICE, 16: ON_OTHER_THREAD,
+        32: WITH_ERROR, 64: WITH_NOTHING, 128: AT_OFFSET}  # fmt: skip
 
 
 def traced(header: Mapping[str, Any]) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ class Cause:
     def rank(self) -> tuple[object, ...]:
         first = self.first
         return (
-            first.blame in FOREIGN_BLAME or first.verdict == "not-reached",
+            first.blame in FOREIGN_BLAME or (not self.ranked and first.verdict == "not-reached"),
             first.phase not in EARLY_PHASES,
             self.must == 0,
             not self.ranked,  # the C layer before PyTorch, which stands on it
@@ -103,23 +103,18 @@ class Cause:
 def _cause_key(test: Test) -> str:
     if test.verdict == "xpass":
         return "xpass\0" + test.waiver
-    if _names_its_clause(test):
+    if test.asked:  # then the run says how much speaks for the clause
         return f"{test.blame}\0{test.clause}"
     cause = cause_of(test)
     return f"{test.blame}\0{cause}" if cause else f"{test.clause}\0{test.verdict}"
 
 
-def _names_its_clause(test: Test) -> bool:
-    """Whether it is a failed check of the C layer in a test, of which the clause is the cause."""
-    return bool(test.asked) and test.recorded == "fail" and test.phase == "body"
-
-
 def _group(key: str, tests: list[Test], evidence: Evidence) -> Cause:
     if not any(test.asked for test in tests):
         return Cause(key, "", tuple(tests))
-    first = best(tests, evidence)
+    first = best(tests)
     ordered = (first, *(test for test in tests if test is not first))
-    return Cause(key, "", ordered, 0, subject(first, evidence), rank(first, evidence))
+    return Cause(key, "", ordered, 0, subject(tests, evidence), rank(tests, evidence))
 
 
 def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
@@ -128,7 +123,9 @@ def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
     for cause in ranked:
         for at, head in enumerate(heads):
             own = head.own or len(head.tests)
-            if cause.ranked and head.ranked and may_follow(cause.tests, head.first, evidence):
+            if not (cause.ranked and head.ranked):
+                continue
+            if may_follow(cause.tests, head.tests[:own], evidence):
                 heads[at] = replace(head, tests=head.tests + cause.tests, own=own)
                 break
         else:

@@ -2,32 +2,55 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which of many failing clauses of the C layer to look at first, and what may follow from it.
 
-The order knows what each clause speaks of (from the spec) and what each test asked of the backend
-(from the run), and nothing else. One fault is assumed: it lies in something that the failing tests
-asked, and that few of the passing ones did. docs/adr/0024 says why, and how well it does.
+The order knows what each clause speaks of and promises (from the spec), and what each test asked of
+the backend and got (from the run), and nothing else. One fault is assumed: it lies in something
+that the failing tests asked, and that few of the passing ones did. docs/adr/0024 says why, and how
+well it does.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .calls import function_of
+from .calls import AT_OFFSET, ON_OTHER_THREAD, WITH_ERROR, WITH_NOTHING, function_of
 from .generated.areas import AREAS
-from .model import Test
+from .model import Test, grouped
 
 # Not about one function: these areas look at many together, so their tests fail with each of them.
 CROSSING = frozenset({"thread", "fork", "teardown", "capability", "fault"})
-STATUSES = ("INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "NOT_READY", "UNAVAILABLE", "FAILED",
+REFUSALS = ("INVALID", "INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "UNAVAILABLE", "FAILED",
             "DEVICE_LOST")  # fmt: skip
+STATUSES = frozenset({"OK", "NOT_READY", *REFUSALS})
 # What a line of the header promises, from what a function does to what else it does not do.
-LABELS = {"": 0, "Ensures": 0, "Requires": 1, "Ordering": 1, "Errors": 2, "Ownership": 3,
-          "On error": 3, "Threads": 4}  # fmt: skip
-NOT_RUN = frozenset({"unsupported", "not-shown", "left-out", "not-reached"})
+LABELS = {"Ensures": 0, "Ordering": 0.5, "Requires": 1, "Errors": 1, "Ownership": 1,
+          "On error": 1.5, "Threads": 1.5}  # fmt: skip
+NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
+# Ways of a call of which a clause speaks only where it says so, or where its line does.
+UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
+               AT_OFFSET: "offset"}  # fmt: skip
 CLEAN = ("clean", "close", "exit")
 ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
+CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
+
+# How much each of the reasons of `reasons` counts; those that are logarithms are of shares.
+WEIGHTS = {
+    "suspicious": 4.0,
+    "explains": 4.0,
+    "all of its tests": 1.5,
+    "answered": 0.5,
+    "said by a check": 3.0,
+    "after the test": 3.0,
+    "promise": 1.0,
+    "label": 0.5,
+    "crossing": 1.0,
+    "named by the spec": 1.0,
+}
+_WORD = re.compile(r"[A-Z_]{2,}")
+_WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b")
 
 Rank = tuple[float, ...]
 
@@ -37,9 +60,11 @@ class Evidence:
     """What all tests of a run say together."""
 
     asked: Mapping[str, frozenset[str]]  # by the test's id
-    failing: int
-    failed_of: Mapping[str, int]  # by the thing asked: the failing tests that asked it
-    ran_of: Mapping[str, int]
+    of_clause: Mapping[str, Sequence[Test]]  # those that ran
+    failing: float
+    failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
+    ran_of: Mapping[str, float]
+    answered: Mapping[str, int]  # by the function: wrong answers and ends that followed its call
 
     def suspicion(self, thing: str) -> float:
         """Returns from 0 to 1 how well a fault in it explains the run (Ochiai's coefficient)."""
@@ -50,61 +75,146 @@ class Evidence:
         """Returns the share of the failing tests that asked it."""
         return self.failed_of.get(thing, 0) / self.failing if self.failing else 0.0
 
-    def suspect(self, test: Test) -> str:
-        """Returns the most suspicious thing that the test's clause speaks of and that it asked."""
-        spoken = sorted(set(test.about) & self.asked.get(test.id, frozenset()))
-        return max(spoken, key=self.suspicion, default="")
+    def things(self, tests: Sequence[Test]) -> set[str]:
+        """Returns what the clause of some failing tests speaks of and they asked, in any way."""
+        spoken = {name for test in tests for name in test.about}
+        exact = {name for name in spoken if name.partition(" ")[2]}
+        asked = {name for test in tests for name in self.asked.get(test.id, ())}
+        if exact & asked:
+            return exact & asked
+        other = [way for way, word in UNLESS_SAID.items() if not _says(tests[0], word)]
+        return {one for one in asked if one.partition(" ")[0] in spoken
+                and not one.endswith(tuple(other))}  # fmt: skip
+
+    def shared(self, tests: Sequence[Test]) -> set[str]:
+        """Returns what all tests of a clause asked that names nothing in the spec."""
+        ran = self.of_clause.get(tests[0].clause, tests)
+        common = set.intersection(*(set(self.asked.get(test.id, ())) for test in ran))
+        if tests[0].clause.startswith("THR"):
+            return {name for name in common if name.endswith(ON_OTHER_THREAD)} or common
+        return common
+
+    def suspect(self, tests: Sequence[Test]) -> str:
+        """Returns the most suspicious thing that the clause of some failing tests speaks of."""
+        found = self.things(tests) or self.shared(tests)
+        # Of two as suspicious ones the plainer: "upload" before "upload at an offset".
+        return max(sorted(found), key=lambda one: (round(self.suspicion(one), 2), " " not in one),
+                   default="")  # fmt: skip
+
+    def share_of_its_tests(self, tests: Sequence[Test], thing: str) -> float:
+        """Returns the share of a clause's tests asking it that fail; of few tests, less surely."""
+        ran = self.of_clause.get(tests[0].clause, ())
+        asking = [test for test in ran if not thing or thing in self.asked[test.id]]
+        return (sum(_count(test) for test in asking if test.failed) + 0.25) / (len(asking) + 0.5)
+
+
+def _says(test: Test, pattern: str) -> bool:
+    return bool(re.search(pattern, f"{test.label}: {test.clause_text}"))
+
+
+def _count(test: Test) -> float:
+    return CUT_SHORT if test.recorded == "not-reached" else 1.0
+
+
+def _is_answer(test: Test) -> bool:
+    """Whether it tells which function went wrong: it answered wrongly, or did not return."""
+    said = _WORD.match(test.seen)
+    return test.recorded != "fail" or bool(said and said[0] in STATUSES)
 
 
 def gather(tests: Iterable[Test]) -> Evidence:
     """Returns what the C layer's tests say together, those of other layers left out."""
     ran = [test for test in tests if test.layer == "c" and test.verdict not in NOT_RUN]
     failing = [test for test in ran if test.failed]
+    failed_of: dict[str, float] = defaultdict(float)
+    ran_of: dict[str, float] = defaultdict(float)
+    for test in ran:
+        count = _count(test) if test.failed else 1.0
+        for thing in test.asked:
+            ran_of[thing] += count
+            if test.failed:
+                failed_of[thing] += count
     return Evidence(
         asked={test.id: test.asked for test in ran},
-        failing=len(failing),
-        failed_of=Counter(thing for test in failing for thing in test.asked),
-        ran_of=Counter(thing for test in ran for thing in test.asked),
+        of_clause=grouped(ran, lambda test: test.clause),
+        failing=sum(map(_count, failing)),
+        failed_of=failed_of,
+        ran_of=ran_of,
+        answered=Counter(test.call for test in failing if test.call and _is_answer(test)),
     )
 
 
-def _answers(test: Test) -> int:
-    """How many of the statuses that were expected or seen the clause speaks of."""
-    said = f"{test.expected} {test.seen}"
-    return sum(word in said and word in test.clause_text for word in STATUSES)
+def _words(said: str) -> set[str]:
+    return set(_WORD.findall(said)) & STATUSES
 
 
-def rank(test: Test, evidence: Evidence) -> Rank:
-    """Returns the place of a failing test, lowest first: what needs least and explains most."""
-    suspect = evidence.suspect(test)
-    area = AREAS.get(test.clause.partition("-")[0], "")
-    return (
-        test.phase in CLEAN,
-        "stream_create" in evidence.asked.get(test.id, frozenset()),
-        -round(evidence.explained(suspect), 1),
-        area in CROSSING,
-        not test.about,
-        LABELS.get(test.label, 2),
-        -_answers(test),
-        -round(evidence.suspicion(suspect), 1),
-        test.index,
-    )
+def fits(test: Test) -> float:
+    """Tells from -1 to 1 whether what was seen is of the kind that its clause speaks of."""
+    if test.recorded in ("hang", "not-reached") or "waited" in test.seen:
+        return 1.0 if _WAITS.search(test.clause_text) else 0.0
+    expected, seen = _words(test.expected), _words(test.seen.partition(":")[0])
+    refusal = test.label in ("Requires", "Errors")
+    if _words(test.clause_text) & (expected | seen) - {"OK"}:
+        return 0.0 if refusal and "OK" in seen else 1.0  # what does nothing refuses nothing
+    if refusal:
+        return -1.0
+    return -0.5 if "OK" in expected and seen & set(REFUSALS) else 0.0
 
 
-def best(tests: Sequence[Test], evidence: Evidence) -> Test:
-    """Returns the simplest of some failing tests."""
-    return min(tests, key=lambda test: rank(test, evidence))
+def _order_within(test: Test) -> Rank:
+    """The test of a clause that says most: one whose own check failed, and that asks least."""
+    return (test.phase in CLEAN, test.recorded != "fail", -fits(test), len(test.asked), test.index)
 
 
-def may_follow(tests: Sequence[Test], first: Test, evidence: Evidence) -> bool:
-    """Tells whether failures may follow from `first`: all asked what its clause is about."""
+def best(tests: Sequence[Test]) -> Test:
+    """Returns the simplest of some failing tests of a clause."""
+    return min(tests, key=_order_within)
+
+
+def _answered(thing: str, evidence: Evidence) -> float:
+    """Returns how much of what was answered wrongly followed a call of it, from 0 to 1."""
+    total = sum(evidence.answered.values())
+    name = "launch" if thing.startswith("op:") else function_of(thing)
+    return (evidence.answered.get(name, 0) + 0.1 * total + 1) / (1.1 * total + 1)
+
+
+def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
+    """Returns what speaks for a clause as the broken one, by its failing tests."""
+    first, thing = best(tests), evidence.suspect(tests)
+    return {
+        "suspicious": math.log(evidence.suspicion(thing) + 0.05),
+        "explains": math.log(evidence.explained(thing) + 0.1),
+        "all of its tests": math.log(evidence.share_of_its_tests(tests, thing)),
+        "answered": math.log(_answered(thing, evidence)),
+        "said by a check": -float(first.recorded != "fail"),
+        "after the test": -float(first.phase in CLEAN),
+        "promise": fits(first),
+        "label": -LABELS.get(first.label, 1.0),
+        "crossing": -float(AREAS.get(first.clause.partition("-")[0], "") in CROSSING),
+        "named by the spec": float(bool(evidence.things(tests))),
+    }
+
+
+def rank(tests: Sequence[Test], evidence: Evidence) -> Rank:
+    """Returns the place of a clause's failing tests, lowest first."""
+    score = sum(WEIGHTS[name] * value for name, value in reasons(tests, evidence).items())
+    return (-round(score, 3), best(tests).index)
+
+
+def may_follow(tests: Sequence[Test], first: Sequence[Test], evidence: Evidence) -> bool:
+    """Tells whether failures may follow from those of `first`: all asked what its clause is about,
+    or they ended in the same way in the same call."""
+    if any(test.blame != first[0].blame for test in tests):
+        return False
+    if first[0].recorded != "fail" and first[0].cause == tests[0].cause != "":
+        return True
     suspect = evidence.suspect(first)
     if not suspect or evidence.explained(suspect) < ENOUGH:
         return False
-    return all(test.blame == first.blame and suspect in test.asked for test in tests)
+    return all(suspect in test.asked for test in tests)
 
 
-def subject(test: Test, evidence: Evidence) -> str:
-    """Returns the function or operator that a failing test accuses; empty where none is."""
-    suspect = evidence.suspect(test)
-    return function_of(suspect) if suspect else ""
+def subject(tests: Sequence[Test], evidence: Evidence) -> str:
+    """Returns the function or operator that a clause's failing tests accuse; empty where none."""
+    found = evidence.things(tests)
+    return function_of(evidence.suspect(tests)) if found else ""
