@@ -27,18 +27,30 @@ static const char* last_call(const tbk_outcome_t* outcome) {
   return last > 0 ? tbk_trace_name((size_t)last / 2) : NULL;
 }
 
+/* Adds the case of a sweep that ran, in the words in which a failed check says it. */
+static void add_case(const tbk_outcome_t* outcome, tbk_classification_t* out) {
+  const size_t seen = strlen(out->seen);
+  if (outcome->sweep_case[0] != '\0')
+    tbk_print(out->seen + seen, sizeof out->seen - seen, " (case: %s)", outcome->sweep_case);
+}
+
 /* Adds where a test stopped: "/in upload" to its cause, ", in upload" to what was seen. */
 static void add_call(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const int32_t last = outcome->last_call;
   const char* name = last_call(outcome);
-  if (name == NULL || out->phase < TBK_PHASE_BODY) return;
   const size_t cause = strlen(out->cause), seen = strlen(out->seen);
+  if (out->phase < TBK_PHASE_BODY) return;
+  if (name == NULL) {
+    add_case(outcome, out);
+    return;
+  }
   if (last % 2 == 0) {
     tbk_print(out->cause + cause, sizeof out->cause - cause, "/in %s", name);
     tbk_print(out->seen + seen, sizeof out->seen - seen, ", in %s", name);
   } else {
     tbk_print(out->seen + seen, sizeof out->seen - seen, ", after %s had returned", name);
   }
+  add_case(outcome, out);
 }
 
 static void classify_hang(const tbk_outcome_t* outcome, tbk_classification_t* out) {

@@ -41,6 +41,27 @@ void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options
   tbk_shell_add(out, out_size, batch ? "batch" : "fork");
 }
 
+/* The last "(case: LINE)", which must end the text; "" where it has none. */
+static void case_of(const char* seen, char* out, size_t out_size) {
+  static const char mark[] = " (case: ";
+  const char *at = NULL, *next = seen;
+  out[0] = '\0';
+  while ((next = strstr(next, mark)) != NULL)
+    at = next += strlen(mark);
+  const size_t length = at != NULL ? strlen(at) : 0;
+  if (length > 1 && at[length - 1] == ')') tbk_print(out, out_size, "%.*s", (int)length - 1, at);
+}
+
+void tbk_replay_failure(char* out, size_t out_size, const tbk_options_t* options, const char* id,
+                        const char* seen) {
+  char line[TBK_TRACE_CASE];
+  case_of(seen, line, sizeof line);
+  tbk_replay_command(out, out_size, options, &id, 1, false);
+  if (strncmp(id, "sweep_", strlen("sweep_")) != 0 || line[0] == '\0') return;
+  tbk_shell_add(out, out_size, "--case");
+  tbk_shell_add(out, out_size, line);
+}
+
 static void put_test(tbk_json_t* json, const tbk_test_t* test, const char* layer, uint32_t index,
                      uint32_t repeat) {
   tbk_json_text(json, "record", "test");
@@ -111,9 +132,10 @@ void tbk_record_test(tbk_results_t* results, const tbk_options_t* options,
   const tbk_test_t* test = &plan->tests[plan->items[item].test];
   const char* id = test->id;
   tbk_json_t json;
-  if (classification->replay[0] == '\0' && replay_of != id) {
-    tbk_replay_command(replay, sizeof replay, options, &id, 1, false);
-    replay_of = id;
+  const bool fails = tbk_verdict_fails(classification->verdict);
+  if (classification->replay[0] == '\0' && (fails || replay_of != id)) {
+    tbk_replay_failure(replay, sizeof replay, options, id, fails ? classification->seen : "");
+    replay_of = fails ? NULL : id;
   }
   tbk_json_begin(&json, line, sizeof line);
   tbk_json_open(&json, NULL, '{');

@@ -36,4 +36,8 @@ void tbk_suite_digest(const tbk_options_t* options, char out[TBK_DIGEST_SIZE]);
 void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options,
                         const char* const* ids, size_t id_count, bool batch);
 
+/* The same for one test that failed; of a sweep, for the case that `seen` ends with, and no other. */
+void tbk_replay_failure(char* out, size_t out_size, const tbk_options_t* options, const char* id,
+                        const char* seen);
+
 #endif /* TBK_HARNESS_RECORD_H */

@@ -42,8 +42,8 @@ static void keep_finding(tbk_recorder_t* recorder, uint32_t item,
   SAY(recorder->findings[at].seen, "%s", classification->seen);
   SAY(recorder->findings[at].replay, "%s", classification->replay);
   if (classification->replay[0] == '\0')
-    tbk_replay_command(recorder->findings[at].replay, sizeof recorder->findings[at].replay,
-                       recorder->options, &id, 1, false);
+    tbk_replay_failure(recorder->findings[at].replay, sizeof recorder->findings[at].replay,
+                       recorder->options, id, classification->seen);
 }
 
 static bool says_nothing(tbk_verdict_t verdict) {

@@ -183,6 +183,8 @@ static void take_trace(tbk_slot_t* slot) {
   if (slot->outcome.ended) return;
   tbk_trace_text(trace, slot->outcome.report.calls);
   slot->outcome.last_call = trace->last;
+  tbk_print(slot->outcome.sweep_case, sizeof slot->outcome.sweep_case, "%.*s", TBK_TRACE_CASE - 1,
+            trace->sweep_case);
 }
 
 /* A test is over; the phase is that in which it was last seen. */

@@ -9,6 +9,7 @@
 
 #include "contract.h"
 #include "options.h"
+#include "trace.h"
 
 /* X(name, text, fails the run), from best to worst. */
 #define TBK_VERDICT_MAP(X)         \
@@ -77,6 +78,7 @@ typedef struct tbk_outcome {
   uint64_t noise;        /* bytes on the report descriptor that are no line of the worker */
   uint32_t strays;       /* processes that it left behind */
   int32_t last_call;     /* as tbk_trace_t, where the worker did not finish the test; 0: none */
+  char sweep_case[TBK_TRACE_CASE]; /* that ran then; empty: none */
   uint64_t output_bytes;
   size_t output_size;
   size_t facts_size;

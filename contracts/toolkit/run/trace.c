@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -108,7 +109,13 @@ const char* tbk_trace_latest(void) {
   return is_of_test ? tbk_trace_name((size_t)latest.call) : NULL;
 }
 
+void tbk_trace_case(const char* line) {
+  snprintf(tbk_trace_cell->sweep_case, sizeof tbk_trace_cell->sweep_case, "%s",
+           line != NULL ? line : "");
+}
+
 void tbk_trace_reset(void) {
+  tbk_trace_case(NULL);
   __atomic_fetch_add(&test_number, 1, __ATOMIC_RELAXED);
   note_last(0);
   for (size_t i = 0; i < TBK_TRACE_LIMIT; i++)

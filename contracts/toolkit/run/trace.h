@@ -16,7 +16,7 @@
 
 #include <tbk/tbk.h>
 
-enum { TBK_TRACE_LIMIT = 96, TBK_TRACE_DIGITS = 2 * TBK_TRACE_LIMIT };
+enum { TBK_TRACE_LIMIT = 96, TBK_TRACE_DIGITS = 2 * TBK_TRACE_LIMIT, TBK_TRACE_CASE = 192 };
 
 /* The bits of a call; a called function has the first and those that fitted any of its calls. */
 enum {
@@ -34,6 +34,7 @@ enum {
 typedef struct tbk_trace {
   volatile int32_t last; /* 2 * the index of the function, + 1 once it has returned; 0: none */
   volatile uint8_t called[TBK_TRACE_LIMIT];
+  char sweep_case[TBK_TRACE_CASE]; /* of a sweep, the line of the case that runs; else empty */
 } tbk_trace_t;
 
 /* A private variable until it is set. */
@@ -43,6 +44,8 @@ extern tbk_trace_t* tbk_trace_cell;
 void tbk_trace_reset(void);
 /* Returns the function that the calling thread called last in this test; NULL for none. */
 const char* tbk_trace_latest(void);
+/* Notes the case of a sweep that runs from here on; NULL: none does. */
+void tbk_trace_case(const char* line);
 /* Returns the function of this index, from 1 on, or "op:NAME" of an operator launched, or NULL. */
 const char* tbk_trace_name(size_t index);
 /*

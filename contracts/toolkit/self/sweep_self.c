@@ -50,10 +50,30 @@ static void every_pair_is_there(const sweep_case_t* cases, size_t count) {
         }
 }
 
+/* Every combination of the first three that fits is there, and each pair as well. */
+static void first_ones_meet_together(void) {
+  static const sweep_space_t whole = {{&letter, &number, &side, &colour}, fits, NULL, 3};
+  static sweep_case_t cases[SWEEP_CASES];
+  size_t count = sweep_generate(NULL, &whole, 1, cases, SWEEP_CASES);
+  size_t letters = letter.count, numbers = number.count, sides = side.count, met = 0;
+  for (size_t a = 0; a < letters; a++)
+    for (size_t b = 0; b < numbers; b++)
+      for (size_t c = 0; c < sides; c++) {
+        bool found = false;
+        for (size_t i = 0; i < count; i++)
+          found = found ||
+                  (cases[i].chosen[0] == a && cases[i].chosen[1] == b && cases[i].chosen[2] == c);
+        met += found;
+      }
+  EXPECT(met == letters * numbers * sides - numbers); /* one letter may not be on one side */
+  every_pair_is_there(cases, count);
+}
+
 int main(void) {
   static sweep_case_t cases[SWEEP_CASES], again[SWEEP_CASES], other[SWEEP_CASES];
   char line[SWEEP_LINE];
   size_t count = sweep_generate(NULL, &space, 1, cases, SWEEP_CASES);
+  first_ones_meet_together();
   every_pair_is_there(cases, count);
   EXPECT(count >= 20 && count < 60); /* all of them would be 120 */
   EXPECT(sweep_generate(NULL, &space, 1, again, SWEEP_CASES) == count);

@@ -8,6 +8,7 @@
 #include "sweep.h"
 
 #include "resources.h"
+#include "trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,11 +166,13 @@ static void run_one(tbk_fixture_t* fx, sweep_case_t* one, tally_t* tally) {
   char line[SWEEP_LINE];
   sweep_print(one, line);
   tbk_checks_context(line);
+  tbk_trace_case(line);
   one->space->run(fx, one);
   fx->device = kept.device;
   fx->properties = kept.properties;
   tbk_resources_between(fx);
   tbk_checks_context(NULL);
+  tbk_trace_case(NULL);
   if (tbk_checks_failed()) tbk_leave();
   *(one->left_out ? &tally->left_out : &tally->ran) += 1;
 }
