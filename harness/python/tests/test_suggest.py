@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
+import importlib.metadata
+
 import pytest
+from tbk_harness.commands_check import _known_device
 from tbk_harness.enrich import enrich
 from tbk_harness.suggest import (
     capability_hint,
@@ -69,3 +72,16 @@ def test_what_tbk_run_does_not_know_is_told_with_what_was_meant() -> None:
     assert capability_hint(said.format("strem")) == "; did you mean stream?"
     assert "op:mm" in capability_hint(said.format("op:m"))
     assert selector_hint("tbk-run: the disk is full") == capability_hint("another end") == ""
+
+
+def test_a_device_that_pytorch_does_not_know_is_told_before_a_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch", reason="PyTorch is asked")
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
+    with pytest.raises(SystemExit) as stopped:
+        _known_device("vulcan", ())
+    assert stopped.value.code == 5
+    assert "did you mean vulkan" in capsys.readouterr().err
+    _known_device("vulcan", ("a_module",))  # which may bring it
+    _known_device("cpu", ())
