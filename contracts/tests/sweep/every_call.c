@@ -58,9 +58,9 @@ static void count_run(void* argument) {
 
 /* The argument that is to be wrong. */
 #define SPOIL_NUMBER(parameter, type) \
-  if (on->spoil == SPOIL_##parameter) parameter = (type)on->number;
+  if (on->spoil == SPOIL_##parameter) (parameter) = (type)on->number;
 #define SPOIL_POINTER(parameter) \
-  if (on->spoil == SPOIL_##parameter) parameter = on->object;
+  if (on->spoil == SPOIL_##parameter) (parameter) = on->object;
 #define SPOIL                                                                      \
   SPOIL_MAP(SPOIL_NUMBER, SPOIL_POINTER)                                           \
   if (on->spoil == SPOIL_function) function = NULL;                                \

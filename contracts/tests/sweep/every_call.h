@@ -14,25 +14,17 @@
 #include "operation.h"
 
 /* The parameters that a call can be given wrongly; N: numbers, P: pointers. */
-#define SPOIL_MAP(N, P)                                                                            \
-  N(device, int32_t)                                                                               \
-  N(peer, int32_t)                                                                                 \
-  N(destination_device, int32_t)                                                                   \
-  N(source_device, int32_t)                                                                        \
-  N(kind, int32_t)                                                                                 \
-  N(flags, uint32_t)                                                                               \
-  N(offset, uint64_t)                                                                              \
-  N(destination_offset, uint64_t)                                                                  \
-  N(source_offset, uint64_t)                                                                       \
-  N(size_bytes, uint64_t)                                                                          \
-  P(stream)                                                                                        \
-  P(event)                                                                                         \
-  P(start)                                                                                         \
-  P(end)                                                                                           \
-  P(generator)                                                                                     \
-  P(out_can)                                                                                       \
-  P(out_count) P(out_workspace_bytes) P(out_free_bytes) P(out_total_bytes) P(out_ms) P(out_native) \
-      P(out_pointer) P(out_properties) P(out_memory) P(out_stream) P(out_event) P(out_plan)
+/* clang-format off */
+#define SPOIL_MAP(N, P)                                                                          \
+  N(device, int32_t) N(peer, int32_t) N(destination_device, int32_t) N(source_device, int32_t)   \
+  N(kind, int32_t) N(flags, uint32_t)                                                            \
+  N(offset, uint64_t) N(destination_offset, uint64_t) N(source_offset, uint64_t)                 \
+  N(size_bytes, uint64_t)                                                                        \
+  P(stream) P(event) P(start) P(end) P(generator)                                                \
+  P(out_can) P(out_count) P(out_workspace_bytes) P(out_free_bytes) P(out_total_bytes) P(out_ms)  \
+  P(out_native) P(out_pointer) P(out_properties) P(out_memory) P(out_stream) P(out_event)        \
+  P(out_plan)
+/* clang-format on */
 
 typedef enum spoil {
   SPOIL_nothing = 0,

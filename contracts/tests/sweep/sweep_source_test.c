@@ -56,9 +56,8 @@ static way_t way_of(const sweep_case_t* one) {
 static bool source_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   bool native = sweep_get(one, &source_axis) == NATIVE;
   bool fills = sweep_get(one, &others_axis) == 2;
-  if (native && !(TBK_HAS(fx->stream, tbk_stream_ops_t, stream_native_handle) &&
-                  TBK_HAS(fx->stream, tbk_stream_ops_t, stream_from_native)))
-    return false;
+  if (native && !TBK_HAS(fx->stream, tbk_stream_ops_t, stream_native_handle)) return false;
+  if (native && !TBK_HAS(fx->stream, tbk_stream_ops_t, stream_from_native)) return false;
   if (sweep_get(one, &source_axis) == HAS_WAITED && fx->event == NULL) return false;
   if (fills && !TBK_HAS(fx->core, tbk_core_t, fill)) return false;
   return scene_fits(fx, one);
