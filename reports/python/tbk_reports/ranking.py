@@ -42,7 +42,7 @@ WEIGHTS = {
     "explains": 4.0,
     "all of its tests": 1.5,
     "answered": 0.5,
-    "said by a check": 3.0,
+    "said by a check": 6.0,
     "after the test": 3.0,
     "promise": 1.0,
     "label": 0.5,
