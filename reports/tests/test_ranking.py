@@ -53,6 +53,16 @@ def test_the_function_that_passing_tests_use_too_is_not_accused() -> None:
     assert subject([fill], gather([*PASSING, upload, fill])) == "fill"
 
 
+def test_of_several_functions_a_title_accuses_the_one_that_answered_wrongly_or_none() -> None:
+    both = ("upload", "fill")
+    bytes_differ = case(1, "STR-001", "memory_alloc upload fill", "fail", about=both, seen="0x51")
+    refused = case(2, "STR-002", "memory_alloc upload fill", "fail", about=both,
+                   call="upload", expected="INVALID", seen="OK (0)")  # fmt: skip
+    evidence = gather([bytes_differ, refused])
+    assert subject([bytes_differ], evidence) == ""
+    assert subject([refused], evidence) == "upload"
+
+
 def test_an_area_of_many_functions_and_a_check_after_a_test_come_last() -> None:
     thread = case(1, "THR-001", "memory_alloc fill", "fail")
     after = case(2, "CPY-001", "memory_alloc fill", "fail", phase="clean")

@@ -33,6 +33,7 @@ NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
                AT_OFFSET: "offset"}  # fmt: skip
 CLEAN = ("clean", "close", "exit")
+AS_SUSPICIOUS = 0.8  # the share of the greatest suspicion from which on a title accuses neither
 ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
 CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
 
@@ -215,6 +216,11 @@ def may_follow(tests: Sequence[Test], first: Sequence[Test], evidence: Evidence)
 
 
 def subject(tests: Sequence[Test], evidence: Evidence) -> str:
-    """Returns the function or operator that a clause's failing tests accuse; empty where none."""
-    found = evidence.things(tests)
-    return function_of(evidence.suspect(tests)) if found else ""
+    """Returns the function or operator that a clause's failing tests accuse; empty where several
+    are as suspicious and none of them answered wrongly."""
+    found, first = evidence.things(tests), best(tests)
+    if _is_answer(first) and first.call in map(function_of, found):
+        return first.call
+    most = max(map(evidence.suspicion, found), default=0.0)
+    near = {function_of(one) for one in found if evidence.suspicion(one) >= AS_SUSPICIOUS * most}
+    return near.pop() if len(near) == 1 else ""
