@@ -203,10 +203,10 @@ static void sees_earlier_work(tbk_fixture_t* fx, bool large, bool by_event) {
     process_settle();
     order_finish(order);
     CHECK_SAID(!atomic_load(&sight->while_closed), "a callback runs after earlier work",
-               "it ran while a %s before it was held", name);
+               "it ran while the %s before it was held", name);
     CHECK_SAID(memcmp(sight->look.expected, sight->look.host, order->bench.cell_bytes) == 0,
                "earlier work is complete and visible to a callback",
-               "the effect of a %s is missing", name);
+               "the effect of the %s is missing", name);
   }
   order_end(order);
 }
@@ -267,7 +267,7 @@ static void check_not_begun(order_t* order) {
     const uint8_t* before = order->bench.before + work->target;
     CHECK_SAID(!gate_is_closed(&order->gate) ||
                    memcmp(before, order->pairs[i].result, order->bench.cell_bytes) == 0,
-               "later work starts after the callback has returned", "a %s was run during it",
+               "later work starts after the callback has returned", "the %s was run during it",
                work->kind->name);
   }
 }
@@ -294,7 +294,7 @@ static void later_work_starts_when_it_has_returned(tbk_fixture_t* fx) {
   order_finish(order);
   for (size_t i = 0; i < order->pair_count; ++i)
     CHECK_SAID(order_pair_holds(order, &order->pairs[i]), "later work runs after all",
-               "a %s is missing", order->pairs[i].first.kind->name);
+               "the %s is missing", order->pairs[i].first.kind->name);
   order_end(order);
 }
 

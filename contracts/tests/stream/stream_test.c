@@ -271,7 +271,7 @@ static void check_work_of_a_destroyed_stream(order_t* order, const work_kind_t* 
   CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
   bench_download(fx, bench);
   CHECK_SAID(memcmp(work->expected, work_result(work), bench->cell_bytes) == 0,
-             "work enqueued before the stream was destroyed has run", "a %s was left out",
+             "work enqueued before the stream was destroyed has run", "the %s was left out",
              kind->name);
 }
 

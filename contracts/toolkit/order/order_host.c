@@ -50,7 +50,7 @@ static void check_visible(order_t* order, tbk_fixture_t* fx) {
                                 &fx->error));
   }
   CHECK_SAID(order_pair_holds(order, last), "earlier work complete and visible to the host",
-             "the effect of a %s is missing", last->first.kind->name);
+             "the effect of the %s is missing", last->first.kind->name);
 }
 
 static void host_body(actor_t* actor) {
@@ -65,7 +65,7 @@ static void host_body(actor_t* actor) {
 
 static void check_still_waiting(order_t* order, const work_kind_t* kind) {
   bool early = atomic_load(&order->past_edge) && gate_is_closed(&order->gate);
-  CHECK_SAID(!early, "to wait for work that is held", "the call returned before a %s was run",
+  CHECK_SAID(!early, "to wait for work that is held", "the call returned before the %s was run",
              kind->name);
   if (!atomic_load(&order->at_edge))
     fx_evidence(order->fx, TBK_TRIVIAL, "a call that enqueues waits on the host");
@@ -109,7 +109,7 @@ static void ask_while_held(order_t* order, const char* name, order_query_fn quer
     if (i == ORDER_QUERIES / 2) process_settle();
     tbk_status_t status = query(order, fx);
     CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
-               "NOT_READY while the work is held", "%s, when a %s was enqueued",
+               "NOT_READY while the work is held", "%s, when the %s was enqueued",
                tbk_status_name(status), name);
     CHECK(gate_is_closed(&order->gate)); /* else the question waited */
   }
@@ -132,7 +132,7 @@ static void query_program(order_t* order, const work_kind_t* kind, order_edge_fn
     sched_yield();
     status = query(order, fx);
   }
-  CHECK_SAID(status == TBK_OK, "OK once the work is complete", "%s after a %s",
+  CHECK_SAID(status == TBK_OK, "OK once the work is complete", "%s after the %s",
              tbk_status_name(status), kind->name);
   check_visible(order, fx);
   order_finish(order);

@@ -87,14 +87,14 @@ static void sequence_body(actor_t* actor) {
 }
 
 static void sequence_check(sequence_t* sequence) {
-  const char* before = "nothing";
+  const char* before = "start";
   for (size_t i = 0; i < sequence->count; ++i) {
     const work_t* work = &sequence->works[i];
     bool writes = work->target == sequence->cell && !(work->kind->flags & WORK_TO_HOST);
     bool held =
         writes || memcmp(work->expected, work_result(work), sequence->bench.cell_bytes) == 0;
     CHECK_SAID(held, "what the work before it left",
-               "work %zu, a %s, read something else (after a %s)", i, work->kind->name, before);
+               "work %zu, the %s, read something else (after the %s)", i, work->kind->name, before);
     before = work->kind->name;
   }
 }
