@@ -23,6 +23,7 @@ CARRIED = [
     (r"reference_backends/(template/.+)", r"tbk_harness/data/\1"),
 ]
 COMPILED = {
+    "tbk_harness/bin/tbk-cunit",
     "tbk_harness/bin/tbk-run",
     "tbk_harness/lib/libtbk_cpu.so",
     "tbk_harness/lib/libtbk_launcher.so",

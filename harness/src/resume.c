@@ -11,6 +11,7 @@
 #include "record.h"
 
 #include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,23 @@ static const char* text_at(const json_t* object, const char* outer, const char* 
   const json_t* from = outer != NULL ? json_object_get(object, outer) : object;
   const char* text = json_string_value(json_object_get(from, key));
   return text != NULL ? text : "";
+}
+
+/* Our own lines are at most this deep; a reader of theirs may have no room for a deeper one. */
+enum { DEEPEST = 16 };
+
+static bool is_deeper(const json_t* value, int most) {
+  const char* key;
+  const json_t* inner;
+  size_t i;
+  bool deeper = most < 0;
+  json_array_foreach(value, i, inner) {
+    deeper = deeper || is_deeper(inner, most - 1);
+  }
+  json_object_foreach((json_t*)(uintptr_t)value, key, inner) {
+    deeper = deeper || is_deeper(inner, most - 1);
+  }
+  return deeper;
 }
 
 static void differ(struct reader* reader, const char* what) {
@@ -117,12 +135,33 @@ static bool take_test(struct reader* reader, const json_t* record) {
   return true;
 }
 
-static void take_footer(struct reader* reader, const json_t* footer) {
+/* What it says of the records is what they come to. */
+static bool fits_records(const struct reader* reader, const json_t* footer) {
+  const json_t* counts = json_object_get(footer, "counts");
+  const json_int_t planned = json_integer_value(json_object_get(footer, "planned"));
+  const json_int_t recorded = json_integer_value(json_object_get(footer, "recorded"));
+  bool fits = planned == (json_int_t)reader->plan->item_count && recorded == planned &&
+              json_object_size(counts) == TBK_VERDICT_COUNT &&
+              strcmp(text_at(footer, NULL, "tier"), tbk_tier_name(reader->options->tier)) == 0;
+  for (int i = 0; i < TBK_VERDICT_COUNT; i++) {
+    const json_t* count = json_object_get(counts, tbk_verdict_name((tbk_verdict_t)i));
+    fits = fits && json_is_integer(count) &&
+           json_integer_value(count) == (json_int_t)reader->ledger->counts[i];
+  }
+  return fits;
+}
+
+static void take_footer(struct reader* reader, const json_t* footer, const char* line,
+                        size_t size) {
   json_int_t code = json_integer_value(json_object_get(footer, "exit_code"));
   const char* health = text_at(footer, NULL, "health");
   if (strncmp(health, "lost", 4) == 0)
     tbk_print(reader->out->lost, sizeof reader->out->lost, "%s", health);
   reader->out->exit_code = (tbk_exit_t)code;
+  reader->out->fits = fits_records(reader, footer);
+  free(reader->out->footer);
+  reader->out->footer = strndup(line, size);
+  if (reader->out->footer == NULL) abort();
   reader->out->sick = health[0] != '\0' && strcmp(health, "ok") != 0;
   tbk_print(reader->out->digest, sizeof reader->out->digest, "%s", text_at(footer, NULL, "digest"));
   reader->out->complete =
@@ -132,7 +171,7 @@ static void take_footer(struct reader* reader, const json_t* footer) {
 
 static bool is_kept(struct reader* reader, const char* line, size_t size) {
   json_t* object = json_loadb(line, size, 0, NULL);
-  const char* record = text_at(object, NULL, "record");
+  const char* record = is_deeper(object, DEEPEST) ? "" : text_at(object, NULL, "record");
   bool kept = false;
   if (strcmp(record, "header") == 0 && !reader->out->has_header) {
     take_header(reader, object);
@@ -140,7 +179,7 @@ static bool is_kept(struct reader* reader, const char* line, size_t size) {
   } else if (strcmp(record, "test") == 0 && reader->out->has_header) {
     kept = take_test(reader, object);
   } else if (strcmp(record, "footer") == 0 && reader->out->has_header) {
-    take_footer(reader, object);
+    take_footer(reader, object, line, size);
   }
   json_decref(object);
   return kept;
@@ -173,5 +212,9 @@ void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t
     keep(resume, line, (size_t)size);
   }
   free(line);
-  if (file != NULL) (void)fclose(file);
+  if (file == NULL) return;
+  const size_t tidy = resume->size + (resume->footer != NULL ? strlen(resume->footer) + 1 : 0);
+  resume->untidy =
+      resume->scattered || fseeko(file, 0, SEEK_END) != 0 || ftello(file) != (off_t)tidy;
+  (void)fclose(file);
 }

@@ -17,11 +17,14 @@ typedef struct tbk_resume {
   char* lines;          /* to keep: header and records, whole lines; the caller frees it */
   size_t size;          /* bytes of them */
   bool scattered;       /* they are not the beginning of the file: others stand between */
+  bool untidy;          /* beside them and the footer something else is in the file */
   uint32_t kept;        /* records */
   char lost[512];       /* not empty: the device was lost, as the footer said */
   tbk_exit_t exit_code; /* as the footer states it, */
   bool sick;            /* that the device was not sound, */
+  bool fits;            /* its counts are those of the records, */
   char digest[TBK_DIGEST_SIZE]; /* and what the lines before it come to */
+  char* footer;                 /* its line, without the end; the caller frees it */
   char reason[256];             /* not empty: this is the file of another run, and why */
 } tbk_resume_t;
 

@@ -53,7 +53,8 @@ def judge(output: Path, *more: str, device: str = "cpu", folder: Path = ACTS) ->
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Results:
     output = tmp_path_factory.mktemp("hostile") / "results.jsonl"
     done = judge(output, "--only", HOSTILE, "--isolation", "fork", "--timeout", "8")
-    assert done.code == 6, done.stdout  # the suite is at fault, and nothing is worse
+    assert done.code == 1, done.stdout  # the suite is at fault, too, and hides no finding
+    assert "5 tests ended in a suite error" in done.stdout
     assert not processes_with(str(output))
     return done.results()
 
@@ -398,7 +399,7 @@ def test_what_is_off_by_some_units_is_a_warning(tmp_path: Path) -> None:
     done = judge(tmp_path / "a.jsonl", *only, "--torch-import", "broken.inexact", folder=CONTRACTS)
     seen = done.results().verdicts
     assert done.code == 0, done.stdout
-    assert "PASS" in done.stdout
+    assert "PARTIAL (quick)" in done.stdout
     assert "3 warning" in done.stdout
     assert seen["torch_operators/cos[float64]"] == "pass"
     warned = next(
@@ -463,7 +464,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     process.wait()
     done = judge(output, *options, "--resume")
     results = read(output)
-    assert done.code == 6, done.stderr
+    assert done.code == 1, done.stderr
     assert {name: results.verdicts[f"{HOSTILE}/{name}"] for name in VERDICTS} == {
         name: verdict for name, (verdict, _, _) in VERDICTS.items()
     }

@@ -54,7 +54,7 @@ static bool is_spoilt(const char* call) {
   if (is_spoilt(#function)) return (tbk_status_t)chosen.answer; \
   return call;
 #define BODY_void(call, function) \
-  if (!is_spoilt(#function)) call;
+  if (!is_spoilt(#function)) (void)(call);
 #define BODY_OF(returns, call, function) BODY_##returns(call, function)
 #define BODY(returns, call, function) BODY_OF(returns, call, function)
 #define WRAP(table, type, function)                                                        \
