@@ -126,3 +126,21 @@ def test_a_verdict_that_was_changed_is_not_retold(tmp_path: Path) -> None:
 def _says_more(output: Path, lines: list[bytes]) -> bool:
     """What was dropped ran again."""
     return len(read(output).tests) == len(lines) - 2
+
+
+def test_what_is_not_of_the_run_leaves_a_complete_file(tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    sound, lines = _sound(output)
+    for at in (0, 1, len(lines)):
+        output.write_bytes(b"".join([*lines[:at], lines[1], b"{}\n", *lines[at:]]))
+        assert run(TEMPLATE, output, *ONLY, "--resume").code == 0
+        assert output.read_bytes() == sound
+
+
+def test_a_footer_with_other_counts_is_not_believed(tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    _, lines = _sound(output)
+    for name, value in (("planned", 1), ("counts", {}), ("tier", "thorough")):
+        footer = {**json.loads(lines[-1]), name: value}
+        output.write_bytes(b"".join(lines[:-1]) + json.dumps(footer).encode() + b"\n")
+        assert run(TEMPLATE, output, *ONLY, "--resume").code == 6
