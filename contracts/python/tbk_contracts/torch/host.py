@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -15,6 +17,7 @@ from tbk_contracts.torch import run_seed
 
 Result = TypeVar("Result")
 JOIN_S = 60.0
+GONE_S = 2.0
 
 
 def seed(number: int = 0) -> torch.Generator:
@@ -104,6 +107,15 @@ def in_threads(calls: Sequence[Callable[[], Result]], timeout_s: float = JOIN_S)
         thread.join(timeout_s)
         if thread.is_alive():
             raise TimeoutError(f"a thread has not ended after {timeout_s:g} s")
+        _wait_until_gone(thread)
     if errors:
         raise errors[0]
     return results  # type: ignore[return-value]  # each has returned
+
+
+def _wait_until_gone(thread: threading.Thread) -> None:
+    """Python's join returns when a thread has left Python. What a device keeps for a thread goes
+    later, as it ends in the kernel, which Linux tells."""
+    told, until = Path(f"/proc/self/task/{thread.native_id}"), time.monotonic() + GONE_S
+    while told.exists() and time.monotonic() < until:
+        time.sleep(0.001)
