@@ -40,14 +40,10 @@ static void add_call(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* name = last_call(outcome);
   const size_t cause = strlen(out->cause), seen = strlen(out->seen);
   if (out->phase < TBK_PHASE_BODY) return;
-  if (name == NULL) {
-    add_case(outcome, out);
-    return;
-  }
-  if (last % 2 == 0) {
+  if (name != NULL && last % 2 == 0) {
     tbk_print(out->cause + cause, sizeof out->cause - cause, "/in %s", name);
     tbk_print(out->seen + seen, sizeof out->seen - seen, ", in %s", name);
-  } else {
+  } else if (name != NULL) {
     tbk_print(out->seen + seen, sizeof out->seen - seen, ", after %s had returned", name);
   }
   add_case(outcome, out);

@@ -249,13 +249,16 @@ static tbk_exit_t resume(tbk_run_t* run) {
                  resume.reason);
     return TBK_EXIT_USAGE;
   }
-  if (resume.complete) return retell(run, &resume);
+  if (resume.complete) {
+    const tbk_exit_t exit_code = retell(run, &resume);
+    tbk_resume_free(&resume);
+    return exit_code;
+  }
   tell_in_flight(run);
   tbk_print(run->health.lost_before, sizeof run->health.lost_before, "%s", resume.lost);
   bool goes_on =
       tbk_results_continue(&run->recorder.results, resume.lines, resume.size, resume.scattered);
-  free(resume.lines);
-  free(resume.footer);
+  tbk_resume_free(&resume);
   if (!goes_on) return refuse_results(run, errno);
   return start(run, resume.has_header);
 }

@@ -218,3 +218,9 @@ void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t
       resume->scattered || fseeko(file, 0, SEEK_END) != 0 || ftello(file) != (off_t)tidy;
   (void)fclose(file);
 }
+
+void tbk_resume_free(tbk_resume_t* resume) {
+  free(resume->lines);
+  free(resume->footer);
+  resume->lines = resume->footer = NULL;
+}

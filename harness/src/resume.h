@@ -14,7 +14,7 @@
 typedef struct tbk_resume {
   bool has_header;      /* else the file is empty, or torn in its first line: start afresh */
   bool complete;        /* its last line is the footer of a run that reached its end */
-  char* lines;          /* to keep: header and records, whole lines; the caller frees it */
+  char* lines;          /* to keep: header and records, whole lines */
   size_t size;          /* bytes of them */
   bool scattered;       /* they are not the beginning of the file: others stand between */
   bool untidy;          /* beside them and the footer something else is in the file */
@@ -24,7 +24,7 @@ typedef struct tbk_resume {
   bool sick;            /* that the device was not sound, */
   bool fits;            /* its counts are those of the records, */
   char digest[TBK_DIGEST_SIZE]; /* and what the lines before it come to */
-  char* footer;                 /* its line, without the end; the caller frees it */
+  char* footer;                 /* its line, without the end */
   char reason[256];             /* not empty: this is the file of another run, and why */
 } tbk_resume_t;
 
@@ -36,5 +36,8 @@ typedef struct tbk_resume {
 void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, unsigned char* recorded, unsigned char* first,
                      tbk_ledger_t* ledger);
+
+/* Frees what reading has taken; the rest of it stays as it is. */
+void tbk_resume_free(tbk_resume_t* resume);
 
 #endif /* TBK_HARNESS_RESUME_H */

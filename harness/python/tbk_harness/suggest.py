@@ -63,16 +63,20 @@ def unknown_selector(only: Iterable[str]) -> str:
 
 def selector_hint(said: str) -> str:
     """What was meant by the word that tbk-run says "names no test"."""
-    before, found, _ = said.partition("' names no test")
-    word = before.rpartition("'")[2]
-    return hint(word.partition("[")[0], _selectors()) if found and word else ""
+    word = _quoted(said, "' names no test")
+    return hint(word.partition("[")[0], _selectors()) if word else ""
 
 
 def capability_hint(said: str) -> str:
     """What was meant by the word that tbk-run says "is no capability"."""
-    before, found, _ = said.partition("' is no capability")
-    word = before.rpartition("'")[2]
-    return hint(word, _capability_words()) if found and word else ""
+    word = _quoted(said, "' is no capability")
+    return hint(word, _capability_words()) if word else ""
+
+
+def _quoted(said: str, end: str) -> str:
+    """Returns the word before `end`, which begins with its closing quote; empty where it is not."""
+    before, found, _ = said.partition(end)
+    return before.rpartition("'")[2] if found else ""
 
 
 def _capability_words() -> set[str]:
