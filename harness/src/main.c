@@ -247,6 +247,7 @@ static tbk_exit_t resume(tbk_run_t* run) {
   if (resume.reason[0] != '\0') {
     tbk_complain("%s: cannot resume: %s; without --resume it begins anew", run->options->output,
                  resume.reason);
+    tbk_resume_free(&resume);
     return TBK_EXIT_USAGE;
   }
   if (resume.complete) {

@@ -56,7 +56,7 @@ static bool keeps(const char* head, const char* rest, const char* expected) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(file);
   (void)fprintf(file, "%s%s", head, rest);
   (void)fclose(file);
-  free(resume.lines);
+  tbk_resume_free(&resume);
   tbk_resume_read(&resume, path, &options, &plan, recorded, first, &ledger);
   size_t size = strlen(head), more = strlen(expected);
   return resume.size == size + more &&

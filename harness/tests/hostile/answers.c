@@ -7,7 +7,6 @@
  * the pointer of that value), after=N (the first N calls of a process are answered well; 0). The
  * call itself does not happen. Other options go to the cpu backend.
  */
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,12 +16,13 @@
 
 #include <tbk/tables.h>
 
+#include "forward.h"
+
 static struct {
   char call[64];
   long answer, after;
   atomic_long calls;
-  char options[1024];
-  tbk_host_t host;
+  forward_t forward;
 } chosen;
 
 static struct {
@@ -106,7 +106,7 @@ static const tbk_kernel_t* on_kernel_find TBK_PARAMETERS_kernel_find {
   return kernel == NULL ? NULL : face_of(kernel);
 }
 
-static void take_option(const char* part, size_t* used) {
+static bool take_option(const char* part) {
   if (strncmp(part, "call=", 5) == 0) {
     snprintf(chosen.call, sizeof chosen.call, "%s", part + 5);
   } else if (strncmp(part, "answer=", 7) == 0) {
@@ -114,34 +114,9 @@ static void take_option(const char* part, size_t* used) {
   } else if (strncmp(part, "after=", 6) == 0) {
     chosen.after = atol(part + 6);
   } else {
-    *used += (size_t)snprintf(chosen.options + *used, sizeof chosen.options - *used, "%s%s",
-                              *used == 0 ? "" : ",", part);
+    return false;
   }
-}
-
-static void take_options(const char* options) {
-  char copy[sizeof chosen.options];
-  char* rest = NULL;
-  size_t used = 0;
-  snprintf(copy, sizeof copy, "%s", options == NULL ? "" : options);
-  chosen.options[0] = '\0';
-  for (char* part = strtok_r(copy, ",", &rest); part; part = strtok_r(NULL, ",", &rest))
-    take_option(part, &used);
-  chosen.host.options = used == 0 ? NULL : chosen.options;
-}
-
-/* The cpu backend lies one folder up. */
-static tbk_backend_create_fn cpu_entry(void) {
-  char path[4096];
-  Dl_info info;
-  if (dladdr((void*)&chosen, &info) == 0) return NULL;
-  const char* slash = strrchr(info.dli_fname, '/');
-  const int length = slash == NULL ? 0 : (int)(slash - info.dli_fname + 1);
-  snprintf(path, sizeof path, "%.*s../libtbk_cpu.so", length, info.dli_fname);
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  tbk_backend_create_fn entry = NULL;
-  if (library != NULL) *(void**)&entry = dlsym(library, TBK_ENTRY_SYMBOL);
-  return entry;
+  return true;
 }
 
 static void copy_tables(const tbk_backend_t* backend) {
@@ -164,16 +139,12 @@ static void copy_tables(const tbk_backend_t* backend) {
 
 TBK_EXPORT tbk_status_t tbk_backend_create(const tbk_host_t* host,
                                            const tbk_backend_t** out_backend, tbk_error_t* error) {
-  const tbk_backend_create_fn entry = cpu_entry();
-  const size_t needed = offsetof(tbk_host_t, options) + sizeof host->options;
+  const tbk_backend_create_fn entry = forward_entry("libtbk_cpu.so");
   if (entry == NULL) return TBK_FAILED;
-  if (host == NULL || out_backend == NULL || host->struct_size < needed)
-    return entry(host, out_backend, error);
-  chosen.host = *host;
-  chosen.host.struct_size = sizeof chosen.host;
-  take_options(host->options);
+  if (out_backend == NULL || !forward_can_read(host)) return entry(host, out_backend, error);
+  forward_begin(&chosen.forward, host, take_option);
   const tbk_backend_t* backend = NULL;
-  tbk_status_t status = entry(&chosen.host, &backend, error);
+  tbk_status_t status = entry(&chosen.forward.host, &backend, error);
   if (status != TBK_OK) return status;
   copy_tables(backend);
   outer.backend.instance = backend->instance;

@@ -6,7 +6,6 @@
  * N-th upload of the process; 1), once=PATH (only the process that can make this file does it, so
  * that exactly one test of a run is hit). Other options go to the template.
  */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "forward.h"
 #include "hostile.h"
 
 static struct {
@@ -22,8 +22,7 @@ static struct {
   bool unknown; /* the row that was asked for */
   long at;
   char once[512];
-  char options[1024];
-  tbk_host_t host;
+  forward_t forward;
   const tbk_core_t* inner;
   atomic_long uploads;
 } hostile = {.at = 1};
@@ -68,7 +67,7 @@ static tbk_status_t hostile_upload(tbk_instance_t* self, int32_t device, tbk_mem
   return hostile.inner->upload(self, device, memory, offset, source, size_bytes, stream, error);
 }
 
-static void take_option(char* part, size_t* used) {
+static bool take_option(const char* part) {
   if (strncmp(part, "hostile=", 8) == 0) {
     hostile.row = hostile_find(part + 8);
     hostile.unknown = hostile.row == NULL;
@@ -77,34 +76,9 @@ static void take_option(char* part, size_t* used) {
   } else if (strncmp(part, "once=", 5) == 0) {
     snprintf(hostile.once, sizeof hostile.once, "%s", part + 5);
   } else {
-    *used += (size_t)snprintf(hostile.options + *used, sizeof hostile.options - *used, "%s%s",
-                              *used == 0 ? "" : ",", part);
+    return false;
   }
-}
-
-static void take_options(const char* options) {
-  char copy[sizeof hostile.options];
-  char* rest = NULL;
-  size_t used = 0;
-  snprintf(copy, sizeof copy, "%s", options == NULL ? "" : options);
-  hostile.options[0] = '\0';
-  for (char* part = strtok_r(copy, ",", &rest); part; part = strtok_r(NULL, ",", &rest))
-    take_option(part, &used);
-  hostile.host.options = used == 0 ? NULL : hostile.options;
-}
-
-/* The template lies one folder up: lib/hostile/this, lib/libtbk_template.so. */
-static tbk_backend_create_fn template_entry(void) {
-  char path[4096];
-  Dl_info info;
-  if (dladdr((void*)&hostile, &info) == 0) return NULL;
-  const char* slash = strrchr(info.dli_fname, '/');
-  const int length = slash == NULL ? 0 : (int)(slash - info.dli_fname + 1);
-  snprintf(path, sizeof path, "%.*s../libtbk_template.so", length, info.dli_fname);
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  tbk_backend_create_fn entry = NULL;
-  if (library != NULL) *(void**)&entry = dlsym(library, TBK_ENTRY_SYMBOL);
-  return entry;
+  return true;
 }
 
 static tbk_status_t hand_out(const tbk_backend_t* inner, const tbk_backend_t** out_backend,
@@ -131,14 +105,10 @@ static tbk_status_t hand_out(const tbk_backend_t* inner, const tbk_backend_t** o
 
 TBK_EXPORT tbk_status_t tbk_backend_create(const tbk_host_t* host,
                                            const tbk_backend_t** out_backend, tbk_error_t* error) {
-  const tbk_backend_create_fn entry = template_entry();
-  const size_t needed = offsetof(tbk_host_t, options) + sizeof host->options;
+  const tbk_backend_create_fn entry = forward_entry("libtbk_template.so");
   if (entry == NULL) return TBK_FAILED;
-  if (host == NULL || out_backend == NULL || host->struct_size < needed)
-    return entry(host, out_backend, error);
-  hostile.host = *host;
-  hostile.host.struct_size = sizeof hostile.host;
-  take_options(host->options);
+  if (out_backend == NULL || !forward_can_read(host)) return entry(host, out_backend, error);
+  forward_begin(&hostile.forward, host, take_option);
   if (hostile.unknown) {
     if (error != NULL)
       snprintf(error->message, sizeof error->message, "%s", "hostile= names nothing it can do");
@@ -148,6 +118,6 @@ TBK_EXPORT tbk_status_t tbk_backend_create(const tbk_host_t* host,
   static atomic_int registered;
   if (atomic_exchange(&registered, 1) == 0) atexit(at_exit);
   const tbk_backend_t* inner = NULL;
-  tbk_status_t status = entry(&hostile.host, &inner, error);
+  tbk_status_t status = entry(&hostile.forward.host, &inner, error);
   return status == TBK_OK ? hand_out(inner, out_backend, error) : status;
 }
