@@ -2,89 +2,36 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "effects.h"
+#include "effects_steps.h"
 
 #include <string.h>
-#include <time.h>
 
 #include <tbk/tables.h>
 
-enum { BYTES = 256, WORDS = 64, LATE_US = 300, CALLBACKS = 3 };
+enum { CALLBACKS = 3 };
 
 #define EFFECT(name) static void effect_##name(tbk_fixture_t* fx, effects_t* on)
 #define HAS(table, type, function) (TBK_HAS(fx->table, type, function) != 0)
-
-/* ------------------------------------------------------------------------------------ pieces --- */
-
-static void wait_for(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
-  if (stream == NULL) return;
-  tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-  if (status == TBK_FAILED && on->may_fail) return;
-  tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("stream_synchronize"));
-}
-
-static void pause_a_little(void* argument) {
-  const struct timespec pause = {0, LATE_US * 1000};
-  (void)argument;
-  (void)nanosleep(&pause, NULL);
-}
-
-/* So that what comes after it is pending for a while, where there are callbacks. */
-static void delay(tbk_fixture_t* fx, tbk_stream_t* stream) {
-  if (fx->callback == NULL || stream == NULL) return;
-  CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, pause_a_little, NULL, &fx->error));
-}
-
-static bool take(tbk_fixture_t* fx, uint64_t bytes, tbk_memory_t* out) {
-  *out = 0;
-  return CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, bytes, out, &fx->error));
-}
-
-static void drop(tbk_fixture_t* fx, tbk_memory_t memory) {
-  CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
-}
-
-static bool put(tbk_fixture_t* fx, tbk_memory_t memory, const void* bytes, uint64_t size,
-                tbk_stream_t* stream) {
-  return CHECK_OK(
-      fx->core->upload(fx->self, fx->device, memory, 0, bytes, size, stream, &fx->error));
-}
-
-static bool get(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t size,
-                tbk_stream_t* stream) {
-  return CHECK_OK(
-      fx->core->download(fx->self, fx->device, bytes, memory, 0, size, stream, &fx->error));
-}
-
-/* Different bytes for each call; any thread may ask. */
-static void draw(uint8_t* bytes, uint64_t size) {
-  static atomic_uint_fast64_t calls;
-  uint64_t z = atomic_fetch_add(&calls, 1) * UINT64_C(0x9e3779b97f4a7c15) + 1;
-  for (uint64_t i = 0; i < size; i++) {
-    z ^= z << 13, z ^= z >> 7, z ^= z << 17;
-    bytes[i] = (uint8_t)(z >> 32);
-  }
-}
 
 /* -------------------------------------------------------------------------------------- core --- */
 
 static void move(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   uint8_t sent[4096], seen[4096] = {0};
   tbk_memory_t first = 0, second = 0;
-  draw(sent, on->bytes);
-  if (!take(fx, on->bytes, &first) || !take(fx, 3 * on->bytes, &second)) return;
+  step_draw(sent, on->bytes);
+  if (!step_take(fx, on->bytes, &first) || !step_take(fx, 3 * on->bytes, &second)) return;
   CHECK((fx->properties.flags & TBK_DEVICE_FLAT_ADDRESS) == 0 ||
         (first | second) % fx->properties.memory_alignment == 0);
-  delay(fx, stream);
-  put(fx, first, sent, on->bytes, stream);
+  step_delay(fx, stream);
+  step_put(fx, first, sent, on->bytes, stream);
   CHECK_OK(fx->core->copy(fx->self, fx->device, second, on->bytes, first, 0, on->bytes, stream,
                           &fx->error));
   CHECK_OK(fx->core->download(fx->self, fx->device, seen, second, on->bytes, on->bytes, stream,
                               &fx->error));
-  wait_for(fx, on, stream);
+  step_wait_for(fx, on, stream);
   CHECK_BYTES(sent, seen, on->bytes);
-  drop(fx, first);
-  drop(fx, second);
+  step_drop(fx, first);
+  step_drop(fx, second);
 }
 
 EFFECT(memory_alloc) {
@@ -93,8 +40,8 @@ EFFECT(memory_alloc) {
   move(fx, on, NULL);
   move(fx, on, on->stream);
   move(fx, on, on->beside);
-  if (take(fx, 0, &none)) drop(fx, none);
-  if (get(fx, seen, on->memory, on->bytes, NULL)) CHECK_BYTES(on->held, seen, on->bytes);
+  if (step_take(fx, 0, &none)) step_drop(fx, none);
+  if (step_get(fx, seen, on->memory, on->bytes, NULL)) CHECK_BYTES(on->held, seen, on->bytes);
 }
 #define effect_memory_free effect_memory_alloc
 #define effect_upload effect_memory_alloc
@@ -107,12 +54,12 @@ EFFECT(fill) {
   memset(expected, 0x3C, sizeof expected);
   for (int i = 0; i < 2; i++) {
     tbk_stream_t* stream = i == 0 ? NULL : on->stream;
-    if (!take(fx, on->bytes, &memory)) return;
+    if (!step_take(fx, on->bytes, &memory)) return;
     CHECK_OK(fx->core->fill(fx->self, fx->device, memory, 0, 0x3C, on->bytes, stream, &fx->error));
-    get(fx, seen, memory, on->bytes, stream);
-    wait_for(fx, on, stream);
+    step_get(fx, seen, memory, on->bytes, stream);
+    step_wait_for(fx, on, stream);
     CHECK_BYTES(expected, seen, on->bytes);
-    drop(fx, memory);
+    step_drop(fx, memory);
   }
 }
 
@@ -157,7 +104,7 @@ static void ask_until_done(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* strea
 }
 
 static void finish_by(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream, int way) {
-  if (way == 0) wait_for(fx, on, stream);
+  if (way == 0) step_wait_for(fx, on, stream);
   if (way == 1) ask_until_done(fx, on, stream);
   if (way != 2) return;
   tbk_status_t status = fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
@@ -169,15 +116,15 @@ static void use_stream(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   uint8_t sent[4096], seen[4096];
   for (int way = 0; way < 3; way++) {
     tbk_memory_t memory = 0;
-    draw(sent, on->bytes);
+    step_draw(sent, on->bytes);
     memset(seen, 0, sizeof seen);
-    if (!take(fx, on->bytes, &memory)) return;
-    delay(fx, stream);
-    put(fx, memory, sent, on->bytes, stream);
-    get(fx, seen, memory, on->bytes, stream);
+    if (!step_take(fx, on->bytes, &memory)) return;
+    step_delay(fx, stream);
+    step_put(fx, memory, sent, on->bytes, stream);
+    step_get(fx, seen, memory, on->bytes, stream);
     finish_by(fx, on, stream, way);
     CHECK_BYTES(sent, seen, on->bytes);
-    drop(fx, memory);
+    step_drop(fx, memory);
   }
 }
 
@@ -226,10 +173,10 @@ static void count_run(void* argument) {
 
 static void call_back(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   const int before = atomic_load(&on->ran);
-  delay(fx, stream);
+  step_delay(fx, stream);
   for (int i = 0; i < CALLBACKS; i++)
     CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, count_run, &on->ran, &fx->error));
-  wait_for(fx, on, stream);
+  step_wait_for(fx, on, stream);
   CHECK_EQUAL(before + CALLBACKS, atomic_load(&on->ran));
 }
 
@@ -245,25 +192,25 @@ static void pass_on(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, tbk_st
                     tbk_stream_t* to) {
   uint8_t sent[4096], seen[4096] = {0};
   tbk_memory_t memory = 0;
-  draw(sent, on->bytes);
-  if (!take(fx, on->bytes, &memory)) return;
-  delay(fx, from);
-  put(fx, memory, sent, on->bytes, from);
+  step_draw(sent, on->bytes);
+  if (!step_take(fx, on->bytes, &memory)) return;
+  step_delay(fx, from);
+  step_put(fx, memory, sent, on->bytes, from);
   CHECK_OK(fx->event->event_record(fx->self, event, from, &fx->error));
   CHECK_OK(fx->event->event_wait(fx->self, to, event, &fx->error));
-  get(fx, seen, memory, on->bytes, to);
-  wait_for(fx, on, to);
+  step_get(fx, seen, memory, on->bytes, to);
+  step_wait_for(fx, on, to);
   CHECK_BYTES(sent, seen, on->bytes);
-  wait_for(fx, on, from);
-  drop(fx, memory);
+  step_wait_for(fx, on, from);
+  step_drop(fx, memory);
 }
 
 /* The event stands for a download that is late; then the bytes are on the host. */
 static void wait_by_event(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, bool ask) {
   uint8_t seen[4096] = {0};
   tbk_status_t status = TBK_OK;
-  delay(fx, on->stream);
-  get(fx, seen, on->memory, on->bytes, on->stream);
+  step_delay(fx, on->stream);
+  step_get(fx, seen, on->memory, on->bytes, on->stream);
   CHECK_OK(fx->event->event_record(fx->self, event, on->stream, &fx->error));
   if (ask)
     CHECK(fx_poll_event(fx, event, &status));
@@ -271,7 +218,7 @@ static void wait_by_event(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, 
     status = fx->event->event_synchronize(fx->self, event, &fx->error);
   CHECK(status == TBK_OK || (on->may_fail && status == TBK_FAILED));
   CHECK_BYTES(on->held, seen, on->bytes);
-  wait_for(fx, on, on->stream);
+  step_wait_for(fx, on, on->stream);
 }
 
 EFFECT(event_record) {
@@ -299,10 +246,10 @@ EFFECT(event_elapsed) {
     tbk_stream_t* last = i == 0 ? on->stream : on->beside;
     CHECK_OK(fx->event->event_record(fx->self, on->event, on->stream, &fx->error));
     CHECK_OK(fx->event->event_wait(fx->self, last, on->event, &fx->error));
-    delay(fx, last);
+    step_delay(fx, last);
     CHECK_OK(fx->event->event_record(fx->self, on->end, last, &fx->error));
-    wait_for(fx, on, on->stream);
-    wait_for(fx, on, last);
+    step_wait_for(fx, on, on->stream);
+    step_wait_for(fx, on, last);
     CHECK_OK(fx->event->event_elapsed(fx->self, on->event, on->end, &ms, &fx->error));
     CHECK_SAID(ms >= 0, "an end that is not before its start", "%g ms", ms);
   }
@@ -314,16 +261,16 @@ EFFECT(event_elapsed) {
 static void move_pinned(tbk_fixture_t* fx, effects_t* on, uint8_t* pinned) {
   uint8_t sent[4096], seen[4096];
   tbk_memory_t memory = 0;
-  if (!take(fx, on->bytes, &memory)) return;
-  draw(sent, on->bytes);
+  if (!step_take(fx, on->bytes, &memory)) return;
+  step_draw(sent, on->bytes);
   memcpy(pinned + 64, sent, on->bytes);
-  put(fx, memory, pinned + 64, on->bytes, NULL);
+  step_put(fx, memory, pinned + 64, on->bytes, NULL);
   memset(pinned, 0, on->bytes + 64);
-  get(fx, pinned + 128, memory, on->bytes, NULL);
+  step_get(fx, pinned + 128, memory, on->bytes, NULL);
   CHECK_BYTES(sent, pinned + 128, on->bytes);
-  get(fx, seen, memory, on->bytes, NULL);
+  step_get(fx, seen, memory, on->bytes, NULL);
   CHECK_BYTES(sent, seen, on->bytes);
-  drop(fx, memory);
+  step_drop(fx, memory);
 }
 
 EFFECT(pinned_alloc) {
@@ -348,45 +295,34 @@ EFFECT(peer_can_access) {
 EFFECT(peer_copy) {
   uint8_t seen[4096] = {0};
   tbk_memory_t memory = 0;
-  if (!take(fx, on->bytes, &memory)) return;
+  if (!step_take(fx, on->bytes, &memory)) return;
   CHECK_OK(fx->peer->peer_copy(fx->self, fx->device, memory, 0, fx->device, on->memory, 0,
                                on->bytes, on->stream, &fx->error));
-  wait_for(fx, on, on->stream);
-  if (get(fx, seen, memory, on->bytes, NULL)) CHECK_BYTES(on->held, seen, on->bytes);
-  drop(fx, memory);
-}
-
-static void draw_words(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream, uint8_t* out) {
-  const tbk_generator_t generator = {7, 16};
-  tbk_memory_t memory = 0;
-  if (!take(fx, on->bytes, &memory)) return;
-  CHECK_OK(fx->random->random_bits(fx->self, fx->device, &generator, memory, 0, WORDS, stream,
-                                   &fx->error));
-  get(fx, out, memory, on->bytes, stream);
-  wait_for(fx, on, stream);
-  drop(fx, memory);
+  step_wait_for(fx, on, on->stream);
+  if (step_get(fx, seen, memory, on->bytes, NULL)) CHECK_BYTES(on->held, seen, on->bytes);
+  step_drop(fx, memory);
 }
 
 EFFECT(random_bits) {
   uint8_t seen[4096] = {0};
-  draw_words(fx, on, NULL, seen);
-  CHECK_BYTES(on->words, seen, WORDS * 4);
+  step_draw_words(fx, on, NULL, seen);
+  CHECK_BYTES(on->words, seen, EFFECT_WORDS * 4);
   memset(seen, 0, sizeof seen);
-  draw_words(fx, on, on->stream, seen);
-  CHECK_BYTES(on->words, seen, WORDS * 4);
+  step_draw_words(fx, on, on->stream, seen);
+  CHECK_BYTES(on->words, seen, EFFECT_WORDS * 4);
 }
 
 static void use_async(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   uint8_t sent[4096], seen[4096] = {0};
   tbk_memory_t memory = 0;
-  draw(sent, on->bytes);
-  delay(fx, stream);
+  step_draw(sent, on->bytes);
+  step_delay(fx, stream);
   if (!CHECK_OK(fx->async_memory->async_alloc(fx->self, stream, on->bytes, &memory, &fx->error)))
     return;
-  put(fx, memory, sent, on->bytes, stream);
-  get(fx, seen, memory, on->bytes, stream);
+  step_put(fx, memory, sent, on->bytes, stream);
+  step_get(fx, seen, memory, on->bytes, stream);
   CHECK_OK(fx->async_memory->async_free(fx->self, stream, memory, &fx->error));
-  wait_for(fx, on, stream);
+  step_wait_for(fx, on, stream);
   CHECK_BYTES(sent, seen, on->bytes);
 }
 
@@ -405,13 +341,13 @@ static void compute(tbk_fixture_t* fx, effects_t* on, operation_t* operation, tb
                     tbk_plan_t* plan, tbk_memory_t workspace) {
   const tbk_kernel_t* kernel = operation->kernel;
   const void* arguments = &operation->wire->arguments;
-  put(fx, operation->output.memory, operation->poison, operation->output.block_bytes, NULL);
-  delay(fx, stream);
+  step_put(fx, operation->output.memory, operation->poison, operation->output.block_bytes, NULL);
+  step_delay(fx, stream);
   tbk_status_t status =
       plan != NULL ? kernel->launch_plan(fx->self, fx->device, plan, arguments, workspace, 0,
                                          stream, &fx->error)
                    : kernel->launch(fx->self, fx->device, kernel, arguments, stream, &fx->error);
-  wait_for(fx, on, stream);
+  step_wait_for(fx, on, stream);
   if (status == TBK_UNSUPPORTED && plan == NULL) return;
   if (tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("a launch")))
     operation_check(fx, operation, 0, TBK_HERE("a launch"));
@@ -452,48 +388,4 @@ void effects_check(tbk_fixture_t* fx, effects_t* on) {
       again = again || (offered[k] && effects[k].run == effects[i].run);
     if (offered[i] && !again) effects[i].run(fx, on);
   }
-}
-
-static void make_operations(tbk_fixture_t* fx, effects_t* on) {
-  for (int id = 0; fx->kernel != NULL && id < OPERATORS; id++) {
-    operation_t* operation = &on->operations[id];
-    uint64_t workspace = 0;
-    if (operation_find(fx, (operator_id_t)id) == NULL) continue;
-    operation_make_plain(fx, operation, (operator_id_t)id);
-    const tbk_kernel_t* kernel = operation->kernel;
-    if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) continue;
-    if (kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments, &on->plans[id],
-                        &workspace, &fx->error) != TBK_OK)
-      on->plans[id] = NULL;
-    if (workspace > 0) on->workspaces[id] = fx_alloc(fx, workspace);
-  }
-}
-
-effects_t* effects_make(tbk_fixture_t* fx) {
-  effects_t* on = (effects_t*)(void*)fx_zeros(fx, sizeof *on);
-  uint64_t free_bytes = 0;
-  on->bytes = fx_round(fx, BYTES);
-  on->held = fx_bytes(fx, on->bytes);
-  on->memory = fx_alloc_with(fx, on->held, on->bytes);
-  on->properties.struct_size = sizeof on->properties;
-  REQUIRE_OK(fx->core->device_properties(fx->self, fx->device, &on->properties, &fx->error));
-  if (HAS(core, tbk_core_t, memory_info))
-    REQUIRE_OK(
-        fx->core->memory_info(fx->self, fx->device, &free_bytes, &on->total_bytes, &fx->error));
-  if (fx->stream != NULL) on->stream = fx_stream(fx), on->beside = fx_stream(fx);
-  if (fx->event != NULL)
-    on->event = fx_event(fx, TBK_EVENT_TIMING), on->end = fx_event(fx, TBK_EVENT_TIMING);
-  if (fx->pinned != NULL)
-    REQUIRE_OK(fx->pinned->pinned_alloc(fx->self, fx->device, 2 * on->bytes + 128, &on->pinned,
-                                        &fx->error));
-  on->words = fx_zeros(fx, on->bytes);
-  if (fx->random != NULL) draw_words(fx, on, NULL, on->words);
-  make_operations(fx, on);
-  return on;
-}
-
-void effects_end(tbk_fixture_t* fx, effects_t* on) {
-  if (on->pinned != NULL) fx->pinned->pinned_free(fx->self, on->pinned);
-  for (int id = 0; id < OPERATORS; id++)
-    if (on->plans[id] != NULL) on->operations[id].kernel->plan_destroy(fx->self, on->plans[id]);
 }

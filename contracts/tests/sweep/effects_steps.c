@@ -1,0 +1,57 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "effects_steps.h"
+
+#include <time.h>
+
+enum { LATE_US = 300 };
+
+void step_wait_for(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
+  if (stream == NULL) return;
+  tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
+  if (status == TBK_FAILED && on->may_fail) return;
+  tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("stream_synchronize"));
+}
+
+static void pause_a_little(void* argument) {
+  const struct timespec pause = {0, LATE_US * 1000};
+  (void)argument;
+  (void)nanosleep(&pause, NULL);
+}
+
+void step_delay(tbk_fixture_t* fx, tbk_stream_t* stream) {
+  if (fx->callback == NULL || stream == NULL) return;
+  CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, pause_a_little, NULL, &fx->error));
+}
+
+bool step_take(tbk_fixture_t* fx, uint64_t bytes, tbk_memory_t* out) {
+  *out = 0;
+  return CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, bytes, out, &fx->error));
+}
+
+void step_drop(tbk_fixture_t* fx, tbk_memory_t memory) {
+  CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
+}
+
+bool step_put(tbk_fixture_t* fx, tbk_memory_t memory, const void* bytes, uint64_t size,
+              tbk_stream_t* stream) {
+  return CHECK_OK(
+      fx->core->upload(fx->self, fx->device, memory, 0, bytes, size, stream, &fx->error));
+}
+
+bool step_get(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t size,
+              tbk_stream_t* stream) {
+  return CHECK_OK(
+      fx->core->download(fx->self, fx->device, bytes, memory, 0, size, stream, &fx->error));
+}
+
+void step_draw(uint8_t* bytes, uint64_t size) {
+  static atomic_uint_fast64_t calls;
+  uint64_t z = atomic_fetch_add(&calls, 1) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+  for (uint64_t i = 0; i < size; i++) {
+    z ^= z << 13, z ^= z >> 7, z ^= z << 17;
+    bytes[i] = (uint8_t)(z >> 32);
+  }
+}

@@ -1,0 +1,32 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * effects_steps.h: the steps that programs of effects are made of. Each checks with CHECK that its calls
+ * succeed, so that any thread may take it.
+ */
+#ifndef TBK_CONTRACTS_EFFECTS_STEPS_H
+#define TBK_CONTRACTS_EFFECTS_STEPS_H
+
+#include "effects.h"
+
+enum { EFFECT_WORDS = 64 }; /* that step_draw_words asks for */
+
+/* Synchronises `stream`, unless it is NULL. */
+void step_wait_for(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream);
+/* Makes what comes after it pending for a while, where there are callbacks. */
+void step_delay(tbk_fixture_t* fx, tbk_stream_t* stream);
+
+bool step_take(tbk_fixture_t* fx, uint64_t bytes, tbk_memory_t* out);
+void step_drop(tbk_fixture_t* fx, tbk_memory_t memory);
+bool step_put(tbk_fixture_t* fx, tbk_memory_t memory, const void* bytes, uint64_t size,
+              tbk_stream_t* stream);
+bool step_get(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t size,
+              tbk_stream_t* stream);
+
+/* Makes different bytes for each call; any thread may ask. */
+void step_draw(uint8_t* bytes, uint64_t size);
+/* Has the device make EFFECT_WORDS random words, always the same ones. */
+void step_draw_words(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream, uint8_t* out);
+
+#endif /* TBK_CONTRACTS_EFFECTS_STEPS_H */
