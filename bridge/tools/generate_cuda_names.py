@@ -89,7 +89,7 @@ def names() -> list[str]:
 
 
 def is_there(name: str) -> bool:
-    """Whether `torch.<backend>.<name>` exists."""
+    """Returns whether `torch.<backend>.<name>` exists."""
     return hasattr(DeviceModule, name)
 
 

@@ -87,7 +87,7 @@ def find_faults(world: World) -> list[str]:
 
 
 def summary(world: World) -> str:
-    """What was compared, so that an empty comparison does not look like a good one."""
+    """Returns what was compared, so that an empty comparison does not look like a good one."""
     c_clauses = world.c_clauses()
     must = sum(clause.checked_must for clause in c_clauses)
     mutants = "not compared" if world.mutants is None else str(len(world.mutants))

@@ -97,7 +97,7 @@ def clause_row(world: World, clause: Clause) -> list[str]:
 
 
 def summary_row(world: World, area: str, clauses: list[Clause]) -> list[str]:
-    """How much there is in an area."""
+    """Returns how much there is in an area."""
     ids = {clause.id for clause in clauses}
     counts = [
         len(clauses),

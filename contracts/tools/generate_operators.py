@@ -66,7 +66,7 @@ class Member:
 
     @property
     def is_output(self) -> bool:
-        """Whether the operator writes it."""
+        """Returns whether the operator writes it."""
         return self.origin.startswith("->") or "!" in self.origin
 
 

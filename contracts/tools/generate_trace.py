@@ -56,7 +56,9 @@ def traced(of: Interface) -> list[Function]:
 
 
 def aspects(function: Function) -> str:
-    """How the call is made, in C: on which stream and device, with nothing, at an offset."""
+    """Returns how the call is made, in C: on which stream and device, with nothing, at an
+    offset.
+    """
     found = []
     if function.enqueues and any(one.name == "stream" for one in function.streams):
         found.append("on_stream(stream)")
@@ -71,14 +73,16 @@ def aspects(function: Function) -> str:
 
 
 def says_nothing_at_0(function: Function, one: Parameter) -> bool:
-    """Whether 0 or NULL there is a case of its own: no memory, no bytes, no object, no result."""
+    """Returns whether 0 or NULL there is a case of its own: no memory, no bytes, no object, no
+    result.
+    """
     if one.name in FREE or (one.name == "stream" and function.enqueues):
         return False
     return "*" in one.type or one.type == "tbk_memory_t" or one.name in ("size_bytes", "count")
 
 
 def callee(function: Function, table: str) -> str:
-    """What the call is handed on to, with its arguments, in C."""
+    """Returns what the call is handed on to, with its arguments, in C."""
     names = [one.name for one in function.parameters]
     if function.struct != KERNEL:
         return f"inner.{table}->{function.name}({', '.join(names)})"

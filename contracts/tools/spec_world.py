@@ -130,7 +130,7 @@ def read_suites(tests: Path) -> set[str] | None:
 
 
 def read_backend_names(backends: Path) -> set[str]:
-    """What backends are called: the folders of this project, and some of the world's."""
+    """Returns what backends are called: the folders of this project, and some of the world's."""
     known = {"ascend", "cuda", "hip", "mps", "npu", "openreg", "rocm", "xpu"}
     rooms = (
         {path.name for path in backends.glob("*") if path.is_dir()} if backends.exists() else set()

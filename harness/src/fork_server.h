@@ -37,10 +37,10 @@ tbk_exit_t tbk_fork_server_start(const tbk_options_t* options, char* reason, siz
 
 tbk_source_t tbk_fork_server_tests(void);
 
-/* What it said of the suite; NULL before it has. */
+/* Returns what it said of the suite; NULL before it has. */
 const json_t* tbk_fork_server_suite(void);
 
-/* What launchers that are made from now on shall know. Any of it may be NULL. */
+/* Tells it what launchers that are made from now on shall know. Any of it may be NULL. */
 void tbk_fork_server_tell(const tbk_run_plan_t* plan, const json_t* held, bool warm);
 
 /* Ends it. */

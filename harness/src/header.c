@@ -60,7 +60,7 @@ static void line_value(const char* path, const char* key, char* out, size_t size
   if (file != NULL) (void)fclose(file);
 }
 
-/* What holds the processes that a test starts, and their memory, on this machine. */
+/* Returns what holds the processes that a test starts, and their memory, on this machine. */
 static const char* processes_held_by(void) {
   return tbk_tree_is_told() ? "a count of all that a test has started"
                             : "its process group alone: the kernel lists no children";
@@ -138,7 +138,7 @@ static void add_line(tbk_results_t* results, json_t* object) {
   json_decref(object);
 }
 
-/* What the digits of a test's "calls" stand for. */
+/* Returns what the digits of a test's "calls" stand for. */
 static json_t* traced_calls(void) {
   json_t* names = json_array();
   const char* name;

@@ -34,7 +34,7 @@ typedef struct tbk_journal {
 bool tbk_journal_open(tbk_journal_t* journal, const char* results, uint32_t slot_count);
 void tbk_journal_start(tbk_journal_t* journal, uint32_t slot, const tbk_order_t* order);
 void tbk_journal_end(tbk_journal_t* journal, uint32_t slot);
-/* Where the cell of `slot` is in the file, in bytes. */
+/* Returns where the cell of `slot` is in the file, in bytes. */
 uint64_t tbk_journal_cell_at(uint32_t slot);
 /* Shares the cell of `slot` with the next fork, and no other page. */
 void tbk_journal_share(const tbk_journal_t* journal, uint32_t slot);

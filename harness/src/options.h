@@ -75,7 +75,7 @@ typedef struct tbk_options {
 /* "quick" or "thorough". */
 const char* tbk_tier_name(tbk_tier_t tier);
 
-/* What is judged, as a person would name it. */
+/* Returns what is judged, as a person would name it. */
 const char* tbk_options_subject(const tbk_options_t* options);
 
 /* Exits with TBK_EXIT_USAGE where the command line can't be understood. */

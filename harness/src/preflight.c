@@ -166,7 +166,7 @@ static uint64_t allowance(tbk_passage_t* passage, const json_t* object) {
   return passage->opened ? passage->probing_ns : passage->options->open_timeout_ns;
 }
 
-/* What the process said; NULL where there was none. */
+/* Returns what the process said; NULL where there was none. */
 static const json_t* run_once(tbk_loop_t* loop, const tbk_options_t* options, uint32_t skip,
                               tbk_outcome_t* outcome) {
   const tbk_limits_t limits = {.first_ns = options->load_timeout_ns,

@@ -17,10 +17,10 @@ void tbk_preflight(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* 
 /* The same for a device of PyTorch. Later launchers know what was found (fork_server.h). */
 void tbk_preflight_torch(tbk_loop_t* loop, const tbk_options_t* options, tbk_facts_t* facts);
 
-/* Whether the probes found a reason in `said`; "" and true where the device computes. */
+/* Returns whether the probes found a reason in `said`; "" and true where the device computes. */
 bool tbk_health_of(const json_t* said, const tbk_outcome_t* outcome, char* out, size_t out_size);
 
-/* Whether the probe found the device in another process's hands. */
+/* Returns whether the probe found the device in another process's hands. */
 bool tbk_health_is_held(const json_t* said);
 
 #endif /* TBK_HARNESS_PREFLIGHT_H */

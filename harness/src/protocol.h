@@ -52,7 +52,7 @@ enum {
 };
 
 enum { TBK_MARK_SIZE = 11 };
-/* What a line begins with; terminated. */
+/* Writes what a line begins with; terminated. */
 void tbk_protocol_mark(char out[TBK_MARK_SIZE + 1], uint32_t key);
 /* Returns the object in a line, and its size in `*size`; NULL where the line lacks the mark. */
 const char* tbk_protocol_unmark(const char* line, size_t* size, uint32_t key);

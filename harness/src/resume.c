@@ -135,7 +135,7 @@ static bool take_test(struct reader* reader, const json_t* record) {
   return true;
 }
 
-/* What it says of the records is what they come to. */
+/* Returns whether what it says of the records is what they come to. */
 static bool fits_records(const struct reader* reader, const json_t* footer) {
   const json_t* counts = json_object_get(footer, "counts");
   const json_int_t planned = json_integer_value(json_object_get(footer, "planned"));

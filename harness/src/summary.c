@@ -67,7 +67,8 @@ static const char* plural(uint64_t count) {
   return count == 1 ? "" : "s";
 }
 
-/* What of its tier the run has not recorded, in the words of the page; empty where it is complete. */
+/* Says what of its tier the run has not recorded, in the words of the page; empty where it is
+ * complete. */
 static void say_missing(const tbk_run_t* run, char* text, size_t size) {
   const tbk_options_t* options = run->options;
   const tbk_ledger_t* ledger = &run->recorder.ledger;

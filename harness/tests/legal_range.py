@@ -81,7 +81,7 @@ SMALL = ("8M", "4M")
 
 
 def legal(vector: Vector) -> bool:
-    """Whether the header allows the combination."""
+    """Returns whether the header allows the combination."""
     small = vector.get("memory") in SMALL
     if small and vector.get("unit") == "2M":
         return False  # 32 allocations at a time
@@ -162,7 +162,7 @@ def spoken(vector: Vector) -> str:
 
 
 def may_be_trivial(vector: Vector) -> bool:
-    """Whether an order may hold trivially on this device."""
+    """Returns whether an order may hold trivially on this device."""
     return vector["policy"] in {"inline", "one_queue", "shuffled"} or "1" in (
         vector["host_waits"],
         vector["copies_block"],
@@ -170,7 +170,7 @@ def may_be_trivial(vector: Vector) -> bool:
 
 
 def findings(vector: Vector, results: Results) -> list[str]:
-    """What the suite says of a device that is as it should be."""
+    """Returns what the suite says of a device that is as it should be."""
     said, trivial = [], []
     for test in results.tests:
         if test["verdict"] not in {"pass", "unsupported", "not-shown"}:

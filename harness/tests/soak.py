@@ -76,7 +76,7 @@ class Part:
 
 
 def quiet_run(library: Path, output: Path, *arguments: str) -> str:
-    """What it complained about."""
+    """Returns what it complained about."""
     line = [*command(library, output, *arguments), "--quiet"]
     return subprocess.run(line, capture_output=True, text=True, check=False).stderr.strip()
 

@@ -124,7 +124,7 @@ def test_a_verdict_that_was_changed_is_not_retold(tmp_path: Path) -> None:
 
 
 def _says_more(output: Path, lines: list[bytes]) -> bool:
-    """What was dropped ran again."""
+    """Returns whether what was dropped ran again."""
     return len(read(output).tests) == len(lines) - 2
 
 

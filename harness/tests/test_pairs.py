@@ -29,7 +29,7 @@ UNSEEN = {"tbk_backend_create", "destroy"}
 
 
 def says_nothing(clause: str, function: Function) -> bool:
-    """Whether a shared clause has no meaning at a function; a rule each."""
+    """Returns whether a shared clause has no meaning at a function; a rule each."""
     refusals = [line.text for line in function.lines if line.text.endswith("(checked).")]
     if (
         clause == "ERR-001"

@@ -82,7 +82,7 @@ void cpu_arena_free(cpu_arena_t* arena);
 tbk_memory_t cpu_arena_take(cpu_arena_t* arena, uint64_t size_bytes);
 /* Harmless for what is no live block. */
 void cpu_arena_give(cpu_arena_t* arena, tbk_memory_t memory);
-/* Where workers find [memory + offset, size), or NULL where that is outside. */
+/* Returns where workers find [memory + offset, size), or NULL where that is outside. */
 char* cpu_arena_at(cpu_arena_t* arena, tbk_memory_t memory, uint64_t offset, uint64_t size_bytes);
 uint64_t cpu_arena_free_bytes(cpu_arena_t* arena);
 
@@ -182,7 +182,8 @@ cpu_point_t* cpu_point_keep(cpu_point_t* point);
 void cpu_point_drop(cpu_point_t* point);
 void cpu_lane_drop(cpu_lane_t* lane);
 
-/* ------------------------------------------------------------------- instance and its devices -- */
+/* ------------------------------------------------------------------- instance and its devices --
+ * */
 
 typedef enum { CPU_CLOSED, CPU_OPENING, CPU_OPEN, CPU_CLOSING } cpu_state_t;
 
@@ -250,7 +251,8 @@ tbk_status_t cpu_enter_lane(tbk_instance_t* self, tbk_stream_t* stream, tbk_erro
 tbk_status_t cpu_enter_event(tbk_instance_t* self, tbk_event_t* event, tbk_error_t* error);
 /* With the lock held. */
 tbk_status_t cpu_device_usable(const cpu_device_t* device, uint32_t generation, tbk_error_t* error);
-/* The error of the lane's work, or of the device's where lane is NULL; `forget` it unless sticky. */
+/* The error of the lane's work, or of the device's where lane is NULL; `forget` it unless sticky.
+ * */
 tbk_status_t cpu_tell_error(cpu_device_t* device, cpu_lane_t* lane, bool forget,
                             tbk_error_t* error);
 

@@ -29,7 +29,8 @@ typedef struct job_op {
   void* workspace; /* ours; NULL where it is the caller's */
 } job_op_t;
 
-/* What a plan is made for, and what a compiler would cache by: all but memory and offsets. */
+/* Returns a hash of what a plan is made for, and what a compiler would cache by: all but memory
+ * and offsets. */
 static uint64_t signature_of(const kernel_t* kernel, const cpu_job_t* job) {
   uint64_t hash = cpu_mix((uintptr_t)kernel ^ job->reduced);
   for (int i = 0; i < job->operand_count; i++) {

@@ -103,7 +103,7 @@ static void compute(const cpu_job_t* job) {
   if (job->pack[OUT]) move(&job->operands[OUT], &views[OUT]);
 }
 
-/* Whether the output is this input; without memory, whether it could be. */
+/* Returns whether the output is this input; without memory, whether it could be. */
 static bool may_be(const cpu_view_t* out, const cpu_view_t* in, bool resolved) {
   if (resolved) return out->data == in->data && out->data;
   return out->sizes[0] == in->sizes[0] && out->sizes[1] == in->sizes[1];

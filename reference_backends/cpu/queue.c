@@ -107,7 +107,7 @@ void cpu_queue_step(cpu_queue_t* queue) {
   settle(queue);
 }
 
-/* Whether anything up to `ticket` is not complete. */
+/* Returns whether anything up to `ticket` is not complete. */
 bool cpu_queue_pending(const cpu_queue_t* queue, uint64_t ticket) {
   const cpu_op_t* op = STAILQ_FIRST(&queue->ops);
   return (queue->running && queue->running->ticket <= ticket) || (op && op->ticket <= ticket);

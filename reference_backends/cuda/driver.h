@@ -101,7 +101,7 @@ typedef struct cuda_driver {
  */
 const cuda_driver_t* cuda_driver(void);
 
-/* What the driver says about `result`; never NULL. */
+/* Returns what the driver says about `result`; never NULL. */
 const char* cuda_error_text(cu_result result);
 
 /*

@@ -22,7 +22,9 @@ _MINIMUM = "2.11"
 
 
 def _folders() -> list[Path]:
-    """Where the compiled part may lie, in the order of preference; one, where TBK_BUILD says so."""
+    """Returns where the compiled part may lie, in the order of preference; one, where TBK_BUILD
+    says so.
+    """
     build = os.environ.get("TBK_BUILD")
     if build:
         return [Path(build) / "python" / "torch_tbk"]

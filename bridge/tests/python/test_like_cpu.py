@@ -137,7 +137,7 @@ def _run(call: Call, *tensors: Tensor) -> tuple[str, list[Tensor]]:
 def _difference(
     call: Call, exact: bool, device: torch.device, *made: tuple[str, torch.dtype]
 ) -> str:
-    """What the device does otherwise than the CPU; nothing where there is no difference."""
+    """Returns what the device does otherwise than the CPU; nothing where there is no difference."""
     host = torch.device("cpu")
     raised, expected = _run(call, *(_made(*each, host) for each in made))
     ours_raised, seen = _run(call, *(_made(*each, device) for each in made))

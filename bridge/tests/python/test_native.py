@@ -50,7 +50,7 @@ def values(dtype: torch.dtype, *sizes: int, seed: int = 0) -> torch.Tensor:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What it returns, or the exception it raises, whose text may name the device."""
+    """Returns what it returns, or the exception it raises, whose text may name the device."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

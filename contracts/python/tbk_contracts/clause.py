@@ -66,7 +66,7 @@ class Clause:
 
     @property
     def checked_must(self) -> bool:
-        """Whether a backend that breaks it must be found out."""
+        """Returns whether a backend that breaks it must be found out."""
         return self.level == "must" and self.kind == "checked"
 
 

@@ -132,5 +132,5 @@ def _packaged() -> tuple[HeaderLine, ...]:
 
 
 def header_lines(clause_id: str) -> list[HeaderLine]:
-    """Where the header states this clause."""
+    """Returns where the header states this clause."""
     return [line for line in _packaged() if line.clause == clause_id]

@@ -48,7 +48,7 @@ class Parameter:
 
     @property
     def is_out(self) -> bool:
-        """Whether the call writes through it."""
+        """Returns whether the call writes through it."""
         return self.name.startswith("out_")
 
 
@@ -67,7 +67,7 @@ class Function:
 
     @property
     def fallible(self) -> bool:
-        """Whether it answers with a status."""
+        """Returns whether it answers with a status."""
         return self.returns == "tbk_status_t"
 
     @property
@@ -77,7 +77,7 @@ class Function:
 
     @property
     def needs_open_device(self) -> bool:
-        """Whether it asks that its device, or both, be open."""
+        """Returns whether it asks that its device, or both, be open."""
         return any(_OPEN.search(line.text) for line in self.lines if line.label == "Requires")
 
     def of_type(self, name: str) -> tuple[Parameter, ...]:
@@ -109,7 +109,7 @@ class Function:
 
     @property
     def enqueues(self) -> bool:
-        """Whether what it does takes its place in the order of a stream."""
+        """Returns whether what it does takes its place in the order of a stream."""
         ordering = [line.text for line in self.lines if line.label == "Ordering"]
         return any(text.startswith(("enqueued", "with a stream: enqueued")) for text in ordering)
 
@@ -135,7 +135,7 @@ class Table:
         return tuple(one for one in self.functions if one.optional)
 
     def word(self, function: Function) -> str:
-        """What `needs` calls an optional function: its name without that of its table."""
+        """Returns what `needs` calls an optional function: its name without that of its table."""
         return function.name.removeprefix(f"{self.name}_")
 
 

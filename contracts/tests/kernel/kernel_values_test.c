@@ -20,7 +20,7 @@ static bool declared(const tbk_fixture_t* fx, int32_t dtype) {
   return (fx->properties.dtypes >> dtype & 1) != 0;
 }
 
-/* Where arithmetic has a rule: not for truth values, but for their sum. */
+/* Returns whether arithmetic has a rule: not for truth values, but for their sum. */
 static bool has_rule(operator_id_t id, const number_type_t* type) {
   bool arithmetic = id == OPERATOR_ADD || id == OPERATOR_MUL || id == OPERATOR_MM;
   return type->dtype != TBK_BOOL || !arithmetic;
@@ -141,7 +141,8 @@ static void copy_keeps_every_bit(tbk_fixture_t* fx) {
   run_sizes(fx, form, lengths, LENGTHS);
 }
 
-/* The values of `from` that have one right conversion to `to`; those that do not fit are left out. */
+/* The values of `from` that have one right conversion to `to`; those that do not fit are left out.
+ * */
 static size_t convertible(const number_type_t* from, const number_type_t* to, long double* out) {
   static const struct {
     long double value;
@@ -260,7 +261,8 @@ static void copy_converts_bool(tbk_fixture_t* fx) {
   run_conversions(fx, TBK_BOOL);
 }
 
-/* -------------------------------------------------------------------------------- add and mul -- */
+/* -------------------------------------------------------------------------------- add and mul --
+ * */
 
 static void add_is_exact_where_the_result_is(tbk_fixture_t* fx) {
   form_t form = {.id = OPERATOR_ADD};
@@ -321,7 +323,8 @@ static void where_selects_bit_by_bit(tbk_fixture_t* fx) {
   run_sizes(fx, form, lengths, LENGTHS);
 }
 
-/* -------------------------------------------------------------------------------- sum and mm --- */
+/* -------------------------------------------------------------------------------- sum and mm ---
+ * */
 
 static void sum_is_exact_where_the_result_is(tbk_fixture_t* fx) {
   form_t form = {.id = OPERATOR_SUM, .keepdim = true};
@@ -378,7 +381,8 @@ static void mm_of_float64_is_exact_in_every_shape(tbk_fixture_t* fx) {
   }
 }
 
-/* ---------------------------------------------------------------------- specials and wrapping -- */
+/* ---------------------------------------------------------------------- specials and wrapping --
+ * */
 
 /* Complex alpha * other may make NaN of an infinity, so add is asked about real numbers only. */
 static void run_special(tbk_fixture_t* fx, operator_id_t id) {

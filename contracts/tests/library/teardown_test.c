@@ -42,7 +42,8 @@ static int count_files(void) {
   return count;
 }
 
-/* --------------------------------------------------------------------- destroying instances ---- */
+/* --------------------------------------------------------------------- destroying instances ----
+ * */
 
 static void destroying_closes_what_is_open(tbk_fixture_t* fx) {
   for (int i = 0; i < 2; i++) {
@@ -101,7 +102,8 @@ static int count_belongings(void) {
   return count_files() + tbk_count_threads() + tbk_children_left();
 }
 
-/* What threads, files and processes grow by over some lives of an instance, after the first few. */
+/* Returns what threads, files and processes grow by over some lives of an instance, after the
+ * first few. */
 static int growth(tbk_fixture_t* fx, int lives, bool close_first) {
   enum { FIRST = 4 };
   int before = 0;
@@ -223,7 +225,8 @@ static void destroying_waits_for_the_second_device(tbk_fixture_t* fx) {
   CHECK(atomic_load(&destroying.ran) == 1);
 }
 
-/* ---------------------------------------------------------------- giving back after closing ---- */
+/* ---------------------------------------------------------------- giving back after closing ----
+ * */
 
 static void expect_works_again(tbk_fixture_t* fx) {
   fx_open(fx);
@@ -309,7 +312,8 @@ static void memory_of_the_second_device_can_be_freed_after_closing(tbk_fixture_t
   CHECK_SAID(trouble == NULL, "the other device works", "%s fails", trouble);
 }
 
-/* -------------------------------------------------------------------- processes that just end -- */
+/* -------------------------------------------------------------------- processes that just end --
+ * */
 
 /* Reachable from here, so that leak checkers see what is on purpose. */
 static struct {

@@ -313,7 +313,7 @@ static void take_elsewhere(tbk_fixture_t* fx, void* argument) {
     CHECK_OK(fx->stream->stream_synchronize(fx->self, it->second, &fx->error));
 }
 
-/* Whether a write on another stream would have been there before the held copy. */
+/* Returns whether a write on another stream would have been there before the held copy. */
 static bool write_early(tbk_fixture_t* fx, void* argument, tbk_stream_t* other) {
   reuse_t* it = argument;
   uint8_t* seen = fx_zeros(fx, it->size);

@@ -21,7 +21,7 @@ static uint64_t piece_of(tbk_fixture_t* fx, uint64_t size_bytes) {
   return size_bytes < most ? size_bytes : most;
 }
 
-/* What the device can give at the moment, as far as it tells. */
+/* Returns what the device can give at the moment, as far as it tells. */
 static uint64_t usable_bytes(tbk_fixture_t* fx) {
   uint64_t free_bytes = fx->properties.memory_bytes;
   uint64_t total_bytes = 0;

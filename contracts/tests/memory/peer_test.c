@@ -32,7 +32,8 @@ static void side_make(tbk_fixture_t* fx, side_t* side, uint64_t size_bytes) {
   block_make(fx, &side->block, size_bytes);
 }
 
-/* Which devices, and no memory yet; `devices` is the number of different ones, 1 or 2. */
+/* Chooses the devices, and takes no memory yet; `devices` is the number of different ones, 1 or 2.
+ * */
 static void pair_open(tbk_fixture_t* fx, pair_t* pair, int devices) {
   pair->from.device = fx->device;
   pair->from.properties = fx->properties;

@@ -80,7 +80,8 @@ SWEEP_DIMENSION(scalar_axis, "scalar", {"ordinary", 0}, {"least", 1}, {"most", 2
                 {"special", 4}, {"beyond", 5}, {"0", 6});
 SWEEP_DIMENSION(how_axis, "by", {"launch", 0}, {"plan", 1});
 
-/* ----------------------------------------------------------------------- what may be combined -- */
+/* ----------------------------------------------------------------------- what may be combined --
+ * */
 
 /* One of all, or the one of float_axis where a space has no more. */
 static int32_t dtype_of(const sweep_case_t* one) {
@@ -100,7 +101,7 @@ static int64_t fan_in(const shape_t* shape, operator_id_t id) {
   return count;
 }
 
-/* What scalars may be of a fill, and of an add, which multiplies by it. */
+/* Returns whether `scalar` may be of a fill, or of an add, which multiplies by it. */
 static bool scalar_fits(operator_id_t id, const number_type_t* type, int64_t scalar,
                         int64_t values) {
   if (scalar == 0) return true;
@@ -190,7 +191,8 @@ static bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operat
          size_fits(fx, one, id, shape, type);
 }
 
-/* ----------------------------------------------------------------------------------- operands -- */
+/* ----------------------------------------------------------------------------------- operands --
+ * */
 
 /* The ends of what the dtype holds; beyond what a float can count; and what is no number. */
 static void set_scalar(operation_t* operation, int64_t kind) {
@@ -231,7 +233,8 @@ static void set_scalar(operation_t* operation, int64_t kind) {
   operation->scalar.integer = kind == 1 ? least : kind == 2 ? (int64_t)most : odd;
 }
 
-/* alpha 0.1 has all bits: times a power of two, and 0 added to it, it is rounded to the dtype once. */
+/* alpha 0.1 has all bits: times a power of two, and 0 added to it, it is rounded to the dtype
+ * once. */
 static void make_products_exact(tbk_fixture_t* fx, operation_t* operation) {
   for (int64_t i = 0; i < operation->output.count; i++) {
     const number_t zero = {0, 0, 0}, power = {0, ldexpl(1, (int)(fx_random(fx) % 5)), 0};
@@ -268,7 +271,8 @@ static void make(tbk_fixture_t* fx, operation_t* operation, const sweep_case_t* 
   operation_ready(fx, operation);
 }
 
-/* ------------------------------------------------------------------------------------- program -- */
+/* ------------------------------------------------------------------------------------- program --
+ * */
 
 typedef struct program {
   scene_t scene;
@@ -293,7 +297,7 @@ static void call(tbk_fixture_t* fx, void* argument) {
                                                it->scene.stream, error);
 }
 
-/* Whether it was right, or refused as it may be. */
+/* Returns whether it was right, or refused as it may be. */
 static bool compute(tbk_fixture_t* fx, program_t* it, operation_t* operation) {
   tbk_here_t here = TBK_HERE(operation_name(operation->form.id));
   it->now = operation;
@@ -346,7 +350,8 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one, operator_id_t id) {
   it->operation.kernel->plan_destroy(fx->self, it->plan);
 }
 
-/* ---------------------------------------------------------------------------------------- rows -- */
+/* ---------------------------------------------------------------------------------------- rows --
+ * */
 
 #define PROGRAM(name, id)                                                     \
   static bool fits_##name(const tbk_fixture_t* fx, const sweep_case_t* one) { \

@@ -111,7 +111,7 @@ static void use_all(tbk_fixture_t* fx, objects_t* it) {
   }
 }
 
-/* What the stream before has written, where an event orders that; its own else. */
+/* Reads what the stream before has written, where an event orders that; its own else. */
 static void read_all(tbk_fixture_t* fx, objects_t* it) {
   for (uint64_t i = 0; i < it->stream_count; i++) {
     uint64_t before = (i + it->stream_count - 1) % it->stream_count;
@@ -265,7 +265,8 @@ static void events_order_devices_however_often(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
-/* ------------------------------------------------------------------------ closing the device --- */
+/* ------------------------------------------------------------------------ closing the device ---
+ * */
 
 SWEEP_DIMENSION(closed_axis, "device", {"0", 0}, {"1", 1});
 SWEEP_DIMENSION(still_axis, "still_there", {"none", 0}, {"some", 1});
@@ -278,7 +279,8 @@ static bool closing_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   return fx->device_count > 1 || sweep_get(one, &closed_axis) == 0;
 }
 
-/* Every second stream of those that are still there is destroyed too, before the device is closed. */
+/* Every second stream of those that are still there is destroyed too, before the device is closed.
+ * */
 static void run_closing(tbk_fixture_t* fx, sweep_case_t* one) {
   int32_t device = (int32_t)sweep_get(one, &closed_axis);
   int64_t streams = sweep_get(one, &streams_axis), expected = 0;

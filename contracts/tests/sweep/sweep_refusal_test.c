@@ -119,7 +119,7 @@ static bool is_function(const call_row_t* row, const char* function) {
   return strcmp(row->function, function) == 0;
 }
 
-/* What the header calls undefined, or says nothing of. */
+/* Returns false where the header calls a wrong device undefined, or says nothing of it. */
 static bool checks_device(const call_row_t* row) {
   return !is_of(row, "kernel") && !is_function(row, "memory_free") &&
          !is_function(row, "stream_from_native");

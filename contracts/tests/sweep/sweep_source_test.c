@@ -74,7 +74,7 @@ static tbk_stream_t* make_native(tbk_fixture_t* fx, tbk_stream_t* stream) {
   return made;
 }
 
-/* What another stream had done by then is of no interest later. */
+/* Waits once: what another stream had done by then is of no interest later. */
 static void wait_once(tbk_fixture_t* fx, tbk_stream_t* stream) {
   tbk_stream_t* other = fx_stream(fx);
   tbk_event_t* event = fx_event(fx, 0);

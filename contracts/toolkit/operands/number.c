@@ -123,7 +123,7 @@ void number_store(const number_type_t* type, void* element, number_t value) {
 
 /* --------------------------------------------------------------------------------- comparison - */
 
-/* Where a real number stands in the order of all that are representable. */
+/* Returns where a real number stands in the order of all that are representable. */
 static int64_t rank_of(const number_type_t* type, const uint8_t* part, size_t size) {
   uint64_t bits = 0;
   memcpy(&bits, part, size);

@@ -17,7 +17,7 @@ static int log2_above(int64_t count) {
   return bits;
 }
 
-/* How many elements of the input go into one of the output. */
+/* Returns how many elements of the input go into one of the output. */
 static int64_t fan_in(const operation_t* operation) {
   const form_t* form = &operation->form;
   if (form->id == OPERATOR_MM) return form->sizes[1];
@@ -154,7 +154,7 @@ static number_t multiply(const number_type_t* type, number_t a, number_t b) {
                     a.real * b.imaginary + a.imaginary * b.real};
 }
 
-/* What copy_ makes of an element of another dtype. */
+/* Returns what copy_ makes of an element of another dtype. */
 static number_t convert(const number_type_t* from, const number_type_t* to, number_t value) {
   bool nonzero = from->digits == 0 ? value.integer != 0 : value.real != 0 || value.imaginary != 0;
   if (to->dtype == TBK_BOOL) return (number_t){nonzero, 0, 0};
@@ -189,7 +189,8 @@ static number_t pointwise(const operation_t* operation, int64_t i) {
   }
 }
 
-/* Copies and selections of one dtype keep the bits, also those of a NaN that a load would change. */
+/* Copies and selections of one dtype keep the bits, also those of a NaN that a load would change.
+ * */
 static const void* selected(const operation_t* operation, int64_t i) {
   const form_t* form = &operation->form;
   if (form->id == OPERATOR_COPY && !form->converts) return tensor_at(&operation->inputs[0], i);

@@ -52,7 +52,7 @@ bool actor_ends(actor_t* actor);
 /* REQUIREs that it ends in FX_PATIENCE_NS. */
 void actor_join(tbk_fixture_t* fx, actor_t* actor);
 
-/* Whether all threads of the process but the caller's are asleep. */
+/* Returns whether all threads of the process but the caller's are asleep. */
 bool process_sleeps(void);
 
 /*

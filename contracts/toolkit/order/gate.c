@@ -99,7 +99,7 @@ tbk_status_t tbk_gate_core_enqueue(tbk_fixture_t* fx, struct tbk_gate_core* core
 static const char in_host_order[] =
     "the device executes on the host's thread: order holds trivially";
 
-/* Whether a closed gate would hold its stream and not its caller. */
+/* Returns whether a closed gate would hold its stream and not its caller. */
 static bool can_close(tbk_fixture_t* fx, unsigned calls) {
   if (fx->gate == TBK_GATE_UNKNOWN) fx->gate = gate_probe(fx);
   if (fx->gate == TBK_GATE_NONE) {
@@ -176,7 +176,8 @@ struct watch {
   atomic_int returned;
 };
 
-/* Opens the gate once the caller is asleep in its call and nobody is about to wake it, or when those
+/* Opens the gate once the caller is asleep in its call and nobody is about to wake it, or when
+ * those
    that stay busy have had their time. */
 static void open_when_held(void* argument) {
   enum { STEP_NS = 200000, BUSY_NS = 100000000, ASLEEP = 3 };

@@ -56,7 +56,7 @@ bool gate_held(tbk_fixture_t* fx, tbk_gate_t* gate, void (*call)(void* argument)
  * TBK_NOT_SHOWN. Call it only for a control that ran while the gate was closed.
  */
 void gate_control(tbk_fixture_t* fx, bool fault_seen);
-/* Whether a control that needs other streams to go on is possible here (TBK_GATE_FULL). */
+/* Returns whether a control that needs other streams to go on is possible here (TBK_GATE_FULL). */
 bool gate_can_control(const tbk_fixture_t* fx);
 
 /* Finds the kind of gate that `fx->device` allows, and fx->blocking. Takes up to a few seconds. */

@@ -80,7 +80,8 @@ void order_control(order_t* order);
 /* Runs `body` with fx->device and fx->properties those of device 1. */
 void order_on_second_device(tbk_fixture_t* fx, void (*body)(tbk_fixture_t* fx));
 
-/* What stream_query answers when all that the gate does not hold has had its chance to be done. */
+/* Returns what stream_query answers when all that the gate does not hold has had its chance to be
+ * done. */
 tbk_status_t order_ask(order_t* order, tbk_stream_t* stream);
 
 /* Moves fresh bytes there and back on `stream`. */

@@ -68,7 +68,8 @@ struct bench {
   size_t kind_count;
 };
 
-/* Allocates the cells, and finds out what the device offers. bench_end gives back what fx cannot. */
+/* Allocates the cells, and finds out what the device offers. bench_end gives back what fx cannot.
+ * */
 void bench_begin(tbk_fixture_t* fx, bench_t* bench, uint64_t cell_bytes, uint32_t cells);
 void bench_end(tbk_fixture_t* fx, bench_t* bench);
 /* Forgets all work; the contents of the cells stay as they are known to the host. */
@@ -79,7 +80,8 @@ void bench_download(tbk_fixture_t* fx, bench_t* bench);
 uint64_t bench_cell(bench_t* bench);
 const work_kind_t* bench_kind(const bench_t* bench, const char* name); /* NULL: not offered */
 
-/* Work of `kind` that sets `cell` to a value of its own; work that reads it into a place of its own.
+/* Work of `kind` that sets `cell` to a value of its own; work that reads it into a place of its
+ * own.
    A callback takes host memory for a cell: work_chain reads what `first` left on the host. */
 void work_write(tbk_fixture_t* fx, bench_t* bench, work_t* work, const work_kind_t* kind,
                 uint64_t cell);
@@ -89,7 +91,7 @@ void work_chain(tbk_fixture_t* fx, bench_t* bench, work_t* work, const work_kind
                 const work_t* first);
 /* May be called by an actor, with its own fixture. */
 tbk_status_t work_enqueue(tbk_fixture_t* fx, work_t* work, tbk_stream_t* stream);
-/* Where the result lies once bench_download has run. */
+/* Returns where the result lies once bench_download has run. */
 const uint8_t* work_result(const work_t* work);
 
 #endif /* TBK_CONTRACTS_WORK_H */

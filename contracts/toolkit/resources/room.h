@@ -17,7 +17,7 @@
 uint64_t room_total(const tbk_device_properties_t* properties);
 /* The most that may be asked for in one allocation, whatever is free. */
 uint64_t room_allocation(const tbk_device_properties_t* properties);
-/* Whether a test may hold a few blocks of this size, each with room around it. */
+/* Returns whether a test may hold a few blocks of this size, each with room around it. */
 bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes);
 
 /* `bytes`, halved until so many of them fit in one allocation. */

@@ -62,7 +62,7 @@ bool tbk_check_bytes(const void* expected, const void* seen, size_t size_bytes, 
 bool tbk_check_said(bool held, tbk_here_t here, const char* expected, const char* seen_format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* What failures say besides, until it is called again; copied. NULL: nothing. */
+/* Sets what failures say besides, until it is called again; copied. NULL: nothing. */
 void tbk_checks_context(const char* text);
 
 const char* tbk_status_name(tbk_status_t status);

@@ -55,7 +55,7 @@ void tbk_needs_assume(const tbk_need_set_t* held);
 const char* tbk_needs_missing(const tbk_backend_t* backend, const char* needs);
 /* The same where the fixture has the device open, so that "op:" and "prepare" can be answered. */
 const char* tbk_needs_missing_open(tbk_fixture_t* fx, const char* needs);
-/* Whether every word of `needs` is one that needs.c knows. */
+/* Returns whether every word of `needs` is one that needs.c knows. */
 bool tbk_needs_known(const char* needs);
 
 /*

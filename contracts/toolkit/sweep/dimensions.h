@@ -49,7 +49,7 @@ typedef struct scene {
   uint64_t unit; /* bytes of each of them */
 } scene_t;
 
-/* Whether streams, memory and devices suffice for what the case has of these dimensions. */
+/* Returns whether streams, memory and devices suffice for what the case has of these dimensions. */
 bool scene_fits(const tbk_fixture_t* fx, const sweep_case_t* one);
 void scene_begin(tbk_fixture_t* fx, const sweep_case_t* one, scene_t* scene);
 /* Enqueues the pending works behind a delay; so that they are pending when the next call comes. */

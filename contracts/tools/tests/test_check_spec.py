@@ -144,7 +144,7 @@ SEEDS = {
 
 
 def faults(root: Path) -> list[str]:
-    """What the checks say, without running the generators."""
+    """Returns what the checks say, without running the generators."""
     world = load_world(root, root / MUTANTS)
     return [fault for check in CHECKS for fault in check(world)]
 

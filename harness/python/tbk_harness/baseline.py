@@ -51,7 +51,7 @@ class Entry:
 
 
 def fingerprint(test: Test) -> str:
-    """What failures of one cause share. All crashes look alike, so theirs names the clause,
+    """Returns what failures of one cause share. All crashes look alike, so theirs names the clause,
     too; and so does that of a warning, which no failure shares."""
     cause = cause_of(test)
     if not cause:

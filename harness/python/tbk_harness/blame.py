@@ -105,7 +105,9 @@ def substitutions(
 
 
 def _weighed(test: Test, record: Mapping[str, Any]) -> object:
-    """What another device said: a test that fails here and only warns there does not fail there."""
+    """Returns what another device said: a test that fails here and only warns there does not
+    fail there.
+    """
     verdict = record.get("verdict")
     return "pass" if test.failed and verdict == WARNING else verdict
 

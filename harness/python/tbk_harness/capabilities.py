@@ -58,7 +58,7 @@ class Declared:
     operators: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def record(self, path: Path) -> dict[str, Any] | None:
-        """What of it goes into the result file; the words are in its header."""
+        """Returns what of it goes into the result file; the words are in its header."""
         if not self.operators:
             return None
         listed = {name: list(dtypes) for name, dtypes in self.operators.items()}
@@ -208,7 +208,7 @@ def _operators(results: ResultFile, complete: bool) -> tuple[list[Test], list[st
 
 
 def declared(results: ResultFile, complete: bool) -> tuple[list[Test], list[str], list[str]]:
-    """What a file declares, as tests; problems of the file; and notes."""
+    """Returns what a file declares, as tests; problems of the file; and notes."""
     words, notes = _words(results.header)
     operators, problems = _operators(results, complete)
     return words + operators, problems, notes

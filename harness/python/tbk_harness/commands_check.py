@@ -198,7 +198,9 @@ def _probed(subject: Subject) -> ResultFile:
 
 
 def _meanings() -> dict[str, str]:
-    """What the words mean; they stand beside code that imports PyTorch, so another process asks."""
+    """Returns what the words mean; they stand beside code that imports PyTorch, so another
+    process asks.
+    """
     ended = subprocess.run(
         [sys.executable, "-c", _MEANINGS], capture_output=True, text=True, check=False,
         env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},

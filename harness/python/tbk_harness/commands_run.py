@@ -97,7 +97,7 @@ def _run(session: Session, library: str, chosen: tuple[str, ...], options: dict[
 
 
 def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:
-    """Which layers to run, and why the one of PyTorch is none of them."""
+    """Returns which layers to run, and why the one of PyTorch is none of them."""
     if layer == "c":
         return ("c",), ""
     reason = no_torch_layer()

@@ -15,14 +15,16 @@ from tbk_reports.model import ResultFile, Test
 
 
 def _source(clause: Clause) -> str:
-    """Where the header states it, then where it comes from."""
+    """Returns where the header states it, then where it comes from."""
     in_header = [name for name in clause.functions if "torch" not in name and name.isidentifier()]
     stated = [f"tbk.h: {', '.join(in_header[:3])}"] if in_header and "c" in clause.layer else []
     return "; ".join([*stated, *clause.source])
 
 
 def _about(clause: Clause) -> tuple[str, ...]:
-    """What it speaks of: its operators, or its functions, called in the way that it says."""
+    """Returns what it speaks of: its operators, or its functions, called in the way that it
+    says.
+    """
     operators = [word for word in (clause.needs or "").split() if word.startswith("op:")]
     if operators:
         return tuple(operators)

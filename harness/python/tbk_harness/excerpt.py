@@ -43,7 +43,7 @@ def _decorators(statement: ast.stmt) -> Iterator[str]:
 
 
 def _always(statement: ast.stmt) -> bool:
-    """Whether it acts where it stands, or is a fixture that all tests of the file have."""
+    """Returns whether it acts where it stands, or is a fixture that all tests of the file have."""
     if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
         return True
     if any("fixture" in one and "autouse=True" in one for one in _decorators(statement)):

@@ -73,7 +73,7 @@ def _complete(header: dict[str, object]) -> bool:
 
 
 def _exhaustive(results: ResultFile) -> bool:
-    """Whether every test of the suite has an answer."""
+    """Returns whether every test of the suite has an answer."""
     unanswered = ("left-out", "not-reached")
     return _complete(results.header) and not any(
         test.verdict in unanswered for test in results.tests
@@ -81,7 +81,7 @@ def _exhaustive(results: ResultFile) -> bool:
 
 
 def _apply(results: ResultFile, known: Known, today: datetime.date) -> _Waived:
-    """What is declared becomes tests; then waivers, then the baseline say what is known."""
+    """Returns what is declared becomes tests; then waivers, then the baseline say what is known."""
     tests, problems, notes = capabilities.declared(results, _exhaustive(results))
     waived = _Waived([*blame.attributed(results), *tests], problems=problems, notes=notes)
     _apply_waivers(waived, results, known.waivers, today)
@@ -129,7 +129,7 @@ def _apply_waivers(
 
 
 def _stated_error(results: ResultFile) -> tuple[int, str]:
-    """What the footer says of a run that has no verdict; code 0 where it has one."""
+    """Returns what the footer says of a run that has no verdict; code 0 where it has one."""
     footer = results.footer
     if footer is None:
         return EXIT_INTERRUPTED, ""

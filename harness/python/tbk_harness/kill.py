@@ -230,7 +230,7 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
 
 
 def judge(library: Path, matrix: Matrix, mutant: Mutant, options: Sequence[str]) -> Row:
-    """What becomes of one mutant; thorough tests run where quick ones do not notice it."""
+    """Returns what becomes of one mutant; thorough tests run where quick ones do not notice it."""
     tier = ["--tier=thorough"] if matrix.full else []
     quick, thorough = selection(mutant, matrix)
     row = run_one(library, mutant, quick, [*options, *tier])

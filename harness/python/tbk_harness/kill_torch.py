@@ -25,7 +25,7 @@ SOUND = frozenset({"pass", "trivial", "not-shown", "unsupported"})
 
 
 def folder() -> Path:
-    """Where tbk_torch_mutants is: it is never installed."""
+    """Returns where tbk_torch_mutants is: it is never installed."""
     root = checkout()
     if root is None or not (root / FOLDER).is_dir():
         raise MutantError("the mutants of the torch layer are in a checkout alone")

@@ -141,7 +141,7 @@ def _empty(piece: _Piece) -> bool:
 
 
 def had(header: Mapping[str, Any], test: str, clauses: Sequence[str]) -> bool:
-    """Whether a run was of the layer to which a test, or one of these clauses, belongs."""
+    """Returns whether a run was of the layer to which a test, or one of these clauses, belongs."""
     stated, one = header.get("layers"), header.get("layer")
     if not isinstance(stated, Mapping) and not one:
         return True
@@ -186,8 +186,8 @@ def compose(
 
 
 def stops_here(ended: Ended, selected: bool) -> bool:
-    """Whether the other layer could say nothing after this end. A shard may well be empty in one
-    of them; what was selected by name is not."""
+    """Returns whether the other layer could say nothing after this end. A shard may well be
+    empty in one of them; what was selected by name is not."""
     if ended.exit_code == EXIT_NOTHING_SELECTED:
         return selected
     return ended.exit_code not in (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)

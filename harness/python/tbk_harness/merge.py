@@ -16,7 +16,7 @@ IDENTITY = ("suite", "spec", "backend", "selection", "shuffle", "repeat", "seed"
 
 
 def _shards(results: Sequence[ResultFile]) -> list[str]:
-    """Which shards are missing or doubled."""
+    """Returns which shards are missing or doubled."""
     stated = [str(part.header.get("shard") or "1/1") for part in results]
     totals = {shard.partition("/")[2] for shard in stated}
     if len(totals) != 1:

@@ -63,7 +63,7 @@ TEST = {test}"""
 
 
 def can_be_alone(test: Test) -> bool:
-    """Whether the test itself failed, not what came before or after it."""
+    """Returns whether the test itself failed, not what came before or after it."""
     return (
         test.layer == "torch"
         and test.failed

@@ -212,7 +212,7 @@ def run(
 
 
 def list_tests(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """What tbk-run would run, as it prints it."""
+    """Returns what tbk-run would run, as it prints it."""
     return subprocess.run(
         [str(runner()), *arguments, "--list"],
         capture_output=True,

@@ -22,7 +22,7 @@ def hint(word: str, known: Iterable[str], most: int = 3) -> str:
 
 
 def clause_words() -> set[str]:
-    """What --only takes besides the ids of tests."""
+    """Returns what --only takes besides the ids of tests."""
     found: set[str] = set()
     for one in tbk_contracts.clauses():
         found |= {
@@ -62,13 +62,13 @@ def unknown_selector(only: Iterable[str]) -> str:
 
 
 def selector_hint(said: str) -> str:
-    """What was meant by the word that tbk-run says "names no test"."""
+    """Returns what was meant by the word that tbk-run says "names no test"."""
     word = _quoted(said, "' names no test")
     return hint(word.partition("[")[0], _selectors()) if word else ""
 
 
 def capability_hint(said: str) -> str:
-    """What was meant by the word that tbk-run says "is no capability"."""
+    """Returns what was meant by the word that tbk-run says "is no capability"."""
     word = _quoted(said, "' is no capability")
     return hint(word, _capability_words()) if word else ""
 

@@ -62,7 +62,8 @@ void act_child_eats_memory(void) {
   wait_for_the_end();
 }
 
-/* As a library that calls system() and mistakes who it is afterwards: two processes run the test. */
+/* As a library that calls system() and mistakes who it is afterwards: two processes run the test.
+ * */
 void act_child_returns(void) {
   (void)!fork();
 }
@@ -89,7 +90,7 @@ void act_stop_parent(void) {
   kill(getppid(), SIGSTOP);
 }
 
-/* What /proc says of a process has its name in the middle. */
+/* Takes a name that ends like a field: what /proc says of a process has its name in the middle. */
 void act_odd_name(void) {
   prctl(PR_SET_NAME, ") Z 1 1 (\n");
   if (fork() == 0) wait_for_the_end();

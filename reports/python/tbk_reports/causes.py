@@ -41,7 +41,7 @@ class Cause:
 
     @cached_property
     def count_words(self) -> str:
-        """How many of the failures are its own, and how many may follow from it."""
+        """Returns how many of the failures are its own, and how many may follow from it."""
         own = text.count_words(self.own or len(self.tests), "test")
         return f"{own}; {self.following_words}" if self.following else own
 

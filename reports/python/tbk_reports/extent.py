@@ -31,12 +31,14 @@ class Extent:
 
     @property
     def words(self) -> str:
-        """What stands behind the verdict in every headline: "quick", or "quick, partial"."""
+        """Returns what stands behind the verdict in every headline: "quick", or "quick,
+        partial".
+        """
         return f"{self.tier}, partial" if self.partial else self.tier
 
     @property
     def whole(self) -> bool:
-        """Whether the run can say that a device conforms."""
+        """Returns whether the run can say that a device conforms."""
         return self.tier == TIERS[-1] and not self.partial
 
 
@@ -58,7 +60,7 @@ def _layers(header: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def selected_words(header: Mapping[str, object]) -> tuple[str, ...]:
-    """What of the suite was asked for, where that is not all of it."""
+    """Returns what of the suite was asked for, where that is not all of it."""
     selection = header.get("selection")
     found = []
     if isinstance(selection, list) and selection:
@@ -79,7 +81,9 @@ def _never_begun(header: Mapping[str, object]) -> list[str]:
 
 
 def extent(judged: Judged) -> Extent:
-    """What the file says of itself: its plan, what it recorded, and what it left unanswered."""
+    """Returns what the file says of itself: its plan, what it recorded, and what it left
+    unanswered.
+    """
     header, footer = judged.header, judged.footer
     mine = [test for test in judged.tests if test.suite != DECLARED]
     planned = max(as_count(header.get("planned")), as_count(footer.get("planned")))

@@ -283,7 +283,7 @@ def _typed(header: Mapping[str, Any]) -> str:
 
 
 def embedded_data(judged: Judged) -> dict[str, object]:
-    """What the page carries for machines: every test with its verdict."""
+    """Returns what the page carries for machines: every test with its verdict."""
     found = extent(judged)
     return {
         "format": 1,

@@ -48,7 +48,7 @@ def _message(test: Test) -> str:
 
 
 def _sentence(test: Test) -> str:
-    """What was expected and seen, in plain words, with the place of the check."""
+    """Returns what was expected and seen, in plain words, with the place of the check."""
     clause = f"{test.clause} " if test.clause else ""
     expected = f"expected {text.line(test.expected, 160)}, " if test.expected else ""
     stood = python_line(test)

@@ -94,7 +94,7 @@ class Operators:
 
     @property
     def served(self) -> dict[str, int]:
-        """How many pairs of operator and dtype are served in each way, the best first."""
+        """Returns how many pairs of operator and dtype are served in each way, the best first."""
         found = [cell.served for row in self.rows for cell in row.cells.values()]
         return {name: found.count(name) for name in reversed(SERVED) if name in found}
 

@@ -118,7 +118,9 @@ def _count(test: Test) -> float:
 
 
 def _is_answer(test: Test) -> bool:
-    """Whether it tells which function went wrong: it answered wrongly, or did not return."""
+    """Returns whether it tells which function went wrong: it answered wrongly, or did not
+    return.
+    """
     said = _WORD.match(test.seen)
     return test.recorded != "fail" or bool(said and said[0] in STATUSES)
 

@@ -51,7 +51,9 @@ class View:
 
     @cached_property
     def health(self) -> str:
-        """What the probe of the device said where it did not compute; empty where it did."""
+        """Returns what the probe of the device said where it did not compute; empty where it
+        did.
+        """
         said = text.line(str(self.judged.footer.get("health") or ""), 300)
         return said if said != "ok" else ""
 
@@ -102,7 +104,7 @@ class View:
 
     @cached_property
     def partial_words(self) -> str:
-        """What the run did not record of its tier; empty where it is complete."""
+        """Returns what the run did not record of its tier; empty where it is complete."""
         return "; ".join(self.extent.missing)
 
     @cached_property
@@ -113,7 +115,7 @@ class View:
 
     @cached_property
     def left_out_words(self) -> str:
-        """What the budget left out; empty where it left out nothing."""
+        """Returns what the budget left out; empty where it left out nothing."""
         if not self.left_out:
             return ""
         suites = tuple(dict.fromkeys(test.suite for test in self.left_out))

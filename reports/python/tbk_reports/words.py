@@ -130,7 +130,7 @@ def _operator(test: Test) -> str:
 
 
 def cause_of(test: Test) -> str:
-    """What failures of one cause share.
+    """Returns what failures of one cause share.
 
     In the torch layer a missing operator is one cause, wherever it is missed, and so is one
     exception, whatever was called; but wrong numbers of two operators are two causes.
@@ -186,7 +186,9 @@ def _recorded_words(test: Test, clauses: int, kind: str, rest: list[str], subjec
 
 
 def difference_words(test: Test) -> str:
-    """What was expected and seen, in one line; a bare condition says nothing by its value."""
+    """Returns what was expected and seen, in one line; a bare condition says nothing by its
+    value.
+    """
     if (test.expected.lower(), test.seen.lower()) == ("true", "false") and test.what:
         return f"does not hold: {text.line(test.what, 160)}"
     if test.expected:
@@ -200,7 +202,7 @@ def check_words(test: Test) -> str:
 
 
 def seen_words(test: Test) -> str:
-    """What was seen, also where no check had the time to say so."""
+    """Returns what was seen, also where no check had the time to say so."""
     if test.seen:
         return test.seen
     if test.verdict == "crash":
@@ -237,7 +239,9 @@ _DEAD = re.compile(r"most recent call first\)?:?\s*\n")
 
 
 def python_line(test: Test) -> str:
-    """Where a crash or hang of the torch layer stood in Python; empty where that is not known."""
+    """Returns where a crash or hang of the torch layer stood in Python; empty where that is not
+    known.
+    """
     if test.layer != "torch" or test.recorded not in ("crash", "hang"):
         return ""
     dump = _DEAD.split(test.output)

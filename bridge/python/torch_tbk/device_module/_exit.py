@@ -41,7 +41,7 @@ def _wait_for_autograd() -> None:
 
 
 def _threads() -> int | None:
-    """How many have begun; None where the system does not tell."""
+    """Returns how many have begun; None where the system does not tell."""
     with contextlib.suppress(OSError):
         return sum((task / "comm").read_text().startswith(THREADS) for task in TASKS.iterdir())
     return None

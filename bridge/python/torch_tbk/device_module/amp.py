@@ -16,7 +16,7 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether bfloat16 can be computed in on the current device. Opens nothing.
+    """Returns whether bfloat16 can be computed in on the current device. Opens nothing.
 
     Args:
         including_emulation: also by running on the CPU; otherwise by the backend's own kernels.

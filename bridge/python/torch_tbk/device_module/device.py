@@ -53,7 +53,7 @@ _first_use = threading.Event()
 
 
 def is_available() -> bool:
-    """Whether there is a device. Opens none, never raises, and leaves fork possible."""
+    """Returns whether there is a device. Opens none, never raises, and leaves fork possible."""
     return binding.device_count() > 0
 
 
@@ -63,7 +63,9 @@ def device_count() -> int:
 
 
 def is_initialized() -> bool:
-    """Whether a device is open in this process. False in a child that cannot use its devices."""
+    """Returns whether a device is open in this process. False in a child that cannot use its
+    devices.
+    """
     opened = any(binding.is_open(index) for index in range(binding.device_count()))
     return opened and not binding.in_bad_fork()
 
@@ -103,7 +105,9 @@ def _lazy_call(call: Callable[[], object], **_: object) -> None:
 
 
 def _is_in_bad_fork() -> bool:
-    """Whether this process was forked from one that had opened a device: it can use none."""
+    """Returns whether this process was forked from one that had opened a device: it can use
+    none.
+    """
     return binding.in_bad_fork()
 
 
@@ -166,7 +170,7 @@ class device_of(device):  # noqa: N801
 
 
 def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
-    """What the backend says of `device`, by default the current one. Opens nothing.
+    """Returns what the backend says of `device`, by default the current one. Opens nothing.
 
     Raises:
         ValueError: a device of another type.
@@ -181,7 +185,7 @@ def get_device_name(device: DeviceLike = None) -> str:
 
 
 def get_device_capability(device: DeviceLike = None) -> dict[str, Any]:
-    """What torch.accelerator.get_device_capability says of `device`.
+    """Returns what torch.accelerator.get_device_capability says of `device`.
 
     Returns:
         A dictionary; "supported_dtypes" is the set of dtypes in which tensors can exist on it.
@@ -190,7 +194,7 @@ def get_device_capability(device: DeviceLike = None) -> dict[str, Any]:
 
 
 def can_device_access_peer(device: DeviceLike, peer_device: DeviceLike) -> bool:
-    """Whether `device` reaches memory of `peer_device` directly; copies work without.
+    """Returns whether `device` reaches memory of `peer_device` directly; copies work without.
 
     Opens nothing.
 

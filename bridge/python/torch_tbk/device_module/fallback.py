@@ -38,7 +38,7 @@ def reset_fallbacks() -> None:
 
 
 def get_fallback_mode() -> FallbackMode:
-    """What happens where an operator would run on the CPU; see set_fallback_mode."""
+    """Returns what happens where an operator would run on the CPU; see set_fallback_mode."""
     return cast("FallbackMode", binding.fallback_mode())
 
 

@@ -25,7 +25,7 @@ def memory_stats(device: DeviceLike = None) -> dict[str, Any]:
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """What tensors use now."""
+    """Returns what tensors use now."""
     return torch.accelerator.memory_allocated(checked_index(device))
 
 
@@ -35,7 +35,7 @@ def max_memory_allocated(device: DeviceLike = None) -> int:
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
-    """What is held of the device now: used by tensors, or cached."""
+    """Returns what is held of the device now: used by tensors, or cached."""
     return torch.accelerator.memory_reserved(checked_index(device))
 
 
@@ -60,7 +60,7 @@ def empty_cache() -> None:
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
-    """What is free on the device, for every process, and what there is in total. Opens it.
+    """Returns what is free on the device, for every process, and what there is in total. Opens it.
 
     Raises:
         NotImplementedError: the backend can't tell.
@@ -123,7 +123,7 @@ def ipc_collect() -> None:
 
 
 def host_memory_stats() -> dict[str, int]:
-    """What pinned memory of the host is in use and cached. Opens nothing."""
+    """Returns what pinned memory of the host is in use and cached. Opens nothing."""
     return binding.host_memory_stats()
 
 

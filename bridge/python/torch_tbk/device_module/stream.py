@@ -57,7 +57,7 @@ class Stream(torch.Stream, metaclass=_OfThisBackend):
 
     @property
     def priority(self) -> int:
-        """What it was made with, clamped; a lower number comes first."""
+        """Returns what it was made with, clamped; a lower number comes first."""
         return binding.stream_priority(self.device.index, self.stream_id)
 
     @staticmethod

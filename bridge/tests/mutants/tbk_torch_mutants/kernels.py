@@ -60,7 +60,7 @@ def result(operators: str, change: Callable[..., Any], key: str = "PrivateUse1")
 
 
 def on_host(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """What `change` makes of a copy on the host, on the tensor's device again."""
+    """Returns what `change` makes of a copy on the host, on the tensor's device again."""
     return change(tensor.detach().cpu()).to(tensor.device)
 
 

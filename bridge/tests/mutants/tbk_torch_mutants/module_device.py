@@ -20,7 +20,7 @@ mutant = functools.partial(table.mutant, mechanism="module")
 
 
 def name() -> str:
-    """What the device is called."""
+    """Returns what the device is called."""
     return str(torch._C._get_privateuse1_backend_name())
 
 

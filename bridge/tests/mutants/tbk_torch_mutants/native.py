@@ -39,7 +39,7 @@ def names() -> set[str]:
 
 
 def storage_names() -> set[str]:
-    """What it does to storages."""
+    """Returns what it does to storages."""
     return set(library().tbk_torch_mutants_storage_names().decode().split())
 
 

@@ -205,7 +205,7 @@ def _tells_bad_fork(device: torch.device) -> bool:
 
 
 def is_exclusive(device: torch.device) -> bool:
-    """Whether its properties say that one process at a time may have it."""
+    """Returns whether its properties say that one process at a time may have it."""
     ask = getattr(_module(device), "get_device_properties", None)
     return ask is not None and getattr(ask(device), "exclusive", False) is True
 

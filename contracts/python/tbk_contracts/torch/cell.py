@@ -33,7 +33,7 @@ class Cell:
             self.seen.copy_(self.value)
 
     def is_old(self, stream: torch.Stream) -> bool:
-        """What the host sees by way of `stream` now is what was there before."""
+        """Returns whether what the host sees by way of `stream` now is what was there before."""
         return torch.equal(order.read(stream, self.value), self.old)
 
     def check_value(self, what: str, stream: torch.Stream) -> None:

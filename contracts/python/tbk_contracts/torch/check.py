@@ -58,7 +58,7 @@ def begin() -> None:
 
 
 def totals() -> Totals:
-    """What the test that runs, or ran last, has checked."""
+    """Returns what the test that runs, or ran last, has checked."""
     return _totals
 
 
@@ -109,7 +109,9 @@ def equal(what: str, seen: object, expected: object) -> None:
 
 
 def _is_lack(error: Exception) -> bool:
-    """Whether the device says that it lacks an operator or a dtype, which is for the test's end."""
+    """Returns whether the device says that it lacks an operator or a dtype, which is for the
+    test's end.
+    """
     from tbk_contracts.torch import missing  # noqa: PLC0415  # which checks
 
     return bool(missing.lacked(error))

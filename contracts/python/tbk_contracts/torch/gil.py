@@ -26,7 +26,8 @@ def calls_caught(
     arguments: Sequence[tuple[Any, ...]],
     complete: Callable[[int], bool],
 ) -> tuple[int, int]:
-    """How many calls had begun when the GIL was taken, and how many of these did not complete.
+    """Returns how many calls had begun when the GIL was taken, and how many of these did not
+    complete.
 
     `function` is one of ctypes. `complete` tells of the call with that index, and keeps the GIL.
     """

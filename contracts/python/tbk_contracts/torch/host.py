@@ -60,7 +60,7 @@ def download(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def goes_round(dtype: torch.dtype, device: torch.device) -> bool:
-    """Whether the device has tensors of `dtype`: they come back as they were sent."""
+    """Returns whether the device has tensors of `dtype`: they come back as they were sent."""
     sent = counting((8,), dtype)
     try:
         return torch.equal(download(upload(sent, device)), sent)
@@ -69,7 +69,7 @@ def goes_round(dtype: torch.dtype, device: torch.device) -> bool:
 
 
 def gradient(leaf: torch.Tensor) -> torch.Tensor:
-    """What backward has left in `leaf.grad`, as a copy on the host."""
+    """Returns what backward has left in `leaf.grad`, as a copy on the host."""
     if leaf.grad is None:
         raise RuntimeError("no gradient has come to a leaf")
     return download(leaf.grad)
@@ -85,7 +85,7 @@ def poisoned(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> 
 
 
 def in_thread(call: Callable[[], Result], timeout_s: float = JOIN_S) -> Result:
-    """What `call` returns or raises in a thread of its own."""
+    """Returns what `call` returns or raises in a thread of its own."""
     return in_threads([call], timeout_s)[0]
 
 

@@ -69,7 +69,7 @@ def operator(error: BaseException) -> str:
 
 
 def lacking(error: BaseException) -> bool:
-    """Whether `error` says that the device does not offer something."""
+    """Returns whether `error` says that the device does not offer something."""
     return isinstance(error, NotImplementedError) or bool(operator(error))
 
 
@@ -114,7 +114,7 @@ _device: list[torch.device | None] = []
 
 
 def lacked(error: BaseException) -> str:
-    """What a test that ends by `error` stands on and the device lacks: "aten::add.out", or
+    """Returns what a test that ends by `error` stands on and the device lacks: "aten::add.out", or
     "tensors of float64"; empty where it has failed.
 
     What PyTorch says of features that are neither, such as streams, is for capabilities.
@@ -130,7 +130,7 @@ def lacked(error: BaseException) -> str:
 
 
 def excused(error: BaseException) -> bool:
-    """Whether such a test has shown nothing, instead of failing; then it is told."""
+    """Returns whether such a test has shown nothing, instead of failing; then it is told."""
     what = lacked(error)
     if what.startswith("tensors"):
         check.should("a dtype that the test stands on", True, expected="", seen="")

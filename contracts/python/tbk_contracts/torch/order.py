@@ -47,8 +47,8 @@ Control = Callable[["Load"], bool]
 
 
 def timings(device: torch.device) -> tuple[bool, ...]:
-    """What `enable_timing` may be for events of this device: one that does not measure time may
-    refuse it."""
+    """Returns what `enable_timing` may be for events of this device: one that does not measure
+    time may refuse it."""
     from tbk_contracts.torch import capability  # noqa: PLC0415  # which computes
 
     return (False, True) if capability.probe("event_timing", device).held else (False,)
@@ -121,7 +121,7 @@ _chains: dict[torch.device, _Chain] = {}
 
 
 def asynchronous(device: torch.device) -> bool:
-    """Whether some operator of this device is still at work when its call has returned."""
+    """Returns whether some operator of this device is still at work when its call has returned."""
     return _chain(device).step_s > 0
 
 
@@ -243,7 +243,7 @@ def _attempt(stream: torch.Stream, program: Program, seconds: float) -> bool:
 
 
 def ever(stream: torch.Stream, control: Control) -> bool:
-    """Whether `control` is true at least once, with ever longer loads."""
+    """Returns whether `control` is true at least once, with ever longer loads."""
     for count in range(ATTEMPTS):
         try:
             if control(Load(stream, FIRST_S * 2**count)):
@@ -256,7 +256,8 @@ def ever(stream: torch.Stream, control: Control) -> bool:
 def waits(
     stream: torch.Stream, call: Callable[[], object], *, by_event: bool = True
 ) -> bool | None:
-    """Whether `call` waits on the host for what `stream` does: each time, however long that takes.
+    """Returns whether `call` waits on the host for what `stream` does: each time, however long
+    that takes.
 
     `by_event`: an event tells whether the stream is at work, not the stream itself. None: it was
     over before the call, each time.

@@ -41,7 +41,7 @@ class Case:
 
 
 def describe(item: pytest.Item) -> Case | None:
-    """What `item` says of itself; None for a test that is not of the contract."""
+    """Returns what `item` says of itself; None for a test that is not of the contract."""
     mark = item.get_closest_marker("clause")
     if mark is None:
         return None
@@ -58,7 +58,7 @@ def describe(item: pytest.Item) -> Case | None:
 
 
 def is_only_should(item: pytest.Item) -> bool:
-    """Whether the clause that `item` cites is a recommendation."""
+    """Returns whether the clause that `item` cites is a recommendation."""
     from tbk_contracts import clause as find  # noqa: PLC0415  # reads the spec
 
     case = describe(item)

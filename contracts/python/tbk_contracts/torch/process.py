@@ -76,7 +76,7 @@ def foreign_threads() -> int | None:
 
 
 def in_fork(call: Callable[[], object], patience_s: float = PATIENCE_S) -> Ended:
-    """What `call` gives, as JSON can say it, in a forked child, and how that ends.
+    """Returns what `call` gives, as JSON can say it, in a forked child, and how that ends.
 
     An operator that is missing there is missing here: NotImplementedError is raised again."""
     source, sink = os.pipe()

@@ -74,7 +74,7 @@ def dtype_of_product(device: torch.device) -> torch.dtype:
 
 
 def supported(device: torch.device) -> list[torch.dtype]:
-    """What the device's module says; PyTorch has no module that says it of its own CPU."""
+    """Returns what the device's module says; PyTorch has no module that says it of its own CPU."""
     ask: Any = getattr(torch.get_device_module(device), "get_amp_supported_dtype", None)
     return list(ask()) if ask else [lower(device)]
 

@@ -110,7 +110,7 @@ def _conversions() -> list[object]:
 
 
 def _numbers(dtype: torch.dtype) -> torch.Tensor:
-    """What each dtype holds exactly: quarters up to 31, where there are parts."""
+    """Returns what each dtype holds exactly: quarters up to 31, where there are parts."""
     numbers = torch.arange(128, dtype=torch.float64)[torch.randperm(128, generator=host.seed())]
     if dtype.is_floating_point:
         return (numbers / 4).to(dtype)

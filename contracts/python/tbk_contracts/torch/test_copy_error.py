@@ -32,7 +32,7 @@ DIRECTIONS = ["upload", "download", "within", pytest.param("across", marks=needs
 
 
 def ends(way: str, device: torch.device) -> tuple[torch.device, torch.device]:
-    """Where a copy of this way comes from, and where it goes to."""
+    """Returns where a copy of this way comes from, and where it goes to."""
     cpu = torch.device("cpu")
     other = torch.device(device.type, 1) if way == "across" else device
     return {"upload": (cpu, device), "download": (device, cpu)}.get(way, (device, other))

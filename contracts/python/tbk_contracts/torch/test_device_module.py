@@ -131,7 +131,7 @@ def test_tensor_module_and_packed_sequence_have_the_methods_of_the_name(
 
 
 def after_import_torch(name: str, autoload: str | None) -> subprocess.CompletedProcess[str]:
-    """What a process says that imports PyTorch, nothing else, and uses the device."""
+    """Returns what a process says that imports PyTorch, nothing else, and uses the device."""
     environment = {key: value for key, value in os.environ.items() if key != AUTOLOAD}
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     if autoload is not None:

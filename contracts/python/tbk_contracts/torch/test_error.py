@@ -96,7 +96,7 @@ State = tuple[int, int, bool, torch.dtype]
 
 
 def state(device: torch.device) -> State:
-    """What an error could leave otherwise."""
+    """Returns what an error could leave otherwise."""
     return (
         torch.accelerator.current_device_index(),
         torch.accelerator.current_stream(device).stream_id,

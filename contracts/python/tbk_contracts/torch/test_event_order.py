@@ -59,7 +59,9 @@ def test_a_wait_is_for_what_was_recorded_before_it(device: torch.device) -> None
     stream, other = streams(device, 2)
 
     def passes(load: order.Load, *, with_wait: bool) -> bool:
-        """Whether `other` comes through while `stream` is held by what is recorded later."""
+        """Returns whether `other` comes through while `stream` is held by what is recorded
+        later.
+        """
         cell, event, end = Cell(device), torch.Event(device), torch.Event(device)
         event.record(stream)
         if with_wait:

@@ -25,7 +25,8 @@ USED = [0.0, 2.0, 4.0, 6.0]
 
 
 def driver_has_threads(what: str, seen: object, expected: object) -> bool:
-    """Whether a child fails because the driver had threads before the fork, which are not forked.
+    """Returns whether a child fails because the driver had threads before the fork, which are
+    not forked.
     It may: that counting devices starts nothing is a recommendation, and to make a device known to
     PyTorch may be to count."""
     threads = process.foreign_threads()

@@ -38,7 +38,7 @@ def _late_read(
     record: Callable[[torch.Tensor], torch.Tensor],
     free: Callable[[], object] | None = None,
 ) -> torch.Tensor:
-    """What the late stream reads of a tensor of the other stream that is freed before."""
+    """Returns what the late stream reads of a tensor of the other stream that is freed before."""
     late, own = streams
     device = late.device
     with own:

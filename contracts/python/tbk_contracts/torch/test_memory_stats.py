@@ -239,7 +239,7 @@ def test_emptying_starts_nothing(device: torch.device) -> None:
 
 
 def _held(device: torch.device) -> dict[str, int]:
-    """What is in use and reserved; calls that did nothing may be counted."""
+    """Returns what is in use and reserved; calls that did nothing may be counted."""
     return {name: value for name, value in stats(device).items() if name.endswith(".current")}
 
 

@@ -27,7 +27,7 @@ SHAPES = ((2, 4, 17, 16), (1, 2, 33, 8))
 def _attention(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, options: dict[str, Any]
 ) -> torch.Tensor:
-    """What the documentation says, in the type of its operands."""
+    """Returns what the documentation says, in the type of its operands."""
     if options.get("enable_gqa"):
         times = query.shape[-3] // key.shape[-3]
         key, value = (one.repeat_interleave(times, -3) for one in (key, value))

@@ -21,7 +21,7 @@ class Inside(Exception):  # noqa: N818  # not an error: leaves a block
 
 
 def times(profiler: Any) -> dict[str, Any]:
-    """What the profiler has seen of each operator."""
+    """Returns what the profiler has seen of each operator."""
     return {row.key: row for row in profiler.key_averages()}
 
 

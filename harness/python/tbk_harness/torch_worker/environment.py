@@ -23,7 +23,7 @@ def prepare() -> None:
 
 
 def restore_autoload() -> bool:
-    """Whether packages that PyTorch would have loaded by itself are still to be loaded."""
+    """Returns whether packages that PyTorch would have loaded by itself are still to be loaded."""
     if _wants_autoload:
         os.environ.pop(AUTOLOAD, None)
     return _wants_autoload

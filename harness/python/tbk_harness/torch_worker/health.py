@@ -13,7 +13,7 @@ from tbk_harness.torch_worker.subject import Subject
 
 
 def probe(subject: Subject) -> str:
-    """What is wrong; "" for a device that computes."""
+    """Returns what is wrong; "" for a device that computes."""
     try:
         return _probe(subject)
     except Exception as error:

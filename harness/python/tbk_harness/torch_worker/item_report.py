@@ -47,7 +47,7 @@ class Seen:
 
     @property
     def fails(self) -> bool:
-        """Whether anything did not hold."""
+        """Returns whether anything did not hold."""
         return bool(self.raised) or check.totals().failure is not None
 
 

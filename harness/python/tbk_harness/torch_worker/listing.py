@@ -73,7 +73,7 @@ def _test(item: pytest.Item) -> dict[str, Any]:
 
 
 def suite(request: Request, folder: Path) -> dict[str, Any]:
-    """What stands behind all of them."""
+    """Returns what stands behind all of them."""
     among = tbk_contracts.at_layer("torch", tbk_contracts.clauses())
     sentences = "".join(f"{one.id} {one.text}\n" for one in among)
     package = Path(capability.__file__).resolve().parent

@@ -114,7 +114,7 @@ def _bytes(tensor: torch.Tensor) -> bytes:
 
 
 def say_health(subject: Subject, speech: Speech) -> bool:
-    """Whether the device computes; and tells it."""
+    """Returns whether the device computes; and tells it."""
     reason = health.probe(subject)
     speech.say("health", ok=not reason, reason=reason)
     return not reason

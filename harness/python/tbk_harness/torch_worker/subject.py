@@ -22,7 +22,7 @@ class Subject:
         self._known = False
 
     def steps(self) -> list[tuple[str, str]]:
-        """What `introduce` does, as (word, text)."""
+        """Returns what `introduce` does, as (word, text)."""
         made = [("library", self._request.library)] if self._request.library else []
         made += [("module", name) for name in self._request.imports]
         return made
@@ -68,7 +68,7 @@ class Subject:
             return None
 
     def count(self) -> int:
-        """How many there are; one, where nothing can be asked."""
+        """Returns how many there are; one, where nothing can be asked."""
         count = getattr(self.module, "device_count", None)
         return int(count()) if count is not None else 1
 

@@ -32,7 +32,7 @@ def dtypes(entry: Entry) -> tuple[str, ...]:
 
 
 def _seed(output: torch.Tensor) -> torch.Tensor:
-    """What comes from behind: eighths from -2 to 2, which every dtype holds."""
+    """Returns what comes from behind: eighths from -2 to 2, which every dtype holds."""
     with _disable_current_modes():  # what the suite makes on the host, no device needs to have
         count = torch.arange(output.numel(), device="cpu").reshape(output.shape)
         eighths = ((count * 13 + 5) % 33 - 16).to(output.dtype) / 8

@@ -16,14 +16,16 @@ from tbk_contracts.torch.operators.samples import Sample
 
 @cache
 def _comes_back(dtype: torch.dtype, device: torch.device) -> bool:
-    """What the capability words ask, of any dtype; an exception is not kept for later."""
+    """Returns whether what the capability words ask, of any dtype; an exception is not kept for
+    later.
+    """
     sent = torch.ones(8, dtype=dtype, device="cpu")
     back = host.download(host.upload(sent, device))
     return torch.equal(back.view(torch.uint8), sent.view(torch.uint8))
 
 
 def holds(dtype: torch.dtype, device: torch.device) -> bool:
-    """Whether tensors of that dtype can be copied to the device and back."""
+    """Returns whether tensors of that dtype can be copied to the device and back."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some dtypes are experimental
         try:
@@ -41,7 +43,7 @@ class LeftOut:
         self._count = 0
 
     def takes(self, sample: Sample, expected: Expected) -> bool:
-        """Whether this sample is one of them; if so, it is counted."""
+        """Returns whether this sample is one of them; if so, it is counted."""
         wanted = expected.dtypes | {one.dtype for one in sample.tensors()}
         lacking = {str(dtype).removeprefix("torch.") for dtype in wanted
                    if not holds(dtype, self._device)}  # fmt: skip

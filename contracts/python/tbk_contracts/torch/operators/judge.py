@@ -81,7 +81,7 @@ def _leaf(
 
 
 def _names_equals(entry: Entry, sample: Sample, index: int, got: list[Any]) -> bool:
-    """Whether a leaf has indices of which others may be as right."""
+    """Returns whether a leaf has indices of which others may be as right."""
     if entry.is_gradient or entry.title not in table.OF_EQUALS or sample.kwargs.get("stable"):
         return False
     return index == len(got) - 1
@@ -116,7 +116,7 @@ def _as_wide(leaf: Any) -> torch.Tensor:
 def limit(
     entry: Entry, sample: Sample, index: int, expected: Expected, dtype: torch.dtype
 ) -> torch.Tensor:
-    """How far each element may be from the reference, as float64."""
+    """Returns how far each element may be from the reference, as float64."""
     assert expected.wide is not None  # noqa: S101  # for the type checker
     reference = _as_wide(expected.wide[index])
     moves = [(_as_wide(each[index]) - reference).abs().nan_to_num(0.0, 0.0, 0.0)

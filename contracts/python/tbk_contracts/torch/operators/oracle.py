@@ -96,7 +96,7 @@ def unit(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def leeway(dtype: torch.dtype) -> float:
-    """How many times its bound a result of `dtype` has to be off to be wrong."""
+    """Returns how many times its bound a result of `dtype` has to be off to be wrong."""
     return table.LEEWAY.get(REAL.get(dtype, dtype), 1.0)
 
 
@@ -207,7 +207,7 @@ def _alike(one: list[Any], other: list[Any]) -> bool:
 
 
 def is_inexact(leaf: Any) -> bool:
-    """Whether a leaf has rounded values."""
+    """Returns whether a leaf has rounded values."""
     if isinstance(leaf, torch.Tensor):
         return leaf.is_floating_point() or leaf.is_complex()
     return isinstance(leaf, (float, complex))

@@ -61,7 +61,7 @@ def _is_small(sample: Any) -> bool:
 
 
 def _shape_of(sample: Sample) -> str:
-    """What is special in a sample: one of each kind is wanted."""
+    """Returns what is special in a sample: one of each kind is wanted."""
     held = sample.tensors()
     if any(one.numel() == 0 for one in held):
         return "empty"

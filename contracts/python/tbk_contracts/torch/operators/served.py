@@ -47,7 +47,9 @@ class _Names(TorchDispatchMode):
 
 
 def counted(device: torch.device) -> Counter[str] | None:
-    """What the device's module says has fallen back so far, by operator; None: it does not say."""
+    """Returns what the device's module says has fallen back so far, by operator; None: it does
+    not say.
+    """
     module: Any = getattr(torch, device.type, None)
     ask = getattr(module, "fallbacks", None)
     if not callable(ask):
@@ -115,7 +117,9 @@ def _row(name: str, key: str) -> str:
 
 
 def registered(operator: Any, key: str) -> str:
-    """What the dispatch table has for it: "native", "composite", "fallback" or "missing"."""
+    """Returns what the dispatch table has for it: "native", "composite", "fallback" or
+    "missing".
+    """
     rows = [_row(name, key) for name in _forms(operator)]
     if any(row.endswith("[kernel]") and f"Register{key}" in row for row in rows):
         return "native"

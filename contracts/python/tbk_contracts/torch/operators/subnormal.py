@@ -18,7 +18,7 @@ def kept(device: torch.device, dtype: torch.dtype = torch.float32) -> bool:
 
 
 def among(tensor: torch.Tensor) -> torch.Tensor:
-    """Which elements are subnormal, on the host."""
+    """Returns which elements are subnormal, on the host."""
     if not tensor.is_floating_point():
         return torch.zeros(tensor.shape, dtype=torch.bool, device="cpu")
     return (tensor != 0) & (tensor.abs() < torch.finfo(tensor.dtype).smallest_normal)

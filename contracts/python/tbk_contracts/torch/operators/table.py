@@ -69,7 +69,7 @@ LEFT_OUT: dict[str, str] = {name: row["reason"] for row in _read["left_out"]
 
 
 def class_of(title: str) -> Class:
-    """How the results of an entry are judged that are floating."""
+    """Returns how the results of an entry are judged that are floating."""
     if title in EXACT:
         return Class.EXACT
     if title in LATTICE:

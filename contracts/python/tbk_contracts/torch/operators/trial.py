@@ -77,7 +77,9 @@ def _try_sample(
 
 
 def _checks(expected: oracle.Expected) -> int:
-    """How many are made of a sample that is like this one: of the whole, of results, arguments."""
+    """Returns how many are made of a sample that is like this one: of the whole, of results,
+    arguments.
+    """
     results = sum(1 + isinstance(leaf, torch.Tensor) for leaf in expected.plain)
     return 1 + results + len(expected.arguments)
 
