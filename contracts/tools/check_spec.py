@@ -21,6 +21,7 @@ TOOLS = Path(__file__).resolve().parent
 sys.path.insert(0, str(TOOLS))
 
 from spec_checks import CHECKS  # noqa: E402
+from spec_pairs import run_reference  # noqa: E402
 from spec_world import LOCK, Lock, World, load_world  # noqa: E402
 from tbk_contracts import SpecError, text_digest  # noqa: E402
 
@@ -42,6 +43,7 @@ def stale_files(root: Path) -> Iterator[str]:
         ["generate_suites.py", "--root", str(contracts)],
         ["generate_areas.py", "--root", str(root)],
         ["generate_trace.py", "--root", str(contracts)],
+        ["generate_pairs.py", "--root", str(root)],
         [
             "generate_operators.py",
             *("--source", str(spec / "operators.yml")),
@@ -91,10 +93,14 @@ def summary(world: World) -> str:
     c_clauses = world.c_clauses()
     must = sum(clause.checked_must for clause in c_clauses)
     mutants = "not compared" if world.mutants is None else str(len(world.mutants))
+    pairs = world.pairs.all()
+    units = {(pair.clause.id, pair.function.name) for pair in pairs}
+    traced = "not traced" if world.called is None else "traced"
     return (
         f"check_spec: {len(c_clauses)} clauses at the C layer ({must} must and checked), "
         f"{len(world.clauses) - len(c_clauses)} at the torch layer; {len(world.blocks)} functions, "
-        f"{len(world.rows)} tests, mutants: {mutants}; of the torch layer {len(world.torch.tests)} "
+        f"{len(world.rows)} tests, mutants: {mutants}; {len(units)} pairs of clause and function "
+        f"with {len(pairs)} faults, {traced}; of the torch layer {len(world.torch.tests)} "
         f"test functions, mutants: {len(world.torch.mutants)}"
     )
 
@@ -106,6 +112,10 @@ def main() -> int:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--mutants", type=Path, help="the output of tbk-mutants")
     group.add_argument("--no-mutants", action="store_true", help="compare no mutants")
+    parser.add_argument(
+        "--trace", nargs=2, type=Path, metavar=("TBK-RUN", "LIB"),
+        help="run the quick tests on the reference, and look that each pair has a test",
+    )  # fmt: skip
     options = parser.parse_args()
     if options.mutants is None and not options.no_mutants and not options.accept:
         parser.error("give --mutants FILE (the output of tbk-mutants), or --no-mutants")
@@ -114,6 +124,8 @@ def main() -> int:
         if options.accept:
             world.lock = accept(world)
             write_lock(world.contracts / LOCK, world.lock)
+        if options.trace:
+            world.called = run_reference(options.trace[0], options.trace[1], world.pairs)
         faults = find_faults(world)
     except (SpecError, OSError, ValueError, KeyError, yaml.YAMLError) as error:
         print(f"check_spec: {error}", file=sys.stderr)

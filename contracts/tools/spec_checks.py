@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
+import spec_pairs
 import spec_torch
 from spec_world import COMMENT, World
 from tbk_contracts import PROGRAM, Block, Clause, clause_files, load_entries, text_digest
@@ -299,6 +300,10 @@ CHECKS: tuple[Callable[[World], Iterator[str]], ...] = (
     tests_suites,
     tests_names,
     mutants,
+    spec_pairs.pairs_sense,
+    spec_pairs.pairs_complete,
+    spec_pairs.pairs_mutants,
+    spec_pairs.pairs_tested,
     torch_tests,
     torch_mutants,
     sizes,

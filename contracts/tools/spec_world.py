@@ -27,6 +27,7 @@ from tbk_contracts import (
     load_rows,
 )
 from tbk_contracts.header import INCLUDE, header_files
+from tbk_contracts.pairs import Pairs, load_pairs
 
 LOCK = Path("spec") / "ids.lock.yml"
 WORDS = re.compile(r"#define TBK_NEED_\w+\(X\)((?:.*\\\n)*.*)")
@@ -67,8 +68,11 @@ class World:
     suites: set[str] | None
     operators: set[str]
     mutants: list[Mutant] | None
+    pairs: Pairs
+    pair_mutants: set[str] | None  # those of pairs, by name
     backend_names: set[str]
     torch: TorchWorld
+    called: set[tuple[str, str]] | None = None  # clauses and functions, as tests called them
 
     @property
     def contracts(self) -> Path:
@@ -104,6 +108,12 @@ def load_mutants(path: Path) -> list[Mutant]:
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path}:{number}: not a mutant: {error}") from error
     return found
+
+
+def load_pair_mutants(path: Path) -> set[str]:
+    """The names of those that are made from pairs, of the same file."""
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    return {entry["name"] for entry in entries if entry["kind"] == "pair"}
 
 
 def read_operators(path: Path) -> set[str]:
@@ -169,6 +179,8 @@ def load_world(root: Path, mutants: Path | None) -> World:
         suites=read_suites(tests),
         operators=read_operators(contracts / "spec" / "operators.yml"),
         mutants=load_mutants(mutants) if mutants else None,
+        pairs=load_pairs(contracts),
+        pair_mutants=load_pair_mutants(mutants) if mutants else None,
         backend_names=read_backend_names(root / "reference_backends"),
         torch=load_torch(root),
     )

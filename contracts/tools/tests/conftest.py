@@ -20,12 +20,15 @@ from generate_areas import TARGET as AREAS_TARGET  # noqa: E402
 from generate_areas import render as render_areas  # noqa: E402
 from generate_clauses import render as render_clauses  # noqa: E402
 from generate_operators import render as render_operators  # noqa: E402
+from generate_pairs import TARGET as PAIRS_TARGET  # noqa: E402
+from generate_pairs import render as render_pairs  # noqa: E402
 from generate_spec import render as render_spec  # noqa: E402
 from generate_spec import stated_lines  # noqa: E402
 from generate_tables import render as render_tables  # noqa: E402
 from generate_trace import render as render_trace  # noqa: E402
 from spec_world import LOCK, load_world  # noqa: E402
 from tbk_contracts import clause_files  # noqa: E402
+from tbk_contracts.pairs import load_pairs  # noqa: E402
 
 HEADER = """\
 /* A header. */
@@ -77,6 +80,14 @@ typedef struct tbk_backend {
   const tbk_stream_ops_t* stream;
   const tbk_event_ops_t* event; /* needs stream */
 } tbk_backend_t;
+"""
+PAIRS = """\
+kinds:
+  - kind: refuses_abroad
+    area: threads
+    what: fails on another thread than the first
+    clause: THR-001
+    of: [states]
 """
 AREAS = """\
 MEM: memory
@@ -205,6 +216,8 @@ MUTANTS = [
     {"name": "one_at_a_time", "clause": "THR-001", "kind": "mutant", "narrow": False},
     {"name": "no_long_name", "clause": "THR-101", "kind": "mutant", "narrow": False},
     {"name": "slow", "clause": "", "kind": "anti", "narrow": False},
+    {"name": "memory_alloc/refuses_abroad/THR-001", "clause": "THR-001", "kind": "pair"},
+    {"name": "memory_free/refuses_abroad/THR-001", "clause": "THR-001", "kind": "pair"},
 ]
 CAPABILITY = """\
 WORDS: dict[str, object] = {"stream": 1, "event": 2, **{f"dtype:{name}": 3 for name in DTYPES}}
@@ -240,6 +253,7 @@ FILES = {
     "contracts/include/tbk/core.h": CORE,
     "contracts/include/tbk/backend.h": BACKEND,
     "contracts/spec/areas.yml": AREAS,
+    "contracts/spec/pairs.yml": PAIRS,
     "contracts/spec/memory.yml": MEMORY,
     "contracts/spec/thread.yml": THREAD,
     "contracts/spec/torch/memory.yml": TORCH,
@@ -276,6 +290,9 @@ def checkout(tmp_path: Path) -> Path:
     areas.write_text(render_areas(world.areas))
     tables = contracts / "include" / "tbk" / "tables.h"
     tables.write_text(render_tables(world.interface))
+    pairs = tmp_path / PAIRS_TARGET
+    pairs.parent.mkdir(parents=True)
+    pairs.write_text(render_pairs(load_pairs(contracts)))
     trace = contracts / "toolkit" / "generated" / "trace_calls.h"
     trace.parent.mkdir(parents=True)
     trace.write_text(render_trace(world.interface))

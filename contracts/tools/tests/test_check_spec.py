@@ -19,6 +19,7 @@ HEADER = "contracts/include/tbk/core.h"
 BACKEND = "contracts/include/tbk/backend.h"
 MEMORY = "contracts/spec/memory.yml"
 THREAD = "contracts/spec/thread.yml"
+PAIRS = "contracts/spec/pairs.yml"
 TORCH = "contracts/spec/torch/memory.yml"
 LOCK = "contracts/spec/ids.lock.yml"
 MEMORY_TEST = "contracts/tests/memory/memory_test.c"
@@ -123,6 +124,15 @@ SEEDS = {
                                         "cites MEM-599, which is not in the spec"),
     "a torch test that cites the C layer": (TORCH_TEST, '"MEM-003"', '"MEM-001"', "cannot be seen"),
     "a torch test that cannot be read": (TORCH_TEST, "TABLE.get(kind", "other(kind", "cites ?"),
+    "a kind of fault of nothing": (PAIRS, "THR-001", "THR-099", "befalls no function"),
+    "a kind of fault of no area": (PAIRS, "threads", "weather", "is of weather, which is none"),
+    "a rule that asks for an unknown word": (PAIRS, "[states]", "[states, slow]", "asks for slow"),
+    "a pair without a fault": (PAIRS, "[states]", "[states, fallible]",
+                               "THR-001 of memory_free has no kind of fault"),
+    "a pair without a mutant": (PAIRS, "refuses_abroad", "refuses_company",
+                                "memory_alloc/refuses_company/THR-001 has no mutant"),
+    "a mutant without a pair": (PAIRS, "[states]", "[states, fallible]",
+                                "memory_free/refuses_abroad/THR-001 is of no pair"),
     "an unknown capability": (TORCH_TEST, "!event", "!evnt", "needs !evnt, which capability.py"),
     "a need that cannot be read": (TORCH_TEST, "NEEDS +", "MORE +", "needs ?"),
     "two torch tests of one name": (TORCH_TEST, "def test(device)",

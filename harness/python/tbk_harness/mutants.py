@@ -28,7 +28,7 @@ class MutantError(RuntimeError):
 class Mutant:
     name: str
     clauses: tuple[str, ...]
-    kind: str  # mutant, anti, cheat, or frozen: a mutant that is no gate, but measures the suite
+    kind: str  # mutant, pair (of clause and function), anti, cheat, or frozen: no gate, a measure
     operator: str
     narrow: bool
     note: str
@@ -71,9 +71,9 @@ def load() -> list[Mutant]:
 
 
 def choose(everything: list[Mutant], frozen: bool) -> list[Mutant]:
-    """Those that are gates; or the frozen ones alone, as mutants."""
+    """Those that are gates, without pairs; or the frozen ones alone, as mutants."""
     if not frozen:
-        return [one for one in everything if one.kind != "frozen"]
+        return [one for one in everything if one.kind not in ("frozen", "pair")]
     return [replace(one, kind="mutant") for one in everything if one.kind == "frozen"]
 
 

@@ -37,7 +37,7 @@ static void print_row(const mutant_t* row, const char* kind) {
 int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : NULL;
   if (argc > 2 || (kind != NULL && kind[0] == '-')) {
-    fprintf(stderr, "usage: %s [mutant|anti|cheat|frozen]\n", argv[0]);
+    fprintf(stderr, "usage: %s [mutant|anti|cheat|pair|frozen]\n", argv[0]);
     return 2;
   }
   for (size_t t = 0; mutant_tables[t] != NULL; ++t) {

@@ -22,7 +22,7 @@ static const char* const areas[] = {TABLES(NAME)};
 const size_t mutant_first_frozen = sizeof areas / sizeof *areas;
 
 const char* mutant_kind_name(int kind) {
-  static const char* const names[] = {"mutant", "anti", "cheat"};
+  static const char* const names[] = {"mutant", "anti", "cheat", "pair"};
   return names[kind];
 }
 

@@ -83,7 +83,7 @@ typedef struct wrap {
   int opened[WRAP_DEVICES];
 } wrap_t;
 
-enum mutant_kind { MUTANT = 0, ANTI, CHEAT };
+enum mutant_kind { MUTANT = 0, ANTI, CHEAT, PAIR /* of generated/pairs.h */ };
 
 enum mutant_operator {
   RETURN = 0, /* another status than due */

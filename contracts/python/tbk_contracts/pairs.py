@@ -1,0 +1,177 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The units of proof: pairs of clause and function, and the kinds of fault that befall them.
+
+`spec/pairs.yml` has the kinds and the rules by which they are crossed with the functions of the
+header. Nothing lists functions: a new one gets its pairs, and its mutants, from what is said of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tbk_contracts.clause import Clause, SpecError, load_clauses
+from tbk_contracts.interface import Function, Interface, load_interface
+
+PAIRS = Path("spec") / "pairs.yml"
+STATUSES = ("INVALID_STATE", "INVALID", "OUT_OF_MEMORY", "UNSUPPORTED", "UNAVAILABLE", "FAILED",
+            "DEVICE_LOST", "NOT_READY")  # fmt: skip
+OBJECTS = ("tbk_memory_t", "tbk_stream_t", "tbk_event_t", "tbk_plan_t")
+WORDS = ("asks_of_devices", "cannot_fail", "closes", "device", "exported", "fallible", "gives_back",
+         "has_error", "has_out", "host_only", "makes", "null_stream", "opens", "stream",
+         "takes_object")  # fmt: skip
+_ENDED = re.compile(r"^takes the (?!instance)")
+_NAMED = re.compile(rf"\b({'|'.join(STATUSES)})\b")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of fault, and by which rule functions can have it."""
+
+    name: str
+    area: str
+    what: str
+    clause: str  # "": the clauses of `lines` that say `says`
+    lines: tuple[str, ...]
+    says: str
+    of: tuple[str, ...]
+    unless: Mapping[str, str]  # word: why the kind is without meaning there
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A clause at a function, with a kind of fault that a test citing the clause has to notice."""
+
+    kind: Kind
+    clause: Clause
+    function: Function
+    statuses: tuple[str, ...]  # that the function's line names
+    options: str  # for the reference
+
+    @property
+    def name(self) -> str:
+        """What its mutant is called."""
+        return f"{self.function.name}/{self.kind.name}/{self.clause.id}"
+
+
+def words_of(function: Function) -> frozenset[str]:
+    """What the header says of a function, in the words of pairs.yml."""
+    said = {label: [one.text for one in function.lines if one.label == label]
+            for label in ("Requires", "Ordering", "Ownership", "Errors")}  # fmt: skip
+    names = {one.name for one in function.parameters}
+    found = {
+        "fallible": function.fallible,
+        "cannot_fail": not any(_NAMED.search(text) for text in said["Requires"] + said["Errors"]),
+        "exported": not function.struct,
+        "has_error": "error" in names,
+        "has_out": any(one.is_out for one in function.parameters),
+        "stream": "stream" in names and function.enqueues,
+        "null_stream": any(text.startswith("stream NULL:") for text in said["Ordering"]),
+        "device": [one.name for one in function.devices] == ["device"],
+        "gives_back": any(_ENDED.match(text) for text in said["Ownership"]),
+        "makes": any(text.startswith("the caller owns *out_") for text in said["Ownership"]),
+        "takes_object": any(function.of_type(one) for one in OBJECTS) or "pointer" in names,
+        "host_only": any(text.startswith("host only") for text in said["Ordering"]),
+        "asks_of_devices": any("opens no device" in text for text in said["Ordering"]),
+        "opens": any("has not got it open" in text for text in said["Requires"]),
+        "closes": any(text.startswith("giving back what came") for text in said["Ownership"]),
+    }
+    return frozenset(word for word in WORDS if found[word])
+
+
+def is_traced(function: Function) -> bool:
+    """Whether the toolkit sees its calls: those of entries of tables. Mutants prove the others."""
+    return bool(function.struct)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs, and the rules that made them."""
+
+    kinds: tuple[Kind, ...]
+    options: Mapping[str, str]
+    clauses: Mapping[str, Clause]
+    interface: Interface
+
+    def stated(self) -> Iterator[tuple[Clause, Function]]:
+        """The units of proof that the header has: checked musts of the C layer by function."""
+        for function in self.interface.functions:
+            for clause_id in dict.fromkeys(function.clauses):
+                clause = self.clauses.get(clause_id)
+                if clause is not None and clause.checked_must and "c" in clause.layer:
+                    yield clause, function
+
+    def is_shared(self, clause: Clause) -> bool:
+        """Whether several functions state it; the mutants of any other are of its one function."""
+        return len(self.interface.stating(clause.id)) > 1
+
+    def of_kind(self, kind: Kind) -> Iterator[Pair]:
+        """The pairs of one kind, in the order of the header."""
+        for function in self.interface.functions:
+            words = words_of(function)
+            if words & set(kind.unless):
+                continue
+            for clause in self._befallen(kind, function):
+                if (words | self._states(clause, function)).issuperset(kind.of):
+                    yield self._pair(kind, clause, function)
+
+    def _states(self, clause: Clause, function: Function) -> frozenset[str]:
+        return frozenset({"states"} if clause.id in function.clauses else ())
+
+    def _befallen(self, kind: Kind, function: Function) -> Iterator[Clause]:
+        if kind.clause:
+            yield from filter(None, [self.clauses.get(kind.clause)])
+            return
+        for line in function.lines:
+            clause = self.clauses.get(line.clause or "")
+            if clause is None or not clause.checked_must or line.label not in kind.lines:
+                continue
+            if re.search(kind.says, line.text) and self._can_be_had(clause):
+                yield clause
+
+    def _can_be_had(self, clause: Clause) -> bool:
+        """Whether the reference can be made such that the clause's tests run."""
+        needs = set((clause.needs or "").split())
+        return not needs & {"exclusive", "!cross_device_wait"}
+
+    def _pair(self, kind: Kind, clause: Clause, function: Function) -> Pair:
+        text = next((one.text for one in function.lines if one.clause == clause.id), "")
+        named = tuple(dict.fromkeys(_NAMED.findall(text)))
+        needs = (clause.needs or "").split()
+        options = [self.options[word] for word in needs if word in self.options]
+        return Pair(kind, clause, function, named, ",".join(options))
+
+    def all(self) -> list[Pair]:
+        """Every pair of every kind."""
+        return [pair for kind in self.kinds for pair in self.of_kind(kind)]
+
+
+def _kind(entry: Mapping[str, Any]) -> Kind:
+    return Kind(
+        name=str(entry["kind"]),
+        area=str(entry["area"]),
+        what=str(entry["what"]),
+        clause=str(entry.get("clause", "")),
+        lines=tuple(entry.get("line", ())),
+        says=str(entry.get("says", "")),
+        of=tuple(entry["of"]),
+        unless=dict(entry.get("unless", {})),
+    )
+
+
+def load_pairs(root: Path) -> Pairs:
+    """The pairs under `root` (contracts/)."""
+    path = root / PAIRS
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        kinds = tuple(_kind(entry) for entry in data["kinds"])
+    except (OSError, KeyError, TypeError, yaml.YAMLError) as error:
+        raise SpecError(f"{path}: {' '.join(str(error).split())}") from error
+    clauses = {one.id: one for one in load_clauses(root)}
+    return Pairs(kinds, data.get("options") or {}, clauses, load_interface(root))
