@@ -11,15 +11,17 @@
 
 #include <stdint.h>
 
+#include "crash_stack.h"
 #include "trace.h"
 
 enum { TBK_PAGE_SIZE = 4096 };
 
 /* Written by the test process. */
 typedef struct tbk_cell {
-  volatile int32_t phase;    /* tbk_phase_t of the test in flight */
-  volatile int32_t position; /* in the job: which test is in flight */
-  tbk_trace_t trace;         /* the calls of the test in flight */
+  volatile int32_t phase;     /* tbk_phase_t of the test in flight */
+  volatile int32_t position;  /* in the job: which test is in flight */
+  tbk_trace_t trace;          /* the calls of the test in flight */
+  char stack[TBK_STACK_TEXT]; /* of the crash that ended the process */
 } tbk_cell_t;
 
 #endif /* TBK_HARNESS_CELL_H */

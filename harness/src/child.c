@@ -343,6 +343,7 @@ static void run_preflight(uint32_t skip) {
  */
 static void get_ready(void) {
   struct stat file;
+  tbk_crash_stack_install();
   if (stat(inherited.options->path, &file) == 0 && S_ISREG(file.st_mode) &&
       dlopen(inherited.options->path, RTLD_NOW | RTLD_NOLOAD) == NULL)
     (void)dlerror();
@@ -368,6 +369,7 @@ static void work(const tbk_order_t* order, tbk_cell_t* cell, int report) {
   (void)fstat(report, &self.report_identity);
   tbk_phase_cell = &cell->phase;
   tbk_trace_cell = &cell->trace;
+  tbk_crash_stack_watch(cell->stack);
   take_facts(order);
   if (counts_processes(order)) tbk_adopt_orphans();
   if (load() != TBK_LOAD_OK) {

@@ -18,6 +18,7 @@
 static const char magic[8] = "TBKFLY1";
 
 _Static_assert(sizeof(tbk_flight_t) <= TBK_PAGE_SIZE, "a job fits in a page");
+_Static_assert(sizeof(tbk_cell_t) <= TBK_PAGE_SIZE, "a cell fits in a page");
 
 static char* path_for(const char* results) {
   char* path = NULL;
@@ -75,6 +76,7 @@ void tbk_journal_start(tbk_journal_t* journal, uint32_t slot, const tbk_order_t*
     flight->items[i] = order->items[i];
   journal->cells[slot]->phase = 0;
   journal->cells[slot]->position = 0;
+  journal->cells[slot]->stack[0] = '\0';
   __atomic_store_n(&flight->count, order->count, __ATOMIC_RELEASE);
 }
 

@@ -97,6 +97,7 @@ static void put_verdict(tbk_json_t* json, const tbk_outcome_t* outcome,
   tbk_json_text(json, "cause", or_null(classification->cause));
   tbk_json_text(json, "expected", or_null(classification->expected));
   tbk_json_text(json, "seen", or_null(classification->seen));
+  tbk_json_text(json, "stack", classification->signal != 0 ? or_null(outcome->stack) : NULL);
   tbk_json_text(json, "where", or_null(report->totals.where));
   tbk_json_text(json, "what", or_null(report->totals.what));
   if (classification->signal != 0)

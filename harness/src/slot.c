@@ -185,6 +185,8 @@ static void take_trace(tbk_slot_t* slot) {
   slot->outcome.last_call = trace->last;
   tbk_print(slot->outcome.sweep_case, sizeof slot->outcome.sweep_case, "%.*s", TBK_TRACE_CASE - 1,
             trace->sweep_case);
+  tbk_print(slot->outcome.stack, sizeof slot->outcome.stack, "%.*s", TBK_STACK_TEXT - 1,
+            slot->journal->cells[slot->number]->stack);
 }
 
 /* A test is over; the phase is that in which it was last seen. */

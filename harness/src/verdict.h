@@ -8,6 +8,7 @@
 #define TBK_HARNESS_VERDICT_H
 
 #include "contract.h"
+#include "crash_stack.h"
 #include "options.h"
 #include "trace.h"
 
@@ -79,6 +80,7 @@ typedef struct tbk_outcome {
   uint32_t strays;       /* processes that it left behind */
   int32_t last_call;     /* as tbk_trace_t, where the worker did not finish the test; 0: none */
   char sweep_case[TBK_TRACE_CASE]; /* that ran then; empty: none */
+  char stack[TBK_STACK_TEXT];      /* where it crashed; empty: not known */
   uint64_t output_bytes;
   size_t output_size;
   size_t facts_size;

@@ -98,6 +98,10 @@ IN_A_TEST = {
     "ignores_all": ("hang", ""),
     "double_free": ("crash", "/SIGABRT"),
     "divide_by_zero": ("crash", "/SIGFPE"),
+    "call_null": ("crash", "/SIGSEGV"),
+    "ruin_stack": ("crash", "/SIGABRT"),
+    "crash_in_many_threads": ("crash", "/SIGSEGV"),
+    "crash_while_loading": ("crash", "/SIGSEGV"),
     "cpu_time_over": ("crash", "/SIG"),
     "no_address_space": ("crash", "/SIGABRT"),
 }  # fmt: skip

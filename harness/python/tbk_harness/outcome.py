@@ -30,6 +30,7 @@ from tbk_reports.text import line
 from tbk_harness import baseline, reproducer
 from tbk_harness.enrich import enrich
 from tbk_harness.judge import Known, judge
+from tbk_harness.stacks import name_frames
 from tbk_harness.suggest import unknown_selector
 from tbk_harness.waivers import WaiverError, load_waivers
 
@@ -64,8 +65,10 @@ def today() -> datetime.date:
 
 
 def verdict_on(results: ResultFile, known: Known) -> Judged:
-    """The judge's verdict as of today, with the clauses' sentences filled in where they fit."""
-    return judge(enrich(results), known, today())
+    """The judge's verdict as of today, with the clauses' sentences and the functions of
+    crashes filled in where they fit.
+    """
+    return judge(name_frames(enrich(results)), known, today())
 
 
 def strict(judged: Judged, fail_on: str | None) -> Judged:

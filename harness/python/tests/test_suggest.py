@@ -15,7 +15,7 @@ from tbk_harness.suggest import (
     unknown_selector,
 )
 from tbk_reports.model import ResultFile, read_record
-from tbk_reports.words import blame_words, python_line
+from tbk_reports.words import blame_words, stood_words
 
 UNKNOWN = "tbk-run: nothing selected: 'memory/frees_can_be_alocated' names no test"
 DUMP = """Fatal Python error: Segmentation fault
@@ -35,12 +35,13 @@ def test_a_mistyped_word_is_near_what_was_meant(word: str, meant: str) -> None:
 
 def test_a_crash_names_its_line_of_python_without_the_runner() -> None:
     crash = {"id": "torch_copy/x", "verdict": "crash", "layer": "torch", "output": DUMP}
-    said = python_line(read_record(crash))
+    label, said = stood_words(read_record(crash))
+    assert label == "in Python"
     assert (
         said == "torch/_tensor.py:12 in copy_, called from torch/test_copy.py:41 in test_it_arrives"
     )
-    assert python_line(read_record({**crash, "layer": "c"})) == ""
-    assert python_line(read_record({**crash, "output": "nothing"})) == ""
+    assert stood_words(read_record({**crash, "layer": "c"}))[1] == ""
+    assert stood_words(read_record({**crash, "output": "nothing"}))[1] == ""
 
 
 def test_blame_is_only_presumed_where_nothing_was_compared() -> None:

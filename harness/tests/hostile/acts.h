@@ -54,6 +54,12 @@
   X(double_free)               \
   X(divide_by_zero)
 
+#define HOSTILE_CRASH_ACTS(X) \
+  X(call_null)                \
+  X(ruin_stack)               \
+  X(crash_in_many_threads)    \
+  X(crash_while_loading)
+
 #define HOSTILE_LIMIT_ACTS(X) \
   X(no_descriptors)           \
   X(no_file_size)             \
@@ -64,8 +70,9 @@
   X(other_folder)             \
   X(odd_umask)
 
-#define HOSTILE_ACTS(X) \
-  HOSTILE_REPORT_ACTS(X) HOSTILE_PROCESS_ACTS(X) HOSTILE_SIGNAL_ACTS(X) HOSTILE_LIMIT_ACTS(X)
+#define HOSTILE_ACTS(X)  \
+  HOSTILE_REPORT_ACTS(X) \
+  HOSTILE_PROCESS_ACTS(X) HOSTILE_SIGNAL_ACTS(X) HOSTILE_CRASH_ACTS(X) HOSTILE_LIMIT_ACTS(X)
 
 #define HOSTILE_DECLARE(name) void act_##name(void);
 HOSTILE_ACTS(HOSTILE_DECLARE)

@@ -35,9 +35,9 @@ from .words import (
     blame_words,
     debug_words,
     difference_words,
-    python_line,
     seen_words,
     state_words,
+    stood_words,
 )
 
 OUTPUT_LIMIT = 2_000  # characters of one test's output
@@ -133,7 +133,6 @@ def environment() -> jinja2.Environment:
         blame_words=blame_words,
         debug_words=debug_words,
         seen_words=seen_words,
-        python_line=python_line,
     )
     return made
 
@@ -187,7 +186,8 @@ def _detail(test: Test, budget: _Budget) -> dict[str, object]:
         "program": text.clean(test.program[:PROGRAM_LIMIT]),
         "source": text.clean(test.source[:PROGRAM_LIMIT]),
         "alone": file_of_report(test.alone),
-        "stood": python_line(test),
+        "stood": stood_words(test),
+        "stack": text.clean(test.stack[:PROGRAM_LIMIT]),
         "phase": PHASE_WORDS.get(test.phase, text.line(test.phase, 40)),
     }
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from . import text
 from .model import Judged, Test
 from .view import View
-from .words import blame_words, python_line, seen_words, state_words
+from .words import blame_words, seen_words, state_words, stood_words
 
 ERRORS = frozenset({"crash", "hang", "poisoned", "not-reached", "suite-error"})
 SKIPS = frozenset({"unsupported", "not-shown", "left-out", "warning", "xfail"})
@@ -51,8 +51,7 @@ def _sentence(test: Test) -> str:
     """Returns what was expected and seen, in plain words, with the place of the check."""
     clause = f"{test.clause} " if test.clause else ""
     expected = f"expected {text.line(test.expected, 160)}, " if test.expected else ""
-    stood = python_line(test)
-    where = test.where or stood
+    where = test.where or stood_words(test)[1]
     at = f" ({text.line(where, 200)})" if where else ""
     seen = text.line(seen_words(test), 200)
     return f"{clause}{state_words(test.verdict)}: {expected}seen {seen}{at}"
@@ -65,7 +64,7 @@ def _body(test: Test) -> str:
         ("expected", test.expected),
         ("seen", seen_words(test)),
         ("where", f"{test.where} {test.what}".strip()),
-        ("in Python", python_line(test)),
+        ("stack", test.stack) if test.stack else stood_words(test),
         ("blame", blame_words(test)),
         ("waiver", test.waiver),
         ("replay", test.replay),

@@ -10,7 +10,7 @@ from . import text
 from .causes import Cause
 from .model import Judged, Test
 from .view import View
-from .words import blame_words, python_line, seen_words, state_words
+from .words import blame_words, seen_words, state_words, stood_words
 
 CAUSES = 10
 TESTS_PER_CAUSE = 5
@@ -69,8 +69,8 @@ def _case(test: Test) -> list[str]:
     if test.expected:
         lines.append(f"    * expected: {escape(test.expected, 160)}")
     lines.append(f"    * seen: {escape(seen_words(test), 160)}")
-    stood = python_line(test)
-    return [*lines, f"    * in Python: {escape(stood, 260)}"] if stood else lines
+    label, stood = stood_words(test)
+    return [*lines, f"    * {label}: {escape(stood, 260)}"] if stood else lines
 
 
 def _cause(number: int, cause: Cause) -> list[str]:

@@ -82,6 +82,7 @@ class Test:
     cause: str = ""
     expected: str = ""
     seen: str = ""
+    stack: str = ""  # of a crash of the C layer: a line for each function, the innermost first
     where: str = ""
     what: str = ""
     signal: str = ""

@@ -13,7 +13,7 @@ from . import text
 from .causes import Cause
 from .model import Judged
 from .view import View
-from .words import blame_words, check_words, debug_words, python_line, seen_words
+from .words import blame_words, check_words, debug_words, seen_words, stood_words
 
 CAUSES = 5
 WIDTH = 120  # of the text file; long lines are not broken
@@ -34,8 +34,9 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
     if first.expected:
         said.append(("expected", first.expected))
     said.append(("seen", seen_words(first)))
-    if stood := python_line(first):
-        said.append(("in Python", stood))
+    label, stood = stood_words(first)
+    if stood:
+        said.append((label, stood))
     if first.blame:
         said.append(("blame", blame_words(first)))
     if first.replay:
@@ -45,8 +46,8 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
     if first.alone:
         said.append(("alone", f"python {first.alone}, in the report's folder; needs no suite"))
     for name, value in said:
-        label = Text(f"     {text.line(name, 16):<14} ", style="dim")
-        console.print(label.append(text.line(value, 400), style="default"), soft_wrap=True)
+        heading = Text(f"     {text.line(name, 16):<14} ", style="dim")
+        console.print(heading.append(text.line(value, 400), style="default"), soft_wrap=True)
 
 
 def _told(console: Console, title: str, words: str) -> None:

@@ -235,15 +235,29 @@ def debug_words(test: Test) -> str:
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_]+/[A-Za-z0-9_]+")
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:,)? in ([\w.<>]+)')
 _RUNNER = re.compile(r"/(?:_?pytest|pluggy|tbk_harness)/|<frozen|<string>")
+_NATIVE = re.compile(r"#\d+ (.+)")
+_SYSTEM = re.compile(r"\((?:libc|libm|libpthread|libstdc\+\+|libgcc_s|ld-linux[\w-]*)[.-][\w.-]*\+")
 _DEAD = re.compile(r"most recent call first\)?:?\s*\n")
 
 
-def python_line(test: Test) -> str:
-    """Returns where a crash or hang of the torch layer stood in Python; empty where that is not
-    known.
+def stood_words(test: Test) -> tuple[str, str]:
+    """Returns where a crash or hang stood, as a label and words: in Python, or in which function.
+
+    The words are empty where that is not known.
     """
-    if test.layer != "torch" or test.recorded not in ("crash", "hang"):
-        return ""
+    if test.recorded not in ("crash", "hang"):
+        return ("", "")
+    return ("in Python", _python(test)) if test.layer == "torch" else ("stack", _native(test))
+
+
+def _native(test: Test) -> str:
+    """Returns the innermost function that is not of the C library, and its caller."""
+    frames = [found[1] for line in test.stack.splitlines() if (found := _NATIVE.match(line))]
+    own = [frame for frame in frames if not _SYSTEM.search(frame)] or frames
+    return text.line(", called from ".join(own[:2]), 260)
+
+
+def _python(test: Test) -> str:
     dump = _DEAD.split(test.output)
     if len(dump) < 2:
         return ""
