@@ -6,10 +6,11 @@
  * not get it. What the pending work reads and what the new owner writes are both looked at.
  */
 #include "dimensions.h"
+#include "hoard.h"
 
 #include <string.h>
 
-enum { MOST_PIECES = 130, MOST_HOARD = 400, DELAY_US = 3000, LONG_DELAY_US = 25000 };
+enum { MOST_PIECES = 130, DELAY_US = 3000, LONG_DELAY_US = 25000 };
 
 typedef enum taker { BY_ALLOC, BY_SAME_STREAM, BY_OTHER_STREAM, BY_NOBODY } taker_t;
 
@@ -25,8 +26,8 @@ typedef struct freed {
   scene_t scene;
   tbk_stream_t *a, *b;
   uint64_t size, taken_size, pieces, taken_count;
-  tbk_memory_t memory[MOST_PIECES], taken[MOST_PIECES], hoard[MOST_HOARD];
-  size_t hoarded;
+  tbk_memory_t memory[MOST_PIECES], taken[MOST_PIECES];
+  hoard_t hoard;
   uint8_t *written, *seen, *new_written, *new_seen; /* one piece of taken memory: all alike */
   bool refused;
 } freed_t;
@@ -86,25 +87,11 @@ static bool take(tbk_fixture_t* fx, freed_t* it, uint64_t size) {
   return true;
 }
 
-/* In pieces that become smaller, until there is less than was freed. */
-static void hoard(tbk_fixture_t* fx, freed_t* it) {
-  uint64_t total = fx->properties.memory_bytes, size = total != 0 ? total / 8 : UINT64_C(1) << 24;
-  uint64_t least = it->size < 4096 ? it->size : 4096;
-  while (size >= least && it->hoarded < MOST_HOARD) {
-    tbk_memory_t* place = &it->hoard[it->hoarded];
-    if (fx->core->memory_alloc(fx->self, fx->device, fx_round(fx, size), place, &fx->error) ==
-        TBK_OK)
-      it->hoarded++;
-    else
-      size /= 2;
-  }
-}
-
 static void take_some(tbk_fixture_t* fx, freed_t* it) {
   if (sweep_get(it->scene.one, &taker_axis) == BY_NOBODY) return;
   while (it->taken_count < it->pieces && take(fx, it, it->taken_size))
     continue;
-  it->refused = it->refused && it->hoarded == 0;
+  it->refused = it->refused && it->hoard.count == 0;
 }
 
 /* When a is through: what the new owners wrote is still there. */
@@ -126,7 +113,7 @@ static void program(tbk_fixture_t* fx, void* argument) {
   sweep_delay(fx, it->a, full ? LONG_DELAY_US : DELAY_US);
   while (used < it->pieces && use(fx, it, used))
     used++;
-  if (full && !it->refused) hoard(fx, it);
+  if (full && !it->refused) hoard_take(fx, &it->hoard, NULL, it->size < 4096 ? it->size : 4096);
   sweep_delay(fx, it->a, DELAY_US);
   for (uint64_t i = 0; i < used; i++)
     read_and_free(fx, it, i);
@@ -134,8 +121,7 @@ static void program(tbk_fixture_t* fx, void* argument) {
   CHECK_OK(fx->stream->stream_synchronize(fx->self, it->b, &fx->error));
   CHECK_OK(fx->stream->stream_synchronize(fx->self, it->a, &fx->error));
   check_taken(fx, it);
-  for (size_t i = 0; i < it->hoarded; i++)
-    release(fx, NULL, it->hoard[i]);
+  hoard_give(fx, &it->hoard, NULL);
   CHECK_BYTES(it->written, it->seen, used * it->size);
 }
 

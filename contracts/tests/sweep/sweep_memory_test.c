@@ -6,6 +6,7 @@
  * gets memory that a stream has freed while its work is pending.
  */
 #include "dimensions.h"
+#include "hoard.h"
 #include "range.h"
 
 #include <string.h>
@@ -223,41 +224,21 @@ static void memory_comes_and_goes(tbk_fixture_t* fx) {
 
 /* ------------------------------------------------------------------------------- nearly full -- */
 
-enum { MOST_HOARD = 400, MOST_SMALL = 2000 };
+enum { MOST_SMALL = 2000 };
 
 SWEEP_DIMENSION(small_axis, "size", {"1", 1}, {"64", 64}, {"513", 513}, {"4K", 4096},
                 {"12K+1", 12289}, {"32K", 32768}, {"64K-1", 65535});
 SWEEP_DIMENSION(again_axis, "again", {"1", 1}, {"4", 4});
 
 typedef struct full {
-  tbk_memory_t hoard[MOST_HOARD], small[MOST_SMALL];
-  uint64_t sizes[MOST_HOARD]; /* of what is hoarded */
-  size_t hoarded, count;
+  hoard_t hoard;
+  tbk_memory_t small[MOST_SMALL];
+  size_t count;
 } full_t;
 
 static void release(tbk_fixture_t* fx, const tbk_memory_t* memory, size_t count) {
   for (size_t i = 0; i < count; i++)
     CHECK_OK(fx->core->memory_free(fx->self, fx->device, memory[i], &fx->error));
-}
-
-/* In pieces that become smaller, until there is none of so few bytes. */
-static void hoard_until(tbk_fixture_t* fx, full_t* it, uint64_t least) {
-  uint64_t total = fx->properties.memory_bytes, size = total != 0 ? total / 8 : UINT64_C(1) << 24;
-  while (size >= least && it->hoarded < MOST_HOARD) {
-    tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, fx_round(fx, size),
-                                                 &it->hoard[it->hoarded], &fx->error);
-    it->sizes[it->hoarded] = size;
-    if (status == TBK_OK)
-      it->hoarded++;
-    else
-      size /= 2;
-  }
-}
-
-/* Room for some small memory: the pieces that were taken last are the smallest. */
-static void leave_room(tbk_fixture_t* fx, full_t* it, uint64_t room) {
-  for (uint64_t left = 0; left < room && it->hoarded > 0; left += it->sizes[it->hoarded])
-    release(fx, &it->hoard[--it->hoarded], 1);
 }
 
 static size_t take_small(tbk_fixture_t* fx, full_t* it, uint64_t size, size_t most) {
@@ -295,8 +276,8 @@ static void run_small(tbk_fixture_t* fx, sweep_case_t* one) {
   if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
   if (TBK_HAS(fx->core, tbk_core_t, memory_info))
     REQUIRE_OK(fx->core->memory_info(fx->self, fx->device, &free, &total, &fx->error));
-  hoard_until(fx, it, 65536);
-  leave_room(fx, it, UINT64_C(1) << 19);
+  hoard_take(fx, &it->hoard, NULL, 65536);
+  hoard_leave_room(fx, &it->hoard, NULL, UINT64_C(1) << 19);
   it->count = take_small(fx, it, size, MOST_SMALL);
   check_while_full(fx, total);
   for (int64_t i = 0; i < sweep_get(one, &again_axis); i++) {
@@ -306,7 +287,7 @@ static void run_small(tbk_fixture_t* fx, sweep_case_t* one) {
     it->count = count;
   }
   release(fx, it->small, it->count);
-  release(fx, it->hoard, it->hoarded);
+  hoard_give(fx, &it->hoard, NULL);
   check_when_free_again(fx);
 }
 

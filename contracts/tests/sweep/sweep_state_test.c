@@ -11,10 +11,9 @@
 #include "child.h"
 #include "dimensions.h"
 #include "effects.h"
+#include "hoard.h"
 #include "range.h"
 #include "resources.h"
-
-enum { MOST_HOARD = 600 };
 
 SWEEP_DIMENSION(times_axis, "times", {"1", 1}, {"2", 2}, {"5", 5});
 
@@ -147,39 +146,6 @@ static void what_a_closed_device_gave_is_given_back_in_vain(tbk_fixture_t* fx) {
 
 SWEEP_DIMENSION(by_axis, "by", {"memory_alloc", 0}, {"async_alloc", 1});
 
-typedef struct hoard {
-  tbk_memory_t memory[MOST_HOARD];
-  size_t count;
-} hoard_t;
-
-static tbk_status_t take_more(tbk_fixture_t* fx, hoard_t* it, tbk_stream_t* stream, uint64_t size) {
-  tbk_memory_t* place = &it->memory[it->count];
-  size = fx_round(fx, size);
-  return stream != NULL ? fx->async_memory->async_alloc(fx->self, stream, size, place, &fx->error)
-                        : fx->core->memory_alloc(fx->self, fx->device, size, place, &fx->error);
-}
-
-/* In pieces that become smaller, until there are none of the smallest. */
-static void exhaust(tbk_fixture_t* fx, hoard_t* it, tbk_stream_t* stream) {
-  uint64_t total = fx->properties.memory_bytes, size = total != 0 ? total / 8 : UINT64_C(1) << 24;
-  while (size >= 65536 && it->count < MOST_HOARD) {
-    tbk_status_t status = take_more(fx, it, stream, size);
-    if (status == TBK_OK)
-      it->count++;
-    else
-      size /= 2;
-  }
-}
-
-static void release(tbk_fixture_t* fx, hoard_t* it, tbk_stream_t* stream) {
-  for (; it->count > 0; it->count--) {
-    tbk_memory_t memory = it->memory[it->count - 1];
-    CHECK_OK(stream != NULL ? fx->async_memory->async_free(fx->self, stream, memory, &fx->error)
-                            : fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
-  }
-  if (stream != NULL) fx_synchronize(fx, stream);
-}
-
 static bool exhausted_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   return scene_fits(fx, one) && (sweep_get(one, &by_axis) == 0 || fx->async_memory != NULL);
 }
@@ -190,8 +156,9 @@ static void run_exhausted(tbk_fixture_t* fx, sweep_case_t* one) {
   effects_t* on = before(fx, one, &scene);
   tbk_stream_t* stream = sweep_get(one, &by_axis) == 1 ? on->stream : NULL;
   for (int64_t i = 0; i < sweep_get(one, &times_axis); i++) {
-    exhaust(fx, it, stream);
-    release(fx, it, stream);
+    hoard_take(fx, it, stream, 65536);
+    hoard_give(fx, it, stream);
+    if (stream != NULL) fx_synchronize(fx, stream);
   }
   after(&scene, on);
 }

@@ -1,0 +1,31 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * hoard.h: all memory of a device but a little. An allocator that hands out what was never used before
+ * what was given back shows nothing until it has nothing else; a row that hoards is TBK_CASE_ALONE.
+ */
+#ifndef TBK_CONTRACTS_HOARD_H
+#define TBK_CONTRACTS_HOARD_H
+
+#include "fixture.h"
+
+enum { HOARD_MOST = 600 };
+
+typedef struct hoard {
+  tbk_memory_t memory[HOARD_MOST];
+  uint64_t sizes[HOARD_MOST];
+  size_t count;
+} hoard_t;
+
+/*
+ * Takes memory of fx->device in pieces that become smaller, until there is none of `least` bytes: on
+ * `stream` by async_alloc, or by memory_alloc where it is NULL.
+ */
+void hoard_take(tbk_fixture_t* fx, hoard_t* hoard, tbk_stream_t* stream, uint64_t least);
+/* Gives back what was taken last, the smallest pieces, until so many bytes are free. */
+void hoard_leave_room(tbk_fixture_t* fx, hoard_t* hoard, tbk_stream_t* stream, uint64_t bytes);
+/* Gives all of it back. */
+void hoard_give(tbk_fixture_t* fx, hoard_t* hoard, tbk_stream_t* stream);
+
+#endif /* TBK_CONTRACTS_HOARD_H */
