@@ -38,6 +38,8 @@
   X(sweep_memory)    \
   X(sweep_freed)     \
   X(sweep_held_free) \
+  X(sweep_account)   \
+  X(sweep_exchange)  \
   X(sweep_race)      \
   X(sweep_time)      \
   X(sweep_random)    \

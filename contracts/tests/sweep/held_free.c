@@ -22,8 +22,9 @@ SWEEP_SHARED_DIMENSION(held_roles_axis, "streams", {"one", 0}, {"used_elsewhere"
 SWEEP_SHARED_DIMENSION(held_use_axis, "use", {"copy", READ_COPY}, {"download", READ_HOST},
                        {"peer_copy", READ_PEER}, {"kernel", READ_KERNEL}, {"upload", WRITE_HOST},
                        {"fill", WRITE_FILL});
-SWEEP_SHARED_DIMENSION(held_gone_axis, "destroyed", {"none", -1}, {"allocated_on", ALLOCATED},
-                       {"used_on", USED}, {"freed_on", FREED});
+SWEEP_SHARED_DIMENSION(held_gone_axis, "destroyed", {"none", GONE_NONE},
+                       {"allocated_on", ALLOCATED}, {"used_on", USED}, {"freed_on", FREED},
+                       {"allocated_on_before_use", GONE_BEFORE_USE});
 SWEEP_SHARED_DIMENSION(held_taker_axis, "taken_by", {"memory_alloc", DEVICE_ALLOC},
                        {"freed_on", ON_FREED}, {"allocated_on", ON_ALLOCATED}, {"other", ON_OTHER},
                        {"nobody", NOBODY});
@@ -46,26 +47,36 @@ static bool gated(const sweep_case_t* one, held_role_t role) {
   return sweep_get(one, &held_by_axis) == BY_GATE && digit_of(one, role) == digit_of(one, USED);
 }
 
-bool held_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
-  const int64_t by = sweep_get(one, &held_by_axis), roles = sweep_get(one, &held_roles_axis);
+/* No call may name a stream that is gone; and the gate has to open. */
+static bool may_be_gone(const sweep_case_t* one) {
   const int64_t gone = sweep_get(one, &held_gone_axis), taker = sweep_get(one, &held_taker_axis);
-  const int64_t use = sweep_get(one, &held_use_axis);
-  const uint64_t flags = fx->properties.flags, size = (uint64_t)sweep_get(one, &held_size_axis);
-  const uint64_t pieces = (uint64_t)sweep_get(one, &held_pieces_axis);
-  if (fx->event == NULL && (by != BY_GATE || roles != 0)) return false;
+  const held_role_t role = gone == GONE_BEFORE_USE ? ALLOCATED : (held_role_t)gone;
+  if (gone == GONE_NONE) return true;
+  if (gated(one, role)) return false;
+  if (gone == GONE_BEFORE_USE && (digit_of(one, USED) == 0 || digit_of(one, FREED) == 0))
+    return false;
+  if (taker == ON_FREED && digit_of(one, FREED) == digit_of(one, role)) return false;
+  return taker != ON_ALLOCATED || digit_of(one, role) != 0;
+}
+
+static bool offered(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  const int64_t by = sweep_get(one, &held_by_axis), use = sweep_get(one, &held_use_axis);
+  const uint64_t flags = fx->properties.flags;
+  if (fx->event == NULL && (by != BY_GATE || sweep_get(one, &held_roles_axis) != 0)) return false;
   if (by == BY_DEVICE && (fx->device_count < 2 || (flags & TBK_DEVICE_CROSS_DEVICE_WAIT) == 0))
     return false;
-  if (sweep_get(one, &held_full_axis) == 1 && sweep_get(one, &held_when_axis) == 1) return false;
   if (use == READ_PEER && fx->peer == NULL) return false;
-  if (use == READ_KERNEL && (fx->kernel == NULL || (fx->properties.dtypes >> TBK_INT32 & 1) == 0))
-    return false;
-  if (use == WRITE_FILL && !TBK_HAS(fx->core, tbk_core_t, fill)) return false;
-  if (gone >= 0 && gated(one, (held_role_t)gone)) return false;
-  if (gone >= 0 && taker == ON_FREED && digit_of(one, FREED) == digit_of(one, (held_role_t)gone))
-    return false;
-  if (gone >= 0 && taker == ON_ALLOCATED && digit_of(one, (held_role_t)gone) == 0) return false;
-  return scene_fits(fx, one) && size * pieces <= (UINT64_C(4) << 20) &&
-         8 * size * pieces < sweep_room(fx);
+  if (use == READ_KERNEL)
+    return fx->kernel != NULL && (fx->properties.dtypes >> TBK_INT32 & 1) != 0;
+  return use != WRITE_FILL || TBK_HAS(fx->core, tbk_core_t, fill) != 0;
+}
+
+bool held_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  const uint64_t size = (uint64_t)sweep_get(one, &held_size_axis);
+  const uint64_t pieces = (uint64_t)sweep_get(one, &held_pieces_axis);
+  if (sweep_get(one, &held_full_axis) == 1 && sweep_get(one, &held_when_axis) == 1) return false;
+  return scene_fits(fx, one) && offered(fx, one) && may_be_gone(one) &&
+         size * pieces <= (UINT64_C(4) << 20) && 8 * size * pieces < sweep_room(fx);
 }
 
 /* ------------------------------------------------------------------------------ what is there -- */
@@ -256,6 +267,7 @@ void held_use_and_free(tbk_fixture_t* fx, void* argument) {
     if (!take_pieces(fx, it)) return;
     pass(fx, it, 2, ALLOCATED, USED);
   }
+  if (gone == GONE_BEFORE_USE) destroy_stream(fx, it, it->streams[ALLOCATED]);
   for (uint64_t i = 0; reads(it) && i < it->pieces; i++)
     put(fx, it->streams[USED], it->memory[i], it->written + i * it->size, it->size);
   for (uint64_t i = 0; i < it->pieces; i++)
@@ -263,7 +275,7 @@ void held_use_and_free(tbk_fixture_t* fx, void* argument) {
   pass(fx, it, 3, USED, FREED);
   for (uint64_t i = 0; i < it->pieces; i++)
     give(fx, it->streams[FREED], it->memory[i]);
-  if (gone >= 0) destroy_stream(fx, it, it->streams[gone]);
+  if (gone >= 0 && gone != GONE_BEFORE_USE) destroy_stream(fx, it, it->streams[gone]);
 }
 
 static tbk_stream_t* taker_of(const held_t* it) {

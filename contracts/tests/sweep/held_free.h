@@ -18,6 +18,10 @@ enum { HELD_PIECES = 17, HELD_TAKEN = 24, HELD_STREAMS = 6, HELD_MARKS = 5 };
 /* What the use waits for: the gate on its own stream, or events of streams that are held. */
 typedef enum held_by { BY_GATE, BY_EVENT, BY_CHAIN, BY_DEVICE } held_by_t;
 typedef enum held_role { ALLOCATED = 0, USED, FREED, OTHER, HELD, BETWEEN } held_role_t;
+enum {
+  GONE_NONE = -1,
+  GONE_BEFORE_USE = HELD_STREAMS
+}; /* else the role that is gone after the free */
 typedef enum held_use {
   READ_COPY,
   READ_HOST,
