@@ -23,7 +23,9 @@ typedef struct tbk_fault_ops {
    * Enqueue work that fails, or that loses the device.
    * Requires:  stream != NULL and a known kind; else INVALID (checked).               [FLT-001]
    * Ensures:   after WORK_FAILS an error is reported, and the device stays usable.    [FLT-002]
-   * Ensures:   after DEVICE_LOST every fallible call on that device answers DEVICE_LOST. [FLT-003]
+   * Ensures:   after DEVICE_LOST every fallible call on that device answers DEVICE_LOST,
+   *            but for giving back, which works; and what counts, describes, opens or closes
+   *            devices, or says which reaches which, may answer as before.            [FLT-003]
    * Ensures:   other devices of the instance keep working.                            [FLT-004]
    * Ordering:  enqueued, in the order of that stream.                                 [FLT-005]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]

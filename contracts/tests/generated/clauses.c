@@ -331,7 +331,7 @@ const tbk_clause_t tbk_clauses[] = {
    "after WORK_FAILS an error is reported, and the device stays usable.",
    "ABI: without a way to provoke an error nothing said about errors can be shown"},
   {"FLT-003", "fault", "must", "async", "checked",
-   "after DEVICE_LOST every fallible call on that device answers DEVICE_LOST.",
+   "after DEVICE_LOST every fallible call on that device answers DEVICE_LOST, but for giving back, which works; and what counts, describes, opens or closes devices, or says which reaches which, may answer as before.",
    "ABI: a lost device that answers OK computes nothing, silently"},
   {"FLT-004", "fault", "must", "async", "checked",
    "other devices of the instance keep working.",
@@ -816,7 +816,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "bd0ea9d6d7593e0cc2816ca9a8f3426fa0f40a6f81079d6a688713a6cc9d975b";
+    "fbc4bb17b5b8aec19df31ca60e40d538c0684eae85e5cacba2efcbe1c51630df";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);
