@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
+import spec_builds
 import spec_pairs
 import spec_torch
 from spec_world import COMMENT, World
@@ -294,8 +295,10 @@ CHECKS: tuple[Callable[[World], Iterator[str]], ...] = (
     header_tables,
     spec_schema,
     spec_sense,
+    spec_builds.bases,
     lock,
     tests_cite,
+    spec_builds.checks,
     tests_rows,
     tests_suites,
     tests_names,

@@ -173,6 +173,7 @@ static void classify_fail(const tbk_case_report_t* report, tbk_classification_t*
   SAY(out->expected, "%s", totals->expected);
   SAY(out->seen, "%s", totals->seen);
   SAY(out->call, "%s", totals->call);
+  SAY(out->checked, "%s", totals->clause);
   SAY(out->cause, "fail/%.*s/%.80s/%.*s", file_length(totals->where), totals->where, totals->what,
       status_length(totals->seen), totals->seen);
 }

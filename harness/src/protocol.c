@@ -64,6 +64,7 @@ void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_
     text_unless_empty(json, "expected", totals->expected, sizeof totals->expected);
     text_unless_empty(json, "seen", totals->seen, sizeof totals->seen);
     text_unless_empty(json, "call", totals->call, sizeof totals->call);
+    text_unless_empty(json, "clause", totals->clause, sizeof totals->clause);
   }
   tbk_json_close(json, '}');
   tbk_json_end_line(json);
@@ -117,6 +118,8 @@ static void read_end(const json_t* object, tbk_case_report_t* report) {
   text_of(object, "expected", totals->expected, sizeof totals->expected);
   text_of(object, "seen", totals->seen, sizeof totals->seen);
   text_of(object, "call", totals->call, sizeof totals->call);
+  text_of(object, "clause", totals->clause, sizeof totals->clause);
+  if (tbk_clause_find(totals->clause) == NULL) totals->clause[0] = '\0';
 }
 
 tbk_said_t tbk_protocol_read(const char* line, size_t size, uint32_t* out_n,

@@ -93,9 +93,10 @@ typedef struct tbk_classification {
   const char* needs_missing;
   const char* blame; /* "backend", "harness", "suite"; NULL where nobody is to blame */
   tbk_phase_t phase;
-  int signal;      /* 0 for none */
-  int exit_status; /* -1 for none */
-  char call[48];   /* the function that was called last before it went wrong; empty for none */
+  int signal;       /* 0 for none */
+  int exit_status;  /* -1 for none */
+  char call[48];    /* the function that was called last before it went wrong; empty for none */
+  char checked[12]; /* the clause of the check that failed first; empty: the test's own */
   char cause[160];
   char expected[256];
   char seen[640];

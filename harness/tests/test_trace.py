@@ -67,3 +67,12 @@ def test_a_failed_check_names_the_call_before_it(tmp_path: Path) -> None:
             "mutant=create_up_to_seven")  # fmt: skip
     [failed] = run(MUTANTS, tmp_path / "x.jsonl", *only).results().tests
     assert (failed["verdict"], failed["call"]) == ("fail", "stream_create")
+    assert failed["checked"] is None  # the test's own
+
+
+@pytest.mark.parametrize("isolation", ["fork", "batch"])
+def test_a_check_of_another_clause_names_it(tmp_path: Path, isolation: str) -> None:
+    only = ("--only", "kernel_values/mm_is_exact_where_the_result_is", "--isolation", isolation,
+            "--backend-option", "mutant=mm_spoils_second_input")  # fmt: skip
+    [failed] = run(MUTANTS, tmp_path / "x.jsonl", *only).results().tests
+    assert (failed["clause"], failed["checked"]) == ("KRN-108", "KRN-004")

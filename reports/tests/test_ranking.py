@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from tbk_reports.calls import asked, function_of, traced
-from tbk_reports.causes import causes
+from tbk_reports.causes import causes, unfolded
 from tbk_reports.model import Test
-from tbk_reports.ranking import fits, gather, may_follow, subject
+from tbk_reports.ranking import fits, gather, held_against, may_follow, subject
 
 NAMES = ("memory_alloc", "upload", "download", "stream_create", "fill", "op:mm")
 
@@ -150,3 +150,37 @@ def test_of_what_it_names_an_error_a_clause_is_suspected_with_one() -> None:
     evidence = gather([*PASSING, *tests])
     assert evidence.suspect(tests[:1]) == "memory_alloc"
     assert evidence.suspect(tests[1:]) == "memory_alloc with an error"
+
+
+def test_a_failure_is_held_against_the_clause_of_its_check_where_that_fails_by_itself() -> None:
+    inputs = case(1, "KRN-004", "memory_alloc op:mm", "fail", checked="KRN-004")
+    product = case(2, "KRN-108", "memory_alloc op:mm", "fail", checked="KRN-004")
+    elsewhere = case(3, "KRN-109", "memory_alloc op:mm", "fail", checked="STR-001")
+    accused = held_against([inputs, product, elsewhere])
+    assert list(accused.values()) == ["KRN-004", "KRN-004", "KRN-109"]
+    tests = [inputs, product, elsewhere]
+    cause, other = unfolded(tests, gather(tests))
+    assert (cause.clauses, cause.first, len(cause.tests)) == (("KRN-004",), inputs, 2)
+    assert other.clauses == ("KRN-109",)
+
+
+def test_what_follows_from_its_base_comes_after_it() -> None:
+    base = case(2, "CPY-018", "memory_alloc fill", "fail")
+    follows = case(1, "CPY-019", "memory_alloc fill", "fail", bases=frozenset({"CPY-018"}))
+    assert first(*PASSING, follows, base) == "CPY-018"
+
+
+def test_where_the_base_mostly_holds_the_special_case_comes_first() -> None:
+    holding = [case(at, "CPY-018", "memory_alloc fill") for at in range(10, 14)]
+    base = case(1, "CPY-018", "memory_alloc fill", "fail")
+    special = case(2, "CPY-019", "memory_alloc fill", "fail", bases=frozenset({"CPY-018"}))
+    assert first(*PASSING, *holding, base, special) == "CPY-019"
+
+
+def test_a_hang_breaks_a_clause_that_speaks_of_waiting() -> None:
+    hangs = [case(at, clause, "stream_query", "hang", cause="hang/body/in stream_query",
+                  call="stream_query", clause_text=text)
+             for at, clause, text in ((1, "STR-015", "OK only if it is complete."),
+                                      (2, "STR-016", "NOT_READY, without waiting."))]  # fmt: skip
+    hangs[1] = Test(**{**hangs[1].__dict__, "bases": frozenset({"STR-015"})})
+    assert first(*PASSING, *hangs) == "STR-016"

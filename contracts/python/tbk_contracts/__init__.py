@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What must hold: the clauses of the contract, where the header states them, what tests them."""
 
+from tbk_contracts.builds import all_bases, bases_of, circle, load_bases, main_clause
 from tbk_contracts.clause import (
     PROGRAM,
     Clause,
@@ -41,7 +42,10 @@ __all__ = [
     "Row",
     "SpecError",
     "Table",
+    "all_bases",
     "at_layer",
+    "bases_of",
+    "circle",
     "clause",
     "clause_files",
     "clauses",
@@ -49,11 +53,13 @@ __all__ = [
     "header_lines",
     "interface",
     "load_areas",
+    "load_bases",
     "load_clauses",
     "load_entries",
     "load_header",
     "load_interface",
     "load_rows",
+    "main_clause",
     "parse_header",
     "parse_rows",
     "spec_digest",

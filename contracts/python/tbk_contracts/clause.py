@@ -46,6 +46,7 @@ class Clause:
     needs: str | None
     source: tuple[str, ...]
     note: str | None
+    builds_on: tuple[str, ...]  # beside what follows from the header (builds.py)
     area: str
     file: str
 
@@ -97,6 +98,7 @@ def _clause(
         needs=_optional(entry, "needs"),
         source=_strings(entry["source"]),
         note=_optional(entry, "note"),
+        builds_on=_strings(entry.get("builds_on", [])),
         area=area,
         file=file,
     )

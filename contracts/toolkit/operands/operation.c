@@ -214,6 +214,7 @@ void operation_warm_up(tbk_fixture_t* fx, operation_t* operation) {
 }
 
 static bool check_inputs(tbk_fixture_t* fx, const operation_t* operation, tbk_here_t here) {
+  TBK_CHECKS("KRN-004");
   bool held = true;
   for (int i = 0; i < operation->input_count; ++i) {
     const tensor_t* input = &operation->inputs[i];
@@ -223,14 +224,32 @@ static bool check_inputs(tbk_fixture_t* fx, const operation_t* operation, tbk_he
   return held;
 }
 
+static bool is_larger_rank(const tbk_fixture_t* fx, const form_t* form) {
+  return fx->properties.max_rank > 0 && form->rank > fx->properties.max_rank;
+}
+
+/* Returns the clause that speaks of what is not plain about it; NULL: the test's own. */
+static const char* clause_of(const tbk_fixture_t* fx, const operation_t* operation) {
+  const form_t* form = &operation->form;
+  bool plain_output = form->output == TENSOR_PLAIN;
+  if (is_larger_rank(fx, form)) return "CAP-006";
+  if (operation->output.count == 0) return "KRN-110";
+  if (form->alias != 0) return form->input == TENSOR_PLAIN ? "KRN-006" : "KRN-113";
+  if (form->rank == 0) return "KRN-111";
+  if (form->input == TENSOR_BROADCAST) return "KRN-109";
+  return form->input == TENSOR_PLAIN && plain_output ? NULL : "KRN-112";
+}
+
 bool operation_check(tbk_fixture_t* fx, const operation_t* operation, int64_t ulps,
                      tbk_here_t here) {
+  TBK_CHECKS(clause_of(fx, operation));
   here.text = operators[operation->form.id].name;
   bool held = tensor_check(fx, &operation->output, ulps, "the output", here);
   return check_inputs(fx, operation, here) && held;
 }
 
 bool operation_check_untouched(tbk_fixture_t* fx, operation_t* operation, tbk_here_t here) {
+  TBK_CHECKS(is_larger_rank(fx, &operation->form) ? "CAP-006" : "KRN-008");
   here.text = operators[operation->form.id].name;
   bool held = tensor_check_bits(fx, &operation->output, operation->poison, "the output", here);
   return check_inputs(fx, operation, here) && held;
@@ -242,9 +261,11 @@ bool operation_run(tbk_fixture_t* fx, operation_t* operation, int64_t ulps, tbk_
   here.text = operators[operation->form.id].name;
   if (status == TBK_UNSUPPORTED) {
     operation_check_untouched(fx, operation, here);
+    TBK_CHECKS("KRN-008");
     tbk_check_said(fx->error.message[0] != '\0', here, "a reason with UNSUPPORTED", "%s", "none");
     return false;
   }
+  TBK_CHECKS(clause_of(fx, operation));
   if (tbk_check_status(TBK_OK, status, &fx->error, here))
     operation_check(fx, operation, ulps, here);
   return true;

@@ -92,6 +92,7 @@ bool tensor_check(tbk_fixture_t* fx, const tensor_t* tensor, int64_t ulps, const
     if (!check_element(tensor, i, seen + place, ulps, name, here)) return false;
     memcpy(expected + place, seen + place, tensor->type->size);
   }
+  TBK_CHECKS("KRN-116");
   here.text = "bytes around the elements";
   return tbk_check_bytes(expected, seen, tensor->block_bytes, here);
 }

@@ -52,6 +52,7 @@ void order_on_second_device(tbk_fixture_t* fx, void (*body)(tbk_fixture_t* fx)) 
 }
 
 void order_stream_works(tbk_fixture_t* fx, tbk_stream_t* stream) {
+  TBK_CHECKS("STR-001");
   uint64_t size_bytes = fx_round(fx, 256);
   uint8_t* bytes = fx_bytes(fx, size_bytes);
   uint8_t* seen = fx_zeros(fx, size_bytes);

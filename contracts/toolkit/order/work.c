@@ -104,11 +104,6 @@ static void random_prepare(tbk_fixture_t* fx, bench_t* bench, work_t* work) {
 
 /* --------------------------------------------------------------------------------- kernels -- */
 
-typedef struct cell_tensor {
-  int64_t size, stride;
-  tbk_tensor_t tensor;
-} cell_tensor_t;
-
 static const tbk_tensor_t* tensor_of(const bench_t* bench, uint64_t cell, cell_tensor_t* out) {
   out->size = (int64_t)(bench->cell_bytes / 4);
   out->stride = 1;
@@ -125,12 +120,12 @@ static const tbk_tensor_t* tensor_of(const bench_t* bench, uint64_t cell, cell_t
 
 static tbk_status_t kernel_fill_enqueue(tbk_fixture_t* fx, work_t* work, tbk_stream_t* stream) {
   bench_t* bench = work->bench;
-  cell_tensor_t target;
-  tbk_args_fill__Scalar_t arguments = {.struct_size = sizeof arguments};
-  arguments.self = tensor_of(bench, work->target, &target);
-  arguments.value.kind = TBK_SCALAR_INT;
-  arguments.value.integer = work->number;
-  return bench->fill_kernel->launch(fx->self, fx->device, bench->fill_kernel, &arguments, stream,
+  tbk_args_fill__Scalar_t* arguments = &work->arguments.of.fill;
+  *arguments = (tbk_args_fill__Scalar_t){.struct_size = sizeof *arguments};
+  arguments->self = tensor_of(bench, work->target, &work->arguments.target);
+  arguments->value.kind = TBK_SCALAR_INT;
+  arguments->value.integer = work->number;
+  return bench->fill_kernel->launch(fx->self, fx->device, bench->fill_kernel, arguments, stream,
                                     &fx->error);
 }
 
@@ -145,19 +140,17 @@ static void kernel_fill_prepare(tbk_fixture_t* fx, bench_t* bench, work_t* work)
   work->expected = work->host;
 }
 
-static void copy_arguments(work_t* work, cell_tensor_t* target, cell_tensor_t* source,
-                           tbk_args_copy__t* out) {
-  *out = (tbk_args_copy__t){.struct_size = sizeof *out};
-  out->self = tensor_of(work->bench, work->target, target);
-  out->src = tensor_of(work->bench, work->source, source);
+static const tbk_args_copy__t* copy_arguments(work_t* work) {
+  tbk_args_copy__t* arguments = &work->arguments.of.copy;
+  *arguments = (tbk_args_copy__t){.struct_size = sizeof *arguments};
+  arguments->self = tensor_of(work->bench, work->target, &work->arguments.target);
+  arguments->src = tensor_of(work->bench, work->source, &work->arguments.source);
+  return arguments;
 }
 
 static tbk_status_t kernel_copy_enqueue(tbk_fixture_t* fx, work_t* work, tbk_stream_t* stream) {
   const tbk_kernel_t* kernel = work->bench->copy_kernel;
-  cell_tensor_t target, source;
-  tbk_args_copy__t arguments;
-  copy_arguments(work, &target, &source, &arguments);
-  return kernel->launch(fx->self, fx->device, kernel, &arguments, stream, &fx->error);
+  return kernel->launch(fx->self, fx->device, kernel, copy_arguments(work), stream, &fx->error);
 }
 
 static void plan_prepare(tbk_fixture_t* fx, bench_t* bench, work_t* work) {
@@ -166,10 +159,7 @@ static void plan_prepare(tbk_fixture_t* fx, bench_t* bench, work_t* work) {
 
 static tbk_status_t plan_enqueue(tbk_fixture_t* fx, work_t* work, tbk_stream_t* stream) {
   const bench_t* bench = work->bench;
-  cell_tensor_t target, source;
-  tbk_args_copy__t arguments;
-  copy_arguments(work, &target, &source, &arguments);
-  return bench->copy_kernel->launch_plan(fx->self, fx->device, bench->plan, &arguments,
+  return bench->copy_kernel->launch_plan(fx->self, fx->device, bench->plan, copy_arguments(work),
                                          work->workspace, 0, stream, &fx->error);
 }
 
@@ -204,11 +194,8 @@ static bool plan_offered(tbk_fixture_t* fx, bench_t* bench) {
   const tbk_kernel_t* kernel = bench->copy_kernel;
   if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) return false;
   work_t trial = {.bench = bench, .source = bench->cell_bytes};
-  cell_tensor_t target, source;
-  tbk_args_copy__t arguments;
-  copy_arguments(&trial, &target, &source, &arguments);
-  return tried(fx, kernel->prepare(fx->self, fx->device, kernel, &arguments, &bench->plan,
-                                   &bench->workspace_bytes, &fx->error));
+  return tried(fx, kernel->prepare(fx->self, fx->device, kernel, copy_arguments(&trial),
+                                   &bench->plan, &bench->workspace_bytes, &fx->error));
 }
 
 /* ------------------------------------------------------------------------------- callbacks -- */

@@ -34,6 +34,20 @@ typedef struct work_kind {
   tbk_status_t (*enqueue)(tbk_fixture_t* fx, work_t* work, tbk_stream_t* stream);
 } work_kind_t;
 
+/* A cell as a tensor, and what a kernel is launched with. */
+typedef struct cell_tensor {
+  int64_t size, stride;
+  tbk_tensor_t tensor;
+} cell_tensor_t;
+
+typedef struct work_arguments {
+  cell_tensor_t target, source;
+  union {
+    tbk_args_fill__Scalar_t fill;
+    tbk_args_copy__t copy;
+  } of;
+} work_arguments_t;
+
 struct work {
   const work_kind_t* kind;
   bench_t* bench;
@@ -46,6 +60,8 @@ struct work {
   int64_t number;
   tbk_generator_t generator;
   tbk_memory_t workspace;
+  work_arguments_t
+      arguments; /* lives until it has run: that it may go sooner is a clause of its own */
 };
 
 struct bench {

@@ -163,13 +163,13 @@ bool tbk_child_check_end(tbk_child_t* child, tbk_here_t here) {
 
 static tbk_status_t there_and_back(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
                                    const tbk_memory_t memory[2], uint8_t* sent, uint8_t* got,
-                                   uint64_t size) {
-  tbk_status_t status = core->upload(self, device, memory[0], 0, sent, size, NULL, NULL);
+                                   uint64_t size, tbk_error_t* error) {
+  tbk_status_t status = core->upload(self, device, memory[0], 0, sent, size, NULL, error);
   if (status == TBK_OK) {
-    status = core->copy(self, device, memory[1], 0, memory[0], 0, size, NULL, NULL);
+    status = core->copy(self, device, memory[1], 0, memory[0], 0, size, NULL, error);
   }
   if (status == TBK_OK) {
-    status = core->download(self, device, got, memory[1], 0, size, NULL, NULL);
+    status = core->download(self, device, got, memory[1], 0, size, NULL, error);
   }
   return status;
 }
@@ -178,17 +178,19 @@ const char* tbk_device_trouble(const tbk_core_t* core, tbk_instance_t* self, int
                                uint64_t seed) {
   enum { SIZE = 16384 }; /* a multiple of any granularity that is in use */
   static uint8_t sent[SIZE], got[SIZE];
+  static tbk_error_t error; /* that it may be missing is a clause of its own */
   tbk_memory_t memory[2] = {0, 0};
   for (size_t i = 0; i < SIZE; i++) {
     sent[i] = (uint8_t)((seed = seed * UINT64_C(6364136223846793005) + 1) >> 56);
     got[i] = (uint8_t)~sent[i];
   }
   for (int i = 0; i < 2; i++) {
-    if (core->memory_alloc(self, device, SIZE, &memory[i], NULL) != TBK_OK) return "memory_alloc";
+    if (core->memory_alloc(self, device, SIZE, &memory[i], &error) != TBK_OK) return "memory_alloc";
   }
-  if (there_and_back(core, self, device, memory, sent, got, SIZE) != TBK_OK) return "a copy";
+  if (there_and_back(core, self, device, memory, sent, got, SIZE, &error) != TBK_OK)
+    return "a copy";
   for (int i = 0; i < 2; i++) {
-    if (core->memory_free(self, device, memory[i], NULL) != TBK_OK) return "memory_free";
+    if (core->memory_free(self, device, memory[i], &error) != TBK_OK) return "memory_free";
   }
   return memcmp(sent, got, SIZE) == 0 ? NULL : "the bytes that come back";
 }

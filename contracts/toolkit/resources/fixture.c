@@ -158,6 +158,11 @@ static void lay_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {
   helper_status(status, &fx->error, TBK_HERE("upload of the guard behind the memory"));
 }
 
+static void require_handle(bool held, tbk_here_t here) {
+  TBK_CHECKS("MEM-002");
+  helper_require(held, "a handle", "0", here);
+}
+
 tbk_memory_t fx_alloc(tbk_fixture_t* fx, uint64_t size_bytes) {
   tbk_memory_t memory = 0;
   uint64_t offset = fx_round(fx, size_bytes);
@@ -167,7 +172,7 @@ tbk_memory_t fx_alloc(tbk_fixture_t* fx, uint64_t size_bytes) {
   tbk_memory_record_t* record = tbk_list_add(&fx->resources->memory);
   *record = (tbk_memory_record_t){memory, fx->device, offset, 0};
   if (guard == 0) return memory;
-  helper_require(memory != 0, "a handle", "0", TBK_HERE("memory_alloc"));
+  require_handle(memory != 0, TBK_HERE("memory_alloc"));
   tbk_memory_record_t guarded = {memory, fx->device, offset, (uint32_t)guard};
   lay_guard(fx, &guarded);
   *record = guarded;
@@ -219,6 +224,7 @@ bool fx_check_memory(tbk_fixture_t* fx, const void* expected, tbk_memory_t memor
 tbk_stream_t* fx_stream(tbk_fixture_t* fx) {
   tbk_stream_t* stream = NULL;
   HELPER_OK(fx->stream->stream_create(fx->self, fx->device, 0, &stream, &fx->error));
+  TBK_CHECKS("STR-004");
   helper_require(stream != NULL, "a stream", "NULL", TBK_HERE("stream_create"));
   fx_adopt_stream(fx, stream);
   return stream;

@@ -74,12 +74,13 @@ void range_use_second_device(tbk_fixture_t* fx) {
 }
 
 void range_provoke_errors(tbk_fixture_t* fx) {
+  static const char* const clauses[] = {"MEM-009", "MEM-001", "DEV-021"};
   tbk_memory_t memory = 0;
-  tbk_status_t status =
-      fx->core->memory_alloc(fx->self, fx->device, UINT64_C(1) << 62, &memory, &fx->error);
-  CHECK(status != TBK_OK);
-  status = fx->core->memory_alloc(fx->self, fx->device, 64, NULL, &fx->error);
-  CHECK(status != TBK_OK);
-  status = fx->core->memory_alloc(fx->self, fx->device_count, 64, &memory, &fx->error);
-  CHECK(status != TBK_OK);
+  for (int i = 0; i < 3; ++i) {
+    TBK_CHECKS(clauses[i]);
+    tbk_status_t status = fx->core->memory_alloc(fx->self, i == 2 ? fx->device_count : fx->device,
+                                                 i == 0 ? UINT64_C(1) << 62 : 64,
+                                                 i == 1 ? NULL : &memory, &fx->error);
+    CHECK(status != TBK_OK);
+  }
 }

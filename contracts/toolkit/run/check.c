@@ -29,6 +29,18 @@ static struct {
   int32_t failed_phase;
 } state = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+static _Thread_local const char* clause_in_force;
+
+const char* tbk_checks_enter(const char* clause) {
+  const char* outer = clause_in_force;
+  if (clause != NULL) clause_in_force = clause;
+  return outer;
+}
+
+void tbk_checks_leave(const char** outer) {
+  clause_in_force = *outer;
+}
+
 const char* tbk_status_name(tbk_status_t status) {
   switch (status) {
 #define STATUS_NAME(name, value, text) \
@@ -51,6 +63,8 @@ void tbk_checks_begin(void) {
   state.context[0] = '\0';
   state.first.where[0] = state.first.what[0] = '\0';
   state.first.expected[0] = state.first.seen[0] = state.first.call[0] = '\0';
+  state.first.clause[0] = '\0';
+  clause_in_force = NULL; /* a longjmp out of a block does not end it */
 }
 
 void tbk_checks_end(tbk_check_totals_t* out_totals) {
@@ -100,6 +114,8 @@ static void record(tbk_here_t here, const char* expected, const char* seen, va_l
     vsnprintf(first->seen, sizeof first->seen, seen, arguments);
     const char* call = tbk_trace_latest();
     snprintf(first->call, sizeof first->call, "%s", call != NULL ? call : "");
+    snprintf(first->clause, sizeof first->clause, "%s",
+             clause_in_force != NULL ? clause_in_force : "");
     add_context(first);
     state.failed_phase = *tbk_phase_cell;
   }

@@ -43,6 +43,17 @@
 #define CHECK_SAID(condition, expected_text, ...) \
   tbk_check_said((condition), TBK_HERE(#condition), (expected_text), __VA_ARGS__)
 
+/*
+ * From here to the end of the block, a check that fails on this thread is one of `clause`, whatever the
+ * test is of: inputs that were written to, a handle that is 0. NULL changes nothing. The first failed
+ * check's clause goes into the record.
+ */
+#define TBK_CHECKS(clause) TBK_CHECKS_AT(clause, __LINE__)
+#define TBK_CHECKS_AT(clause, line) TBK_CHECKS_NAMED(clause, line)
+#define TBK_CHECKS_NAMED(clause, line)                                         \
+  __attribute__((cleanup(tbk_checks_leave))) const char* outer_clause_##line = \
+      tbk_checks_enter(clause)
+
 typedef struct tbk_here {
   const char* file; /* NULL: already recorded, say nothing more */
   int line;
@@ -65,6 +76,10 @@ bool tbk_check_said(bool held, tbk_here_t here, const char* expected, const char
 /* Sets what failures say besides, until it is called again; copied. NULL: nothing. */
 void tbk_checks_context(const char* text);
 
+/* For TBK_CHECKS: returns the clause that was in force on this thread before; and restores it. */
+const char* tbk_checks_enter(const char* clause);
+void tbk_checks_leave(const char** outer);
+
 const char* tbk_status_name(tbk_status_t status);
 
 /* What the checks of one case came to; read on the main thread when the case is over. */
@@ -75,8 +90,9 @@ typedef struct tbk_check_totals {
   char where[128];       /* file:line of the first failure */
   char what[192];        /* the expression */
   char expected[256];
-  char seen[512]; /* with the backend's message where there is one */
-  char call[48];  /* the function that the failing thread had called last; empty for none */
+  char seen[512];  /* with the backend's message where there is one */
+  char call[48];   /* the function that the failing thread had called last; empty for none */
+  char clause[12]; /* of TBK_CHECKS; empty: the test's own */
 } tbk_check_totals_t;
 
 void tbk_checks_begin(void);

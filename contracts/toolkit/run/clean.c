@@ -52,6 +52,7 @@ static void check_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {
 
 static void check_host(tbk_fixture_t* fx, const tbk_host_record_t* record) {
   (void)fx;
+  TBK_CHECKS("CPY-009"); /* nothing else writes to the host's memory */
   const uint8_t* behind = record->block + TBK_GUARD_BYTES + record->size_bytes;
   for (unsigned i = 0; i < TBK_GUARD_BYTES; i++) {
     if (record->block[i] == tbk_guard_byte(i) && behind[i] == tbk_guard_byte(i)) continue;

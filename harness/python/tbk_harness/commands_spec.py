@@ -86,6 +86,8 @@ def _facts(clause: Clause) -> list[tuple[str, str]]:
     facts += [("layer", ", ".join(clause.layer))]
     facts += [(name, value) for name, value in (("reason", clause.reason), ("needs", clause.needs),
               ("note", clause.note)) if value]  # fmt: skip
+    bases = ", ".join(tbk_contracts.bases_of(clause.id))
+    facts += [("builds on", bases)] if bases else []
     facts += [("source", source) for source in clause.source]
     facts += [
         ("header", f"{row.file}:{row.number} {row.function}, {row.label}")

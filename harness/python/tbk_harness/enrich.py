@@ -45,6 +45,19 @@ def _named(clause: Clause) -> tuple[str, ...]:
     return found or (("launch",) if clause.area == "kernel" and "c" in clause.layer else ())
 
 
+def _checked(test: Test, clause: Clause) -> str:
+    """The clause of the check that failed, where that is not the test's: the check says it, or a
+    function that the test's clause does not speak of did not do what it does."""
+    if test.checked:
+        return test.checked
+    refused = test.recorded == "fail" and test.expected == "OK"
+    inside = test.recorded in ("crash", "hang") and test.cause.endswith(f"/in {test.call}")
+    about = {name.partition(" ")[0] for name in _about(clause)}
+    if not (refused or inside) or test.call in about or not clause.functions:
+        return ""
+    return tbk_contracts.main_clause(test.call)
+
+
 def _filled(test: Test, same_wording: bool) -> Test:
     clause = tbk_contracts.clause(test.clause)
     if clause is None:
@@ -54,7 +67,15 @@ def _filled(test: Test, same_wording: bool) -> Test:
     fits = same_wording or sentence == clause.text
     source = test.clause_source or (_source(clause) if fits else "")
     filled = replace(test, clause_text=sentence, clause_source=source)
-    return replace(filled, about=_about(clause), label=clause.line or "") if fits else filled
+    if not fits:
+        return filled
+    return replace(
+        filled,
+        about=_about(clause),
+        label=clause.line or "",
+        bases=tbk_contracts.all_bases(clause.id),
+        checked=_checked(filled, clause) if test.layer == "c" and test.failed else "",
+    )
 
 
 def _digest(layer: str) -> str:

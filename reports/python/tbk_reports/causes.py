@@ -24,6 +24,7 @@ class Cause:
     tests: tuple[Test, ...]  # its own, the simplest first, then those that may follow from it
     own: int = 0  # how many are its own; 0: all
     subject: str = ""  # the function that it accuses, where that is known
+    clause: str = ""  # that its own tests are held against, where the order goes by clauses
     ranked: tuple[float, ...] = ()
 
     @cached_property
@@ -67,7 +68,9 @@ class Cause:
 
     @cached_property
     def clauses(self) -> tuple[str, ...]:
-        """The clauses of its own tests."""
+        """The clauses of its own tests, or the one that they are held against."""
+        if self.clause:
+            return (self.clause,)
         own = self.tests[: self.own or None]
         return tuple(dict.fromkeys(test.clause for test in own))
 
@@ -100,11 +103,11 @@ class Cause:
         )
 
 
-def _cause_key(test: Test) -> str:
+def _cause_key(test: Test, evidence: Evidence) -> str:
     if test.verdict == "xpass":
         return "xpass\0" + test.waiver
     if test.asked:  # then the run says how much speaks for the clause
-        return f"{test.blame}\0{test.clause}"
+        return f"{test.blame}\0{evidence.clause([test])}"
     cause = cause_of(test)
     return f"{test.blame}\0{cause}" if cause else f"{test.clause}\0{test.verdict}"
 
@@ -112,9 +115,10 @@ def _cause_key(test: Test) -> str:
 def _group(key: str, tests: list[Test], evidence: Evidence) -> Cause:
     if not any(test.asked for test in tests):
         return Cause(key, "", tuple(tests))
-    first = best(tests)
+    first, clause = best(evidence.own(tests)), evidence.clause(tests)
     ordered = (first, *(test for test in tests if test is not first))
-    return Cause(key, "", ordered, 0, subject(tests, evidence), rank(tests, evidence))
+    accused = subject(tests, evidence)
+    return Cause(key, "", ordered, 0, accused, clause, rank(tests, evidence))
 
 
 def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
@@ -135,7 +139,7 @@ def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
 
 def unfolded(tests: Iterable[Test], evidence: Evidence) -> list[Cause]:
     """Tests grouped by cause, what to mend first coming first."""
-    groups = grouped(tests, _cause_key)
+    groups = grouped(tests, lambda test: _cause_key(test, evidence))
     made = [_group(key, members, evidence) for key, members in groups.items()]
     return sorted(made, key=lambda cause: cause.rank)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -100,10 +101,12 @@ class Test:
     blame_how: str = ""  # how it was found out who is to blame
     facts: Mapping[str, Any] = field(default_factory=dict)  # what the test says besides
     call: str = ""  # the function that was called last before it went wrong
+    checked: str = ""  # the clause of the check that failed first, where that is not the test's
     calls: str = ""  # what it asked of the backend, in digits
     asked: frozenset[str] = frozenset()  # the same in words (calls.py)
     about: tuple[str, ...] = ()  # what its clause speaks of, in the same words; of the spec
     label: str = ""  # of the clause's line in the header; of the spec
+    bases: frozenset[str] = frozenset()  # the clauses that its clause builds on; of the spec
 
     @property
     def failed(self) -> bool:
@@ -142,6 +145,7 @@ class Test:
         return "" if self.program else as_text(self.facts.get("source"))
 
 
+_CLAUSE = re.compile(r"[A-Z]{3}-\d{3}")
 _FIELDS = {item.name: item.type for item in fields(Test)}
 
 
@@ -201,7 +205,7 @@ def read_record(record: Mapping[str, object], names: Sequence[str] = ()) -> Test
     values: dict[str, Any] = {
         name: as_count(record.get(name)) if kind == "int" else as_text(record.get(name))
         for name, kind in _FIELDS.items()
-        if name not in ("facts", "asked", "about")
+        if name not in ("facts", "asked", "about", "bases")
     }
     facts = record.get("facts")
     values["facts"] = facts if isinstance(facts, dict) else {}
@@ -211,8 +215,11 @@ def read_record(record: Mapping[str, object], names: Sequence[str] = ()) -> Test
     values["id"] = values["id"] or "(no id)"
     values["suite"] = values["suite"] or values["id"].partition("/")[0]
     values["recorded"] = values["recorded"] or values["verdict"]
+    if not _CLAUSE.fullmatch(values["checked"]):
+        values["checked"] = ""
     about = record.get("about")
     values["about"] = tuple(map(as_text, about)) if isinstance(about, list | tuple) else ()
+    values["bases"] = frozenset()
     values["asked"] = asked(values["calls"], names) if values["calls"] else frozenset()
     return Test(**values)
 

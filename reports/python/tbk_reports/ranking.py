@@ -31,10 +31,16 @@ LABELS = {"Ensures": 0, "Ordering": 0.5, "Requires": 1, "Errors": 1, "Ownership"
 NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
 UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
-               AT_OFFSET: "offset"}  # fmt: skip
+               AT_OFFSET: "offset", ON_OTHER_THREAD: "thread"}  # fmt: skip
+# Of these lines a clause is a special case of the one that it builds on.
+NARROWER = frozenset({"Ensures", ""})
 CLEAN = ("clean", "close", "exit")
 AS_SUSPICIOUS = 0.8  # the share of the greatest suspicion from which on a title accuses neither
 ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
+MOSTLY = 0.5  # the share of a clause's tests from which on it is broken, and not a case of it
+NO_CHECK = (
+    0.3  # what a crash or hang counts beside a failed check, in a call that the clause is about
+)
 CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
 
 # How much each of the reasons of `reasons` counts; those that are logarithms are of shares.
@@ -49,6 +55,9 @@ WEIGHTS = {
     "label": 0.5,
     "crossing": 1.0,
     "named by the spec": 1.0,
+    "named by checks": 2.0,
+    "follows from its base": 2.0,
+    "its base holds": 2.0,
 }
 _WORD = re.compile(r"[A-Z_]{2,}")
 _WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b")
@@ -62,6 +71,8 @@ class Evidence:
 
     asked: Mapping[str, frozenset[str]]  # by the test's id
     of_clause: Mapping[str, Sequence[Test]]  # those that ran
+    accused: Mapping[tuple[str, int], str]  # by a failing test's key: the clause it is held against
+    narrower: Mapping[str, frozenset[str]]  # by clause: those with failures that build on it
     failing: float
     failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
     ran_of: Mapping[str, float]
@@ -78,6 +89,7 @@ class Evidence:
 
     def things(self, tests: Sequence[Test]) -> set[str]:
         """Returns what the clause of some failing tests speaks of and they asked, in any way."""
+        tests = self.own(tests)
         spoken = {name for test in tests for name in test.about}
         exact = {name for name in spoken if name.partition(" ")[2]}
         asked = {name for test in tests for name in self.asked.get(test.id, ())}
@@ -89,6 +101,7 @@ class Evidence:
 
     def shared(self, tests: Sequence[Test]) -> set[str]:
         """Returns what all tests of a clause asked that names nothing in the spec."""
+        tests = self.own(tests)
         ran = self.of_clause.get(tests[0].clause, tests)
         common = set.intersection(*(set(self.asked.get(test.id, ())) for test in ran))
         if tests[0].clause.startswith("THR"):
@@ -102,11 +115,46 @@ class Evidence:
         return max(sorted(found), key=lambda one: (round(self.suspicion(one), 2), " " not in one),
                    default="")  # fmt: skip
 
+    def clause(self, tests: Sequence[Test]) -> str:
+        """Returns the clause that some failing tests are held against."""
+        return self.accused.get(tests[0].key, tests[0].clause)
+
     def share_of_its_tests(self, tests: Sequence[Test], thing: str) -> float:
         """Returns the share of a clause's tests asking it that fail; of few tests, less surely."""
-        ran = self.of_clause.get(tests[0].clause, ())
+        ran = self.of_clause.get(self.clause(tests), ())
         asking = [test for test in ran if not thing or thing in self.asked[test.id]]
-        return (sum(_count(test) for test in asking if test.failed) + 0.25) / (len(asking) + 0.5)
+        failed = sum(_breach(test) for test in asking if test.failed and self.is_own(test))
+        return (failed + 0.25) / (len(asking) + 0.5)
+
+    def own(self, tests: Sequence[Test]) -> Sequence[Test]:
+        """Returns those of some failing tests that are held against their own clause, or all."""
+        return [test for test in tests if self.is_own(test)] or tests
+
+    def is_own(self, test: Test) -> bool:
+        """Whether a failing test is held against the clause that it is of."""
+        return self.accused.get(test.key) == test.clause
+
+    def share(self, clause: str) -> float:
+        """Returns the share of a clause's tests that fail by their own checks."""
+        ran = self.of_clause.get(clause, ())
+        failed = sum(_breach(test) for test in ran if test.failed and self.is_own(test))
+        return failed / len(ran) if ran else 0.0
+
+    def follows(self, tests: Sequence[Test]) -> float:
+        """Returns 1 where a clause that this one builds on fails as such; 0 for none."""
+        return float(any(self.share(base) >= MOSTLY for base in self.own(tests)[0].bases))
+
+    def holds_elsewhere(self, tests: Sequence[Test]) -> float:
+        """Returns 1 where one that builds on this clause fails more fully than this one itself."""
+        clause = self.clause(tests)
+        share = 2 * self.share(clause)
+        narrower = self.narrower.get(clause, frozenset())
+        return float(any(share < self.share(one) for one in narrower))
+
+    def named_by_checks(self, tests: Sequence[Test]) -> float:
+        """Returns the share of the failing tests of which a check of this clause failed, whatever
+        they are of."""
+        return sum(_count(test) for test in tests if test.checked) / self.failing
 
 
 def _says(test: Test, pattern: str) -> bool:
@@ -125,10 +173,25 @@ def _is_answer(test: Test) -> bool:
     return test.recorded != "fail" or bool(said and said[0] in STATUSES)
 
 
+def held_against(failing: Iterable[Test]) -> dict[tuple[str, int], str]:
+    """Returns the clause that each failing test is held against: that of the check which failed,
+    where a test of that clause fails by it too; else that of the test, whose circumstances are what
+    is special."""
+    found = list(failing)
+    broken = {test.clause for test in found if test.checked in ("", test.clause)}
+    return {test.key: test.checked if test.checked in broken else test.clause for test in found}
+
+
 def gather(tests: Iterable[Test]) -> Evidence:
     """Returns what the C layer's tests say together, those of other layers left out."""
     ran = [test for test in tests if test.layer == "c" and test.verdict not in NOT_RUN]
     failing = [test for test in ran if test.failed]
+    accused = held_against(failing)
+    narrower: dict[str, set[str]] = defaultdict(set)
+    for test in failing:
+        if accused[test.key] == test.clause and test.label in NARROWER:
+            for base in test.bases:
+                narrower[base].add(test.clause)
     failed_of: dict[str, float] = defaultdict(float)
     ran_of: dict[str, float] = defaultdict(float)
     for test in ran:
@@ -140,6 +203,8 @@ def gather(tests: Iterable[Test]) -> Evidence:
     return Evidence(
         asked={test.id: test.asked for test in ran},
         of_clause=grouped(ran, lambda test: test.clause),
+        accused=accused,
+        narrower={base: frozenset(found) for base, found in narrower.items()},
         failing=sum(map(_count, failing)),
         failed_of=failed_of,
         ran_of=ran_of,
@@ -181,27 +246,47 @@ def _answered(thing: str, evidence: Evidence) -> float:
     return (evidence.answered.get(name, 0) + 0.1 * total + 1) / (1.1 * total + 1)
 
 
+def _unsaid(test: Test) -> float:
+    """Returns 0 where a check says what is wrong, 1 where the test's process came to no end in what
+    its clause does not speak of."""
+    if test.recorded == "fail":
+        return 0.0
+    speaks_of_it = not test.about or test.call in map(function_of, test.about)
+    return NO_CHECK if test.call and speaks_of_it else 1.0
+
+
+def _breach(test: Test) -> float:
+    """Returns how surely a failing test shows that its clause is broken: a hang shows it where the
+    clause speaks of waiting."""
+    if test.recorded == "fail" or (test.recorded != "crash" and fits(test) > 0):
+        return _count(test)
+    return NO_CHECK
+
+
 def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
     """Returns what speaks for a clause as the broken one, by its failing tests."""
-    first, thing = best(tests), evidence.suspect(tests)
+    first, thing = best(evidence.own(tests)), evidence.suspect(tests)
     return {
         "suspicious": math.log(evidence.suspicion(thing) + 0.05),
         "explains": math.log(evidence.explained(thing) + 0.1),
         "all of its tests": math.log(evidence.share_of_its_tests(tests, thing)),
         "answered": math.log(_answered(thing, evidence)),
-        "said by a check": -float(first.recorded != "fail"),
+        "said by a check": -_unsaid(first),
         "after the test": -float(first.phase in CLEAN),
         "promise": fits(first),
         "label": -LABELS.get(first.label, 1.0),
-        "crossing": -float(AREAS.get(first.clause.partition("-")[0], "") in CROSSING),
+        "crossing": -float(AREAS.get(evidence.clause(tests).partition("-")[0], "") in CROSSING),
         "named by the spec": float(bool(evidence.things(tests))),
+        "named by checks": math.log(evidence.named_by_checks(tests) + 0.1),
+        "follows from its base": -evidence.follows(tests),
+        "its base holds": -evidence.holds_elsewhere(tests),
     }
 
 
 def rank(tests: Sequence[Test], evidence: Evidence) -> Rank:
     """Returns the place of a clause's failing tests, lowest first."""
     score = sum(WEIGHTS[name] * value for name, value in reasons(tests, evidence).items())
-    return (-round(score, 3), best(tests).index)
+    return (-round(score, 3), best(evidence.own(tests)).index)
 
 
 def may_follow(tests: Sequence[Test], first: Sequence[Test], evidence: Evidence) -> bool:
@@ -220,7 +305,7 @@ def may_follow(tests: Sequence[Test], first: Sequence[Test], evidence: Evidence)
 def subject(tests: Sequence[Test], evidence: Evidence) -> str:
     """Returns the function or operator that a clause's failing tests accuse; empty where several
     are as suspicious and none of them answered wrongly."""
-    found, first = evidence.things(tests), best(tests)
+    found, first = evidence.things(tests), best(evidence.own(tests))
     if _is_answer(first) and first.call in map(function_of, found):
         return first.call
     most = max(map(evidence.suspicion, found), default=0.0)

@@ -197,8 +197,10 @@ def difference_words(test: Test) -> str:
 
 
 def check_words(test: Test) -> str:
-    """The check as it stands in the source, and where."""
-    return f"{text.line(test.what, 160)} ({test.where})" if test.where else test.what
+    """The check as it stands in the source, where, and its clause where that is not the test's."""
+    said = f"{text.line(test.what, 160)} ({test.where})" if test.where else test.what
+    other = test.checked if said and test.checked != test.clause else ""
+    return f"{said}, a check of {other}" if other else said
 
 
 def seen_words(test: Test) -> str:

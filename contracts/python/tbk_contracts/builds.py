@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which clause builds on which: where that one is broken, tests of this one may fail with it.
+
+Most of it follows from the header: what else a function promises builds on what it does, its first
+line Ensures. `builds_on` in the spec says the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from tbk_contracts.clause import Clause, load_clauses
+from tbk_contracts.header import load_header
+from tbk_contracts.places import contracts_root
+
+
+def main_clauses(root: Path, clauses: Iterable[Clause]) -> dict[str, str]:
+    """Returns, by function, the clause that says what it does: its first checked Ensures."""
+    checked = {one.id for one in clauses if one.kind == "checked"}
+    found: dict[str, str] = {}
+    for line in (line for block in load_header(root) for line in block.lines):
+        if line.label == "Ensures" and line.clause in checked:
+            found.setdefault(line.function, str(line.clause))
+    return found
+
+
+def load_bases(root: Path, clauses: Iterable[Clause]) -> dict[str, tuple[str, ...]]:
+    """Returns, by clause, those that it builds on directly; by `root` (contracts/)."""
+    known = list(clauses)
+    main = main_clauses(root, known)
+    of_functions = set(main.values())
+    found: dict[str, tuple[str, ...]] = {}
+    for one in known:
+        does = (
+            () if one.id in of_functions else [main[name] for name in one.functions if name in main]
+        )
+        found[one.id] = tuple(dict.fromkeys([*one.builds_on, *does]))
+    return found
+
+
+def circle(bases: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Returns clauses of which each builds on the next, the last on the first; empty for none."""
+    done: set[str] = set()
+
+    def visit(one: str, path: tuple[str, ...]) -> tuple[str, ...]:
+        if one in path:
+            return path[path.index(one) :]
+        if one in done:
+            return ()
+        for base in bases.get(one, ()):
+            found = visit(base, (*path, one))
+            if found:
+                return found
+        done.add(one)
+        return ()
+
+    return next(filter(None, (visit(one, ()) for one in bases)), ())
+
+
+@cache
+def _known() -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    root = contracts_root()
+    clauses = load_clauses(root)
+    return main_clauses(root, clauses), load_bases(root, clauses)
+
+
+def main_clause(function: str) -> str:
+    """Returns the clause that says what a function does; empty for none."""
+    return _known()[0].get(function, "")
+
+
+def bases_of(clause_id: str) -> tuple[str, ...]:
+    """Returns the clauses that this one builds on, directly."""
+    return _known()[1].get(clause_id, ())
+
+
+@cache
+def all_bases(clause_id: str) -> frozenset[str]:
+    """Returns the clauses that this one builds on, also through others."""
+    direct = bases_of(clause_id)
+    return frozenset(direct).union(*map(all_bases, direct))

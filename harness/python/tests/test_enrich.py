@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the spec adds to a record: the clause whose promise was not kept, and its bases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tbk_contracts
+from tbk_harness.enrich import enrich
+from tbk_reports.model import ResultFile, Test
+
+UPLOADS = tbk_contracts.main_clause("upload")
+
+
+def enriched(clause: str, **changes: str) -> Test:
+    text = next(one.text for one in tbk_contracts.clauses() if one.id == clause)
+    said = {"verdict": "fail", "recorded": "fail", "layer": "c", "clause_text": text, **changes}
+    test = Test(id="suite/test", clause=clause, **said)  # type: ignore[arg-type]
+    return enrich(ResultFile(str(Path()), {}, (test,), None)).tests[0]
+
+
+def test_a_call_that_fails_in_a_test_of_something_else_broke_what_it_promises() -> None:
+    refused = {"expected": "OK", "seen": "FAILED (7)", "call": "upload"}
+    assert enriched("EVT-018", **refused).checked == UPLOADS == "CPY-004"
+    assert enriched("CPY-005", **refused).checked == ""  # of the same function
+    assert enriched("ERR-010", **refused).checked == ""  # of all functions
+    assert enriched("EVT-018", expected="byte 0 is 0x01", call="upload").checked == ""
+    assert enriched("EVT-018", checked="STR-001", **refused).checked == "STR-001"
+
+
+def test_so_did_a_call_that_did_not_come_back() -> None:
+    crash = {"recorded": "crash", "cause": "crash/body/SIGSEGV/in upload", "call": "upload"}
+    assert enriched("EVT-018", **crash).checked == UPLOADS
+    after = {**crash, "cause": "crash/body/SIGSEGV"}
+    assert enriched("EVT-018", **after).checked == ""
+
+
+def test_a_clause_knows_what_it_builds_on() -> None:
+    assert "EVT-018" in enriched("EVT-019").bases  # a later line of the same function
+    assert UPLOADS in enriched("STR-001").bases
+    assert enriched(UPLOADS).bases == tbk_contracts.all_bases(UPLOADS)
