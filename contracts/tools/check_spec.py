@@ -43,6 +43,7 @@ def stale_files(root: Path) -> Iterator[str]:
         ["generate_suites.py", "--root", str(contracts)],
         ["generate_areas.py", "--root", str(root)],
         ["generate_trace.py", "--root", str(contracts)],
+        ["generate_words.py", "--root", str(contracts)],
         ["generate_pairs.py", "--root", str(root)],
         [
             "generate_operators.py",

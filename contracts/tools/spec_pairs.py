@@ -15,7 +15,7 @@ from spec_world import World
 from tbk_contracts.pairs import WORDS, Kind, Pairs, is_traced, words_of
 
 AREAS = ("errors", "order", "lifetime", "threads")
-STATES = "states"
+OF_CLAUSE = {"states", "names_error"}
 CALLED = 1  # the bit that every traced call has
 
 
@@ -28,7 +28,7 @@ def pairs_sense(world: World) -> Iterator[str]:
         place = f"spec/pairs.yml: {kind.name}"
         if kind.area not in AREAS:
             yield f"{place} is of {kind.area}, which is none of {', '.join(AREAS)}"
-        for word in sorted({*kind.of, *kind.unless} - {*WORDS, STATES}):
+        for word in sorted({*kind.of, *kind.unless} - {*WORDS, *OF_CLAUSE}):
             yield f"{place} asks for {word}, which the header does not say of functions"
         for word, reason in kind.unless.items():
             if not reason:

@@ -24,8 +24,10 @@ STATUSES = ("INVALID_STATE", "INVALID", "OUT_OF_MEMORY", "UNSUPPORTED", "UNAVAIL
             "DEVICE_LOST", "NOT_READY")  # fmt: skip
 OBJECTS = ("tbk_memory_t", "tbk_stream_t", "tbk_event_t", "tbk_plan_t")
 WORDS = ("asks_of_devices", "cannot_fail", "closes", "device", "exported", "fallible", "gives_back",
-         "has_error", "has_out", "host_only", "makes", "null_stream", "opens", "stream",
-         "takes_object")  # fmt: skip
+         "has_error", "has_out", "host_only", "makes", "makes_on_host", "needs_open", "null_stream", "opens",
+         "refuses_no_out_alone", "stream", "takes_object")  # fmt: skip
+_AS_REQUIRES = "INVALID as Requires says"
+_NO_OUT = re.compile(r"^out_\w+( and out_\w+)* != NULL; else")
 _ENDED = re.compile(r"^takes the (?!instance)")
 _NAMED = re.compile(rf"\b({'|'.join(STATUSES)})\b")
 
@@ -65,9 +67,15 @@ def words_of(function: Function) -> frozenset[str]:
     said = {label: [one.text for one in function.lines if one.label == label]
             for label in ("Requires", "Ordering", "Ownership", "Errors")}  # fmt: skip
     names = {one.name for one in function.parameters}
+    errors = [text for text in said["Requires"] + said["Errors"]
+              if _NAMED.search(text) and not text.startswith(_AS_REQUIRES)]  # fmt: skip
+    makes = any(text.startswith("the caller owns *out_") for text in said["Ownership"])
+    host_only = any(text.startswith("host only") for text in said["Ordering"])
     found = {
         "fallible": function.fallible,
-        "cannot_fail": not any(_NAMED.search(text) for text in said["Requires"] + said["Errors"]),
+        "cannot_fail": not errors,
+        "refuses_no_out_alone": bool(errors) and all(_NO_OUT.match(text) for text in errors),
+        "needs_open": function.needs_open_device,
         "exported": not function.struct,
         "has_error": "error" in names,
         "has_out": any(one.is_out for one in function.parameters),
@@ -75,9 +83,10 @@ def words_of(function: Function) -> frozenset[str]:
         "null_stream": any(text.startswith("stream NULL:") for text in said["Ordering"]),
         "device": [one.name for one in function.devices] == ["device"],
         "gives_back": any(_ENDED.match(text) for text in said["Ownership"]),
-        "makes": any(text.startswith("the caller owns *out_") for text in said["Ownership"]),
+        "makes": makes,
+        "makes_on_host": makes and host_only,
         "takes_object": any(function.of_type(one) for one in OBJECTS) or "pointer" in names,
-        "host_only": any(text.startswith("host only") for text in said["Ordering"]),
+        "host_only": host_only,
         "asks_of_devices": any("opens no device" in text for text in said["Ordering"]),
         "opens": any("has not got it open" in text for text in said["Requires"]),
         "closes": any(text.startswith("giving back what came") for text in said["Ownership"]),
@@ -88,6 +97,13 @@ def words_of(function: Function) -> frozenset[str]:
 def is_traced(function: Function) -> bool:
     """Whether the toolkit sees its calls: those of entries of tables. Mutants prove the others."""
     return bool(function.struct)
+
+
+def _named(clause: Clause, function: Function) -> tuple[str, ...]:
+    """The errors that the clause says the function answers."""
+    text = next((one.text for one in function.lines if one.clause == clause.id), "")
+    before, _, otherwise = text.partition("; else ")
+    return tuple(dict.fromkeys(_NAMED.findall(otherwise or before.partition(";")[0])))
 
 
 @dataclass(frozen=True)
@@ -122,7 +138,9 @@ class Pairs:
                     yield self._pair(kind, clause, function)
 
     def _states(self, clause: Clause, function: Function) -> frozenset[str]:
-        return frozenset({"states"} if clause.id in function.clauses else ())
+        if clause.id not in function.clauses:
+            return frozenset()
+        return frozenset({"states", "names_error"} if _named(clause, function) else {"states"})
 
     def _befallen(self, kind: Kind, function: Function) -> Iterator[Clause]:
         if kind.clause:
@@ -141,8 +159,7 @@ class Pairs:
         return not needs & {"exclusive", "!cross_device_wait"}
 
     def _pair(self, kind: Kind, clause: Clause, function: Function) -> Pair:
-        text = next((one.text for one in function.lines if one.clause == clause.id), "")
-        named = tuple(dict.fromkeys(_NAMED.findall(text)))
+        named = _named(clause, function)
         needs = (clause.needs or "").split()
         options = [self.options[word] for word in needs if word in self.options]
         return Pair(kind, clause, function, named, ",".join(options))

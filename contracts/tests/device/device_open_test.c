@@ -11,6 +11,7 @@
 #include "wait.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,27 @@ static void opening_the_second_device_twice_is_refused(tbk_fixture_t* fx) {
   int32_t second = fx_second_device(fx);
   CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_open(fx->self, second, &fx->error));
   EXPECT_WORKS(second);
+}
+
+static void opening_and_closing_need_no_place_for_a_message(tbk_fixture_t* fx) {
+  REQUIRE_OK(fx->core->device_open(fx->self, fx->device, NULL));
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_open(fx->self, fx->device, NULL));
+  EXPECT_WORKS(fx->device);
+  CHECK_OK(fx->core->device_close(fx->self, fx->device, NULL));
+  CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_close(fx->self, fx->device, NULL));
+}
+
+static void expect_no_message(tbk_fixture_t* fx, const char* function) {
+  for (size_t i = 0; i < sizeof fx->error.message; i++)
+    if (!CHECK_SAID(fx->error.message[i] == 0x01, "no message", "one of %s", function)) return;
+}
+
+static void opening_and_closing_write_no_message(tbk_fixture_t* fx) {
+  memset(&fx->error, 0x01, sizeof fx->error);
+  REQUIRE_OK(fx->core->device_open(fx->self, fx->device, &fx->error));
+  expect_no_message(fx, "device_open");
+  CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+  expect_no_message(fx, "device_close");
 }
 
 static void an_open_device_takes_every_call(tbk_fixture_t* fx) {
@@ -336,6 +358,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("DEV-017", NULL, CLOSED, opening_twice_is_refused),
     TBK_CASE("DEV-017", NULL, CLOSED, a_refused_opening_is_not_counted),
     TBK_CASE("DEV-017", "two_devices", CLOSED, opening_the_second_device_twice_is_refused),
+    TBK_CASE("ERR-010", NULL, CLOSED, opening_and_closing_need_no_place_for_a_message),
+    TBK_CASE("ERR-011", NULL, CLOSED, opening_and_closing_write_no_message),
     TBK_CASE("DEV-018", NULL, CLOSED, an_open_device_takes_every_call),
     TBK_CASE("DEV-018", "stream event", CLOSED, an_open_device_makes_streams_and_events),
     TBK_CASE("DEV-018", "pinned", CLOSED, an_open_device_gives_pinned_memory),

@@ -4,6 +4,8 @@
  *
  * Work that fails. An error may appear earlier than at a synchronize, and again later.
  */
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "fault_lost.h"
@@ -47,6 +49,73 @@ static void new_work_is_right(tbk_fixture_t* fx, tbk_stream_t* stream) {
     CHECK(status == TBK_OK || status == TBK_FAILED);
   }
   FX_CHECK_MEMORY(fx, bytes, second, size_bytes);
+}
+
+static void a_refused_fault_changes_nothing(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = fx_stream(fx);
+  CHECK_STATUS(TBK_INVALID, fx->fault->fault_enqueue(fx->self, stream, -1, &fx->error));
+  CHECK_OK(fx->stream->stream_synchronize(fx->self, stream, &fx->error));
+  bool told = fail_on(fx, stream);
+  CHECK_STATUS(TBK_INVALID, fx->fault->fault_enqueue(fx->self, NULL, 0, &fx->error));
+  tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
+  CHECK(told || status == TBK_FAILED);
+  new_work_is_right(fx, stream);
+}
+
+enum { FAULT_THREADS = 2, FAULTS_OF_EACH = 12 };
+
+typedef struct fault_worker {
+  tbk_fixture_t fx; /* for an error buffer of its own */
+  tbk_stream_t* stream;
+  atomic_int* waiting;
+} fault_worker_t;
+
+static void enqueue_faults(void* argument) {
+  fault_worker_t* worker = argument;
+  atomic_fetch_sub(worker->waiting, 1);
+  while (atomic_load(worker->waiting) > 0)
+    sched_yield();
+  for (int i = 0; i < FAULTS_OF_EACH; i++) {
+    tbk_fixture_t* fx = &worker->fx;
+    CHECK_STATUS(TBK_INVALID, fx->fault->fault_enqueue(fx->self, worker->stream, -1, &fx->error));
+  }
+  (void)fail_on(&worker->fx, worker->stream);
+}
+
+static void threads_enqueue_faults_at_the_same_time(tbk_fixture_t* fx) {
+  fault_worker_t workers[FAULT_THREADS];
+  tbk_thread_t* threads[FAULT_THREADS];
+  atomic_int waiting = FAULT_THREADS;
+  for (int i = 0; i < FAULT_THREADS; i++)
+    workers[i] = (fault_worker_t){*fx, fx_stream(fx), &waiting};
+  for (int i = 0; i < FAULT_THREADS; i++)
+    threads[i] = fx_thread(fx, enqueue_faults, &workers[i]);
+  for (int i = 0; i < FAULT_THREADS; i++)
+    fx_join(fx, threads[i]);
+  for (int i = 0; i < FAULT_THREADS; i++)
+    (void)!fx->stream->stream_synchronize(fx->self, workers[i].stream, &fx->error);
+  new_work_is_right(fx, workers[0].stream);
+}
+
+/* A device that does everything at once may tell of it at once. */
+static void a_fault_needs_no_place_for_a_message(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_status_t status = fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_WORK_FAILS, NULL);
+  CHECK_SAID(status == TBK_OK || status == TBK_FAILED, "OK, or FAILED", "%s",
+             tbk_status_name(status));
+  CHECK_STATUS(TBK_INVALID, fx->fault->fault_enqueue(fx->self, stream, -1, NULL));
+  (void)!fx->stream->stream_synchronize(fx->self, stream, NULL);
+}
+
+static void a_fault_that_is_enqueued_writes_no_message(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = fx_stream(fx);
+  memset(&fx->error, 0x01, sizeof fx->error);
+  tbk_status_t status =
+      fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_WORK_FAILS, &fx->error);
+  for (size_t i = 0; status == TBK_OK && i < sizeof fx->error.message; i++)
+    CHECK(fx->error.message[i] == 0x01);
+  CHECK(status == TBK_OK || status == TBK_FAILED);
+  (void)!fx->stream->stream_synchronize(fx->self, stream, &fx->error);
 }
 
 static void failed_work_leaves_the_device_usable(tbk_fixture_t* fx) {
@@ -255,6 +324,10 @@ static void failure_is_of_its_own_device(tbk_fixture_t* fx) {
 /* clang-format off */
 static const tbk_case_t cases[] = {
     TBK_CASE("FLT-001", "fault", TBK_CASE_FRESH, refuses_null_and_unknown_kinds),
+    TBK_CASE("ERR-001", "fault", TBK_CASE_FRESH, a_refused_fault_changes_nothing),
+    TBK_CASE("THR-001", "fault", TBK_CASE_FRESH, threads_enqueue_faults_at_the_same_time),
+    TBK_CASE("ERR-010", "fault", TBK_CASE_FRESH, a_fault_needs_no_place_for_a_message),
+    TBK_CASE("ERR-011", "fault", TBK_CASE_FRESH, a_fault_that_is_enqueued_writes_no_message),
     TBK_CASE("FLT-002", "fault", TBK_CASE_FRESH, failed_work_leaves_the_device_usable),
     TBK_CASE("ERR-005", "fault", TBK_CASE_FRESH, stream_synchronize_tells_of_failed_work),
     TBK_CASE("ERR-005", "fault", TBK_CASE_FRESH, device_synchronize_tells_of_failed_work),

@@ -399,6 +399,18 @@ static void an_mm_is_computed_or_refused_without_effect(tbk_fixture_t* fx) {
   offer_every_dtype(fx, OPERATOR_MM);
 }
 
+/* What no launch can compute, no plan is made for. */
+static void check_no_plan(tbk_fixture_t* fx, const operation_t* operation) {
+  const tbk_kernel_t* kernel = operation->kernel;
+  tbk_plan_t* plan = NULL;
+  uint64_t workspace_bytes = 0;
+  if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) return;
+  CHECK_STATUS(TBK_UNSUPPORTED,
+               kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments, &plan,
+                               &workspace_bytes, &fx->error));
+  CHECK_SAID(fx->error.message[0] != '\0', "a reason with UNSUPPORTED", "%s", "none");
+}
+
 /* Values that no ScalarType of today has, in every descriptor: nobody can compute with them. */
 static void check_unknown_dtype(tbk_fixture_t* fx, operator_id_t id) {
   static const int32_t unknown[] = {-1, 8, 12, 63, 64, 1000, INT32_MAX, INT32_MIN};
@@ -413,6 +425,8 @@ static void check_unknown_dtype(tbk_fixture_t* fx, operator_id_t id) {
     memset(&fx->error, 0, sizeof fx->error);
     CHECK_STATUS(TBK_UNSUPPORTED, operation_launch(fx, &operation, i % 2 == 0 ? NULL : stream));
     CHECK_SAID(fx->error.message[0] != '\0', "a reason with UNSUPPORTED", "%s", "none");
+    memset(&fx->error, 0, sizeof fx->error);
+    check_no_plan(fx, &operation);
     range_settle(fx, stream);
     operation_check_untouched(fx, &operation, TBK_HERE("launch"));
   }

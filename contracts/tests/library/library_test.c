@@ -8,6 +8,8 @@
 #include "resources.h"
 #include "tables.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -294,6 +296,62 @@ static void the_log_may_be_there(tbk_fixture_t* fx) {
   use_with(fx, &host);
 }
 
+static void a_creation_succeeds_after_a_failed_one(tbk_fixture_t* fx) {
+  a_failed_creation_leaves_the_result_alone(fx);
+  destroy(make(fx, fx->host));
+}
+
+static void a_failed_creation_answers_with_the_status_it_names(tbk_fixture_t* fx) {
+  a_failed_creation_leaves_the_result_alone(fx);
+}
+
+static void a_creation_needs_no_place_for_a_message(tbk_fixture_t* fx) {
+  const tbk_backend_t* backend = NULL;
+  REQUIRE_OK(fx->create(fx->host, &backend, NULL));
+  destroy(backend);
+}
+
+static void a_creation_that_succeeds_writes_no_message(tbk_fixture_t* fx) {
+  memset(&fx->error, 0x01, sizeof fx->error);
+  destroy(make(fx, fx->host));
+  for (size_t i = 0; i < sizeof fx->error.message; i++)
+    CHECK(fx->error.message[i] == 0x01);
+}
+
+/* ---------------------------------------------------------------------------------- threads -- */
+
+enum { MAKERS = 2, MADE = 8 };
+
+typedef struct maker {
+  tbk_fixture_t fx; /* for an error buffer of its own */
+  atomic_int* waiting;
+} maker_t;
+
+static void make_instances(void* argument) {
+  maker_t* maker = argument;
+  tbk_fixture_t* fx = &maker->fx;
+  atomic_fetch_sub(maker->waiting, 1);
+  while (atomic_load(maker->waiting) > 0)
+    sched_yield();
+  for (int i = 0; i < MADE; i++) {
+    const tbk_backend_t* backend = NULL;
+    if (!CHECK_OK(fx->create(fx->host, &backend, &fx->error))) return;
+    destroy(backend);
+  }
+}
+
+static void threads_make_instances_at_the_same_time(tbk_fixture_t* fx) {
+  maker_t makers[MAKERS];
+  tbk_thread_t* threads[MAKERS];
+  atomic_int waiting = MAKERS;
+  for (int i = 0; i < MAKERS; i++) {
+    makers[i] = (maker_t){*fx, &waiting};
+    threads[i] = fx_thread(fx, make_instances, &makers[i]);
+  }
+  for (int i = 0; i < MAKERS; i++)
+    fx_join(fx, threads[i]);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("LIB-001", NULL, TBK_CASE_RAW, a_missing_host_is_refused),
     TBK_CASE("LIB-001", NULL, TBK_CASE_RAW, a_missing_place_for_the_table_is_refused),
@@ -318,5 +376,10 @@ static const tbk_case_t cases[] = {
     TBK_CASE("ERR-008", NULL, TBK_CASE_RAW, a_failed_creation_gives_a_reason),
     TBK_CASE("ERR-008", NULL, TBK_CASE_RAW, a_failed_creation_gives_a_reason_for_options),
     TBK_CASE("ERR-008", NULL, TBK_CASE_RAW, nobody_has_to_take_the_reason),
+    TBK_CASE("ERR-001", NULL, TBK_CASE_RAW, a_creation_succeeds_after_a_failed_one),
+    TBK_CASE("ERR-009", NULL, TBK_CASE_RAW, a_failed_creation_answers_with_the_status_it_names),
+    TBK_CASE("ERR-010", NULL, TBK_CASE_RAW, a_creation_needs_no_place_for_a_message),
+    TBK_CASE("ERR-011", NULL, TBK_CASE_RAW, a_creation_that_succeeds_writes_no_message),
+    TBK_CASE("THR-001", NULL, TBK_CASE_RAW, threads_make_instances_at_the_same_time),
 };
 TBK_SUITE(library);

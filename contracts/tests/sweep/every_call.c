@@ -9,6 +9,8 @@
 
 #include <tbk/tables.h>
 
+#include "../generated/words.h"
+
 enum { NOT_FALLIBLE = -0x7B02, UNWRITTEN = 77 };
 
 static void count_run(void* argument) {
@@ -149,17 +151,19 @@ static bool offered_plan(const tbk_fixture_t* fx, const every_call_t* on) {
   {#table,                           \
    #function,                        \
    WORDS(TBK_PARAMETERS_##function), \
+   TBK_WORDS_##function,             \
    IS_FALLIBLE(function),            \
    offered_##function,               \
    call_##function},
 #define ROWS_OF(table, type, needs) TBK_MANDATORY_##table(ROW) TBK_OPTIONAL_##table(ROW)
 
-const call_row_t every_call[] = {
-    ROWS_OF(core, tbk_core_t, "") TBK_TABLE_MAP(ROWS_OF){
-        "kernel", "launch", WORDS(TBK_PARAMETERS_launch), true, offered_launch, call_launch},
-    {"kernel", "prepare", WORDS(TBK_PARAMETERS_prepare), true, offered_plan, call_prepare},
-    {"kernel", "launch_plan", WORDS(TBK_PARAMETERS_launch_plan), true, offered_plan,
-     call_launch_plan}};
+const call_row_t every_call[] = {ROWS_OF(core, tbk_core_t, "") TBK_TABLE_MAP(ROWS_OF){
+                                     "kernel", "launch", WORDS(TBK_PARAMETERS_launch),
+                                     TBK_WORDS_launch, true, offered_launch, call_launch},
+                                 {"kernel", "prepare", WORDS(TBK_PARAMETERS_prepare),
+                                  TBK_WORDS_prepare, true, offered_plan, call_prepare},
+                                 {"kernel", "launch_plan", WORDS(TBK_PARAMETERS_launch_plan),
+                                  TBK_WORDS_launch_plan, true, offered_plan, call_launch_plan}};
 const size_t every_call_count = sizeof every_call / sizeof *every_call;
 
 bool call_has(const call_row_t* row, const char* parameter) {
@@ -173,19 +177,22 @@ bool call_has(const call_row_t* row, const char* parameter) {
   return false;
 }
 
-bool call_gives_back(const call_row_t* row) {
-  const char* end = row->function + strlen(row->function);
-  return end - row->function > 5 && strcmp(end - 5, "_free") == 0;
+bool call_is(const call_row_t* row, const char* word) {
+  const size_t length = strlen(word);
+  const char* at = row->words;
+  while ((at = strstr(at, word)) != NULL && (at[-1] != ' ' || at[length] != ' '))
+    at += length;
+  return at != NULL;
 }
 
 bool call_takes_away(const call_row_t* row) {
-  bool closes = strcmp(row->function, "device_close") == 0;
-  return !row->fallible || call_gives_back(row) || closes || strcmp(row->table, "fault") == 0;
+  return !row->fallible || call_is(row, "gives_back") || call_is(row, "closes") ||
+         strcmp(row->table, "fault") == 0;
 }
 
 /* The device is open already; queries may meet pending work; kernels may refuse. */
 bool call_is_right(const call_row_t* row, tbk_status_t status) {
-  if (strcmp(row->function, "device_open") == 0) return status == TBK_INVALID_STATE;
+  if (call_is(row, "opens")) return status == TBK_INVALID_STATE;
   bool pending = status == TBK_NOT_READY && strstr(row->table, "event") != NULL;
   pending = pending || (status == TBK_NOT_READY && strcmp(row->function, "stream_query") == 0);
   return status == TBK_OK || pending ||

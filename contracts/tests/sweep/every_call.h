@@ -58,7 +58,8 @@ typedef struct every_call {
 
 typedef struct call_row {
   const char *table, *function, *parameters;
-  bool fallible; /* it answers with a status */
+  const char* words; /* what the header says of it; see call_is */
+  bool fallible;     /* it answers with a status */
   bool (*offered)(const tbk_fixture_t* fx, const every_call_t* made);
   tbk_status_t (*call)(tbk_fixture_t* fx, every_call_t* made);
 } call_row_t;
@@ -67,8 +68,8 @@ extern const call_row_t every_call[];
 extern const size_t every_call_count;
 /* Tells whether the header gives the function a parameter of this name. */
 bool call_has(const call_row_t* row, const char* parameter);
-/* Tells whether the function takes memory back, by its name. */
-bool call_gives_back(const call_row_t* row);
+/* Tells whether the header says this of the function, in a word of spec/pairs.yml. */
+bool call_is(const call_row_t* row, const char* word);
 
 /*
  * Tells whether a call takes away what other calls stand on, or is no call that can be judged by its

@@ -2,12 +2,16 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Which call of all calls: every function in the map of tables is called from two threads at a time,
- * each on objects of its own, beside every other function.
+ * Which thread, and beside what: every function in the map of tables is called from two threads at a
+ * time, each on objects of its own, beside every other function; on what another thread has made; and
+ * while work is pending that it must not wait for.
  */
+#include <sched.h>
 #include <stdatomic.h>
 
+#include "effects.h"
 #include "every_call.h"
+#include "gate.h"
 
 enum { WORKERS = 2, ROUNDS = 12 };
 
@@ -50,7 +54,87 @@ static void every_function_is_called_from_two_threads_at_a_time(tbk_fixture_t* f
   }
 }
 
+/* ----------------------------------------------------------- what every function is for ------ */
+
+typedef struct effects_worker {
+  tbk_fixture_t fx;
+  effects_t* on;
+  atomic_int* waiting;
+  bool alone; /* gives back as well */
+} effects_worker_t;
+
+enum { EFFECT_ROUNDS = 2 };
+
+static void check_effects(void* argument) {
+  effects_worker_t* worker = argument;
+  atomic_fetch_sub(worker->waiting, 1);
+  while (atomic_load(worker->waiting) > 0)
+    sched_yield();
+  for (int i = 0; i < EFFECT_ROUNDS; i++)
+    effects_check(&worker->fx, worker->on);
+  if (worker->alone) effects_end(&worker->fx, worker->on);
+}
+
+static void check_on_threads(tbk_fixture_t* fx, int count) {
+  effects_worker_t workers[WORKERS];
+  tbk_thread_t* threads[WORKERS];
+  atomic_int* waiting = (atomic_int*)(void*)fx_zeros(fx, sizeof *waiting);
+  atomic_store(waiting, count);
+  for (int i = 0; i < count; i++)
+    workers[i] = (effects_worker_t){*fx, effects_make(fx), waiting, count == 1};
+  for (int i = 0; i < count; i++)
+    threads[i] = fx_thread(fx, check_effects, &workers[i]);
+  for (int i = 0; i < count; i++)
+    fx_join(fx, threads[i]);
+  for (int i = 0; i < count; i++)
+    if (!workers[i].alone) effects_end(fx, workers[i].on);
+}
+
+static void every_function_works_on_two_threads_at_a_time(tbk_fixture_t* fx) {
+  check_on_threads(fx, WORKERS);
+}
+
+static void every_function_works_on_what_another_thread_made(tbk_fixture_t* fx) {
+  check_on_threads(fx, 1);
+}
+
+/* ------------------------------------------------------------------- asks the host alone ------ */
+
+static void ask_behind_gate(tbk_fixture_t* fx, bool of_devices) {
+  tbk_gate_t gate;
+  every_call_t* on = every_call_make(fx);
+  if (on->stream != NULL) gate_close_over(fx, &gate, on->stream, 0);
+  const bool closed = on->stream != NULL && gate_is_closed(&gate);
+  for (size_t i = 0; i < every_call_count; i++) {
+    const call_row_t* row = &every_call[i];
+    if (!row->fallible || !call_is(row, "host_only") || !row->offered(fx, on)) continue;
+    if (call_is(row, "asks_of_devices") != of_devices) continue;
+    const tbk_status_t status = row->call(fx, on);
+    CHECK_SAID(call_is_right(row, status), "an answer", "%s from %s", tbk_status_name(status),
+               row->function);
+    CHECK_SAID(!closed || gate_is_closed(&gate), "an answer at once", "%s waited for enqueued work",
+               row->function);
+  }
+  if (on->stream != NULL) {
+    gate_open(fx, &gate);
+    fx_synchronize(fx, on->stream);
+  }
+  every_call_end(fx, on);
+}
+
+static void every_question_is_answered_while_work_is_pending(tbk_fixture_t* fx) {
+  ask_behind_gate(fx, false);
+}
+
+static void devices_are_described_while_work_is_pending(tbk_fixture_t* fx) {
+  ask_behind_gate(fx, true);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("THR-001", NULL, 0, every_function_is_called_from_two_threads_at_a_time),
+    TBK_CASE("THR-001", NULL, 0, every_function_works_on_two_threads_at_a_time),
+    TBK_CASE("THR-004", NULL, 0, every_function_works_on_what_another_thread_made),
+    TBK_CASE("STR-018", "stream", 0, every_question_is_answered_while_work_is_pending),
+    TBK_CASE("DEV-004", NULL, 0, devices_are_described_while_work_is_pending),
 };
 TBK_SUITE(sweep_call);

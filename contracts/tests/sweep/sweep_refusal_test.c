@@ -6,380 +6,86 @@
  * wrong, on streams of every kind and in every state. It is refused, and nothing has changed: not
  * memory, not the host's, not what events and streams stand for, and no callback runs.
  */
-#include <limits.h>
-#include <string.h>
+#include "refusal.h"
 
-#include "dimensions.h"
-#include "every_call.h"
-
-/* What stands in place of the argument, and what the answer is. */
-typedef enum wrong { A_NUMBER, PAST_COUNT, NO_OBJECT, OF_OTHER, UNRECORDED, UNTIMED } wrong_t;
-enum { INVALID_OR_STATE = -1 };
-
-typedef struct refusal {
-  const char* name;
-  const char* parameter; /* functions that have it are called; */
-  spoil_t spoil;
-  wrong_t wrong;
-  int64_t number;
-  tbk_status_t expected;
-} refusal_t;
-
-/* X(what, parameter, wrong, number, status) */
-#define REFUSAL_MAP(X)                                                  \
-  X("below_0", device, A_NUMBER, -1, INVALID_OR_STATE)                  \
-  X("count", device, PAST_COUNT, 0, INVALID_OR_STATE)                   \
-  X("256", device, PAST_COUNT, 256, INVALID_OR_STATE)                   \
-  X("65536", device, PAST_COUNT, 65536, INVALID_OR_STATE)               \
-  X("least", device, A_NUMBER, INT32_MIN, INVALID_OR_STATE)             \
-  X("most", device, A_NUMBER, INT32_MAX, INVALID_OR_STATE)              \
-  X("below_0", peer, A_NUMBER, -1, TBK_INVALID)                         \
-  X("count", peer, PAST_COUNT, 0, TBK_INVALID)                          \
-  X("256", peer, PAST_COUNT, 256, TBK_INVALID)                          \
-  X("below_0", destination_device, A_NUMBER, -1, INVALID_OR_STATE)      \
-  X("256", destination_device, PAST_COUNT, 256, INVALID_OR_STATE)       \
-  X("below_0", source_device, A_NUMBER, -1, INVALID_OR_STATE)           \
-  X("256", source_device, PAST_COUNT, 256, INVALID_OR_STATE)            \
-  X("NULL", stream, NO_OBJECT, 0, TBK_INVALID)                          \
-  X("other", stream, OF_OTHER, 0, TBK_INVALID)                          \
-  X("NULL", event, NO_OBJECT, 0, TBK_INVALID)                           \
-  X("other", event, OF_OTHER, 0, TBK_INVALID)                           \
-  X("NULL", start, NO_OBJECT, 0, TBK_INVALID)                           \
-  X("NULL", end, NO_OBJECT, 0, TBK_INVALID)                             \
-  X("other", start, OF_OTHER, 0, TBK_INVALID_STATE)                     \
-  X("other", end, OF_OTHER, 0, TBK_INVALID_STATE)                       \
-  X("unrecorded", start, UNRECORDED, 0, TBK_INVALID_STATE)              \
-  X("unrecorded", end, UNRECORDED, 0, TBK_INVALID_STATE)                \
-  X("untimed", start, UNTIMED, 0, TBK_INVALID_STATE)                    \
-  X("untimed", end, UNTIMED, 0, TBK_INVALID_STATE)                      \
-  X("1", kind, A_NUMBER, TBK_FAULT_DEVICE_LOST + 1, TBK_INVALID)        \
-  X("256", kind, A_NUMBER, 256, TBK_INVALID)                            \
-  X("65536", kind, A_NUMBER, 65536, TBK_INVALID)                        \
-  X("least", kind, A_NUMBER, INT32_MIN, TBK_INVALID)                    \
-  X("unknown", flags, A_NUMBER, TBK_EVENT_FLAGS_KNOWN + 1, TBK_INVALID) \
-  X("256", flags, A_NUMBER, 256, TBK_INVALID)                           \
-  X("65537", flags, A_NUMBER, 65537, TBK_INVALID)                       \
-  X("highest", flags, A_NUMBER, 1LL << 31, TBK_INVALID)                 \
-  X("NULL", function, NO_OBJECT, 0, TBK_INVALID)                        \
-  X("NULL", generator, NO_OBJECT, 0, TBK_INVALID)                       \
-  X("odd", generator_offset, A_NUMBER, 6, TBK_INVALID)                  \
-  X("0", struct_size, A_NUMBER, 0, TBK_INVALID)                         \
-  X("7", struct_size, A_NUMBER, 7, TBK_INVALID)                         \
-  X("too_much", size_bytes, A_NUMBER, INT64_MAX, TBK_OUT_OF_MEMORY)     \
-  X("odd", size_bytes, A_NUMBER, 0, TBK_INVALID)                        \
-  X("odd", offset, A_NUMBER, 0, TBK_INVALID)                            \
-  X("odd", destination_offset, A_NUMBER, 0, TBK_INVALID)                \
-  X("odd", source_offset, A_NUMBER, 0, TBK_INVALID)                     \
-  X("NULL", out_can, NO_OBJECT, 0, TBK_INVALID)                         \
-  X("NULL", out_count, NO_OBJECT, 0, TBK_INVALID)                       \
-  X("NULL", out_free_bytes, NO_OBJECT, 0, TBK_INVALID)                  \
-  X("NULL", out_total_bytes, NO_OBJECT, 0, TBK_INVALID)                 \
-  X("NULL", out_ms, NO_OBJECT, 0, TBK_INVALID)                          \
-  X("NULL", out_native, NO_OBJECT, 0, TBK_INVALID)                      \
-  X("NULL", out_pointer, NO_OBJECT, 0, TBK_INVALID)                     \
-  X("NULL", out_properties, NO_OBJECT, 0, TBK_INVALID)                  \
-  X("NULL", out_memory, NO_OBJECT, 0, TBK_INVALID)                      \
-  X("NULL", out_stream, NO_OBJECT, 0, TBK_INVALID)                      \
-  X("NULL", out_event, NO_OBJECT, 0, TBK_INVALID)
-
-#define ROW(what, parameter, wrong, number, status) \
-  {#parameter ":" what, #parameter, SPOIL_##parameter, wrong, number, status},
-static const refusal_t refusals[] = {REFUSAL_MAP(ROW)};
-enum { REFUSALS = sizeof refusals / sizeof *refusals };
-
-/* The rows are the values of the axis; filled before the first use. */
-static sweep_value_t refusal_values[REFUSALS];
-static const sweep_dimension_t refusal_axis = {"wrong", refusal_values, REFUSALS};
-SWEEP_DIMENSION(bytes_axis, "bytes", {"ordinary", 1}, {"zero", 0});
-SWEEP_DIMENSION(times_axis, "times", {"1", 1}, {"3", 3}, {"40", 40});
-
-static void name_refusals(void) {
-  for (size_t i = 0; i < REFUSALS; i++)
-    refusal_values[i] = (sweep_value_t){refusals[i].name, (int64_t)i};
-}
-
-typedef struct scenery {
-  scene_t scene;
-  every_call_t* on;
-  const refusal_t* refusal;
-  uint64_t bytes;                        /* of each place, whatever the calls have */
-  uint8_t *memory, *other, *host, *seen; /* what they hold, and room to look at it */
-  double ms;                             /* from on->event to on->end; below 0 where not known */
-  tbk_stream_t* far_stream;              /* of the other device; */
-  tbk_event_t *far_event, *fresh, *untimed;
-} scenery_t;
-
-/* --------------------------------------------------------------------------- who refuses it --- */
-
-static bool is_of(const call_row_t* row, const char* table) {
-  return strcmp(row->table, table) == 0;
-}
-
-static bool is_function(const call_row_t* row, const char* function) {
-  return strcmp(row->function, function) == 0;
-}
-
-/* Returns false where the header calls a wrong device undefined, or says nothing of it. */
-static bool checks_device(const call_row_t* row) {
-  return !is_of(row, "kernel") && !is_function(row, "memory_free") &&
-         !is_function(row, "stream_from_native");
-}
-
-static bool checks_owner(const tbk_fixture_t* fx, const call_row_t* row) {
-  bool crosses = (fx->properties.flags & TBK_DEVICE_CROSS_DEVICE_WAIT) != 0;
-  if (is_of(row, "event"))
-    return is_function(row, "event_record") || (!crosses && is_function(row, "event_wait"));
-  return is_function(row, "peer_copy") ||
-         ((is_of(row, "core") || is_of(row, "random")) && call_has(row, "device"));
-}
-
-static bool checks_null_stream(const call_row_t* row) {
-  return !is_of(row, "core") && !is_of(row, "peer") && !is_of(row, "random") &&
-         !is_of(row, "kernel");
-}
-
-static bool has_argument(const call_row_t* row, const refusal_t* refusal) {
-  if (refusal->spoil == SPOIL_generator_offset) return call_has(row, "generator");
-  if (refusal->spoil != SPOIL_struct_size) return call_has(row, refusal->parameter);
-  return call_has(row, "out_properties") || is_function(row, "launch") ||
-         is_function(row, "prepare");
-}
-
-static bool is_refused(const tbk_fixture_t* fx, const every_call_t* on, const call_row_t* row,
-                       const refusal_t* refusal) {
-  const bool sizes = refusal->spoil == SPOIL_size_bytes;
-  if (!row->fallible || !has_argument(row, refusal) || !row->offered(fx, on)) return false;
-  if (refusal->spoil == SPOIL_device) return checks_device(row);
-  if (refusal->wrong == OF_OTHER && refusal->expected == TBK_INVALID) return checks_owner(fx, row);
-  if (refusal->spoil == SPOIL_stream) return checks_null_stream(row);
-  if (sizes && refusal->expected == TBK_OUT_OF_MEMORY)
-    return call_has(row, "out_memory") || call_has(row, "out_pointer");
-  if (strstr(refusal->name, ":odd") != NULL && refusal->spoil != SPOIL_generator_offset)
-    return (is_of(row, "core") || is_of(row, "peer")) && strstr(row->parameters, "offset") != NULL;
-  return !is_function(row, "stream_from_native") || on->native != NULL;
-}
-
-static bool refusal_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
-  const refusal_t* refusal = &refusals[sweep_get(one, &refusal_axis)];
-  bool odd = strstr(refusal->name, ":odd") != NULL && refusal->spoil != SPOIL_generator_offset;
-  bool events =
-      refusal->spoil == SPOIL_start || refusal->spoil == SPOIL_end || refusal->spoil == SPOIL_event;
-  if (odd && fx->properties.copy_granularity == 1) return false;
-  /* Nothing to do: which comes first is not said. */
-  bool nothing = sweep_get(one, &bytes_axis) == 0;
-  if (nothing && (odd || refusal->wrong == OF_OTHER)) return false;
-  /* Eight streams are promised. */
-  if (sweep_get(one, &sweep_stream) == SWEEP_STREAM_SIXTH &&
-      sweep_get(one, &sweep_state) == SWEEP_BUSY)
-    return false;
-  if (events && fx->event == NULL) return false;
-  if (refusal->wrong == PAST_COUNT && refusal->number != 0 && fx->device_count > refusal->number)
-    return false;
-  if (refusal->wrong == OF_OTHER && (fx->device_count < 2 || fx->stream == NULL)) return false;
-  return scene_fits(fx, one);
-}
-
-/* -------------------------------------------------------------------------------- before it --- */
-
-static void make_far(tbk_fixture_t* fx, scenery_t* it) {
-  const int32_t here = fx->device;
-  fx->device = here == 0 ? fx_second_device(fx) : 0;
-  it->far_stream = fx_stream(fx);
-  if (fx->event != NULL) {
-    it->far_event = fx_event(fx, TBK_EVENT_TIMING);
-    REQUIRE_OK(fx->event->event_record(fx->self, it->far_event, it->far_stream, &fx->error));
-    fx_synchronize(fx, it->far_stream);
-  }
-  fx->device = here;
-}
-
-static double elapsed(tbk_fixture_t* fx, const every_call_t* on) {
-  double ms = -1;
-  if (!TBK_HAS(fx->event, tbk_event_ops_t, event_elapsed)) return -1;
-  CHECK_OK(fx->event->event_elapsed(fx->self, on->event, on->end, &ms, &fx->error));
-  return ms;
-}
-
-static void make_events(tbk_fixture_t* fx, scenery_t* it) {
-  if (fx->event == NULL) return;
-  it->fresh = fx_event(fx, TBK_EVENT_TIMING);
-  it->untimed = fx_event(fx, 0);
-  REQUIRE_OK(fx->event->event_record(fx->self, it->untimed, it->on->stream, &fx->error));
-  fx_synchronize(fx, it->on->stream);
-  it->ms = elapsed(fx, it->on);
-}
-
-/* Each place holds bytes of its own, so that a copy that was made all the same is seen. */
-static void make_contents(tbk_fixture_t* fx, scenery_t* it) {
-  every_call_t* on = it->on;
-  it->memory = fx_bytes(fx, on->bytes);
-  it->other = fx_bytes(fx, on->bytes);
-  it->host = fx_zeros(fx, on->bytes);
-  it->seen = fx_zeros(fx, on->bytes);
-  memcpy(it->host, on->host, on->bytes);
-  fx_upload(fx, on->memory, it->memory, on->bytes);
-  fx_upload(fx, on->other, it->other, on->bytes);
-}
-
-static scenery_t* scenery_begin(tbk_fixture_t* fx, const sweep_case_t* one) {
-  scenery_t* it = (scenery_t*)(void*)fx_zeros(fx, sizeof *it);
-  it->refusal = &refusals[sweep_get(one, &refusal_axis)];
-  scene_begin(fx, one, &it->scene);
-  it->on = every_call_make(fx);
-  if (it->scene.stream != NULL) it->on->stream = it->scene.stream;
-  it->on->without_error = sweep_get(one, &sweep_error) == 1;
-  it->bytes = it->on->bytes;
-  make_contents(fx, it);
-  if (it->refusal->wrong == OF_OTHER) make_far(fx, it);
-  make_events(fx, it);
-  if (sweep_get(one, &bytes_axis) == 0) it->on->bytes = 0;
-  return it;
-}
-
-/* -------------------------------------------------------------------------------- the calls --- */
-
-static void spoil(const tbk_fixture_t* fx, scenery_t* it) {
-  const refusal_t* refusal = it->refusal;
-  const int64_t half = (int64_t)(fx->properties.copy_granularity / 2);
-  every_call_t* on = it->on;
-  bool odd = strstr(refusal->name, ":odd") != NULL;
-  on->spoil = refusal->spoil;
-  on->number = refusal->number;
-  on->object = NULL;
-  if (refusal->wrong == PAST_COUNT && refusal->number == 0) on->number = fx->device_count;
-  if (odd && refusal->spoil != SPOIL_generator_offset)
-    on->number = half + (refusal->spoil == SPOIL_size_bytes ? (int64_t)on->bytes : 0);
-  if (refusal->wrong == OF_OTHER)
-    on->object = refusal->spoil == SPOIL_stream ? (void*)it->far_stream : (void*)it->far_event;
-  if (refusal->wrong == UNRECORDED) on->object = it->fresh;
-  if (refusal->wrong == UNTIMED) on->object = it->untimed;
-}
-
-/* The struct of an operator lies in the wire, and is put right again. */
-static tbk_status_t call_spoiled(tbk_fixture_t* fx, scenery_t* it, const call_row_t* row) {
-  wire_t* wire = it->on->operation.wire;
-  bool in_wire = it->on->spoil == SPOIL_struct_size && is_of(row, "kernel");
-  const size_t kept = in_wire ? wire->arguments.struct_size : 0;
-  memset(&fx->error, 0x01, sizeof fx->error); /* no text, and no end */
-  if (in_wire) wire->arguments.struct_size = (size_t)it->on->number;
-  tbk_status_t status = row->call(fx, it->on);
-  if (in_wire) wire->arguments.struct_size = kept;
-  return status;
-}
-
-static bool is_expected(const call_row_t* row, const refusal_t* refusal, tbk_status_t status) {
-  bool always_invalid = call_has(row, "out_properties") || call_has(row, "out_can") ||
-                        is_function(row, "device_open");
-  if (refusal->expected != INVALID_OR_STATE) return status == refusal->expected;
-  return status == TBK_INVALID || (status == TBK_INVALID_STATE && !always_invalid);
-}
-
-static bool has_reason(const tbk_error_t* error) {
-  return memchr(error->message, '\0', sizeof error->message) != NULL && error->message[0] != '\0';
-}
-
-static bool is_untouched(const tbk_error_t* error) {
-  for (size_t i = 0; i < sizeof error->message; i++)
-    if (error->message[i] != 0x01) return false;
-  return true;
-}
-
-static void check_refused(tbk_fixture_t* fx, scenery_t* it, const call_row_t* row,
-                          tbk_status_t status) {
-  const bool given = !it->on->without_error;
-  CHECK_SAID(is_expected(row, it->refusal, status), "a refusal as the header says", "%s from %s",
-             tbk_status_name(status), row->function);
-  CHECK_SAID(!it->on->wrote, "out parameters as they were", "%s has written one", row->function);
-  CHECK_SAID(given ? has_reason(&fx->error) : is_untouched(&fx->error), "a reason, with its end",
-             "none from %s", row->function);
-}
-
-/* Nothing was enqueued either: what was idle is idle. */
-static void check_idle(tbk_fixture_t* fx, scenery_t* it, const char* function) {
-  const every_call_t* on = it->on;
-  if (fx->stream == NULL) return;
-  tbk_status_t status = fx->stream->stream_query(fx->self, on->stream, NULL);
-  CHECK_SAID(status == TBK_OK, "an idle stream", "%s from stream_query after %s",
-             tbk_status_name(status), function);
-  if (it->far_stream != NULL) {
-    status = fx->stream->stream_query(fx->self, it->far_stream, NULL);
-    CHECK_SAID(status == TBK_OK, "an idle stream", "%s from the other's after %s",
-               tbk_status_name(status), function);
-  }
-  if (fx->event == NULL || it->ms < 0) return;
-  double ms = elapsed(fx, on), moved = ms > it->ms ? ms - it->ms : it->ms - ms;
-  CHECK_SAID(moved < 1e-4, "events recorded when they were", "moved by %g ms by %s", moved,
-             function);
-  status = fx->event->event_elapsed(fx->self, on->event, it->fresh, &ms, NULL);
-  CHECK_SAID(status == TBK_INVALID_STATE, "an event not recorded", "%s after %s",
-             tbk_status_name(status), function);
-}
-
-static void check_place(tbk_fixture_t* fx, scenery_t* it, tbk_memory_t memory,
-                        const uint8_t* expected) {
-  const uint64_t bytes = it->bytes;
-  CHECK_OK(fx->core->download(fx->self, fx->device, it->seen, memory, 0, bytes, NULL, &fx->error));
-  CHECK_BYTES(expected, it->seen, bytes);
-}
-
-static void check_unchanged(tbk_fixture_t* fx, scenery_t* it, const call_row_t* row) {
-  check_idle(fx, it, row->function);
-  check_place(fx, it, it->on->memory, it->memory);
-  check_place(fx, it, it->on->other, it->other);
-  CHECK_BYTES(it->host, it->on->host, it->bytes);
-  CHECK_SAID(atomic_load(&it->on->ran) == 0, "no callback", "it has run, by %s", row->function);
-}
-
-static void call_refused(tbk_fixture_t* fx, void* argument) {
-  scenery_t* it = argument;
-  for (size_t i = 0; i < every_call_count; i++) {
-    const call_row_t* row = &every_call[i];
-    if (!is_refused(fx, it->on, row, it->refusal)) continue;
-    spoil(fx, it);
-    for (int64_t k = 0; k < sweep_get(it->scene.one, &times_axis); k++)
-      check_refused(fx, it, row, call_spoiled(fx, it, row));
-    it->on->spoil = SPOIL_nothing;
-    check_unchanged(fx, it, row);
-  }
-}
-
-/* Called rightly, each function does as ever; what is not an error leaves the message alone. */
-static void call_rightly(tbk_fixture_t* fx, every_call_t* on, bool without_stream) {
-  on->spoil = without_stream ? SPOIL_stream : SPOIL_nothing;
-  on->object = NULL;
-  for (size_t i = 0; i < every_call_count; i++) {
-    const call_row_t* row = &every_call[i];
-    if (call_takes_away(row) || !row->offered(fx, on)) continue;
-    if (without_stream && (checks_null_stream(row) || !call_has(row, "stream"))) continue;
-    memset(&fx->error, 0x01, sizeof fx->error);
-    tbk_status_t status = row->call(fx, on);
-    CHECK_SAID(call_is_right(row, status), "success", "%s from %s", tbk_status_name(status),
-               row->function);
-    CHECK_SAID(status != TBK_OK || is_untouched(&fx->error), "no message of a success", "one of %s",
-               row->function);
-  }
-}
-
-static void run(tbk_fixture_t* fx, sweep_case_t* one) {
-  scenery_t* it = scenery_begin(fx, one);
-  scene_call(&it->scene, call_refused, it);
-  call_rightly(fx, it->on, false);
-  call_rightly(fx, it->on, true);
-  if (it->on->stream != NULL) fx_synchronize(fx, it->on->stream);
-  every_call_end(fx, it->on);
+static void run_all(tbk_fixture_t* fx, sweep_case_t* one) {
+  refusal_run(fx, one, REFUSAL_ALL);
 }
 
 static void a_refused_call_changes_nothing(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&refusal_axis, &bytes_axis, &times_axis, &sweep_stream,
+  static const sweep_space_t space = {{&refusal_axis, &refusal_bytes, &refusal_times, &sweep_stream,
                                        &sweep_state, &sweep_device, &sweep_thread, &sweep_error},
                                       refusal_fits,
-                                      run,
+                                      run_all,
                                       0};
-  name_refusals();
+  refusal_name_all();
   sweep_run(fx, &space);
 }
 
+/* --------------------------------------------------------- each wrong argument alone, and once -- */
+
+static void run_left(tbk_fixture_t* fx, sweep_case_t* one) {
+  refusal_run(fx, one, REFUSAL_LEFT);
+}
+
+static void every_refused_call_changes_nothing(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&refusal_axis}, refusal_fits, run_left, 0};
+  refusal_name_all();
+  sweep_run(fx, &space);
+}
+
+static void run_answer(tbk_fixture_t* fx, sweep_case_t* one) {
+  refusal_run(fx, one, REFUSAL_ANSWER);
+}
+
+static void every_refused_call_answers_as_the_header_says(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&refusal_axis}, refusal_fits, run_answer, 0};
+  refusal_name_all();
+  sweep_run(fx, &space);
+}
+
+static void run_reason(tbk_fixture_t* fx, sweep_case_t* one) {
+  refusal_run(fx, one, REFUSAL_REASON);
+}
+
+static void every_refused_call_gives_a_reason(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&refusal_axis}, refusal_fits, run_reason, 0};
+  refusal_name_all();
+  sweep_run(fx, &space);
+}
+
+/* ------------------------------------------------------------------ the place for a message --- */
+
+static void every_refused_call_does_without_a_place_for_a_message(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&refusal_axis}, refusal_fits, refusal_run_without_place, 0};
+  refusal_name_all();
+  sweep_run(fx, &space);
+}
+
+static void call_rightly(tbk_fixture_t* fx, unsigned aspects, bool without_error) {
+  every_call_t* on = every_call_make(fx);
+  on->without_error = without_error;
+  refusal_call_rightly(fx, on, aspects, false);
+  refusal_call_rightly(fx, on, aspects, true);
+  if (on->stream != NULL) fx_synchronize(fx, on->stream);
+  every_call_end(fx, on);
+}
+
+static void every_call_does_without_a_place_for_a_message(tbk_fixture_t* fx) {
+  call_rightly(fx, 0, true);
+}
+
+static void no_call_that_succeeds_writes_a_message(tbk_fixture_t* fx) {
+  call_rightly(fx, REFUSAL_SILENCE, false);
+}
+
 static const tbk_case_t cases[] = {
+    TBK_CASE("ERR-001", NULL, 0, every_refused_call_changes_nothing),
+    TBK_CASE("ERR-008", NULL, 0, every_refused_call_gives_a_reason),
+    TBK_CASE("ERR-009", NULL, 0, every_refused_call_answers_as_the_header_says),
+    TBK_CASE("ERR-010", NULL, 0, every_refused_call_does_without_a_place_for_a_message),
+    TBK_CASE("ERR-010", NULL, 0, every_call_does_without_a_place_for_a_message),
+    TBK_CASE("ERR-011", NULL, 0, no_call_that_succeeds_writes_a_message),
     TBK_CASE("ERR-001", NULL, TBK_CASE_THOROUGH, a_refused_call_changes_nothing),
 };
 TBK_SUITE(sweep_refusal);

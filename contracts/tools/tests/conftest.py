@@ -26,6 +26,7 @@ from generate_spec import render as render_spec  # noqa: E402
 from generate_spec import stated_lines  # noqa: E402
 from generate_tables import render as render_tables  # noqa: E402
 from generate_trace import render as render_trace  # noqa: E402
+from generate_words import render as render_words  # noqa: E402
 from spec_world import LOCK, load_world  # noqa: E402
 from tbk_contracts import clause_files  # noqa: E402
 from tbk_contracts.pairs import load_pairs  # noqa: E402
@@ -296,6 +297,7 @@ def checkout(tmp_path: Path) -> Path:
     trace = contracts / "toolkit" / "generated" / "trace_calls.h"
     trace.parent.mkdir(parents=True)
     trace.write_text(render_trace(world.interface))
+    (generated.parent / "words.h").write_text(render_words(world.interface))
     operators = contracts / "include" / "tbk" / "tbk_operators.h"
     operators.write_text(render_operators(safe_load(OPERATORS)["operators"]))
     return tmp_path

@@ -264,14 +264,12 @@
 /* X(kind, operation, table, function, clause, identifier, statuses, options) */
 #define PAIR_MAP(X) \
   X(swallows, ERROR, core, device_count, "DEV-001", swallows_device_count_DEV_001, STATUS(TBK_INVALID), NULL) \
-  X(swallows, ERROR, core, device_count, "DEV-005", swallows_device_count_DEV_005, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, core, device_properties, "DEV-006", swallows_device_properties_DEV_006, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, core, device_properties, "DEV-007", swallows_device_properties_DEV_007, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, core, device_properties, "DEV-008", swallows_device_properties_DEV_008, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, core, device_open, "DEV-006", swallows_device_open_DEV_006, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, core, device_open, "DEV-017", swallows_device_open_DEV_017, STATUS(TBK_INVALID_STATE), NULL) \
   X(swallows, ERROR, core, device_close, "DEV-021", swallows_device_close_DEV_021, STATUS(TBK_INVALID_STATE), NULL) \
-  X(swallows, ERROR, core, device_close, "DEV-025", swallows_device_close_DEV_025, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(swallows, ERROR, core, memory_alloc, "DEV-021", swallows_memory_alloc_DEV_021, STATUS(TBK_INVALID_STATE), NULL) \
   X(swallows, ERROR, core, memory_alloc, "MEM-001", swallows_memory_alloc_MEM_001, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, core, memory_alloc, "MEM-009", swallows_memory_alloc_MEM_009, STATUS(TBK_OUT_OF_MEMORY), NULL) \
@@ -292,7 +290,7 @@
   X(swallows, ERROR, stream, stream_create, "DEV-021", swallows_stream_create_DEV_021, STATUS(TBK_INVALID_STATE), NULL) \
   X(swallows, ERROR, stream, stream_create, "STR-003", swallows_stream_create_STR_003, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, stream, stream_query, "STR-014", swallows_stream_query_STR_014, STATUS(TBK_INVALID), NULL) \
-  X(swallows, ERROR, stream, stream_query, "ERR-004", swallows_stream_query_ERR_004, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST) | STATUS(TBK_NOT_READY), NULL) \
+  X(swallows, ERROR, stream, stream_query, "ERR-004", swallows_stream_query_ERR_004, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(swallows, ERROR, stream, stream_synchronize, "STR-014", swallows_stream_synchronize_STR_014, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, stream, stream_synchronize, "ERR-005", swallows_stream_synchronize_ERR_005, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(swallows, ERROR, stream, device_synchronize, "DEV-021", swallows_device_synchronize_DEV_021, STATUS(TBK_INVALID_STATE), NULL) \
@@ -304,11 +302,11 @@
   X(swallows, ERROR, event, event_record, "EVT-011", swallows_event_record_EVT_011, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, event, event_wait, "EVT-016", swallows_event_wait_EVT_016, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, event, event_query, "EVT-022", swallows_event_query_EVT_022, STATUS(TBK_INVALID), NULL) \
-  X(swallows, ERROR, event, event_query, "ERR-004", swallows_event_query_ERR_004, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST) | STATUS(TBK_NOT_READY), NULL) \
+  X(swallows, ERROR, event, event_query, "ERR-004", swallows_event_query_ERR_004, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(swallows, ERROR, event, event_synchronize, "EVT-022", swallows_event_synchronize_EVT_022, STATUS(TBK_INVALID), NULL) \
-  X(swallows, ERROR, event, event_synchronize, "ERR-007", swallows_event_synchronize_ERR_007, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(swallows, ERROR, event, event_elapsed, "EVT-027", swallows_event_elapsed_EVT_027, STATUS(TBK_INVALID_STATE), NULL) \
   X(swallows, ERROR, event, event_elapsed, "EVT-028", swallows_event_elapsed_EVT_028, STATUS(TBK_INVALID), NULL) \
+  X(swallows, ERROR, event, event_elapsed, "EVT-031", swallows_event_elapsed_EVT_031, STATUS(TBK_NOT_READY), NULL) \
   X(swallows, ERROR, callback, callback_enqueue, "CBK-001", swallows_callback_enqueue_CBK_001, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, pinned, pinned_alloc, "DEV-021", swallows_pinned_alloc_DEV_021, STATUS(TBK_INVALID_STATE), NULL) \
   X(swallows, ERROR, pinned, pinned_alloc, "PIN-001", swallows_pinned_alloc_PIN_001, STATUS(TBK_INVALID), NULL) \
@@ -329,7 +327,6 @@
   X(swallows, ERROR, random, random_bits, "STR-002", swallows_random_bits_STR_002, STATUS(TBK_INVALID), NULL) \
   X(swallows, ERROR, fault, fault_enqueue, "FLT-001", swallows_fault_enqueue_FLT_001, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, core, device_count, "DEV-001", answers_another_device_count_DEV_001, STATUS(TBK_INVALID), NULL) \
-  X(answers_another, ERROR, core, device_count, "DEV-005", answers_another_device_count_DEV_005, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, core, device_properties, "DEV-006", answers_another_device_properties_DEV_006, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, core, device_properties, "DEV-007", answers_another_device_properties_DEV_007, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, core, device_properties, "DEV-008", answers_another_device_properties_DEV_008, STATUS(TBK_INVALID), NULL) \
@@ -357,7 +354,7 @@
   X(answers_another, ERROR, stream, stream_create, "DEV-021", answers_another_stream_create_DEV_021, STATUS(TBK_INVALID_STATE), NULL) \
   X(answers_another, ERROR, stream, stream_create, "STR-003", answers_another_stream_create_STR_003, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, stream, stream_query, "STR-014", answers_another_stream_query_STR_014, STATUS(TBK_INVALID), NULL) \
-  X(answers_another, ERROR, stream, stream_query, "ERR-004", answers_another_stream_query_ERR_004, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST) | STATUS(TBK_NOT_READY), NULL) \
+  X(answers_another, ERROR, stream, stream_query, "ERR-004", answers_another_stream_query_ERR_004, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(answers_another, ERROR, stream, stream_synchronize, "STR-014", answers_another_stream_synchronize_STR_014, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, stream, stream_synchronize, "ERR-005", answers_another_stream_synchronize_ERR_005, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(answers_another, ERROR, stream, device_synchronize, "DEV-021", answers_another_device_synchronize_DEV_021, STATUS(TBK_INVALID_STATE), NULL) \
@@ -369,11 +366,11 @@
   X(answers_another, ERROR, event, event_record, "EVT-011", answers_another_event_record_EVT_011, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, event, event_wait, "EVT-016", answers_another_event_wait_EVT_016, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, event, event_query, "EVT-022", answers_another_event_query_EVT_022, STATUS(TBK_INVALID), NULL) \
-  X(answers_another, ERROR, event, event_query, "ERR-004", answers_another_event_query_ERR_004, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST) | STATUS(TBK_NOT_READY), NULL) \
+  X(answers_another, ERROR, event, event_query, "ERR-004", answers_another_event_query_ERR_004, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(answers_another, ERROR, event, event_synchronize, "EVT-022", answers_another_event_synchronize_EVT_022, STATUS(TBK_INVALID), NULL) \
-  X(answers_another, ERROR, event, event_synchronize, "ERR-007", answers_another_event_synchronize_ERR_007, STATUS(TBK_FAILED) | STATUS(TBK_DEVICE_LOST), NULL) \
   X(answers_another, ERROR, event, event_elapsed, "EVT-027", answers_another_event_elapsed_EVT_027, STATUS(TBK_INVALID_STATE), NULL) \
   X(answers_another, ERROR, event, event_elapsed, "EVT-028", answers_another_event_elapsed_EVT_028, STATUS(TBK_INVALID), NULL) \
+  X(answers_another, ERROR, event, event_elapsed, "EVT-031", answers_another_event_elapsed_EVT_031, STATUS(TBK_NOT_READY), NULL) \
   X(answers_another, ERROR, callback, callback_enqueue, "CBK-001", answers_another_callback_enqueue_CBK_001, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, pinned, pinned_alloc, "DEV-021", answers_another_pinned_alloc_DEV_021, STATUS(TBK_INVALID_STATE), NULL) \
   X(answers_another, ERROR, pinned, pinned_alloc, "PIN-001", answers_another_pinned_alloc_PIN_001, STATUS(TBK_INVALID), NULL) \
@@ -393,13 +390,11 @@
   X(answers_another, ERROR, random, random_bits, "RNG-001", answers_another_random_bits_RNG_001, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, random, random_bits, "STR-002", answers_another_random_bits_STR_002, STATUS(TBK_INVALID), NULL) \
   X(answers_another, ERROR, fault, fault_enqueue, "FLT-001", answers_another_fault_enqueue_FLT_001, STATUS(TBK_INVALID), NULL) \
-  X(writes_when_refused, ERROR, core, device_count, "ERR-001", writes_when_refused_device_count_ERR_001, 0, NULL) \
   X(writes_when_refused, ERROR, core, device_properties, "ERR-001", writes_when_refused_device_properties_ERR_001, 0, NULL) \
   X(writes_when_refused, ERROR, core, memory_alloc, "ERR-001", writes_when_refused_memory_alloc_ERR_001, 0, NULL) \
   X(writes_when_refused, ERROR, core, memory_info, "ERR-001", writes_when_refused_memory_info_ERR_001, 0, NULL) \
   X(writes_when_refused, ERROR, stream, stream_create, "ERR-001", writes_when_refused_stream_create_ERR_001, 0, NULL) \
   X(writes_when_refused, ERROR, stream, stream_native_handle, "ERR-001", writes_when_refused_stream_native_handle_ERR_001, 0, NULL) \
-  X(writes_when_refused, ERROR, stream, stream_from_native, "ERR-001", writes_when_refused_stream_from_native_ERR_001, 0, NULL) \
   X(writes_when_refused, ERROR, event, event_create, "ERR-001", writes_when_refused_event_create_ERR_001, 0, NULL) \
   X(writes_when_refused, ERROR, event, event_elapsed, "ERR-001", writes_when_refused_event_elapsed_ERR_001, 0, NULL) \
   X(writes_when_refused, ERROR, pinned, pinned_alloc, "ERR-001", writes_when_refused_pinned_alloc_ERR_001, 0, NULL) \
@@ -432,7 +427,6 @@
   X(stays_refused, ERROR, async_memory, async_free, "ERR-001", stays_refused_async_free_ERR_001, 0, NULL) \
   X(stays_refused, ERROR, launching, launch, "ERR-001", stays_refused_launch_ERR_001, 0, NULL) \
   X(stays_refused, ERROR, launching, prepare, "ERR-001", stays_refused_prepare_ERR_001, 0, NULL) \
-  X(stays_refused, ERROR, launching, launch_plan, "ERR-001", stays_refused_launch_plan_ERR_001, 0, NULL) \
   X(stays_refused, ERROR, random, random_bits, "ERR-001", stays_refused_random_bits_ERR_001, 0, NULL) \
   X(stays_refused, ERROR, fault, fault_enqueue, "ERR-001", stays_refused_fault_enqueue_ERR_001, 0, NULL) \
   X(enqueues_when_refused, ERROR, core, upload, "ERR-001", enqueues_when_refused_upload_ERR_001, 0, NULL) \
@@ -444,7 +438,6 @@
   X(enqueues_when_refused, ERROR, callback, callback_enqueue, "ERR-001", enqueues_when_refused_callback_enqueue_ERR_001, 0, NULL) \
   X(enqueues_when_refused, ERROR, peer, peer_copy, "ERR-001", enqueues_when_refused_peer_copy_ERR_001, 0, NULL) \
   X(enqueues_when_refused, ERROR, launching, launch, "ERR-001", enqueues_when_refused_launch_ERR_001, 0, NULL) \
-  X(enqueues_when_refused, ERROR, launching, launch_plan, "ERR-001", enqueues_when_refused_launch_plan_ERR_001, 0, NULL) \
   X(enqueues_when_refused, ERROR, random, random_bits, "ERR-001", enqueues_when_refused_random_bits_ERR_001, 0, NULL) \
   X(enqueues_when_refused, ERROR, fault, fault_enqueue, "ERR-001", enqueues_when_refused_fault_enqueue_ERR_001, 0, NULL) \
   X(keeps_memory_when_refused, ERROR, core, device_count, "ERR-001", keeps_memory_when_refused_device_count_ERR_001, 0, NULL) \
@@ -473,7 +466,6 @@
   X(keeps_memory_when_refused, ERROR, async_memory, async_free, "ERR-001", keeps_memory_when_refused_async_free_ERR_001, 0, NULL) \
   X(keeps_memory_when_refused, ERROR, launching, launch, "ERR-001", keeps_memory_when_refused_launch_ERR_001, 0, NULL) \
   X(keeps_memory_when_refused, ERROR, launching, prepare, "ERR-001", keeps_memory_when_refused_prepare_ERR_001, 0, NULL) \
-  X(keeps_memory_when_refused, ERROR, launching, launch_plan, "ERR-001", keeps_memory_when_refused_launch_plan_ERR_001, 0, NULL) \
   X(keeps_memory_when_refused, ERROR, random, random_bits, "ERR-001", keeps_memory_when_refused_random_bits_ERR_001, 0, NULL) \
   X(keeps_memory_when_refused, ERROR, fault, fault_enqueue, "ERR-001", keeps_memory_when_refused_fault_enqueue_ERR_001, 0, NULL) \
   X(no_reason, ERROR, core, device_count, "ERR-008", no_reason_device_count_ERR_008, 0, NULL) \
@@ -506,7 +498,6 @@
   X(no_reason, ERROR, async_memory, async_free, "ERR-008", no_reason_async_free_ERR_008, 0, NULL) \
   X(no_reason, ERROR, launching, launch, "ERR-008", no_reason_launch_ERR_008, 0, NULL) \
   X(no_reason, ERROR, launching, prepare, "ERR-008", no_reason_prepare_ERR_008, 0, NULL) \
-  X(no_reason, ERROR, launching, launch_plan, "ERR-008", no_reason_launch_plan_ERR_008, 0, NULL) \
   X(no_reason, ERROR, random, random_bits, "ERR-008", no_reason_random_bits_ERR_008, 0, NULL) \
   X(no_reason, ERROR, fault, fault_enqueue, "ERR-008", no_reason_fault_enqueue_ERR_008, 0, NULL) \
   X(unnamed_status, ERROR, core, device_count, "ERR-009", unnamed_status_device_count_ERR_009, 0, NULL) \
@@ -539,7 +530,6 @@
   X(unnamed_status, ERROR, async_memory, async_free, "ERR-009", unnamed_status_async_free_ERR_009, 0, NULL) \
   X(unnamed_status, ERROR, launching, launch, "ERR-009", unnamed_status_launch_ERR_009, 0, NULL) \
   X(unnamed_status, ERROR, launching, prepare, "ERR-009", unnamed_status_prepare_ERR_009, 0, NULL) \
-  X(unnamed_status, ERROR, launching, launch_plan, "ERR-009", unnamed_status_launch_plan_ERR_009, 0, NULL) \
   X(unnamed_status, ERROR, random, random_bits, "ERR-009", unnamed_status_random_bits_ERR_009, 0, NULL) \
   X(unnamed_status, ERROR, fault, fault_enqueue, "ERR-009", unnamed_status_fault_enqueue_ERR_009, 0, NULL) \
   X(wants_error, ERROR, core, device_count, "ERR-010", wants_error_device_count_ERR_010, 0, NULL) \
@@ -803,7 +793,6 @@
   X(goes_where_last, THREAD, event, event_create, "THR-006", goes_where_last_event_create_THR_006, 0, NULL) \
   X(goes_where_last, THREAD, pinned, pinned_alloc, "THR-006", goes_where_last_pinned_alloc_THR_006, 0, NULL) \
   X(goes_where_last, THREAD, launching, launch, "THR-006", goes_where_last_launch_THR_006, 0, NULL) \
-  X(goes_where_last, THREAD, launching, prepare, "THR-006", goes_where_last_prepare_THR_006, 0, NULL) \
   X(goes_where_last, THREAD, launching, launch_plan, "THR-006", goes_where_last_launch_plan_THR_006, 0, NULL) \
   X(goes_where_last, THREAD, random, random_bits, "THR-006", goes_where_last_random_bits_THR_006, 0, NULL)
 
