@@ -5,6 +5,7 @@
  * One case, through CUnit. All rows share one test function, which learns from `current` what to
  * do; CUnit's fatal assertions come back to it, and its tear-down gives back what the case made.
  */
+#include "races.h"
 #include "resources.h"
 
 #include <stdlib.h>
@@ -106,6 +107,7 @@ static void tear_down(void) {
   tbk_set_phase(TBK_PHASE_CLEAN);
   tbk_resources_clean(fx);
   close_session(fx);
+  tbk_races_check();
   tbk_checks_end(&report->totals);
   report->totals.checks = body.checks;
   report->failed_phase = (tbk_phase_t)tbk_checks_failed_phase();
@@ -155,6 +157,7 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   tbk_device_forget_held();
   current.fx.seed = case_seed(session->seed, tbk_case_suite(index)->name, row->name);
   tbk_trace_reset();
+  tbk_races_begin();
   tbk_checks_begin();
   tbk_resources_begin(&current.fx, session, row);
   CU_ErrorCode code = CU_run_test(registered[index].suite, registered[index].test);

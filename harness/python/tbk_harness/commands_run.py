@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_USAGE
+from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR, EXIT_USAGE
 from tbk_reports.text import line
 
-from tbk_harness import layers, locate, outcome, selectors
+from tbk_harness import layers, locate, outcome, runner, selectors
+from tbk_harness import tsan as sanitizer
 from tbk_harness.options import Subject, runner_arguments, runner_options, verdict_options
 from tbk_harness.session import Session, request
 
@@ -47,11 +48,16 @@ def no_torch_layer() -> str:
     "--layer", type=click.Choice(["c", "torch", "both"]),
     help="The contracts in C, those of a PyTorch device, or both (default: both where PyTorch is).",
 )  # fmt: skip
+@click.option(
+    "--tsan", is_flag=True,
+    help="Find data races in LIB, which was built with -fsanitize=thread; of the C layer.",
+)  # fmt: skip
 @runner_options
 @verdict_options
 def run_command(
     library: str,
     layer: str | None,
+    tsan: bool,
     waivers: Path | None,
     baseline: Path | None,
     **options: Any,
@@ -69,14 +75,33 @@ def run_command(
     outcome.known_words(options["only"])
     known = outcome.known_from(waivers, baseline)
     library = _library(library)
+    environment: dict[str, str] = {}
+    if tsan:
+        layer, options, environment = _under_tsan(library, layer, options)
     session = Session(request(known, options))
     chosen, why_not = _layers(layer)
     if why_not:
         session.tell(why_not)
         session.notes.append(why_not)
+    session.environment = environment
     _run(session, library, chosen, options)
     judged = session.finish(library)
     outcome.finish(judged, session.folder, session.request.coverage_dir, session.request.quiet)
+
+
+def _under_tsan(
+    library: str, layer: str | None, options: dict[str, Any]
+) -> tuple[str, dict[str, Any], dict[str, str]]:
+    """Returns layer, options and environment of a run under ThreadSanitizer."""
+    if layer not in (None, "c"):
+        outcome.stop(EXIT_USAGE, "--tsan is of the C layer")
+    try:
+        found = sanitizer.environment(Path(library), runner.runner())
+    except sanitizer.NoTsanError as error:
+        outcome.stop(EXIT_USAGE, str(error))
+    except runner.NoRunnerError as error:
+        outcome.stop(EXIT_SUITE_ERROR, str(error))
+    return "c", sanitizer.defaults(options), found
 
 
 def _run(session: Session, library: str, chosen: tuple[str, ...], options: dict[str, Any]) -> None:

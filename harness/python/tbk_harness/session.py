@@ -75,6 +75,8 @@ class Session:
     parts: list[Part] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    """Added to that of tbk-run at the C layer."""
     started: float = field(default_factory=time.monotonic)
     not_begun: list[str] = field(default_factory=list)
     """Layers that were asked for and never came."""
@@ -108,7 +110,11 @@ class Session:
         resume = ["--resume"] if self.request.resume else []
         console = None if self.request.quiet else self.console
         said_as = LAYER_WORDS.get(layer, layer)
-        ended = runner.run([*arguments, *resume], path, console, keep=(self._lock,), layer=said_as)
+        environment = self.environment if layer == "c" else None
+        ended = runner.run(
+            [*arguments, *resume], path, console, environment=environment, keep=(self._lock,),
+            layer=said_as,
+        )  # fmt: skip
         if ended.exit_code == EXIT_USAGE:
             said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
             said += capability_hint(said)
