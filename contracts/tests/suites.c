@@ -40,6 +40,8 @@
   X(sweep_held_free) \
   X(sweep_account)   \
   X(sweep_exchange)  \
+  X(sweep_instances) \
+  X(sweep_options)   \
   X(sweep_race)      \
   X(sweep_time)      \
   X(sweep_random)    \

@@ -86,10 +86,11 @@ void tbk_races_check(void) {
   char places[ACCESSES][PLACE];
   const unsigned count = atomic_load(&reports);
   if (count == 0) return;
+  TBK_CHECKS("THR-001");
   for (int i = 0; i < ACCESSES; i++)
     place_of(first.frames[i], places[i]);
-  tbk_record_failure(
-      TBK_HERE("ThreadSanitizer"), "threads touch shared data one after the other (THR-001)",
-      "%s: a %s in %s, a %s in %s; %u report%s", first.kind, first.writes[0] ? "write" : "read",
-      places[0], first.writes[1] ? "write" : "read", places[1], count, count == 1 ? "" : "s");
+  tbk_record_failure(TBK_HERE("ThreadSanitizer"), "threads touch shared data one after the other",
+                     "%s: a %s in %s, a %s in %s; %u report%s", first.kind,
+                     first.writes[0] ? "write" : "read", places[0],
+                     first.writes[1] ? "write" : "read", places[1], count, count == 1 ? "" : "s");
 }
