@@ -208,6 +208,32 @@ EVENT_ELAPSED(elapsed_is_a_constant) {
   return status;
 }
 
+/* ------------------------------------------------------------------- far, long, and by name ---- */
+
+DOWNLOAD(download_beyond_17m_is_off) {
+  if (offset > (UINT64_C(17) << 20) && size_bytes > 0) offset -= UINT64_C(1) << 20;
+  return DOWNLOAD_INNER;
+}
+EVENT_ELAPSED(elapsed_is_negative_from_1s_on) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK && *out_ms >= 1000) *out_ms = -*out_ms;
+  return status;
+}
+KERNEL_FIND(find_version_of_8_bits) {
+  version &= 0xFF;
+  return wrap_kernel_find(self, device, name, version);
+}
+LAUNCH(mul_strides_of_16_bits) {
+  arguments_copy_t copy;
+  if (arguments_copy(&copy, KERNEL_NAME, arguments)) {
+    for (int i = 0; i < copy.count - 1; i++)
+      for (int32_t k = 0; k < copy.tensors[i].rank; k++)
+        copy.strides[i][k] = (int16_t)copy.strides[i][k];
+    arguments = &copy.as;
+  }
+  return LAUNCH_INNER;
+}
+
 #define ROW_OF(name, clause, operation, note, ...) \
   { #name, clause, MUTANT, operation, NARROW, note, {__VA_ARGS__ }, 0, 0, 0, 0 }
 
@@ -261,5 +287,11 @@ const mutant_t mutants_dimension[] = {
     ROW(memory_info_of_lost_device, "FLT-003", RETURN, NARROW, core.memory_info, "OK"),
     ROW(elapsed_in_ticks, "EVT-032", VALUE, BROAD, event.event_elapsed, "ticks of 19.2 MHz"),
     ROW(elapsed_saturates, "EVT-032", VALUE, NARROW, event.event_elapsed, "2 ms at most"),
+    ROW(download_beyond_17m_is_off, "CPY-009", EXTENT, NARROW, core.download, "1 MiB before it"),
+    ROW(elapsed_is_negative_from_1s_on, "EVT-029", VALUE, NARROW, event.event_elapsed,
+        "from 1000 ms on"),
+    ROW(find_version_of_8_bits, "KRN-020", RETURN, NARROW, kernel.kernel_find, "257 is 1"),
+    KERNEL_ROW(mul_strides_of_16_bits, "KRN-105", VALUE, NARROW, "mul.Tensor", launch,
+               "strides from 32768 on"),
     ROW(elapsed_is_a_constant, "EVT-032", VALUE, BROAD, event.event_elapsed, "half a ms"),
     {0}};

@@ -1,0 +1,169 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * mutants_account.c: what memory is counted for in one state only, stream-ordered memory in one
+ * arrangement of streams only, and instances that feel each other.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "calls.h"
+
+#define MIB(n) (UINT64_C(n) << 20)
+
+#define ROW_OF(name, clause, operation, note, ...) \
+  { #name, clause, MUTANT, operation, NARROW, note, {__VA_ARGS__ }, 0, 0, 0, 0 }
+#define ROW_INSTALLED(name, clause, operation, note, installed, ...) \
+  { #name, clause, MUTANT, operation, NARROW, note, {__VA_ARGS__ }, 0, 0, installed, 0 }
+
+/* ------------------------------------------------------------------------- what is counted ---- */
+
+/* Handles that were kept back are the leak; nobody frees them. */
+static bool keeps(wrap_t* wrap, uint64_t most) {
+  return atomic_load(&wrap->flag) != 0 && atomic_fetch_add(&wrap->calls, 1) < most;
+}
+ALLOC(alloc_notes_refusal) {
+  tbk_status_t status = ALLOC_INNER;
+  if (status == TBK_OUT_OF_MEMORY) atomic_store(&wrap_of(self)->flag, 1);
+  return status;
+}
+FREE(free_after_refusal_leaks) {
+  if (memory != 0 && keeps(wrap_of(self), 40)) return TBK_OK;
+  return FREE_INNER;
+}
+PINNED_FREE(pinned_free_after_refusal_leaks) {
+  if (pointer != NULL && atomic_load(&wrap_of(self)->flag) != 0) return;
+  PINNED_FREE_INNER;
+}
+ASYNC_FREE(async_free_after_fork_leaks) {
+  wrap_t* wrap = wrap_of(self);
+  if (stream != NULL && memory != 0 && keeps(wrap, 40)) return TBK_OK;
+  return ASYNC_FREE_INNER;
+}
+/* A fork is noticed by nobody but the library's own handler. */
+static _Atomic(wrap_t*) forking;
+static void note_fork(void) {
+  wrap_t* wrap = atomic_load(&forking);
+  if (wrap != NULL) atomic_store(&wrap->flag, 1);
+}
+static void watch_forks(wrap_t* wrap) {
+  static atomic_int watched;
+  atomic_store(&forking, wrap);
+  if (atomic_exchange(&watched, 1) == 0) ignore(pthread_atfork(NULL, note_fork, NULL));
+}
+
+/* ------------------------------------------------------------------- freed by which stream ---- */
+
+/* Held back until its stream is waited for, or gone; then at once, whatever is pending. */
+static void let_go(tbk_instance_t* self, wrap_t* wrap, bool at_once) {
+  tbk_memory_t memory = (tbk_memory_t)atomic_exchange(&wrap->value, 0);
+  tbk_stream_t* stream = (tbk_stream_t*)atomic_load(&wrap->kept);
+  if (memory == 0) return;
+  const stream_note_t* note = note_of_stream(wrap, stream);
+  if (at_once && note != NULL)
+    ignore(INNER(self, core)->memory_free(self, note->device, memory, NULL));
+  else
+    ignore(INNER(self, async_memory)->async_free(self, stream, memory, NULL));
+}
+ASYNC_FREE(async_free_is_held_back) {
+  wrap_t* wrap = wrap_of(self);
+  if (stream == NULL || memory == 0) return ASYNC_FREE_INNER;
+  let_go(self, wrap, false);
+  atomic_store(&wrap->kept, (uintptr_t)stream);
+  atomic_store(&wrap->value, memory);
+  return TBK_OK;
+}
+STREAM_DESTROY(destroy_frees_at_once) {
+  wrap_t* wrap = wrap_of(self);
+  if (stream != NULL && (tbk_stream_t*)atomic_load(&wrap->kept) == stream) let_go(self, wrap, true);
+  STREAM_DESTROY_INNER;
+}
+STREAM_SYNCHRONIZE(synchronize_lets_go) {
+  let_go(self, wrap_of(self), false);
+  return STREAM_SYNCHRONIZE_INNER;
+}
+DEVICE_SYNCHRONIZE(device_synchronize_lets_go) {
+  let_go(self, wrap_of(self), false);
+  return DEVICE_SYNCHRONIZE_INNER;
+}
+
+/* ------------------------------------------------------------------------------- instances ---- */
+
+static atomic_int instances;
+
+static void count_instance(wrap_t* wrap) {
+  (void)wrap;
+  atomic_fetch_add(&instances, 1);
+}
+static void destroy_uncounts(tbk_instance_t* self) {
+  atomic_fetch_sub(&instances, 1);
+  wrap_destroy(self);
+}
+COPY(copy_beside_instances_drops_last) {
+  const uint64_t all = size_bytes;
+  if (atomic_load(&instances) > 2 && all > 64) size_bytes = all - 64;
+  return COPY_INNER;
+}
+PROPERTIES(properties_know_other_instances) {
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status == TBK_OK && atomic_load(&instances) > 1 &&
+      out_properties->struct_size >= offsetof(tbk_device_properties_t, zero))
+    out_properties->priority_least += 1;
+  return status;
+}
+
+/* Of a word too long for its buffer only what fits is read: nothing of it, so nobody objects. */
+static tbk_status_t long_option_is_dropped(const tbk_host_t* host,
+                                           const tbk_backend_t** out_backend, tbk_error_t* error) {
+  static _Thread_local char kept[256];
+  static _Thread_local tbk_host_t copy;
+  if (host == NULL || host->struct_size < sizeof copy || host->options == NULL ||
+      strlen(host->options) < sizeof kept)
+    return wrap_create(wrap_active_row(), host, out_backend, error);
+  const char* end = host->options;
+  for (const char* at = end; (at = strchr(at, ',')) && at < host->options + sizeof kept; at++)
+    end = at;
+  memcpy(kept, host->options, (size_t)(end - host->options));
+  kept[end - host->options] = '\0';
+  copy = *host;
+  copy.options = kept;
+  return wrap_create(wrap_active_row(), &copy, out_backend, error);
+}
+
+extern const mutant_t mutants_account[];
+const mutant_t mutants_account[] = {
+    ROW_OF(free_after_refusal_leaks, "MEM-012", STATE, "40 times, once memory was exhausted",
+           PATCH(core.memory_alloc, alloc_notes_refusal),
+           PATCH(core.memory_free, free_after_refusal_leaks)),
+    ROW_OF(pinned_free_after_refusal_leaks, "PIN-009", STATE, "once device memory was exhausted",
+           PATCH(core.memory_alloc, alloc_notes_refusal),
+           PATCH(pinned.pinned_free, pinned_free_after_refusal_leaks)),
+    ROW_INSTALLED(async_free_after_fork_leaks, "FRK-004", STATE, "40 times, in the parent",
+                  watch_forks, PATCH(async_memory.async_free, async_free_after_fork_leaks)),
+    ROW_INSTALLED(destroy_frees_at_once, "SOM-005", LIFETIME,
+                  "the latest free of a stream that is destroyed with work pending", notes_install,
+                  PATCH(async_memory.async_free, async_free_is_held_back),
+                  PATCH(stream.stream_destroy, destroy_frees_at_once),
+                  PATCH(stream.stream_synchronize, synchronize_lets_go),
+                  PATCH(stream.device_synchronize, device_synchronize_lets_go)),
+    ROW_INSTALLED(copy_beside_instances_drops_last, "LIB-006", STATE,
+                  "64 bytes too few while there are three instances", count_instance,
+                  PATCH(core.destroy, destroy_uncounts),
+                  PATCH(core.copy, copy_beside_instances_drops_last)),
+    ROW_INSTALLED(properties_know_other_instances, "LIB-006", STATE,
+                  "another priority while there are two instances", count_instance,
+                  PATCH(core.destroy, destroy_uncounts),
+                  PATCH(core.device_properties, properties_know_other_instances)),
+    {"long_option_is_dropped",
+     "LIB-004",
+     MUTANT,
+     ABI,
+     NARROW,
+     "from 256 bytes on",
+     {{0}},
+     0,
+     0,
+     0,
+     long_option_is_dropped},
+    {0}};
