@@ -49,6 +49,14 @@ static void add_call(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   add_case(outcome, out);
 }
 
+/* Adds for how long others kept it from running, where its deadline moved for that. */
+static void add_waited(const tbk_outcome_t* outcome, tbk_classification_t* out) {
+  const size_t seen = strlen(out->seen);
+  if (outcome->waited_ns == 0) return;
+  tbk_print(out->seen + seen, sizeof out->seen - seen, ", though it waited %.1f s for a processor",
+            (double)outcome->waited_ns / 1e9);
+}
+
 static void classify_hang(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const char* phase = tbk_phase_name(out->phase);
   out->verdict = TBK_VERDICT_HANG;
@@ -64,6 +72,7 @@ static void classify_hang(const tbk_outcome_t* outcome, tbk_classification_t* ou
   } else {
     SAY(out->cause, "hang/%s", phase);
     SAY(out->seen, "no end after %.1f s (%s)", (double)outcome->wall_ns / 1e9, phase);
+    add_waited(outcome, out);
   }
   add_call(outcome, out);
 }

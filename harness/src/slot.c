@@ -27,6 +27,9 @@
 /* How long a launcher may take to answer after SIGKILL was asked for. */
 static const uint64_t answer_ns = UINT64_C(10000000000);
 
+/* A test that takes longer may be one that the machine does not let run. */
+static const uint64_t long_ns = UINT64_C(250000000);
+
 /* ---------------------------------------------------------------------------------- start --- */
 
 /* The supervisor's end of each comes first. */
@@ -284,11 +287,7 @@ static uint64_t memory_of(const pid_t* pids, size_t count, uint64_t limit) {
 }
 
 /* Kills a test that takes too much of the machine, with what it has started. */
-static bool watch_tree(tbk_slot_t* slot) {
-  static pid_t pids[TBK_PROCESSES_MAX + 1];
-  size_t count = tbk_tree(slot->launcher, NULL, 0, pids, TBK_PROCESSES_MAX + 1);
-  if (count == 0 && slot->page->pid > 0)
-    pids[count++] = slot->page->pid; /* not told by the kernel */
+static bool takes_too_much(tbk_slot_t* slot, const pid_t* pids, size_t count) {
   uint64_t memory = memory_of(pids, count, slot->limits.memory);
   if (count > TBK_PROCESSES_MAX) {
     for (size_t i = 0; i < count; i++) /* so that they start no more while they are killed */
@@ -303,7 +302,23 @@ static bool watch_tree(tbk_slot_t* slot) {
   return true;
 }
 
+/* Returns whether the test is over its time, as far as the machine has let it run. */
+static bool is_late(tbk_slot_t* slot, uint64_t now_ns, const pid_t* pids, size_t count) {
+  tbk_patience_t* patience = &slot->patience;
+  if (now_ns > slot->test_started_ns + long_ns)
+    tbk_patience_note(patience, slot->test_started_ns, now_ns, pids, count);
+  if (now_ns <= slot->deadline_ns) return false;
+  if (slot->limits.hangs > 0 || slot->limits.brief) return true;
+  const bool known = patience->test_ns == slot->test_started_ns;
+  const uint64_t limit = slot->deadline_ns - slot->test_started_ns - patience->lent_ns;
+  const uint64_t more = known ? tbk_patience_lend(patience, now_ns, limit, pids, count) : 0;
+  slot->deadline_ns += more;
+  slot->outcome.waited_ns = known ? patience->lent_ns : 0;
+  return more == 0;
+}
+
 void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
+  static pid_t pids[TBK_PROCESSES_MAX + 1];
   if (!slot->busy || slot->launcher == 0) return;
   if (slot->kill_sent_ns != 0) {
     uint64_t patience = answer_ns + slot->limits.grace_ms * UINT64_C(1000000);
@@ -311,8 +326,11 @@ void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
     return;
   }
   tbk_slot_read_report(slot); /* a single test is not waited for, and may fill the pipe */
-  if (watch_tree(slot)) return;
-  if (now_ns > slot->deadline_ns) {
+  size_t count = tbk_tree(slot->launcher, NULL, 0, pids, TBK_PROCESSES_MAX + 1);
+  if (count == 0 && slot->page->pid > 0)
+    pids[count++] = slot->page->pid; /* not told by the kernel */
+  if (takes_too_much(slot, pids, count)) return;
+  if (is_late(slot, now_ns, pids, count)) {
     slot->outcome.hangs_before = slot->limits.hangs;
     tbk_slot_kill(slot, slot->limits.hangs > 0 ? TBK_END_CUT_SHORT
                         : slot->limits.brief   ? TBK_END_BUDGET

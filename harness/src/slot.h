@@ -10,6 +10,7 @@
 #define TBK_HARNESS_SLOT_H
 
 #include "journal.h"
+#include "patience.h"
 #include "verdict.h"
 
 #include <jansson.h>
@@ -69,6 +70,7 @@ typedef struct tbk_slot {
   uint32_t ended; /* tests of the job whose "end" came */
   uint64_t test_started_ns, deadline_ns;
   uint64_t kill_sent_ns; /* 0: not killed */
+  tbk_patience_t patience;
   tbk_outcome_t outcome; /* of the test in flight; of the process in a probe */
   json_t* said;          /* objects of a probe */
   char line[16384];

@@ -99,3 +99,27 @@ uint64_t tbk_resident_share(pid_t pid) {
   if (line == NULL || sscanf(line, "\nPss: %llu", &kib) != 1) return tbk_resident(pid);
   return kib * 1024;
 }
+
+static void add_thread_time(tbk_processor_time_t* sum, pid_t pid, const char* thread) {
+  char path[96], text[96];
+  unsigned long long used = 0, waited = 0;
+  tbk_print(path, sizeof path, "/proc/%d/task/%.20s/schedstat", (int)pid, thread);
+  if (read_file(path, text, sizeof text) <= 0) return;
+  if (sscanf(text, "%llu %llu", &used, &waited) != 2) return;
+  sum->used_ns += used;
+  sum->waited_ns += waited;
+}
+
+tbk_processor_time_t tbk_processor_time(const pid_t* pids, size_t count) {
+  tbk_processor_time_t sum = {0, 0};
+  for (size_t i = 0; i < count; i++) {
+    char path[64];
+    tbk_print(path, sizeof path, "/proc/%d/task", (int)pids[i]);
+    DIR* threads = opendir(path);
+    if (threads == NULL) continue;
+    for (struct dirent* entry; (entry = readdir(threads)) != NULL;)
+      if (entry->d_name[0] != '.') add_thread_time(&sum, pids[i], entry->d_name);
+    (void)closedir(threads);
+  }
+  return sum;
+}

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * tree.h: the processes below one, and the memory that they take together.
+ * tree.h: the processes below one, and the memory and processor time that they take together.
  */
 #ifndef TBK_HARNESS_TREE_H
 #define TBK_HARNESS_TREE_H
@@ -29,5 +29,13 @@ uint64_t tbk_resident(pid_t pid);
 
 /* Returns resident bytes, of pages that several processes share the part of this one. */
 uint64_t tbk_resident_share(pid_t pid);
+
+/* Of threads that live: how long they ran, and how long they could have run and were not let. */
+typedef struct tbk_processor_time {
+  uint64_t used_ns, waited_ns;
+} tbk_processor_time_t;
+
+/* Sums up all threads of the processes; 0 where the kernel does not tell (CONFIG_SCHED_INFO). */
+tbk_processor_time_t tbk_processor_time(const pid_t* pids, size_t count);
 
 #endif /* TBK_HARNESS_TREE_H */

@@ -74,6 +74,7 @@ typedef struct tbk_outcome {
   int stop_signal;
   tbk_phase_t phase; /* in which the worker died */
   uint64_t wall_ns;
+  uint64_t waited_ns;    /* that a test past its deadline could have run and was not let */
   uint64_t memory_bytes; /* at TBK_END_MEMORY */
   uint32_t hangs_before; /* at TBK_END_CUT_SHORT */
   uint64_t noise;        /* bytes on the report descriptor that are no line of the worker */

@@ -14,6 +14,7 @@ int main(void) {
                            {"plan", NULL, NULL, NULL, NULL, tbk_plan_tests},
                            {"text", NULL, NULL, NULL, NULL, tbk_text_tests},
                            {"resume", NULL, NULL, NULL, NULL, tbk_resume_tests},
+                           {"patience", NULL, NULL, NULL, NULL, tbk_patience_tests},
                            CU_SUITE_INFO_NULL};
   if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
     return EXIT_FAILURE;

@@ -13,5 +13,6 @@ extern CU_TestInfo tbk_verdict_tests[];
 extern CU_TestInfo tbk_plan_tests[];
 extern CU_TestInfo tbk_text_tests[];
 extern CU_TestInfo tbk_resume_tests[];
+extern CU_TestInfo tbk_patience_tests[];
 
 #endif /* TBK_HARNESS_SELF_TEST_H */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hostile.h"
@@ -30,6 +31,14 @@ void act_hang(void) {
 void act_spin(void) {
   for (volatile uint64_t turns = 0;; ++turns)
     continue;
+}
+
+/* No fault: work of 0.6 s of a processor. */
+void act_work(void) {
+  struct timespec used;
+  do {
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  } while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < 600);
 }
 
 void act_exit_0(void) {
