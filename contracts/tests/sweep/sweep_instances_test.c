@@ -198,12 +198,11 @@ static void instances_do_not_touch_each_other(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
-/* What fails in one instance is told to nobody else. */
-static void run_failure(tbk_fixture_t* fx, sweep_case_t* one) {
-  const bool first = sweep_get(one, &looked_at_axis) == 0;
+/* What fails in one instance is told to nobody else; to itself it may be told again and again. */
+static void check_failure(tbk_fixture_t* fx, const sweep_case_t* one, bool second_fails) {
   sibling_t* it = make(fx, one);
   open_sibling(it);
-  tbk_fixture_t *failing = first ? &it->fx : fx, *other = first ? fx : &it->fx;
+  tbk_fixture_t *failing = second_fails ? &it->fx : fx, *other = second_fails ? fx : &it->fx;
   effects_t* on = effects_make(other);
   tbk_stream_t* stream = fx_stream(failing);
   tbk_status_t status =
@@ -218,9 +217,21 @@ static void run_failure(tbk_fixture_t* fx, sweep_case_t* one) {
   end_sibling(it);
 }
 
-static void failures_stay_with_their_instance(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {
-      {&looked_at_axis, &told_axis, &hosts_axis}, NULL, run_failure, 0};
+static void run_second_fails(tbk_fixture_t* fx, sweep_case_t* one) {
+  check_failure(fx, one, true);
+}
+
+static void run_first_fails(tbk_fixture_t* fx, sweep_case_t* one) {
+  check_failure(fx, one, false);
+}
+
+static void a_failure_of_the_second_instance_stays_there(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&told_axis, &hosts_axis}, NULL, run_second_fails, 0};
+  sweep_run(fx, &space);
+}
+
+static void a_failure_of_the_first_instance_stays_there(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&told_axis, &hosts_axis}, NULL, run_first_fails, 0};
   sweep_run(fx, &space);
 }
 
@@ -228,6 +239,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("LIB-006", "!exclusive", TBK_CASE_THOROUGH | TBK_CASE_ALONE,
              instances_do_not_touch_each_other),
     TBK_CASE("LIB-006", "fault !exclusive", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
-             failures_stay_with_their_instance),
+             a_failure_of_the_second_instance_stays_there),
+    TBK_CASE("LIB-006", "fault !exclusive", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
+             a_failure_of_the_first_instance_stays_there),
 };
 TBK_SUITE(sweep_instances);
