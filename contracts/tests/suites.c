@@ -42,6 +42,7 @@
   X(sweep_exchange)  \
   X(sweep_instances) \
   X(sweep_options)   \
+  X(sweep_whole)     \
   X(sweep_race)      \
   X(sweep_time)      \
   X(sweep_random)    \
