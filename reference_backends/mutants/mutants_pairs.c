@@ -20,7 +20,7 @@ static const uint64_t largest = UINT64_C(1) << 40;
 
 /* One mutant is active in a process. */
 static struct {
-  atomic_int held, told, inside, named, opened, closed, lost, failing;
+  atomic_int held, told, inside, named, opened, closed, reopened, lost, failing, failed;
 } now = {.named = -1};
 
 #define STATUS(status) (1U << (status))
@@ -116,6 +116,14 @@ static void take_memory(tbk_instance_t* self) {
   if (atomic_load(&now.lost) != 0) PAIR_FAIL_##f(TBK_DEVICE_LOST); \
   PAIR_RETURN_##f;
 
+#define FAULT_fails_after_failure(f, statuses)                         \
+  if (atomic_load(&now.failed) != 0) PAIR_FAIL_##f(TBK_INVALID_STATE); \
+  PAIR_RETURN_##f;
+
+#define FAULT_fails_beside_lost(f, statuses)                         \
+  if (atomic_load(&now.lost) != 0) PAIR_FAIL_##f(TBK_INVALID_STATE); \
+  PAIR_RETURN_##f;
+
 /* ------------------------------------------------------------------------------------- order --- */
 
 /* A hidden stream of the device of `stream`, with nothing on it. */
@@ -170,6 +178,10 @@ static void open_first(tbk_instance_t* self) {
   if (atomic_load(&now.closed) != 0) abort(); \
   PAIR_RETURN_##f;
 
+#define FAULT_fails_when_reopened(f, statuses)                           \
+  if (atomic_load(&now.reopened) != 0) PAIR_FAIL_##f(TBK_INVALID_STATE); \
+  PAIR_RETURN_##f;
+
 static bool is_abroad(void) {
   return gettid() != getpid();
 }
@@ -207,9 +219,13 @@ static bool enter(void) {
 PAIR_MAP(DEFINE)
 PAIR_ENTRY_MAP(DEFINE)
 
+static tbk_status_t(*noted_fault) TBK_PARAMETERS_fault_enqueue;
 FAULT(pair_fault) {
-  const tbk_status_t status = FAULT_INNER;
-  if (status == TBK_OK && kind == TBK_FAULT_WORK_FAILS) atomic_store(&now.failing, 1);
+  const tbk_status_t status = noted_fault TBK_ARGUMENTS_fault_enqueue;
+  if (status == TBK_OK && kind == TBK_FAULT_WORK_FAILS) {
+    atomic_store(&now.failing, 1);
+    atomic_store(&now.failed, 1);
+  }
   if (status == TBK_OK && kind == TBK_FAULT_DEVICE_LOST) atomic_store(&now.lost, 1);
   return status;
 }
@@ -217,7 +233,7 @@ OPEN(pair_open) {
   if (device == 0 && atomic_exchange(&now.opened, 0) != 0)
     ignore(INNER(self, core)->device_close(self, 0, NULL));
   const tbk_status_t status = OPEN_INNER;
-  if (status == TBK_OK) atomic_store(&now.closed, 0);
+  if (status == TBK_OK && atomic_exchange(&now.closed, 0) != 0) atomic_store(&now.reopened, 1);
   return status;
 }
 static tbk_status_t(*noted_close) TBK_PARAMETERS_device_close;
@@ -234,8 +250,8 @@ static void pair_install(wrap_t* wrap) {
   noted_close = wrap->core.device_close;
   wrap->core.device_close = pair_close;
   if (wrap->core.device_open == inner->core->device_open) wrap->core.device_open = pair_open;
-  if (wrap->fault.fault_enqueue == inner->fault->fault_enqueue)
-    wrap->fault.fault_enqueue = pair_fault;
+  noted_fault = wrap->fault.fault_enqueue;
+  wrap->fault.fault_enqueue = pair_fault;
 }
 
 #define NAMED(kind, function, clause) #function "/" #kind "/" clause

@@ -23,9 +23,10 @@ PAIRS = Path("spec") / "pairs.yml"
 STATUSES = ("INVALID_STATE", "INVALID", "OUT_OF_MEMORY", "UNSUPPORTED", "UNAVAILABLE", "FAILED",
             "DEVICE_LOST", "NOT_READY")  # fmt: skip
 OBJECTS = ("tbk_memory_t", "tbk_stream_t", "tbk_event_t", "tbk_plan_t")
-WORDS = ("asks_of_devices", "cannot_fail", "closes", "device", "exported", "fallible", "gives_back",
-         "has_error", "has_out", "host_only", "makes", "makes_on_host", "needs_open", "null_stream", "opens",
-         "refuses_no_out_alone", "stream", "takes_object")  # fmt: skip
+WORDS = ("asks_of_devices", "cannot_fail", "closes", "device", "ends_instance", "exported",
+         "fallible", "gives_back", "has_error", "has_out", "host_only", "makes", "makes_on_host",
+         "needs_open", "null_stream", "opens", "refuses_no_out_alone", "stream",
+         "takes_object")  # fmt: skip
 _AS_REQUIRES = "INVALID as Requires says"
 _NO_OUT = re.compile(r"^out_\w+( and out_\w+)* != NULL; else")
 _ENDED = re.compile(r"^takes the (?!instance)")
@@ -83,6 +84,7 @@ def words_of(function: Function) -> frozenset[str]:
         "null_stream": any(text.startswith("stream NULL:") for text in said["Ordering"]),
         "device": [one.name for one in function.devices] == ["device"],
         "gives_back": any(_ENDED.match(text) for text in said["Ownership"]),
+        "ends_instance": any(text.startswith("takes the instance") for text in said["Ownership"]),
         "makes": makes,
         "makes_on_host": makes and host_only,
         "takes_object": any(function.of_type(one) for one in OBJECTS) or "pointer" in names,

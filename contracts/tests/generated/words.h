@@ -9,7 +9,7 @@
 #define TBK_CONTRACTS_WORDS_H
 
 /* clang-format off */
-#define TBK_WORDS_destroy " cannot_fail "
+#define TBK_WORDS_destroy " cannot_fail ends_instance "
 #define TBK_WORDS_device_count " asks_of_devices fallible has_error has_out host_only refuses_no_out_alone "
 #define TBK_WORDS_device_properties " asks_of_devices device fallible has_error has_out host_only "
 #define TBK_WORDS_device_open " device fallible has_error opens "

@@ -353,6 +353,19 @@ static void compute(tbk_fixture_t* fx, effects_t* on, operation_t* operation, tb
     operation_check(fx, operation, 0, TBK_HERE("a launch"));
 }
 
+/* What could be prepared before can be prepared again. */
+static void plan_anew(tbk_fixture_t* fx, effects_t* on, operation_t* operation,
+                      tbk_memory_t workspace) {
+  const tbk_kernel_t* kernel = operation->kernel;
+  tbk_plan_t* plan = NULL;
+  uint64_t bytes = 0;
+  if (!CHECK_OK(kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments, &plan,
+                                &bytes, &fx->error)))
+    return;
+  compute(fx, on, operation, on->stream, plan, workspace);
+  kernel->plan_destroy(fx->self, plan);
+}
+
 EFFECT(kernel_find) {
   for (int id = 0; id < OPERATORS; id++) {
     operation_t* operation = &on->operations[id];
@@ -365,6 +378,7 @@ EFFECT(kernel_find) {
     compute(fx, on, operation, NULL, NULL, 0);
     compute(fx, on, operation, on->stream, NULL, 0);
     if (on->plans[id] == NULL) continue;
+    plan_anew(fx, on, operation, on->workspaces[id]);
     compute(fx, on, operation, on->stream, on->plans[id], on->workspaces[id]);
     compute(fx, on, operation, on->beside, on->plans[id], on->workspaces[id]);
   }

@@ -25,9 +25,12 @@ static void make_operations(tbk_fixture_t* fx, effects_t* on) {
     operation_make_plain(fx, operation, (operator_id_t)id);
     const tbk_kernel_t* kernel = operation->kernel;
     if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) continue;
-    if (kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments, &on->plans[id],
-                        &workspace, &fx->error) != TBK_OK)
-      on->plans[id] = NULL;
+    const tbk_status_t status =
+        kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments, &on->plans[id],
+                        &workspace, &fx->error);
+    CHECK_SAID(status == TBK_OK || status == TBK_UNSUPPORTED, "a plan, or UNSUPPORTED", "%s",
+               tbk_status_name(status));
+    if (status != TBK_OK) on->plans[id] = NULL;
     if (workspace > 0) on->workspaces[id] = fx_alloc(fx, workspace);
   }
 }

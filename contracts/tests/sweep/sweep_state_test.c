@@ -17,6 +17,11 @@
 
 SWEEP_DIMENSION(times_axis, "times", {"1", 1}, {"2", 2}, {"5", 5});
 SWEEP_DIMENSION(once_axis, "times", {"1", 1});
+SWEEP_DIMENSION(twice_axis, "times", {"2", 2});
+
+static int64_t times_of(const sweep_case_t* one) {
+  return sweep_get(one, &times_axis) + sweep_get(one, &once_axis) + sweep_get(one, &twice_axis);
+}
 
 static effects_t* before(tbk_fixture_t* fx, const sweep_case_t* one, scene_t* scene) {
   scene_begin(fx, one, scene);
@@ -108,7 +113,7 @@ static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
   if (sweep_get(one, &sweep_device) == 1) range_use_second_device(fx);
   const unsigned operators = offered_operators(fx);
   if (sweep_get(one, &used_axis) == 1) use_all(fx);
-  for (int64_t i = 0; i < sweep_get(one, &times_axis); i++)
+  for (int64_t i = 0; i < times_of(one); i++)
     close_and_open(fx);
   CHECK_EQUAL(operators, offered_operators(fx));
   after(&scene, effects_make(fx));
@@ -117,6 +122,11 @@ static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
 static void every_function_works_on_a_device_that_is_opened_again(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
       {&times_axis, &used_axis, &sweep_device, &sweep_thread}, scene_fits, run_reopened, 0};
+  sweep_run(fx, &space);
+}
+
+static void every_function_works_on_a_device_that_is_open_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&twice_axis}, scene_fits, run_reopened, 0};
   sweep_run(fx, &space);
 }
 
@@ -273,7 +283,7 @@ static void run_elsewhere(tbk_fixture_t* fx, sweep_case_t* one) {
   const int32_t here = fx->device;
   fx->device = here == 0 ? fx_second_device(fx) : 0;
   far = effects_make(fx);
-  for (int64_t i = 0; i == 0 || i < sweep_get(one, &times_axis); i++) {
+  for (int64_t i = 0; i < times_of(one); i++) {
     fx->device = 1 - here;
     scene_call(&scene, check, far);
     fx->device = here;
@@ -303,10 +313,10 @@ static const tbk_case_t cases[] = {
              every_function_works_after_memory_was_exhausted),
     TBK_CASE("FLT-002", "fault", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
              every_function_works_after_work_that_failed),
-    TBK_CASE("FLT-002", "fault", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
-             every_function_works_behind_work_that_fails),
-    TBK_CASE("FLT-004", "fault two_devices", TBK_CASE_THOROUGH | TBK_CASE_FRESH,
+    TBK_CASE("FLT-002", "fault", TBK_CASE_FRESH, every_function_works_behind_work_that_fails),
+    TBK_CASE("FLT-004", "fault two_devices", TBK_CASE_FRESH,
              every_function_works_beside_a_lost_device),
+    TBK_CASE("DEV-018", NULL, 0, every_function_works_on_a_device_that_is_open_again),
     TBK_CASE("FRK-004", NULL, TBK_CASE_THOROUGH | TBK_CASE_FRESH, every_function_works_after_forks),
     TBK_CASE("THR-006", "two_devices", 0, every_function_works_on_the_device_that_it_names),
     TBK_CASE("THR-006", "two_devices", TBK_CASE_THOROUGH, every_function_works_on_devices_in_turn),

@@ -87,8 +87,9 @@ def kill_command(
     """Show that each check can fail: run the suite against every deliberately broken backend.
 
     Each mutant meets the tests that cite its clause and, at the C layer, a sample of 2 % of the
-    others. The exit code is 1 when a mutant survives, a checked must clause has no mutant that is
-    killed, a legal device fails or a cheat passes.
+    others; one that is made of a pair of clause and function, those of them that call the function.
+    The exit code is 1 when a mutant survives, a checked must clause has no mutant that is killed, a
+    legal device fails or a cheat passes.
     """
     target = library or locate.library("mutants")
     if target is None or not target.is_file():
@@ -103,6 +104,8 @@ def kill_command(
     outcome.prepare(output_dir)
     options = [f"--timeout={timeout}"] if timeout else []
     started = time.monotonic()
+    pairs = [one for one in chosen if one.kind == "pair"]
+    matrix.calls = kill.trace(target, matrix, pairs)
     out = outcome.console()
     with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
         task = progress.add_task("killing", total=len(chosen))
@@ -173,6 +176,12 @@ def _defended(matrix: kill.Matrix) -> str:
     return f"{defended} of {len(matrix.must)} checked must clauses defended"
 
 
+def _pairs(matrix: kill.Matrix) -> str:
+    rows = matrix.of("pair")
+    killed = len(rows) - len(matrix.surviving_pairs)
+    return f"{killed} of {len(rows)} faults of pairs noticed; " if rows else ""
+
+
 def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> NoReturn:
     document = kill.document(matrix)
     out = outcome.console()
@@ -194,7 +203,7 @@ def _finish(matrix: kill.Matrix, folder: Path, seconds: float) -> NoReturn:
         f"{'FAIL' if problems else 'PASS'}  {killed} of {len(broken)} mutants killed by a citing "
         f"test, {refused} refused while loading, {len(matrix.survivors)} survive, "
         f"{len(matrix.equivalents)} equivalent; "
-        f"{_defended(matrix)}; {len(matrix.of('anti'))} anti-mutants, "
+        f"{_defended(matrix)}; {_pairs(matrix)}{len(matrix.of('anti'))} anti-mutants, "
         f"{len(matrix.of('cheat'))} cheats; {seconds:.0f} s",
         style="bold red" if problems else "bold green",
     ))  # fmt: skip

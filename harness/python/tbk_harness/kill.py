@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tbk_contracts import Clause
+from tbk_reports.calls import function_of
 from tbk_reports.model import (
     EXIT_BAD_LIBRARY,
     EXIT_FINDINGS,
@@ -63,6 +64,7 @@ class Matrix:
     tests: dict[str, str]  # id: clause
     thorough: frozenset[str] = frozenset()  # those of the thorough tier
     rows: list[Row] = field(default_factory=list)
+    calls: dict[str, frozenset[str]] = field(default_factory=dict)  # test: functions it calls
     equivalents: dict[str, str] = field(default_factory=dict)
     must: tuple[str, ...] = ()  # checked must clauses of the C layer
     full: bool = False
@@ -83,6 +85,11 @@ class Matrix:
         ]
 
     @property
+    def surviving_pairs(self) -> list[Row]:
+        """Pairs of clause and function whose fault no test that cites the clause notices."""
+        return [row for row in self.of("pair") if not row.citing]
+
+    @property
     def unproven(self) -> list[str]:
         """Checked must clauses that no citing test defends."""
         killed = {
@@ -93,8 +100,9 @@ class Matrix:
     @property
     def idle_tests(self) -> list[str]:
         """Tests that ran against mutants and killed none of them."""
-        ran = {test for row in self.of("mutant") for test in row.ran}
-        killed = {test for row in self.of("mutant") for test in row.killers}
+        rows = [*self.of("mutant"), *self.of("pair")]
+        ran = {test for row in rows for test in row.ran}
+        killed = {test for row in rows for test in row.killers}
         return sorted(ran - killed)
 
     @property
@@ -114,6 +122,11 @@ class Matrix:
         """Why the matrix is not good; empty when it is."""
         found = list(self.wrong)
         found += [f"{row.mutant.name} survives: {_survival(row)}" for row in self.survivors]
+        found += [
+            f"{row.mutant.name}: {' '.join(row.mutant.clauses)} is not proved of "
+            f"{row.mutant.function}: {_survival(row)}"
+            for row in self.surviving_pairs
+        ]
         found += [
             f"{row.mutant.name}: a legal device fails: {_why(row)}" for row in self.false_failures
         ]
@@ -163,8 +176,16 @@ def sample(tests: Iterable[str], mutant: str, seed: int, share: float) -> list[s
 def selection(mutant: Mutant, matrix: Matrix) -> tuple[list[str], list[str]]:
     """The quick tests to run against a mutant, and the thorough ones should those not notice it.
 
-    Anti-mutants and cheats meet all tests, said by two empty lists.
+    Pairs meet the citing tests that call their function. Anti-mutants and cheats meet all tests,
+    said by two empty lists.
     """
+    if mutant.kind == "pair":
+        citing = [test for test, clause in matrix.tests.items() if clause in mutant.clauses]
+        citing = [test for test in citing if _calls(matrix, test, mutant.function)]
+        return (
+            [test for test in citing if test not in matrix.thorough],
+            [test for test in citing if test in matrix.thorough],
+        )
     if matrix.full or mutant.kind != "mutant":
         return [], []
     citing = [test for test, clause in matrix.tests.items() if clause in mutant.clauses]
@@ -172,6 +193,28 @@ def selection(mutant: Mutant, matrix: Matrix) -> tuple[list[str], list[str]]:
     quick = [test for test in citing if test not in matrix.thorough]
     thorough = [test for test in citing if test in matrix.thorough]
     return quick + sample(rest, mutant.name, matrix.seed, SAMPLE), thorough
+
+
+def _calls(matrix: Matrix, test: str, function: str) -> bool:
+    """Whether a test calls the function on the sound device, or nobody can tell."""
+    traced = any(function in names for names in matrix.calls.values())
+    seen = matrix.calls.get(test)
+    return not traced or not seen or function in seen
+
+
+def trace(library: Path, matrix: Matrix, pairs: Sequence[Mutant]) -> dict[str, frozenset[str]]:
+    """Which functions the tests call that cite a clause of the pairs, on the sound device."""
+    clauses = {clause for pair in pairs for clause in pair.clauses}
+    wanted = [test for test, clause in matrix.tests.items()
+              if clause in clauses and test not in matrix.thorough]  # fmt: skip
+    if not wanted:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="tbk-kill-") as folder:
+        output = Path(folder) / "results.jsonl"
+        runner.run([str(library), *(f"--only={test}" for test in wanted)], output, alone=False)
+        results = read_results(output) if output.exists() else None
+    return {test.id: frozenset(function_of(one) for one in test.asked)
+            for test in (results.tests if results else ())}  # fmt: skip
 
 
 def parse_thorough(listed: str) -> frozenset[str]:
@@ -211,7 +254,8 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
     arguments = [str(library), f"--backend-option=mutant={mutant.name}", f"--jobs={workers}"]
     # A test that waits for what a broken backend never does shall not wait for long; a legal device
     # gets all the time that a user's would.
-    arguments += [f"--timeout={MUTANT_TIMEOUT_S}"] if mutant.kind == "mutant" else []
+    broken = mutant.kind in ("mutant", "pair")
+    arguments += [f"--timeout={MUTANT_TIMEOUT_S}"] if broken else []
     arguments += options
     arguments += [f"--only={test}" for test in only]
     with tempfile.TemporaryDirectory(prefix="tbk-kill-") as folder:
@@ -231,8 +275,11 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
 
 def judge(library: Path, matrix: Matrix, mutant: Mutant, options: Sequence[str]) -> Row:
     """Returns what becomes of one mutant; thorough tests run where quick ones do not notice it."""
-    tier = ["--tier=thorough"] if matrix.full else []
+    whole = matrix.full and mutant.kind != "pair"
+    tier = ["--tier=thorough"] if whole else []
     quick, thorough = selection(mutant, matrix)
+    if not quick and mutant.kind == "pair":
+        return _row(mutant, (), EXIT_FINDINGS, "no quick test that cites it calls it", 0.0)
     row = run_one(library, mutant, quick, [*options, *tier])
     if row.citing or row.refused or not thorough:
         return row
@@ -296,6 +343,8 @@ def document(matrix: Matrix) -> dict[str, object]:
                 "kind": row.mutant.kind,
                 "clauses": list(row.mutant.clauses),
                 "operator": row.mutant.operator,
+                "function": row.mutant.function,
+                "fault": row.mutant.fault,
                 "narrow": row.mutant.narrow,
                 "note": row.mutant.note,
                 "ran": len(row.ran),

@@ -33,6 +33,16 @@ class Mutant:
     narrow: bool
     note: str
 
+    @property
+    def function(self) -> str:
+        """Returns the function that a pair's fault befalls; "" of others."""
+        return self.name.partition("/")[0] if self.kind == "pair" else ""
+
+    @property
+    def fault(self) -> str:
+        """Returns the kind of fault of a pair, as spec/pairs.yml calls it; "" of others."""
+        return self.name.split("/")[1] if self.kind == "pair" else ""
+
 
 def parse(text: str) -> list[Mutant]:
     found = []
@@ -71,9 +81,9 @@ def load() -> list[Mutant]:
 
 
 def choose(everything: list[Mutant], frozen: bool) -> list[Mutant]:
-    """Those that are gates, without pairs; or the frozen ones alone, as mutants."""
+    """Those that are gates; or the frozen ones alone, as mutants."""
     if not frozen:
-        return [one for one in everything if one.kind not in ("frozen", "pair")]
+        return [one for one in everything if one.kind != "frozen"]
     return [replace(one, kind="mutant") for one in everything if one.kind == "frozen"]
 
 

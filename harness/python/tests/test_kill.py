@@ -119,6 +119,39 @@ def test_who_meets_which_tests() -> None:
     assert selection(_mutant("odd", "", "anti"), _matrix()) == ([], [])
 
 
+PAIR = "upload/swallows/MEM-001"
+
+
+def test_a_pair_that_no_citing_test_notices_is_a_problem() -> None:
+    killed = _row(_mutant(PAIR, kind="pair"), "memory/a")
+    assert _matrix(*GOOD, killed).problems == []
+    live = _row(_mutant(PAIR, kind="pair"), "copy/c")
+    found = _matrix(*GOOD, live, partial=True)
+    assert [row.mutant.name for row in found.surviving_pairs] == [PAIR]
+    assert "MEM-001 is not proved of upload" in found.problems[0]
+    assert _matrix(killed).unproven == ["MEM-001"]  # a clause needs mutants of its own
+
+
+def test_a_pair_meets_the_citing_tests_that_call_its_function() -> None:
+    pair = _mutant(PAIR, kind="pair")
+    tests = {"memory/a": "MEM-001", "memory/d": "MEM-001", "copy/c": "CPY-001"}
+    assert selection(pair, _matrix(tests=tests, full=True)) == (["memory/a", "memory/d"], [])
+    calls = {"memory/a": frozenset({"fill"}), "memory/d": frozenset({"upload"})}
+    assert selection(pair, _matrix(tests=tests, calls=calls)) == (["memory/d"], [])
+    calls["memory/a"] = frozenset()  # unsupported there: nobody knows
+    assert selection(pair, _matrix(tests=tests, calls=calls))[0] == ["memory/a", "memory/d"]
+
+
+def test_pairs_are_told_by_kind_of_fault() -> None:
+    live = _row(_mutant("fill/swallows/MEM-001", kind="pair"))
+    found = document(_matrix(*GOOD, _row(_mutant(PAIR, kind="pair"), "memory/a"), live))
+    assert "| `swallows` | MEM-001 | 1 of 2 | `upload`, `fill` |" in render_matrix_markdown(found)
+    page = lxml.html.document_fromstring(render_matrix_html(found))
+    section = page.xpath("//section[@aria-labelledby='pairs']")[0].text_content()
+    assert "1 of 2 noticed" in section
+    assert "fill/swallows/MEM-001" in section.replace("\u200b", "")
+
+
 def test_a_thorough_test_waits_until_the_quick_ones_saw_nothing() -> None:
     slow = {**TESTS, "sweep/a": "MEM-001"}
     quick, thorough = selection(_mutant(), _matrix(tests=slow, thorough=frozenset({"sweep/a"})))

@@ -629,6 +629,80 @@
   X(forgets_loss, ERROR, fault, fault_enqueue, "FLT-003", forgets_loss_fault_enqueue_FLT_003, STATUS(TBK_DEVICE_LOST), NULL) \
   X(refuses_from_lost, ERROR, core, memory_free, "ERR-003", refuses_from_lost_memory_free_ERR_003, 0, NULL) \
   X(refuses_from_lost, ERROR, async_memory, async_free, "ERR-003", refuses_from_lost_async_free_ERR_003, 0, NULL) \
+  X(fails_after_failure, ERROR, core, device_count, "FLT-002", fails_after_failure_device_count_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, core, device_properties, "FLT-002", fails_after_failure_device_properties_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, core, memory_alloc, "FLT-002", fails_after_failure_memory_alloc_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, core, memory_free, "FLT-002", fails_after_failure_memory_free_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, core, upload, "FLT-002", fails_after_failure_upload_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, core, download, "FLT-002", fails_after_failure_download_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, core, copy, "FLT-002", fails_after_failure_copy_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, core, fill, "FLT-002", fails_after_failure_fill_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, core, memory_info, "FLT-002", fails_after_failure_memory_info_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, stream, stream_create, "FLT-002", fails_after_failure_stream_create_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, stream, stream_destroy, "FLT-002", fails_after_failure_stream_destroy_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, stream, stream_query, "FLT-002", fails_after_failure_stream_query_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, stream, stream_synchronize, "FLT-002", fails_after_failure_stream_synchronize_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, stream, device_synchronize, "FLT-002", fails_after_failure_device_synchronize_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, stream, stream_native_handle, "FLT-002", fails_after_failure_stream_native_handle_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, stream, stream_from_native, "FLT-002", fails_after_failure_stream_from_native_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, event, event_create, "FLT-002", fails_after_failure_event_create_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, event, event_destroy, "FLT-002", fails_after_failure_event_destroy_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, event, event_record, "FLT-002", fails_after_failure_event_record_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, event, event_wait, "FLT-002", fails_after_failure_event_wait_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, event, event_query, "FLT-002", fails_after_failure_event_query_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, event, event_synchronize, "FLT-002", fails_after_failure_event_synchronize_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, event, event_elapsed, "FLT-002", fails_after_failure_event_elapsed_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, callback, callback_enqueue, "FLT-002", fails_after_failure_callback_enqueue_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, pinned, pinned_alloc, "FLT-002", fails_after_failure_pinned_alloc_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, pinned, pinned_free, "FLT-002", fails_after_failure_pinned_free_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, peer, peer_can_access, "FLT-002", fails_after_failure_peer_can_access_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, peer, peer_copy, "FLT-002", fails_after_failure_peer_copy_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, async_memory, async_alloc, "FLT-002", fails_after_failure_async_alloc_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, async_memory, async_free, "FLT-002", fails_after_failure_async_free_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, launching, launch, "FLT-002", fails_after_failure_launch_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, launching, prepare, "FLT-002", fails_after_failure_prepare_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, launching, launch_plan, "FLT-002", fails_after_failure_launch_plan_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, launching, plan_destroy, "FLT-002", fails_after_failure_plan_destroy_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, kernel, kernel_find, "FLT-002", fails_after_failure_kernel_find_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, random, random_bits, "FLT-002", fails_after_failure_random_bits_FLT_002, 0, NULL) \
+  X(fails_after_failure, ERROR, fault, fault_enqueue, "FLT-002", fails_after_failure_fault_enqueue_FLT_002, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, device_count, "FLT-004", fails_beside_lost_device_count_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, device_properties, "FLT-004", fails_beside_lost_device_properties_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, memory_alloc, "FLT-004", fails_beside_lost_memory_alloc_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, memory_free, "FLT-004", fails_beside_lost_memory_free_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, upload, "FLT-004", fails_beside_lost_upload_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, download, "FLT-004", fails_beside_lost_download_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, copy, "FLT-004", fails_beside_lost_copy_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, fill, "FLT-004", fails_beside_lost_fill_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, core, memory_info, "FLT-004", fails_beside_lost_memory_info_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, stream, stream_create, "FLT-004", fails_beside_lost_stream_create_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, stream, stream_destroy, "FLT-004", fails_beside_lost_stream_destroy_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, stream, stream_query, "FLT-004", fails_beside_lost_stream_query_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, stream, stream_synchronize, "FLT-004", fails_beside_lost_stream_synchronize_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, stream, device_synchronize, "FLT-004", fails_beside_lost_device_synchronize_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, stream, stream_native_handle, "FLT-004", fails_beside_lost_stream_native_handle_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, stream, stream_from_native, "FLT-004", fails_beside_lost_stream_from_native_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, event, event_create, "FLT-004", fails_beside_lost_event_create_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, event, event_destroy, "FLT-004", fails_beside_lost_event_destroy_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, event, event_record, "FLT-004", fails_beside_lost_event_record_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, event, event_wait, "FLT-004", fails_beside_lost_event_wait_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, event, event_query, "FLT-004", fails_beside_lost_event_query_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, event, event_synchronize, "FLT-004", fails_beside_lost_event_synchronize_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, event, event_elapsed, "FLT-004", fails_beside_lost_event_elapsed_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, callback, callback_enqueue, "FLT-004", fails_beside_lost_callback_enqueue_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, pinned, pinned_alloc, "FLT-004", fails_beside_lost_pinned_alloc_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, pinned, pinned_free, "FLT-004", fails_beside_lost_pinned_free_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, peer, peer_can_access, "FLT-004", fails_beside_lost_peer_can_access_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, peer, peer_copy, "FLT-004", fails_beside_lost_peer_copy_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, async_memory, async_alloc, "FLT-004", fails_beside_lost_async_alloc_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, async_memory, async_free, "FLT-004", fails_beside_lost_async_free_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, launching, launch, "FLT-004", fails_beside_lost_launch_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, launching, prepare, "FLT-004", fails_beside_lost_prepare_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, launching, launch_plan, "FLT-004", fails_beside_lost_launch_plan_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, launching, plan_destroy, "FLT-004", fails_beside_lost_plan_destroy_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, kernel, kernel_find, "FLT-004", fails_beside_lost_kernel_find_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, random, random_bits, "FLT-004", fails_beside_lost_random_bits_FLT_004, 0, NULL) \
+  X(fails_beside_lost, ERROR, fault, fault_enqueue, "FLT-004", fails_beside_lost_fault_enqueue_FLT_004, 0, NULL) \
   X(late_without_stream, ORDER, core, upload, "CPY-006", late_without_stream_upload_CPY_006, 0, NULL) \
   X(late_without_stream, ORDER, core, download, "CPY-006", late_without_stream_download_CPY_006, 0, NULL) \
   X(late_without_stream, ORDER, core, copy, "CPY-006", late_without_stream_copy_CPY_006, 0, NULL) \
@@ -678,6 +752,41 @@
   X(aborts_when_closed, LIFETIME, pinned, pinned_free, "TDN-006", aborts_when_closed_pinned_free_TDN_006, 0, NULL) \
   X(aborts_when_closed, LIFETIME, async_memory, async_free, "TDN-006", aborts_when_closed_async_free_TDN_006, 0, NULL) \
   X(aborts_when_closed, LIFETIME, launching, plan_destroy, "TDN-006", aborts_when_closed_plan_destroy_TDN_006, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, core, device_close, "DEV-018", fails_when_reopened_device_close_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, core, memory_alloc, "DEV-018", fails_when_reopened_memory_alloc_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, core, memory_free, "DEV-018", fails_when_reopened_memory_free_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, core, upload, "DEV-018", fails_when_reopened_upload_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, core, download, "DEV-018", fails_when_reopened_download_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, core, copy, "DEV-018", fails_when_reopened_copy_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, core, fill, "DEV-018", fails_when_reopened_fill_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, core, memory_info, "DEV-018", fails_when_reopened_memory_info_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, stream, stream_create, "DEV-018", fails_when_reopened_stream_create_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, stream, stream_destroy, "DEV-018", fails_when_reopened_stream_destroy_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, stream, stream_query, "DEV-018", fails_when_reopened_stream_query_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, stream, stream_synchronize, "DEV-018", fails_when_reopened_stream_synchronize_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, stream, device_synchronize, "DEV-018", fails_when_reopened_device_synchronize_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, stream, stream_native_handle, "DEV-018", fails_when_reopened_stream_native_handle_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, stream, stream_from_native, "DEV-018", fails_when_reopened_stream_from_native_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, event, event_create, "DEV-018", fails_when_reopened_event_create_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, event, event_destroy, "DEV-018", fails_when_reopened_event_destroy_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, event, event_record, "DEV-018", fails_when_reopened_event_record_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, event, event_wait, "DEV-018", fails_when_reopened_event_wait_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, event, event_query, "DEV-018", fails_when_reopened_event_query_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, event, event_synchronize, "DEV-018", fails_when_reopened_event_synchronize_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, event, event_elapsed, "DEV-018", fails_when_reopened_event_elapsed_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, callback, callback_enqueue, "DEV-018", fails_when_reopened_callback_enqueue_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, pinned, pinned_alloc, "DEV-018", fails_when_reopened_pinned_alloc_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, pinned, pinned_free, "DEV-018", fails_when_reopened_pinned_free_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, peer, peer_copy, "DEV-018", fails_when_reopened_peer_copy_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, async_memory, async_alloc, "DEV-018", fails_when_reopened_async_alloc_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, async_memory, async_free, "DEV-018", fails_when_reopened_async_free_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, launching, launch, "DEV-018", fails_when_reopened_launch_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, launching, prepare, "DEV-018", fails_when_reopened_prepare_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, launching, launch_plan, "DEV-018", fails_when_reopened_launch_plan_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, launching, plan_destroy, "DEV-018", fails_when_reopened_plan_destroy_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, kernel, kernel_find, "DEV-018", fails_when_reopened_kernel_find_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, random, random_bits, "DEV-018", fails_when_reopened_random_bits_DEV_018, 0, NULL) \
+  X(fails_when_reopened, LIFETIME, fault, fault_enqueue, "DEV-018", fails_when_reopened_fault_enqueue_DEV_018, 0, NULL) \
   X(of_its_thread, LIFETIME, core, memory_free, "THR-004", of_its_thread_memory_free_THR_004, 0, NULL) \
   X(of_its_thread, LIFETIME, core, upload, "THR-004", of_its_thread_upload_THR_004, 0, NULL) \
   X(of_its_thread, LIFETIME, core, download, "THR-004", of_its_thread_download_THR_004, 0, NULL) \

@@ -163,6 +163,8 @@ tbk_status_t wrap_create(const mutant_t* row, const tbk_host_t* host,
 void wrap_destroy(tbk_instance_t* self) {
   wrap_t* wrap = wrap_of(self);
   void (*destroy)(tbk_instance_t*) = wrap->inner->core->destroy;
+  /* Found no more, and not free: another thread's new instance may get this one's address. */
+  atomic_store(&wrap->self, (tbk_instance_t*)&wraps_lock);
   destroy(self);
   atomic_store(&wrap->self, NULL);
 }

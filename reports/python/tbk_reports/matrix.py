@@ -71,6 +71,26 @@ def _clauses(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _faults(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One line a kind of fault: the pairs of clause and function that it befalls."""
+    found: dict[str, list[Row]] = {}
+    for row in document["rows"]:
+        if row["kind"] == "pair":
+            found.setdefault(row["fault"], []).append(row)
+    return [
+        {
+            "fault": fault,
+            "clauses": sorted({clause for row in rows for clause in row["clauses"]}),
+            "pairs": len(rows),
+            "killed": sum(bool(row["citing"]) for row in rows),
+            "functions": list(dict.fromkeys(row["function"] for row in rows)),
+            "surviving": [row["name"] for row in rows if not row["citing"]],
+            "state": "pass" if all(row["citing"] for row in rows) else "fail",
+        }
+        for fault, rows in found.items()
+    ]
+
+
 def _summary(document: Mapping[str, Any]) -> dict[str, int]:
     broken = [row for row in document["rows"] if row["kind"] == "mutant"]
     states = [_state(row, document["equivalents"]) for row in broken]
@@ -83,6 +103,10 @@ def _summary(document: Mapping[str, Any]) -> dict[str, int]:
         "anti-mutants": sum(row["kind"] == "anti" for row in document["rows"]),
         "cheats": sum(row["kind"] == "cheat" for row in document["rows"]),
     }
+    pairs = [row for row in document["rows"] if row["kind"] == "pair"]
+    if pairs:
+        counted["faults of pairs"] = len(pairs)
+        counted["noticed"] = sum(bool(row["citing"]) for row in pairs)
     if document["partial"]:
         return counted
     must = len(document["must"])
@@ -98,11 +122,28 @@ def render_matrix_html(document: Mapping[str, Any]) -> str:
         "document": document,
         "summary": _summary(document),
         "clauses": _clauses(document),
+        "faults": _faults(document),
         "groups": [(title, rows) for title, rows in groups if rows],
     }
     return page(
         "matrix.html.j2", context, {"good": document["good"], "rows": len(document["rows"])}
     )
+
+
+def _pair_lines(document: Mapping[str, Any]) -> list[str]:
+    """What is proved of each function that states a clause, a line for each kind of fault."""
+    faults = _faults(document)
+    if not faults:
+        return []
+    lines = ["", "### Pairs of clause and function", "",
+             "| fault | clauses | noticed | befalls |", "|---|---|---:|---|"]  # fmt: skip
+    for fault in faults:
+        functions = ", ".join(code(one) for one in fault["functions"])
+        lines.append(
+            f"| {code(fault['fault'])} | {escape(' '.join(fault['clauses']))} | "
+            f"{fault['killed']} of {fault['pairs']} | {functions} |"
+        )
+    return lines
 
 
 def render_matrix_markdown(document: Mapping[str, Any]) -> str:
@@ -116,6 +157,7 @@ def render_matrix_markdown(document: Mapping[str, Any]) -> str:
         lines.append(f"* {escape(problem)}")
     if len(document["problems"]) > 50:
         lines.append(f"* and {len(document['problems']) - 50} more")
+    lines += _pair_lines(document)
     lines += ["", "| mutant | clause | killed by | also by |", "|---|---|---|---:|"]
     for row in document["rows"]:
         if row["kind"] == "mutant":
