@@ -19,6 +19,7 @@
   X(pinned)          \
   X(peer)            \
   X(async_memory)    \
+  X(async_free)      \
   X(kernel)          \
   X(kernel_plan)     \
   X(kernel_values)   \
