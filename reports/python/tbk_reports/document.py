@@ -42,6 +42,7 @@ def judged_document(judged: Judged) -> dict[str, Any]:
 def _lean(test: Test) -> dict[str, object]:
     values = {name: value for name, value in asdict(test).items() if value not in ("", 0, {}, ())}
     values.pop("asked", None)  # the digits of `calls` say it
+    values.pop("bases", None)  # the spec says it
     return values
 
 
