@@ -75,9 +75,9 @@ bool run(Kernel& kernel, const Shape& shape, const at::Tensor& self, const at::T
   if (!offers(kernel, device, shape.dtype)) return false;
   const bool is_direct = shape.out.scalar_type() == shape.dtype;
   const at::Tensor out = is_direct ? shape.out : empty_on(device, shape.out.sizes(), shape.dtype);
+  const tbk_tensor_t result = describe(out);  // first: what is written may be read as well
   const Operand first(self, device, shape.dtype, out.sizes());
   const Operand second(other, device, shape.dtype, out.sizes());
-  const tbk_tensor_t result = describe(out);
   if (!launch_with(*first, *second, &result)) return false;
   if (!is_direct) copy_tensor(shape.out, out, /*non_blocking=*/false);
   return true;
@@ -181,7 +181,8 @@ at::Tensor mul_into(const at::Tensor& self, const at::Tensor& other, const at::T
 bool add_quickly(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
                  const at::Tensor& out) {
   const at::Scalar factor = alpha_in(self.scalar_type(), alpha);
-  const tbk_tensor_t first = describe(self), second = describe(other), result = describe(out);
+  const tbk_tensor_t result = describe(out), first = describe_input(self),
+                     second = describe_input(other);
   return launch_add(self.device().index(), &first, &second, factor, &result);
 }
 
@@ -220,7 +221,8 @@ at::Tensor& sub_out(const at::Tensor& self, const at::Tensor& other, const at::S
 }
 
 bool mul_quickly(const at::Tensor& self, const at::Tensor& other, const at::Tensor& out) {
-  const tbk_tensor_t first = describe(self), second = describe(other), result = describe(out);
+  const tbk_tensor_t result = describe(out), first = describe_input(self),
+                     second = describe_input(other);
   return launch_mul(self.device().index(), &first, &second, &result);
 }
 

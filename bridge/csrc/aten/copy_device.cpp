@@ -36,7 +36,7 @@ int32_t carrier_of(size_t element_bytes) {
 
 bool launch_copy_as(int32_t to, int32_t from, const at::Tensor& destination,
                     const at::Tensor& source) {
-  tbk_tensor_t self = describe(destination), src = describe(source);
+  tbk_tensor_t self = describe(destination), src = describe_input(source);
   self.dtype = to;
   src.dtype = from;
   const tbk_args_copy__t arguments = {sizeof arguments, &self, &src, 0};

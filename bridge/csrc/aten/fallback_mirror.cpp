@@ -164,7 +164,7 @@ void HostMirror::send(const c10::Storage& to, uint64_t offset, const void* from,
     return;
   }
   pending_ = true;
-  upload(Location{device_, handle_of(to.data()), offset}, from, bytes, stream_);
+  upload(Location{device_, handle_of(to.mutable_data()), offset}, from, bytes, stream_);
 }
 
 at::Tensor HostMirror::to_device(const at::Tensor& result) {

@@ -14,19 +14,27 @@
 
 namespace tbk {
 
-/// A tensor as kernels see it; a lazy clone gets memory of its own first. Borrows sizes and strides from `tensor`: lives no longer than it.
-inline tbk_tensor_t describe(const at::TensorBase& tensor) {
+/// Returns a tensor as kernels see it that only read it: a lazy clone stays one. Borrows sizes and
+/// strides from `tensor`: lives no longer than it.
+inline tbk_tensor_t describe_input(const at::TensorBase& tensor) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const c10::Storage& storage = impl->unsafe_storage();
   tbk_tensor_t description;
   description.struct_size = sizeof description;
-  description.memory = handle_of(storage.mutable_data());
+  description.memory = handle_of(storage.data());
   description.storage_bytes = storage.nbytes();
   description.offset = impl->storage_offset();
   description.dtype = static_cast<int32_t>(tensor.scalar_type());
   description.rank = static_cast<int32_t>(impl->dim());
   description.sizes = impl->sizes().data();
   description.strides = impl->strides().data();
+  return description;
+}
+
+/// Returns the same of a tensor that is written: a lazy clone gets memory of its own first.
+inline tbk_tensor_t describe(const at::TensorBase& tensor) {
+  tbk_tensor_t description = describe_input(tensor);
+  description.memory = handle_of(tensor.storage().mutable_data());
   return description;
 }
 

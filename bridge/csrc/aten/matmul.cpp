@@ -76,7 +76,7 @@ bool fits(const at::Tensor& self, const at::Tensor& mat2, int64_t rank) {
 
 bool mm_into(const at::Tensor& self, const at::Tensor& mat2, const at::Tensor& out) {
   const at::Tensor a = stored_as_seen(self), b = stored_as_seen(mat2);
-  return launch_mm(out.device().index(), describe(a), describe(b), describe(out));
+  return launch_mm(out.device().index(), describe_input(a), describe_input(b), describe(out));
 }
 
 /// Matrix by matrix.
@@ -119,8 +119,8 @@ bool is_sum_of_two(const at::Tensor& self, const at::Tensor& out, const at::Scal
 bool add_product(const at::Tensor& self, const at::Tensor& product, const at::Scalar& alpha,
                  const at::Tensor& out) {
   const c10::DeviceIndex device = out.device().index();
+  const tbk_tensor_t result = describe(out), other = describe_input(product);
   const Operand summand(self, device, out.scalar_type(), out.sizes());
-  const tbk_tensor_t other = describe(product), result = describe(out);
   const tbk_scalar_t scalar = to_scalar(number_in(out.scalar_type(), alpha));
   const tbk_args_add_Tensor_t arguments = {sizeof arguments, *summand, &other, scalar, &result};
   return launch(add_kernel, device, &arguments, {*summand, &other, &result}, numbers_of(scalar));
@@ -182,7 +182,7 @@ at::Tensor& baddbmm_out(const at::Tensor& self, const at::Tensor& batch1, const 
 bool mv_into(const at::Tensor& mat, const at::Tensor& vec, const at::Tensor& out) {
   const at::Tensor a = stored_as_seen(mat), b = stored_as_seen(vec);
   const Matrix right = column(b), result = column(out);
-  return launch_mm(out.device().index(), describe(a), right.tensor, result.tensor);
+  return launch_mm(out.device().index(), describe_input(a), right.tensor, result.tensor);
 }
 
 /// mv comes here too, with a beta of 0, which means that `self` is not read.

@@ -43,9 +43,9 @@ bool where_into(const at::Tensor& condition, const at::Tensor& first, const at::
                       .add_const_input(self)
                       .add_const_input(other)
                       .build();
+  const tbk_tensor_t result = describe(out);  // first: what is written may be read as well
   const Operand by(condition, device, at::kBool, out.sizes());
   const Operand a(self, device, dtype, out.sizes()), b(other, device, dtype, out.sizes());
-  const tbk_tensor_t result = describe(out);
   const tbk_args_where_self_t arguments = {sizeof arguments, *by, *a, *b, &result};
   return launch(kernel, device, &arguments, {*by, *a, *b, &result});
 }

@@ -54,7 +54,7 @@ at::Tensor number_on(c10::DeviceIndex device, const at::Tensor& number, at::Scal
 
 Operand::Operand(const at::Tensor& tensor, c10::DeviceIndex device, at::ScalarType dtype,
                  at::IntArrayRef sizes)
-    : tensor_(settle(tensor, device, dtype)), description_(describe(tensor_)) {
+    : tensor_(settle(tensor, device, dtype)), description_(describe_input(tensor_)) {
   if (tensor_.sizes() != sizes) broadcast(sizes);
 }
 

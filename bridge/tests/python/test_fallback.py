@@ -323,3 +323,9 @@ def test_the_autocast_of_the_cpu_has_no_say(device: torch.device) -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         result = torch.linalg.matrix_power(x.to(device), 3)
     assert result.dtype == torch.float32
+
+
+def test_an_output_of_what_asks_for_the_kind_of_device(device: torch.device) -> None:
+    values, indices = torch.empty(0, device=device), torch.empty(0, device=device).long()
+    torch.mode(torch.tensor([3.0, 1.0, 3.0], device=device), out=(values, indices))
+    assert (values.item(), indices.item()) == (3, 2)

@@ -44,7 +44,7 @@ def test_an_entry_without_samples_is_not_native(written: Path) -> None:
 def test_what_was_not_run_is_not_reached(written: Path) -> None:
     text = (written / "reach.md").read_text()
     missed = text.partition("## Not reached")[2].partition("## Left out")[0]
-    assert "| mm | int64 | not run | 0 of 0 |" in missed
+    assert "| mm | int64 | function | not run | 0 of 0 |" in missed
     assert "float32" not in missed
 
 

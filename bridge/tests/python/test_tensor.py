@@ -144,6 +144,22 @@ def test_a_lazy_clone_is_copied_when_written(device: torch.device) -> None:
     assert lazy.tolist() == [7] * 6
 
 
+def test_a_lazy_clone_is_copied_when_the_host_writes(device: torch.device) -> None:
+    base = torch.arange(6.0, device=device)
+    lazy = torch.ops.aten._lazy_clone(base)
+    lazy.logical_not_()  # by the fallback
+    assert base.tolist() == [0, 1, 2, 3, 4, 5]
+    assert lazy.tolist() == [1, 0, 0, 0, 0, 0]
+
+
+def test_reading_leaves_lazy_clones(device: torch.device) -> None:
+    base = torch.arange(4.0, device=device).view(2, 2)
+    lazy = torch.ops.aten._lazy_clone(base)
+    results = (base + lazy, lazy * 2, lazy @ base, torch.where(base > 1, base, lazy), lazy.sum())
+    assert [result.sum().item() for result in results] == [12, 12, 22, 6, 6]
+    assert all(torch._C._is_cow_tensor(one) for one in (base, lazy))  # type: ignore[attr-defined]
+
+
 def test_memory_in_use_by_a_stream_stays(device: torch.device) -> None:
     stream = torch.Stream(device)
     for round_ in range(20):
