@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from process import Process
-from table import STATES, UNWANTED, Item, Outcome, write_json, write_markdown
+from table import FORMS, STATES, UNWANTED, Item, Outcome, write_json, write_markdown
 
 
 class Gang:
@@ -65,12 +65,22 @@ class Gang:
             self._failure = failure
 
 
+def shard(text: str) -> tuple[int, int]:
+    """K/N: each Nth item, from the Kth on."""
+    part, _, parts = text.partition("/")
+    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"{text} is not K/N")
+    return int(part), int(parts)
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("library", type=Path, help="the backend")
     parser.add_argument("--options", default="", metavar="KEY=VALUE,...", help="for the backend")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--entry", action="append", metavar="NAME", help="only this; repeatable")
+    parser.add_argument("--form", action="append", choices=FORMS, help="only this; repeatable")
+    parser.add_argument("--shard", type=shard, default=(1, 1), metavar="K/N", help="a part of all")
     parser.add_argument(
         "--samples", type=int, default=12, help="of an entry and dtype (%(default)s)"
     )
@@ -88,7 +98,13 @@ def main() -> int:
     start = time.monotonic()
     first = Process(arguments)
     wanted = arguments.entry
-    items = [item for item in first.items if not wanted or item.name in wanted]
+    items = [
+        item
+        for item in first.items
+        if (not wanted or item.name in wanted) and item.form in (arguments.form or FORMS)
+    ]
+    part, parts = arguments.shard
+    items = items[part - 1 :: parts]
     if not items:
         print("no entry of that name", file=sys.stderr)
         return 2
@@ -97,7 +113,8 @@ def main() -> int:
     facts: dict[str, object] = {
         "backend": first.backend,
         "torch": first.torch,
-        "entries and dtypes": len(items),
+        "entries, dtypes and forms": len(items),
+        "part of them": f"{part} of {parts}",
         "entries left out": len(without),
         "samples run": sum(outcome.samples for outcome in outcomes),
         "samples with gradients": sum(outcome.backward for outcome in outcomes),
@@ -110,7 +127,8 @@ def main() -> int:
     print(", ".join(f"{state} {count}" for state, count in counts.items()))
     for each in outcomes:
         if each.state in UNWANTED:
-            print(f"{each.state}: {each.name} {each.dtype}: {' '.join(each.reason.split())[:300]}")
+            what = f"{each.name} {each.dtype} {each.form}"
+            print(f"{each.state}: {what}: {' '.join(each.reason.split())[:300]}")
     return 1 if any(counts[state] for state in UNWANTED) else 0
 
 

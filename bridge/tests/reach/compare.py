@@ -11,8 +11,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import forms
 import torch
-from table import Item, Outcome
+from table import FUNCTION, IN_PLACE, NON_CONTIGUOUS, OUT, Item, Outcome
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
@@ -81,6 +82,28 @@ class Run:
     result: Any
     arguments: Any  # as the call left them
     gradients: list[torch.Tensor | None] | None
+    written: list[Any]  # strides and storages of what it was to write
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is called."""
+
+    entry: Any
+    sample: Any
+    form: str
+    out: Any = None  # on the host
+    result: Any = None  # of the function, where there is an `out`
+
+    def run(self, device: torch.device, value: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """The result, and what was to be written."""
+        function = forms.function(self.entry, self.form)
+        if self.form != OUT:
+            return function(value, *args, **kwargs), value if self.form == IN_PLACE else None
+        out = tree_map(_place(device), self.out)
+        # Several outputs come as a tuple of PyTorch's own kind.
+        out = tuple(out) if isinstance(out, (tuple, list)) else out
+        return function(value, *args, **kwargs, out=out), out
 
 
 class WrongError(Exception):
@@ -99,8 +122,7 @@ def pick(samples: Iterator[Any], most: int) -> tuple[list[Any], int]:
 def _place(device: torch.device) -> Callable[[Any], Any]:
     def place(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            moved = value.detach().clone() if device.type == "cpu" else value.detach().to(device)
-            return moved.requires_grad_(value.requires_grad)
+            return forms.placed(value, device).requires_grad_(value.requires_grad)
         if isinstance(value, torch.device):
             return device
         return str(device) if isinstance(value, str) and value == "cpu" else value
@@ -119,15 +141,13 @@ def _arguments(
     )
 
 
-def _tensors(value: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
-
-
 def _gradients(sample: Any, result: Any, arguments: Any) -> list[torch.Tensor | None] | None:
-    inputs = [tensor for tensor in _tensors(arguments) if tensor.requires_grad and tensor.is_leaf]
+    inputs = [
+        tensor for tensor in forms.tensors(arguments) if tensor.requires_grad and tensor.is_leaf
+    ]
     if sample.output_process_fn_grad is not None:
         result = sample.output_process_fn_grad(result)
-    outputs = [tensor for tensor in _tensors(result) if tensor.requires_grad]
+    outputs = [tensor for tensor in forms.tensors(result) if tensor.requires_grad]
     if not inputs or not outputs:
         return None
     generator = torch.Generator().manual_seed(0)
@@ -144,23 +164,22 @@ def _to_host(value: Any) -> Any:
 
 
 def call(
-    entry: Any,
-    sample: Any,
+    program: Program,
     device: torch.device,
     wants_gradients: bool,
     watch: AbstractContextManager[Any] | None = None,
 ) -> Run:
     torch.manual_seed(0)
-    arguments = _arguments(entry, sample, device)
-    value, args, kwargs = arguments
+    arguments = _arguments(program.entry, program.sample, device)
     # A factory that is told of no device makes its tensor on this one.
     with device, watch or nullcontext():
-        result = entry.op(value, *args, **kwargs)
-    gradients = _gradients(sample, result, arguments) if wants_gradients else None
-    for tensor in _tensors(result):
+        result, written = program.run(device, *arguments)
+    gradients = _gradients(program.sample, result, arguments) if wants_gradients else None
+    for tensor in forms.tensors(result):
         if device.type != "cpu" and tensor.device.type == "cpu" and tensor.dim() > 0:
             raise WrongError(f"a result is on {tensor.device}")
-    return Run(_to_host(result), _to_host(arguments), gradients)
+    laid_out = forms.laid_out(written)
+    return Run(_to_host(result), _to_host(arguments), gradients, laid_out)
 
 
 def _compare(what: str, actual: Any, expected: Any, values: bool, atol: float = ATOL) -> None:
@@ -191,6 +210,7 @@ def _compare_values(what: str, actual: torch.Tensor, expected: torch.Tensor, ato
 def compare(ours: Run, theirs: Run, values: bool) -> None:
     _compare("result", ours.result, theirs.result, values)
     _compare("an argument afterwards", ours.arguments, theirs.arguments, values)
+    _compare("what was written, and between", ours.written, theirs.written, values)
     _compare("gradient", ours.gradients, theirs.gradients, values, GRADIENT_ATOL)
 
 
@@ -203,32 +223,51 @@ class Judge:
         self.device = torch.device(backend.backend_name, 0)
         self.host = torch.device("cpu")
         self.dtype: torch.dtype = getattr(torch, item.dtype)
-        self.outcome = Outcome(item.title, item.dtype, undefined=entry.name in UNDEFINED)
+        self.form = item.form
+        undefined = entry.name in UNDEFINED
+        self.outcome = Outcome(item.title, item.dtype, form=item.form, undefined=undefined)
         self.unanswered = ""  # the CPU's first error
 
     def judge(self, most: int) -> Outcome:
-        has_gradients = self.entry.supports_autograd and (
-            self.dtype in self.entry.supported_backward_dtypes("cpu")
+        has_gradients = (
+            self.form in (FUNCTION, NON_CONTIGUOUS)
+            and self.entry.supports_autograd
+            and self.dtype in self.entry.supported_backward_dtypes("cpu")
         )
         torch.manual_seed(0)
         samples = self.entry.sample_inputs("cpu", self.dtype, requires_grad=has_gradients)
         chosen, self.outcome.available = pick(samples, most)
         self.backend.reset_fallbacks()
-        for sample in chosen:
-            self._judge_sample(sample, has_gradients)
+        for number, sample in enumerate(chosen):
+            self._judge_sample(sample, number, has_gradients)
         self.outcome.fallbacks = sorted({each.operator for each in self.backend.fallbacks()})
         self.outcome.finish(self.unanswered)
         return self.outcome
 
-    def _judge_sample(self, sample: Any, has_gradients: bool) -> None:
+    def _program(self, sample: Any, number: int) -> Program:
+        """Errors: what the CPU raises for the result that an output is made like."""
+        sample = forms.sample_of(sample, self.form, number)
+        if self.form != OUT:
+            return Program(self.entry, sample, self.form)
+        made = call(Program(self.entry, sample, FUNCTION), self.host, False)
+        return Program(self.entry, sample, self.form, forms.outs(made.result, number), made.result)
+
+    def _judge_sample(self, sample: Any, number: int, has_gradients: bool) -> None:
+        program = None
         try:
-            expected = call(self.entry, sample, self.host, has_gradients)
+            program = self._program(sample, number)
+            expected = call(program, self.host, has_gradients)
+            told = self.form == OUT and not self.outcome.undefined
+            if told and not forms.agree(expected.result, program.result):
+                raise WrongError("PyTorch's CPU writes another result than it returns")
         except Exception as error:  # no answer of PyTorch's own to compare with
             self.unanswered = self.unanswered or f"{type(error).__name__}: {error}"
+            if program is not None and not isinstance(error, WrongError):
+                self._judge_refusal(program, error)
             return
         self.outcome.samples += 1
         try:
-            self._judge_against(expected, sample, has_gradients)
+            self._judge_against(expected, program, has_gradients)
         except NotImplementedError as error:
             self.outcome.worsen("refused", str(error))
         except WrongError as error:
@@ -236,15 +275,27 @@ class Judge:
         except Exception as error:  # whatever it is, the CPU had none
             self.outcome.worsen("wrong", f"{type(error).__name__}: {error}")
 
-    def _judge_against(self, expected: Run, sample: Any, has_gradients: bool) -> None:
+    def _judge_refusal(self, program: Program, error: Exception) -> None:
+        """What PyTorch's CPU refuses to write, the device may not write."""
+        if self.form not in (IN_PLACE, OUT):
+            return
+        try:
+            call(program, self.device, False)
+        except Exception:  # as it should be
+            return
+        text = " ".join(str(error).split())[:200]
+        self.outcome.worsen("wrong", f"accepts what PyTorch's CPU refuses: {text}")
+
+    def _judge_against(self, expected: Run, program: Program, has_gradients: bool) -> None:
         watch = Watch()
-        ours = call(self.entry, sample, self.device, False, watch)
+        ours = call(program, self.device, False, watch)
         if not watch.is_native:
             self.outcome.worsen("composite")
         self.outcome.random |= watch.draws
-        if has_gradients or watch.draws:
-            first, ours = ours, call(self.entry, sample, self.device, has_gradients)
-            if not self.outcome.undefined:
+        # Under a dispatch mode PyTorch itself leaves some outputs unwritten.
+        if has_gradients or watch.draws or self.form == OUT:
+            first, ours = ours, call(program, self.device, has_gradients)
+            if not self.outcome.undefined and self.form != OUT:
                 _compare("the same seed again", ours.result, first.result, True)
         compare(ours, expected, not self.outcome.random and not self.outcome.undefined)
         self.outcome.backward += ours.gradients is not None

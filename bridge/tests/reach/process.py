@@ -67,9 +67,10 @@ class Process:
         hangs = line is None
         code = self._end()
         if hangs:
-            return Outcome(item.title, item.dtype, "hang", f"not done in {self._deadline:g} s")
+            late = f"not done in {self._deadline:g} s"
+            return Outcome(item.title, item.dtype, "hang", late, form=item.form)
         how = signal.Signals(-code).name if code < 0 else f"exit {code}"
-        return Outcome(item.title, item.dtype, "crash", f"{how}: {self._said()}")
+        return Outcome(item.title, item.dtype, "crash", f"{how}: {self._said()}", form=item.form)
 
     def close(self) -> None:
         self._end()

@@ -22,6 +22,8 @@ MEANINGS = {
     "hang": "not done in time",
     "crash": "ended the process",
 }
+# How an entry is called.
+FORMS = FUNCTION, IN_PLACE, OUT, NON_CONTIGUOUS = "function", "in-place", "out", "non-contiguous"
 UNWANTED = ("wrong", "hang", "crash")
 
 
@@ -33,6 +35,7 @@ class Item:
     name: str
     variant: str
     dtype: str
+    form: str = FUNCTION
 
     @property
     def title(self) -> str:
@@ -50,12 +53,13 @@ class Outcome:
     backward: int = 0  # samples whose gradients were compared too
     random: bool = False  # values are compared with themselves under the same seed
     undefined: bool = False  # values are not compared: nobody defines them
+    form: str = FUNCTION
     fallbacks: list[str] = field(default_factory=list)
 
     def finish(self, error: str) -> None:
         """After the last sample; `error` is what the CPU said to the first that it refused."""
         if self.samples == 0:
-            self.state, self.reason = "not run", error or "PyTorch has no sample for it"
+            self.worsen("not run", error or "PyTorch has no sample for it")
         elif self.fallbacks:
             self.worsen("fallback")
 
@@ -88,13 +92,13 @@ def _cell(text: str) -> str:
 
 
 def _rows(outcomes: Iterable[Outcome]) -> list[str]:
-    rows = ["| entry | dtype | state | samples | gradients | reason, or what fell back |"]
-    rows.append("|---|---|---|---|---|---|")
+    rows = ["| entry | dtype | form | state | samples | gradients | reason, or what fell back |"]
+    rows.append("|---|---|---|---|---|---|---|")
     for each in outcomes:
         what = each.reason or ", ".join(each.fallbacks)
         notes = " (random)" if each.random else " (values undefined)" if each.undefined else ""
         rows.append(
-            f"| {each.name} | {each.dtype} | {each.state}{notes} | {each.samples} of "
+            f"| {each.name} | {each.dtype} | {each.form} | {each.state}{notes} | {each.samples} of "
             f"{each.available} | {each.backward} | {_cell(what)} |"
         )
     return rows
@@ -105,10 +109,13 @@ def write_markdown(
 ) -> None:
     lines = ["# Operator reach", ""]
     lines += [f"* {key}: {value}" for key, value in facts.items()]
-    lines += ["", "| state | float32 | int64 | |", "|---|---|---|---|"]
+    kinds = list(dict.fromkeys((each.form, each.dtype) for each in outcomes))
+    lines += ["", f"| state | {' | '.join(f'{form}, {dtype}' for form, dtype in kinds)} | |"]
+    lines.append("|---" * (len(kinds) + 2) + "|")
     for state in STATES:
-        counts = Counter(each.dtype for each in outcomes if each.state == state)
-        lines.append(f"| {state} | {counts['float32']} | {counts['int64']} | {MEANINGS[state]} |")
+        counts = Counter((each.form, each.dtype) for each in outcomes if each.state == state)
+        row = " | ".join(str(counts[kind]) for kind in kinds)
+        lines.append(f"| {state} | {row} | {MEANINGS[state]} |")
     missed = [each for each in outcomes if STATES.index(each.state) >= STATES.index("not run")]
     if missed:
         lines += ["", "## Not reached", "", *_rows(missed)]

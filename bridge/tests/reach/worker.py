@@ -13,10 +13,11 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+import forms
 import torch
 import torch_tbk
 from compare import judge
-from table import Item
+from table import FORMS, Item
 from torch.testing._internal.common_methods_invocations import op_db
 
 DTYPES = (torch.float32, torch.int64)
@@ -33,8 +34,10 @@ def _without() -> list[str]:
 
 def _items() -> list[Item]:
     return [
-        Item(index, entry.name, entry.variant_test_name, str(dtype).removeprefix("torch."))
+        Item(index, entry.name, entry.variant_test_name, str(dtype).removeprefix("torch."), form)
+        for form in FORMS
         for index, entry in enumerate(op_db)
+        if form in forms.of(entry)
         for dtype in DTYPES
         if dtype in entry.supported_dtypes("cpu")
     ]
