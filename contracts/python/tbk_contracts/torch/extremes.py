@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import torch
@@ -82,9 +82,12 @@ def edge(dtype: torch.dtype) -> list[float | int | bool]:
 
 
 def values(kind: str, shape: Shape, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """On the host: "ordinary" ones, or "extreme" ones, each of which the device has to keep."""
+    """On the host: "ordinary" ones, "small" whole ones, of which sums and products are exact, or
+    "extreme" ones, each of which the device has to keep."""
     if kind == "ordinary":
         return host.values(shape, dtype)
+    if kind == "small":
+        return torch.randint(0, 5, shape, generator=host.seed()).to(dtype)
     ends = torch.tensor(edge(dtype), dtype=dtype)
     if dtype.is_floating_point and not subnormal.kept(device, dtype):
         ends = ends[~subnormal.among(ends)]
@@ -137,8 +140,8 @@ class Operand:
         layout, kind = case.get(name, "whole"), case.get("values", "ordinary")
         self.base = values(kind, base_shape(layout, shape), dtype_of(case, dtype), device)
         self.placed = host.upload(self.base, device)
-        view = view_of(layout, shape)
-        self.here, self.there = view(self.base), view(self.placed)
+        self.view = view_of(layout, shape)
+        self.here, self.there = self.view(self.base), self.view(self.placed)
 
 
 @contextmanager
@@ -152,10 +155,30 @@ def _work_ahead(device: torch.device) -> Iterator[None]:
     torch.accelerator.synchronize(device)
 
 
+def place(case: Case, device: torch.device) -> torch.device:
+    """Returns the device that the case names; the current one stays as it is."""
+    return torch.device(device.type, 1) if case.get("device") == "second" else device
+
+
+def fail(device: torch.device) -> None:
+    """Makes calls that have to be refused: what follows is not to notice."""
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: torch.ones(2, device=device).add_(torch.ones(3, device=device)),
+        lambda: torch.empty(1 << 60, dtype=torch.uint8, device=device),
+        lambda: torch.ones(2, device=device).copy_(torch.ones(3)),
+    )
+    for call in refused:
+        with suppress(RuntimeError):
+            call()
+
+
 def where(case: Case, device: torch.device, call: Callable[[], Result]) -> Result:
-    """`call` in the thread, on the stream, and behind the work that the case names."""
+    """`call` in the thread, on the stream, behind the work and after the errors that the case
+    names."""
 
     def in_place() -> Result:
+        if case.get("state") == "after_errors":
+            fail(device)
         if case.get("stream") != "other" and case.get("pending") != "work":
             return call()
         stream = (torch.Stream(device) if case.get("stream") == "other"

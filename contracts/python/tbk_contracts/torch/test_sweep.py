@@ -26,6 +26,7 @@ from tbk_contracts.torch.extremes import (
     dtype_of,
     edge,
     needs,
+    place,
     slow,
     values,
     where,
@@ -38,6 +39,7 @@ WRITTEN = LAYOUTS[:-1]
 KINDS = ("extreme", "ordinary")
 PLACES = {
     "stream": ("current", "other"), "thread": ("main", "other"), "pending": ("nothing", "work"),
+    "device": ("first", "second"), "state": ("fresh", "after_errors"),
 }  # fmt: skip
 
 
@@ -65,24 +67,34 @@ def _copies_fit(case: Case) -> bool:
 @clause("CPY-508")
 @where_it_fits
 def test_copies(device: torch.device, case: Case) -> None:
+    device = place(case, device)
     source = Operand(case, device, name="from_layout")
     target = Operand(case, device, name="to_layout")
     way, pinned = case["way"], case["host"] == "pinned"
+    # The values come behind what is pending, so that a copy that is too early shows.
+    latest = source.placed if case["size"] == LARGEST else host.upload(source.base, device)
+    if latest is not source.placed:
+        source.placed.copy_(source.base == 0)
 
     def copy() -> torch.Tensor:
         wait = case["blocking"] == "yes"
+        if way != "upload":
+            source.placed.copy_(latest)
         if way == "within":
             target.there.copy_(source.there, non_blocking=not wait)
             return target.there
         if way == "upload":
-            sent = source.here.contiguous().pin_memory() if pinned else source.here
-            target.there.copy_(sent, non_blocking=not wait)
-            return sent  # which lives until the copy has read it
+            base = source.here.contiguous().pin_memory() if pinned else source.base.clone()
+            target.there.copy_(base if pinned else source.view(base), non_blocking=not wait)
+            if wait:
+                base.copy_(base == 0)  # as the caller may
+            return base  # which lives until the copy has read it
         got = torch.empty(source.here.shape, dtype=source.here.dtype, pin_memory=pinned)
+        got.copy_(source.here == 0)
         got.copy_(source.there, non_blocking=not wait)
         if not wait and device.type != "cpu":
             torch.accelerator.synchronize(device)
-        return got
+        return got.clone()  # at once: the stream is not waited for before that
 
     expected = source.here.clone()
     target.here.copy_(source.here)
@@ -135,6 +147,7 @@ FORMS = ("number", "tensor_of_host", "tensor_of_device")
 @clause("OPS-529")
 @where_it_fits
 def test_fills(device: torch.device, case: Case) -> None:
+    device = place(case, device)
     dtype = dtype_of(case)
     for end in values("extreme", (len(edge(dtype)),), dtype, device):
         operand = Operand(case, device)
@@ -228,6 +241,7 @@ def _call(case: Case, first: torch.Tensor, second: object) -> torch.Tensor:
 @clause("OPS-529")
 @where_it_fits
 def test_operands(device: torch.device, case: Case) -> None:
+    device = place(case, device)
     first, second = Operand(case, device), Operand(case, device, name="second")
     dtype = dtype_of(case)
     number = host.values((), dtype)
@@ -288,6 +302,7 @@ def _reduces(case: Case) -> bool:
 @clause("OPS-529")
 @where_it_fits
 def test_reductions(device: torch.device, case: Case) -> None:
+    device = place(case, device)
     operand, axes, keep = Operand(case, device), AXES[case["axes"]], case["keep"] == "yes"
     function = REDUCTIONS[case["name"]]
     if case["name"] == "any":
