@@ -35,7 +35,11 @@ WRITERS: dict[str, Write] = {
     "where_out": lambda one, same: torch.where(same > 1, same, same * same, out=one),
     "abs_out": lambda one, same: torch.abs(same - 2, out=one),
 }
-BOTH = {"whole": lambda one: one, "row": lambda one: one[2:3], "columns": lambda one: one[:, ::2]}
+BOTH: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "whole": lambda one: one,
+    "row": lambda one: one[2:3],
+    "columns": lambda one: one[:, ::2],
+}
 
 
 @each_case(
