@@ -70,9 +70,22 @@ def test_a_failed_check_names_the_call_before_it(tmp_path: Path) -> None:
     assert failed["checked"] is None  # the test's own
 
 
+CHECKED = {  # by the test and the mutant that it meets: its clause, and that of the check
+    ("kernel_values/mm_is_exact_where_the_result_is", "mm_spoils_second_input"):
+        ("KRN-108", "KRN-004"),
+    ("copy/a_copy_may_stay_inside_an_allocation", "copy_without_stream_is_late"):
+        ("CPY-016", "CPY-006"),
+    ("kernel_shapes/every_element_gets_its_value_after_an_error", "launch_writes_one_element_more"):
+        ("KRN-003", "KRN-003"),
+    ("memory/a_handle_is_not_0_after_an_error", "size_wraps_at_32_bits"): ("MEM-002", "MEM-009"),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("isolation", ["fork", "batch"])
-def test_a_check_of_another_clause_names_it(tmp_path: Path, isolation: str) -> None:
-    only = ("--only", "kernel_values/mm_is_exact_where_the_result_is", "--isolation", isolation,
-            "--backend-option", "mutant=mm_spoils_second_input")  # fmt: skip
+@pytest.mark.parametrize(("test", "mutant"), CHECKED)
+def test_a_check_of_another_clause_names_it(
+    tmp_path: Path, test: str, mutant: str, isolation: str
+) -> None:
+    only = ("--only", test, "--isolation", isolation, "--backend-option", f"mutant={mutant}")
     [failed] = run(MUTANTS, tmp_path / "x.jsonl", *only).results().tests
-    assert (failed["clause"], failed["checked"]) == ("KRN-108", "KRN-004")
+    assert (failed["clause"], failed["checked"]) == CHECKED[test, mutant]

@@ -58,6 +58,7 @@ static void download_range(tbk_fixture_t* fx, uint64_t size_bytes, tbk_stream_t*
                                 range.offset, range.size, stream, &fx->error));
   range_settle(fx, stream);
   CHECK_BYTES(expected, seen, range.size + 2 * MARGIN);
+  TBK_CHECKS("CPY-004"); /* what is left is as it was uploaded */
   BLOCK_CHECK(fx, &range.block);
   block_drop(fx, &range.block);
 }

@@ -7,6 +7,8 @@
 tbk_memory_t async_take(tbk_fixture_t* fx, tbk_stream_t* stream, uint64_t size_bytes) {
   tbk_memory_t memory = 0;
   REQUIRE_OK(fx->async_memory->async_alloc(fx->self, stream, size_bytes, &memory, &fx->error));
+  TBK_CHECKS("SOM-002");
+  REQUIRE(memory != 0 || size_bytes == 0);
   return memory;
 }
 

@@ -10,11 +10,17 @@
 const uint64_t range_sizes[] = {1, 3, 255, 4096, 65537, 1048576, 5 * 1048576 + 1};
 const size_t range_size_count = sizeof range_sizes / sizeof *range_sizes;
 
+static void check_handle(const block_t* block) {
+  TBK_CHECKS("MEM-002");
+  REQUIRE(block->memory != 0 || block->size == 0);
+}
+
 void block_make(tbk_fixture_t* fx, block_t* block, uint64_t size_bytes) {
   block->size = fx_round(fx, size_bytes);
   block->model = fx_bytes(fx, block->size);
   block->memory = 0;
   REQUIRE_OK(fx->core->memory_alloc(fx->self, fx->device, block->size, &block->memory, &fx->error));
+  check_handle(block);
   fx_adopt_memory(fx, fx->device, block->memory);
   fx_upload(fx, block->memory, block->model, block->size);
 }

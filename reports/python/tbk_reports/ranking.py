@@ -142,12 +142,20 @@ class Evidence:
 
     def follows(self, tests: Sequence[Test]) -> float:
         """Returns 1 where a clause that this one builds on fails as such; 0 for none."""
-        return float(any(self.share(base) >= MOSTLY for base in self.own(tests)[0].bases))
+        things = self.things(tests) or self.shared(tests)
+        return float(any(self.fails_as_such(base, things) for base in self.own(tests)[0].bases))
+
+    def fails_as_such(self, base: str, things: set[str]) -> bool:
+        """Whether most of a clause's tests fail: of those that do not ask some things, if any."""
+        ran = self.of_clause.get(base, ())
+        without = [test for test in ran if things.isdisjoint(self.asked[test.id])] or ran
+        failed = sum(_breach(test) for test in without if test.failed and self.is_own(test))
+        return failed >= MOSTLY * len(without) and failed > 0
 
     def holds_elsewhere(self, tests: Sequence[Test]) -> float:
         """Returns 1 where one that builds on this clause fails more fully than this one itself."""
         clause = self.clause(tests)
-        share = 2 * self.share(clause)
+        share = 2 * self.share_of_its_tests(tests, self.suspect(tests))
         narrower = self.narrower.get(clause, frozenset())
         return float(any(share < self.share(one) for one in narrower))
 
