@@ -58,7 +58,12 @@ def new_command(name: str) -> None:
     help="Backends at their C interface, or devices as PyTorch sees them.",
 )  # fmt: skip
 @click.option("--full", is_flag=True, help="Every test against every mutant, at the C layer.")
-@click.option("--only", multiple=True, metavar="NAME|CLAUSE", help="These mutants alone.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME|CLAUSE",
+    help="These mutants alone; of pairs also FUNCTION, KIND of fault, or pair for all.",
+)
 @click.option(
     "--frozen", is_flag=True,
     help="Those that were written without sight of the tests, to measure the suite: no gate.",
@@ -131,7 +136,7 @@ def _planned(
         outcome.stop(
             listed.returncode or EXIT_SUITE_ERROR, f"tbk-run lists no tests: {line(listed.stderr)}"
         )
-    chosen = [one for one in everything if not only or {one.name, *one.clauses} & set(only)]
+    chosen = [one for one in everything if not only or one.words & set(only)]
     if not chosen:
         outcome.stop(EXIT_NOTHING_SELECTED, "no mutant fits")
     matrix = kill.Matrix(

@@ -39,6 +39,12 @@ class Mutant:
         return self.name.partition("/")[0] if self.kind == "pair" else ""
 
     @property
+    def words(self) -> frozenset[str]:
+        """Returns all that it can be chosen by."""
+        pair = {"pair", self.function, self.fault} if self.kind == "pair" else set()
+        return frozenset({self.name, *self.clauses, *pair})
+
+    @property
     def fault(self) -> str:
         """Returns the kind of fault of a pair, as spec/pairs.yml calls it; "" of others."""
         return self.name.split("/")[1] if self.kind == "pair" else ""
