@@ -148,14 +148,12 @@ static const tbk_core_t cheat_core = {
     sizeof cheat_core, cheat_destroy, cheat_count,      cheat_properties, cheat_device,
     cheat_device,      cheat_alloc,   cheat_free,       cheat_upload,     cheat_download,
     cheat_copy,        cheat_fill,    cheat_memory_info};
-static const tbk_stream_ops_t cheat_streams = {sizeof cheat_streams,
-                                               cheat_stream_create,
-                                               cheat_stream_destroy,
-                                               cheat_stream,
-                                               cheat_stream,
-                                               cheat_device,
-                                               NULL,
-                                               NULL};
+static const tbk_stream_ops_t cheat_streams = {.struct_size = sizeof cheat_streams,
+                                               .stream_create = cheat_stream_create,
+                                               .stream_destroy = cheat_stream_destroy,
+                                               .stream_query = cheat_stream,
+                                               .stream_synchronize = cheat_stream,
+                                               .device_synchronize = cheat_device};
 static const tbk_event_ops_t cheat_events = {
     sizeof cheat_events, cheat_event_create, cheat_event_destroy, cheat_record,
     cheat_wait,          cheat_event,        cheat_event,         cheat_elapsed};

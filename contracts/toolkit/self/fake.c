@@ -164,9 +164,12 @@ static const tbk_core_t core = {sizeof core, destroy,      device_count, device_
                                 device_open, device_close, memory_alloc, memory_free,
                                 upload,      download,     copy,         NULL,
                                 NULL};
-static const tbk_stream_ops_t stream = {
-    sizeof stream,      stream_create,      stream_destroy, stream_query,
-    stream_synchronize, device_synchronize, NULL,           NULL};
+static const tbk_stream_ops_t stream = {.struct_size = sizeof stream,
+                                        .stream_create = stream_create,
+                                        .stream_destroy = stream_destroy,
+                                        .stream_query = stream_query,
+                                        .stream_synchronize = stream_synchronize,
+                                        .device_synchronize = device_synchronize};
 static const tbk_callback_ops_t callback = {sizeof callback, callback_enqueue};
 
 tbk_status_t fake_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
