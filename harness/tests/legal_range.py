@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tbk_contracts
 from runs import LIB, Results, run
 
 Vector = Mapping[str, str]
@@ -29,6 +30,25 @@ class Dimension:
     option: str
     values: tuple[str, ...]
     properties: tuple[str, ...] = field(default=())
+
+
+# Left out at once, to keep the vectors few.
+TOGETHER = (
+    "pinned+peer",
+    "async_memory+random",
+    "fault+fill",
+    "memory_info+event_elapsed",
+    "stream_native_handle+stream_from_native",
+)
+
+
+def alone() -> Iterator[str]:
+    """Yields the optional tables and functions of the header that are left out one by one."""
+    paired = {word for words in TOGETHER for word in words.split("+")}
+    tables = tbk_contracts.interface().tables
+    names = [one.name for one in tables if not one.mandatory]
+    names += [function.name for one in tables for function in one.optional_functions]
+    yield from (name for name in names if name not in paired)
 
 
 PLAIN_SIZES = ("256M", "8M", "4M")
@@ -58,21 +78,7 @@ DIMENSIONS = (
     Dimension("compile", ("0", "1", "2")),
     Dimension("refuses", ("", "rank_0+empty", "strided", "offset", "alias+large", "dtype")),
     Dimension("only", ("", "copy_", "add.Tensor")),
-    Dimension(
-        "without",
-        (
-            "",
-            "stream",
-            "event",
-            "callback",
-            "kernel",
-            "pinned+peer",
-            "async_memory+random",
-            "fault+fill",
-            "memory_info+event_elapsed",
-            "stream_native_handle+stream_from_native",
-        ),
-    ),
+    Dimension("without", ("", *alone(), *TOGETHER)),
 )
 # On a busy machine a test may take a slow call for one that waits. That costs its evidence alone.
 GUESSES = 2

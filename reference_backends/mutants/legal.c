@@ -31,8 +31,8 @@ PROPERTIES(legal_properties) {
   status = INNER(self, core)->device_properties(self, device, &all, error);
   SET_PROPERTY(flags, all.flags & ~legal->flags_off);
   if (legal->unknown_memory) SET_PROPERTY(memory_bytes, 0);
-  SET_PROPERTY(dtypes, legal->without[LEGAL_KERNEL] ? 0 : all.dtypes & legal->dtypes);
-  SET_PROPERTY(max_rank, legal->without[LEGAL_KERNEL] ? 0 : (int32_t)legal->max_rank);
+  SET_PROPERTY(dtypes, legal->without[LEGAL_NO_kernel] ? 0 : all.dtypes & legal->dtypes);
+  SET_PROPERTY(max_rank, legal->without[LEGAL_NO_kernel] ? 0 : (int32_t)legal->max_rank);
   SET_PROPERTY(priority_least, (int32_t)legal->priorities);
   SET_PROPERTY(priority_greatest, -(int32_t)legal->priorities);
   return status;
@@ -221,22 +221,14 @@ KERNEL_FIND(legal_kernel_find) {
 /* ---------------------------------------------------------------------------------- the entry -- */
 
 static void leave_out(wrap_t* wrap, const legal_t* legal) {
-  tbk_backend_t* backend = &wrap->backend;
-  const bool* without = legal->without;
-  if (without[LEGAL_STREAM]) backend->stream = NULL;
-  if (without[LEGAL_EVENT] || without[LEGAL_STREAM]) backend->event = NULL;
-  if (without[LEGAL_CALLBACK] || without[LEGAL_STREAM]) backend->callback = NULL;
-  if (without[LEGAL_PINNED]) backend->pinned = NULL;
-  if (without[LEGAL_PEER]) backend->peer = NULL;
-  if (without[LEGAL_ASYNC_MEMORY] || without[LEGAL_STREAM]) backend->async_memory = NULL;
-  if (without[LEGAL_KERNEL]) backend->kernel = NULL;
-  if (without[LEGAL_RANDOM]) backend->random = NULL;
-  if (without[LEGAL_FAULT] || without[LEGAL_STREAM]) backend->fault = NULL;
-  if (without[LEGAL_FILL]) wrap->core.fill = NULL;
-  if (without[LEGAL_MEMORY_INFO]) wrap->core.memory_info = NULL;
-  if (without[LEGAL_ELAPSED]) wrap->event.event_elapsed = NULL;
-  if (without[LEGAL_NATIVE_HANDLE]) wrap->stream.stream_native_handle = NULL;
-  if (without[LEGAL_FROM_NATIVE]) wrap->stream.stream_from_native = NULL;
+#define LEAVE_TABLE(name, type, needs) \
+  if (legal->without[LEGAL_NO_##name] || legal_lacks(legal, needs)) wrap->backend.name = NULL;
+#define LEAVE_FUNCTION(table, type, function, word) \
+  if (legal->without[LEGAL_NO_##function]) wrap->table.function = NULL;
+  TBK_TABLE_MAP(LEAVE_TABLE)
+  TBK_OPTIONAL_MAP(LEAVE_FUNCTION)
+#undef LEAVE_TABLE
+#undef LEAVE_FUNCTION
 }
 
 static void legal_destroy(tbk_instance_t* self) {

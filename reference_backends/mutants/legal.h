@@ -10,22 +10,14 @@
 
 #include "arguments.h"
 
-/* X(NAME, "word"): what can be left out, as in `without=event+fill`. */
-#define LEGAL_WITHOUT_MAP(X)               \
-  X(STREAM, "stream")                      \
-  X(EVENT, "event")                        \
-  X(CALLBACK, "callback")                  \
-  X(PINNED, "pinned")                      \
-  X(PEER, "peer")                          \
-  X(ASYNC_MEMORY, "async_memory")          \
-  X(KERNEL, "kernel")                      \
-  X(RANDOM, "random")                      \
-  X(FAULT, "fault")                        \
-  X(FILL, "fill")                          \
-  X(MEMORY_INFO, "memory_info")            \
-  X(ELAPSED, "event_elapsed")              \
-  X(NATIVE_HANDLE, "stream_native_handle") \
-  X(FROM_NATIVE, "stream_from_native")
+/* What can be left out, by the header's own names, as in `without=event+fill`: from the map. */
+enum {
+#define LEGAL_TABLE(name, type, needs) LEGAL_NO_##name,
+#define LEGAL_FUNCTION(table, type, function, word) LEGAL_NO_##function,
+  TBK_TABLE_MAP(LEGAL_TABLE) TBK_OPTIONAL_MAP(LEGAL_FUNCTION) LEGAL_WITHOUT_COUNT
+#undef LEGAL_TABLE
+#undef LEGAL_FUNCTION
+};
 
 /* X(NAME, "word"): what kernels refuse, as in `refuses=rank_0+strided`. */
 #define LEGAL_REFUSES_MAP(X)              \
@@ -38,7 +30,6 @@
   X(LARGE, "large")
 
 #define LEGAL_ENUM(name, word) LEGAL_##name,
-enum { LEGAL_WITHOUT_MAP(LEGAL_ENUM) LEGAL_WITHOUT_COUNT };
 enum { LEGAL_REFUSES_MAP(LEGAL_ENUM) LEGAL_REFUSES_COUNT };
 #undef LEGAL_ENUM
 
@@ -66,6 +57,8 @@ typedef struct legal {
   char rest[1024]; /* options for the reference */
 } legal_t;
 
+/* Tells whether one of `words`, with blanks between, is left out. */
+bool legal_lacks(const legal_t* legal, const char* words);
 /* Reads the options; INVALID with the one that is wrong. */
 tbk_status_t legal_read(legal_t* legal, const char* options, tbk_error_t* error);
 

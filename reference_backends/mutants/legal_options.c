@@ -25,8 +25,12 @@ static const option_t numbers[] = {
     NUMBER(prepare, 0),        NUMBER(compile, 0),         NUMBER(callbacks_by_caller, 0),
 };
 
+#define TABLE(name, type, needs) #name,
+#define FUNCTION(table, type, function, word) #function,
+static const char* const without_words[] = {TBK_TABLE_MAP(TABLE) TBK_OPTIONAL_MAP(FUNCTION) NULL};
+#undef TABLE
+#undef FUNCTION
 #define WORD(name, word) word,
-static const char* const without_words[] = {LEGAL_WITHOUT_MAP(WORD) NULL};
 static const char* const refuses_words[] = {LEGAL_REFUSES_MAP(WORD) NULL};
 #undef WORD
 
@@ -55,6 +59,16 @@ static bool read_words(const char* const* words, bool* places, char* value) {
     places[i] = true;
   }
   return true;
+}
+
+bool legal_lacks(const legal_t* legal, const char* words) {
+  char copy[64];
+  char* rest = NULL;
+  snprintf(copy, sizeof copy, "%s", words);
+  for (char* word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+    for (size_t i = 0; without_words[i] != NULL; i++)
+      if (legal->without[i] && strcmp(without_words[i], word) == 0) return true;
+  return false;
 }
 
 static bool is_number(const char* key) {

@@ -6,11 +6,8 @@
 
 #include <string.h>
 
-#include <tbk/tables.h>
-
 enum { CALLBACKS = 3 };
 
-#define EFFECT(name) static void effect_##name(tbk_fixture_t* fx, effects_t* on)
 #define HAS(table, type, function) (TBK_HAS(fx->table, type, function) != 0)
 
 /* -------------------------------------------------------------------------------------- core --- */

@@ -4,12 +4,13 @@
  *
  * effects.h: what every function in the map of tables is for, as a small program that looks at what has
  * come of it: on new objects, and on those that were made before. A function that is added to the
- * header needs one, or effects.c does not compile.
+ * header needs one, or nothing links: EFFECT(function) in the file of its own tests, or in effects.c.
  */
 #ifndef TBK_CONTRACTS_EFFECTS_H
 #define TBK_CONTRACTS_EFFECTS_H
 
 #include <stdatomic.h>
+#include <tbk/tables.h>
 
 #include "operation.h"
 
@@ -30,6 +31,13 @@ typedef struct effects {
   bool may_fail; /* a synchronize may tell of a failure again */
   atomic_int ran;
 } effects_t;
+
+#define EFFECT(function) void effect_##function(tbk_fixture_t* fx, effects_t* on)
+#define EFFECT_OF(table, type, function) EFFECT(function);
+#define EFFECTS_OF(table, type, needs) \
+  TBK_MANDATORY_##table(EFFECT_OF) TBK_OPTIONAL_##table(EFFECT_OF)
+EFFECTS_OF(core, tbk_core_t, "")
+TBK_TABLE_MAP(EFFECTS_OF)
 
 typedef struct effect_row {
   const char *table, *function;

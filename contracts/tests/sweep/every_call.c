@@ -9,8 +9,6 @@
 
 #include <tbk/tables.h>
 
-#include "../generated/words.h"
-
 enum { NOT_FALLIBLE = -0x7B02, UNWRITTEN = 77 };
 
 static void count_run(void* argument) {
@@ -25,20 +23,20 @@ static void count_run(void* argument) {
 #define DESTINATION_OF(entry) \
   _Generic((entry), tbk_status_t(*) TBK_PARAMETERS_download : (void*)on->host, default : on->other)
 
+/* The place of a number that calls give. */
+#define OUT_NUMBER(parameter, type) type got_##parameter = UNWRITTEN, *parameter = &got_##parameter;
+
 /* What is not of one type in all functions is given by `entry`. */
 #define ARGUMENTS(entry)                                                                          \
+  TBK_OUT_NUMBERS(OUT_NUMBER)                                                                     \
   tbk_instance_t* self = fx->self;                                                                \
-  int32_t device = fx->device, peer = fx->device, priority = 0, can = UNWRITTEN,                  \
-          devices = UNWRITTEN;                                                                    \
+  int32_t device = fx->device, peer = fx->device, priority = 0, kind = TBK_FAULT_WORK_FAILS;      \
   int32_t destination_device = fx->device, source_device = fx->device;                            \
-  int32_t kind = TBK_FAULT_WORK_FAILS, *out_can = &can, *out_count = &devices;                    \
   uint32_t flags = 0;                                                                             \
   uint64_t size_bytes = on->bytes, offset = on->offset;                                           \
   uint64_t destination_offset = on->offset, source_offset = on->offset;                           \
-  uint64_t count = on->bytes / 4, workspace_offset = 0, bytes = UNWRITTEN, more = UNWRITTEN;      \
-  uint64_t *out_workspace_bytes = &bytes, *out_free_bytes = &bytes, *out_total_bytes = &more;     \
+  uint64_t count = on->bytes / 4, workspace_offset = 0;                                           \
   uint8_t value = 1;                                                                              \
-  double ms = UNWRITTEN, *out_ms = &ms;                                                           \
   void *place = (void*)on, **out_native = &place, **out_pointer = &place, *native = on->native;   \
   void *argument = on, *pointer = NULL;                                                           \
   tbk_callback_fn function = count_run;                                                           \
@@ -61,7 +59,7 @@ static void count_run(void* argument) {
 /* The argument that is to be wrong. */
 #define SPOIL_NUMBER(parameter, type) \
   if (on->spoil == SPOIL_##parameter) (parameter) = (type)on->number;
-#define SPOIL_POINTER(parameter) \
+#define SPOIL_POINTER(parameter, type) \
   if (on->spoil == SPOIL_##parameter) (parameter) = on->object;
 #define SPOIL                                                                      \
   SPOIL_MAP(SPOIL_NUMBER, SPOIL_POINTER)                                           \
@@ -70,11 +68,11 @@ static void count_run(void* argument) {
   if (on->spoil == SPOIL_struct_size) properties.struct_size = (size_t)on->number; \
   if (on->without_error) error = NULL
 
-#define HAS_WRITTEN                                                                       \
-  (can != UNWRITTEN || devices != UNWRITTEN || bytes != UNWRITTEN || more != UNWRITTEN || \
-   ms != UNWRITTEN || made != UNWRITTEN || place != (void*)on || a_stream != (void*)on || \
-   an_event != (void*)on || a_plan != (void*)on || properties.name != NULL ||             \
-   properties.memory_alignment != 0)
+#define OUT_WRITTEN(parameter, type) got_##parameter != UNWRITTEN ||
+#define HAS_WRITTEN                                                         \
+  (TBK_OUT_NUMBERS(OUT_WRITTEN) made != UNWRITTEN || place != (void*)on ||  \
+   a_stream != (void*)on || an_event != (void*)on || a_plan != (void*)on || \
+   properties.name != NULL || properties.memory_alignment != 0)
 
 #define IS_FALLIBLE(function) __builtin_types_compatible_p(TBK_RETURNS_##function, tbk_status_t)
 

@@ -4,13 +4,15 @@
  *
  * every_call.h: every function in the map of tables, called with valid arguments, which are variables
  * under the header's own parameter names. A function that is added to the header is called here as
- * well, or this does not compile. What a call has made is given back at once.
+ * well: a number that it gives has its place from the map, and for any other new name of a parameter
+ * this does not compile before ARGUMENTS has a value. What a call has made is given back at once.
  */
 #ifndef TBK_CONTRACTS_EVERY_CALL_H
 #define TBK_CONTRACTS_EVERY_CALL_H
 
 #include <stdatomic.h>
 
+#include "../generated/words.h"
 #include "operation.h"
 
 /* The parameters that a call can be given wrongly; N: numbers, P: pointers. */
@@ -20,16 +22,15 @@
   N(kind, int32_t) N(flags, uint32_t)                                                            \
   N(offset, uint64_t) N(destination_offset, uint64_t) N(source_offset, uint64_t)                 \
   N(size_bytes, uint64_t)                                                                        \
-  P(stream) P(event) P(start) P(end) P(generator)                                                \
-  P(out_can) P(out_count) P(out_workspace_bytes) P(out_free_bytes) P(out_total_bytes) P(out_ms)  \
-  P(out_native) P(out_pointer) P(out_properties) P(out_memory) P(out_stream) P(out_event)        \
-  P(out_plan)
+  P(stream, tbk_stream_t) P(event, tbk_event_t) P(start, tbk_event_t) P(end, tbk_event_t)        \
+  P(generator, tbk_generator_t)                                                                  \
+  TBK_OUT_NUMBERS(P) TBK_OUT_OBJECTS(P)
 /* clang-format on */
 
 typedef enum spoil {
   SPOIL_nothing = 0,
 #define SPOIL_NUMBER(parameter, type) SPOIL_##parameter,
-#define SPOIL_POINTER(parameter) SPOIL_##parameter,
+#define SPOIL_POINTER(parameter, type) SPOIL_##parameter,
   SPOIL_MAP(SPOIL_NUMBER, SPOIL_POINTER)
 #undef SPOIL_NUMBER
 #undef SPOIL_POINTER

@@ -64,22 +64,12 @@ typedef struct refusal {
   X("odd", size_bytes, A_NUMBER, 0, TBK_INVALID)                        \
   X("odd", offset, A_NUMBER, 0, TBK_INVALID)                            \
   X("odd", destination_offset, A_NUMBER, 0, TBK_INVALID)                \
-  X("odd", source_offset, A_NUMBER, 0, TBK_INVALID)                     \
-  X("NULL", out_can, NO_OBJECT, 0, TBK_INVALID)                         \
-  X("NULL", out_count, NO_OBJECT, 0, TBK_INVALID)                       \
-  X("NULL", out_free_bytes, NO_OBJECT, 0, TBK_INVALID)                  \
-  X("NULL", out_total_bytes, NO_OBJECT, 0, TBK_INVALID)                 \
-  X("NULL", out_ms, NO_OBJECT, 0, TBK_INVALID)                          \
-  X("NULL", out_native, NO_OBJECT, 0, TBK_INVALID)                      \
-  X("NULL", out_pointer, NO_OBJECT, 0, TBK_INVALID)                     \
-  X("NULL", out_properties, NO_OBJECT, 0, TBK_INVALID)                  \
-  X("NULL", out_memory, NO_OBJECT, 0, TBK_INVALID)                      \
-  X("NULL", out_stream, NO_OBJECT, 0, TBK_INVALID)                      \
-  X("NULL", out_event, NO_OBJECT, 0, TBK_INVALID)
+  X("odd", source_offset, A_NUMBER, 0, TBK_INVALID)
 
 #define ROW(what, parameter, wrong, number, status) \
   {#parameter ":" what, #parameter, SPOIL_##parameter, wrong, number, status},
-static const refusal_t refusals[] = {REFUSAL_MAP(ROW)};
+#define OUT_ROW(parameter) ROW("NULL", parameter, NO_OBJECT, 0, TBK_INVALID)
+static const refusal_t refusals[] = {REFUSAL_MAP(ROW) TBK_OUT_REFUSED(OUT_ROW)};
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
 /* The rows are the values of the axis; filled before the first use. */
