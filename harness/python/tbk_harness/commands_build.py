@@ -61,7 +61,7 @@ def new_command(name: str) -> None:
 @click.option(
     "--only",
     multiple=True,
-    metavar="NAME|CLAUSE",
+    metavar="NAME|CLAUSE|AREA",
     help="These mutants alone; of pairs also FUNCTION, KIND of fault, or pair for all.",
 )
 @click.option(
@@ -136,9 +136,10 @@ def _planned(
         outcome.stop(
             listed.returncode or EXIT_SUITE_ERROR, f"tbk-run lists no tests: {line(listed.stderr)}"
         )
-    chosen = [one for one in everything if not only or one.words & set(only)]
-    if not chosen:
-        outcome.stop(EXIT_NOTHING_SELECTED, "no mutant fits")
+    areas = {one.id: one.area for one in tbk_contracts.clauses()}
+    chosen, missing = mutants.named(everything, only, areas)
+    if missing:
+        outcome.stop(EXIT_NOTHING_SELECTED, f"no mutant fits {' '.join(missing)}")
     matrix = kill.Matrix(
         tests=tests,
         thorough=kill.parse_thorough(listed.stdout),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,6 +92,22 @@ def choose(everything: list[Mutant], frozen: bool) -> list[Mutant]:
     if not frozen:
         return [one for one in everything if one.kind != "frozen"]
     return [replace(one, kind="mutant") for one in everything if one.kind == "frozen"]
+
+
+def named(
+    everything: list[Mutant], words: Sequence[str], areas: Mapping[str, str]
+) -> tuple[list[Mutant], list[str]]:
+    """Those that one of the words means, all for no words; and the words that mean none.
+
+    A word is one of a mutant's own, the letters of its clauses, or the area that they are of."""
+
+    def meant(one: Mutant) -> set[str]:
+        around = {word for id in one.clauses for word in (id.split("-")[0], areas.get(id, id))}
+        return one.words | around
+
+    found = [one for one in everything if not words or meant(one) & set(words)]
+    known_words = {word for one in found for word in meant(one)}
+    return found, [word for word in words if word not in known_words]
 
 
 def known() -> list[Mutant]:

@@ -21,7 +21,7 @@ from tbk_harness.kill import (
     sample,
     selection,
 )
-from tbk_harness.mutants import Mutant, MutantError, parse, parse_equivalents
+from tbk_harness.mutants import Mutant, MutantError, named, parse, parse_equivalents
 from tbk_reports.matrix import render_matrix_html, render_matrix_markdown
 
 TESTS = {"memory/a": "MEM-001", "memory/b": "MEM-002", "copy/c": "CPY-001"}
@@ -336,3 +336,24 @@ def test_what_becomes_of_a_forked_job_is_told(
     os.close(log)
     assert [result["verdict"] for result in results] == [verdict] * 2
     assert said in results[0]["seen"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names", "missing"),
+    [
+        ((), "abc", []),
+        (("b",), "b", []),
+        (("MEM-001", "c"), "ac", []),
+        (("MEM",), "ab", []),
+        (("copying",), "c", []),
+        (("MEM-001", "nothing"), "a", ["nothing"]),
+    ],
+)
+def test_a_word_names_mutants_clauses_or_areas(
+    words: tuple[str, ...], names: str, missing: list[str]
+) -> None:
+    every = [_mutant("a"), _mutant("b", "MEM-002"), _mutant("c", "CPY-001"), _mutant("", "")]
+    areas = {"MEM-001": "memory", "MEM-002": "memory", "CPY-001": "copying"}
+    found, unknown = named(every, words, areas)
+    assert "".join(one.name for one in found) == names
+    assert unknown == missing
