@@ -101,7 +101,7 @@ def named(
 
     A word is one of a mutant's own, the letters of its clauses, or the area that they are of."""
 
-    def meant(one: Mutant) -> set[str]:
+    def meant(one: Mutant) -> frozenset[str]:
         around = {word for id in one.clauses for word in (id.split("-")[0], areas.get(id, id))}
         return one.words | around
 
