@@ -49,11 +49,11 @@ def _steps(tensor: torch.Tensor) -> bool:
 
 
 def _apart(one: torch.Tensor) -> bool:
-    return one.storage_offset() == 5 and one.is_contiguous() and one.dim() == 4
+    return one.storage_offset() == 5 and one.is_contiguous() and one.dim() > 0
 
 
 def _expanded(one: torch.Tensor) -> bool:
-    return one.dim() == 4 and one.shape[1] > 1 and one.stride(1) == 0
+    return any(s > 1 and step == 0 for s, step in zip(one.shape, one.stride(), strict=True))
 
 
 def _on_stream(self: torch.Tensor) -> bool:

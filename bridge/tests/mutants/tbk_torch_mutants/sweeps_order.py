@@ -58,12 +58,12 @@ def _() -> None:
     kernels.around("sub.Tensor", add)
 
 
-@mutant("fills_of_the_second_device", "OPS-529", "fill_ of uint8 on device 1", narrow=True,
-        tests="torch_sweep/fills[dtype=uint8")  # fmt: skip
+@mutant("fills_of_the_second_device", "OPS-529", "fill_ with a number on device 1", narrow=True,
+        tests="fills[dtype=complex128,form=number")  # fmt: skip
 def _() -> None:
     def fill(original: Any, self: torch.Tensor, value: Any) -> Any:
-        wrong = self.device.index == 1 and self.dtype == torch.uint8
-        return original(self, 9 if wrong else value)
+        wrong = self.device.index == 1 and self.numel() > 1
+        return original(self, not value if wrong else value)
 
     kernels.around("fill_.Scalar", fill)
 
@@ -116,19 +116,6 @@ def _() -> None:
 
     kernels.around("record_stream", record)
     kernels.around("empty.memory_format", empty)
-
-
-@mutant("second_recorded_stream_is_lost", "MEM-514", "all but the first stream", narrow=True,
-        tests="streams=three")  # fmt: skip
-def _() -> None:
-    told: dict[int, int] = {}
-
-    def record(original: Any, self: torch.Tensor, stream: torch.Stream) -> None:
-        place = self.untyped_storage()._cdata
-        if told.setdefault(place, stream.stream_id) == stream.stream_id:
-            original(self, stream)
-
-    kernels.around("record_stream", record)
 
 
 _number = itertools.count(1)

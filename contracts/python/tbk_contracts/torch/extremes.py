@@ -130,6 +130,21 @@ def view_of(layout: str, shape: Shape) -> View:
     return views[layout]
 
 
+RANKS = ("4", "0", "1", "2", "6")
+
+
+def rank_fits(case: Case) -> bool:
+    """Whether there is a first part to take."""
+    return case.get("size") != "none" or case.get("rank", "4") in ("4", "6")
+
+
+def ranked(view: torch.Tensor, rank: int) -> torch.Tensor:
+    """Returns a first part of `view`, of four dimensions, or it with two more of one element."""
+    for _ in range(rank, 4):
+        view = view[0]
+    return view.unsqueeze(2).unsqueeze(0) if rank > 4 else view
+
+
 class Operand:
     """A view of one layout, on the host and on the device, each with its base."""
 
@@ -140,7 +155,8 @@ class Operand:
         layout, kind = case.get(name, "whole"), case.get("values", "ordinary")
         self.base = values(kind, base_shape(layout, shape), dtype_of(case, dtype), device)
         self.placed = host.upload(self.base, device)
-        self.view = view_of(layout, shape)
+        whole, rank = view_of(layout, shape), int(case.get("rank", 4))
+        self.view: View = lambda base: ranked(whole(base), rank)
         self.here, self.there = self.view(self.base), self.view(self.placed)
 
 

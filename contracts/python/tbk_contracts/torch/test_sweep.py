@@ -21,12 +21,14 @@ from tbk_contracts.torch.extremes import (
     FLOATING,
     LARGEST,
     LAYOUTS,
+    RANKS,
     WHOLE,
     Operand,
     dtype_of,
     edge,
     needs,
     place,
+    rank_fits,
     slow,
     values,
     where,
@@ -54,13 +56,15 @@ def _same(case: Case, what: str, operand: Operand) -> None:
 def _copies_fit(case: Case) -> bool:
     if case.get("way") not in (None, "upload", "download") and case.get("host") == "pinned":
         return False
+    if not rank_fits(case):
+        return False
     # A blocking copy of pageable memory is what the other cases are; it may wait, not be wrong.
     return not (case.get("times") == "300" and case.get("size") not in (None, "few", "thousand"))
 
 
 @each_case(
     {"dtype": DTYPES, "size": ALL_SIZES, "from_layout": LAYOUTS, "to_layout": WRITTEN,
-     "way": ("upload", "download", "within"), "host": ("pageable", "pinned"),
+     "way": ("upload", "download", "within"), "host": ("pageable", "pinned"), "rank": RANKS,
      "blocking": ("yes", "no"), "times": ("1", "300"), "values": KINDS, **PLACES},
     _copies_fit, needs=needs, slow=slow, quick=16,
 )  # fmt: skip
@@ -141,8 +145,8 @@ FORMS = ("number", "tensor_of_host", "tensor_of_device")
 
 
 @each_case(
-    {"dtype": DTYPES, "form": FORMS, "size": ALL_SIZES, "layout": WRITTEN, **PLACES},
-    needs=needs, slow=slow, quick=16,
+    {"dtype": DTYPES, "form": FORMS, "size": ALL_SIZES, "layout": WRITTEN, "rank": RANKS, **PLACES},
+    rank_fits, needs=needs, slow=slow, quick=16,
 )  # fmt: skip
 @clause("OPS-529")
 @where_it_fits
@@ -200,7 +204,7 @@ NOT_TOGETHER: tuple[dict[str, tuple[str, ...]], ...] = (
 
 
 def _operands_fit(case: Case) -> bool:
-    return not any(
+    return rank_fits(case) and not any(
         all(case.get(name) in values for name, values in row.items()) for row in NOT_TOGETHER
     )
 
@@ -235,7 +239,8 @@ def _call(case: Case, first: torch.Tensor, second: object) -> torch.Tensor:
 
 @each_case(
     {"name": tuple(BINARY), "dtype": DTYPES, "other": OTHERS, "alpha": ALPHAS, "result": RESULTS,
-     "layout": LAYOUTS, "second": LAYOUTS, "size": ALL_SIZES, "values": KINDS, **PLACES},
+     "layout": LAYOUTS, "second": LAYOUTS, "size": ALL_SIZES, "rank": RANKS, "values": KINDS,
+     **PLACES},
     _operands_fit, needs=needs, slow=slow, quick=24,
 )  # fmt: skip
 @clause("OPS-529")

@@ -78,6 +78,10 @@ class Freed:
         elif how == "resize":
             self.held[0].untyped_storage().resize_(0)
         self.held.clear()
+        # What is recorded on them is over: nothing but the late stream keeps the memory.
+        for stream in self.told:
+            if stream != self.late:
+                stream.synchronize()
 
     def between(self) -> None:
         what = self.case["between"]
