@@ -9,6 +9,7 @@ of the first cause that has the broken clause, over the clauses of that cause; 0
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
@@ -59,6 +60,22 @@ def place(name: str, broken: set[str], results: Path) -> Place:
     return Place(name, len({test.clause for test in failing}), score, rank, folded)
 
 
+def half(name: str) -> int:
+    """Returns 0 or 1: of the halves one may be looked at, and the other is held out."""
+    return hashlib.sha256(name.encode()).digest()[-1] & 1
+
+
+def tell(which: str, counted: list[Place]) -> None:
+    """Prints the figures of some mutants."""
+    if not counted:
+        return
+    mean = sum(one.score for one in counted) / len(counted)
+    top = sum(0 < one.rank <= TOP for one in counted) / len(counted)
+    left = sorted(one.folded for one in counted)[len(counted) // 2]
+    print(f"{which}: {len(counted)} mutants, mean reciprocal rank {mean:.3f}, "
+          f"among the first {TOP} {top:.1%}, causes left by folding {left} (median)")  # fmt: skip
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=Path)
@@ -91,12 +108,10 @@ def main() -> int:
     if not counted:
         print("no mutant fails more than five clauses", file=sys.stderr)
         return 1
-    mean = sum(one.score for one in counted) / len(counted)
-    top = sum(0 < one.rank <= TOP for one in counted) / len(counted)
-    left = sorted(one.folded for one in counted)[len(counted) // 2]
     print(f"{len(counted)} of {len(places)} mutants fail more than five clauses")
-    print(f"mean reciprocal rank {mean:.3f}, among the first {TOP} {top:.1%}")
-    print(f"causes left by folding: {left} (median)")
+    for which in (0, 1):
+        tell(f"half {which}", [one for one in counted if half(one.name) == which])
+    tell("all", counted)
     return 0
 
 
