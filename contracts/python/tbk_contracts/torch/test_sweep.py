@@ -56,15 +56,13 @@ def _same(case: Case, what: str, operand: Operand) -> None:
 def _copies_fit(case: Case) -> bool:
     if case.get("way") not in (None, "upload", "download") and case.get("host") == "pinned":
         return False
-    if not rank_fits(case):
-        return False
     # A blocking copy of pageable memory is what the other cases are; it may wait, not be wrong.
     return not (case.get("times") == "300" and case.get("size") not in (None, "few", "thousand"))
 
 
 @each_case(
     {"dtype": DTYPES, "size": ALL_SIZES, "from_layout": LAYOUTS, "to_layout": WRITTEN,
-     "way": ("upload", "download", "within"), "host": ("pageable", "pinned"), "rank": RANKS,
+     "way": ("upload", "download", "within"), "host": ("pageable", "pinned"),
      "blocking": ("yes", "no"), "times": ("1", "300"), "values": KINDS, **PLACES},
     _copies_fit, needs=needs, slow=slow, quick=16,
 )  # fmt: skip
