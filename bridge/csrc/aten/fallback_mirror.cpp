@@ -77,9 +77,14 @@ size_t HostMirror::storage_of(c10::StorageImpl* device) {
   return storages_.size() - 1;
 }
 
-void HostMirror::alias(Storage& storage) const {
+void HostMirror::alias(size_t index) {
+  Storage& storage = storages_[index];
+  const bool written = std::any_of(views_.begin(), views_.end(), [index](const View& view) {
+    return view.written && view.storage == index;
+  });
   storage.begin = 0;
-  storage.host_data = storage.device->mutable_data();
+  // A lazy clone that is only read stays one.
+  storage.host_data = written ? storage.device->mutable_data() : storage.device->data_ptr().get();
   storage.host = host_storage(c10::DataPtr(storage.host_data, at::kCPU), storage.device->nbytes());
 }
 
@@ -96,8 +101,8 @@ void HostMirror::fetch(Storage& storage) {
 
 void HostMirror::bring() {
   if (host_visible_ && stream_.handle != nullptr) synchronize(stream_);
-  for (Storage& storage : storages_)
-    host_visible_ ? alias(storage) : fetch(storage);
+  for (size_t index = 0; index < storages_.size(); index++)
+    host_visible_ ? alias(index) : fetch(storages_[index]);
   finish();
   for (View& view : views_)
     view.host = view_of(view);

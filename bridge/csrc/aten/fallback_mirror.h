@@ -47,7 +47,7 @@ class HostMirror {
   };
 
   size_t storage_of(c10::StorageImpl* device);
-  void alias(Storage& storage) const;
+  void alias(size_t index);
   void fetch(Storage& storage);
   at::Tensor view_of(const View& view);
   bool was_moved(const View& view) const;
