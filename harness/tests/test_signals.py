@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,14 @@ SIGNALS = (signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGTERM)
 # The hang in the middle has everything wait for the signal, beside the records of what went before.
 SLOW = ("--only", "memory", "--only", "copy", "--timeout", "60", "--jobs", "1")
 HANGS = hostile("hang_in_call", "at=4")
+
+
+@pytest.fixture(autouse=True)
+def heeds_hangups() -> Iterator[None]:
+    """Under nohup, tbk-run would do right to ignore what these tests send it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def wait_for(condition: Callable[[], object]) -> None:
