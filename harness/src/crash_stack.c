@@ -27,7 +27,12 @@ static struct {
   char* text;
   pid_t pid, thread;            /* `thread`: that crashed first */
   volatile sig_atomic_t number; /* of the first signal; 0: none yet */
+  uintptr_t seal;               /* of `text` and `pid`: a process may have overwritten all it has */
 } watch;
+
+static uintptr_t seal_of(void) {
+  return ~(uintptr_t)watch.text ^ (uintptr_t)watch.pid << 7;
+}
 
 typedef struct walk {
   uintptr_t from; /* where the signal came */
@@ -127,11 +132,13 @@ static void tell(int number, const siginfo_t* info, const ucontext_t* context) {
 }
 
 static void on_crash(int number, siginfo_t* info, void* context) {
-  if (watch.number != 0 && gettid() != watch.thread)
-    for (;;) /* the first crash is told, and ends all threads */
-      (void)pause();
-  if (watch.number != 0 || watch.text == NULL || getpid() != watch.pid) {
-    die_by(watch.number != 0 ? watch.number : number);
+  if (watch.seal != seal_of() || watch.text == NULL || getpid() != watch.pid) {
+    die_by(number);
+    return;
+  }
+  if (watch.number != 0) {
+    if (gettid() != watch.thread) (void)sleep(2 * PATIENCE_S); /* the first one ends all threads */
+    die_by(watch.number);
     return;
   }
   watch.thread = gettid();
@@ -159,4 +166,5 @@ void tbk_crash_stack_watch(char* text) {
   watch.pid = getpid();
   watch.number = 0;
   watch.text = text;
+  watch.seal = seal_of();
 }

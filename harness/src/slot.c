@@ -180,15 +180,25 @@ void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
   (void)send(slot->control, &word, sizeof word, MSG_NOSIGNAL);
 }
 
+/* Copies what a process has written where it may have written anything; nothing where it is no text. */
+static void take_text(char* out, size_t out_size, const char* said) {
+  const size_t length = strnlen(said, out_size - 1);
+  out[0] = '\0';
+  for (size_t at = 0, step; at < length; at += step) {
+    step = tbk_utf8_length(said + at, length - at);
+    if (step == 0 || ((unsigned char)said[at] < ' ' && said[at] != '\n')) return;
+  }
+  tbk_print(out, out_size, "%.*s", (int)length, said);
+}
+
 /* Of a test that did not end, what its process noted last; one that did has told its calls. */
 static void take_trace(tbk_slot_t* slot) {
   const tbk_trace_t* trace = &slot->journal->cells[slot->number]->trace;
   if (slot->outcome.ended) return;
   tbk_trace_text(trace, slot->outcome.report.calls);
   slot->outcome.last_call = trace->last;
-  tbk_print(slot->outcome.sweep_case, sizeof slot->outcome.sweep_case, "%.*s", TBK_TRACE_CASE - 1,
-            trace->sweep_case);
-  tbk_print(slot->outcome.stack, sizeof slot->outcome.stack, "%.*s", TBK_STACK_TEXT - 1,
+  take_text(slot->outcome.sweep_case, sizeof slot->outcome.sweep_case, trace->sweep_case);
+  take_text(slot->outcome.stack, sizeof slot->outcome.stack,
             slot->journal->cells[slot->number]->stack);
 }
 

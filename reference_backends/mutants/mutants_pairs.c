@@ -255,9 +255,11 @@ static void pair_install(wrap_t* wrap) {
 }
 
 #define NAMED(kind, function, clause) #function "/" #kind "/" clause
+/* NOLINTBEGIN(bugprone-macro-parentheses): they are the names of members */
 #define PAIR_ROW(kind, operation, table, function, clause, name, statuses, options) \
   {NAMED(kind, function, clause), clause, PAIR,    operation,    BROAD, #kind,      \
    {PATCH(table.function, name)}, 0,      options, pair_install, 0},
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define PAIR_ENTRY_ROW(kind, operation, table, function, clause, name, statuses, options) \
   {NAMED(kind, function, clause),                                                         \
    clause,                                                                                \

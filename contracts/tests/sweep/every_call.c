@@ -24,6 +24,7 @@ static void count_run(void* argument) {
   _Generic((entry), tbk_status_t(*) TBK_PARAMETERS_download : (void*)on->host, default : on->other)
 
 /* The place of a number that calls give. */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration takes no parentheses. */
 #define OUT_NUMBER(parameter, type) type got_##parameter = UNWRITTEN, *parameter = &got_##parameter;
 
 /* What is not of one type in all functions is given by `entry`. */
