@@ -112,23 +112,6 @@ static void make_streams(tbk_fixture_t* fx, held_t* it) {
   }
 }
 
-static bool take_piece(tbk_fixture_t* fx, held_t* it, tbk_stream_t* stream, uint64_t size,
-                       tbk_memory_t* out) {
-  tbk_status_t status = stream != NULL
-                            ? fx->async_memory->async_alloc(fx->self, stream, size, out, &fx->error)
-                            : fx->core->memory_alloc(fx->self, fx->device, size, out, &fx->error);
-  if (status == TBK_OK) return true;
-  *out = 0;
-  it->refused = status == TBK_OUT_OF_MEMORY;
-  if (!it->refused) tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("an allocation"));
-  return false;
-}
-
-static void give(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_memory_t memory) {
-  CHECK_OK(stream != NULL ? fx->async_memory->async_free(fx->self, stream, memory, &fx->error)
-                          : fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
-}
-
 static void put(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_memory_t memory, const uint8_t* bytes,
                 uint64_t size) {
   CHECK_OK(fx->core->upload(fx->self, fx->device, memory, 0, bytes, size, stream, &fx->error));
@@ -151,9 +134,9 @@ static void pass(tbk_fixture_t* fx, held_t* it, size_t mark, held_role_t from, h
 
 static bool take_pieces(tbk_fixture_t* fx, held_t* it) {
   for (uint64_t i = 0; i < it->pieces; i++) {
-    if (take_piece(fx, it, it->streams[ALLOCATED], it->size, &it->memory[i])) continue;
+    if (piece_take(fx, it->streams[ALLOCATED], it->size, &it->memory[i], &it->refused)) continue;
     while (i > 0)
-      give(fx, it->streams[ALLOCATED], it->memory[--i]);
+      piece_give(fx, it->streams[ALLOCATED], it->memory[--i]);
     return false;
   }
   return true;
@@ -274,7 +257,7 @@ void held_use_and_free(tbk_fixture_t* fx, void* argument) {
     use(fx, it, i);
   pass(fx, it, 3, USED, FREED);
   for (uint64_t i = 0; i < it->pieces; i++)
-    give(fx, it->streams[FREED], it->memory[i]);
+    piece_give(fx, it->streams[FREED], it->memory[i]);
   if (gone >= 0 && gone != GONE_BEFORE_USE) destroy_stream(fx, it, it->streams[gone]);
 }
 
@@ -299,7 +282,7 @@ void held_take(tbk_fixture_t* fx, void* argument) {
   if (stream == NULL && !gate_can_control(fx)) return;
   for (uint64_t i = 0; i < most; i++) {
     tbk_memory_t* place = &it->taken[it->taken_count];
-    if (!take_piece(fx, it, stream, it->taken_size, place)) break;
+    if (!piece_take(fx, stream, it->taken_size, place, &it->refused)) break;
     it->taken_count++;
     put(fx, stream, *place, it->new_written, it->taken_size);
   }
@@ -326,7 +309,7 @@ static void check_taken(tbk_fixture_t* fx, held_t* it) {
     CHECK_OK(fx->core->download(fx->self, fx->device, it->new_seen, it->taken[i], 0, it->taken_size,
                                 NULL, &fx->error));
     held = held && CHECK_BYTES(it->new_written, it->new_seen, it->taken_size);
-    give(fx, stream, it->taken[i]);
+    piece_give(fx, stream, it->taken[i]);
   }
 }
 

@@ -39,26 +39,9 @@ static bool freed_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
          8 * size * pieces < sweep_room(fx);
 }
 
-static bool alloc(tbk_fixture_t* fx, freed_t* it, tbk_stream_t* stream, uint64_t size,
-                  tbk_memory_t* out) {
-  tbk_status_t status = stream != NULL
-                            ? fx->async_memory->async_alloc(fx->self, stream, size, out, &fx->error)
-                            : fx->core->memory_alloc(fx->self, fx->device, size, out, &fx->error);
-  if (status == TBK_OK) return true;
-  *out = 0;
-  it->refused = status == TBK_OUT_OF_MEMORY;
-  if (!it->refused) tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("an allocation"));
-  return false;
-}
-
-static void release(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_memory_t memory) {
-  CHECK_OK(stream != NULL ? fx->async_memory->async_free(fx->self, stream, memory, &fx->error)
-                          : fx->core->memory_free(fx->self, fx->device, memory, &fx->error));
-}
-
 /* Written by a, which is late; after a while read and freed. */
 static bool use(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
-  if (!alloc(fx, it, it->a, it->size, &it->memory[at])) return false;
+  if (!piece_take(fx, it->a, it->size, &it->memory[at], &it->refused)) return false;
   CHECK_OK(fx->core->upload(fx->self, fx->device, it->memory[at], 0, it->written + at * it->size,
                             it->size, it->a, &fx->error));
   return true;
@@ -67,8 +50,8 @@ static bool use(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
 static void read_and_free(tbk_fixture_t* fx, freed_t* it, uint64_t at) {
   CHECK_OK(fx->core->download(fx->self, fx->device, it->seen + at * it->size, it->memory[at], 0,
                               it->size, it->a, &fx->error));
-  release(fx, it->a, it->memory[at]);
-  if (sweep_get(it->scene.one, &zero_axis) == 1) release(fx, it->a, 0);
+  piece_give(fx, it->a, it->memory[at]);
+  if (sweep_get(it->scene.one, &zero_axis) == 1) piece_give(fx, it->a, 0);
 }
 
 static tbk_stream_t* taker_of(const freed_t* it) {
@@ -80,7 +63,7 @@ static tbk_stream_t* taker_of(const freed_t* it) {
 static bool take(tbk_fixture_t* fx, freed_t* it, uint64_t size) {
   tbk_stream_t* stream = taker_of(it);
   tbk_memory_t memory;
-  if (!alloc(fx, it, stream, size, &memory)) return false;
+  if (!piece_take(fx, stream, size, &memory, &it->refused)) return false;
   it->taken[it->taken_count++] = memory;
   CHECK_OK(
       fx->core->upload(fx->self, fx->device, memory, 0, it->new_written, size, stream, &fx->error));
@@ -102,7 +85,7 @@ static void check_taken(tbk_fixture_t* fx, freed_t* it) {
     CHECK_OK(fx->core->download(fx->self, fx->device, it->new_seen, it->taken[i], 0, it->taken_size,
                                 NULL, &fx->error));
     held = held && CHECK_BYTES(it->new_written, it->new_seen, it->taken_size);
-    release(fx, taker_of(it), it->taken[i]);
+    piece_give(fx, taker_of(it), it->taken[i]);
   }
 }
 

@@ -10,6 +10,15 @@
 
 #include "fixture.h"
 
+/*
+ * Allocates on `stream`, or by memory_alloc on fx->device where it is NULL. Returns false, with 0 in
+ * `out`, where there is no memory, which `out_refused` then says; any other error is a failed check.
+ */
+bool piece_take(tbk_fixture_t* fx, tbk_stream_t* stream, uint64_t size, tbk_memory_t* out,
+                bool* out_refused);
+/* Gives it back in the way in which it was taken. */
+void piece_give(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_memory_t memory);
+
 enum { HOARD_MOST = 600 };
 
 typedef struct hoard {
