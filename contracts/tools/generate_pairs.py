@@ -59,7 +59,7 @@ def answer(function: Function, table: str) -> str:
 
 
 def refusal(function: Function) -> str:
-    """What a function does that fails without being called."""
+    """Returns what a function does that fails without being called."""
     error = any(one.name == "error" for one in function.parameters)
     if function.fallible:
         return f"return pair_fail({'error' if error else 'NULL'}, status)"

@@ -58,7 +58,9 @@ def pairs_complete(world: World) -> Iterator[str]:
 
 
 def _left_out(pairs: Pairs, kind: Kind, clause: str, function: str) -> bool:
-    """Whether a rule with a reason takes the function from a kind that is of this clause."""
+    """Returns whether a rule with a reason takes the function from a kind that is of this
+    clause.
+    """
     words = words_of(pairs.interface.function(function))
     return kind.clause == clause and bool(words & set(kind.unless))
 
@@ -79,7 +81,7 @@ Called = set[tuple[str, str]]
 
 
 def called_in(results: Path) -> Called:
-    """What the tests of a run called, by the result file."""
+    """Returns what the tests of a run called, by the result file."""
     found: Called = set()
     names: list[str] = []
     for line in results.read_text(encoding="utf-8").splitlines():

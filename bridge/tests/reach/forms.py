@@ -71,7 +71,9 @@ def _from_its_start(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def agree(one: Any, other: Any) -> bool:
-    """Whether two results are close, whatever their dtypes; with `out` some operators have none."""
+    """Returns whether two results are close, whatever their dtypes; with `out` some operators
+    have none.
+    """
     if one is None:
         return True
     pairs = zip(tensors(one), tensors(other), strict=True)
@@ -114,6 +116,6 @@ def outs(result: Any, number: int) -> Any:
 
 
 def function(entry: Any, form: str) -> Callable[..., Any]:
-    """What is called with the sample's arguments, and `out=` where there is one."""
+    """Returns what is called with the sample's arguments, and `out=` where there is one."""
     called: Callable[..., Any] = entry.inplace_variant if form == IN_PLACE else entry.op
     return called

@@ -59,12 +59,12 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """What its mutant is called."""
+        """Returns what its mutant is called."""
         return f"{self.function.name}/{self.kind.name}/{self.clause.id}"
 
 
 def words_of(function: Function) -> frozenset[str]:
-    """What the header says of a function, in the words of pairs.yml."""
+    """Returns what the header says of a function, in the words of pairs.yml."""
     said = {label: [one.text for one in function.lines if one.label == label]
             for label in ("Requires", "Ordering", "Ownership", "Errors")}  # fmt: skip
     names = {one.name for one in function.parameters}
@@ -97,7 +97,9 @@ def words_of(function: Function) -> frozenset[str]:
 
 
 def is_traced(function: Function) -> bool:
-    """Whether the toolkit sees its calls: those of entries of tables. Mutants prove the others."""
+    """Returns whether the toolkit sees its calls: those of entries of tables. Mutants prove the
+    others.
+    """
     return bool(function.struct)
 
 
@@ -126,7 +128,9 @@ class Pairs:
                     yield clause, function
 
     def is_shared(self, clause: Clause) -> bool:
-        """Whether several functions state it; the mutants of any other are of its one function."""
+        """Returns whether several functions state it; the mutants of any other are of its one
+        function.
+        """
         return len(self.interface.stating(clause.id)) > 1
 
     def of_kind(self, kind: Kind) -> Iterator[Pair]:
@@ -156,7 +160,7 @@ class Pairs:
                 yield clause
 
     def _can_be_had(self, clause: Clause) -> bool:
-        """Whether the reference can be made such that the clause's tests run."""
+        """Returns whether the reference can be made such that the clause's tests run."""
         needs = set((clause.needs or "").split())
         return not needs & {"exclusive", "!cross_device_wait"}
 

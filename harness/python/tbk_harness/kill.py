@@ -196,14 +196,16 @@ def selection(mutant: Mutant, matrix: Matrix) -> tuple[list[str], list[str]]:
 
 
 def _calls(matrix: Matrix, test: str, function: str) -> bool:
-    """Whether a test calls the function on the sound device, or nobody can tell."""
+    """Returns whether a test calls the function on the sound device, or nobody can tell."""
     traced = any(function in names for names in matrix.calls.values())
     seen = matrix.calls.get(test)
     return not traced or not seen or function in seen
 
 
 def trace(library: Path, matrix: Matrix, pairs: Sequence[Mutant]) -> dict[str, frozenset[str]]:
-    """Which functions the tests call that cite a clause of the pairs, on the sound device."""
+    """Returns which functions the tests call that cite a clause of the pairs, on the sound
+    device.
+    """
     clauses = {clause for pair in pairs for clause in pair.clauses}
     wanted = [test for test, clause in matrix.tests.items()
               if clause in clauses and test not in matrix.thorough]  # fmt: skip

@@ -131,7 +131,9 @@ def render_matrix_html(document: Mapping[str, Any]) -> str:
 
 
 def _pair_lines(document: Mapping[str, Any]) -> list[str]:
-    """What is proved of each function that states a clause, a line for each kind of fault."""
+    """Returns what is proved of each function that states a clause, a line for each kind of
+    fault.
+    """
     faults = _faults(document)
     if not faults:
         return []

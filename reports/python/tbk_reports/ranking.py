@@ -131,7 +131,7 @@ class Evidence:
         return [test for test in tests if self.is_own(test)] or tests
 
     def is_own(self, test: Test) -> bool:
-        """Whether a failing test is held against the clause that it is of."""
+        """Returns whether a failing test is held against the clause that it is of."""
         return self.accused.get(test.key) == test.clause
 
     def share(self, clause: str) -> float:
@@ -146,7 +146,9 @@ class Evidence:
         return float(any(self.fails_as_such(base, things) for base in self.own(tests)[0].bases))
 
     def fails_as_such(self, base: str, things: set[str]) -> bool:
-        """Whether most of a clause's tests fail: of those that do not ask some things, if any."""
+        """Returns whether most of a clause's tests fail: of those that do not ask some things,
+        if any.
+        """
         ran = self.of_clause.get(base, ())
         without = [test for test in ran if things.isdisjoint(self.asked[test.id])] or ran
         failed = sum(_breach(test) for test in without if test.failed and self.is_own(test))

@@ -134,7 +134,7 @@ RANKS = ("4", "0", "1", "2", "6")
 
 
 def rank_fits(case: Case) -> bool:
-    """Whether there is a first part to take."""
+    """Returns whether there is a first part to take."""
     return case.get("size") != "none" or case.get("rank", "4") in ("4", "6")
 
 

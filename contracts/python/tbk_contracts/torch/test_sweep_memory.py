@@ -107,7 +107,7 @@ class Freed:
         self.own.synchronize()
 
     def read_late(self, load: order.Load) -> torch.Tensor:
-        """What the late stream reads."""
+        """Returns what the late stream reads."""
         recorded = self.case["recorded"]
         self.upload()
         seen = host.poisoned((self.count,), self.values.dtype, self.device)
