@@ -37,6 +37,8 @@ MAY_INCLUDE = {
     "harness": {"contracts"},
     "reports": set[str](),
 }
+# Sees nothing of the project but itself, tbk.h included; its headers for others are <vdev/...>.
+VIRTUAL_DEVICE = "reference_backends/virtual_device"
 # Where Python may import PyTorch: the bridge, what runs inside of PyTorch, and the tests of that.
 MAY_IMPORT_PYTORCH = (
     "bridge/",
@@ -89,9 +91,30 @@ def include_faults(root: Path) -> Iterator[str]:
             owner = include_owner(root, path, target, headers)
             if owner == "PyTorch" and room == "bridge":
                 continue
+            line = text.count("\n", 0, found.start()) + 1
             if owner is not None and owner not in MAY_INCLUDE[room] | {room}:
-                line = text.count("\n", 0, found.start()) + 1
                 yield f"{path.relative_to(root)}:{line}: {room} includes {target} of {owner}"
+            elif crosses_seam(root, path, target, headers):
+                yield f"{path.relative_to(root)}:{line}: {target} crosses the virtual device's seam"
+
+
+def crosses_seam(
+    root: Path, path: Path, target: PurePosixPath, headers: dict[str, list[Path]]
+) -> bool:
+    """Whether the virtual device includes what is not its own, or others what is its own alone."""
+    seam = root / VIRTUAL_DEVICE
+    inside = path.is_relative_to(seam)
+    if target.parts[0] == "tbk":
+        return inside
+    beside = (path.parent / target).resolve()
+    meant = [beside] if beside.is_file() else []
+    meant = meant or [
+        header for header in headers.get(target.name, []) if header.match(str(target))
+    ]
+    owned = [header.is_relative_to(seam) for header in meant]
+    if inside:
+        return bool(owned) and not any(owned)
+    return bool(owned) and all(owned) and target.parts[0] != "vdev"
 
 
 def include_owner(

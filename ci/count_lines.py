@@ -27,6 +27,7 @@ ROOMS = [
     "contracts/tools",
     "contracts",
     "reference_backends/template",
+    "reference_backends/virtual_device",
     "reference_backends/cpu",
     "reference_backends/cuda",
     "reference_backends/mutants",

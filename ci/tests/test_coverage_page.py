@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SECTIONS = {"## The cpu backend": "reference_backends/cpu", "## The harness": "harness/src"}
+SECTIONS = {
+    "## The cpu backend": "reference_backends/cpu",
+    "## The virtual device": "reference_backends/virtual_device",
+    "## The harness": "harness/src",
+}
 
 
 def named() -> list[tuple[Path, str]]:
@@ -31,7 +35,7 @@ def named() -> list[tuple[Path, str]]:
 
 
 def test_the_page_names_something() -> None:
-    assert {file.parent.name for file, _ in named()} == {"cpu", "src"}
+    assert {file.parent.name for file, _ in named()} == {"cpu", "virtual_device", "src"}
 
 
 @pytest.mark.parametrize(("file", "function"), named())

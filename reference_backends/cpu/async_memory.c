@@ -8,13 +8,13 @@
 
 typedef struct give_op {
   cpu_op_t op;
-  cpu_arena_t* arena;
+  vdev_arena_t* arena;
   tbk_memory_t memory;
 } give_op_t;
 
 static void give(cpu_op_t* op) {
   const give_op_t* work = (const give_op_t*)op;
-  cpu_arena_give(work->arena, work->memory);
+  vdev_arena_give(work->arena, work->memory);
 }
 
 static tbk_status_t async_alloc(tbk_instance_t* self, tbk_stream_t* stream, uint64_t size_bytes,

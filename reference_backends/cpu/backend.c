@@ -107,10 +107,11 @@ static void destroy(tbk_instance_t* self) {
     self->backend.stream->stream_destroy(self, LIST_FIRST(&self->streams));
   while (!LIST_EMPTY(&self->events))
     self->backend.event->event_destroy(self, LIST_FIRST(&self->events));
-  while (!LIST_EMPTY(&self->retired)) {
-    cpu_arena_t* arena = LIST_FIRST(&self->retired);
-    LIST_REMOVE(arena, entry);
-    cpu_arena_free(arena);
+  while (!LIST_EMPTY(&self->homes)) {
+    cpu_home_t* home = LIST_FIRST(&self->homes);
+    LIST_REMOVE(home, entry);
+    vdev_arena_free(home->arena);
+    free(home);
   }
   cpu_plans_destroy_all(self);
   cpu_pinned_free_all(self);

@@ -22,12 +22,12 @@ typedef struct fill_op {
 
 static void run_copy(cpu_op_t* op) {
   const copy_op_t* copy = (const copy_op_t*)op;
-  cpu_words_copy(copy->to, copy->from, copy->size_bytes);
+  vdev_words_copy(copy->to, copy->from, copy->size_bytes);
 }
 
 static void run_fill(cpu_op_t* op) {
   const fill_op_t* fill = (const fill_op_t*)op;
-  cpu_words_fill(fill->to, fill->value, fill->size_bytes);
+  vdev_words_fill(fill->to, fill->value, fill->size_bytes);
 }
 
 tbk_status_t cpu_submit_copy(tbk_instance_t* self, void* to, const void* from, uint64_t size_bytes,
@@ -54,7 +54,7 @@ static tbk_status_t enter(tbk_instance_t* self, int32_t index, uint64_t offsets,
 
 static char* at(tbk_instance_t* self, int32_t index, tbk_memory_t memory, uint64_t offset,
                 uint64_t size_bytes) {
-  return cpu_arena_at(self->devices[index].arena, memory, offset, size_bytes);
+  return vdev_arena_at(self->devices[index].arena, memory, offset, size_bytes);
 }
 
 tbk_status_t cpu_upload(tbk_instance_t* self, int32_t index, tbk_memory_t memory, uint64_t offset,

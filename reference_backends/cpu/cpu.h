@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * cpu.h: what the files of the cpu backend share. A device is an arena of memory (arena.c) and
+ * cpu.h: what the files of the cpu backend share. A device is an arena of memory (vdev/arena.h) and
  * queues of operations (queue.c), run by one of the schedulers (threads.c, seeded.c, inline.c).
  *
  * Locks: instance->lock guards everything that is scheduled: devices' states, streams, queues,
@@ -18,25 +18,22 @@
 #include <sys/queue.h>
 #include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
+#include <vdev/arena.h>
+#include <vdev/words.h>
 
 /* ---------------------------------------------------------------------------------- options -- */
 
 enum { CPU_THREADS, CPU_SEEDED };
 enum { CPU_FIFO, CPU_LAZY, CPU_ONE_QUEUE, CPU_SHUFFLED, CPU_INLINE };
-enum { CPU_FRESH, CPU_REUSE, CPU_NEVER };
 
 typedef struct cpu_options {
   uint64_t devices;
-  uint64_t memory; /* bytes of each device */
+  vdev_arena_config_t arena; /* of each device */
   uint64_t scheduler;
   uint64_t seed;
   uint64_t policy;
   uint64_t delay_us;
-  uint64_t handles;
-  uint64_t poison;
   uint64_t zero_handle;
-  uint64_t alignment;
-  uint64_t flat;
   uint64_t granularity;
   uint64_t open_ms;
   uint64_t shape_ms;
@@ -47,44 +44,6 @@ typedef struct cpu_options {
 } cpu_options_t;
 
 tbk_status_t cpu_options_parse(cpu_options_t* options, const char* text, tbk_error_t* error);
-
-/* ------------------------------------------------------------------------------------ arena -- */
-
-typedef struct cpu_block cpu_block_t;
-
-/*
- * Memory of a device: a file in memory, mapped twice. The addresses that are handed out trap when
- * the host touches them; the alias, `span_bytes` further on, is what workers read and write.
- */
-typedef struct cpu_arena {
-  pthread_mutex_t lock;
-  LIST_ENTRY(cpu_arena) entry; /* of those that were closed with live blocks */
-  const cpu_options_t* options;
-  void* reservation;
-  uint64_t reservation_bytes;
-  uint64_t base; /* the first address that is handed out */
-  char* alias;
-  uint64_t span_bytes;    /* of addresses; at least limit_bytes */
-  uint64_t opaque_base;   /* of handles that are no addresses */
-  uint64_t used_bytes;    /* never above options->memory */
-  uint64_t live_count;    /* of blocks in use */
-  cpu_block_t* first;     /* all blocks, by address */
-  cpu_block_t* cursor;    /* the block that holds cursor_offset */
-  uint64_t cursor_offset; /* where the next search begins */
-  void* by_handle;        /* tree of blocks in use (tsearch) */
-} cpu_arena_t;
-
-cpu_arena_t* cpu_arena_new(const cpu_options_t* options, uint32_t generation);
-/* Gives the memory back; the addresses stay taken until cpu_arena_free. */
-void cpu_arena_empty(cpu_arena_t* arena);
-void cpu_arena_free(cpu_arena_t* arena);
-/* 0 where there is no room. */
-tbk_memory_t cpu_arena_take(cpu_arena_t* arena, uint64_t size_bytes);
-/* Harmless for what is no live block. */
-void cpu_arena_give(cpu_arena_t* arena, tbk_memory_t memory);
-/* Returns where workers find [memory + offset, size), or NULL where that is outside. */
-char* cpu_arena_at(cpu_arena_t* arena, tbk_memory_t memory, uint64_t offset, uint64_t size_bytes);
-uint64_t cpu_arena_free_bytes(cpu_arena_t* arena);
 
 /* ------------------------------------------------------------------------- queues and points -- */
 
@@ -189,6 +148,12 @@ typedef enum { CPU_CLOSED, CPU_OPENING, CPU_OPEN, CPU_CLOSING } cpu_state_t;
 
 enum { CPU_MAX_RANK = 16 };
 
+/* Stays after its device was closed with live blocks, so that their addresses are not given again. */
+typedef struct cpu_home {
+  LIST_ENTRY(cpu_home) entry;
+  vdev_arena_t* arena;
+} cpu_home_t;
+
 struct cpu_device {
   tbk_instance_t* instance;
   int32_t index;
@@ -197,7 +162,8 @@ struct cpu_device {
   bool lost;           /* stays, also when it is closed and opened again */
   bool failed;         /* at least once; for sticky=1 */
   tbk_status_t error;  /* of work whose stream is gone */
-  cpu_arena_t* arena;  /* NULL unless open */
+  vdev_arena_t* arena; /* NULL unless open */
+  cpu_home_t* home;    /* of the arena */
   cpu_queue_t* shared; /* policy=one_queue */
   uint64_t event_count;
   struct cpu_lock_file* lock_file;
@@ -220,7 +186,7 @@ struct tbk_instance {
   LIST_HEAD(, cpu_queue) ended; /* whose threads are to be joined */
   LIST_HEAD(, tbk_stream) streams;
   LIST_HEAD(, tbk_event) events;
-  LIST_HEAD(, cpu_arena) retired;
+  LIST_HEAD(, cpu_home) homes;
   LIST_HEAD(, cpu_pinned) pinned;
   LIST_HEAD(, tbk_plan) plans;
   uint64_t pinned_bytes;
@@ -292,15 +258,5 @@ tbk_status_t cpu_submit_copy(tbk_instance_t* self, void* to, const void* from, u
 #define CPU_TABLE(name, type, needs) extern const type cpu_##name##_ops;
 TBK_TABLE_MAP(CPU_TABLE)
 #undef CPU_TABLE
-
-/* ------------------------------------------------------------------------------------- tools -- */
-
-/* words.c: accesses that may race with each other without being data races in C's sense. */
-void cpu_words_copy(void* to, const void* from, uint64_t size_bytes);
-void cpu_words_fill(void* to, uint8_t value, uint64_t size_bytes);
-
-uint64_t cpu_mix(uint64_t value); /* a bijection that scatters */
-uint64_t cpu_now_ns(void);
-void cpu_sleep_us(uint64_t us);
 
 #endif /* TBK_CPU_H */

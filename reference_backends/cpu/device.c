@@ -6,6 +6,7 @@
  */
 #include "cpu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 tbk_status_t cpu_device_count(tbk_instance_t* self, int32_t* out_count, tbk_error_t* error) {
@@ -16,7 +17,7 @@ tbk_status_t cpu_device_count(tbk_instance_t* self, int32_t* out_count, tbk_erro
 
 static uint64_t flags(const cpu_options_t* options) {
   return TBK_DEVICE_CROSS_DEVICE_WAIT | TBK_DEVICE_PHILOX |
-         (options->flat ? TBK_DEVICE_FLAT_ADDRESS : 0) |
+         (options->arena.flat ? TBK_DEVICE_FLAT_ADDRESS : 0) |
          (options->exclusive[0] ? TBK_DEVICE_EXCLUSIVE : 0);
 }
 
@@ -30,8 +31,8 @@ tbk_status_t cpu_device_properties(tbk_instance_t* self, int32_t index,
   tbk_device_properties_t all = {.struct_size = out_properties->struct_size,
                                  .name = device->name,
                                  .flags = flags(options),
-                                 .memory_bytes = options->memory,
-                                 .memory_alignment = options->alignment,
+                                 .memory_bytes = options->arena.memory_bytes,
+                                 .memory_alignment = options->arena.alignment,
                                  .copy_granularity = options->granularity,
                                  .max_rank = CPU_MAX_RANK,
                                  .priority_least = 0,
@@ -52,22 +53,26 @@ static tbk_status_t make_usable(cpu_device_t* device, tbk_error_t* error) {
   if (options->exclusive[0])
     status = cpu_lock_file_take(options->exclusive, device->index, &device->lock_file, error);
   if (status != TBK_OK) return status;
-  cpu_sleep_us(options->open_ms * 1000);
-  device->arena = cpu_arena_new(options, device->generation);
+  vdev_sleep_us(options->open_ms * 1000);
+  device->home = calloc(1, sizeof *device->home);
+  if (device->home) device->arena = vdev_arena_new(&options->arena, device->generation);
   if (device->arena) return TBK_OK;
+  free(device->home);
   cpu_lock_file_give(device->lock_file);
   device->lock_file = NULL;
   return cpu_fail(TBK_OUT_OF_MEMORY, error, "cannot map %llu bytes",
-                  (unsigned long long)options->memory);
+                  (unsigned long long)options->arena.memory_bytes);
 }
 
 static void unmake(cpu_device_t* device) {
   tbk_instance_t* self = device->instance;
-  if (device->arena->live_count) {
-    cpu_arena_empty(device->arena);
-    LIST_INSERT_HEAD(&self->retired, device->arena, entry);
+  if (vdev_arena_live_count(device->arena)) {
+    vdev_arena_empty(device->arena);
+    device->home->arena = device->arena;
+    LIST_INSERT_HEAD(&self->homes, device->home, entry);
   } else {
-    cpu_arena_free(device->arena);
+    vdev_arena_free(device->arena);
+    free(device->home);
   }
   device->arena = NULL;
   cpu_lock_file_give(device->lock_file);

@@ -44,7 +44,7 @@ typedef uint64_t __attribute__((may_alias)) word64_t;
 uint64_t cpu_load_word(const char* from, int64_t size_bytes) {
   uint64_t word = 0;
   if ((uintptr_t)from % (uintptr_t)size_bytes) {
-    cpu_words_copy(&word, from, (uint64_t)size_bytes);
+    vdev_words_copy(&word, from, (uint64_t)size_bytes);
     return word; /* little-endian, as are all hosts of this backend */
   }
   switch (size_bytes) {
@@ -61,7 +61,7 @@ uint64_t cpu_load_word(const char* from, int64_t size_bytes) {
 
 void cpu_store_word(char* to, uint64_t word, int64_t size_bytes) {
   if ((uintptr_t)to % (uintptr_t)size_bytes) {
-    cpu_words_copy(to, &word, (uint64_t)size_bytes);
+    vdev_words_copy(to, &word, (uint64_t)size_bytes);
     return;
   }
   switch (size_bytes) {

@@ -52,7 +52,7 @@ static void reach(cpu_op_t* op) {
   record_op_t* record = (record_op_t*)op;
   cpu_lock(record->instance);
   record->point->done = true;
-  record->point->time_ns = cpu_now_ns();
+  record->point->time_ns = vdev_now_ns();
   cpu_wake_all(record->instance);
   cpu_unlock(record->instance);
 }

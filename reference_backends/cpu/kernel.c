@@ -32,13 +32,13 @@ typedef struct job_op {
 /* Returns a hash of what a plan is made for, and what a compiler would cache by: all but memory
  * and offsets. */
 static uint64_t signature_of(const kernel_t* kernel, const cpu_job_t* job) {
-  uint64_t hash = cpu_mix((uintptr_t)kernel ^ job->reduced);
+  uint64_t hash = vdev_mix((uintptr_t)kernel ^ job->reduced);
   for (int i = 0; i < job->operand_count; i++) {
     const cpu_view_t* view = &job->operands[i];
-    hash = cpu_mix(hash ^ (uint64_t)view->dtype << 32 ^ (uint64_t)view->rank);
+    hash = vdev_mix(hash ^ (uint64_t)view->dtype << 32 ^ (uint64_t)view->rank);
     for (int32_t d = 0; d < view->rank; d++) {
-      hash = cpu_mix(hash ^ (uint64_t)view->sizes[d]);
-      hash = cpu_mix(hash ^ (uint64_t)view->strides[d]);
+      hash = vdev_mix(hash ^ (uint64_t)view->sizes[d]);
+      hash = vdev_mix(hash ^ (uint64_t)view->strides[d]);
     }
   }
   return hash;
@@ -59,7 +59,7 @@ static void compile(tbk_instance_t* self, uint64_t signature) {
     }
   }
   cpu_unlock(self);
-  if (!seen) cpu_sleep_us(self->options.shape_ms * 1000);
+  if (!seen) vdev_sleep_us(self->options.shape_ms * 1000);
 }
 
 static tbk_status_t check(const kernel_t* kernel, const void* arguments, tbk_error_t* error) {
@@ -142,7 +142,7 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   tbk_status_t status = cpu_enter_stream(self, index, stream, error);
   if (status == TBK_OK) status = check(plan ? plan->kernel : NULL, arguments, error);
   if (status != TBK_OK) return status;
-  cpu_arena_t* arena = self->devices[index].arena;
+  vdev_arena_t* arena = self->devices[index].arena;
   job_op_t* work = new_job();
   if (!work) return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for a launch");
   status = plan->kernel->build(arena, arguments, &work->job, error);
@@ -150,7 +150,7 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
     return refuse(work, cpu_fail(TBK_INVALID, error, "not the arguments of the plan"));
   if (work->job.workspace_bytes) {
     work->job.workspace =
-        cpu_arena_at(arena, workspace, workspace_offset, work->job.workspace_bytes);
+        vdev_arena_at(arena, workspace, workspace_offset, work->job.workspace_bytes);
     if (!work->job.workspace)
       return refuse(work, cpu_fail(TBK_INVALID, error, "the workspace is no memory"));
   }

@@ -45,21 +45,21 @@ struct cpu_job {
 };
 
 /* `arena` is NULL where only shapes are asked about (prepare). */
-typedef tbk_status_t (*cpu_build_fn)(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+typedef tbk_status_t (*cpu_build_fn)(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                                      tbk_error_t* error);
-tbk_status_t cpu_build_fill(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
-tbk_status_t cpu_build_copy(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
-tbk_status_t cpu_build_add(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
-tbk_status_t cpu_build_mul(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
-tbk_status_t cpu_build_where(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
-tbk_status_t cpu_build_sum(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
-tbk_status_t cpu_build_mm(cpu_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_fill(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_copy(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_add(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_mul(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_where(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_sum(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_mm(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 
 /* tensor.c */
-tbk_status_t cpu_add_operand(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
+tbk_status_t cpu_add_operand(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
                              tbk_error_t* error);
 /* The first operand, which is written: no two of its elements may be one. */
-tbk_status_t cpu_add_output(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
+tbk_status_t cpu_add_output(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
                             tbk_error_t* error);
 tbk_status_t cpu_want_same_sizes(const cpu_job_t* job, tbk_error_t* error);
 tbk_status_t cpu_want_dtype(const cpu_view_t* view, int32_t dtype, tbk_error_t* error);

@@ -34,7 +34,7 @@ static void copy_element(char* to, const char* from, int64_t size_bytes) {
   if (size_bytes <= 8)
     cpu_store_word(to, cpu_load_word(from, size_bytes), size_bytes);
   else
-    cpu_words_copy(to, from, (uint64_t)size_bytes);
+    vdev_words_copy(to, from, (uint64_t)size_bytes);
 }
 
 static void fill_row(const cpu_job_t* job, char* const* at, const int64_t* steps, int64_t count) {
@@ -46,7 +46,7 @@ static void fill_row(const cpu_job_t* job, char* const* at, const int64_t* steps
 static void copy_row(const cpu_job_t* job, char* const* at, const int64_t* steps, int64_t count) {
   const int64_t element = job->operands[0].element_bytes;
   if (steps[0] == element && steps[1] == element) {
-    cpu_words_copy(at[0], at[1], (uint64_t)(count * element));
+    vdev_words_copy(at[0], at[1], (uint64_t)(count * element));
     return;
   }
   for (int64_t i = 0; i < count; i++)
@@ -135,7 +135,7 @@ static void compute_mul(const cpu_job_t* job) {
   for_each_row(job, mul_row);
 }
 
-tbk_status_t cpu_build_fill(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+tbk_status_t cpu_build_fill(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                             tbk_error_t* error) {
   const tbk_args_fill__Scalar_t* args = arguments;
   job->compute = compute_fill;
@@ -149,7 +149,7 @@ tbk_status_t cpu_build_fill(cpu_arena_t* arena, const void* arguments, cpu_job_t
   return TBK_OK;
 }
 
-tbk_status_t cpu_build_copy(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+tbk_status_t cpu_build_copy(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                             tbk_error_t* error) {
   const tbk_args_copy__t* args = arguments;
   job->compute = compute_copy;
@@ -159,7 +159,7 @@ tbk_status_t cpu_build_copy(cpu_arena_t* arena, const void* arguments, cpu_job_t
 }
 
 /* Output and two inputs of one dtype and the same sizes. */
-static tbk_status_t build_binary(cpu_arena_t* arena, const tbk_tensor_t* out,
+static tbk_status_t build_binary(vdev_arena_t* arena, const tbk_tensor_t* out,
                                  const tbk_tensor_t* self, const tbk_tensor_t* other,
                                  cpu_job_t* job, tbk_error_t* error) {
   tbk_status_t status = cpu_add_output(arena, out, job, error);
@@ -182,7 +182,7 @@ static tbk_status_t settle_alpha(cpu_job_t* job, tbk_error_t* error) {
   return TBK_OK;
 }
 
-tbk_status_t cpu_build_add(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+tbk_status_t cpu_build_add(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                            tbk_error_t* error) {
   const tbk_args_add_Tensor_t* args = arguments;
   job->compute = compute_add;
@@ -191,14 +191,14 @@ tbk_status_t cpu_build_add(cpu_arena_t* arena, const void* arguments, cpu_job_t*
   return status == TBK_OK ? settle_alpha(job, error) : status;
 }
 
-tbk_status_t cpu_build_mul(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+tbk_status_t cpu_build_mul(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                            tbk_error_t* error) {
   const tbk_args_mul_Tensor_t* args = arguments;
   job->compute = compute_mul;
   return build_binary(arena, args->out, args->self, args->other, job, error);
 }
 
-tbk_status_t cpu_build_where(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+tbk_status_t cpu_build_where(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                              tbk_error_t* error) {
   const tbk_args_where_self_t* args = arguments;
   job->compute = compute_where;

@@ -51,9 +51,9 @@ static cpu_view_t packed(const cpu_view_t* view, char* data) {
 static void move(const cpu_view_t* to, const cpu_view_t* from) {
   for (int64_t i = 0; i < to->sizes[0]; i++)
     for (int64_t j = 0; j < to->sizes[1]; j++)
-      cpu_words_copy(to->data + i * to->strides[0] + j * to->strides[1],
-                     from->data + i * from->strides[0] + j * from->strides[1],
-                     (uint64_t)to->element_bytes);
+      vdev_words_copy(to->data + i * to->strides[0] + j * to->strides[1],
+                      from->data + i * from->strides[0] + j * from->strides[1],
+                      (uint64_t)to->element_bytes);
 }
 
 static cpu_number_t dot(const cpu_view_t* a, const cpu_view_t* b, int64_t row, int64_t column) {
@@ -122,7 +122,7 @@ static void plan_workspace(cpu_job_t* job, bool resolved) {
     if (job->pack[i]) job->workspace_bytes += (uint64_t)(views[i].count * views[i].element_bytes);
 }
 
-tbk_status_t cpu_build_mm(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+tbk_status_t cpu_build_mm(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                           tbk_error_t* error) {
   const tbk_args_mm_t* args = arguments;
   job->compute = compute;

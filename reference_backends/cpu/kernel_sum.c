@@ -96,7 +96,7 @@ static tbk_status_t want_dtypes(const cpu_job_t* job, const int64_t* dtype, tbk_
   return cpu_fail(TBK_UNSUPPORTED, error, "a sum of dtype %d into dtype %d", in, out);
 }
 
-tbk_status_t cpu_build_sum(cpu_arena_t* arena, const void* arguments, cpu_job_t* job,
+tbk_status_t cpu_build_sum(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                            tbk_error_t* error) {
   const tbk_args_sum_dim_IntList_t* args = arguments;
   job->compute = compute;

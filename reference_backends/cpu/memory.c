@@ -17,7 +17,7 @@ tbk_status_t cpu_memory_alloc(tbk_instance_t* self, int32_t index, uint64_t size
     return cpu_fail(TBK_OUT_OF_MEMORY, error, "%llu bytes are more than one allocation may have",
                     (unsigned long long)size_bytes);
   if (size_bytes || self->options.zero_handle) {
-    memory = cpu_arena_take(self->devices[index].arena, size_bytes);
+    memory = vdev_arena_take(self->devices[index].arena, size_bytes);
     if (!memory)
       return cpu_fail(TBK_OUT_OF_MEMORY, error, "device %d has no room for %llu bytes", index,
                       (unsigned long long)size_bytes);
@@ -32,9 +32,9 @@ tbk_status_t cpu_memory_free(tbk_instance_t* self, int32_t index, tbk_memory_t m
   cpu_device_t* device = cpu_device(self, index);
   if (!device) return cpu_fail(TBK_INVALID, error, "there is no device %d", index);
   cpu_lock(self);
-  cpu_arena_t* arena = device->state == CPU_OPEN ? device->arena : NULL;
+  vdev_arena_t* arena = device->state == CPU_OPEN ? device->arena : NULL;
   cpu_unlock(self);
-  if (arena && memory) cpu_arena_give(arena, memory);
+  if (arena && memory) vdev_arena_give(arena, memory);
   return TBK_OK;
 }
 
@@ -44,7 +44,7 @@ tbk_status_t cpu_memory_info(tbk_instance_t* self, int32_t index, uint64_t* out_
   if (status != TBK_OK) return status;
   if (!out_free_bytes || !out_total_bytes)
     return cpu_fail(TBK_INVALID, error, "out_free_bytes or out_total_bytes is NULL");
-  *out_free_bytes = cpu_arena_free_bytes(self->devices[index].arena);
-  *out_total_bytes = self->options.memory;
+  *out_free_bytes = vdev_arena_free_bytes(self->devices[index].arena);
+  *out_total_bytes = self->options.arena.memory_bytes;
   return TBK_OK;
 }

@@ -20,16 +20,16 @@ typedef struct option {
 #define MEMBER(name) offsetof(cpu_options_t, name)
 static const option_t options_known[] = {
     {"devices", MEMBER(devices), 0, 64, NULL},
-    {"memory", MEMBER(memory), 4096, UINT64_C(1) << 40, NULL},
+    {"memory", MEMBER(arena.memory_bytes), 4096, UINT64_C(1) << 40, NULL},
     {"scheduler", MEMBER(scheduler), 0, 0, "threads|seeded|"},
     {"seed", MEMBER(seed), 0, UINT64_MAX, NULL},
     {"policy", MEMBER(policy), 0, 0, "fifo|lazy|one_queue|shuffled|inline|"},
     {"delay_us", MEMBER(delay_us), 0, 1000000, NULL},
-    {"handles", MEMBER(handles), 0, 0, "fresh|reuse|never|"},
-    {"poison", MEMBER(poison), 0, 1, NULL},
+    {"handles", MEMBER(arena.handles), 0, 0, "fresh|reuse|never|"},
+    {"poison", MEMBER(arena.poison), 0, 1, NULL},
     {"zero_handle", MEMBER(zero_handle), 0, 1, NULL},
-    {"alignment", MEMBER(alignment), 16, 1 << 21, NULL},
-    {"flat", MEMBER(flat), 0, 1, NULL},
+    {"alignment", MEMBER(arena.alignment), 16, 1 << 21, NULL},
+    {"flat", MEMBER(arena.flat), 0, 1, NULL},
     {"granularity", MEMBER(granularity), 1, 4096, NULL},
     {"open_ms", MEMBER(open_ms), 0, 60000, NULL},
     {"shape_ms", MEMBER(shape_ms), 0, 60000, NULL},
@@ -80,23 +80,23 @@ static bool parse_one(cpu_options_t* options, const char* key, const char* value
 
 /* Makes the rest agree with what was asked for. */
 static tbk_status_t settle(cpu_options_t* options, tbk_error_t* error) {
-  if (options->alignment & (options->alignment - 1))
+  if (options->arena.alignment & (options->arena.alignment - 1))
     return cpu_fail(TBK_INVALID, error, "alignment is not a power of two");
   if (options->granularity & (options->granularity - 1))
     return cpu_fail(TBK_INVALID, error, "granularity is not a power of two");
-  if (options->alignment < options->granularity) options->alignment = options->granularity;
+  if (options->arena.alignment < options->granularity)
+    options->arena.alignment = options->granularity;
   if (options->policy == CPU_SHUFFLED) options->scheduler = CPU_SEEDED;
-  options->memory = (options->memory + 4095) / 4096 * 4096;
+  options->arena.memory_bytes = (options->arena.memory_bytes + 4095) / 4096 * 4096;
   return TBK_OK;
 }
 
 tbk_status_t cpu_options_parse(cpu_options_t* options, const char* text, tbk_error_t* error) {
-  *options = (cpu_options_t){.devices = 2,
-                             .memory = UINT64_C(256) << 20,
-                             .alignment = 64,
-                             .flat = 1,
-                             .granularity = 1,
-                             .events = UINT64_MAX};
+  *options =
+      (cpu_options_t){.devices = 2,
+                      .arena = {.memory_bytes = UINT64_C(256) << 20, .alignment = 64, .flat = 1},
+                      .granularity = 1,
+                      .events = UINT64_MAX};
   char item[320];
   while (text && *text) {
     size_t length = strcspn(text, ",");

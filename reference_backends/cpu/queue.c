@@ -98,7 +98,7 @@ void cpu_queue_step(cpu_queue_t* queue) {
   bool runs = op->always || !queue->device->lost;
   cpu_unlock(self);
   uint64_t delay_us = self->options.delay_us;
-  if (delay_us) cpu_sleep_us(cpu_mix(self->options.seed ^ op->ticket) % (delay_us + 1));
+  if (delay_us) vdev_sleep_us(vdev_mix(self->options.seed ^ op->ticket) % (delay_us + 1));
   if (runs) op->run(op);
   cpu_lock(self);
   discard(op);

@@ -38,7 +38,7 @@ static void generate(cpu_op_t* op) {
   uint32_t words[4] = {0};
   for (uint64_t i = 0; i < work->count; i++) {
     if (i % 4 == 0) philox(work->generator.seed, (work->generator.offset + i) / 4, words);
-    cpu_words_copy(work->to + 4 * i, &words[i % 4], sizeof words[0]);
+    vdev_words_copy(work->to + 4 * i, &words[i % 4], sizeof words[0]);
   }
 }
 
@@ -53,7 +53,7 @@ static tbk_status_t random_bits(tbk_instance_t* self, int32_t index,
   if (count == 0) return TBK_OK;
   char* to = count > UINT64_MAX / 4
                  ? NULL
-                 : cpu_arena_at(self->devices[index].arena, memory, offset, 4 * count);
+                 : vdev_arena_at(self->devices[index].arena, memory, offset, 4 * count);
   if (!to) return cpu_fail(TBK_INVALID, error, "a range outside of the memory");
   random_op_t* work = cpu_op_new(sizeof *work, generate);
   if (work) {

@@ -18,7 +18,7 @@ enum { NONE, RUNNING, STOPPING };
 #define STEPS_PER_SHUFFLE 16
 
 static uint64_t draw(tbk_instance_t* self) {
-  return self->worker.random = cpu_mix(self->worker.random);
+  return self->worker.random = vdev_mix(self->worker.random);
 }
 
 /* policy=shuffled: a strict order of the queues, which changes now and then. */
@@ -27,7 +27,7 @@ static cpu_queue_t* pick_shuffled(tbk_instance_t* self) {
   cpu_queue_t *queue, *best = NULL;
   LIST_FOREACH(queue, &self->queues, entry) {
     if (!cpu_queue_ready(queue)) continue;
-    uint64_t rank = cpu_mix(self->options.seed ^ cpu_mix(era ^ (queue->id << 32)));
+    uint64_t rank = vdev_mix(self->options.seed ^ vdev_mix(era ^ (queue->id << 32)));
     if (best && rank <= best_rank) continue;
     best = queue;
     best_rank = rank;
@@ -52,7 +52,7 @@ static void hold_on(tbk_instance_t* self) {
   uint64_t seen = 0;
   while (!self->worker.urgent && self->worker.state == RUNNING && seen != self->ticket) {
     seen = self->ticket;
-    uint64_t until = cpu_now_ns() + QUIET_NS;
+    uint64_t until = vdev_now_ns() + QUIET_NS;
     struct timespec deadline = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
     int result = 0;
     while (!self->worker.urgent && self->worker.state == RUNNING && result != ETIMEDOUT)

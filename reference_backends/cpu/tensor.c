@@ -27,14 +27,14 @@ static bool find_bounds(const tbk_tensor_t* tensor, int64_t* out_low, int64_t* o
   return low >= 0;
 }
 
-static tbk_status_t resolve(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu_view_t* view,
+static tbk_status_t resolve(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_view_t* view,
                             tbk_error_t* error) {
   int64_t low, high;
   const uint64_t element = (uint64_t)view->element_bytes;
   if (!find_bounds(tensor, &low, &high) || (uint64_t)high >= tensor->storage_bytes / element)
     return cpu_fail(TBK_INVALID, error, "a tensor reaches out of its storage");
   uint64_t begin = (uint64_t)low * element, end = ((uint64_t)high + 1) * element;
-  char* data = cpu_arena_at(arena, tensor->memory, begin, end - begin);
+  char* data = vdev_arena_at(arena, tensor->memory, begin, end - begin);
   if (!data) return cpu_fail(TBK_INVALID, error, "a tensor lies outside of the device's memory");
   view->data = data + (tensor->offset - low) * view->element_bytes;
   return TBK_OK;
@@ -59,7 +59,7 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, cpu_view_t* view, tbk_e
   return TBK_OK;
 }
 
-tbk_status_t cpu_add_operand(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
+tbk_status_t cpu_add_operand(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
                              tbk_error_t* error) {
   cpu_view_t* view = &job->operands[job->operand_count];
   tbk_status_t status = describe(tensor, view, error);
@@ -68,7 +68,7 @@ tbk_status_t cpu_add_operand(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu
   return status;
 }
 
-tbk_status_t cpu_add_output(cpu_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
+tbk_status_t cpu_add_output(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
                             tbk_error_t* error) {
   tbk_status_t status = cpu_add_operand(arena, tensor, job, error);
   if (status != TBK_OK) return status;

@@ -2,10 +2,9 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * words.c: bytes moved by relaxed atomic accesses. A program under test may race on device memory
- * on purpose; the outcome is then one of the values written, and no data race in C's sense.
+ * words.c: relaxed atomic accesses, eight bytes at once where that fits; the clock, and vdev_mix.
  */
-#include "cpu.h"
+#include "vdev/words.h"
 
 #include <time.h>
 
@@ -46,7 +45,7 @@ static uint64_t copy_skewed(char* to, const char* from, uint64_t size_bytes, uns
   return done;
 }
 
-void cpu_words_copy(void* to, const void* from, uint64_t size_bytes) {
+void vdev_words_copy(void* to, const void* from, uint64_t size_bytes) {
   char* target = to;
   const char* source = from;
   uint64_t done = 0;
@@ -62,7 +61,7 @@ void cpu_words_copy(void* to, const void* from, uint64_t size_bytes) {
     copy_byte(target + done, source + done);
 }
 
-void cpu_words_fill(void* to, uint8_t value, uint64_t size_bytes) {
+void vdev_words_fill(void* to, uint8_t value, uint64_t size_bytes) {
   char* target = to;
   char* end = target + size_bytes;
   const word_t word = value * UINT64_C(0x0101010101010101);
@@ -74,20 +73,20 @@ void cpu_words_fill(void* to, uint8_t value, uint64_t size_bytes) {
     __atomic_store_n(target, (char)value, __ATOMIC_RELAXED);
 }
 
-uint64_t cpu_mix(uint64_t value) {
+uint64_t vdev_mix(uint64_t value) {
   value += UINT64_C(0x9e3779b97f4a7c15);
   value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
   value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
   return value ^ (value >> 31);
 }
 
-uint64_t cpu_now_ns(void) {
+uint64_t vdev_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-void cpu_sleep_us(uint64_t us) {
+void vdev_sleep_us(uint64_t us) {
   struct timespec rest = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
   while (us && clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, &rest) != 0)
     continue;
