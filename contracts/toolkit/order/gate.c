@@ -16,7 +16,7 @@
 struct tbk_gate_core* tbk_gate_core_new(tbk_fixture_t* fx) {
   struct tbk_gate_core* core = calloc(1, sizeof *core);
   if (core == NULL) abort();
-  *(struct tbk_gate_core**)tbk_list_add(&fx->resources->gates) = core;
+  tbk_list_append(&fx->resources->gates, &core);
   return core;
 }
 
@@ -36,23 +36,21 @@ static void hold(void* argument) {
 enum { BUSY_BYTES = 1 << 21, BUSY_TRIES = 6 };
 
 static bool is_adopted(const tbk_fixture_t* fx, tbk_memory_t memory) {
-  const tbk_memory_record_t* records = fx->resources->memory.items;
-  for (size_t i = 0; memory != 0 && i < fx->resources->memory.count; i++)
-    if (records[i].memory == memory) return true;
-  return false;
+  return memory != 0 && tbk_list_has(&fx->resources->memory, &memory, sizeof memory);
 }
 
 static bool copy_on(tbk_fixture_t* fx, int32_t device, tbk_stream_t* stream, uint64_t copies) {
-  tbk_memory_t* busy = &fx->resources->busy[device];
+  tbk_memory_t busy = atomic_load(&fx->resources->busy[device]);
   uint64_t half = fx_round(fx, room_cell(fx, BUSY_BYTES, 2));
-  if (!is_adopted(fx, *busy)) {
-    *busy = 0;
-    if (fx->core->memory_alloc(fx->self, device, 2 * half, busy, NULL) != TBK_OK) return false;
-    fx_adopt_memory(fx, device, *busy);
+  if (!is_adopted(fx, busy)) {
+    busy = 0;
+    if (fx->core->memory_alloc(fx->self, device, 2 * half, &busy, NULL) != TBK_OK) return false;
+    fx_adopt_memory(fx, device, busy);
+    atomic_store(&fx->resources->busy[device], busy);
   }
   tbk_status_t status = TBK_OK;
   for (uint64_t i = 0; i < copies && status == TBK_OK; i++)
-    status = fx->core->copy(fx->self, device, *busy, 0, *busy, half, half, stream, NULL);
+    status = fx->core->copy(fx->self, device, busy, 0, busy, half, half, stream, NULL);
   return status == TBK_OK;
 }
 

@@ -31,15 +31,6 @@ static void helper_require(bool held, const char* expected, const char* seen, tb
   tbk_leave();
 }
 
-void* tbk_list_add(tbk_list_t* list) {
-  if (list->count == list->capacity) {
-    list->capacity = list->capacity == 0 ? 16 : 2 * list->capacity;
-    list->items = realloc(list->items, list->capacity * list->item_bytes);
-    if (list->items == NULL) abort();
-  }
-  return (char*)list->items + list->count++ * list->item_bytes;
-}
-
 static bool injects_errors(const char* needs) {
   const char* word = needs != NULL ? strstr(needs, "fault") : NULL;
   return word != NULL && (word == needs || word[-1] == ' ');
@@ -72,7 +63,8 @@ uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes) {
 /* ------------------------------------------------------------------------------------ host ---- */
 
 uint64_t fx_random(tbk_fixture_t* fx) {
-  uint64_t z = fx->resources->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+  const uint64_t step = UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+  uint64_t z = atomic_fetch_add(&fx->resources->random, step) + step;
   z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
   return z ^ z >> 31;
@@ -88,8 +80,7 @@ static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
   for (unsigned i = 0; i < TBK_GUARD_BYTES; i++) {
     block[i] = block[TBK_GUARD_BYTES + size_bytes + i] = tbk_guard_byte(i);
   }
-  tbk_host_record_t* record = tbk_list_add(&fx->resources->host);
-  *record = (tbk_host_record_t){block, size_bytes};
+  tbk_list_append(&fx->resources->host, &(tbk_host_record_t){block, size_bytes});
   return block + TBK_GUARD_BYTES;
 }
 
@@ -147,7 +138,7 @@ int32_t fx_second_device(tbk_fixture_t* fx) {
   return 1;
 }
 
-static void lay_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {
+static tbk_status_t lay_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {
   uint8_t* guard = malloc(record->guard_bytes);
   if (guard == NULL) abort();
   for (unsigned i = 0; i < record->guard_bytes; i++)
@@ -156,7 +147,7 @@ static void lay_guard(tbk_fixture_t* fx, const tbk_memory_record_t* record) {
       fx->core->upload(fx->self, record->device, record->memory, record->guard_offset, guard,
                        record->guard_bytes, NULL, &fx->error);
   free(guard);
-  helper_status(status, &fx->error, TBK_HERE("upload of the guard behind the memory"));
+  return status;
 }
 
 static void require_handle(bool held, tbk_here_t here) {
@@ -170,13 +161,12 @@ tbk_memory_t fx_alloc(tbk_fixture_t* fx, uint64_t size_bytes) {
   uint64_t guard = fx_round(fx, TBK_GUARD_BYTES);
   if (size_bytes == 0) guard = 0;
   HELPER_OK(fx->core->memory_alloc(fx->self, fx->device, offset + guard, &memory, &fx->error));
-  tbk_memory_record_t* record = tbk_list_add(&fx->resources->memory);
-  *record = (tbk_memory_record_t){memory, fx->device, offset, 0};
-  if (guard == 0) return memory;
-  require_handle(memory != 0, TBK_HERE("memory_alloc"));
-  tbk_memory_record_t guarded = {memory, fx->device, offset, (uint32_t)guard};
-  lay_guard(fx, &guarded);
-  *record = guarded;
+  tbk_memory_record_t record = {memory, fx->device, offset, (uint32_t)guard};
+  const tbk_status_t status = guard != 0 && memory != 0 ? lay_guard(fx, &record) : TBK_OK;
+  if (status != TBK_OK) record.guard_bytes = 0;
+  tbk_list_append(&fx->resources->memory, &record);
+  if (guard != 0) require_handle(memory != 0, TBK_HERE("memory_alloc"));
+  helper_status(status, &fx->error, TBK_HERE("upload of the guard behind the memory"));
   return memory;
 }
 
@@ -295,43 +285,27 @@ bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_stat
 /* ---------------------------------------------------------------------------------- resources ---- */
 
 void fx_adopt_memory(tbk_fixture_t* fx, int32_t device, tbk_memory_t memory) {
-  tbk_memory_record_t* record = tbk_list_add(&fx->resources->memory);
-  *record = (tbk_memory_record_t){memory, device, 0, 0};
+  tbk_list_append(&fx->resources->memory, &(tbk_memory_record_t){memory, device, 0, 0});
 }
 
 void fx_adopt_stream(tbk_fixture_t* fx, tbk_stream_t* stream) {
-  *(tbk_stream_t**)tbk_list_add(&fx->resources->streams) = stream;
+  tbk_list_append(&fx->resources->streams, &stream);
 }
 
 void fx_adopt_event(tbk_fixture_t* fx, tbk_event_t* event) {
-  *(tbk_event_t**)tbk_list_add(&fx->resources->events) = event;
+  tbk_list_append(&fx->resources->events, &event);
 }
 
-/* A handle may come again after it was given back, so the newest record of it goes. */
 void fx_disown_memory(tbk_fixture_t* fx, tbk_memory_t memory) {
-  tbk_memory_record_t* records = fx->resources->memory.items;
-  for (size_t i = fx->resources->memory.count; i-- > 0;) {
-    if (records[i].memory != memory) continue;
-    records[i] = records[--fx->resources->memory.count];
-    return;
-  }
-}
-
-static void disown_pointer(tbk_list_t* list, const void* pointer) {
-  void** items = list->items;
-  for (size_t i = list->count; i-- > 0;) {
-    if (items[i] != pointer) continue;
-    items[i] = items[--list->count];
-    return;
-  }
+  tbk_list_remove(&fx->resources->memory, &memory, sizeof memory);
 }
 
 void fx_disown_stream(tbk_fixture_t* fx, tbk_stream_t* stream) {
-  disown_pointer(&fx->resources->streams, stream);
+  tbk_list_remove(&fx->resources->streams, &stream, sizeof stream);
 }
 
 void fx_disown_event(tbk_fixture_t* fx, tbk_event_t* event) {
-  disown_pointer(&fx->resources->events, event);
+  tbk_list_remove(&fx->resources->events, &event, sizeof event);
 }
 
 /* ---------------------------------------------------------------------------- what it says ---- */

@@ -10,6 +10,9 @@
 
 #include "contract.h"
 #include "gate.h"
+#include "list.h"
+
+#include <stdatomic.h>
 
 typedef struct tbk_memory_record {
   tbk_memory_t memory;
@@ -23,12 +26,6 @@ typedef struct tbk_host_record {
   size_t size_bytes;
 } tbk_host_record_t;
 
-/* A list that keeps its storage from case to case. */
-typedef struct tbk_list {
-  void* items;
-  size_t count, capacity, item_bytes;
-} tbk_list_t;
-
 typedef struct tbk_resources {
   tbk_list_t memory;  /* tbk_memory_record_t */
   tbk_list_t streams; /* tbk_stream_t* */
@@ -37,16 +34,15 @@ typedef struct tbk_resources {
   tbk_list_t threads; /* tbk_thread_t* */
   tbk_list_t gates;   /* struct tbk_gate_core* */
   tbk_session_t* session;
-  tbk_memory_t busy[2]; /* of each device, what gates give a stream to do; 0: none yet */
-  uint64_t random;      /* state of fx_random */
-  int second_open;      /* device 1 was opened for this case */
-  bool tolerant;        /* the case injects errors: invariants of the device are not asked for */
+  _Atomic tbk_memory_t busy[2]; /* of each device, what gates give a stream to do; 0: none yet */
+  atomic_uint_fast64_t random;  /* state of fx_random */
+  int second_open;              /* device 1 was opened for this case */
+  bool tolerant; /* the case injects errors: invariants of the device are not asked for */
   tbk_evidence_t evidence;
   char evidence_reason[192];
   char notes[384];
 } tbk_resources_t;
 
-void* tbk_list_add(tbk_list_t* list);
 /* fixture.c: an empty resources for the next case of `session`. */
 void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_case_t* row);
 /* clean.c: gives everything back and checks the invariants. Leaves by no REQUIRE. */

@@ -49,7 +49,7 @@ bool tbk_thread_end(tbk_thread_t* thread, uint64_t timeout_ns) {
 tbk_thread_t* fx_thread(tbk_fixture_t* fx, void (*function)(void* argument), void* argument) {
   tbk_thread_t* thread = tbk_thread_start(function, argument);
   tbk_suite_require(thread != NULL, TBK_HERE("pthread_create for a thread of the test"));
-  *(tbk_thread_t**)tbk_list_add(&fx->resources->threads) = thread;
+  tbk_list_append(&fx->resources->threads, &thread);
   return thread;
 }
 
