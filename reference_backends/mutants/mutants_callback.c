@@ -148,21 +148,42 @@ CALLBACK(callback_is_noted) {
 AHEAD(fill_ahead_of_callback, FILL, FILL_INNER)
 AHEAD(launch_ahead_of_callback, LAUNCH, LAUNCH_INNER)
 
-/* CBK-006: among themselves in another order. The first of two changes place with the second. */
+/* CBK-006: among themselves in another order. Two that wait at a time change places. */
+typedef struct turn {
+  tbk_callback_fn function;
+  void* argument;
+  struct turn* partner;
+} turn_t;
+
+static struct {
+  pthread_mutex_t lock;
+  tbk_stream_t* stream;
+  turn_t* waiting; /* the latest of the stream, without a partner as yet */
+} turns = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void take_turn(void* argument) {
+  turn_t* turn = argument;
+  pthread_mutex_lock(&turns.lock);
+  if (turns.waiting == turn) turns.waiting = NULL;
+  if (turn->partner != NULL) turn = turn->partner;
+  pthread_mutex_unlock(&turns.lock);
+  turn->function(turn->argument);
+}
 CALLBACK(callbacks_in_pairs) {
-  static parcel_t first;
-  static _Atomic(tbk_stream_t*) home;
   if (function == NULL || stream == NULL) return CALLBACK_INNER;
-  if (atomic_load(&home) != stream) {
-    first = (parcel_t){function, argument, 1};
-    atomic_store(&home, stream);
-    return TBK_OK;
-  }
-  atomic_store(&home, NULL);
-  tbk_status_t status = CALLBACK_INNER;
-  function = first.function;
-  argument = first.argument;
-  return status == TBK_OK ? CALLBACK_INNER : status;
+  turn_t* turn = calloc(1, sizeof *turn);
+  if (turn == NULL) abort();
+  *turn = (turn_t){function, argument, NULL};
+  pthread_mutex_lock(&turns.lock);
+  turn_t* first = turns.stream == stream ? turns.waiting : NULL;
+  if (first != NULL) first->partner = turn;
+  turn->partner = first;
+  turns.stream = stream;
+  turns.waiting = first != NULL ? NULL : turn;
+  pthread_mutex_unlock(&turns.lock);
+  function = take_turn;
+  argument = turn;
+  return CALLBACK_INNER;
 }
 /* Kept until somebody waits for the stream: no place in the queue at all. */
 CALLBACK(callback_until_synchronize) {

@@ -50,8 +50,9 @@ PINNED_ALLOC(large_pinned_share_a_chunk) {
 }
 /* Readable and nothing else. */
 PINNED_ALLOC(pinned_read_only) {
-  if (out_pointer == NULL || size_bytes == 0 || size_bytes > (UINT64_C(1) << 40))
-    return PINNED_ALLOC_INNER;
+  tbk_status_t status = PINNED_ALLOC_INNER;
+  if (status != TBK_OK || size_bytes == 0) return status;
+  INNER(self, pinned)->pinned_free(self, *out_pointer);
   void* pages = mmap(NULL, size_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no host memory");
   *out_pointer = pages;

@@ -53,7 +53,7 @@ static void make_operation(tbk_fixture_t* fx, operation_t* operation, operator_i
 }
 
 static bool has_prepare(tbk_fixture_t* fx, operator_id_t id) {
-  return TBK_HAS(operation_find(fx, id), tbk_kernel_t, prepare) != 0;
+  return operation_has_plans(operation_find(fx, id));
 }
 
 /* `prepare` may refuse any operands, so it is tried on those of this file. */

@@ -125,7 +125,7 @@ static void check_short_arguments(tbk_fixture_t* fx, operator_id_t id) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
     operation.wire->arguments.struct_size = sizes[i];
     CHECK_STATUS(TBK_INVALID, operation_launch(fx, &operation, NULL));
-    if (!TBK_HAS(operation.kernel, tbk_kernel_t, prepare)) continue;
+    if (!operation_has_plans(operation.kernel)) continue;
     tbk_plan_t* plan = (tbk_plan_t*)(void*)&operation;
     uint64_t bytes = 77;
     CHECK_STATUS(TBK_INVALID,
@@ -145,7 +145,7 @@ static tbk_status_t prepare_once(tbk_fixture_t* fx, const operation_t* operation
   const tbk_kernel_t* kernel = operation->kernel;
   tbk_plan_t* plan = NULL;
   uint64_t bytes = 0;
-  if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) return TBK_UNSUPPORTED;
+  if (!operation_has_plans(kernel)) return TBK_UNSUPPORTED;
   tbk_status_t status = kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments,
                                         &plan, &bytes, &fx->error);
   if (status == TBK_OK) kernel->plan_destroy(fx->self, plan);
@@ -404,7 +404,7 @@ static void check_no_plan(tbk_fixture_t* fx, const operation_t* operation) {
   const tbk_kernel_t* kernel = operation->kernel;
   tbk_plan_t* plan = NULL;
   uint64_t workspace_bytes = 0;
-  if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) return;
+  if (!operation_has_plans(kernel)) return;
   CHECK_STATUS(TBK_UNSUPPORTED,
                kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments, &plan,
                                &workspace_bytes, &fx->error));

@@ -24,7 +24,7 @@ static void make_operations(tbk_fixture_t* fx, effects_t* on) {
     if (operation_find(fx, (operator_id_t)id) == NULL) continue;
     operation_make_plain(fx, operation, (operator_id_t)id);
     const tbk_kernel_t* kernel = operation->kernel;
-    if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) continue;
+    if (!operation_has_plans(kernel)) continue;
     const tbk_status_t status =
         kernel->prepare(fx->self, fx->device, kernel, &operation->wire->arguments, &on->plans[id],
                         &workspace, &fx->error);

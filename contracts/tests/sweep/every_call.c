@@ -203,7 +203,7 @@ static void make_operation(tbk_fixture_t* fx, every_call_t* on) {
   uint64_t workspace_bytes = 0;
   for (int id = 0; fx->kernel != NULL && id < OPERATORS && on->plan == NULL; id++) {
     const tbk_kernel_t* kernel = operation_find(fx, (operator_id_t)id);
-    bool prepares = TBK_HAS(kernel, tbk_kernel_t, prepare) != 0;
+    bool prepares = operation_has_plans(kernel);
     if (kernel == NULL || (on->operation.kernel != NULL && !prepares)) continue;
     operation_make_plain(fx, &on->operation, (operator_id_t)id);
     if (prepares && kernel->prepare(fx->self, fx->device, kernel, &on->operation.wire->arguments,

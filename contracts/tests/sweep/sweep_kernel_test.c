@@ -134,7 +134,7 @@ static bool compute(tbk_fixture_t* fx, program_t* it, operation_t* operation) {
 /* False: it has no plans, or not for this. */
 static bool prepare(tbk_fixture_t* fx, program_t* it) {
   const tbk_kernel_t* kernel = it->operation.kernel;
-  if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) return false;
+  if (!operation_has_plans(kernel)) return false;
   tbk_status_t status =
       kernel->prepare(fx->self, fx->device, kernel, &it->operation.wire->arguments, &it->plan,
                       &it->workspace_bytes, &fx->error);

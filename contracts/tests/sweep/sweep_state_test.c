@@ -56,7 +56,7 @@ static void make_stale_plan(tbk_fixture_t* fx, stale_t* it) {
     operation_t operation;
     uint64_t workspace = 0;
     const tbk_kernel_t* kernel = operation_find(fx, (operator_id_t)id);
-    if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) continue;
+    if (!operation_has_plans(kernel)) continue;
     operation_make_plain(fx, &operation, (operator_id_t)id);
     if (kernel->prepare(fx->self, fx->device, kernel, &operation.wire->arguments, &it->plan,
                         &workspace, &fx->error) != TBK_OK)

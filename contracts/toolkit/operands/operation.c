@@ -41,6 +41,15 @@ const tbk_kernel_t* operation_find(tbk_fixture_t* fx, operator_id_t id) {
   return fx->kernel->kernel_find(fx->self, fx->device, operators[id].name, operators[id].version);
 }
 
+bool operation_has_plans(const tbk_kernel_t* kernel) {
+  TBK_CHECKS("KRN-025");
+  if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) return false;
+  bool runs = TBK_HAS(kernel, tbk_kernel_t, launch_plan) != 0;
+  bool ends = TBK_HAS(kernel, tbk_kernel_t, plan_destroy) != 0;
+  return CHECK_SAID(runs && ends, "launch_plan and plan_destroy beside prepare", "no %s",
+                    runs ? "plan_destroy" : "launch_plan");
+}
+
 /* -------------------------------------------------------------------------------- operands ---- */
 
 static void make_sum_output(tbk_fixture_t* fx, operation_t* operation) {

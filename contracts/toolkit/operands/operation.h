@@ -91,6 +91,8 @@ const char* operation_name(operator_id_t id);
 uint32_t operation_version(operator_id_t id);
 size_t operation_arguments_size(operator_id_t id);
 const tbk_kernel_t* operation_find(tbk_fixture_t* fx, operator_id_t id);
+/* Tells whether a kernel makes plans; one that can make some but not run or destroy them fails. */
+bool operation_has_plans(const tbk_kernel_t* kernel);
 
 /* Makes and uploads the operands, and computes the result into the model of the output. */
 void operation_make(tbk_fixture_t* fx, operation_t* operation, const form_t* form);

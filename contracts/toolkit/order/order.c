@@ -173,7 +173,23 @@ void order_start_with(order_t* order, actor_fn body, void* argument) {
   actor_start(order->fx, &order->actor, body, argument);
 }
 
+/* In its place, now that the program before has come to its end, comes a new one. */
+static void renew(order_t* order, tbk_event_t** event) {
+  tbk_fixture_t* fx = order->fx;
+  if (*event == NULL) return;
+  fx_disown_event(fx, *event);
+  fx->event->event_destroy(fx->self, *event);
+  *event = fx_event(fx, 0);
+}
+
+/* Each program has events of its own, so that what goes wrong when one is recorded again is seen by
+   the tests of that alone. */
 void order_start(order_t* order, order_edge_fn edge, actor_fn body) {
+  if (order->programs++ > 0) {
+    renew(order, &order->event);
+    renew(order, &order->other);
+    renew(order, &order->held);
+  }
   order->edge = edge;
   order_start_with(order, body, order);
 }

@@ -55,6 +55,7 @@ struct order {
   order_edge_fn edge;
   atomic_int at_edge;
   atomic_int past_edge;
+  unsigned programs; /* that were begun */
   size_t pair_count;
   order_pair_t pairs[ORDER_PAIRS];
 };

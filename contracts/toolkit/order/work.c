@@ -4,6 +4,8 @@
  */
 #include "work.h"
 
+#include "operation.h"
+
 #include <string.h>
 
 /* Words that are ordinary numbers in every dtype: a kernel may change the payload of a NaN. */
@@ -192,7 +194,7 @@ static bool kernel_copy_offered(tbk_fixture_t* fx, bench_t* bench) {
 
 static bool plan_offered(tbk_fixture_t* fx, bench_t* bench) {
   const tbk_kernel_t* kernel = bench->copy_kernel;
-  if (!TBK_HAS(kernel, tbk_kernel_t, prepare)) return false;
+  if (!operation_has_plans(kernel)) return false;
   work_t trial = {.bench = bench, .source = bench->cell_bytes};
   return tried(fx, kernel->prepare(fx->self, fx->device, kernel, copy_arguments(&trial),
                                    &bench->plan, &bench->workspace_bytes, &fx->error));
