@@ -18,107 +18,61 @@ tbk_status_t cpu_fail(tbk_status_t status, tbk_error_t* error, const char* forma
   return status;
 }
 
-void cpu_lock(tbk_instance_t* self) {
-  pthread_mutex_lock(&self->lock);
+tbk_status_t cpu_tell(vdev_status_t status, tbk_error_t* error) {
+  static const struct {
+    tbk_status_t status;
+    const char* message;
+  } words[] = {
+      [VDEV_INVALID] = {TBK_INVALID, "event and stream are of different devices"},
+      [VDEV_CLOSED] = {TBK_INVALID_STATE, "the device is not open"},
+      [VDEV_STATE] = {TBK_INVALID_STATE, "not in the state that this needs"},
+      [VDEV_LOST] = {TBK_DEVICE_LOST, "the device is lost"},
+      [VDEV_NO_ROOM] = {TBK_OUT_OF_MEMORY, "no host memory, no thread, or a limit is reached"},
+      [VDEV_NOT_READY] = {TBK_NOT_READY, "work is not complete"},
+      [VDEV_FAILED] = {TBK_FAILED, "work on the device failed"},
+      [VDEV_BUSY] = {TBK_UNAVAILABLE, "another process has the device open"},
+  };
+  if (status == VDEV_OK) return TBK_OK;
+  return cpu_fail(words[status].status, error, "%s", words[status].message);
 }
 
-void cpu_unlock(tbk_instance_t* self) {
-  pthread_mutex_unlock(&self->lock);
+vdev_device_t* cpu_device(tbk_instance_t* self, int32_t device) {
+  return vdev_device_at(self->machine, device);
 }
 
-void cpu_wait(tbk_instance_t* self) {
-  pthread_cond_wait(&self->done, &self->lock);
+vdev_arena_t* cpu_arena(tbk_instance_t* self, int32_t device) {
+  return vdev_device_arena(cpu_device(self, device));
 }
 
-cpu_device_t* cpu_device(tbk_instance_t* self, int32_t device) {
-  return device >= 0 && (uint64_t)device < self->options.devices ? &self->devices[device] : NULL;
+vdev_stream_t* cpu_lane(tbk_stream_t* stream) {
+  return stream ? stream->lane : NULL;
 }
 
-tbk_status_t cpu_device_usable(const cpu_device_t* device, uint32_t generation,
-                               tbk_error_t* error) {
-  if (!device || device->state != CPU_OPEN || device->generation != generation)
-    return cpu_fail(TBK_INVALID_STATE, error, "the device is not open");
-  if (device->lost) return cpu_fail(TBK_DEVICE_LOST, error, "device %d is lost", device->index);
-  return TBK_OK;
+tbk_status_t cpu_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
+  return cpu_tell(vdev_device_check(cpu_device(self, device)), error);
 }
 
-tbk_status_t cpu_enter(tbk_instance_t* self, int32_t index, tbk_error_t* error) {
-  const cpu_device_t* device = cpu_device(self, index);
-  cpu_lock(self);
-  tbk_status_t status = cpu_device_usable(device, device ? device->generation : 0, error);
-  cpu_unlock(self);
-  return status;
-}
-
-tbk_status_t cpu_enter_stream(tbk_instance_t* self, int32_t index, tbk_stream_t* stream,
+tbk_status_t cpu_enter_stream(tbk_instance_t* self, int32_t device, tbk_stream_t* stream,
                               tbk_error_t* error) {
-  tbk_status_t status = cpu_enter(self, index, error);
+  tbk_status_t status = cpu_enter(self, device, error);
   if (status != TBK_OK || !stream) return status;
-  if (stream->device != &self->devices[index])
-    return cpu_fail(TBK_INVALID, error, "the stream is of device %d", stream->device->index);
-  return cpu_enter_lane(self, stream, error);
+  if (vdev_stream_device(stream->lane) != cpu_device(self, device))
+    return cpu_fail(TBK_INVALID, error, "the stream is of another device than %d", device);
+  return cpu_enter_lane(stream, error);
 }
 
-tbk_status_t cpu_enter_lane(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error) {
+tbk_status_t cpu_enter_lane(tbk_stream_t* stream, tbk_error_t* error) {
   if (!stream) return cpu_fail(TBK_INVALID, error, "stream is NULL");
-  cpu_lock(self);
-  tbk_status_t status = cpu_device_usable(stream->device, stream->generation, error);
-  cpu_unlock(self);
-  return status;
+  return cpu_tell(vdev_stream_check(stream->lane), error);
 }
 
-tbk_status_t cpu_enter_event(tbk_instance_t* self, tbk_event_t* event, tbk_error_t* error) {
-  cpu_lock(self);
-  tbk_status_t status = cpu_device_usable(event->device, event->generation, error);
-  cpu_unlock(self);
-  return status;
-}
-
-tbk_status_t cpu_tell_error(cpu_device_t* device, cpu_lane_t* lane, bool forget,
-                            tbk_error_t* error) {
-  tbk_status_t seen = lane ? lane->error : device->error;
-  if (lane && forget) lane->error = TBK_OK;
-  if (!lane) {
-    const tbk_stream_t* stream;
-    LIST_FOREACH(stream, &device->instance->streams, entry) {
-      if (stream->device != device) continue;
-      if (stream->lane->error != TBK_OK) seen = stream->lane->error;
-      if (forget) stream->lane->error = TBK_OK;
-    }
-    if (forget) device->error = TBK_OK;
-  }
-  if (device->failed && device->instance->options.sticky) seen = TBK_FAILED;
-  if (device->lost) return cpu_fail(TBK_DEVICE_LOST, error, "device %d is lost", device->index);
-  return seen == TBK_OK ? TBK_OK : cpu_fail(seen, error, "work on device %d failed", device->index);
-}
-
-/* All work first: that of one device may write to another. */
 static void destroy(tbk_instance_t* self) {
-  cpu_lock(self);
-  for (uint64_t i = 0; i < self->options.devices; i++)
-    cpu_device_demand(&self->devices[i], UINT64_MAX);
-  for (uint64_t i = 0; i < self->options.devices; i++)
-    while (cpu_device_pending(&self->devices[i], UINT64_MAX))
-      cpu_wait(self);
-  cpu_unlock(self);
-  for (int32_t i = 0; (uint64_t)i < self->options.devices; i++)
-    if (self->devices[i].state == CPU_OPEN) (void)cpu_device_close(self, i, NULL);
-  while (!LIST_EMPTY(&self->streams))
-    self->backend.stream->stream_destroy(self, LIST_FIRST(&self->streams));
-  while (!LIST_EMPTY(&self->events))
-    self->backend.event->event_destroy(self, LIST_FIRST(&self->events));
-  while (!LIST_EMPTY(&self->homes)) {
-    cpu_home_t* home = LIST_FIRST(&self->homes);
-    LIST_REMOVE(home, entry);
-    vdev_arena_free(home->arena);
-    free(home);
-  }
+  vdev_machine_free(self->machine);
+  cpu_streams_free_all(self);
   cpu_plans_destroy_all(self);
-  cpu_pinned_free_all(self);
   pthread_mutex_destroy(&self->lock);
-  pthread_cond_destroy(&self->done);
   free(self->shapes);
-  free(self->devices);
+  free(self->names);
   free(self);
 }
 
@@ -147,27 +101,23 @@ static const tbk_backend_t table = {.struct_size = sizeof table,
 #undef TABLE
 
 static tbk_instance_t* new_instance(const cpu_options_t* options) {
+  const uint64_t count = options->device.devices;
   tbk_instance_t* self = calloc(1, sizeof *self);
-  cpu_device_t* devices = calloc(options->devices + 1, sizeof *devices);
-  if (!self || !devices) {
+  cpu_name_t* names = calloc(count + 1, sizeof *names);
+  vdev_machine_t* machine = self && names ? vdev_machine_new(&options->device) : NULL;
+  if (!machine) {
     free(self);
-    free(devices);
+    free(names);
     return NULL;
   }
   self->backend = table;
   self->backend.instance = self;
   self->options = *options;
-  self->scheduler = options->policy == CPU_INLINE      ? &cpu_inline
-                    : options->scheduler == CPU_SEEDED ? &cpu_seeded
-                                                       : &cpu_threads;
-  self->devices = devices;
-  for (int32_t i = 0; (uint64_t)i < options->devices; i++) {
-    devices[i].instance = self;
-    devices[i].index = i;
-    snprintf(devices[i].name, sizeof devices[i].name, "tbk virtual device %d", i);
-  }
+  self->machine = machine;
+  self->names = names;
+  for (int32_t i = 0; (uint64_t)i < count; i++)
+    snprintf(names[i].text, sizeof names[i].text, "tbk virtual device %d", i);
   pthread_mutex_init(&self->lock, NULL);
-  pthread_cond_init(&self->done, NULL);
   return self;
 }
 

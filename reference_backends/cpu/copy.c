@@ -6,40 +6,10 @@
  */
 #include "cpu.h"
 
-typedef struct copy_op {
-  cpu_op_t op;
-  void* to;
-  const void* from;
-  uint64_t size_bytes;
-} copy_op_t;
-
-typedef struct fill_op {
-  cpu_op_t op;
-  void* to;
-  uint64_t size_bytes;
-  uint8_t value;
-} fill_op_t;
-
-static void run_copy(cpu_op_t* op) {
-  const copy_op_t* copy = (const copy_op_t*)op;
-  vdev_words_copy(copy->to, copy->from, copy->size_bytes);
-}
-
-static void run_fill(cpu_op_t* op) {
-  const fill_op_t* fill = (const fill_op_t*)op;
-  vdev_words_fill(fill->to, fill->value, fill->size_bytes);
-}
-
-tbk_status_t cpu_submit_copy(tbk_instance_t* self, void* to, const void* from, uint64_t size_bytes,
-                             tbk_stream_t* stream, tbk_error_t* error) {
+tbk_status_t cpu_submit_copy(void* to, const void* from, uint64_t size_bytes, tbk_stream_t* stream,
+                             tbk_error_t* error) {
   if (!to || !from) return cpu_fail(TBK_INVALID, error, "a range outside of the memory, or NULL");
-  copy_op_t* copy = cpu_op_new(sizeof *copy, run_copy);
-  if (copy) {
-    copy->to = to;
-    copy->from = from;
-    copy->size_bytes = size_bytes;
-  }
-  return cpu_submit(self, stream, copy, error);
+  return cpu_tell(vdev_submit_copy(cpu_lane(stream), to, from, size_bytes), error);
 }
 
 /* `offsets` are or-ed together: all of them must be multiples of the granularity. */
@@ -54,7 +24,7 @@ static tbk_status_t enter(tbk_instance_t* self, int32_t index, uint64_t offsets,
 
 static char* at(tbk_instance_t* self, int32_t index, tbk_memory_t memory, uint64_t offset,
                 uint64_t size_bytes) {
-  return vdev_arena_at(self->devices[index].arena, memory, offset, size_bytes);
+  return vdev_arena_at(cpu_arena(self, index), memory, offset, size_bytes);
 }
 
 tbk_status_t cpu_upload(tbk_instance_t* self, int32_t index, tbk_memory_t memory, uint64_t offset,
@@ -63,7 +33,7 @@ tbk_status_t cpu_upload(tbk_instance_t* self, int32_t index, tbk_memory_t memory
   tbk_status_t status = enter(self, index, offset, size_bytes, stream, error);
   if (status != TBK_OK || size_bytes == 0) return status;
   char* to = at(self, index, memory, offset, size_bytes);
-  return cpu_submit_copy(self, to, source, size_bytes, stream, error);
+  return cpu_submit_copy(to, source, size_bytes, stream, error);
 }
 
 tbk_status_t cpu_download(tbk_instance_t* self, int32_t index, void* destination,
@@ -72,7 +42,7 @@ tbk_status_t cpu_download(tbk_instance_t* self, int32_t index, void* destination
   tbk_status_t status = enter(self, index, offset, size_bytes, stream, error);
   if (status != TBK_OK || size_bytes == 0) return status;
   const char* from = at(self, index, memory, offset, size_bytes);
-  return cpu_submit_copy(self, destination, from, size_bytes, stream, error);
+  return cpu_submit_copy(destination, from, size_bytes, stream, error);
 }
 
 tbk_status_t cpu_copy(tbk_instance_t* self, int32_t index, tbk_memory_t destination,
@@ -83,7 +53,7 @@ tbk_status_t cpu_copy(tbk_instance_t* self, int32_t index, tbk_memory_t destinat
   if (status != TBK_OK || size_bytes == 0) return status;
   char* to = at(self, index, destination, destination_offset, size_bytes);
   const char* from = at(self, index, source, source_offset, size_bytes);
-  return cpu_submit_copy(self, to, from, size_bytes, stream, error);
+  return cpu_submit_copy(to, from, size_bytes, stream, error);
 }
 
 tbk_status_t cpu_fill(tbk_instance_t* self, int32_t index, tbk_memory_t memory, uint64_t offset,
@@ -93,11 +63,5 @@ tbk_status_t cpu_fill(tbk_instance_t* self, int32_t index, tbk_memory_t memory, 
   if (status != TBK_OK || size_bytes == 0) return status;
   char* to = at(self, index, memory, offset, size_bytes);
   if (!to) return cpu_fail(TBK_INVALID, error, "a range outside of the memory");
-  fill_op_t* fill = cpu_op_new(sizeof *fill, run_fill);
-  if (fill) {
-    fill->to = to;
-    fill->size_bytes = size_bytes;
-    fill->value = value;
-  }
-  return cpu_submit(self, stream, fill, error);
+  return cpu_tell(vdev_submit_fill(cpu_lane(stream), to, value, size_bytes), error);
 }

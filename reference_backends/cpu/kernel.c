@@ -23,11 +23,11 @@ struct tbk_plan {
   uint64_t signature;
 };
 
-typedef struct job_op {
-  cpu_op_t op;
+typedef struct job_work {
+  vdev_work_t work;
   cpu_job_t job;
   void* workspace; /* ours; NULL where it is the caller's */
-} job_op_t;
+} job_work_t;
 
 /* Returns a hash of what a plan is made for, and what a compiler would cache by: all but memory
  * and offsets. */
@@ -48,7 +48,7 @@ static uint64_t signature_of(const kernel_t* kernel, const cpu_job_t* job) {
 static void compile(tbk_instance_t* self, uint64_t signature) {
   if (!self->options.shape_ms) return;
   bool seen = false;
-  cpu_lock(self);
+  pthread_mutex_lock(&self->lock);
   for (size_t i = 0; i < self->shape_count && !seen; i++)
     seen = self->shapes[i] == signature;
   if (!seen) {
@@ -58,7 +58,7 @@ static void compile(tbk_instance_t* self, uint64_t signature) {
       self->shapes[self->shape_count++] = signature;
     }
   }
-  cpu_unlock(self);
+  pthread_mutex_unlock(&self->lock);
   if (!seen) vdev_sleep_us(self->options.shape_ms * 1000);
 }
 
@@ -69,23 +69,23 @@ static tbk_status_t check(const kernel_t* kernel, const void* arguments, tbk_err
   return cpu_fail(TBK_INVALID, error, "no kernel, no arguments, or their struct_size too small");
 }
 
-static void run(cpu_op_t* op) {
-  const cpu_job_t* job = &((const job_op_t*)op)->job;
+static void run(vdev_work_t* work) {
+  const cpu_job_t* job = &((const job_work_t*)work)->job;
   job->compute(job);
 }
 
-static void drop(cpu_op_t* op) {
-  free(((job_op_t*)op)->workspace);
+static void drop(vdev_work_t* work) {
+  free(((job_work_t*)work)->workspace);
 }
 
-static job_op_t* new_job(void) {
-  job_op_t* work = cpu_op_new(sizeof *work, run);
-  if (work) work->op.drop = drop;
+static job_work_t* new_job(void) {
+  job_work_t* work = vdev_work_new(sizeof *work, run);
+  if (work) work->work.drop = drop;
   return work;
 }
 
 /* Gives the job up, which never got into a queue. */
-static tbk_status_t refuse(job_op_t* work, tbk_status_t status) {
+static tbk_status_t refuse(job_work_t* work, tbk_status_t status) {
   free(work);
   return status;
 }
@@ -96,9 +96,9 @@ static tbk_status_t launch(tbk_instance_t* self, int32_t index, const tbk_kernel
   tbk_status_t status = cpu_enter_stream(self, index, stream, error);
   if (status == TBK_OK) status = check(kernel, arguments, error);
   if (status != TBK_OK) return status;
-  job_op_t* work = new_job();
+  job_work_t* work = new_job();
   if (!work) return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for a launch");
-  status = kernel->build(self->devices[index].arena, arguments, &work->job, error);
+  status = kernel->build(cpu_arena(self, index), arguments, &work->job, error);
   if (status != TBK_OK) return refuse(work, status);
   if (work->job.workspace_bytes) {
     work->workspace = aligned_alloc(64, (work->job.workspace_bytes + 63) / 64 * 64);
@@ -107,7 +107,7 @@ static tbk_status_t launch(tbk_instance_t* self, int32_t index, const tbk_kernel
     work->job.workspace = work->workspace;
   }
   compile(self, signature_of(kernel, &work->job));
-  return cpu_submit(self, stream, work, error);
+  return cpu_tell(vdev_submit(cpu_lane(stream), work), error);
 }
 
 static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kernel_t* table,
@@ -127,9 +127,9 @@ static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kerne
   plan->kernel = kernel;
   plan->signature = signature_of(kernel, &job);
   compile(self, plan->signature);
-  cpu_lock(self);
+  pthread_mutex_lock(&self->lock);
   LIST_INSERT_HEAD(&self->plans, plan, entry);
-  cpu_unlock(self);
+  pthread_mutex_unlock(&self->lock);
   *out_plan = plan;
   *out_workspace_bytes = job.workspace_bytes;
   return TBK_OK;
@@ -142,8 +142,8 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   tbk_status_t status = cpu_enter_stream(self, index, stream, error);
   if (status == TBK_OK) status = check(plan ? plan->kernel : NULL, arguments, error);
   if (status != TBK_OK) return status;
-  vdev_arena_t* arena = self->devices[index].arena;
-  job_op_t* work = new_job();
+  vdev_arena_t* arena = cpu_arena(self, index);
+  job_work_t* work = new_job();
   if (!work) return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for a launch");
   status = plan->kernel->build(arena, arguments, &work->job, error);
   if (status != TBK_OK || signature_of(plan->kernel, &work->job) != plan->signature)
@@ -154,15 +154,15 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
     if (!work->job.workspace)
       return refuse(work, cpu_fail(TBK_INVALID, error, "the workspace is no memory"));
   }
-  return cpu_submit(self, stream, work, error);
+  return cpu_tell(vdev_submit(cpu_lane(stream), work), error);
 }
 
 /* Work that is enqueued holds nothing of the plan. */
 static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
   if (!plan) return;
-  cpu_lock(self);
+  pthread_mutex_lock(&self->lock);
   LIST_REMOVE(plan, entry);
-  cpu_unlock(self);
+  pthread_mutex_unlock(&self->lock);
   free(plan);
 }
 

@@ -24,11 +24,11 @@ static tbk_status_t peer_copy(tbk_instance_t* self, int32_t destination_device,
   if ((destination_offset | source_offset | size_bytes) & (self->options.granularity - 1))
     return cpu_fail(TBK_INVALID, error, "offset or size is off the granularity");
   if (size_bytes == 0) return TBK_OK;
-  char* to = vdev_arena_at(self->devices[destination_device].arena, destination, destination_offset,
+  char* to = vdev_arena_at(cpu_arena(self, destination_device), destination, destination_offset,
                            size_bytes);
   const char* from =
-      vdev_arena_at(self->devices[source_device].arena, source, source_offset, size_bytes);
-  return cpu_submit_copy(self, to, from, size_bytes, stream, error);
+      vdev_arena_at(cpu_arena(self, source_device), source, source_offset, size_bytes);
+  return cpu_submit_copy(to, from, size_bytes, stream, error);
 }
 
 const tbk_peer_ops_t cpu_peer_ops = {sizeof cpu_peer_ops, peer_can_access, peer_copy};

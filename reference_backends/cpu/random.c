@@ -8,12 +8,12 @@
 
 enum { ROUNDS = 10 };
 
-typedef struct random_op {
-  cpu_op_t op;
+typedef struct random_work {
+  vdev_work_t work;
   char* to;
   uint64_t count;
   tbk_generator_t generator;
-} random_op_t;
+} random_work_t;
 
 /* Four words for the counter (`block` as 64 bits, 0, 0). */
 static void philox(uint64_t seed, uint64_t block, uint32_t words[4]) {
@@ -33,8 +33,8 @@ static void philox(uint64_t seed, uint64_t block, uint32_t words[4]) {
     words[i] = counter[i];
 }
 
-static void generate(cpu_op_t* op) {
-  const random_op_t* work = (const random_op_t*)op;
+static void generate(vdev_work_t* base) {
+  const random_work_t* work = (const random_work_t*)base;
   uint32_t words[4] = {0};
   for (uint64_t i = 0; i < work->count; i++) {
     if (i % 4 == 0) philox(work->generator.seed, (work->generator.offset + i) / 4, words);
@@ -53,15 +53,15 @@ static tbk_status_t random_bits(tbk_instance_t* self, int32_t index,
   if (count == 0) return TBK_OK;
   char* to = count > UINT64_MAX / 4
                  ? NULL
-                 : vdev_arena_at(self->devices[index].arena, memory, offset, 4 * count);
+                 : vdev_arena_at(cpu_arena(self, index), memory, offset, 4 * count);
   if (!to) return cpu_fail(TBK_INVALID, error, "a range outside of the memory");
-  random_op_t* work = cpu_op_new(sizeof *work, generate);
+  random_work_t* work = vdev_work_new(sizeof *work, generate);
   if (work) {
     work->to = to;
     work->count = count;
     work->generator = *generator;
   }
-  return cpu_submit(self, stream, work, error);
+  return cpu_tell(vdev_submit(cpu_lane(stream), work), error);
 }
 
 const tbk_random_ops_t cpu_random_ops = {sizeof cpu_random_ops, random_bits};

@@ -197,6 +197,8 @@ static bool enlist(vdev_arena_t* arena, block_t* block, uint64_t size_bytes) {
 }
 
 vdev_memory_t vdev_arena_take(vdev_arena_t* arena, uint64_t size_bytes) {
+  const uint64_t most = arena->config.allocation_bytes;
+  if (most && size_bytes > most) return 0;
   vdev_memory_t memory = 0;
   char* poisoned = NULL;
   pthread_mutex_lock(&arena->lock);

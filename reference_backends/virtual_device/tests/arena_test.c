@@ -150,6 +150,15 @@ static void handles_come_as_configured(void) {
   CU_ASSERT_FALSE(comes_back(VDEV_NEVER));
 }
 
+static void a_block_can_be_limited(void) {
+  vdev_arena_config_t config = plain;
+  config.allocation_bytes = MIB / 2;
+  vdev_arena_t* arena = make(config);
+  CU_ASSERT_EQUAL(vdev_arena_take(arena, MIB / 2 + 1), 0);
+  CU_ASSERT_NOT_EQUAL(vdev_arena_take(arena, MIB / 2), 0);
+  vdev_arena_free(arena);
+}
+
 static void fresh_memory_can_be_poisoned(void) {
   vdev_arena_config_t config = plain;
   config.poison = 1;
@@ -191,6 +200,7 @@ CU_TestInfo vdev_arena_tests[] = {
     {"opaque handles name blocks alone", opaque_handles_name_blocks_alone},
     {"an address finds its block", an_address_finds_its_block},
     {"handles come as configured", handles_come_as_configured},
+    {"a block can be limited", a_block_can_be_limited},
     {"fresh memory can be poisoned", fresh_memory_can_be_poisoned},
     {"threads leave it whole", threads_leave_it_whole},
     CU_TEST_INFO_NULL,

@@ -22,11 +22,12 @@ typedef uint64_t vdev_memory_t;
 enum { VDEV_FRESH, VDEV_REUSE, VDEV_NEVER };
 
 typedef struct vdev_arena_config {
-  uint64_t memory_bytes; /* all that can be taken; a multiple of 4096, not 0 */
-  uint64_t alignment;    /* of handles; a power of two, 16 to 2 MiB */
-  uint64_t handles;      /* VDEV_FRESH, VDEV_REUSE or VDEV_NEVER */
-  uint64_t flat;         /* handles are addresses: what lies inside of a block may be named */
-  uint64_t poison;       /* fresh memory is filled with 0xcb */
+  uint64_t memory_bytes;     /* all that can be taken; a multiple of 4096, not 0 */
+  uint64_t alignment;        /* of handles; a power of two, 16 to 2 MiB */
+  uint64_t handles;          /* VDEV_FRESH, VDEV_REUSE or VDEV_NEVER */
+  uint64_t flat;             /* handles are addresses: what lies inside of a block may be named */
+  uint64_t poison;           /* fresh memory is filled with 0xcb */
+  uint64_t allocation_bytes; /* most of one block; 0: no limit but memory */
 } vdev_arena_config_t;
 
 /*
@@ -54,7 +55,7 @@ void vdev_arena_free(vdev_arena_t* arena);
  * Takes `size_bytes`; 0 bytes get a handle too.
  * Ensures: the handle is a multiple of the alignment where handles are addresses, no other block in use
  * has it, and it is live until given back. What is counted is the size, rounded up to 64 bytes at most.
- * Threads: any. Errors: 0 where the limit, the addresses or the host's memory do not suffice.
+ * Threads: any. Errors: 0 where a limit, the addresses or the host's memory do not suffice.
  */
 vdev_memory_t vdev_arena_take(vdev_arena_t* arena, uint64_t size_bytes);
 
