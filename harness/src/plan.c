@@ -131,7 +131,10 @@ void tbk_plan_shuffle(tbk_item_t* items, size_t count, uint64_t seed) {
 
 /* ------------------------------------------------------------------------------------ tell --- */
 
-enum { TURN_FIRST, TURN_LONG, TURN_OTHER, TURNS };
+enum { TURN_FIRST, TURN_LONG, TURN_NAME, TURN_OTHER, TURNS };
+
+/* Long ones and those of another name come side by side: neither shall starve the other. */
+static const int rank_of_turn[TURNS] = {0, 1, 1, 2};
 
 typedef struct place {
   tbk_item_t item;
@@ -143,7 +146,8 @@ typedef struct place {
 static int compare_places(const void* a, const void* b) {
   const place_t *x = a, *y = b;
   if (x->item.repeat != y->item.repeat) return x->item.repeat < y->item.repeat ? -1 : 1;
-  if (x->turn != y->turn) return x->turn < y->turn ? -1 : 1;
+  const int rank = rank_of_turn[x->turn] - rank_of_turn[y->turn];
+  if (rank != 0) return rank;
   if (x->in_area != y->in_area) return x->in_area < y->in_area ? -1 : 1;
   return x->at < y->at ? -1 : x->at > y->at;
 }
@@ -166,6 +170,8 @@ typedef struct tell {
   numbers_t areas, clauses;
   size_t *area,
       *clause;     /* of each test; an area is a suite: the small ones shall have their turn */
+  size_t* name;    /* of each test: what its id is without parameters */
+  bool* named;     /* a test of the name, in this repetition */
   int* turn;       /* of each test, at the best */
   bool* seen;      /* a test of the clause, in this repetition, by its best turn */
   size_t* in_area; /* so far, in this repetition, of each turn */
@@ -177,13 +183,34 @@ static int best_turn(const tbk_test_t* test) {
   return (test->flags & (TBK_CASE_FRESH | TBK_CASE_SLOW)) != 0 ? TURN_LONG : TURN_FIRST;
 }
 
-/* Of a clause one quick test comes first; a long one has its turn where no quick one came before. */
+/* Numbers what ids are without parameters; those that differ in these alone follow each other. */
+static void number_names(size_t* names, const tbk_test_t* tests, size_t count) {
+  const char* before = "";
+  size_t length = 0;
+  for (size_t i = 0; i < count; i++) {
+    const char* id = tests[i].id != NULL ? tests[i].id : "";
+    const bool same = i > 0 && strcspn(id, "[") == length && strncmp(id, before, length) == 0;
+    names[i] = same ? names[i - 1] : i;
+    before = id;
+    length = strcspn(id, "[");
+  }
+}
+
+/*
+ * Of a clause one quick test comes first; a long one has its turn where no quick one came before.
+ * Then one of each name: parameters vary a test, another name is another test.
+ */
+static int turn_of(const bool* seen, int best, bool named) {
+  if (!seen[TURN_FIRST] && !seen[best]) return best;
+  return best == TURN_FIRST && !named ? TURN_NAME : TURN_OTHER;
+}
+
 static void place(tell_t* tell, place_t* place) {
   size_t test = place->item.test, base = (size_t)place->item.repeat * tell->test_count;
   bool* seen = &tell->seen[TURNS * (base + tell->clause[test])];
-  int turn = tell->turn[test];
-  place->turn = seen[TURN_FIRST] || seen[turn] ? TURN_OTHER : turn;
-  seen[turn] = true;
+  bool* named = &tell->named[base + tell->name[test]];
+  place->turn = turn_of(seen, tell->turn[test], *named);
+  seen[tell->turn[test]] = *named = true;
   place->in_area = tell->in_area[TURNS * (base + tell->area[test]) + (size_t)place->turn]++;
 }
 
@@ -194,6 +221,8 @@ static void place_all(place_t* places, size_t count, const tbk_test_t* tests, si
                  .clauses.words = make(test_count, sizeof(char*)),
                  .area = make(test_count, sizeof(size_t)),
                  .clause = make(test_count, sizeof(size_t)),
+                 .name = make(test_count, sizeof(size_t)),
+                 .named = make(test_count * repeats, sizeof(bool)),
                  .turn = make(test_count, sizeof(int)),
                  .seen = make(TURNS * test_count * repeats, sizeof(bool)),
                  .in_area = make(TURNS * test_count * repeats, sizeof(size_t))};
@@ -202,12 +231,15 @@ static void place_all(place_t* places, size_t count, const tbk_test_t* tests, si
     tell.turn[i] = best_turn(&tests[i]);
     tell.clause[i] = number_of(&tell.clauses, tests[i].clause);
   }
+  number_names(tell.name, tests, test_count);
   for (size_t i = 0; i < count; i++)
     place(&tell, &places[i]);
   free(tell.areas.words);
   free(tell.clauses.words);
   free(tell.area);
   free(tell.clause);
+  free(tell.name);
+  free(tell.named);
   free(tell.turn);
   free(tell.seen);
   free(tell.in_area);

@@ -61,8 +61,9 @@ void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options, const tbk
 
 /*
  * The most telling first: one test of each clause, from each suite in turn; in the same way those
- * of them that take long, because they are slow or want a process of their own; then the others,
- * those of forks among them. What is equal in this keeps its order.
+ * of them that take long, because they are slow or want a process of their own, beside one test of
+ * each name, whatever its parameters; then the others, those of forks among them. What is equal in
+ * this keeps its order.
  */
 void tbk_plan_order_by_tell(tbk_item_t* items, size_t count, const tbk_test_t* tests);
 

@@ -127,6 +127,21 @@ static void what_takes_long_comes_after_the_first_of_all(void) {
     CU_ASSERT_EQUAL(items[i].test, expected[i]);
 }
 
+static void names_come_before_parameters(void) {
+  static char ids[][12] = {"a/abs[1]", "a/abs[2]", "a/add[1]", "a/add[2]", "b/sum[1]", "b/sum[2]"};
+  static const uint32_t expected[] = {0, 4, 2, 1, 5, 3};
+  tbk_test_t tests[6];
+  tbk_item_t items[6];
+  for (uint32_t i = 0; i < 6; i++) {
+    const char* suite = i < 4 ? "a" : "b";
+    tests[i] = (tbk_test_t){.id = ids[i], .clause = suite, .suite = suite, .area = suite};
+    items[i] = (tbk_item_t){.test = i};
+  }
+  tbk_plan_order_by_tell(items, 6, tests);
+  for (uint32_t i = 0; i < 6; i++)
+    CU_ASSERT_EQUAL(items[i].test, expected[i]);
+}
+
 CU_TestInfo tbk_plan_tests[] = {
     {"selectors name a test", selectors_name_a_test},
     {"selectors name no other test", selectors_name_no_other_test},
@@ -134,5 +149,6 @@ CU_TestInfo tbk_plan_tests[] = {
     {"shards add up", shards_add_up},
     {"a word that names nothing", a_word_that_names_nothing_is_told},
     {"order by tell", the_most_telling_come_first},
+    {"names come before parameters", names_come_before_parameters},
     {"what takes long comes later", what_takes_long_comes_after_the_first_of_all},
     CU_TEST_INFO_NULL};

@@ -4,7 +4,8 @@
 odd. For `tbk check --device NAME --import tbk_torch_device`, with this folder on PYTHONPATH.
 
 TBK_TORCH_LIBRARY is the backend, TBK_TORCH_OPTIONS what it is told, TBK_TORCH_MUTANT what breaks
-it (or a file of Python, which is run), and TBK_TORCH_LEGAL what makes it odd. Never shipped.
+it (or a file of Python, which is run), TBK_TORCH_SABOTAGE one of tbk_torch_sabotages.py, and
+TBK_TORCH_LEGAL what makes it odd. Never shipped.
 """
 
 from __future__ import annotations
@@ -22,5 +23,7 @@ if _mutant.endswith(".py"):
     runpy.run_path(_mutant)
 elif _mutant:
     importlib.import_module("tbk_torch_mutants.table").apply(_mutant)
+if os.environ.get("TBK_TORCH_SABOTAGE"):
+    importlib.import_module("tbk_torch_sabotages").apply(os.environ["TBK_TORCH_SABOTAGE"])
 if os.environ.get("TBK_TORCH_LEGAL"):
     importlib.import_module("tbk_torch_mutants.legal").apply(os.environ["TBK_TORCH_LEGAL"])

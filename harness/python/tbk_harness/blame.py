@@ -25,15 +25,17 @@ LIMIT = 40  # causes; one test of each
 ENVIRONMENT = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}  # the device that is judged stays away
 PYTORCH, REFERENCE = "pytorch", "reference"
 STAND_INS = ("cpu", "template")  # of this project, the second for what the first lacks
+LEFT_OUT = "left-out"  # by the budget
 ANSWERS = {
     "pass": "pass", "unsupported": "not-applicable", "not-shown": "not-applicable",
-    "left-out": "left-out",
+    LEFT_OUT: LEFT_OUT,
 }  # fmt: skip
 
 FAULTS = (*sorted(WAIVABLE), WARNING)
 
 Record = dict[str, Any]
-Options = Callable[[], Mapping[str, Any]]  # asked before each run: of a budget, less is left
+# Asked before each run: of a budget, less is left. None: too little for another run.
+Options = Callable[[], Mapping[str, Any] | None]
 
 
 def representatives(tests: Sequence[Test]) -> list[Test]:
@@ -52,7 +54,10 @@ def _answers(
     chosen: Sequence[Test], on: str, subject: Subject, folder: Path, options: Options
 ) -> list[Record]:
     """Runs the tests on another device. What can't be run there is answered with "unknown"."""
-    asked = {**options(), "only": tuple(dict.fromkeys(test.id for test in chosen))}
+    given = options()
+    if given is None:
+        return [_record(test, on, subject, LEFT_OUT) for test in chosen]
+    asked = {**given, "only": tuple(dict.fromkeys(test.id for test in chosen))}
     output = folder / f"{on}-{Path(subject.words).stem}.jsonl"
     output.unlink(missing_ok=True)
     runner.run(subject.arguments(asked), output, environment=ENVIRONMENT)
@@ -67,6 +72,10 @@ def _answer(test: Test, seen: Test | None, on: str, subject: Subject) -> Record:
         known = seen.recorded in FAULTS and not slow
         verdict = seen.recorded if known else ANSWERS.get(seen.recorded, "unknown")
         said = line(seen_words(seen), 300) if known else ""
+    return _record(test, on, subject, verdict, said)
+
+
+def _record(test: Test, on: str, subject: Subject, verdict: str, said: str = "") -> Record:
     return {
         "record": "substitution", "cause": fingerprint(test), "test": test.id, "on": on,
         "device": subject.device or Path(subject.library).stem, "verdict": verdict, "seen": said,
@@ -129,7 +138,7 @@ def _judged(test: Test, records: Sequence[Mapping[str, Any]]) -> tuple[str, str]
         asked = any(on == REFERENCE for on, _ in said)
         more = "; no reference backend could tell whether the bridge is at fault" if asked else ""
         return "backend", f"{same} passes on PyTorch's own cpu{more}"
-    if any(verdict == "left-out" for _, verdict in said):
+    if any(verdict == LEFT_OUT for _, verdict in said):
         return test.blame or "backend", f"{same} was not run on others: the budget was over"
     return test.blame or "backend", f"{same} can be run on no other device here"
 

@@ -6,9 +6,11 @@ their syntax alone."""
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 PACKAGE = "tbk_contracts.torch"
@@ -31,6 +33,15 @@ def _bound(statement: ast.stmt) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
+
+
+@functools.cache
+def _parsed(path: Path) -> tuple[list[str], list[ast.stmt], list[set[str]]]:
+    """Lines and statements of a file, and the names that each statement binds: the files for all
+    failures of a run are made of the same modules."""
+    text = path.read_text("utf-8")
+    body = ast.parse(text, str(path)).body
+    return text.splitlines(), body, [_bound(one) for one in body]
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -61,6 +72,7 @@ class Module:
     path: Path
     lines: list[str]
     body: list[ast.stmt]
+    bound: list[set[str]]  # names that each of its statements gives a meaning to
     kept: set[int] = field(default_factory=set)
     used: set[str] = field(default_factory=set)  # of the names that it binds
 
@@ -69,7 +81,7 @@ class Module:
         return self.path.name == "__init__.py"
 
     def binding(self, name: str) -> list[int]:
-        return [at for at, one in enumerate(self.body) if name in _bound(one)]
+        return [at for at, names in enumerate(self.bound) if name in names]
 
     def text(self) -> str:
         """The statements that are kept, in their order, with the comments above them."""
@@ -128,9 +140,8 @@ class Excerpt:
     def need_all(self, name: str) -> None:
         """Keeps the whole module."""
         module = self._module(name)
-        for statement in module.body:
-            for member in _bound(statement):
-                self.need(name, member)
+        for member in chain.from_iterable(module.bound):
+            self.need(name, member)
 
     def need_test(self, name: str, function: str) -> None:
         """Keeps a test; of a file that makes its tests by a loop, all."""
@@ -155,9 +166,8 @@ class Excerpt:
             path = self._path(name)
             if path is None:
                 raise ExcerptError(f"there is no {name}")
-            text = path.read_text("utf-8")
-            made = Module(name, path, text.splitlines(), ast.parse(text, str(path)).body)
-            self.modules[name] = made
+            lines, body, bound = _parsed(path)
+            made = self.modules[name] = Module(name, path, lines, body, bound)
             for at, statement in enumerate(made.body):
                 if _always(statement):
                     self._keep(made, at)
@@ -178,7 +188,7 @@ class Excerpt:
                 raise ExcerptError(f"{module.name} reads files beside it")
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._take_inner_import(node, inner)
-        top = {name for one in module.body for name in _bound(one)}
+        top = set().union(*module.bound)
         for name in self._names(module, inner) & top:
             self.need(module.name, name)
             self._take_members(module, name, inner)

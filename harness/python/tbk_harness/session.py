@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import blame, folder, layers, outcome, runner
+from tbk_harness import blame, folder, layers, outcome, pace, runner
 from tbk_harness.folder import PARTS, RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.layers import Part
@@ -34,6 +34,8 @@ from tbk_harness.suggest import capability_hint, selector_hint
 
 JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
 BLAME_SHARE = 0.25  # of a budget
+REPORTS_S = 3.0  # of processor time, for judging and for writing all reports
+MOST_FOR_REPORTS = 0.25  # of a budget
 LAYER_WORDS = {"c": "contracts in C", "torch": "PyTorch"}
 
 
@@ -77,7 +79,7 @@ class Session:
     more: list[dict[str, Any]] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     """Added to that of tbk-run at the C layer."""
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=pace.began)
     not_begun: list[str] = field(default_factory=list)
     """Layers that were asked for and never came."""
 
@@ -128,21 +130,35 @@ class Session:
     def run_torch(self, subject: Subject, options: dict[str, Any]) -> Part:
         """The torch layer; then, for what fails, the same on other devices."""
         kept = BLAME_SHARE if self.request.blame else 0
+        begun = time.time()
         part = self.run("torch", subject.arguments({**options, **self._budget(1 - kept)}))
         if self.request.blame and part.written and part.ended.exit_code in JUDGED:
-            tests = read_results(part.path).tests
+            results = read_results(part.path)
+            start_up = pace.start_up(results.header, begun)
             self.more += blame.substitutions(
-                tests, subject, part.path.parent,
-                lambda: {"seed": options.get("seed"), **self._budget()}, self.tell,
+                results.tests, subject, part.path.parent,
+                lambda: self._blame_options(options, start_up), self.tell,
             )  # fmt: skip
         return part
 
+    def _blame_options(self, options: Mapping[str, Any], start_up: float) -> dict[str, Any] | None:
+        """What one more run on another device is told; None where the budget leaves no time for
+        more than its start."""
+        if self.request.budget is not None and self._left() <= start_up:
+            return None
+        return {"seed": options.get("seed"), **self._budget()}
+
+    def _left(self, share: float = 1) -> float:
+        """Returns what is left of `share` of the budget, in seconds, when the reports are written:
+        it holds for all that this command does."""
+        budget = self.request.budget or 0
+        reports = min(REPORTS_S * pace.slowness(), MOST_FOR_REPORTS * budget)
+        return budget * share - reports - (time.monotonic() - self.started)
+
     def _budget(self, share: float = 1) -> dict[str, str]:
-        """Of `share` of the budget, what is left: it holds for all that this command runs."""
         if self.request.budget is None:
             return {}
-        left = self.request.budget * share - (time.monotonic() - self.started)
-        return {"budget": f"{max(left, 0.001):g}"}
+        return {"budget": f"{max(self._left(share), 0.001):g}"}
 
     def _spent_ns(self) -> int:
         """Since this command began, with all that it ran besides."""

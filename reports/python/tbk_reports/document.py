@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from .calls import traced
@@ -39,11 +39,13 @@ def judged_document(judged: Judged) -> dict[str, Any]:
     }
 
 
+# Without `asked`, which the digits of `calls` say, and `bases`, which the spec says.
+_NAMES = tuple(one.name for one in fields(Test) if one.name not in ("asked", "bases"))
+
+
 def _lean(test: Test) -> dict[str, object]:
-    values = {name: value for name, value in asdict(test).items() if value not in ("", 0, {}, ())}
-    values.pop("asked", None)  # the digits of `calls` say it
-    values.pop("bases", None)  # the spec says it
-    return values
+    values = ((name, getattr(test, name)) for name in _NAMES)
+    return {name: value for name, value in values if value not in ("", 0, {}, ())}
 
 
 def judged_from_document(document: Mapping[str, Any]) -> Judged:

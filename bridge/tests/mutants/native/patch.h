@@ -125,5 +125,6 @@ Mutants hooks_mutants();
 Mutants pinned_mutants();
 Mutants generator_mutants();
 Mutants narrow_mutants();
+Mutants sabotages();
 
 }  // namespace tbk::mutants
