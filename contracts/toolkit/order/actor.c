@@ -5,6 +5,7 @@
 #include "actor.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -13,11 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { QUIET_NS = 600000, TURNING_NS = 10000000, STILL_NS = 200000000, MOMENT_NS = 20000000 };
+enum { QUIET_NS = 600000, TURNING_NS = 100000000, STILL_NS = 400000000, MOMENT_NS = 20000000 };
 
 static void actor_run(void* argument) {
   actor_t* actor = argument;
   pthread_getcpuclockid(pthread_self(), &actor->clock);
+  actor->thread_id = (int)syscall(SYS_gettid);
   atomic_store(&actor->started, 1);
   actor->body(actor);
   atomic_store(&actor->finished, 1);
@@ -41,30 +43,50 @@ void actor_join(tbk_fixture_t* fx, actor_t* actor) {
   fx_join(fx, actor->thread);
 }
 
-/* The state letter of a thread of this process; 'S' where it cannot be told any more. */
-static char thread_state(const char* id) {
+/* What the other threads of the process do. */
+typedef struct others {
+  bool asleep;
+  uint64_t switches; /* how often they gave up a processor so far, and how many they are */
+} others_t;
+
+/* Reads what the kernel tells of a thread of this process; false where there is none any more. */
+static bool thread_text(const char* id, const char* name, char* text, size_t size) {
   char path[64];
-  char line[256] = "";
-  snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", id);
-  FILE* file = fopen(path, "r");
-  if (file == NULL) return 'S';
-  bool held = fgets(line, sizeof line, file) != NULL;
-  fclose(file);
-  const char* name_end = held ? strrchr(line, ')') : NULL;
-  return name_end != NULL && name_end[1] == ' ' ? name_end[2] : 'S';
+  snprintf(path, sizeof path, "/proc/self/task/%.20s/%s", id, name);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  ssize_t length = read(file, text, size - 1);
+  close(file);
+  text[length > 0 ? length : 0] = '\0';
+  return length > 0;
+}
+
+/*
+ * Asleep is who waits for somebody. Whoever waits for the kernel ('D': a page, a lock on the memory
+ * of the process) will go on by himself.
+ */
+static void add_thread(others_t* others, const char* id) {
+  char text[4096];
+  if (!thread_text(id, "status", text, sizeof text)) return;
+  const char* state = strstr(text, "\nState:\t");
+  const char* switches = strstr(text, "\nvoluntary_ctxt_switches:");
+  others->switches += 1 + (switches != NULL ? strtoull(switches + 25, NULL, 10) : 0);
+  if (state != NULL && strchr("RD", state[8]) != NULL) others->asleep = false;
+}
+
+static others_t others_now(void) {
+  others_t others = {.asleep = true};
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == NULL) return others;
+  long self = syscall(SYS_gettid);
+  for (struct dirent* task = readdir(tasks); task != NULL && others.asleep; task = readdir(tasks))
+    if (task->d_name[0] != '.' && atol(task->d_name) != self) add_thread(&others, task->d_name);
+  closedir(tasks);
+  return others;
 }
 
 bool process_sleeps(void) {
-  DIR* tasks = opendir("/proc/self/task");
-  if (tasks == NULL) return true;
-  long self = syscall(SYS_gettid);
-  bool asleep = true;
-  for (struct dirent* task = readdir(tasks); task != NULL && asleep; task = readdir(tasks)) {
-    if (task->d_name[0] == '.' || atol(task->d_name) == self) continue;
-    asleep = thread_state(task->d_name) != 'R';
-  }
-  closedir(tasks);
-  return asleep;
+  return others_now().asleep;
 }
 
 static uint64_t cpu_ns(clockid_t clock) {
@@ -73,10 +95,25 @@ static uint64_t cpu_ns(clockid_t clock) {
   return (uint64_t)spent.tv_sec * UINT64_C(1000000000) + (uint64_t)spent.tv_nsec;
 }
 
-/* Since when nothing moves: the moment at which the others were first seen asleep, or 0. */
-static uint64_t quiet_since(uint64_t since) {
-  if (!process_sleeps()) return 0;
-  return since != 0 ? since : fx_now_ns();
+/* Since when nothing moves. */
+typedef struct quiet {
+  uint64_t since; /* 0: something does */
+  uint64_t switches;
+} quiet_t;
+
+/*
+ * Looks again. Seen asleep twice is not asleep all the time: between two looks the watcher itself may
+ * have waited for a processor, and the others have run. Who sleeps again has given one up.
+ */
+static bool quiet_for(quiet_t* quiet, uint64_t ns) {
+  const others_t others = others_now();
+  if (!others.asleep)
+    quiet->since = 0;
+  else if (quiet->since == 0 || others.switches != quiet->switches)
+    *quiet = (quiet_t){fx_now_ns(), others.switches};
+  else
+    return fx_now_ns() - quiet->since > ns;
+  return false;
 }
 
 void lapse_begin(lapse_t* lapse) {
@@ -89,26 +126,54 @@ bool lapse_over(const lapse_t* lapse, uint64_t ns) {
          fx_now_ns() - lapse->began > FX_PATIENCE_NS / 4;
 }
 
+/* How often the actor touched memory that it had to be given first; 0 where nobody tells. */
+static uint64_t faults_of(const actor_t* actor) {
+  char id[24], text[1024];
+  snprintf(id, sizeof id, "%d", actor->thread_id);
+  if (!thread_text(id, "stat", text, sizeof text)) return 0;
+  const char* at = strrchr(text, ')');
+  for (int field = 0; at != NULL && field < 8; field++) /* minflt is the eighth behind the name */
+    at = strchr(at + 1, ' ');
+  return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
+/* How long an actor has been in one call. */
+typedef struct stay {
+  unsigned step;
+  lapse_t lapse;
+  uint64_t spent, faults;
+  quiet_t quiet;
+} stay_t;
+
+static void stay_begin(stay_t* stay, const actor_t* actor) {
+  stay->step = atomic_load(&actor->steps);
+  lapse_begin(&stay->lapse);
+  stay->spent = cpu_ns(actor->clock);
+  stay->faults = faults_of(actor);
+  stay->quiet.since = 0;
+}
+
+/* Whoever is given memory meanwhile does not turn: large memory takes its time. */
+static bool is_turning(stay_t* stay, const actor_t* actor) {
+  const uint64_t spent = cpu_ns(actor->clock);
+  if (spent - stay->spent <= TURNING_NS) return false;
+  const uint64_t faults = faults_of(actor);
+  if (faults == stay->faults) return true;
+  stay->spent = spent;
+  stay->faults = faults;
+  return false;
+}
+
 bool actor_settle(actor_t* actor) {
   while (!atomic_load(&actor->started))
     sched_yield();
-  unsigned step = atomic_load(&actor->steps);
-  lapse_t still;
-  lapse_begin(&still);
-  uint64_t spent = cpu_ns(actor->clock);
-  uint64_t quiet = 0;
+  stay_t stay;
+  stay_begin(&stay, actor);
   while (!atomic_load(&actor->finished)) {
     sched_yield();
-    uint64_t now = fx_now_ns();
-    if (step != atomic_load(&actor->steps)) {
-      step = atomic_load(&actor->steps);
-      lapse_begin(&still);
-      spent = cpu_ns(actor->clock);
-      quiet = 0;
-    }
-    quiet = quiet_since(quiet);
-    if (quiet != 0 && now > quiet && now - quiet > QUIET_NS) break;
-    if (cpu_ns(actor->clock) - spent > TURNING_NS || lapse_over(&still, STILL_NS)) break;
+    if (stay.step != atomic_load(&actor->steps)) stay_begin(&stay, actor);
+    if (quiet_for(&stay.quiet, QUIET_NS) || is_turning(&stay, actor)) break;
+    if (lapse_over(&stay.lapse, STILL_NS)) break;
   }
   return atomic_load(&actor->finished);
 }
@@ -123,10 +188,9 @@ bool actor_ends(actor_t* actor) {
 void process_settle(void) {
   lapse_t moment;
   lapse_begin(&moment);
-  uint64_t quiet = 0;
+  quiet_t quiet = {0};
   while (!lapse_over(&moment, MOMENT_NS)) {
-    quiet = quiet_since(quiet);
-    if (quiet != 0 && fx_now_ns() - quiet > QUIET_NS) return;
+    if (quiet_for(&quiet, QUIET_NS)) return;
     sched_yield();
   }
 }

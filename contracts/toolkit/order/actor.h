@@ -25,6 +25,7 @@ struct actor {
   atomic_int started;
   atomic_int finished;
   clockid_t clock; /* processor time of the thread */
+  int thread_id;
   tbk_thread_t* thread;
 };
 
@@ -34,7 +35,8 @@ void actor_start(tbk_fixture_t* fx, actor_t* actor, actor_fn body, void* argumen
 void actor_step(actor_t* actor);
 /*
  * Waits until the actor is through (true), or stands still (false): asleep while every thread of
- * the process is, or turning in one call. A wrong guess costs evidence and never a verdict.
+ * the process is and none has run meanwhile, or turning in one call, for a long while of processor
+ * time and without being given memory. A wrong guess costs evidence and never a verdict.
  */
 bool actor_settle(actor_t* actor);
 /*
