@@ -28,6 +28,7 @@ ROOMS = [
     "contracts",
     "reference_backends/template",
     "reference_backends/virtual_device",
+    "reference_backends/virtual_device/tests",
     "reference_backends/cpu",
     "reference_backends/cuda",
     "reference_backends/mutants",
