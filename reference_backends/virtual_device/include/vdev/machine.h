@@ -38,9 +38,10 @@ typedef enum vdev_status {
 vdev_machine_t* vdev_machine_new(const vdev_config_t* config);
 
 /*
- * Completes all work of all devices, closes them, and frees whatever is left: streams, events, points,
- * pinned memory, arenas.
- * Requires: no other thread uses the machine, and this is not called from work.
+ * Completes all work of all devices, closes them, and frees whatever is left: streams, events, pinned
+ * memory, arenas.
+ * Requires: no other thread uses the machine, this is not called from work, and all points that the
+ * caller had were dropped.
  */
 void vdev_machine_free(vdev_machine_t* machine);
 
@@ -62,7 +63,8 @@ vdev_status_t vdev_device_open(vdev_device_t* device);
  * Completes its work and closes the device. Its streams and events are stale from now on: they can be
  * given back, and everything else answers CLOSED. Blocks that were not given back keep their addresses
  * until the machine ends.
- * Requires: not called from work. `out_code` may be NULL.
+ * Requires: no other call on the device or what is of it meanwhile, and not called from work.
+ * `out_code` may be NULL.
  * Errors: CLOSED where it is not open, and nothing happens. Else it is closed, and this tells what
  * vdev_device_synchronize would have told.
  */

@@ -18,8 +18,9 @@ typedef struct vdev_point vdev_point_t;
 
 /*
  * A piece of work: the first member of what it needs. It runs on whatever thread the scheduler has,
- * with no lock held, and may call any function here that does not wait for its own queue. With
- * VDEV_SEEDED one thread runs all devices of a machine, so work that blocks holds everything.
+ * with no lock held, and may call any function here that does not wait for its own queue; with
+ * VDEV_INLINE, submitting to its own queue is such a wait. With VDEV_SEEDED one thread runs all devices
+ * of a machine, so work that blocks, or waits for any queue, holds everything.
  */
 struct vdev_work {
   void (*run)(vdev_work_t* work);  /* not on a lost device, unless `always` */
