@@ -2,13 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Devices that the header allows: what varies, and vectors in which each pair of values meets.
 
-`python harness/tests/legal_range.py` runs them all, and says what the suite says of them.
+    legal_range.py [--tier quick] [--layer c] [--every 1] [--jobs 2] [--budget 300s]
+
+Runs the suite on them, on the template, the cpu backend and each anti-mutant, and says what it
+finds.
+`--every N` takes each Nth of the vectors. At the torch layer each device gets a budget.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
+import json
 import random
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import tbk_contracts
-from runs import LIB, Results, run
+from runs import BUILD, LIB, Results, run
 
 Vector = Mapping[str, str]
 Pair = tuple[tuple[str, str], tuple[str, str]]
@@ -83,6 +90,7 @@ DIMENSIONS = (
 # On a busy machine a test may take a slow call for one that waits. That costs its evidence alone.
 GUESSES = 2
 NOT_VARIED = {"struct_size", "name", "zero"}
+TORCH = ("--python", sys.executable)
 SMALL = ("8M", "4M")
 
 
@@ -175,48 +183,90 @@ def may_be_trivial(vector: Vector) -> bool:
     )
 
 
-def findings(vector: Vector, results: Results) -> list[str]:
+@dataclass(frozen=True)
+class Legal:
+    """A device that is as it should be."""
+
+    name: str
+    library: str
+    options: tuple[str, ...] = ()
+    trivial: bool = True
+    """An order may hold trivially on it."""
+
+
+def of_vector(vector: Vector) -> Legal:
+    """Returns the device that a vector describes."""
+    return Legal(spoken(vector), "mutants", tuple(options(vector)), may_be_trivial(vector))
+
+
+def fixed() -> Iterator[Legal]:
+    """Yields the conforming backends, and all anti-mutants."""
+    yield Legal("template", "template")
+    yield Legal("cpu", "cpu", trivial=False)
+    told = subprocess.run([BUILD / "bin/tbk-mutants", "anti"], capture_output=True, check=True)
+    for row in map(json.loads, told.stdout.splitlines()):
+        name = str(row["name"])
+        yield Legal(name, "mutants", ("--backend-option", f"mutant={name}"))
+
+
+def findings(device: Legal, results: Results) -> list[str]:
     """Returns what the suite says of a device that is as it should be."""
     said, trivial = [], []
     for test in results.tests:
-        if test["verdict"] not in {"pass", "unsupported", "not-shown"}:
+        if test["verdict"] not in {"pass", "unsupported", "not-shown", "left-out"}:
             why = f"expected {test['expected']}, seen {test['seen']}"
             said.append(f"{test['id']}: {test['verdict']}: {why}")
         reason = test["evidence_reason"] or ""
-        if test["evidence"] == "trivial" and not may_be_trivial(vector):
+        if test["evidence"] == "trivial" and not device.trivial and test["layer"] == "c":
             trivial.append(f"{test['id']}: {reason}")
     return said + (trivial if len(trivial) > GUESSES else [])
 
 
-def judge(vector: Vector, folder: Path, *more: str) -> list[str]:
+def judge(device: Legal, folder: Path, *more: str, layer: str = "c") -> list[str]:
     """Runs the suite on the device, and returns what it finds."""
-    library = LIB / "libtbk_mutants.so"
-    ran = run(library, folder / "results.jsonl", *options(vector), *more)
-    said = findings(vector, ran.results())
+    library = LIB / f"libtbk_{device.library}.so"
+    words = [str(library)] if layer == "c" else [f"--torch-library={library}", *TORCH]
+    ran = run(words[0], folder / "results.jsonl", *words[1:], *device.options, *more, timeout=7200)
+    said = findings(device, ran.results())
     if ran.code != 0 and not said:
         said.append(f"exit {ran.code}: {ran.line}")
     return said
 
 
-def sweep(drawn: Iterable[Vector], jobs: int) -> Iterator[tuple[Vector, list[str]]]:
-    """Judges each vector, `jobs` at a time."""
+def sweep(
+    devices: Iterable[Legal], jobs: int, *more: str, layer: str = "c"
+) -> Iterator[tuple[Legal, list[str]]]:
+    """Judges each device, `jobs` at a time."""
 
-    def one(vector: Vector) -> tuple[Vector, list[str]]:
+    def one(device: Legal) -> tuple[Legal, list[str]]:
         with tempfile.TemporaryDirectory() as folder:
-            return vector, judge(vector, Path(folder))
+            return device, judge(device, Path(folder), *more, layer=layer)
 
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(one, drawn)
+        yield from pool.map(one, devices)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="The suite on devices that the header allows.")
+    parser.add_argument("--tier", choices=("quick", "thorough"), default="quick")
+    parser.add_argument("--layer", choices=("c", "torch"), default="c")
+    parser.add_argument("--every", type=int, default=1, help="take each Nth vector")
+    parser.add_argument("--jobs", type=int, default=2, help="devices at a time")
+    parser.add_argument("--budget", default="300", help="seconds of a device at the torch layer")
+    return parser.parse_args()
 
 
 def main() -> int:
-    drawn = [plain(), *singles(), *vectors()]
+    given = parse()
+    drawn = [plain(), *[*singles(), *vectors()][:: given.every]]
+    devices = [*fixed(), *map(of_vector, drawn)]
+    more = ["--tier", given.tier] if given.layer == "c" else ["--budget", given.budget]
     bad = 0
-    for vector, said in sweep(drawn, jobs=2):
+    for device, said in sweep(devices, given.jobs, *more, layer=given.layer):
         bad += bool(said)
         if said:
-            print(spoken(vector), *said, sep="\n  ", flush=True)
-    print(f"{len(drawn)} devices, {bad} with findings")
+            print(device.name, *said, sep="\n  ", flush=True)
+    print(f"{len(devices)} devices, {given.tier}, layer {given.layer}, {bad} with findings")
     return 1 if bad else 0
 
 

@@ -19,6 +19,7 @@ from legal_range import (
     covered,
     judge,
     legal,
+    of_vector,
     plain,
     spoken,
     vectors,
@@ -58,4 +59,4 @@ def test_each_pair_of_values_meets() -> None:
 
 @pytest.mark.parametrize("vector", [plain(), *DRAWN[::EVERY]], ids=spoken)
 def test_a_legal_device_fails_nothing(vector: Vector, tmp_path: Path) -> None:
-    assert judge(vector, tmp_path) == []
+    assert judge(of_vector(vector), tmp_path) == []
