@@ -95,7 +95,7 @@ UPLOAD(upload_is_latest) {
   return UPLOAD_INNER;
 }
 /* Before copies that it follows directly, as where copies have an engine of their own. */
-CALLBACK(callback_before_upload) {
+CALLBACK(callback_before_copy) {
   wrap_t* wrap = wrap_of(self);
   uintptr_t latest = (uintptr_t)stream;
   if (function != NULL && stream != NULL &&
@@ -105,16 +105,8 @@ CALLBACK(callback_before_upload) {
   }
   return CALLBACK_INNER;
 }
-static void delay(void* argument) {
-  wrap_sleep_ms(100);
-}
-/* The download is late: it is not there yet when the callback looks. */
-DOWNLOAD(download_behind_callback) {
-  wrap_t* wrap = wrap_of(self);
-  if (stream != NULL) {
-    stream = side_after(wrap, stream);
-    ignore(wrap->inner->callback->callback_enqueue(self, stream, delay, NULL, NULL));
-  }
+DOWNLOAD(download_is_latest) {
+  if (stream != NULL) atomic_store(&wrap_of(self)->kept, (uintptr_t)stream);
   return DOWNLOAD_INNER;
 }
 
@@ -233,10 +225,11 @@ const mutant_t mutants_callback[] = {
     NOTED(callback_at_once, "CBK-003", ORDER, BROAD, "runs inside the call, before earlier work"),
     NOTED(callback_on_idle_stream, "CBK-004", ORDER, BROAD, "runs on another stream"),
     CALL("callback_before_upload", "CBK-003", ORDER, NARROW, "before an upload right before it",
-         PATCH(callback.callback_enqueue, callback_before_upload),
+         PATCH(callback.callback_enqueue, callback_before_copy),
          PATCH(core.upload, upload_is_latest)),
-    CALL("download_behind_callback", "CBK-003", ORDER, NARROW, "downloads arrive after it",
-         PATCH(core.download, download_behind_callback)),
+    CALL("download_behind_callback", "CBK-003", ORDER, NARROW, "before a download right before it",
+         PATCH(callback.callback_enqueue, callback_before_copy),
+         PATCH(core.download, download_is_latest)),
     NOTED(callback_detached, "CBK-004", ORDER, BROAD, "runs on a thread that nobody waits for"),
     NOTED(second_callback_detached, "CBK-004", COUNT, NARROW, "every second is detached"),
     NOTED(callback_beside_stream, "CBK-004", ORDER, BROAD, "beside the stream, after earlier work"),

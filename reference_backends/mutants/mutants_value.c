@@ -267,6 +267,6 @@ const mutant_t mutants_value[] = {
     VALUE_OF(nan_becomes_0, "KRN-114", BROAD, "add.Tensor", "NaN is 0"),
     VALUE_OF(infinity_becomes_largest, "KRN-114", NARROW, "where.self", "infinities are finite"),
     VALUE_OF(minus_0_becomes_0, "KRN-114", NARROW, "copy_", "-0 is 0"),
-    VALUE_OF(int32_saturates, "KRN-115", BROAD, NULL, "INT32 stops at its limit"),
-    VALUE_OF(int8_saturates, "KRN-115", NARROW, NULL, "INT8 stops at its limit"),
+    VALUE_OF(int32_saturates, "KRN-115", BROAD, "add.Tensor", "INT32 stops at its limit"),
+    VALUE_OF(int8_saturates, "KRN-115", NARROW, "mul.Tensor", "INT8 stops at its limit"),
     {0}};

@@ -156,12 +156,29 @@ def test_a_failure_is_held_against_the_clause_of_its_check_where_that_fails_by_i
     inputs = case(1, "KRN-004", "memory_alloc op:mm", "fail", checked="KRN-004")
     product = case(2, "KRN-108", "memory_alloc op:mm", "fail", checked="KRN-004")
     elsewhere = case(3, "KRN-109", "memory_alloc op:mm", "fail", checked="STR-001")
-    accused = held_against([inputs, product, elsewhere])
+    accused = held_against([inputs, product, elsewhere], {})
     assert list(accused.values()) == ["KRN-004", "KRN-004", "KRN-109"]
     tests = [inputs, product, elsewhere]
     cause, other = unfolded(tests, gather(tests))
     assert (cause.clauses, cause.first, len(cause.tests)) == (("KRN-004",), inputs, 2)
     assert other.clauses == ("KRN-109",)
+
+
+def test_what_a_failed_call_implies_counts_where_more_than_a_few_tests_of_it_fail() -> None:
+    once = case(1, "DEV-018", "memory_alloc fill", "fail")
+    again = case(2, "DEV-022", "memory_alloc fill", "fail", checked="DEV-018", implied=True)
+    opens = [case(at, "DEV-018", "memory_alloc fill") for at in range(10, 14)]
+    key = again.key
+    assert held_against([once, again], {"DEV-018": [once, *opens]})[key] == "DEV-022"
+    assert held_against([once, again], {"DEV-018": [once, *opens[:2]]})[key] == "DEV-018"
+    said = case(2, "DEV-022", "memory_alloc fill", "fail", checked="DEV-018")
+    assert held_against([once, said], {"DEV-018": [once, *opens]})[said.key] == "DEV-018"
+
+
+def test_of_two_clauses_alike_the_one_with_the_simpler_test_comes_first() -> None:
+    long = case(1, "CPY-019", "memory_alloc upload download stream_create fill", "fail")
+    short = case(2, "CPY-018", "memory_alloc fill", "fail")
+    assert first(*PASSING, long, short) == "CPY-018"
 
 
 def test_what_follows_from_its_base_comes_after_it() -> None:

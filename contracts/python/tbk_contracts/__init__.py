@@ -2,7 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What must hold: the clauses of the contract, where the header states them, what tests them."""
 
-from tbk_contracts.builds import all_bases, bases_of, circle, load_bases, main_clause
+from tbk_contracts.builds import (
+    all_bases,
+    bases_of,
+    circle,
+    load_bases,
+    main_clause,
+    refused_clause,
+)
 from tbk_contracts.clause import (
     PROGRAM,
     Clause,
@@ -62,6 +69,7 @@ __all__ = [
     "main_clause",
     "parse_header",
     "parse_rows",
+    "refused_clause",
     "spec_digest",
     "tests_of",
     "text_digest",

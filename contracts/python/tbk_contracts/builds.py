@@ -8,6 +8,7 @@ line Ensures. `builds_on` in the spec says the rest.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,9 @@ from pathlib import Path
 from tbk_contracts.clause import Clause, load_clauses
 from tbk_contracts.header import load_header
 from tbk_contracts.places import contracts_root
+
+_REFUSALS = re.compile(r"\b(?:UNSUPPORTED|OUT_OF_MEMORY|INVALID_STATE|INVALID|FAILED)\b")
+_HOW_MANY = re.compile(r"\bat a time\b|\bany number\b")
 
 
 def main_clauses(root: Path, clauses: Iterable[Clause]) -> dict[str, str]:
@@ -41,6 +45,23 @@ def load_bases(root: Path, clauses: Iterable[Clause]) -> dict[str, tuple[str, ..
     return found
 
 
+def refused_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, str], str]:
+    """Returns, by function and status, the clause of which a refusal of a legal call is a breach
+    before it is one of what the function does: it names the status, or says how many of what is
+    made can be there.
+    """
+    by_id = {one.id: one for one in clauses if one.kind == "checked"}
+    found: dict[tuple[str, str], str] = {}
+    for line in (line for block in load_header(root) for line in block.lines):
+        if line.label != "Ensures" or line.clause not in by_id:
+            continue
+        text = by_id[str(line.clause)].text
+        how_many = ["OUT_OF_MEMORY"] if _HOW_MANY.search(text) else []
+        for status in (*_REFUSALS.findall(text), *how_many):
+            found.setdefault((line.function, status), str(line.clause))
+    return found
+
+
 def circle(bases: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """Returns clauses of which each builds on the next, the last on the first; empty for none."""
     done: set[str] = set()
@@ -61,15 +82,23 @@ def circle(bases: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 
 
 @cache
-def _known() -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+def _known() -> tuple[dict[str, str], dict[str, tuple[str, ...]], dict[tuple[str, str], str]]:
     root = contracts_root()
     clauses = load_clauses(root)
-    return main_clauses(root, clauses), load_bases(root, clauses)
+    refused = refused_clauses(root, clauses)
+    return main_clauses(root, clauses), load_bases(root, clauses), refused
 
 
 def main_clause(function: str) -> str:
     """Returns the clause that says what a function does; empty for none."""
     return _known()[0].get(function, "")
+
+
+def refused_clause(function: str, status: str) -> str:
+    """Returns the clause that says that a function does not refuse a legal call with a status;
+    empty for none.
+    """
+    return _known()[2].get((function, status), "")
 
 
 def bases_of(clause_id: str) -> tuple[str, ...]:

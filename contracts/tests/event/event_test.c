@@ -249,6 +249,25 @@ static void recorded_again_it_leaves_the_old_point(tbk_fixture_t* fx) {
 
 /* -------------------------------------------------------------------------- asking, waiting -- */
 
+/* One event for all programs: each stands for another point. */
+static order_t* begin_with_one_event(tbk_fixture_t* fx) {
+  order_t* order = order_begin(fx, false);
+  order->keeps_events = true;
+  return order;
+}
+
+static void query_goes_by_the_latest_of_many_records(tbk_fixture_t* fx) {
+  order_t* order = begin_with_one_event(fx);
+  order_query(order, edge_record, query_event);
+  order_end(order);
+}
+
+static void synchronize_goes_by_the_latest_of_many_records(tbk_fixture_t* fx) {
+  order_t* order = begin_with_one_event(fx);
+  order_host(order, edge_event_synchronize);
+  order_end(order);
+}
+
 static void null_event_is_refused(tbk_fixture_t* fx) {
   CHECK_STATUS(TBK_INVALID, fx->event->event_query(fx->self, NULL, &fx->error));
   CHECK_STATUS(TBK_INVALID, fx->event->event_synchronize(fx->self, NULL, &fx->error));
@@ -353,11 +372,13 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-021", "event two_devices cross_device_wait", 0, wait_orders_work_across_devices),
     TBK_CASE("EVT-022", "event", 0, null_event_is_refused),
     TBK_CASE("EVT-023", "event", 0, query_is_ok_only_after_every_kind_of_work),
+    TBK_CASE("EVT-023", "event", 0, query_goes_by_the_latest_of_many_records),
     TBK_CASE("EVT-024", "event", 0, query_does_not_wait_for_held_work),
     TBK_CASE("EVT-025", "event", 0, asking_again_and_again_is_enough),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_every_kind_of_work),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_work_behind_an_event),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_large_work),
+    TBK_CASE("EVT-026", "event", 0, synchronize_goes_by_the_latest_of_many_records),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_as_long_as_it_takes),
     TBK_CASE("EVT-027", "event elapsed", 0, elapsed_refuses_events_without_a_time),
     TBK_CASE("EVT-027", "event elapsed two_devices", 0, elapsed_refuses_events_of_two_devices),

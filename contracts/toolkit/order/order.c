@@ -185,7 +185,7 @@ static void renew(order_t* order, tbk_event_t** event) {
 /* Each program has events of its own, so that what goes wrong when one is recorded again is seen by
    the tests of that alone. */
 void order_start(order_t* order, order_edge_fn edge, actor_fn body) {
-  if (order->programs++ > 0) {
+  if (order->programs++ > 0 && !order->keeps_events) {
     renew(order, &order->event);
     renew(order, &order->other);
     renew(order, &order->held);

@@ -56,6 +56,7 @@ struct order {
   atomic_int at_edge;
   atomic_int past_edge;
   unsigned programs; /* that were begun */
+  bool keeps_events; /* from one program to the next: recorded again and again */
   size_t pair_count;
   order_pair_t pairs[ORDER_PAIRS];
 };

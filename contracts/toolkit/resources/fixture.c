@@ -14,8 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { SMALL_BYTES = 65536 }; /* of these 32 exist at a time at the least */
-
 uint64_t tbk_patience_ns = UINT64_C(10000000000);
 
 /* A helper's success is no check of the test; its failure is one, and leaves the test. */
@@ -25,13 +23,6 @@ static void helper_status(tbk_status_t status, const tbk_error_t* error, tbk_her
   if (status == TBK_OK) return;
   tbk_check_status(TBK_OK, status, error, here);
   tbk_leave();
-}
-
-/* Of a call that makes something: `clause` says how many there can be at a time at the least. */
-static void helper_made(tbk_status_t status, const char* clause, const tbk_error_t* error,
-                        tbk_here_t here) {
-  TBK_CHECKS(status == TBK_OUT_OF_MEMORY ? clause : NULL);
-  helper_status(status, error, here);
 }
 
 static void helper_require(bool held, const char* expected, const char* seen, tbk_here_t here) {
@@ -169,10 +160,7 @@ tbk_memory_t fx_alloc(tbk_fixture_t* fx, uint64_t size_bytes) {
   uint64_t offset = fx_round(fx, size_bytes);
   uint64_t guard = fx_round(fx, TBK_GUARD_BYTES);
   if (size_bytes == 0) guard = 0;
-  const tbk_status_t made =
-      fx->core->memory_alloc(fx->self, fx->device, offset + guard, &memory, &fx->error);
-  helper_made(made, offset + guard <= SMALL_BYTES ? "MEM-023" : NULL, &fx->error,
-              TBK_HERE("memory_alloc"));
+  HELPER_OK(fx->core->memory_alloc(fx->self, fx->device, offset + guard, &memory, &fx->error));
   tbk_memory_record_t record = {memory, fx->device, offset, (uint32_t)guard};
   const tbk_status_t status = guard != 0 && memory != 0 ? lay_guard(fx, &record) : TBK_OK;
   if (status != TBK_OK) record.guard_bytes = 0;
@@ -257,8 +245,7 @@ bool fx_check_memory(tbk_fixture_t* fx, const void* expected, tbk_memory_t memor
 
 tbk_stream_t* fx_stream(tbk_fixture_t* fx) {
   tbk_stream_t* stream = NULL;
-  helper_made(fx->stream->stream_create(fx->self, fx->device, 0, &stream, &fx->error), "STR-006",
-              &fx->error, TBK_HERE("stream_create"));
+  HELPER_OK(fx->stream->stream_create(fx->self, fx->device, 0, &stream, &fx->error));
   TBK_CHECKS("STR-004");
   helper_require(stream != NULL, "a stream", "NULL", TBK_HERE("stream_create"));
   fx_adopt_stream(fx, stream);
@@ -267,8 +254,7 @@ tbk_stream_t* fx_stream(tbk_fixture_t* fx) {
 
 tbk_event_t* fx_event(tbk_fixture_t* fx, uint32_t flags) {
   tbk_event_t* event = NULL;
-  helper_made(fx->event->event_create(fx->self, fx->device, flags, &event, &fx->error), "EVT-003",
-              &fx->error, TBK_HERE("event_create"));
+  HELPER_OK(fx->event->event_create(fx->self, fx->device, flags, &event, &fx->error));
   helper_require(event != NULL, "an event", "NULL", TBK_HERE("event_create"));
   fx_adopt_event(fx, event);
   return event;

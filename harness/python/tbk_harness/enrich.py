@@ -45,12 +45,16 @@ def _named(clause: Clause) -> tuple[str, ...]:
     return found or (("launch",) if clause.area == "kernel" and "c" in clause.layer else ())
 
 
-def _checked(test: Test, clause: Clause) -> str:
-    """The clause of the check that failed, where that is not the test's: the check says it, or a
-    function that the test's clause does not speak of did not do what it does."""
-    if test.checked:
-        return test.checked
+def _implied(test: Test, clause: Clause) -> str:
+    """Returns the clause that a failed check which names none is of, where that is not the test's:
+    a legal call was refused in a way that a clause excludes, or a function that the test's clause
+    does not speak of did not do what it does.
+    """
+    if test.layer != "c" or not test.failed or test.checked:
+        return ""
     refused = test.recorded == "fail" and test.expected == "OK"
+    if refused and (named := tbk_contracts.refused_clause(test.call, test.seen.partition(" ")[0])):
+        return named
     inside = test.recorded in ("crash", "hang") and test.cause.endswith(f"/in {test.call}")
     about = {name.partition(" ")[0] for name in _about(clause)}
     if not (refused or inside) or test.call in about or not clause.functions:
@@ -69,12 +73,14 @@ def _filled(test: Test, same_wording: bool) -> Test:
     filled = replace(test, clause_text=sentence, clause_source=source)
     if not fits:
         return filled
+    implied = _implied(filled, clause)
     return replace(
         filled,
         about=_about(clause),
         label=clause.line or "",
         bases=tbk_contracts.all_bases(clause.id),
-        checked=_checked(filled, clause) if test.layer == "c" and test.failed else "",
+        checked=implied or (test.checked if test.layer == "c" and test.failed else ""),
+        implied=bool(implied),
     )
 
 

@@ -29,6 +29,15 @@ def test_a_call_that_fails_in_a_test_of_something_else_broke_what_it_promises() 
     assert enriched("EVT-018", checked="STR-001", **refused).checked == "STR-001"
 
 
+def test_a_refusal_that_a_clause_excludes_is_a_breach_of_that_one() -> None:
+    full = {"expected": "OK", "seen": "OUT_OF_MEMORY (4): no more", "call": "event_wait"}
+    assert enriched("EVT-018", **full).checked == "EVT-020"  # any number of streams may wait
+    assert enriched("EVT-018", **full).implied
+    assert enriched("EVT-018", **{**full, "seen": "FAILED (7)"}).checked == ""
+    refused = {"expected": "OK", "seen": "UNSUPPORTED (3)", "call": "launch_plan"}
+    assert enriched("KRN-013", **refused).checked == "KRN-014"  # it is not answered any more
+
+
 def test_so_did_a_call_that_did_not_come_back() -> None:
     crash = {"recorded": "crash", "cause": "crash/body/SIGSEGV/in upload", "call": "upload"}
     assert enriched("EVT-018", **crash).checked == UPLOADS

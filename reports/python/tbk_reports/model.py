@@ -104,6 +104,7 @@ class Test:
     checked: str = ""  # the clause of the check that failed first, where that is not the test's
     calls: str = ""  # what it asked of the backend, in digits
     asked: frozenset[str] = frozenset()  # the same in words (calls.py)
+    implied: bool = False  # `checked` follows from the call that failed, and no check names it
     about: tuple[str, ...] = ()  # what its clause speaks of, in the same words; of the spec
     label: str = ""  # of the clause's line in the header; of the spec
     bases: frozenset[str] = frozenset()  # the clauses that its clause builds on; of the spec
@@ -205,7 +206,7 @@ def read_record(record: Mapping[str, object], names: Sequence[str] = ()) -> Test
     values: dict[str, Any] = {
         name: as_count(record.get(name)) if kind == "int" else as_text(record.get(name))
         for name, kind in _FIELDS.items()
-        if name not in ("facts", "asked", "about", "bases")
+        if name not in ("facts", "asked", "about", "bases", "implied")
     }
     facts = record.get("facts")
     values["facts"] = facts if isinstance(facts, dict) else {}

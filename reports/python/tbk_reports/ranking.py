@@ -31,12 +31,13 @@ LABELS = {"Ensures": 0, "Ordering": 0.5, "Requires": 1, "Errors": 1, "Ownership"
 NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
 UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
-               AT_OFFSET: "offset", ON_OTHER_THREAD: "thread"}  # fmt: skip
+               AT_OFFSET: "offset|^Ensures", ON_OTHER_THREAD: "thread"}  # fmt: skip
 # Of these lines a clause is a special case of the one that it builds on.
 NARROWER = frozenset({"Ensures", ""})
 CLEAN = ("clean", "close", "exit")
 AS_SUSPICIOUS = 0.8  # the share of the greatest suspicion from which on a title accuses neither
 ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
+A_FEW = 0.25  # the share from which on a call that failed is held against what its function does
 MOSTLY = 0.5  # the share of a clause's tests from which on it is broken, and not a case of it
 NO_CHECK = (
     0.3  # what a crash or hang counts beside a failed check, in a call that the clause is about
@@ -53,6 +54,7 @@ WEIGHTS = {
     "after the test": 3.0,
     "promise": 1.0,
     "label": 0.5,
+    "simple": 0.5,
     "crossing": 1.0,
     "named by the spec": 1.0,
     "named by checks": 2.0,
@@ -183,20 +185,29 @@ def _is_answer(test: Test) -> bool:
     return test.recorded != "fail" or bool(said and said[0] in STATUSES)
 
 
-def held_against(failing: Iterable[Test]) -> dict[tuple[str, int], str]:
+def held_against(
+    failing: Iterable[Test], of_clause: Mapping[str, Sequence[Test]]
+) -> dict[tuple[str, int], str]:
     """Returns the clause that each failing test is held against: that of the check which failed,
-    where a test of that clause fails by it too; else that of the test, whose circumstances are what
-    is special."""
+    where a test of that clause fails by it too, and more than a few do where no check names it;
+    else that of the test, whose circumstances are what is special.
+    """
     found = list(failing)
-    broken = {test.clause for test in found if test.checked in ("", test.clause)}
-    return {test.key: test.checked if test.checked in broken else test.clause for test in found}
+    own = Counter(test.clause for test in found if test.checked in ("", test.clause))
+
+    def is_broken(test: Test) -> bool:
+        least = A_FEW * len(of_clause.get(test.checked, ())) if test.implied else 1
+        return own[test.checked] >= max(least, 1)
+
+    return {test.key: test.checked if is_broken(test) else test.clause for test in found}
 
 
 def gather(tests: Iterable[Test]) -> Evidence:
     """Returns what the C layer's tests say together, those of other layers left out."""
     ran = [test for test in tests if test.layer == "c" and test.verdict not in NOT_RUN]
     failing = [test for test in ran if test.failed]
-    accused = held_against(failing)
+    of_clause = grouped(ran, lambda test: test.clause)
+    accused = held_against(failing, of_clause)
     narrower: dict[str, set[str]] = defaultdict(set)
     for test in failing:
         if accused[test.key] == test.clause and test.label in NARROWER:
@@ -212,7 +223,7 @@ def gather(tests: Iterable[Test]) -> Evidence:
                 failed_of[thing] += count
     return Evidence(
         asked={test.id: test.asked for test in ran},
-        of_clause=grouped(ran, lambda test: test.clause),
+        of_clause=of_clause,
         accused=accused,
         narrower={base: frozenset(found) for base, found in narrower.items()},
         failing=sum(map(_count, failing)),
@@ -284,6 +295,7 @@ def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
         "said by a check": -_unsaid(first),
         "after the test": -float(first.phase in CLEAN),
         "promise": fits(first),
+        "simple": -math.log(1 + min(len(test.asked) for test in evidence.own(tests))),
         "label": -LABELS.get(first.label, 1.0),
         "crossing": -float(AREAS.get(evidence.clause(tests).partition("-")[0], "") in CROSSING),
         "named by the spec": float(bool(evidence.things(tests))),
