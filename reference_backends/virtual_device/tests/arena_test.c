@@ -58,6 +58,19 @@ static void the_limit_is_real_and_comes_back(void) {
   vdev_arena_free(arena);
 }
 
+/* Aligned blocks take more addresses than memory; 1,000 bytes count as 1,024. */
+static void alignment_uses_up_no_memory(void) {
+  vdev_arena_config_t config = plain;
+  config.alignment = 4096;
+  vdev_arena_t* arena = make(config);
+  unsigned count = vdev_arena_take(arena, SIZE) != 0;
+  CU_ASSERT_EQUAL(vdev_arena_take(arena, MIB), 0);
+  while (vdev_arena_take(arena, SIZE))
+    count++;
+  CU_ASSERT_EQUAL(count, MIB / 1024);
+  vdev_arena_free(arena);
+}
+
 static void what_is_no_block_is_not_given_back(void) {
   vdev_arena_t* arena = make(plain);
   vdev_memory_t block = vdev_arena_take(arena, SIZE);
@@ -194,6 +207,7 @@ static void threads_leave_it_whole(void) {
 CU_TestInfo vdev_arena_tests[] = {
     {"blocks are aligned and apart", blocks_are_aligned_and_apart},
     {"the limit is real and comes back", the_limit_is_real_and_comes_back},
+    {"alignment uses up no memory", alignment_uses_up_no_memory},
     {"what is no block is not given back", what_is_no_block_is_not_given_back},
     {"the host cannot touch it", the_host_cannot_touch_it},
     {"a range outside is nowhere", a_range_outside_is_nowhere},

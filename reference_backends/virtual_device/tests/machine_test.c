@@ -80,11 +80,11 @@ static void pinned_memory_is_counted(void) {
 }
 
 /* Returns what a child gets that opens the device. */
-static int open_in_child(const vdev_config_t* config) {
+static int open_in_child(const vdev_config_t* config, int32_t device) {
   pid_t child = fork();
   if (child == 0) {
     vdev_machine_t* machine = vdev_machine_new(config);
-    _exit(machine ? (int)vdev_device_open(vdev_device_at(machine, 0)) : 99);
+    _exit(machine ? (int)vdev_device_open(vdev_device_at(machine, device)) : 99);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -97,12 +97,13 @@ static void one_process_has_an_exclusive_device(void) {
   vdev_machine_t *machine = vdev_machine_new(&config), *other = vdev_machine_new(&config);
   vdev_device_t* device = vdev_device_at(machine, 0);
   CU_ASSERT_EQUAL(vdev_device_open(device), VDEV_OK);
-  CU_ASSERT_EQUAL(open_in_child(&config), VDEV_BUSY);
+  CU_ASSERT_EQUAL(open_in_child(&config, 0), VDEV_BUSY);
+  CU_ASSERT_EQUAL(open_in_child(&config, 1), VDEV_OK);
   CU_ASSERT_EQUAL(vdev_device_open(vdev_device_at(other, 0)), VDEV_OK);
   CU_ASSERT_EQUAL(vdev_device_close(device, NULL), VDEV_OK);
-  CU_ASSERT_EQUAL(open_in_child(&config), VDEV_BUSY);
+  CU_ASSERT_EQUAL(open_in_child(&config, 0), VDEV_BUSY);
   vdev_machine_free(other);
-  CU_ASSERT_EQUAL(open_in_child(&config), VDEV_OK);
+  CU_ASSERT_EQUAL(open_in_child(&config, 0), VDEV_OK);
   vdev_machine_free(machine);
   unlink(config.exclusive);
 }
@@ -138,6 +139,27 @@ static void a_machine_ends_with_all_that_is_left(void) {
   }
 }
 
+static void rest_a_while(void* argument) {
+  (void)argument;
+  vdev_sleep_us(3000);
+}
+
+/* Work of the last device writes to the first one, whose memory must be there until then. */
+static void no_device_goes_before_the_work_of_all(void) {
+  for (const char* const* way = vdev_ways; *way; way++) {
+    vdev_machine_t* machine = vdev_start(*way);
+    vdev_arena_t* arena = vdev_device_arena(vdev_device_at(machine, 0));
+    char* at = vdev_arena_at(arena, vdev_arena_take(arena, 64), 0, 64);
+    vdev_stream_t* stream = vdev_stream_of(machine, 1);
+    char back = 0;
+    CU_ASSERT_EQUAL(vdev_submit_call(stream, rest_a_while, NULL), VDEV_OK);
+    CU_ASSERT_EQUAL(vdev_submit_fill(stream, at, 6, 64), VDEV_OK);
+    CU_ASSERT_EQUAL(vdev_submit_copy(stream, &back, at + 63, 1), VDEV_OK);
+    vdev_machine_free(machine);
+    CU_ASSERT_EQUAL(back, 6);
+  }
+}
+
 CU_TestInfo vdev_machine_tests[] = {
     {"a device is open or not", a_device_is_open_or_not},
     {"what outlives its device is stale", what_outlives_its_device_is_stale},
@@ -146,5 +168,6 @@ CU_TestInfo vdev_machine_tests[] = {
     {"one process has an exclusive device", one_process_has_an_exclusive_device},
     {"a lock file that cannot be is a failure", a_lock_file_that_cannot_be_is_a_failure},
     {"a machine ends with all that is left", a_machine_ends_with_all_that_is_left},
+    {"no device goes before the work of all", no_device_goes_before_the_work_of_all},
     CU_TEST_INFO_NULL,
 };
