@@ -144,16 +144,24 @@ static const char* interruption(const tbk_run_t* run) {
   return text;
 }
 
-static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns) {
+static const char* why_nothing(const tbk_run_t* run, uint64_t ready_ns) {
+  static char text[160];
+  if (run->recorder.ledger.counts[TBK_VERDICT_LEFT_OUT] == 0)
+    return "nothing was executed: the library declares nothing that the selected tests need";
+  tbk_print(text, sizeof text,
+            "nothing was executed: the budget of %.0f s was over when all was started, which took "
+            "%.0f s",
+            (double)run->options->budget_ns / 1e9, (double)(ready_ns - run->pace.started_ns) / 1e9);
+  return text;
+}
+
+static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns, uint64_t ready_ns) {
   tbk_exit_t exit_code = tbk_ledger_exit(&run->recorder.ledger);
   const char* reason = fault_of_device(run);
   if (reason != NULL && (exit_code == TBK_EXIT_PASS || exit_code == TBK_EXIT_NOTHING))
     exit_code = TBK_EXIT_FINDINGS;
   else if (exit_code == TBK_EXIT_NOTHING)
-    reason =
-        run->recorder.ledger.counts[TBK_VERDICT_LEFT_OUT] > 0
-            ? "nothing was executed: the budget was over"
-            : "nothing was executed: the library declares nothing that the selected tests need";
+    reason = why_nothing(run, ready_ns);
   const char* fault = fault_of_suite(run); /* told beside findings too, which it does not hide */
   if (fault != NULL && (reason == NULL || exit_code == TBK_EXIT_SUITE)) reason = fault;
   if (tbk_loop_interrupted() != 0) {
@@ -185,9 +193,10 @@ static tbk_exit_t run_tests(tbk_run_t* run, bool has_header) {
   if (!has_header)
     tbk_record_header(&run->recorder.results, run->options, &run->recorder.plan, &run->facts,
                       run->isolation);
+  const uint64_t ready_ns = tbk_now_ns();
   tbk_supervise(run);
   tbk_loop_stop(&run->loop);
-  return conclude(run, started_ns);
+  return conclude(run, started_ns, ready_ns);
 }
 
 static const char* no_process(void) {
