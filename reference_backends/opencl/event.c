@@ -1,0 +1,182 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * event.c: an event of this interface stands for one of OpenCL's, made anew by each record: that of a
+ * marker. A wait is a barrier, which keeps the one that it saw.
+ */
+#include <stdlib.h>
+
+#include "opencl.h"
+
+static tbk_status_t event_create(tbk_instance_t* self, int32_t index, uint32_t flags,
+                                 tbk_event_t** out_event, tbk_error_t* error) {
+  opencl_device_t* device;
+  tbk_status_t status = opencl_enter(self, index, &device, error);
+  if (status != TBK_OK) return status;
+  if (out_event == NULL || (flags & ~(uint32_t)TBK_EVENT_FLAGS_KNOWN))
+    return opencl_fail(error, TBK_INVALID, "out_event is NULL, or an unknown flag");
+  tbk_event_t* event = calloc(1, sizeof *event);
+  if (event == NULL) return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory for an event");
+  event->device = device;
+  event->flags = flags;
+  pthread_mutex_lock(&self->lock);
+  LIST_INSERT_HEAD(&self->events, event, entry);
+  pthread_mutex_unlock(&self->lock);
+  *out_event = event;
+  return TBK_OK;
+}
+
+static void event_destroy(tbk_instance_t* self, tbk_event_t* event) {
+  if (event == NULL) return;
+  pthread_mutex_lock(&self->lock);
+  LIST_REMOVE(event, entry);
+  pthread_mutex_unlock(&self->lock);
+  if (event->point != NULL) self->driver.clReleaseEvent(event->point);
+  free(event);
+}
+
+/* The device of an event that was not made stale. */
+static tbk_status_t enter_event(tbk_instance_t* self, const tbk_event_t* event,
+                                opencl_device_t** out_device, tbk_error_t* error) {
+  if (event == NULL) return opencl_fail(error, TBK_INVALID, "event is NULL");
+  if (event->device == NULL)
+    return opencl_fail(error, TBK_INVALID_STATE, "the device of the event was closed");
+  return opencl_enter(self, event->device->index, out_device, error);
+}
+
+/* What the event stands for now, retained; NULL where it was never recorded. */
+static cl_event point_of(tbk_instance_t* self, const tbk_event_t* event) {
+  pthread_mutex_lock(&self->lock);
+  cl_event point = event->point;
+  if (point != NULL) self->driver.clRetainEvent(point);
+  pthread_mutex_unlock(&self->lock);
+  return point;
+}
+
+static void set_point(tbk_instance_t* self, tbk_event_t* event, cl_event point) {
+  pthread_mutex_lock(&self->lock);
+  cl_event old = event->point;
+  event->point = point;
+  pthread_mutex_unlock(&self->lock);
+  if (old != NULL) self->driver.clReleaseEvent(old);
+}
+
+static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_stream_t* stream,
+                                 tbk_error_t* error) {
+  opencl_device_t* device;
+  tbk_stream_t* queue;
+  tbk_status_t status = enter_event(self, event, &device, error);
+  if (status != TBK_OK) return status;
+  if (stream == NULL) return opencl_fail(error, TBK_INVALID, "stream is NULL");
+  status = opencl_begin(self, device->index, stream, &queue, error);
+  if (status != TBK_OK) return status;
+  cl_event marker = NULL;
+  cl_int result = self->driver.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &marker);
+  if (result == CL_OK) {
+    self->driver.clRetainEvent(marker);
+    set_point(self, event, marker);
+  }
+  return opencl_end(queue, stream, result, marker, "recording an event", error);
+}
+
+static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_event_t* event,
+                               tbk_error_t* error) {
+  opencl_device_t* device;
+  tbk_stream_t* queue;
+  tbk_status_t status = enter_event(self, event, &device, error);
+  if (status != TBK_OK) return status;
+  if (stream == NULL) return opencl_fail(error, TBK_INVALID, "stream is NULL");
+  cl_event point = point_of(self, event);
+  status = opencl_begin(self, device->index, stream, &queue, error);
+  if (status == TBK_OK) {
+    cl_event barrier = NULL;
+    cl_int result = self->driver.clEnqueueBarrierWithWaitList(queue->queue, point ? 1 : 0,
+                                                              point ? &point : NULL, &barrier);
+    status = opencl_end(queue, stream, result, barrier, "waiting for an event", error);
+  }
+  if (point != NULL) self->driver.clReleaseEvent(point);
+  return status;
+}
+
+/* Takes the point; how it stands, which is an error below 0. */
+static cl_int status_of(tbk_instance_t* self, cl_event point) {
+  cl_int status = CL_COMPLETE;
+  if (point == NULL) return CL_COMPLETE;
+  cl_int result =
+      self->driver.clGetEventInfo(point, CL_EVENT_STATUS, sizeof status, &status, NULL);
+  self->driver.clReleaseEvent(point);
+  return result == CL_OK ? status : result;
+}
+
+static tbk_status_t tell(opencl_device_t* device, cl_int status, tbk_error_t* error) {
+  if (status > CL_COMPLETE)
+    return opencl_fail(error, TBK_NOT_READY, "the recorded work is not complete");
+  return opencl_status(device, status, "recorded work", error);
+}
+
+static tbk_status_t event_query(tbk_instance_t* self, tbk_event_t* event, tbk_error_t* error) {
+  opencl_device_t* device;
+  tbk_status_t status = enter_event(self, event, &device, error);
+  if (status != TBK_OK) return status;
+  return tell(device, status_of(self, point_of(self, event)), error);
+}
+
+static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
+                                      tbk_error_t* error) {
+  opencl_device_t* device;
+  tbk_status_t status = enter_event(self, event, &device, error);
+  if (status != TBK_OK && status != TBK_DEVICE_LOST) return status;
+  cl_event point = point_of(self, event);
+  if (point != NULL) self->driver.clWaitForEvents(1, &point);
+  const cl_int result = status_of(self, point);
+  return status == TBK_OK ? tell(device, result, error) : status;
+}
+
+/* The device's clock when the point was reached. Takes the point. */
+static cl_int time_of(tbk_instance_t* self, cl_event point, cl_ulong* out_ns) {
+  cl_int result =
+      self->driver.clGetEventProfilingInfo(point, CL_PROFILING_END, sizeof *out_ns, out_ns, NULL);
+  self->driver.clReleaseEvent(point);
+  return result;
+}
+
+static bool measurable(const tbk_event_t* start, const tbk_event_t* end) {
+  return start->device == end->device && (start->flags & end->flags & TBK_EVENT_TIMING) != 0 &&
+         start->point != NULL && end->point != NULL;
+}
+
+static tbk_status_t event_elapsed(tbk_instance_t* self, tbk_event_t* start, tbk_event_t* end,
+                                  double* out_ms, tbk_error_t* error) {
+  if (start == NULL || end == NULL || out_ms == NULL)
+    return opencl_fail(error, TBK_INVALID, "start, end or out_ms is NULL");
+  opencl_device_t* device;
+  tbk_status_t status = enter_event(self, start, &device, error);
+  if (status == TBK_OK) status = enter_event(self, end, &device, error);
+  if (status != TBK_OK) return status;
+  pthread_mutex_lock(&self->lock);
+  const bool can = measurable(start, end);
+  pthread_mutex_unlock(&self->lock);
+  if (!can)
+    return opencl_fail(error, TBK_INVALID_STATE, "not both timing, recorded and of one device");
+  status = tell(device, status_of(self, point_of(self, start)), error);
+  if (status == TBK_OK) status = tell(device, status_of(self, point_of(self, end)), error);
+  if (status != TBK_OK) return status;
+  cl_ulong from = 0, to = 0;
+  cl_int result = time_of(self, point_of(self, start), &from);
+  if (result == CL_OK) result = time_of(self, point_of(self, end), &to);
+  status = opencl_status(device, result, "timing", error);
+  if (status == TBK_OK) *out_ms = (double)(int64_t)(to - from) / 1e6;
+  return status;
+}
+
+const tbk_event_ops_t opencl_event_ops = {
+    .struct_size = sizeof(tbk_event_ops_t),
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_query = event_query,
+    .event_synchronize = event_synchronize,
+    .event_elapsed = event_elapsed,
+};
