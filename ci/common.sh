@@ -70,4 +70,4 @@ build_c() {
 BUILD_PACKAGES=(ccache cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev
   nettle-dev libopenblas-serial-dev python3 python3-venv)
 BRIDGE_PACKAGES=(python3-dev)
-CHECK_PACKAGES=(clang-format clang-tidy)
+CHECK_PACKAGES=(clang-format clang-tidy pocl-opencl-icd ocl-icd-libopencl1)

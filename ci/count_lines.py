@@ -31,6 +31,7 @@ ROOMS = [
     "reference_backends/virtual_device/tests",
     "reference_backends/cpu",
     "reference_backends/cuda",
+    "reference_backends/opencl",
     "reference_backends/mutants",
     "reference_backends",
     "bridge/csrc",
@@ -47,6 +48,7 @@ ROOMS = [
 LANGUAGES = {
     ".c": "C",
     ".h": "C",
+    ".cl": "C",
     ".cpp": "C++",
     ".py": "Python",
     ".pyi": "Python",
@@ -68,7 +70,7 @@ def code_lines(path: Path) -> int:
     count, in_comment = 0, False
     for line in path.read_text(errors="replace").splitlines():
         text = line.strip()
-        if path.suffix in (".c", ".cpp", ".h"):
+        if path.suffix in (".c", ".cl", ".cpp", ".h"):
             if in_comment or text.startswith("/*"):
                 in_comment = "*/" not in text
                 continue

@@ -27,6 +27,7 @@ COMPILED = {
     "tbk_harness/bin/tbk-run",
     "tbk_harness/lib/libtbk_cpu.so",
     "tbk_harness/lib/libtbk_launcher.so",
+    "tbk_harness/lib/libtbk_opencl.so",
     "tbk_harness/lib/libtbk_template.so",
     "torch_tbk/_C.so",
     "torch_tbk/_build_info.json",

@@ -245,13 +245,22 @@ static void say_device(const tbk_device_properties_t* properties) {
   send_said();
 }
 
+/* An interface that answers with a number has its log for the reason. */
+static _Noreturn void say_no_device(void) {
+  char reason[512];
+  const char* warning = tbk_library_warning();
+  tbk_print(reason, sizeof reason, "the library counts no device%s%s", *warning ? ": " : "",
+            warning);
+  say_error("device", reason);
+}
+
 /* Describes at most 16 devices: the others count. */
 static void say_devices(const tbk_backend_t* backend) {
   tbk_error_t error = {""};
   int32_t count = 0;
   if (backend->core->device_count(backend->instance, &count, &error) != TBK_OK)
     say_error("device", "device_count fails");
-  if (count < 1) say_error("device", "the library counts no device");
+  if (count < 1) say_no_device();
   for (int32_t device = 0; device < count && device < 16; device++) {
     tbk_device_properties_t properties = {.struct_size = sizeof properties};
     if (backend->core->device_properties(backend->instance, device, &properties, &error) == TBK_OK)

@@ -207,6 +207,23 @@ def test_cuda_without_a_driver_has_no_device(output: Path) -> None:
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("loader", "reason"),
+    [
+        ("/nowhere/libOpenCL.so.1", "no OpenCL loader: /nowhere/libOpenCL.so.1: cannot open"),
+        ("libm.so.6", "libm.so.6 is no loader of OpenCL 1.2: it lacks clGetPlatformIDs"),
+        (__file__, "no OpenCL loader: "),
+    ],
+)
+def test_opencl_without_a_loader_says_why_it_has_no_device(
+    output: Path, loader: str, reason: str
+) -> None:
+    done = run(LIB / "libtbk_opencl.so", output, f"-blibrary={loader}")
+    assert done.code == 5
+    assert f"counts no device: 0 devices: {reason}" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
 def test_findings_are_1_and_say_how_to_see_them_again(output: Path) -> None:
     done = run(HOSTILE, output, "--only", "copy", *hostile("crash_in_call"))
     assert done.code == 1

@@ -66,13 +66,10 @@ tbk_status_t opencl_status(opencl_device_t* device, cl_int result, const char* w
 }
 
 static void free_handles(tbk_instance_t* self) {
-  opencl_memories_t* lists[] = {&self->memories, &self->pinned};
-  for (size_t i = 0; i < 2; i++) {
-    while (!LIST_EMPTY(lists[i])) {
-      opencl_memory_t* memory = LIST_FIRST(lists[i]);
-      LIST_REMOVE(memory, entry);
-      free(memory);
-    }
+  while (!LIST_EMPTY(&self->memories)) {
+    opencl_memory_t* memory = LIST_FIRST(&self->memories);
+    LIST_REMOVE(memory, entry);
+    free(memory);
   }
   while (!LIST_EMPTY(&self->streams)) {
     tbk_stream_t* stream = LIST_FIRST(&self->streams);
@@ -139,21 +136,13 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t index,
   return TBK_OK;
 }
 
-static const tbk_core_t core = {
-    .struct_size = sizeof(tbk_core_t),
-    .destroy = destroy,
-    .device_count = device_count,
-    .device_properties = device_properties,
-    .device_open = opencl_device_open,
-    .device_close = opencl_device_close,
-    .memory_alloc = opencl_memory_alloc,
-    .memory_free = opencl_memory_free,
-    .upload = opencl_upload,
-    .download = opencl_download,
-    .copy = opencl_copy,
-    .fill = opencl_fill,
-    .memory_info = opencl_memory_info,
-};
+static const tbk_core_t core = {sizeof core,         destroy,
+                                device_count,        device_properties,
+                                opencl_device_open,  opencl_device_close,
+                                opencl_memory_alloc, opencl_memory_free,
+                                opencl_upload,       opencl_download,
+                                opencl_copy,         opencl_fill,
+                                opencl_memory_info};
 
 static const tbk_backend_t table = {
     .struct_size = sizeof(tbk_backend_t),

@@ -33,16 +33,31 @@ static void set_elementwise(opencl_job_t* job) {
   set_range(job, shape->count);
 }
 
+/* How kernels.cl stores elements, by dtype; and what is only moved, by the logarithm of its bytes. */
+static const char* const types[] = {"uchar", "char",   "short", "int",    "long",    "ushort",
+                                    "float", "double", NULL,    "float2", "double2", "uchar",
+                                    NULL,    NULL,     NULL,    "ushort"};
+static const char* const raw_types[] = {"uchar", "ushort", "uint", "ulong", "ulong2"};
+
 static void set_raw(opencl_job_t* job, const char* name) {
   const opencl_view_t* out = &job->operands[0];
-  snprintf(job->options, sizeof job->options, "-D%s -DBYTES=%d", name, (int)out->element_bytes);
+  snprintf(job->options, sizeof job->options, "-D%s -DSTORED=%s", name,
+           raw_types[__builtin_ctz((unsigned)out->element_bytes)]);
   job->scalar_bytes = (size_t)out->element_bytes;
   set_elementwise(job);
 }
 
 static void set_arithmetic(opencl_job_t* job, const char* name) {
-  snprintf(job->options, sizeof job->options, "-D%s -DOUT=%d", name, job->operands[0].dtype);
+  const int32_t dtype = job->operands[0].dtype;
+  snprintf(job->options, sizeof job->options, "-D%s -DOUT=%d -DSTORED=%s", name, dtype,
+           types[dtype]);
   set_elementwise(job);
+}
+
+/* Every elementwise kernel takes one, whether it uses it or not. */
+static void set_no_scalar(opencl_job_t* job) {
+  const tbk_scalar_t none = {.kind = TBK_SCALAR_INT};
+  job->scalar_bytes = opencl_scalar_computed(&none, job->operands[0].dtype, job->scalar);
 }
 
 tbk_status_t opencl_build_fill(const void* arguments, bool bound, opencl_job_t* job,
@@ -64,14 +79,13 @@ tbk_status_t opencl_build_copy(const void* arguments, bool bound, opencl_job_t* 
   if (status == TBK_OK) status = opencl_add_operand(args->src, bound, job, error);
   if (status == TBK_OK) status = opencl_want_same_sizes(job, error);
   if (status != TBK_OK) return status;
-  const int32_t from = job->operands[1].dtype;
-  if (from == job->operands[0].dtype) {
+  if (job->operands[0].dtype == job->operands[1].dtype) {
     set_raw(job, "COPY");
-    return TBK_OK;
+  } else {
+    set_arithmetic(job, "CONVERT");
+    set_no_scalar(job);
+    job->shape.inner = job->operands[1].dtype;
   }
-  set_arithmetic(job, "CONVERT");
-  job->scalar_bytes = sizeof from;
-  memcpy(job->scalar, &from, sizeof from);
   return TBK_OK;
 }
 
@@ -110,9 +124,8 @@ tbk_status_t opencl_build_mul(const void* arguments, bool bound, opencl_job_t* j
   const tbk_args_mul_Tensor_t* args = arguments;
   tbk_status_t status = add_binary(args->out, args->self, args->other, bound, job, error);
   if (status != TBK_OK) return status;
-  const tbk_scalar_t one = {.kind = TBK_SCALAR_INT, .integer = 1}; /* taken, and not used */
-  job->scalar_bytes = opencl_scalar_computed(&one, job->operands[0].dtype, job->scalar);
   set_arithmetic(job, "MUL");
+  set_no_scalar(job);
   return TBK_OK;
 }
 
@@ -199,8 +212,9 @@ tbk_status_t opencl_build_sum(const void* arguments, bool bound, opencl_job_t* j
   shape->offsets[0] = job->operands[0].offset;
   shape->offsets[1] = job->operands[1].offset;
   const bool shared = shape->inner >= GROUP_FROM;
-  snprintf(job->options, sizeof job->options, "-DSUM_%s -DOUT=%d -DIN=%d",
-           shared ? "GROUP" : "EACH", job->operands[0].dtype, job->operands[1].dtype);
+  const int32_t out = job->operands[0].dtype, in = job->operands[1].dtype;
+  snprintf(job->options, sizeof job->options, "-DSUM_%s -DOUT=%d -DSTORED=%s -DIN=%d -DSUMMED=%s",
+           shared ? "GROUP" : "EACH", out, types[out], in, types[in]);
   set_range(job, shared ? shape->count * OPENCL_WORK_GROUP : shape->count);
   return TBK_OK;
 }

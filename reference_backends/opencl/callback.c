@@ -19,9 +19,9 @@ typedef struct opencl_call {
   cl_event returned; /* the user event */
 } opencl_call_t;
 
-static void run(opencl_call_t* call) {
+/* What waits for the call goes on. */
+static void finish(opencl_call_t* call) {
   const opencl_driver_t* driver = &call->device->instance->driver;
-  call->function(call->argument);
   driver->clSetUserEventStatus(call->returned, CL_COMPLETE);
   driver->clReleaseEvent(call->returned);
   free(call);
@@ -35,7 +35,8 @@ static void* work(void* argument) {
     if (call != NULL) {
       STAILQ_REMOVE_HEAD(&callers->calls, entry);
       pthread_mutex_unlock(&callers->lock);
-      run(call);
+      call->function(call->argument);
+      finish(call);
       pthread_mutex_lock(&callers->lock);
     } else if (callers->ending) {
       break;
@@ -117,32 +118,19 @@ static opencl_call_t* new_call(opencl_device_t* device, tbk_callback_fn function
   return NULL;
 }
 
-/* Gives up a call that will not be made; what waits for it goes on. */
-static cl_int give_up(opencl_call_t* call, cl_int result) {
-  const opencl_driver_t* driver = &call->device->instance->driver;
-  driver->clSetUserEventStatus(call->returned, CL_COMPLETE);
-  driver->clReleaseEvent(call->returned);
-  free(call);
-  return result;
-}
-
 /* Marker, barrier, and then the driver's callback, which may come at once. */
 static cl_int enqueue(tbk_stream_t* queue, opencl_call_t* call, cl_event* out_barrier) {
   const opencl_driver_t* driver = &call->device->instance->driver;
   cl_event marker = NULL;
   cl_int result = driver->clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &marker);
-  if (result != CL_OK) return give_up(call, result);
-  result = driver->clEnqueueBarrierWithWaitList(queue->queue, 1, &call->returned, out_barrier);
+  if (result == CL_OK)
+    result = driver->clEnqueueBarrierWithWaitList(queue->queue, 1, &call->returned, out_barrier);
   if (result == CL_OK) {
     result = driver->clSetEventCallback(marker, CL_COMPLETE, hand_over, call);
-    if (result != CL_OK) {
-      driver->clReleaseEvent(*out_barrier);
-      give_up(call, result);
-    }
-  } else {
-    give_up(call, result);
+    if (result != CL_OK) driver->clReleaseEvent(*out_barrier);
   }
-  driver->clReleaseEvent(marker);
+  if (result != CL_OK) finish(call);
+  if (marker != NULL) driver->clReleaseEvent(marker);
   return result;
 }
 
@@ -162,7 +150,4 @@ static tbk_status_t callback_enqueue(tbk_instance_t* self, tbk_stream_t* stream,
   return opencl_end(queue, stream, result, barrier, "enqueuing a callback", error);
 }
 
-const tbk_callback_ops_t opencl_callback_ops = {
-    .struct_size = sizeof(tbk_callback_ops_t),
-    .callback_enqueue = callback_enqueue,
-};
+const tbk_callback_ops_t opencl_callback_ops = {sizeof opencl_callback_ops, callback_enqueue};

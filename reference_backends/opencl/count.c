@@ -70,16 +70,14 @@ static bool describe(opencl_device_t* device) {
 static cl_uint count_platform(tbk_instance_t* self, cl_platform platform) {
   cl_device ids[OPENCL_MAX_DEVICES];
   cl_uint count = 0;
-  cl_int result = self->driver.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, OPENCL_MAX_DEVICES, ids,
-                                              &count);
+  cl_int result =
+      self->driver.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, OPENCL_MAX_DEVICES, ids, &count);
   if (result != CL_OK) return 0;
   for (cl_uint i = 0; i < count && i < OPENCL_MAX_DEVICES; i++) {
     if (self->device_count == OPENCL_MAX_DEVICES) break;
     opencl_device_t* device = &self->devices[self->device_count];
-    *device = (opencl_device_t){.instance = self,
-                                .index = self->device_count,
-                                .platform = platform,
-                                .id = ids[i]};
+    *device = (opencl_device_t){
+        .instance = self, .index = self->device_count, .platform = platform, .id = ids[i]};
     self->device_count += describe(device);
   }
   return count;
@@ -93,13 +91,16 @@ static void count(tbk_instance_t* self) {
   if (reason == NULL) {
     cl_int result = self->driver.clGetPlatformIDs(MAX_PLATFORMS, platforms, &platform_count);
     if (result != CL_OK || platform_count == 0)
-      reason = "the OpenCL loader knows no driver: there is none in /etc/OpenCL/vendors, or it fails";
+      reason =
+          "the OpenCL loader knows no driver: there is none in /etc/OpenCL/vendors, or it fails";
   }
   for (cl_uint i = 0; reason == NULL && i < platform_count && i < MAX_PLATFORMS; i++)
     seen += count_platform(self, platforms[i]);
   if (reason == NULL && self->device_count == 0) {
-    snprintf(text, sizeof text, "%u devices, none of which can be used: little-endian, "
-             "OpenCL 1.2, available, and with 4 MiB in one allocation", seen);
+    snprintf(text, sizeof text,
+             "%u devices, none of which can be used: little-endian, "
+             "OpenCL 1.2, available, and with 4 MiB in one allocation",
+             seen);
     reason = seen ? text : "the OpenCL drivers have no device";
   }
   if (reason != NULL) opencl_log(self, TBK_LOG_WARNING, "0 devices: %s", reason);

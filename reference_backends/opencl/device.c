@@ -63,18 +63,11 @@ tbk_status_t opencl_device_open(tbk_instance_t* self, int32_t index, tbk_error_t
 }
 
 /* What nobody gave back becomes a stale handle, with nothing of the driver behind it. */
-static void strip_memories(opencl_device_t* device) {
-  opencl_memory_t* memory;
-  LIST_FOREACH(memory, &device->instance->memories, entry)
-  if (memory->device == device) opencl_buffer_release(memory);
-  LIST_FOREACH(memory, &device->instance->pinned, entry)
-  if (memory->device == device) opencl_pinned_release(memory);
-}
-
 static void strip(opencl_device_t* device) {
   tbk_instance_t* self = device->instance;
   tbk_stream_t *stream, *next;
   tbk_event_t* event;
+  opencl_memory_t* memory;
   for (stream = LIST_FIRST(&self->ended); stream != NULL; stream = next) {
     next = LIST_NEXT(stream, entry);
     if (stream->device != device) continue;
@@ -92,7 +85,8 @@ static void strip(opencl_device_t* device) {
     event->point = NULL;
     event->device = NULL;
   }
-  strip_memories(device);
+  LIST_FOREACH(memory, &self->memories, entry)
+  if (memory->device == device) opencl_buffer_release(memory);
 }
 
 tbk_status_t opencl_device_close(tbk_instance_t* self, int32_t index, tbk_error_t* error) {

@@ -32,20 +32,16 @@ typedef void (*cl_program_fn)(cl_program program, void* argument);
 typedef void (*cl_event_fn)(cl_event event, cl_int status, void* argument);
 
 enum { /* the errors that mean more than "it failed"; driver.c has the names of all */
-  CL_OK = 0,
-  CL_DEVICE_NOT_FOUND = -1,
-  CL_DEVICE_NOT_AVAILABLE = -2,
-  CL_ALLOCATION_FAILURE = -4,
-  CL_OUT_OF_RESOURCES = -5,
-  CL_OUT_OF_HOST_MEMORY = -6,
-  CL_PROFILING_NOT_AVAILABLE = -7,
-  CL_EVENT_IN_LIST_FAILED = -14,
-  CL_INVALID_DEVICE = -33,
-  CL_INVALID_CONTEXT = -34,
-  CL_INVALID_QUEUE = -36,
-  CL_INVALID_BUFFER_SIZE = -61,
-  CL_NO_PLATFORM = -1001,
-  CL_CONTEXT_TERMINATED = -1121
+       CL_OK = 0,
+       CL_DEVICE_NOT_AVAILABLE = -2,
+       CL_ALLOCATION_FAILURE = -4,
+       CL_OUT_OF_RESOURCES = -5,
+       CL_OUT_OF_HOST_MEMORY = -6,
+       CL_INVALID_DEVICE = -33,
+       CL_INVALID_CONTEXT = -34,
+       CL_INVALID_QUEUE = -36,
+       CL_INVALID_BUFFER_SIZE = -61,
+       CL_CONTEXT_TERMINATED = -1121
 };
 
 enum {
@@ -83,61 +79,56 @@ enum {
 };
 #define CL_DEVICE_TYPE_ALL UINT64_C(0xFFFFFFFF)
 
+#define CL_WAITS cl_uint, const cl_event*, cl_event* /* what every command ends in */
+
 /* X(result, name, arguments): what every driver of OpenCL 1.2 has. A call is driver->cl<name>. */
-#define OPENCL_FUNCTIONS(X)                                                                      \
-  X(cl_int, GetPlatformIDs, (cl_uint, cl_platform*, cl_uint*))                                   \
-  X(cl_int, GetDeviceIDs, (cl_platform, cl_bits, cl_uint, cl_device*, cl_uint*))                 \
-  X(cl_int, GetDeviceInfo, (cl_device, cl_uint, size_t, void*, size_t*))                         \
-  X(cl_context, CreateContext,                                                                   \
-    (const cl_property*, cl_uint, const cl_device*, cl_context_fn, void*, cl_int*))              \
-  X(cl_int, ReleaseContext, (cl_context))                                                        \
-  X(cl_queue, CreateCommandQueue, (cl_context, cl_device, cl_bits, cl_int*))                     \
-  X(cl_int, ReleaseCommandQueue, (cl_queue))                                                     \
-  X(cl_int, Flush, (cl_queue))                                                                   \
-  X(cl_mem, CreateBuffer, (cl_context, cl_bits, size_t, void*, cl_int*))                         \
-  X(cl_int, ReleaseMemObject, (cl_mem))                                                          \
-  X(cl_int, EnqueueWriteBuffer,                                                                  \
-    (cl_queue, cl_mem, cl_bool, size_t, size_t, const void*, cl_uint, const cl_event*,           \
-     cl_event*))                                                                                 \
-  X(cl_int, EnqueueReadBuffer,                                                                   \
-    (cl_queue, cl_mem, cl_bool, size_t, size_t, void*, cl_uint, const cl_event*, cl_event*))     \
-  X(cl_int, EnqueueCopyBuffer,                                                                   \
-    (cl_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const cl_event*, cl_event*))     \
-  X(cl_int, EnqueueFillBuffer,                                                                   \
-    (cl_queue, cl_mem, const void*, size_t, size_t, size_t, cl_uint, const cl_event*, cl_event*)) \
-  X(cl_int, EnqueueMigrateMemObjects,                                                            \
-    (cl_queue, cl_uint, const cl_mem*, cl_bits, cl_uint, const cl_event*, cl_event*))            \
-  X(void*, EnqueueMapBuffer,                                                                     \
-    (cl_queue, cl_mem, cl_bool, cl_bits, size_t, size_t, cl_uint, const cl_event*, cl_event*,    \
-     cl_int*))                                                                                   \
-  X(cl_int, EnqueueUnmapMemObject,                                                               \
-    (cl_queue, cl_mem, void*, cl_uint, const cl_event*, cl_event*))                              \
-  X(cl_int, EnqueueMarkerWithWaitList, (cl_queue, cl_uint, const cl_event*, cl_event*))          \
-  X(cl_int, EnqueueBarrierWithWaitList, (cl_queue, cl_uint, const cl_event*, cl_event*))         \
-  X(cl_int, EnqueueNDRangeKernel,                                                                \
-    (cl_queue, cl_kernel, cl_uint, const size_t*, const size_t*, const size_t*, cl_uint,         \
-     const cl_event*, cl_event*))                                                                \
-  X(cl_event, CreateUserEvent, (cl_context, cl_int*))                                            \
-  X(cl_int, SetUserEventStatus, (cl_event, cl_int))                                              \
-  X(cl_int, SetEventCallback, (cl_event, cl_int, cl_event_fn, void*))                            \
-  X(cl_int, WaitForEvents, (cl_uint, const cl_event*))                                           \
-  X(cl_int, GetEventInfo, (cl_event, cl_uint, size_t, void*, size_t*))                           \
-  X(cl_int, GetEventProfilingInfo, (cl_event, cl_uint, size_t, void*, size_t*))                  \
-  X(cl_int, RetainEvent, (cl_event))                                                             \
-  X(cl_int, ReleaseEvent, (cl_event))                                                            \
-  X(cl_program, CreateProgramWithSource,                                                         \
-    (cl_context, cl_uint, const char**, const size_t*, cl_int*))                                 \
-  X(cl_int, BuildProgram,                                                                        \
-    (cl_program, cl_uint, const cl_device*, const char*, cl_program_fn, void*))                  \
-  X(cl_int, GetProgramBuildInfo, (cl_program, cl_device, cl_uint, size_t, void*, size_t*))       \
-  X(cl_int, ReleaseProgram, (cl_program))                                                        \
-  X(cl_kernel, CreateKernel, (cl_program, const char*, cl_int*))                                 \
-  X(cl_int, SetKernelArg, (cl_kernel, cl_uint, size_t, const void*))                             \
+#define OPENCL_FUNCTIONS(X)                                                                       \
+  X(cl_int, GetPlatformIDs, (cl_uint, cl_platform*, cl_uint*))                                    \
+  X(cl_int, GetDeviceIDs, (cl_platform, cl_bits, cl_uint, cl_device*, cl_uint*))                  \
+  X(cl_int, GetDeviceInfo, (cl_device, cl_uint, size_t, void*, size_t*))                          \
+  X(cl_context, CreateContext,                                                                    \
+    (const cl_property*, cl_uint, const cl_device*, cl_context_fn, void*, cl_int*))               \
+  X(cl_int, ReleaseContext, (cl_context))                                                         \
+  X(cl_queue, CreateCommandQueue, (cl_context, cl_device, cl_bits, cl_int*))                      \
+  X(cl_int, ReleaseCommandQueue, (cl_queue))                                                      \
+  X(cl_int, Flush, (cl_queue))                                                                    \
+  X(cl_mem, CreateBuffer, (cl_context, cl_bits, size_t, void*, cl_int*))                          \
+  X(cl_int, ReleaseMemObject, (cl_mem))                                                           \
+  X(cl_int, EnqueueWriteBuffer,                                                                   \
+    (cl_queue, cl_mem, cl_bool, size_t, size_t, const void*, CL_WAITS))                           \
+  X(cl_int, EnqueueReadBuffer, (cl_queue, cl_mem, cl_bool, size_t, size_t, void*, CL_WAITS))      \
+  X(cl_int, EnqueueCopyBuffer, (cl_queue, cl_mem, cl_mem, size_t, size_t, size_t, CL_WAITS))      \
+  X(cl_int, EnqueueFillBuffer, (cl_queue, cl_mem, const void*, size_t, size_t, size_t, CL_WAITS)) \
+  X(cl_int, EnqueueMigrateMemObjects, (cl_queue, cl_uint, const cl_mem*, cl_bits, CL_WAITS))      \
+  X(void*, EnqueueMapBuffer,                                                                      \
+    (cl_queue, cl_mem, cl_bool, cl_bits, size_t, size_t, CL_WAITS, cl_int*))                      \
+  X(cl_int, EnqueueUnmapMemObject, (cl_queue, cl_mem, void*, CL_WAITS))                           \
+  X(cl_int, EnqueueMarkerWithWaitList, (cl_queue, CL_WAITS))                                      \
+  X(cl_int, EnqueueBarrierWithWaitList, (cl_queue, CL_WAITS))                                     \
+  X(cl_int, EnqueueNDRangeKernel,                                                                 \
+    (cl_queue, cl_kernel, cl_uint, const size_t*, const size_t*, const size_t*, cl_uint,          \
+     const cl_event*, cl_event*))                                                                 \
+  X(cl_event, CreateUserEvent, (cl_context, cl_int*))                                             \
+  X(cl_int, SetUserEventStatus, (cl_event, cl_int))                                               \
+  X(cl_int, SetEventCallback, (cl_event, cl_int, cl_event_fn, void*))                             \
+  X(cl_int, WaitForEvents, (cl_uint, const cl_event*))                                            \
+  X(cl_int, GetEventInfo, (cl_event, cl_uint, size_t, void*, size_t*))                            \
+  X(cl_int, GetEventProfilingInfo, (cl_event, cl_uint, size_t, void*, size_t*))                   \
+  X(cl_int, RetainEvent, (cl_event))                                                              \
+  X(cl_int, ReleaseEvent, (cl_event))                                                             \
+  X(cl_program, CreateProgramWithSource,                                                          \
+    (cl_context, cl_uint, const char**, const size_t*, cl_int*))                                  \
+  X(cl_int, BuildProgram,                                                                         \
+    (cl_program, cl_uint, const cl_device*, const char*, cl_program_fn, void*))                   \
+  X(cl_int, GetProgramBuildInfo, (cl_program, cl_device, cl_uint, size_t, void*, size_t*))        \
+  X(cl_int, ReleaseProgram, (cl_program))                                                         \
+  X(cl_kernel, CreateKernel, (cl_program, const char*, cl_int*))                                  \
+  X(cl_int, SetKernelArg, (cl_kernel, cl_uint, size_t, const void*))                              \
   X(cl_int, ReleaseKernel, (cl_kernel))
 
 typedef struct opencl_driver {
   void* library;
-#define MEMBER(result, name, arguments) result(*cl##name) arguments;
+#define MEMBER(result, name, arguments) result(*cl##name) arguments; /* NOLINT: no expression */
   OPENCL_FUNCTIONS(MEMBER)
 #undef MEMBER
   /* Of OpenCL 2.0; NULL where the loader is older. */

@@ -54,14 +54,6 @@ static cl_event point_of(tbk_instance_t* self, const tbk_event_t* event) {
   return point;
 }
 
-static void set_point(tbk_instance_t* self, tbk_event_t* event, cl_event point) {
-  pthread_mutex_lock(&self->lock);
-  cl_event old = event->point;
-  event->point = point;
-  pthread_mutex_unlock(&self->lock);
-  if (old != NULL) self->driver.clReleaseEvent(old);
-}
-
 static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_stream_t* stream,
                                  tbk_error_t* error) {
   opencl_device_t* device;
@@ -73,11 +65,14 @@ static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_s
   if (status != TBK_OK) return status;
   cl_event marker = NULL;
   cl_int result = self->driver.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &marker);
-  if (result == CL_OK) {
-    self->driver.clRetainEvent(marker);
-    set_point(self, event, marker);
-  }
-  return opencl_end(queue, stream, result, marker, "recording an event", error);
+  if (result == CL_OK) self->driver.clRetainEvent(marker);
+  status = opencl_end(queue, stream, result, marker, "recording an event", error);
+  if (result != CL_OK) return status;
+  pthread_mutex_lock(&self->lock); /* which is never taken under that of a queue */
+  if (event->point != NULL) self->driver.clReleaseEvent(event->point);
+  event->point = marker;
+  pthread_mutex_unlock(&self->lock);
+  return status;
 }
 
 static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_event_t* event,
@@ -103,8 +98,7 @@ static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_e
 static cl_int status_of(tbk_instance_t* self, cl_event point) {
   cl_int status = CL_COMPLETE;
   if (point == NULL) return CL_COMPLETE;
-  cl_int result =
-      self->driver.clGetEventInfo(point, CL_EVENT_STATUS, sizeof status, &status, NULL);
+  cl_int result = self->driver.clGetEventInfo(point, CL_EVENT_STATUS, sizeof status, &status, NULL);
   self->driver.clReleaseEvent(point);
   return result == CL_OK ? status : result;
 }
@@ -133,17 +127,17 @@ static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
   return status == TBK_OK ? tell(device, result, error) : status;
 }
 
-/* The device's clock when the point was reached. Takes the point. */
-static cl_int time_of(tbk_instance_t* self, cl_event point, cl_ulong* out_ns) {
+/* The device's clock when the event was reached; or why it cannot be told. */
+static tbk_status_t time_of(tbk_instance_t* self, opencl_device_t* device, const tbk_event_t* event,
+                            cl_ulong* out_ns, tbk_error_t* error) {
+  const bool can = (event->flags & TBK_EVENT_TIMING) != 0 && event->device == device;
+  cl_event point = can ? point_of(self, event) : NULL;
+  if (point == NULL)
+    return opencl_fail(error, TBK_INVALID_STATE, "not both timing, recorded and of one device");
   cl_int result =
       self->driver.clGetEventProfilingInfo(point, CL_PROFILING_END, sizeof *out_ns, out_ns, NULL);
-  self->driver.clReleaseEvent(point);
-  return result;
-}
-
-static bool measurable(const tbk_event_t* start, const tbk_event_t* end) {
-  return start->device == end->device && (start->flags & end->flags & TBK_EVENT_TIMING) != 0 &&
-         start->point != NULL && end->point != NULL;
+  tbk_status_t status = tell(device, status_of(self, point), error);
+  return status == TBK_OK ? opencl_status(device, result, "timing", error) : status;
 }
 
 static tbk_status_t event_elapsed(tbk_instance_t* self, tbk_event_t* start, tbk_event_t* end,
@@ -151,32 +145,17 @@ static tbk_status_t event_elapsed(tbk_instance_t* self, tbk_event_t* start, tbk_
   if (start == NULL || end == NULL || out_ms == NULL)
     return opencl_fail(error, TBK_INVALID, "start, end or out_ms is NULL");
   opencl_device_t* device;
-  tbk_status_t status = enter_event(self, start, &device, error);
-  if (status == TBK_OK) status = enter_event(self, end, &device, error);
-  if (status != TBK_OK) return status;
-  pthread_mutex_lock(&self->lock);
-  const bool can = measurable(start, end);
-  pthread_mutex_unlock(&self->lock);
-  if (!can)
-    return opencl_fail(error, TBK_INVALID_STATE, "not both timing, recorded and of one device");
-  status = tell(device, status_of(self, point_of(self, start)), error);
-  if (status == TBK_OK) status = tell(device, status_of(self, point_of(self, end)), error);
-  if (status != TBK_OK) return status;
   cl_ulong from = 0, to = 0;
-  cl_int result = time_of(self, point_of(self, start), &from);
-  if (result == CL_OK) result = time_of(self, point_of(self, end), &to);
-  status = opencl_status(device, result, "timing", error);
+  tbk_status_t status = enter_event(self, start, &device, error);
+  if (status != TBK_OK) return status;
+  const tbk_status_t of_end = time_of(self, device, end, &to, error);
+  if (of_end == TBK_INVALID_STATE) return of_end;
+  status = time_of(self, device, start, &from, error);
+  if (status == TBK_OK) status = of_end;
   if (status == TBK_OK) *out_ms = (double)(int64_t)(to - from) / 1e6;
   return status;
 }
 
 const tbk_event_ops_t opencl_event_ops = {
-    .struct_size = sizeof(tbk_event_ops_t),
-    .event_create = event_create,
-    .event_destroy = event_destroy,
-    .event_record = event_record,
-    .event_wait = event_wait,
-    .event_query = event_query,
-    .event_synchronize = event_synchronize,
-    .event_elapsed = event_elapsed,
-};
+    sizeof opencl_event_ops, event_create, event_destroy, event_record, event_wait, event_query,
+    event_synchronize,       event_elapsed};

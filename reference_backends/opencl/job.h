@@ -55,6 +55,11 @@ tbk_status_t opencl_build_mm(const void*, bool, opencl_job_t*, tbk_error_t*);
 /* A copy between two buffers that lie as `view`, the first without gaps. */
 void opencl_build_move(const opencl_view_t* to, const opencl_view_t* from, opencl_job_t* job);
 
+/* kernel.c: compiles what is not compiled yet, and launches. Where there is nothing to do, nothing is
+ * enqueued. */
+tbk_status_t opencl_job_submit(opencl_device_t* device, const opencl_job_t* job,
+                               tbk_stream_t* stream, tbk_error_t* error);
+
 /* tensor.c */
 tbk_status_t opencl_add_operand(const tbk_tensor_t* tensor, bool bound, opencl_job_t* job,
                                 tbk_error_t* error);

@@ -59,13 +59,13 @@ static bool find_buffers(const opencl_device_t* device, const opencl_job_t* job,
   return true;
 }
 
-static tbk_status_t run(tbk_instance_t* self, opencl_device_t* device, cl_kernel kernel,
-                        const opencl_job_t* job, tbk_stream_t* stream, tbk_error_t* error) {
+static tbk_status_t run(opencl_device_t* device, cl_kernel kernel, const opencl_job_t* job,
+                        tbk_stream_t* stream, tbk_error_t* error) {
   cl_mem buffers[OPENCL_OPERANDS_MOST] = {0};
   if (!find_buffers(device, job, buffers))
     return opencl_fail(error, TBK_INVALID, "a tensor is not in memory of device %d", device->index);
   tbk_stream_t* queue;
-  tbk_status_t status = opencl_begin(self, device->index, stream, &queue, error);
+  tbk_status_t status = opencl_begin(device->instance, device->index, stream, &queue, error);
   if (status != TBK_OK) return status;
   cl_event event = NULL;
   cl_int result = enqueue(device, kernel, job, buffers, queue->queue, &event);
@@ -80,14 +80,13 @@ static bool is_in_place_product(const opencl_job_t* job) {
 }
 
 /* Computes into memory of its own, which the driver keeps until both commands are through. */
-static tbk_status_t run_apart(tbk_instance_t* self, opencl_device_t* device, cl_kernel kernel,
-                              const opencl_job_t* job, tbk_stream_t* stream, tbk_error_t* error) {
+static tbk_status_t run_apart(opencl_device_t* device, cl_kernel kernel, const opencl_job_t* job,
+                              tbk_stream_t* stream, tbk_error_t* error) {
   opencl_job_t apart = *job, move;
   opencl_view_t view = job->operands[0];
   tbk_status_t status;
-  opencl_memory_t* memory =
-      opencl_buffer_new(device, (uint64_t)(view.count * view.element_bytes), CL_MEM_READ_WRITE,
-                        &status, error);
+  opencl_memory_t* memory = opencl_buffer_new(device, (uint64_t)(view.count * view.element_bytes),
+                                              CL_MEM_READ_WRITE, &status, error);
   if (memory == NULL) return status;
   view.memory = (uintptr_t)memory;
   view.offset = 0;
@@ -98,25 +97,24 @@ static tbk_status_t run_apart(tbk_instance_t* self, opencl_device_t* device, cl_
   memcpy(apart.shape.strides[0], view.strides, sizeof view.strides);
   opencl_build_move(&job->operands[0], &view, &move);
   cl_kernel mover = opencl_program_kernel(device, move.options, error);
-  status = mover == NULL ? TBK_UNSUPPORTED : run(self, device, kernel, &apart, stream, error);
-  if (status == TBK_OK) status = run(self, device, mover, &move, stream, error);
-  pthread_mutex_lock(&self->lock);
+  status = mover == NULL ? TBK_UNSUPPORTED : run(device, kernel, &apart, stream, error);
+  if (status == TBK_OK) status = run(device, mover, &move, stream, error);
+  pthread_mutex_lock(&device->instance->lock);
   opencl_buffer_release(memory);
-  pthread_mutex_unlock(&self->lock);
+  pthread_mutex_unlock(&device->instance->lock);
   free(memory);
   return status;
 }
 
-/* Checks the rest, and launches. Where there is nothing to do, nothing is enqueued. */
-static tbk_status_t submit(tbk_instance_t* self, opencl_device_t* device, const opencl_job_t* job,
-                           tbk_stream_t* stream, tbk_error_t* error) {
+tbk_status_t opencl_job_submit(opencl_device_t* device, const opencl_job_t* job,
+                               tbk_stream_t* stream, tbk_error_t* error) {
   if (stream != NULL && stream->device != device)
     return opencl_fail(error, TBK_INVALID, "the stream is not one of device %d", device->index);
   if (job->operands[0].count == 0) return TBK_OK;
   cl_kernel kernel = opencl_program_kernel(device, job->options, error);
   if (kernel == NULL) return TBK_UNSUPPORTED;
-  if (is_in_place_product(job)) return run_apart(self, device, kernel, job, stream, error);
-  return run(self, device, kernel, job, stream, error);
+  if (is_in_place_product(job)) return run_apart(device, kernel, job, stream, error);
+  return run(device, kernel, job, stream, error);
 }
 
 /* Whether the device has all dtypes. */
@@ -146,7 +144,7 @@ static tbk_status_t launch(tbk_instance_t* self, int32_t index, const tbk_kernel
   tbk_status_t status = opencl_enter(self, index, &device, error);
   if (status != TBK_OK) return status;
   status = build(device, (const kernel_t*)table, arguments, true, &job, error);
-  return status == TBK_OK ? submit(self, device, &job, stream, error) : status;
+  return status == TBK_OK ? opencl_job_submit(device, &job, stream, error) : status;
 }
 
 /* Leaves out of a job what a plan does not know. */
@@ -201,7 +199,7 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   if (status == TBK_UNSUPPORTED || memcmp(&bare.shape, &plan->job.shape, sizeof bare.shape) != 0 ||
       strcmp(bare.options, plan->job.options) != 0)
     return opencl_fail(error, TBK_INVALID, "not the arguments of the plan");
-  return submit(self, device, &job, stream, error);
+  return opencl_job_submit(device, &job, stream, error);
 }
 
 /* Work that is enqueued holds nothing of the plan. */
@@ -219,15 +217,19 @@ void opencl_plans_free(tbk_instance_t* self) {
 }
 
 /* KERNEL(name of the operator's struct, build function) */
-#define KERNEL(name, build)                                                           \
-  {                                                                                   \
-    {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy},               \
-        TBK_NAME_##name, TBK_VERSION_##name, sizeof(tbk_args_##name##_t), opencl_build_##build \
+#define KERNEL(name, build)                                                              \
+  {                                                                                      \
+    {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, TBK_NAME_##name, \
+        TBK_VERSION_##name, sizeof(tbk_args_##name##_t), opencl_build_##build            \
   }
 
 static const kernel_t kernels[] = {
-    KERNEL(fill__Scalar, fill), KERNEL(copy_, copy),           KERNEL(add_Tensor, add),
-    KERNEL(mul_Tensor, mul),    KERNEL(where_self, where),     KERNEL(sum_dim_IntList, sum),
+    KERNEL(fill__Scalar, fill),
+    KERNEL(copy_, copy),
+    KERNEL(add_Tensor, add),
+    KERNEL(mul_Tensor, mul),
+    KERNEL(where_self, where),
+    KERNEL(sum_dim_IntList, sum),
     KERNEL(mm, mm),
 };
 
@@ -242,7 +244,4 @@ static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, cons
   return NULL;
 }
 
-const tbk_kernel_ops_t opencl_kernel_ops = {
-    .struct_size = sizeof(tbk_kernel_ops_t),
-    .kernel_find = kernel_find,
-};
+const tbk_kernel_ops_t opencl_kernel_ops = {sizeof opencl_kernel_ops, kernel_find};

@@ -79,56 +79,36 @@ float odd_of_long(long value) {
 /* --------------------------------------------------------------------------------- dtypes -- */
 
 /* OUT: how an element is stored, the type that is computed in, and the way there and back. */
-#define INTEGER_LOAD(x) ((ulong)(long)(x))
-#define INTEGER_STORE(v) ((stored)(v))
+#define TRUTH(x) ((ulong)((x) != 0))
+#define WIDENED(x) ((ulong)(long)(x))
+#define NARROWED(v) ((stored)(v))
 #define SAME(x) (x)
-#if !defined(OUT)
-#if BYTES == 1
-typedef uchar stored;
-#elif BYTES == 2
-typedef ushort stored;
-#elif BYTES == 4
-typedef uint stored;
-#elif BYTES == 8
-typedef ulong stored;
-#else
-typedef ulong2 stored;
-#endif
+
+#if defined(STORED)
+typedef STORED stored;
+#if !defined(OUT) /* moved, and not looked at */
 typedef stored scalar_t;
-#elif OUT == 0
-typedef uchar stored;
-#elif OUT == 1
-typedef char stored;
-#elif OUT == 2
-typedef short stored;
-#elif OUT == 3
-typedef int stored;
-#elif OUT == 4
-typedef long stored;
-#elif OUT == 5
-typedef ushort stored;
-#define LOAD float_of_half
-#define STORE half_of_float
-#elif OUT == 6
-typedef float stored;
-#elif OUT == 7
-typedef double stored;
-#elif OUT == 9
-typedef float2 stored;
-#elif OUT == 10
-typedef double2 stored;
-#elif OUT == 11
-typedef uchar stored;
-#define LOAD(x) ((ulong)((x) != 0))
-#define STORE(v) ((uchar)((v) != 0))
-#elif OUT == 15
-typedef ushort stored;
-#define LOAD float_of_bfloat
-#define STORE bfloat_of_float
+#endif
 #endif
 
 #if defined(OUT)
 #define IS_COMPLEX (OUT == 9 || OUT == 10)
+#if OUT == 5
+#define LOAD float_of_half
+#define STORE half_of_float
+#elif OUT == 15
+#define LOAD float_of_bfloat
+#define STORE bfloat_of_float
+#elif OUT == 11
+#define LOAD TRUTH
+#define STORE TRUTH
+#elif OUT <= 4
+#define LOAD WIDENED
+#define STORE NARROWED
+#else
+#define LOAD SAME
+#define STORE SAME
+#endif
 #if OUT == 5 || OUT == 6 || OUT == 15
 typedef float scalar_t;
 typedef real total_t;
@@ -138,15 +118,6 @@ typedef stored total_t;
 #else
 typedef ulong scalar_t; /* unsigned, so that integers wrap around */
 typedef ulong total_t;
-#define IS_INTEGER 1
-#if OUT != 11
-#define LOAD INTEGER_LOAD
-#define STORE INTEGER_STORE
-#endif
-#endif
-#ifndef LOAD
-#define LOAD SAME
-#define STORE SAME
 #endif
 #if IS_COMPLEX
 scalar_t times(scalar_t a, scalar_t b) {
@@ -180,7 +151,7 @@ scalar_t times(scalar_t a, scalar_t b) { return a * b; }
 #define VALUE STORE(times(LOAD(a[AT(1)]), LOAD(b[AT(2)])))
 #elif defined(CONVERT)
 #define OPERANDS , __global const uchar* a
-#define VALUE converted(a, AT(1), (int)scalar)
+#define VALUE converted(a, AT(1), (int)shape.inner)
 #endif
 
 #if defined(CONVERT)
@@ -207,10 +178,9 @@ number_t load(__global const uchar* from, long at, int dtype) {
     case 15: return REAL(float_of_bfloat(ELEMENT(ushort)));
 #if HAS_DOUBLE
     case 7: return REAL(ELEMENT(double));
-    default: return (number_t){false, 0, ELEMENT(double2).x, ELEMENT(double2).y};
-#else
-    default: return WHOLE(0);
+    case 10: return (number_t){false, 0, ELEMENT(double2).x, ELEMENT(double2).y};
 #endif
+    default: return WHOLE(0);
   }
 }
 
@@ -228,10 +198,8 @@ stored converted(__global const uchar* from, long at, int dtype) {
   number_t n = load(from, at, dtype);
 #if OUT == 5 || OUT == 15
   return STORE(n.whole ? odd_of_long(n.integer) : odd_of_real(n.x));
-#elif OUT == 6
-  return n.whole ? (float)n.integer : (float)n.x;
-#elif OUT == 7
-  return n.whole ? (double)n.integer : n.x;
+#elif OUT == 6 || OUT == 7
+  return n.whole ? (stored)n.integer : (stored)n.x;
 #elif OUT == 9
   return n.whole ? (float2)((float)n.integer, 0) : (float2)((float)n.x, (float)n.y);
 #elif OUT == 10
@@ -245,9 +213,6 @@ stored converted(__global const uchar* from, long at, int dtype) {
 #endif
 
 #if defined(OPERANDS)
-#if defined(CONVERT)
-#define scalar_t int
-#endif
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void run(
     const shape_t shape, const scalar_t scalar, __global stored* out OPERANDS) {
   const long i = (long)get_global_id(0);
@@ -258,23 +223,13 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void run(
 /* -------------------------------------------------------------------------------- by hand -- */
 
 #if defined(SUM_EACH) || defined(SUM_GROUP)
+typedef SUMMED summand;
 #if IN == OUT
-typedef stored summand;
-#define SUMMAND(x) ((total_t)LOAD(x))
+#define SUMMAND LOAD
 #elif IN == 11
-typedef uchar summand;
-#define SUMMAND(x) ((total_t)((x) != 0))
+#define SUMMAND TRUTH
 #else
-#if IN == 0
-typedef uchar summand;
-#elif IN == 1
-typedef char summand;
-#elif IN == 2
-typedef short summand;
-#else
-typedef int summand;
-#endif
-#define SUMMAND INTEGER_LOAD
+#define SUMMAND WIDENED
 #endif
 #if OUT == 5 || OUT == 15
 #define SUM_STORE(v) STORE(odd_of_real(v))
@@ -286,36 +241,33 @@ typedef int summand;
 #define INNER(j) place(j, shape.inner_rank, shape.inner_sizes, shape.inner_strides)
 #endif
 
-#if defined(SUM_EACH)
+/* Where there are many summands, a work-group adds up for each element: every item takes each 64th
+ * summand, and a tree the 64 sums. Else an item does. */
+#if defined(SUM_EACH) || defined(SUM_GROUP)
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void run(
     const shape_t shape, __global stored* out, __global const summand* in) {
-  const long i = (long)get_global_id(0);
-  if (i >= shape.count) return;
-  __global const summand* from = in + AT(1);
-  total_t total = (total_t)(0);
-  for (long j = 0; j < shape.inner; j++)
-    total += SUMMAND(from[INNER(j)]);
-  out[AT(0)] = SUM_STORE(total);
-}
-#endif
-
-/* A work-group for each element: every item takes each 64th summand, and a tree adds up the 64. */
 #if defined(SUM_GROUP)
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void run(
-    const shape_t shape, __global stored* out, __global const summand* in) {
   __local total_t totals[64];
+  const int item = (int)get_local_id(0), items = 64;
   const long i = (long)get_group_id(0);
-  const int item = (int)get_local_id(0);
+#else
+  const int item = 0, items = 1;
+  const long i = (long)get_global_id(0);
+#endif
+  if (i >= shape.count) return; /* of a group, all items or none */
   __global const summand* from = in + AT(1);
   total_t total = (total_t)(0);
-  for (long j = item; j < shape.inner; j += 64)
+  for (long j = item; j < shape.inner; j += items)
     total += SUMMAND(from[INNER(j)]);
+#if defined(SUM_GROUP)
   totals[item] = total;
   for (int half_way = 32; half_way > 0; half_way /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < half_way) totals[item] += totals[item + half_way];
   }
-  if (item == 0) out[AT(0)] = SUM_STORE(totals[0]);
+  total = totals[0];
+#endif
+  if (item == 0) out[AT(0)] = SUM_STORE(total);
 }
 #endif
 
@@ -348,8 +300,9 @@ __kernel __attribute__((reqd_work_group_size(8, 8, 1))) void run(
 /* Philox4x32-10: item i writes the four words of block first + i, as far as `count` goes. */
 #if defined(RANDOM)
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void run(
-    const ulong seed, const ulong first, const ulong count, const ulong offset,
-    __global uint* out) {
+    const shape_t shape, __global uint* out) {
+  const ulong seed = (ulong)shape.sizes[0], first = (ulong)shape.sizes[1];
+  const ulong count = (ulong)shape.count, offset = (ulong)shape.offsets[0];
   const ulong i = get_global_id(0);
   if (i * 4 >= count) return;
   uint4 c = (uint4)((uint)(first + i), (uint)((first + i) >> 32), 0, 0);

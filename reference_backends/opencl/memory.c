@@ -19,26 +19,13 @@ static bool take(opencl_device_t* device, uint64_t size_bytes) {
   return fits;
 }
 
-static void give(opencl_device_t* device, uint64_t size_bytes) {
-  pthread_mutex_lock(&device->instance->lock);
-  device->used_bytes -= size_bytes;
-  pthread_mutex_unlock(&device->instance->lock);
-}
-
 /* Makes the driver find room for the buffer now. */
 static cl_int settle(opencl_device_t* device, cl_mem buffer) {
   const opencl_driver_t* driver = &device->instance->driver;
   cl_event event = NULL;
-  cl_int status = CL_COMPLETE;
-  cl_int result = driver->clEnqueueMigrateMemObjects(device->internal->queue, 1, &buffer,
-                                                     CL_MIGRATE_CONTENT_UNDEFINED, 0, NULL, &event);
-  if (result != CL_OK) return result;
-  result = driver->clWaitForEvents(1, &event);
-  if (driver->clGetEventInfo(event, CL_EVENT_STATUS, sizeof status, &status, NULL) == CL_OK &&
-      status < 0)
-    result = status;
-  driver->clReleaseEvent(event);
-  return result;
+  const cl_int result = driver->clEnqueueMigrateMemObjects(
+      device->internal->queue, 1, &buffer, CL_MIGRATE_CONTENT_UNDEFINED, 0, NULL, &event);
+  return result == CL_OK ? opencl_wait(driver, event) : result;
 }
 
 static cl_int make(opencl_device_t* device, opencl_memory_t* memory, cl_bits flags) {
@@ -67,14 +54,22 @@ opencl_memory_t* opencl_buffer_new(opencl_device_t* device, uint64_t size_bytes,
   const cl_int result = make(device, memory, flags);
   *out_status = opencl_status(device, result, "allocating", error);
   if (result == CL_OK) return memory;
-  give(device, size_bytes);
+  pthread_mutex_lock(&device->instance->lock);
+  device->used_bytes -= size_bytes;
+  pthread_mutex_unlock(&device->instance->lock);
   free(memory);
   return NULL;
 }
 
 void opencl_buffer_release(opencl_memory_t* memory) {
   if (memory->device == NULL) return;
-  memory->device->instance->driver.clReleaseMemObject(memory->buffer);
+  const opencl_driver_t* driver = &memory->device->instance->driver;
+  cl_event event = NULL;
+  if (memory->mapped != NULL &&
+      driver->clEnqueueUnmapMemObject(memory->device->internal->queue, memory->buffer,
+                                      memory->mapped, 0, NULL, &event) == CL_OK)
+    opencl_wait(driver, event);
+  driver->clReleaseMemObject(memory->buffer);
   memory->device->used_bytes -= memory->size_bytes;
   memory->device = NULL;
 }

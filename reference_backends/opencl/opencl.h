@@ -61,7 +61,6 @@ typedef struct opencl_memory {
   void* pointer;
 } opencl_memory_t;
 
-typedef LIST_HEAD(, opencl_memory) opencl_memories_t;
 typedef LIST_HEAD(, tbk_stream) opencl_streams_t;
 
 struct opencl_device {
@@ -98,7 +97,7 @@ struct tbk_instance {
   int32_t device_count;
   opencl_driver_t driver;
   opencl_device_t devices[OPENCL_MAX_DEVICES];
-  opencl_memories_t memories, pinned;
+  LIST_HEAD(, opencl_memory) memories;
   opencl_streams_t streams;
   opencl_streams_t ended; /* destroyed, and perhaps still at work */
   LIST_HEAD(, tbk_event) events;
@@ -137,6 +136,8 @@ tbk_status_t opencl_begin(tbk_instance_t* self, int32_t index, tbk_stream_t* str
 /* Keeps `event` where `result` is CL_OK, sets the queue going, and waits where `stream` is NULL. */
 tbk_status_t opencl_end(tbk_stream_t* queue, tbk_stream_t* stream, cl_int result, cl_event event,
                         const char* what, tbk_error_t* error);
+/* Waits for the event and takes it; how its command went, rather than "one in the list has failed". */
+cl_int opencl_wait(const opencl_driver_t* driver, cl_event event);
 /* Makes room for one more event, so that nothing can fail once a command is enqueued. */
 bool opencl_reserve(tbk_stream_t* queue);
 /* Lets go of the commands that are complete; true where none is left. Locked. */
@@ -155,7 +156,6 @@ opencl_memory_t* opencl_buffer_new(opencl_device_t* device, uint64_t size_bytes,
                                    tbk_status_t* out_status, tbk_error_t* error);
 /* Leaves a stale handle. Called with the instance's lock. */
 void opencl_buffer_release(opencl_memory_t* memory);
-void opencl_pinned_release(opencl_memory_t* memory);
 
 /* copy.c */
 tbk_status_t opencl_upload(tbk_instance_t*, int32_t, tbk_memory_t, uint64_t, const void*, uint64_t,

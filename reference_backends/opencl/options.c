@@ -12,7 +12,7 @@
 #include "opencl.h"
 
 static bool parse_path(const char* text, size_t length, opencl_options_t* options) {
-  if (length == 0 || length >= sizeof options->library) return false;
+  if (length >= sizeof options->library) return false;
   memcpy(options->library, text, length);
   options->library[length] = '\0';
   return true;
@@ -20,7 +20,7 @@ static bool parse_path(const char* text, size_t length, opencl_options_t* option
 
 /* A number with K, M or G behind it, or none; at least what a host may rely on. */
 static bool parse_size(const char* text, size_t length, uint64_t* out_bytes) {
-  if (length == 0 || *text < '0' || *text > '9') return false;
+  if (*text < '0' || *text > '9') return false;
   char* end;
   errno = 0;
   uint64_t value = strtoull(text, &end, 10);
@@ -33,13 +33,10 @@ static bool parse_size(const char* text, size_t length, uint64_t* out_bytes) {
 }
 
 static bool parse_one(const char* item, size_t length, opencl_options_t* options) {
-  static const char library[] = "library=", memory[] = "memory=";
-  const size_t path_at = sizeof library - 1, size_at = sizeof memory - 1;
-  if (length >= path_at && strncmp(item, library, path_at) == 0)
-    return parse_path(item + path_at, length - path_at, options);
-  if (length >= size_at && strncmp(item, memory, size_at) == 0)
-    return parse_size(item + size_at, length - size_at, &options->memory);
-  return false;
+  if (length > 8 && strncmp(item, "library=", 8) == 0)
+    return parse_path(item + 8, length - 8, options);
+  return length > 7 && strncmp(item, "memory=", 7) == 0 &&
+         parse_size(item + 7, length - 7, &options->memory);
 }
 
 tbk_status_t opencl_options_parse(opencl_options_t* options, const char* text, tbk_error_t* error) {

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * pinned.c: host memory that the driver allocates for copies: a buffer of the kind that it keeps
- * within reach of the host, mapped for as long as it lives.
+ * within reach of the host, mapped for as long as it lives. It counts as memory of the device, since a
+ * driver may keep a twin of it there.
  */
 #include <stdlib.h>
 
@@ -21,26 +22,6 @@ static cl_int map(opencl_device_t* device, opencl_memory_t* memory) {
   return result;
 }
 
-/* Pinned memory is the host's, so that it counts for nothing on the device. */
-static opencl_memory_t* new_pinned(opencl_device_t* device, uint64_t size_bytes,
-                                   tbk_status_t* out_status, tbk_error_t* error) {
-  const opencl_driver_t* driver = &device->instance->driver;
-  opencl_memory_t* memory = calloc(1, sizeof *memory);
-  cl_int result = CL_OUT_OF_HOST_MEMORY;
-  if (memory != NULL && size_bytes <= device->max_allocation_bytes) {
-    memory->device = device;
-    memory->size_bytes = size_bytes;
-    memory->buffer = driver->clCreateBuffer(
-        device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size_bytes, NULL, &result);
-    if (result == CL_OK && (result = map(device, memory)) != CL_OK)
-      driver->clReleaseMemObject(memory->buffer);
-  }
-  *out_status = opencl_status(device, result, "allocating pinned memory", error);
-  if (result == CL_OK) return memory;
-  free(memory);
-  return NULL;
-}
-
 static tbk_status_t pinned_alloc(tbk_instance_t* self, int32_t index, uint64_t size_bytes,
                                  void** out_pointer, tbk_error_t* error) {
   opencl_device_t* device;
@@ -53,42 +34,35 @@ static tbk_status_t pinned_alloc(tbk_instance_t* self, int32_t index, uint64_t s
     *out_pointer = NULL;
     return TBK_OK;
   }
-  opencl_memory_t* memory = new_pinned(device, size_bytes + ALIGNMENT, &status, error);
+  opencl_memory_t* memory = opencl_buffer_new(
+      device, size_bytes + ALIGNMENT, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, &status, error);
   if (memory == NULL) return status;
+  status = opencl_status(device, map(device, memory), "mapping pinned memory", error);
   pthread_mutex_lock(&self->lock);
-  LIST_INSERT_HEAD(&self->pinned, memory, entry);
+  if (status == TBK_OK)
+    LIST_INSERT_HEAD(&self->memories, memory, entry);
+  else
+    opencl_buffer_release(memory);
   pthread_mutex_unlock(&self->lock);
-  *out_pointer = memory->pointer;
-  return TBK_OK;
-}
-
-void opencl_pinned_release(opencl_memory_t* memory) {
-  const opencl_driver_t* driver = &memory->device->instance->driver;
-  cl_event event = NULL;
-  if (driver->clEnqueueUnmapMemObject(memory->device->internal->queue, memory->buffer,
-                                      memory->mapped, 0, NULL, &event) == CL_OK) {
-    driver->clWaitForEvents(1, &event);
-    driver->clReleaseEvent(event);
-  }
-  driver->clReleaseMemObject(memory->buffer);
-  memory->device = NULL;
+  if (status == TBK_OK)
+    *out_pointer = memory->pointer;
+  else
+    free(memory);
+  return status;
 }
 
 static void pinned_free(tbk_instance_t* self, void* pointer) {
   if (pointer == NULL) return;
   opencl_memory_t* memory;
   pthread_mutex_lock(&self->lock);
-  LIST_FOREACH(memory, &self->pinned, entry)
+  LIST_FOREACH(memory, &self->memories, entry)
   if (memory->pointer == pointer) break;
-  if (memory != NULL) LIST_REMOVE(memory, entry);
+  if (memory != NULL) {
+    LIST_REMOVE(memory, entry);
+    opencl_buffer_release(memory);
+  }
   pthread_mutex_unlock(&self->lock);
-  if (memory == NULL) return;
-  if (memory->device != NULL) opencl_pinned_release(memory);
   free(memory);
 }
 
-const tbk_pinned_ops_t opencl_pinned_ops = {
-    .struct_size = sizeof(tbk_pinned_ops_t),
-    .pinned_alloc = pinned_alloc,
-    .pinned_free = pinned_free,
-};
+const tbk_pinned_ops_t opencl_pinned_ops = {sizeof opencl_pinned_ops, pinned_alloc, pinned_free};

@@ -36,11 +36,9 @@ static cl_int build(opencl_device_t* device, opencl_program_t* program) {
   const opencl_driver_t* driver = &device->instance->driver;
   const char* source = opencl_kernels_source;
   cl_int result = CL_OK;
-  program->program =
-      driver->clCreateProgramWithSource(device->context, 1, &source, NULL, &result);
+  program->program = driver->clCreateProgramWithSource(device->context, 1, &source, NULL, &result);
   if (result != CL_OK) return result;
-  result =
-      driver->clBuildProgram(program->program, 1, &device->id, program->options, NULL, NULL);
+  result = driver->clBuildProgram(program->program, 1, &device->id, program->options, NULL, NULL);
   if (result != CL_OK) {
     tell_log(device, program);
     return result;

@@ -98,12 +98,12 @@ tbk_status_t opencl_begin(tbk_instance_t* self, int32_t index, tbk_stream_t* str
   return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a command");
 }
 
-/* The result of a command that is waited for: its own, not "one in the list has failed". */
-static cl_int wait_for(const opencl_driver_t* driver, cl_event event) {
+cl_int opencl_wait(const opencl_driver_t* driver, cl_event event) {
   cl_int result = driver->clWaitForEvents(1, &event), status = CL_COMPLETE;
   if (driver->clGetEventInfo(event, CL_EVENT_STATUS, sizeof status, &status, NULL) == CL_OK &&
       status < 0)
     result = status;
+  driver->clReleaseEvent(event);
   return result;
 }
 
@@ -115,18 +115,8 @@ tbk_status_t opencl_end(tbk_stream_t* queue, tbk_stream_t* stream, cl_int result
   pthread_mutex_unlock(&queue->lock);
   /* Without this, nothing need ever begin: neither a query nor another queue makes it. */
   if (result == CL_OK) driver->clFlush(queue->queue);
-  if (result == CL_OK && stream == NULL) {
-    result = wait_for(driver, event);
-    driver->clReleaseEvent(event);
-  }
+  if (result == CL_OK && stream == NULL) result = opencl_wait(driver, event);
   return opencl_status(device, result, what, error);
-}
-
-/* Waits for the event, which may be NULL, and lets go of it. */
-static void wait_and_release(const opencl_driver_t* driver, cl_event event) {
-  if (event == NULL) return;
-  driver->clWaitForEvents(1, &event); /* how it went is told by its status, where it is reaped */
-  driver->clReleaseEvent(event);
 }
 
 /* The last command that is not complete, retained; NULL where there is none. */
@@ -151,8 +141,9 @@ static cl_int take_failure(tbk_stream_t* queue) {
 }
 
 cl_int opencl_drain(tbk_stream_t* queue) {
-  wait_and_release(&queue->device->instance->driver, last_of(queue));
-  return take_failure(queue);
+  cl_event last = last_of(queue);
+  if (last != NULL) opencl_wait(&queue->device->instance->driver, last);
+  return take_failure(queue); /* of whichever command */
 }
 
 /* The last event of each queue of the device, at most `room`; how many there are. */
@@ -189,7 +180,7 @@ static cl_int drain_list(opencl_device_t* device, opencl_streams_t* streams) {
     count = find_lasts(device, streams, lasts, sizeof lasts / sizeof *lasts);
     pthread_mutex_unlock(&self->lock);
     for (size_t i = 0; i < count; i++)
-      wait_and_release(&self->driver, lasts[i]);
+      opencl_wait(&self->driver, lasts[i]);
   } while (count == sizeof lasts / sizeof *lasts);
   pthread_mutex_lock(&self->lock);
   const cl_int failure = take_failures(device, streams);

@@ -83,28 +83,25 @@ static void store_real(int32_t dtype, double value, unsigned char* out) {
   }
 }
 
-static bool is_whole(const tbk_scalar_t* scalar) {
-  return scalar->kind == TBK_SCALAR_INT || scalar->kind == TBK_SCALAR_BOOL;
+static opencl_kind_t kind_of(const tbk_scalar_t* scalar) {
+  if (scalar->kind == TBK_SCALAR_DOUBLE) return OPENCL_REAL;
+  return scalar->kind == TBK_SCALAR_COMPLEX ? OPENCL_COMPLEX : OPENCL_INTEGER;
 }
 
 static double real_of(const tbk_scalar_t* scalar) {
-  return is_whole(scalar) ? (double)scalar->integer : scalar->real;
+  return kind_of(scalar) == OPENCL_INTEGER ? (double)scalar->integer : scalar->real;
 }
 
 /* What does not fit has no value in C; here the least, as PyTorch's CPU has it on x86. */
 static int64_t integer_of(const tbk_scalar_t* scalar, int32_t dtype) {
   if (dtype == TBK_BOOL)
-    return is_whole(scalar) ? scalar->integer != 0 : scalar->real != 0 || isnan(scalar->real);
-  if (is_whole(scalar)) return scalar->integer;
+    return kind_of(scalar) == OPENCL_INTEGER ? scalar->integer != 0
+                                             : scalar->real != 0 || isnan(scalar->real);
+  if (kind_of(scalar) == OPENCL_INTEGER) return scalar->integer;
   const bool narrow = dtype == TBK_INT8 || dtype == TBK_INT16 || dtype == TBK_INT32;
   const double limit = narrow ? 0x1p31 : 0x1p63;
   if (scalar->real >= -limit && scalar->real < limit) return (int64_t)scalar->real;
   return narrow ? INT32_MIN : INT64_MIN;
-}
-
-static opencl_kind_t kind_of(const tbk_scalar_t* scalar) {
-  if (is_whole(scalar)) return OPENCL_INTEGER;
-  return scalar->kind == TBK_SCALAR_DOUBLE ? OPENCL_REAL : OPENCL_COMPLEX;
 }
 
 bool opencl_scalar_element(const tbk_scalar_t* scalar, int32_t dtype, unsigned char* out_element) {

@@ -90,10 +90,5 @@ static tbk_status_t device_synchronize(tbk_instance_t* self, int32_t index, tbk_
 }
 
 const tbk_stream_ops_t opencl_stream_ops = {
-    .struct_size = sizeof(tbk_stream_ops_t),
-    .stream_create = stream_create,
-    .stream_destroy = stream_destroy,
-    .stream_query = stream_query,
-    .stream_synchronize = stream_synchronize,
-    .device_synchronize = device_synchronize,
-};
+    sizeof opencl_stream_ops, stream_create,      stream_destroy, stream_query,
+    stream_synchronize,       device_synchronize, NULL,           NULL};

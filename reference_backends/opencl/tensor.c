@@ -4,6 +4,8 @@
  *
  * tensor.c: descriptors of tensors, checked; and shapes, folded.
  */
+#include <string.h>
+
 #include "job.h"
 
 /* Whether all elements lie inside the storage. */
@@ -34,8 +36,7 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, opencl_view_t* view, tb
   for (int32_t i = 0; i < tensor->rank; i++) {
     view->sizes[i] = tensor->sizes[i];
     view->strides[i] = tensor->strides[i];
-    if (tensor->sizes[i] < 0 ||
-        __builtin_mul_overflow(view->count, tensor->sizes[i], &view->count))
+    if (tensor->sizes[i] < 0 || __builtin_mul_overflow(view->count, tensor->sizes[i], &view->count))
       return opencl_fail(error, TBK_INVALID, "a size is negative, or a shape too large");
   }
   return TBK_OK;
@@ -63,16 +64,11 @@ tbk_status_t opencl_add_output(const tbk_tensor_t* tensor, bool bound, opencl_jo
   return TBK_OK;
 }
 
-static bool same_sizes(const opencl_view_t* left, const opencl_view_t* right) {
-  if (left->rank != right->rank) return false;
-  for (int32_t i = 0; i < left->rank; i++)
-    if (left->sizes[i] != right->sizes[i]) return false;
-  return true;
-}
-
 tbk_status_t opencl_want_same_sizes(const opencl_job_t* job, tbk_error_t* error) {
+  const opencl_view_t* out = &job->operands[0]; /* sizes are 0 behind the rank */
   for (int i = 1; i < job->operand_count; i++)
-    if (!same_sizes(&job->operands[0], &job->operands[i]))
+    if (job->operands[i].rank != out->rank ||
+        memcmp(job->operands[i].sizes, out->sizes, sizeof out->sizes) != 0)
       return opencl_fail(error, TBK_UNSUPPORTED, "operand %d has not the sizes of the output", i);
   return TBK_OK;
 }

@@ -18,7 +18,12 @@ class Transformer(nn.Module):
     """A decoder-only language model: embeddings, causal self-attention, layer norm, GELU."""
 
     def __init__(
-        self, vocabulary: int = 32, width: int = 32, heads: int = 4, length: int = 12
+        self,
+        layers: int = 2,
+        vocabulary: int = 32,
+        width: int = 32,
+        heads: int = 4,
+        length: int = 12,
     ) -> None:
         super().__init__()
         self.token = nn.Embedding(vocabulary, width)
@@ -26,7 +31,7 @@ class Transformer(nn.Module):
         layer = nn.TransformerEncoderLayer(
             width, heads, 2 * width, dropout=0.0, activation="gelu", batch_first=True
         )
-        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
         self.head = nn.Linear(width, vocabulary)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -105,6 +110,12 @@ class Family:
 FAMILIES = {
     "transformer": Family(
         Transformer, tokens, lambda model: torch.optim.AdamW(model.parameters(), lr=1e-2), 1e-5
+    ),
+    "transformer of three layers": Family(
+        lambda: Transformer(layers=3),
+        tokens,
+        lambda model: torch.optim.AdamW(model.parameters(), lr=1e-2),
+        1e-5,
     ),
     "resnet": Family(
         resnet,

@@ -14,9 +14,16 @@ model's bound is ten times the worst of that, rounded up.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
 from models import FAMILIES, train
+from torch.utils._python_dispatch import TorchDispatchMode
+
+if TYPE_CHECKING:
+    from torch_tbk import DeviceModule
 
 STEPS = 20
 
@@ -41,6 +48,42 @@ def test_training_follows_the_cpu(name: str, device: torch.device) -> None:
         torch.testing.assert_close(
             predicted, reference.eval()(inputs), rtol=10 * family.bound, atol=10 * family.bound
         )
+
+
+class Dispatched(TorchDispatchMode):
+    """Counts the operators that reach a device."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.count = 0
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., object],
+        types: Sequence[type],
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_the_share_of_fallbacks_is_told(
+    device: torch.device,
+    backend: DeviceModule,
+    capsys: pytest.CaptureFixture[str],
+    record_property: Callable[[str, object], None],
+) -> None:
+    backend.reset_fallbacks()
+    with Dispatched() as dispatched:
+        train(FAMILIES["transformer of three layers"], device, 2)
+    fell_back = sum(row.count for row in backend.fallbacks())
+    share = fell_back / dispatched.count
+    record_property("fallback_share", round(share, 4))
+    with capsys.disabled():
+        print(f"\n{fell_back} of {dispatched.count} operators fell back: {share:.1%}")
+    assert dispatched.count > 0
+    assert share < 1
 
 
 def test_a_trained_model_moves_to_the_cpu(device: torch.device) -> None:

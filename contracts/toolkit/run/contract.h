@@ -36,6 +36,8 @@ typedef struct tbk_library {
 
 /* dlopen and dlsym. Runs the library's constructors. */
 tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, const char* options);
+/* What the backend last warned of in this thread, through the host's log; "" where it has not. */
+const char* tbk_library_warning(void);
 /* Calls the entry and validates the table, without ever reading past its struct_size. */
 tbk_load_result_t tbk_library_create(tbk_library_t* library);
 

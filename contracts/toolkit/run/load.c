@@ -83,10 +83,18 @@ static tbk_load_result_t refuse_file(tbk_library_t* library, const char* path, c
                 why != NULL ? why : "no reason given");
 }
 
+static _Thread_local char last_warning[512];
+
+const char* tbk_library_warning(void) {
+  return last_warning;
+}
+
 /* A backend's warnings stand among what it prints; that a log may be missing is for a test. */
 static void log_warnings(void* context, int32_t level, const char* message) {
   (void)context;
-  if (level >= TBK_LOG_WARNING && message != NULL) fprintf(stderr, "backend: %s\n", message);
+  if (level < TBK_LOG_WARNING || message == NULL) return;
+  snprintf(last_warning, sizeof last_warning, "%s", message);
+  fprintf(stderr, "backend: %s\n", message);
 }
 
 tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, const char* options) {
