@@ -57,7 +57,10 @@ def new_command(name: str) -> None:
     "--layer", type=click.Choice(["c", "torch"]), default="c", show_default=True,
     help="Backends at their C interface, or devices as PyTorch sees them.",
 )  # fmt: skip
-@click.option("--full", is_flag=True, help="Every test against every mutant, at the C layer.")
+@click.option(
+    "--full", is_flag=True,
+    help="Every test against every mutant; at the torch layer until one notices it.",
+)  # fmt: skip
 @click.option(
     "--only",
     multiple=True,
@@ -102,9 +105,9 @@ def kill_command(
             EXIT_BAD_LIBRARY, "the mutants' library was not found; build the checkout first"
         )
     if layer == "torch":
-        if full or timeout:
-            outcome.stop(EXIT_USAGE, "--full and --timeout are of the C layer")
-        _kill_torch(target, only, frozen, jobs, output_dir)
+        if timeout:
+            outcome.stop(EXIT_USAGE, "--timeout is of the C layer")
+        _kill_torch(target, only, frozen, full, jobs, output_dir)
     matrix, chosen = _planned(target, full, only, frozen, seed)
     outcome.prepare(output_dir)
     options = [f"--timeout={timeout}"] if timeout else []
@@ -153,7 +156,7 @@ def _planned(
 
 
 def _kill_torch(
-    broken: Path, only: tuple[str, ...], frozen: bool, jobs: int | None, folder: Path
+    broken: Path, only: tuple[str, ...], frozen: bool, full: bool, jobs: int | None, folder: Path
 ) -> NoReturn:
     """Mutants of bridge and operators, and those of the C layer, judged by the torch contracts."""
     sound = locate.library("cpu")
@@ -161,11 +164,11 @@ def _kill_torch(
         outcome.stop(EXIT_BAD_LIBRARY, "the cpu reference was not found; build the checkout first")
     outcome.prepare(folder)
     must = kill_torch.must_clauses(tbk_contracts.clauses())
-    matrix = kill.Matrix(tests={}, must=must, partial=frozen or bool(only))
+    matrix = kill.Matrix(tests={}, must=must, partial=frozen or bool(only), full=full)
     started = time.monotonic()
     try:
         count = jobs or len(os.sched_getaffinity(0))
-        rows = kill_torch.told(sound, broken, only, frozen, count)
+        rows = kill_torch.told(sound, broken, only, frozen, count, full)
         matrix.wrong = tuple(kill_torch.fill(matrix, rows))
     except (mutants.MutantError, OSError, ValueError) as error:
         outcome.stop(EXIT_SUITE_ERROR, str(error))

@@ -21,7 +21,7 @@ from typing import Any
 
 Result = dict[str, Any]
 Job = Callable[[], Result]
-Task = Generator[tuple[Job, float], Result, None]
+Task = Generator[tuple[Job, float], Result, Any]
 """Yields what to run in a forked process and for how many seconds at most; is sent the result."""
 
 

@@ -23,16 +23,15 @@ import torch._dynamo  # optimizers import it: once, not in each child
 from tbk_contracts.torch import capability, check, process
 from tbk_contracts.torch.plugin import Case, describe, missing_word
 
+from tbk_harness import kill_full
 from tbk_harness.kill_fork import Forks, Job, Task
+from tbk_harness.kill_full import KILLS, LIMIT_S, SOUND_LIMIT_S
 
-KILLS = frozenset({"fail", "crash", "hang"})
 # Of the tests of one clause, for one mutant.
 MOST_FUNCTIONS = 24
 MOST_PARAMETERS = 4
 MOST_NAMED = 24  # where the row names which
 Some = TypeVar("Some")
-LIMIT_S = 10.0  # beside what the sound device takes
-SOUND_LIMIT_S = 300.0
 
 
 def arguments() -> argparse.Namespace:
@@ -41,6 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--broken", required=True, help="the C layer's mutants")
     parser.add_argument("--mutants", required=True, help="the folder of tbk_torch_mutants")
     parser.add_argument("--only", action="append", default=[], help="a mutant or a clause")
+    parser.add_argument("--full", action="store_true", help="every test, until one notices")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--log", type=Path, default=Path(os.devnull), help="what children print")
     return parser.parse_args()
@@ -57,6 +57,7 @@ class Killer:
         self.forks = Forks(options.jobs, log)
         self.items: dict[str, tuple[Case, pytest.Item]] = {}
         self.sound: dict[str, float | None] = {}  # seconds on the sound device; None: it fails
+        self.start = ""  # how a fresh interpreter has the device
         self.useful: set[str] = set()  # functions that have killed something
 
     def tell(self, **members: Any) -> None:
@@ -71,13 +72,18 @@ class Killer:
             for clause in row.clauses.split()
             if not wanted or wanted & {row.name, clause}
         ]
-        self._take(session, {clause for _, clause in pairs})
-        self.forks.run(self._kill(table, row, clause) for row, clause in pairs)
+        if self.options.full:
+            self._take(session, None)
+            chosen = {row.name: row for row, _ in pairs}
+            self.forks.run(self._hunt(table, row) for row in chosen.values())
+        else:
+            self._take(session, {clause for _, clause in pairs})
+            self.forks.run(self._kill(table, row, clause) for row, clause in pairs)
         self.tell(kind="end")
         return True
 
-    def _take(self, session: pytest.Session, clauses: set[str]) -> None:
-        """The tests whose needs are met by the sound device."""
+    def _take(self, session: pytest.Session, clauses: set[str] | None) -> None:
+        """The tests of these clauses, or all, whose needs are met by the sound device."""
         held: dict[str, Any] = {}
 
         def ask() -> Task:
@@ -89,7 +95,7 @@ class Killer:
         session.config.option.tbk_device = held["name"]
         for item in session.items:
             case = describe(item)
-            if case is None or case.clause not in clauses:
+            if case is None or (clauses is not None and case.clause not in clauses):
                 continue
             missing = missing_word(case, held["words"])
             if missing is None:
@@ -146,11 +152,33 @@ class Killer:
                 self.useful.add(_function(case.id))
         self.tell(kind="mutant", clause=clause, killed=killed, row=asdict(row), ran=ran)
 
+    def _hunt(self, table: Any, row: Any) -> Task:
+        """Every test, the likely ones first."""
+        clauses = row.clauses.split()
+        cases = kill_full.in_order((case for case, _ in self.items.values()), row.name, clauses)
+        return kill_full.hunt(
+            cases,
+            lambda tests: kill_full.Batch(tests, lambda: self._break(table, row), self._judge),
+            lambda test: self._job(table, row, test),
+            lambda test: self._job(None, None, test),
+            lambda ran: self._told_of(row, ran),
+        )
+
+    def _told_of(self, row: Any, ran: list[dict[str, Any]]) -> None:
+        killed = any(one["verdict"] in KILLS for one in ran)
+        self.tell(kind="mutant", clause=row.clauses.split()[0], killed=killed, row=asdict(row),
+                  ran=ran)  # fmt: skip
+
     def _job(self, table: Any, row: Any, test: str) -> Job:
         return lambda: self._run(table, row, test)
 
     def _run(self, table: Any, row: Any, test: str) -> dict[str, Any]:
         """In a forked process: load, break, test."""
+        self._break(table, row)
+        return self._judge(test)
+
+    def _break(self, table: Any, row: Any) -> None:
+        """Loads the device, and breaks it."""
         library, options = self.options.library, {}
         if row is not None and row.mechanism == "backend":
             library, options = self.options.broken, {"mutant": row.name.partition(":")[2]}
@@ -159,8 +187,11 @@ class Killer:
         if row is not None and row.mechanism != "backend":
             table.apply(row.name)
             start += ["from tbk_torch_mutants import table", f"table.apply({row.name!r})"]
+        self.start = "\n".join(start)
+
+    def _judge(self, test: str) -> dict[str, Any]:
         item = self.items[test][1]
-        item.config.option.tbk_start = "\n".join(start)
+        item.config.option.tbk_start = self.start
         return _judge(item)
 
 

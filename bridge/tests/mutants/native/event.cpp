@@ -5,7 +5,11 @@
 #include <c10/util/Exception.h>
 #include <patch.h>
 
+#include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
 
 namespace tbk::mutants {
 namespace {
@@ -63,7 +67,47 @@ void end_events_at_home() {
   }>();
 }
 
+/// How often an event was recorded, or waited for.
+int times(void* event, bool waited, bool more) {
+  static std::mutex mutex;
+  static std::map<std::pair<void*, bool>, int> counts;
+  const std::lock_guard<std::mutex> lock(mutex);
+  return counts[{event, waited}] += more ? 1 : 0;
+}
+
+void record_ten_times_at_most() {
+  on_guard<&Guard::record,
+           [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag flag) {
+             if (*event == nullptr || times(*event, false, true) <= 10)
+               record(event, stream, index, flag);
+           }>();
+}
+
+void query_slowly_after_five_records() {
+  on_guard<&Guard::record,
+           [](auto record, void** event, const Stream& stream, DeviceIndex index, EventFlag flag) {
+             record(event, stream, index, flag);
+             times(*event, false, true);
+           }>();
+  on_guard<&Guard::queryEvent, [](auto query, void* event) {
+    if (5 < times(event, false, false)) guard().synchronizeEvent(event);
+    return query(event);
+  }>();
+}
+
 constexpr Mutant table[] = {
+    {"eleventh_record_is_lost", record_ten_times_at_most},
+    {"query_after_five_records_waits", query_slowly_after_five_records},
+    {"tenth_wait_is_lost", on_guard<&Guard::block,
+                                    [](auto block, void* event, const Stream& stream) {
+                                      if (event == nullptr || times(event, true, true) < 10)
+                                        block(event, stream);
+                                    }>},
+    {"elapsed_time_ends_at_100_ms",
+     on_guard<&Guard::elapsedTime,
+              [](auto elapsed, void* start, void* end, DeviceIndex index) {
+                return std::min(elapsed(start, end, index), 100.0);
+              }>},
     {"destroy_event_wants_its_thread", end_events_at_home},
     {"record_is_ignored",
      on_guard<&Guard::record, [](auto, void**, const Stream&, DeviceIndex, EventFlag) {}>},

@@ -104,6 +104,9 @@ constexpr Mutant table[] = {
                                        c10::raw::intrusive_ptr::incref(self);
                                        return self;
                                      }>},
+    {"offset_of_40_bits",
+     on_generator<&Impl::set_offset,
+                  [](auto set, uint64_t offset) { set(offset & ((uint64_t{1} << 40) - 1)); }>},
     {"offset_is_ignored", on_generator<&Impl::set_offset, [](auto, uint64_t) {}>},
     {"offset_is_always_0", on_generator<&Impl::get_offset, [](auto) { return uint64_t{0}; }>},
     {"offset_doubles",

@@ -98,6 +98,12 @@ constexpr Mutant table[] = {
                                                 }>},
     {"query_stream_is_always_true",
      on_guard<&Guard::queryStream, [](auto, const Stream&) { return true; }>},
+    {"query_of_the_second_device_waits", on_guard<&Guard::queryStream,
+                                                  [](auto query, const Stream& stream) {
+                                                    if (stream.device_index() == 1)
+                                                      guard().synchronizeStream(stream);
+                                                    return query(stream);
+                                                  }>},
     {"query_stream_waits", on_guard<&Guard::queryStream,
                                     [](auto, const Stream& stream) {
                                       guard().synchronizeStream(stream);

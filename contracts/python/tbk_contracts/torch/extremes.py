@@ -77,18 +77,36 @@ def edge(dtype: torch.dtype) -> list[float | int | bool]:
         return [one for one in wanted if facts.min <= one <= facts.max]
     real = torch.finfo(dtype)
     least = real.smallest_normal * real.eps
-    positive = [0.0, 1.0, 1.5, real.max, real.smallest_normal, least, math.inf]
+    positive = [0.0, 0.5, 1.0, 1.5, 2.5, real.max, real.smallest_normal, least, math.inf]
     return [*positive, *(-one for one in positive), math.nan]
 
 
+def between(dtype: torch.dtype) -> torch.Tensor:
+    """Numbers that lie half-way between two of a dtype of fewer bits, and beside that."""
+    whole = not (dtype.is_floating_point or dtype.is_complex)
+    found = []
+    for digits in (8, 11, 24, 53):
+        near = torch.arange(1, 9).to(torch.int64) + (1 << digits)
+        found.append(near if whole else near.double() / (1 << digits))
+    made = torch.cat([*found, *(-one for one in found)])
+    if whole and dtype != torch.bool:
+        facts = torch.iinfo(dtype)
+        made = made[(made >= facts.min) & (made <= facts.max)]
+        made = made if len(made) else torch.arange(facts.max - 8, facts.max)
+    return made.to(dtype)
+
+
 def values(kind: str, shape: Shape, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """On the host: "ordinary" ones, "small" whole ones, of which sums and products are exact, or
+    """On the host: "ordinary" ones, "small" whole ones, of which sums and products are exact,
+    "fractions" that any whole dtype holds without them, those "between" numbers of other dtypes, or
     "extreme" ones, each of which the device has to keep."""
     if kind == "ordinary":
         return host.values(shape, dtype)
     if kind == "small":
         return torch.randint(0, 5, shape, generator=host.seed()).to(dtype)
-    ends = torch.tensor(edge(dtype), dtype=dtype)
+    if kind == "fractions":
+        return (torch.randint(0, 100 * 8, shape, generator=host.seed()) / 8).to(dtype)
+    ends = between(dtype) if kind == "between" else torch.tensor(edge(dtype), dtype=dtype)
     if dtype.is_floating_point and not subnormal.kept(device, dtype):
         ends = ends[~subnormal.among(ends)]
     count = math.prod(shape)
@@ -134,8 +152,8 @@ RANKS = ("4", "0", "1", "2", "6")
 
 
 def rank_fits(case: Case) -> bool:
-    """Returns whether there is a first part to take."""
-    return case.get("size") != "none" or case.get("rank", "4") in ("4", "6")
+    """Returns whether there is a first part to take, and it is as large as the size says."""
+    return case.get("size") not in ("none", LARGEST) or case.get("rank", "4") in ("4", "6")
 
 
 def ranked(view: torch.Tensor, rank: int) -> torch.Tensor:

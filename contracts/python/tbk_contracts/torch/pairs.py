@@ -9,6 +9,7 @@ line, `dtype=int8,layout=steps`, which is a part of the id of its test, by which
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pytest
@@ -17,7 +18,8 @@ Dimensions = Mapping[str, Sequence[str]]
 Case = dict[str, str]
 Allowed = Callable[[Case], bool]
 """Whether values go together; asked of unfinished cases, too, in which dimensions are missing."""
-Pair = tuple[tuple[str, str], tuple[str, str]]
+Value = tuple[str, str]
+Pair = tuple[Value, Value]
 
 
 def _pairs(dimensions: Dimensions) -> Iterator[Pair]:
@@ -34,15 +36,18 @@ def _in_order(case: Case, dimensions: Dimensions) -> Case:
     return {name: case[name] for name in dimensions if name in case}
 
 
-def _finish(case: Case, dimensions: Dimensions, allowed: Allowed, new: set[Pair]) -> Case | None:
-    """The case with a value for each dimension, with many new pairs; None: there is none."""
+def _finish(
+    case: Case, dimensions: Dimensions, allowed: Allowed, new: set[Pair], used: Counter[Value]
+) -> Case | None:
+    """The case with a value for each dimension, with many new pairs; of values that bring as many,
+    the one that was used least, so that none is in nearly all cases. None: there is none."""
     name = next((one for one in dimensions if one not in case), None)
     if name is None:
         return case
     tries = [_in_order({**case, name: value}, dimensions) for value in dimensions[name]]
     tries = [one for one in tries if allowed(one)]
-    for one in sorted(tries, key=lambda one: -len(_of(one) & new)):
-        found = _finish(one, dimensions, allowed, new)
+    for one in sorted(tries, key=lambda one: (-len(_of(one) & new), used[name, one[name]])):
+        found = _finish(one, dimensions, allowed, new, used)
         if found is not None:
             return found
     return None
@@ -52,17 +57,30 @@ def cover(dimensions: Dimensions, allowed: Allowed = lambda _: True) -> list[Cas
     """Few cases, the same each time, in which each pair of values that may meet does."""
     waiting = dict.fromkeys(_pairs(dimensions))
     cases: list[Case] = []
+    used: Counter[Value] = Counter()
     while waiting:
         pair = next(iter(waiting))
         start = _in_order(dict(pair), dimensions)
-        made = _finish(start, dimensions, allowed, set(waiting)) if allowed(start) else None
+        made = _finish(start, dimensions, allowed, set(waiting), used) if allowed(start) else None
         waiting.pop(pair)
         if made is None:  # these two never meet
             continue
         cases.append(made)
+        used.update(made.items())
         for covered in _of(made):
             waiting.pop(covered, None)
     return cases
+
+
+def _spread(pairs_of: dict[int, set[Pair]], most: int) -> set[int]:
+    """Returns as many cases as that, in which many pairs of values meet."""
+    waiting = set().union(*pairs_of.values())
+    rest, chosen = dict(pairs_of), set[int]()
+    while rest and len(chosen) < most:
+        best = max(rest, key=lambda index: len(rest[index] & waiting))
+        chosen.add(best)
+        waiting -= rest.pop(best)
+    return chosen
 
 
 def line(case: Case) -> str:
@@ -78,11 +96,12 @@ def each_case(
     slow: Callable[[Case], bool] = lambda _: False,
     quick: int = 8,
 ) -> pytest.MarkDecorator:
-    """One test a case; it takes a parameter `case`. About as many as `quick` of those that are not
-    `slow` are of the quick tier, spread over all; the others are of the thorough one."""
+    """One test a case; it takes a parameter `case`. As many as `quick` of those that are not
+    `slow`, in which many pairs meet, are of the quick tier; the others are of the thorough one."""
     cases = cover(dimensions, allowed)
-    fast = [index for index, case in enumerate(cases) if not slow(case)]
-    chosen = set(fast[:: max(1, -(-len(fast) // quick))])
+    chosen = _spread(
+        {index: _of(case) for index, case in enumerate(cases) if not slow(case)}, quick
+    )
     return pytest.mark.parametrize(
         "case",
         [

@@ -12,6 +12,8 @@ import torch
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
 from tbk_contracts.torch.cell import hand_over
+from tbk_contracts.torch.extremes import place
+from tbk_contracts.torch.pairs import Case, each_case, line
 
 NEEDS = "accelerator stream event event_timing"
 SPAN_S = 0.03
@@ -57,6 +59,40 @@ def test_elapsed_time_is_in_milliseconds(device: torch.device) -> None:
     else:
         check.that("elapsed_time in reverse", -most <= back <= -least,
                    expected=f"{-most:.3f} to {-least:.3f} ms", seen=back)  # fmt: skip
+
+
+@each_case({"milliseconds": ("0", "3", "60", "150", "400"), "stream": ("new", "default"),
+            "device": ("first", "second"), "thread": ("main", "other"), "work": ("busy", "idle")},
+           needs=lambda case: "two_devices" if case["device"] == "second" else "",
+           slow=lambda case: case.get("milliseconds") == "400", quick=5)  # fmt: skip
+@clause("EVT-514", needs=NEEDS)
+def test_any_stretch(device: torch.device, case: Case) -> None:
+    """However long it is, and whether the stream works: as long as by the host's clock."""
+    device = place(case, device)
+    stream = torch.Stream(device) if case["stream"] == "new" else host.in_thread(
+        lambda: torch.accelerator.current_stream(device))  # fmt: skip
+    seconds = int(case["milliseconds"]) / 1e3
+
+    def stretch() -> tuple[float, float, float]:
+        first, last = timed(device), timed(device)
+        begin = time.monotonic()
+        first.record(stream)
+        first.synchronize()
+        inner_begin = time.monotonic()
+        if case["work"] == "busy":
+            work_for(stream, seconds)
+        else:
+            time.sleep(seconds)
+        inner_end = time.monotonic()
+        last.record(stream)
+        last.synchronize()
+        return inner_end - inner_begin, first.elapsed_time(last), time.monotonic() - begin
+
+    inner, seen, outer = host.in_thread(stretch) if case["thread"] == "other" else stretch()
+    least = inner * 1e3 * (1 - DRIFT) - RESOLUTION_MS
+    most = outer * 1e3 * (1 + DRIFT) + RESOLUTION_MS
+    check.that(f"elapsed_time, {line(case)}", least <= seen <= most,
+               expected=f"{least:.3f} to {most:.3f} ms by the host's clock", seen=seen)  # fmt: skip
 
 
 @clause("EVT-514", needs=NEEDS)

@@ -12,6 +12,7 @@ import torch
 
 from tbk_contracts.torch import check, host, process
 from tbk_contracts.torch.case import clause
+from tbk_contracts.torch.pairs import Case, each_case, line
 
 COUNT = 67
 Draw = Callable[[torch.device, torch.Generator], object]
@@ -119,6 +120,45 @@ def test_offsets_agree_with_the_state_or_raise(device: torch.device) -> None:
     check.equal("get_offset() after set_state()", generator.get_offset(), offset)
     generator.manual_seed(7)
     check.equal("get_offset() after manual_seed()", generator.get_offset(), 0)
+
+
+@each_case({"offset": ("0", "4", "64", "2^31", "2^32", "2^32+8", "2^40", "2^62"),
+            "seed": ("0", "1", "2^32+5", "2^63+1"), "before": ("fresh", "drawn", "other_offset"),
+            "way": ("set_offset", "set_state")}, quick=12)  # fmt: skip
+@clause("GEN-513", needs="generator")
+def test_any_offset_is_kept(device: torch.device, case: Case) -> None:
+    """What is set is told, by the generator and by another one with its state; from there on come
+    the same numbers."""
+    generator = torch.Generator(device).manual_seed(_number(case["seed"]))
+    offset = _number(case["offset"])
+    if case["before"] == "drawn":
+        draw(device, generator)
+    try:
+        if case["before"] == "other_offset":
+            generator.set_offset(1 << 20)
+        generator.set_offset(offset)
+    except (RuntimeError, NotImplementedError) as error:
+        check.that(
+            "why an offset is refused", bool(str(error)), expected="a reason", seen="nothing"
+        )
+        return
+    check.equal(f"get_offset(), {line(case)}", generator.get_offset(), offset)
+    other = torch.Generator(device).manual_seed(3)
+    if case["way"] == "set_state":
+        other.set_state(generator.get_state())
+    else:
+        other.manual_seed(_number(case["seed"])).set_offset(offset)
+    check.equal(f"get_offset() of another one, {line(case)}", other.get_offset(), offset)
+    check.equal(f"its seed, {line(case)}", other.initial_seed(), _number(case["seed"]))
+    check.tensor(f"numbers from there, {line(case)}", draw(device, other), draw(device, generator))
+
+
+def _number(text: str) -> int:
+    """Reads "2^32+8"."""
+    power, _, more = text.partition("+")
+    base, _, exponent = power.partition("^")
+    found: int = int(base) ** int(exponent or 1) + int(more or 0)
+    return found
 
 
 @pytest.mark.parametrize("name", OPERATORS)

@@ -16,6 +16,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
+from tbk_contracts.torch.extremes import place
+from tbk_contracts.torch.pairs import Case, each_case, line
 
 MIB = 1 << 20
 KINDS = ("current", "peak", "allocated", "freed")
@@ -157,6 +159,34 @@ def test_devices_are_counted_apart(device: torch.device, other_device: torch.dev
                    expected=tensor.nbytes, seen=more)  # fmt: skip
 
 
+@each_case({"reset": ("peak", "accumulated"), "of": ("first", "second"),
+            "current": ("first", "second"),
+            "named": ("index", "device", "current"), "kept": ("yes", "no"),
+            "times": ("1", "3")},
+           lambda case: case.get("named") != "current" or case.get("of") == case.get("current"),
+           quick=8)  # fmt: skip
+@clause("MEM-523", needs="memory_stats two_devices")
+def test_a_reset_is_of_one_device(devices: list[torch.device], case: Case) -> None:
+    """What the other device has counted, its peak and its sums, stays."""
+    place_of = {"first": 0, "second": 1}
+    of, other = devices[place_of[case["of"]]], devices[1 - place_of[case["of"]]]
+    with used(of), used(other):
+        kept = [torch.empty(3 * MIB, dtype=torch.uint8, device=each) for each in (of, other)]
+        for each in (of, other):
+            torch.empty(8 * MIB, dtype=torch.uint8, device=each)  # freed at once: a peak
+        if case["kept"] == "no":
+            kept.clear()
+        before = stats(other)
+        with torch.accelerator.device_index(place_of[case["current"]]):
+            for _ in range(int(case["times"])):
+                named = {"index": (of.index,), "device": (of,), "current": ()}[case["named"]]
+                getattr(torch.accelerator, f"reset_{case['reset']}_memory_stats")(*named)
+        check.equal(f"statistics of the other device, {line(case)}", stats(other), before)
+        name = "allocated_bytes.all." + ("peak" if case["reset"] == "peak" else "allocated")
+        least = 0 if case["reset"] == "accumulated" else allocated(of)
+        check.equal(f"{name}, {line(case)}", stats(of)[name], least)
+
+
 @clause("MEM-524", needs="memory_stats")
 def test_a_device_out_of_range_is_refused(devices: list[torch.device]) -> None:
     with used(devices[0]):
@@ -189,6 +219,35 @@ def test_free_and_total_memory(devices: list[torch.device]) -> None:
         in_use = torch.accelerator.memory_allocated(device)
         check.that("total", total >= in_use >= held.nbytes, expected=f"at least {in_use}",
                    seen=total)  # fmt: skip
+
+
+SHARES = {"an eighth": 1 / 8, "half": 1 / 2, "five eighths": 5 / 8, "seven eighths": 7 / 8}
+MOST_PARTS = 64
+
+
+@each_case({"share": tuple(SHARES), "parts": ("few", "many"), "device": ("first", "second")},
+           needs=lambda case: "two_devices" if case["device"] == "second" else "",
+           quick=4)  # fmt: skip
+@clause("MEM-525", needs="oom memory_info", alone=True)
+def test_free_memory_as_it_fills(device: torch.device, case: Case) -> None:
+    """Bytes that are taken, without being written, up to a share of what is free."""
+    device = place(case, device)
+    order.settle(device)
+    torch.accelerator.empty_cache()
+    before, total = torch.accelerator.get_memory_info(device)
+    share, parts = SHARES[case["share"]], 8 if case["parts"] == "few" else MOST_PARTS
+    held: list[torch.Tensor] = []
+    for _ in range(round(share * parts)):
+        try:
+            held.append(torch.empty(before // parts, dtype=torch.uint8, device=device))
+        except torch.OutOfMemoryError:  # free is not what one may have
+            break
+        free, later = torch.accelerator.get_memory_info(device)
+        check.that(f"get_memory_info(), {line(case)}", 0 <= free <= later == total,
+                   expected=f"0 <= free <= {total}", seen=(free, later))  # fmt: skip
+    check.that(f"free memory at the end, {line(case)}",
+               torch.accelerator.get_memory_info(device)[0] <= total,
+               expected=f"at most {total}", seen="more")  # fmt: skip
 
 
 @clause("MEM-526", needs="memory_stats")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
+from tbk_contracts.torch.pairs import Case, each_case, line
 
 COUNT = 100_000
 WILD = (64, (1 << 47) - 4096, -4096)  # addresses of nothing
@@ -78,6 +80,26 @@ def test_nothing_else_is_pinned(device: torch.device) -> None:
     there = tensor.to(device)
     check.equal("is_pinned(): the device's memory", there.is_pinned(), False)
     check.equal("is_pinned(): the device's storage", there.untyped_storage().is_pinned(), False)
+
+
+OFFSETS = ("0", "1", "3", "8", "64", "100", "4095")
+WRAPS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a view": lambda one: one,
+    "memory of numpy": lambda one: torch.from_numpy(one.numpy()),
+    "a buffer": lambda one: torch.frombuffer(one.numpy(), dtype=torch.uint8),
+    "dlpack": torch.utils.dlpack.from_dlpack,
+}
+
+
+@each_case({"memory": ("pinned", "ordinary"), "wrap": tuple(WRAPS), "offset": OFFSETS,
+            "size": ("5000", "70000", "2000000"), "thread": ("main", "other")})  # fmt: skip
+@clause("PIN-502", needs="pinned")
+def test_any_part_of_it(device: torch.device, case: Case) -> None:
+    """Wherever memory begins, and whoever says that it is a tensor's."""
+    whole = torch.empty(int(case["size"]), dtype=torch.uint8, pin_memory=case["memory"] == "pinned")
+    part = WRAPS[case["wrap"]](whole[int(case["offset"]) :])
+    asked = host.in_thread(part.is_pinned) if case["thread"] == "other" else part.is_pinned()
+    check.equal(f"is_pinned(): {line(case)}", asked, case["memory"] == "pinned")
 
 
 @clause("PIN-503", needs="accelerator")

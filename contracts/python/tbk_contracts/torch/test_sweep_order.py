@@ -16,6 +16,7 @@ from tbk_contracts.torch.extremes import fail, needs, place
 from tbk_contracts.torch.pairs import Case, each_case, line
 
 NEEDS = "accelerator stream event"
+SLOW_S = 60.0
 SHORTER = 4  # by which the load of one of several rounds is
 
 WHERE = {
@@ -26,7 +27,8 @@ WHERE = {
     "times": ("1", "12"),
     "state": ("fresh", "after_errors"),
 }
-EVENTS = {"timing": ("no", "yes"), "event": ("new", "recorded_before"), **WHERE}
+# How often the same event was recorded before.
+EVENTS = {"timing": ("no", "yes"), "recorded": ("0", "1", "2", "12"), **WHERE}
 
 
 def _words(case: Case) -> str:
@@ -50,8 +52,8 @@ def _stream(case: Case, device: torch.device) -> torch.Stream:
 
 def _event(case: Case, device: torch.device) -> torch.Event:
     event = torch.Event(device, enable_timing=case["timing"] == "yes")
-    if case["event"] == "recorded_before":
-        idle = torch.Stream(device)
+    idle = torch.Stream(device)
+    for _ in range(int(case["recorded"])):
         event.record(idle)
         event.synchronize()
     return event
@@ -114,23 +116,26 @@ def test_device_synchronize(device: torch.device, case: Case) -> None:
                       what))  # fmt: skip
 
 
+def _asked(query: Callable[[], bool], load: order.Load, cell: Cell, other: torch.Stream,
+           what: str) -> None:  # fmt: skip
+    """What was enqueued is there as soon as the answer is yes."""
+    for _ in range(5):
+        if query():
+            cell.check_value(what, other)
+    load.mark()
+    order.until(query, cell.value.device)
+    cell.check_value(what, other)
+
+
 @each_case(WHERE, needs=_words, slow=_slow, quick=3)
 @clause("STR-508", needs=NEEDS)
 def test_stream_query(device: torch.device, case: Case) -> None:
     what = f"once Stream.query is true, {line(case)}"
-
-    def one(load: order.Load, cell: Cell, stream: torch.Stream, other: torch.Stream) -> None:
-        for _ in range(5):
-            if stream.query():
-                cell.check_value(what, other)
-        load.mark()
-        order.until(stream.query, stream.device)
-        cell.check_value(what, other)
-
-    _show(case, device, one)
+    _show(case, device, lambda load, cell, stream, other:
+          _asked(stream.query, load, cell, other, what))  # fmt: skip
 
 
-@each_case(EVENTS, needs=_words, slow=_slow, quick=3)
+@each_case(EVENTS, needs=_words, slow=_slow, quick=4)
 @clause("EVT-503", needs=NEEDS)
 def test_event_query(device: torch.device, case: Case) -> None:
     what = f"once Event.query is true, {line(case)}"
@@ -138,14 +143,54 @@ def test_event_query(device: torch.device, case: Case) -> None:
     def one(load: order.Load, cell: Cell, stream: torch.Stream, other: torch.Stream) -> None:
         event = _event(case, stream.device)
         event.record(stream)
-        for _ in range(5):
-            if event.query():
-                cell.check_value(what, other)
-        load.mark()
-        order.until(event.query, stream.device)
-        cell.check_value(what, other)
+        _asked(event.query, load, cell, other, what)
 
     _show(case, device, one)
+
+
+ASKED = {name: WHERE[name] for name in ("stream", "device", "current", "thread", "state")}
+
+
+def _asks_at_once(case: Case, device: torch.device, query: Callable[[torch.Stream], bool],
+                  *, by_event: bool) -> None:  # fmt: skip
+    """A question does not wait for the stream, at least once in several longer and longer loads."""
+    device = place(case, device)
+    stream = _stream(case, device)
+
+    def ask() -> bool | None:
+        if case["state"] == "after_errors":
+            fail(device)
+        if case["current"] == "other":
+            return order.waits(stream, lambda: query(stream), by_event=by_event)
+        with order.on(stream):
+            return order.waits(stream, lambda: query(stream), by_event=by_event)
+
+    waits = host.in_thread(ask, SLOW_S) if case["thread"] == "other" else ask()
+    if waits is None:
+        query(stream)
+        check.evidence(check.NOT_SHOWN if order.asynchronous(device) else check.TRIVIAL,
+                       "the stream was not held until the question")  # fmt: skip
+    check.that(f"a question, {line(case)}", not waits, expected="an answer while the stream works",
+               seen="an answer when the work is complete, each time")  # fmt: skip
+
+
+@each_case(ASKED, needs=_words, quick=4)
+@clause("STR-508", needs=NEEDS)
+def test_stream_query_does_not_wait(device: torch.device, case: Case) -> None:
+    _asks_at_once(case, device, lambda stream: stream.query(), by_event=True)
+
+
+@each_case({"timing": EVENTS["timing"], "recorded": EVENTS["recorded"], **ASKED}, needs=_words,
+           quick=4)  # fmt: skip
+@clause("EVT-510", needs=NEEDS)
+def test_event_query_does_not_wait(device: torch.device, case: Case) -> None:
+    event = _event(case, place(case, device))
+
+    def query(stream: torch.Stream) -> bool:
+        event.record(stream)
+        return event.query()
+
+    _asks_at_once(case, device, query, by_event=False)
 
 
 @each_case(EVENTS, needs=_words, slow=_slow, quick=3)
@@ -161,7 +206,9 @@ def test_event_synchronize(device: torch.device, case: Case) -> None:
     _show(case, device, one)
 
 
-@each_case({"reader": ("new", "default"), **EVENTS}, needs=_words, slow=_slow, quick=3)
+# `waits`: how many other streams wait for the same event before.
+@each_case({"reader": ("new", "default"), "waits": ("0", "1", "12"), **EVENTS},
+           needs=_words, slow=_slow, quick=4)  # fmt: skip
 @clause("EVT-507", needs=NEEDS)
 def test_event_wait(device: torch.device, case: Case) -> None:
     what = f"what a stream that waits reads, {line(case)}"
@@ -170,6 +217,8 @@ def test_event_wait(device: torch.device, case: Case) -> None:
         reader = other if case["reader"] == "new" else _stream({"stream": "default"}, stream.device)
         event = _event(case, stream.device)
         event.record(stream)
+        for _ in range(int(case["waits"])):
+            event.wait(torch.Stream(stream.device))
         event.wait(reader)
         cell.read(reader)
         load.mark()
