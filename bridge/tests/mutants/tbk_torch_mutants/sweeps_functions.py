@@ -125,18 +125,6 @@ def _() -> None:
     kernels.around("record_stream", record)
 
 
-@mutant("peak_of_the_current_device", "MEM-523", "a reset is of the current one, too", narrow=True,
-        mechanism="module", tests="a_reset_is_of_one_device")  # fmt: skip
-def _() -> None:
-    reset = torch.accelerator.reset_peak_memory_stats
-
-    def both(*arguments: Any) -> None:
-        reset(*arguments)
-        reset()
-
-    torch.accelerator.reset_peak_memory_stats = both
-
-
 @mutant("little_is_left", "MEM-525", "free is more than total below a quarter", narrow=True,
         mechanism="module", tests="as_it_fills")  # fmt: skip
 def _() -> None:
@@ -160,9 +148,10 @@ def _() -> None:
     torch.Tensor.is_pinned = is_pinned  # type: ignore[assignment, method-assign]
 
 
-native("query_of_the_second_device_waits", "STR-508", "of streams of device 1", narrow=True)
-native("query_after_five_records_waits", "EVT-510", "of events that were recorded often",
-       narrow=True)  # fmt: skip
+native("query_of_the_second_device_waits", "STR-508", "of streams of device 1", narrow=True,
+       tests="stream_query_does_not_wait")  # fmt: skip
+native("query_of_timed_events_waits", "EVT-510", "of events that measure time", narrow=True,
+       tests="event_query_does_not_wait[timing=yes")  # fmt: skip
 native("eleventh_record_is_lost", "EVT-503", "of one event", narrow=True, tests="recorded=12")
 native("tenth_wait_is_lost", "EVT-507", "for one event", narrow=True, tests="waits=12")
 native("elapsed_time_ends_at_100_ms", "EVT-514", "longer stretches are cut", narrow=True)
