@@ -162,9 +162,13 @@ def _has_initialisation(device: torch.device) -> bool:
 
 
 def _has_addresses(device: torch.device) -> bool:
-    """Live tensors lie apart. Handles that are no addresses are nearer than tensors are large."""
-    size = 1 << 20
-    held = [torch.empty(size, dtype=torch.uint8, device=device) for _ in range(4)]
+    """Live tensors lie apart. Handles that are no addresses are nearer than tensors are large.
+
+    A handle may be the address of a record on the host's heap, and a few of those can lie far
+    apart, where others were freed; of more than the heap keeps for reuse, two are neighbours.
+    """
+    size = 1 << 16
+    held = [torch.empty(size, dtype=torch.uint8, device=device) for _ in range(32)]
     places = sorted(tensor.data_ptr() for tensor in held)
     return all(later - place >= size for place, later in itertools.pairwise(places))
 
