@@ -208,16 +208,9 @@ static void say_backend(const tbk_backend_t* backend) {
 }
 
 static void say_flags(uint64_t flags) {
-  static const struct {
-    uint64_t bit;
-    const char* name;
-  } table[] = {{TBK_DEVICE_FLAT_ADDRESS, "flat_address"},
-               {TBK_DEVICE_HOST_VISIBLE, "host_visible"},
-               {TBK_DEVICE_CROSS_DEVICE_WAIT, "cross_device_wait"},
-               {TBK_DEVICE_EXCLUSIVE, "exclusive"},
-               {TBK_DEVICE_PHILOX, "philox"}};
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    tbk_json_bool(&self.json, table[i].name, (flags & table[i].bit) != 0);
+#define SAY_FLAG(word, bit) tbk_json_bool(&self.json, word, (flags & (bit)) != 0);
+  TBK_DEVICE_FLAG_MAP(SAY_FLAG)
+#undef SAY_FLAG
 }
 
 static void say_dtypes(uint64_t dtypes) {

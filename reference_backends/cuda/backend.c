@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 tbk_status_t cuda_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...) {
   if (error != NULL) {
@@ -48,6 +50,8 @@ static tbk_status_t translate(cu_result result) {
 
 tbk_status_t cuda_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
   cuda_count(self);
+  if (cuda_driver_is_forked())
+    return cuda_fail(error, TBK_INVALID_STATE, "the driver does not outlive a fork");
   bool exists = device >= 0 && device < self->device_count;
   pthread_mutex_lock(&self->lock);
   cu_context context = exists ? self->devices[device].context : NULL;
@@ -109,6 +113,21 @@ static const tbk_backend_t table = {
     .kernel = &cuda_kernel_ops,
 };
 
+/* The only option is driver=PATH; a path may hold anything but a comma. */
+static tbk_status_t choose_driver(const char* options, tbk_error_t* error) {
+  static const char key[] = "driver=";
+  const char* path = NULL;
+  if (options != NULL && options[0] != '\0') {
+    if (strncmp(options, key, strlen(key)) != 0 || strchr(options, ',') != NULL)
+      return cuda_fail(error, TBK_INVALID, "not driver=PATH: %.200s", options);
+    path = options + strlen(key);
+    if (access(path, R_OK) != 0)
+      return cuda_fail(error, TBK_INVALID, "the driver cannot be read: %.200s", path);
+  }
+  if (cuda_driver_choose(path)) return TBK_OK;
+  return cuda_fail(error, TBK_INVALID_STATE, "this process has another driver already");
+}
+
 tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
                                 tbk_error_t* error) {
   if (host == NULL || out_backend == NULL || host->struct_size < sizeof(tbk_host_t)) {
@@ -118,9 +137,8 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
     return cuda_fail(error, TBK_UNSUPPORTED, "ABI version %llu is not known here",
                      (unsigned long long)host->abi_version);
   }
-  if (host->options != NULL && host->options[0] != '\0') {
-    return cuda_fail(error, TBK_INVALID, "no option is known here: %.200s", host->options);
-  }
+  tbk_status_t status = choose_driver(host->options, error);
+  if (status != TBK_OK) return status;
   tbk_instance_t* self = calloc(1, sizeof *self);
   if (self == NULL) return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory");
   self->backend = table;

@@ -54,7 +54,8 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
   tbk_device_properties_t properties = {
       .struct_size = out_properties->struct_size,
       .name = self->devices[device].name,
-      .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_CROSS_DEVICE_WAIT,
+      .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_CROSS_DEVICE_WAIT |
+               (cuda_driver_is_simulated() ? TBK_DEVICE_SIMULATED : 0),
       .memory_bytes = self->devices[device].memory_bytes,
       .memory_alignment = CUDA_ALIGNMENT,
       .copy_granularity = 1,

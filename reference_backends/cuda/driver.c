@@ -9,10 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static cuda_driver_t driver;
 static bool driver_usable;
+static bool driver_simulated;
+static pid_t driver_process; /* that opened it; 0 before */
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
+
+static pthread_mutex_t chosen_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool chosen;
+static char chosen_path[4096]; /* empty: the system's */
 
 /* A function pointer from dlsym without a cast that ISO C does not know. */
 static bool look_up(void* library, const char* symbol, void* out_function, size_t size) {
@@ -29,10 +36,23 @@ static void* open_first(const char* const* names) {
   return NULL;
 }
 
+bool cuda_driver_choose(const char* path) {
+  if (path == NULL) path = "";
+  pthread_mutex_lock(&chosen_lock);
+  bool fits = strlen(path) < sizeof chosen_path && (!chosen || strcmp(path, chosen_path) == 0);
+  if (fits) strcpy(chosen_path, path);
+  chosen = chosen || fits;
+  pthread_mutex_unlock(&chosen_lock);
+  return fits;
+}
+
 static void driver_open(void) {
-  static const char* const names[] = {"libcuda.so.1", "libcuda.so", NULL};
-  void* library = open_first(names);
+  static const char* const system_names[] = {"libcuda.so.1", "libcuda.so", NULL};
+  const char* const given[] = {chosen_path, NULL};
+  driver_process = getpid();
+  void* library = open_first(chosen_path[0] != '\0' ? given : system_names);
   if (library == NULL) return;
+  driver_simulated = dlsym(library, "tbk_cuda_simulator") != NULL;
   bool complete = true;
 #define CUDA_DRIVER_LOOK_UP(member, symbol, parameters) \
   complete = look_up(library, symbol, &driver.member, sizeof driver.member) && complete;
@@ -45,6 +65,14 @@ static void driver_open(void) {
 const cuda_driver_t* cuda_driver(void) {
   pthread_once(&driver_once, driver_open);
   return driver_usable ? &driver : NULL;
+}
+
+bool cuda_driver_is_simulated(void) {
+  return cuda_driver() != NULL && driver_simulated;
+}
+
+bool cuda_driver_is_forked(void) {
+  return driver_process != 0 && driver_process != getpid();
 }
 
 const char* cuda_error_text(cu_result result) {

@@ -96,10 +96,23 @@ typedef struct cuda_driver {
 } cuda_driver_t;
 
 /*
- * Opens libcuda and initialises it, once per process; NULL where there is no usable driver. Not
- * called before somebody counts devices: an initialised driver does not survive a fork.
+ * Says which library is the driver, before it is opened; NULL for the system's. A process has one
+ * driver: false where another one was chosen before.
+ */
+bool cuda_driver_choose(const char* path);
+
+/*
+ * Opens the driver and initialises it, once per process; NULL where there is no usable driver. Not
+ * called before somebody counts devices: an initialised driver does not survive a fork, so that a
+ * forked child has none either.
  */
 const cuda_driver_t* cuda_driver(void);
+
+/* Whether the driver that was opened carries the marker of a simulated one. */
+bool cuda_driver_is_simulated(void);
+
+/* Whether this is a child that was forked from a process after it opened the driver. */
+bool cuda_driver_is_forked(void);
 
 /* Returns what the driver says about `result`; never NULL. */
 const char* cuda_error_text(cu_result result);

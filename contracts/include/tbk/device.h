@@ -19,7 +19,8 @@ enum {
   TBK_DEVICE_CROSS_DEVICE_WAIT = 1 << 2, /* event_wait accepts an event of another device */
   TBK_DEVICE_EXCLUSIVE = 1 << 3,         /* one process at a time may have it open */
   TBK_DEVICE_PHILOX = 1 << 4,            /* random_bits is Philox4x32-10 in the layout it states */
-  TBK_DEVICE_FLAGS_KNOWN = (1 << 5) - 1
+  TBK_DEVICE_SIMULATED = 1 << 5, /* its driver is a simulator: nothing of hardware is shown */
+  TBK_DEVICE_FLAGS_KNOWN = (1 << 6) - 1
 };
 
 typedef struct tbk_device_properties {

@@ -102,7 +102,8 @@
   X("host_visible", TBK_DEVICE_HOST_VISIBLE) \
   X("cross_device_wait", TBK_DEVICE_CROSS_DEVICE_WAIT) \
   X("exclusive", TBK_DEVICE_EXCLUSIVE) \
-  X("philox", TBK_DEVICE_PHILOX)
+  X("philox", TBK_DEVICE_PHILOX) \
+  X("simulated", TBK_DEVICE_SIMULATED)
 
 /*
  * Of each function what it returns, its parameters under the header's own names, and these names as

@@ -1,0 +1,21 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * old.c: the names without a suffix, which stand for the oldest version of their functions; a program
+ * that means the current one calls another ABI.
+ */
+#include "simulator.h"
+
+#define SIM_OLD_NAMES(X)                                                                         \
+  X(cuDeviceTotalMem)                                                                            \
+  X(cuDevicePrimaryCtxRelease) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuMemAlloc) X(cuMemFree) \
+      X(cuMemGetInfo) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync)             \
+          X(cuStreamDestroy) X(cuEventDestroy)
+
+#define SIM_OLD_DEFINE(name)               \
+  SIM_EXPORT cu_result name(void);         \
+  cu_result name(void) {                   \
+    return sim_broken(SIM_VERSION, #name); \
+  }
+SIM_OLD_NAMES(SIM_OLD_DEFINE)

@@ -1,0 +1,74 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * rules.h: what the simulator asks of a program. Each sentence is our own; `source` names the page of
+ * NVIDIA's documentation that it rests on ("Driver" is the CUDA Driver API reference of CUDA 13.0,
+ * August 2025), and the class says how firmly:
+ *   SIM_DOCUMENTED  the page names the error that is answered, or forbids it in so many words
+ *   SIM_UNDEFINED   the page forbids it or is silent, and does not say what happens
+ *   SIM_GUESS       our guess of what is wise: a warning, and the call goes on
+ */
+#ifndef SIM_RULES_H
+#define SIM_RULES_H
+
+typedef enum sim_class { SIM_DOCUMENTED, SIM_UNDEFINED, SIM_GUESS } sim_class_t;
+
+/* X(name, number, class, answer, source, sentence) */
+#define SIM_RULES(X)                                                                          \
+  X(UNINITIALIZED, 1, SIM_DOCUMENTED, 3, "Driver, Initialization: cuInit",                    \
+    "cuInit succeeds before any other call.")                                                 \
+  X(FORKED, 2, SIM_UNDEFINED, 3, "Driver, Initialization: silent on fork",                    \
+    "A child of a process that called cuInit makes no call.")                                 \
+  X(HOST_FUNCTION, 3, SIM_DOCUMENTED, 800, "Driver, Execution Control: cuLaunchHostFunc",     \
+    "A host function makes no call of the driver.")                                           \
+  X(NO_CONTEXT, 4, SIM_DOCUMENTED, 201, "Driver, Context Management and CUresult",            \
+    "A call that works in a context is made by a thread that has one current.")               \
+  X(CONTEXT_GONE, 5, SIM_DOCUMENTED, 709, "Driver, Primary Context Management and CUresult",  \
+    "A context is not used after its last release.")                                          \
+  X(BAD_HANDLE, 6, SIM_DOCUMENTED, 400, "Driver, CUresult: CUDA_ERROR_INVALID_HANDLE",        \
+    "A handle is one that the driver made, of the kind that the call takes.")                 \
+  X(DESTROYED, 7, SIM_UNDEFINED, 400, "Driver, Stream Management and Event Management",       \
+    "A stream or an event is neither used nor destroyed again once it is destroyed.")         \
+  X(STALE_HANDLE, 8, SIM_UNDEFINED, 400, "Driver, Context Management",                        \
+    "A stream or an event is not used after the context in which it was made is gone.")       \
+  X(RECORD_CONTEXT, 9, SIM_DOCUMENTED, 400, "Driver, Event Management: cuEventRecord",        \
+    "An event is recorded on a stream of its own context.")                                   \
+  X(STREAM_CONTEXT, 10, SIM_GUESS, 0, "Driver, Stream Management: silent",                    \
+    "Work is enqueued on a stream while the stream's context is current.")                    \
+  X(RANGE, 11, SIM_UNDEFINED, 1, "Driver, Memory Management",                                 \
+    "A range of device memory lies inside of one live allocation.")                           \
+  X(POINTER_CONTEXT, 12, SIM_GUESS, 0, "Driver, Unified Addressing",                          \
+    "Device memory is used in its own context, or by a copy between contexts that names it.") \
+  X(FREE, 13, SIM_UNDEFINED, 1, "Driver, Memory Management: cuMemFree",                       \
+    "cuMemFree takes the start of an allocation that is live.")                               \
+  X(FREE_HOST, 14, SIM_UNDEFINED, 1, "Driver, Memory Management: cuMemFreeHost",              \
+    "cuMemFreeHost takes the start of a pinned allocation that is live.")                     \
+  X(NULL_POINTER, 15, SIM_DOCUMENTED, 1, "Driver, CUresult: CUDA_ERROR_INVALID_VALUE",        \
+    "Where a result or a host range must stand there is no NULL.")                            \
+  X(SIZE, 16, SIM_DOCUMENTED, 1, "Driver, Memory Management: cuMemAlloc, cuMemHostAlloc",     \
+    "An allocation has more than 0 bytes.")                                                   \
+  X(FLAGS, 17, SIM_DOCUMENTED, 1, "Driver, CUresult: CUDA_ERROR_INVALID_VALUE",               \
+    "Flags and attributes are those that the reference lists.")                               \
+  X(DEVICE, 18, SIM_DOCUMENTED, 101, "Driver, CUresult: CUDA_ERROR_INVALID_DEVICE",           \
+    "A device is one of those that cuDeviceGet gives.")                                       \
+  X(POP, 19, SIM_DOCUMENTED, 201, "Driver, Context Management: cuCtxPopCurrent",              \
+    "A thread pops no more contexts than it pushed.")                                         \
+  X(RELEASE, 20, SIM_DOCUMENTED, 201, "Driver, Primary Context Management",                   \
+    "A primary context is released as often as it was retained, and no oftener.")             \
+  X(TIMING, 21, SIM_DOCUMENTED, 400, "Driver, Event Management: cuEventElapsedTime",          \
+    "Time is taken between two events with timing, both recorded, of one context.")           \
+  X(LEGACY_STREAM, 22, SIM_GUESS, 0, "Driver, Stream synchronization behavior",               \
+    "No work is enqueued on the legacy default stream, which waits for other streams.")       \
+  X(VERSION, 23, SIM_UNDEFINED, 1, "Driver, Driver Entry Point Access",                       \
+    "A symbol that has versions is called with the suffix of the version that is meant.")     \
+  X(DEPTH_RULE, 24, SIM_GUESS, 1, "Driver, Context Management: cuCtxPushCurrent",             \
+    "A thread has at most 64 contexts pushed.")
+
+typedef enum sim_rule {
+#define SIM_RULE_NAME(name, number, class, answer, source, sentence) SIM_##name = (number),
+  SIM_RULES(SIM_RULE_NAME)
+#undef SIM_RULE_NAME
+} sim_rule_t;
+
+#endif /* SIM_RULES_H */

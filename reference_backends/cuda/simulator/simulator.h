@@ -1,0 +1,108 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * simulator.h: what the files of the simulated driver share. Its exported functions are those of the
+ * map in driver.h, under the driver's symbols; here they are called api_<member>.
+ */
+#ifndef SIM_SIMULATOR_H
+#define SIM_SIMULATOR_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <vdev/event.h>
+#include <vdev/words.h>
+
+#include "../driver.h"
+#include "rules.h"
+
+#define SIM_EXPORT __attribute__((visibility("default")))
+
+#define SIM_DECLARE(member, symbol, parameters) \
+  SIM_EXPORT cu_result api_##member parameters __asm__(symbol);
+CUDA_DRIVER_MAP(SIM_DECLARE)
+#undef SIM_DECLARE
+
+/* The marker: what opens a driver finds out by it that the driver is this one. */
+SIM_EXPORT extern const char tbk_cuda_simulator[];
+/* Returns the number of the rule that this thread broke last, and forgets it; 0 for none. */
+SIM_EXPORT int tbk_cuda_simulator_broken(void);
+
+enum { SIM_DEVICES = 64, SIM_DEPTH = 64, SIM_LAUNCH_FAILED = 719 };
+
+/* The primary context of a device: the only kind that this driver has. */
+struct cu_context_object {
+  vdev_device_t* device;
+  unsigned references;
+  uint64_t generation; /* grows with each first retain */
+  cu_result fault;     /* atomic; what every call answers from then on */
+  vdev_stream_t* legacy;
+};
+
+typedef enum sim_kind { SIM_STREAM = 1, SIM_EVENT } sim_kind_t;
+
+/* A stream or an event. It is never freed, so that a handle is known after its end. */
+typedef struct sim_object {
+  sim_kind_t kind;
+  bool live;
+  bool timed;
+  bool recorded; /* atomic */
+  cu_context context;
+  uint64_t generation;
+  vdev_stream_t* stream;
+  vdev_event_t* event;
+} sim_object_t;
+
+typedef struct sim_own_options {
+  uint64_t answer;   /* a broken rule is answered; else it ends the process */
+  uint64_t late;     /* pageable memory is read and written by the work; else staged */
+  uint64_t fault_at; /* so many pieces of work on, a context dies; 0: none */
+} sim_own_options_t;
+
+typedef struct sim_state {
+  pthread_mutex_t lock; /* guards what follows; held over no wait */
+  vdev_machine_t* machine;
+  sim_own_options_t own;
+  pid_t pid; /* of cuInit; 0 before */
+  int device_count;
+  struct cu_context_object contexts[SIM_DEVICES];
+  void* objects; /* tsearch tree of sim_object_t */
+  void* pinned;  /* tsearch tree of sim_pinned_t */
+  uint64_t work; /* atomic: pieces submitted */
+} sim_state_t;
+
+extern sim_state_t sim;
+
+/* Says that the rule is broken by `call`, and returns the answer; 0 where the call may go on. */
+cu_result sim_broken(sim_rule_t rule, const char* call);
+
+/* Checks what every call must: initialised, not in a forked child, not in a host function. */
+cu_result sim_begin(const char* call);
+/* sim_begin, and finds the context that is current; a fault of it is the answer. */
+cu_result sim_begin_in_context(const char* call, cu_context* out_context);
+/* Marks that the calling thread runs a host function, or does so no more. */
+void sim_in_host_function(bool inside);
+
+cu_result sim_of_status(vdev_status_t status);
+/* Returns what a wait came to: its own result, or the fault that came meanwhile. */
+cu_result sim_after_wait(cu_context context, vdev_status_t status);
+
+/* Finds an object of this kind in any context; else a rule is broken. */
+cu_result sim_object_find(const void* handle, sim_kind_t kind, const char* call,
+                          sim_object_t** out_object);
+cu_result sim_object_add(const sim_object_t* value, void** out_handle);
+/* Ends all objects of a context that is being released. */
+void sim_objects_end(cu_context context);
+
+/* Finds the queue for work in the current context. */
+cu_result sim_queue_find(cu_context context, cu_stream stream, const char* call,
+                         vdev_stream_t** out_queue);
+/* To be called before each piece of work: the one that fault_at names kills the context. */
+void sim_count_work(cu_context context, vdev_stream_t* queue);
+
+/* Whether all of the range is pinned memory. */
+bool sim_is_pinned(const void* pointer, uint64_t size_bytes);
+void sim_pinned_end(cu_context context);
+
+#endif /* SIM_SIMULATOR_H */
