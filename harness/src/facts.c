@@ -20,3 +20,12 @@ void tbk_facts_order(const tbk_facts_t* facts, tbk_order_t* order, const uint32_
   order->count = count;
   if (count > 0) memcpy(order->items, items, count * sizeof *items);
 }
+
+bool tbk_facts_simulated(const tbk_facts_t* facts) {
+  size_t index;
+  const json_t* device;
+  json_array_foreach(facts->devices, index, device) {
+    if (json_is_true(json_object_get(device, "simulated"))) return true;
+  }
+  return false;
+}

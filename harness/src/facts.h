@@ -35,4 +35,7 @@ typedef struct tbk_facts {
 void tbk_facts_order(const tbk_facts_t* facts, tbk_order_t* order, const uint32_t* items,
                      uint32_t count);
 
+/* Returns whether a device of the run says that it is simulated: no flag of ours decides that. */
+bool tbk_facts_simulated(const tbk_facts_t* facts);
+
 #endif /* TBK_HARNESS_FACTS_H */

@@ -191,6 +191,7 @@ void tbk_record_footer(tbk_results_t* results, const tbk_footer_t* footer) {
                 digest, "finished", time_now(), "duration_ns", (json_int_t)footer->duration_ns,
                 "health", tbk_text_json(footer->health), "reason", tbk_text_json(footer->reason));
   (void)json_object_set_new(object, "tier", json_string(tbk_tier_name(footer->tier)));
+  (void)json_object_set_new(object, "simulated", json_boolean(footer->simulated));
   add_line(results, object);
   (void)tbk_results_flush(results);
 }

@@ -60,7 +60,9 @@ static void connect(tbk_run_t* run, const tbk_options_t* options) {
 /* A run that can't start still leaves a header and a footer that say why. */
 static tbk_exit_t refuse(tbk_run_t* run, tbk_exit_t exit_code, const char* reason,
                          bool has_header) {
-  tbk_footer_t footer = {&run->recorder.ledger, exit_code, NULL, reason, 0, run->options->tier};
+  tbk_footer_t footer = {
+      &run->recorder.ledger,           exit_code, NULL, reason, 0, run->options->tier,
+      tbk_facts_simulated(&run->facts)};
   if (!has_header)
     tbk_record_header(&run->recorder.results, run->options, &run->recorder.plan, &run->facts,
                       TBK_ISOLATION_FORK);
@@ -168,8 +170,13 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns, uint64_t ready_n
     exit_code = TBK_EXIT_INTERRUPTED;
     reason = interruption(run);
   }
-  tbk_footer_t footer = {&run->recorder.ledger,     exit_code,         run->health.state, reason,
-                         tbk_now_ns() - started_ns, run->options->tier};
+  tbk_footer_t footer = {&run->recorder.ledger,
+                         exit_code,
+                         run->health.state,
+                         reason,
+                         tbk_now_ns() - started_ns,
+                         run->options->tier,
+                         tbk_facts_simulated(&run->facts)};
   tbk_record_footer(&run->recorder.results, &footer);
   if (!tbk_results_close(&run->recorder.results))
     return refuse_results(run, run->recorder.results.error);

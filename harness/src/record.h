@@ -19,6 +19,7 @@ typedef struct tbk_footer {
   const char* reason; /* NULL, or why the run is an error */
   uint64_t duration_ns;
   tbk_tier_t tier;
+  bool simulated;
 } tbk_footer_t;
 
 void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,

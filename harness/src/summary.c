@@ -90,15 +90,18 @@ static void say_missing(const tbk_run_t* run, char* text, size_t size) {
          plural(not_reached));
 }
 
-/* As the page's headline: "PASS (quick)", "PARTIAL (quick)", "FAIL (quick, partial)", "ERROR". */
+/* As the page's headline: "PASS (quick)", "FAIL (quick, partial)", "PASS (quick, simulated)". */
 static void print_stamp(const tbk_run_t* run, tbk_exit_t exit_code, bool partial) {
   const char* tier = tbk_tier_name(run->options->tier);
+  const char* simulated = tbk_facts_simulated(&run->facts) ? "simulated" : "";
+  const char*and = simulated[0] != '\0' ? ", " : "";
   if (exit_code == TBK_EXIT_PASS)
-    printf("tbk-run: %s (%s)  ", partial ? "PARTIAL" : "PASS", tier);
+    printf("tbk-run: %s (%s%s%s)  ", partial ? "PARTIAL" : "PASS", tier, and, simulated);
   else if (exit_code == TBK_EXIT_FINDINGS)
-    printf("tbk-run: FAIL (%s%s)  ", tier, partial ? ", partial" : "");
+    printf("tbk-run: FAIL (%s%s%s%s)  ", tier, partial ? ", partial" : "", and, simulated);
   else
-    printf("tbk-run: %s  ", exit_code == TBK_EXIT_INTERRUPTED ? "INTERRUPTED" : "ERROR");
+    printf("tbk-run: %s%s%s  ", exit_code == TBK_EXIT_INTERRUPTED ? "INTERRUPTED" : "ERROR", and,
+           simulated);
 }
 
 /* The failing ones first; then what stands for or beside a pass. */

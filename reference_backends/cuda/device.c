@@ -97,6 +97,8 @@ tbk_status_t cuda_device_open(tbk_instance_t* self, int32_t device, tbk_error_t*
   if (device < 0 || device >= self->device_count) {
     return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
   }
+  if (cuda_driver_is_forked())
+    return cuda_fail(error, TBK_FAILED, "the driver does not outlive a fork");
   tbk_status_t status = TBK_OK;
   pthread_mutex_lock(&self->lock);
   cuda_device_t* state = &self->devices[device];
@@ -120,6 +122,8 @@ tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t
   if (device < 0 || device >= self->device_count) {
     return cuda_fail(error, TBK_INVALID_STATE, "there is no device %d", device);
   }
+  if (cuda_driver_is_forked())
+    return cuda_fail(error, TBK_INVALID_STATE, "the driver does not outlive a fork");
   const cuda_driver_t* driver = cuda_driver();
   cuda_device_t* state = &self->devices[device];
   cu_context ignored;

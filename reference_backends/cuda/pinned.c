@@ -54,7 +54,7 @@ static tbk_status_t peer_can_access(tbk_instance_t* self, int32_t device, int32_
     return cuda_fail(error, TBK_INVALID, "no device %d or %d, or out_can is NULL", device, peer);
   }
   int can = 0;
-  if (device != peer) {
+  if (device != peer && !cuda_driver_is_forked()) {
     cu_result result = cuda_driver()->device_can_access_peer(&can, self->devices[device].handle,
                                                              self->devices[peer].handle);
     if (result != CU_OK) can = 0;

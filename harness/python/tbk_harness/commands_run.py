@@ -52,12 +52,17 @@ def no_torch_layer() -> str:
     "--tsan", is_flag=True,
     help="Find data races in LIB, which was built with -fsanitize=thread; of the C layer.",
 )  # fmt: skip
+@click.option(
+    "--simulated", is_flag=True,
+    help="Give LIB, a backend that comes with the suite, the simulator of its driver.",
+)  # fmt: skip
 @runner_options
 @verdict_options
 def run_command(
     library: str,
     layer: str | None,
     tsan: bool,
+    simulated: bool,
     waivers: Path | None,
     baseline: Path | None,
     **options: Any,
@@ -74,6 +79,9 @@ def run_command(
         outcome.stop(EXIT_USAGE, "--require is of the C layer, and --layer torch leaves that out")
     outcome.known_words(options["only"])
     known = outcome.known_from(waivers, baseline)
+    if simulated:
+        # It only chooses a driver: that a run is a simulated one is for its device to say.
+        options = {**options, "backend_option": (*options["backend_option"], _simulator(library))}
     library = _library(library)
     environment: dict[str, str] = {}
     if tsan:
@@ -131,6 +139,14 @@ def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:
     if layer is not None:
         outcome.stop(EXIT_BAD_LIBRARY, f"the torch layer cannot be run: {reason}")
     return ("c",), f"the torch layer was not run: {reason}"
+
+
+def _simulator(name: str) -> str:
+    """The option by which a backend of the suite takes the simulator of its driver."""
+    found = locate.library(f"{name}_simulator") if name.isidentifier() else None
+    if found is None:
+        outcome.stop(EXIT_USAGE, f"--simulated: no simulator of a driver comes with {name}")
+    return f"driver={found}"
 
 
 def _library(name: str) -> str:

@@ -125,6 +125,7 @@ def _footer(pieces: Sequence[_Piece], digest: str, spent_ns: int) -> Record:
         "finished": footers[-1].get("finished") or worst.get("finished"),
         "health": sick[0] if sick else "ok",
         "digest": digest,
+        "simulated": any(footer.get("simulated") is True for footer in footers),
     }
 
 

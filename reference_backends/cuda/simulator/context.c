@@ -26,8 +26,10 @@ void sim_in_host_function(bool inside) {
   thread.in_host_function = inside;
 }
 
-/* Reads the options of the environment; what cannot be read leaves no driver. */
-static vdev_machine_t* new_machine(void) {
+static vdev_config_t config;
+static bool options_read; /* else they hold something that is no option */
+
+static void read_options(void) {
   static const vdev_option_t own_options[] = {
       {"report", offsetof(sim_own_options_t, answer), 0, 1, "abort|answer|", false},
       {"pageable", offsetof(sim_own_options_t, late), 0, 1, "staged|late|", false},
@@ -36,21 +38,25 @@ static vdev_machine_t* new_machine(void) {
   const vdev_own_options_t own = {own_options, sizeof own_options / sizeof *own_options, &sim.own};
   const char* text = getenv("TBK_CUDA_SIMULATOR");
   char bad[64];
-  vdev_config_t config = vdev_config_default();
+  config = vdev_config_default();
   config.arena.alignment = 256;
   config.arena.flat = 1;
-  if (!vdev_config_parse(&config, &own, text ? text : "", bad)) {
+  options_read = vdev_config_parse(&config, &own, text ? text : "", bad);
+  if (!options_read)
     fprintf(stderr, "TBK_CUDA_SIMULATOR: '%s' is no option, or has another kind of value\n", bad);
-    return NULL;
-  }
-  return vdev_machine_new(&config);
+}
+
+bool sim_options(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_options);
+  return options_read;
 }
 
 cu_result api_init(unsigned flags) {
   if (flags != 0) return sim_broken(SIM_FLAGS, "cuInit");
   if (sim.pid != 0 && sim.pid != getpid()) return sim_broken(SIM_FORKED, "cuInit");
   pthread_mutex_lock(&sim.lock);
-  if (sim.machine == NULL && (sim.machine = new_machine()) != NULL) {
+  if (sim.machine == NULL && sim_options() && (sim.machine = vdev_machine_new(&config)) != NULL) {
     uint64_t count = vdev_machine_config(sim.machine)->devices;
     sim.device_count = count < SIM_DEVICES ? (int)count : SIM_DEVICES;
     for (int i = 0; i < sim.device_count; i++)
@@ -106,7 +112,7 @@ cu_result sim_after_wait(cu_context context, vdev_status_t status) {
   return fault != CU_OK ? fault : sim_of_status(status);
 }
 
-static bool is_context(cu_context context) {
+bool sim_is_context(cu_context context) {
   for (int i = 0; i < sim.device_count; i++) {
     if (&sim.contexts[i] == context) return true;
   }
@@ -116,7 +122,7 @@ static bool is_context(cu_context context) {
 cu_result api_context_push(cu_context context) {
   cu_result result = sim_begin("cuCtxPushCurrent");
   if (result != CU_OK) return result;
-  if (!is_context(context)) return sim_broken(SIM_BAD_HANDLE, "cuCtxPushCurrent");
+  if (!sim_is_context(context)) return sim_broken(SIM_BAD_HANDLE, "cuCtxPushCurrent");
   if (!is_live(context, context->generation))
     return sim_broken(SIM_CONTEXT_GONE, "cuCtxPushCurrent");
   if (thread.depth == SIM_DEPTH) return sim_broken(SIM_DEPTH_RULE, "cuCtxPushCurrent");

@@ -246,6 +246,8 @@ cu_result api_copy_peer(cu_deviceptr destination, cu_context destination_context
   char *to, *from;
   cu_result result = begin_copy(stream, call, &context, &queue);
   if (result != CU_OK || size_bytes == 0) return result;
+  if (!sim_is_context(destination_context) || !sim_is_context(source_context))
+    return sim_broken(SIM_BAD_HANDLE, call);
   result = find_range(destination_context, destination, size_bytes, call, &to);
   if (result == CU_OK) result = find_range(source_context, source, size_bytes, call, &from);
   if (result != CU_OK) return result;

@@ -77,12 +77,18 @@ extern sim_state_t sim;
 /* Says that the rule is broken by `call`, and returns the answer; 0 where the call may go on. */
 cu_result sim_broken(sim_rule_t rule, const char* call);
 
+/* Reads the options in TBK_CUDA_SIMULATOR, once; false, and said so, where they are none. */
+bool sim_options(void);
+
 /* Checks what every call must: initialised, not in a forked child, not in a host function. */
 cu_result sim_begin(const char* call);
 /* sim_begin, and finds the context that is current; a fault of it is the answer. */
 cu_result sim_begin_in_context(const char* call, cu_context* out_context);
 /* Marks that the calling thread runs a host function, or does so no more. */
 void sim_in_host_function(bool inside);
+
+/* Whether this is a context of this driver, released or not. */
+bool sim_is_context(cu_context context);
 
 cu_result sim_of_status(vdev_status_t status);
 /* Returns what a wait came to: its own result, or the fault that came meanwhile. */

@@ -24,6 +24,7 @@ class Extent:
     planned: int
     recorded: int
     missing: tuple[str, ...] = ()
+    simulated: bool = False
 
     @property
     def partial(self) -> bool:
@@ -31,15 +32,16 @@ class Extent:
 
     @property
     def words(self) -> str:
-        """Returns what stands behind the verdict in every headline: "quick", or "quick,
-        partial".
+        """Returns what stands behind the verdict in every headline: "quick", or "quick, partial,
+        simulated".
         """
-        return f"{self.tier}, partial" if self.partial else self.tier
+        more = ("partial",) * self.partial + ("simulated",) * self.simulated
+        return ", ".join((self.tier, *more))
 
     @property
     def whole(self) -> bool:
         """Returns whether the run can say that a device conforms."""
-        return self.tier == TIERS[-1] and not self.partial
+        return self.tier == TIERS[-1] and not self.partial and not self.simulated
 
 
 def _tier(header: Mapping[str, object]) -> str:
@@ -80,6 +82,17 @@ def _never_begun(header: Mapping[str, object]) -> list[str]:
     return [f"the {text.line(str(word), 20)} layer was never begun" for word in words]
 
 
+def simulated(header: Mapping[str, object], footer: Mapping[str, object]) -> bool:
+    """Returns whether a device of the run, of any of its layers, said that it is simulated."""
+    layers = header.get("layers")
+    parts = (header, *(layers.values() if isinstance(layers, Mapping) else ()))
+    devices = [part.get("devices") for part in parts if isinstance(part, Mapping)]
+    return footer.get("simulated") is True or any(
+        isinstance(device, Mapping) and device.get("simulated") is True
+        for named in devices if isinstance(named, list) for device in named
+    )  # fmt: skip
+
+
 def extent(judged: Judged) -> Extent:
     """Returns what the file says of itself: its plan, what it recorded, and what it left
     unanswered.
@@ -94,4 +107,11 @@ def extent(judged: Judged) -> Extent:
         count = sum(test.verdict == verdict for test in mine)
         if count:
             missing.append(f"{text.count_words(count, 'test')} {how}")
-    return Extent(_tier(header), _layers(header), planned, len(mine), tuple(missing))
+    return Extent(
+        _tier(header),
+        _layers(header),
+        planned,
+        len(mine),
+        tuple(missing),
+        simulated(header, footer),
+    )

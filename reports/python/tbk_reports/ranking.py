@@ -166,7 +166,8 @@ class Evidence:
     def named_by_checks(self, tests: Sequence[Test]) -> float:
         """Returns the share of the failing tests of which a check of this clause failed, whatever
         they are of."""
-        return sum(_count(test) for test in tests if test.checked) / self.failing
+        named = sum(_count(test) for test in tests if test.checked)
+        return named / self.failing if self.failing else 0.0  # of warnings alone, none fails
 
 
 def _says(test: Test, pattern: str) -> bool:

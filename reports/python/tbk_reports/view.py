@@ -72,7 +72,9 @@ class View:
 
     @cached_property
     def title_name(self) -> str:
-        return f"{self.name} {self.version}".strip()
+        """Name and version; a simulated device is never named without saying so."""
+        said = " (simulated)" if self.extent.simulated else ""
+        return f"{self.name} {self.version}".strip() + said
 
     @cached_property
     def started(self) -> str:
@@ -99,8 +101,11 @@ class View:
     @property
     def stamp(self) -> str:
         """The word, and of what it is the verdict: "PASS (quick)"."""
-        said = self.extent.tier if self.word == "partial" else self.extent.words
-        return self.word.upper() if self.word == "error" else f"{self.word.upper()} ({said})"
+        simulated = ", simulated" * self.extent.simulated
+        if self.word == "error":
+            return f"ERROR{simulated}"
+        said = self.extent.tier + simulated if self.word == "partial" else self.extent.words
+        return f"{self.word.upper()} ({said})"
 
     @cached_property
     def partial_words(self) -> str:

@@ -1,0 +1,70 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * main.c: opens the simulator whose path is the only argument, and runs all tests.
+ */
+#include <CUnit/Basic.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "selftest.h"
+
+cuda_driver_t cu;
+int (*cu_broken)(void);
+static void* library;
+
+void* cu_symbol(const char* name) {
+  return dlsym(library, name);
+}
+
+static void look_up(const char* symbol, void* out_function, size_t size) {
+  void* address = cu_symbol(symbol);
+  memcpy(out_function, &address, size);
+  if (address != NULL) return;
+  fprintf(stderr, "no %s in the simulator\n", symbol);
+  exit(EXIT_FAILURE);
+}
+
+void cu_load(const char* path, const char* options) {
+  setenv("TBK_CUDA_SIMULATOR", options, 1);
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    exit(EXIT_FAILURE);
+  }
+#define CU_LOOK_UP(member, symbol, parameters) look_up(symbol, &cu.member, sizeof cu.member);
+  CUDA_DRIVER_MAP(CU_LOOK_UP)
+#undef CU_LOOK_UP
+  look_up("tbk_cuda_simulator_broken", &cu_broken, sizeof cu_broken);
+}
+
+cu_context cu_enter(int device) {
+  cu_context context = NULL;
+  CU_ASSERT_EQUAL_FATAL(cu.primary_retain(&context, device), CU_OK);
+  CU_ASSERT_EQUAL_FATAL(cu.context_push(context), CU_OK);
+  return context;
+}
+
+void cu_leave(int device) {
+  cu_context popped;
+  CU_ASSERT_EQUAL(cu.context_pop(&popped), CU_OK);
+  CU_ASSERT_EQUAL(cu.primary_release(device), CU_OK);
+}
+
+int main(int argc, char** argv) {
+  CU_SuiteInfo suites[] = {{"rules", NULL, NULL, NULL, NULL, cu_rule_tests},
+                           {"work", NULL, NULL, NULL, NULL, cu_work_tests},
+                           CU_SUITE_INFO_NULL};
+  if (argc != 2) return EXIT_FAILURE;
+  cu_load(argv[1], "report=answer,fault_at=1000");
+  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
+    return EXIT_FAILURE;
+  CU_basic_set_mode(CU_BRM_NORMAL);
+  CU_ErrorCode code = CU_basic_run_tests();
+  unsigned failures = CU_get_number_of_failures(), asserts = CU_get_number_of_asserts();
+  CU_cleanup_registry();
+  return code == CUE_SUCCESS && failures == 0 && asserts > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

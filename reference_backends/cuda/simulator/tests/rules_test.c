@@ -1,0 +1,206 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * rules_test.c: each rule of rules.h is broken here, and is then the one that is named.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "selftest.h"
+
+#define BREAKS(rule, answer, call)            \
+  do {                                        \
+    (void)cu_broken();                        \
+    CU_ASSERT_EQUAL((call), (answer));        \
+    CU_ASSERT_EQUAL(cu_broken(), SIM_##rule); \
+    tried[SIM_##rule] = true;                \
+  } while (0)
+
+static const char* ignored_text;
+
+/* The first test, and the only one before cuInit. */
+static void nothing_goes_before_init(void) {
+  int count;
+  BREAKS(UNINITIALIZED, 3, cu.device_get_count(&count));
+  BREAKS(FLAGS, 1, cu.init(1));
+  CU_ASSERT_EQUAL(cu.error_string(400, &ignored_text), CU_OK);
+  CU_ASSERT_EQUAL(cu.init(0), CU_OK);
+  CU_ASSERT_EQUAL(cu.init(0), CU_OK);
+}
+
+static void a_forked_child_makes_no_call(void) {
+  pid_t child = fork();
+  if (child == 0) {
+    int count;
+    bool right = cu.device_get_count(&count) == 3 && cu_broken() == SIM_FORKED && cu.init(0) == 3 &&
+                 cu_broken() == SIM_FORKED;
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+  CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+typedef struct seen {
+  cu_result result;
+  int rule;
+} seen_t;
+
+static void call_the_driver(void* argument) {
+  seen_t* seen = argument;
+  size_t free_bytes, total;
+  seen->result = cu.mem_get_info(&free_bytes, &total);
+  seen->rule = cu_broken();
+}
+
+static void a_host_function_makes_no_call(void) {
+  cu_stream stream;
+  seen_t seen = {0};
+  cu_enter(0);
+  CU_ASSERT_EQUAL(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.launch_host_func(stream, call_the_driver, &seen), CU_OK);
+  CU_ASSERT_EQUAL(cu.stream_synchronize(stream), CU_OK);
+  CU_ASSERT_EQUAL(seen.result, 800);
+  CU_ASSERT_EQUAL(seen.rule, SIM_HOST_FUNCTION);
+  cu_leave(0);
+}
+
+static void contexts_are_entered_and_left(void) {
+  cu_deviceptr pointer;
+  cu_context context, popped;
+  BREAKS(NO_CONTEXT, 201, cu.mem_alloc(&pointer, 8));
+  BREAKS(POP, 201, cu.context_pop(&popped));
+  BREAKS(RELEASE, 201, cu.primary_release(1));
+  BREAKS(BAD_HANDLE, 400, cu.context_push((cu_context)(void*)&pointer));
+  context = cu_enter(0);
+  CU_ASSERT_EQUAL(cu.primary_release(0), CU_OK);
+  BREAKS(CONTEXT_GONE, 709, cu.mem_alloc(&pointer, 8));
+  BREAKS(CONTEXT_GONE, 709, cu.context_push(context));
+  /* The next one is another, though it has the same handle. */
+  CU_ASSERT_EQUAL(cu.primary_retain(&context, 0), CU_OK);
+  BREAKS(CONTEXT_GONE, 709, cu.mem_alloc(&pointer, 8));
+  CU_ASSERT_EQUAL(cu.primary_release(0), CU_OK);
+  CU_ASSERT_EQUAL(cu.context_pop(&popped), CU_OK);
+}
+
+static void a_thread_has_a_bottom_and_a_top(void) {
+  cu_context context = cu_enter(0), popped;
+  for (int i = 1; i < 64; i++)
+    CU_ASSERT_EQUAL(cu.context_push(context), CU_OK);
+  BREAKS(DEPTH_RULE, 1, cu.context_push(context));
+  for (int i = 1; i < 64; i++)
+    CU_ASSERT_EQUAL(cu.context_pop(&popped), CU_OK);
+  cu_leave(0);
+}
+
+static void handles_end(void) {
+  cu_stream stream, stale;
+  cu_event event;
+  cu_enter(0);
+  CU_ASSERT_EQUAL(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.stream_create(&stale, CU_STREAM_NON_BLOCKING, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.event_create(&event, 0), CU_OK);
+  BREAKS(BAD_HANDLE, 400, cu.stream_query((cu_stream)(void*)event));
+  BREAKS(BAD_HANDLE, 400, cu.event_query((cu_event)(void*)&event));
+  CU_ASSERT_EQUAL(cu.stream_destroy(stream), CU_OK);
+  CU_ASSERT_EQUAL(cu.event_destroy(event), CU_OK);
+  BREAKS(DESTROYED, 400, cu.stream_destroy(stream));
+  BREAKS(DESTROYED, 400, cu.stream_query(stream));
+  BREAKS(DESTROYED, 400, cu.event_destroy(event));
+  BREAKS(DESTROYED, 400, cu.event_synchronize(event));
+  cu_leave(0);
+  cu_enter(0);
+  BREAKS(STALE_HANDLE, 400, cu.stream_query(stale));
+  BREAKS(STALE_HANDLE, 400, cu.stream_destroy(stale));
+  cu_leave(0);
+}
+
+static void handles_are_of_a_context(void) {
+  cu_stream first, second;
+  cu_event event;
+  cu_deviceptr here, there;
+  cu_enter(0);
+  CU_ASSERT_EQUAL(cu.stream_create(&first, CU_STREAM_NON_BLOCKING, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_alloc(&here, 64), CU_OK);
+  cu_enter(1);
+  CU_ASSERT_EQUAL(cu.stream_create(&second, CU_STREAM_NON_BLOCKING, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.event_create(&event, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_alloc(&there, 64), CU_OK);
+  BREAKS(RECORD_CONTEXT, 400, cu.event_record(event, first));
+  BREAKS(STREAM_CONTEXT, CU_OK, cu.fill(there, 1, 64, first));
+  BREAKS(POINTER_CONTEXT, CU_OK, cu.copy_d2d(there, here, 64, second));
+  BREAKS(LEGACY_STREAM, CU_OK, cu.fill(there, 1, 64, NULL));
+  CU_ASSERT_EQUAL(cu.context_synchronize(), CU_OK);
+  cu_leave(1);
+  cu_leave(0);
+}
+
+static void memory_is_live_and_in_range(void) {
+  cu_stream stream;
+  cu_deviceptr pointer;
+  char host[8] = "";
+  void* pinned;
+  cu_enter(0);
+  CU_ASSERT_EQUAL(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_alloc(&pointer, 100), CU_OK);
+  CU_ASSERT_EQUAL(cu.fill(pointer + 92, 1, 8, stream), CU_OK);
+  BREAKS(RANGE, 1, cu.fill(pointer + 93, 1, 8, stream));
+  BREAKS(RANGE, 1, cu.copy_h2d(pointer + 93, host, 8, stream));
+  BREAKS(RANGE, 1, cu.copy_d2h(host, pointer + 93, 8, stream));
+  BREAKS(NULL_POINTER, 1, cu.copy_d2h(NULL, pointer, 8, stream));
+  BREAKS(FREE, 1, cu.mem_free(pointer + 1));
+  CU_ASSERT_EQUAL(cu.context_synchronize(), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_free(pointer), CU_OK);
+  BREAKS(FREE, 1, cu.mem_free(pointer));
+  BREAKS(RANGE, 1, cu.fill(pointer, 1, 8, stream));
+  CU_ASSERT_EQUAL(cu.mem_host_alloc(&pinned, 8, 1), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_free_host(pinned), CU_OK);
+  BREAKS(FREE_HOST, 1, cu.mem_free_host(pinned));
+  BREAKS(SIZE, 1, cu.mem_alloc(&pointer, 0));
+  BREAKS(SIZE, 1, cu.mem_host_alloc(&pinned, 0, 1));
+  BREAKS(NULL_POINTER, 1, cu.mem_alloc(NULL, 8));
+  cu_leave(0);
+}
+
+static void arguments_are_what_is_listed(void) {
+  cu_stream stream;
+  cu_event plain, other;
+  cu_device device;
+  float milliseconds;
+  BREAKS(DEVICE, 101, cu.device_get(&device, 2));
+  BREAKS(DEVICE, 101, cu.device_get(&device, -1));
+  cu_enter(0);
+  BREAKS(FLAGS, 1, cu.stream_create(&stream, 2, 0));
+  BREAKS(FLAGS, 1, cu.event_create(&plain, 4)); /* shared between processes, and timed */
+  CU_ASSERT_EQUAL(cu.event_create(&plain, CU_EVENT_DISABLE_TIMING), CU_OK);
+  CU_ASSERT_EQUAL(cu.event_create(&other, 0), CU_OK);
+  BREAKS(TIMING, 400, cu.event_elapsed(&milliseconds, plain, plain));
+  BREAKS(TIMING, 400, cu.event_elapsed(&milliseconds, other, other));
+  BREAKS(BAD_HANDLE, 400, cu.module_unload(NULL));
+  cu_leave(0);
+}
+
+static void a_name_without_suffix_is_another_function(void) {
+  cu_result (*old)(void);
+  void* address = cu_symbol("cuMemAlloc");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(address);
+  memcpy(&old, &address, sizeof old);
+  BREAKS(VERSION, 1, old());
+}
+
+CU_TestInfo cu_rule_tests[] = {
+    {"nothing goes before init", nothing_goes_before_init},
+    {"a forked child makes no call", a_forked_child_makes_no_call},
+    {"a host function makes no call", a_host_function_makes_no_call},
+    {"contexts are entered and left", contexts_are_entered_and_left},
+    {"a thread has a bottom and a top", a_thread_has_a_bottom_and_a_top},
+    {"handles end", handles_end},
+    {"handles are of a context", handles_are_of_a_context},
+    {"memory is live and in range", memory_is_live_and_in_range},
+    {"arguments are what is listed", arguments_are_what_is_listed},
+    {"a name without suffix is another function", a_name_without_suffix_is_another_function},
+    CU_TEST_INFO_NULL};
