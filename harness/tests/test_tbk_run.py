@@ -224,6 +224,24 @@ def test_opencl_without_a_loader_says_why_it_has_no_device(
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_a_simulated_driver_is_told_by_the_device_itself(output: Path) -> None:
+    driver = f"driver={LIB / 'libtbk_cuda_simulator.so'}"
+    done = run(LIB / "libtbk_cuda.so", output, "--backend-option", driver)
+    found = done.results()
+    assert done.code == 0, done.stdout
+    assert done.line.startswith("tbk-run: PASS (quick, simulated)  ")
+    assert found.footer["simulated"] is True
+    assert {device["simulated"] for device in found.header["devices"]} == {True}
+    assert run(CPU, output, "--only", "DEV").results().footer["simulated"] is False
+
+
+@pytest.mark.parametrize("given", ["driver=/nowhere/libx.so", "driver=a,driver=b", "seed=1"])
+def test_what_is_no_driver_is_refused_in_one_line(output: Path, given: str) -> None:
+    done = run(LIB / "libtbk_cuda.so", output, "--backend-option", given)
+    assert done.code == 4
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
 def test_findings_are_1_and_say_how_to_see_them_again(output: Path) -> None:
     done = run(HOSTILE, output, "--only", "copy", *hostile("crash_in_call"))
     assert done.code == 1

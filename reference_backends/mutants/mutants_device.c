@@ -176,7 +176,11 @@ PROPERTY_MUTANT(granularity_8192, copy_granularity, 8192)
 PROPERTY_MUTANT(priorities_swapped, priority_least, -3)
 PROPERTY_MUTANT(greatest_priority_positive, priority_greatest, 2)
 PROPERTY_MUTANT(flags_unknown_bit, flags, out_properties->flags | (UINT64_C(1) << 40))
-PROPERTY_MUTANT(flags_next_bit, flags, out_properties->flags | (UINT64_C(1) << 5))
+PROPERTY_MUTANT(flags_next_bit, flags, out_properties->flags | (TBK_DEVICE_FLAGS_KNOWN + 1))
+PROPERTY_MUTANT(the_second_device_is_simulated, flags,
+                out_properties->flags | (device > 0 ? TBK_DEVICE_SIMULATED : 0))
+PROPERTY_MUTANT(the_first_device_is_simulated, flags,
+                out_properties->flags | (device == 0 ? TBK_DEVICE_SIMULATED : 0))
 PROPERTY_MUTANT(largest_allocation_is_a_page, max_allocation_bytes, 4096)
 PROPERTY_MUTANT(largest_allocation_one_byte_short, max_allocation_bytes, (4 << 20) - 1)
 
@@ -263,6 +267,10 @@ const mutant_t mutants_device[] = {
     ROW(greatest_priority_positive, "DEV-014", VALUE, BROAD, core.device_properties, "greatest 2"),
     ROW(flags_unknown_bit, "DEV-015", ABI, BROAD, core.device_properties, "bit 40"),
     ROW(flags_next_bit, "DEV-015", ABI, NARROW, core.device_properties, "the first free bit"),
+    ROW(the_second_device_is_simulated, "DEV-028", VALUE, BROAD, core.device_properties,
+        "all but the first say so"),
+    ROW(the_first_device_is_simulated, "DEV-028", VALUE, NARROW, core.device_properties,
+        "the first alone says so"),
     ROW(largest_allocation_is_a_page, "DEV-027", VALUE, BROAD, core.device_properties, "4096"),
     ROW(largest_allocation_one_byte_short, "DEV-027", VALUE, NARROW, core.device_properties,
         "a byte less than 4 MiB"),

@@ -139,6 +139,22 @@ def test_a_quick_run_passes_its_tier_and_no_more() -> None:
     assert View(judged(synthetic.passing(), header=both)).stamp == "PASS (quick)"
 
 
+def test_a_simulated_run_says_so_wherever_it_is_named() -> None:
+    device = {"name": "acme", "simulated": True}
+    head = synthetic.header(300, tier="thorough", devices=[device])
+    view = View(judged(synthetic.passing(), header=head))
+    assert (view.stamp, view.title_name) == (
+        "PASS (thorough, simulated)", "acme 1.4.2 (simulated)",
+    )  # fmt: skip
+    assert "conforms" not in view.headline
+    nested = synthetic.header(300, layers={"c": {"devices": [device]}, "torch": {}})
+    assert View(judged(synthetic.passing(), header=nested)).extent.simulated
+    broken = View(judged(synthetic.passing(), header=head, verdict="error", exit_code=6))
+    assert broken.stamp == "ERROR, simulated"
+    part = synthetic.header(2_002, tier="thorough", devices=[device])
+    assert View(judged(synthetic.passing(), header=part)).stamp == "PARTIAL (thorough, simulated)"
+
+
 def test_what_a_signal_left_out_is_told() -> None:
     head, records = synthetic.header(2_002), synthetic.passing()
     found = View(judged(records, header=head, verdict="error", exit_code=7, problems=("ended",)))

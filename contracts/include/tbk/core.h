@@ -58,6 +58,7 @@ typedef struct tbk_core {
    * Ensures:   priority_greatest <= 0 <= priority_least.                              [DEV-014]
    * Ensures:   flags has no bit that this header does not name.                       [DEV-015]
    * Ensures:   max_allocation_bytes is 0, or at least 4 MiB.                          [DEV-027]
+   * Ensures:   TBK_DEVICE_SIMULATED of all devices or of none.                        [DEV-028]
    * Ordering:  host only; opens no device.                                            [DEV-004]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
    * Ownership: the caller owns the struct; the instance owns the name.                [DEV-016]

@@ -293,6 +293,13 @@ static void no_flag_is_unknown(tbk_fixture_t* fx) {
   }
 }
 
+static void all_are_simulated_or_none(tbk_fixture_t* fx) {
+  int32_t count = count_of(fx);
+  uint64_t first = properties_of(fx, 0).flags & TBK_DEVICE_SIMULATED;
+  for (int32_t device = 0; device < count; device++)
+    CHECK_EQUAL(first, properties_of(fx, device).flags & TBK_DEVICE_SIMULATED);
+}
+
 static void the_largest_allocation_is_no_trifle(tbk_fixture_t* fx) {
   int32_t count = count_of(fx);
   for (int32_t device = 0; device < count; device++) {
@@ -325,6 +332,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("DEV-013", NULL, TBK_CASE_CLOSED, granularity_divides_alignment),
     TBK_CASE("DEV-014", NULL, TBK_CASE_CLOSED, priorities_are_around_zero),
     TBK_CASE("DEV-015", NULL, TBK_CASE_CLOSED, no_flag_is_unknown),
+    TBK_CASE("DEV-028", "two_devices", TBK_CASE_CLOSED, all_are_simulated_or_none),
     TBK_CASE("DEV-027", NULL, TBK_CASE_CLOSED, the_largest_allocation_is_no_trifle),
 };
 TBK_SUITE(device);

@@ -195,6 +195,9 @@ const tbk_clause_t tbk_clauses[] = {
   {"DEV-027", "device", "must", "core", "checked",
    "max_allocation_bytes is 0, or at least 4 MiB.",
    "ABI: drivers limit one allocation (CL_DEVICE_MAX_MEM_ALLOC_SIZE), and a host has to know before it asks"},
+  {"DEV-028", "device", "must", "core", "checked",
+   "TBK_DEVICE_SIMULATED of all devices or of none.",
+   "ABI: what a run on a simulated driver shows must never pass for hardware, and a run is of one library"},
   {"ERR-001", "error", "must", "core", "checked",
    "out parameters are not written and nothing else has changed.",
    "ABI: a caller must be able to go on after any error; docs/source/accelerator/device.md: state after errors; test/cpp_extensions/open_registration_extension/torch_openreg/tests/test_device.py: test_device_state_after_errors"},
@@ -816,7 +819,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "fbc4bb17b5b8aec19df31ca60e40d538c0684eae85e5cacba2efcbe1c51630df";
+    "d23cc098fa6f44089a674e39ea08cd1deae8098b997e8af90b7368c196762c58";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

@@ -12,12 +12,14 @@
 
 #include "selftest.h"
 
+static bool tried[64];
+
 #define BREAKS(rule, answer, call)            \
   do {                                        \
     (void)cu_broken();                        \
     CU_ASSERT_EQUAL((call), (answer));        \
     CU_ASSERT_EQUAL(cu_broken(), SIM_##rule); \
-    tried[SIM_##rule] = true;                \
+    tried[SIM_##rule] = true;                 \
   } while (0)
 
 static const char* ignored_text;
@@ -43,6 +45,7 @@ static void a_forked_child_makes_no_call(void) {
   int status = -1;
   CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
   CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  tried[SIM_FORKED] = true;
 }
 
 typedef struct seen {
@@ -66,6 +69,7 @@ static void a_host_function_makes_no_call(void) {
   CU_ASSERT_EQUAL(cu.stream_synchronize(stream), CU_OK);
   CU_ASSERT_EQUAL(seen.result, 800);
   CU_ASSERT_EQUAL(seen.rule, SIM_HOST_FUNCTION);
+  tried[SIM_HOST_FUNCTION] = true;
   cu_leave(0);
 }
 
@@ -192,6 +196,13 @@ static void a_name_without_suffix_is_another_function(void) {
   BREAKS(VERSION, 1, old());
 }
 
+/* The last test of the suite. */
+static void each_rule_was_broken(void) {
+#define EXPECT_TRIED(name, number, class, answer, source, sentence) CU_ASSERT_TRUE(tried[number]);
+  SIM_RULES(EXPECT_TRIED)
+#undef EXPECT_TRIED
+}
+
 CU_TestInfo cu_rule_tests[] = {
     {"nothing goes before init", nothing_goes_before_init},
     {"a forked child makes no call", a_forked_child_makes_no_call},
@@ -203,4 +214,5 @@ CU_TestInfo cu_rule_tests[] = {
     {"memory is live and in range", memory_is_live_and_in_range},
     {"arguments are what is listed", arguments_are_what_is_listed},
     {"a name without suffix is another function", a_name_without_suffix_is_another_function},
+    {"each rule was broken", each_rule_was_broken},
     CU_TEST_INFO_NULL};
