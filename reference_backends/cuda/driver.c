@@ -37,10 +37,10 @@ static void* open_first(const char* const* names) {
 }
 
 bool cuda_driver_choose(const char* path) {
-  if (path == NULL) path = "";
   pthread_mutex_lock(&chosen_lock);
+  if (path == NULL) path = chosen_path; /* who does not care takes what the process has */
   bool fits = strlen(path) < sizeof chosen_path && (!chosen || strcmp(path, chosen_path) == 0);
-  if (fits) strcpy(chosen_path, path);
+  if (fits && path != chosen_path) strcpy(chosen_path, path);
   chosen = chosen || fits;
   pthread_mutex_unlock(&chosen_lock);
   return fits;

@@ -96,8 +96,8 @@ typedef struct cuda_driver {
 } cuda_driver_t;
 
 /*
- * Says which library is the driver, before it is opened; NULL for the system's. A process has one
- * driver: false where another one was chosen before.
+ * Says which library is the driver, before it is opened; NULL for what was chosen before, else the
+ * system's. A process has one driver: false where another one was chosen before.
  */
 bool cuda_driver_choose(const char* path);
 
