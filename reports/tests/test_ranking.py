@@ -201,3 +201,8 @@ def test_a_hang_breaks_a_clause_that_speaks_of_waiting() -> None:
                                       (2, "STR-016", "NOT_READY, without waiting."))]  # fmt: skip
     hangs[1] = Test(**{**hangs[1].__dict__, "bases": frozenset({"STR-015"})})
     assert first(*PASSING, *hangs) == "STR-016"
+
+
+def test_warnings_alone_are_causes_too() -> None:
+    warned = case(1, "FRK-002", "device_count", "warning", level="should", checked="FRK-002")
+    assert causes([warned], among=[*PASSING, warned])[0].first.clause == "FRK-002"
