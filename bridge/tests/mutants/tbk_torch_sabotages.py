@@ -237,7 +237,11 @@ def _() -> None:
 
 @sabotage("autocast_leaves_products_alone", "amp")
 def _() -> None:
-    kernels.around("mm", lambda original, one, other: one.float() @ other.float(), key=AUTOCAST)
+    def multiply(_: Any, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        with torch.autocast(one.device.type, enabled=False):
+            return one.float() @ other.float()
+
+    kernels.around("mm", multiply, key=AUTOCAST)
 
 
 # ------------------------------------------------------------------- saving, lifetime, processes
