@@ -98,6 +98,7 @@ static void select_tests(tbk_run_plan_t* plan, const tbk_options_t* options, siz
         (selector_t){only->items[i], is_area(only->items[i], plan->tests, count), false, false};
   for (size_t i = 0; i < count; i++) {
     tbk_test_t test = plan->tests[i];
+    plan->tests[i] = (tbk_test_t){0}; /* no slot behind the last keeps what was freed */
     if (is_selected(selectors, only->count, &test, options->tier) &&
         selected++ % options->shard_count == options->shard_index - 1)
       plan->tests[plan->test_count++] = test;

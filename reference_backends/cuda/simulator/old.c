@@ -7,12 +7,19 @@
  */
 #include "simulator.h"
 
-#define SIM_OLD_NAMES(X)                                                             \
-  X(cuDeviceTotalMem)                                                                \
-  X(cuDevicePrimaryCtxRelease)                                                       \
-  X(cuCtxPushCurrent)                                                                \
-  X(cuCtxPopCurrent) X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo) X(cuMemcpyHtoDAsync) \
-      X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuStreamDestroy) X(cuEventDestroy)
+#define SIM_OLD_NAMES(X)       \
+  X(cuDeviceTotalMem)          \
+  X(cuDevicePrimaryCtxRelease) \
+  X(cuCtxPushCurrent)          \
+  X(cuCtxPopCurrent)           \
+  X(cuMemAlloc)                \
+  X(cuMemFree)                 \
+  X(cuMemGetInfo)              \
+  X(cuMemcpyHtoDAsync)         \
+  X(cuMemcpyDtoHAsync)         \
+  X(cuMemcpyDtoDAsync)         \
+  X(cuStreamDestroy)           \
+  X(cuEventDestroy)
 
 #define SIM_OLD_DEFINE(name)               \
   SIM_EXPORT cu_result name(void);         \
