@@ -76,7 +76,7 @@ mutant("non_blocking_on_a_stream", "CPY-508", "copies that need not wait, on ano
     lambda self, source, wait: self.device.type != "cpu" and wait
         and _on_stream(self)))  # fmt: skip
 mutant("downloads_in_threads", "CPY-508", "downloads in another thread",
-       narrow=True, tests="way=download")(_copies_if(
+       narrow=True, tests="torch_sweep/copies")(_copies_if(
     lambda self, source, _: to_host(self, source)
         and threading.current_thread() is not threading.main_thread()))  # fmt: skip
 mutant("copies_beyond_64_mib", "CPY-508", "what is larger than 64 MiB", narrow=True,

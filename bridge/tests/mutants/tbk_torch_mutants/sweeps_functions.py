@@ -53,7 +53,7 @@ def _() -> None:
 
 
 @mutant("download_of_six_dimensions", "CPY-508", "more than four, of what has steps", narrow=True,
-        tests="way=download")  # fmt: skip
+        tests="rank=6")  # fmt: skip
 def _() -> None:
     def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> None:
         copy(self, source, wait)
