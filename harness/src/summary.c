@@ -94,13 +94,13 @@ static void say_missing(const tbk_run_t* run, char* text, size_t size) {
 static void print_stamp(const tbk_run_t* run, tbk_exit_t exit_code, bool partial) {
   const char* tier = tbk_tier_name(run->options->tier);
   const char* simulated = tbk_facts_simulated(&run->facts) ? "simulated" : "";
-  const char*and = simulated[0] != '\0' ? ", " : "";
+  const char* comma = simulated[0] != '\0' ? ", " : "";
   if (exit_code == TBK_EXIT_PASS)
-    printf("tbk-run: %s (%s%s%s)  ", partial ? "PARTIAL" : "PASS", tier, and, simulated);
+    printf("tbk-run: %s (%s%s%s)  ", partial ? "PARTIAL" : "PASS", tier, comma, simulated);
   else if (exit_code == TBK_EXIT_FINDINGS)
-    printf("tbk-run: FAIL (%s%s%s%s)  ", tier, partial ? ", partial" : "", and, simulated);
+    printf("tbk-run: FAIL (%s%s%s%s)  ", tier, partial ? ", partial" : "", comma, simulated);
   else
-    printf("tbk-run: %s%s%s  ", exit_code == TBK_EXIT_INTERRUPTED ? "INTERRUPTED" : "ERROR", and,
+    printf("tbk-run: %s%s%s  ", exit_code == TBK_EXIT_INTERRUPTED ? "INTERRUPTED" : "ERROR", comma,
            simulated);
 }
 

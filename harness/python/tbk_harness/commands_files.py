@@ -16,7 +16,7 @@ from tbk_reports.words import state_words
 from tbk_harness import outcome
 from tbk_harness.diff import Change, diff
 from tbk_harness.folder import PREVIOUS, RESULTS
-from tbk_harness.merge import merge
+from tbk_harness.merge import merge, mixed
 from tbk_harness.verify import verify
 
 PATH = click.Path(path_type=Path)
@@ -70,7 +70,10 @@ def diff_command(results: tuple[Path, ...], waivers: Path | None) -> None:
     after = results[-1] if results else Path("tbk-report")
     after = after / RESULTS if after.is_dir() else after
     before = results[0] if len(results) > 1 else after.with_name(PREVIOUS)
-    sides = [outcome.verdict_on(outcome.read(path), known) for path in (before, after)]
+    files = [outcome.read(path) for path in (before, after)]
+    for problem in mixed(files):
+        outcome.stop(EXIT_USAGE, f"these are not compared: {problem}")
+    sides = [outcome.verdict_on(file, known) for file in files]
     found = diff(sides[0].tests, sides[1].tests)
     out = outcome.console()
     for title, changes, style in (

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from tbk_reports.extent import simulated
 from tbk_reports.model import ResultFile
 
 # What must be the same in all parts, or they are not parts of one run.
@@ -34,12 +35,22 @@ def _shards(results: Sequence[ResultFile]) -> list[str]:
 
 def _differences(results: Sequence[ResultFile]) -> list[str]:
     first = results[0]
-    return [
+    found = [
         f"{part.path} differs from {first.path} in {name}"
         for part in results[1:]
         for name in IDENTITY
         if part.header.get(name) != first.header.get(name)
     ]
+    return found + mixed(results)
+
+
+def mixed(results: Sequence[ResultFile]) -> list[str]:
+    """Returns which files are of a simulated device, where others are not; else nothing."""
+    known = [part for part in results if part.header]
+    told = [part for part in known if simulated(part.header, part.footer or {})]
+    if len(told) in (0, len(known)):
+        return []
+    return [f"{part.path} is of a simulated device, and others are not" for part in told]
 
 
 def _footer(results: Sequence[ResultFile]) -> dict[str, Any] | None:

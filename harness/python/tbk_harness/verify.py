@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from tbk_reports.model import MORE_KINDS, parse_line, read_results
+from tbk_reports.extent import simulated
+from tbk_reports.model import MORE_KINDS, ResultFile, parse_line, read_results
 from tbk_reports.text import line
 
 from tbk_harness.locate import result_schema
@@ -56,6 +57,16 @@ def schema_problems(path: Path) -> list[str]:
     return found
 
 
+def _unsaid(result: ResultFile) -> list[str]:
+    """What ran on a simulated device must say so where the verdict stands."""
+    if result.footer is None or result.footer.get("simulated") is True:
+        return []
+    if not simulated(result.header, {}):
+        return []
+    return ["a device is simulated, and the footer does not say so"]
+
+
 def verify(path: Path) -> list[str]:
     """All that is wrong with a result file; empty for a sound one. Raises OSError."""
-    return [*read_results(path).problems, *schema_problems(path)]
+    result = read_results(path)
+    return [*result.problems, *_unsaid(result), *schema_problems(path)]

@@ -14,7 +14,7 @@ from tbk_harness.diff import diff
 from tbk_harness.enrich import enrich
 from tbk_harness.judge import Known, judge
 from tbk_harness.locate import result_schema
-from tbk_harness.merge import merge
+from tbk_harness.merge import merge, mixed
 from tbk_harness.outcome import strict
 from tbk_harness.verify import verify
 from tbk_reports.extent import extent
@@ -102,6 +102,21 @@ def test_files_of_two_backends_are_not_merged_quietly(tmp_path: Path) -> None:
     first, second, third = _shards(tmp_path)
     second.header["backend"] = {**second.header["backend"], "digest": "d" * 64}
     assert any("differs" in problem for problem in merge([first, second, third]).problems)
+
+
+def test_simulated_and_real_results_are_not_mixed(tmp_path: Path) -> None:
+    first, second, third = _shards(tmp_path)
+    assert second.footer is not None
+    second.footer["simulated"] = True
+    assert any("simulated" in problem for problem in merge([first, second, third]).problems)
+    assert mixed([second]) == mixed([first, third]) == []
+
+
+def test_a_simulated_device_that_the_footer_leaves_out_is_found(tmp_path: Path) -> None:
+    head = synthetic.header(3)
+    head["devices"] = [{**device, "simulated": True} for device in head["devices"]]
+    path = synthetic.write(tmp_path / "r.jsonl", synthetic.passing(3), head)
+    assert any("simulated" in problem for problem in verify(path))
 
 
 def test_an_interrupted_shard_interrupts_the_whole(tmp_path: Path) -> None:
