@@ -10,7 +10,7 @@ import sys
 import click
 from tbk_reports.model import EXIT_INTERRUPTED, EXIT_NOT_WRITTEN
 
-from tbk_harness import __version__, outcome, pace
+from tbk_harness import STARTED, __version__, outcome, pace
 from tbk_harness.commands_build import kill_command, new_command
 from tbk_harness.commands_check import check_command, probe_command
 from tbk_harness.commands_files import diff_command, lint_command, report_command, verify_command
@@ -37,7 +37,7 @@ for _command in (
 
 def main() -> None:
     """Every way out has a documented exit code, and none a traceback for what a user can mend."""
-    pace.begin(pace.process_age())
+    pace.begin(STARTED)
     try:
         tbk.main(standalone_mode=False)
     except click.exceptions.Exit as error:

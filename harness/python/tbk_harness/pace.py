@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,24 +14,14 @@ MOST_SLOWNESS = 16.0
 _began: list[float] = []
 
 
-def begin(age: float = 0) -> None:
-    """Notes that the command began `age` seconds ago."""
-    _began[:] = [time.monotonic() - age]
+def begin(at: float) -> None:
+    """Notes that the command began at this time of the monotonic clock."""
+    _began[:] = [at]
 
 
 def began() -> float:
     """Returns when the command began, by the monotonic clock."""
     return _began[0] if _began else time.monotonic()
-
-
-def process_age() -> float:
-    """Returns for how many seconds this process has been there; 0 where the kernel does not say."""
-    try:
-        after_name = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2]
-        ticks = int(after_name.split()[19])
-        return max(time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"), 0.0)
-    except (OSError, ValueError, IndexError, AttributeError):
-        return 0.0
 
 
 def slowness() -> float:
