@@ -24,11 +24,15 @@ HANGS = hostile("hang_in_call", "at=4")
 
 
 @pytest.fixture(autouse=True)
-def heeds_hangups() -> Iterator[None]:
-    """Under nohup, tbk-run would do right to ignore what these tests send it."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def heeds_signals() -> Iterator[None]:
+    """Under nohup, or behind the & of a script, tbk-run would do right to ignore what these tests
+    send it."""
+    ignored = [one for one in SIGNALS if signal.getsignal(one) is signal.SIG_IGN]
+    for one in ignored:
+        signal.signal(one, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGHUP, before)
+    for one in ignored:
+        signal.signal(one, signal.SIG_IGN)
 
 
 def wait_for(condition: Callable[[], object]) -> None:
