@@ -12,7 +12,7 @@ using namespace tbk::mutants;
 
 constexpr Mutants (*tables[])() = {
     guard_mutants, stream_mutants, event_mutants,     allocator_mutants, statistics_mutants,
-    hooks_mutants, pinned_mutants, generator_mutants, narrow_mutants, sabotages,
+    hooks_mutants, pinned_mutants, generator_mutants, narrow_mutants,    sabotages,
 };
 
 template <class Visit>
