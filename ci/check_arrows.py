@@ -101,7 +101,7 @@ def include_faults(root: Path) -> Iterator[str]:
 def crosses_seam(
     root: Path, path: Path, target: PurePosixPath, headers: dict[str, list[Path]]
 ) -> bool:
-    """Whether the virtual device includes what is not its own, or others what is its own alone."""
+    """Returns whether the virtual device and others include what the seam keeps apart."""
     seam = root / VIRTUAL_DEVICE
     inside = path.is_relative_to(seam)
     if target.parts[0] == "tbk":

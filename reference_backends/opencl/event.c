@@ -45,6 +45,15 @@ static tbk_status_t enter_event(tbk_instance_t* self, const tbk_event_t* event,
   return opencl_enter(self, event->device->index, out_device, error);
 }
 
+/* What recording and waiting begin with, before the lock of a queue is taken. */
+static tbk_status_t enter_pair(tbk_instance_t* self, const tbk_event_t* event,
+                               const tbk_stream_t* stream, opencl_device_t** out_device,
+                               tbk_error_t* error) {
+  tbk_status_t status = enter_event(self, event, out_device, error);
+  if (status != TBK_OK) return status;
+  return stream != NULL ? TBK_OK : opencl_fail(error, TBK_INVALID, "stream is NULL");
+}
+
 /* What the event stands for now, retained; NULL where it was never recorded. */
 static cl_event point_of(tbk_instance_t* self, const tbk_event_t* event) {
   pthread_mutex_lock(&self->lock);
@@ -58,9 +67,8 @@ static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_s
                                  tbk_error_t* error) {
   opencl_device_t* device;
   tbk_stream_t* queue;
-  tbk_status_t status = enter_event(self, event, &device, error);
+  tbk_status_t status = enter_pair(self, event, stream, &device, error);
   if (status != TBK_OK) return status;
-  if (stream == NULL) return opencl_fail(error, TBK_INVALID, "stream is NULL");
   status = opencl_begin(self, device->index, stream, &queue, error);
   if (status != TBK_OK) return status;
   cl_event marker = NULL;
@@ -79,9 +87,8 @@ static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_e
                                tbk_error_t* error) {
   opencl_device_t* device;
   tbk_stream_t* queue;
-  tbk_status_t status = enter_event(self, event, &device, error);
+  tbk_status_t status = enter_pair(self, event, stream, &device, error);
   if (status != TBK_OK) return status;
-  if (stream == NULL) return opencl_fail(error, TBK_INVALID, "stream is NULL");
   cl_event point = point_of(self, event);
   status = opencl_begin(self, device->index, stream, &queue, error);
   if (status == TBK_OK) {

@@ -161,8 +161,7 @@ static cu_result find_range(cu_context context, cu_deviceptr pointer, uint64_t s
 
 static cu_result begin_copy(cu_stream stream, const char* call, cu_context* out_context,
                             vdev_stream_t** out_queue) {
-  cu_result result = sim_begin_in_context(call, out_context);
-  if (result == CU_OK) result = sim_queue_find(*out_context, stream, call, out_queue);
+  cu_result result = sim_begin_on_stream(stream, call, out_context, out_queue);
   if (result == CU_OK) sim_count_work(*out_context, *out_queue);
   return result;
 }

@@ -101,9 +101,9 @@ cu_result sim_object_add(const sim_object_t* value, void** out_handle);
 /* Ends all objects of a context that is being released. */
 void sim_objects_end(cu_context context);
 
-/* Finds the queue for work in the current context. */
-cu_result sim_queue_find(cu_context context, cu_stream stream, const char* call,
-                         vdev_stream_t** out_queue);
+/* sim_begin_in_context, and finds the queue for work on the stream. */
+cu_result sim_begin_on_stream(cu_stream stream, const char* call, cu_context* out_context,
+                              vdev_stream_t** out_queue);
 /* To be called before each piece of work: the one that fault_at names kills the context. */
 void sim_count_work(cu_context context, vdev_stream_t* queue);
 

@@ -8,8 +8,8 @@
 
 #include "simulator.h"
 
-cu_result sim_queue_find(cu_context context, cu_stream stream, const char* call,
-                         vdev_stream_t** out_queue) {
+static cu_result find_queue(cu_context context, cu_stream stream, const char* call,
+                            vdev_stream_t** out_queue) {
   sim_object_t* object;
   if (stream == NULL) {
     /* Stricter in order than the real one: it waits for everything, not only for blocking streams. */
@@ -25,6 +25,18 @@ cu_result sim_queue_find(cu_context context, cu_stream stream, const char* call,
   return CU_OK;
 }
 
+cu_result sim_begin_on_stream(cu_stream stream, const char* call, cu_context* out_context,
+                              vdev_stream_t** out_queue) {
+  cu_result result = sim_begin_in_context(call, out_context);
+  return result == CU_OK ? find_queue(*out_context, stream, call, out_queue) : result;
+}
+
+static cu_result begin_on_event(cu_event event, const char* call, cu_context* out_context,
+                                sim_object_t** out_event) {
+  cu_result result = sim_begin_in_context(call, out_context);
+  return result == CU_OK ? sim_object_find(event, SIM_EVENT, call, out_event) : result;
+}
+
 static void die(void* argument) {
   cu_context context = argument;
   __atomic_store_n(&context->fault, SIM_LAUNCH_FAILED, __ATOMIC_RELEASE);
@@ -38,9 +50,7 @@ void sim_count_work(cu_context context, vdev_stream_t* queue) {
 cu_result api_stream_query(cu_stream stream) {
   cu_context context;
   vdev_stream_t* queue;
-  cu_result result = sim_begin_in_context("cuStreamQuery", &context);
-  if (result != CU_OK) return result;
-  result = sim_queue_find(context, stream, "cuStreamQuery", &queue);
+  cu_result result = sim_begin_on_stream(stream, "cuStreamQuery", &context, &queue);
   if (result != CU_OK) return result;
   return sim_after_wait(context, vdev_stream_query(queue, NULL));
 }
@@ -48,9 +58,7 @@ cu_result api_stream_query(cu_stream stream) {
 cu_result api_stream_synchronize(cu_stream stream) {
   cu_context context;
   vdev_stream_t* queue;
-  cu_result result = sim_begin_in_context("cuStreamSynchronize", &context);
-  if (result != CU_OK) return result;
-  result = sim_queue_find(context, stream, "cuStreamSynchronize", &queue);
+  cu_result result = sim_begin_on_stream(stream, "cuStreamSynchronize", &context, &queue);
   if (result != CU_OK) return result;
   return sim_after_wait(context, vdev_stream_synchronize(queue, NULL));
 }
@@ -58,9 +66,8 @@ cu_result api_stream_synchronize(cu_stream stream) {
 /* What both orders between streams and events begin with. */
 static cu_result find_pair(cu_stream stream, cu_event event, const char* call, cu_context* context,
                            vdev_stream_t** out_queue, sim_object_t** out_event) {
-  cu_result result = sim_begin_in_context(call, context);
-  if (result == CU_OK) result = sim_object_find(event, SIM_EVENT, call, out_event);
-  if (result == CU_OK) result = sim_queue_find(*context, stream, call, out_queue);
+  cu_result result = begin_on_event(event, call, context, out_event);
+  if (result == CU_OK) result = find_queue(*context, stream, call, out_queue);
   if (result == CU_OK) sim_count_work(*context, *out_queue);
   return result;
 }
@@ -91,8 +98,7 @@ cu_result api_event_record(cu_event event, cu_stream stream) {
 cu_result api_event_query(cu_event event) {
   cu_context context;
   sim_object_t* object;
-  cu_result result = sim_begin_in_context("cuEventQuery", &context);
-  if (result == CU_OK) result = sim_object_find(event, SIM_EVENT, "cuEventQuery", &object);
+  cu_result result = begin_on_event(event, "cuEventQuery", &context, &object);
   if (result != CU_OK) return result;
   return sim_after_wait(context, vdev_event_query(object->event));
 }
@@ -100,8 +106,7 @@ cu_result api_event_query(cu_event event) {
 cu_result api_event_synchronize(cu_event event) {
   cu_context context;
   sim_object_t* object;
-  cu_result result = sim_begin_in_context("cuEventSynchronize", &context);
-  if (result == CU_OK) result = sim_object_find(event, SIM_EVENT, "cuEventSynchronize", &object);
+  cu_result result = begin_on_event(event, "cuEventSynchronize", &context, &object);
   if (result != CU_OK) return result;
   return sim_after_wait(context, vdev_event_synchronize(object->event));
 }
@@ -114,8 +119,7 @@ cu_result api_event_elapsed(float* out_ms, cu_event start, cu_event end) {
   static const char call[] = "cuEventElapsedTime";
   cu_context context;
   sim_object_t *first, *second;
-  cu_result result = sim_begin_in_context(call, &context);
-  if (result == CU_OK) result = sim_object_find(start, SIM_EVENT, call, &first);
+  cu_result result = begin_on_event(start, call, &context, &first);
   if (result == CU_OK) result = sim_object_find(end, SIM_EVENT, call, &second);
   if (result != CU_OK) return result;
   if (out_ms == NULL) return sim_broken(SIM_NULL_POINTER, call);
@@ -145,8 +149,7 @@ static void run_host_call(vdev_work_t* work) {
 cu_result api_launch_host_func(cu_stream stream, void (*function)(void*), void* argument) {
   cu_context context;
   vdev_stream_t* queue;
-  cu_result result = sim_begin_in_context("cuLaunchHostFunc", &context);
-  if (result == CU_OK) result = sim_queue_find(context, stream, "cuLaunchHostFunc", &queue);
+  cu_result result = sim_begin_on_stream(stream, "cuLaunchHostFunc", &context, &queue);
   if (result != CU_OK) return result;
   if (function == NULL) return sim_broken(SIM_NULL_POINTER, "cuLaunchHostFunc");
   sim_count_work(context, queue);

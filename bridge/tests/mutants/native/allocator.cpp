@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The allocator of device memory, as PyTorch knows it, and that of storages.
-#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/StorageImpl.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <patch.h>
+#include <registered.h>
 
 #include <atomic>
 #include <string>
@@ -15,19 +13,9 @@ namespace {
 using c10::DataPtr;
 using c10::kPrivateUse1;
 using c10::Stream;
-using Allocator = c10::DeviceAllocator;
 using OfStorage = c10::Allocator;
 
 std::atomic<int> calls{0};
-
-const c10::impl::DeviceGuardImplInterface& guard() {
-  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
-}
-
-template <auto Method, auto Broken>
-void on_allocator() {
-  replace<Method, Broken>(*c10::getDeviceAllocator(kPrivateUse1));
-}
 
 void free_nothing(void*) {}
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The guard's events.
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
-#include <patch.h>
+#include <registered.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,16 +18,6 @@ using c10::DeviceIndex;
 using c10::EventFlag;
 using c10::kPrivateUse1;
 using c10::Stream;
-using Guard = c10::impl::DeviceGuardImplInterface;
-
-const Guard& guard() {
-  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
-}
-
-template <auto Method, auto Broken>
-void on_guard() {
-  replace<Method, Broken>(guard());
-}
 
 Stream default_stream(Device device) {
   return Stream(Stream::DEFAULT, device);
@@ -67,7 +56,7 @@ void end_events_at_home() {
   }>();
 }
 
-/// How often an event was recorded, or waited for.
+/// Counts how often an event was recorded, or waited for.
 int times(void* event, bool waited) {
   static std::mutex mutex;
   static std::map<std::pair<void*, bool>, int> counts;

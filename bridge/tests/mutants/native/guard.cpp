@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The guard's devices: how many, and which one is current.
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
-#include <patch.h>
+#include <registered.h>
 
 #include <atomic>
 
@@ -13,16 +12,10 @@ namespace {
 using c10::Device;
 using c10::DeviceIndex;
 using c10::kPrivateUse1;
-using Guard = c10::impl::DeviceGuardImplInterface;
 
 // A destructor may run long after what is written here is over, so nothing has one.
 std::atomic<int> shared_device{0};
 thread_local bool thread_is_known = false;
-
-template <auto Method, auto Broken>
-void on_guard() {
-  replace<Method, Broken>(*c10::impl::getDeviceGuardImpl(kPrivateUse1));
-}
 
 Device current(int index) {
   return Device(kPrivateUse1, static_cast<DeviceIndex>(index));

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // PyTorch's hooks of the device.
-#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/StorageImpl.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <patch.h>
+#include <registered.h>
 
 // Python's own. Weak, because the library is not linked with it.
 extern "C" {
@@ -18,20 +16,6 @@ namespace {
 using c10::Device;
 using c10::DeviceIndex;
 using c10::kPrivateUse1;
-using Hooks = at::PrivateUse1HooksInterface;
-
-const c10::impl::DeviceGuardImplInterface& guard() {
-  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
-}
-
-const Hooks& hooks() {
-  return at::detail::getPrivateUse1Hooks();
-}
-
-template <auto Method, auto Broken>
-void on_hooks() {
-  replace<Method, Broken>(hooks());
-}
 
 constexpr Mutant table[] = {
     {"context_never", on_hooks<&Hooks::hasPrimaryContext, [](auto, DeviceIndex) { return false; }>},

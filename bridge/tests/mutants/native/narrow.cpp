@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Faults of the runtime that show in one situation only.
 #include <ATen/core/Generator.h>
-#include <ATen/detail/PrivateUse1HooksInterface.h>
-#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/GeneratorImpl.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
-#include <patch.h>
+#include <registered.h>
 
 #include <atomic>
 #include <cmath>
@@ -24,27 +21,8 @@ using c10::DeviceIndex;
 using c10::EventFlag;
 using c10::kPrivateUse1;
 using c10::Stream;
-using Allocator = c10::DeviceAllocator;
 using Generator = c10::GeneratorImpl;
-using Guard = c10::impl::DeviceGuardImplInterface;
-using Hooks = at::PrivateUse1HooksInterface;
 
-const Guard& guard() {
-  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
-}
-
-template <auto Method, auto Broken>
-void on_guard() {
-  replace<Method, Broken>(guard());
-}
-template <auto Method, auto Broken>
-void on_allocator() {
-  replace<Method, Broken>(*c10::getDeviceAllocator(kPrivateUse1));
-}
-template <auto Method, auto Broken>
-void on_hooks() {
-  replace<Method, Broken>(at::detail::getPrivateUse1Hooks());
-}
 template <auto Method, auto Broken>
 void on_generator() {
   const at::Generator& generator = at::detail::getPrivateUse1Hooks().getDefaultGenerator(0);

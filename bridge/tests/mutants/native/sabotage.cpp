@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Faults for the bench of first diagnoses (tbk_torch_sabotages.py), and for no kill matrix.
 #include <ATen/core/Generator.h>
-#include <ATen/detail/PrivateUse1HooksInterface.h>
-#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/GeneratorImpl.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <patch.h>
+#include <registered.h>
 #include <unistd.h>
 
 #include <set>
@@ -19,23 +16,8 @@ using c10::DeviceIndex;
 using c10::EventFlag;
 using c10::kPrivateUse1;
 using c10::Stream;
-using Allocator = c10::DeviceAllocator;
 using Generator = c10::GeneratorImpl;
-using Guard = c10::impl::DeviceGuardImplInterface;
 using Stats = c10::CachingDeviceAllocator::DeviceStats;
-
-const Guard& guard() {
-  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
-}
-
-template <auto Method, auto Broken>
-void on_guard() {
-  replace<Method, Broken>(guard());
-}
-template <auto Method, auto Broken>
-void on_allocator() {
-  replace<Method, Broken>(*c10::getDeviceAllocator(kPrivateUse1));
-}
 
 bool is_main_thread() {
   return getpid() == gettid();

@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What the allocator tells of itself.
-#include <c10/core/CachingDeviceAllocator.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <patch.h>
+#include <registered.h>
 
 #include <utility>
 
@@ -15,12 +13,6 @@ using c10::kPrivateUse1;
 using c10::CachingAllocator::Stat;
 using c10::CachingAllocator::StatArray;
 using c10::CachingDeviceAllocator::DeviceStats;
-using Allocator = c10::DeviceAllocator;
-
-template <auto Method, auto Broken>
-void on_allocator() {
-  replace<Method, Broken>(*c10::getDeviceAllocator(kPrivateUse1));
-}
 
 /// The statistics with `Change` applied to those of bytes and blocks in use.
 template <auto Change>

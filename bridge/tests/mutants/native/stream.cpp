@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The guard's streams.
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
-#include <patch.h>
+#include <registered.h>
 
 #include <atomic>
 #include <cstdint>
@@ -15,16 +14,6 @@ using c10::Device;
 using c10::DeviceIndex;
 using c10::kPrivateUse1;
 using c10::Stream;
-using Guard = c10::impl::DeviceGuardImplInterface;
-
-const Guard& guard() {
-  return *c10::impl::getDeviceGuardImpl(kPrivateUse1);
-}
-
-template <auto Method, auto Broken>
-void on_guard() {
-  replace<Method, Broken>(guard());
-}
 
 Device concrete(Device device) {
   return device.has_index() ? device : guard().getDevice();

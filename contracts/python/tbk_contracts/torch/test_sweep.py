@@ -120,7 +120,7 @@ def _copy(case: Case, device: torch.device, way: str) -> None:
 
 
 def _converts(case: Case) -> bool:
-    """What a complex number is as a real one is not asked."""
+    """Returns whether the case is asked for; what a complex number is as a real one is not."""
     start, end = case.get("from", "bool"), case.get("to", "complex64")
     return rank_fits(case) and (not start.startswith("complex") or end.startswith("complex"))
 

@@ -63,7 +63,7 @@ def _same(what: str, seen: torch.Tensor, right: torch.Tensor, *, either_zero: bo
 
 
 def _kept(device: torch.device, right: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
-    """What the device gives, with the right one where it may take a subnormal number for 0."""
+    """Returns what was seen, and what is right where a subnormal number may be taken for 0."""
     if not right.is_floating_point() or subnormal.kept(device, right.dtype):
         return seen
     return torch.where(subnormal.among(right), right, seen)
@@ -170,7 +170,7 @@ def _together_fits(case: Case) -> bool:
 
 
 def _seconds(case: Case, values: torch.Tensor) -> torch.Tensor:
-    """What the second operand may be: nobody divides by 0, or the least integer by -1."""
+    """Returns what the second operand may be: nobody divides by 0, or the least integer by -1."""
     dtype = values.dtype
     if case["name"] in SHIFTS:
         width = torch.iinfo(dtype).bits
