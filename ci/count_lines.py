@@ -30,7 +30,9 @@ ROOMS = [
     "reference_backends/virtual_device",
     "reference_backends/virtual_device/tests",
     "reference_backends/cpu",
+    "reference_backends/emit",
     "reference_backends/cuda",
+    "reference_backends/cuda/simulator",
     "reference_backends/opencl",
     "reference_backends/mutants",
     "reference_backends",
@@ -48,7 +50,7 @@ ROOMS = [
 LANGUAGES = {
     ".c": "C",
     ".h": "C",
-    ".cl": "C",
+    ".inc": "C",
     ".cpp": "C++",
     ".py": "Python",
     ".pyi": "Python",

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl.h"
+#include "job.h"
 
 tbk_status_t opencl_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...) {
   if (error == NULL) return status;
@@ -127,7 +127,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t index,
       .memory_alignment = device->alignment,
       .copy_granularity = 1,
       .dtypes = dtypes(device),
-      .max_rank = OPENCL_MAX_RANK,
+      .max_rank = EMIT_MAX_RANK,
       .priority_least = 0,
       .priority_greatest = device->has_priorities ? -1 : 0,
       .max_allocation_bytes = device->max_allocation_bytes,

@@ -11,57 +11,49 @@
 
 typedef struct kernel {
   tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
-  const char* name;
-  uint32_t version;
-  size_t arguments_bytes;
-  opencl_build_fn build;
+  const emit_operator_t* operator;
 } kernel_t;
 
 struct tbk_plan {
   LIST_ENTRY(tbk_plan) entry;
   const kernel_t* kernel;
-  opencl_job_t job; /* without memory */
+  emit_job_t job; /* without memory */
 };
 
-static tbk_status_t check(const kernel_t* kernel, const void* arguments, tbk_error_t* error) {
-  size_t struct_size = 0;
-  if (arguments != NULL) memcpy(&struct_size, arguments, sizeof struct_size);
-  if (kernel != NULL && struct_size >= kernel->arguments_bytes) return TBK_OK;
-  return opencl_fail(error, TBK_INVALID, "no kernel, no arguments, or their struct_size too small");
-}
-
 /* Arguments are state of a kernel, so setting them and enqueuing are one step. */
-static cl_int enqueue(opencl_device_t* device, cl_kernel kernel, const opencl_job_t* job,
+static cl_int enqueue(opencl_device_t* device, cl_kernel kernel, const emit_job_t* job,
                       const cl_mem* buffers, cl_queue queue, cl_event* out_event) {
   const opencl_driver_t* driver = &device->instance->driver;
+  const size_t items = (size_t)job->groups * EMIT_GROUP, group = EMIT_GROUP;
   cl_uint next = 0;
   pthread_mutex_lock(&device->kernel_lock);
   cl_int result = driver->clSetKernelArg(kernel, next++, sizeof job->shape, &job->shape);
-  if (result == CL_OK && job->scalar_bytes > 0)
+  if (result == CL_OK)
     result = driver->clSetKernelArg(kernel, next++, job->scalar_bytes, job->scalar);
-  for (int i = 0; i < job->operand_count && result == CL_OK; i++)
+  for (int i = 0; i < EMIT_OPERANDS && result == CL_OK; i++)
     result = driver->clSetKernelArg(kernel, next++, sizeof *buffers, &buffers[i]);
   if (result == CL_OK)
-    result = driver->clEnqueueNDRangeKernel(queue, kernel, job->dimensions, NULL, job->global,
-                                            job->local, 0, NULL, out_event);
+    result =
+        driver->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &group, 0, NULL, out_event);
   pthread_mutex_unlock(&device->kernel_lock);
   return result;
 }
 
-/* Buffers of the operands; one without elements gets that of the output, and is not read. */
-static bool find_buffers(const opencl_device_t* device, const opencl_job_t* job, cl_mem* buffers) {
-  for (int i = 0; i < job->operand_count; i++) {
+/* Buffers of the operands; one that is none or has no elements gets that of the output, and is not
+ * read. */
+static bool find_buffers(const opencl_device_t* device, const emit_job_t* job, cl_mem* buffers) {
+  for (int i = 0; i < EMIT_OPERANDS; i++) {
     const opencl_memory_t* memory = (const opencl_memory_t*)(uintptr_t)job->operands[i].memory;
-    const bool empty = job->operands[i].count == 0;
+    const bool empty = i >= job->operand_count || job->operands[i].count == 0;
     if (!empty && (memory == NULL || memory->device != device)) return false;
     buffers[i] = empty ? buffers[0] : memory->buffer;
   }
   return true;
 }
 
-static tbk_status_t run(opencl_device_t* device, cl_kernel kernel, const opencl_job_t* job,
+static tbk_status_t run(opencl_device_t* device, cl_kernel kernel, const emit_job_t* job,
                         tbk_stream_t* stream, tbk_error_t* error) {
-  cl_mem buffers[OPENCL_OPERANDS_MOST] = {0};
+  cl_mem buffers[EMIT_OPERANDS] = {0};
   if (!find_buffers(device, job, buffers))
     return opencl_fail(error, TBK_INVALID, "a tensor is not in memory of device %d", device->index);
   tbk_stream_t* queue;
@@ -72,30 +64,15 @@ static tbk_status_t run(opencl_device_t* device, cl_kernel kernel, const opencl_
   return opencl_end(queue, stream, result, event, "launching a kernel", error);
 }
 
-/* Whether the product would be written over what it is made of. */
-static bool is_in_place_product(const opencl_job_t* job) {
-  const opencl_view_t* views = job->operands;
-  return strstr(job->options, "-DMM") != NULL &&
-         (views[0].memory == views[1].memory || views[0].memory == views[2].memory);
-}
-
 /* Computes into memory of its own, which the driver keeps until both commands are through. */
-static tbk_status_t run_apart(opencl_device_t* device, cl_kernel kernel, const opencl_job_t* job,
+static tbk_status_t run_apart(opencl_device_t* device, cl_kernel kernel, const emit_job_t* job,
                               tbk_stream_t* stream, tbk_error_t* error) {
-  opencl_job_t apart = *job, move;
-  opencl_view_t view = job->operands[0];
+  emit_job_t apart = *job, move;
   tbk_status_t status;
-  opencl_memory_t* memory = opencl_buffer_new(device, (uint64_t)(view.count * view.element_bytes),
-                                              CL_MEM_READ_WRITE, &status, error);
+  opencl_memory_t* memory =
+      opencl_buffer_new(device, emit_output_bytes(job), CL_MEM_READ_WRITE, &status, error);
   if (memory == NULL) return status;
-  view.memory = (uintptr_t)memory;
-  view.offset = 0;
-  view.strides[0] = view.sizes[1];
-  view.strides[1] = 1;
-  apart.operands[0] = view;
-  apart.shape.offsets[0] = 0;
-  memcpy(apart.shape.strides[0], view.strides, sizeof view.strides);
-  opencl_build_move(&job->operands[0], &view, &move);
+  emit_set_apart(&apart, (uintptr_t)memory, &move);
   cl_kernel mover = opencl_program_kernel(device, move.options, error);
   status = mover == NULL ? TBK_UNSUPPORTED : run(device, kernel, &apart, stream, error);
   if (status == TBK_OK) status = run(device, mover, &move, stream, error);
@@ -106,19 +83,19 @@ static tbk_status_t run_apart(opencl_device_t* device, cl_kernel kernel, const o
   return status;
 }
 
-tbk_status_t opencl_job_submit(opencl_device_t* device, const opencl_job_t* job,
-                               tbk_stream_t* stream, tbk_error_t* error) {
+tbk_status_t opencl_job_submit(opencl_device_t* device, const emit_job_t* job, tbk_stream_t* stream,
+                               tbk_error_t* error) {
   if (stream != NULL && stream->device != device)
     return opencl_fail(error, TBK_INVALID, "the stream is not one of device %d", device->index);
-  if (job->operands[0].count == 0) return TBK_OK;
+  if (job->groups == 0) return TBK_OK;
   cl_kernel kernel = opencl_program_kernel(device, job->options, error);
   if (kernel == NULL) return TBK_UNSUPPORTED;
-  if (is_in_place_product(job)) return run_apart(device, kernel, job, stream, error);
+  if (emit_is_in_place_product(job)) return run_apart(device, kernel, job, stream, error);
   return run(device, kernel, job, stream, error);
 }
 
 /* Whether the device has all dtypes. */
-static tbk_status_t check_dtypes(const opencl_device_t* device, const opencl_job_t* job,
+static tbk_status_t check_dtypes(const opencl_device_t* device, const emit_job_t* job,
                                  tbk_error_t* error) {
   for (int i = 0; i < job->operand_count && !device->has_double; i++) {
     const int32_t dtype = job->operands[i].dtype;
@@ -129,38 +106,27 @@ static tbk_status_t check_dtypes(const opencl_device_t* device, const opencl_job
 }
 
 static tbk_status_t build(const opencl_device_t* device, const kernel_t* kernel,
-                          const void* arguments, bool bound, opencl_job_t* job,
-                          tbk_error_t* error) {
-  *job = (opencl_job_t){.operand_count = 0};
-  tbk_status_t status = check(kernel, arguments, error);
-  if (status == TBK_OK) status = kernel->build(arguments, bound, job, error);
+                          const void* arguments, bool bound, emit_job_t* job, tbk_error_t* error) {
+  tbk_status_t status =
+      emit_build(kernel ? kernel->operator : NULL, arguments, bound, job, error);
   return status == TBK_OK ? check_dtypes(device, job, error) : status;
 }
 
 static tbk_status_t launch(tbk_instance_t* self, int32_t index, const tbk_kernel_t* table,
                            const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
   opencl_device_t* device;
-  opencl_job_t job;
+  emit_job_t job;
   tbk_status_t status = opencl_enter(self, index, &device, error);
   if (status != TBK_OK) return status;
   status = build(device, (const kernel_t*)table, arguments, true, &job, error);
   return status == TBK_OK ? opencl_job_submit(device, &job, stream, error) : status;
 }
 
-/* Leaves out of a job what a plan does not know. */
-static void strip(opencl_job_t* job) {
-  for (int i = 0; i < job->operand_count; i++) {
-    job->operands[i].memory = 0;
-    job->operands[i].offset = 0;
-    job->shape.offsets[i] = 0;
-  }
-}
-
 static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kernel_t* table,
                             const void* arguments, tbk_plan_t** out_plan,
                             uint64_t* out_workspace_bytes, tbk_error_t* error) {
   opencl_device_t* device;
-  opencl_job_t job;
+  emit_job_t job;
   tbk_status_t status = opencl_enter(self, index, &device, error);
   if (status != TBK_OK) return status;
   status = build(device, (const kernel_t*)table, arguments, false, &job, error);
@@ -172,7 +138,7 @@ static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kerne
   if (plan == NULL) return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
   plan->kernel = (const kernel_t*)table;
   plan->job = job;
-  strip(&plan->job);
+  emit_strip(&plan->job);
   pthread_mutex_lock(&self->lock);
   LIST_INSERT_HEAD(&self->plans, plan, entry);
   pthread_mutex_unlock(&self->lock);
@@ -188,16 +154,12 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   (void)workspace; /* none was asked for */
   (void)workspace_offset;
   opencl_device_t* device;
-  opencl_job_t job, bare;
+  emit_job_t job;
   tbk_status_t status = opencl_enter(self, index, &device, error);
   if (status != TBK_OK) return status;
   status = build(device, plan ? plan->kernel : NULL, arguments, true, &job, error);
   if (status != TBK_OK && status != TBK_UNSUPPORTED) return status;
-  bare = job;
-  strip(&bare);
-  /* Both are zero wherever nothing was written, so that their bytes can be compared. */
-  if (status == TBK_UNSUPPORTED || memcmp(&bare.shape, &plan->job.shape, sizeof bare.shape) != 0 ||
-      strcmp(bare.options, plan->job.options) != 0)
+  if (status == TBK_UNSUPPORTED || !emit_fits(&job, &plan->job))
     return opencl_fail(error, TBK_INVALID, "not the arguments of the plan");
   return opencl_job_submit(device, &job, stream, error);
 }
@@ -216,22 +178,11 @@ void opencl_plans_free(tbk_instance_t* self) {
     plan_destroy(self, LIST_FIRST(&self->plans));
 }
 
-/* KERNEL(name of the operator's struct, build function) */
-#define KERNEL(name, build)                                                              \
-  {                                                                                      \
-    {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, TBK_NAME_##name, \
-        TBK_VERSION_##name, sizeof(tbk_args_##name##_t), opencl_build_##build            \
-  }
+#define KERNEL(operator) \
+  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##operator }
 
-static const kernel_t kernels[] = {
-    KERNEL(fill__Scalar, fill),
-    KERNEL(copy_, copy),
-    KERNEL(add_Tensor, add),
-    KERNEL(mul_Tensor, mul),
-    KERNEL(where_self, where),
-    KERNEL(sum_dim_IntList, sum),
-    KERNEL(mm, mm),
-};
+static const kernel_t kernels[] = {KERNEL(fill),  KERNEL(copy), KERNEL(add), KERNEL(mul),
+                                   KERNEL(where), KERNEL(sum),  KERNEL(mm)};
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,
                                        uint32_t version) {
@@ -239,7 +190,7 @@ static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, cons
   tbk_status_t status = opencl_enter(self, index, &device, NULL);
   if (name == NULL || (status != TBK_OK && status != TBK_DEVICE_LOST)) return NULL;
   for (size_t i = 0; device->has_compiler && i < sizeof kernels / sizeof *kernels; i++)
-    if (kernels[i].version == version && strcmp(kernels[i].name, name) == 0)
+    if (kernels[i].operator->version == version && strcmp(kernels[i].operator->name, name) == 0)
       return &kernels[i].table;
   return NULL;
 }

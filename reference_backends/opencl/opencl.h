@@ -19,7 +19,7 @@
 
 #include "driver.h"
 
-enum { OPENCL_MAX_DEVICES = 64, OPENCL_MAX_RANK = 8 };
+enum { OPENCL_MAX_DEVICES = 64 };
 
 typedef struct opencl_program opencl_program_t;
 typedef struct opencl_device opencl_device_t;
@@ -171,7 +171,7 @@ tbk_status_t opencl_fill(tbk_instance_t*, int32_t, tbk_memory_t, uint64_t, uint8
 void opencl_callers_start(opencl_callers_t* callers);
 void opencl_callers_end(opencl_callers_t* callers); /* runs what is left, and joins the threads */
 
-/* program.c: kernels by what kernels.cl is compiled with; NULL and the reason. */
+/* program.c: kernels by the options of their jobs; NULL and the reason. */
 cl_kernel opencl_program_kernel(opencl_device_t* device, const char* options, tbk_error_t* error);
 void opencl_programs_release(opencl_device_t* device);
 

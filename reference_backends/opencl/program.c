@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl.h"
-
-extern const char opencl_kernels_source[];
+#include "job.h"
 
 struct opencl_program {
   opencl_program_t* next;
@@ -34,7 +32,7 @@ static void tell_log(opencl_device_t* device, opencl_program_t* program) {
 
 static cl_int build(opencl_device_t* device, opencl_program_t* program) {
   const opencl_driver_t* driver = &device->instance->driver;
-  const char* source = opencl_kernels_source;
+  const char* source = emit_opencl_source;
   cl_int result = CL_OK;
   program->program = driver->clCreateProgramWithSource(device->context, 1, &source, NULL, &result);
   if (result != CL_OK) return result;

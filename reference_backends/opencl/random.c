@@ -6,21 +6,6 @@
  */
 #include "job.h"
 
-/* The numbers travel in the shape: kernels.cl says which. */
-static opencl_job_t make_job(const tbk_generator_t* generator, tbk_memory_t memory, uint64_t offset,
-                             uint64_t count) {
-  opencl_job_t job = {.options = "-DRANDOM", .operand_count = 1, .dimensions = 1};
-  const size_t blocks = (size_t)(count / 4 + (count % 4 != 0));
-  job.operands[0] = (opencl_view_t){.memory = memory, .count = (int64_t)count};
-  job.shape.sizes[0] = (int64_t)generator->seed;
-  job.shape.sizes[1] = (int64_t)(generator->offset / 4);
-  job.shape.offsets[0] = (int64_t)(offset / 4);
-  job.shape.count = (int64_t)count;
-  job.local[0] = OPENCL_WORK_GROUP;
-  job.global[0] = (blocks + OPENCL_WORK_GROUP - 1) / OPENCL_WORK_GROUP * OPENCL_WORK_GROUP;
-  return job;
-}
-
 static tbk_status_t random_bits(tbk_instance_t* self, int32_t index,
                                 const tbk_generator_t* generator, tbk_memory_t handle,
                                 uint64_t offset, uint64_t count, tbk_stream_t* stream,
@@ -36,7 +21,7 @@ static tbk_status_t random_bits(tbk_instance_t* self, int32_t index,
     return opencl_fail(error, TBK_INVALID, "the range does not lie inside memory of the device");
   if (!device->has_compiler)
     return opencl_fail(error, TBK_UNSUPPORTED, "the driver has no compiler");
-  const opencl_job_t job = make_job(generator, handle, offset, count);
+  const emit_job_t job = emit_random(generator, handle, offset, count);
   return opencl_job_submit(device, &job, stream, error);
 }
 

@@ -7,24 +7,24 @@
 #include <math.h>
 #include <string.h>
 
-#include "job.h"
+#include "inside.h"
 
-opencl_kind_t opencl_kind(int32_t dtype) {
+emit_kind_t emit_kind(int32_t dtype) {
   switch (dtype) {
     case TBK_FLOAT16:
     case TBK_BFLOAT16:
     case TBK_FLOAT32:
     case TBK_FLOAT64:
-      return OPENCL_REAL;
+      return EMIT_REAL;
     case TBK_COMPLEX64:
     case TBK_COMPLEX128:
-      return OPENCL_COMPLEX;
+      return EMIT_COMPLEX;
     default:
-      return OPENCL_INTEGER;
+      return EMIT_INTEGER;
   }
 }
 
-int64_t opencl_element_bytes(int32_t dtype) {
+int64_t emit_element_bytes(int32_t dtype) {
   switch (dtype) {
 #define CASE(name, value, size_bytes) \
   case value:                         \
@@ -83,52 +83,52 @@ static void store_real(int32_t dtype, double value, unsigned char* out) {
   }
 }
 
-static opencl_kind_t kind_of(const tbk_scalar_t* scalar) {
-  if (scalar->kind == TBK_SCALAR_DOUBLE) return OPENCL_REAL;
-  return scalar->kind == TBK_SCALAR_COMPLEX ? OPENCL_COMPLEX : OPENCL_INTEGER;
+static emit_kind_t kind_of(const tbk_scalar_t* scalar) {
+  if (scalar->kind == TBK_SCALAR_DOUBLE) return EMIT_REAL;
+  return scalar->kind == TBK_SCALAR_COMPLEX ? EMIT_COMPLEX : EMIT_INTEGER;
 }
 
 static double real_of(const tbk_scalar_t* scalar) {
-  return kind_of(scalar) == OPENCL_INTEGER ? (double)scalar->integer : scalar->real;
+  return kind_of(scalar) == EMIT_INTEGER ? (double)scalar->integer : scalar->real;
 }
 
 /* What does not fit has no value in C; here the least, as PyTorch's CPU has it on x86. */
 static int64_t integer_of(const tbk_scalar_t* scalar, int32_t dtype) {
   if (dtype == TBK_BOOL)
-    return kind_of(scalar) == OPENCL_INTEGER ? scalar->integer != 0
-                                             : scalar->real != 0 || isnan(scalar->real);
-  if (kind_of(scalar) == OPENCL_INTEGER) return scalar->integer;
+    return kind_of(scalar) == EMIT_INTEGER ? scalar->integer != 0
+                                           : scalar->real != 0 || isnan(scalar->real);
+  if (kind_of(scalar) == EMIT_INTEGER) return scalar->integer;
   const bool narrow = dtype == TBK_INT8 || dtype == TBK_INT16 || dtype == TBK_INT32;
   const double limit = narrow ? 0x1p31 : 0x1p63;
   if (scalar->real >= -limit && scalar->real < limit) return (int64_t)scalar->real;
   return narrow ? INT32_MIN : INT64_MIN;
 }
 
-bool opencl_scalar_element(const tbk_scalar_t* scalar, int32_t dtype, unsigned char* out_element) {
+bool emit_scalar_element(const tbk_scalar_t* scalar, int32_t dtype, unsigned char* out_element) {
   const int32_t part = dtype == TBK_COMPLEX64 ? TBK_FLOAT32 : TBK_FLOAT64;
-  const opencl_kind_t kind = opencl_kind(dtype);
-  if (kind_of(scalar) == OPENCL_COMPLEX && kind != OPENCL_COMPLEX) return false;
-  if (kind == OPENCL_REAL) {
+  const emit_kind_t kind = emit_kind(dtype);
+  if (kind_of(scalar) == EMIT_COMPLEX && kind != EMIT_COMPLEX) return false;
+  if (kind == EMIT_REAL) {
     store_real(dtype, real_of(scalar), out_element);
-  } else if (kind == OPENCL_COMPLEX) {
-    const double imaginary = kind_of(scalar) == OPENCL_COMPLEX ? scalar->imaginary : 0;
+  } else if (kind == EMIT_COMPLEX) {
+    const double imaginary = kind_of(scalar) == EMIT_COMPLEX ? scalar->imaginary : 0;
     store_real(part, real_of(scalar), out_element);
-    store_real(part, imaginary, out_element + opencl_element_bytes(part));
+    store_real(part, imaginary, out_element + emit_element_bytes(part));
   } else {
     const int64_t value = integer_of(scalar, dtype);
-    memcpy(out_element, &value, (size_t)opencl_element_bytes(dtype)); /* little-endian */
+    memcpy(out_element, &value, (size_t)emit_element_bytes(dtype)); /* little-endian */
   }
   return true;
 }
 
-size_t opencl_scalar_computed(const tbk_scalar_t* scalar, int32_t dtype, unsigned char* out_value) {
-  const opencl_kind_t kind = opencl_kind(dtype);
+size_t emit_scalar_computed(const tbk_scalar_t* scalar, int32_t dtype, unsigned char* out_value) {
+  const emit_kind_t kind = emit_kind(dtype);
   if (kind_of(scalar) > kind) return 0; /* PyTorch has no fraction of an integer */
   int32_t computed = dtype;
-  if (kind == OPENCL_REAL && dtype != TBK_FLOAT64) computed = TBK_FLOAT32;
-  if (kind != OPENCL_INTEGER) {
-    opencl_scalar_element(scalar, computed, out_value);
-    return (size_t)opencl_element_bytes(computed);
+  if (kind == EMIT_REAL && dtype != TBK_FLOAT64) computed = TBK_FLOAT32;
+  if (kind != EMIT_INTEGER) {
+    emit_scalar_element(scalar, computed, out_value);
+    return (size_t)emit_element_bytes(computed);
   }
   const int64_t value = dtype == TBK_BOOL ? scalar->integer != 0 : scalar->integer;
   memcpy(out_value, &value, sizeof value);

@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
-#include "job.h"
+#include "inside.h"
 
 /* Whether all elements lie inside the storage. */
-static bool lies_inside(const opencl_view_t* view, uint64_t storage_bytes) {
+static bool lies_inside(const emit_view_t* view, uint64_t storage_bytes) {
   int64_t low = view->offset, high = view->offset, reach;
   for (int32_t i = 0; i < view->rank; i++) {
     if (__builtin_mul_overflow(view->sizes[i] - 1, view->strides[i], &reach)) return false;
@@ -19,74 +19,73 @@ static bool lies_inside(const opencl_view_t* view, uint64_t storage_bytes) {
   return low >= 0 && (uint64_t)high < storage_bytes / (uint64_t)view->element_bytes;
 }
 
-static tbk_status_t describe(const tbk_tensor_t* tensor, opencl_view_t* view, tbk_error_t* error) {
+static tbk_status_t describe(const tbk_tensor_t* tensor, emit_view_t* view, tbk_error_t* error) {
   if (tensor == NULL || tensor->struct_size < sizeof *tensor)
-    return opencl_fail(error, TBK_INVALID, "a tensor is NULL, or its struct_size too small");
-  if (tensor->rank < 0 || tensor->rank > OPENCL_MAX_RANK)
-    return opencl_fail(error, TBK_UNSUPPORTED, "rank %d is above %d", tensor->rank,
-                       OPENCL_MAX_RANK);
-  *view = (opencl_view_t){.memory = tensor->memory,
-                          .offset = tensor->offset,
-                          .dtype = tensor->dtype,
-                          .rank = tensor->rank,
-                          .element_bytes = opencl_element_bytes(tensor->dtype),
-                          .count = 1};
+    return emit_fail(error, TBK_INVALID, "a tensor is NULL, or its struct_size too small");
+  if (tensor->rank < 0 || tensor->rank > EMIT_MAX_RANK)
+    return emit_fail(error, TBK_UNSUPPORTED, "rank %d is above %d", tensor->rank, EMIT_MAX_RANK);
+  *view = (emit_view_t){.memory = tensor->memory,
+                        .offset = tensor->offset,
+                        .dtype = tensor->dtype,
+                        .rank = tensor->rank,
+                        .element_bytes = emit_element_bytes(tensor->dtype),
+                        .count = 1};
   if (view->element_bytes == 0)
-    return opencl_fail(error, TBK_UNSUPPORTED, "dtype %d is not known", tensor->dtype);
+    return emit_fail(error, TBK_UNSUPPORTED, "dtype %d is not known", tensor->dtype);
   for (int32_t i = 0; i < tensor->rank; i++) {
     view->sizes[i] = tensor->sizes[i];
     view->strides[i] = tensor->strides[i];
     if (tensor->sizes[i] < 0 || __builtin_mul_overflow(view->count, tensor->sizes[i], &view->count))
-      return opencl_fail(error, TBK_INVALID, "a size is negative, or a shape too large");
+      return emit_fail(error, TBK_INVALID, "a size is negative, or a shape too large");
   }
   return TBK_OK;
 }
 
-tbk_status_t opencl_add_operand(const tbk_tensor_t* tensor, bool bound, opencl_job_t* job,
-                                tbk_error_t* error) {
-  opencl_view_t* view = &job->operands[job->operand_count];
+tbk_status_t emit_add_operand(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
+                              tbk_error_t* error) {
+  emit_view_t* view = &job->operands[job->operand_count];
   tbk_status_t status = describe(tensor, view, error);
   if (status != TBK_OK) return status;
   if (bound && view->count > 0 && (view->memory == 0 || !lies_inside(view, tensor->storage_bytes)))
-    return opencl_fail(error, TBK_INVALID, "a tensor reaches out of its storage");
+    return emit_fail(error, TBK_INVALID, "a tensor reaches out of its storage");
   job->operand_count++;
   return TBK_OK;
 }
 
-tbk_status_t opencl_add_output(const tbk_tensor_t* tensor, bool bound, opencl_job_t* job,
-                               tbk_error_t* error) {
-  tbk_status_t status = opencl_add_operand(tensor, bound, job, error);
+tbk_status_t emit_add_output(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
+                             tbk_error_t* error) {
+  tbk_status_t status = emit_add_operand(tensor, bound, job, error);
   if (status != TBK_OK) return status;
-  const opencl_view_t* out = &job->operands[0];
+  const emit_view_t* out = &job->operands[0];
   for (int32_t i = 0; i < out->rank; i++)
     if (out->count > 0 && out->sizes[i] > 1 && out->strides[i] == 0)
-      return opencl_fail(error, TBK_UNSUPPORTED, "the output has a stride of 0");
+      return emit_fail(error, TBK_UNSUPPORTED, "the output has a stride of 0");
   return TBK_OK;
 }
 
-tbk_status_t opencl_want_same_sizes(const opencl_job_t* job, tbk_error_t* error) {
-  const opencl_view_t* out = &job->operands[0]; /* sizes are 0 behind the rank */
+tbk_status_t emit_want_same_sizes(const emit_job_t* job, tbk_error_t* error) {
+  const emit_view_t* out = &job->operands[0]; /* sizes are 0 behind the rank */
   for (int i = 1; i < job->operand_count; i++)
     if (job->operands[i].rank != out->rank ||
         memcmp(job->operands[i].sizes, out->sizes, sizeof out->sizes) != 0)
-      return opencl_fail(error, TBK_UNSUPPORTED, "operand %d has not the sizes of the output", i);
+      return emit_fail(error, TBK_UNSUPPORTED, "operand %d has not the sizes of the output", i);
   return TBK_OK;
 }
 
-tbk_status_t opencl_want_dtype(const opencl_view_t* view, int32_t dtype, tbk_error_t* error) {
+tbk_status_t emit_want_dtype(const emit_view_t* view, int32_t dtype, tbk_error_t* error) {
   if (view->dtype == dtype) return TBK_OK;
-  return opencl_fail(error, TBK_UNSUPPORTED, "dtype %d where %d is wanted", view->dtype, dtype);
+  return emit_fail(error, TBK_UNSUPPORTED, "dtype %d where %d is wanted", view->dtype, dtype);
 }
 
 /* Whether dimension `d` goes on where `last` ends, in every operand. */
 static bool continues(int64_t last, int64_t d, const int64_t* sizes,
-                      int64_t (*strides)[OPENCL_MAX_RANK], int count) {
+                      int64_t (*strides)[EMIT_MAX_RANK], int count) {
   for (int k = 0; k < count; k++)
     if (strides[k][last] != strides[k][d] * sizes[d]) return false;
   return true;
 }
 
-void opencl_fold(int64_t* rank, int64_t* sizes, int64_t (*strides)[OPENCL_MAX_RANK], int count) {
+void emit_fold(int64_t* rank, int64_t* sizes, int64_t (*strides)[EMIT_MAX_RANK], int count) {
   int64_t kept = 0;
   for (int64_t d = 0; d < *rank; d++) {
     if (sizes[d] == 1) continue;
