@@ -240,6 +240,18 @@ def test_an_exclusive_device_has_one_process_at_a_time(
     assert list(alone.results().verdicts.values()) == 4 * ["pass"]
 
 
+def test_a_simulated_device_is_told_by_its_own_word(tmp_path: Path) -> None:
+    only = ("--only", f"{HOSTILE}/first_passes")
+    done = judge(tmp_path / "a.jsonl", "--torch-import", "broken.simulated", *only)
+    results = done.results()
+    assert done.line.startswith("tbk-run: PARTIAL (quick, simulated)  ")
+    assert results.footer["simulated"] is True
+    assert [(one["name"], one["simulated"]) for one in results.header["devices"]] == [
+        ("a device in software", True)
+    ]
+    assert judge(tmp_path / "b.jsonl", *only).results().footer["simulated"] is False
+
+
 def test_a_module_that_no_child_inherits_is_imported_by_each(tmp_path: Path) -> None:
     only = ("--only", f"{HOSTILE}/first_passes", "--open-timeout", "8")
     done = judge(tmp_path / "a.jsonl", "--torch-import", "broken.threads", *only)

@@ -50,6 +50,7 @@ py::dict describe_properties(c10::DeviceIndex device) {
   result["cross_device_wait"] = has(TBK_DEVICE_CROSS_DEVICE_WAIT);
   result["exclusive"] = has(TBK_DEVICE_EXCLUSIVE);
   result["philox"] = has(TBK_DEVICE_PHILOX);
+  result["simulated"] = has(TBK_DEVICE_SIMULATED);
   return result;
 }
 

@@ -79,8 +79,6 @@ def run_command(
         outcome.stop(EXIT_USAGE, "--require is of the C layer, and --layer torch leaves that out")
     outcome.known_words(options["only"])
     known = outcome.known_from(waivers, baseline)
-    if simulated and layer == "torch":
-        outcome.stop(EXIT_USAGE, "--simulated: the torch layer alone cannot tell that it is")
     if simulated:
         # It only chooses a driver: that a run is a simulated one is for its device to say.
         options = {**options, "backend_option": (*options["backend_option"], _simulator(library))}

@@ -45,6 +45,8 @@ class DeviceProperties:
     """One process at a time may have the device open."""
     philox: bool
     """Random bits of the device are those of Philox4x32-10."""
+    simulated: bool
+    """Software stands in for the device."""
 
 
 _pending: list[Callable[[], object]] = []

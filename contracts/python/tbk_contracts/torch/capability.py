@@ -208,10 +208,15 @@ def _tells_bad_fork(device: torch.device) -> bool:
     return callable(getattr(_module(device), "_is_in_bad_fork", None))
 
 
+def properties(device: torch.device) -> Any:
+    """Returns what its module says of it; None where the module says nothing."""
+    ask = getattr(_module(device), "get_device_properties", None)
+    return None if ask is None else ask(device)
+
+
 def is_exclusive(device: torch.device) -> bool:
     """Returns whether its properties say that one process at a time may have it."""
-    ask = getattr(_module(device), "get_device_properties", None)
-    return ask is not None and getattr(ask(device), "exclusive", False) is True
+    return getattr(properties(device), "exclusive", False) is True
 
 
 def _counts_fallbacks(device: torch.device) -> bool:

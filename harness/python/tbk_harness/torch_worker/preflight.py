@@ -16,6 +16,7 @@ from tbk_harness.torch_worker.speech import Speech, told_with_cause
 from tbk_harness.torch_worker.subject import Subject
 
 BYTES = 64
+DESCRIBED = 16
 
 
 class Refused(Exception):  # noqa: N818  # a verdict, not an error of ours
@@ -63,7 +64,7 @@ class Basics:
         self._stage("upload", f"copying {BYTES} bytes to the device", self._upload, phase)
         self._stage("download", f"copying {BYTES} bytes back to the host", self._download, phase)
         self._stage("synchronise", "synchronising the device", self._subject.synchronize, phase)
-        self._stage("properties", "asking for its properties", self._ask_exclusive, phase)
+        self._stage("properties", "asking for its properties", self._say_devices, phase)
 
     def _stage(self, name: str, text: str, act: Callable[[], None], phase: int) -> None:
         self._cell.phase = phase
@@ -102,11 +103,26 @@ class Basics:
         where = f"sent {sent[at : at + 8].hex(' ')} at byte {at}"
         raise Refused(what, f"{where}, and {back[at : at + 8].hex(' ') or 'nothing'} came back")
 
-    def _ask_exclusive(self) -> None:
+    def _say_devices(self) -> None:
+        """Describes at most 16 devices, as the C layer does."""
         self._exclusive = capability.probe("exclusive", self._subject.device).held
+        for index in range(min(self._subject.count(), DESCRIBED)):
+            self._speech.say("device", **_described(torch.device(self._subject.name, index)))
 
     def _say_health(self) -> None:
         say_health(self._subject, self._speech)
+
+
+def _described(device: torch.device) -> dict[str, object]:
+    """What the properties of a device say of it that a verdict must not leave out; a module without
+    properties says nothing, and what raises is for a test to find."""
+    try:
+        found = capability.properties(device)
+    except Exception:  # anything that a module of somebody's raises
+        found = None
+    name = getattr(found, "name", None)
+    flags = {word: getattr(found, word, False) is True for word in ("exclusive", "simulated")}
+    return {"name": name[:256] if isinstance(name, str) else "", **flags}
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
