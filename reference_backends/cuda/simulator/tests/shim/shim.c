@@ -1,0 +1,222 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shim.c: the symbols of the driver, handed on word by word, and the faults by position.
+ */
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHIM_EXPORT __attribute__((visibility("default")))
+#define SHIM_SYMBOL(member, symbol, parameters) symbol,
+#define SHIM_TEXT(member, symbol, parameters) #parameters,
+const char* const shim_symbols[SHIM_FUNCTIONS] = {CUDA_DRIVER_MAP(SHIM_SYMBOL)};
+const char* const shim_texts[SHIM_FUNCTIONS] = {CUDA_DRIVER_MAP(SHIM_TEXT)};
+
+/* The marker of the driver behind: whoever looks for it finds it here, too. */
+SHIM_EXPORT extern const char tbk_cuda_simulator[];
+const char tbk_cuda_simulator[] = "tbk_cuda_simulator 1, behind a shim";
+
+typedef cu_result (*word_function_t)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                     uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                     uintptr_t);
+
+typedef enum fault_kind { NONE, SKIP, SWAP, DROP, FAIL, HAND } fault_kind_t;
+
+static struct {
+  fault_kind_t kind;
+  shim_index_t index;
+  size_t parameter; /* of SWAP */
+  uint64_t at;
+  cu_result result; /* of FAIL */
+  const char* name; /* of HAND */
+  uint64_t count;   /* atomic: calls that the fault could have been at */
+  cu_result sticky; /* atomic: what each call answers from now on */
+} fault;
+
+static word_function_t real[SHIM_FUNCTIONS];
+
+static _Noreturn void stop(const char* why, const char* what) {
+  fprintf(stderr, "TBK_CUDA_SHIM: %s: %s\n", why, what ? what : "");
+  _exit(120);
+}
+
+static void* open_behind(void) {
+  static const char name[] = "libtbk_cuda_simulator.so";
+  char path[4096];
+  Dl_info info;
+  if (dladdr((const void*)tbk_cuda_simulator, &info) == 0) stop("cannot find itself", NULL);
+  const char* slash = strrchr(info.dli_fname, '/');
+  int folder = slash != NULL ? (int)(slash - info.dli_fname) + 1 : 0;
+  snprintf(path, sizeof path, "%.*s%s", folder, info.dli_fname, name);
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) stop("no driver behind", dlerror());
+  return library;
+}
+
+static fault_kind_t kind_of(const char* word) {
+  static const char* const words[] = {[SKIP] = "skip", "swap", "drop", "fail"};
+  for (fault_kind_t kind = SKIP; kind <= FAIL; kind++)
+    if (strcmp(word, words[kind]) == 0) return kind;
+  return HAND;
+}
+
+static shim_index_t index_of(const char* symbol) {
+  for (shim_index_t i = 0; i < SHIM_FUNCTIONS; i++)
+    if (strcmp(shim_symbols[i], symbol) == 0) return i;
+  stop("no such function", symbol);
+}
+
+static size_t parameter_of(shim_index_t index, const char* name) {
+  char found[32];
+  for (size_t i = 0; shim_parameter(index, i, found); i++)
+    if (strcmp(found, name) == 0) return i;
+  stop("no such parameter", name);
+}
+
+static void read_fault(const char* text) {
+  static char buffer[256];
+  snprintf(buffer, sizeof buffer, "%s", text);
+  char* rest = NULL;
+  const char* word = strtok_r(buffer, ":", &rest);
+  if (word == NULL) return;
+  fault.kind = kind_of(word);
+  fault.name = word;
+  if (fault.kind == HAND) return;
+  char* symbol = strtok_r(NULL, ":", &rest);
+  const char* at = strtok_r(NULL, ":", &rest);
+  const char* result = strtok_r(NULL, ":", &rest);
+  if (symbol == NULL || at == NULL) stop("no fault", text);
+  char* dot = strchr(symbol, '.');
+  if (dot != NULL) *dot = '\0';
+  fault.index = index_of(symbol);
+  fault.at = strtoull(at, NULL, 10);
+  fault.result = result != NULL ? (cu_result)strtol(result, NULL, 10) : CU_OK;
+  if (fault.kind == SWAP) fault.parameter = parameter_of(fault.index, dot ? dot + 1 : "");
+}
+
+static void check_hand(void) {
+  bool known = fault.kind != HAND;
+  for (size_t i = 0; i < shim_hook_count && !known; i++)
+    known = strcmp(shim_hooks[i].name, fault.name) == 0;
+  if (!known) stop("no fault", fault.name);
+}
+
+static void begin(void) {
+  void* library = open_behind();
+  for (shim_index_t i = 0; i < SHIM_FUNCTIONS; i++) {
+    void* address = dlsym(library, shim_symbols[i]);
+    if (address == NULL) stop("not in the driver behind", shim_symbols[i]);
+    memcpy(&real[i], &address, sizeof real[i]);
+  }
+  const char* text = getenv("TBK_CUDA_SHIM");
+  read_fault(text != NULL ? text : "");
+  check_hand();
+}
+
+void shim_hit(void) {
+  const char* path = getenv("TBK_CUDA_SHIM_HITS");
+  int file = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+  if (file < 0) return;
+  if (write(file, "x", 1) != 1) stop("cannot write", path);
+  close(file);
+}
+
+cu_result shim_real(shim_index_t index, const uintptr_t w[SHIM_WORDS]) {
+  return real[index](w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10]);
+}
+
+/* Whether this is the call that the fault is at. */
+static bool is_due(void) {
+  uint64_t count = __atomic_add_fetch(&fault.count, 1, __ATOMIC_RELAXED);
+  bool due = fault.at == 0 || count == fault.at;
+  if (due) shim_hit();
+  return due;
+}
+
+/* Errors of work: the context answers each call with them from then on. */
+static bool is_sticky(cu_result result) {
+  return result == 214 || (result >= 700 && result <= 719 && result != 701 && result != 704 &&
+                           result != 705 && result != 708 && result != 712 && result != 713);
+}
+
+static bool works_in_context(shim_index_t index) {
+  static const char* const outside[] = {"cuInit", "cuGetError", "cuDevice", "cuCtxPopCurrent"};
+  for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+    if (strncmp(shim_symbols[index], outside[i], strlen(outside[i])) == 0) return false;
+  return true;
+}
+
+static cu_result fail(void) {
+  if (is_sticky(fault.result)) __atomic_store_n(&fault.sticky, fault.result, __ATOMIC_RELEASE);
+  return fault.result;
+}
+
+static cu_result act_at(shim_call_t* call) {
+  uintptr_t* word = &call->words[fault.parameter];
+  if (fault.kind == SWAP) {
+    uintptr_t other = shim_other(call->index, fault.parameter, *word);
+    if (other != *word && is_due()) *word = other;
+  } else if (fault.kind != DROP && is_due()) {
+    return fault.kind == FAIL ? fail() : CU_OK;
+  }
+  cu_result result = shim_real(call->index, call->words);
+  return result != CU_OK && fault.kind == DROP && is_due() ? CU_OK : result;
+}
+
+static cu_result act(shim_call_t* call) {
+  for (size_t i = 0; fault.kind == HAND && i < shim_hook_count; i++) {
+    if (shim_hooks[i].index == call->index && strcmp(shim_hooks[i].name, fault.name) == 0)
+      return shim_hooks[i].act(call);
+  }
+  if (fault.kind != NONE && fault.kind != HAND && fault.index == call->index) return act_at(call);
+  return shim_real(call->index, call->words);
+}
+
+static cu_result hand_on(shim_call_t* call) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, begin);
+  cu_result sticky = __atomic_load_n(&fault.sticky, __ATOMIC_ACQUIRE);
+  if (sticky != CU_OK && works_in_context(call->index)) return sticky;
+  cu_result result = act(call);
+  if (result == CU_OK) shim_note(call);
+  return result;
+}
+
+#define SHIM_DEFINE(member, symbol, parameters)                                               \
+  SHIM_EXPORT cu_result shim_##member(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,     \
+                                      uintptr_t e, uintptr_t f, uintptr_t g, uintptr_t h,     \
+                                      uintptr_t i, uintptr_t j, uintptr_t k) __asm__(symbol); \
+  cu_result shim_##member(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,    \
+                          uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j,    \
+                          uintptr_t k) {                                                      \
+    shim_call_t call = {SHIM_##member, {a, b, c, d, e, f, g, h, i, j, k}};                    \
+    return hand_on(&call);                                                                    \
+  }
+CUDA_DRIVER_MAP(SHIM_DEFINE)
+
+/* What can be a fault by position, as "skip:SYMBOL" and "swap:SYMBOL.NAME", and those by hand. */
+SHIM_EXPORT void tbk_cuda_shim_list(void (*take)(const char* text));
+void tbk_cuda_shim_list(void (*take)(const char* text)) {
+  char text[128], name[32];
+  for (shim_index_t i = 0; i < SHIM_FUNCTIONS; i++) {
+    snprintf(text, sizeof text, "skip:%s", shim_symbols[i]);
+    take(text);
+    snprintf(text, sizeof text, "drop:%s", shim_symbols[i]);
+    take(text);
+    for (size_t k = 0; shim_parameter(i, k, name); k++) {
+      if (!shim_is_handle(i, k)) continue;
+      snprintf(text, sizeof text, "swap:%s.%s", shim_symbols[i], name);
+      take(text);
+    }
+  }
+  for (size_t i = 0; i < shim_hook_count; i++)
+    if (i == 0 || strcmp(shim_hooks[i].name, shim_hooks[i - 1].name) != 0) take(shim_hooks[i].name);
+}
