@@ -181,8 +181,11 @@ cu_result api_primary_release(cu_device device) {
   if (!retained) return sim_broken(SIM_RELEASE, "cuDevicePrimaryCtxRelease");
   if (!last) return CU_OK;
   vdev_device_synchronize(context->device, NULL);
-  sim_objects_end(context);
-  sim_pinned_end(context);
+  vdev_arena_t* arena = vdev_device_arena(context->device);
+  bool left = vdev_arena_free_bytes(arena) < vdev_machine_config(sim.machine)->arena.memory_bytes;
+  left = sim_objects_end(context) || left;
+  left = sim_pinned_end(context) || left;
+  if (left) (void)sim_broken(SIM_LEFT, "cuDevicePrimaryCtxRelease");
   vdev_stream_drop(context->legacy);
   vdev_device_close(context->device, NULL);
   return CU_OK;

@@ -90,14 +90,14 @@ static void find_of_context(const void* node, VISIT visit, void* closure) {
   if (entry->context == find->context) find->found = entry;
 }
 
-void sim_pinned_end(cu_context context) {
-  for (;;) {
+bool sim_pinned_end(cu_context context) {
+  for (bool any = false;; any = true) {
     find_pinned_t find = {context, NULL};
     pthread_mutex_lock(&sim.lock);
     twalk_r(sim.pinned, find_of_context, &find);
     sim_pinned_t* entry = find.found ? forget((const void*)find.found->start) : NULL;
     pthread_mutex_unlock(&sim.lock);
-    if (entry == NULL) return;
+    if (entry == NULL) return any;
     vdev_pinned_give(sim.machine, (void*)entry->start);
     free(entry);
   }

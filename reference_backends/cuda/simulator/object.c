@@ -49,18 +49,27 @@ static void end(sim_object_t* object) {
   if (object->kind == SIM_EVENT) vdev_event_free(object->event);
 }
 
+typedef struct ending {
+  cu_context context;
+  bool any;
+} ending_t;
+
 static void end_in_context(const void* node, VISIT visit, void* closure) {
   sim_object_t* object = *(sim_object_t* const*)node;
+  ending_t* ending = closure;
   bool first = visit == preorder || visit == leaf;
-  if (!first || object->context != closure || !object->live) return;
+  if (!first || object->context != ending->context || !object->live) return;
+  ending->any = true;
   object->live = false;
   end(object);
 }
 
-void sim_objects_end(cu_context context) {
+bool sim_objects_end(cu_context context) {
+  ending_t ending = {context, false};
   pthread_mutex_lock(&sim.lock);
-  twalk_r(sim.objects, end_in_context, context);
+  twalk_r(sim.objects, end_in_context, &ending);
   pthread_mutex_unlock(&sim.lock);
+  return ending.any;
 }
 
 /* Ends what the handle names, once. */

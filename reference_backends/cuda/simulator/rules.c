@@ -33,12 +33,26 @@ int tbk_cuda_simulator_broken(void) {
   return last;
 }
 
+static void say(FILE* to, sim_rule_t rule, const char* call) {
+  fprintf(to, "SIM-CUDA-%03d: %s%s Broken by %s. (%s; %s)\n", rules[rule].number,
+          rules[rule].class == SIM_GUESS ? "warning: " : "", rules[rule].sentence, call,
+          classes[rules[rule].class], rules[rule].source);
+}
+
+/* For whoever does not see what a process writes to its error stream. */
+static void log_broken(sim_rule_t rule, const char* call) {
+  const char* path = getenv("TBK_CUDA_SIMULATOR_LOG");
+  FILE* file = path != NULL ? fopen(path, "ae") : NULL;
+  if (file == NULL) return;
+  say(file, rule, call);
+  fclose(file);
+}
+
 cu_result sim_broken(sim_rule_t rule, const char* call) {
   broken = (int)rule;
   bool guess = rules[rule].class == SIM_GUESS;
-  fprintf(stderr, "SIM-CUDA-%03d: %s%s Broken by %s. (%s; %s)\n", rules[rule].number,
-          guess ? "warning: " : "", rules[rule].sentence, call, classes[rules[rule].class],
-          rules[rule].source);
+  say(stderr, rule, call);
+  log_broken(rule, call);
   if (!guess && !(sim_options() && sim.own.answer)) abort();
   return rules[rule].answer;
 }

@@ -98,8 +98,8 @@ cu_result sim_after_wait(cu_context context, vdev_status_t status);
 cu_result sim_object_find(const void* handle, sim_kind_t kind, const char* call,
                           sim_object_t** out_object);
 cu_result sim_object_add(const sim_object_t* value, void** out_handle);
-/* Ends all objects of a context that is being released. */
-void sim_objects_end(cu_context context);
+/* Ends all objects of a context that is being released; whether there were any. */
+bool sim_objects_end(cu_context context);
 
 /* sim_begin_in_context, and finds the queue for work on the stream. */
 cu_result sim_begin_on_stream(cu_stream stream, const char* call, cu_context* out_context,
@@ -109,6 +109,7 @@ void sim_count_work(cu_context context, vdev_stream_t* queue);
 
 /* Whether all of the range is pinned memory. */
 bool sim_is_pinned(const void* pointer, uint64_t size_bytes);
-void sim_pinned_end(cu_context context);
+/* Frees the pinned memory of a context that is being released; whether there was any. */
+bool sim_pinned_end(cu_context context);
 
 #endif /* SIM_SIMULATOR_H */

@@ -123,6 +123,24 @@ static void handles_end(void) {
   cu_leave(0);
 }
 
+static void what_is_left_at_the_end_is_told(void) {
+  cu_stream stream;
+  cu_event event;
+  cu_deviceptr pointer;
+  void* pinned;
+  cu_context popped;
+  for (int what = 0; what < 4; what++) {
+    cu_enter(0);
+    cu_result made = what == 0   ? cu.stream_create(&stream, CU_STREAM_NON_BLOCKING, 0)
+                     : what == 1 ? cu.event_create(&event, 0)
+                     : what == 2 ? cu.mem_alloc(&pointer, 8)
+                                 : cu.mem_host_alloc(&pinned, 8, 1);
+    CU_ASSERT_EQUAL(made, CU_OK);
+    CU_ASSERT_EQUAL(cu.context_pop(&popped), CU_OK);
+    BREAKS(LEFT, CU_OK, cu.primary_release(0));
+  }
+}
+
 static void handles_are_of_a_context(void) {
   cu_stream first, second;
   cu_event event;
@@ -210,6 +228,7 @@ CU_TestInfo cu_rule_tests[] = {
     {"contexts are entered and left", contexts_are_entered_and_left},
     {"a thread has a bottom and a top", a_thread_has_a_bottom_and_a_top},
     {"handles end", handles_end},
+    {"what is left at the end is told", what_is_left_at_the_end_is_told},
     {"handles are of a context", handles_are_of_a_context},
     {"memory is live and in range", memory_is_live_and_in_range},
     {"arguments are what is listed", arguments_are_what_is_listed},
