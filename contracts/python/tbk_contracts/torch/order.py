@@ -61,6 +61,8 @@ class Load:
         self.stream, self.seconds = stream, seconds
         self.held: bool | None = None
         """Whether each mark found the stream held; None before the first one."""
+        self.lasts_s = 0.0
+        """How long the load takes as measured: less than asked for where steps are short."""
         self._end: torch.Event | None = None
         self._step: Step | None = None
 
@@ -74,7 +76,9 @@ class Load:
             self._step = chain.make(self.stream.device, chain.size)
             _finish(self.stream)
             if chain.step_s > 0:
-                for _ in range(min(MOST_STEPS, 1 + int(self.seconds / chain.step_s))):
+                steps = min(MOST_STEPS, 1 + int(self.seconds / chain.step_s))
+                self.lasts_s = steps * chain.step_s
+                for _ in range(steps):
                     self._step()
             self._end.record(self.stream)
 
@@ -265,13 +269,24 @@ def waits(
     answer = None
     for count in range(ATTEMPTS if asynchronous(stream.device) else 0):
         with busy(stream, FIRST_S * 2**count) as load:
-            if not (load.pending() if by_event else not stream.query()):
+
+            def works(load: Load = load) -> bool:
+                return load.pending() if by_event else not stream.query()
+
+            if not works():
                 continue
             call()
-            if load.pending() if by_event else not stream.query():
+            if works() and _works_on(works, load):
                 return False
             answer = True
     return answer
+
+
+def _works_on(works: Callable[[], bool], load: Load) -> bool:
+    """Returns whether the stream is at work a part of the load later. Who was woken by the last
+    operation may ask before the device has noted that it was the last."""
+    time.sleep(load.lasts_s / 4)
+    return works()
 
 
 def settle(device: torch.device) -> None:
