@@ -89,6 +89,7 @@ def _row(row: dict[str, Any]) -> Row:
         exit_code=int(bool(killers)),
         said="" if row["ran"] else "no test that the sound device passes cites the clause",
         seconds=sum(ran["seconds"] for ran in row["ran"]),
+        runs=row["runs"],
     )
 
 

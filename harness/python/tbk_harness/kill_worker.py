@@ -59,6 +59,7 @@ class Killer:
         self.sound: dict[str, float | None] = {}  # seconds on the sound device; None: it fails
         self.start = ""  # how a fresh interpreter has the device
         self.useful: set[str] = set()  # functions that have killed something
+        self.survivors: list[tuple[Any, str]] = []  # with their clause; they are run again
 
     def tell(self, **members: Any) -> None:
         os.write(self.out, (json.dumps(members) + "\n").encode())
@@ -78,7 +79,9 @@ class Killer:
             self.forks.run(self._hunt(table, row) for row in chosen.values())
         else:
             self._take(session, {clause for _, clause in pairs})
-            self.forks.run(self._kill(table, row, clause) for row, clause in pairs)
+            self.forks.run(self._kill(table, row, clause, 1) for row, clause in pairs)
+            self.forks.jobs = 1
+            self.forks.run(self._kill(table, row, clause, 2) for row, clause in self.survivors)
         self.tell(kind="end")
         return True
 
@@ -128,8 +131,9 @@ class Killer:
         return [case for cases in _some(list(functions.values()), MOST_FUNCTIONS)
                 for case in _some(cases, MOST_NAMED if row.tests else MOST_PARAMETERS)]  # fmt: skip
 
-    def _kill(self, table: Any, row: Any, clause: str) -> Task:
-        """Tests that have killed nothing yet come first, and have their turn in any case."""
+    def _kill(self, table: Any, row: Any, clause: str, run: int) -> Task:
+        """Tests that have killed nothing yet come first, and have their turn in any case. What
+        survives the first run is told of after the second one, with nothing beside it."""
         cases = self._citing(row, clause)
         cases.sort(key=lambda case: (_function(case.id) in self.useful, case.id not in self.sound))
         ran: list[dict[str, Any]] = []
@@ -150,7 +154,10 @@ class Killer:
             if result["verdict"] in KILLS:
                 killed = True
                 self.useful.add(_function(case.id))
-        self.tell(kind="mutant", clause=clause, killed=killed, row=asdict(row), ran=ran)
+        if ran and not killed and run == 1:
+            self.survivors.append((row, clause))
+            return
+        self._told_of(row, clause, ran, run)
 
     def _hunt(self, table: Any, row: Any) -> Task:
         """Every test, the likely ones first."""
@@ -161,13 +168,12 @@ class Killer:
             lambda tests: kill_full.Batch(tests, lambda: self._break(table, row), self._judge),
             lambda test: self._job(table, row, test),
             lambda test: self._job(None, None, test),
-            lambda ran: self._told_of(row, ran),
+            lambda ran: self._told_of(row, clauses[0], ran, 1),
         )
 
-    def _told_of(self, row: Any, ran: list[dict[str, Any]]) -> None:
+    def _told_of(self, row: Any, clause: str, ran: list[dict[str, Any]], runs: int) -> None:
         killed = any(one["verdict"] in KILLS for one in ran)
-        self.tell(kind="mutant", clause=row.clauses.split()[0], killed=killed, row=asdict(row),
-                  ran=ran)  # fmt: skip
+        self.tell(kind="mutant", clause=clause, killed=killed, row=asdict(row), ran=ran, runs=runs)
 
     def _job(self, table: Any, row: Any, test: str) -> Job:
         return lambda: self._run(table, row, test)

@@ -11,7 +11,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 from invoke import STAND_IN, Tbk
-from tbk_harness import kill_fork, kill_torch
+from tbk_harness import kill, kill_fork, kill_torch
 from tbk_harness.kill import (
     Matrix,
     Row,
@@ -161,6 +161,23 @@ def test_a_thorough_test_waits_until_the_quick_ones_saw_nothing() -> None:
     assert parse_thorough(listed) == {"sweep/a"}
 
 
+def test_what_survives_is_run_again_alone_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    late, never, legal = _mutant("late"), _mutant("never"), _mutant("odd", kind="anti")
+    asked: list[str] = []
+
+    def judge(_library: Path, _matrix: Matrix, mutant: Mutant, _options: object) -> Row:
+        asked.append(mutant.name)
+        return _row(mutant, "memory/a") if mutant is late else _row(mutant)
+
+    monkeypatch.setattr(kill, "judge", judge)
+    matrix = _matrix(_row(late), _row(never), _row(legal, "memory/a"))
+    kill.again(Path("library"), matrix, ())
+    assert asked == ["late", "never"]
+    assert [row.mutant.name for row in matrix.survivors] == ["never"]
+    assert [row.runs for row in matrix.rows] == [2, 2, 1]
+    assert "| killed at the second run | 1 |" in render_matrix_markdown(document(matrix))
+
+
 def test_lists_are_read() -> None:
     assert parse_list("memory/a MEM-001 must -\nnonsense\n") == {"memory/a": "MEM-001"}
     (mutant,) = parse('{"name":"m","clause":"MEM-001, MEM-002","kind":"mutant","narrow":true}\n')
@@ -248,6 +265,7 @@ def _told(**changes: object) -> dict[str, object]:
         "killed": True,
         "row": row,
         "ran": ran,
+        "runs": 1,
         **changes,
     }
 

@@ -37,12 +37,19 @@ WORDS = {
 }
 
 
+def _words(row: Row, state: str) -> str:
+    if row["refused"]:
+        return "refused at once"
+    again = ", at the second run" if row["runs"] > 1 and state == "pass" else ""
+    return WORDS[(row["kind"], state)] + again
+
+
 def _shown(row: Row, document: Mapping[str, Any]) -> dict[str, Any]:
     state = _state(row, document["equivalents"])
     return {
         **row,
         "state": state,
-        "words": "refused at once" if row["refused"] else WORDS[(row["kind"], state)],
+        "words": _words(row, state),
         "others": len(row["killers"]) - len(row["citing"]),
         "reason": document["equivalents"].get(row["name"], ""),
     }
@@ -103,6 +110,9 @@ def _summary(document: Mapping[str, Any]) -> dict[str, int]:
         "anti-mutants": sum(row["kind"] == "anti" for row in document["rows"]),
         "cheats": sum(row["kind"] == "cheat" for row in document["rows"]),
     }
+    late = sum(bool(row["citing"]) and row["runs"] > 1 for row in document["rows"])
+    if late:
+        counted["killed at the second run"] = late
     pairs = [row for row in document["rows"] if row["kind"] == "pair"]
     if pairs:
         counted["faults of pairs"] = len(pairs)
