@@ -235,6 +235,14 @@ def test_a_simulated_driver_is_told_by_the_device_itself(output: Path) -> None:
     assert run(CPU, output, "--only", "DEV").results().footer["simulated"] is False
 
 
+def test_a_call_that_waits_longer_than_its_gate_is_known_to_wait(output: Path) -> None:
+    """The patience of a gate is a third of a test's; the probe of gates has its own."""
+    driver = f"driver={LIB / 'libtbk_cuda_simulator.so'}"  # downloads wait there, as they may
+    given = ("--backend-option", driver, "--timeout", "4", "--only", "DEV-023")
+    done = run(LIB / "libtbk_cuda.so", output, *given)
+    assert set(done.results().verdicts.values()) <= {"pass", "not-shown"}, done.stdout
+
+
 @pytest.mark.parametrize("given", ["driver=/nowhere/libx.so", "driver=a,driver=b", "seed=1"])
 def test_what_is_no_driver_is_refused_in_one_line(output: Path, given: str) -> None:
     done = run(LIB / "libtbk_cuda.so", output, "--backend-option", given)
