@@ -22,6 +22,14 @@ tbk_status_t cuda_fail(tbk_error_t* error, tbk_status_t status, const char* form
   return status;
 }
 
+void cuda_log(const tbk_instance_t* self, const char* text) {
+  if (self->host.log != NULL) self->host.log(self->host.context, TBK_LOG_WARNING, text);
+}
+
+void cuda_tell(const tbk_instance_t* self, tbk_status_t status, const tbk_error_t* error) {
+  if (status != TBK_OK && status != TBK_DEVICE_LOST) cuda_log(self, error->message);
+}
+
 /* Faults after which the driver answers every call on the context with the same error. */
 static bool is_fault(cu_result result) {
   static const cu_result faults[] = {214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719};
@@ -31,7 +39,7 @@ static bool is_fault(cu_result result) {
   return false;
 }
 
-static tbk_status_t translate(cu_result result) {
+tbk_status_t cuda_translate(cu_result result) {
   switch (result) {
     case CU_OK:
       return TBK_OK;
@@ -63,15 +71,16 @@ tbk_status_t cuda_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error
   if (lost) return cuda_fail(error, TBK_DEVICE_LOST, "device %d is lost", device);
   cu_result result = cuda_driver()->context_push(context);
   if (result == CU_OK) return TBK_OK;
-  return cuda_fail(error, translate(result), "entering device %d: %s", device,
+  return cuda_fail(error, cuda_translate(result), "entering device %d: %s", device,
                    cuda_error_text(result));
 }
 
 tbk_status_t cuda_leave(tbk_instance_t* self, int32_t device, cu_result result, const char* what,
                         tbk_error_t* error) {
   cu_context ignored;
-  cuda_driver()->context_pop(&ignored);
-  tbk_status_t status = translate(result);
+  cu_result left = cuda_driver()->context_pop(&ignored);
+  if (left != CU_OK && (result == CU_OK || result == CU_NOT_READY)) result = left;
+  tbk_status_t status = cuda_translate(result);
   if (status == TBK_OK) return TBK_OK;
   if (status == TBK_DEVICE_LOST) {
     pthread_mutex_lock(&self->lock);
@@ -143,6 +152,7 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
   if (self == NULL) return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory");
   self->backend = table;
   self->backend.instance = self;
+  self->host = (tbk_host_t){.context = host->context, .log = host->log};
   pthread_mutex_init(&self->lock, NULL);
   *out_backend = &self->backend;
   return TBK_OK;

@@ -56,6 +56,7 @@ struct tbk_event {
 
 struct tbk_instance {
   tbk_backend_t backend;
+  tbk_host_t host;      /* for its log; the options are not kept */
   pthread_mutex_t lock; /* guards all below but the properties of devices */
   bool counted;
   int32_t device_count;
@@ -68,6 +69,15 @@ void cuda_count(tbk_instance_t* self);
 /* Writes the message and returns `status`. */
 tbk_status_t cuda_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Warns in the host's log. */
+void cuda_log(const tbk_instance_t* self, const char* text);
+
+/* Warns of what a destructor, which answers nothing, could not do. */
+void cuda_tell(const tbk_instance_t* self, tbk_status_t status, const tbk_error_t* error);
+
+/* Returns the status that says what `result` says. */
+tbk_status_t cuda_translate(cu_result result);
 
 /* Checks index and state, and enters the device's context. Balanced by cuda_leave. */
 tbk_status_t cuda_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error);
@@ -87,11 +97,12 @@ typedef enum cuda_allocation_kind { CUDA_DEVICE_MEMORY, CUDA_HOST_MEMORY } cuda_
 bool cuda_remember(tbk_instance_t* self, int32_t device, cuda_allocation_kind_t kind,
                    uint64_t address);
 bool cuda_forget(tbk_instance_t* self, int32_t device, uint64_t address);
-void cuda_free_all(cuda_device_t* device);
+/* `entered`: the context is there to free them in; else it takes them with it. */
+void cuda_free_all(cuda_device_t* device, bool entered);
 
 /* Turn the streams and events of a device into stale handles; free those when the instance ends. */
-void cuda_streams_to_stale_handles(cuda_device_t* device);
-void cuda_events_to_stale_handles(cuda_device_t* device);
+void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered);
+void cuda_events_to_stale_handles(cuda_device_t* device, bool entered);
 void cuda_streams_free(cuda_device_t* device);
 void cuda_events_free(cuda_device_t* device);
 void cuda_kernels_unload(cuda_device_t* device);

@@ -4,6 +4,7 @@
  *
  * device.c: counting, describing, opening and closing devices; the end of the instance.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +21,31 @@ static void describe(const cuda_driver_t* driver, int index, cuda_device_t* devi
   if (driver->device_total_mem(&total, device->handle) == CU_OK) device->memory_bytes = total;
 }
 
+/* A number alone does not say why it is 0. */
+static void tell_none(const tbk_instance_t* self, const char* why) {
+  char text[600];
+  snprintf(text, sizeof text, "0 devices: %s", why);
+  cuda_log(self, text);
+}
+
+static int ask_count(const tbk_instance_t* self) {
+  const cuda_driver_t* driver = cuda_driver();
+  int count = 0;
+  cu_result result = driver != NULL ? driver->device_get_count(&count) : CU_OK;
+  if (driver != NULL && result == CU_OK && count > 0)
+    return count < CUDA_MAX_DEVICES ? count : CUDA_MAX_DEVICES;
+  tell_none(self, driver == NULL    ? cuda_driver_reason()
+                  : result == CU_OK ? "the driver counts none"
+                                    : cuda_error_text(result));
+  return 0;
+}
+
 void cuda_count(tbk_instance_t* self) {
   pthread_mutex_lock(&self->lock);
   if (!self->counted) {
-    const cuda_driver_t* driver = cuda_driver();
-    int count = 0;
-    if (driver == NULL || driver->device_get_count(&count) != CU_OK) count = 0;
-    if (count > CUDA_MAX_DEVICES) count = CUDA_MAX_DEVICES;
+    int count = ask_count(self);
     for (int i = 0; i < count; i++)
-      describe(driver, i, &self->devices[i]);
+      describe(cuda_driver(), i, &self->devices[i]);
     self->device_count = count;
     self->counted = true;
   }
@@ -80,7 +97,12 @@ static cu_result open_context(const cuda_driver_t* driver, cuda_device_t* device
   result = driver->context_push(context);
   if (result == CU_OK) {
     result = driver->stream_create(&internal, CU_STREAM_NON_BLOCKING, 0);
-    driver->context_pop(&ignored);
+    if (result == CU_OK) {
+      result = driver->context_pop(&ignored);
+      if (result != CU_OK) driver->stream_destroy(internal);
+    } else {
+      driver->context_pop(&ignored);
+    }
   }
   if (result != CU_OK) {
     driver->primary_release(device->handle);
@@ -104,17 +126,41 @@ tbk_status_t cuda_device_open(tbk_instance_t* self, int32_t device, tbk_error_t*
   cuda_device_t* state = &self->devices[device];
   if (state->context != NULL) {
     status = cuda_fail(error, TBK_INVALID_STATE, "device %d is open already", device);
+  } else if (state->handle < 0) {
+    status =
+        cuda_fail(error, TBK_FAILED, "the driver counts device %d and does not give it", device);
   } else {
     cu_result result = open_context(cuda_driver(), state);
     if (result != CU_OK) {
-      status = result == CU_OUT_OF_MEMORY        ? TBK_OUT_OF_MEMORY
-               : result == CU_DEVICE_UNAVAILABLE ? TBK_UNAVAILABLE
-                                                 : TBK_FAILED;
+      status = cuda_translate(result);
+      if (status == TBK_INVALID || status == TBK_NOT_READY) status = TBK_FAILED;
       cuda_fail(error, status, "opening device %d: %s", device, cuda_error_text(result));
     }
   }
   pthread_mutex_unlock(&self->lock);
   return status;
+}
+
+/* Closes the device whatever fails on the way; the first error. */
+static cu_result close_context(const cuda_driver_t* driver, cuda_device_t* state) {
+  cu_context ignored;
+  cu_result result = driver->context_push(state->context);
+  bool entered = result == CU_OK;
+  if (entered) {
+    result = driver->context_synchronize();
+    cuda_kernels_unload(state);
+  }
+  cuda_streams_to_stale_handles(state, entered);
+  cuda_events_to_stale_handles(state, entered);
+  cuda_free_all(state, entered);
+  if (entered) {
+    driver->stream_destroy(state->internal);
+    cu_result left = driver->context_pop(&ignored);
+    if (result == CU_OK) result = left;
+  }
+  cu_result released = driver->primary_release(state->handle);
+  state->context = NULL;
+  return result == CU_OK ? released : result;
 }
 
 tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
@@ -124,29 +170,18 @@ tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t
   }
   if (cuda_driver_is_forked())
     return cuda_fail(error, TBK_INVALID_STATE, "the driver does not outlive a fork");
-  const cuda_driver_t* driver = cuda_driver();
   cuda_device_t* state = &self->devices[device];
-  cu_context ignored;
   pthread_mutex_lock(&self->lock);
   if (state->context == NULL) {
     pthread_mutex_unlock(&self->lock);
     return cuda_fail(error, TBK_INVALID_STATE, "device %d is not open", device);
   }
-  driver->context_push(state->context);
-  cu_result result = driver->context_synchronize();
-  cuda_kernels_unload(state);
-  cuda_streams_to_stale_handles(state);
-  cuda_events_to_stale_handles(state);
-  cuda_free_all(state);
-  driver->stream_destroy(state->internal);
-  driver->context_pop(&ignored);
-  driver->primary_release(state->handle);
-  state->context = NULL;
-  bool lost = state->lost;
+  cu_result result = close_context(cuda_driver(), state);
+  bool lost = state->lost || cuda_translate(result) == TBK_DEVICE_LOST;
   pthread_mutex_unlock(&self->lock);
   if (lost) return cuda_fail(error, TBK_DEVICE_LOST, "device %d was lost", device);
   if (result == CU_OK) return TBK_OK;
-  return cuda_fail(error, TBK_FAILED, "work on device %d: %s", device, cuda_error_text(result));
+  return cuda_fail(error, TBK_FAILED, "closing device %d: %s", device, cuda_error_text(result));
 }
 
 static void destroy(tbk_instance_t* self) {

@@ -14,7 +14,8 @@
 static cuda_driver_t driver;
 static bool driver_usable;
 static bool driver_simulated;
-static pid_t driver_process; /* that opened it; 0 before */
+static char driver_reason[512]; /* why it is not usable */
+static pid_t driver_process;    /* that opened it; 0 before */
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 
 static pthread_mutex_t chosen_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,6 +29,7 @@ static bool look_up(void* library, const char* symbol, void* out_function, size_
   return address != NULL;
 }
 
+/* The last name's error is the one to tell, where there are many. */
 static void* open_first(const char* const* names) {
   for (; *names != NULL; names++) {
     void* library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
@@ -51,20 +53,36 @@ static void driver_open(void) {
   const char* const given[] = {chosen_path, NULL};
   driver_process = getpid();
   void* library = open_first(chosen_path[0] != '\0' ? given : system_names);
-  if (library == NULL) return;
+  if (library == NULL) {
+    const char* why = dlerror();
+    snprintf(driver_reason, sizeof driver_reason, "no driver: %s", why ? why : "no reason given");
+    return;
+  }
   driver_simulated = dlsym(library, "tbk_cuda_simulator") != NULL;
-  bool complete = true;
-#define CUDA_DRIVER_LOOK_UP(member, symbol, parameters) \
-  complete = look_up(library, symbol, &driver.member, sizeof driver.member) && complete;
+#define CUDA_DRIVER_LOOK_UP(member, symbol, parameters)                         \
+  if (!look_up(library, symbol, &driver.member, sizeof driver.member)) {        \
+    snprintf(driver_reason, sizeof driver_reason, "the driver has no " symbol); \
+    return;                                                                     \
+  }
   CUDA_DRIVER_MAP(CUDA_DRIVER_LOOK_UP)
 #undef CUDA_DRIVER_LOOK_UP
   /* The toolkit ships a stub of libcuda that loads, and whose cuInit fails. */
-  driver_usable = complete && driver.init(0) == CU_OK;
+  cu_result result = driver.init(0);
+  driver_usable = result == CU_OK;
+  const char* text = NULL;
+  if (driver_usable || driver.error_string(result, &text) != CU_OK) text = NULL;
+  if (!driver_usable)
+    snprintf(driver_reason, sizeof driver_reason, "cuInit: error %d, %s", result,
+             text ? text : "of which the driver has no text");
 }
 
 const cuda_driver_t* cuda_driver(void) {
   pthread_once(&driver_once, driver_open);
   return driver_usable ? &driver : NULL;
+}
+
+const char* cuda_driver_reason(void) {
+  return cuda_driver() == NULL ? driver_reason : "";
 }
 
 bool cuda_driver_is_simulated(void) {

@@ -108,6 +108,9 @@ bool cuda_driver_choose(const char* path);
  */
 const cuda_driver_t* cuda_driver(void);
 
+/* Returns why there is no driver, or no device that it counts; empty where there is one. */
+const char* cuda_driver_reason(void);
+
 /* Whether the driver that was opened carries the marker of a simulated one. */
 bool cuda_driver_is_simulated(void);
 

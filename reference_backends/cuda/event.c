@@ -8,9 +8,9 @@
 
 #include "cuda.h"
 
-void cuda_events_to_stale_handles(cuda_device_t* device) {
+void cuda_events_to_stale_handles(cuda_device_t* device, bool entered) {
   for (tbk_event_t* event = device->events; event != NULL; event = event->next) {
-    if (event->native != NULL) cuda_driver()->event_destroy(event->native);
+    if (event->native != NULL && entered) cuda_driver()->event_destroy(event->native);
     event->native = NULL;
   }
 }
@@ -62,6 +62,7 @@ static tbk_status_t event_create(tbk_instance_t* self, int32_t device, uint32_t 
   }
   status = cuda_leave(self, device, result, "creating an event", error);
   if (status != TBK_OK) {
+    if (result == CU_OK) cuda_driver()->event_destroy(event->native); /* see stream_create */
     free(event);
     return status;
   }
@@ -72,11 +73,14 @@ static tbk_status_t event_create(tbk_instance_t* self, int32_t device, uint32_t 
 
 static void event_destroy(tbk_instance_t* self, tbk_event_t* event) {
   if (event == NULL) return;
-  if (unlink_event(self, event) && cuda_enter(self, event->device, NULL) == TBK_OK) {
-    cu_result result = cuda_driver()->event_destroy(event->native);
-    if (cuda_leave(self, event->device, result, "destroying an event", NULL) != TBK_OK) {
-      /* A destructor has nobody to tell. */
+  if (unlink_event(self, event)) {
+    tbk_error_t error = {""};
+    tbk_status_t status = cuda_enter(self, event->device, &error);
+    if (status == TBK_OK) {
+      cu_result result = cuda_driver()->event_destroy(event->native);
+      status = cuda_leave(self, event->device, result, "destroying an event", &error);
     }
+    cuda_tell(self, status, &error);
   }
   free(event);
 }

@@ -54,8 +54,8 @@ static void free_entry(void* node) {
   free(entry);
 }
 
-void cuda_free_all(cuda_device_t* device) {
-  tdestroy(device->allocations, free_entry);
+void cuda_free_all(cuda_device_t* device, bool entered) {
+  tdestroy(device->allocations, entered ? free_entry : free);
   device->allocations = NULL;
 }
 
@@ -90,7 +90,10 @@ tbk_status_t cuda_memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t
   if (memory == 0 || !cuda_forget(self, device, memory)) return TBK_OK;
   tbk_status_t status = cuda_enter(self, device, error);
   if (status == TBK_DEVICE_LOST) return TBK_OK;
-  if (status != TBK_OK) return status;
+  if (status != TBK_OK) {
+    (void)cuda_remember(self, device, CUDA_DEVICE_MEMORY, memory); /* for close */
+    return status;
+  }
   return cuda_leave(self, device, cuda_driver()->mem_free(memory), "freeing memory", error);
 }
 

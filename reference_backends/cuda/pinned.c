@@ -31,11 +31,15 @@ static void pinned_free(tbk_instance_t* self, void* pointer) {
   if (pointer == NULL) return;
   for (int32_t device = 0; device < self->device_count; device++) {
     if (!cuda_forget(self, device, (uintptr_t)pointer)) continue;
-    if (cuda_enter(self, device, NULL) != TBK_OK) return;
-    cu_result result = cuda_driver()->mem_free_host(pointer);
-    if (cuda_leave(self, device, result, "freeing pinned memory", NULL) != TBK_OK) {
-      /* A destructor has nobody to tell. */
+    tbk_error_t error = {""};
+    tbk_status_t status = cuda_enter(self, device, &error);
+    if (status == TBK_OK) {
+      cu_result result = cuda_driver()->mem_free_host(pointer);
+      status = cuda_leave(self, device, result, "freeing pinned memory", &error);
+    } else {
+      (void)cuda_remember(self, device, CUDA_HOST_MEMORY, (uintptr_t)pointer); /* for close */
     }
+    cuda_tell(self, status, &error);
     return;
   }
 }
@@ -54,7 +58,8 @@ static tbk_status_t peer_can_access(tbk_instance_t* self, int32_t device, int32_
     return cuda_fail(error, TBK_INVALID, "no device %d or %d, or out_can is NULL", device, peer);
   }
   int can = 0;
-  if (device != peer && !cuda_driver_is_forked()) {
+  bool given = self->devices[device].handle >= 0 && self->devices[peer].handle >= 0;
+  if (device != peer && given && !cuda_driver_is_forked()) {
     cu_result result = cuda_driver()->device_can_access_peer(&can, self->devices[device].handle,
                                                              self->devices[peer].handle);
     if (result != CU_OK) can = 0;

@@ -31,9 +31,10 @@ static bool unlink_stream(tbk_instance_t* self, tbk_stream_t* stream) {
   return live;
 }
 
-void cuda_streams_to_stale_handles(cuda_device_t* device) {
+void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered) {
   for (tbk_stream_t* stream = device->streams; stream != NULL; stream = stream->next) {
-    if (stream->native != NULL && !stream->borrowed) cuda_driver()->stream_destroy(stream->native);
+    if (stream->native != NULL && !stream->borrowed && entered)
+      cuda_driver()->stream_destroy(stream->native);
     stream->native = NULL;
   }
 }
@@ -59,6 +60,8 @@ static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t 
   }
   status = cuda_leave(self, device, result, "creating a stream", error);
   if (status != TBK_OK) {
+    /* The context is still there where it could not be left. */
+    if (result == CU_OK) cuda_driver()->stream_destroy(stream->native);
     free(stream);
     return status;
   }
@@ -69,11 +72,14 @@ static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t 
 
 static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
   if (stream == NULL) return;
-  if (unlink_stream(self, stream) && cuda_enter(self, stream->device, NULL) == TBK_OK) {
-    cu_result result = cuda_driver()->stream_destroy(stream->native);
-    if (cuda_leave(self, stream->device, result, "destroying a stream", NULL) != TBK_OK) {
-      /* A destructor has nobody to tell. */
+  if (unlink_stream(self, stream)) {
+    tbk_error_t error = {""};
+    tbk_status_t status = cuda_enter(self, stream->device, &error);
+    if (status == TBK_OK) {
+      cu_result result = cuda_driver()->stream_destroy(stream->native);
+      status = cuda_leave(self, stream->device, result, "destroying a stream", &error);
     }
+    cuda_tell(self, status, &error);
   }
   free(stream);
 }

@@ -42,6 +42,12 @@ static struct {
 } fault;
 
 static word_function_t real[SHIM_FUNCTIONS];
+static uint64_t calls[SHIM_FUNCTIONS]; /* atomic */
+
+/* Returns whether the fault took place. */
+SHIM_EXPORT bool tbk_cuda_shim_took_place(void);
+/* Returns how often a function was called. */
+SHIM_EXPORT uint64_t tbk_cuda_shim_calls(const char* symbol);
 
 static _Noreturn void stop(const char* why, const char* what) {
   fprintf(stderr, "TBK_CUDA_SHIM: %s: %s\n", why, what ? what : "");
@@ -121,7 +127,18 @@ static void begin(void) {
   check_hand();
 }
 
+uint64_t tbk_cuda_shim_calls(const char* symbol) {
+  return __atomic_load_n(&calls[index_of(symbol)], __ATOMIC_RELAXED);
+}
+
+static bool took_place; /* atomic */
+
+bool tbk_cuda_shim_took_place(void) {
+  return __atomic_load_n(&took_place, __ATOMIC_ACQUIRE);
+}
+
 void shim_hit(void) {
+  __atomic_store_n(&took_place, true, __ATOMIC_RELEASE);
   const char* path = getenv("TBK_CUDA_SHIM_HITS");
   int file = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
   if (file < 0) return;
@@ -148,7 +165,7 @@ static bool is_sticky(cu_result result) {
 }
 
 static bool works_in_context(shim_index_t index) {
-  static const char* const outside[] = {"cuInit", "cuGetError", "cuDevice", "cuCtxPopCurrent"};
+  static const char* const outside[] = {"cuInit", "cuGetError", "cuDevice", "cuCtxP"};
   for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
     if (strncmp(shim_symbols[index], outside[i], strlen(outside[i])) == 0) return false;
   return true;
@@ -183,6 +200,7 @@ static cu_result act(shim_call_t* call) {
 static cu_result hand_on(shim_call_t* call) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, begin);
+  __atomic_add_fetch(&calls[call->index], 1, __ATOMIC_RELAXED);
   cu_result sticky = __atomic_load_n(&fault.sticky, __ATOMIC_ACQUIRE);
   if (sticky != CU_OK && works_in_context(call->index)) return sticky;
   cu_result result = act(call);

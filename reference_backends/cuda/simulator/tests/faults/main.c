@@ -1,0 +1,193 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * main.c: one process a fault, with a deadline. Arguments: the backend, the driver with a fault before
+ * the simulated one, and that one.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../shim/shim.h"
+#include "faults.h"
+
+enum { DEADLINE_S = 20, LEFT = 25, NO_CONTEXT = 4, RELEASE = 20 };
+
+/* What a child tells its parent. */
+typedef struct report {
+  fault_run_t run;
+  uint64_t calls[SHIM_FUNCTIONS];
+  int broken;      /* the first rule of the simulator that was broken while the backend ran */
+  bool in_context; /* the thread has a context pushed that nobody popped */
+  bool retained;   /* a context was retained and not released */
+  bool took_place;
+  bool ended;
+} report_t;
+
+static const char *backend, *shim, *simulator;
+static report_t* report;
+static unsigned long checks, failures;
+
+static const char* const symbols[] = {
+#define SYMBOL(member, symbol, parameters) symbol,
+    CUDA_DRIVER_MAP(SYMBOL)
+#undef SYMBOL
+};
+
+static void* in(const char* path, const char* symbol) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* address = library != NULL ? dlsym(library, symbol) : NULL;
+  if (address == NULL) _Exit(126);
+  return address;
+}
+
+#define FIND(path, symbol, out)            \
+  do {                                     \
+    void* address = in(path, symbol);      \
+    memcpy(&(out), &address, sizeof(out)); \
+  } while (0)
+
+/* Asks the simulator, behind the backend's back, what is left. */
+static void look_behind(void) {
+  int (*broken)(void);
+  cu_result (*mem_get_info)(size_t*, size_t*);
+  cu_result (*release)(cu_device);
+  size_t free_bytes, total;
+  FIND(simulator, "tbk_cuda_simulator_broken", broken);
+  FIND(simulator, "cuMemGetInfo_v2", mem_get_info);
+  FIND(simulator, "cuDevicePrimaryCtxRelease_v2", release);
+  report->broken = broken();
+  (void)mem_get_info(&free_bytes, &total);
+  int rule = broken();
+  if (rule == 1) return; /* never initialised: there can be nothing */
+  report->in_context = rule != NO_CONTEXT;
+  for (cu_device device = 0; device < 2; device++) {
+    (void)release(device);
+    report->retained = broken() != RELEASE || report->retained;
+  }
+}
+
+static void child(const char* fault) {
+  char options[4200];
+  uint64_t (*calls)(const char*);
+  bool (*took_place)(void);
+  snprintf(options, sizeof options, "driver=%s", shim);
+  setenv("TBK_CUDA_SHIM", fault, 1);
+  setenv("TBK_CUDA_SIMULATOR", "report=answer", 1);
+  alarm(DEADLINE_S);
+  fault_scenario(backend, options, &report->run);
+  FIND(shim, "tbk_cuda_shim_calls", calls);
+  for (size_t i = 0; i < SHIM_FUNCTIONS; i++)
+    report->calls[i] = calls(symbols[i]);
+  FIND(shim, "tbk_cuda_shim_took_place", took_place);
+  report->took_place = took_place();
+  look_behind();
+  report->ended = true;
+  fflush(NULL);
+  exit(0); /* where a sanitizer looks for leaks */
+}
+
+static void expect(bool held, const char* fault, const char* what) {
+  checks++;
+  if (held) return;
+  failures++;
+  printf("%-44s %s\n", fault, what);
+  for (size_t i = 0; i < report->run.count; i++) {
+    const fault_step_t* step = &report->run.steps[i];
+    if (step->status != TBK_OK) printf("    %s: %d\n", step->call, (int)step->status);
+  }
+}
+
+/* Runs the scenario with a fault; false where its process did not come to its end. */
+static bool run_with(const char* fault) {
+  int status = -1;
+  memset(report, 0, sizeof *report);
+  fflush(NULL);
+  pid_t process = fork();
+  if (process == 0) child(fault);
+  bool ended = waitpid(process, &status, 0) == process && WIFEXITED(status) &&
+               WEXITSTATUS(status) == 0 && report->ended;
+  const char* how = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hangs" : "dies";
+  expect(ended, fault, how);
+  return ended;
+}
+
+static bool is_work(int code) {
+  return code >= 700 && code <= 719;
+}
+
+/* The code that a fault of this kind has, wherever it comes up. */
+static bool fits(int code, tbk_status_t status) {
+  if (code == CU_OUT_OF_MEMORY) return status == TBK_OUT_OF_MEMORY;
+  if (is_work(code)) return status == TBK_DEVICE_LOST;
+  return status != TBK_OUT_OF_MEMORY && status != TBK_DEVICE_LOST;
+}
+
+static void check_answers(const char* fault, const fault_row_t* row, int code) {
+  const fault_run_t* run = &report->run;
+  bool fit = true, told = true, any = false;
+  for (size_t i = 0; i < run->count; i++) {
+    if (run->steps[i].status == TBK_OK) continue;
+    told = told && run->steps[i].told;
+    fit =
+        fit && (any || fits(code, run->steps[i].status)); /* what comes later may follow from it */
+    any = true;
+  }
+  expect(told, fault, "an error without a message");
+  expect(fit, fault, "another code than the error has");
+  expect(any || run->warned || row->silent, fault, "nobody is told");
+}
+
+static void check_fault(const fault_row_t* row, uint64_t at, int code) {
+  char fault[96];
+  snprintf(fault, sizeof fault, "fail:%s:%llu:%d", row->symbol, (unsigned long long)at, code);
+  if (!run_with(fault)) return;
+  expect(report->took_place, fault, "did not take place");
+  check_answers(fault, row, code);
+  /* What the driver refuses to give back, and what goes with a dead context, is not the backend's. */
+  bool refused = strstr(row->symbol, "Free") || strstr(row->symbol, "Destroy") ||
+                 strstr(row->symbol, "Push") || is_work(code);
+  expect(report->broken == 0 || (report->broken == LEFT && refused), fault, "a rule is broken");
+  expect(!report->in_context || strstr(row->symbol, "Pop"), fault, "a context stays pushed");
+  expect(!report->retained || strstr(row->symbol, "Release"), fault, "a context stays retained");
+}
+
+static void check_row(const fault_row_t* row, uint64_t calls) {
+  expect(calls > 0, row->symbol, "is never called");
+  for (uint64_t at = 1; at <= calls; at++)
+    for (size_t i = 0; row->codes[i] != 0; i++)
+      check_fault(row, at, row->codes[i]);
+}
+
+static size_t index_of(const char* symbol) {
+  for (size_t i = 0; i < SHIM_FUNCTIONS; i++)
+    if (strcmp(symbols[i], symbol) == 0) return i;
+  return SHIM_FUNCTIONS;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 4) return EXIT_FAILURE;
+  backend = argv[1], shim = argv[2], simulator = argv[3];
+  report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (report == MAP_FAILED || !run_with("")) return EXIT_FAILURE;
+  for (size_t i = 0; i < report->run.count; i++)
+    expect(report->run.steps[i].status == TBK_OK, report->run.steps[i].call, "fails by itself");
+  expect(report->broken == 0, "no fault", "a rule is broken");
+  uint64_t calls[SHIM_FUNCTIONS];
+  memcpy(calls, report->calls, sizeof calls);
+  for (size_t i = 0; i < fault_row_count; i++) {
+    size_t index = index_of(fault_rows[i].symbol);
+    expect(index < SHIM_FUNCTIONS, fault_rows[i].symbol, "is not in the map");
+    if (index < SHIM_FUNCTIONS) check_row(&fault_rows[i], calls[index]);
+    if (index < SHIM_FUNCTIONS) calls[index] = 0;
+  }
+  for (size_t i = 0; i < SHIM_FUNCTIONS; i++)
+    expect(calls[i] == 0, symbols[i], "is called, and no fault of it is listed");
+  printf("%lu checks, %lu failures\n", checks, failures);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

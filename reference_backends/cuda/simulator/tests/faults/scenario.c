@@ -1,0 +1,151 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * scenario.c: a program that uses each function of the backend, on two devices, and goes on whatever
+ * fails, as one does who gives back what he has.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faults.h"
+
+enum { SIZE = 1024 };
+
+static fault_run_t* run;
+static const tbk_backend_t* of;
+static tbk_instance_t* self;
+static tbk_error_t error;
+
+static tbk_status_t note(const char* call, tbk_status_t status) {
+  if (run->count < FAULT_STEPS) {
+    bool told = memchr(error.message, '\0', sizeof error.message) != error.message;
+    run->steps[run->count++] = (fault_step_t){call, status, told};
+  }
+  error.message[0] = '\0';
+  return status;
+}
+
+#define STEP(table, function, ...) note(#function, of->table->function(self, __VA_ARGS__, &error))
+
+static void keep_log(void* context, int32_t level, const char* message) {
+  (void)level;
+  ((fault_run_t*)context)->warned = message[0] != '\0';
+}
+
+static void nothing(void* argument) {
+  (void)argument;
+}
+
+typedef struct held {
+  tbk_memory_t memory[2];
+  tbk_memory_t elsewhere;
+  tbk_stream_t* stream[2];
+  tbk_event_t* event[2];
+  void* pinned[2];
+} held_t;
+
+static void take(held_t* held) {
+  for (int i = 0; i < 2; i++) {
+    (void)STEP(core, memory_alloc, 0, SIZE, &held->memory[i]);
+    (void)STEP(stream, stream_create, 0, 0, &held->stream[i]);
+    (void)STEP(event, event_create, 0, TBK_EVENT_TIMING, &held->event[i]);
+    (void)STEP(pinned, pinned_alloc, 0, SIZE, &held->pinned[i]);
+  }
+  (void)STEP(core, memory_alloc, 1, SIZE, &held->elsewhere);
+  /* An error of the backend's own, for the text of which it asks the driver. */
+  tbk_memory_t none;
+  tbk_status_t status = of->core->memory_alloc(self, 0, UINT64_MAX, &none, &error);
+  (void)note("memory_alloc", status == TBK_OUT_OF_MEMORY ? TBK_OK : status);
+}
+
+static void work_on_memory(const held_t* held) {
+  static char bytes[SIZE];
+  const tbk_memory_t* m = held->memory;
+  if (m[0] == 0 || m[1] == 0) return;
+  for (int i = 0; i < 2; i++) {
+    tbk_stream_t* stream = i == 0 ? NULL : held->stream[0];
+    (void)STEP(core, upload, 0, m[0], 0, bytes, SIZE, stream);
+    (void)STEP(core, fill, 0, m[0], 0, 7, SIZE, stream);
+    (void)STEP(core, copy, 0, m[1], 0, m[0], 0, SIZE, stream);
+    (void)STEP(core, download, 0, bytes, m[1], 0, SIZE, stream);
+    if (held->elsewhere != 0)
+      (void)STEP(peer, peer_copy, 1, held->elsewhere, 0, 0, m[0], 0, SIZE, stream);
+  }
+}
+
+static void work_on_streams(const held_t* held) {
+  tbk_stream_t* const* s = held->stream;
+  tbk_event_t* const* e = held->event;
+  double milliseconds;
+  for (int i = 0; i < 2; i++) {
+    if (s[i] == NULL || e[i] == NULL || s[!i] == NULL) continue;
+    (void)STEP(callback, callback_enqueue, s[i], nothing, NULL);
+    (void)STEP(event, event_record, e[i], s[i]);
+    (void)STEP(event, event_wait, s[!i], e[i]);
+    (void)STEP(event, event_synchronize, e[i]);
+    (void)STEP(stream, stream_synchronize, s[i]);
+    (void)STEP(stream, stream_synchronize, s[!i]);
+    (void)STEP(event, event_query, e[i]);
+    (void)STEP(stream, stream_query, s[!i]);
+  }
+  for (int i = 0; i < 2 && e[0] != NULL && e[1] != NULL; i++)
+    (void)STEP(event, event_elapsed, e[0], e[1], &milliseconds);
+}
+
+static void give_back(held_t* held) {
+  for (int i = 0; i < 2; i++) {
+    (void)STEP(core, memory_free, 0, held->memory[i]);
+    of->stream->stream_destroy(self, held->stream[i]);
+    of->event->event_destroy(self, held->event[i]);
+    of->pinned->pinned_free(self, held->pinned[i]);
+  }
+  (void)STEP(core, memory_free, 1, held->elsewhere);
+}
+
+static void use(void) {
+  uint64_t free_bytes, total_bytes;
+  int32_t can;
+  held_t held = {{0}, 0, {NULL}, {NULL}, {NULL}};
+  bool open[2];
+  for (int32_t i = 0; i < 2; i++)
+    open[i] = STEP(core, device_open, i) == TBK_OK;
+  if (open[0] && open[1]) {
+    for (int i = 0; i < 2; i++) {
+      (void)STEP(core, memory_info, i, &free_bytes, &total_bytes);
+      (void)STEP(peer, peer_can_access, 0, 1, &can);
+    }
+    take(&held);
+    work_on_memory(&held);
+    work_on_streams(&held);
+    for (int i = 0; i < 2; i++)
+      (void)STEP(stream, device_synchronize, 0);
+    give_back(&held);
+  }
+  for (int32_t i = 0; i < 2; i++)
+    if (open[i]) (void)STEP(core, device_close, i);
+}
+
+void fault_scenario(const char* backend, const char* options, fault_run_t* out) {
+  tbk_backend_create_fn create;
+  run = out;
+  void* library = dlopen(backend, RTLD_NOW | RTLD_LOCAL);
+  void* address = library != NULL ? dlsym(library, TBK_ENTRY_SYMBOL) : NULL;
+  if (address == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    _Exit(125);
+  }
+  memcpy(&create, &address, sizeof create);
+  const tbk_host_t host = {sizeof host, TBK_ABI_VERSION, out, keep_log, options};
+  int32_t count = 0;
+  if (note("tbk_backend_create", create(&host, &of, &error)) != TBK_OK) return;
+  self = of->instance;
+  (void)STEP(core, device_count, &count);
+  tbk_device_properties_t properties = {.struct_size = sizeof properties};
+  for (int32_t i = 0; i < count && i < 2; i++)
+    (void)STEP(core, device_properties, i, &properties);
+  if (count >= 2) use();
+  of->core->destroy(self);
+}
