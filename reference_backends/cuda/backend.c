@@ -79,7 +79,9 @@ tbk_status_t cuda_leave(tbk_instance_t* self, int32_t device, cu_result result, 
                         tbk_error_t* error) {
   cu_context ignored;
   cu_result left = cuda_driver()->context_pop(&ignored);
-  if (left != CU_OK && (result == CU_OK || result == CU_NOT_READY)) result = left;
+  bool first = result == CU_OK || result == CU_NOT_READY;
+  if (left != CU_OK && first) result = left;
+  if (left != CU_OK && !first) cuda_log(self, cuda_error_text(left));
   tbk_status_t status = cuda_translate(result);
   if (status == TBK_OK) return TBK_OK;
   if (status == TBK_DEVICE_LOST) {

@@ -154,9 +154,9 @@ static cu_result close_context(const cuda_driver_t* driver, cuda_device_t* state
   cuda_events_to_stale_handles(state, entered);
   cuda_free_all(state, entered);
   if (entered) {
-    driver->stream_destroy(state->internal);
+    cu_result destroyed = driver->stream_destroy(state->internal);
     cu_result left = driver->context_pop(&ignored);
-    if (result == CU_OK) result = left;
+    if (result == CU_OK) result = destroyed != CU_OK ? destroyed : left;
   }
   cu_result released = driver->primary_release(state->handle);
   state->context = NULL;
