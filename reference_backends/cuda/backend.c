@@ -51,6 +51,8 @@ tbk_status_t cuda_translate(cu_result result) {
       return TBK_NOT_READY;
     case CU_DEVICE_UNAVAILABLE:
       return TBK_UNAVAILABLE;
+    case CU_NOT_SUPPORTED:
+      return TBK_UNSUPPORTED;
     default:
       return is_fault(result) ? TBK_DEVICE_LOST : TBK_FAILED;
   }
@@ -122,6 +124,7 @@ static const tbk_backend_t table = {
     .pinned = &cuda_pinned_ops,
     .peer = &cuda_peer_ops,
     .kernel = &cuda_kernel_ops,
+    .random = &cuda_random_ops,
 };
 
 /* The only option is driver=PATH; a path may hold anything but a comma. */
@@ -156,6 +159,8 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
   self->backend.instance = self;
   self->host = (tbk_host_t){.context = host->context, .log = host->log};
   pthread_mutex_init(&self->lock, NULL);
+  for (int i = 0; i < CUDA_MAX_DEVICES; i++)
+    pthread_mutex_init(&self->devices[i].program_lock, NULL);
   *out_backend = &self->backend;
   return TBK_OK;
 }

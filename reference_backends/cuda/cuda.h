@@ -21,6 +21,8 @@
 
 enum { CUDA_MAX_DEVICES = 64, CUDA_ALIGNMENT = 256 };
 
+typedef struct cuda_program cuda_program_t;
+
 typedef struct cuda_device {
   cu_device handle;
   cu_context context; /* NULL while it is not open */
@@ -31,9 +33,8 @@ typedef struct cuda_device {
   void* allocations; /* tsearch tree of cuda_allocation_t: what close has to free */
   tbk_stream_t* streams;
   tbk_event_t* events;
-  cu_module module;
-  cu_function add;
-  bool kernels_tried;
+  pthread_mutex_t program_lock;
+  cuda_program_t* programs; /* guarded by program_lock */
 } cuda_device_t;
 
 /* What is left of a stream or event when its device is closed has native == NULL: a stale handle. */
@@ -105,7 +106,7 @@ void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered);
 void cuda_events_to_stale_handles(cuda_device_t* device, bool entered);
 void cuda_streams_free(cuda_device_t* device);
 void cuda_events_free(cuda_device_t* device);
-void cuda_kernels_unload(cuda_device_t* device);
+void cuda_programs_unload(cuda_device_t* device);
 
 tbk_status_t cuda_device_open(tbk_instance_t* self, int32_t device, tbk_error_t* error);
 tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error);
@@ -117,5 +118,6 @@ extern const tbk_callback_ops_t cuda_callback_ops;
 extern const tbk_pinned_ops_t cuda_pinned_ops;
 extern const tbk_peer_ops_t cuda_peer_ops;
 extern const tbk_kernel_ops_t cuda_kernel_ops;
+extern const tbk_random_ops_t cuda_random_ops;
 
 #endif /* TBK_CUDA_CUDA_H */

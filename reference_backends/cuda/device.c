@@ -68,15 +68,20 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
   if (out_properties == NULL || out_properties->struct_size < sizeof(size_t)) {
     return cuda_fail(error, TBK_INVALID, "out_properties is NULL or has no size");
   }
+  static const uint64_t dtypes = 0
+#define BIT(dtype, value, size_bytes) | UINT64_C(1) << (value)
+      TBK_DTYPE_MAP(BIT)
+#undef BIT
+      ;
   tbk_device_properties_t properties = {
       .struct_size = out_properties->struct_size,
       .name = self->devices[device].name,
-      .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_CROSS_DEVICE_WAIT |
+      .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_CROSS_DEVICE_WAIT | TBK_DEVICE_PHILOX |
                (cuda_driver_is_simulated() ? TBK_DEVICE_SIMULATED : 0),
       .memory_bytes = self->devices[device].memory_bytes,
       .memory_alignment = CUDA_ALIGNMENT,
       .copy_granularity = 1,
-      .dtypes = UINT64_C(1) << TBK_FLOAT32,
+      .dtypes = dtypes,
       .max_rank = 8,
       /* The driver clamps to its own range, which only an open context can tell. */
       .priority_least = 0,
@@ -110,7 +115,6 @@ static cu_result open_context(const cuda_driver_t* driver, cuda_device_t* device
   }
   device->context = context;
   device->internal = internal;
-  device->kernels_tried = false;
   return CU_OK;
 }
 
@@ -148,7 +152,7 @@ static cu_result close_context(const cuda_driver_t* driver, cuda_device_t* state
   bool entered = result == CU_OK;
   if (entered) {
     result = driver->context_synchronize();
-    cuda_kernels_unload(state);
+    cuda_programs_unload(state);
   }
   cuda_streams_to_stale_handles(state, entered);
   cuda_events_to_stale_handles(state, entered);

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,6 +84,10 @@ const char* cuda_driver_reason(void) {
   return cuda_driver() == NULL ? driver_reason : "";
 }
 
+const char* cuda_driver_path(void) {
+  return chosen_path;
+}
+
 bool cuda_driver_is_simulated(void) {
   return cuda_driver() != NULL && driver_simulated;
 }
@@ -97,50 +100,4 @@ const char* cuda_error_text(cu_result result) {
   const char* text = NULL;
   if (driver_usable && driver.error_string(result, &text) == CU_OK && text != NULL) return text;
   return "unknown error of the driver";
-}
-
-typedef struct nvrtc_program_object* nvrtc_program;
-
-typedef struct nvrtc {
-  int (*create_program)(nvrtc_program* out, const char* source, const char* name, int header_count,
-                        const char* const* headers, const char* const* include_names);
-  int (*compile_program)(nvrtc_program program, int option_count, const char* const* options);
-  int (*get_ptx_size)(nvrtc_program program, size_t* out_size);
-  int (*get_ptx)(nvrtc_program program, char* ptx);
-  int (*destroy_program)(nvrtc_program* program);
-} nvrtc_t;
-
-static bool nvrtc_open(nvrtc_t* nvrtc) {
-  static const char* const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
-  void* library = open_first(names);
-  if (library == NULL) return false;
-#define NVRTC_LOOK_UP(member, symbol) look_up(library, symbol, &nvrtc->member, sizeof nvrtc->member)
-  return NVRTC_LOOK_UP(create_program, "nvrtcCreateProgram") &&
-         NVRTC_LOOK_UP(compile_program, "nvrtcCompileProgram") &&
-         NVRTC_LOOK_UP(get_ptx_size, "nvrtcGetPTXSize") && NVRTC_LOOK_UP(get_ptx, "nvrtcGetPTX") &&
-         NVRTC_LOOK_UP(destroy_program, "nvrtcDestroyProgram");
-#undef NVRTC_LOOK_UP
-}
-
-bool cuda_compile(const char* source, int major, int minor, char** out_ptx) {
-  nvrtc_t nvrtc = {0};
-  if (!nvrtc_open(&nvrtc)) return false;
-  char architecture[48];
-  snprintf(architecture, sizeof architecture, "--gpu-architecture=compute_%d%d", major, minor);
-  /* Contraction would round once where the contract's oracle rounds twice. */
-  const char* const options[] = {architecture, "--fmad=false"};
-  nvrtc_program program = NULL;
-  if (nvrtc.create_program(&program, source, "tbk.cu", 0, NULL, NULL) != 0) return false;
-  size_t size = 0;
-  char* ptx = NULL;
-  bool done = nvrtc.compile_program(program, 2, options) == 0 &&
-              nvrtc.get_ptx_size(program, &size) == 0 && (ptx = malloc(size)) != NULL &&
-              nvrtc.get_ptx(program, ptx) == 0;
-  nvrtc.destroy_program(&program);
-  if (!done) {
-    free(ptx);
-    return false;
-  }
-  *out_ptx = ptx;
-  return true;
 }

@@ -2,160 +2,170 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * kernel.c: add.Tensor on float32 of any strides, compiled with NVRTC when it is first asked for.
+ * kernel.c: the tables of kernels and of random numbers, and their way into streams.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include <tbk/tbk_operators.h>
+#include "job.h"
 
-#include "cuda.h"
+typedef struct kernel {
+  tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
+  const emit_operator_t* operator;
+} kernel_t;
 
-enum { MAX_RANK = 8, BLOCK = 256 };
-
-/* Passed to the kernel by value; the same declaration stands in its source below. */
-typedef struct add_parameters {
-  uint64_t out, self, other;
-  int64_t count;
-  int64_t sizes[MAX_RANK];
-  int64_t out_strides[MAX_RANK], self_strides[MAX_RANK], other_strides[MAX_RANK];
-  int32_t rank;
-  float alpha;
-} add_parameters_t;
-
-static const char source[] =
-    "struct parameters {\n"
-    "  float* out; const float* self; const float* other;\n"
-    "  long long count;\n"
-    "  long long sizes[8], out_strides[8], self_strides[8], other_strides[8];\n"
-    "  int rank; float alpha;\n"
-    "};\n"
-    "extern \"C\" __global__ void tbk_add(const parameters p) {\n"
-    "  long long step = (long long)gridDim.x * blockDim.x;\n"
-    "  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
-    "  for (; i < p.count; i += step) {\n"
-    "    long long rest = i, to = 0, from = 0, with = 0;\n"
-    "    for (int k = p.rank - 1; k >= 0; k--) {\n"
-    "      long long place = rest % p.sizes[k];\n"
-    "      rest /= p.sizes[k];\n"
-    "      to += place * p.out_strides[k];\n"
-    "      from += place * p.self_strides[k];\n"
-    "      with += place * p.other_strides[k];\n"
-    "    }\n"
-    "    p.out[to] = p.self[from] + p.alpha * p.other[with];\n"
-    "  }\n"
-    "}\n";
-
-static uint64_t first_element(const tbk_tensor_t* tensor) {
-  return tensor->memory + (uint64_t)tensor->offset * sizeof(float);
-}
-
-static bool same_sizes(const tbk_tensor_t* a, const tbk_tensor_t* b) {
-  return a->rank == b->rank &&
-         (a->rank == 0 || memcmp(a->sizes, b->sizes, (size_t)a->rank * sizeof *a->sizes) == 0);
-}
-
-/* NULL if the kernel can do it, else the reason why not. */
-static const char* refusal(const tbk_args_add_Tensor_t* arguments) {
-  const tbk_tensor_t* tensors[] = {arguments->self, arguments->other, arguments->out};
-  for (size_t i = 0; i < 3; i++) {
-    if (tensors[i]->dtype != TBK_FLOAT32) return "only float32 is offered";
-    if (tensors[i]->rank > MAX_RANK) return "a rank above 8";
-    if (!same_sizes(tensors[i], arguments->out)) return "operands that are not broadcast";
-  }
-  if (arguments->alpha.kind == TBK_SCALAR_COMPLEX) return "a complex alpha";
-  return NULL;
-}
-
-static add_parameters_t translate(const tbk_args_add_Tensor_t* arguments) {
-  add_parameters_t parameters = {
-      .out = first_element(arguments->out),
-      .self = first_element(arguments->self),
-      .other = first_element(arguments->other),
-      .count = 1,
-      .rank = arguments->out->rank,
-      .alpha = arguments->alpha.kind == TBK_SCALAR_DOUBLE ? (float)arguments->alpha.real
-                                                          : (float)arguments->alpha.integer,
-  };
-  for (int32_t k = 0; k < parameters.rank; k++) {
-    parameters.sizes[k] = arguments->out->sizes[k];
-    parameters.out_strides[k] = arguments->out->strides[k];
-    parameters.self_strides[k] = arguments->self->strides[k];
-    parameters.other_strides[k] = arguments->other->strides[k];
-    parameters.count *= parameters.sizes[k];
-  }
-  return parameters;
-}
-
-static tbk_status_t launch_add(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel,
-                               const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
-  (void)kernel;
-  const tbk_args_add_Tensor_t* add = arguments;
-  if (add == NULL || add->struct_size < sizeof *add) {
-    return cuda_fail(error, TBK_INVALID, "the arguments are cut short");
-  }
-  const char* reason = refusal(add);
-  if (reason != NULL) return cuda_fail(error, TBK_UNSUPPORTED, "add.Tensor: %s", reason);
-  cu_stream queue;
-  tbk_status_t status = cuda_begin(self, device, stream, &queue, error);
-  if (status != TBK_OK) return status;
-  add_parameters_t parameters = translate(add);
-  cu_result result = CU_OK;
-  if (parameters.count > 0) {
-    int64_t blocks = (parameters.count + BLOCK - 1) / BLOCK;
-    void* pointers[] = {&parameters};
-    result = cuda_driver()->launch_kernel(self->devices[device].add,
-                                          (unsigned)(blocks < 65535 ? blocks : 65535), 1, 1, BLOCK,
-                                          1, 1, 0, queue, pointers, NULL);
-  }
-  return cuda_end(self, device, stream, result, "add.Tensor", error);
-}
-
-static const tbk_kernel_t add_kernel = {
-    .struct_size = sizeof(tbk_kernel_t),
-    .launch = launch_add,
+struct tbk_plan {
+  const kernel_t* kernel;
+  emit_job_t job; /* without memory */
 };
 
-static void load_kernels(cuda_device_t* device) {
-  const cuda_driver_t* driver = cuda_driver();
-  int major = 0;
-  int minor = 0;
-  char* ptx = NULL;
-  driver->device_get_attribute(&major, CU_ATTRIBUTE_CC_MAJOR, device->handle);
-  driver->device_get_attribute(&minor, CU_ATTRIBUTE_CC_MINOR, device->handle);
-  if (!cuda_compile(source, major, minor, &ptx)) return;
-  if (driver->module_load_data(&device->module, ptx) != CU_OK ||
-      driver->module_get_function(&device->add, device->module, "tbk_add") != CU_OK) {
-    device->add = NULL;
+static cu_result enqueue(cu_function function, const emit_job_t* job, cu_stream queue) {
+  cu_deviceptr pointers[EMIT_OPERANDS] = {0};
+  emit_job_t copy = *job; /* parameters are not const */
+  void* parameters[2 + EMIT_OPERANDS] = {&copy.shape, copy.scalar};
+  for (int i = 0; i < EMIT_OPERANDS; i++) {
+    if (i < job->operand_count && job->operands[i].count > 0) pointers[i] = job->operands[i].memory;
+    parameters[2 + i] = &pointers[i];
   }
-  free(ptx);
+  return cuda_driver()->launch_kernel(function, (unsigned)job->groups, 1, 1, EMIT_GROUP, 1, 1, 0,
+                                      queue, parameters, NULL);
 }
 
-void cuda_kernels_unload(cuda_device_t* device) {
-  if (device->module != NULL) cuda_driver()->module_unload(device->module);
-  device->module = NULL;
-  device->add = NULL;
+/* Computes into memory of its own, in the order of the stream. */
+static cu_result enqueue_apart(cu_function function, cu_function mover, const emit_job_t* job,
+                               cu_stream queue) {
+  emit_job_t apart = *job, move;
+  cu_deviceptr memory = 0;
+  cu_result result = cuda_driver()->mem_alloc_async(&memory, emit_output_bytes(job), queue);
+  if (result != CU_OK) return result;
+  emit_set_apart(&apart, memory, &move);
+  result = enqueue(function, &apart, queue);
+  if (result == CU_OK) result = enqueue(mover, &move, queue);
+  const cu_result freed = cuda_driver()->mem_free_async(memory, queue);
+  return result != CU_OK ? result : freed;
 }
+
+/* The kernels that the job takes, in the device's context. */
+static tbk_status_t find_functions(cuda_device_t* device, const emit_job_t* job,
+                                   cu_function* functions, tbk_error_t* error) {
+  functions[0] = cuda_program_function(device, job->options, error);
+  if (functions[0] == NULL || !emit_is_in_place_product(job))
+    return functions[0] != NULL ? TBK_OK : TBK_UNSUPPORTED;
+  emit_job_t apart = *job, move;
+  emit_set_apart(&apart, 0, &move);
+  functions[1] = cuda_program_function(device, move.options, error);
+  return functions[1] != NULL ? TBK_OK : TBK_UNSUPPORTED;
+}
+
+tbk_status_t cuda_job_submit(tbk_instance_t* self, int32_t device, const emit_job_t* job,
+                             tbk_stream_t* stream, tbk_error_t* error) {
+  cu_stream queue;
+  cu_function functions[2] = {NULL, NULL};
+  tbk_status_t status = cuda_begin(self, device, stream, &queue, error);
+  if (status != TBK_OK || job->groups == 0)
+    return status != TBK_OK ? status : cuda_leave(self, device, CU_OK, "launching", error);
+  if (job->groups > INT32_MAX)
+    status = cuda_fail(error, TBK_UNSUPPORTED, "more than %d groups", INT32_MAX);
+  if (status == TBK_OK) status = find_functions(&self->devices[device], job, functions, error);
+  if (status != TBK_OK) {
+    tbk_status_t left = cuda_leave(self, device, CU_OK, "launching", NULL);
+    return left == TBK_OK ? status : left;
+  }
+  cu_result result = functions[1] != NULL ? enqueue_apart(functions[0], functions[1], job, queue)
+                                          : enqueue(functions[0], job, queue);
+  return cuda_end(self, device, stream, result, "launching a kernel", error);
+}
+
+static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
+                           const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
+  emit_job_t job;
+  const emit_operator_t* operator= table ? ((const kernel_t*)table)->operator: NULL;
+  tbk_status_t status = emit_build(operator, arguments, true, &job, error);
+  return status == TBK_OK ? cuda_job_submit(self, device, &job, stream, error) : status;
+}
+
+/* Compiles, so that launching the plan does not. */
+static tbk_status_t compile(tbk_instance_t* self, int32_t device, const emit_job_t* job,
+                            tbk_error_t* error) {
+  cu_function functions[2];
+  tbk_status_t status = cuda_enter(self, device, error);
+  if (status != TBK_OK) return status;
+  status = find_functions(&self->devices[device], job, functions, error);
+  tbk_status_t left = cuda_leave(self, device, CU_OK, "preparing", NULL);
+  return left == TBK_OK ? status : left;
+}
+
+static tbk_status_t prepare(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
+                            const void* arguments, tbk_plan_t** out_plan,
+                            uint64_t* out_workspace_bytes, tbk_error_t* error) {
+  const kernel_t* kernel = (const kernel_t*)table;
+  emit_job_t job;
+  tbk_status_t status =
+      emit_build(kernel ? kernel->operator: NULL, arguments, false, &job, error);
+  if (status != TBK_OK) return status;
+  if (out_plan == NULL || out_workspace_bytes == NULL)
+    return cuda_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
+  emit_strip(&job);
+  status = compile(self, device, &job, error);
+  if (status != TBK_OK) return status;
+  tbk_plan_t* plan = calloc(1, sizeof *plan);
+  if (plan == NULL) return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
+  plan->kernel = kernel;
+  plan->job = job;
+  *out_plan = plan;
+  *out_workspace_bytes = 0;
+  return TBK_OK;
+}
+
+static tbk_status_t launch_plan(tbk_instance_t* self, int32_t device, const tbk_plan_t* plan,
+                                const void* arguments, tbk_memory_t workspace,
+                                uint64_t workspace_offset, tbk_stream_t* stream,
+                                tbk_error_t* error) {
+  (void)workspace, (void)workspace_offset; /* none was asked for */
+  emit_job_t job;
+  tbk_status_t status =
+      emit_build(plan ? plan->kernel->operator: NULL, arguments, true, &job, error);
+  if (status != TBK_OK && status != TBK_UNSUPPORTED) return status;
+  if (status == TBK_UNSUPPORTED || !emit_fits(&job, &plan->job))
+    return cuda_fail(error, TBK_INVALID, "not the arguments of the plan");
+  return cuda_job_submit(self, device, &job, stream, error);
+}
+
+/* Work that is enqueued holds nothing of the plan. */
+static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
+  (void)self;
+  free(plan);
+}
+
+#define KERNEL(operator) \
+  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##operator }
+
+static const kernel_t kernels[] = {KERNEL(fill),  KERNEL(copy), KERNEL(add), KERNEL(mul),
+                                   KERNEL(where), KERNEL(sum),  KERNEL(mm)};
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,
                                        uint32_t version) {
-  if (name == NULL || strcmp(name, TBK_NAME_add_Tensor) != 0 || version != TBK_VERSION_add_Tensor ||
-      cuda_enter(self, device, NULL) != TBK_OK) {
-    return NULL;
+  tbk_status_t status = cuda_enter(self, device, NULL);
+  if (status == TBK_OK) status = cuda_leave(self, device, CU_OK, "finding a kernel", NULL);
+  if (name == NULL || (status != TBK_OK && status != TBK_DEVICE_LOST)) return NULL;
+  if (cuda_compiler() == NULL) return NULL;
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    const emit_operator_t* operator= kernels[i].operator;
+    if (operator->version == version && strcmp(operator->name, name) == 0) return &kernels[i].table;
   }
-  pthread_mutex_lock(&self->lock);
-  cuda_device_t* state = &self->devices[device];
-  if (!state->kernels_tried) {
-    load_kernels(state);
-    state->kernels_tried = true;
-  }
-  bool offered = state->add != NULL;
-  pthread_mutex_unlock(&self->lock);
-  if (cuda_leave(self, device, CU_OK, "finding a kernel", NULL) != TBK_OK) return NULL;
-  return offered ? &add_kernel : NULL;
+  return NULL;
 }
 
-const tbk_kernel_ops_t cuda_kernel_ops = {
-    .struct_size = sizeof(tbk_kernel_ops_t),
-    .kernel_find = kernel_find,
-};
+const tbk_kernel_ops_t cuda_kernel_ops = {sizeof cuda_kernel_ops, kernel_find};
+
+static tbk_status_t random_bits(tbk_instance_t* self, int32_t device,
+                                const tbk_generator_t* generator, tbk_memory_t memory,
+                                uint64_t offset, uint64_t count, tbk_stream_t* stream,
+                                tbk_error_t* error) {
+  if (generator == NULL || generator->offset % 4 != 0 || offset % 4 != 0)
+    return cuda_fail(error, TBK_INVALID, "no generator, or an offset that is no multiple of 4");
+  const emit_job_t job = emit_random(generator, memory, offset, count);
+  return cuda_job_submit(self, device, &job, stream, error);
+}
+
+const tbk_random_ops_t cuda_random_ops = {sizeof cuda_random_ops, random_bits};

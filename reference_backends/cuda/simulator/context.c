@@ -215,9 +215,9 @@ cu_result api_device_get_attribute(int* out, int attribute, cu_device device) {
   cu_result result = check_device(device, out, "cuDeviceGetAttribute");
   if (result != CU_OK) return result;
   if (attribute == CU_ATTRIBUTE_CC_MAJOR) {
-    *out = 9;
+    *out = SIM_ARCHITECTURE / 10;
   } else if (attribute == CU_ATTRIBUTE_CC_MINOR) {
-    *out = 0;
+    *out = SIM_ARCHITECTURE % 10;
   } else {
     return sim_broken(SIM_FLAGS, "cuDeviceGetAttribute");
   }
@@ -248,9 +248,13 @@ cu_result api_error_string(cu_result result, const char** out_text) {
                {46, "device busy or unavailable"},
                {101, "no such device"},
                {201, "no context, or an invalid one"},
+               {200, "an image that is no image"},
                {209, "no code for this device in the image"},
                {400, "invalid handle"},
+               {500, "no such name"},
                {600, "not ready"},
+               {700, "an illegal address"},
+               {701, "more than a launch may use"},
                {709, "the context is destroyed"},
                {719, "a launch failed"},
                {800, "not permitted"}};

@@ -124,6 +124,48 @@ cu_result api_mem_free(cu_deviceptr pointer) {
   return CU_OK;
 }
 
+cu_result api_mem_alloc_async(cu_deviceptr* out, size_t size_bytes, cu_stream stream) {
+  static const char call[] = "cuMemAllocAsync";
+  cu_context context;
+  vdev_stream_t* queue;
+  cu_result result = sim_begin_on_stream(stream, call, &context, &queue);
+  if (result != CU_OK) return result;
+  if (out == NULL) return sim_broken(SIM_NULL_POINTER, call);
+  if (size_bytes == 0) return sim_broken(SIM_SIZE, call);
+  cu_deviceptr pointer = vdev_arena_take(vdev_device_arena(context->device), size_bytes);
+  if (pointer == 0) return CU_OUT_OF_MEMORY;
+  *out = pointer;
+  return CU_OK;
+}
+
+typedef struct give_work {
+  vdev_work_t work;
+  vdev_arena_t* arena;
+  cu_deviceptr pointer;
+} give_work_t;
+
+static void give(vdev_work_t* work) {
+  const give_work_t* this = (const give_work_t*)work;
+  if (!vdev_arena_give(this->arena, this->pointer)) (void)sim_broken(SIM_FREE, "cuMemFreeAsync");
+}
+
+cu_result api_mem_free_async(cu_deviceptr pointer, cu_stream stream) {
+  cu_context context;
+  vdev_stream_t* queue;
+  cu_result result = sim_begin_on_stream(stream, "cuMemFreeAsync", &context, &queue);
+  if (result != CU_OK) return result;
+  sim_block_t block;
+  if (!sim_find_block(context, pointer, &block) || block.offset != 0)
+    return sim_broken(SIM_FREE, "cuMemFreeAsync");
+  give_work_t* work = vdev_work_new(sizeof *work, give);
+  if (work != NULL) {
+    work->work.always = true;
+    work->arena = vdev_device_arena(context->device);
+    work->pointer = pointer;
+  }
+  return sim_of_status(vdev_submit(queue, work));
+}
+
 cu_result api_mem_get_info(size_t* out_free, size_t* out_total) {
   cu_context context;
   cu_result result = sim_begin_in_context("cuMemGetInfo", &context);
@@ -134,17 +176,23 @@ cu_result api_mem_get_info(size_t* out_free, size_t* out_total) {
   return CU_OK;
 }
 
-/* Finds where work finds a range of one context; NULL where it does not lie in one live block. */
-static char* find_in(cu_context context, cu_deviceptr pointer, uint64_t size_bytes) {
+bool sim_find_block(cu_context context, cu_deviceptr pointer, sim_block_t* out) {
   vdev_memory_t block = 0;
   uint64_t room = 0;
   pthread_mutex_lock(&sim.lock);
   vdev_arena_t* arena = context->references > 0 ? vdev_device_arena(context->device) : NULL;
   pthread_mutex_unlock(&sim.lock);
-  if (arena == NULL || !vdev_arena_find(arena, pointer, &block, &room)) return NULL;
-  uint64_t offset = pointer - block;
-  if (offset > room || size_bytes > room - offset) return NULL;
-  return vdev_arena_at(arena, pointer, 0, size_bytes);
+  if (arena == NULL || !vdev_arena_find(arena, pointer, &block, &room)) return false;
+  *out = (sim_block_t){vdev_arena_at(arena, block, 0, room), room, pointer - block};
+  return out->at != NULL;
+}
+
+/* Finds where work finds a range of one context; NULL where it does not lie in one live block. */
+static char* find_in(cu_context context, cu_deviceptr pointer, uint64_t size_bytes) {
+  sim_block_t block;
+  if (!sim_find_block(context, pointer, &block)) return NULL;
+  bool inside = block.offset <= block.size_bytes && size_bytes <= block.size_bytes - block.offset;
+  return inside ? block.at + block.offset : NULL;
 }
 
 /* Finds a range in the current context, or, with a warning, in another one. */

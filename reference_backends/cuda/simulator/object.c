@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * object.c: streams and events, known by their handles also after their end.
+ * object.c: streams, events and modules, known by their handles also after their end.
  */
 #include <search.h>
 #include <stdlib.h>
@@ -72,8 +72,7 @@ bool sim_objects_end(cu_context context) {
   return ending.any;
 }
 
-/* Ends what the handle names, once. */
-static cu_result destroy(const void* handle, sim_kind_t kind, const char* call) {
+cu_result sim_object_destroy(const void* handle, sim_kind_t kind, const char* call) {
   cu_context context;
   sim_object_t* object;
   cu_result result = sim_begin_in_context(call, &context);
@@ -90,11 +89,11 @@ static cu_result destroy(const void* handle, sim_kind_t kind, const char* call) 
 }
 
 cu_result api_stream_destroy(cu_stream stream) {
-  return destroy(stream, SIM_STREAM, "cuStreamDestroy");
+  return sim_object_destroy(stream, SIM_STREAM, "cuStreamDestroy");
 }
 
 cu_result api_event_destroy(cu_event event) {
-  return destroy(event, SIM_EVENT, "cuEventDestroy");
+  return sim_object_destroy(event, SIM_EVENT, "cuEventDestroy");
 }
 
 cu_result api_stream_create(cu_stream* out_stream, unsigned flags, int priority) {

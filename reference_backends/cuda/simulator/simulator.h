@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include <emit/host.h>
 #include <vdev/event.h>
 #include <vdev/words.h>
 
@@ -30,6 +31,7 @@ SIM_EXPORT extern const char tbk_cuda_simulator[];
 SIM_EXPORT int tbk_cuda_simulator_broken(void);
 
 enum { SIM_DEVICES = 64, SIM_DEPTH = 64, SIM_LAUNCH_FAILED = 719 };
+enum { SIM_ARCHITECTURE = 90 };
 
 /* The primary context of a device: the only kind that this driver has. */
 struct cu_context_object {
@@ -40,9 +42,9 @@ struct cu_context_object {
   vdev_stream_t* legacy;
 };
 
-typedef enum sim_kind { SIM_STREAM = 1, SIM_EVENT } sim_kind_t;
+typedef enum sim_kind { SIM_STREAM = 1, SIM_EVENT, SIM_MODULE } sim_kind_t;
 
-/* A stream or an event. It is never freed, so that a handle is known after its end. */
+/* A stream, an event or a module. It is never freed, so that a handle is known after its end. */
 typedef struct sim_object {
   sim_kind_t kind;
   bool live;
@@ -52,6 +54,7 @@ typedef struct sim_object {
   uint64_t generation;
   vdev_stream_t* stream;
   vdev_event_t* event;
+  const emit_host_kernel_t* kernel;
 } sim_object_t;
 
 typedef struct sim_own_options {
@@ -98,6 +101,8 @@ cu_result sim_after_wait(cu_context context, vdev_status_t status);
 cu_result sim_object_find(const void* handle, sim_kind_t kind, const char* call,
                           sim_object_t** out_object);
 cu_result sim_object_add(const sim_object_t* value, void** out_handle);
+/* Ends what the handle names, once; its context is the one that is current. */
+cu_result sim_object_destroy(const void* handle, sim_kind_t kind, const char* call);
 /* Ends all objects of a context that is being released; whether there were any. */
 bool sim_objects_end(cu_context context);
 
@@ -106,6 +111,28 @@ cu_result sim_begin_on_stream(cu_stream stream, const char* call, cu_context* ou
                               vdev_stream_t** out_queue);
 /* To be called before each piece of work: the one that fault_at names kills the context. */
 void sim_count_work(cu_context context, vdev_stream_t* queue);
+
+/* What the simulated NVRTC makes, and a module is loaded from. */
+typedef struct sim_image {
+  char magic[16];
+  uint64_t source; /* a sum of the text */
+  int architecture;
+  int exact; /* nothing is contracted */
+  char options[64];
+} sim_image_t;
+
+/* Finds the kernel that the image names, as it was compiled for the host; else what a load answers. */
+cu_result sim_image_kernel(const void* bytes, int architecture,
+                           const emit_host_kernel_t** out_kernel);
+
+/* A live block of device memory, where work finds it, and a place in it. */
+typedef struct sim_block {
+  char* at;
+  uint64_t size_bytes, offset;
+} sim_block_t;
+
+/* Finds the block of a context that a pointer points into. */
+bool sim_find_block(cu_context context, cu_deviceptr pointer, sim_block_t* out);
 
 /* Whether all of the range is pinned memory. */
 bool sim_is_pinned(const void* pointer, uint64_t size_bytes);

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * stream.c: work, its order and its faults; kernels, of which there are none.
+ * stream.c: work, its order and its faults.
  */
 #include <stdlib.h>
 
@@ -160,32 +160,4 @@ cu_result api_launch_host_func(cu_stream stream, void (*function)(void*), void* 
     call->argument = argument;
   }
   return sim_of_status(vdev_submit(queue, call));
-}
-
-/* No device code runs here, so no image has code for this device. */
-cu_result api_module_load_data(cu_module* out_module, const void* image) {
-  cu_context context;
-  cu_result result = sim_begin_in_context("cuModuleLoadData", &context);
-  if (result != CU_OK) return result;
-  if (out_module == NULL || image == NULL) return sim_broken(SIM_NULL_POINTER, "cuModuleLoadData");
-  return 209;
-}
-
-cu_result api_module_unload(cu_module module) {
-  (void)module;
-  return sim_broken(SIM_BAD_HANDLE, "cuModuleUnload");
-}
-
-cu_result api_module_get_function(cu_function* out_function, cu_module module, const char* name) {
-  (void)out_function, (void)module, (void)name;
-  return sim_broken(SIM_BAD_HANDLE, "cuModuleGetFunction");
-}
-
-cu_result api_launch_kernel(cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                            unsigned block_x, unsigned block_y, unsigned block_z,
-                            unsigned shared_bytes, cu_stream stream, void** parameters,
-                            void** extra) {
-  (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y;
-  (void)block_z, (void)shared_bytes, (void)stream, (void)parameters, (void)extra;
-  return sim_broken(SIM_BAD_HANDLE, "cuLaunchKernel");
 }

@@ -28,6 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[4]
 BUILD = Path(os.environ.get("TBK_BUILD", ROOT / "build"))
 SHIM = BUILD / "lib" / "libtbk_cuda_shim.so"
+SIMULATOR = BUILD / "lib" / "libtbk_cuda_simulator.so"  # whose compiler the shim does not have
 RULE = re.compile(r"SIM-CUDA-\d{3}")
 PASSES = {"pass", "unsupported", "not-shown", "xfail", "left-out"}
 POSITIONS = (1, 2)
@@ -87,7 +88,7 @@ def judge(fault: str) -> Found:
     with tempfile.TemporaryDirectory() as folder:
         hits, output, log = (Path(folder) / name for name in ("hits", "results.jsonl", "log"))
         environment = {**os.environ, "TBK_CUDA_SHIM": fault, "TBK_CUDA_SHIM_HITS": str(hits)}
-        environment |= {"TBK_CUDA_SIMULATOR_LOG": str(log)}
+        environment |= {"TBK_CUDA_SIMULATOR_LOG": str(log), "TBK_CUDA_NVRTC": str(SIMULATOR)}
         command = [str(BUILD / "bin" / "tbk-run"), str(BUILD / "lib" / "libtbk_cuda.so")]
         command += ["-b", f"driver={SHIM}", "-q", "--jobs", "1", f"--output={output}"]
         command += ["--timeout", "8", "--open-timeout", "8", "--most-hangs", "1"]

@@ -56,7 +56,9 @@ void cu_leave(int device) {
 
 int main(int argc, char** argv) {
   CU_SuiteInfo suites[] = {{"rules", NULL, NULL, NULL, NULL, cu_rule_tests},
+                           {"launch", NULL, NULL, NULL, NULL, cu_launch_tests},
                            {"work", NULL, NULL, NULL, NULL, cu_work_tests},
+                           {"death", NULL, NULL, NULL, NULL, cu_death_tests},
                            CU_SUITE_INFO_NULL};
   if (argc != 2) return EXIT_FAILURE;
   cu_load(argv[1], "report=answer,fault_at=1000");

@@ -26,6 +26,8 @@ void cu_leave(int device);
 void cu_load(const char* path, const char* options);
 
 extern CU_TestInfo cu_rule_tests[];
+extern CU_TestInfo cu_launch_tests[];
 extern CU_TestInfo cu_work_tests[];
+extern CU_TestInfo cu_death_tests[]; /* of device 1: the last */
 
 #endif /* SIM_SELFTEST_H */

@@ -1,0 +1,117 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "nvrtc.h"
+
+#include <dlfcn.h>
+#include <emit/job.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cuda_nvrtc_t nvrtc;
+static bool usable;
+static char missing[512];
+
+static bool look_up(void* library, const char* symbol, void* out_function, size_t size) {
+  void* address = dlsym(library, symbol);
+  memcpy(out_function, &address, size);
+  return address != NULL;
+}
+
+/* Opens a library that has all symbols, or adds its name to those that were tried. */
+static bool open_library(const char* name) {
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  bool complete = library != NULL;
+#define LOOK_UP(member, symbol, parameters) \
+  complete = complete && look_up(library, symbol, &nvrtc.member, sizeof nvrtc.member);
+  CUDA_NVRTC_MAP(LOOK_UP)
+#undef LOOK_UP
+  if (complete) return true;
+  const size_t used = strlen(missing);
+  snprintf(missing + used, sizeof missing - used, "%s%s%s", used ? ", " : "no NVRTC; tried ", name,
+           library ? " (incomplete)" : "");
+  return false;
+}
+
+const cuda_nvrtc_t* cuda_nvrtc(const char* path) {
+  static const char* const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static bool tried;
+  pthread_mutex_lock(&lock);
+  const char* stated = getenv("TBK_CUDA_NVRTC");
+  if (stated == NULL || stated[0] == '\0') stated = path;
+  if (!tried && stated[0] != '\0') {
+    usable = open_library(stated);
+  } else if (!tried) {
+    for (size_t i = 0; i < sizeof names / sizeof *names && !usable; i++)
+      usable = open_library(names[i]);
+  }
+  tried = true;
+  pthread_mutex_unlock(&lock);
+  return usable ? &nvrtc : NULL;
+}
+
+const char* cuda_nvrtc_missing(void) {
+  return missing;
+}
+
+static void read_log(const cuda_nvrtc_t* compiler, nvrtc_program program, cuda_build_t* build) {
+  size_t size = 0;
+  if (compiler->get_log_size(program, &size) != NVRTC_OK || size <= 1) return;
+  char* log = malloc(size + 1);
+  if (log != NULL && compiler->get_log(program, log) == NVRTC_OK) {
+    log[size] = '\0';
+    snprintf(build->log, sizeof build->log, "%s", log);
+  }
+  free(log);
+}
+
+enum { OPTIONS_MOST = 8 };
+
+/* Splits "-DADD -DOUT=6" in place, behind the options that all kernels have. */
+static int split(char* text, const char** options, int count) {
+  char* rest = NULL;
+  for (char* one = strtok_r(text, " ", &rest); one != NULL && count < OPTIONS_MOST;
+       one = strtok_r(NULL, " ", &rest))
+    options[count++] = one;
+  return count;
+}
+
+/* Machine code, never PTX: a driver refuses the PTX of an NVRTC that is newer. Nothing is contracted: it
+ * would round once where the contract's oracle rounds twice. */
+static int compile(const cuda_nvrtc_t* compiler, nvrtc_program program, cuda_build_t* build) {
+  char architecture[48], own[EMIT_OPTIONS_BYTES];
+  const char* options[OPTIONS_MOST] = {architecture, "--fmad=false", "--std=c++17"};
+  snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d", build->architecture);
+  snprintf(own, sizeof own, "%s", build->options);
+  return compiler->compile_program(program, split(own, options, 3), options);
+}
+
+static bool read_image(const cuda_nvrtc_t* compiler, nvrtc_program program, cuda_image_t* out) {
+  out->size = 0;
+  if (compiler->get_cubin_size(program, &out->size) != NVRTC_OK || out->size == 0) return false;
+  out->bytes = malloc(out->size);
+  if (out->bytes != NULL && compiler->get_cubin(program, out->bytes) == NVRTC_OK) return true;
+  free(out->bytes);
+  return false;
+}
+
+bool cuda_nvrtc_compile(const cuda_nvrtc_t* compiler, cuda_build_t* build,
+                        cuda_image_t* out_image) {
+  nvrtc_program program = NULL;
+  build->log[0] = build->reason[0] = '\0';
+  int result = compiler->create_program(&program, emit_cuda_source, "tbk.cu", 0, NULL, NULL);
+  if (result == NVRTC_OK) {
+    result = compile(compiler, program, build);
+    read_log(compiler, program, build);
+    const bool whole = result == NVRTC_OK && read_image(compiler, program, out_image);
+    compiler->destroy_program(&program);
+    if (whole) return true;
+  }
+  snprintf(build->reason, sizeof build->reason, "NVRTC answers %d for %s on sm_%d: %.*s", result,
+           build->options, build->architecture, (int)strcspn(build->log, "\n") % 100, build->log);
+  return false;
+}

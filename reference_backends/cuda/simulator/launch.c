@@ -1,0 +1,152 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * launch.c: modules, functions, and kernels as work of a stream.
+ */
+#include <emit/host.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator.h"
+
+/* What compute capability 9.0 allows, as the CUDA C++ programming guide lists it. */
+enum {
+  GRID_X_MOST = 2147483647,
+  GRID_MOST = 65535,
+  BLOCK_MOST = 1024,
+  BLOCK_Z_MOST = 64,
+  SHARED_MOST = 48 << 10,
+  OUT_OF_RESOURCES = 701,
+  ILLEGAL_ADDRESS = 700
+};
+
+cu_result api_module_load_data(cu_module* out_module, const void* image) {
+  cu_context context;
+  cu_result result = sim_begin_in_context("cuModuleLoadData", &context);
+  if (result != CU_OK) return result;
+  if (out_module == NULL || image == NULL) return sim_broken(SIM_NULL_POINTER, "cuModuleLoadData");
+  sim_object_t value = {.kind = SIM_MODULE, .context = context};
+  result = sim_image_kernel(image, SIM_ARCHITECTURE, &value.kernel);
+  void* handle = NULL;
+  if (result == CU_OK) result = sim_object_add(&value, &handle);
+  if (result == CU_OK) *out_module = handle;
+  return result;
+}
+
+cu_result api_module_unload(cu_module module) {
+  return sim_object_destroy(module, SIM_MODULE, "cuModuleUnload");
+}
+
+/* A function lives as long as its module, and has the module's handle, but for a bit. */
+cu_result api_module_get_function(cu_function* out_function, cu_module module, const char* name) {
+  static const char call[] = "cuModuleGetFunction";
+  enum { NOT_FOUND = 500 };
+  cu_context context;
+  sim_object_t* object;
+  cu_result result = sim_begin_in_context(call, &context);
+  if (result == CU_OK) result = sim_object_find(module, SIM_MODULE, call, &object);
+  if (result != CU_OK) return result;
+  if (out_function == NULL || name == NULL) return sim_broken(SIM_NULL_POINTER, call);
+  if (strcmp(name, "run") != 0) return NOT_FOUND;
+  *out_function = (cu_function)(void*)((uintptr_t)module | 1);
+  return CU_OK;
+}
+
+static cu_result find_function(cu_function function, cu_context context, const char* call,
+                               sim_object_t** out_module) {
+  if (((uintptr_t)function & 1) == 0) return sim_broken(SIM_BAD_HANDLE, call);
+  const void* module = (const void*)((uintptr_t)function & ~(uintptr_t)1);
+  cu_result result = sim_object_find(module, SIM_MODULE, call, out_module);
+  if (result == CU_OK && (*out_module)->context != context) return sim_broken(SIM_BAD_HANDLE, call);
+  return result;
+}
+
+static bool is_within(unsigned value, unsigned most) {
+  return value > 0 && value <= most;
+}
+
+/* A kernel for groups of 64 says so to the compiler, and needs exactly as many. */
+static cu_result check_limits(const unsigned* grid, const unsigned* block, unsigned shared_bytes) {
+  const bool fits = is_within(grid[0], GRID_X_MOST) && is_within(grid[1], GRID_MOST) &&
+                    is_within(grid[2], GRID_MOST) && is_within(block[0], BLOCK_MOST) &&
+                    is_within(block[1], BLOCK_MOST) && is_within(block[2], BLOCK_Z_MOST) &&
+                    (uint64_t)block[0] * block[1] * block[2] <= BLOCK_MOST &&
+                    shared_bytes <= SHARED_MOST;
+  if (!fits) return CU_INVALID_VALUE;
+  if ((uint64_t)block[0] * block[1] * block[2] > EMIT_HOST_GROUP) return OUT_OF_RESOURCES;
+  return block[0] == EMIT_HOST_GROUP && grid[1] == 1 && grid[2] == 1 ? CU_OK : CU_INVALID_VALUE;
+}
+
+enum { PARAMETER_WORDS = 64 };
+
+typedef struct launch {
+  vdev_work_t work;
+  cu_context context;
+  const emit_host_kernel_t* kernel;
+  int64_t groups;
+  uint64_t seed;
+  emit_host_range_t ranges[EMIT_HOST_POINTERS];
+  uint64_t parameters[EMIT_HOST_PARAMETERS][PARAMETER_WORDS];
+} launch_t;
+
+static void run(vdev_work_t* work) {
+  launch_t* launch = (launch_t*)work;
+  const void* parameters[EMIT_HOST_PARAMETERS];
+  if (__atomic_load_n(&launch->context->fault, __ATOMIC_ACQUIRE) != CU_OK) return;
+  for (int i = 0; i < EMIT_HOST_PARAMETERS; i++)
+    parameters[i] = launch->parameters[i];
+  if (emit_host_run(launch->kernel, launch->groups, parameters, launch->ranges, launch->seed))
+    return;
+  fprintf(stderr, "a kernel (%s) reached out of its operands' memory, or misaligned\n",
+          launch->kernel->options);
+  __atomic_store_n(&launch->context->fault, ILLEGAL_ADDRESS, __ATOMIC_RELEASE);
+}
+
+/* Copies the parameters, as the driver does in the call, and finds what pointers point into. */
+static bool take_parameters(launch_t* launch, void** parameters) {
+  for (int i = 0; i < EMIT_HOST_PARAMETERS; i++) {
+    if (parameters[i] == NULL || launch->kernel->parameter_bytes[i] > sizeof launch->parameters[i])
+      return false;
+    memcpy(launch->parameters[i], parameters[i], launch->kernel->parameter_bytes[i]);
+  }
+  for (int i = 0; i < EMIT_HOST_POINTERS; i++) {
+    uint64_t* pointer = launch->parameters[EMIT_HOST_PARAMETERS - EMIT_HOST_POINTERS + i];
+    sim_block_t block;
+    if (!sim_find_block(launch->context, *pointer, &block)) continue; /* whoever reads it faults */
+    launch->ranges[i] = (emit_host_range_t){(uintptr_t)block.at, block.size_bytes};
+    *pointer = (uintptr_t)block.at + block.offset;
+  }
+  return true;
+}
+
+cu_result api_launch_kernel(cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                            unsigned block_x, unsigned block_y, unsigned block_z,
+                            unsigned shared_bytes, cu_stream stream, void** parameters,
+                            void** extra) {
+  static const char call[] = "cuLaunchKernel";
+  const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
+  cu_context context;
+  vdev_stream_t* queue;
+  sim_object_t* module;
+  cu_result result = sim_begin_on_stream(stream, call, &context, &queue);
+  if (result == CU_OK) result = find_function(function, context, call, &module);
+  if (result != CU_OK) return result;
+  if (parameters == NULL || extra != NULL) return sim_broken(SIM_NULL_POINTER, call);
+  result = check_limits(grid, block, shared_bytes);
+  if (result != CU_OK) return result;
+  sim_count_work(context, queue);
+  launch_t* launch = vdev_work_new(sizeof *launch, run);
+  if (launch == NULL) return CU_OUT_OF_MEMORY;
+  launch->context = context;
+  launch->kernel = module->kernel;
+  launch->groups = grid_x;
+  const uint64_t count = __atomic_load_n(&sim.work, __ATOMIC_RELAXED);
+  launch->seed = vdev_mix(vdev_machine_config(sim.machine)->seed ^ vdev_mix(count));
+  if (!take_parameters(launch, parameters)) {
+    free(launch);
+    return sim_broken(SIM_NULL_POINTER, call);
+  }
+  return sim_of_status(vdev_submit(queue, launch));
+}
