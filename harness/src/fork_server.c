@@ -282,6 +282,7 @@ static tbk_test_t test_at(size_t index) {
                      .area = text_of(object, "area"),
                      .profile = text_of(object, "profile"),
                      .text = text[0] != '\0' ? text : NULL,
+                     .cost = (uint32_t)json_integer_value(json_object_get(object, "cost")),
                      .case_index = (uint32_t)index};
   if (test.id == NULL) abort();
   if (json_is_true(json_object_get(object, "fresh"))) test.flags |= TBK_CASE_FRESH;

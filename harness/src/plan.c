@@ -5,6 +5,8 @@
  * plan.c: see plan.h.
  */
 #include "plan.h"
+
+#include "budget_order.h"
 #include "text.h"
 
 #include "contract.h"
@@ -130,137 +132,6 @@ void tbk_plan_shuffle(tbk_item_t* items, size_t count, uint64_t seed) {
   }
 }
 
-/* ------------------------------------------------------------------------------------ tell --- */
-
-enum { TURN_FIRST, TURN_LONG, TURN_NAME, TURN_OTHER, TURNS };
-
-/* Long ones and those of another name come side by side: neither shall starve the other. */
-static const int rank_of_turn[TURNS] = {0, 1, 1, 2};
-
-typedef struct place {
-  tbk_item_t item;
-  int turn;
-  size_t in_area; /* how many of the area come before it */
-  size_t at;
-} place_t;
-
-static int compare_places(const void* a, const void* b) {
-  const place_t *x = a, *y = b;
-  if (x->item.repeat != y->item.repeat) return x->item.repeat < y->item.repeat ? -1 : 1;
-  const int rank = rank_of_turn[x->turn] - rank_of_turn[y->turn];
-  if (rank != 0) return rank;
-  if (x->in_area != y->in_area) return x->in_area < y->in_area ? -1 : 1;
-  return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* Numbers words from 0 in the order in which they come first. */
-typedef struct numbers {
-  const char** words;
-  size_t count;
-} numbers_t;
-
-static size_t number_of(numbers_t* numbers, const char* word) {
-  for (size_t i = 0; i < numbers->count; i++)
-    if (strcmp(numbers->words[i], word) == 0) return i;
-  numbers->words[numbers->count] = word;
-  return numbers->count++;
-}
-
-typedef struct tell {
-  size_t test_count;
-  numbers_t areas, clauses;
-  size_t *area,
-      *clause;     /* of each test; an area is a suite: the small ones shall have their turn */
-  size_t* name;    /* of each test: what its id is without parameters */
-  bool* named;     /* a test of the name, in this repetition */
-  int* turn;       /* of each test, at the best */
-  bool* seen;      /* a test of the clause, in this repetition, by its best turn */
-  size_t* in_area; /* so far, in this repetition, of each turn */
-} tell_t;
-
-/* A first diagnosis tells little of forks by many tests that cost much time. */
-static int best_turn(const tbk_test_t* test) {
-  if (strcmp(test->area, "fork") == 0) return TURN_OTHER;
-  return (test->flags & (TBK_CASE_FRESH | TBK_CASE_SLOW)) != 0 ? TURN_LONG : TURN_FIRST;
-}
-
-/* Numbers what ids are without parameters; those that differ in these alone follow each other. */
-static void number_names(size_t* names, const tbk_test_t* tests, size_t count) {
-  const char* before = "";
-  size_t length = 0;
-  for (size_t i = 0; i < count; i++) {
-    const char* id = tests[i].id != NULL ? tests[i].id : "";
-    const bool same = i > 0 && strcspn(id, "[") == length && strncmp(id, before, length) == 0;
-    names[i] = same ? names[i - 1] : i;
-    before = id;
-    length = strcspn(id, "[");
-  }
-}
-
-/*
- * Of a clause one quick test comes first; a long one has its turn where no quick one came before.
- * Then one of each name: parameters vary a test, another name is another test.
- */
-static int turn_of(const bool* seen, int best, bool named) {
-  if (!seen[TURN_FIRST] && !seen[best]) return best;
-  return best == TURN_FIRST && !named ? TURN_NAME : TURN_OTHER;
-}
-
-static void place(tell_t* tell, place_t* place) {
-  size_t test = place->item.test, base = (size_t)place->item.repeat * tell->test_count;
-  bool* seen = &tell->seen[TURNS * (base + tell->clause[test])];
-  bool* named = &tell->named[base + tell->name[test]];
-  place->turn = turn_of(seen, tell->turn[test], *named);
-  seen[tell->turn[test]] = *named = true;
-  place->in_area = tell->in_area[TURNS * (base + tell->area[test]) + (size_t)place->turn]++;
-}
-
-static void place_all(place_t* places, size_t count, const tbk_test_t* tests, size_t test_count,
-                      size_t repeats) {
-  tell_t tell = {.test_count = test_count,
-                 .areas.words = make(test_count, sizeof(char*)),
-                 .clauses.words = make(test_count, sizeof(char*)),
-                 .area = make(test_count, sizeof(size_t)),
-                 .clause = make(test_count, sizeof(size_t)),
-                 .name = make(test_count, sizeof(size_t)),
-                 .named = make(test_count * repeats, sizeof(bool)),
-                 .turn = make(test_count, sizeof(int)),
-                 .seen = make(TURNS * test_count * repeats, sizeof(bool)),
-                 .in_area = make(TURNS * test_count * repeats, sizeof(size_t))};
-  for (size_t i = 0; i < test_count; i++) {
-    tell.area[i] = number_of(&tell.areas, tests[i].suite);
-    tell.turn[i] = best_turn(&tests[i]);
-    tell.clause[i] = number_of(&tell.clauses, tests[i].clause);
-  }
-  number_names(tell.name, tests, test_count);
-  for (size_t i = 0; i < count; i++)
-    place(&tell, &places[i]);
-  free(tell.areas.words);
-  free(tell.clauses.words);
-  free(tell.area);
-  free(tell.clause);
-  free(tell.name);
-  free(tell.named);
-  free(tell.turn);
-  free(tell.seen);
-  free(tell.in_area);
-}
-
-void tbk_plan_order_by_tell(tbk_item_t* items, size_t count, const tbk_test_t* tests) {
-  place_t* places = make(count, sizeof *places);
-  size_t test_count = 0, repeats = 0;
-  for (size_t i = 0; i < count; i++) {
-    places[i] = (place_t){.item = items[i], .at = i};
-    if (items[i].test >= test_count) test_count = (size_t)items[i].test + 1;
-    if (items[i].repeat >= repeats) repeats = (size_t)items[i].repeat + 1;
-  }
-  place_all(places, count, tests, test_count, repeats);
-  qsort(places, count, sizeof *places, compare_places);
-  for (size_t i = 0; i < count; i++)
-    items[i] = places[i].item;
-  free(places);
-}
-
 /* ------------------------------------------------------------------------------------ plan --- */
 
 void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options, const tbk_source_t* source) {
@@ -275,7 +146,7 @@ void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options, const tbk
     plan->items[i] =
         (tbk_item_t){(uint32_t)(i % plan->test_count), (uint32_t)(i / plan->test_count)};
   if (options->shuffle) tbk_plan_shuffle(plan->items, plan->item_count, options->shuffle_seed);
-  if (options->budget_ns != 0) tbk_plan_order_by_tell(plan->items, plan->item_count, plan->tests);
+  if (options->budget_ns != 0) tbk_budget_order(plan->items, plan->item_count, plan->tests);
 }
 
 void tbk_plan_free(tbk_run_plan_t* plan) {
@@ -287,8 +158,9 @@ void tbk_plan_free(tbk_run_plan_t* plan) {
 }
 
 void tbk_plan_print(const tbk_run_plan_t* plan) {
-  for (size_t i = 0; i < plan->test_count; i++) {
-    const tbk_test_t* test = &plan->tests[i];
+  for (size_t i = 0; i < plan->item_count; i++) {
+    if (plan->items[i].repeat != 0) continue;
+    const tbk_test_t* test = &plan->tests[plan->items[i].test];
     printf("%s %s %s %s %s\n", test->id, test->clause, test->level, test->needs ? test->needs : "-",
            (test->flags & TBK_CASE_THOROUGH) != 0 ? "thorough" : "quick");
   }

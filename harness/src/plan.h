@@ -24,6 +24,7 @@ typedef struct tbk_test {
   const char* profile;
   const char* text; /* the clause's sentence; NULL where the clause is not in the spec */
   unsigned flags;
+  uint32_t cost;       /* how many times as long as the smallest it takes; 0 is 1 */
   uint32_t case_index; /* how the worker knows it */
 } tbk_test_t;
 
@@ -59,19 +60,12 @@ bool tbk_selector_matches(const char* selector, bool is_area, const tbk_test_t* 
 /* The selected tests, then the shard, the repetitions and the order. */
 void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options, const tbk_source_t* source);
 
-/*
- * The most telling first: one test of each clause, from each suite in turn; in the same way those
- * of them that take long, because they are slow or want a process of their own, beside one test of
- * each name, whatever its parameters; then the others, those of forks among them. What is equal in
- * this keeps its order.
- */
-void tbk_plan_order_by_tell(tbk_item_t* items, size_t count, const tbk_test_t* tests);
-
 /* Orders `items` by a seed: the same seed, the same order, on every machine. */
 void tbk_plan_shuffle(tbk_item_t* items, size_t count, uint64_t seed);
 
 void tbk_plan_free(tbk_run_plan_t* plan);
 
+/* Prints the tests in the order in which they would run. */
 void tbk_plan_print(const tbk_run_plan_t* plan);
 
 #endif /* TBK_HARNESS_PLAN_H */

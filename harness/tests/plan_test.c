@@ -5,10 +5,12 @@
  * plan_test.c: what a selector names, and in which order things run.
  */
 #include "plan.h"
+#include "budget_order.h"
 #include "case.h"
 
 #include "self_test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const tbk_test_t test = {.id = (char*)(uintptr_t) "memory_free/zero_is_accepted",
@@ -99,11 +101,11 @@ static void the_most_telling_come_first(void) {
       {.clause = "A-1", .suite = "a", .area = "a"}, {.clause = "A-1", .suite = "a", .area = "a"},
       {.clause = "A-2", .suite = "a", .area = "a"}, {.clause = "A-3", .suite = "a", .area = "a"},
       {.clause = "B-1", .suite = "b", .area = "b"}, {.clause = "B-1", .suite = "b", .area = "b"}};
-  static const uint32_t expected[] = {0, 4, 2, 3, 1, 5};
+  static const uint32_t expected[] = {0, 4, 2, 3, 5, 1};
   tbk_item_t items[12];
   for (uint32_t i = 0; i < 12; i++)
     items[i] = (tbk_item_t){.test = i % 6, .repeat = i / 6};
-  tbk_plan_order_by_tell(items, 12, tests);
+  tbk_budget_order(items, 12, tests);
   for (uint32_t i = 0; i < 12; i++) {
     CU_ASSERT_EQUAL(items[i].test, expected[i % 6]);
     CU_ASSERT_EQUAL(items[i].repeat, i / 6);
@@ -118,18 +120,18 @@ static void what_takes_long_comes_after_the_first_of_all(void) {
       {.clause = "B-1", .suite = "b", .area = "b", .flags = TBK_CASE_SLOW},
       {.clause = "B-2", .suite = "b", .area = "b"},
       {.clause = "B-2", .suite = "b", .area = "b"}};
-  static const uint32_t expected[] = {2, 4, 1, 3, 0, 5};
+  static const uint32_t expected[] = {4, 2, 1, 3, 0, 5};
   tbk_item_t items[6];
   for (uint32_t i = 0; i < 6; i++)
     items[i] = (tbk_item_t){.test = i};
-  tbk_plan_order_by_tell(items, 6, tests);
+  tbk_budget_order(items, 6, tests);
   for (uint32_t i = 0; i < 6; i++)
     CU_ASSERT_EQUAL(items[i].test, expected[i]);
 }
 
 static void names_come_before_parameters(void) {
   static char ids[][12] = {"a/abs[1]", "a/abs[2]", "a/add[1]", "a/add[2]", "b/sum[1]", "b/sum[2]"};
-  static const uint32_t expected[] = {0, 4, 2, 1, 5, 3};
+  static const uint32_t expected[] = {0, 4, 3, 5, 1, 2};
   tbk_test_t tests[6];
   tbk_item_t items[6];
   for (uint32_t i = 0; i < 6; i++) {
@@ -137,9 +139,68 @@ static void names_come_before_parameters(void) {
     tests[i] = (tbk_test_t){.id = ids[i], .clause = suite, .suite = suite, .area = suite};
     items[i] = (tbk_item_t){.test = i};
   }
-  tbk_plan_order_by_tell(items, 6, tests);
+  tbk_budget_order(items, 6, tests);
   for (uint32_t i = 0; i < 6; i++)
     CU_ASSERT_EQUAL(items[i].test, expected[i]);
+}
+
+/* Orders tests of one suite and clause, and tells where each of them comes. */
+static void order_ids(char (*ids)[24], uint32_t count, uint32_t* places) {
+  tbk_test_t tests[8];
+  tbk_item_t items[8];
+  for (uint32_t i = 0; i < count; i++) {
+    tests[i] = (tbk_test_t){.id = ids[i], .clause = "A", .suite = "a", .area = "a"};
+    items[i] = (tbk_item_t){.test = i};
+  }
+  tbk_budget_order(items, count, tests);
+  for (uint32_t i = 0; i < count; i++)
+    places[items[i].test] = i;
+}
+
+static void another_kind_comes_before_another_value_of_it(void) {
+  static char ids[][24] = {"a/b[float64-up]", "a/b[float32-up]", "a/b[float32-down]",
+                           "a/b[int8-up]"};
+  static char keyed[][24] = {"a/b[x=int8,y=up]", "a/b[x=int16,y=up]", "a/b[x=bool,y=down]"};
+  uint32_t places[8];
+  order_ids(ids, 4, places);
+  CU_ASSERT_EQUAL(places[0], 0);
+  CU_ASSERT_EQUAL(places[1], 3);
+  order_ids(keyed, 3, places);
+  CU_ASSERT_EQUAL(places[0], 0);
+  CU_ASSERT_EQUAL(places[2], 1);
+}
+
+static void what_costs_more_comes_later(void) {
+  static char ids[][4] = {"a/a", "a/b", "a/c"};
+  static const uint32_t expected[] = {2, 1, 0};
+  tbk_test_t tests[3];
+  tbk_item_t items[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    tests[i] =
+        (tbk_test_t){.id = ids[i], .clause = ids[i], .suite = "a", .area = "a", .cost = 9 - 3 * i};
+    items[i] = (tbk_item_t){.test = i};
+  }
+  tbk_budget_order(items, 3, tests);
+  for (uint32_t i = 0; i < 3; i++)
+    CU_ASSERT_EQUAL(items[i].test, expected[i]);
+}
+
+static void order_is_a_permutation_of_all(void) {
+  const tbk_source_t source = tbk_plan_cases();
+  const tbk_options_t options = {.shard_index = 1, .shard_count = 1, .repeat = 2, .budget_ns = 1};
+  tbk_run_plan_t plan;
+  tbk_plan_make(&plan, &options, &source);
+  uint32_t* seen = calloc(plan.item_count, sizeof *seen);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(seen);
+  for (size_t i = 0; i < plan.item_count; i++) {
+    CU_ASSERT_EQUAL(plan.items[i].repeat, i / plan.test_count);
+    CU_ASSERT_EQUAL(plan.items[i].test, plan.items[i % plan.test_count].test);
+    seen[plan.items[i].test]++;
+  }
+  for (size_t i = 0; i < plan.test_count; i++)
+    CU_ASSERT_EQUAL(seen[i], 2);
+  free(seen);
+  tbk_plan_free(&plan);
 }
 
 CU_TestInfo tbk_plan_tests[] = {
@@ -148,7 +209,10 @@ CU_TestInfo tbk_plan_tests[] = {
     {"shuffle", an_order_is_a_permutation_that_the_seed_decides},
     {"shards add up", shards_add_up},
     {"a word that names nothing", a_word_that_names_nothing_is_told},
-    {"order by tell", the_most_telling_come_first},
+    {"order under a budget", the_most_telling_come_first},
     {"names come before parameters", names_come_before_parameters},
+    {"kinds come before values", another_kind_comes_before_another_value_of_it},
+    {"costs count", what_costs_more_comes_later},
+    {"the order has all", order_is_a_permutation_of_all},
     {"what takes long comes later", what_takes_long_comes_after_the_first_of_all},
     CU_TEST_INFO_NULL};

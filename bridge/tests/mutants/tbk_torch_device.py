@@ -4,7 +4,8 @@
 odd. For `tbk check --device NAME --import tbk_torch_device`, with this folder on PYTHONPATH.
 
 TBK_TORCH_LIBRARY is the backend, TBK_TORCH_OPTIONS what it is told, TBK_TORCH_MUTANT what breaks
-it (or a file of Python, which is run), TBK_TORCH_SABOTAGE one of tbk_torch_sabotages.py, and
+it (or a file of Python, which is run), TBK_TORCH_SABOTAGE one of
+tbk_torch_sabotages, and
 TBK_TORCH_LEGAL what makes it odd. Never shipped.
 """
 

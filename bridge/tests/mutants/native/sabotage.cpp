@@ -85,6 +85,29 @@ constexpr Mutant table[] = {
                                                         return stats;
                                                       }>},
     {"sabotage_generator_cuts_seeds", cut_seeds},
+    {"sabotage_waits_are_for_the_current_device",
+     on_guard<&Guard::block,
+              [](auto block, void* event, const Stream& stream) {
+                if (stream.device() == guard().getDevice()) block(event, stream);
+              }>},
+    {"sabotage_second_record_is_lost", on_guard<&Guard::record,
+                                                [](auto record, void** event, const Stream& stream,
+                                                   DeviceIndex index, EventFlag flag) {
+                                                  if (*event == nullptr)
+                                                    record(event, stream, index, flag);
+                                                }>},
+    {"sabotage_backward_leaves_its_stream",
+     on_guard<&Guard::exchangeStream,
+              [](auto exchange, Stream stream) {
+                return is_main_thread() ? exchange(stream) : guard().getStream(stream.device());
+              }>},
+    {"sabotage_peaks_are_what_is_current", on_allocator<&Allocator::getDeviceStats,
+                                                        [](auto get, DeviceIndex device) {
+                                                          Stats stats = get(device);
+                                                          for (auto& one : stats.allocated_bytes)
+                                                            one.peak = one.current;
+                                                          return stats;
+                                                        }>},
 };
 
 }  // namespace

@@ -29,6 +29,9 @@ def clause(
     beside it, because it takes all memory or measures time. `slow`: takes seconds on any
     machine, as where something is compiled; a budget takes it late. `tier`: a "thorough" test
     takes seconds, and runs with --tier thorough or named by its id.
+
+    A file whose tests take several times as long as one that copies a few bytes says so in `COST`,
+    for the order of a run with a budget.
     """
     return pytest.mark.clause(
         clause_id, needs=needs, fresh=fresh, alone=alone, slow=slow, tier=tier

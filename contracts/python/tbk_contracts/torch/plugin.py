@@ -38,6 +38,8 @@ class Case:
     alone: bool
     slow: bool
     thorough: bool
+    cost: int
+    """How many times as long as the smallest test it takes: `COST` of its file."""
 
 
 def describe(item: pytest.Item) -> Case | None:
@@ -54,6 +56,7 @@ def describe(item: pytest.Item) -> Case | None:
         tuple(dict.fromkeys(words)), bool(mark.kwargs.get("fresh")), bool(mark.kwargs.get("alone")),
         bool(mark.kwargs.get("slow")),
         mark.kwargs.get("tier") == "thorough" or item.get_closest_marker("thorough") is not None,
+        int(getattr(getattr(item, "module", None), "COST", 1)),
     )  # fmt: skip
 
 

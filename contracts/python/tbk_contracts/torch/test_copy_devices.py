@@ -13,6 +13,8 @@ import torch
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
 
+COST = 4
+
 COUNT = 50_000
 
 

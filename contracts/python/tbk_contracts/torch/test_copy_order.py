@@ -12,6 +12,8 @@ import torch
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause, needs
 
+COST = 5
+
 COUNT = 50_000
 Read = Callable[[torch.Tensor], torch.Tensor]
 SIZES = [10, 10_000, 1_000_000]  # small ones may be staged

@@ -11,6 +11,8 @@ import torch
 from tbk_contracts.torch import check, gil, host, native
 from tbk_contracts.torch.case import clause
 
+COST = 3
+
 CALLS = 10_000
 SIZE = 500
 ATTEMPTS = 15

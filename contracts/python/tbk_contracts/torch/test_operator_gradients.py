@@ -12,6 +12,8 @@ from tbk_contracts.torch.case import clause, each_dtype
 from tbk_contracts.torch.operators import gradients
 from tbk_contracts.torch.operators.entries import Entry, entries
 
+COST = 5
+
 
 def _test(entry: Entry) -> Callable[..., None]:
     @each_dtype(*gradients.dtypes(entry))

@@ -15,6 +15,8 @@ from tbk_contracts.torch.cell import Cell
 from tbk_contracts.torch.extremes import fail, needs, place
 from tbk_contracts.torch.pairs import Case, each_case, line
 
+COST = 4
+
 NEEDS = "accelerator stream event"
 SLOW_S = 60.0
 SHORTER = 4  # by which the load of one of several rounds is

@@ -68,6 +68,7 @@ def _test(item: pytest.Item) -> dict[str, Any]:
         "fresh": case.fresh,
         "alone": case.alone,
         "slow": case.slow,
+        "cost": case.cost,
         "thorough": case.thorough,
     }
 

@@ -1,18 +1,12 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Thirty devices that are broken as drivers are, for the bench of first diagnoses. Never shipped.
-
-TBK_TORCH_SABOTAGE names the one that tbk_torch_device.py applies. Each stands in one area, and
-harness/tests/bench/budget.py counts how many `tbk check --budget` finds. No kill matrix has them.
-"""
+"""Thirty sabotages: those that the figure of the bench is about."""
 
 from __future__ import annotations
 
 import atexit
 import os
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,42 +15,9 @@ from tbk_torch_mutants.autograd import AUTOCAST
 from tbk_torch_mutants.copies import around_copy, between, to_device, to_host
 from tbk_torch_mutants.copy_order import default_stream
 from tbk_torch_mutants.module_device import name, patch
-from tbk_torch_mutants.native import apply_native
 from torch import serialization
 
-Apply = Callable[[], object]
-ENVIRONMENT = "TBK_TORCH_SABOTAGE"
-
-
-@dataclass(frozen=True)
-class Sabotage:
-    """What is broken, and where."""
-
-    area: str
-    apply: Apply
-
-
-SABOTAGES: dict[str, Sabotage] = {}
-
-
-def sabotage(called: str, area: str) -> Callable[[Apply], Apply]:
-    """Registers the function that follows."""
-
-    def register(apply: Apply) -> Apply:
-        SABOTAGES[called] = Sabotage(area, apply)
-        return apply
-
-    return register
-
-
-def apply(called: str) -> None:
-    """Breaks the device that is loaded."""
-    SABOTAGES[called].apply()
-
-
-def _native(called: str, area: str) -> None:
-    SABOTAGES[called] = Sabotage(area, lambda: apply_native(f"sabotage_{called}"))
-
+from tbk_torch_sabotages import native, sabotage
 
 for _name, _area in (
     ("stream_query_is_of_the_default", "streams"),
@@ -70,7 +31,7 @@ for _name, _area in (
     ("frees_are_counted_twice", "statistics"),
     ("generator_cuts_seeds", "generator"),
 ):
-    _native(_name, _area)
+    native(_name, _area)
 
 
 # ------------------------------------------------------------------------------------- copies
@@ -294,8 +255,3 @@ def _() -> None:
         return original(*given, **named)
 
     kernels.around("empty.memory_format empty_strided", make)
-
-
-if __name__ == "__main__":
-    for _name, _one in SABOTAGES.items():
-        print(_name, _one.area)
