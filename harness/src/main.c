@@ -51,7 +51,7 @@ static void connect(tbk_run_t* run, const tbk_options_t* options) {
   run->kind = tbk_kind_of(options);
   run->recorder.options = options;
   run->recorder.facts = &run->facts;
-  run->pace = (tbk_pace_t){options, &run->facts, tbk_now_ns(), 0};
+  run->pace = (tbk_pace_t){options, &run->facts, tbk_now_ns(), false, 0};
   run->health = (tbk_health_t){.pace = &run->pace, .loop = &run->loop};
   run->rechecks = (tbk_rechecks_t){
       .recorder = &run->recorder, .pace = &run->pace, .health = &run->health, .loop = &run->loop};

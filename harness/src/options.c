@@ -42,6 +42,7 @@ enum {
   KEY_PYTHON,
   KEY_FACTS,
   KEY_BUDGET,
+  KEY_FAILING_BUDGET,
   KEY_TIER,
   KEY_CASE
 };
@@ -75,6 +76,8 @@ static const struct argp_option table[] = {
      "tests that may hang for a whole deadline before later ones get less time (default: 4)", 0},
     {"budget", KEY_BUDGET, "S", 0,
      "begin no test after S seconds; the most telling ones come first, the others are left out", 0},
+    {"failing-budget", KEY_FAILING_BUDGET, "S", 0,
+     "the budget once a test has failed, where that is less: what fails is then looked into", 0},
     {"torch-device", KEY_TORCH_DEVICE, "NAME", 0,
      "judge a device that PyTorch knows by this name, by the contracts of the torch layer", 1},
     {"torch-import", KEY_TORCH_IMPORT, "MODULE", 0, "import it first, so that PyTorch knows it", 1},
@@ -268,6 +271,9 @@ static error_t parse(int key, char* text, struct argp_state* state) {
       break;
     case KEY_BUDGET:
       options->budget_ns = seconds(state, "--budget", text);
+      break;
+    case KEY_FAILING_BUDGET:
+      options->failing_budget_ns = seconds(state, "--failing-budget", text);
       break;
     case ARGP_KEY_ARG:
       positional = true;

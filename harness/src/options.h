@@ -66,8 +66,9 @@ typedef struct tbk_options {
   bool cut_by_budget;
   uint64_t open_timeout_ns;
   uint32_t most_hangs;
-  uint64_t budget_ns;    /* 0: none; else no test begins later than this after the start */
-  uint64_t memory_limit; /* bytes, resident, of one test process */
+  uint64_t budget_ns;         /* 0: none; else no test begins later than this after the start */
+  uint64_t failing_budget_ns; /* 0: the same; else what it is once a test has failed */
+  uint64_t memory_limit;      /* bytes, resident, of one test process */
   int argc;
   char** argv;
 } tbk_options_t;

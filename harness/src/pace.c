@@ -55,6 +55,8 @@ tbk_limits_t tbk_pace_test_limits(const tbk_pace_t* pace) {
 }
 
 bool tbk_pace_is_over_budget(const tbk_pace_t* pace) {
-  const uint64_t budget = pace->options->budget_ns;
+  const uint64_t failing = pace->options->failing_budget_ns;
+  uint64_t budget = pace->options->budget_ns;
+  if (pace->failed && failing != 0 && failing < budget) budget = failing;
   return budget != 0 && tbk_now_ns() - pace->started_ns >= budget;
 }

@@ -14,6 +14,7 @@ typedef struct tbk_pace {
   const tbk_options_t* options;
   const tbk_facts_t* facts;
   uint64_t started_ns;
+  bool failed;    /* a test has */
   uint32_t hangs; /* tests that were killed at their deadline, or took long to fail */
 } tbk_pace_t;
 

@@ -90,6 +90,7 @@ static void take_verdict(tbk_run_t* run, tbk_slot_t* slot, uint32_t position,
   tbk_lease_note(&run->health, &classification);
   tbk_lease_got(&run->health);
   tbk_pace_count_hang(&run->pace, outcome, fails);
+  run->pace.failed |= fails;
   run->health.probe_due |= fails && (order->count == 1 || is_abnormal(classification.verdict));
   if (order->count > 1 && fails && outcome->end != TBK_END_CUT_SHORT)
     tbk_recheck_together(&run->rechecks, order->items, position + 1, outcome, &classification);
@@ -211,18 +212,28 @@ static bool single_is_first(const tbk_run_t* run) {
          singles->items[singles->head] < batches->items[batches->head];
 }
 
+/* The same for what wants to be alone, which would never have its turn behind all others. */
+static bool alone_is_first(const tbk_run_t* run) {
+  const tbk_queue_t *queues[] = {&run->singles, &run->batches}, *alone = &run->alone;
+  if (run->options->budget_ns == 0 || waiting(alone) == 0) return false;
+  for (size_t i = 0; i < 2; i++)
+    if (waiting(queues[i]) > 0 && queues[i]->items[queues[i]->head] < alone->items[alone->head])
+      return false;
+  return true;
+}
+
 /* Gives work to one idle slot. False where there is none to give now. */
 static bool dispatch(tbk_run_t* run) {
   bool busy = tbk_loop_busy(&run->loop) > 0;
-  bool any = waiting(&run->batches) + waiting(&run->singles) > 0;
+  bool any = waiting(&run->batches) + waiting(&run->singles) > 0 && !alone_is_first(run);
   if (run->running_alone && busy) return false;
   run->running_alone = false;
   if (!any && (busy || waiting(&run->alone) == 0)) return false;
   tbk_slot_t* slot = tbk_loop_idle(&run->loop);
   if (slot == NULL) return false;
-  if (waiting(&run->batches) > 0 && !single_is_first(run)) {
+  if (any && waiting(&run->batches) > 0 && !single_is_first(run)) {
     start(run, slot, &run->batches, share(run), true);
-  } else if (waiting(&run->singles) > 0) {
+  } else if (any && waiting(&run->singles) > 0) {
     start(run, slot, &run->singles, 1, false);
   } else {
     start(run, slot, &run->alone, 1, false);

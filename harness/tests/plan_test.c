@@ -7,6 +7,7 @@
 #include "plan.h"
 #include "budget_order.h"
 #include "case.h"
+#include "pace.h"
 
 #include "self_test.h"
 
@@ -203,6 +204,14 @@ static void order_is_a_permutation_of_all(void) {
   tbk_plan_free(&plan);
 }
 
+static void a_budget_is_over_sooner_where_a_test_failed(void) {
+  const tbk_options_t options = {.budget_ns = UINT64_MAX, .failing_budget_ns = 1};
+  tbk_pace_t pace = {.options = &options};
+  CU_ASSERT_FALSE(tbk_pace_is_over_budget(&pace));
+  pace.failed = true;
+  CU_ASSERT_TRUE(tbk_pace_is_over_budget(&pace));
+}
+
 CU_TestInfo tbk_plan_tests[] = {
     {"selectors name a test", selectors_name_a_test},
     {"selectors name no other test", selectors_name_no_other_test},
@@ -214,5 +223,6 @@ CU_TestInfo tbk_plan_tests[] = {
     {"kinds come before values", another_kind_comes_before_another_value_of_it},
     {"costs count", what_costs_more_comes_later},
     {"the order has all", order_is_a_permutation_of_all},
+    {"failing budget", a_budget_is_over_sooner_where_a_test_failed},
     {"what takes long comes later", what_takes_long_comes_after_the_first_of_all},
     CU_TEST_INFO_NULL};

@@ -33,7 +33,8 @@ from tbk_harness.options import Subject
 from tbk_harness.suggest import capability_hint, selector_hint
 
 JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
-BLAME_SHARE = 0.25  # of a budget
+BLAME_SHARE = 0.25  # of a budget, where a test fails
+LAST_SHARE = 0.05  # of a budget, for the test that runs when it is over
 REPORTS_S = 3.0  # of processor time, for judging and for writing all reports
 MOST_FOR_REPORTS = 0.25  # of a budget
 LAYER_WORDS = {"c": "contracts in C", "torch": "PyTorch"}
@@ -129,9 +130,8 @@ class Session:
 
     def run_torch(self, subject: Subject, options: dict[str, Any]) -> Part:
         """The torch layer; then, for what fails, the same on other devices."""
-        kept = BLAME_SHARE if self.request.blame else 0
         begun = time.time()
-        part = self.run("torch", subject.arguments({**options, **self._budget(1 - kept)}))
+        part = self.run("torch", subject.arguments({**options, **self._budgets()}))
         if self.request.blame and part.written and part.ended.exit_code in JUDGED:
             results = read_results(part.path)
             start_up = pace.start_up(results.header, begun)
@@ -159,6 +159,13 @@ class Session:
         if self.request.budget is None:
             return {}
         return {"budget": f"{max(self._left(share), 0.001):g}"}
+
+    def _budgets(self) -> dict[str, str]:
+        """Returns what the tests get, and what once one has failed: the rest is for blame."""
+        made = self._budget(1 - LAST_SHARE)
+        if made and self.request.blame:
+            made["failing_budget"] = self._budget(1 - BLAME_SHARE)["budget"]
+        return made
 
     def _spent_ns(self) -> int:
         """Since this command began, with all that it ran besides."""
