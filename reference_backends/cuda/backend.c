@@ -123,6 +123,7 @@ static const tbk_backend_t table = {
     .callback = &cuda_callback_ops,
     .pinned = &cuda_pinned_ops,
     .peer = &cuda_peer_ops,
+    .async_memory = &cuda_async_memory_ops,
     .kernel = &cuda_kernel_ops,
     .random = &cuda_random_ops,
 };

@@ -117,6 +117,7 @@ extern const tbk_event_ops_t cuda_event_ops;
 extern const tbk_callback_ops_t cuda_callback_ops;
 extern const tbk_pinned_ops_t cuda_pinned_ops;
 extern const tbk_peer_ops_t cuda_peer_ops;
+extern const tbk_async_memory_ops_t cuda_async_memory_ops;
 extern const tbk_kernel_ops_t cuda_kernel_ops;
 extern const tbk_random_ops_t cuda_random_ops;
 
