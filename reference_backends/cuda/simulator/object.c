@@ -83,7 +83,7 @@ cu_result sim_object_destroy(const void* handle, sim_kind_t kind, const char* ca
   bool first = object->live;
   object->live = false;
   pthread_mutex_unlock(&sim.lock);
-  if (!first) return sim_broken(SIM_DESTROYED, call);
+  if (!first) return sim_object_find(handle, kind, call, &object); /* another thread was first */
   end(object);
   return CU_OK;
 }

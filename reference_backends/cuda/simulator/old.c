@@ -5,21 +5,8 @@
  * old.c: the names without a suffix, which stand for the oldest version of their functions; a program
  * that means the current one calls another ABI.
  */
+#include "old.h"
 #include "simulator.h"
-
-#define SIM_OLD_NAMES(X)       \
-  X(cuDeviceTotalMem)          \
-  X(cuDevicePrimaryCtxRelease) \
-  X(cuCtxPushCurrent)          \
-  X(cuCtxPopCurrent)           \
-  X(cuMemAlloc)                \
-  X(cuMemFree)                 \
-  X(cuMemGetInfo)              \
-  X(cuMemcpyHtoDAsync)         \
-  X(cuMemcpyDtoHAsync)         \
-  X(cuMemcpyDtoDAsync)         \
-  X(cuStreamDestroy)           \
-  X(cuEventDestroy)
 
 #define SIM_OLD_DEFINE(name)               \
   SIM_EXPORT cu_result name(void);         \

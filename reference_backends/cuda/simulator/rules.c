@@ -48,7 +48,25 @@ static void log_broken(sim_rule_t rule, const char* call) {
   fclose(file);
 }
 
-cu_result sim_broken(sim_rule_t rule, const char* call) {
+#ifdef SIM_SITES
+/* The linker puts these around the section. */
+extern const sim_site_t __start_sim_sites[];
+extern const sim_site_t __stop_sim_sites[];
+
+bool sim_is_off(const sim_site_t* site) {
+  const char* off = getenv("TBK_CUDA_SIMULATOR_OFF");
+  return off != NULL && site - __start_sim_sites == strtol(off, NULL, 10);
+}
+
+/* Returns site `number`; NULL where there are no more. */
+SIM_EXPORT const sim_site_t* tbk_cuda_simulator_site(size_t number);
+const sim_site_t* tbk_cuda_simulator_site(size_t number) {
+  size_t count = (size_t)(__stop_sim_sites - __start_sim_sites);
+  return number < count ? &__start_sim_sites[number] : NULL;
+}
+#endif
+
+cu_result(sim_broken)(sim_rule_t rule, const char* call) {
   broken = (int)rule;
   bool guess = rules[rule].class == SIM_GUESS;
   say(stderr, rule, call);

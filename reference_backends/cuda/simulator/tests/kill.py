@@ -31,7 +31,7 @@ SHIM = BUILD / "lib" / "libtbk_cuda_shim.so"
 SIMULATOR = BUILD / "lib" / "libtbk_cuda_simulator.so"  # whose compiler the shim does not have
 RULE = re.compile(r"SIM-CUDA-\d{3}")
 PASSES = {"pass", "unsupported", "not-shown", "xfail", "left-out"}
-POSITIONS = (1, 2)
+POSITIONS = (1,)
 QUICK = 24  # faults of the quick version, in equal steps over all
 LIMIT_S = 300
 
@@ -147,7 +147,10 @@ def main(words: Iterable[str] | None = None) -> int:
     if options.quick:
         chosen = chosen[:: max(1, len(chosen) // QUICK)]
     with ThreadPoolExecutor(options.jobs) as pool:
-        found = list(pool.map(judge, chosen))
+        found = []
+        for one in pool.map(judge, chosen):
+            found.append(one)
+            print(f"{one.fault}: {one.by or 'nothing'}", file=sys.stderr, flush=True)
     page = table(found)
     sys.stdout.write(page)
     if options.output is not None:

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../old.h"
 #include "selftest.h"
 
 static bool tried[64];
@@ -206,12 +207,57 @@ static void arguments_are_what_is_listed(void) {
   cu_leave(0);
 }
 
-static void a_name_without_suffix_is_another_function(void) {
+static void there_is_no_null_and_no_other_flag(void) {
+  cu_stream stream;
+  cu_event event;
+  cu_context context = cu_enter(0);
+  cu_deviceptr pointer;
+  void* pinned;
+  size_t bytes;
+  int number;
+  CU_ASSERT_EQUAL(cu.stream_create(&stream, CU_STREAM_NON_BLOCKING, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.event_create(&event, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_alloc(&pointer, 64), CU_OK);
+  CU_ASSERT_EQUAL(cu.event_record(event, stream), CU_OK);
+  BREAKS(NULL_POINTER, 1, cu.device_get(NULL, 0));
+  BREAKS(NULL_POINTER, 1, cu.device_get_count(NULL));
+  BREAKS(NULL_POINTER, 1, cu.mem_get_info(&bytes, NULL));
+  BREAKS(NULL_POINTER, 1, cu.mem_host_alloc(NULL, 8, 0));
+  BREAKS(NULL_POINTER, 1, cu.stream_create(NULL, 0, 0));
+  BREAKS(NULL_POINTER, 1, cu.event_create(NULL, 0));
+  BREAKS(NULL_POINTER, 1, cu.event_elapsed(NULL, event, event));
+  BREAKS(NULL_POINTER, 1, cu.copy_h2d(pointer, NULL, 8, stream));
+  BREAKS(NULL_POINTER, 1, cu.launch_host_func(stream, NULL, NULL));
+  BREAKS(FLAGS, 1, cu.mem_host_alloc(&pinned, 8, 8));
+  BREAKS(FLAGS, 1, cu.stream_wait_event(stream, event, 2));
+  BREAKS(FLAGS, 1, cu.device_get_attribute(&number, -1, 0));
+  BREAKS(BAD_HANDLE, 400, cu.copy_peer(pointer, context, pointer, NULL, 8, stream));
+  cu_leave(0);
+}
+
+static void call_old(const char* name) {
   cu_result (*old)(void);
-  void* address = cu_symbol("cuMemAlloc");
+  void* address = cu_symbol(name);
   CU_ASSERT_PTR_NOT_NULL_FATAL(address);
   memcpy(&old, &address, sizeof old);
   BREAKS(VERSION, 1, old());
+}
+
+/* What a kernel needs is as little NULL. */
+static void there_is_no_null_where_a_kernel_is(void) {
+  cu_module module;
+  cu_function function;
+  cu_enter(0);
+  BREAKS(NULL_POINTER, 1, cu.module_load_data(&module, NULL));
+  BREAKS(BAD_HANDLE, 400, cu.module_get_function(&function, NULL, "name"));
+  BREAKS(BAD_HANDLE, 400, cu.launch_kernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+  cu_leave(0);
+}
+
+static void a_name_without_suffix_is_another_function(void) {
+#define CALL_OLD(name) call_old(#name);
+  SIM_OLD_NAMES(CALL_OLD)
+#undef CALL_OLD
 }
 
 /* The last test of the suite. */
@@ -232,6 +278,8 @@ CU_TestInfo cu_rule_tests[] = {
     {"handles are of a context", handles_are_of_a_context},
     {"memory is live and in range", memory_is_live_and_in_range},
     {"arguments are what is listed", arguments_are_what_is_listed},
+    {"there is no null and no other flag", there_is_no_null_and_no_other_flag},
+    {"there is no null where a kernel is", there_is_no_null_where_a_kernel_is},
     {"a name without suffix is another function", a_name_without_suffix_is_another_function},
     {"each rule was broken", each_rule_was_broken},
     CU_TEST_INFO_NULL};
