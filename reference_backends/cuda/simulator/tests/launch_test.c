@@ -5,7 +5,11 @@
  * launch_test.c: device code, from its text to its work.
  */
 #include <emit/job.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../nvrtc.h"
 #include "selftest.h"
@@ -158,6 +162,55 @@ static void memory_of_a_stream_is_freed_in_its_order(void) {
   cu_leave(0);
 }
 
+static void wait_for(void* argument) {
+  while (!atomic_load((atomic_bool*)argument))
+    sched_yield();
+}
+
+/* What work does wrong is found by a thread of the driver: the log has it. */
+static void a_block_is_freed_once_in_the_order_of_its_stream(void) {
+  scene_t scene;
+  cu_deviceptr memory;
+  atomic_bool open = false;
+  char path[] = "/tmp/tbk-cuda-log-XXXXXX", log[512] = "";
+  int file = mkstemp(path);
+  CU_ASSERT_TRUE_FATAL(file >= 0);
+  set_scene(&scene, 0);
+  CU_ASSERT_EQUAL(cu.mem_alloc_async(&memory, 64, scene.stream), CU_OK);
+  setenv("TBK_CUDA_SIMULATOR_LOG", path, 1);
+  CU_ASSERT_EQUAL(cu.launch_host_func(scene.stream, wait_for, &open), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_free_async(memory, scene.stream), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_free_async(memory, scene.stream), CU_OK);
+  atomic_store(&open, true);
+  CU_ASSERT_EQUAL(cu.stream_synchronize(scene.stream), CU_OK);
+  unsetenv("TBK_CUDA_SIMULATOR_LOG");
+  CU_ASSERT_TRUE(read(file, log, sizeof log - 1) > 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(log, "SIM-CUDA-013"));
+  close(file);
+  unlink(path);
+  cu_leave(0);
+}
+
+static void a_function_is_used_in_its_context_and_without_null(void) {
+  scene_t scene;
+  void* parameters[6] = {NULL};
+  set_scene(&scene, 0);
+  (void)cu_broken();
+  CU_ASSERT_EQUAL(cu.module_get_function(&scene.function, scene.module, NULL), 1);
+  CU_ASSERT_EQUAL(cu_broken(), SIM_NULL_POINTER);
+  CU_ASSERT_EQUAL(
+      cu.launch_kernel(scene.function, 1, 1, 1, 64, 1, 1, 0, scene.stream, parameters, NULL), 1);
+  CU_ASSERT_EQUAL(cu_broken(), SIM_NULL_POINTER);
+  CU_ASSERT_EQUAL(cu.mem_alloc_async(NULL, 8, scene.stream), 1);
+  CU_ASSERT_EQUAL(cu_broken(), SIM_NULL_POINTER);
+  cu_enter(1);
+  CU_ASSERT_EQUAL(cu.stream_create(&scene.stream, CU_STREAM_NON_BLOCKING, 0), CU_OK);
+  CU_ASSERT_EQUAL(launch(&scene, 1, 64, 0), 400);
+  CU_ASSERT_EQUAL(cu_broken(), SIM_BAD_HANDLE);
+  cu_leave(1);
+  cu_leave(0);
+}
+
 static void an_access_out_of_range_kills_the_context(void) {
   scene_t scene;
   size_t free_bytes, total;
@@ -174,6 +227,10 @@ CU_TestInfo cu_launch_tests[] = {
     {"a launch stays within limits", a_launch_stays_within_limits},
     {"a kernel computes in the order of its stream", a_kernel_computes_in_the_order_of_its_stream},
     {"memory of a stream is freed in its order", memory_of_a_stream_is_freed_in_its_order},
+    {"a block is freed once, in the order of its stream",
+     a_block_is_freed_once_in_the_order_of_its_stream},
+    {"a function is used in its context, and without NULL",
+     a_function_is_used_in_its_context_and_without_null},
     CU_TEST_INFO_NULL};
 
 CU_TestInfo cu_death_tests[] = {
