@@ -12,6 +12,31 @@ cd "$ROOT"
 
 say() { printf '\n== %s\n' "$*"; }
 
+# not_run REASON: ends a step that this machine cannot run. It is neither passed nor failed; the last
+# lines name it. A file says so, since no exit code is free: a step may end with whatever its tools do.
+not_run() {
+  echo "not run: $*"
+  echo "$*" >"$NOT_RUN"
+  exit 0
+}
+
+# Whether OpenCL has a device here, by its loader and not by our backend: that it finds none where there
+# is one is a failure.
+has_opencl_device() {
+  "$VENV/bin/python" - 2>/dev/null <<'END'
+import ctypes, os
+library = ctypes.CDLL(os.environ.get("TBK_OPENCL_LIBRARY") or "libOpenCL.so.1")
+platforms, count, devices = (ctypes.c_void_p * 16)(), ctypes.c_uint(), ctypes.c_uint()
+library.clGetPlatformIDs(16, platforms, ctypes.byref(count))
+for platform in platforms[: min(16, count.value)]:
+    found = library.clGetDeviceIDs(
+        ctypes.c_void_p(platform), ctypes.c_ulong(0xFFFFFFFF), 0, None, ctypes.byref(devices))
+    if found == 0 and devices.value > 0:
+        raise SystemExit(0)
+raise SystemExit(1)
+END
+}
+
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
@@ -70,4 +95,5 @@ build_c() {
 BUILD_PACKAGES=(ccache cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev
   nettle-dev libopenblas-serial-dev python3 python3-venv)
 BRIDGE_PACKAGES=(python3-dev)
-CHECK_PACKAGES=(clang-format clang-tidy pocl-opencl-icd ocl-icd-libopencl1)
+OPENCL_PACKAGES=(pocl-opencl-icd ocl-icd-libopencl1)
+CHECK_PACKAGES=(clang-format clang-tidy "${OPENCL_PACKAGES[@]}")

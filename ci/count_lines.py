@@ -34,6 +34,7 @@ ROOMS = [
     "reference_backends/cuda",
     "reference_backends/cuda/simulator",
     "reference_backends/opencl",
+    "reference_backends/opencl/tests",
     "reference_backends/mutants",
     "reference_backends",
     "bridge/csrc",

@@ -32,11 +32,11 @@ void opencl_log(tbk_instance_t* self, int32_t level, const char* format, ...) {
 
 /* OpenCL has no code for a lost device. A context, queue or device of ours that the driver knows no
  * more is one; so is a terminated context. CL_OUT_OF_RESOURCES means too many things to be one. */
-static tbk_status_t translate(cl_int result) {
+tbk_status_t opencl_translate(cl_int result) {
   switch (result) {
     case CL_OK:
       return TBK_OK;
-    case CL_ALLOCATION_FAILURE:
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     case CL_OUT_OF_RESOURCES:
     case CL_OUT_OF_HOST_MEMORY:
     case CL_INVALID_BUFFER_SIZE:
@@ -44,8 +44,8 @@ static tbk_status_t translate(cl_int result) {
     case CL_DEVICE_NOT_AVAILABLE:
     case CL_INVALID_DEVICE:
     case CL_INVALID_CONTEXT:
-    case CL_INVALID_QUEUE:
-    case CL_CONTEXT_TERMINATED:
+    case CL_INVALID_COMMAND_QUEUE:
+    case CL_CONTEXT_TERMINATED_KHR:
       return TBK_DEVICE_LOST;
     default:
       return TBK_FAILED;
@@ -54,7 +54,7 @@ static tbk_status_t translate(cl_int result) {
 
 tbk_status_t opencl_status(opencl_device_t* device, cl_int result, const char* what,
                            tbk_error_t* error) {
-  tbk_status_t status = translate(result);
+  tbk_status_t status = opencl_translate(result);
   if (status == TBK_OK) return status;
   if (status == TBK_DEVICE_LOST) {
     pthread_mutex_lock(&device->instance->lock);
@@ -65,22 +65,14 @@ tbk_status_t opencl_status(opencl_device_t* device, cl_int result, const char* w
                      opencl_error_name(result), result);
 }
 
+/* What nobody gave back, all of it stale by now. */
 static void free_handles(tbk_instance_t* self) {
-  while (!LIST_EMPTY(&self->memories)) {
-    opencl_memory_t* memory = LIST_FIRST(&self->memories);
-    LIST_REMOVE(memory, entry);
-    free(memory);
-  }
-  while (!LIST_EMPTY(&self->streams)) {
-    tbk_stream_t* stream = LIST_FIRST(&self->streams);
-    LIST_REMOVE(stream, entry);
-    opencl_stream_release(stream);
-  }
-  while (!LIST_EMPTY(&self->events)) {
-    tbk_event_t* event = LIST_FIRST(&self->events);
-    LIST_REMOVE(event, entry);
-    free(event);
-  }
+  while (!LIST_EMPTY(&self->memories))
+    opencl_memory_free(self, 0, (uintptr_t)LIST_FIRST(&self->memories), NULL);
+  while (!LIST_EMPTY(&self->streams))
+    opencl_stream_ops.stream_destroy(self, LIST_FIRST(&self->streams));
+  while (!LIST_EMPTY(&self->events))
+    opencl_event_ops.event_destroy(self, LIST_FIRST(&self->events));
 }
 
 static void destroy(tbk_instance_t* self) {

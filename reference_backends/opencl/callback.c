@@ -19,10 +19,15 @@ typedef struct opencl_call {
   cl_event returned; /* the user event */
 } opencl_call_t;
 
-/* What waits for the call goes on. */
+/* What waits for the call goes on, which nothing else can bring about. */
 static void finish(opencl_call_t* call) {
   const opencl_driver_t* driver = &call->device->instance->driver;
-  driver->clSetUserEventStatus(call->returned, CL_COMPLETE);
+  cl_int result = CL_OUT_OF_RESOURCES;
+  for (int i = 0; i < OPENCL_TRIES && result != CL_OK; i++)
+    result = driver->clSetUserEventStatus(call->returned, CL_COMPLETE);
+  if (result != CL_OK)
+    opencl_log(call->device->instance, TBK_LOG_ERROR, "a stream waits for ever: %s",
+               opencl_error_name(result));
   driver->clReleaseEvent(call->returned);
   free(call);
 }
@@ -136,16 +141,16 @@ static cl_int enqueue(tbk_stream_t* queue, opencl_call_t* call, cl_event* out_ba
 
 static tbk_status_t callback_enqueue(tbk_instance_t* self, tbk_stream_t* stream,
                                      tbk_callback_fn function, void* argument, tbk_error_t* error) {
-  if (stream == NULL || function == NULL)
-    return opencl_fail(error, TBK_INVALID, "stream or function is NULL");
-  if (stream->device == NULL)
-    return opencl_fail(error, TBK_INVALID_STATE, "the device of the stream was closed");
+  opencl_device_t* device;
   tbk_stream_t* queue;
-  tbk_status_t status = opencl_begin(self, stream->device->index, stream, &queue, error);
+  if (function == NULL) return opencl_fail(error, TBK_INVALID, "function is NULL");
+  tbk_status_t status =
+      opencl_enter_of(self, stream, stream ? stream->device : NULL, &device, error);
+  if (status == TBK_OK) status = opencl_begin(self, device->index, stream, &queue, error);
   if (status != TBK_OK) return status;
   cl_int result;
   cl_event barrier = NULL;
-  opencl_call_t* call = new_call(queue->device, function, argument, &result);
+  opencl_call_t* call = new_call(device, function, argument, &result);
   if (call != NULL) result = enqueue(queue, call, &barrier);
   return opencl_end(queue, stream, result, barrier, "enqueuing a callback", error);
 }

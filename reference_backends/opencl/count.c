@@ -12,46 +12,46 @@
 
 enum { MAX_PLATFORMS = 16, LEAST_ALLOCATION = 4 << 20, WORK_GROUP = 64, PARAMETERS = 1024 };
 
-static uint64_t ask(const opencl_device_t* device, cl_uint what, size_t size) {
-  uint64_t value = 0; /* little-endian: cl_bool, size_t and cl_ulong all fit from the left */
-  const opencl_driver_t* driver = &device->instance->driver;
-  return driver->clGetDeviceInfo(device->id, what, size, &value, NULL) == CL_OK ? value : 0;
+/* A device that does not know what is meant has not got it; any other error is kept. */
+static bool answers(opencl_device_t* device, cl_uint what, size_t size, void* out) {
+  const cl_int result = device->instance->driver.clGetDeviceInfo(device->id, what, size, out, NULL);
+  if (result != CL_OK && result != CL_INVALID_VALUE) device->refusal = result;
+  return result == CL_OK;
 }
 
-static void ask_text(const opencl_device_t* device, cl_uint what, char* text, size_t size) {
-  const opencl_driver_t* driver = &device->instance->driver;
-  if (driver->clGetDeviceInfo(device->id, what, size - 1, text, NULL) != CL_OK) text[0] = '\0';
+static uint64_t ask(opencl_device_t* device, cl_uint what, size_t size) {
+  uint64_t value = 0; /* little-endian: cl_uint, size_t and cl_ulong all fit from the left */
+  return answers(device, what, size, &value) ? value : 0;
+}
+
+static void ask_text(opencl_device_t* device, cl_uint what, char* text, size_t size) {
+  if (!answers(device, what, size - 1, text)) text[0] = '\0';
   text[size - 1] = '\0';
 }
 
 /* The version of "OpenCL 1.2 and whatever": major * 10 + minor. */
-static int version(const opencl_device_t* device) {
-  char text[256] = "";
+static int version_of(const char* text) {
   int major = 0, minor = 0;
-  ask_text(device, CL_DEVICE_VERSION, text, sizeof text);
   return sscanf(text, "OpenCL %d.%d", &major, &minor) == 2 ? major * 10 + minor : 0;
 }
 
-static void describe_abilities(opencl_device_t* device) {
+static void describe_abilities(opencl_device_t* device, int version) {
   char extensions[8192] = "";
   ask_text(device, CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
   device->has_double = ask(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(cl_bits)) != 0;
-  device->has_compiler = ask(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof(cl_bool)) &&
+  device->has_compiler = ask(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof(cl_uint)) &&
                          ask(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)) >= WORK_GROUP &&
                          ask(device, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(size_t)) >= PARAMETERS;
   device->has_properties_of_queues =
-      version(device) >= 20 && device->instance->driver.clCreateCommandQueueWithProperties != NULL;
+      version >= 20 && device->instance->driver.clCreateCommandQueueWithProperties != NULL;
   device->has_priorities =
       device->has_properties_of_queues && strstr(extensions, "cl_khr_priority_hints") != NULL;
   device->queue_properties =
       ask(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(cl_bits)) & CL_QUEUE_PROFILING;
 }
 
-/* Fills in the device; false where it cannot be one of ours. */
-static bool describe(opencl_device_t* device) {
+static void describe(opencl_device_t* device, int version) {
   const opencl_options_t* options = &device->instance->options;
-  if (!ask(device, CL_DEVICE_AVAILABLE, sizeof(cl_bool))) return false;
-  if (!ask(device, CL_DEVICE_ENDIAN_LITTLE, sizeof(cl_bool)) || version(device) < 12) return false;
   ask_text(device, CL_DEVICE_NAME, device->name, sizeof device->name);
   if (device->name[0] == '\0') strcpy(device->name, "an OpenCL device");
   device->memory_bytes = ask(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
@@ -62,48 +62,62 @@ static bool describe(opencl_device_t* device) {
     device->max_allocation_bytes = device->memory_bytes;
   device->alignment = ask(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint)) / 8;
   if (device->alignment < 16) device->alignment = 16;
-  describe_abilities(device);
-  return device->max_allocation_bytes >= LEAST_ALLOCATION;
+  describe_abilities(device, version);
 }
 
-/* Appends the devices of a platform; returns how many it has, ours or not. */
-static cl_uint count_platform(tbk_instance_t* self, cl_platform platform) {
+/* Fills in the device; false, and the reason, where it cannot be one of ours. */
+static bool is_usable(opencl_device_t* device, char* why, size_t size) {
+  char version[128] = "";
+  ask_text(device, CL_DEVICE_VERSION, version, sizeof version);
+  const bool available = ask(device, CL_DEVICE_AVAILABLE, sizeof(cl_uint));
+  const bool little = ask(device, CL_DEVICE_ENDIAN_LITTLE, sizeof(cl_uint));
+  describe(device, version_of(version));
+  if (device->refusal != CL_OK)
+    snprintf(why, size, "clGetDeviceInfo: %s", opencl_error_name(device->refusal));
+  else if (version_of(version) < 12)
+    snprintf(why, size, "its version is '%s', below OpenCL 1.2", version);
+  else if (!available || !little || device->max_allocation_bytes < LEAST_ALLOCATION)
+    snprintf(why, size, "not available, not little-endian, or below 4 MiB in one allocation");
+  else
+    return true;
+  return false;
+}
+
+/* Appends the devices of a platform that can be used; why one cannot is told. */
+static void count_platform(tbk_instance_t* self, cl_platform platform, char* why, size_t size) {
   cl_device ids[OPENCL_MAX_DEVICES];
   cl_uint count = 0;
-  cl_int result =
+  const cl_int result =
       self->driver.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, OPENCL_MAX_DEVICES, ids, &count);
-  if (result != CL_OK) return 0;
-  for (cl_uint i = 0; i < count && i < OPENCL_MAX_DEVICES; i++) {
+  if (result != CL_OK) snprintf(why, size, "clGetDeviceIDs: %s", opencl_error_name(result));
+  for (cl_uint i = 0; result == CL_OK && i < count && i < OPENCL_MAX_DEVICES; i++) {
     if (self->device_count == OPENCL_MAX_DEVICES) break;
     opencl_device_t* device = &self->devices[self->device_count];
     *device = (opencl_device_t){
         .instance = self, .index = self->device_count, .platform = platform, .id = ids[i]};
-    self->device_count += describe(device);
+    if (is_usable(device, why, size))
+      self->device_count++;
+    else
+      opencl_log(self, TBK_LOG_WARNING, "a device that cannot be used: %s", why);
   }
-  return count;
 }
 
 static void count(tbk_instance_t* self) {
-  char text[512];
-  const char* reason = opencl_driver_load(&self->driver, self->options.library, text, sizeof text);
+  char text[512] = "the OpenCL drivers have no device";
+  const char* why = opencl_driver_load(&self->driver, self->options.library, text, sizeof text);
   cl_platform platforms[MAX_PLATFORMS];
-  cl_uint platform_count = 0, seen = 0;
-  if (reason == NULL) {
-    cl_int result = self->driver.clGetPlatformIDs(MAX_PLATFORMS, platforms, &platform_count);
+  cl_uint platform_count = 0;
+  if (why == NULL) {
+    const cl_int result = self->driver.clGetPlatformIDs(MAX_PLATFORMS, platforms, &platform_count);
     if (result != CL_OK || platform_count == 0)
-      reason =
-          "the OpenCL loader knows no driver: there is none in /etc/OpenCL/vendors, or it fails";
+      snprintf(text, sizeof text,
+               "the OpenCL loader knows no driver (%s): there is none in /etc/OpenCL/vendors, "
+               "or it fails",
+               opencl_error_name(result));
+    for (cl_uint i = 0; result == CL_OK && i < platform_count && i < MAX_PLATFORMS; i++)
+      count_platform(self, platforms[i], text, sizeof text);
   }
-  for (cl_uint i = 0; reason == NULL && i < platform_count && i < MAX_PLATFORMS; i++)
-    seen += count_platform(self, platforms[i]);
-  if (reason == NULL && self->device_count == 0) {
-    snprintf(text, sizeof text,
-             "%u devices, none of which can be used: little-endian, "
-             "OpenCL 1.2, available, and with 4 MiB in one allocation",
-             seen);
-    reason = seen ? text : "the OpenCL drivers have no device";
-  }
-  if (reason != NULL) opencl_log(self, TBK_LOG_WARNING, "0 devices: %s", reason);
+  if (self->device_count == 0) opencl_log(self, TBK_LOG_WARNING, "0 devices: %s", text);
 }
 
 void opencl_count(tbk_instance_t* self) {

@@ -24,9 +24,17 @@ tbk_status_t opencl_enter(tbk_instance_t* self, int32_t index, opencl_device_t**
   return lost ? opencl_fail(error, TBK_DEVICE_LOST, "device %d is lost", index) : TBK_OK;
 }
 
+tbk_status_t opencl_enter_of(tbk_instance_t* self, const void* handle, opencl_device_t* device,
+                             opencl_device_t** out_device, tbk_error_t* error) {
+  if (handle == NULL) return opencl_fail(error, TBK_INVALID, "stream or event is NULL");
+  if (device == NULL)
+    return opencl_fail(error, TBK_INVALID_STATE, "the device of the stream or event was closed");
+  return opencl_enter(self, device->index, out_device, error);
+}
+
 static cl_int open_context(opencl_device_t* device) {
   const opencl_driver_t* driver = &device->instance->driver;
-  const cl_property properties[] = {CL_CONTEXT_PLATFORM, (cl_property)device->platform, 0};
+  const intptr_t properties[] = {CL_CONTEXT_PLATFORM, (intptr_t)device->platform, 0};
   cl_int result = CL_OK;
   device->context = driver->clCreateContext(properties, 1, &device->id, NULL, NULL, &result);
   if (result != CL_OK) return result;
@@ -65,20 +73,11 @@ tbk_status_t opencl_device_open(tbk_instance_t* self, int32_t index, tbk_error_t
 /* What nobody gave back becomes a stale handle, with nothing of the driver behind it. */
 static void strip(opencl_device_t* device) {
   tbk_instance_t* self = device->instance;
-  tbk_stream_t *stream, *next;
+  tbk_stream_t* stream;
   tbk_event_t* event;
   opencl_memory_t* memory;
-  for (stream = LIST_FIRST(&self->ended); stream != NULL; stream = next) {
-    next = LIST_NEXT(stream, entry);
-    if (stream->device != device) continue;
-    LIST_REMOVE(stream, entry);
-    opencl_stream_release(stream);
-  }
-  LIST_FOREACH(stream, &self->streams, entry) {
-    if (stream->device != device) continue;
-    self->driver.clReleaseCommandQueue(stream->queue);
-    stream->device = NULL;
-  }
+  LIST_FOREACH(stream, &self->streams, entry)
+  if (stream->device == device) opencl_stream_strip(stream);
   LIST_FOREACH(event, &self->events, entry) {
     if (event->device != device) continue;
     if (event->point != NULL) self->driver.clReleaseEvent(event->point);

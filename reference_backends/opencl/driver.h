@@ -8,15 +8,14 @@
 #ifndef TBK_OPENCL_DRIVER_H
 #define TBK_OPENCL_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef int32_t cl_int;
 typedef uint32_t cl_uint;
-typedef uint32_t cl_bool;
 typedef uint64_t cl_ulong;
 typedef uint64_t cl_bits; /* every cl_bitfield */
-typedef intptr_t cl_property;
 
 typedef struct cl_platform_object* cl_platform;
 typedef struct cl_device_object* cl_device;
@@ -27,21 +26,39 @@ typedef struct cl_program_object* cl_program;
 typedef struct cl_kernel_object* cl_kernel;
 typedef struct cl_event_object* cl_event;
 
-typedef void (*cl_context_fn)(const char* text, const void* data, size_t size, void* argument);
-typedef void (*cl_program_fn)(cl_program program, void* argument);
 typedef void (*cl_event_fn)(cl_event event, cl_int status, void* argument);
 
-enum { /* the errors that mean more than "it failed"; driver.c has the names of all */
-       CL_OK = 0,
-       CL_DEVICE_NOT_AVAILABLE = -2,
-       CL_ALLOCATION_FAILURE = -4,
-       CL_OUT_OF_RESOURCES = -5,
-       CL_OUT_OF_HOST_MEMORY = -6,
-       CL_INVALID_DEVICE = -33,
-       CL_INVALID_CONTEXT = -34,
-       CL_INVALID_QUEUE = -36,
-       CL_INVALID_BUFFER_SIZE = -61,
-       CL_CONTEXT_TERMINATED = -1121
+/* X(name, code): what the calls made here can answer with. Their names begin with CL_. */
+#define OPENCL_ERRORS(X)                            \
+  X(SUCCESS, 0)                                     \
+  X(DEVICE_NOT_FOUND, -1)                           \
+  X(DEVICE_NOT_AVAILABLE, -2)                       \
+  X(COMPILER_NOT_AVAILABLE, -3)                     \
+  X(MEM_OBJECT_ALLOCATION_FAILURE, -4)              \
+  X(OUT_OF_RESOURCES, -5)                           \
+  X(OUT_OF_HOST_MEMORY, -6)                         \
+  X(PROFILING_INFO_NOT_AVAILABLE, -7)               \
+  X(BUILD_PROGRAM_FAILURE, -11)                     \
+  X(MAP_FAILURE, -12)                               \
+  X(EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, -14) \
+  X(INVALID_VALUE, -30)                             \
+  X(INVALID_DEVICE, -33)                            \
+  X(INVALID_CONTEXT, -34)                           \
+  X(INVALID_QUEUE_PROPERTIES, -35)                  \
+  X(INVALID_COMMAND_QUEUE, -36)                     \
+  X(INVALID_MEM_OBJECT, -38)                        \
+  X(INVALID_PROGRAM_EXECUTABLE, -45)                \
+  X(INVALID_KERNEL_ARGS, -52)                       \
+  X(INVALID_WORK_GROUP_SIZE, -54)                   \
+  X(INVALID_BUFFER_SIZE, -61)                       \
+  X(PLATFORM_NOT_FOUND_KHR, -1001)                  \
+  X(CONTEXT_TERMINATED_KHR, -1121)
+
+enum {
+#define CODE(name, code) CL_##name = (code),
+  OPENCL_ERRORS(CODE)
+#undef CODE
+      CL_OK = CL_SUCCESS
 };
 
 enum {
@@ -72,14 +89,13 @@ enum {
   CL_PRIORITY_MEDIUM = 1 << 1,
   CL_MEM_READ_WRITE = 1 << 0,
   CL_MEM_ALLOC_HOST_PTR = 1 << 4,
-  CL_MAP_READ = 1 << 0,
-  CL_MAP_WRITE = 1 << 1,
+  CL_MAP_READ_WRITE = 3,
   CL_MIGRATE_CONTENT_UNDEFINED = 1 << 1,
   CL_COMPLETE = 0
 };
 #define CL_DEVICE_TYPE_ALL UINT64_C(0xFFFFFFFF)
 
-#define CL_WAITS cl_uint, const cl_event*, cl_event* /* what every command ends in */
+#define EVENTS cl_uint, const cl_event*, cl_event* /* what every command ends in */
 
 /* X(result, name, arguments): what every driver of OpenCL 1.2 has. A call is driver->cl<name>. */
 #define OPENCL_FUNCTIONS(X)                                                                       \
@@ -87,27 +103,25 @@ enum {
   X(cl_int, GetDeviceIDs, (cl_platform, cl_bits, cl_uint, cl_device*, cl_uint*))                  \
   X(cl_int, GetDeviceInfo, (cl_device, cl_uint, size_t, void*, size_t*))                          \
   X(cl_context, CreateContext,                                                                    \
-    (const cl_property*, cl_uint, const cl_device*, cl_context_fn, void*, cl_int*))               \
+    (const intptr_t*, cl_uint, const cl_device*, void*, void*, cl_int*))                          \
   X(cl_int, ReleaseContext, (cl_context))                                                         \
   X(cl_queue, CreateCommandQueue, (cl_context, cl_device, cl_bits, cl_int*))                      \
   X(cl_int, ReleaseCommandQueue, (cl_queue))                                                      \
   X(cl_int, Flush, (cl_queue))                                                                    \
   X(cl_mem, CreateBuffer, (cl_context, cl_bits, size_t, void*, cl_int*))                          \
   X(cl_int, ReleaseMemObject, (cl_mem))                                                           \
-  X(cl_int, EnqueueWriteBuffer,                                                                   \
-    (cl_queue, cl_mem, cl_bool, size_t, size_t, const void*, CL_WAITS))                           \
-  X(cl_int, EnqueueReadBuffer, (cl_queue, cl_mem, cl_bool, size_t, size_t, void*, CL_WAITS))      \
-  X(cl_int, EnqueueCopyBuffer, (cl_queue, cl_mem, cl_mem, size_t, size_t, size_t, CL_WAITS))      \
-  X(cl_int, EnqueueFillBuffer, (cl_queue, cl_mem, const void*, size_t, size_t, size_t, CL_WAITS)) \
-  X(cl_int, EnqueueMigrateMemObjects, (cl_queue, cl_uint, const cl_mem*, cl_bits, CL_WAITS))      \
+  X(cl_int, EnqueueWriteBuffer, (cl_queue, cl_mem, cl_uint, size_t, size_t, const void*, EVENTS)) \
+  X(cl_int, EnqueueReadBuffer, (cl_queue, cl_mem, cl_uint, size_t, size_t, void*, EVENTS))        \
+  X(cl_int, EnqueueCopyBuffer, (cl_queue, cl_mem, cl_mem, size_t, size_t, size_t, EVENTS))        \
+  X(cl_int, EnqueueFillBuffer, (cl_queue, cl_mem, const void*, size_t, size_t, size_t, EVENTS))   \
+  X(cl_int, EnqueueMigrateMemObjects, (cl_queue, cl_uint, const cl_mem*, cl_bits, EVENTS))        \
   X(void*, EnqueueMapBuffer,                                                                      \
-    (cl_queue, cl_mem, cl_bool, cl_bits, size_t, size_t, CL_WAITS, cl_int*))                      \
-  X(cl_int, EnqueueUnmapMemObject, (cl_queue, cl_mem, void*, CL_WAITS))                           \
-  X(cl_int, EnqueueMarkerWithWaitList, (cl_queue, CL_WAITS))                                      \
-  X(cl_int, EnqueueBarrierWithWaitList, (cl_queue, CL_WAITS))                                     \
+    (cl_queue, cl_mem, cl_uint, cl_bits, size_t, size_t, EVENTS, cl_int*))                        \
+  X(cl_int, EnqueueUnmapMemObject, (cl_queue, cl_mem, void*, EVENTS))                             \
+  X(cl_int, EnqueueMarkerWithWaitList, (cl_queue, EVENTS))                                        \
+  X(cl_int, EnqueueBarrierWithWaitList, (cl_queue, EVENTS))                                       \
   X(cl_int, EnqueueNDRangeKernel,                                                                 \
-    (cl_queue, cl_kernel, cl_uint, const size_t*, const size_t*, const size_t*, cl_uint,          \
-     const cl_event*, cl_event*))                                                                 \
+    (cl_queue, cl_kernel, cl_uint, const size_t*, const size_t*, const size_t*, EVENTS))          \
   X(cl_event, CreateUserEvent, (cl_context, cl_int*))                                             \
   X(cl_int, SetUserEventStatus, (cl_event, cl_int))                                               \
   X(cl_int, SetEventCallback, (cl_event, cl_int, cl_event_fn, void*))                             \
@@ -118,21 +132,22 @@ enum {
   X(cl_int, ReleaseEvent, (cl_event))                                                             \
   X(cl_program, CreateProgramWithSource,                                                          \
     (cl_context, cl_uint, const char**, const size_t*, cl_int*))                                  \
-  X(cl_int, BuildProgram,                                                                         \
-    (cl_program, cl_uint, const cl_device*, const char*, cl_program_fn, void*))                   \
+  X(cl_int, BuildProgram, (cl_program, cl_uint, const cl_device*, const char*, void*, void*))     \
   X(cl_int, GetProgramBuildInfo, (cl_program, cl_device, cl_uint, size_t, void*, size_t*))        \
   X(cl_int, ReleaseProgram, (cl_program))                                                         \
   X(cl_kernel, CreateKernel, (cl_program, const char*, cl_int*))                                  \
   X(cl_int, SetKernelArg, (cl_kernel, cl_uint, size_t, const void*))                              \
   X(cl_int, ReleaseKernel, (cl_kernel))
 
+/* Of OpenCL 2.0; NULL where the loader is older. */
+#define OPENCL_LATER_FUNCTIONS(X) \
+  X(cl_queue, CreateCommandQueueWithProperties, (cl_context, cl_device, const cl_ulong*, cl_int*))
+
 typedef struct opencl_driver {
-  void* library;
 #define MEMBER(result, name, arguments) result(*cl##name) arguments; /* NOLINT: no expression */
   OPENCL_FUNCTIONS(MEMBER)
+  OPENCL_LATER_FUNCTIONS(MEMBER)
 #undef MEMBER
-  /* Of OpenCL 2.0; NULL where the loader is older. */
-  cl_queue (*clCreateCommandQueueWithProperties)(cl_context, cl_device, const cl_ulong*, cl_int*);
 } opencl_driver_t;
 
 /* Opens the loader at `path`. Returns NULL, or the reason why it cannot be used, which lives in

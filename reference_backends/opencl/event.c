@@ -39,10 +39,7 @@ static void event_destroy(tbk_instance_t* self, tbk_event_t* event) {
 /* The device of an event that was not made stale. */
 static tbk_status_t enter_event(tbk_instance_t* self, const tbk_event_t* event,
                                 opencl_device_t** out_device, tbk_error_t* error) {
-  if (event == NULL) return opencl_fail(error, TBK_INVALID, "event is NULL");
-  if (event->device == NULL)
-    return opencl_fail(error, TBK_INVALID_STATE, "the device of the event was closed");
-  return opencl_enter(self, event->device->index, out_device, error);
+  return opencl_enter_of(self, event, event ? event->device : NULL, out_device, error);
 }
 
 /* What recording and waiting begin with, before the lock of a queue is taken. */
@@ -55,12 +52,14 @@ static tbk_status_t enter_pair(tbk_instance_t* self, const tbk_event_t* event,
 }
 
 /* What the event stands for now, retained; NULL where it was never recorded. */
-static cl_event point_of(tbk_instance_t* self, const tbk_event_t* event) {
-  pthread_mutex_lock(&self->lock);
-  cl_event point = event->point;
-  if (point != NULL) self->driver.clRetainEvent(point);
-  pthread_mutex_unlock(&self->lock);
-  return point;
+static tbk_status_t point_of(opencl_device_t* device, const tbk_event_t* event, cl_event* out_point,
+                             tbk_error_t* error) {
+  cl_int result = CL_OK;
+  pthread_mutex_lock(&device->instance->lock);
+  *out_point = event->point;
+  if (*out_point != NULL) result = device->instance->driver.clRetainEvent(*out_point);
+  pthread_mutex_unlock(&device->instance->lock);
+  return opencl_status(device, result, "asking for an event", error);
 }
 
 static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_stream_t* stream,
@@ -73,7 +72,8 @@ static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_s
   if (status != TBK_OK) return status;
   cl_event marker = NULL;
   cl_int result = self->driver.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &marker);
-  if (result == CL_OK) self->driver.clRetainEvent(marker);
+  if (result == CL_OK && (result = self->driver.clRetainEvent(marker)) != CL_OK)
+    self->driver.clReleaseEvent(marker);
   status = opencl_end(queue, stream, result, marker, "recording an event", error);
   if (result != CL_OK) return status;
   pthread_mutex_lock(&self->lock); /* which is never taken under that of a queue */
@@ -89,7 +89,9 @@ static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_e
   tbk_stream_t* queue;
   tbk_status_t status = enter_pair(self, event, stream, &device, error);
   if (status != TBK_OK) return status;
-  cl_event point = point_of(self, event);
+  cl_event point;
+  status = point_of(device, event, &point, error);
+  if (status != TBK_OK) return status;
   status = opencl_begin(self, device->index, stream, &queue, error);
   if (status == TBK_OK) {
     cl_event barrier = NULL;
@@ -118,19 +120,21 @@ static tbk_status_t tell(opencl_device_t* device, cl_int status, tbk_error_t* er
 
 static tbk_status_t event_query(tbk_instance_t* self, tbk_event_t* event, tbk_error_t* error) {
   opencl_device_t* device;
+  cl_event point;
   tbk_status_t status = enter_event(self, event, &device, error);
-  if (status != TBK_OK) return status;
-  return tell(device, status_of(self, point_of(self, event)), error);
+  if (status == TBK_OK) status = point_of(device, event, &point, error);
+  return status == TBK_OK ? tell(device, status_of(self, point), error) : status;
 }
 
 static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
                                       tbk_error_t* error) {
   opencl_device_t* device;
+  cl_event point;
   tbk_status_t status = enter_event(self, event, &device, error);
   if (status != TBK_OK && status != TBK_DEVICE_LOST) return status;
-  cl_event point = point_of(self, event);
-  if (point != NULL) self->driver.clWaitForEvents(1, &point);
-  const cl_int result = status_of(self, point);
+  const tbk_status_t of_point = point_of(device, event, &point, error);
+  if (of_point != TBK_OK) return of_point;
+  const cl_int result = point != NULL ? opencl_wait(device, point) : CL_COMPLETE;
   return status == TBK_OK ? tell(device, result, error) : status;
 }
 
@@ -138,12 +142,14 @@ static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
 static tbk_status_t time_of(tbk_instance_t* self, opencl_device_t* device, const tbk_event_t* event,
                             cl_ulong* out_ns, tbk_error_t* error) {
   const bool can = (event->flags & TBK_EVENT_TIMING) != 0 && event->device == device;
-  cl_event point = can ? point_of(self, event) : NULL;
-  if (point == NULL)
+  cl_event point = NULL;
+  tbk_status_t status = can ? point_of(device, event, &point, error) : TBK_OK;
+  if (status == TBK_OK && point == NULL)
     return opencl_fail(error, TBK_INVALID_STATE, "not both timing, recorded and of one device");
+  if (status != TBK_OK) return status;
   cl_int result =
       self->driver.clGetEventProfilingInfo(point, CL_PROFILING_END, sizeof *out_ns, out_ns, NULL);
-  tbk_status_t status = tell(device, status_of(self, point), error);
+  status = tell(device, status_of(self, point), error);
   return status == TBK_OK ? opencl_status(device, result, "timing", error) : status;
 }
 

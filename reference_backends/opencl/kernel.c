@@ -73,13 +73,11 @@ static tbk_status_t run_apart(opencl_device_t* device, cl_kernel kernel, const e
       opencl_buffer_new(device, emit_output_bytes(job), CL_MEM_READ_WRITE, &status, error);
   if (memory == NULL) return status;
   emit_set_apart(&apart, (uintptr_t)memory, &move);
-  cl_kernel mover = opencl_program_kernel(device, move.options, error);
-  status = mover == NULL ? TBK_UNSUPPORTED : run(device, kernel, &apart, stream, error);
+  cl_kernel mover;
+  status = opencl_program_kernel(device, move.options, &mover, error);
+  if (status == TBK_OK) status = run(device, kernel, &apart, stream, error);
   if (status == TBK_OK) status = run(device, mover, &move, stream, error);
-  pthread_mutex_lock(&device->instance->lock);
-  opencl_buffer_release(memory);
-  pthread_mutex_unlock(&device->instance->lock);
-  free(memory);
+  opencl_memory_free(device->instance, device->index, (uintptr_t)memory, NULL);
   return status;
 }
 
@@ -88,8 +86,9 @@ tbk_status_t opencl_job_submit(opencl_device_t* device, const emit_job_t* job, t
   if (stream != NULL && stream->device != device)
     return opencl_fail(error, TBK_INVALID, "the stream is not one of device %d", device->index);
   if (job->groups == 0) return TBK_OK;
-  cl_kernel kernel = opencl_program_kernel(device, job->options, error);
-  if (kernel == NULL) return TBK_UNSUPPORTED;
+  cl_kernel kernel;
+  tbk_status_t status = opencl_program_kernel(device, job->options, &kernel, error);
+  if (status != TBK_OK) return status;
   if (emit_is_in_place_product(job)) return run_apart(device, kernel, job, stream, error);
   return run(device, kernel, job, stream, error);
 }
@@ -105,20 +104,22 @@ static tbk_status_t check_dtypes(const opencl_device_t* device, const emit_job_t
   return TBK_OK;
 }
 
-static tbk_status_t build(const opencl_device_t* device, const kernel_t* kernel,
-                          const void* arguments, bool bound, emit_job_t* job, tbk_error_t* error) {
-  tbk_status_t status =
-      emit_build(kernel ? kernel->operator : NULL, arguments, bound, job, error);
-  return status == TBK_OK ? check_dtypes(device, job, error) : status;
+/* Enters the device, and makes a job. */
+static tbk_status_t build(tbk_instance_t* self, int32_t index, const kernel_t* kernel,
+                          const void* arguments, bool bound, opencl_device_t** out_device,
+                          emit_job_t* job, tbk_error_t* error) {
+  tbk_status_t status = opencl_enter(self, index, out_device, error);
+  if (status == TBK_OK)
+    status = emit_build(kernel ? kernel->operator : NULL, arguments, bound, job, error);
+  return status == TBK_OK ? check_dtypes(*out_device, job, error) : status;
 }
 
 static tbk_status_t launch(tbk_instance_t* self, int32_t index, const tbk_kernel_t* table,
                            const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
   opencl_device_t* device;
   emit_job_t job;
-  tbk_status_t status = opencl_enter(self, index, &device, error);
-  if (status != TBK_OK) return status;
-  status = build(device, (const kernel_t*)table, arguments, true, &job, error);
+  const kernel_t* kernel = (const kernel_t*)table;
+  tbk_status_t status = build(self, index, kernel, arguments, true, &device, &job, error);
   return status == TBK_OK ? opencl_job_submit(device, &job, stream, error) : status;
 }
 
@@ -127,16 +128,17 @@ static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kerne
                             uint64_t* out_workspace_bytes, tbk_error_t* error) {
   opencl_device_t* device;
   emit_job_t job;
-  tbk_status_t status = opencl_enter(self, index, &device, error);
-  if (status != TBK_OK) return status;
-  status = build(device, (const kernel_t*)table, arguments, false, &job, error);
+  const kernel_t* kernel = (const kernel_t*)table;
+  tbk_status_t status = build(self, index, kernel, arguments, false, &device, &job, error);
   if (status != TBK_OK) return status;
   if (out_plan == NULL || out_workspace_bytes == NULL)
     return opencl_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
-  if (opencl_program_kernel(device, job.options, error) == NULL) return TBK_UNSUPPORTED;
+  cl_kernel compiled;
+  status = opencl_program_kernel(device, job.options, &compiled, error);
+  if (status != TBK_OK) return status;
   tbk_plan_t* plan = calloc(1, sizeof *plan);
   if (plan == NULL) return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
-  plan->kernel = (const kernel_t*)table;
+  plan->kernel = kernel;
   plan->job = job;
   emit_strip(&plan->job);
   pthread_mutex_lock(&self->lock);
@@ -155,9 +157,8 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   (void)workspace_offset;
   opencl_device_t* device;
   emit_job_t job;
-  tbk_status_t status = opencl_enter(self, index, &device, error);
-  if (status != TBK_OK) return status;
-  status = build(device, plan ? plan->kernel : NULL, arguments, true, &job, error);
+  const kernel_t* kernel = plan ? plan->kernel : NULL;
+  tbk_status_t status = build(self, index, kernel, arguments, true, &device, &job, error);
   if (status != TBK_OK && status != TBK_UNSUPPORTED) return status;
   if (status == TBK_UNSUPPORTED || !emit_fits(&job, &plan->job))
     return opencl_fail(error, TBK_INVALID, "not the arguments of the plan");

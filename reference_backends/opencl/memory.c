@@ -25,7 +25,7 @@ static cl_int settle(opencl_device_t* device, cl_mem buffer) {
   cl_event event = NULL;
   const cl_int result = driver->clEnqueueMigrateMemObjects(
       device->internal->queue, 1, &buffer, CL_MIGRATE_CONTENT_UNDEFINED, 0, NULL, &event);
-  return result == CL_OK ? opencl_wait(driver, event) : result;
+  return result == CL_OK ? opencl_wait(device, event) : result;
 }
 
 static cl_int make(opencl_device_t* device, opencl_memory_t* memory, cl_bits flags) {
@@ -53,10 +53,13 @@ opencl_memory_t* opencl_buffer_new(opencl_device_t* device, uint64_t size_bytes,
   memory->size_bytes = size_bytes;
   const cl_int result = make(device, memory, flags);
   *out_status = opencl_status(device, result, "allocating", error);
-  if (result == CL_OK) return memory;
   pthread_mutex_lock(&device->instance->lock);
-  device->used_bytes -= size_bytes;
+  if (result == CL_OK)
+    LIST_INSERT_HEAD(&device->instance->memories, memory, entry);
+  else
+    device->used_bytes -= size_bytes;
   pthread_mutex_unlock(&device->instance->lock);
+  if (result == CL_OK) return memory;
   free(memory);
   return NULL;
 }
@@ -68,7 +71,7 @@ void opencl_buffer_release(opencl_memory_t* memory) {
   if (memory->mapped != NULL &&
       driver->clEnqueueUnmapMemObject(memory->device->internal->queue, memory->buffer,
                                       memory->mapped, 0, NULL, &event) == CL_OK)
-    opencl_wait(driver, event);
+    opencl_wait(memory->device, event);
   driver->clReleaseMemObject(memory->buffer);
   memory->device->used_bytes -= memory->size_bytes;
   memory->device = NULL;
@@ -84,9 +87,6 @@ tbk_status_t opencl_memory_alloc(tbk_instance_t* self, int32_t index, uint64_t s
   if (size_bytes > 0) {
     memory = opencl_buffer_new(device, size_bytes, CL_MEM_READ_WRITE, &status, error);
     if (memory == NULL) return status;
-    pthread_mutex_lock(&self->lock);
-    LIST_INSERT_HEAD(&self->memories, memory, entry);
-    pthread_mutex_unlock(&self->lock);
   }
   *out_memory = (uintptr_t)memory;
   return TBK_OK;

@@ -19,7 +19,10 @@
 
 #include "driver.h"
 
-enum { OPENCL_MAX_DEVICES = 64 };
+enum {
+  OPENCL_MAX_DEVICES = 64,
+  OPENCL_TRIES = 3 /* of what must not fail, since others wait for it */
+};
 
 typedef struct opencl_program opencl_program_t;
 typedef struct opencl_device opencl_device_t;
@@ -37,6 +40,7 @@ typedef struct opencl_callers {
 struct tbk_stream {
   LIST_ENTRY(tbk_stream) entry;
   opencl_device_t* device; /* NULL where the device was closed: a stale handle */
+  bool ended;              /* destroyed by the host */
   cl_queue queue;
   pthread_mutex_t lock; /* one command and its event at a time; guards all below */
   cl_event* events;     /* of commands not yet seen complete, in order: [first, end) */
@@ -61,8 +65,6 @@ typedef struct opencl_memory {
   void* pointer;
 } opencl_memory_t;
 
-typedef LIST_HEAD(, tbk_stream) opencl_streams_t;
-
 struct opencl_device {
   tbk_instance_t* instance;
   int32_t index;
@@ -73,6 +75,7 @@ struct opencl_device {
   cl_bits queue_properties;
   bool has_double, has_compiler, has_priorities, has_properties_of_queues;
 
+  cl_int refusal;  /* the last error of a question about the device */
   bool open, lost; /* guarded by the instance's lock, as is used_bytes */
   uint64_t used_bytes;
   cl_context context;
@@ -98,8 +101,7 @@ struct tbk_instance {
   opencl_driver_t driver;
   opencl_device_t devices[OPENCL_MAX_DEVICES];
   LIST_HEAD(, opencl_memory) memories;
-  opencl_streams_t streams;
-  opencl_streams_t ended; /* destroyed, and perhaps still at work */
+  LIST_HEAD(, tbk_stream) streams; /* also those destroyed, as long as they are at work */
   LIST_HEAD(, tbk_event) events;
   LIST_HEAD(, tbk_plan) plans;
 };
@@ -109,6 +111,7 @@ tbk_status_t opencl_fail(tbk_error_t* error, tbk_status_t status, const char* fo
     __attribute__((format(printf, 3, 4)));
 void opencl_log(tbk_instance_t* self, int32_t level, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
+tbk_status_t opencl_translate(cl_int result);
 /* Returns the status for `result` and writes the message; a lost device is remembered. */
 tbk_status_t opencl_status(opencl_device_t* device, cl_int result, const char* what,
                            tbk_error_t* error);
@@ -123,12 +126,16 @@ void opencl_count(tbk_instance_t* self);
 /* Returns the device where it is open and not lost. */
 tbk_status_t opencl_enter(tbk_instance_t* self, int32_t index, opencl_device_t** out_device,
                           tbk_error_t* error);
+/* The same for a stream or event and its device. */
+tbk_status_t opencl_enter_of(tbk_instance_t* self, const void* handle, opencl_device_t* device,
+                             opencl_device_t** out_device, tbk_error_t* error);
 tbk_status_t opencl_device_open(tbk_instance_t* self, int32_t index, tbk_error_t* error);
 tbk_status_t opencl_device_close(tbk_instance_t* self, int32_t index, tbk_error_t* error);
 
 /* queue.c: the way of every command. */
 tbk_stream_t* opencl_stream_new(opencl_device_t* device, int32_t priority, cl_int* out_result);
-/* Waits for nothing: gives up the queue and what is kept of its commands. */
+/* Waits for nothing: gives up the queue and what is kept of its commands; a stale handle is left. */
+void opencl_stream_strip(tbk_stream_t* stream);
 void opencl_stream_release(tbk_stream_t* stream);
 /* Checks device and stream and locks the queue, until opencl_end. */
 tbk_status_t opencl_begin(tbk_instance_t* self, int32_t index, tbk_stream_t* stream,
@@ -137,7 +144,7 @@ tbk_status_t opencl_begin(tbk_instance_t* self, int32_t index, tbk_stream_t* str
 tbk_status_t opencl_end(tbk_stream_t* queue, tbk_stream_t* stream, cl_int result, cl_event event,
                         const char* what, tbk_error_t* error);
 /* Waits for the event and takes it; how its command went, rather than "one in the list has failed". */
-cl_int opencl_wait(const opencl_driver_t* driver, cl_event event);
+cl_int opencl_wait(opencl_device_t* device, cl_event event);
 /* Makes room for one more event, so that nothing can fail once a command is enqueued. */
 bool opencl_reserve(tbk_stream_t* queue);
 /* Lets go of the commands that are complete; true where none is left. Locked. */
@@ -171,8 +178,9 @@ tbk_status_t opencl_fill(tbk_instance_t*, int32_t, tbk_memory_t, uint64_t, uint8
 void opencl_callers_start(opencl_callers_t* callers);
 void opencl_callers_end(opencl_callers_t* callers); /* runs what is left, and joins the threads */
 
-/* program.c: kernels by the options of their jobs; NULL and the reason. */
-cl_kernel opencl_program_kernel(opencl_device_t* device, const char* options, tbk_error_t* error);
+/* program.c: kernels by the options of their jobs. */
+tbk_status_t opencl_program_kernel(opencl_device_t* device, const char* options,
+                                   cl_kernel* out_kernel, tbk_error_t* error);
 void opencl_programs_release(opencl_device_t* device);
 
 /* kernel.c */

@@ -6,7 +6,6 @@
  * within reach of the host, mapped for as long as it lives. It counts as memory of the device, since a
  * driver may keep a twin of it there.
  */
-#include <stdlib.h>
 
 #include "opencl.h"
 
@@ -15,9 +14,9 @@ enum { ALIGNMENT = 64 };
 static cl_int map(opencl_device_t* device, opencl_memory_t* memory) {
   const opencl_driver_t* driver = &device->instance->driver;
   cl_int result = CL_OK;
-  memory->mapped = driver->clEnqueueMapBuffer(device->internal->queue, memory->buffer, 1,
-                                              CL_MAP_READ | CL_MAP_WRITE, 0, memory->size_bytes, 0,
-                                              NULL, NULL, &result);
+  memory->mapped =
+      driver->clEnqueueMapBuffer(device->internal->queue, memory->buffer, 1, CL_MAP_READ_WRITE, 0,
+                                 memory->size_bytes, 0, NULL, NULL, &result);
   memory->pointer = (void*)(((uintptr_t)memory->mapped + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   return result;
 }
@@ -38,16 +37,10 @@ static tbk_status_t pinned_alloc(tbk_instance_t* self, int32_t index, uint64_t s
       device, size_bytes + ALIGNMENT, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, &status, error);
   if (memory == NULL) return status;
   status = opencl_status(device, map(device, memory), "mapping pinned memory", error);
-  pthread_mutex_lock(&self->lock);
-  if (status == TBK_OK)
-    LIST_INSERT_HEAD(&self->memories, memory, entry);
+  if (status != TBK_OK)
+    opencl_memory_free(self, index, (uintptr_t)memory, NULL);
   else
-    opencl_buffer_release(memory);
-  pthread_mutex_unlock(&self->lock);
-  if (status == TBK_OK)
     *out_pointer = memory->pointer;
-  else
-    free(memory);
   return status;
 }
 
@@ -57,12 +50,8 @@ static void pinned_free(tbk_instance_t* self, void* pointer) {
   pthread_mutex_lock(&self->lock);
   LIST_FOREACH(memory, &self->memories, entry)
   if (memory->pointer == pointer) break;
-  if (memory != NULL) {
-    LIST_REMOVE(memory, entry);
-    opencl_buffer_release(memory);
-  }
   pthread_mutex_unlock(&self->lock);
-  free(memory);
+  opencl_memory_free(self, 0, (uintptr_t)memory, NULL);
 }
 
 const tbk_pinned_ops_t opencl_pinned_ops = {sizeof opencl_pinned_ops, pinned_alloc, pinned_free};

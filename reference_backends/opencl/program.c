@@ -19,15 +19,15 @@ struct opencl_program {
 };
 
 /* The first line of what the compiler says; all of it goes to the host's log. */
-static void tell_log(opencl_device_t* device, opencl_program_t* program) {
-  const opencl_driver_t* driver = &device->instance->driver;
+static void tell_log(opencl_device_t* device, opencl_program_t* program, cl_int failure) {
   char text[4096] = "";
-  if (driver->clGetProgramBuildInfo(program->program, device->id, CL_PROGRAM_BUILD_LOG,
-                                    sizeof text - 1, text, NULL) != CL_OK)
-    snprintf(text, sizeof text, "more than %zu bytes of errors", sizeof text);
-  opencl_log(device->instance, TBK_LOG_WARNING, "compiling with %s: %s", program->options, text);
+  const cl_int result = device->instance->driver.clGetProgramBuildInfo(
+      program->program, device->id, CL_PROGRAM_BUILD_LOG, sizeof text - 1, text, NULL);
+  if (result != CL_OK) snprintf(text, sizeof text, "no log: %s", opencl_error_name(result));
+  opencl_log(device->instance, TBK_LOG_WARNING, "compiling with %s: %s: %s", program->options,
+             opencl_error_name(failure), text);
   text[strcspn(text, "\n")] = '\0';
-  snprintf(program->reason, sizeof program->reason, "%.199s", text);
+  snprintf(program->reason, sizeof program->reason, "%s: %.150s", opencl_error_name(failure), text);
 }
 
 static cl_int build(opencl_device_t* device, opencl_program_t* program) {
@@ -38,7 +38,7 @@ static cl_int build(opencl_device_t* device, opencl_program_t* program) {
   if (result != CL_OK) return result;
   result = driver->clBuildProgram(program->program, 1, &device->id, program->options, NULL, NULL);
   if (result != CL_OK) {
-    tell_log(device, program);
+    tell_log(device, program, result);
     return result;
   }
   program->kernel = driver->clCreateKernel(program->program, "run", &result);
@@ -46,42 +46,55 @@ static cl_int build(opencl_device_t* device, opencl_program_t* program) {
   return result;
 }
 
-/* Called with the lock of programs. A program that cannot be compiled is kept too. */
-static opencl_program_t* find(opencl_device_t* device, const char* options) {
+static void release(const opencl_driver_t* driver, opencl_program_t* program) {
+  if (program->kernel != NULL) driver->clReleaseKernel(program->kernel);
+  if (program->program != NULL) driver->clReleaseProgram(program->program);
+  free(program);
+}
+
+/* Called with the lock of programs. What can never be compiled is kept too; where the driver was only
+ * in need, the next launch tries again. */
+static tbk_status_t find(opencl_device_t* device, const char* options,
+                         opencl_program_t** out_program, tbk_error_t* error) {
   char all[sizeof device->programs->options];
   snprintf(all, sizeof all, "-cl-std=CL1.2 -DHAS_DOUBLE=%d %s", device->has_double, options);
   opencl_program_t* program = device->programs;
   while (program != NULL && strcmp(program->options, all) != 0)
     program = program->next;
-  if (program != NULL) return program;
+  *out_program = program;
+  if (program != NULL) return TBK_OK;
   program = calloc(1, sizeof *program);
-  if (program == NULL) return NULL;
+  if (program == NULL) return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory");
   memcpy(program->options, all, sizeof all);
   const cl_int result = build(device, program);
+  if (opencl_translate(result) != TBK_OK && opencl_translate(result) != TBK_FAILED) {
+    release(&device->instance->driver, program);
+    return opencl_status(device, result, "compiling a kernel", error);
+  }
   if (result != CL_OK && program->reason[0] == '\0')
     snprintf(program->reason, sizeof program->reason, "%s", opencl_error_name(result));
   program->next = device->programs;
-  device->programs = program;
-  return program;
+  *out_program = device->programs = program;
+  return TBK_OK;
 }
 
-cl_kernel opencl_program_kernel(opencl_device_t* device, const char* options, tbk_error_t* error) {
+tbk_status_t opencl_program_kernel(opencl_device_t* device, const char* options,
+                                   cl_kernel* out_kernel, tbk_error_t* error) {
+  opencl_program_t* program;
   pthread_mutex_lock(&device->program_lock);
-  opencl_program_t* program = find(device, options);
+  tbk_status_t status = find(device, options, &program, error);
   pthread_mutex_unlock(&device->program_lock);
-  if (program != NULL && program->kernel != NULL) return program->kernel;
-  opencl_fail(error, TBK_UNSUPPORTED, "the kernel cannot be compiled: %.200s",
-              program ? program->reason : "no host memory");
-  return NULL;
+  if (status != TBK_OK) return status;
+  *out_kernel = program->kernel;
+  if (program->kernel != NULL) return TBK_OK;
+  return opencl_fail(error, TBK_UNSUPPORTED, "the kernel cannot be compiled: %.200s",
+                     program->reason);
 }
 
 void opencl_programs_release(opencl_device_t* device) {
-  const opencl_driver_t* driver = &device->instance->driver;
   while (device->programs != NULL) {
     opencl_program_t* program = device->programs;
     device->programs = program->next;
-    if (program->kernel != NULL) driver->clReleaseKernel(program->kernel);
-    if (program->program != NULL) driver->clReleaseProgram(program->program);
-    free(program);
+    release(&device->instance->driver, program);
   }
 }

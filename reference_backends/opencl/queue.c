@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "opencl.h"
 
@@ -37,13 +38,17 @@ tbk_stream_t* opencl_stream_new(opencl_device_t* device, int32_t priority, cl_in
   return stream;
 }
 
+void opencl_stream_strip(tbk_stream_t* stream) {
+  if (stream->device == NULL) return;
+  const opencl_driver_t* driver = &stream->device->instance->driver;
+  for (size_t i = stream->first; i < stream->end; i++)
+    driver->clReleaseEvent(stream->events[i]);
+  driver->clReleaseCommandQueue(stream->queue);
+  stream->device = NULL;
+}
+
 void opencl_stream_release(tbk_stream_t* stream) {
-  if (stream->device != NULL) {
-    const opencl_driver_t* driver = &stream->device->instance->driver;
-    for (size_t i = stream->first; i < stream->end; i++)
-      driver->clReleaseEvent(stream->events[i]);
-    driver->clReleaseCommandQueue(stream->queue);
-  }
+  opencl_stream_strip(stream);
   pthread_mutex_destroy(&stream->lock);
   free(stream->events);
   free(stream);
@@ -71,9 +76,8 @@ bool opencl_reap(tbk_stream_t* queue) {
     cl_event event = queue->events[queue->first];
     cl_int status = CL_COMPLETE;
     cl_int result = driver->clGetEventInfo(event, CL_EVENT_STATUS, sizeof status, &status, NULL);
-    if (result == CL_OK && status > CL_COMPLETE) return false;
-    if (result == CL_OK) result = status;
-    if (queue->failure == CL_OK) queue->failure = result;
+    if (queue->failure == CL_OK) queue->failure = result != CL_OK || status > 0 ? result : status;
+    if (result != CL_OK || status > CL_COMPLETE) return false;
     driver->clReleaseEvent(event);
   }
   queue->first = queue->end = 0;
@@ -98,34 +102,49 @@ tbk_status_t opencl_begin(tbk_instance_t* self, int32_t index, tbk_stream_t* str
   return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a command");
 }
 
-cl_int opencl_wait(const opencl_driver_t* driver, cl_event event) {
-  cl_int result = driver->clWaitForEvents(1, &event), status = CL_COMPLETE;
-  if (driver->clGetEventInfo(event, CL_EVENT_STATUS, sizeof status, &status, NULL) == CL_OK &&
-      status < 0)
-    result = status;
+cl_int opencl_wait(opencl_device_t* device, cl_event event) {
+  const opencl_driver_t* driver = &device->instance->driver;
+  const struct timespec pause = {.tv_nsec = 1000000};
+  cl_int asked, status = CL_COMPLETE;
+  const cl_int result = driver->clWaitForEvents(1, &event);
+  /* A wait that failed has waited for nothing, and the command may use memory of the caller. */
+  while ((asked = driver->clGetEventInfo(event, CL_EVENT_STATUS, sizeof status, &status, NULL)) ==
+             CL_OK &&
+         status > CL_COMPLETE && opencl_translate(result) != TBK_DEVICE_LOST)
+    nanosleep(&pause, NULL);
   driver->clReleaseEvent(event);
+  return asked == CL_OK && status <= CL_COMPLETE ? status : result;
+}
+
+/* Without this, nothing need ever begin: neither a query nor another queue makes it. The command is
+ * there already and cannot be taken back, so a driver in need is asked again. */
+static cl_int flush(tbk_stream_t* queue) {
+  cl_int result = CL_OUT_OF_RESOURCES;
+  for (int i = 0; i < OPENCL_TRIES && result != CL_OK; i++)
+    result = queue->device->instance->driver.clFlush(queue->queue);
   return result;
 }
 
 tbk_status_t opencl_end(tbk_stream_t* queue, tbk_stream_t* stream, cl_int result, cl_event event,
                         const char* what, tbk_error_t* error) {
   opencl_device_t* device = queue->device;
-  const opencl_driver_t* driver = &device->instance->driver;
   if (result == CL_OK && stream != NULL) queue->events[queue->end++] = event;
   pthread_mutex_unlock(&queue->lock);
-  /* Without this, nothing need ever begin: neither a query nor another queue makes it. */
-  if (result == CL_OK) driver->clFlush(queue->queue);
-  if (result == CL_OK && stream == NULL) result = opencl_wait(driver, event);
+  const bool enqueued = result == CL_OK;
+  if (enqueued) result = flush(queue);
+  if (enqueued && stream == NULL) result = opencl_wait(device, event); /* which flushes as well */
   return opencl_status(device, result, what, error);
 }
 
 /* The last command that is not complete, retained; NULL where there is none. */
 static cl_event last_of(tbk_stream_t* queue) {
+  const opencl_driver_t* driver = &queue->device->instance->driver;
   cl_event last = NULL;
   pthread_mutex_lock(&queue->lock);
-  if (!opencl_reap(queue)) {
-    last = queue->events[queue->end - 1];
-    queue->device->instance->driver.clRetainEvent(last);
+  if (!opencl_reap(queue)) last = queue->events[queue->end - 1];
+  if (last != NULL && driver->clRetainEvent(last) != CL_OK) {
+    driver->clWaitForEvents(1, &last); /* here, as long as it cannot go */
+    last = NULL;
   }
   pthread_mutex_unlock(&queue->lock);
   return last;
@@ -142,16 +161,15 @@ static cl_int take_failure(tbk_stream_t* queue) {
 
 cl_int opencl_drain(tbk_stream_t* queue) {
   cl_event last = last_of(queue);
-  if (last != NULL) opencl_wait(&queue->device->instance->driver, last);
+  if (last != NULL) opencl_wait(queue->device, last);
   return take_failure(queue); /* of whichever command */
 }
 
 /* The last event of each queue of the device, at most `room`; how many there are. */
-static size_t find_lasts(opencl_device_t* device, opencl_streams_t* streams, cl_event* lasts,
-                         size_t room) {
+static size_t find_lasts(opencl_device_t* device, cl_event* lasts, size_t room) {
   size_t count = 0;
   tbk_stream_t* stream;
-  LIST_FOREACH(stream, streams, entry) {
+  LIST_FOREACH(stream, &device->instance->streams, entry) {
     if (stream->device != device || count == room) continue;
     cl_event last = last_of(stream);
     if (last != NULL) lasts[count++] = last;
@@ -159,37 +177,26 @@ static size_t find_lasts(opencl_device_t* device, opencl_streams_t* streams, cl_
   return count;
 }
 
-static cl_int take_failures(opencl_device_t* device, opencl_streams_t* streams) {
-  cl_int failure = CL_OK;
-  tbk_stream_t* stream;
-  LIST_FOREACH(stream, streams, entry) {
-    const cl_int result = stream->device == device ? take_failure(stream) : CL_OK;
-    if (failure == CL_OK) failure = result;
-  }
-  return failure;
-}
-
 /* Waits without the lock, so that nobody else has to. Queues in excess of the room get their turn in
  * the next round: whoever is complete is not found any more. */
-static cl_int drain_list(opencl_device_t* device, opencl_streams_t* streams) {
+cl_int opencl_device_drain(opencl_device_t* device) {
   tbk_instance_t* self = device->instance;
+  tbk_stream_t* stream;
+  cl_int failure = CL_OK;
   cl_event lasts[64];
   size_t count;
   do {
     pthread_mutex_lock(&self->lock);
-    count = find_lasts(device, streams, lasts, sizeof lasts / sizeof *lasts);
+    count = find_lasts(device, lasts, sizeof lasts / sizeof *lasts);
     pthread_mutex_unlock(&self->lock);
     for (size_t i = 0; i < count; i++)
-      opencl_wait(&self->driver, lasts[i]);
+      opencl_wait(device, lasts[i]);
   } while (count == sizeof lasts / sizeof *lasts);
   pthread_mutex_lock(&self->lock);
-  const cl_int failure = take_failures(device, streams);
+  LIST_FOREACH(stream, &self->streams, entry) {
+    const cl_int result = stream->device == device ? take_failure(stream) : CL_OK;
+    if (failure == CL_OK) failure = result;
+  }
   pthread_mutex_unlock(&self->lock);
   return failure;
-}
-
-cl_int opencl_device_drain(opencl_device_t* device) {
-  const cl_int living = drain_list(device, &device->instance->streams);
-  const cl_int ended = drain_list(device, &device->instance->ended);
-  return living != CL_OK ? living : ended;
 }

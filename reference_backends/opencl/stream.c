@@ -7,13 +7,14 @@
  */
 #include "opencl.h"
 
-/* Releases the queues of destroyed streams that are through. Called with the instance's lock. */
+/* Releases destroyed streams that are through. Called with the instance's lock. */
 static void release_ended(tbk_instance_t* self) {
   tbk_stream_t* next;
-  for (tbk_stream_t* stream = LIST_FIRST(&self->ended); stream != NULL; stream = next) {
+  for (tbk_stream_t* stream = LIST_FIRST(&self->streams); stream != NULL; stream = next) {
     next = LIST_NEXT(stream, entry);
+    if (!stream->ended) continue;
     pthread_mutex_lock(&stream->lock);
-    const bool idle = opencl_reap(stream) && stream->failure == CL_OK;
+    const bool idle = stream->device == NULL || (opencl_reap(stream) && stream->failure == CL_OK);
     pthread_mutex_unlock(&stream->lock);
     if (!idle) continue;
     LIST_REMOVE(stream, entry);
@@ -41,41 +42,29 @@ static tbk_status_t stream_create(tbk_instance_t* self, int32_t index, int32_t p
 static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
   if (stream == NULL) return;
   pthread_mutex_lock(&self->lock);
-  LIST_REMOVE(stream, entry);
-  if (stream->device == NULL) {
-    opencl_stream_release(stream);
-  } else {
-    LIST_INSERT_HEAD(&self->ended, stream, entry);
-    release_ended(self);
-  }
+  stream->ended = true;
+  release_ended(self);
   pthread_mutex_unlock(&self->lock);
-}
-
-/* The device of a stream that was not made stale. */
-static tbk_status_t enter_stream(tbk_instance_t* self, tbk_stream_t* stream,
-                                 opencl_device_t** out_device, tbk_error_t* error) {
-  if (stream == NULL) return opencl_fail(error, TBK_INVALID, "stream is NULL");
-  if (stream->device == NULL)
-    return opencl_fail(error, TBK_INVALID_STATE, "the device of the stream was closed");
-  return opencl_enter(self, stream->device->index, out_device, error);
 }
 
 static tbk_status_t stream_query(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error) {
   opencl_device_t* device;
-  tbk_status_t status = enter_stream(self, stream, &device, error);
+  tbk_status_t status =
+      opencl_enter_of(self, stream, stream ? stream->device : NULL, &device, error);
   if (status != TBK_OK) return status;
   pthread_mutex_lock(&stream->lock);
   const bool idle = opencl_reap(stream);
   const cl_int failure = stream->failure;
   pthread_mutex_unlock(&stream->lock);
-  if (!idle) return opencl_fail(error, TBK_NOT_READY, "the stream is at work");
+  if (!idle && failure == CL_OK) return opencl_fail(error, TBK_NOT_READY, "the stream is at work");
   return opencl_status(device, failure, "earlier work", error);
 }
 
 static tbk_status_t stream_synchronize(tbk_instance_t* self, tbk_stream_t* stream,
                                        tbk_error_t* error) {
   opencl_device_t* device;
-  tbk_status_t status = enter_stream(self, stream, &device, error);
+  tbk_status_t status =
+      opencl_enter_of(self, stream, stream ? stream->device : NULL, &device, error);
   if (status != TBK_OK && status != TBK_DEVICE_LOST) return status;
   const cl_int failure = opencl_drain(stream);
   return status == TBK_OK ? opencl_status(device, failure, "earlier work", error) : status;
