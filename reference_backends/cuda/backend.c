@@ -4,7 +4,8 @@
  *
  * backend.c: the entry point, errors, and the way into a device's context and out of it.
  */
-#include "cuda.h"
+#include "job.h"
+#include "nvrtc.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -143,6 +144,14 @@ static tbk_status_t choose_driver(const char* options, tbk_error_t* error) {
   return cuda_fail(error, TBK_INVALID_STATE, "this process has another driver already");
 }
 
+/* Without a compiler there is no device code, and the log says so. */
+static void offer_kernels(tbk_instance_t* self) {
+  if (cuda_compiler() != NULL) return;
+  self->backend.kernel = NULL;
+  self->backend.random = NULL;
+  cuda_log(self, cuda_nvrtc_missing());
+}
+
 tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
                                 tbk_error_t* error) {
   if (host == NULL || out_backend == NULL || host->struct_size < sizeof(tbk_host_t)) {
@@ -159,6 +168,7 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
   self->backend = table;
   self->backend.instance = self;
   self->host = (tbk_host_t){.context = host->context, .log = host->log};
+  offer_kernels(self);
   pthread_mutex_init(&self->lock, NULL);
   for (int i = 0; i < CUDA_MAX_DEVICES; i++)
     pthread_mutex_init(&self->devices[i].program_lock, NULL);

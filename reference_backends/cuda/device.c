@@ -76,12 +76,13 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
   tbk_device_properties_t properties = {
       .struct_size = out_properties->struct_size,
       .name = self->devices[device].name,
-      .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_CROSS_DEVICE_WAIT | TBK_DEVICE_PHILOX |
+      .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_CROSS_DEVICE_WAIT |
+               (self->backend.random ? TBK_DEVICE_PHILOX : 0) |
                (cuda_driver_is_simulated() ? TBK_DEVICE_SIMULATED : 0),
       .memory_bytes = self->devices[device].memory_bytes,
       .memory_alignment = CUDA_ALIGNMENT,
       .copy_granularity = 1,
-      .dtypes = dtypes,
+      .dtypes = self->backend.kernel ? dtypes : 0,
       .max_rank = 8,
       /* The driver clamps to its own range, which only an open context can tell. */
       .priority_least = 0,

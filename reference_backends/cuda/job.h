@@ -11,7 +11,7 @@
 
 #include "cuda.h"
 
-/* program.c: NVRTC, or NULL where there is none. */
+/* program.c: NVRTC, or NULL where there is none. A simulated driver has its own. Does not open a driver. */
 const void* cuda_compiler(void);
 /* Returns the kernel with these options, compiled if need be; NULL and the reason. The device's context
  * is entered. */

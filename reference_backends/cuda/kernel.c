@@ -148,7 +148,6 @@ static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, con
   tbk_status_t status = cuda_enter(self, device, NULL);
   if (status == TBK_OK) status = cuda_leave(self, device, CU_OK, "finding a kernel", NULL);
   if (name == NULL || (status != TBK_OK && status != TBK_DEVICE_LOST)) return NULL;
-  if (cuda_compiler() == NULL) return NULL;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const emit_operator_t* operator= kernels[i].operator;
     if (operator->version == version && strcmp(operator->name, name) == 0) return &kernels[i].table;

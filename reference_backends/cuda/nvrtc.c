@@ -42,10 +42,10 @@ const cuda_nvrtc_t* cuda_nvrtc(const char* path) {
   static bool tried;
   pthread_mutex_lock(&lock);
   const char* stated = getenv("TBK_CUDA_NVRTC");
-  if (stated == NULL || stated[0] == '\0') stated = path;
-  if (!tried && stated[0] != '\0') {
+  if (!tried && stated != NULL && stated[0] != '\0') {
     usable = open_library(stated);
   } else if (!tried) {
+    usable = path[0] != '\0' && open_library(path);
     for (size_t i = 0; i < sizeof names / sizeof *names && !usable; i++)
       usable = open_library(names[i]);
   }

@@ -51,8 +51,9 @@ typedef struct cuda_build {
 } cuda_build_t;
 
 /*
- * Opens NVRTC, once per process: the library that the environment names (TBK_CUDA_NVRTC), else the one
- * at `path`, where that is empty the system's. Later calls find the same one. NULL where there is none.
+ * Opens NVRTC, once per process: the library that the environment names (TBK_CUDA_NVRTC) and no other,
+ * else the one at `path`, if it is one, else the system's. Later calls find the same one. NULL where
+ * there is none.
  */
 const cuda_nvrtc_t* cuda_nvrtc(const char* path);
 

@@ -21,7 +21,7 @@ struct cuda_program {
 };
 
 const void* cuda_compiler(void) {
-  return cuda_nvrtc(cuda_driver_is_simulated() ? cuda_driver_path() : "");
+  return cuda_nvrtc(cuda_driver_path());
 }
 
 static int architecture_of(const cuda_device_t* device) {
