@@ -187,13 +187,6 @@ def test_what_follows_from_its_base_comes_after_it() -> None:
     assert first(*PASSING, follows, base) == "CPY-018"
 
 
-def test_where_the_base_mostly_holds_the_special_case_comes_first() -> None:
-    holding = [case(at, "CPY-018", "memory_alloc fill") for at in range(10, 14)]
-    base = case(1, "CPY-018", "memory_alloc fill", "fail")
-    special = case(2, "CPY-019", "memory_alloc fill", "fail", bases=frozenset({"CPY-018"}))
-    assert first(*PASSING, *holding, base, special) == "CPY-019"
-
-
 def test_a_hang_breaks_a_clause_that_speaks_of_waiting() -> None:
     hangs = [case(at, clause, "stream_query", "hang", cause="hang/body/in stream_query",
                   call="stream_query", clause_text=text)
@@ -206,3 +199,23 @@ def test_a_hang_breaks_a_clause_that_speaks_of_waiting() -> None:
 def test_warnings_alone_are_causes_too() -> None:
     warned = case(1, "FRK-002", "device_count", "warning", level="should", checked="FRK-002")
     assert causes([warned], among=[*PASSING, warned])[0].first.clause == "FRK-002"
+
+
+def test_what_fails_on_another_thread_alone_is_held_against_threads() -> None:
+    way = frozenset({"memory_alloc", "upload", "upload on another thread"})
+    bases = frozenset({"CPY-004", "STR-019"})
+    threads = case(8, "THR-001", "", "fail", bases=bases, asked=way,
+                   about=("upload on another thread",))  # fmt: skip
+    waits = [case(at, "STR-019", "stream_synchronize", "fail", asked=way | {"stream_synchronize"})
+             for at in range(3)]  # fmt: skip
+    uploads = [case(at, "CPY-004", "memory_alloc upload") for at in range(40, 60)]
+    assert first(*PASSING, *uploads, *waits, threads) == "THR-001"
+
+
+def test_what_fails_on_another_device_alone_is_compared_with_what_passes_there() -> None:
+    there = frozenset({"memory_free", "memory_free on another device"})
+    fill = there | {"fill", "fill on another device"}
+    frees = case(1, "MEM-012", "memory_free", "fail", asked=fill, bases=frozenset({"CPY-018"}))
+    fills = case(2, "CPY-018", "fill", "fail", asked=fill | {"download"})
+    here = [case(at, "CPY-018", "memory_alloc fill") for at in range(20, 30)]
+    assert first(*PASSING, *here, frees, fills) == "CPY-018"

@@ -16,7 +16,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .calls import AT_OFFSET, ON_OTHER_THREAD, WITH_ERROR, WITH_NOTHING, function_of
+from .calls import (
+    AT_OFFSET,
+    ON_OTHER_DEVICE,
+    ON_OTHER_THREAD,
+    WITH_ERROR,
+    WITH_NOTHING,
+    function_of,
+)
 from .generated.areas import AREAS
 from .model import Test, grouped
 
@@ -32,13 +39,14 @@ NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
 UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
                AT_OFFSET: "offset|^Ensures", ON_OTHER_THREAD: "thread"}  # fmt: skip
-# Of these lines a clause is a special case of the one that it builds on.
-NARROWER = frozenset({"Ensures", ""})
 CLEAN = ("clean", "close", "exit")
 AS_SUSPICIOUS = 0.8  # the share of the greatest suspicion from which on a title accuses neither
 ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
 A_FEW = 0.25  # the share from which on a call that failed is held against what its function does
 MOSTLY = 0.5  # the share of a clause's tests from which on it is broken, and not a case of it
+NEARLY_ALL = 0.95  # the share of the failing tests from which on a circumstance is that of the fault
+FEW = 0.5  # the share of all tests below which a circumstance is special
+DISTINCT = 1.5  # how much more suspicious than its function a way of calling it is, if it matters
 NO_CHECK = (
     0.3  # what a crash or hang counts beside a failed check, in a call that the clause is about
 )
@@ -59,7 +67,6 @@ WEIGHTS = {
     "named by the spec": 1.0,
     "named by checks": 2.0,
     "follows from its base": 2.0,
-    "its base holds": 2.0,
 }
 _WORD = re.compile(r"[A-Z_]{2,}")
 _WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b")
@@ -74,7 +81,6 @@ class Evidence:
     asked: Mapping[str, frozenset[str]]  # by the test's id
     of_clause: Mapping[str, Sequence[Test]]  # those that ran
     accused: Mapping[tuple[str, int], str]  # by a failing test's key: the clause it is held against
-    narrower: Mapping[str, frozenset[str]]  # by clause: those with failures that build on it
     failing: float
     failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
     ran_of: Mapping[str, float]
@@ -156,12 +162,15 @@ class Evidence:
         failed = sum(_breach(test) for test in without if test.failed and self.is_own(test))
         return failed >= MOSTLY * len(without) and failed > 0
 
-    def holds_elsewhere(self, tests: Sequence[Test]) -> float:
-        """Returns 1 where one that builds on this clause fails more fully than this one itself."""
-        clause = self.clause(tests)
-        share = 2 * self.share_of_its_tests(tests, self.suspect(tests))
-        narrower = self.narrower.get(clause, frozenset())
-        return float(any(share < self.share(one) for one in narrower))
+    def is_in_a_way(self, tests: Sequence[Test]) -> bool:
+        """Returns whether the fault shows where a function is called from another thread or on
+        another device, in the way that the clause of some failing tests is about.
+        """
+        thing = self.suspect(tests)
+        if not thing.endswith((ON_OTHER_THREAD, ON_OTHER_DEVICE)):
+            return False
+        plainly = self.suspicion(thing.partition(" ")[0])
+        return self.explained(thing) >= ENOUGH and self.suspicion(thing) >= DISTINCT * plainly
 
     def named_by_checks(self, tests: Sequence[Test]) -> float:
         """Returns the share of the failing tests of which a check of this clause failed, whatever
@@ -203,17 +212,27 @@ def held_against(
     return {test.key: test.checked if is_broken(test) else test.clause for test in found}
 
 
+def _elsewhere(test: Test) -> bool:
+    return any(thing.endswith(ON_OTHER_DEVICE) for thing in test.asked)
+
+
+def _comparable(ran: list[Test]) -> list[Test]:
+    """Leaves out what passed on the first device alone, where all that failed used another one."""
+    failing = [test for test in ran if test.failed]
+    is_of_fault = sum(map(_elsewhere, failing)) >= NEARLY_ALL * len(failing)
+    if is_of_fault and sum(map(_elsewhere, ran)) < FEW * len(ran):
+        return [test for test in ran if test.failed or _elsewhere(test)]
+    return ran
+
+
 def gather(tests: Iterable[Test]) -> Evidence:
     """Returns what the C layer's tests say together, those of other layers left out."""
-    ran = [test for test in tests if test.layer == "c" and test.verdict not in NOT_RUN]
+    ran = _comparable(
+        [test for test in tests if test.layer == "c" and test.verdict not in NOT_RUN]
+    )
     failing = [test for test in ran if test.failed]
     of_clause = grouped(ran, lambda test: test.clause)
     accused = held_against(failing, of_clause)
-    narrower: dict[str, set[str]] = defaultdict(set)
-    for test in failing:
-        if accused[test.key] == test.clause and test.label in NARROWER:
-            for base in test.bases:
-                narrower[base].add(test.clause)
     failed_of: dict[str, float] = defaultdict(float)
     ran_of: dict[str, float] = defaultdict(float)
     for test in ran:
@@ -226,7 +245,6 @@ def gather(tests: Iterable[Test]) -> Evidence:
         asked={test.id: test.asked for test in ran},
         of_clause=of_clause,
         accused=accused,
-        narrower={base: frozenset(found) for base, found in narrower.items()},
         failing=sum(map(_count, failing)),
         failed_of=failed_of,
         ran_of=ran_of,
@@ -288,6 +306,8 @@ def _breach(test: Test) -> float:
 def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
     """Returns what speaks for a clause as the broken one, by its failing tests."""
     first, thing = best(evidence.own(tests)), evidence.suspect(tests)
+    special = evidence.is_in_a_way(tests)  # and so neither broad, nor a fault of what it builds on
+    crossing = AREAS.get(evidence.clause(tests).partition("-")[0], "") in CROSSING
     return {
         "suspicious": math.log(evidence.suspicion(thing) + 0.05),
         "explains": math.log(evidence.explained(thing) + 0.1),
@@ -298,11 +318,10 @@ def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
         "promise": fits(first),
         "simple": -math.log(1 + min(len(test.asked) for test in evidence.own(tests))),
         "label": -LABELS.get(first.label, 1.0),
-        "crossing": -float(AREAS.get(evidence.clause(tests).partition("-")[0], "") in CROSSING),
+        "crossing": -float(crossing and not special),
         "named by the spec": float(bool(evidence.things(tests))),
         "named by checks": math.log(evidence.named_by_checks(tests) + 0.1),
-        "follows from its base": -evidence.follows(tests),
-        "its base holds": -evidence.holds_elsewhere(tests),
+        "follows from its base": -evidence.follows(tests) * (not special),
     }
 
 
