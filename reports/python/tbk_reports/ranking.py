@@ -44,7 +44,7 @@ AS_SUSPICIOUS = 0.8  # the share of the greatest suspicion from which on a title
 ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
 A_FEW = 0.25  # the share from which on a call that failed is held against what its function does
 MOSTLY = 0.5  # the share of a clause's tests from which on it is broken, and not a case of it
-NEARLY_ALL = 0.95  # the share of the failing tests from which on a circumstance is that of the fault
+NEARLY_ALL = 0.95  # the share of the failing tests from which on a circumstance is of the fault
 FEW = 0.5  # the share of all tests below which a circumstance is special
 DISTINCT = 1.5  # how much more suspicious than its function a way of calling it is, if it matters
 NO_CHECK = (
@@ -227,9 +227,7 @@ def _comparable(ran: list[Test]) -> list[Test]:
 
 def gather(tests: Iterable[Test]) -> Evidence:
     """Returns what the C layer's tests say together, those of other layers left out."""
-    ran = _comparable(
-        [test for test in tests if test.layer == "c" and test.verdict not in NOT_RUN]
-    )
+    ran = _comparable([test for test in tests if test.layer == "c" and test.verdict not in NOT_RUN])
     failing = [test for test in ran if test.failed]
     of_clause = grouped(ran, lambda test: test.clause)
     accused = held_against(failing, of_clause)
