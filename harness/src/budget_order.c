@@ -19,13 +19,18 @@ static const double cost_of_process = 20, cost_of_fork = 40, cost_of_slow = 80, 
 /* Names that come early in a suite are those that matter most: the n-th counts for 1 / (1 + n/16). */
 static const double names_that_matter = 16;
 static const double worth_of_another = 0.05; /* of a test that shows nothing new */
+static const double worth_of_first = 2.5; /* of a name: the parameters that are usual come first */
+/* The n-th test of a name counts for 1 / (1 + n/4), so that one with many parameters leaves time. */
+static const double tests_of_a_name = 4;
 
 typedef struct candidate {
   uint32_t test;
   tbk_traits_t traits;
   uint64_t name;
   double cost, importance;
-  double rate; /* what it showed for its cost when last asked; it never rises */
+  struct candidate* first; /* of this name */
+  size_t taken_of_name;    /* where it is the first */
+  double rate;             /* what it showed for its cost when last asked; it never rises */
   bool taken;
 } candidate_t;
 
@@ -63,29 +68,26 @@ static double cost_of(const tbk_test_t* test) {
 
 /* --------------------------------------------------------------------------------- ranking --- */
 
-/* Numbers the names of a suite, in which those that differ in parameters alone may lie apart. */
+static candidate_t* first_of_name(const suite_t* suite, size_t at) {
+  for (size_t i = at; i-- > 0;)
+    if (suite->candidates[i].name == suite->candidates[at].name) return suite->candidates[i].first;
+  return &suite->candidates[at];
+}
+
+/* Says which names come early in the suite, and what one test of each costs together. */
 static void weigh(suite_t* suite) {
-  tbk_shown_t names = {0};
+  size_t names = 0;
   double cost = 0;
   for (size_t i = 0; i < suite->count; i++) {
     candidate_t* one = &suite->candidates[i];
-    tbk_trait_t trait = {one->name, 1};
-    const tbk_traits_t name = {&trait, 1};
-    one->importance = 1 / (1 + (double)names.count / names_that_matter);
-    if (tbk_shown_gain(&names, &name) > 0) {
-      cost += one->cost;
-      tbk_shown_add(&names, &name);
-    } else {
-      for (size_t j = i; j-- > 0;)
-        if (suite->candidates[j].name == one->name) {
-          one->importance = suite->candidates[j].importance;
-          break;
-        }
-    }
     one->rate = HUGE_VAL;
+    one->first = first_of_name(suite, i);
+    one->importance = one->first->importance;
+    if (one->first != one) continue;
+    one->importance = 1 / (1 + (double)names++ / names_that_matter);
+    cost += one->cost;
   }
   suite->weight = sqrt(cost);
-  tbk_shown_free(&names);
 }
 
 static int compare_suites(const void* a, const void* b, void* tests) {
@@ -115,8 +117,10 @@ static void find_suites(ranking_t* ranking, const tbk_test_t* tests) {
 }
 
 static double rate_of(const ranking_t* ranking, const candidate_t* one) {
-  const double gain = tbk_shown_gain(&ranking->shown, &one->traits);
-  return (gain + worth_of_another) * one->importance / one->cost;
+  double gain = tbk_shown_gain(&ranking->shown, &one->traits);
+  if (one->first == one) gain += worth_of_first;
+  const double before = (double)one->first->taken_of_name / tests_of_a_name;
+  return (gain + worth_of_another) * one->importance / one->cost / (1 + before);
 }
 
 /* What is shown never becomes new again: who stays first when asked again is first. */
@@ -161,6 +165,7 @@ static candidate_t* take_next(ranking_t* ranking) {
   }
   candidate_t* best = chosen->best;
   best->taken = true;
+  best->first->taken_of_name++;
   chosen->left--;
   chosen->spent += best->cost;
   tbk_shown_add(&ranking->shown, &best->traits);

@@ -81,6 +81,7 @@ void tbk_health_check(tbk_health_t* health) {
   char reason[256];
   uint32_t pause_ms = 100;
   health->probe_due = false;
+  const uint64_t begin_ns = tbk_now_ns();
   uint64_t limit_ns = tbk_pace_limits(health->pace).first_ns;
   bool hung = false;
   bool sound = probe(health, limit_ns, &hung, reason, sizeof reason);
@@ -92,6 +93,7 @@ void tbk_health_check(tbk_health_t* health) {
     sound = probe(health, limit_ns, &hung, reason, sizeof reason);
   }
   health->probed_ns = tbk_now_ns();
+  health->took_ns = health->probed_ns - begin_ns;
   if (sound || health->lost || tbk_loop_interrupted() != 0) return;
   health->lost = true;
   if (health->suspect[0] != '\0')

@@ -15,6 +15,7 @@ typedef struct tbk_health {
   tbk_loop_t* loop;
   bool probe_due;
   uint64_t probed_ns;
+  uint64_t took_ns;       /* the last probe */
   bool lost;              /* the device computes no more */
   char state[512];        /* "ok", or what is wrong */
   char lost_before[512];  /* the device was lost, in the run that this one goes on with */

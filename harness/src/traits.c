@@ -13,7 +13,7 @@ enum { MOST_VALUES = 16, MOST_TRAITS = 2 + 2 * MOST_VALUES + MOST_VALUES * (MOST
 
 /* A clause of which nothing is known counts for more than all that varies a test. */
 static const double worth_of_clause = 8, worth_of_name = 4, worth_of_value_for_clause = 2,
-                    worth_of_value_for_name = 1, worth_of_pair = 0.5;
+                    worth_of_value_for_name = 2, worth_of_pair = 0.5;
 
 static const struct {
   const char *dtype, *kind;

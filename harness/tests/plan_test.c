@@ -132,7 +132,7 @@ static void what_takes_long_comes_after_the_first_of_all(void) {
 
 static void names_come_before_parameters(void) {
   static char ids[][12] = {"a/abs[1]", "a/abs[2]", "a/add[1]", "a/add[2]", "b/sum[1]", "b/sum[2]"};
-  static const uint32_t expected[] = {0, 4, 3, 5, 1, 2};
+  static const uint32_t expected[] = {0, 4, 2, 5, 1, 3};
   tbk_test_t tests[6];
   tbk_item_t items[6];
   for (uint32_t i = 0; i < 6; i++) {
