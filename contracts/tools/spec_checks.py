@@ -36,6 +36,8 @@ PART_LIMIT = 300
 TEMPLATE_LIMIT = 150
 DTYPE = re.compile(r"^\s*X\((\w+), \d+, \d+\)", re.MULTILINE)
 TEST_FUNCTION = re.compile(r"\bvoid\s+(\w+)\s*\(\s*tbk_fixture_t\s*\*\s*\w+\s*\)\s*\{")
+# A report shows one sentence, without its neighbours.
+LEANS = re.compile(r"\b[A-Z]{3}-\d{3}\b|^the same (?:after|as|for|with)\b|\bsuch an?\b")
 ENTRY = re.compile(r"\(\*(\w+)\)\s*\(\s*tbk_instance_t\*")
 
 
@@ -153,6 +155,8 @@ def _clause_faults(clause: Clause, areas: dict[str, str]) -> Iterator[str]:
         clause.line == "Requires" and clause.kind == "undefined"
     ):
         yield f"{place}: (undefined), the line Requires and the kind do not agree"
+    if found := LEANS.search(clause.text):
+        yield f"{place} cannot be read alone: {found[0]!r}"
 
 
 def lock(world: World) -> Iterator[str]:

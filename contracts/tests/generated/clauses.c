@@ -346,13 +346,13 @@ const tbk_clause_t tbk_clauses[] = {
    "a process may fork after create and before device_open, and both sides may then open the device.",
    "docs/source/notes/multiprocessing.rst: accelerators in multiprocessing; ABI: nothing starts before device_open"},
   {"FRK-002", "fork", "should", "core", "checked",
-   "the same after device_count and device_properties.",
+   "a process may fork after device_count and device_properties and before device_open, and both sides may then open the device.",
    "torch/accelerator/__init__.py: device_count; ABI: some drivers cannot count without starting, so no more than should"},
   {"FRK-003", "fork", "must", "core", "checked",
    "a child forked after device_open that touches nothing exits cleanly and promptly.",
    "torch/utils/data/_utils/worker.py: workers are forked from a process that uses the device"},
   {"FRK-004", "fork", "must", "core", "checked",
-   "the parent's device works on after such a child has ended.",
+   "the parent's device works on after a child that was forked after device_open and touched nothing has ended.",
    "torch/utils/data/_utils/worker.py: workers are forked from a process that uses the device"},
   {"KRN-001", "kernel", "must", "compute", "checked",
    "arguments->struct_size covers its version; else INVALID (checked).",
@@ -819,7 +819,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "d23cc098fa6f44089a674e39ea08cd1deae8098b997e8af90b7368c196762c58";
+    "f5bc1777b28c4b7c7b1f143f194de623c5c48db4e8fb8832e46abc2f9476207d";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);
