@@ -50,10 +50,17 @@ static void describe_abilities(opencl_device_t* device, int version) {
       ask(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(cl_bits)) & CL_QUEUE_PROFILING;
 }
 
+/* The device and its driver, with what both say of themselves: a report names nothing else of them. */
+static void name(opencl_device_t* device, const char* version) {
+  char own[256], driver[128];
+  ask_text(device, CL_DEVICE_NAME, own, sizeof own);
+  ask_text(device, CL_DRIVER_VERSION, driver, sizeof driver);
+  snprintf(device->name, sizeof device->name, "%.140s (%.70s, driver %.30s)",
+           own[0] ? own : "an OpenCL device", version, driver[0] ? driver : "unknown");
+}
+
 static void describe(opencl_device_t* device, int version) {
   const opencl_options_t* options = &device->instance->options;
-  ask_text(device, CL_DEVICE_NAME, device->name, sizeof device->name);
-  if (device->name[0] == '\0') strcpy(device->name, "an OpenCL device");
   device->memory_bytes = ask(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
   if (options->memory && options->memory < device->memory_bytes)
     device->memory_bytes = options->memory;
@@ -71,6 +78,7 @@ static bool is_usable(opencl_device_t* device, char* why, size_t size) {
   ask_text(device, CL_DEVICE_VERSION, version, sizeof version);
   const bool available = ask(device, CL_DEVICE_AVAILABLE, sizeof(cl_uint));
   const bool little = ask(device, CL_DEVICE_ENDIAN_LITTLE, sizeof(cl_uint));
+  name(device, version);
   describe(device, version_of(version));
   if (device->refusal != CL_OK)
     snprintf(why, size, "clGetDeviceInfo: %s", opencl_error_name(device->refusal));
