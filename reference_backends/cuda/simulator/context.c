@@ -126,8 +126,11 @@ cu_result api_context_push(cu_context context) {
   if (!is_live(context, context->generation))
     return sim_broken(SIM_CONTEXT_GONE, "cuCtxPushCurrent");
   if (thread.depth == SIM_DEPTH) return sim_broken(SIM_DEPTH_RULE, "cuCtxPushCurrent");
+  pthread_mutex_lock(&sim.lock);
+  context->pushed++;
   thread.at[thread.depth] = context;
   thread.generation[thread.depth++] = context->generation;
+  pthread_mutex_unlock(&sim.lock);
   return CU_OK;
 }
 
@@ -135,8 +138,11 @@ cu_result api_context_pop(cu_context* out_context) {
   cu_result result = sim_begin("cuCtxPopCurrent");
   if (result != CU_OK) return result;
   if (thread.depth == 0) return sim_broken(SIM_POP, "cuCtxPopCurrent");
-  thread.depth--;
-  if (out_context != NULL) *out_context = thread.at[thread.depth];
+  cu_context context = thread.at[--thread.depth];
+  pthread_mutex_lock(&sim.lock);
+  if (context->generation == thread.generation[thread.depth]) context->pushed--;
+  pthread_mutex_unlock(&sim.lock);
+  if (out_context != NULL) *out_context = context;
   return CU_OK;
 }
 
@@ -162,7 +168,10 @@ cu_result api_primary_retain(cu_context* out, cu_device device) {
   if (context->references == 0) {
     result = sim_of_status(vdev_device_open(context->device));
     if (result == CU_OK) result = sim_of_status(vdev_stream_new(context->device, &context->legacy));
-    if (result == CU_OK) context->generation++;
+    if (result == CU_OK) {
+      context->generation++;
+      context->pushed = 0;
+    }
   }
   if (result == CU_OK) context->references++;
   pthread_mutex_unlock(&sim.lock);
@@ -177,9 +186,11 @@ cu_result api_primary_release(cu_device device) {
   pthread_mutex_lock(&sim.lock);
   bool retained = context->references > 0;
   bool last = retained && --context->references == 0;
+  bool pushed = last && context->pushed > 0;
   pthread_mutex_unlock(&sim.lock);
   if (!retained) return sim_broken(SIM_RELEASE, "cuDevicePrimaryCtxRelease");
   if (!last) return CU_OK;
+  if (pushed) (void)sim_broken(SIM_STILL_PUSHED, "cuDevicePrimaryCtxRelease");
   vdev_device_synchronize(context->device, NULL);
   vdev_arena_t* arena = vdev_device_arena(context->device);
   bool left = vdev_arena_free_bytes(arena) < vdev_machine_config(sim.machine)->arena.memory_bytes;

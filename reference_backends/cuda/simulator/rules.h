@@ -65,7 +65,9 @@ typedef enum sim_class { SIM_DOCUMENTED, SIM_UNDEFINED, SIM_GUESS } sim_class_t;
   X(DEPTH_RULE, 24, SIM_GUESS, 1, "Driver, Context Management: cuCtxPushCurrent",             \
     "A thread has at most 64 contexts pushed.")                                               \
   X(LEFT, 25, SIM_GUESS, 0, "Driver, Primary Context Management: cuDevicePrimaryCtxRelease",  \
-    "What was made in a context is destroyed and freed before its last release.")
+    "What was made in a context is destroyed and freed before its last release.")             \
+  X(STILL_PUSHED, 26, SIM_GUESS, 0, "Driver, Context Management: cuCtxPopCurrent",            \
+    "A thread pops a context that it pushed before the context's last release.")
 
 typedef enum sim_rule {
 #define SIM_RULE_NAME(name, number, class, answer, source, sentence) SIM_##name = (number),

@@ -38,6 +38,7 @@ struct cu_context_object {
   vdev_device_t* device;
   unsigned references;
   uint64_t generation; /* grows with each first retain */
+  int pushed;          /* so often, by all threads, since the first retain */
   cu_result fault;     /* atomic; what every call answers from then on */
   vdev_stream_t* legacy;
 };

@@ -92,6 +92,18 @@ static void contexts_are_entered_and_left(void) {
   CU_ASSERT_EQUAL(cu.context_pop(&popped), CU_OK);
 }
 
+static void what_is_pushed_is_popped_before_the_release(void) {
+  cu_context popped;
+  cu_enter(0);
+  BREAKS(STILL_PUSHED, CU_OK, cu.primary_release(0));
+  CU_ASSERT_EQUAL(cu.context_pop(&popped), CU_OK);
+  cu_enter(0);
+  CU_ASSERT_EQUAL(cu.context_pop(&popped), CU_OK);
+  (void)cu_broken();
+  CU_ASSERT_EQUAL(cu.primary_release(0), CU_OK);
+  CU_ASSERT_EQUAL(cu_broken(), 0);
+}
+
 static void a_thread_has_a_bottom_and_a_top(void) {
   cu_context context = cu_enter(0), popped;
   for (int i = 1; i < 64; i++)
@@ -272,6 +284,7 @@ CU_TestInfo cu_rule_tests[] = {
     {"a forked child makes no call", a_forked_child_makes_no_call},
     {"a host function makes no call", a_host_function_makes_no_call},
     {"contexts are entered and left", contexts_are_entered_and_left},
+    {"what is pushed is popped before the release", what_is_pushed_is_popped_before_the_release},
     {"a thread has a bottom and a top", a_thread_has_a_bottom_and_a_top},
     {"handles end", handles_end},
     {"what is left at the end is told", what_is_left_at_the_end_is_told},
