@@ -148,6 +148,35 @@ def view_of(layout: str, shape: Shape) -> View:
     return views[layout]
 
 
+PLACES = ("whole", "offset", "transposed", "steps")
+"""Layouts that a tensor of any rank can have."""
+
+
+def laid(made: torch.Tensor, layout: str, device: torch.device) -> torch.Tensor:
+    """Returns a copy on the device in one of these, between other numbers."""
+    made = made.contiguous()
+    if layout == "transposed" and made.dim() > 1:
+        return host.upload(made.mT.contiguous(), device).mT
+    if layout == "steps" and made.dim() > 0:
+        wide = host.values((*made.shape[:-1], 2 * made.shape[-1]), made.dtype)
+        wide[..., ::2] = made
+        return host.upload(wide, device)[..., ::2]
+    if layout == "offset":
+        apart = torch.cat([host.values((5,), made.dtype), made.reshape(-1)])
+        return host.upload(apart, device)[5:].view(made.shape)
+    return host.upload(made, device)
+
+
+def compare(
+    what: str, seen: torch.Tensor, right: torch.Tensor, *, either_zero: bool = False
+) -> None:
+    """Checks a result of the device; `either_zero`: the sign of a zero is not said."""
+    here = host.download(seen)
+    if either_zero and (here.is_floating_point() or here.is_complex()):
+        here, right = here + 0.0, right + 0.0
+    check.tensor(what, here, right.clone())
+
+
 RANKS = ("4", "0", "1", "2", "6")
 
 

@@ -23,6 +23,7 @@ Pair = tuple[Value, Value]
 
 HIDING: frozenset[Value] = frozenset(
     {("size", "none"), ("size", "one"), ("rank", "0"), ("form", "zero")}
+    | {(name, "0") for name in ("batch", "rows", "inner", "columns")}
 )
 """Values that hide what else is special in a case: of one element no layout shows. Beside them
 other values have not met."""

@@ -143,14 +143,30 @@ TOGETHER: dict[str, Function] = {
     "where": lambda one, two: torch.where(one != two, one, two),
     "masked_fill": lambda one, two: one.masked_fill(one == two, 1),
     "isclose": lambda one, two: torch.isclose(one, two, rtol=0, atol=0),
+    "pow": torch.pow,
+    "floored": lambda one, two: torch.div(one, two, rounding_mode="floor"),
+    "truncated": lambda one, two: torch.div(one, two, rounding_mode="trunc"),
+    "clamp between": lambda one, two: one.clamp(two, two), "heaviside": torch.heaviside,
 }  # fmt: skip
 # Of fmod, PyTorch's CPU gives NaN or not for the largest numbers, as they lie in memory.
 OF_WHOLE = ("floor_divide", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor",
-            "bitwise_left_shift", "bitwise_right_shift")  # fmt: skip
+            "bitwise_left_shift", "bitwise_right_shift", "pow", "floored",
+            "truncated")  # fmt: skip
 SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
-DIVISIONS = ("floor_divide", "remainder", "fmod")
+DIVISIONS = ("floor_divide", "remainder", "fmod", "floored", "truncated")
 ANY = ("eq", "ne", "where", "logical_and", "logical_or", "logical_xor", "masked_fill")
-EITHER_ZERO = ("maximum", "minimum", "fmax", "fmin", "clamp to", "clamp from", "fmod")
+EITHER_ZERO = (
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "clamp to",
+    "clamp from",
+    "clamp between",
+    "fmod",
+)
+OF_TENSORS = ("maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor",
+              "isclose", "copysign", "heaviside")  # fmt: skip
 # The operand beside the first one: all of them, the very same tensor, one number.
 SECONDS = ("tensor", "same", "number", "expanded")
 
@@ -164,9 +180,8 @@ def _together_fits(case: Case) -> bool:
     if name == "copysign" and dtype not in FLOATING:
         return False
     if second == "number":
-        return name not in ("maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or",
-                            "logical_xor", "isclose", "copysign")  # fmt: skip
-    return not (second == "same" and name in (*DIVISIONS, *SHIFTS))
+        return name not in OF_TENSORS
+    return not (second == "same" and name in (*DIVISIONS, *SHIFTS, "pow"))
 
 
 def _seconds(case: Case, values: torch.Tensor) -> torch.Tensor:
@@ -175,6 +190,8 @@ def _seconds(case: Case, values: torch.Tensor) -> torch.Tensor:
     if case["name"] in SHIFTS:
         width = torch.iinfo(dtype).bits
         return torch.tensor([0, 1, 3, width - 1, width, width + 1, 100], dtype=dtype)
+    if case["name"] == "pow":
+        return torch.tensor([0, 1, 2, 3, 4, 7], dtype=dtype)
     if case["name"] in DIVISIONS and not dtype.is_floating_point:
         return values[(values != 0) & (values != -1)] if dtype.is_signed else values[values != 0]
     return values
@@ -229,6 +246,13 @@ def _sorted(one: torch.Tensor, dim: int, descending: bool) -> tuple[torch.Tensor
     return torch.sort(one, dim=dim, descending=descending, stable=True)
 
 
+def _places(one: torch.Tensor, right: bool) -> tuple[torch.Tensor, ...]:
+    """Returns where equal numbers and others belong in each row."""
+    rows = one.nan_to_num().sort(dim=-1).values.contiguous()
+    return (torch.searchsorted(rows, rows.flip(-1), right=right),
+            torch.bucketize(rows, rows[0], right=right, out_int32=True))  # fmt: skip
+
+
 OF_ROWS: dict[str, Callable[[torch.Tensor, int], tuple[torch.Tensor, ...]]] = {
     "sort": lambda one, dim: _sorted(one, dim, False),
     "sort downwards": lambda one, dim: _sorted(one, dim, True),
@@ -242,12 +266,38 @@ OF_ROWS: dict[str, Callable[[torch.Tensor, int], tuple[torch.Tensor, ...]]] = {
     "any": lambda one, dim: (torch.any(one, dim),),
     "all": lambda one, dim: (torch.all(one, dim),),
     "count_nonzero": lambda one, dim: (torch.count_nonzero(one, dim),),
+    "argmax": lambda one, dim: (torch.argmax(one, dim),),
+    "argmin": lambda one, dim: (torch.argmin(one, dim, keepdim=True),),
+    "argsort": lambda one, dim: (torch.argsort(one, dim=dim, stable=True),),
+    "max": lambda one, dim: (torch.max(one, dim).values, torch.max(one)),
+    "min": lambda one, dim: (torch.min(one, dim).values, torch.min(one)),
+    "aminmax": lambda one, dim: tuple(torch.aminmax(one, dim=dim)),
+    "median": lambda one, dim: (torch.median(one, dim).values,),
+    "cummin": lambda one, dim: (torch.cummin(one, dim).values,),
+    "all of topk": lambda one, dim: (torch.topk(one, one.shape[dim], dim).values,),
+    "none of topk": lambda one, dim: tuple(torch.topk(one, 0, dim)),
+    "kthvalue": lambda one, dim: (torch.kthvalue(one, one.shape[dim], dim).values,),
+    "unique": lambda one, dim: tuple(torch.unique(one.nan_to_num(), return_counts=True)),
+    "searchsorted": lambda one, dim: _places(one, False),
+    "searchsorted from the right": lambda one, dim: _places(one, True),
+    "isin": lambda one, dim: (torch.isin(one, one.reshape(-1)[:2]),),
+    "nonzero": lambda one, dim: (torch.nonzero(one),),
+    "diff": lambda one, dim: (torch.diff(one, dim=dim),),
+    "isnan of var": lambda one, dim: (torch.var(one, dim).isnan(),),
+    "isnan of std of all": lambda one, dim: (torch.std(one).isnan(),),
     "isnan of softmax": lambda one, dim: (torch.softmax(one, dim).isnan(),),
     "isnan of log_softmax": lambda one, dim: (torch.log_softmax(one, dim).isnan(),),
     "isinf of logsumexp": lambda one, dim: (torch.logsumexp(one, dim).isinf(),),
     "isnan of mean": lambda one, dim: (torch.mean(one, dim).isnan(),),
 }
-OF_FLOATS = ("isnan of softmax", "isnan of log_softmax", "isinf of logsumexp", "isnan of mean")
+OF_FLOATS = (
+    "isnan of var",
+    "isnan of std of all",
+    "isnan of softmax",
+    "isnan of log_softmax",
+    "isinf of logsumexp",
+    "isnan of mean",
+)
 LENGTHS = ("1", "3", "33", "257", "1500")
 
 

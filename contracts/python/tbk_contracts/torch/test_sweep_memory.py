@@ -27,6 +27,7 @@ DIMENSIONS = {
     "late": ("first", "second", "last"),  # of those
     "recorded": ("before_any_work", "behind_work", "after_use", "twice"),
     "through": ("tensor", "view", "other_dtype"),
+    "by": ("record_stream", "future"),
     "freed": ("del", "set", "resize", "in_thread"),
     "between": ("nothing", "empty_cache", "empty_cache_twice", "statistics", "errors"),
     "fresh": ("same", "half", "bytes"),
@@ -66,10 +67,18 @@ class Freed:
             self.own.synchronize()
 
     def record(self) -> None:
+        """Tells of each stream; a future does so where it is waited for."""
         tensor = self.held[0]
         through = {"view": tensor[self.count // 2 :], "other_dtype": tensor.view(torch.int32)}
+        told_of = through.get(self.case["through"], tensor)
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future(devices=[self.device])
+        future.set_result(told_of)
         for stream in self.told:
-            through.get(self.case["through"], tensor).record_stream(stream)
+            if self.case["by"] == "record_stream":
+                told_of.record_stream(stream)
+                continue
+            with order.on(stream):
+                future.wait()
 
     def free(self) -> None:
         how = self.case["freed"]
