@@ -92,6 +92,35 @@ build_c() {
   cmake --build "$BUILD" --parallel "$JOBS" --target "$@" -- --quiet
 }
 
+# lint_c [OPTION...]: clang-tidy on what is C, with the checks of .clang-tidy.
+lint_c() {
+  git ls-files '*.c' | grep -v '/outside_project/' |
+    xargs -P "$JOBS" -n 8 clang-tidy --quiet -p "$BUILD" "$@" 2>/dev/null
+}
+
+# lint_bridge [OPTION...]: on what is C++. Of each file, nearly all that is looked at is PyTorch's headers.
+lint_bridge() {
+  cmake -S . -B build-lint -G Ninja -DTBK_BRIDGE=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
+  git ls-files 'bridge/*.cpp' |
+    xargs -P "$JOBS" -n 1 clang-tidy --quiet -p build-lint "$@" 2>/dev/null
+}
+
+# bridge_tests BUILD BACKEND [ARGUMENT...]: the tests of the bridge on one backend. A process holds one
+# backend, so each has a process of its own.
+bridge_tests() {
+  TBK_BUILD=$1 "$VENV/bin/pytest" bridge/tests/python --tbk-backend "$1/lib/libtbk_$2.so" "${@:3}"
+}
+
+# sanitized_bridge_tests BACKEND [ARGUMENT...]: the same in build-asan. ASan must be the first library of
+# the process, and libstdc++ there when it looks for what it wraps. Python and PyTorch keep what they
+# allocate until the process ends, so leaks are not looked for.
+sanitized_bridge_tests() {
+  build_tree "$ROOT/build-asan" -DCMAKE_BUILD_TYPE=Debug -DTBK_SANITIZE=ON -DTBK_BRIDGE=ON
+  LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" \
+    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+    bridge_tests "$ROOT/build-asan" "$@"
+}
+
 BUILD_PACKAGES=(ccache cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-dev libjansson-dev
   nettle-dev libopenblas-serial-dev python3 python3-venv)
 BRIDGE_PACKAGES=(python3-dev)

@@ -35,6 +35,16 @@ def run(
     return ended
 
 
+def see_the_environment(source: Path) -> str:
+    """Puts this environment where a checkout has its own, and returns what a build is to be told.
+
+    CI has just compiled the same files against the same PyTorch. The compiler's cache knows them
+    again only where PyTorch, too, is found at the same place beside them.
+    """
+    (source / ".venv").symlink_to(sys.prefix)
+    return f"--config-settings=cmake.define.Python_EXECUTABLE={source}/.venv/bin/python"
+
+
 class Venv:
     """A fresh environment that sees PyTorch and the rest of this one's, but not this project."""
 
@@ -80,7 +90,8 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         archive.extractall(folder, filter="data")
     source = next(path for path in folder.iterdir() if path.is_dir())
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps",
-        "--config-settings=build-dir=build", "--wheel-dir", folder, source, cwd=folder)  # fmt: skip
+        "--config-settings=build-dir=build", see_the_environment(source), "--wheel-dir", folder,
+        source, cwd=folder)  # fmt: skip
     return next(folder.glob("*.whl"))
 
 

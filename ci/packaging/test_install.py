@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fresh import PIP, Venv
+from fresh import PIP, Venv, see_the_environment
 
 pytest_plugins = ["fresh"]
 
@@ -43,7 +43,7 @@ def test_the_wheel_loads_its_own_bridge(installed: Venv) -> None:
 
 def test_an_editable_install_uses_the_checkout(clone: Path, tmp_path: Path) -> None:
     venv = Venv(tmp_path / "venv")
-    venv(*PIP, "--editable", clone)
+    venv(*PIP, see_the_environment(clone), "--editable", clone)
     compiled, package = json.loads(venv("-c", FIND).stdout)
     assert compiled == str(clone / "build/python/torch_tbk/_C.so")
     assert package == str(clone / "bridge/python/torch_tbk/__init__.py")
