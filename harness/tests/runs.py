@@ -9,6 +9,8 @@ import json
 import os
 import signal
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,9 @@ TEMPLATE = LIB / "libtbk_template.so"
 HOSTILE = LIB / "hostile" / "libtbk_hostile.so"
 
 Record = dict[str, Any]
+
+# How long a test waits for what must come, on however busy a machine: no verdict depends on it.
+PATIENCE = 600.0
 
 # A shell starts background jobs with SIGINT ignored, and programs inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -89,7 +94,7 @@ def run(
     *arguments: str,
     env: dict[str, str] | None = None,
     prefix: tuple[str, ...] = (),
-    timeout: float = 300,
+    timeout: float = PATIENCE,
 ) -> Run:
     done = subprocess.run(
         [*prefix, *command(library, output, *arguments)],
@@ -116,3 +121,11 @@ def processes_with(text: str) -> list[int]:
         if text.encode() in line:
             found.append(int(entry.name))
     return found
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Returns as soon as the condition holds."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.005)

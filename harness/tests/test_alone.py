@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_torch_worker import CONTRACTS, environment, judge
+from runs import PATIENCE
+from torch_runs import CONTRACTS, environment, judge
 
 pytest.importorskip("torch", reason="the torch layer is for machines that have PyTorch")
 
@@ -33,7 +34,7 @@ def _run(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(file.parent), environment()["PYTHONPATH"]])
     return subprocess.run(
         [sys.executable, str(file), *words], env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
 

@@ -19,11 +19,6 @@ def leaves_nothing(output: Path) -> bool:
     return not processes_with(str(output))
 
 
-@pytest.fixture
-def output(tmp_path: Path) -> Path:
-    return tmp_path / "results.jsonl"
-
-
 @pytest.mark.parametrize("name", NO_START)
 def test_a_library_that_cannot_start_gets_one_line(output: Path, name: str) -> None:
     code, text = NO_START[name]

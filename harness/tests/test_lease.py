@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from runs import CPU, Results, command, processes_with, read, run
+from runs import CPU, PATIENCE, Results, command, processes_with, read, run
 
 IN_OPEN = 0x20
-PATIENCE = 120.0
 HELD = "another process has held the exclusive device for"
 SOME = ("--only", "memory", "--only", "copy", "--only", "stream/runs_work_in_order")
 
@@ -64,11 +63,6 @@ def holder(tmp_path: Path) -> Iterator[Holder]:
     holder = Holder(tmp_path / "lock")
     yield holder
     os.close(holder.file)
-
-
-@pytest.fixture
-def output(tmp_path: Path) -> Path:
-    return tmp_path / "results.jsonl"
 
 
 def exclusive(holder: Holder, *more: str) -> tuple[str, ...]:

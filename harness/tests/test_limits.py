@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from runs import HOSTILE, TBK_RUN, TEMPLATE, hostile, processes_with, read, run
+from runs import HOSTILE, PATIENCE, TBK_RUN, TEMPLATE, hostile, processes_with, read, run
 
 NOBODY = 65534
 MOST_FILES = 16
@@ -57,7 +57,7 @@ def test_a_user_who_may_start_no_more_processes_is_told(everybodys: Path) -> Non
         [everybodys / TBK_RUN.name, everybodys / TEMPLATE.name, "--output", everybodys / "r.jsonl"],
         user=NOBODY if os.geteuid() == 0 else None,
         preexec_fn=partial(resource.setrlimit, resource.RLIMIT_NPROC, few),
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 6, done.stdout + done.stderr
     # A build for coverage complains, too: this user may not write what it has counted.

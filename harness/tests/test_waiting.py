@@ -7,15 +7,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from runs import HOSTILE, command, hostile, processes_with, read
+from runs import HOSTILE, PATIENCE, command, hostile, processes_with, read, wait_for
 
 TEST = "copy/an_upload_writes_its_range_only"
-HANGS = ("--only", TEST, "--timeout", "6", "--jobs", "1")
+HANGS = ("--only", TEST, "--timeout", "15", "--jobs", "1")
 
 
 def parent_of(pid: int) -> int:
@@ -40,13 +38,6 @@ def waiting_workers(output: Path, supervisor: int) -> dict[int, int]:
         for pid in processes_with(str(output))
         if parent_of(parent_of(pid)) == supervisor and not has_loaded(pid, HOSTILE)
     }
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until
-        os.sched_yield()
 
 
 class Idle:
@@ -92,7 +83,7 @@ def test_a_worker_that_dies_while_it_waits_harms_no_test(tmp_path: Path, how: st
             idle.kill_worker(signal.SIGSTOP)
         else:
             idle.kill_launcher()
-        assert process.wait(timeout=120) == 1
+        assert process.wait(timeout=PATIENCE) == 1
     results = read(output)
     assert results.verdicts == {TEST: "hang"}
     # The slot that was idle asks after the hang whether the device still computes.

@@ -39,7 +39,7 @@ def starter(folder: Path, layer: str = "c") -> Tbk:
             env={**os.environ, "TBK_RUN": runner or str(STAND_IN), **more},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 
