@@ -50,6 +50,7 @@ EQUIVALENT = {
     "skip:cuDeviceCanAccessPeer": LEGAL,
     "swap:cuDeviceCanAccessPeer": "the devices are alike",
     "swap:cuDeviceGetAttribute": "the devices are alike",
+    "swap:cuModuleLoadData.image": "no handle: an image that the driver refuses is made anew",
     "fill-waits": WAITS,
     "record-waits": WAITS,
     "host-waits-for-the-event": WAITS,
