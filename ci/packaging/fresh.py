@@ -21,7 +21,8 @@ BACKEND = "import sys, scikit_build_core.build as b; print(getattr(b, sys.argv[1
 def environment(**more: str) -> dict[str, str]:
     """This one, without what points at the checkout."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("TBK_", "PYTHON"))}
-    return {**kept, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **more}
+    # The compilers by the names under which CMake finds them by itself: ccache looks at the name.
+    return {"CC": "cc", "CXX": "c++", **kept, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **more}
 
 
 def run(
