@@ -20,14 +20,14 @@ tbk_status_t emit_fail(tbk_error_t* error, tbk_status_t status, const char* form
   return status;
 }
 
-tbk_status_t emit_build(const emit_operator_t* operator, const void* arguments, bool bound,
+tbk_status_t emit_build(const emit_operator_t* made_by, const void* arguments, bool bound,
                         emit_job_t* job, tbk_error_t* error) {
   size_t struct_size = 0;
   memset(job, 0, sizeof *job); /* padding too: emit_fits compares bytes */
   if (arguments != NULL) memcpy(&struct_size, arguments, sizeof struct_size);
-  if (operator== NULL || struct_size<operator->arguments_bytes)
+  if (made_by == NULL || struct_size < made_by->arguments_bytes)
     return emit_fail(error, TBK_INVALID, "no kernel, no arguments, or their struct_size too small");
-  return operator->build(arguments, bound, job, error);
+  return made_by->build(arguments, bound, job, error);
 }
 
 void emit_strip(emit_job_t* job) {

@@ -66,7 +66,7 @@ extern const emit_operator_t emit_fill, emit_copy, emit_add, emit_mul, emit_wher
  * Errors: INVALID where there is no operator, or arguments are missing or too small; UNSUPPORTED for
  * what no kernel does. The message says which.
  */
-tbk_status_t emit_build(const emit_operator_t* operator, const void* arguments, bool bound,
+tbk_status_t emit_build(const emit_operator_t* made_by, const void* arguments, bool bound,
                         emit_job_t* job, tbk_error_t* error);
 
 /* Leaves out of a job what a plan does not know: memory and offsets. */
