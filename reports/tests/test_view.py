@@ -2,9 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 import synthetic
 from judged import judged
 from tbk_reports.clauses import clause_state
+from tbk_reports.html import render_html
+from tbk_reports.junit import render_junit
+from tbk_reports.markdown import render_markdown
+from tbk_reports.model import Judged
+from tbk_reports.terminal import render_terminal
 from tbk_reports.view import View
 
 
@@ -153,6 +161,16 @@ def test_a_simulated_run_says_so_wherever_it_is_named() -> None:
     assert broken.stamp == "ERROR, simulated"
     part = synthetic.header(2_002, tier="thorough", devices=[device])
     assert View(judged(synthetic.passing(), header=part)).stamp == "PARTIAL (thorough, simulated)"
+
+
+@pytest.mark.parametrize("render", [render_html, render_markdown, render_terminal, render_junit])
+def test_each_report_of_a_simulated_run_tells_what_it_cannot_show(
+    render: Callable[[Judged], str],
+) -> None:
+    device = {"name": "acme", "simulated": True}
+    told = judged(synthetic.passing(), header=synthetic.header(300, devices=[device]))
+    assert "weak memory" in " ".join(render(told).split())
+    assert "weak memory" not in render(judged(synthetic.passing()))
 
 
 def test_what_a_signal_left_out_is_told() -> None:

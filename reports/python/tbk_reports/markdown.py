@@ -156,6 +156,8 @@ def render_markdown(judged: Judged) -> str:
     ]
     if view.extent.partial:
         lines += [f"**Partial**: {escape(view.partial_words, 400)}", ""]
+    if view.simulated_words:
+        lines += [f"**Simulated**: {escape(view.simulated_words, 400)}", ""]
     if view.health:
         lines.append(f"* **The device does not compute**: {escape(view.health)}")
     lines += [f"* **{escape(problem)}**" for problem in view.problems[:20]]

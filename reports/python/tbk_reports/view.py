@@ -13,7 +13,7 @@ from .clauses import areas, need_words, reasons
 from .extent import Extent, extent, selected_words
 from .model import Judged, as_count
 from .operators import operators
-from .words import ADVICE, ERROR_WORDS, state_words
+from .words import ADVICE, ERROR_WORDS, SIMULATED, state_words
 
 
 class View:
@@ -111,6 +111,11 @@ class View:
     def partial_words(self) -> str:
         """Returns what the run did not record of its tier; empty where it is complete."""
         return "; ".join(self.extent.missing)
+
+    @property
+    def simulated_words(self) -> str:
+        """Returns what the run cannot have shown of hardware; empty where it ran on hardware."""
+        return SIMULATED if self.extent.simulated else ""
 
     @cached_property
     def duration(self) -> str:

@@ -74,6 +74,10 @@ ADVICE = {
     7: "The same command with --resume goes on where the run ended.",
     8: "Look at the free space and the permissions of the folder, then use --resume.",
 }
+SIMULATED = (
+    "software stands in for the device, so nothing is said of weak memory, of work that really "
+    "overlaps, of clocks and speed, or of the results and rounding of a vendor's libraries"
+)
 ERROR_WORDS = {
     2: "the command could not be used",
     3: "nothing was selected",
