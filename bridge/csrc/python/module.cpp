@@ -120,6 +120,7 @@ void define_backend(Definer def) {
 void define_devices(Definer def) {
   py::arg device("device");
   def.quick("device_count", [] { return Backend::get().device_count(); });
+  def.quick("is_counted", [] { return Backend::get().is_counted(); });
   def.quick(
       "check_device", [](int64_t d) { device_index(d); }, device);
   def.quick(
@@ -139,6 +140,7 @@ void define_devices(Definer def) {
   def.waiting("stream_from_native", stream_from_native, device, py::arg("handle"));
   def.quick("stream_priority", stream_priority, device, py::arg("stream_id"));
   def.quick("default_generator", default_generator, device);
+  def.quick("seed_default_generators", seed_default_generators, py::arg("seed"));
 }
 
 void define_memory(Definer def) {

@@ -62,41 +62,37 @@ class InstanceOwner {
   const tbk_backend_t* backend_;
 };
 
-/// 0 where the backend can't tell: then there is no device that could be used.
-int ask_count(const Tables& tables, tbk_instance_t* instance, const std::string& name) {
+int ask_count(const Tables& tables, tbk_instance_t* instance) {
   ErrorBuffer error;
   int32_t count = 0;
   tbk_status_t status = tables.core.device_count(instance, &count, &error);
-  if (status != TBK_OK) {
-    TORCH_WARN(name, ": device_count: ", describe_status(status, error), "; taken for 0 devices");
-    return 0;
-  }
-  TORCH_CHECK_VALUE(count >= 0 && count <= max_devices, name, ": device_count gives ", count,
-                    "; PyTorch can have 0 to ", max_devices);
+  TORCH_CHECK(status == TBK_OK, "device_count: ", describe_status(status, error));
+  TORCH_CHECK(count >= 0 && count <= max_devices, "device_count gives ", count,
+              "; PyTorch can have 0 to ", max_devices);
   return count;
 }
 
 void check_properties(const tbk_device_properties_t& properties, const std::string& subject) {
   uint64_t alignment = properties.memory_alignment;
   uint64_t granularity = properties.copy_granularity;
-  TORCH_CHECK_VALUE(std::has_single_bit(alignment) && alignment >= 16, subject,
-                    "memory_alignment is ", alignment, ", which is no power of two from 16 up");
-  TORCH_CHECK_VALUE(std::has_single_bit(granularity) && granularity <= alignment, subject,
-                    "copy_granularity is ", granularity, ", which does not divide the alignment, ",
-                    alignment);
-  TORCH_CHECK_VALUE(properties.priority_greatest <= 0 && properties.priority_least >= 0, subject,
-                    "the priorities from ", properties.priority_greatest, " to ",
-                    properties.priority_least, " leave out 0");
+  TORCH_CHECK(std::has_single_bit(alignment) && alignment >= 16, subject, "memory_alignment is ",
+              alignment, ", which is no power of two from 16 up");
+  TORCH_CHECK(std::has_single_bit(granularity) && granularity <= alignment, subject,
+              "copy_granularity is ", granularity, ", which does not divide the alignment, ",
+              alignment);
+  TORCH_CHECK(properties.priority_greatest <= 0 && properties.priority_least >= 0, subject,
+              "the priorities from ", properties.priority_greatest, " to ",
+              properties.priority_least, " leave out 0");
 }
 
 std::unique_ptr<DeviceState> ask_properties(const Tables& tables, tbk_instance_t* instance,
                                             int index, const std::string& name) {
   auto state = std::make_unique<DeviceState>();
-  std::string subject = c10::str(name, ":", index, ": device_properties: ");
+  std::string subject = c10::str("device_properties of ", index, ": ");
   ErrorBuffer error;
   state->properties.struct_size = sizeof state->properties;
   tbk_status_t status = tables.core.device_properties(instance, index, &state->properties, &error);
-  TORCH_CHECK_VALUE(status == TBK_OK, subject, describe_status(status, error));
+  TORCH_CHECK(status == TBK_OK, subject, describe_status(status, error));
   check_properties(state->properties, subject);
   state->name = state->properties.name != nullptr ? printable(state->properties.name, 255) : name;
   state->properties.name = state->name.c_str();
@@ -153,8 +149,6 @@ Backend& Backend::load(const std::string& given_path, const std::string& options
   backend->name_ = table.name;
   backend->version_ = printable(table.version, 255);
   if (check_name) check_name(backend->name_);
-  backend->read_devices();
-  if (check_name) check_name(backend->name_);
   watch_forks();
   note_earlier_backward();
   owner.release();
@@ -163,10 +157,25 @@ Backend& Backend::load(const std::string& given_path, const std::string& options
   return get();
 }
 
-void Backend::read_devices() {
-  int count = ask_count(tables_, instance_, name_);
-  for (int index = 0; index < count; index++)
-    devices_.push_back(ask_properties(tables_, instance_, index, name_));
+/// A warning may run code of the user's, so it comes after the lock.
+void Backend::count_devices() const noexcept try {
+  const WithoutGil no_gil;  // who holds the lock may take seconds
+  {
+    const std::lock_guard lock(counting_);
+    if (is_counted()) return;
+    devices_.clear();  // of a count that ended for want of host memory
+    try {
+      const int count = ask_count(tables_, instance_);
+      for (int index = 0; index < count; index++)
+        devices_.push_back(ask_properties(tables_, instance_, index, name_));
+    } catch (const c10::Error& error) {
+      uncountable_ = error.what_without_backtrace();
+    }
+    if (!uncountable_.empty()) devices_.clear();
+    counted_.store(true, std::memory_order_release);
+  }
+  if (!uncountable_.empty()) TORCH_WARN(name_, ": ", uncountable_, "; taken for 0 devices");
+} catch (...) {  // a warning that can't be shown is no reason to fail whoever asks
 }
 
 /// A child handler may only do what a signal handler may.
@@ -203,7 +212,8 @@ void Backend::raise_none_loaded() {
 
 void Backend::raise_no_such_device(int index) const {
   TORCH_CHECK(false, "invalid device index ", index, ": ", name_, " has ", device_count(),
-              device_count() == 1 ? " device" : " devices");
+              device_count() == 1 ? " device" : " devices", uncountable_.empty() ? "" : ": ",
+              uncountable_);
 }
 
 }  // namespace tbk

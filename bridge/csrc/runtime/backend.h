@@ -18,7 +18,7 @@ namespace tbk {
 /// The most devices of a backend: what a c10::DeviceIndex can count.
 inline constexpr int max_devices = 127;
 
-/// What the bridge knows of one device. Made with the backend, never destroyed.
+/// What the bridge knows of one device. Made when devices are counted, never destroyed.
 struct DeviceState {
   std::atomic<bool> is_open{false};
   std::mutex opening;
@@ -38,8 +38,8 @@ struct DeviceState {
 /// Threads: everything but load() may be called from any thread at any time.
 class Backend {
  public:
-  /// Open the library at `path`, check what it says of itself and make its instance. Opens no device
-  /// and starts nothing. `options` is "key=value,key=value" or empty.
+  /// Open the library at `path`, check what it says of itself and make its instance. Opens no device,
+  /// counts none and starts nothing. `options` is "key=value,key=value" or empty.
   /// What it logs as a warning or an error becomes a warning of PyTorch's; the rest goes to stderr
   /// where the environment has TBK_LOG=debug or TBK_LOG=info, and nowhere else.
   /// `check_name` is called before the backend is taken into use, and throws where its name won't do.
@@ -79,9 +79,17 @@ class Backend {
   const std::string& path() const {
     return path_;
   }
-  /// 0 where there is no device; never changes.
+  /// 0 where there is no device; never changes. The first call asks the backend, which may start its
+  /// driver, so that a process may fork until then. Lets go of the GIL. Where the backend's answer won't
+  /// do there are 0 devices: a warning of PyTorch's says why, and so does each use.
   int device_count() const noexcept {
+    if (!is_counted()) [[unlikely]]
+      count_devices();
     return static_cast<int>(devices_.size());
+  }
+  /// Until then no device is open.
+  bool is_counted() const noexcept {
+    return counted_.load(std::memory_order_acquire);
   }
   /// Errors: RuntimeError for an index out of range, which names it and the count.
   DeviceState& device(int index) {
@@ -97,7 +105,7 @@ class Backend {
       open(index);
   }
   bool is_open(int index) const noexcept {
-    return index >= 0 && index < device_count() &&
+    return is_counted() && index >= 0 && index < device_count() &&
            devices_[static_cast<size_t>(index)]->is_open.load(std::memory_order_acquire);
   }
   /// True in a process that was forked after its parent had opened a device.
@@ -110,7 +118,7 @@ class Backend {
 
  private:
   Backend() = default;
-  void read_devices();
+  void count_devices() const noexcept;
   void open(int index);
   static void watch_forks();
   [[noreturn]] static void raise_none_loaded();
@@ -123,7 +131,12 @@ class Backend {
   Tables tables_;
   tbk_instance_t* instance_ = nullptr;
   std::string name_, version_, path_, options_;
-  std::vector<std::unique_ptr<DeviceState>> devices_;
+
+  mutable std::mutex counting_;
+  mutable std::atomic<bool> counted_{false};
+  // Written under the lock, once, before counted_ is true.
+  mutable std::vector<std::unique_ptr<DeviceState>> devices_;
+  mutable std::string uncountable_;  // why the backend's answer won't do
 };
 
 }  // namespace tbk

@@ -181,7 +181,7 @@ class CachingAllocator final : public DeviceAllocator {
 
   bool initialized() override {
     const Backend* backend = Backend::get_or_null();
-    if (backend == nullptr || !usable()) return false;
+    if (backend == nullptr || !backend->is_counted() || !usable()) return false;
     for (int device = 0; device < backend->device_count(); device++)
       if (backend->is_open(device)) return true;
     return false;

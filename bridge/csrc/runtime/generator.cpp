@@ -79,7 +79,19 @@ class DeviceGenerator final : public c10::GeneratorImpl {
 struct DefaultGenerators {
   std::mutex mutex;
   std::array<at::Generator, max_devices> generators;
+  std::optional<uint64_t> seed;  // of those that are made later
+
+  /// Never destroyed: Python may ask for it when static objects have gone.
+  static DefaultGenerators& get() {
+    static auto& defaults = *new DefaultGenerators();
+    return defaults;
+  }
 };
+
+void set_seed(at::Generator& generator, uint64_t seed) {
+  std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
 
 }  // namespace
 
@@ -89,13 +101,23 @@ at::Generator make_generator(c10::DeviceIndex device) {
 }
 
 const at::Generator& default_generator(c10::DeviceIndex device) {
-  // Never destroyed: Python may ask for it when static objects have gone.
-  static auto& defaults = *new DefaultGenerators();
+  DefaultGenerators& defaults = DefaultGenerators::get();
   Backend::get().device(device);
   std::lock_guard lock(defaults.mutex);
   at::Generator& generator = defaults.generators[static_cast<size_t>(device)];
-  if (!generator.defined()) generator = make_generator(device);
+  if (!generator.defined()) {
+    generator = make_generator(device);
+    if (defaults.seed.has_value()) set_seed(generator, *defaults.seed);
+  }
   return generator;
+}
+
+void seed_default_generators(uint64_t seed) {
+  DefaultGenerators& defaults = DefaultGenerators::get();
+  std::lock_guard lock(defaults.mutex);
+  defaults.seed = seed;
+  for (at::Generator& generator : defaults.generators)
+    if (generator.defined()) set_seed(generator, seed);
 }
 
 tbk_generator_t take_random(const std::optional<at::Generator>& generator, c10::DeviceIndex device,

@@ -15,9 +15,12 @@ namespace tbk {
 /// 16 bytes: seed, offset. Offsets are set and read with set_offset and get_offset.
 at::Generator make_generator(c10::DeviceIndex device);
 
-/// The default generator of `device`, made on first use with PyTorch's default seed; the same for all
-/// threads. Errors: RuntimeError for an index out of range.
+/// The default generator of `device`, made on first use with the seed of seed_default_generators, or
+/// PyTorch's default one; the same for all threads. Errors: RuntimeError for an index out of range.
 const at::Generator& default_generator(c10::DeviceIndex device);
+
+/// Seeds the default generators of all devices, those that are made later as well. Counts no device.
+void seed_default_generators(uint64_t seed);
 
 /// Take `words` random words from `generator` (the default one of `device` where it is absent): returns
 /// the state to start from, and moves the offset on, rounded up to a multiple of 4. Takes its lock.

@@ -31,7 +31,7 @@ def load(
 ) -> DeviceModule:
     """Load the backend in the library at `path`; `torch.<its name>` is there from now on.
 
-    Opens no device: that is left to the first use of each. A process may fork until then.
+    Opens no device, and counts none: that is left to the first use. A process may fork until then.
 
     A failure leaves everything as it was, and another library may be tried. The same library with
     the same options may be loaded again, and gives the same module. A library is never unloaded.

@@ -63,7 +63,6 @@ BAD: dict[str, Callable[[], Bad]] = {
     "no name": lambda: hostile("null_name", "name is NULL"),
     "markup": lambda: hostile("markup", "the backend's name"),
     "endless name": lambda: hostile("long_names", "the backend's name"),
-    "less than no device": lambda: hostile("minus_devices", "device_count"),
     "reserved": lambda: named("cuda", "a device of its own"),
     "reserved, accepted by PyTorch": lambda: named("meta", "a device of its own"),
     "not parsed": lambda: named("acme2", "small letters"),
@@ -208,6 +207,23 @@ print(json.dumps([
     for message in told:
         assert message.startswith("RuntimeError: ")
         assert "named has 0 devices" in message
+
+
+def test_a_count_that_will_not_do_is_told_where_a_device_is_wanted(child: Child) -> None:
+    program = """
+import warnings
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    counts = [module.device_count(), torch.accelerator.device_count()]
+print(json.dumps([counts, [str(one.message) for one in warned],
+                  tell(lambda: torch.ones(1, device=name)), tell(module.init)]))
+"""
+    hostile = built("hostile/libtbk_hostile.so")
+    counts, _, *told = json.loads(child(LOAD + program, hostile, "hostile=minus_devices"))
+    assert counts == [0, 0]
+    for message in told:
+        assert message.startswith("RuntimeError: ")
+        assert "0 devices: device_count gives -" in message
 
 
 def test_a_checkpoint_of_a_device_that_is_not_there_says_so(child: Child, tmp_path: Path) -> None:

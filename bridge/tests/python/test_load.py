@@ -60,6 +60,24 @@ print(json.dumps([before, opened(), initialized, module.is_initialized()]))
     assert (was, now) == (False, True)
 
 
+def test_neither_loading_nor_seeding_counts_devices(
+    child: Child, library: Path, backend_options: str
+) -> None:
+    program = """
+counted = torch_tbk._binding.binding.is_counted
+torch.manual_seed(5), torch.seed(), torch.manual_seed(7)
+seen = [counted(), module.is_initialized(), counted()]
+early = [generator.initial_seed() for generator in module.default_generators]
+module.manual_seed_all(-1)
+late = [generator.initial_seed() for generator in module.default_generators]
+print(json.dumps([seen, counted(), early, late]))
+"""
+    seen, counted, early, late = json.loads(child(LOAD + program, library, backend_options))
+    assert (seen, counted) == ([False, False, False], True)
+    assert set(early) == {7}
+    assert set(late) == {2**64 - 1}
+
+
 def test_init_opens_the_current_device_alone(
     child: Child, library: Path, backend_options: str
 ) -> None:

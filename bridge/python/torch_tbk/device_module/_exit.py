@@ -31,7 +31,7 @@ def wait_for_autograd_at_exit() -> None:
 
 
 def _wait_for_autograd() -> None:
-    if binding.in_bad_fork() or _threads() == 0:
+    if binding.in_bad_fork() or not binding.is_counted() or _threads() == 0:
         return
     for index in range(binding.device_count()):
         if binding.is_open(index):

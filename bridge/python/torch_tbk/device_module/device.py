@@ -55,12 +55,18 @@ _first_use = threading.Event()
 
 
 def is_available() -> bool:
-    """Returns whether there is a device. Opens none, never raises, and leaves fork possible."""
+    """Returns whether there is a device. Opens none and never raises; as for device_count, the driver
+    may start.
+    """
     return binding.device_count() > 0
 
 
 def device_count() -> int:
-    """The number of devices; 0 without a usable driver. Opens none, and never changes."""
+    """The number of devices; 0 without a usable driver. Opens none, and never changes.
+
+    The first question of a process goes to the backend. Where its driver has to start for that, a
+    child that is forked later may be unable to use the device.
+    """
     return binding.device_count()
 
 
@@ -68,8 +74,9 @@ def is_initialized() -> bool:
     """Returns whether a device is open in this process. False in a child that cannot use its
     devices.
     """
-    opened = any(binding.is_open(index) for index in range(binding.device_count()))
-    return opened and not binding.in_bad_fork()
+    if not binding.is_counted() or binding.in_bad_fork():
+        return False
+    return any(binding.is_open(index) for index in range(binding.device_count()))
 
 
 def init() -> None:

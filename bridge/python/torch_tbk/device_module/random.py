@@ -3,7 +3,7 @@
 """The random number generators of the devices.
 
 A generator's state is a seed and an offset that live on the host: nothing here opens a device, and
-all of it works before a fork. Where `device` is not given it is the current one.
+all of it works before a fork. Seeding does not even ask for devices. Where `device` is not given it is the current one.
 """
 
 from __future__ import annotations
@@ -60,9 +60,13 @@ def manual_seed(seed: int) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seed all devices' default generators; torch.manual_seed does that too."""
-    for generator in default_generators():
-        generator.manual_seed(int(seed))
+    """Seed all devices' default generators; torch.manual_seed does that too.
+
+    Raises:
+        RuntimeError: more than 64 bits.
+    """
+    # As PyTorch reads a seed: which ones it refuses, and what a negative one stands for.
+    binding.seed_default_generators(torch.Generator().manual_seed(int(seed)).initial_seed())
 
 
 def seed() -> None:
@@ -73,8 +77,7 @@ def seed() -> None:
 
 def seed_all() -> None:
     """Seed all devices' default generators with the same number that can't be foreseen."""
-    if binding.device_count() > 0:
-        manual_seed_all(binding.default_generator(0).seed())
+    manual_seed_all(torch.Generator().seed())
 
 
 def initial_seed() -> int:
