@@ -12,9 +12,3 @@ from invoke import Tbk, starter
 def tbk(tmp_path: Path) -> Tbk:
     """The command, in an empty folder."""
     return starter(tmp_path)
-
-
-@pytest.fixture
-def output(tmp_path: Path) -> Path:
-    """Where a run writes its results."""
-    return tmp_path / "results.jsonl"
