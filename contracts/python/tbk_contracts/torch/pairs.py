@@ -24,9 +24,10 @@ Pair = tuple[Value, Value]
 HIDING: frozenset[Value] = frozenset(
     {("size", "none"), ("size", "one"), ("rank", "0"), ("form", "zero")}
     | {(name, "0") for name in ("batch", "rows", "inner", "columns")}
+    | {("between", "empty_cache"), ("between", "empty_cache_twice"), ("recorded", "twice")}
 )
-"""Values that hide what else is special in a case: of one element no layout shows. Beside them
-other values have not met."""
+"""Values that hide what else is special in a case: of one element no layout shows, and a device may
+wait where its cache is emptied. Beside them other values have not met."""
 
 
 def _pairs(dimensions: Dimensions) -> Iterator[Pair]:
