@@ -55,8 +55,8 @@ _first_use = threading.Event()
 
 
 def is_available() -> bool:
-    """Returns whether there is a device. Opens none and never raises; as for device_count, the driver
-    may start.
+    """Returns whether there is a device. Opens none and never raises; as for device_count, the
+    driver may start.
     """
     return binding.device_count() > 0
 

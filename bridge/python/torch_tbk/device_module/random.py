@@ -3,7 +3,8 @@
 """The random number generators of the devices.
 
 A generator's state is a seed and an offset that live on the host: nothing here opens a device, and
-all of it works before a fork. Seeding does not even ask for devices. Where `device` is not given it is the current one.
+all of it works before a fork. Seeding does not even ask for devices. Where `device` is not given
+it is the current one.
 """
 
 from __future__ import annotations
