@@ -33,6 +33,7 @@ ROOMS = [
     "reference_backends/emit",
     "reference_backends/cuda",
     "reference_backends/cuda/simulator",
+    "reference_backends/simulator_kit",
     "reference_backends/opencl",
     "reference_backends/opencl/tests",
     "reference_backends/mutants",

@@ -4,15 +4,12 @@
  *
  * rules.h: what the simulator asks of a program. Each sentence is our own; `source` names the page of
  * NVIDIA's documentation that it rests on ("Driver" is the CUDA Driver API reference of CUDA 13.0,
- * August 2025), and the class says how firmly:
- *   SIM_DOCUMENTED  the page names the error that is answered, or forbids it in so many words
- *   SIM_UNDEFINED   the page forbids it or is silent, and does not say what happens
- *   SIM_GUESS       our guess of what is wise: a warning, and the call goes on
+ * August 2025). The classes are those of simkit/rules.h.
  */
 #ifndef SIM_RULES_H
 #define SIM_RULES_H
 
-typedef enum sim_class { SIM_DOCUMENTED, SIM_UNDEFINED, SIM_GUESS } sim_class_t;
+#include <simkit/rules.h>
 
 /* X(name, number, class, answer, source, sentence) */
 #define SIM_RULES(X)                                                                          \

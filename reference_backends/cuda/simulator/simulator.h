@@ -27,8 +27,6 @@ CUDA_DRIVER_MAP(SIM_DECLARE)
 
 /* The marker: what opens a driver finds out by it that the driver is this one. */
 SIM_EXPORT extern const char tbk_cuda_simulator[];
-/* Returns the number of the rule that this thread broke last, and forgets it; 0 for none. */
-SIM_EXPORT int tbk_cuda_simulator_broken(void);
 
 enum { SIM_DEVICES = 64, SIM_DEPTH = 64, SIM_LAUNCH_FAILED = 719 };
 enum { SIM_ARCHITECTURE = 90 };
@@ -77,28 +75,6 @@ typedef struct sim_state {
 } sim_state_t;
 
 extern sim_state_t sim;
-
-/* Says that the rule is broken by `call`, and returns the answer; 0 where the call may go on. */
-cu_result sim_broken(sim_rule_t rule, const char* call);
-
-#ifdef SIM_SITES
-/* A place where a rule is found broken, for the tests of the tests: each can be switched off. */
-typedef struct sim_site {
-  sim_rule_t rule;
-  int line;
-  const char* file;
-} sim_site_t;
-
-/* Whether this place is the one that TBK_CUDA_SIMULATOR_OFF names by its number. */
-bool sim_is_off(const sim_site_t* site);
-
-#define sim_broken(rule, call)                                                    \
-  __extension__({                                                                 \
-    static const sim_site_t site                                                  \
-        __attribute__((section("sim_sites"), used)) = {rule, __LINE__, __FILE__}; \
-    sim_is_off(&site) ? CU_OK : (sim_broken)(rule, call);                         \
-  })
-#endif
 
 /* Reads the options in TBK_CUDA_SIMULATOR, once; false, and said so, where they are none. */
 bool sim_options(void);

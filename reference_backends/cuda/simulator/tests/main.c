@@ -7,11 +7,10 @@
  */
 #include <CUnit/Basic.h>
 #include <dlfcn.h>
+#include <simkit/sites.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "selftest.h"
 
@@ -41,7 +40,7 @@ void cu_load(const char* path, const char* options) {
 #define CU_LOOK_UP(member, symbol, parameters) look_up(symbol, &cu.member, sizeof cu.member);
   CUDA_DRIVER_MAP(CU_LOOK_UP)
 #undef CU_LOOK_UP
-  look_up("tbk_cuda_simulator_broken", &cu_broken, sizeof cu_broken);
+  look_up("tbk_simulator_broken", &cu_broken, sizeof cu_broken);
 }
 
 cu_context cu_enter(int device) {
@@ -57,54 +56,14 @@ void cu_leave(int device) {
   CU_ASSERT_EQUAL(cu.primary_release(device), CU_OK);
 }
 
-/* As in the simulator that is built with its sites. */
-typedef struct site {
-  sim_rule_t rule;
-  int line;
-  const char* file;
-} site_t;
-
-/* Whether these tests notice that site `number` is switched off. */
-static bool is_noticed(const char* program, const char* path, size_t number) {
-  char off[24];
-  int status = 0;
-  snprintf(off, sizeof off, "%zu", number);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("TBK_CUDA_SIMULATOR_OFF", off, 1);
-    if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
-      _exit(0);
-    alarm(20); /* what is not refused may wait for ever */
-    execl(program, program, path, NULL);
-    _exit(0);
-  }
-  return waitpid(child, &status, 0) == child && status != 0;
-}
-
-/* Each place where a rule is found broken can be missed, and each rule has such a place. */
-static int judge_sites(const char* program, const char* path) {
-  const site_t* (*site_of)(size_t);
-  bool has_site[64] = {false};
-  size_t noticed = 0, count = 0, lacking = 0;
-  cu_load(path, "");
-  look_up("tbk_cuda_simulator_site", &site_of, sizeof site_of);
-  for (const site_t* site; (site = site_of(count)) != NULL; count++) {
-    has_site[site->rule] = true;
-    bool seen = is_noticed(program, path, count);
-    noticed += seen;
-    if (!seen) printf("SIM-CUDA-%03d: not missed at %s:%d\n", site->rule, site->file, site->line);
-  }
-#define EXPECT_SITE(name, number, class, answer, source, sentence) \
-  if (!has_site[number]) printf("SIM-CUDA-%03d: is nowhere found broken\n", number), lacking++;
-  SIM_RULES(EXPECT_SITE)
-#undef EXPECT_SITE
-  printf("%zu of %zu places noticed\n", noticed, count);
-  return noticed == count && count > 0 && lacking == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+#define COUNT_RULE(name, number, class, answer, source, sentence) +1
+enum { RULES = SIM_RULES(COUNT_RULE) };
+#undef COUNT_RULE
 
 int main(int argc, char** argv) {
-  if (argc == 3 && strcmp(argv[1], "--sites") == 0) return judge_sites(argv[0], argv[2]);
+  if (argc == 3 && strcmp(argv[1], "--sites") == 0)
+    return sim_judge_sites(argv[0], argv[2], "CUDA", "SIM-CUDA", RULES) ? EXIT_SUCCESS
+                                                                        : EXIT_FAILURE;
   CU_SuiteInfo suites[] = {{"rules", NULL, NULL, NULL, NULL, cu_rule_tests},
                            {"launch", NULL, NULL, NULL, NULL, cu_launch_tests},
                            {"work", NULL, NULL, NULL, NULL, cu_work_tests},

@@ -13,7 +13,7 @@
 #include "../rules.h"
 
 extern cuda_driver_t cu;
-extern int (*cu_broken)(void); /* tbk_cuda_simulator_broken */
+extern int (*cu_broken)(void); /* tbk_simulator_broken */
 
 /* Looks up any symbol of the simulator; NULL where there is none. */
 void* cu_symbol(const char* name);

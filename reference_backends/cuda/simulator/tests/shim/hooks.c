@@ -7,72 +7,22 @@
  */
 #include <string.h>
 
-#include "shim.h"
+#include "acts.h"
 
 enum { SMALL = 4096 };
 
-static cu_result go_on(shim_call_t* call) {
-  shim_hit();
-  return shim_real(call->index, call->words);
-}
-
-static cu_result nothing(shim_call_t* call) {
-  (void)call;
-  shim_hit();
-  return CU_OK;
-}
-
-static cu_result not_ready(shim_call_t* call) {
+static shim_result_t not_ready(shim_call_t* call) {
   (void)call;
   shim_hit();
   return CU_NOT_READY;
 }
 
-static cu_result twice(shim_call_t* call) {
-  cu_result result = go_on(call);
-  (void)shim_real(call->index, call->words);
-  return result;
-}
-
-/* The error is swallowed, and what was to be made is not there. */
-static cu_result say_success(shim_call_t* call) {
-  cu_result result = shim_real(call->index, call->words);
-  if (result != CU_OK) shim_hit();
-  return CU_OK;
-}
-
-static cu_result other_error(shim_call_t* call) {
-  cu_result result = shim_real(call->index, call->words);
+static shim_result_t other_error(shim_call_t* call) {
+  shim_result_t result = shim_real(call->index, call->words);
   if (result == CU_OK) return result;
   shim_hit();
   return 999;
 }
-
-/* ADDS(NAME, WORD, AMOUNT), SETS(NAME, WORD, VALUE): one argument is wrong. */
-#define ADDS(name, word, amount)              \
-  static cu_result name(shim_call_t* call) {  \
-    call->words[word] += (uintptr_t)(amount); \
-    return go_on(call);                       \
-  }
-#define SETS(name, word, value)              \
-  static cu_result name(shim_call_t* call) { \
-    call->words[word] = (uintptr_t)(value);  \
-    return go_on(call);                      \
-  }
-#define EXCHANGES(name, one, two)            \
-  static cu_result name(shim_call_t* call) { \
-    uintptr_t first = call->words[one];      \
-    call->words[one] = call->words[two];     \
-    call->words[two] = first;                \
-    return go_on(call);                      \
-  }
-#define SWAPS(name, word)                                                       \
-  static cu_result name(shim_call_t* call) {                                    \
-    uintptr_t other = shim_other(call->index, word, call->words[word]);         \
-    if (other == call->words[word]) return shim_real(call->index, call->words); \
-    call->words[word] = other;                                                  \
-    return go_on(call);                                                         \
-  }
 
 SETS(first_is_null, 0, 0)
 SETS(second_is_null, 1, 0)
@@ -93,19 +43,19 @@ SWAPS(another_first, 0)
 SWAPS(another_second, 1)
 SWAPS(another_fourth, 3)
 
-static cu_result one_byte_less(shim_call_t* call) {
+static shim_result_t one_byte_less(shim_call_t* call) {
   if (call->words[2] > 0) call->words[2]--;
   return go_on(call);
 }
 
-static cu_result half_the_memory(shim_call_t* call) {
+static shim_result_t half_the_memory(shim_call_t* call) {
   if (call->words[1] > SMALL) call->words[1] /= 2;
   return go_on(call);
 }
 
 /* Each allocation is given back at once: whoever uses it comes too late. */
-static cu_result freed_at_once(shim_call_t* call) {
-  cu_result result = go_on(call);
+static shim_result_t freed_at_once(shim_call_t* call) {
+  shim_result_t result = go_on(call);
   if (result != CU_OK) return result;
   uintptr_t words[SHIM_WORDS] = {0};
   memcpy(words, (const void*)call->words[0], sizeof *words);
@@ -113,8 +63,8 @@ static cu_result freed_at_once(shim_call_t* call) {
   return shim_real(pinned ? SHIM_mem_free_host : SHIM_mem_free, words);
 }
 
-static cu_result destroyed_at_once(shim_call_t* call) {
-  cu_result result = go_on(call);
+static shim_result_t destroyed_at_once(shim_call_t* call) {
+  shim_result_t result = go_on(call);
   if (result != CU_OK) return result;
   uintptr_t words[SHIM_WORDS] = {0};
   memcpy(words, (const void*)call->words[0], sizeof *words);
@@ -122,43 +72,31 @@ static cu_result destroyed_at_once(shim_call_t* call) {
   return shim_real(stream ? SHIM_stream_destroy : SHIM_event_destroy, words);
 }
 
-/* All get the handle that was made first. */
-static cu_result the_first_again(shim_call_t* call) {
-  static uintptr_t first[SHIM_FUNCTIONS];
-  cu_result result = shim_real(call->index, call->words);
-  if (result != CU_OK) return result;
-  uintptr_t* out = (uintptr_t*)call->words[0];
-  if (first[call->index] == 0) first[call->index] = *out;
-  if (*out != first[call->index]) shim_hit();
-  *out = first[call->index];
-  return CU_OK;
-}
-
-static cu_result always_device_0(shim_call_t* call) {
-  cu_result result = go_on(call);
+static shim_result_t always_device_0(shim_call_t* call) {
+  shim_result_t result = go_on(call);
   if (result == CU_OK) *(cu_device*)call->words[0] = 0;
   return result;
 }
 
-static cu_result one_device_more(shim_call_t* call) {
-  cu_result result = go_on(call);
+static shim_result_t one_device_more(shim_call_t* call) {
+  shim_result_t result = go_on(call);
   if (result == CU_OK) ++*(int*)call->words[0];
   return result;
 }
 
-static cu_result negated(shim_call_t* call) {
-  cu_result result = go_on(call);
+static shim_result_t negated(shim_call_t* call) {
+  shim_result_t result = go_on(call);
   if (result == CU_OK) *(float*)call->words[0] = -1 - *(float*)call->words[0];
   return result;
 }
 
-static cu_result in_microseconds(shim_call_t* call) {
-  cu_result result = go_on(call);
+static shim_result_t in_microseconds(shim_call_t* call) {
+  shim_result_t result = go_on(call);
   if (result == CU_OK) *(float*)call->words[0] *= 1000;
   return result;
 }
 
-static cu_result called_at_once(shim_call_t* call) {
+static shim_result_t called_at_once(shim_call_t* call) {
   shim_hit();
   ((void (*)(void*))call->words[1])((void*)call->words[2]);
   return CU_OK;
@@ -177,35 +115,35 @@ static void ask_and_call(void* argument) {
   given.function(argument);
 }
 
-static cu_result with_a_call(shim_call_t* call) {
+static shim_result_t with_a_call(shim_call_t* call) {
   given.function = (void (*)(void*))call->words[1];
   call->words[1] = (uintptr_t)ask_and_call;
   return go_on(call);
 }
 
 /* Pushes and pops: the thread is where it was, and the caller thinks that it is inside. */
-static cu_result popped_at_once(shim_call_t* call) {
+static shim_result_t popped_at_once(shim_call_t* call) {
   uintptr_t words[SHIM_WORDS] = {(uintptr_t) & (cu_context){0}};
-  cu_result result = go_on(call);
+  shim_result_t result = go_on(call);
   return result == CU_OK ? shim_real(SHIM_context_pop, words) : result;
 }
 
 /* Waits after each piece of work: nothing runs beside the host any more. */
-static cu_result waits_after(shim_call_t* call, size_t stream) {
-  cu_result result = go_on(call);
+static shim_result_t waits_after(shim_call_t* call, size_t stream) {
+  shim_result_t result = go_on(call);
   uintptr_t words[SHIM_WORDS] = {call->words[stream]};
   return result == CU_OK ? shim_real(SHIM_stream_synchronize, words) : result;
 }
 
-static cu_result fill_waits(shim_call_t* call) {
+static shim_result_t fill_waits(shim_call_t* call) {
   return waits_after(call, 3);
 }
 
-static cu_result record_waits(shim_call_t* call) {
+static shim_result_t record_waits(shim_call_t* call) {
   return waits_after(call, 1);
 }
 
-static cu_result wait_waits(shim_call_t* call) {
+static shim_result_t wait_waits(shim_call_t* call) {
   uintptr_t words[SHIM_WORDS] = {call->words[1]};
   shim_hit();
   return shim_real(SHIM_event_synchronize, words);

@@ -60,7 +60,7 @@ static bool read_parameter(shim_index_t index, size_t number, parameter_t* out) 
     }
     at += word;
   }
-  return out->name[0] != '\0';
+  return out->kind[0] != '\0'; /* a function has no name here, and is no handle */
 }
 
 bool shim_parameter(shim_index_t index, size_t number, char out[32]) {
@@ -70,11 +70,18 @@ bool shim_parameter(shim_index_t index, size_t number, char out[32]) {
   return true;
 }
 
-/* A handle is what the driver gives out: a type of its own, or pinned memory. */
+/* The type of this name; NULL where it is no handle. */
+static const shim_handle_t* find_handle(const char* kind) {
+  for (const shim_handle_t* handle = shim_handles; handle->kind != NULL; handle++)
+    if (strncmp(kind, handle->kind, strlen(handle->kind)) == 0)
+      return handle->bytes > 0 ? handle : NULL;
+  return NULL;
+}
+
+/* Whether it is a handle, or, with more stars, where one is given out. */
 static bool is_handle(const parameter_t* parameter, int stars) {
-  bool pinned = strcmp(parameter->kind, "void") == 0;
-  bool own = strncmp(parameter->kind, "cu_", 3) == 0 && strcmp(parameter->kind, "cu_result") != 0;
-  return (own && parameter->stars == stars) || (pinned && parameter->stars == stars + 1);
+  const shim_handle_t* handle = find_handle(parameter->kind);
+  return handle != NULL && parameter->stars == handle->stars + stars;
 }
 
 bool shim_is_handle(shim_index_t index, size_t number) {
@@ -111,16 +118,25 @@ uintptr_t shim_other(shim_index_t index, size_t number, uintptr_t value) {
 
 static uintptr_t made(const parameter_t* parameter, uintptr_t where) {
   uintptr_t value = 0;
-  bool device = strcmp(parameter->kind, "cu_device") == 0;
-  if (where != 0) memcpy(&value, (const void*)where, device ? sizeof(cu_device) : sizeof value);
+  if (where != 0) memcpy(&value, (const void*)where, find_handle(parameter->kind)->bytes);
   return value;
 }
 
-void shim_note(const shim_call_t* call) {
+/* Keeps what the function returned, where that is a handle. */
+static void keep_returned(shim_index_t index, shim_result_t result) {
+  char kind[32] = "";
+  const char* text = shim_results[index];
+  memcpy(kind, text, strcspn(text, "* ") % sizeof kind);
+  const shim_handle_t* handle = find_handle(kind);
+  if (handle != NULL && handle->stars == 1 && result != 0) keep(kind, result);
+}
+
+void shim_note(const shim_call_t* call, shim_result_t result) {
   const char* symbol = shim_symbols[call->index];
   bool ends = strstr(symbol, "Destroy") || strstr(symbol, "Free") || strstr(symbol, "Unload");
   parameter_t parameter;
   pthread_mutex_lock(&live_lock);
+  keep_returned(call->index, result);
   for (size_t i = 0; i < SHIM_WORDS && read_parameter(call->index, i, &parameter); i++) {
     if (is_handle(&parameter, 1)) keep(parameter.kind, made(&parameter, call->words[i]));
     if (ends && is_handle(&parameter, 0)) forget(parameter.kind, call->words[i]);

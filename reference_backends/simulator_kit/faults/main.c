@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * main.c: one process a fault, with a deadline. Arguments: the backend, the driver with a fault before
- * the simulated one, and that one; with --as-is behind them, TBK_CUDA_SHIM has the only fault.
+ * the simulated one, and that one; with --as-is behind them, TBK_<NAME>_SHIM has the only fault.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,15 +16,13 @@
 #include "../shim/shim.h"
 #include "faults.h"
 
-enum { DEADLINE_S = 20, LEFT = 25, STILL_PUSHED = 26, NO_CONTEXT = 4, RELEASE = 20 };
+enum { DEADLINE_S = 20 };
 
 /* What a child tells its parent. */
 typedef struct report {
   fault_run_t run;
   uint64_t calls[SHIM_FUNCTIONS];
-  int broken;      /* the first rule of the simulator that was broken while the backend ran */
-  bool in_context; /* the thread has a context pushed that nobody popped */
-  bool retained;   /* a context was retained and not released */
+  fault_behind_t behind;
   bool took_place;
   bool ended;
 } report_t;
@@ -34,42 +32,16 @@ static report_t* report;
 static unsigned long checks, failures;
 
 static const char* const symbols[] = {
-#define SYMBOL(member, symbol, parameters) symbol,
-    CUDA_DRIVER_MAP(SYMBOL)
-#undef SYMBOL
+#define SHIM_ROW(member, symbol, result, parameters) symbol,
+    SHIM_MAP
+#undef SHIM_ROW
 };
 
-static void* in(const char* path, const char* symbol) {
+void* fault_find(const char* path, const char* symbol) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   void* address = library != NULL ? dlsym(library, symbol) : NULL;
   if (address == NULL) _Exit(126);
   return address;
-}
-
-#define FIND(path, symbol, out)            \
-  do {                                     \
-    void* address = in(path, symbol);      \
-    memcpy(&(out), &address, sizeof(out)); \
-  } while (0)
-
-/* Asks the simulator, behind the backend's back, what is left. */
-static void look_behind(void) {
-  int (*broken)(void);
-  cu_result (*mem_get_info)(size_t*, size_t*);
-  cu_result (*release)(cu_device);
-  size_t free_bytes, total;
-  FIND(simulator, "tbk_cuda_simulator_broken", broken);
-  FIND(simulator, "cuMemGetInfo_v2", mem_get_info);
-  FIND(simulator, "cuDevicePrimaryCtxRelease_v2", release);
-  report->broken = broken();
-  (void)mem_get_info(&free_bytes, &total);
-  int rule = broken();
-  if (rule == 1) return; /* never initialised: there can be nothing */
-  report->in_context = rule != NO_CONTEXT;
-  for (cu_device device = 0; device < 2; device++) {
-    (void)release(device);
-    report->retained = broken() != RELEASE || report->retained;
-  }
 }
 
 static void child(const char* fault) {
@@ -77,16 +49,16 @@ static void child(const char* fault) {
   uint64_t (*calls)(const char*);
   bool (*took_place)(void);
   snprintf(options, sizeof options, "driver=%s", shim);
-  if (fault != NULL) setenv("TBK_CUDA_SHIM", fault, 1);
-  setenv("TBK_CUDA_SIMULATOR", "report=answer", 1);
+  if (fault != NULL) setenv("TBK_" SHIM_NAME "_SHIM", fault, 1);
+  setenv("TBK_" SHIM_NAME "_SIMULATOR", "report=answer", 1);
   alarm(DEADLINE_S);
   fault_scenario(backend, options, &report->run);
-  FIND(shim, "tbk_cuda_shim_calls", calls);
+  FAULT_FIND(shim, "tbk_shim_calls", calls);
   for (size_t i = 0; i < SHIM_FUNCTIONS; i++)
     report->calls[i] = calls(symbols[i]);
-  FIND(shim, "tbk_cuda_shim_took_place", took_place);
+  FAULT_FIND(shim, "tbk_shim_took_place", took_place);
   report->took_place = took_place();
-  look_behind();
+  fault_look_behind(simulator, &report->behind);
   report->ended = true;
   fflush(NULL);
   exit(0); /* where a sanitizer looks for leaks */
@@ -117,25 +89,14 @@ static bool run_with(const char* fault) {
   return ended;
 }
 
-static bool is_work(int code) {
-  return code >= 700 && code <= 719;
-}
-
-/* The code that a fault of this kind has, wherever it comes up. */
-static bool fits(int code, tbk_status_t status) {
-  if (code == CU_OUT_OF_MEMORY) return status == TBK_OUT_OF_MEMORY;
-  if (is_work(code)) return status == TBK_DEVICE_LOST;
-  return status != TBK_OUT_OF_MEMORY && status != TBK_DEVICE_LOST;
-}
-
 static void check_answers(const char* fault, const fault_row_t* row, int code) {
   const fault_run_t* run = &report->run;
   bool fit = true, told = true, any = false;
   for (size_t i = 0; i < run->count; i++) {
     if (run->steps[i].status == TBK_OK) continue;
     told = told && run->steps[i].told;
-    fit =
-        fit && (any || fits(code, run->steps[i].status)); /* what comes later may follow from it */
+    fit = fit &&
+          (any || fault_fits(code, run->steps[i].status)); /* what comes later may follow from it */
     any = true;
   }
   expect(told, fault, "an error without a message");
@@ -149,14 +110,8 @@ static void check_fault(const fault_row_t* row, uint64_t at, int code) {
   if (!run_with(fault)) return;
   expect(report->took_place, fault, "did not take place");
   check_answers(fault, row, code);
-  /* What the driver refuses to give back, and what goes with a dead context, is not the backend's. */
-  bool refused = strstr(row->symbol, "Free") || strstr(row->symbol, "Destroy") ||
-                 strstr(row->symbol, "Push") || is_work(code);
-  bool popped = strstr(row->symbol, "Pop") == NULL;
-  bool excused = (report->broken == LEFT && refused) || (report->broken == STILL_PUSHED && !popped);
-  expect(report->broken == 0 || excused, fault, "a rule is broken");
-  expect(!report->in_context || !popped, fault, "a context stays pushed");
-  expect(!report->retained || strstr(row->symbol, "Release"), fault, "a context stays retained");
+  const char* left = fault_left(&report->behind, row->symbol, code);
+  expect(left == NULL, fault, left);
 }
 
 static void check_row(const fault_row_t* row, uint64_t calls) {
@@ -170,9 +125,8 @@ static void check_row(const fault_row_t* row, uint64_t calls) {
 static void check_whole(const char* fault) {
   for (size_t i = 0; i < report->run.count; i++)
     expect(report->run.steps[i].status == TBK_OK, fault, report->run.steps[i].call);
-  expect(report->broken == 0, fault, "a rule is broken");
-  expect(!report->in_context, fault, "a context stays pushed");
-  expect(!report->retained, fault, "a context stays retained");
+  const char* left = fault_left(&report->behind, "", 0);
+  expect(left == NULL, fault, left);
 }
 
 static size_t index_of(const char* symbol) {
@@ -188,7 +142,7 @@ int main(int argc, char** argv) {
   report = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (report == MAP_FAILED || !run_with(as_is ? NULL : "")) return EXIT_FAILURE;
   if (as_is) {
-    check_whole(getenv("TBK_CUDA_SHIM"));
+    check_whole(getenv("TBK_" SHIM_NAME "_SHIM"));
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
   }
   check_whole("no fault");

@@ -15,18 +15,23 @@
 #include <unistd.h>
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
-#define SHIM_SYMBOL(member, symbol, parameters) symbol,
-#define SHIM_TEXT(member, symbol, parameters) #parameters,
-const char* const shim_symbols[SHIM_FUNCTIONS] = {CUDA_DRIVER_MAP(SHIM_SYMBOL)};
-const char* const shim_texts[SHIM_FUNCTIONS] = {CUDA_DRIVER_MAP(SHIM_TEXT)};
+#define SHIM_ROW(member, symbol, result, parameters) symbol,
+const char* const shim_symbols[SHIM_FUNCTIONS] = {SHIM_MAP};
+#undef SHIM_ROW
+#define SHIM_ROW(member, symbol, result, parameters) result,
+const char* const shim_results[SHIM_FUNCTIONS] = {SHIM_MAP};
+#undef SHIM_ROW
+#define SHIM_ROW(member, symbol, result, parameters) parameters,
+const char* const shim_texts[SHIM_FUNCTIONS] = {SHIM_MAP};
+#undef SHIM_ROW
 
 /* The marker of the driver behind: whoever looks for it finds it here, too. */
-SHIM_EXPORT extern const char tbk_cuda_simulator[];
-const char tbk_cuda_simulator[] = "tbk_cuda_simulator 1, behind a shim";
+SHIM_EXPORT extern const char SHIM_MARKER[];
+const char SHIM_MARKER[] = "a simulated driver, behind a shim";
 
-typedef cu_result (*word_function_t)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                                     uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                                     uintptr_t);
+typedef shim_result_t (*word_function_t)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                         uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                         uintptr_t);
 
 typedef enum fault_kind { NONE, SKIP, SWAP, DROP, FAIL, HAND } fault_kind_t;
 
@@ -35,33 +40,32 @@ static struct {
   shim_index_t index;
   size_t parameter; /* of SWAP */
   uint64_t at;
-  cu_result result; /* of FAIL */
+  int result;       /* of FAIL */
   const char* name; /* of HAND */
   uint64_t count;   /* atomic: calls that the fault could have been at */
-  cu_result sticky; /* atomic: what each call answers from now on */
+  int sticky;       /* atomic: what each call answers from now on */
 } fault;
 
 static word_function_t real[SHIM_FUNCTIONS];
 static uint64_t calls[SHIM_FUNCTIONS]; /* atomic */
 
 /* Returns whether the fault took place. */
-SHIM_EXPORT bool tbk_cuda_shim_took_place(void);
+SHIM_EXPORT bool tbk_shim_took_place(void);
 /* Returns how often a function was called. */
-SHIM_EXPORT uint64_t tbk_cuda_shim_calls(const char* symbol);
+SHIM_EXPORT uint64_t tbk_shim_calls(const char* symbol);
 
 static _Noreturn void stop(const char* why, const char* what) {
-  fprintf(stderr, "TBK_CUDA_SHIM: %s: %s\n", why, what ? what : "");
+  fprintf(stderr, "TBK_" SHIM_NAME "_SHIM: %s: %s\n", why, what ? what : "");
   _exit(120);
 }
 
 static void* open_behind(void) {
-  static const char name[] = "libtbk_cuda_simulator.so";
   char path[4096];
   Dl_info info;
-  if (dladdr((const void*)tbk_cuda_simulator, &info) == 0) stop("cannot find itself", NULL);
+  if (dladdr((const void*)SHIM_MARKER, &info) == 0) stop("cannot find itself", NULL);
   const char* slash = strrchr(info.dli_fname, '/');
   int folder = slash != NULL ? (int)(slash - info.dli_fname) + 1 : 0;
-  snprintf(path, sizeof path, "%.*s%s", folder, info.dli_fname, name);
+  snprintf(path, sizeof path, "%.*s%s", folder, info.dli_fname, SHIM_BEHIND);
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) stop("no driver behind", dlerror());
   return library;
@@ -104,7 +108,7 @@ static void read_fault(const char* text) {
   if (dot != NULL) *dot = '\0';
   fault.index = index_of(symbol);
   fault.at = strtoull(at, NULL, 10);
-  fault.result = result != NULL ? (cu_result)strtol(result, NULL, 10) : CU_OK;
+  fault.result = result != NULL ? (int)strtol(result, NULL, 10) : 0;
   if (fault.kind == SWAP) fault.parameter = parameter_of(fault.index, dot ? dot + 1 : "");
 }
 
@@ -122,32 +126,39 @@ static void begin(void) {
     if (address == NULL) stop("not in the driver behind", shim_symbols[i]);
     memcpy(&real[i], &address, sizeof real[i]);
   }
-  const char* text = getenv("TBK_CUDA_SHIM");
+  const char* text = getenv("TBK_" SHIM_NAME "_SHIM");
   read_fault(text != NULL ? text : "");
   check_hand();
 }
 
-uint64_t tbk_cuda_shim_calls(const char* symbol) {
+uint64_t tbk_shim_calls(const char* symbol) {
   return __atomic_load_n(&calls[index_of(symbol)], __ATOMIC_RELAXED);
 }
 
 static bool took_place; /* atomic */
 
-bool tbk_cuda_shim_took_place(void) {
+bool tbk_shim_took_place(void) {
   return __atomic_load_n(&took_place, __ATOMIC_ACQUIRE);
 }
 
 void shim_hit(void) {
   __atomic_store_n(&took_place, true, __ATOMIC_RELEASE);
-  const char* path = getenv("TBK_CUDA_SHIM_HITS");
+  const char* path = getenv("TBK_" SHIM_NAME "_SHIM_HITS");
   int file = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
   if (file < 0) return;
   if (write(file, "x", 1) != 1) stop("cannot write", path);
   close(file);
 }
 
-cu_result shim_real(shim_index_t index, const uintptr_t w[SHIM_WORDS]) {
-  return real[index](w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10]);
+static bool gives_pointer(shim_index_t index) {
+  return strchr(shim_results[index], '*') != NULL;
+}
+
+/* Of a code, the upper half of the word means nothing. */
+shim_result_t shim_real(shim_index_t index, const uintptr_t w[SHIM_WORDS]) {
+  const shim_result_t result =
+      real[index](w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10]);
+  return gives_pointer(index) ? result : (uint32_t)result;
 }
 
 /* Whether this is the call that the fault is at. */
@@ -158,37 +169,26 @@ static bool is_due(void) {
   return due;
 }
 
-/* Errors of work: the context answers each call with them from then on. */
-static bool is_sticky(cu_result result) {
-  return result == 214 || (result >= 700 && result <= 719 && result != 701 && result != 704 &&
-                           result != 705 && result != 708 && result != 712 && result != 713);
+static shim_result_t fail(shim_index_t index) {
+  if (gives_pointer(index)) return 0;
+  if (shim_is_sticky(fault.result)) __atomic_store_n(&fault.sticky, fault.result, __ATOMIC_RELEASE);
+  return (uint32_t)fault.result;
 }
 
-static bool works_in_context(shim_index_t index) {
-  static const char* const outside[] = {"cuInit", "cuGetError", "cuDevice", "cuCtxP"};
-  for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
-    if (strncmp(shim_symbols[index], outside[i], strlen(outside[i])) == 0) return false;
-  return true;
-}
-
-static cu_result fail(void) {
-  if (is_sticky(fault.result)) __atomic_store_n(&fault.sticky, fault.result, __ATOMIC_RELEASE);
-  return fault.result;
-}
-
-static cu_result act_at(shim_call_t* call) {
+static shim_result_t act_at(shim_call_t* call) {
   uintptr_t* word = &call->words[fault.parameter];
   if (fault.kind == SWAP) {
     uintptr_t other = shim_other(call->index, fault.parameter, *word);
     if (other != *word && is_due()) *word = other;
   } else if (fault.kind != DROP && is_due()) {
-    return fault.kind == FAIL ? fail() : CU_OK;
+    return fault.kind == FAIL ? fail(call->index) : 0;
   }
-  cu_result result = shim_real(call->index, call->words);
-  return result != CU_OK && fault.kind == DROP && is_due() ? CU_OK : result;
+  const shim_result_t result = shim_real(call->index, call->words);
+  const bool drops = fault.kind == DROP && !gives_pointer(call->index);
+  return result != 0 && drops && is_due() ? 0 : result;
 }
 
-static cu_result act(shim_call_t* call) {
+static shim_result_t act(shim_call_t* call) {
   for (size_t i = 0; fault.kind == HAND && i < shim_hook_count; i++) {
     if (shim_hooks[i].index == call->index && strcmp(shim_hooks[i].name, fault.name) == 0)
       return shim_hooks[i].act(call);
@@ -197,32 +197,34 @@ static cu_result act(shim_call_t* call) {
   return shim_real(call->index, call->words);
 }
 
-static cu_result hand_on(shim_call_t* call) {
+static shim_result_t hand_on(shim_call_t* call) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, begin);
   __atomic_add_fetch(&calls[call->index], 1, __ATOMIC_RELAXED);
-  cu_result sticky = __atomic_load_n(&fault.sticky, __ATOMIC_ACQUIRE);
-  if (sticky != CU_OK && works_in_context(call->index)) return sticky;
-  cu_result result = act(call);
-  if (result == CU_OK) shim_note(call);
+  const int sticky = __atomic_load_n(&fault.sticky, __ATOMIC_ACQUIRE);
+  if (sticky != 0 && !gives_pointer(call->index) && shim_meets_sticky(shim_symbols[call->index]))
+    return (uint32_t)sticky;
+  const shim_result_t result = act(call);
+  if ((result == 0) != gives_pointer(call->index)) shim_note(call, result);
   return result;
 }
 
-#define SHIM_DEFINE(member, symbol, parameters)                                               \
-  SHIM_EXPORT cu_result shim_##member(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,     \
-                                      uintptr_t e, uintptr_t f, uintptr_t g, uintptr_t h,     \
-                                      uintptr_t i, uintptr_t j, uintptr_t k) __asm__(symbol); \
-  cu_result shim_##member(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,    \
-                          uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j,    \
-                          uintptr_t k) {                                                      \
-    shim_call_t call = {SHIM_##member, {a, b, c, d, e, f, g, h, i, j, k}};                    \
-    return hand_on(&call);                                                                    \
+#define SHIM_ROW(member, symbol, result, parameters)                                              \
+  SHIM_EXPORT shim_result_t shim_##member(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,     \
+                                          uintptr_t e, uintptr_t f, uintptr_t g, uintptr_t h,     \
+                                          uintptr_t i, uintptr_t j, uintptr_t k) __asm__(symbol); \
+  shim_result_t shim_##member(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,    \
+                              uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j,    \
+                              uintptr_t k) {                                                      \
+    shim_call_t call = {SHIM_##member, {a, b, c, d, e, f, g, h, i, j, k}};                        \
+    return hand_on(&call);                                                                        \
   }
-CUDA_DRIVER_MAP(SHIM_DEFINE)
+SHIM_MAP
+#undef SHIM_ROW
 
 /* What can be a fault by position, as "skip:SYMBOL" and "swap:SYMBOL.NAME", and those by hand. */
-SHIM_EXPORT void tbk_cuda_shim_list(void (*take)(const char* text));
-void tbk_cuda_shim_list(void (*take)(const char* text)) {
+SHIM_EXPORT void tbk_shim_list(void (*take)(const char* text));
+void tbk_shim_list(void (*take)(const char* text)) {
   char text[128], name[32];
   for (shim_index_t i = 0; i < SHIM_FUNCTIONS; i++) {
     snprintf(text, sizeof text, "skip:%s", shim_symbols[i]);

@@ -1,0 +1,53 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * driver.c: what the driver's codes mean, and what it says of what is left.
+ */
+#include <string.h>
+
+#include "../../../driver.h"
+#include "../../rules.h"
+#include "faults.h"
+
+void fault_look_behind(const char* simulator, fault_behind_t* out) {
+  int (*broken)(void);
+  cu_result (*mem_get_info)(size_t*, size_t*);
+  cu_result (*release)(cu_device);
+  size_t free_bytes, total;
+  FAULT_FIND(simulator, "tbk_simulator_broken", broken);
+  FAULT_FIND(simulator, "cuMemGetInfo_v2", mem_get_info);
+  FAULT_FIND(simulator, "cuDevicePrimaryCtxRelease_v2", release);
+  out->broken = broken();
+  (void)mem_get_info(&free_bytes, &total);
+  int rule = broken();
+  if (rule == SIM_UNINITIALIZED) return; /* there can be nothing */
+  out->in_context = rule != SIM_NO_CONTEXT;
+  for (cu_device device = 0; device < 2; device++) {
+    (void)release(device);
+    out->retained = broken() != SIM_RELEASE || out->retained;
+  }
+}
+
+static bool is_work(int code) {
+  return code >= 700 && code <= 719;
+}
+
+bool fault_fits(int code, tbk_status_t status) {
+  if (code == CU_OUT_OF_MEMORY) return status == TBK_OUT_OF_MEMORY;
+  if (is_work(code)) return status == TBK_DEVICE_LOST;
+  return status != TBK_OUT_OF_MEMORY && status != TBK_DEVICE_LOST;
+}
+
+/* What the driver refuses to give back, and what goes with a dead context, is not the backend's. */
+const char* fault_left(const fault_behind_t* behind, const char* symbol, int code) {
+  const bool refused = strstr(symbol, "Free") || strstr(symbol, "Destroy") ||
+                       strstr(symbol, "Push") || is_work(code);
+  const bool popped = strstr(symbol, "Pop") == NULL;
+  const bool excused =
+      (behind->broken == SIM_LEFT && refused) || (behind->broken == SIM_STILL_PUSHED && !popped);
+  if (behind->broken != 0 && !excused) return "a rule is broken";
+  if (behind->in_context && popped) return "a context stays pushed";
+  if (behind->retained && !strstr(symbol, "Release")) return "a context stays retained";
+  return NULL;
+}

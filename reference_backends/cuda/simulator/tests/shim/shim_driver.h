@@ -1,0 +1,19 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shim_driver.h: the driver of cuda, for the shim.
+ */
+#ifndef SIM_SHIM_DRIVER_H
+#define SIM_SHIM_DRIVER_H
+
+#include "../../../driver.h"
+
+#define SHIM_NAME "CUDA"
+#define SHIM_BEHIND "libtbk_cuda_simulator.so"
+#define SHIM_MARKER tbk_cuda_simulator
+#define SHIM_OF_DRIVER(member, symbol, parameters) \
+  SHIM_ROW(member, symbol, "cu_result", #parameters)
+#define SHIM_MAP CUDA_DRIVER_MAP(SHIM_OF_DRIVER)
+
+#endif /* SIM_SHIM_DRIVER_H */

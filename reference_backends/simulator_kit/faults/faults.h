@@ -1,0 +1,65 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * faults.h: each function of a driver fails at each of its calls, in each way that its page lists; the
+ * backend has one clear answer, and leaves nothing behind.
+ */
+#ifndef SIMKIT_FAULTS_H
+#define SIMKIT_FAULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tbk/tbk.h>
+
+enum { FAULT_STEPS = 96, FAULT_CODES = 12 };
+
+/* What one call of the backend came to. */
+typedef struct fault_step {
+  const char* call;
+  tbk_status_t status;
+  bool told; /* with a message */
+} fault_step_t;
+
+typedef struct fault_run {
+  fault_step_t steps[FAULT_STEPS];
+  size_t count;
+  bool warned; /* the backend had something for the log */
+} fault_run_t;
+
+/* Goes once through all that the backend offers, and gives everything back; stops at no error. */
+void fault_scenario(const char* backend, const char* options, fault_run_t* out);
+
+/* -------------------------------------------------------------------------- said by each driver -- */
+
+typedef struct fault_row {
+  const char* symbol;
+  int codes[FAULT_CODES]; /* up to a 0 */
+  bool silent;            /* what fails is no call that has an answer: the reason is told */
+} fault_row_t;
+
+extern const fault_row_t fault_rows[];
+extern const size_t fault_row_count;
+
+/* What the simulator, asked behind the backend's back, says at the end. */
+typedef struct fault_behind {
+  int broken;      /* the rule that was broken last while the backend ran; 0: none */
+  bool in_context; /* the thread is in a context that it was not in before */
+  bool retained;   /* a device or its context is held that nobody gave back */
+} fault_behind_t;
+
+/* Returns a function of the library; ends the process where there is none. */
+void* fault_find(const char* library, const char* symbol);
+#define FAULT_FIND(library, symbol, out)           \
+  do {                                             \
+    void* address = fault_find((library), symbol); \
+    memcpy(&(out), &address, sizeof(out));         \
+  } while (0)
+void fault_look_behind(const char* simulator, fault_behind_t* out);
+/* Returns what is wrong with that, in words; NULL where it is excused by the function that failed. */
+const char* fault_left(const fault_behind_t* behind, const char* symbol, int code);
+/* Whether a code of the driver is of this kind, wherever it comes up. */
+bool fault_fits(int code, tbk_status_t status);
+
+#endif /* SIMKIT_FAULTS_H */
