@@ -50,7 +50,7 @@ def test_a_crash_names_the_call_that_it_happened_in(tmp_path: Path) -> None:
 def test_what_a_call_was_given_and_answered_is_recorded(tmp_path: Path) -> None:
     only = ("--only", "copy/an_upload_of_no_bytes_does_nothing",
             "--only", "copy/an_upload_writes_its_range_only",
-            "--only", "memory/alloc_refuses_a_null_result")  # fmt: skip
+            "--only", "memory_refusal/alloc_refuses_a_null_result")  # fmt: skip
     results = run(CPU, tmp_path / "x.jsonl", *only).results()
     found = {test["id"].partition("/")[2]: calls(results.header, test) for test in results.tests}
     assert found["an_upload_of_no_bytes_does_nothing"]["upload"] & WITH_NOTHING

@@ -3,15 +3,12 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * anti.c: backends that are odd and obey every clause. The suite must find nothing on them: what
- * it finds is a fault of the suite.
+ * it finds is a fault of the suite. What they say is in anti_text.c, what they compute in anti_kernel.c.
  */
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "arguments.h"
 #include "calls.h"
 
 EVENT_WAIT(wait_on_host) {
@@ -63,89 +60,6 @@ CLOSE(close_aliased) {
   if (device >= 0 && device < WRAP_DEVICES / 2 && status != TBK_INVALID_STATE)
     wrap->side[2 * device] = wrap->side[2 * device + 1] = NULL;
   return status;
-}
-
-static tbk_status_t lengthen(tbk_status_t status, tbk_error_t* error) {
-  if (status == TBK_OK || status == TBK_NOT_READY || error == NULL) return status;
-  memset(error->message, 'm', sizeof error->message - 1);
-  error->message[sizeof error->message - 1] = '\0';
-  return status;
-}
-
-static tbk_status_t mark_up(tbk_status_t status, tbk_error_t* error) {
-  if (status == TBK_OK || status == TBK_NOT_READY) return status;
-  return wrap_fail(error, status,
-                   "<script>alert(1)</script>\x1b[2J\x1b]0;t\x07\xff\xfe]]>&lt;\r\n{}");
-}
-
-OPEN(open_with_long_message) {
-  return lengthen(OPEN_INNER, error);
-}
-ALLOC(alloc_with_long_message) {
-  return lengthen(ALLOC_INNER, error);
-}
-UPLOAD(upload_with_long_message) {
-  return lengthen(UPLOAD_INNER, error);
-}
-PROPERTIES(properties_with_long_message) {
-  return lengthen(PROPERTIES_INNER, error);
-}
-STREAM_SYNCHRONIZE(synchronize_with_long_message) {
-  return lengthen(STREAM_SYNCHRONIZE_INNER, error);
-}
-
-static const char markup_name[] =
-    "<script>alert('dev')</script><img src=x onerror=alert(1)> & \"quoted\" \x1b[31mred\x1b[0m"
-    "\x1b]0;title\x07 \xc3\x28\xff ]]> \r\n\t--><!-- {{7*7}} %s%n \\u0000 |pipe|`code`";
-
-PROPERTIES(properties_with_markup) {
-  tbk_status_t status = mark_up(PROPERTIES_INNER, error);
-  const size_t end = offsetof(tbk_device_properties_t, name) + sizeof out_properties->name;
-  if (status == TBK_OK && out_properties->struct_size >= end) out_properties->name = markup_name;
-  return status;
-}
-ALLOC(alloc_with_markup) {
-  return mark_up(ALLOC_INNER, error);
-}
-UPLOAD(upload_with_markup) {
-  return mark_up(UPLOAD_INNER, error);
-}
-OPEN(open_with_markup) {
-  return mark_up(OPEN_INNER, error);
-}
-
-static void install_markup(wrap_t* wrap) {
-  wrap->backend.version = "1.0</title><script>alert('version')</script>\x1b[5m";
-}
-
-static void say(const char* what) {
-  printf("acme: %s\n", what);
-  fflush(stdout);
-}
-
-OPEN(open_aloud) {
-  say("device_open");
-  return OPEN_INNER;
-}
-ALLOC(alloc_aloud) {
-  say("memory_alloc");
-  return ALLOC_INNER;
-}
-FREE(free_aloud) {
-  say("memory_free");
-  return FREE_INNER;
-}
-UPLOAD(upload_aloud) {
-  say("upload");
-  return UPLOAD_INNER;
-}
-DOWNLOAD(download_aloud) {
-  say("download");
-  return DOWNLOAD_INNER;
-}
-STREAM_CREATE(stream_create_aloud) {
-  say("stream_create");
-  return STREAM_CREATE_INNER;
 }
 
 /* As a newer backend would: members that this header does not know, at the end of the tables. */
@@ -232,74 +146,6 @@ EVENT_WAIT(wait_refuses_other_devices) {
   return EVENT_WAIT_INNER;
 }
 
-/* All argument structs of pointwise operators: self, and what else is a tensor. */
-static bool all_contiguous(const char* name, const void* arguments) {
-  if (strcmp(name, "add.Tensor") == 0) {
-    const tbk_args_add_Tensor_t* a = arguments;
-    return tensor_contiguous(a->self) && tensor_contiguous(a->other) && tensor_contiguous(a->out);
-  }
-  if (strcmp(name, "copy_") == 0) {
-    const tbk_args_copy__t* a = arguments;
-    return tensor_contiguous(a->self) && tensor_contiguous(a->src);
-  }
-  return true;
-}
-
-/* Too short an argument struct is the reference's to refuse. */
-static bool long_enough(const char* name, const void* arguments) {
-  return *(const size_t*)arguments >= arguments_size(name);
-}
-
-LAUNCH(launch_contiguous_only) {
-  if (arguments != NULL && long_enough(KERNEL_NAME, arguments) &&
-      !all_contiguous(KERNEL_NAME, arguments))
-    return wrap_fail(error, TBK_UNSUPPORTED, "only contiguous tensors");
-  return LAUNCH_INNER;
-}
-
-PREPARE(prepare_contiguous_only) {
-  if (arguments != NULL && long_enough(KERNEL_NAME, arguments) &&
-      !all_contiguous(KERNEL_NAME, arguments))
-    return wrap_fail(error, TBK_UNSUPPORTED, "only contiguous tensors");
-  return PREPARE_INNER;
-}
-
-typedef struct nan_work {
-  size_t count;
-  uint32_t words[];
-} nan_work_t;
-
-/* Which bits a NaN carries is nobody's promise, not even its sign. */
-static void change_payloads(void* argument) {
-  nan_work_t* work = argument;
-  for (size_t i = 0; i < work->count; ++i) {
-    if ((work->words[i] & UINT32_C(0x7fffffff)) > UINT32_C(0x7f800000))
-      work->words[i] = UINT32_C(0xffc0beef);
-  }
-}
-
-LAUNCH(launch_with_other_payloads) {
-  const tbk_args_add_Tensor_t* a = arguments;
-  tbk_status_t status = LAUNCH_INNER;
-  if (status != TBK_OK) return status;
-  const tbk_core_t* core = INNER(self, core);
-  const tbk_stream_ops_t* streams = INNER(self, stream);
-  const uint64_t bytes = tensor_elements(a->out) * 4;
-  if (a->out->dtype != TBK_FLOAT32 || bytes == 0 || !tensor_contiguous(a->out)) return TBK_OK;
-  nan_work_t* work = malloc(sizeof *work + bytes);
-  if (work == NULL) return TBK_OK;
-  work->count = bytes / 4;
-  if (stream != NULL) status = streams->stream_synchronize(self, stream, error);
-  const uint64_t start = (uint64_t)a->out->offset * 4;
-  if (status == TBK_OK)
-    status = core->download(self, device, work->words, a->out->memory, start, bytes, NULL, error);
-  change_payloads(work);
-  if (status == TBK_OK)
-    status = core->upload(self, device, a->out->memory, start, work->words, bytes, NULL, error);
-  free(work);
-  return status;
-}
-
 /* A driver that cannot count without starting: FRK-002 is a recommendation. */
 static _Atomic(pid_t) counted_in;
 
@@ -327,11 +173,6 @@ OPEN(open_needs_own_threads) {
 
 #define OPTIONS(name, options, note) \
   { name, NULL, ANTI, STATE, BROAD, note, {{0, 0}}, 0, options, 0, 0 }
-#define ODD(name, note, install, ...) \
-  { name, NULL, ANTI, STATE, BROAD, note, {__VA_ARGS__}, 0, 0, install, 0 }
-#define UNPATCHED \
-  { 0, 0 }
-
 extern const mutant_t mutants_anti[];
 const mutant_t mutants_anti[] = {
     OPTIONS("sync_inline", "policy=inline", "everything runs inside the call, callbacks too"),
@@ -370,20 +211,6 @@ const mutant_t mutants_anti[] = {
         PATCH(stream.stream_destroy, destroy_waits)),
     ODD("aliasing_streams", "a pool: two handles onto one queue", NULL,
         PATCH(stream.stream_create, create_alias), PATCH(core.device_close, close_aliased)),
-    ODD("long_messages", "error messages of 255 bytes", NULL,
-        PATCH(core.device_open, open_with_long_message),
-        PATCH(core.memory_alloc, alloc_with_long_message),
-        PATCH(core.upload, upload_with_long_message),
-        PATCH(core.device_properties, properties_with_long_message),
-        PATCH(stream.stream_synchronize, synchronize_with_long_message)),
-    ODD("markup", "markup, escapes and broken UTF-8 in all that is for people", install_markup,
-        PATCH(core.device_properties, properties_with_markup),
-        PATCH(core.memory_alloc, alloc_with_markup), PATCH(core.upload, upload_with_markup),
-        PATCH(core.device_open, open_with_markup)),
-    ODD("talkative", "a line on standard output at each call", NULL,
-        PATCH(core.device_open, open_aloud), PATCH(core.memory_alloc, alloc_aloud),
-        PATCH(core.memory_free, free_aloud), PATCH(core.upload, upload_aloud),
-        PATCH(core.download, download_aloud), PATCH(stream.stream_create, stream_create_aloud)),
     ODD("larger_tables", "tables of a newer ABI, longer than this header", install_larger_tables,
         UNPATCHED),
     ODD("core_alone", "ten functions and not one more", install_core_alone, UNPATCHED),
@@ -401,18 +228,4 @@ const mutant_t mutants_anti[] = {
     ODD("no_cross_device_wait", "event_wait refuses events of other devices", notes_install,
         PATCH(core.device_properties, properties_single_device),
         PATCH(event.event_wait, wait_refuses_other_devices)),
-    ODD("contiguous_only", "kernels refuse tensors that are not contiguous", NULL,
-        PATCH(launching.launch, launch_contiguous_only),
-        PATCH(launching.prepare, prepare_contiguous_only)),
-    {"nan_payload",
-     NULL,
-     ANTI,
-     VALUE,
-     BROAD,
-     "NaN results with a payload and a sign of their own",
-     {PATCH(launching.launch, launch_with_other_payloads)},
-     "add.Tensor",
-     0,
-     0,
-     0},
     {0}};

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * mutants_library.c: the entry, its tables, and the end of an instance.
+ * mutants_library.c: the entry, and its tables.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -193,87 +193,6 @@ OPEN(open_log_crashes) {
   return OPEN_INNER;
 }
 
-static void keep_open(tbk_instance_t* self, tbk_instance_t** out_leaked) {
-  *out_leaked = self;
-}
-
-/* The wrap goes, the cpu's instance stays as it is. */
-static void destroy_closes_nothing(tbk_instance_t* self) {
-  wrap_t* wrap = wrap_of(self);
-  static tbk_instance_t* leaked;
-  keep_open(self, &leaked);
-  atomic_store(&wrap->self, NULL);
-}
-
-/* An exclusive or pending device is left behind when it was opened a second time. */
-static void destroy_forgets_second_device(tbk_instance_t* self) {
-  wrap_t* wrap = wrap_of(self);
-  if (wrap->opened[1] > 0) {
-    atomic_store(&wrap->self, NULL);
-    return;
-  }
-  wrap_destroy(self);
-}
-
-OPEN(open_noted) {
-  tbk_status_t status = OPEN_INNER;
-  if (status == TBK_OK && device >= 0 && device < WRAP_DEVICES) wrap_of(self)->opened[device]++;
-  return status;
-}
-
-static void* destroy_later(void* argument) {
-  wrap_sleep_ms(300);
-  wrap_destroy(argument);
-  return NULL;
-}
-
-static void in_background(void* (*function)(void*), void* argument) {
-  pthread_t thread;
-  if (pthread_create(&thread, NULL, function, argument) == 0) pthread_detach(thread);
-}
-
-static void destroy_returns_early(tbk_instance_t* self) {
-  in_background(destroy_later, self);
-}
-
-static void destroy_with_streams_returns_early(tbk_instance_t* self) {
-  if (atomic_load(&wrap_of(self)->value) == 0) {
-    wrap_destroy(self);
-  } else {
-    in_background(destroy_later, self);
-  }
-}
-
-STREAM_CREATE(stream_create_counted) {
-  atomic_fetch_add(&wrap_of(self)->value, 1);
-  return STREAM_CREATE_INNER;
-}
-
-/* In the background too, where there was a callback. */
-static void destroy_with_callbacks_returns_early(tbk_instance_t* self) {
-  if (atomic_load(&wrap_of(self)->calls) == 0) {
-    wrap_destroy(self);
-  } else {
-    in_background(destroy_later, self);
-  }
-}
-
-CALLBACK(callback_counted) {
-  atomic_fetch_add(&wrap_of(self)->calls, 1);
-  return CALLBACK_INNER;
-}
-
-static void destroy_crashes_with_open_device(tbk_instance_t* self) {
-  if (wrap_of(self)->opened[0] > 0) abort();
-  wrap_destroy(self);
-}
-
-CLOSE(close_noted) {
-  tbk_status_t status = CLOSE_INNER;
-  if (device >= 0 && device < WRAP_DEVICES) wrap_of(self)->opened[device] = 0;
-  return status;
-}
-
 extern const mutant_t mutants_library[];
 const mutant_t mutants_library[] = {
     ENTRY_ROW(accepts_null_host, "LIB-001", RETURN, BROAD, "makes an instance without a host"),
@@ -329,73 +248,4 @@ const mutant_t mutants_library[] = {
                 "device 1 is open from the entry on"),
     ENTRY_ROW(needs_options, "LIB-008", RETURN, BROAD, "refuses a host without options"),
     ROW(open_log_crashes, "LIB-008", ABI, NARROW, core.device_open, "calls log without a look"),
-    {"destroy_closes_nothing",
-     "TDN-002",
-     MUTANT,
-     LIFETIME,
-     BROAD,
-     "an open device stays open for ever",
-     {PATCH(core.destroy, destroy_closes_nothing)},
-     0,
-     0,
-     0,
-     0},
-    {"destroy_forgets_second_device",
-     "TDN-002",
-     MUTANT,
-     LIFETIME,
-     NARROW,
-     "device 1 stays open for ever",
-     {PATCH(core.destroy, destroy_forgets_second_device), PATCH(core.device_open, open_noted)},
-     0,
-     0,
-     0,
-     0},
-    {"destroy_crashes_with_open_device",
-     "TDN-002",
-     MUTANT,
-     STATE,
-     BROAD,
-     "aborts where a device is still open",
-     {PATCH(core.destroy, destroy_crashes_with_open_device), PATCH(core.device_open, open_noted),
-      PATCH(core.device_close, close_noted)},
-     0,
-     0,
-     0,
-     0},
-    {"destroy_returns_early",
-     "TDN-003",
-     MUTANT,
-     ORDER,
-     BROAD,
-     "destroys in the background, work still running",
-     {PATCH(core.destroy, destroy_returns_early)},
-     0,
-     0,
-     0,
-     0},
-    {"destroy_with_streams_returns_early",
-     "TDN-003",
-     MUTANT,
-     ORDER,
-     NARROW,
-     "the same, only where streams were made",
-     {PATCH(core.destroy, destroy_with_streams_returns_early),
-      PATCH(stream.stream_create, stream_create_counted)},
-     0,
-     0,
-     0,
-     0},
-    {"destroy_with_callbacks_returns_early",
-     "TDN-003",
-     MUTANT,
-     ORDER,
-     NARROW,
-     "the same, only where there were callbacks",
-     {PATCH(core.destroy, destroy_with_callbacks_returns_early),
-      PATCH(callback.callback_enqueue, callback_counted)},
-     0,
-     0,
-     0,
-     0},
     {0}};

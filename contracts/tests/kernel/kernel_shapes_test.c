@@ -2,45 +2,11 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels: operands of any shape. Each operation is right or refused, nothing but the elements of
- * the output is written, and what is refused is untouched. A test offers two dozen shapes at most,
- * because a device may compile for each of them.
+ * Kernels: operands of any shape, strided, broadcast, empty and of rank 0. In place is in
+ * kernel_place_test.c.
  */
-#include "operation.h"
+#include "forms.h"
 #include "range.h"
-
-#include <string.h>
-
-static const int64_t cube[3] = {3, 4, 5};
-static const int64_t product[3] = {4, 6, 5};
-
-/* float32, rank 3, a sum over the middle dimension. */
-static form_t form_of(operator_id_t id, tensor_layout_t input, tensor_layout_t output) {
-  return (form_t){.id = id,
-                  .dtype = TBK_FLOAT32,
-                  .rank = 3,
-                  .sizes = id == OPERATOR_MM ? product : cube,
-                  .input = input,
-                  .output = output,
-                  .reduced = 2};
-}
-
-static bool run(tbk_fixture_t* fx, const form_t* form) {
-  operation_t operation;
-  size_t mark = room_mark(fx);
-  operation_make(fx, &operation, form);
-  bool accepted = OPERATION_RUN(fx, &operation);
-  room_release(fx, mark);
-  return accepted;
-}
-
-static bool has_inputs(operator_id_t id) {
-  return id != OPERATOR_FILL;
-}
-
-static bool is_pointwise(operator_id_t id) {
-  return id != OPERATOR_SUM && id != OPERATOR_MM;
-}
 
 /* ---------------------------------------------------------------------------------- everywhere - */
 
@@ -54,7 +20,7 @@ static void check_lengths(tbk_fixture_t* fx, operator_id_t id) {
     form.reduced = 0;
     form.sizes = id == OPERATOR_MM ? products[i] : lengths[i];
     for (int round = 0; round < 3; ++round)
-      run(fx, &form);
+      form_run(fx, &form);
   }
 }
 
@@ -75,7 +41,7 @@ static void every_element_gets_its_value_after_an_error(tbk_fixture_t* fx) {
 /* Inputs are compared whole after each launch: once, and again after many on the same operands. */
 static void check_inputs(tbk_fixture_t* fx, operator_id_t id) {
   static const tensor_layout_t layouts[] = {TENSOR_PLAIN, TENSOR_GAPS, TENSOR_TURNED};
-  for (size_t i = 0; has_inputs(id) && i < 3; ++i) {
+  for (size_t i = 0; form_has_inputs(id) && i < 3; ++i) {
     form_t form = form_of(id, layouts[i], TENSOR_PLAIN);
     operation_t operation;
     operation_make(fx, &operation, &form);
@@ -96,14 +62,14 @@ static void inputs_are_unchanged_on_the_second_device(tbk_fixture_t* fx) {
 /* ------------------------------------------------------------------------------------ strides -- */
 
 static void check_broadcast(tbk_fixture_t* fx, operator_id_t id) {
-  if (!has_inputs(id)) return;
+  if (!form_has_inputs(id)) return;
   form_t form = form_of(id, TENSOR_BROADCAST, TENSOR_PLAIN);
-  run(fx, &form);
+  form_run(fx, &form);
   form = form_of(id, TENSOR_BROADCAST, TENSOR_TURNED);
-  run(fx, &form);
+  form_run(fx, &form);
   form.rank = 1;
   form.reduced = 0;
-  run(fx, &form);
+  form_run(fx, &form);
 }
 
 static void inputs_are_broadcast(tbk_fixture_t* fx) {
@@ -114,7 +80,7 @@ static void inputs_are_broadcast(tbk_fixture_t* fx) {
 static void check_broadcast_one(tbk_fixture_t* fx, operator_id_t id) {
   form_t form = form_of(id, TENSOR_PLAIN, TENSOR_PLAIN);
   operation_t operation;
-  if (!has_inputs(id)) return;
+  if (!form_has_inputs(id)) return;
   for (int all = 0; all < 2; ++all) {
     operation_lay_out(fx, &operation, &form);
     tensor_t* last = &operation.inputs[operation.input_count - 1];
@@ -132,7 +98,7 @@ static void one_input_is_broadcast(tbk_fixture_t* fx) {
 static void check_strided_inputs(tbk_fixture_t* fx, operator_id_t id) {
   for (int layout = TENSOR_OFFSET; layout <= TENSOR_TURNED; ++layout) {
     form_t form = form_of(id, (tensor_layout_t)layout, TENSOR_PLAIN);
-    if (has_inputs(id)) run(fx, &form);
+    if (form_has_inputs(id)) form_run(fx, &form);
   }
 }
 
@@ -143,7 +109,7 @@ static void inputs_are_read_where_their_strides_say(tbk_fixture_t* fx) {
 static void check_strided_outputs(tbk_fixture_t* fx, operator_id_t id) {
   for (int layout = TENSOR_OFFSET; layout <= TENSOR_TURNED; ++layout) {
     form_t form = form_of(id, TENSOR_PLAIN, (tensor_layout_t)layout);
-    run(fx, &form);
+    form_run(fx, &form);
   }
 }
 
@@ -156,7 +122,7 @@ static void check_mixed(tbk_fixture_t* fx, operator_id_t id) {
       {TENSOR_TURNED, TENSOR_GAPS}, {TENSOR_GAPS, TENSOR_TURNED}, {TENSOR_TURNED, TENSOR_TURNED}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
     form_t form = form_of(id, pairs[i][0], pairs[i][1]);
-    run(fx, &form);
+    form_run(fx, &form);
   }
 }
 
@@ -251,7 +217,7 @@ static void check_rank_0(tbk_fixture_t* fx, operator_id_t id) {
     form.rank = 0;
     form.reduced = 0;
     form.dtype = dtypes[i / 2];
-    if ((fx->properties.dtypes >> form.dtype & 1) == 0) continue;
+    if (!fx_has_dtype(fx, form.dtype)) continue;
     operation_make(fx, &operation, &form);
     for (int k = 0; k < 3 && i % 2 == 1; ++k)
       operation.wire->inputs[k].sizes = operation.wire->inputs[k].strides = NULL;
@@ -274,111 +240,13 @@ static void check_ranks(tbk_fixture_t* fx, operator_id_t id) {
     form.rank = rank;
     form.sizes = sizes;
     form.reduced = 5;
-    run(fx, &form);
+    form_run(fx, &form);
   }
 }
 
 static void operands_of_every_rank_are_right_or_refused(tbk_fixture_t* fx) {
   operation_for_each(fx, check_ranks);
   CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
-}
-
-/* ---------------------------------------------------------------------------------- in place --- */
-
-static void run_in_place(tbk_fixture_t* fx, operator_id_t id, tensor_layout_t layout) {
-  const int32_t dtypes[] = {operation_dtype(fx), TBK_INT32};
-  if (!is_pointwise(id) || !has_inputs(id)) return;
-  for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; ++d) {
-    form_t form = form_of(id, layout, layout);
-    form.dtype = dtypes[d];
-    if ((fx->properties.dtypes >> form.dtype & 1) == 0) continue;
-    int inputs = id == OPERATOR_COPY ? 1 : id == OPERATOR_WHERE ? 3 : 2;
-    for (form.alias = id == OPERATOR_WHERE ? 2 : 1; form.alias <= inputs; ++form.alias)
-      run(fx, &form);
-  }
-}
-
-static void check_in_place(tbk_fixture_t* fx, operator_id_t id) {
-  run_in_place(fx, id, TENSOR_PLAIN);
-}
-
-static void check_strided_in_place(tbk_fixture_t* fx, operator_id_t id) {
-  run_in_place(fx, id, TENSOR_TURNED);
-  run_in_place(fx, id, TENSOR_GAPS);
-}
-
-static void an_output_may_be_an_input(tbk_fixture_t* fx) {
-  operation_for_each(fx, check_in_place);
-  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
-}
-
-static void an_output_may_be_a_strided_input(tbk_fixture_t* fx) {
-  operation_for_each(fx, check_strided_in_place);
-  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
-}
-
-/* Long enough that a kernel works on several parts at a time. */
-static void check_long_in_place(tbk_fixture_t* fx, operator_id_t id) {
-  static const int64_t length[1] = {16411};
-  if (!is_pointwise(id) || !has_inputs(id)) return;
-  form_t form = form_of(id, TENSOR_PLAIN, TENSOR_PLAIN);
-  form.rank = 1;
-  form.sizes = length;
-  form.alias = id == OPERATOR_WHERE ? 2 : 1;
-  for (int round = 0; round < 4; ++round)
-    run(fx, &form);
-}
-
-static void a_long_output_may_be_an_input(tbk_fixture_t* fx) {
-  operation_for_each(fx, check_long_in_place);
-  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
-}
-
-/* -------------------------------------------------------------------------------------- gaps --- */
-
-/* Elements narrower and wider than a word, every second one. */
-static void check_gaps(tbk_fixture_t* fx, operator_id_t id) {
-  const int32_t dtypes[] = {operation_dtype(fx), TBK_INT8, TBK_FLOAT16};
-  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
-    form_t form = form_of(id, TENSOR_PLAIN, TENSOR_GAPS);
-    form.dtype = dtypes[i];
-    if ((fx->properties.dtypes >> form.dtype & 1) != 0) run(fx, &form);
-  }
-}
-
-static void nothing_between_the_elements_is_written(tbk_fixture_t* fx) {
-  operation_for_each(fx, check_gaps);
-  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
-}
-
-/* A single column of a wide matrix, and odd bytes before and behind. */
-static void check_column(tbk_fixture_t* fx, operator_id_t id) {
-  const int32_t dtypes[] = {operation_dtype(fx), TBK_UINT8, TBK_FLOAT64};
-  static const int64_t column[3] = {7, 1, 1};
-  static const int64_t result[3] = {7, 3, 1};
-  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
-    form_t form = form_of(id, TENSOR_PLAIN, TENSOR_GAPS);
-    form.dtype = dtypes[i];
-    form.sizes = id == OPERATOR_MM ? result : column;
-    if ((fx->properties.dtypes >> form.dtype & 1) != 0) run(fx, &form);
-  }
-}
-
-static void nothing_beside_a_column_is_written(tbk_fixture_t* fx) {
-  operation_for_each(fx, check_column);
-  CHECK(fx->kernel->kernel_find(fx->self, fx->device, "no.such", 1) == NULL);
-}
-
-/* What stands between the rows of an output that is a part of a wider one. */
-static void check_rows(tbk_fixture_t* fx, operator_id_t id) {
-  form_t form = form_of(id, TENSOR_PLAIN, TENSOR_ROWS);
-  run(fx, &form);
-  form = form_of(id, TENSOR_ROWS, TENSOR_ROWS);
-  run(fx, &form);
-}
-
-static void nothing_between_the_rows_is_written(tbk_fixture_t* fx) {
-  operation_for_each(fx, check_rows);
 }
 
 static void no_elements_are_right_or_refused(tbk_fixture_t* fx) {
@@ -409,11 +277,5 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-110", "kernel", 0, operands_without_elements_do_nothing),
     TBK_CASE("KRN-110", "kernel", 0, an_empty_sum_is_0),
     TBK_CASE("KRN-111", "kernel", 0, operands_of_rank_0_are_single_elements),
-    TBK_CASE("KRN-006", "kernel", 0, an_output_may_be_an_input),
-    TBK_CASE("KRN-113", "kernel", 0, an_output_may_be_a_strided_input),
-    TBK_CASE("KRN-113", "kernel", 0, a_long_output_may_be_an_input),
-    TBK_CASE("KRN-116", "kernel", 0, nothing_between_the_elements_is_written),
-    TBK_CASE("KRN-116", "kernel", 0, nothing_between_the_rows_is_written),
-    TBK_CASE("KRN-116", "kernel", 0, nothing_beside_a_column_is_written),
 };
 TBK_SUITE(kernel_shapes);

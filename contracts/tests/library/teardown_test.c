@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The end of instances, devices and processes, in any order.
+ * The end of instances: what it closes, waits for and leaves. What outlives its device is in
+ * teardown_closed_test.c, processes that just end in teardown_exit_test.c.
  */
 #include "child.h"
 #include "gate.h"
@@ -12,8 +13,6 @@
 
 #include <dirent.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const tbk_backend_t* make(tbk_fixture_t* fx) {
   const tbk_backend_t* backend = NULL;
@@ -42,8 +41,7 @@ static int count_files(void) {
   return count;
 }
 
-/* --------------------------------------------------------------------- destroying instances ----
- * */
+/* --------------------------------------------------------------------- destroying instances ---- */
 
 static void destroying_closes_what_is_open(tbk_fixture_t* fx) {
   for (int i = 0; i < 2; i++) {
@@ -225,160 +223,6 @@ static void destroying_waits_for_the_second_device(tbk_fixture_t* fx) {
   CHECK(atomic_load(&destroying.ran) == 1);
 }
 
-/* ---------------------------------------------------------------- giving back after closing ----
- * */
-
-static void expect_works_again(tbk_fixture_t* fx) {
-  fx_open(fx);
-  const char* trouble = tbk_device_trouble(fx->core, fx->self, 0, fx->seed);
-  CHECK_SAID(trouble == NULL, "the device works when it is open again", "%s fails", trouble);
-}
-
-static void memory_can_be_freed_after_closing(tbk_fixture_t* fx) {
-  enum { COUNT = 16 };
-  tbk_memory_t memory[COUNT];
-  fx_open(fx);
-  for (int i = 0; i < COUNT; i++) {
-    REQUIRE_OK(fx->core->memory_alloc(fx->self, 0, UINT64_C(64) << i % 13, &memory[i], &fx->error));
-  }
-  fx_close(fx);
-  for (int i = 0; i < COUNT; i++) {
-    CHECK_OK(fx->core->memory_free(fx->self, 0, memory[i], &fx->error));
-  }
-  expect_works_again(fx);
-}
-
-static void streams_can_be_destroyed_after_closing(tbk_fixture_t* fx) {
-  tbk_stream_t* streams[4];
-  fx_open(fx);
-  for (int i = 0; i < 4; i++) {
-    REQUIRE_OK(fx->stream->stream_create(fx->self, 0, 0, &streams[i], &fx->error));
-  }
-  fx_close(fx);
-  for (int i = 0; i < 4; i++)
-    fx->stream->stream_destroy(fx->self, streams[i]);
-  expect_works_again(fx);
-  CHECK_OK(fx->stream->device_synchronize(fx->self, 0, &fx->error));
-}
-
-static void events_can_be_destroyed_after_closing(tbk_fixture_t* fx) {
-  tbk_event_t* events[4];
-  fx_open(fx);
-  tbk_stream_t* stream = fx_stream(fx);
-  for (int i = 0; i < 4; i++) {
-    REQUIRE_OK(fx->event->event_create(fx->self, 0, 0, &events[i], &fx->error));
-    if (i % 2 == 0) CHECK_OK(fx->event->event_record(fx->self, events[i], stream, &fx->error));
-  }
-  fx_close(fx);
-  for (int i = 0; i < 4; i++)
-    fx->event->event_destroy(fx->self, events[i]);
-  expect_works_again(fx);
-}
-
-static void pinned_memory_can_be_freed_after_closing(tbk_fixture_t* fx) {
-  void* pointers[4];
-  fx_open(fx);
-  for (int i = 0; i < 4; i++) {
-    REQUIRE_OK(
-        fx->pinned->pinned_alloc(fx->self, 0, UINT64_C(100) << 4 * i, &pointers[i], &fx->error));
-  }
-  fx_close(fx);
-  for (int i = 0; i < 4; i++)
-    fx->pinned->pinned_free(fx->self, pointers[i]);
-  expect_works_again(fx);
-}
-
-static void stream_ordered_memory_can_be_freed_after_closing(tbk_fixture_t* fx) {
-  tbk_stream_t* stream = NULL;
-  tbk_memory_t memory = 0;
-  fx_open(fx);
-  REQUIRE_OK(fx->stream->stream_create(fx->self, 0, 0, &stream, &fx->error));
-  REQUIRE_OK(fx->async_memory->async_alloc(fx->self, stream, 4096, &memory, &fx->error));
-  fx_close(fx);
-  (void)!fx->async_memory->async_free(fx->self, stream, memory, &fx->error);
-  fx->stream->stream_destroy(fx->self, stream);
-  expect_works_again(fx);
-}
-
-static void memory_of_the_second_device_can_be_freed_after_closing(tbk_fixture_t* fx) {
-  tbk_memory_t memory = 0;
-  fx_open(fx);
-  int32_t second = fx_second_device(fx);
-  REQUIRE_OK(fx->core->memory_alloc(fx->self, second, 4096, &memory, &fx->error));
-  CHECK_OK(fx->core->device_close(fx->self, second, &fx->error));
-  fx->resources->second_open = 0;
-  CHECK_OK(fx->core->memory_free(fx->self, second, memory, &fx->error));
-  const char* trouble = tbk_device_trouble(fx->core, fx->self, 0, fx->seed);
-  CHECK_SAID(trouble == NULL, "the other device works", "%s fails", trouble);
-}
-
-/* -------------------------------------------------------------------- processes that just end --
- * */
-
-/* Reachable from here, so that leak checkers see what is on purpose. */
-static struct {
-  const tbk_backend_t* backend;
-  tbk_memory_t memory;
-  tbk_stream_t* stream;
-  tbk_event_t* event;
-  uint8_t bytes[65536];
-} left_behind;
-
-static int create_only(tbk_child_t* self, void* argument) {
-  (void)self;
-  tbk_fixture_t* fx = argument;
-  return fx->create(fx->host, &left_behind.backend, NULL) == TBK_OK ? 0 : 10;
-}
-
-static int open_and_use(tbk_child_t* self, void* argument) {
-  (void)self;
-  tbk_fixture_t* fx = argument;
-  const tbk_backend_t* backend = fx->backend;
-  if (tbk_open_patiently(fx->core, fx->self, 0, NULL) != TBK_OK) return 11;
-  left_behind.backend = backend;
-  tbk_status_t status =
-      fx->core->memory_alloc(fx->self, 0, sizeof left_behind.bytes, &left_behind.memory, NULL);
-  if (status != TBK_OK) return 12;
-  status = fx->core->upload(fx->self, 0, left_behind.memory, 0, left_behind.bytes,
-                            sizeof left_behind.bytes, NULL, NULL);
-  return status == TBK_OK ? 0 : 13;
-}
-
-static int enqueue_and_leave(tbk_child_t* self, void* argument) {
-  tbk_fixture_t* fx = argument;
-  int code = open_and_use(self, argument);
-  if (code != 0) return code;
-  if (fx->stream->stream_create(fx->self, 0, 0, &left_behind.stream, NULL) != TBK_OK) return 14;
-  for (int i = 0; i < 32; i++) {
-    tbk_status_t status = fx->core->upload(fx->self, 0, left_behind.memory, 0, left_behind.bytes,
-                                           sizeof left_behind.bytes, left_behind.stream, NULL);
-    if (status != TBK_OK) return 15;
-  }
-  if (fx->event == NULL) return 0;
-  if (fx->event->event_create(fx->self, 0, 0, &left_behind.event, NULL) != TBK_OK) return 16;
-  tbk_status_t status =
-      fx->event->event_record(fx->self, left_behind.event, left_behind.stream, NULL);
-  return status == TBK_OK ? 0 : 17;
-}
-
-static void expect_clean_exit(tbk_fixture_t* fx, tbk_child_fn body) {
-  tbk_child_t child;
-  tbk_child_start(fx, &child, body, fx, TBK_CHILD_EXIT);
-  CHILD_CHECK_END(&child);
-}
-
-static void a_process_that_only_created_ends_cleanly(tbk_fixture_t* fx) {
-  expect_clean_exit(fx, create_only);
-}
-
-static void a_process_that_closes_nothing_ends_cleanly(tbk_fixture_t* fx) {
-  expect_clean_exit(fx, open_and_use);
-}
-
-static void a_process_with_work_enqueued_ends_cleanly(tbk_fixture_t* fx) {
-  expect_clean_exit(fx, enqueue_and_leave);
-}
-
 static void lives_leave_nothing_behind(tbk_fixture_t* fx) {
   enum { LIVES = 8 };
   tbk_adopt_orphans();
@@ -389,7 +233,6 @@ static void lives_leave_nothing_behind(tbk_fixture_t* fx) {
 }
 
 #define CLOSED TBK_CASE_CLOSED
-#define FRESH (TBK_CASE_CLOSED | TBK_CASE_FRESH)
 
 static const tbk_case_t cases[] = {
     TBK_CASE("TDN-002", NULL, TBK_CASE_RAW, destroying_closes_what_is_open),
@@ -399,17 +242,6 @@ static const tbk_case_t cases[] = {
     TBK_CASE("TDN-003", "stream callback", CLOSED, destroying_waits_for_copies),
     TBK_CASE("TDN-003", "stream callback two_devices", CLOSED,
              destroying_waits_for_the_second_device),
-    TBK_CASE("TDN-006", NULL, CLOSED, memory_can_be_freed_after_closing),
-    TBK_CASE("TDN-006", "stream", CLOSED, streams_can_be_destroyed_after_closing),
-    TBK_CASE("TDN-006", "event", CLOSED, events_can_be_destroyed_after_closing),
-    TBK_CASE("TDN-006", "pinned", CLOSED, pinned_memory_can_be_freed_after_closing),
-    TBK_CASE("TDN-006", "async_memory", CLOSED, stream_ordered_memory_can_be_freed_after_closing),
-    TBK_CASE("TDN-006", "two_devices", CLOSED,
-             memory_of_the_second_device_can_be_freed_after_closing),
-    TBK_CASE("TDN-007", NULL, TBK_CASE_RAW | TBK_CASE_FRESH,
-             a_process_that_only_created_ends_cleanly),
-    TBK_CASE("TDN-007", NULL, FRESH, a_process_that_closes_nothing_ends_cleanly),
-    TBK_CASE("TDN-007", "stream", FRESH, a_process_with_work_enqueued_ends_cleanly),
     TBK_CASE("TDN-008", NULL, TBK_CASE_RAW, lives_leave_nothing_behind),
 };
 TBK_SUITE(teardown);

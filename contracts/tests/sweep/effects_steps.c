@@ -55,3 +55,16 @@ void step_draw(uint8_t* bytes, uint64_t size) {
     bytes[i] = (uint8_t)(z >> 32);
   }
 }
+
+void step_with_new_streams(tbk_fixture_t* fx, effects_t* on,
+                           void (*use)(tbk_fixture_t*, effects_t*, tbk_stream_t*)) {
+  const int32_t priorities[] = {0, fx->properties.priority_greatest, fx->properties.priority_least};
+  for (int i = 0; i < 3; i++) {
+    tbk_stream_t* stream = NULL;
+    if (!CHECK_OK(
+            fx->stream->stream_create(fx->self, fx->device, priorities[i], &stream, &fx->error)))
+      return;
+    use(fx, on, stream);
+    fx->stream->stream_destroy(fx->self, stream);
+  }
+}

@@ -29,4 +29,8 @@ void step_draw(uint8_t* bytes, uint64_t size);
 /* Has the device make EFFECT_WORDS random words, always the same ones. */
 void step_draw_words(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream, uint8_t* out);
 
+/* Runs `use` on new streams, of priority 0 and of both ends. */
+void step_with_new_streams(tbk_fixture_t* fx, effects_t* on,
+                           void (*use)(tbk_fixture_t*, effects_t*, tbk_stream_t*));
+
 #endif /* TBK_CONTRACTS_EFFECTS_STEPS_H */

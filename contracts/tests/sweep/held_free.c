@@ -66,8 +66,7 @@ static bool offered(const tbk_fixture_t* fx, const sweep_case_t* one) {
   if (by == BY_DEVICE && (fx->device_count < 2 || (flags & TBK_DEVICE_CROSS_DEVICE_WAIT) == 0))
     return false;
   if (use == READ_PEER && fx->peer == NULL) return false;
-  if (use == READ_KERNEL)
-    return fx->kernel != NULL && (fx->properties.dtypes >> TBK_INT32 & 1) != 0;
+  if (use == READ_KERNEL) return fx->kernel != NULL && fx_has_dtype(fx, TBK_INT32);
   return use != WRITE_FILL || TBK_HAS(fx->core, tbk_core_t, fill) != 0;
 }
 

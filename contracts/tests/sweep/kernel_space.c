@@ -68,8 +68,7 @@ SWEEP_SHARED_DIMENSION(kernel_scalar_axis, "scalar", {"ordinary", 0}, {"least", 
                        {"odd", 3}, {"special", 4}, {"beyond", 5}, {"0", 6});
 SWEEP_SHARED_DIMENSION(kernel_how_axis, "by", {"launch", 0}, {"plan", 1});
 
-/* ----------------------------------------------------------------------- what may be combined --
- * */
+/* --------------------------------------------------------------------- what may be combined ---- */
 
 int32_t kernel_dtype_of(const sweep_case_t* one) {
   return (int32_t)(sweep_get(one, &kernel_dtype_axis) + sweep_get(one, &kernel_float_axis));
@@ -174,7 +173,7 @@ bool kernel_fits(const tbk_fixture_t* fx, const sweep_case_t* one, operator_id_t
   const number_type_t* type = number_type(kernel_dtype_of(one));
   const kernel_shape_t* shape = kernel_shape_of(one, id);
   int64_t reduced = sweep_get(one, &kernel_reduced_axis);
-  if (!scene_fits(fx, one) || (fx->properties.dtypes >> type->dtype & 1) == 0) return false;
+  if (!scene_fits(fx, one) || !fx_has_dtype(fx, type->dtype)) return false;
   if (sweep_get(one, &kernel_how_axis) == 1 && !can_plan(fx, id)) return false;
   if (id != OPERATOR_MM && shape->rank > fx->properties.max_rank) return false;
   if (reduced > 0 && reduced >> shape->rank != 0) return false;

@@ -12,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ----------------------------------------------------------------------------------- operands --
- * */
+/* --------------------------------------------------------------------------------- operands ---- */
 
 /* The ends of what the dtype holds; beyond what a float can count; and what is no number. */
 static void set_scalar(operation_t* operation, int64_t kind) {
@@ -92,8 +91,7 @@ static void make(tbk_fixture_t* fx, operation_t* operation, const sweep_case_t* 
   operation_ready(fx, operation);
 }
 
-/* ------------------------------------------------------------------------------------- program --
- * */
+/* ---------------------------------------------------------------------------------- program ---- */
 
 typedef struct program {
   scene_t scene;
@@ -171,8 +169,7 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one, operator_id_t id) {
   it->operation.kernel->plan_destroy(fx->self, it->plan);
 }
 
-/* ---------------------------------------------------------------------------------------- rows --
- * */
+/* ------------------------------------------------------------------------------------- rows ---- */
 
 #define PROGRAM(name, id)                                                     \
   static bool fits_##name(const tbk_fixture_t* fx, const sweep_case_t* one) { \
@@ -285,8 +282,7 @@ static void every_layout_of_every_shape_is_right(tbk_fixture_t* fx) {
 static bool fits_conversion(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const number_type_t* to = number_type((int32_t)sweep_get(one, &kernel_dtype_axis));
   const number_type_t* from = number_type((int32_t)sweep_get(one, &kernel_from_axis) - 1);
-  if ((fx->properties.dtypes >> from->dtype & fx->properties.dtypes >> to->dtype & 1) == 0)
-    return false;
+  if (!fx_has_dtype(fx, from->dtype) || !fx_has_dtype(fx, to->dtype)) return false;
   if (from == to || !scene_fits(fx, one)) return false;
   if (!kernel_size_fits(fx, one, OPERATOR_COPY, kernel_shape_of(one, OPERATOR_COPY), to))
     return false;

@@ -265,8 +265,7 @@ static void events_order_devices_however_often(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
-/* ------------------------------------------------------------------------ closing the device ---
- * */
+/* ----------------------------------------------------------------------- closing the device ---- */
 
 SWEEP_DIMENSION(closed_axis, "device", {"0", 0}, {"1", 1});
 SWEEP_DIMENSION(still_axis, "still_there", {"none", 0}, {"some", 1});

@@ -141,7 +141,7 @@ int32_t operation_dtype(const tbk_fixture_t* fx) {
   static const int32_t dtypes[] = {TBK_FLOAT32, TBK_FLOAT64, TBK_FLOAT16, TBK_BFLOAT16, TBK_INT32,
                                    TBK_INT64,   TBK_INT16,   TBK_INT8,    TBK_UINT8};
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i)
-    if ((fx->properties.dtypes >> dtypes[i] & 1) != 0) return dtypes[i];
+    if (fx_has_dtype(fx, dtypes[i])) return dtypes[i];
   return TBK_FLOAT32;
 }
 

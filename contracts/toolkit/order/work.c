@@ -245,8 +245,8 @@ static const work_kind_t work_kinds[WORK_KINDS] = {
 /* ------------------------------------------------------------------------------- the bench -- */
 
 static int32_t kernel_dtype(const tbk_fixture_t* fx) {
-  if (fx->properties.dtypes >> TBK_INT32 & 1) return TBK_INT32;
-  if (fx->properties.dtypes >> TBK_FLOAT32 & 1) return TBK_FLOAT32;
+  if (fx_has_dtype(fx, TBK_INT32)) return TBK_INT32;
+  if (fx_has_dtype(fx, TBK_FLOAT32)) return TBK_FLOAT32;
   return fx->kernel == NULL ? TBK_INT32 : -1;
 }
 

@@ -55,6 +55,10 @@ void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_ca
   fx->resources = &resources;
 }
 
+bool fx_has_dtype(const tbk_fixture_t* fx, int32_t dtype) {
+  return (fx->properties.dtypes >> dtype & 1) != 0;
+}
+
 uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes) {
   uint64_t granularity = fx->properties.copy_granularity;
   return granularity > 1 ? (size_bytes + granularity - 1) / granularity * granularity : size_bytes;

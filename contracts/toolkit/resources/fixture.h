@@ -87,6 +87,8 @@ void fx_close(tbk_fixture_t* fx);
 void fx_disown_device(tbk_fixture_t* fx);
 void fx_disown_instance(tbk_fixture_t* fx);
 
+/* Tells whether the device declares the dtype. */
+bool fx_has_dtype(const tbk_fixture_t* fx, int32_t dtype);
 /* `size_bytes` rounded up to the device's copy granularity. */
 uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes);
 

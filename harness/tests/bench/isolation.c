@@ -206,7 +206,7 @@ static void measure_forks(char* tool, char* library, int cores, double* out) {
 }
 
 static void measure(char* tool, char* library) {
-  static char cheap_test[] = "memory/a_failed_allocation_leaves_the_result_alone";
+  static char cheap_test[] = "memory_refusal/a_failed_allocation_leaves_the_result_alone";
   double seen[FIGURES][ROUNDS], of_round[FIGURES], load_before = 0, load_after = 0;
   const int cores = core_count();
   long dirty_kib = 0;

@@ -7,8 +7,8 @@
 #include "mutant_areas.h"
 #include "wrap.h"
 
-/* Of each mutants_AREA.c, as the build found them, and of anti.c, legal.c and cheats.c. */
-#define TABLES(X) MUTANT_AREAS(X) X(anti) X(legal) X(cheat)
+/* Of each mutants_AREA.c, as the build found them, and of anti*.c, legal.c and cheats.c. */
+#define TABLES(X) MUTANT_AREAS(X) X(anti) X(anti_text) X(anti_kernel) X(legal) X(cheat)
 
 #define DECLARE(name) extern const mutant_t mutants_##name[];
 TABLES(DECLARE)

@@ -141,6 +141,11 @@ enum { BROAD = 0, NARROW = 1 };
   { #function, clause, MUTANT, operation, narrow, note, {{0, 0 } }, 0, 0, function, 0 }
 #define ENTRY_ROW(function, clause, operation, narrow, note) \
   { #function, clause, MUTANT, operation, narrow, note, {{0, 0 } }, 0, 0, 0, function }
+/* A row of what is odd and obeys every clause. */
+#define ODD(name, note, install, ...) \
+  { name, NULL, ANTI, STATE, BROAD, note, {__VA_ARGS__}, 0, 0, install, 0 }
+#define UNPATCHED \
+  { 0, 0 }
 
 /* The tables of all files, each ended by a row without a name; see table.c. */
 extern const mutant_t* const mutant_tables[];
