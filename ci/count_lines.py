@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "layout.md"
 INCLUDE = ROOT / "contracts" / "include"
-BESIDE = {"tables.h", "tbk_arguments.h", "tbk_operators.h"}  # no parts of tbk.h
+BESIDE = {"dtypes.h", "tables.h", "tbk_arguments.h", "tbk_operators.h"}  # no parts of tbk.h
 BEGIN, END = "<!-- sizes: begin -->\n", "<!-- sizes: end -->\n"
 ROOMS = [
     "contracts/include",

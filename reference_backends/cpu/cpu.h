@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <tbk/dtypes.h>
 #include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
 #include <vdev/event.h>

@@ -33,13 +33,11 @@ tbk_status_t cpu_device_properties(tbk_instance_t* self, int32_t index,
                                  .memory_bytes = options->device.arena.memory_bytes,
                                  .memory_alignment = options->device.arena.alignment,
                                  .copy_granularity = options->granularity,
+                                 .dtypes = TBK_DTYPES_ALL,
                                  .max_rank = CPU_MAX_RANK,
                                  .priority_least = 0,
                                  .priority_greatest = -1,
                                  .max_allocation_bytes = options->device.arena.allocation_bytes};
-#define BIT(name, value, size_bytes) all.dtypes |= UINT64_C(1) << (value);
-  TBK_DTYPE_MAP(BIT)
-#undef BIT
   size_t size = all.struct_size < sizeof all ? all.struct_size : sizeof all;
   memcpy(out_properties, &all, size);
   return TBK_OK;

@@ -9,33 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-cpu_kind_t cpu_kind(int32_t dtype) {
-  switch (dtype) {
-    case TBK_FLOAT16:
-    case TBK_BFLOAT16:
-    case TBK_FLOAT32:
-    case TBK_FLOAT64:
-      return CPU_REAL;
-    case TBK_COMPLEX64:
-    case TBK_COMPLEX128:
-      return CPU_COMPLEX;
-    default:
-      return CPU_INTEGER;
-  }
-}
-
-int64_t cpu_element_bytes(int32_t dtype) {
-  switch (dtype) {
-#define CASE(name, value, size_bytes) \
-  case value:                         \
-    return size_bytes;
-    TBK_DTYPE_MAP(CASE)
-#undef CASE
-    default:
-      return 0;
-  }
-}
-
 typedef uint8_t __attribute__((may_alias)) word8_t;
 typedef uint16_t __attribute__((may_alias)) word16_t;
 typedef uint32_t __attribute__((may_alias)) word32_t;
@@ -137,15 +110,15 @@ static uint32_t bfloat_bits(float value) {
 }
 
 static cpu_number_t integer(int64_t value) {
-  return (cpu_number_t){.kind = CPU_INTEGER, .integer = value};
+  return (cpu_number_t){.kind = TBK_KIND_INTEGER, .integer = value};
 }
 
 static cpu_number_t real(double value) {
-  return (cpu_number_t){.kind = CPU_REAL, .real = value};
+  return (cpu_number_t){.kind = TBK_KIND_REAL, .real = value};
 }
 
 static cpu_number_t complex_number(double real_part, double imaginary_part) {
-  return (cpu_number_t){.kind = CPU_COMPLEX, .real = real_part, .imaginary = imaginary_part};
+  return (cpu_number_t){.kind = TBK_KIND_COMPLEX, .real = real_part, .imaginary = imaginary_part};
 }
 
 static double real_at(const char* from, int64_t size_bytes) {
@@ -192,12 +165,12 @@ static int64_t truncated(double value, int32_t dtype) {
 }
 
 static bool is_true(cpu_number_t number) {
-  if (number.kind == CPU_INTEGER) return number.integer != 0;
-  return number.real != 0 || (number.kind == CPU_COMPLEX && number.imaginary != 0);
+  if (number.kind == TBK_KIND_INTEGER) return number.integer != 0;
+  return number.real != 0 || (number.kind == TBK_KIND_COMPLEX && number.imaginary != 0);
 }
 
 static void store_real(char* to, int32_t dtype, cpu_number_t number) {
-  bool whole = number.kind == CPU_INTEGER;
+  bool whole = number.kind == TBK_KIND_INTEGER;
   float narrow;
   switch (dtype) {
     case TBK_FLOAT64:
@@ -213,20 +186,21 @@ static void store_real(char* to, int32_t dtype, cpu_number_t number) {
 }
 
 void cpu_store(char* to, int32_t dtype, cpu_number_t number) {
-  const cpu_number_t imaginary = real(number.kind == CPU_COMPLEX ? number.imaginary : 0);
-  switch (cpu_kind(dtype)) {
-    case CPU_REAL:
+  const cpu_number_t imaginary = real(number.kind == TBK_KIND_COMPLEX ? number.imaginary : 0);
+  switch (tbk_dtype_kind(dtype)) {
+    case TBK_KIND_REAL:
       store_real(to, dtype, number);
       break;
-    case CPU_COMPLEX:
+    case TBK_KIND_COMPLEX:
       store_real(to, dtype == TBK_COMPLEX64 ? TBK_FLOAT32 : TBK_FLOAT64, number);
       to += dtype == TBK_COMPLEX64 ? 4 : 8;
       store_real(to, dtype == TBK_COMPLEX64 ? TBK_FLOAT32 : TBK_FLOAT64, imaginary);
       break;
     default: {
-      int64_t value = number.kind == CPU_INTEGER ? number.integer : truncated(number.real, dtype);
+      int64_t value =
+          number.kind == TBK_KIND_INTEGER ? number.integer : truncated(number.real, dtype);
       if (dtype == TBK_BOOL) value = is_true(number);
-      cpu_store_word(to, (uint64_t)value, cpu_element_bytes(dtype));
+      cpu_store_word(to, (uint64_t)value, tbk_dtype_bytes(dtype));
     }
   }
 }

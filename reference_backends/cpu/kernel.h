@@ -24,9 +24,8 @@ typedef struct cpu_view {
 } cpu_view_t;
 
 /* An element in the widest form of its kind. */
-typedef enum { CPU_INTEGER, CPU_REAL, CPU_COMPLEX } cpu_kind_t;
 typedef struct cpu_number {
-  cpu_kind_t kind;
+  tbk_kind_t kind;
   int64_t integer;
   double real, imaginary;
 } cpu_number_t;
@@ -67,8 +66,6 @@ tbk_status_t cpu_want_dtype(const cpu_view_t* view, int32_t dtype, tbk_error_t* 
 bool cpu_next_index(int64_t* index, const int64_t* sizes, int32_t rank);
 
 /* element.c: one element, by relaxed atomic accesses wherever it is aligned. */
-cpu_kind_t cpu_kind(int32_t dtype);
-int64_t cpu_element_bytes(int32_t dtype); /* 0 where the dtype is not known */
 uint64_t cpu_load_word(const char* from, int64_t size_bytes);
 void cpu_store_word(char* to, uint64_t word, int64_t size_bytes);
 cpu_number_t cpu_load(const char* from, int32_t dtype);

@@ -71,9 +71,9 @@ static void where_row(const cpu_job_t* job, char* const* at, const int64_t* step
 /* Integers wrap around: in unsigned arithmetic, which the store cuts to size. */
 static cpu_number_t product(cpu_number_t a, cpu_number_t b) {
   cpu_number_t c = {.kind = a.kind};
-  if (a.kind == CPU_INTEGER) c.integer = (int64_t)((uint64_t)a.integer * (uint64_t)b.integer);
-  if (a.kind == CPU_REAL) c.real = a.real * b.real;
-  if (a.kind == CPU_COMPLEX) {
+  if (a.kind == TBK_KIND_INTEGER) c.integer = (int64_t)((uint64_t)a.integer * (uint64_t)b.integer);
+  if (a.kind == TBK_KIND_REAL) c.real = a.real * b.real;
+  if (a.kind == TBK_KIND_COMPLEX) {
     c.real = a.real * b.real - a.imaginary * b.imaginary;
     c.imaginary = a.real * b.imaginary + a.imaginary * b.real;
   }
@@ -81,7 +81,7 @@ static cpu_number_t product(cpu_number_t a, cpu_number_t b) {
 }
 
 static cpu_number_t scaled_sum(cpu_number_t a, cpu_number_t alpha, cpu_number_t b) {
-  if (a.kind == CPU_INTEGER) {
+  if (a.kind == TBK_KIND_INTEGER) {
     b = product(b, alpha);
     a.integer = (int64_t)((uint64_t)a.integer + (uint64_t)b.integer);
     return a;
@@ -143,7 +143,7 @@ tbk_status_t cpu_build_fill(vdev_arena_t* arena, const void* arguments, cpu_job_
   if (status == TBK_OK) status = cpu_number_of(&args->value, &job->scalar, error);
   if (status != TBK_OK) return status;
   const int32_t dtype = job->operands[0].dtype;
-  if (job->scalar.kind == CPU_COMPLEX && cpu_kind(dtype) != CPU_COMPLEX)
+  if (job->scalar.kind == TBK_KIND_COMPLEX && tbk_dtype_kind(dtype) != TBK_KIND_COMPLEX)
     return cpu_fail(TBK_UNSUPPORTED, error, "a complex value for dtype %d", dtype);
   cpu_store(job->value, dtype, job->scalar);
   return TBK_OK;
@@ -174,11 +174,11 @@ static tbk_status_t build_binary(vdev_arena_t* arena, const tbk_tensor_t* out,
 static tbk_status_t settle_alpha(cpu_job_t* job, tbk_error_t* error) {
   cpu_number_t* alpha = &job->scalar;
   const int32_t dtype = job->operands[0].dtype;
-  if (alpha->kind > cpu_kind(dtype))
+  if (alpha->kind > tbk_dtype_kind(dtype))
     return cpu_fail(TBK_UNSUPPORTED, error, "alpha does not fit dtype %d", dtype);
   if (dtype == TBK_BOOL) alpha->integer = alpha->integer != 0;
-  if (alpha->kind == CPU_INTEGER) alpha->real = (double)alpha->integer;
-  alpha->kind = cpu_kind(dtype);
+  if (alpha->kind == TBK_KIND_INTEGER) alpha->real = (double)alpha->integer;
+  alpha->kind = tbk_dtype_kind(dtype);
   return TBK_OK;
 }
 

@@ -57,7 +57,7 @@ static void move(const cpu_view_t* to, const cpu_view_t* from) {
 }
 
 static cpu_number_t dot(const cpu_view_t* a, const cpu_view_t* b, int64_t row, int64_t column) {
-  cpu_number_t sum = {.kind = cpu_kind(a->dtype)};
+  cpu_number_t sum = {.kind = tbk_dtype_kind(a->dtype)};
   uint64_t integer = 0;
   for (int64_t k = 0; k < a->sizes[1]; k++) {
     cpu_number_t x = cpu_load(a->data + row * a->strides[0] + k * a->strides[1], a->dtype);

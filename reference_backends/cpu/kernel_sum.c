@@ -20,7 +20,8 @@ static cpu_number_t sum_from(const cpu_view_t* in, const char* data, const int64
     real += (long double)number.real;
     imaginary += (long double)number.imaginary;
   } while (cpu_next_index(index, extents, in->rank));
-  return (cpu_number_t){cpu_kind(in->dtype), (int64_t)integer, (double)real, (double)imaginary};
+  return (cpu_number_t){tbk_dtype_kind(in->dtype), (int64_t)integer, (double)real,
+                        (double)imaginary};
 }
 
 /* The output's strides, one for each dimension of the input, 0 where it is summed over. */
@@ -45,7 +46,7 @@ static void compute(const cpu_job_t* job) {
     kept[d] = reduced ? 1 : in->sizes[d];
     summed[d] = reduced ? in->sizes[d] : 1;
   }
-  const cpu_number_t nothing = {.kind = cpu_kind(in->dtype)};
+  const cpu_number_t nothing = {.kind = tbk_dtype_kind(in->dtype)};
   do {
     char* to = out->data;
     const char* from = in->data;
@@ -91,7 +92,7 @@ static tbk_status_t want_sizes(const cpu_job_t* job, bool keepdim, tbk_error_t* 
 
 static tbk_status_t want_dtypes(const cpu_job_t* job, const int64_t* dtype, tbk_error_t* error) {
   const int32_t out = job->operands[0].dtype, in = job->operands[1].dtype;
-  bool widens = out == TBK_INT64 && cpu_kind(in) == CPU_INTEGER;
+  bool widens = out == TBK_INT64 && tbk_dtype_kind(in) == TBK_KIND_INTEGER;
   if ((in == out || widens) && (!dtype || *dtype == out)) return TBK_OK;
   return cpu_fail(TBK_UNSUPPORTED, error, "a sum of dtype %d into dtype %d", in, out);
 }

@@ -46,7 +46,7 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, cpu_view_t* view, tbk_e
   if (tensor->rank < 0 || tensor->rank > CPU_MAX_RANK)
     return cpu_fail(TBK_UNSUPPORTED, error, "rank %d is above %d", tensor->rank, CPU_MAX_RANK);
   *view = (cpu_view_t){.dtype = tensor->dtype, .rank = tensor->rank, .count = 1};
-  view->element_bytes = cpu_element_bytes(tensor->dtype);
+  view->element_bytes = tbk_dtype_bytes(tensor->dtype);
   if (!view->element_bytes)
     return cpu_fail(TBK_UNSUPPORTED, error, "dtype %d is not known", tensor->dtype);
   for (int32_t i = 0; i < tensor->rank; i++) {

@@ -7,21 +7,10 @@
 #include "job.h"
 #include "nvrtc.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-tbk_status_t cuda_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...) {
-  if (error != NULL) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->message, sizeof error->message, format, arguments);
-    va_end(arguments);
-  }
-  return status;
-}
 
 void cuda_log(const tbk_instance_t* self, const char* text) {
   if (self->host.log != NULL) self->host.log(self->host.context, TBK_LOG_WARNING, text);

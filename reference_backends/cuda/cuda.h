@@ -12,6 +12,7 @@
 #ifndef TBK_CUDA_CUDA_H
 #define TBK_CUDA_CUDA_H
 
+#include <emit/job.h>
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -68,8 +69,7 @@ struct tbk_instance {
 void cuda_count(tbk_instance_t* self);
 
 /* Writes the message and returns `status`. */
-tbk_status_t cuda_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define cuda_fail emit_fail
 
 /* Warns in the host's log. */
 void cuda_log(const tbk_instance_t* self, const char* text);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/dtypes.h>
 
 #include "memory.h"
 
@@ -68,11 +69,6 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
   if (out_properties == NULL || out_properties->struct_size < sizeof(size_t)) {
     return cuda_fail(error, TBK_INVALID, "out_properties is NULL or has no size");
   }
-  static const uint64_t dtypes = 0
-#define BIT(dtype, value, size_bytes) | UINT64_C(1) << (value)
-      TBK_DTYPE_MAP(BIT)
-#undef BIT
-      ;
   tbk_device_properties_t properties = {
       .struct_size = out_properties->struct_size,
       .name = self->devices[device].name,
@@ -82,7 +78,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
       .memory_bytes = self->devices[device].memory_bytes,
       .memory_alignment = CUDA_ALIGNMENT,
       .copy_granularity = 1,
-      .dtypes = self->backend.kernel ? dtypes : 0,
+      .dtypes = self->backend.kernel ? TBK_DTYPES_ALL : 0,
       .max_rank = 8,
       /* The driver clamps to its own range, which only an open context can tell. */
       .priority_least = 0,

@@ -8,10 +8,7 @@
 #define EMIT_INSIDE_H
 
 #include <emit/job.h>
-
-/* Writes the message and returns `status`. */
-tbk_status_t emit_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
+#include <tbk/dtypes.h>
 
 /* tensor.c */
 tbk_status_t emit_add_operand(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
@@ -34,9 +31,6 @@ void emit_set_no_scalar(emit_job_t* job);
 int64_t emit_groups(int64_t items);
 
 /* scalar.c */
-typedef enum { EMIT_INTEGER, EMIT_REAL, EMIT_COMPLEX } emit_kind_t;
-emit_kind_t emit_kind(int32_t dtype);
-int64_t emit_element_bytes(int32_t dtype);
 /* Writes the scalar as an element of `dtype`; returns whether it can be one. */
 bool emit_scalar_element(const tbk_scalar_t* scalar, int32_t dtype, unsigned char* out_element);
 /* Writes the scalar in the type in which `dtype` is computed; returns the size of that, or 0. */

@@ -32,7 +32,7 @@ static tbk_status_t find_reduced(const tbk_int_list_t* dim, int32_t rank, uint32
 static tbk_status_t want_sum_dtypes(const emit_job_t* job, const int64_t* dtype,
                                     tbk_error_t* error) {
   const int32_t out = job->operands[0].dtype, in = job->operands[1].dtype;
-  const bool widens = out == TBK_INT64 && emit_kind(in) == EMIT_INTEGER;
+  const bool widens = out == TBK_INT64 && tbk_dtype_kind(in) == TBK_KIND_INTEGER;
   if ((in == out || widens) && (dtype == NULL || *dtype == out)) return TBK_OK;
   return emit_fail(error, TBK_UNSUPPORTED, "a sum of dtype %d into dtype %d", in, out);
 }

@@ -9,33 +9,6 @@
 
 #include "inside.h"
 
-emit_kind_t emit_kind(int32_t dtype) {
-  switch (dtype) {
-    case TBK_FLOAT16:
-    case TBK_BFLOAT16:
-    case TBK_FLOAT32:
-    case TBK_FLOAT64:
-      return EMIT_REAL;
-    case TBK_COMPLEX64:
-    case TBK_COMPLEX128:
-      return EMIT_COMPLEX;
-    default:
-      return EMIT_INTEGER;
-  }
-}
-
-int64_t emit_element_bytes(int32_t dtype) {
-  switch (dtype) {
-#define CASE(name, value, size_bytes) \
-  case value:                         \
-    return size_bytes;
-    TBK_DTYPE_MAP(CASE)
-#undef CASE
-    default:
-      return 0;
-  }
-}
-
 /* The multiples of 2^(exponent - digits + 1) that are nearest, ties to even: what a format of so many
  * digits, with so low an exponent, has. Its bits are the caller's affair. */
 static double rounded(double value, int digits, int least_exponent) {
@@ -83,21 +56,21 @@ static void store_real(int32_t dtype, double value, unsigned char* out) {
   }
 }
 
-static emit_kind_t kind_of(const tbk_scalar_t* scalar) {
-  if (scalar->kind == TBK_SCALAR_DOUBLE) return EMIT_REAL;
-  return scalar->kind == TBK_SCALAR_COMPLEX ? EMIT_COMPLEX : EMIT_INTEGER;
+static tbk_kind_t kind_of(const tbk_scalar_t* scalar) {
+  if (scalar->kind == TBK_SCALAR_DOUBLE) return TBK_KIND_REAL;
+  return scalar->kind == TBK_SCALAR_COMPLEX ? TBK_KIND_COMPLEX : TBK_KIND_INTEGER;
 }
 
 static double real_of(const tbk_scalar_t* scalar) {
-  return kind_of(scalar) == EMIT_INTEGER ? (double)scalar->integer : scalar->real;
+  return kind_of(scalar) == TBK_KIND_INTEGER ? (double)scalar->integer : scalar->real;
 }
 
 /* What does not fit has no value in C; here the least, as PyTorch's CPU has it on x86. */
 static int64_t integer_of(const tbk_scalar_t* scalar, int32_t dtype) {
   if (dtype == TBK_BOOL)
-    return kind_of(scalar) == EMIT_INTEGER ? scalar->integer != 0
-                                           : scalar->real != 0 || isnan(scalar->real);
-  if (kind_of(scalar) == EMIT_INTEGER) return scalar->integer;
+    return kind_of(scalar) == TBK_KIND_INTEGER ? scalar->integer != 0
+                                               : scalar->real != 0 || isnan(scalar->real);
+  if (kind_of(scalar) == TBK_KIND_INTEGER) return scalar->integer;
   const bool narrow = dtype == TBK_INT8 || dtype == TBK_INT16 || dtype == TBK_INT32;
   const double limit = narrow ? 0x1p31 : 0x1p63;
   if (scalar->real >= -limit && scalar->real < limit) return (int64_t)scalar->real;
@@ -106,29 +79,29 @@ static int64_t integer_of(const tbk_scalar_t* scalar, int32_t dtype) {
 
 bool emit_scalar_element(const tbk_scalar_t* scalar, int32_t dtype, unsigned char* out_element) {
   const int32_t part = dtype == TBK_COMPLEX64 ? TBK_FLOAT32 : TBK_FLOAT64;
-  const emit_kind_t kind = emit_kind(dtype);
-  if (kind_of(scalar) == EMIT_COMPLEX && kind != EMIT_COMPLEX) return false;
-  if (kind == EMIT_REAL) {
+  const tbk_kind_t kind = tbk_dtype_kind(dtype);
+  if (kind_of(scalar) == TBK_KIND_COMPLEX && kind != TBK_KIND_COMPLEX) return false;
+  if (kind == TBK_KIND_REAL) {
     store_real(dtype, real_of(scalar), out_element);
-  } else if (kind == EMIT_COMPLEX) {
-    const double imaginary = kind_of(scalar) == EMIT_COMPLEX ? scalar->imaginary : 0;
+  } else if (kind == TBK_KIND_COMPLEX) {
+    const double imaginary = kind_of(scalar) == TBK_KIND_COMPLEX ? scalar->imaginary : 0;
     store_real(part, real_of(scalar), out_element);
-    store_real(part, imaginary, out_element + emit_element_bytes(part));
+    store_real(part, imaginary, out_element + tbk_dtype_bytes(part));
   } else {
     const int64_t value = integer_of(scalar, dtype);
-    memcpy(out_element, &value, (size_t)emit_element_bytes(dtype)); /* little-endian */
+    memcpy(out_element, &value, (size_t)tbk_dtype_bytes(dtype)); /* little-endian */
   }
   return true;
 }
 
 size_t emit_scalar_computed(const tbk_scalar_t* scalar, int32_t dtype, unsigned char* out_value) {
-  const emit_kind_t kind = emit_kind(dtype);
+  const tbk_kind_t kind = tbk_dtype_kind(dtype);
   if (kind_of(scalar) > kind) return 0; /* PyTorch has no fraction of an integer */
   int32_t computed = dtype;
-  if (kind == EMIT_REAL && dtype != TBK_FLOAT64) computed = TBK_FLOAT32;
-  if (kind != EMIT_INTEGER) {
+  if (kind == TBK_KIND_REAL && dtype != TBK_FLOAT64) computed = TBK_FLOAT32;
+  if (kind != TBK_KIND_INTEGER) {
     emit_scalar_element(scalar, computed, out_value);
-    return (size_t)emit_element_bytes(computed);
+    return (size_t)tbk_dtype_bytes(computed);
   }
   const int64_t value = dtype == TBK_BOOL ? scalar->integer != 0 : scalar->integer;
   memcpy(out_value, &value, sizeof value);

@@ -28,7 +28,7 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, emit_view_t* view, tbk_
                         .offset = tensor->offset,
                         .dtype = tensor->dtype,
                         .rank = tensor->rank,
-                        .element_bytes = emit_element_bytes(tensor->dtype),
+                        .element_bytes = tbk_dtype_bytes(tensor->dtype),
                         .count = 1};
   if (view->element_bytes == 0)
     return emit_fail(error, TBK_UNSUPPORTED, "dtype %d is not known", tensor->dtype);

@@ -8,17 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/dtypes.h>
 
 #include "job.h"
-
-tbk_status_t opencl_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...) {
-  if (error == NULL) return status;
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(error->message, sizeof error->message, format, arguments);
-  va_end(arguments);
-  return status;
-}
 
 void opencl_log(tbk_instance_t* self, int32_t level, const char* format, ...) {
   if (self->host.log == NULL) return;
@@ -94,13 +86,9 @@ static tbk_status_t device_count(tbk_instance_t* self, int32_t* out_count, tbk_e
 }
 
 static uint64_t dtypes(const opencl_device_t* device) {
-  uint64_t all = 0;
   if (!device->has_compiler) return 0;
-#define BIT(name, value, size_bytes) all |= UINT64_C(1) << (value);
-  TBK_DTYPE_MAP(BIT)
-#undef BIT
   const uint64_t doubles = UINT64_C(1) << TBK_FLOAT64 | UINT64_C(1) << TBK_COMPLEX128;
-  return device->has_double ? all : all & ~doubles;
+  return device->has_double ? TBK_DTYPES_ALL : TBK_DTYPES_ALL & ~doubles;
 }
 
 static tbk_status_t device_properties(tbk_instance_t* self, int32_t index,

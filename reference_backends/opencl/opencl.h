@@ -12,6 +12,7 @@
 #ifndef TBK_OPENCL_OPENCL_H
 #define TBK_OPENCL_OPENCL_H
 
+#include <emit/job.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -107,8 +108,7 @@ struct tbk_instance {
 };
 
 /* backend.c */
-tbk_status_t opencl_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define opencl_fail emit_fail
 void opencl_log(tbk_instance_t* self, int32_t level, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 tbk_status_t opencl_translate(cl_int result);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tbk/dtypes.h>
 #include <tbk/tbk_operators.h>
 
 /* ------------------------------------------------------------------------------------ tables -- */
@@ -70,20 +71,10 @@ static void the_core_works_on_its_own(tbk_fixture_t* fx) {
 
 enum { ELEMENTS = 16, ELEMENT_BYTES_MAX = 16 };
 
+/* Of one that is not known: anything that fits. */
 static uint64_t element_bytes(int32_t dtype) {
-  switch (dtype) {
-#define SIZE_OF(name, value, size_bytes) \
-  case value:                            \
-    return size_bytes;
-    TBK_DTYPE_MAP(SIZE_OF)
-#undef SIZE_OF
-    default:
-      return 4;
-  }
-}
-
-static bool declared(const tbk_fixture_t* fx, int32_t dtype) {
-  return (fx->properties.dtypes >> dtype & 1) != 0;
+  const int64_t known = tbk_dtype_bytes(dtype);
+  return known != 0 ? (uint64_t)known : 4;
 }
 
 static tbk_status_t copy_between(tbk_fixture_t* fx, const tbk_tensor_t* out,
@@ -107,7 +98,7 @@ static uint8_t* plain_bytes(tbk_fixture_t* fx, int32_t dtype, size_t size) {
 static void every_declared_dtype_is_copied(tbk_fixture_t* fx) {
   static const int64_t sizes[] = {ELEMENTS}, strides[] = {1};
   for (int32_t dtype = 0; dtype < TBK_DTYPE_LIMIT; dtype++) {
-    if (!declared(fx, dtype)) continue;
+    if (!fx_has_dtype(fx, dtype)) continue;
     uint64_t size = fx_round(fx, ELEMENTS * element_bytes(dtype));
     uint8_t* sent = plain_bytes(fx, dtype, size);
     tbk_tensor_t in = {sizeof in, fx_alloc_with(fx, sent, size), size, 0, dtype, 1, sizes, strides};
@@ -142,16 +133,16 @@ static void expect_dtype_refused(tbk_fixture_t* fx, int32_t out_dtype, int32_t i
 
 static void a_dtype_that_is_not_declared_is_refused(tbk_fixture_t* fx) {
   for (int32_t dtype = 0; dtype < TBK_DTYPE_LIMIT; dtype++) {
-    if (!declared(fx, dtype)) expect_dtype_refused(fx, dtype, dtype);
+    if (!fx_has_dtype(fx, dtype)) expect_dtype_refused(fx, dtype, dtype);
   }
 }
 
 static void a_dtype_that_is_not_declared_is_refused_on_either_side(tbk_fixture_t* fx) {
   int32_t known = 0;
-  while (known < TBK_DTYPE_LIMIT && !declared(fx, known))
+  while (known < TBK_DTYPE_LIMIT && !fx_has_dtype(fx, known))
     known++;
   for (int32_t dtype = 0; known < TBK_DTYPE_LIMIT && dtype < TBK_DTYPE_LIMIT; dtype++) {
-    if (declared(fx, dtype)) continue;
+    if (fx_has_dtype(fx, dtype)) continue;
     expect_dtype_refused(fx, known, dtype);
     expect_dtype_refused(fx, dtype, known);
   }
@@ -164,7 +155,7 @@ enum { RANK_LIMIT = 4096 };
 
 static int32_t some_dtype(const tbk_fixture_t* fx) {
   int32_t dtype = 0;
-  while (dtype < TBK_DTYPE_LIMIT && !declared(fx, dtype))
+  while (dtype < TBK_DTYPE_LIMIT && !fx_has_dtype(fx, dtype))
     dtype++;
   return dtype;
 }

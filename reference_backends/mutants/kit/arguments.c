@@ -80,18 +80,6 @@ uint64_t tensor_elements(const tbk_tensor_t* tensor) {
   return count;
 }
 
-uint64_t dtype_bytes(int32_t dtype) {
-  switch (dtype) {
-#define CASE(name, value, size_bytes) \
-  case value:                         \
-    return size_bytes;
-    TBK_DTYPE_MAP(CASE)
-#undef CASE
-    default:
-      return 0;
-  }
-}
-
 bool tensor_contiguous(const tbk_tensor_t* tensor) {
   int64_t expected = 1;
   for (int32_t k = tensor->rank; k-- > 0;) {

@@ -7,6 +7,8 @@
 #ifndef TBK_MUTANTS_ARGUMENTS_H
 #define TBK_MUTANTS_ARGUMENTS_H
 
+#include <tbk/dtypes.h>
+
 #include "wrap.h"
 
 enum { COPY_TENSORS = 8, COPY_RANK = 16 };
@@ -38,7 +40,7 @@ tbk_tensor_t* arguments_output(arguments_copy_t* copy);
 size_t arguments_size(const char* name);
 
 uint64_t tensor_elements(const tbk_tensor_t* tensor);
-uint64_t dtype_bytes(int32_t dtype);
+#define dtype_bytes(dtype) ((uint64_t)tbk_dtype_bytes(dtype))
 bool tensor_contiguous(const tbk_tensor_t* tensor);
 /* The strides that a tensor of these sizes has when it is contiguous. */
 void tensor_make_contiguous(arguments_copy_t* copy, int index);

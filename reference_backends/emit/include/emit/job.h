@@ -15,6 +15,10 @@
 #include <stdbool.h>
 #include <tbk/tbk_operators.h>
 
+/* Writes the message and returns `status`; for whoever links the emitter too. */
+tbk_status_t emit_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 enum { EMIT_MAX_RANK = 8, EMIT_OPERANDS = 4, EMIT_GROUP = 64, EMIT_OPTIONS_BYTES = 48 };
 
 /* The sources, in OpenCL C and CUDA C++: "NAME[=VALUE]" are defined as the job's options say; OpenCL
