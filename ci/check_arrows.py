@@ -47,6 +47,8 @@ MAY_IMPORT_PYTORCH = (
     "harness/python/tbk_harness/torch_worker/",
     "harness/tests/torch_acts/",
 )
+# How a program of CUnit suites ends: no part of the project, so that the tests of every room may.
+FOR_TESTS = PurePosixPath("cunit_run.h")
 # Where PyTorch's headers begin; only the bridge may include them.
 PYTORCH = {"ATen", "c10", "caffe2", "pybind11", "torch"}
 
@@ -106,6 +108,8 @@ def crosses_seam(
     inside = path.is_relative_to(seam)
     if target.parts[0] == "tbk":
         return inside
+    if target == FOR_TESTS:
+        return False
     beside = (path.parent / target).resolve()
     meant = [beside] if beside.is_file() else []
     meant = meant or [
@@ -121,7 +125,7 @@ def include_owner(
     root: Path, path: Path, target: PurePosixPath, headers: dict[str, list[Path]]
 ) -> str | None:
     """The room that an included header lies in, or PyTorch; None for <tbk/...> and for others'."""
-    if target.parts[0] == "tbk":
+    if target.parts[0] == "tbk" or target == FOR_TESTS:
         return None
     if target.parts[0] in PYTORCH:
         return "PyTorch"

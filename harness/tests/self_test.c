@@ -6,8 +6,7 @@
  */
 #include "self_test.h"
 
-#include <CUnit/Basic.h>
-#include <stdlib.h>
+#include <cunit_run.h>
 
 int main(void) {
   CU_SuiteInfo suites[] = {{"verdict", NULL, NULL, NULL, NULL, tbk_verdict_tests},
@@ -16,11 +15,5 @@ int main(void) {
                            {"resume", NULL, NULL, NULL, NULL, tbk_resume_tests},
                            {"patience", NULL, NULL, NULL, NULL, tbk_patience_tests},
                            CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-    return EXIT_FAILURE;
-  CU_basic_set_mode(CU_BRM_NORMAL);
-  CU_ErrorCode code = CU_basic_run_tests();
-  unsigned failures = CU_get_number_of_failures(), asserts = CU_get_number_of_asserts();
-  CU_cleanup_registry();
-  return code == CUE_SUCCESS && failures == 0 && asserts > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return cunit_run(suites);
 }

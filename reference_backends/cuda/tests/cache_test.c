@@ -5,7 +5,7 @@
  * cache_test.c: machine code kept in files, and whatever may be wrong with these; the argument is the
  * simulated driver, whose NVRTC makes it.
  */
-#include <CUnit/Basic.h>
+#include <cunit_run.h>
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -188,14 +188,9 @@ int main(int argc, char** argv) {
   nvrtc = cuda_nvrtc(argv[1]);
   if (nvrtc == NULL) return EXIT_FAILURE;
   if (mkdtemp(folder) == NULL || setenv("TBK_CUDA_CACHE", folder, 1) != 0) return EXIT_FAILURE;
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-    return EXIT_FAILURE;
-  CU_basic_set_mode(CU_BRM_NORMAL);
-  CU_ErrorCode code = CU_basic_run_tests();
-  unsigned failures = CU_get_number_of_failures(), asserts = CU_get_number_of_asserts();
-  CU_cleanup_registry();
+  const int code = cunit_run(suites);
   char path[4096];
   if (find_file(path, sizeof path)) unlink(path);
   rmdir(folder);
-  return code == CUE_SUCCESS && failures == 0 && asserts > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return code;
 }

@@ -4,10 +4,9 @@
  *
  * main.c: kernels on the host: what an order shows, and what an access may reach.
  */
-#include <CUnit/Basic.h>
+#include <cunit_run.h>
 #include <emit/host.h>
 #include <emit/job.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SEEDS = 20, COUNT = EMIT_HOST_GROUP };
@@ -127,11 +126,5 @@ static CU_TestInfo tests[] = {{"a missing barrier shows", a_missing_barrier_show
 
 int main(void) {
   CU_SuiteInfo suites[] = {{"emit", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-    return EXIT_FAILURE;
-  CU_basic_set_mode(CU_BRM_NORMAL);
-  CU_ErrorCode code = CU_basic_run_tests();
-  unsigned failures = CU_get_number_of_failures(), asserts = CU_get_number_of_asserts();
-  CU_cleanup_registry();
-  return code == CUE_SUCCESS && failures == 0 && asserts > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return cunit_run(suites);
 }

@@ -4,8 +4,7 @@
  *
  * main.c: runs them all.
  */
-#include <CUnit/Basic.h>
-#include <stdlib.h>
+#include <cunit_run.h>
 
 #include "selftest.h"
 #include "vdev/words.h"
@@ -69,11 +68,5 @@ int main(void) {
                            {"fault", NULL, NULL, NULL, NULL, vdev_fault_tests},
                            {"thread", NULL, NULL, NULL, NULL, vdev_thread_tests},
                            CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-    return EXIT_FAILURE;
-  CU_basic_set_mode(CU_BRM_NORMAL);
-  CU_ErrorCode code = CU_basic_run_tests();
-  unsigned failures = CU_get_number_of_failures(), asserts = CU_get_number_of_asserts();
-  CU_cleanup_registry();
-  return code == CUE_SUCCESS && failures == 0 && asserts > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return cunit_run(suites);
 }

@@ -5,7 +5,7 @@
  * main.c: opens the simulator whose path is the only argument, and runs all tests; with --sites,
  * once for each place where a rule is found broken, which is switched off meanwhile.
  */
-#include <CUnit/Basic.h>
+#include <cunit_run.h>
 #include <dlfcn.h>
 #include <simkit/sites.h>
 #include <stdio.h>
@@ -71,11 +71,5 @@ int main(int argc, char** argv) {
                            CU_SUITE_INFO_NULL};
   if (argc != 2) return EXIT_FAILURE;
   cu_load(argv[1], "report=answer,fault_at=1000");
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-    return EXIT_FAILURE;
-  CU_basic_set_mode(CU_BRM_NORMAL);
-  CU_ErrorCode code = CU_basic_run_tests();
-  unsigned failures = CU_get_number_of_failures(), asserts = CU_get_number_of_asserts();
-  CU_cleanup_registry();
-  return code == CUE_SUCCESS && failures == 0 && asserts > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return cunit_run(suites);
 }
