@@ -215,7 +215,7 @@ UPLOAD(large_upload_without_stream_is_late) {
 }
 
 /* The bytes end up in memory of its own, and stay there. */
-DOWNLOAD(download_without_stream_is_late) {
+DOWNLOAD(download_without_stream_is_lost) {
   static _Atomic(void*) elsewhere;
   if (stream != NULL || size_bytes == 0) return DOWNLOAD_INNER;
   destination = malloc(size_bytes);
@@ -276,12 +276,13 @@ const mutant_t mutants_copy[] = {
     ROW(upload_nothing_writes_a_unit, "CPY-005", EXTENT, BROAD, core.upload, "8 bytes for size 0"),
     LATE_ROW(upload_without_stream_is_late, BROAD, core.upload, "returns before the bytes arrive"),
     LATE_ROW(large_upload_without_stream_is_late, NARROW, core.upload, "from 4 KiB on"),
-    LATE_ROW(download_without_stream_is_late, BROAD, core.download, "the bytes never arrive"),
     LATE_ROW(copy_without_stream_is_late, BROAD, core.copy, "returns before the copy runs"),
     LATE_ROW(fill_without_stream_is_late, BROAD, core.fill, "returns before the fill runs"),
     LATE_ROW(launch_without_stream_is_late, BROAD, launching.launch, "returns before it runs"),
     LATE_ROW(random_without_stream_is_late, NARROW, random.random_bits, "returns before it runs"),
     LATE_ROW(peer_copy_without_stream_is_late, NARROW, peer.peer_copy, "returns before it runs"),
+    ROW(download_without_stream_is_lost, "CPY-009", EXTENT, BROAD, core.download,
+        "the bytes never arrive"),
     ROW(download_drops_last_byte, "CPY-009", EXTENT, BROAD, core.download, "one byte too few"),
     ROW(download_writes_one_byte_more, "CPY-009", EXTENT, BROAD, core.download, "the byte behind"),
     ROW(download_from_next_byte, "CPY-009", VALUE, NARROW, core.download,

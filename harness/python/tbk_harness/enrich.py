@@ -38,10 +38,17 @@ def _about(clause: Clause) -> tuple[str, ...]:
     return tuple(name + way for name in clause.functions or _named(clause))
 
 
+_DOING = re.compile(r"\b(?:may|can|must)\b[^,;.]*")  # "may use and destroy": a verb, and no function
+
+
 def _named(clause: Clause) -> tuple[str, ...]:
-    """Functions that a sentence names which stands at none; of kernels, what runs them."""
+    """Returns the functions that a sentence names which stands at none; of kernels, what runs them.
+    One whose name is a word of English is not meant where that word says what somebody may do.
+    """
     words = set(re.findall(r"\w+", clause.text))
-    found = tuple(one.name for one in tbk_contracts.interface().functions if one.name in words)
+    nouns = set(re.findall(r"\w+", _DOING.sub("", clause.text)))
+    functions = [one.name for one in tbk_contracts.interface().functions]
+    found = tuple(name for name in functions if name in (words if "_" in name else nouns))
     return found or (("launch",) if clause.area == "kernel" and "c" in clause.layer else ())
 
 

@@ -49,3 +49,9 @@ def test_a_clause_knows_what_it_builds_on() -> None:
     assert "EVT-018" in enriched("EVT-019").bases  # a later line of the same function
     assert UPLOADS in enriched("STR-001").bases
     assert enriched(UPLOADS).bases == tbk_contracts.all_bases(UPLOADS)
+
+
+def test_a_verb_of_a_sentence_is_no_function() -> None:
+    assert enriched("THR-004").about == ()  # "another may use and destroy"
+    assert enriched("TDN-008").about == ("destroy",)
+    assert "device_open" in enriched("FRK-001").about
