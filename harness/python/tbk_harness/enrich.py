@@ -38,7 +38,8 @@ def _about(clause: Clause) -> tuple[str, ...]:
     return tuple(name + way for name in clause.functions or _named(clause))
 
 
-_DOING = re.compile(r"\b(?:may|can|must)\b[^,;.]*")  # "may use and destroy": a verb, and no function
+# "may use and destroy": a verb, and no function.
+_DOING = re.compile(r"\b(?:may|can|must)\b[^,;.]*")
 
 
 def _named(clause: Clause) -> tuple[str, ...]:
