@@ -93,7 +93,7 @@ enum {
 
 enum { ACL_HOST_TO_DEVICE = 1, ACL_DEVICE_TO_HOST = 2, ACL_DEVICE_TO_DEVICE = 3 }; /* H */
 enum { ACL_MALLOC_HUGE_FIRST = 0 };                                                /* H */
-enum { ACL_HBM_MEM = 1 };                                                          /* H */
+enum { ACL_DDR_MEM = 0, ACL_HBM_MEM = 1 };                                         /* H */
 enum { ACL_ATTR_TOTAL_GLOBAL_MEM = 301 };                                          /* H */
 enum { ACL_STREAM_FAST_LAUNCH = 1, ACL_STREAM_FAST_SYNC = 2 };                     /* D 0069 */
 enum { ACL_CONTINUE_ON_FAILURE = 0, ACL_STOP_ON_FAILURE = 1 };                     /* D 0074 */
@@ -190,6 +190,8 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
   X(event_synchronize, "aclrtSynchronizeEvent", ACL_NEEDED, "H", acl_result, (acl_event event))    \
   X(event_elapsed, "aclrtEventElapsedTime", ACL_NEEDED, "D 0090", acl_result,                      \
     (float* out_ms, acl_event start, acl_event end))                                               \
+  X(event_timestamp, "aclrtEventGetTimestamp", ACL_OPTIONAL, "D 1780", acl_result,                 \
+    (acl_event event, uint64_t * out_microseconds))                                                \
   X(launch_host_function, "aclrtLaunchHostFunc", ACL_OPTIONAL, "D 1959", acl_result,               \
     (acl_stream stream, void (*function)(void*), void* argument))                                  \
   X(launch_callback, "aclrtLaunchCallback", ACL_OPTIONAL, "D 0125", acl_result,                    \
@@ -239,9 +241,7 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
   X(sum, "ReduceSum", "O SumKernel", const acl_tensor* self, const acl_ints* dims, bool keepdim, \
     int dtype, acl_tensor* out)                                                                  \
   X(mm, "Mm", "O Mm:53", const acl_tensor* self, const acl_tensor* mat2, acl_tensor* out,        \
-    int8_t cube_math_type)                                                                       \
-  X(random, "InplaceRandom", "O Random:135", acl_tensor* self, int64_t from, int64_t to,         \
-    int64_t seed, int64_t offset)
+    int8_t cube_math_type)
 
 #define ACL_PHASE_ONE_SYMBOL(name) "aclnn" name "GetWorkspaceSize"
 #define ACL_PHASE_TWO_SYMBOL(name) "aclnn" name
