@@ -180,12 +180,12 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
     (acl_stream stream, int* out_status))                                                          \
   X(stream_wait_event, "aclrtStreamWaitEvent", ACL_NEEDED, "D 0091", acl_result,                   \
     (acl_stream stream, acl_event event))                                                          \
-  X(event_create, "aclrtCreateEventExWithFlag", ACL_OPTIONAL, "D 0081", acl_result,                \
+  X(event_create, "aclrtCreateEventExWithFlag", ACL_NEEDED, "D 0081", acl_result,                  \
     (acl_event * out, uint32_t flags))                                                             \
   X(event_destroy, "aclrtDestroyEvent", ACL_NEEDED, "H", acl_result, (acl_event event))            \
   X(event_record, "aclrtRecordEvent", ACL_NEEDED, "D 0083", acl_result,                            \
     (acl_event event, acl_stream stream))                                                          \
-  X(event_query, "aclrtQueryEventStatus", ACL_OPTIONAL, "D 0083", acl_result,                      \
+  X(event_query, "aclrtQueryEventStatus", ACL_NEEDED, "D 0083", acl_result,                        \
     (acl_event event, int* out_status))                                                            \
   X(event_synchronize, "aclrtSynchronizeEvent", ACL_NEEDED, "H", acl_result, (acl_event event))    \
   X(event_elapsed, "aclrtEventElapsedTime", ACL_NEEDED, "D 0090", acl_result,                      \
