@@ -1,0 +1,219 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * backend.c: the entry point, errors, and the way into a device's context and out of it.
+ */
+#include "npu.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+tbk_status_t npu_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...) {
+  if (error != NULL) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+  }
+  return status;
+}
+
+void npu_log(const tbk_instance_t* self, int32_t level, const char* format, ...) {
+  char text[2200];
+  va_list arguments;
+  if (self->host.log == NULL) return;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  self->host.log(self->host.context, level, text);
+}
+
+void npu_tell(const tbk_instance_t* self, tbk_status_t status, const tbk_error_t* error) {
+  if (status != TBK_OK && status != TBK_DEVICE_LOST)
+    npu_log(self, TBK_LOG_WARNING, "%s", error->message);
+}
+
+/* 507xxx and 500xxx are of the device or of what runs it; with STOP_ON_FAILURE nothing of the context works
+ * after them (D 0074). These are not: they are about one call. */
+static bool is_fault(acl_result result) {
+  static const acl_result others[] = {ACL_REPORT_TIMEOUT, ACL_DEVICE_SETUP, ACL_STREAM_SYNC_TIMEOUT,
+                                      ACL_EVENT_SYNC_TIMEOUT};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i] == result) return false;
+  return result / 1000 == 507 || result / 1000 == 500 || result == ACL_DEVICE_TASK_ABORT;
+}
+
+tbk_status_t npu_translate(acl_result result) {
+  switch (result) {
+    case ACL_OK:
+      return TBK_OK;
+    case ACL_STREAM_NOT_COMPLETE:
+    case ACL_EVENT_NOT_COMPLETE:
+      return TBK_NOT_READY;
+    case ACL_BAD_ALLOC:
+    case ACL_MEMORY_ALLOCATION:
+    case ACL_RESOURCE_ALLOC:
+    case ACL_NO_EVENT_RESOURCE:
+    case ACL_NO_STREAM_RESOURCE:
+    case ACL_DEVICE_OOM:
+      return TBK_OUT_OF_MEMORY;
+    case ACL_UNSUPPORTED_DTYPE:
+    case ACL_API_NOT_SUPPORTED:
+    case ACL_FEATURE_UNSUPPORTED:
+    case ACL_FEATURE_NOT_SUPPORTED:
+      return TBK_UNSUPPORTED;
+    default: /* also wrong arguments: those of this backend, not of its caller */
+      return is_fault(result) ? TBK_DEVICE_LOST : TBK_FAILED;
+  }
+}
+
+static const char* name_of(acl_result result) {
+  switch (result) {
+#define CASE(name, value) \
+  case value:             \
+    return #name;
+    ACL_RESULT_MAP(CASE)
+#undef CASE
+    default:
+      return "of which no name is known";
+  }
+}
+
+void npu_describe(acl_result result, char* out, size_t size) {
+  const char* text = npu_acl()->recent_error ? npu_acl()->recent_error() : NULL;
+  snprintf(out, size, "error %d %s%s%.120s", result, name_of(result), text ? ": " : "",
+           text ? text : "");
+  for (char* at = out; *at != '\0'; at++) /* the driver's own text has many lines */
+    if ((unsigned char)*at < ' ') *at = ' ';
+}
+
+tbk_status_t npu_enter(tbk_instance_t* self, int32_t device, npu_entry_t* out_entry,
+                       tbk_error_t* error) {
+  npu_count(self);
+  if (npu_is_forked())
+    return npu_fail(error, TBK_INVALID_STATE, "the driver does not outlive a fork");
+  bool exists = device >= 0 && device < self->device_count;
+  pthread_mutex_lock(&self->lock);
+  acl_context context = exists ? self->devices[device].context : NULL;
+  bool lost = exists && self->devices[device].lost;
+  pthread_mutex_unlock(&self->lock);
+  if (context == NULL) return npu_fail(error, TBK_INVALID_STATE, "device %d is not open", device);
+  if (lost) return npu_fail(error, TBK_DEVICE_LOST, "device %d is lost", device);
+  char text[200];
+  acl_result result = npu_context_swap(context, out_entry);
+  if (result == ACL_OK) return TBK_OK;
+  npu_describe(result, text, sizeof text);
+  return npu_fail(error, npu_translate(result), "entering device %d: %s", device, text);
+}
+
+tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* entry,
+                       acl_result result, const char* what, tbk_error_t* error) {
+  char text[200] = "";
+  tbk_status_t status = npu_translate(result);
+  const bool well = status == TBK_OK || status == TBK_NOT_READY;
+  if (!well) npu_describe(result, text, sizeof text); /* before another call forgets it */
+  acl_result back = npu_context_put_back(entry);
+  if (back != ACL_OK && well) {
+    npu_describe(back, text, sizeof text);
+    status = npu_translate(back);
+  } else if (back != ACL_OK) {
+    npu_log(self, TBK_LOG_WARNING, "leaving device %d: error %d", device, back);
+  }
+  if (status == TBK_OK || status == TBK_NOT_READY)
+    return status == TBK_OK
+               ? status
+               : npu_fail(error, status, "%s on device %d: not complete", what, device);
+  if (status == TBK_DEVICE_LOST) {
+    pthread_mutex_lock(&self->lock);
+    self->devices[device].lost = true;
+    pthread_mutex_unlock(&self->lock);
+  }
+  return npu_fail(error, status, "%s on device %d: %s", what, device, text);
+}
+
+tbk_status_t npu_enter_with(tbk_instance_t* self, int32_t device, const tbk_stream_t* stream,
+                            npu_entry_t* out_entry, tbk_error_t* error) {
+  if (stream != NULL && stream->device != device)
+    return npu_fail(error, TBK_INVALID, "the stream is one of device %d", stream->device);
+  if (stream != NULL && !stream->queue.live)
+    return npu_fail(error, TBK_INVALID_STATE, "the stream ended with its device");
+  return npu_enter(self, device, out_entry, error);
+}
+
+static const tbk_backend_t table = {
+    .struct_size = sizeof(tbk_backend_t),
+    .abi_version = TBK_ABI_VERSION,
+    .name = "tbk_npu",
+    .version = "0.1.0",
+    .core = &npu_core,
+    .stream = &npu_stream_ops,
+    .event = &npu_event_ops,
+    .callback = &npu_callback_ops,
+    .pinned = &npu_pinned_ops,
+    .peer = &npu_peer_ops,
+    .kernel = &npu_kernel_ops,
+};
+
+typedef struct options {
+  char driver[2048];
+  char operators[2048];
+} options_t;
+
+/* "driver=PATH,operators=PATH": a path may hold anything but a comma. */
+static tbk_status_t parse(const char* text, options_t* options, tbk_error_t* error) {
+  static const char* const keys[] = {"driver=", "operators="};
+  char* const values[] = {options->driver, options->operators};
+  while (text != NULL && *text != '\0') {
+    const size_t length = strcspn(text, ",");
+    bool known = false;
+    for (int i = 0; i < 2 && !known; i++) {
+      const size_t skip = strlen(keys[i]);
+      known = length > skip && length - skip < sizeof options->driver &&
+              strncmp(text, keys[i], skip) == 0;
+      if (known)
+        snprintf(values[i], sizeof options->driver, "%.*s", (int)(length - skip), text + skip);
+      if (known && access(values[i], R_OK) != 0)
+        return npu_fail(error, TBK_INVALID, "cannot be read: %.200s", values[i]);
+    }
+    if (!known)
+      return npu_fail(error, TBK_INVALID, "not driver=PATH or operators=PATH: %.200s", text);
+    text += length + (text[length] == ',');
+  }
+  return TBK_OK;
+}
+
+static tbk_status_t choose(const char* text, tbk_error_t* error) {
+  options_t options = {"", ""};
+  tbk_status_t status = parse(text, &options, error);
+  if (status != TBK_OK) return status;
+  const bool stated = options.driver[0] != '\0' || options.operators[0] != '\0';
+  if (npu_choose(stated ? options.driver : NULL, stated ? options.operators : NULL)) return TBK_OK;
+  return npu_fail(error, TBK_INVALID_STATE, "this process has another driver already");
+}
+
+tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
+                                tbk_error_t* error) {
+  if (host == NULL || out_backend == NULL || host->struct_size < sizeof(tbk_host_t))
+    return npu_fail(error, TBK_INVALID, "host or out_backend is NULL, or host is too small");
+  if (host->abi_version != TBK_ABI_VERSION)
+    return npu_fail(error, TBK_UNSUPPORTED, "ABI version %llu is not known here",
+                    (unsigned long long)host->abi_version);
+  tbk_status_t status = choose(host->options, error);
+  if (status != TBK_OK) return status;
+  tbk_instance_t* self = calloc(1, sizeof *self);
+  if (self == NULL) return npu_fail(error, TBK_OUT_OF_MEMORY, "no host memory");
+  self->backend = table;
+  self->backend.instance = self;
+  self->host = (tbk_host_t){.context = host->context, .log = host->log};
+  pthread_mutex_init(&self->lock, NULL);
+  for (int i = 0; i < NPU_MAX_DEVICES; i++) {
+    pthread_mutex_init(&self->devices[i].internal.lock, NULL);
+    pthread_mutex_init(&self->devices[i].reporter.lock, NULL);
+  }
+  *out_backend = &self->backend;
+  return TBK_OK;
+}

@@ -1,0 +1,179 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIBRARIES = 8 };
+
+static acl_runtime_t acl;
+static acl_operators_t nn;
+static bool acl_usable, nn_usable, simulated;
+static char acl_reason[512], nn_reason[512]; /* why they are not usable */
+static pid_t process;                        /* that opened them; 0 before */
+static int open_devices;                     /* atomic */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static pthread_mutex_t chosen_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool chosen;
+static char chosen_paths[2][2048]; /* driver, operators; empty: the system's */
+
+bool npu_choose(const char* driver, const char* operators) {
+  const char* paths[] = {driver, operators};
+  bool fits = true;
+  pthread_mutex_lock(&chosen_lock);
+  for (int i = 0; i < 2; i++) {
+    if (paths[i] == NULL) continue; /* who does not care takes what the process has */
+    fits &= strlen(paths[i]) < sizeof chosen_paths[i] &&
+            (!chosen || strcmp(paths[i], chosen_paths[i]) == 0);
+  }
+  for (int i = 0; i < 2 && fits && !chosen; i++)
+    if (paths[i] != NULL) strcpy(chosen_paths[i], paths[i]);
+  chosen = chosen || fits;
+  pthread_mutex_unlock(&chosen_lock);
+  return fits;
+}
+
+/* A function pointer from dlsym without a cast that ISO C does not know. */
+static bool look_up(void* const* libraries, const char* symbol, void* out_function, size_t size) {
+  void* address = NULL;
+  for (; *libraries != NULL && address == NULL; libraries++)
+    address = dlsym(*libraries, symbol);
+  memcpy(out_function, &address, size);
+  return address != NULL;
+}
+
+/* Opens those of the names that there are; returns the number. The last name's error is the one to tell. */
+static int open_all(const char* const* names, void** out_libraries, char* reason, size_t size) {
+  int count = 0;
+  for (; *names != NULL; names++) {
+    void* library = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
+    const char* why = library == NULL ? dlerror() : NULL;
+    if (library != NULL) out_libraries[count++] = library;
+    if (library == NULL && count == 0)
+      snprintf(reason, size, "%s", why != NULL ? why : "no reason given");
+  }
+  return count;
+}
+
+/* Whether all needed functions of the driver are there, and one of the two ways of callbacks. */
+static bool find_runtime(void* const* libraries) {
+#define LOOK_UP(member, symbol, need, page, result, parameters)                              \
+  if (!look_up(libraries, symbol, &acl.member, sizeof acl.member) && (need) == ACL_NEEDED) { \
+    snprintf(acl_reason, sizeof acl_reason,                                                  \
+             "the driver has no " symbol ": too old, or no driver");                         \
+    return false;                                                                            \
+  }
+  ACL_RUNTIME_MAP(LOOK_UP)
+#undef LOOK_UP
+  if (acl.launch_host_function != NULL) return true;
+  if (acl.launch_callback != NULL && acl.subscribe_report != NULL && acl.process_report != NULL &&
+      acl.unsubscribe_report != NULL)
+    return true;
+  snprintf(acl_reason, sizeof acl_reason,
+           "the driver has neither aclrtLaunchHostFunc nor aclrtLaunchCallback: too old");
+  return false;
+}
+
+static bool find_operators(void* const* libraries) {
+#define LOOK_UP(member, symbol, need, page, result, parameters)                            \
+  if (!look_up(libraries, symbol, &nn.member, sizeof nn.member) && (need) == ACL_NEEDED) { \
+    snprintf(nn_reason, sizeof nn_reason, "the operators' libraries have no " symbol);     \
+    return false;                                                                          \
+  }
+  ACL_HANDLE_MAP(LOOK_UP)
+#undef LOOK_UP
+#define LOOK_UP(member, name, page, ...)                                                         \
+  if (!look_up(libraries, ACL_PHASE_ONE_SYMBOL(name), &nn.member.plan, sizeof nn.member.plan) || \
+      !look_up(libraries, ACL_PHASE_TWO_SYMBOL(name), &nn.member.issue, sizeof nn.member.issue)) \
+    nn.member.issue = NULL;
+  ACL_OPERATOR_MAP(LOOK_UP)
+#undef LOOK_UP
+  return true;
+}
+
+/* The operators of the library that was chosen, of the driver's own, or of the system's. */
+static void open_operators(void* driver) {
+  static const char* const system_names[] = {"libopapi.so",      "libopapi_math.so",
+                                             "libopapi_nn.so",   "libaclnn_ops_infer.so",
+                                             "libaclnn_math.so", NULL};
+  const char* const given[] = {chosen_paths[1], NULL};
+  void* libraries[LIBRARIES] = {NULL};
+  int count = 0;
+  if (chosen_paths[1][0] != '\0') {
+    count = open_all(given, libraries, nn_reason, sizeof nn_reason);
+  } else if (dlsym(driver, "aclCreateTensor") == NULL) {
+    count = open_all(system_names, libraries, nn_reason, sizeof nn_reason);
+  }
+  if (count == 0 && nn_reason[0] != '\0') return;
+  for (int i = 0; i < count; i++)
+    simulated = simulated || dlsym(libraries[i], ACL_SIMULATOR_MARKER) != NULL;
+  libraries[count] = driver;
+  nn_usable = find_operators(libraries);
+}
+
+/* At the process's end, and before the libraries' own ends: the last instance is no sign of it, and after
+ * aclFinalize there is no second aclInit. A device that is still open keeps what it uses. */
+static void leave_driver(void) {
+  if (process == getpid() && __atomic_load_n(&open_devices, __ATOMIC_ACQUIRE) == 0) acl.finalize();
+}
+
+static void open_driver(void) {
+  static const char* const system_names[] = {"libascendcl.so", NULL};
+  const char* const given[] = {chosen_paths[0], NULL};
+  void* libraries[2] = {NULL, NULL};
+  char why[400] = "";
+  process = getpid();
+  if (open_all(chosen_paths[0][0] != '\0' ? given : system_names, libraries, why, sizeof why) ==
+      0) {
+    snprintf(acl_reason, sizeof acl_reason, "no driver: %s", why);
+    return;
+  }
+  simulated = dlsym(libraries[0], ACL_SIMULATOR_MARKER) != NULL;
+  if (!find_runtime(libraries)) return;
+  acl_result result = acl.init(NULL);
+  acl_usable = result == ACL_OK || result == ACL_REPEAT_INITIALIZE;
+  if (!acl_usable) {
+    snprintf(acl_reason, sizeof acl_reason, "aclInit: error %d", result);
+    return;
+  }
+  /* Who initialised it before, PyTorch's own backend say, leaves it too. */
+  if (result == ACL_OK) (void)atexit(leave_driver);
+  open_operators(libraries[0]);
+}
+
+const acl_runtime_t* npu_acl(void) {
+  pthread_once(&once, open_driver);
+  return acl_usable ? &acl : NULL;
+}
+
+const acl_operators_t* npu_nn(void) {
+  return npu_acl() != NULL && nn_usable ? &nn : NULL;
+}
+
+const char* npu_acl_reason(void) {
+  return npu_acl() == NULL ? acl_reason : "";
+}
+
+const char* npu_nn_reason(void) {
+  return npu_nn() == NULL ? nn_reason : "";
+}
+
+bool npu_is_simulated(void) {
+  return npu_acl() != NULL && simulated;
+}
+
+bool npu_is_forked(void) {
+  return process != 0 && process != getpid();
+}
+
+void npu_count_open(int change) {
+  __atomic_add_fetch(&open_devices, change, __ATOMIC_ACQ_REL);
+}

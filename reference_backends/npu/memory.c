@@ -1,0 +1,213 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * memory.c: allocation, copies and fills. Addresses are the driver's own, so they are flat.
+ */
+#include "memory.h"
+
+#include <search.h>
+#include <stdlib.h>
+
+typedef struct allocation {
+  uintptr_t begin;
+  uintptr_t end;
+} allocation_t;
+
+/* Ranges that overlap are one: live allocations do not, so that a key inside of one finds it. */
+static int by_range(const void* left, const void* right) {
+  const allocation_t *a = left, *b = right;
+  return (a->begin >= b->end) - (a->end <= b->begin);
+}
+
+static allocation_t range(const void* pointer, uint64_t size_bytes) {
+  return (allocation_t){(uintptr_t)pointer, (uintptr_t)pointer + size_bytes};
+}
+
+bool npu_remember(tbk_instance_t* self, void** tree, const void* pointer, uint64_t size_bytes) {
+  allocation_t* entry = malloc(sizeof *entry);
+  if (entry == NULL) return false;
+  *entry = range(pointer, size_bytes);
+  pthread_mutex_lock(&self->lock);
+  allocation_t** found = tsearch(entry, tree, by_range);
+  bool kept = found != NULL && *found == entry;
+  pthread_mutex_unlock(&self->lock);
+  if (!kept) free(entry);
+  return kept;
+}
+
+bool npu_forget(tbk_instance_t* self, void** tree, const void* pointer) {
+  const allocation_t key = range(pointer, 1);
+  pthread_mutex_lock(&self->lock);
+  allocation_t** found = tfind(&key, tree, by_range);
+  allocation_t* entry = found != NULL && (*found)->begin == key.begin ? *found : NULL;
+  if (entry != NULL) tdelete(&key, tree, by_range);
+  pthread_mutex_unlock(&self->lock);
+  free(entry);
+  return entry != NULL;
+}
+
+bool npu_is_pinned(tbk_instance_t* self, const void* pointer, uint64_t size_bytes) {
+  const allocation_t key = range(pointer, size_bytes);
+  bool inside = false;
+  pthread_mutex_lock(&self->lock);
+  for (int32_t i = 0; i < self->device_count && !inside; i++) {
+    allocation_t** found = tfind(&key, &self->devices[i].pinned, by_range);
+    inside = found != NULL && (*found)->begin <= key.begin && key.end <= (*found)->end;
+  }
+  pthread_mutex_unlock(&self->lock);
+  return inside;
+}
+
+static void free_memory(void* node) {
+  npu_acl()->free((void*)((allocation_t*)node)->begin);
+  free(node);
+}
+
+static void free_pinned(void* node) {
+  npu_acl()->free_host((void*)((allocation_t*)node)->begin);
+  free(node);
+}
+
+void npu_free_all(npu_device_t* device, bool entered) {
+  tdestroy(device->memory, entered ? free_memory : free);
+  tdestroy(device->pinned, entered ? free_pinned : free);
+  device->memory = device->pinned = NULL;
+}
+
+/* The driver's own allocator adds 32 bytes (D 0095); where it does not, they have to be asked for. */
+acl_result npu_malloc(void** out_pointer, uint64_t size_bytes) {
+  *out_pointer = NULL;
+  if (size_bytes > SIZE_MAX / 2) return ACL_DEVICE_OOM;
+  if (npu_acl()->malloc_align32 == NULL)
+    return npu_acl()->malloc_padded(out_pointer, size_bytes, ACL_MALLOC_HUGE_FIRST);
+  const uint64_t padded = (size_bytes + 31) / 32 * 32 + 32;
+  return npu_acl()->malloc_align32(out_pointer, padded, ACL_MALLOC_HUGE_FIRST);
+}
+
+tbk_status_t npu_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t size_bytes,
+                              tbk_memory_t* out_memory, tbk_error_t* error) {
+  npu_entry_t entry;
+  void* pointer = NULL;
+  if (out_memory == NULL) return npu_fail(error, TBK_INVALID, "out_memory is NULL");
+  tbk_status_t status = npu_enter(self, device, &entry, error);
+  if (status != TBK_OK) return status;
+  acl_result result = size_bytes > 0 ? npu_malloc(&pointer, size_bytes) : ACL_OK;
+  if (result == ACL_OK && pointer != NULL &&
+      !npu_remember(self, &self->devices[device].memory, pointer, size_bytes)) {
+    npu_acl()->free(pointer);
+    result = ACL_BAD_ALLOC;
+  }
+  status = npu_leave(self, device, &entry, result, "allocating memory", error);
+  if (status == TBK_OK) *out_memory = (uintptr_t)pointer;
+  return status;
+}
+
+tbk_status_t npu_memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t memory,
+                             tbk_error_t* error) {
+  npu_entry_t entry;
+  void* pointer = (void*)(uintptr_t)memory;
+  npu_count(self);
+  if (device < 0 || device >= self->device_count)
+    return npu_fail(error, TBK_INVALID, "there is no device %d", device);
+  /* What close has freed is not known any more: giving it back is a no-op. */
+  if (memory == 0 || !npu_forget(self, &self->devices[device].memory, pointer)) return TBK_OK;
+  tbk_status_t status = npu_enter(self, device, &entry, error);
+  if (status == TBK_DEVICE_LOST) return TBK_OK;
+  if (status != TBK_OK) { /* for close, which needs its beginning alone */
+    (void)npu_remember(self, &self->devices[device].memory, pointer, 1);
+    return status;
+  }
+  return npu_leave(self, device, &entry, npu_acl()->free(pointer), "freeing memory", error);
+}
+
+/* With a stream a copy is asynchronous only where the host's memory is pinned: with other memory, drivers
+ * before CANN 8.5 fail unpredictably (D 0106). Without one it is ordered after nothing. */
+static acl_result transfer(tbk_stream_t* stream, bool direct, void* destination, const void* source,
+                           uint64_t size_bytes, int kind) {
+  if (size_bytes == 0) return ACL_OK;
+  if (stream != NULL && direct) {
+    pthread_mutex_lock(&stream->queue.lock);
+    acl_result result = npu_acl()->copy_async(destination, size_bytes, source, size_bytes, kind,
+                                              stream->queue.native);
+    pthread_mutex_unlock(&stream->queue.lock);
+    return result;
+  }
+  acl_result result = stream != NULL ? npu_acl()->stream_synchronize(stream->queue.native) : ACL_OK;
+  if (result != ACL_OK) return result;
+  return npu_acl()->copy(destination, size_bytes, source, size_bytes, kind);
+}
+
+static void* address(tbk_memory_t memory, uint64_t offset) {
+  return (void*)(uintptr_t)(memory + offset);
+}
+
+tbk_status_t npu_upload(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset,
+                        const void* source, uint64_t size_bytes, tbk_stream_t* stream,
+                        tbk_error_t* error) {
+  npu_entry_t entry;
+  tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
+  if (status != TBK_OK) return status;
+  acl_result result = transfer(stream, npu_is_pinned(self, source, size_bytes),
+                               address(memory, offset), source, size_bytes, ACL_HOST_TO_DEVICE);
+  return npu_leave(self, device, &entry, result, "uploading", error);
+}
+
+tbk_status_t npu_download(tbk_instance_t* self, int32_t device, void* destination,
+                          tbk_memory_t memory, uint64_t offset, uint64_t size_bytes,
+                          tbk_stream_t* stream, tbk_error_t* error) {
+  npu_entry_t entry;
+  tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
+  if (status != TBK_OK) return status;
+  acl_result result = transfer(stream, npu_is_pinned(self, destination, size_bytes), destination,
+                               address(memory, offset), size_bytes, ACL_DEVICE_TO_HOST);
+  return npu_leave(self, device, &entry, result, "downloading", error);
+}
+
+tbk_status_t npu_copy(tbk_instance_t* self, int32_t device, tbk_memory_t destination,
+                      uint64_t destination_offset, tbk_memory_t source, uint64_t source_offset,
+                      uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error) {
+  npu_entry_t entry;
+  tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
+  if (status != TBK_OK) return status;
+  acl_result result = transfer(stream, true, address(destination, destination_offset),
+                               address(source, source_offset), size_bytes, ACL_DEVICE_TO_DEVICE);
+  return npu_leave(self, device, &entry, result, "copying", error);
+}
+
+static acl_result set_bytes(tbk_stream_t* stream, void* pointer, uint8_t value, uint64_t size) {
+  if (size == 0) return ACL_OK;
+  if (stream == NULL) return npu_acl()->fill(pointer, size, value, size);
+  pthread_mutex_lock(&stream->queue.lock);
+  acl_result result = npu_acl()->fill_async(pointer, size, value, size, stream->queue.native);
+  pthread_mutex_unlock(&stream->queue.lock);
+  return result;
+}
+
+tbk_status_t npu_fill(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset,
+                      uint8_t value, uint64_t size_bytes, tbk_stream_t* stream,
+                      tbk_error_t* error) {
+  npu_entry_t entry;
+  tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
+  if (status != TBK_OK) return status;
+  acl_result result = set_bytes(stream, address(memory, offset), value, size_bytes);
+  return npu_leave(self, device, &entry, result, "filling", error);
+}
+
+tbk_status_t npu_memory_info(tbk_instance_t* self, int32_t device, uint64_t* out_free_bytes,
+                             uint64_t* out_total_bytes, tbk_error_t* error) {
+  npu_entry_t entry;
+  size_t free_bytes = 0, total_bytes = 0;
+  if (out_free_bytes == NULL || out_total_bytes == NULL)
+    return npu_fail(error, TBK_INVALID, "out_free_bytes or out_total_bytes is NULL");
+  tbk_status_t status = npu_enter(self, device, &entry, error);
+  if (status != TBK_OK) return status;
+  acl_result result = npu_acl()->memory_info(ACL_HBM_MEM, &free_bytes, &total_bytes);
+  if (result == ACL_OK && total_bytes == 0) /* a chip without any */
+    result = npu_acl()->memory_info(ACL_DDR_MEM, &free_bytes, &total_bytes);
+  status = npu_leave(self, device, &entry, result, "asking for memory", error);
+  if (status != TBK_OK) return status;
+  *out_free_bytes = free_bytes;
+  *out_total_bytes = total_bytes;
+  return TBK_OK;
+}

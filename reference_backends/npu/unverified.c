@@ -1,0 +1,58 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * unverified.c: what this backend relies on and no page of the documentation says. It was never run on a real
+ * device; each run says so.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "npu.h"
+
+/* X(where, sentence) */
+#define UNVERIFIED(X)                                                                              \
+  X("context.c", "A thread that had no context keeps the device's: there is no way back to none.") \
+  X("context.c", "aclrtGetCurrentContext still succeeds where that context's device was reset.")   \
+  X("library.c", "aclFinalize may be called at the process's end, where no device is open.")       \
+  X("memory.c", "Copies take addresses and sizes of any alignment; older pages ask for 64 bytes.") \
+  X("memory.c", "aclrtMemcpy between device addresses, and aclrtMemset, are complete on return.")  \
+  X("pinned.c", "aclrtMallocHost gives multiples of 64, which every device may copy.")             \
+  X("pinned.c", "aclrtMemcpy and aclrtMemcpyAsync reach other devices with kind 3 (D2D).")         \
+  X("backend.c", "500xxx, 507xxx and 107022 mean that the device is lost, but for four of them.")  \
+  X("event.c", "aclrtEventGetTimestamp counts microseconds on every product.")                     \
+  X("callback.c", "After an error of aclrtProcessReport, later callbacks still come.")             \
+  X("operation.c", "A storage may be described up to the last element that a view reaches.")       \
+  X("operation.c", "161002, 561002 and 561003 of phase one are about the operands alone.")         \
+  X("operator.c", "Operators give what PyTorch's do, with its conversions of scalars and dtypes.")
+
+/* Rows of the maps whose pages were not read. */
+static bool is_unread(const char* page) {
+  return page[0] != 'D';
+}
+
+static void add(char* line, size_t size, const char* page, const char* symbol) {
+  const size_t length = strlen(line);
+  if (is_unread(page))
+    snprintf(line + length, size - length, "%s%s", length > 0 ? ", " : "", symbol);
+}
+
+static void tell(const tbk_instance_t* self, const char* what, const char* text) {
+  npu_log(self, TBK_LOG_INFO, "unverified: %s%s", what, text);
+}
+
+void npu_tell_unverified(const tbk_instance_t* self) {
+  char line[2048] = "";
+  if (self->host.log == NULL) return;
+#define TELL(where, sentence) tell(self, where ": ", sentence);
+  UNVERIFIED(TELL)
+#undef TELL
+#define ADD(member, symbol, need, page, result, parameters) add(line, sizeof line, page, symbol);
+  ACL_RUNTIME_MAP(ADD)
+  ACL_HANDLE_MAP(ADD)
+#undef ADD
+#define ADD(member, name, page, ...) add(line, sizeof line, page, ACL_PHASE_TWO_SYMBOL(name));
+  ACL_OPERATOR_MAP(ADD)
+#undef ADD
+  tell(self, "functions whose prototypes alone are known: ", line);
+}
