@@ -34,6 +34,8 @@ ROOMS = [
     "reference_backends/cuda",
     "reference_backends/cuda/simulator",
     "reference_backends/simulator_kit",
+    "reference_backends/npu",
+    "reference_backends/npu/simulator",
     "reference_backends/opencl",
     "reference_backends/opencl/tests",
     "reference_backends/mutants",

@@ -261,6 +261,16 @@ static void say_devices(const tbk_backend_t* backend) {
   }
 }
 
+/* In lines of their own: one that is too long is lost alone. */
+static void say_unverified(void) {
+  const char* sentence;
+  for (size_t i = 0; (sentence = tbk_library_unverified(i)) != NULL; i++) {
+    begin_said("unverified");
+    tbk_json_bytes(&self.json, "text", sentence, strlen(sentence));
+    send_said();
+  }
+}
+
 static void say_need(size_t index, const tbk_need_set_t* held) {
   tbk_json_bool(&self.json, tbk_need_word(index), tbk_need_set_has(held, index));
 }
@@ -329,6 +339,7 @@ static void run_preflight(uint32_t skip) {
   const tbk_backend_t* backend = self.session.library.backend;
   say_backend(backend);
   say_devices(backend);
+  say_unverified();
   const tbk_need_set_t held = declared(backend);
   say_needs(&held);
   say_opened();

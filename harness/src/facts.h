@@ -16,6 +16,7 @@
 typedef struct tbk_facts {
   json_t* backend;          /* name, version, abi_version; NULL where it did not get that far */
   json_t* devices;          /* array of objects */
+  json_t* unverified;       /* array of sentences, of the backend's own */
   json_t* capabilities;     /* word: bool */
   json_t* capability_notes; /* word: text, where a probe has something to tell; or NULL */
   tbk_need_set_t held;      /* of the C layer, the same as a set */

@@ -94,6 +94,8 @@ static json_t* backend(const tbk_options_t* options, const tbk_facts_t* facts) {
     (void)json_object_set_new(object, keys[i], value ? json_incref(value) : json_null());
   }
   (void)json_object_set_new(object, "options", tbk_text_json(options->backend_option_text));
+  if (json_array_size(facts->unverified) > 0)
+    (void)json_object_set(object, "unverified", facts->unverified);
   return object;
 }
 

@@ -29,10 +29,22 @@ json_t* tbk_said_bare(const json_t* object) {
   return copy;
 }
 
+static void read_unverified(tbk_facts_t* facts, const json_t* said) {
+  size_t index;
+  json_t* object;
+  json_decref(facts->unverified);
+  facts->unverified = json_array();
+  json_array_foreach((json_t*)(uintptr_t)said, index, object) {
+    if (strcmp(json_string_value(json_object_get(object, "said")), "unverified") == 0)
+      (void)json_array_append(facts->unverified, json_object_get(object, "text"));
+  }
+}
+
 void tbk_facts_read_backend(tbk_facts_t* facts, const json_t* said) {
   const json_t* backend = tbk_said_find(said, "backend");
   json_decref(facts->backend);
   facts->backend = backend != NULL ? tbk_said_bare(backend) : NULL;
+  read_unverified(facts, said);
   json_decref(facts->devices);
   facts->devices = json_array();
   for (size_t i = 0; i < json_array_size(said); i++) {

@@ -38,7 +38,7 @@ static void add(char* line, size_t size, const char* page, const char* symbol) {
 }
 
 static void tell(const tbk_instance_t* self, const char* what, const char* text) {
-  npu_log(self, TBK_LOG_INFO, "unverified: %s%s", what, text);
+  npu_log(self, TBK_LOG_INFO, TBK_LOG_UNVERIFIED "%s%s", what, text);
 }
 
 void npu_tell_unverified(const tbk_instance_t* self) {

@@ -26,6 +26,10 @@
 extern "C" {
 #endif
 
+/* What a backend relies on and nobody has shown, it may say while it counts its devices: one sentence a
+ * message, at TBK_LOG_INFO, behind this word. Hosts that judge show it beside their verdict. */
+#define TBK_LOG_UNVERIFIED "unverified: "
+
 enum { TBK_LOG_DEBUG = 0, TBK_LOG_INFO = 1, TBK_LOG_WARNING = 2, TBK_LOG_ERROR = 3 };
 
 /* What the host offers. Lives until the instance is destroyed. */

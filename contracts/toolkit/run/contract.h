@@ -38,6 +38,8 @@ typedef struct tbk_library {
 tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, const char* options);
 /* What the backend last warned of in this thread, through the host's log; "" where it has not. */
 const char* tbk_library_warning(void);
+/* What the backend has said to be unverified in this thread: at most 32 sentences; NULL behind the last. */
+const char* tbk_library_unverified(size_t index);
 /* Calls the entry and validates the table, without ever reading past its struct_size. */
 tbk_load_result_t tbk_library_create(tbk_library_t* library);
 

@@ -89,10 +89,27 @@ const char* tbk_library_warning(void) {
   return last_warning;
 }
 
+enum { UNVERIFIED_LIMIT = 32 };
+static _Thread_local char unverified[UNVERIFIED_LIMIT][512];
+static _Thread_local size_t unverified_count;
+
+const char* tbk_library_unverified(size_t index) {
+  return index < unverified_count ? unverified[index] : NULL;
+}
+
+static bool take_unverified(const char* message) {
+  static const size_t skip = sizeof TBK_LOG_UNVERIFIED - 1;
+  if (strncmp(message, TBK_LOG_UNVERIFIED, skip) != 0) return false;
+  if (unverified_count < UNVERIFIED_LIMIT)
+    snprintf(unverified[unverified_count++], sizeof *unverified, "%s", message + skip);
+  return true;
+}
+
 /* A backend's warnings stand among what it prints; that a log may be missing is for a test. */
 static void log_warnings(void* context, int32_t level, const char* message) {
   (void)context;
-  if (level < TBK_LOG_WARNING || message == NULL) return;
+  if (message == NULL || (level == TBK_LOG_INFO && take_unverified(message))) return;
+  if (level < TBK_LOG_WARNING) return;
   snprintf(last_warning, sizeof last_warning, "%s", message);
   fprintf(stderr, "backend: %s\n", message);
 }

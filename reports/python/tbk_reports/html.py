@@ -223,7 +223,12 @@ def _cause_blocks(causes: Sequence[Cause], budget: _Budget) -> list[dict[str, ob
 def _pairs(value: object) -> list[tuple[str, str]]:
     if not isinstance(value, Mapping):
         return []
-    return [(text.line(str(key), 60), _plain(item)) for key, item in value.items()]
+    shown_elsewhere = ("unverified",)
+    return [
+        (text.line(str(key), 60), _plain(item))
+        for key, item in value.items()
+        if key not in shown_elsewhere
+    ]
 
 
 _RUN_WORDS = {"isolation": "processes", "seed": "seed of inputs", "repeat": "runs of each test"}

@@ -158,6 +158,10 @@ def render_markdown(judged: Judged) -> str:
         lines += [f"**Partial**: {escape(view.partial_words, 400)}", ""]
     if view.simulated_words:
         lines += [f"**Simulated**: {escape(view.simulated_words, 400)}", ""]
+    if view.unverified:
+        lines += ["<details><summary>What the backend relies on, unverified</summary>", ""]
+        lines += [f"* {escape(sentence)}" for sentence in view.unverified]
+        lines += ["", "</details>", ""]
     if view.health:
         lines.append(f"* **The device does not compute**: {escape(view.health)}")
     lines += [f"* **{escape(problem)}**" for problem in view.problems[:20]]

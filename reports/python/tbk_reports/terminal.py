@@ -101,6 +101,8 @@ def print_report(judged: Judged, console: Console) -> None:
         _told(console, "note", text.line(note, 300))
     if view.extent.partial:
         _told(console, "partial", view.partial_words)
+    for sentence in view.unverified:
+        _told(console, "unverified", sentence)
     if view.simulated_words:
         _told(console, "simulated", view.simulated_words)
     console.print(Text(view.verdict_line, style=STYLES[view.word]), soft_wrap=True)

@@ -118,6 +118,13 @@ class View:
         return SIMULATED if self.extent.simulated else ""
 
     @cached_property
+    def unverified(self) -> tuple[str, ...]:
+        """Returns what the backend says that it relies on and nobody has shown."""
+        backend = self.judged.header.get("backend")
+        said = backend.get("unverified") if isinstance(backend, dict) else None
+        return tuple(text.line(str(one)) for one in said[:32]) if isinstance(said, list) else ()
+
+    @cached_property
     def duration(self) -> str:
         """From start to end."""
         spent = as_count(self.judged.footer.get("duration_ns"))
