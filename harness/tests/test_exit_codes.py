@@ -96,9 +96,10 @@ def test_opencl_without_a_loader_says_why_it_has_no_device(
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_simulated_driver_is_told_by_the_device_itself(output: Path) -> None:
-    driver = f"driver={LIB / 'libtbk_cuda_simulator.so'}"
-    done = run(LIB / "libtbk_cuda.so", output, "--backend-option", driver)
+@pytest.mark.parametrize("name", ["cuda", "npu"])
+def test_a_simulated_driver_is_told_by_the_device_itself(output: Path, name: str) -> None:
+    driver = f"driver={LIB / f'libtbk_{name}_simulator.so'}"
+    done = run(LIB / f"libtbk_{name}.so", output, "--backend-option", driver)
     found = done.results()
     assert done.code == 0, done.stdout
     assert done.line.startswith("tbk-run: PASS (quick, simulated)  ")
@@ -115,9 +116,10 @@ def test_a_call_that_waits_longer_than_its_gate_is_known_to_wait(output: Path) -
     assert set(done.results().verdicts.values()) <= {"pass", "not-shown"}, done.stdout
 
 
+@pytest.mark.parametrize("name", ["cuda", "npu"])
 @pytest.mark.parametrize("given", ["driver=/nowhere/libx.so", "driver=a,driver=b", "seed=1"])
-def test_what_is_no_driver_is_refused_in_one_line(output: Path, given: str) -> None:
-    done = run(LIB / "libtbk_cuda.so", output, "--backend-option", given)
+def test_what_is_no_driver_is_refused_in_one_line(output: Path, name: str, given: str) -> None:
+    done = run(LIB / f"libtbk_{name}.so", output, "--backend-option", given)
     assert done.code == 4
     assert len(done.stderr.strip().splitlines()) == 1
 

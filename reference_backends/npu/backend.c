@@ -91,6 +91,14 @@ void npu_describe(acl_result result, char* out, size_t size) {
     if ((unsigned char)*at < ' ') *at = ' ';
 }
 
+static tbk_status_t lose(tbk_instance_t* self, int32_t device, tbk_status_t status) {
+  if (status != TBK_DEVICE_LOST) return status;
+  pthread_mutex_lock(&self->lock);
+  self->devices[device].lost = true;
+  pthread_mutex_unlock(&self->lock);
+  return status;
+}
+
 tbk_status_t npu_enter(tbk_instance_t* self, int32_t device, npu_entry_t* out_entry,
                        tbk_error_t* error) {
   npu_count(self);
@@ -107,7 +115,8 @@ tbk_status_t npu_enter(tbk_instance_t* self, int32_t device, npu_entry_t* out_en
   acl_result result = npu_context_swap(context, out_entry);
   if (result == ACL_OK) return TBK_OK;
   npu_describe(result, text, sizeof text);
-  return npu_fail(error, npu_translate(result), "entering device %d: %s", device, text);
+  return npu_fail(error, lose(self, device, npu_translate(result)), "entering device %d: %s",
+                  device, text);
 }
 
 tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* entry,
@@ -127,12 +136,7 @@ tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* 
     return status == TBK_OK
                ? status
                : npu_fail(error, status, "%s on device %d: not complete", what, device);
-  if (status == TBK_DEVICE_LOST) {
-    pthread_mutex_lock(&self->lock);
-    self->devices[device].lost = true;
-    pthread_mutex_unlock(&self->lock);
-  }
-  return npu_fail(error, status, "%s on device %d: %s", what, device, text);
+  return npu_fail(error, lose(self, device, status), "%s on device %d: %s", what, device, text);
 }
 
 tbk_status_t npu_enter_with(tbk_instance_t* self, int32_t device, const tbk_stream_t* stream,

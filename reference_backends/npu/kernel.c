@@ -155,9 +155,10 @@ static tbk_status_t submit(tbk_instance_t* self, int32_t device, launch_t* launc
   pthread_mutex_unlock(&queue->lock);
   if (status == TBK_OK && result == ACL_OK && stream == NULL)
     result = npu_acl()->stream_synchronize(queue->native);
-  const bool told = status != TBK_OK;
-  tbk_status_t left = npu_leave(self, device, &entry, told ? ACL_OK : result,
-                                launch->operator->symbol, told ? NULL : error);
+  const bool told = status != TBK_OK; /* and then nothing was issued that could have failed */
+  if (status == TBK_DEVICE_LOST) result = ACL_INTERNAL; /* which leaving remembers */
+  tbk_status_t left =
+      npu_leave(self, device, &entry, result, launch->operator->symbol, told ? NULL : error);
   return told ? status : left;
 }
 

@@ -5,6 +5,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,15 +51,27 @@ static bool look_up(void* const* libraries, const char* symbol, void* out_functi
   return address != NULL;
 }
 
+/* Whether the file ends before its table of sections, the last part of a library: opening one makes a
+ * crash. Of a name without a slash the dynamic loader alone knows the file. */
+static bool is_cut(const char* path) {
+  ElfW(Ehdr) header;
+  FILE* file = strchr(path, '/') ? fopen(path, "rbe") : NULL;
+  if (file == NULL) return false;
+  bool cut = fread(&header, sizeof header, 1, file) != 1 || fseek(file, 0, SEEK_END) != 0;
+  cut = cut || (size_t)ftell(file) < header.e_shoff + header.e_shnum * sizeof(ElfW(Shdr));
+  fclose(file);
+  return cut;
+}
+
 /* Opens those of the names that there are; returns the number. The last name's error is the one to tell. */
 static int open_all(const char* const* names, void** out_libraries, char* reason, size_t size) {
   int count = 0;
   for (; *names != NULL; names++) {
-    void* library = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
+    void* library = is_cut(*names) ? NULL : dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
     const char* why = library == NULL ? dlerror() : NULL;
     if (library != NULL) out_libraries[count++] = library;
     if (library == NULL && count == 0)
-      snprintf(reason, size, "%s", why != NULL ? why : "no reason given");
+      snprintf(reason, size, "%s%s", why ? why : *names, why ? "" : " is no library, or cut short");
   }
   return count;
 }
