@@ -207,6 +207,9 @@ static acl_result elapsed(tbk_event_t* start, tbk_event_t* end, bool one_stream,
   if (one_stream || acl->event_timestamp == NULL) {
     result = acl->event_elapsed(&milliseconds, start->native, end->native);
     *out_ms = (double)milliseconds;
+    if (result != ACL_EVENT_TIMESTAMP_REVERSED) return result;
+    result = acl->event_elapsed(&milliseconds, end->native, start->native);
+    *out_ms = -(double)milliseconds; /* the end came first, which is no error here */
     return result;
   }
   result = acl->event_timestamp(start->native, &from);
