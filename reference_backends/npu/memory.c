@@ -122,20 +122,23 @@ tbk_status_t npu_memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t 
 }
 
 /* With a stream a copy is asynchronous only where the host's memory is pinned: with other memory, drivers
- * before CANN 8.5 fail unpredictably (D 0106). Without one it is ordered after nothing. */
+ * before CANN 8.5 fail unpredictably (D 0106), and the stream is waited for. Nothing of another thread comes
+ * between. Without a stream a copy is ordered after nothing. */
 static acl_result transfer(tbk_stream_t* stream, bool direct, void* destination, const void* source,
-                           uint64_t size_bytes, int kind) {
-  if (size_bytes == 0) return ACL_OK;
-  if (stream != NULL && direct) {
-    pthread_mutex_lock(&stream->queue.lock);
-    acl_result result = npu_acl()->copy_async(destination, size_bytes, source, size_bytes, kind,
-                                              stream->queue.native);
-    pthread_mutex_unlock(&stream->queue.lock);
-    return result;
+                           uint64_t size, int kind) {
+  const acl_runtime_t* acl = npu_acl();
+  acl_result result = ACL_OK;
+  if (size == 0) return ACL_OK;
+  if (stream == NULL) return acl->copy(destination, size, source, size, kind);
+  pthread_mutex_lock(&stream->queue.lock);
+  if (direct) {
+    result = acl->copy_async(destination, size, source, size, kind, stream->queue.native);
+  } else {
+    result = acl->stream_synchronize(stream->queue.native);
+    if (result == ACL_OK) result = acl->copy(destination, size, source, size, kind);
   }
-  acl_result result = stream != NULL ? npu_acl()->stream_synchronize(stream->queue.native) : ACL_OK;
-  if (result != ACL_OK) return result;
-  return npu_acl()->copy(destination, size_bytes, source, size_bytes, kind);
+  pthread_mutex_unlock(&stream->queue.lock);
+  return result;
 }
 
 static void* address(tbk_memory_t memory, uint64_t offset) {

@@ -88,8 +88,9 @@ static acl_result copy_staged(const transfer_t* transfer, acl_context destinatio
   npu_entry_t entry;
   void* staged = malloc(size);
   if (staged == NULL) return ACL_BAD_ALLOC;
-  acl_result result =
-      transfer->stream ? acl->stream_synchronize(transfer->stream->queue.native) : ACL_OK;
+  tbk_stream_t* stream = transfer->stream;
+  if (stream != NULL) pthread_mutex_lock(&stream->queue.lock); /* nothing comes between */
+  acl_result result = stream != NULL ? acl->stream_synchronize(stream->queue.native) : ACL_OK;
   if (result == ACL_OK)
     result = acl->copy(staged, size, transfer->source, size, ACL_DEVICE_TO_HOST);
   if (result == ACL_OK) result = npu_context_swap(destination, &entry);
@@ -98,6 +99,7 @@ static acl_result copy_staged(const transfer_t* transfer, acl_context destinatio
     acl_result back = npu_context_put_back(&entry);
     if (result == ACL_OK) result = back;
   }
+  if (stream != NULL) pthread_mutex_unlock(&stream->queue.lock);
   free(staged);
   return result;
 }

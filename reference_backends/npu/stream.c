@@ -158,25 +158,11 @@ static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
   free_stream(stream);
 }
 
-/* An event says the same where the driver cannot be asked. */
-static acl_result query(npu_queue_t* queue) {
-  const acl_runtime_t* acl = npu_acl();
-  acl_event event = NULL;
+/* 507004 where it is not complete, which ACL tells by a status. */
+static acl_result query(const npu_queue_t* queue) {
   int state = ACL_STREAM_NOT_READY;
-  if (acl->stream_query != NULL) {
-    acl_result result = acl->stream_query(queue->native, &state);
-    return result == ACL_OK && state != ACL_STREAM_COMPLETE ? ACL_STREAM_NOT_COMPLETE : result;
-  }
-  acl_result result = acl->event_create(&event, ACL_EVENT_SYNC);
-  if (result != ACL_OK) return result;
-  pthread_mutex_lock(&queue->lock);
-  result = acl->event_record(event, queue->native);
-  pthread_mutex_unlock(&queue->lock);
-  if (result == ACL_OK) result = acl->event_query(event, &state);
-  acl_result destroyed = acl->event_destroy(event);
-  if (result == ACL_OK) result = destroyed;
-  return result == ACL_OK && state != ACL_EVENT_RECORDED_COMPLETE ? ACL_STREAM_NOT_COMPLETE
-                                                                  : result;
+  acl_result result = npu_acl()->stream_query(queue->native, &state);
+  return result == ACL_OK && state != ACL_STREAM_COMPLETE ? ACL_STREAM_NOT_COMPLETE : result;
 }
 
 static tbk_status_t stream_query(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error) {

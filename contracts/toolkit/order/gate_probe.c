@@ -86,7 +86,8 @@ static void try_download(void* argument) {
 
 /* Whether the other stream gets its work done while the first is held. That the gate is not only
    enqueued but entered matters where one thread serves all streams in any order; where nothing runs
-   until it is asked for, it is not entered, and the wait is in vain. */
+   until it is asked for, it is not entered, and the wait is in vain. The work is a copy on the device,
+   too: the bytes of an upload may go their own way. */
 static void use_other(void* argument) {
   struct probe* p = argument;
   uint64_t begin = fx_now_ns();
@@ -95,6 +96,9 @@ static void use_other(void* argument) {
   uint64_t deadline = fx_now_ns() + PROBE_PATIENCE_NS;
   p->status = p->fx->core->upload(p->fx->self, p->fx->device, p->memory[1], 0, p->bytes,
                                   PROBE_BYTES, p->other, &p->error);
+  if (p->status == TBK_OK)
+    p->status = p->fx->core->copy(p->fx->self, p->fx->device, p->memory[1], PROBE_BYTES / 2,
+                                  p->memory[1], 0, PROBE_BYTES / 2, p->other, &p->error);
   do {
     if (p->status == TBK_OK) {
       p->status = p->fx->stream->stream_query(p->fx->self, p->other, &p->error);
