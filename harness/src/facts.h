@@ -29,7 +29,7 @@ typedef struct tbk_facts {
   bool sound;           /* the health probe succeeded before any test */
   char health[256];     /* why not */
   tbk_exit_t exit_code; /* PASS, or why no test can run */
-  char reason[768];     /* in one line */
+  char reason[1024];    /* in one line */
 } tbk_facts_t;
 
 /* Makes an order for tests, with what was found. */

@@ -194,17 +194,13 @@ static bool says(const json_t* object, const char* what) {
 
 /* --------------------------------------------------------------------------------- listing --- */
 
-/* The last line that it printed. */
+/* Gives the last line that it printed. */
 static void last_words(char* out, size_t size) {
   char tail[2048];
   off_t end = lseek(self.output, 0, SEEK_END);
-  off_t from = end > (off_t)sizeof tail - 1 ? end - ((off_t)sizeof tail - 1) : 0;
-  ssize_t got = pread(self.output, tail, sizeof tail - 1, from);
-  while (got > 0 && (tail[got - 1] == '\n' || tail[got - 1] == ' '))
-    got--;
-  tail[got > 0 ? got : 0] = '\0';
-  const char* newline = strrchr(tail, '\n');
-  tbk_print(out, size, "%s", newline != NULL ? newline + 1 : tail);
+  off_t from = end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0;
+  ssize_t got = pread(self.output, tail, sizeof tail, from);
+  tbk_text_last_line(out, size, tail, got > 0 ? (size_t)got : 0);
 }
 
 static void explain_death(char* reason, size_t size, bool late) {

@@ -82,17 +82,30 @@ static void read_said(tbk_facts_t* facts, const json_t* said) {
     facts->open_ns = (uint64_t)json_integer_value(json_object_get(opened, "duration_ns"));
 }
 
+void tbk_preflight_end(const tbk_outcome_t* outcome, char* out, size_t out_size) {
+  tbk_classification_t classification;
+  char line[161];
+  tbk_classify(outcome, &classification);
+  /* Behind that, Python's own handler of crashes writes stacks and names of modules. */
+  static const char handler[] = "Fatal Python error: ";
+  const char* end = memmem(outcome->output, outcome->output_size, handler, sizeof handler - 1);
+  size_t size = end != NULL ? (size_t)(end - outcome->output) : outcome->output_size;
+  tbk_text_last_line(line, sizeof line, outcome->output, size);
+  tbk_print(out, out_size, "%s%s%s", classification.seen, line[0] != '\0' ? "; it printed: " : "",
+            line);
+}
+
 bool tbk_health_of(const json_t* said, const tbk_outcome_t* outcome, char* out, size_t out_size) {
   const json_t* health = tbk_said_find(said, "health");
   const json_t* error = tbk_said_find(said, "error");
-  tbk_classification_t classification;
+  char end[512];
   out[0] = '\0';
   if (health != NULL && json_is_true(json_object_get(health, "ok"))) return true;
   const char* reason =
       json_string_value(json_object_get(health != NULL ? health : error, "reason"));
   if (reason == NULL) {
-    tbk_classify(outcome, &classification);
-    reason = classification.seen;
+    tbk_preflight_end(outcome, end, sizeof end);
+    reason = end;
   }
   tbk_print(out, out_size, "%s", reason[0] != '\0' ? reason : "the probe did not answer");
   return false;
@@ -116,16 +129,15 @@ static const char* stage_name(const json_t* said, tbk_phase_t phase) {
 /* The process died, or was killed, before the device was open. */
 static void refuse_death(tbk_facts_t* facts, const tbk_options_t* options, const json_t* said,
                          const tbk_outcome_t* outcome) {
-  char what[512];
-  tbk_classification_t classification;
-  tbk_classify(outcome, &classification);
+  char what[512], end[512];
+  tbk_preflight_end(outcome, end, sizeof end);
   tbk_print(what, sizeof what, "%s: %s", options->path, stage_name(said, outcome->phase));
   bool opening = tbk_said_find(said, "capabilities") != NULL;
   if (outcome->end == TBK_END_NOT_STARTED) { /* no word on the library */
-    tbk_facts_refuse(facts, TBK_EXIT_SUITE, "", classification.seen);
+    tbk_facts_refuse(facts, TBK_EXIT_SUITE, "", end);
     return;
   }
-  tbk_facts_refuse(facts, opening ? TBK_EXIT_DEVICE : TBK_EXIT_LIBRARY, what, classification.seen);
+  tbk_facts_refuse(facts, opening ? TBK_EXIT_DEVICE : TBK_EXIT_LIBRARY, what, end);
 }
 
 /* The library's reasons begin with its path; those of the device don't. */

@@ -29,6 +29,9 @@ const json_t* tbk_said_find(const json_t* said, const char* what);
 /* A copy without the member "said". */
 json_t* tbk_said_bare(const json_t* object);
 
+/* Gives how the process ended, and the last line that it printed: often the backend's own reason. */
+void tbk_preflight_end(const tbk_outcome_t* outcome, char* out, size_t out_size);
+
 void tbk_facts_read_backend(tbk_facts_t* facts, const json_t* said);
 /* No test can run: "what: why". */
 void tbk_facts_refuse(tbk_facts_t* facts, tbk_exit_t exit_code, const char* what, const char* why);

@@ -37,14 +37,13 @@ static void refuse_basics(tbk_facts_t* facts, const tbk_options_t* options, cons
                           const tbk_outcome_t* outcome) {
   const json_t* error = tbk_said_find(said, "error");
   const json_t* stage = tbk_said_find(said, "stage");
-  tbk_classification_t classification;
-  char what[512];
-  tbk_classify(outcome, &classification);
+  char what[512], end[512];
+  tbk_preflight_end(outcome, end, sizeof end);
   tbk_print(what, sizeof what, "%s: %s", tbk_options_subject(options),
             error != NULL ? text_of(error, "what") : text_of(stage, "text"));
   if (stage == NULL) tbk_print(what, sizeof what, "%s", tbk_options_subject(options));
   tbk_facts_refuse(facts, stage != NULL ? code_of(text_of(stage, "name")) : TBK_EXIT_SUITE, what,
-                   error != NULL ? text_of(error, "reason") : classification.seen);
+                   error != NULL ? text_of(error, "reason") : end);
 }
 
 static void ask_basics(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t* limits,
@@ -109,7 +108,7 @@ static void ask_words(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t* 
   facts->capabilities = json_object();
   facts->capability_notes = json_object();
   for (size_t from = 0; from < count && tbk_loop_interrupted() == 0;) {
-    tbk_classification_t classification;
+    char end[512];
     if (deaths == MOST_DEATHS) {
       take_death(facts, json_string_value(json_array_get(words, from++)),
                  "not probed, since other probes killed their processes", "");
@@ -119,9 +118,9 @@ static void ask_words(tbk_loop_t* loop, tbk_facts_t* facts, const tbk_limits_t* 
     size_t next = take_answers(facts, said);
     from = next > from ? next : from;
     if (from >= count || tbk_loop_interrupted() != 0) break;
-    tbk_classify(passage->outcome, &classification);
+    tbk_preflight_end(passage->outcome, end, sizeof end);
     take_death(facts, json_string_value(json_array_get(words, from++)), "its probe does not end",
-               classification.seen);
+               end);
     deaths++;
   }
 }

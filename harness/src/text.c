@@ -93,6 +93,23 @@ void tbk_text_valid(char* out, size_t out_size, const char* text) {
   copy(out, out_size, text, false);
 }
 
+static bool is_blank(char byte) {
+  return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n' || byte == '\0';
+}
+
+void tbk_text_last_line(char* out, size_t out_size, const char* bytes, size_t size) {
+  char line[1024];
+  while (size > 0 && is_blank(bytes[size - 1]))
+    size--;
+  size_t from = size, kept = 0;
+  while (from > 0 && bytes[from - 1] != '\n')
+    from--;
+  for (; from < size && kept < sizeof line - 1; from++)
+    line[kept++] = is_blank(bytes[from]) ? ' ' : bytes[from];
+  line[kept] = '\0';
+  tbk_text_for_terminal(out, out_size, line);
+}
+
 void tbk_print(char* out, size_t out_size, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);

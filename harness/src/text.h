@@ -19,6 +19,10 @@ void tbk_text_for_terminal(char* out, size_t out_size, const char* text);
 /* Copies as valid UTF-8; invalid bytes become U+FFFD. Always terminates. */
 void tbk_text_valid(char* out, size_t out_size, const char* text);
 
+/* Gives the last line of what was printed that is not blank, safe for a terminal; empty where there is
+ * none. What is too long is cut. */
+void tbk_text_last_line(char* out, size_t out_size, const char* bytes, size_t size);
+
 /* snprintf that cuts what is too long, and means it. */
 void tbk_print(char* out, size_t out_size, const char* format, ...)
     __attribute__((format(printf, 3, 4)));

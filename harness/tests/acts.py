@@ -16,6 +16,7 @@ FAST = ("--timeout", "1.5", "--open-timeout", "1.5", "--memory-limit", "200M")
 PATIENT = ("--timeout", "240", "--open-timeout", "240", "--memory-limit", "200M")
 SOME = ("--only", "memory_free", "--only", "MEM-002", "--only", "MEM-014")
 
+SAID = "; it printed: RULE 7:  [2Jno context is current \ufffd"  # the last line that is not blank
 # name: the code, and what the one line says
 NO_START = {
     "crash_in_constructor": (4, "loading it: killed by SIGSEGV"),
@@ -25,6 +26,8 @@ NO_START = {
     "hang_in_entry": (4, "calling tbk_backend_create: no end after"),
     "exit_in_entry": (4, "calling tbk_backend_create: the process exited with status 0"),
     "crash_in_open": (5, "opening device 0: killed by SIGSEGV"),
+    "rule_in_entry": (4, f"calling tbk_backend_create: killed by SIGABRT (create){SAID}"),
+    "rule_in_open": (5, f"opening device 0: killed by SIGABRT (open){SAID}"),
     "hang_in_open": (5, "opening device 0: no end after"),
     "size_short": (4, "12 bytes"),
     "size_zero": (4, "0 bytes"),

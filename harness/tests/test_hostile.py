@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from acts import FAST, IN_A_TEST, NO_START, SOME, STARTED, act, rounds
+from acts import FAST, IN_A_TEST, NO_START, SAID, SOME, STARTED, act, rounds
 from answers import at_fault
 from runs import HOSTILE, LIB, TEMPLATE, hostile, processes_with, run
 
@@ -29,6 +29,14 @@ def test_a_library_that_cannot_start_gets_one_line(output: Path, name: str) -> N
     assert "\x1b" not in done.stderr
     assert done.results().footer["exit_code"] == code
     assert leaves_nothing(output)
+
+
+def test_a_line_that_it_prints_before_it_dies_is_the_reason(output: Path) -> None:
+    """Of a death in the preflight nothing else is told: no test has run that shows it."""
+    reason = act(output, "rule_in_open").results().footer["reason"]
+    assert reason.endswith(SAID)
+    probed = act(output, "rule_in_call", "--only", "LIB-001").results().footer["health"]
+    assert probed.endswith(SAID)
 
 
 def test_a_name_that_hostile_does_not_know_is_refused(output: Path) -> None:

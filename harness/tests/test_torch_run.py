@@ -20,6 +20,7 @@ pytest.importorskip("torch", reason="the torch layer is for machines that have P
     ("module", "code", "line"),
     [
         ("broken.at_import", 4, "cpu: importing the module broken.at_import: killed by SIGABRT"),
+        ("broken.at_import", 4, "; it printed: RULE 7: no context is current"),
         ("broken.raises", 4, "RuntimeError: no driver is there"),
         ("broken.not_there", 4, "No module named 'broken.not_there'"),
         ("broken.absent", 5, "cpu: counting its devices: there is none"),

@@ -104,6 +104,23 @@ static void a_terminal_is_safe(void) {
   }
 }
 
+static void a_last_line_is_found(void) {
+  static const struct {
+    const char *in, *out;
+    size_t size;
+  } table[] = {{"", "", 0},
+               {"\n \r\n", "", 4},
+               {"one", "one", 3},
+               {"one\ntwo\r\n\n", "two", 10},
+               {"one\ntw\0o\n", "tw o", 9},
+               {"one\n\x1b[1m and much more\n", " [1m an", 23}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    char out[8];
+    tbk_text_last_line(out, sizeof out, table[i].in, table[i].size);
+    CU_ASSERT_STRING_EQUAL(out, table[i].out);
+  }
+}
+
 static void a_cut_never_splits_a_character(void) {
   char out[5];
   tbk_text_valid(out, sizeof out, "abc\xE2\x82\xAC");
@@ -173,6 +190,7 @@ CU_TestInfo tbk_text_tests[] = {{"valid text comes back", valid_text_comes_back_
                                 {"overflow", a_line_too_long_is_told_and_nothing_is_overrun},
                                 {"numbers", numbers_are_exact},
                                 {"terminal", a_terminal_is_safe},
+                                {"last lines", a_last_line_is_found},
                                 {"cuts", a_cut_never_splits_a_character},
                                 {"reports come back", a_report_comes_back_as_it_was},
                                 {"lines of others", a_line_without_the_key_of_its_job_is_none},

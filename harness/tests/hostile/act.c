@@ -53,6 +53,12 @@ void act_abort(void) {
   abort();
 }
 
+/* As a driver does that is built to find misuse; with what a terminal would obey. */
+void act_say_and_abort(void) {
+  fputs("a first line\nRULE 7: \x1b[2Jno context is current \xff\n\n", stderr);
+  abort();
+}
+
 /* The array is written on both sides of the call, so that no compiler makes a loop of this. */
 static int deeper(volatile char* above) {
   volatile char frame[4096];

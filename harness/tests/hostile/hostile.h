@@ -44,6 +44,7 @@ void act_work(void);
 void act_exit_0(void);
 void act_exit_now_0(void);
 void act_abort(void);
+void act_say_and_abort(void);
 void act_overflow_stack(void);
 void act_close_descriptors(void);
 void act_block_signals(void);

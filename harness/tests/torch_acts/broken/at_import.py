@@ -1,7 +1,9 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Crashes when it is imported."""
+"""Says why, and crashes, when it is imported."""
 
 import os
+import sys
 
+print("RULE 7: no context is current", file=sys.stderr, flush=True)
 os.abort()
