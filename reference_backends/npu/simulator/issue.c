@@ -1,0 +1,194 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * issue.c: the second phase of operators: as work of a stream.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "operator.h"
+
+enum { WORKSPACE_SLOT = EMIT_OPERANDS, CHUNK = 512, MARKS = 255 };
+
+/* What works on a stream; it refers to nothing of the executor's. */
+typedef struct compute {
+  sim_task_t task;
+  const emit_host_kernel_t* kernel;
+  emit_job_t job;
+  uint64_t seed;
+  char* at[EMIT_OPERANDS];
+  emit_host_range_t ranges[EMIT_OPERANDS];
+  char* workspace;
+  uint64_t workspace_bytes;
+  uint8_t mark; /* what stands in the workspace meanwhile, for what a device keeps there */
+  const char* call;
+} compute_t;
+
+static void run_mark(sim_task_t* task) {
+  const compute_t* compute = (const compute_t*)task;
+  vdev_words_fill(compute->workspace, compute->mark, compute->workspace_bytes);
+}
+
+static bool is_marked(const compute_t* compute) {
+  uint8_t bytes[CHUNK];
+  for (uint64_t done = 0; done < compute->workspace_bytes; done += CHUNK) {
+    uint64_t left = compute->workspace_bytes - done, size = left < CHUNK ? left : CHUNK;
+    vdev_words_copy(bytes, compute->workspace + done, size);
+    for (uint64_t i = 0; i < size; i++)
+      if (bytes[i] != compute->mark) return false;
+  }
+  return true;
+}
+
+static void run_compute(sim_task_t* task) {
+  compute_t* compute = (compute_t*)task;
+  const void* parameters[EMIT_HOST_PARAMETERS] = {&compute->job.shape, compute->job.scalar};
+  for (int i = 0; i < EMIT_HOST_POINTERS; i++)
+    parameters[EMIT_HOST_PARAMETERS - EMIT_HOST_POINTERS + i] = &compute->at[i];
+  bool intact = is_marked(compute);
+  bool inside = emit_host_run(compute->kernel, compute->job.groups, parameters, compute->ranges,
+                              compute->seed);
+  if (!intact || !is_marked(compute)) (void)sim_broken(SIM_WORKSPACE_TAKEN, compute->call);
+  if (inside) return;
+  fprintf(stderr, "%s reached out of its operands' memory\n", compute->call);
+  sim_fail(&compute->task.queue, ACL_AICORE_EXCEPTION);
+}
+
+/* The bytes that an operand reaches, from the first to behind the last. */
+static void find_reach(const emit_view_t* view, uintptr_t data, uintptr_t out_reach[2]) {
+  int64_t last = view->offset;
+  for (int i = 0; i < view->rank; i++)
+    last += (view->sizes[i] - 1) * view->strides[i];
+  out_reach[0] = data + (uintptr_t)(view->offset * view->element_bytes);
+  out_reach[1] = data + (uintptr_t)((last + 1) * view->element_bytes);
+}
+
+static bool overlaps_an_input(const sim_executor_t* executor) {
+  const emit_job_t* job = &executor->job;
+  uintptr_t out[2], in[2];
+  if (job->operands[0].count == 0) return false;
+  find_reach(&job->operands[0], executor->handles[0].data, out);
+  for (int i = 1; i < job->operand_count; i++) {
+    if (job->operands[i].count == 0) continue;
+    find_reach(&job->operands[i], executor->handles[i].data, in);
+    if (in[0] < out[1] && out[0] < in[1]) return true;
+  }
+  return false;
+}
+
+static acl_result take_operand(const sim_context_t* context, const sim_executor_t* executor, int i,
+                               const char* call, compute_t* compute) {
+  const sim_operand_t* operand = &executor->handles[i];
+  sim_memory_t* memory;
+  if (executor->job.operands[i].count == 0) return ACL_OK;
+  if (operand->data == 0) return sim_broken(SIM_NN_NULL, call);
+  acl_result result =
+      sim_memory_range(context, (const void*)operand->data, operand->storage_bytes, call, &memory);
+  if (result != ACL_OK) return result;
+  uint64_t end = operand->data - memory->start + sim_round_up(operand->storage_bytes) + SIM_UNIT;
+  if (end > memory->room_bytes) return sim_broken(SIM_PADDING, call);
+  compute->at[i] = sim_memory_at(memory, (const void*)operand->data);
+  compute->ranges[i] = (emit_host_range_t){(uintptr_t)compute->at[i], operand->storage_bytes};
+  compute->task.uses[i] = memory;
+  return ACL_OK;
+}
+
+static acl_result take_workspace(const sim_context_t* context, const sim_executor_t* executor,
+                                 const void* workspace, uint64_t bytes, const char* call,
+                                 compute_t* compute) {
+  sim_memory_t* memory;
+  if (executor->workspace_bytes == 0) return ACL_OK;
+  if (workspace == NULL) return sim_broken(SIM_NN_NULL, call);
+  if (bytes < executor->workspace_bytes) return sim_broken(SIM_WORKSPACE_SIZE, call);
+  if ((uintptr_t)workspace % SIM_ALIGNMENT != 0) return sim_broken(SIM_WORKSPACE_BASE, call);
+  acl_result result = sim_memory_range(context, workspace, bytes, call, &memory);
+  if (result != ACL_OK) return result;
+  compute->workspace = sim_memory_at(memory, workspace);
+  compute->workspace_bytes = executor->workspace_bytes;
+  compute->task.uses[WORKSPACE_SLOT] = memory;
+  return ACL_OK;
+}
+
+static acl_result check_executor(const sim_object_t* object, sim_operator_t op,
+                                 const sim_context_t* context, const char* call) {
+  const sim_executor_t* executor = object->as.executor;
+  if (executor->op != op) return sim_broken(SIM_EXECUTOR_KIND, call);
+  if (object->context != context) return sim_broken(SIM_EXECUTOR_CONTEXT, call);
+  for (int i = 0; i < executor->handle_count; i++)
+    if (!sim_object_lives(executor->handles[i].handle, executor->handles[i].serial))
+      return sim_broken(SIM_DESCRIPTOR, call);
+  return overlaps_an_input(executor) ? sim_broken(SIM_ALIAS, call) : ACL_OK;
+}
+
+static acl_result find_executor(const void* handle, const char* call, sim_object_t** out_object) {
+  if (handle == NULL) return sim_broken(SIM_EXECUTOR_NULL, call);
+  if (sim_object_is(handle, SIM_SPENT)) return sim_broken(SIM_EXECUTOR_USED, call);
+  return sim_object_find(handle, SIM_EXECUTOR, call, out_object);
+}
+
+/* Makes a task of what was found out; NULL without host memory. */
+static compute_t* task_of(const compute_t* value, void (*run)(sim_task_t* task)) {
+  compute_t* compute = sim_task_new(sizeof *compute, run);
+  if (compute == NULL) return NULL;
+  sim_task_t task = compute->task;
+  memcpy(task.uses, value->task.uses, sizeof task.uses);
+  *compute = *value;
+  compute->task = task;
+  return compute;
+}
+
+static acl_result submit(const sim_queue_t* queue, const compute_t* value) {
+  acl_result result = ACL_OK;
+  if (value->job.groups == 0) return ACL_OK;
+  if (value->workspace_bytes > 0) result = sim_submit(queue, task_of(value, run_mark));
+  return result == ACL_OK ? sim_submit(queue, task_of(value, run_compute)) : result;
+}
+
+static acl_result issue(sim_operator_t op, const char* call, const void* workspace, uint64_t bytes,
+                        const void* handle, acl_stream stream) {
+  sim_queue_t queue;
+  sim_object_t* object;
+  acl_result result = sim_begin_on_stream(stream, call, &queue);
+  if (result == ACL_OK) result = find_executor(handle, call, &object);
+  if (result == ACL_OK) result = check_executor(object, op, queue.context, call);
+  if (result != ACL_OK) return result;
+  const sim_executor_t* executor = object->as.executor;
+  compute_t value = {.kernel = executor->kernel, .job = executor->job, .call = call};
+  value.seed = vdev_mix(vdev_machine_config(sim.machine)->seed ^ vdev_mix(object->serial));
+  value.mark = (uint8_t)(1 + object->serial % MARKS);
+  for (int i = 0; i < executor->job.operand_count && result == ACL_OK; i++)
+    result = take_operand(queue.context, executor, i, call, &value);
+  if (result == ACL_OK)
+    result = take_workspace(queue.context, executor, workspace, bytes, call, &value);
+  if (result == ACL_OK) result = submit(&queue, &value);
+  if (result == ACL_OK && !executor->repeatable) (void)sim_object_end(object, SIM_SPENT);
+  return result;
+}
+
+#define SIM_DEFINE_ISSUE(member, name, page, ...)                                               \
+  acl_result issue_##member(void* workspace, uint64_t workspace_bytes, acl_executor* executor,  \
+                            acl_stream stream) {                                                \
+    return issue(SIM_OPERATOR_##member, ACL_PHASE_TWO_SYMBOL(name), workspace, workspace_bytes, \
+                 executor, stream);                                                             \
+  }
+ACL_OPERATOR_MAP(SIM_DEFINE_ISSUE)
+
+acl_result api_make_repeatable(acl_executor* handle) {
+  static const char call[] = "aclSetAclOpExecutorRepeatable";
+  sim_object_t* object;
+  acl_result result = sim_begin(call);
+  if (result == ACL_OK) result = find_executor(handle, call, &object);
+  if (result == ACL_OK) object->as.executor->repeatable = true;
+  return result;
+}
+
+acl_result api_destroy_executor(acl_executor* handle) {
+  static const char call[] = "aclDestroyAclOpExecutor";
+  sim_object_t* object;
+  acl_result result = sim_begin(call);
+  if (result == ACL_OK) result = find_executor(handle, call, &object);
+  if (result != ACL_OK) return result;
+  if (!object->as.executor->repeatable) return sim_broken(SIM_EXECUTOR_DESTROY, call);
+  return sim_object_destroy(object, call);
+}

@@ -1,0 +1,150 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * object.c: handles, known also after their end.
+ */
+#include <search.h>
+#include <stdlib.h>
+
+#include "simulator.h"
+
+/* Dead descriptors and executors, the oldest first; guarded by sim.lock. */
+enum { DEAD = 4096 };
+static sim_object_t *oldest_dead, *newest_dead;
+static int dead_count;
+
+static int by_address(const void* left, const void* right) {
+  return ((uintptr_t)left > (uintptr_t)right) - ((uintptr_t)left < (uintptr_t)right);
+}
+
+sim_object_t* sim_object_add(const sim_object_t* value) {
+  sim_object_t* object = malloc(sizeof *object);
+  if (object == NULL) return NULL;
+  *object = *value;
+  object->live = true;
+  pthread_mutex_lock(&sim.lock);
+  object->serial = ++sim.serial;
+  object->generation = value->context != NULL ? value->context->generation : 0;
+  bool kept = tsearch(object, &sim.objects, by_address) != NULL;
+  pthread_mutex_unlock(&sim.lock);
+  if (!kept) free(object);
+  return kept ? object : NULL;
+}
+
+static sim_object_t* look_up(const void* handle) {
+  sim_object_t* const* found = tfind(handle, &sim.objects, by_address);
+  return found != NULL ? *found : NULL;
+}
+
+static bool is_stale(const sim_object_t* object) {
+  return object->context != NULL &&
+         (object->generation != object->context->generation || object->context->references == 0);
+}
+
+acl_result sim_object_find(const void* handle, sim_kind_t kind, const char* call,
+                           sim_object_t** out_object) {
+  pthread_mutex_lock(&sim.lock);
+  sim_object_t* object = look_up(handle);
+  if (object != NULL && object->kind != kind) object = NULL;
+  bool live = object != NULL && object->live;
+  bool stale = object != NULL && is_stale(object);
+  pthread_mutex_unlock(&sim.lock);
+  if (object == NULL) return sim_broken(SIM_BAD_HANDLE, call);
+  if (stale) return sim_broken(SIM_STALE_HANDLE, call);
+  if (!live) return sim_broken(SIM_DESTROYED, call);
+  *out_object = object;
+  return ACL_OK;
+}
+
+bool sim_object_lives(const void* handle, uint64_t serial) {
+  pthread_mutex_lock(&sim.lock);
+  const sim_object_t* object = look_up(handle);
+  bool lives = object != NULL && object->serial == serial && object->live;
+  pthread_mutex_unlock(&sim.lock);
+  return lives;
+}
+
+/* Frees the oldest of too many dead; the lock is held. */
+static void bury(sim_object_t* object) {
+  object->next_dead = NULL;
+  if (newest_dead != NULL) newest_dead->next_dead = object;
+  if (oldest_dead == NULL) oldest_dead = object;
+  newest_dead = object;
+  if (++dead_count <= DEAD) return;
+  sim_object_t* gone = oldest_dead;
+  oldest_dead = gone->next_dead;
+  dead_count--;
+  tdelete(gone, &sim.objects, by_address);
+  free(gone);
+}
+
+/* Gives back what it has, but for what is said of it. */
+static void release(sim_object_t* object) {
+  if (object->kind == SIM_STREAM) (void)sim_report_forget(object);
+  if (object->kind == SIM_STREAM) vdev_stream_drop(object->as.stream.queue);
+  if (object->kind == SIM_EVENT) vdev_event_free(object->as.event.event);
+  if (object->kind == SIM_INTS) free((void*)object->as.ints.items);
+  if (object->kind == SIM_EXECUTOR) free(object->as.executor);
+}
+
+bool sim_object_is(const void* handle, sim_kind_t kind) {
+  pthread_mutex_lock(&sim.lock);
+  const sim_object_t* object = look_up(handle);
+  bool is = object != NULL && object->kind == kind;
+  pthread_mutex_unlock(&sim.lock);
+  return is;
+}
+
+bool sim_object_end(sim_object_t* object, sim_kind_t kind) {
+  pthread_mutex_lock(&sim.lock);
+  bool first = object->live;
+  object->live = false;
+  pthread_mutex_unlock(&sim.lock);
+  if (!first) return false;
+  release(object);
+  pthread_mutex_lock(&sim.lock);
+  object->kind = kind;
+  if (object->kind != SIM_STREAM && object->kind != SIM_EVENT) bury(object);
+  pthread_mutex_unlock(&sim.lock);
+  return true;
+}
+
+acl_result sim_object_destroy(sim_object_t* object, const char* call) {
+  const sim_kind_t kind = object->kind;
+  return sim_object_end(object, kind) ? ACL_OK : sim_object_find(object, kind, call, &object);
+}
+
+typedef struct seek {
+  const sim_context_t* context;
+  bool executors; /* else streams and events */
+  sim_object_t* found;
+} seek_t;
+
+static void seek_live(const void* node, VISIT visit, void* closure) {
+  sim_object_t* object = *(sim_object_t* const*)node;
+  seek_t* seek = closure;
+  (void)visit;
+  bool meant = seek->executors ? object->kind == SIM_EXECUTOR
+                               : object->kind == SIM_STREAM || object->kind == SIM_EVENT;
+  if (meant && object->live && object->context == seek->context) seek->found = object;
+}
+
+static bool end_all(const sim_context_t* context, bool executors) {
+  for (bool any = false;; any = true) {
+    seek_t seek = {context, executors, NULL};
+    pthread_mutex_lock(&sim.lock);
+    twalk_r(sim.objects, seek_live, &seek);
+    pthread_mutex_unlock(&sim.lock);
+    if (seek.found == NULL) return any;
+    (void)sim_object_end(seek.found, seek.found->kind);
+  }
+}
+
+bool sim_objects_end(const sim_context_t* context) {
+  return end_all(context, false);
+}
+
+bool sim_executors_end(const sim_context_t* context) {
+  return end_all(context, true);
+}

@@ -1,0 +1,258 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * plan.c: the first phase of operators: what they take, and what they need.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "operator.h"
+
+#define BIT(dtype) (UINT64_C(1) << (dtype))
+
+/* Operands as they are taken; after the first error nothing more is looked at. */
+typedef struct plan {
+  acl_result result;
+  const char* call;
+  sim_operator_t op;
+  sim_context_t* context;
+  sim_executor_t* executor;
+  tbk_tensor_t views[EMIT_OPERANDS];
+  int view_count;
+} plan_t;
+
+/*
+ * What operators refuse on chips, so that a program that has a way without them is run on it: our
+ * guess, since no page was read for them.
+ */
+static const struct {
+  sim_operator_t op;
+  uint64_t refused; /* dtypes, as bits */
+  acl_result result;
+} refusals[] = {
+    {SIM_OPERATOR_mm, ~(BIT(TBK_FLOAT32) | BIT(TBK_FLOAT16) | BIT(TBK_BFLOAT16)), ACL_NN_INVALID},
+    {SIM_OPERATOR_sum, BIT(TBK_COMPLEX64) | BIT(TBK_COMPLEX128), ACL_NN_NO_KERNEL},
+    {SIM_OPERATOR_mul, BIT(TBK_COMPLEX128), ACL_NN_TILING},
+};
+
+static bool begin(plan_t* plan, sim_operator_t op, const char* call,
+                  const uint64_t* out_workspace_bytes, acl_executor* const* out_executor) {
+  *plan = (plan_t){.call = call, .op = op};
+  plan->result = sim_begin_in_context(call, &plan->context);
+  if (plan->result != ACL_OK) return false;
+  if (out_workspace_bytes == NULL || out_executor == NULL)
+    plan->result = sim_broken(SIM_NN_NULL, call);
+  if (plan->result != ACL_OK) return false;
+  plan->executor = calloc(1, sizeof *plan->executor);
+  if (plan->executor == NULL) plan->result = sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+  if (plan->executor != NULL) plan->executor->op = op;
+  return plan->executor != NULL;
+}
+
+static sim_object_t* take(plan_t* plan, const void* handle, sim_kind_t kind) {
+  sim_object_t* object = NULL;
+  if (plan->result != ACL_OK) return NULL;
+  if (handle == NULL) plan->result = sim_broken(SIM_NN_NULL, plan->call);
+  if (plan->result == ACL_OK) plan->result = sim_object_find(handle, kind, plan->call, &object);
+  if (plan->result != ACL_OK || object == NULL) return NULL;
+  sim_operand_t* operand = &plan->executor->handles[plan->executor->handle_count++];
+  *operand = (sim_operand_t){.handle = handle, .serial = object->serial};
+  return object;
+}
+
+static acl_result judge(sim_operator_t op, const sim_tensor_t* tensor) {
+  if (tensor->rank == SIM_TOO_MANY) return sim_refuse(ACL_NN_INVALID, "more than 8 dimensions");
+  if (tensor->dtype == SIM_NO_DTYPE) return sim_refuse(ACL_NN_INVALID, "a dtype of no operator");
+  for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+    if (refusals[i].op == op && (refusals[i].refused & BIT(tensor->dtype)) != 0)
+      return sim_refuse(refusals[i].result, "the operator does not take this dtype");
+  return ACL_OK;
+}
+
+/* Takes the output first, then the inputs. */
+static void take_tensor(plan_t* plan, const acl_tensor* handle) {
+  sim_object_t* object = take(plan, handle, SIM_TENSOR);
+  if (object == NULL) return;
+  const sim_tensor_t* tensor = &object->as.tensor;
+  plan->result = judge(plan->op, tensor);
+  sim_operand_t* operand = &plan->executor->handles[plan->executor->handle_count - 1];
+  operand->data = tensor->data;
+  operand->storage_bytes = tensor->storage_bytes;
+  plan->views[plan->view_count++] = (tbk_tensor_t){.struct_size = sizeof(tbk_tensor_t),
+                                                   .storage_bytes = tensor->storage_bytes,
+                                                   .offset = tensor->offset,
+                                                   .dtype = tensor->dtype,
+                                                   .rank = tensor->rank,
+                                                   .sizes = tensor->sizes,
+                                                   .strides = tensor->strides};
+}
+
+static tbk_scalar_t take_scalar(plan_t* plan, const acl_scalar* handle) {
+  const sim_object_t* object = take(plan, handle, SIM_SCALAR);
+  return object != NULL ? object->as.scalar : (tbk_scalar_t){.kind = TBK_SCALAR_INT};
+}
+
+static tbk_int_list_t take_ints(plan_t* plan, const acl_ints* handle) {
+  const sim_object_t* object = take(plan, handle, SIM_INTS);
+  return object != NULL ? object->as.ints : (tbk_int_list_t){NULL, 0};
+}
+
+static const emit_host_kernel_t* find_kernel(const char* options) {
+  const emit_host_kernel_t* const* kernel = emit_host_kernels;
+  while (*kernel != NULL && strcmp((*kernel)->options, options) != 0)
+    kernel++;
+  return *kernel;
+}
+
+/* What keeps intermediate results on a device asks for room; how much is ours. */
+static uint64_t workspace_bytes(sim_operator_t op, const emit_job_t* job) {
+  enum { PARTS = 512, LEAST = 64, MOST = 4096 };
+  if (op == SIM_OPERATOR_sum) return PARTS;
+  if (op != SIM_OPERATOR_mm) return 0;
+  uint64_t bytes = LEAST + (emit_output_bytes(job) + LEAST - 1) / LEAST * LEAST;
+  return bytes < MOST ? bytes : MOST;
+}
+
+/* Makes the job of the arguments, where all operands were taken; nothing is computed. */
+static acl_result build(plan_t* plan, const emit_operator_t* made_by, const void* arguments) {
+  sim_executor_t* executor = plan->executor;
+  tbk_error_t error = {{0}};
+  if (plan->result != ACL_OK) return plan->result;
+  if (emit_build(made_by, arguments, false, &executor->job, &error) != TBK_OK)
+    return sim_refuse(ACL_NN_INVALID, error.message);
+  executor->kernel = find_kernel(executor->job.options);
+  if (executor->kernel == NULL) return sim_refuse(ACL_NN_NO_KERNEL, "no kernel for these dtypes");
+  bool computes = plan->op == SIM_OPERATOR_sum || plan->op == SIM_OPERATOR_mm;
+  for (int i = 0; i < executor->job.operand_count && computes; i++)
+    if (executor->job.operands[i].count == 0)
+      return sim_refuse(ACL_NN_TILING, "a tensor without elements");
+  executor->workspace_bytes = workspace_bytes(plan->op, &executor->job);
+  return ACL_OK;
+}
+
+static acl_result end(plan_t* plan, const emit_operator_t* made_by, const void* arguments,
+                      uint64_t* out_workspace_bytes, acl_executor** out_executor) {
+  acl_result result = build(plan, made_by, arguments);
+  sim_object_t value = {
+      .kind = SIM_EXECUTOR, .context = plan->context, .as.executor = plan->executor};
+  sim_object_t* object = result == ACL_OK ? sim_object_add(&value) : NULL;
+  if (result == ACL_OK && object == NULL) result = sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+  if (result != ACL_OK) {
+    free(plan->executor);
+    return result;
+  }
+  *out_workspace_bytes = plan->executor->workspace_bytes;
+  *out_executor = (acl_executor*)(void*)object;
+  return ACL_OK;
+}
+
+acl_result plan_fill(acl_tensor* self, const acl_scalar* value, uint64_t* out_workspace_bytes,
+                     acl_executor** out_executor) {
+  plan_t plan;
+  if (!begin(&plan, SIM_OPERATOR_fill, ACL_PHASE_ONE_SYMBOL("InplaceFillScalar"),
+             out_workspace_bytes, out_executor))
+    return plan.result;
+  take_tensor(&plan, self);
+  const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &plan.views[0],
+                                             take_scalar(&plan, value)};
+  return end(&plan, &emit_fill, &arguments, out_workspace_bytes, out_executor);
+}
+
+acl_result plan_zero(acl_tensor* self, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
+  plan_t plan;
+  if (!begin(&plan, SIM_OPERATOR_zero, ACL_PHASE_ONE_SYMBOL("InplaceZero"), out_workspace_bytes,
+             out_executor))
+    return plan.result;
+  take_tensor(&plan, self);
+  const tbk_args_fill__Scalar_t arguments = {
+      sizeof arguments, &plan.views[0], {.kind = TBK_SCALAR_INT}};
+  return end(&plan, &emit_fill, &arguments, out_workspace_bytes, out_executor);
+}
+
+acl_result plan_copy(acl_tensor* self, const acl_tensor* source, uint64_t* out_workspace_bytes,
+                     acl_executor** out_executor) {
+  plan_t plan;
+  if (!begin(&plan, SIM_OPERATOR_copy, ACL_PHASE_ONE_SYMBOL("InplaceCopy"), out_workspace_bytes,
+             out_executor))
+    return plan.result;
+  take_tensor(&plan, self);
+  take_tensor(&plan, source);
+  const tbk_args_copy__t arguments = {sizeof arguments, &plan.views[0], &plan.views[1], 0};
+  return end(&plan, &emit_copy, &arguments, out_workspace_bytes, out_executor);
+}
+
+acl_result plan_add(const acl_tensor* self, const acl_tensor* other, const acl_scalar* alpha,
+                    acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
+  plan_t plan;
+  if (!begin(&plan, SIM_OPERATOR_add, ACL_PHASE_ONE_SYMBOL("Add"), out_workspace_bytes,
+             out_executor))
+    return plan.result;
+  take_tensor(&plan, out);
+  take_tensor(&plan, self);
+  take_tensor(&plan, other);
+  const tbk_args_add_Tensor_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
+                                           take_scalar(&plan, alpha), &plan.views[0]};
+  return end(&plan, &emit_add, &arguments, out_workspace_bytes, out_executor);
+}
+
+acl_result plan_mul(const acl_tensor* self, const acl_tensor* other, acl_tensor* out,
+                    uint64_t* out_workspace_bytes, acl_executor** out_executor) {
+  plan_t plan;
+  if (!begin(&plan, SIM_OPERATOR_mul, ACL_PHASE_ONE_SYMBOL("Mul"), out_workspace_bytes,
+             out_executor))
+    return plan.result;
+  take_tensor(&plan, out);
+  take_tensor(&plan, self);
+  take_tensor(&plan, other);
+  const tbk_args_mul_Tensor_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
+                                           &plan.views[0]};
+  return end(&plan, &emit_mul, &arguments, out_workspace_bytes, out_executor);
+}
+
+acl_result plan_where(const acl_tensor* condition, const acl_tensor* self, const acl_tensor* other,
+                      acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
+  plan_t plan;
+  if (!begin(&plan, SIM_OPERATOR_where, ACL_PHASE_ONE_SYMBOL("SWhere"), out_workspace_bytes,
+             out_executor))
+    return plan.result;
+  take_tensor(&plan, out);
+  take_tensor(&plan, condition);
+  take_tensor(&plan, self);
+  take_tensor(&plan, other);
+  const tbk_args_where_self_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
+                                           &plan.views[3], &plan.views[0]};
+  return end(&plan, &emit_where, &arguments, out_workspace_bytes, out_executor);
+}
+
+acl_result plan_sum(const acl_tensor* self, const acl_ints* dims, bool keepdim, int dtype,
+                    acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
+  plan_t plan;
+  if (!begin(&plan, SIM_OPERATOR_sum, ACL_PHASE_ONE_SYMBOL("ReduceSum"), out_workspace_bytes,
+             out_executor))
+    return plan.result;
+  take_tensor(&plan, out);
+  take_tensor(&plan, self);
+  const tbk_int_list_t list = take_ints(&plan, dims);
+  const int64_t result_dtype = sim_dtype_of(dtype);
+  const tbk_args_sum_dim_IntList_t arguments = {sizeof arguments, &plan.views[1], &list,
+                                                keepdim,          &result_dtype,  &plan.views[0]};
+  return end(&plan, &emit_sum, &arguments, out_workspace_bytes, out_executor);
+}
+
+acl_result plan_mm(const acl_tensor* self, const acl_tensor* mat2, acl_tensor* out,
+                   int8_t cube_math_type, uint64_t* out_workspace_bytes,
+                   acl_executor** out_executor) {
+  enum { CUBE_MATH_TYPES = 5 };
+  plan_t plan;
+  if (!begin(&plan, SIM_OPERATOR_mm, ACL_PHASE_ONE_SYMBOL("Mm"), out_workspace_bytes, out_executor))
+    return plan.result;
+  take_tensor(&plan, out);
+  take_tensor(&plan, self);
+  take_tensor(&plan, mat2);
+  if (plan.result == ACL_OK && (cube_math_type < 0 || cube_math_type >= CUBE_MATH_TYPES))
+    plan.result = sim_broken(SIM_FLAGS, plan.call);
+  const tbk_args_mm_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
+                                   &plan.views[0]};
+  return end(&plan, &emit_mm, &arguments, out_workspace_bytes, out_executor);
+}
