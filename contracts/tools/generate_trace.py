@@ -27,6 +27,13 @@ TARGET = Path("toolkit") / "generated" / "trace_calls.h"
 KERNEL = "tbk_kernel"
 FREE = ("self", "error", "argument", "workspace")  # 0 or NULL there is nothing special
 STATUS = "tbk_status_t"
+OBJECTS = ("tbk_memory_t", "tbk_stream_t", "tbk_stream_t*", "tbk_event_t", "tbk_event_t*",
+           "tbk_plan_t", "tbk_plan_t*")  # fmt: skip
+AFTER = {  # what a call changes in how later ones are made, once it has answered OK
+    "device_open": "note_open(device, true)",
+    "device_close": "note_open(device, false)",
+    "fault_enqueue": "note_fault(stream)",
+}
 
 HEAD = """\
 /*
@@ -69,7 +76,31 @@ def aspects(function: Function) -> str:
     offsets = [one.name for one in function.parameters if one.name.endswith("offset")]
     if offsets:
         found.append(f"at_offset({' | '.join(offsets)})")
+    if function.needs_open_device or not function.fallible:
+        found += [f"in_state({one.name})" for one in function.devices]
+    found += [f"of_object({handle(one)})" for one in function.parameters if is_object(one)]
     return " | ".join(found) or "0"
+
+
+def is_object(one: Parameter) -> bool:
+    """Returns whether it takes what another call made: memory, a stream, an event, a plan."""
+    return not one.is_out and one.type.removesuffix("*") in OBJECTS
+
+
+def handle(one: Parameter) -> str:
+    """Returns an object as a number, in C."""
+    return f"(uintptr_t){one.name}" if "*" in one.type else one.name
+
+
+def made(function: Function) -> str:
+    """Returns the statement that notes who made what the call gives, on which device; or none."""
+    given = [one for one in function.parameters if one.type.removesuffix("*") in OBJECTS]
+    out = [one for one in given if one.is_out]
+    if not out or not function.fallible:
+        return ""
+    value = f"(uintptr_t)*{out[0].name}" if "**" in out[0].type else f"*{out[0].name}"
+    device = function.devices[0].name if function.devices else f"device_of({handle(given[0])})"
+    return f"  if (result == TBK_OK && {out[0].name} != NULL) note_made({value}, {device});\n"
 
 
 def says_nothing_at_0(function: Function, one: Parameter) -> bool:
@@ -105,8 +136,15 @@ def entry(function: Function, table: str) -> str:
         f"  begin_call(CALL_{function.name}, {aspects(function)});\n"
         f"  {'' if void else f'{function.returns} result = '}{call};\n"
         f"  end_call(CALL_{function.name}, {failed});\n"
+        f"{made(function)}{after(function)}"
         f"{'' if void else '  return result;' + chr(10)}}}\n"
     )
+
+
+def after(function: Function) -> str:
+    """Returns the statement that notes a change of state; or none."""
+    note = AFTER.get(function.name)
+    return f"  if (result == TBK_OK) {note};\n" if note else ""
 
 
 def wrapper(table: Table) -> str:

@@ -53,6 +53,7 @@ void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_
   text_unless_empty(json, "notes", report->notes, sizeof report->notes);
   if (report->needs_missing != NULL) tbk_json_text(json, "needs_missing", report->needs_missing);
   text_unless_empty(json, "calls", report->calls, sizeof report->calls);
+  text_unless_empty(json, "call_states", report->states, sizeof report->states);
   if (totals->failures > 0) {
     tbk_json_unsigned(json, "failures", totals->failures);
     tbk_json_unsigned(json, "suite_faults", totals->suite_faults);
@@ -113,6 +114,7 @@ static void read_end(const json_t* object, tbk_case_report_t* report) {
   text_of(object, "notes", report->notes, sizeof report->notes);
   report->needs_missing = known_word(json_string_value(json_object_get(object, "needs_missing")));
   text_of(object, "calls", report->calls, sizeof report->calls);
+  text_of(object, "call_states", report->states, sizeof report->states);
   text_of(object, "where", totals->where, sizeof totals->where);
   text_of(object, "what", totals->what, sizeof totals->what);
   text_of(object, "expected", totals->expected, sizeof totals->expected);

@@ -92,6 +92,7 @@ static void put_verdict(tbk_json_t* json, const tbk_outcome_t* outcome,
   tbk_json_unsigned(json, "wall_ns", outcome->wall_ns);
   tbk_json_text(json, "phase", tbk_phase_name(classification->phase));
   tbk_json_text(json, "calls", or_null(report->calls));
+  tbk_json_text(json, "call_states", or_null(report->states));
   tbk_json_text(json, "call", or_null(classification->call));
   tbk_json_text(json, "checked", or_null(classification->checked));
   tbk_json_text(json, "blame", classification->blame);

@@ -195,7 +195,8 @@ static void take_text(char* out, size_t out_size, const char* said) {
 static void take_trace(tbk_slot_t* slot) {
   const tbk_trace_t* trace = &slot->journal->cells[slot->number]->trace;
   if (slot->outcome.ended) return;
-  tbk_trace_text(trace, slot->outcome.report.calls);
+  tbk_trace_text(trace->called, slot->outcome.report.calls);
+  tbk_trace_text(trace->states, slot->outcome.report.states);
   slot->outcome.last_call = trace->last;
   take_text(slot->outcome.sweep_case, sizeof slot->outcome.sweep_case, trace->sweep_case);
   take_text(slot->outcome.stack, sizeof slot->outcome.stack,

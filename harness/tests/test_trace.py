@@ -14,9 +14,12 @@ WITHOUT_STREAM, ON_STREAM, OTHER_DEVICE, OTHER_THREAD = 2, 4, 8, 16
 WITH_AN_ERROR, WITH_NOTHING, AT_AN_OFFSET = 32, 64, 128
 
 
-def calls(header: Record, test: Record) -> dict[str, int]:
+WITH_FOREIGN, WHILE_CLOSED, AFTER_A_FAULT = 1, 2, 4
+
+
+def calls(header: Record, test: Record, field: str = "calls") -> dict[str, int]:
     """The bits of each call by its name."""
-    bits = bytes.fromhex(test["calls"] or "")
+    bits = bytes.fromhex(test[field] or "")
     return {name: bit for name, bit in zip(["", *header["traced"]], bits, strict=False) if bit}
 
 
@@ -62,6 +65,21 @@ def test_what_a_call_was_given_and_answered_is_recorded(tmp_path: Path) -> None:
     assert all(test["call"] is None for test in results.tests)
 
 
+@pytest.mark.parametrize("isolation", ["fork", "batch"])
+def test_the_state_in_which_a_call_was_made_is_recorded(tmp_path: Path, isolation: str) -> None:
+    handed_on = "thread/what_one_thread_made_another_uses_and_destroys"
+    closed = "teardown/events_can_be_destroyed_after_closing"
+    failed = "fault/failed_work_leaves_the_device_usable"
+    plain = "copy/an_upload_writes_its_range_only"
+    only = [word for name in (handed_on, closed, failed, plain) for word in ("--only", name)]
+    results = run(CPU, tmp_path / "x.jsonl", *only, "--isolation", isolation).results()
+    found = {one["id"]: calls(results.header, one, "call_states") for one in results.tests}
+    assert found[handed_on]["event_destroy"] & WITH_FOREIGN
+    assert found[closed]["event_destroy"] & WHILE_CLOSED
+    assert found[failed]["upload"] & AFTER_A_FAULT
+    assert not found[plain]
+
+
 def test_a_failed_check_names_the_call_before_it(tmp_path: Path) -> None:
     only = ("--only", "stream/eight_streams_exist_at_a_time", "--backend-option",
             "mutant=create_up_to_seven")  # fmt: skip
@@ -77,6 +95,13 @@ CHECKED = {  # by the test and the mutant that it meets: its clause, and that of
         ("CPY-016", "CPY-006"),
     ("kernel_shapes/every_element_gets_its_value_after_an_error", "launch_writes_one_element_more"):
         ("KRN-003", "KRN-003"),
+    # Bytes that came back wrong were looked at again.
+    ("copy/an_upload_writes_its_range_only", "last_byte_reads_0"): ("CPY-004", "MEM-006"),
+    ("copy/a_copy_writes_its_destination_only", "upload_drops_last_byte"): ("CPY-015", "CPY-004"),
+    ("memory/every_byte_can_be_written_and_read", "download_drops_last_byte"):
+        ("MEM-006", "CPY-009"),
+    # The gate did not hold.
+    ("event/eight_events_exist_at_a_time", "callback_detached"): ("EVT-003", "CBK-004"),
     ("memory/a_handle_is_not_0_after_an_error", "size_wraps_at_32_bits"): ("MEM-002", "MEM-009"),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from tbk_reports.calls import asked, function_of, traced
 from tbk_reports.causes import causes, unfolded
 from tbk_reports.model import Test
-from tbk_reports.ranking import fits, gather, held_against, may_follow, subject
+from tbk_reports.ranking import fits, gather, held_against, may_follow, reasons, subject
 
 NAMES = ("memory_alloc", "upload", "download", "stream_create", "fill", "op:mm")
 
@@ -37,6 +37,11 @@ def test_digits_are_read_in_the_words_of_the_header() -> None:
                      "fill on a stream", "fill on another device", "op:mm"}  # fmt: skip
     assert asked("nonsense", NAMES) == asked("", NAMES) == frozenset()
     assert traced({"traced": 3}) == traced({"layers": None}) == ()
+    in_state = asked("000101", NAMES, "00000107")
+    assert in_state == {"memory_alloc", "upload", "upload with what another thread made"} | {
+        f"download{way}" for way in (" with what another thread made",
+                                     " on a device that is not open",
+                                     " after work that was to fail")}  # fmt: skip
     assert (function_of("upload on a stream"), function_of("op:mm")) == ("upload", "mm")
 
 
@@ -219,3 +224,47 @@ def test_what_fails_on_another_device_alone_is_compared_with_what_passes_there()
     fills = case(2, "CPY-018", "fill", "fail", asked=fill | {"download"})
     here = [case(at, "CPY-018", "memory_alloc fill") for at in range(20, 30)]
     assert first(*PASSING, *here, frees, fills) == "CPY-018"
+
+
+def test_a_refusal_of_what_another_thread_made_is_not_held_against_the_function() -> None:
+    """Else the clause of the function comes first, though nothing is wrong with it otherwise."""
+    foreign = "fill with what another thread made"
+    changes = {"expected": "OK", "seen": "INVALID (1)", "call": "fill", "checked": "CPY-018",
+               "implied": True}  # fmt: skip
+    handed = [case(at, "THR-004", f"upload fill {foreign}", "fail", about=(foreign,),
+                   clause_text="what one thread made another may use", **changes)
+              for at in range(3)]  # fmt: skip
+    handed = [Test(**{**one.__dict__, "asked": frozenset({"upload", "fill", foreign})})
+              for one in handed]  # fmt: skip
+    own = case(7, "CPY-018", "upload fill", "fail", **{**changes, "checked": ""})
+    own = Test(**{**own.__dict__, "asked": frozenset({"upload", "fill", foreign})})
+    passing = [case(20 + at, "CPY-018", "upload fill") for at in range(12)]
+    found = gather([*handed, own, *passing, *PASSING])
+    assert {found.clause([one]) for one in handed} == {"THR-004"}
+    plain = [Test(**{**one.__dict__, "asked": frozenset({"upload", "fill"})}) for one in handed]
+    assert {gather([*plain, own, *PASSING]).clause([one]) for one in plain} == {"CPY-018"}
+
+
+def test_what_was_never_begun_says_nothing() -> None:
+    """A device that is gone leaves hundreds of tests that nobody ran."""
+    failed = case(1, "CPY-018", "memory_alloc fill", "fail")
+    gone = [case(at, "STR-001", "", "not-reached") for at in range(2, 40)]
+    evidence = gather([*PASSING, failed, *gone])
+    assert evidence.failing == 1
+    assert causes([failed, *gone], among=[*PASSING, failed, *gone])[0].first is failed
+
+
+def test_a_hang_breaks_a_clause_that_speaks_of_coming_to_an_end() -> None:
+    hang = case(1, "STR-017", "stream_query", "hang", clause_text="it becomes OK.")
+    assert fits(hang) > fits(Test(**{**hang.__dict__, "clause_text": "it holds."}))
+
+
+def test_a_crash_where_enqueued_work_runs_speaks_of_what_enqueued_it() -> None:
+    changes = {"call": "stream_synchronize", "asked": frozenset({"fill", "fill on a stream"})}
+    crash = case(1, "CPY-018", "fill", "crash", **changes)
+    other = case(2, "CPY-004", "upload", "crash", call="stream_synchronize")
+    evidence = gather([*PASSING, crash, other])
+    assert (
+        reasons([crash], evidence)["said by a check"]
+        > reasons([other], evidence)["said by a check"]
+    )

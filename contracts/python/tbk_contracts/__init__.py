@@ -4,6 +4,7 @@
 
 from tbk_contracts.builds import (
     all_bases,
+    answered_clause,
     bases_of,
     circle,
     load_bases,
@@ -50,6 +51,7 @@ __all__ = [
     "SpecError",
     "Table",
     "all_bases",
+    "answered_clause",
     "at_layer",
     "bases_of",
     "circle",

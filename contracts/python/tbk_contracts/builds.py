@@ -18,6 +18,7 @@ from tbk_contracts.header import load_header
 from tbk_contracts.places import contracts_root
 
 _REFUSALS = re.compile(r"\b(?:UNSUPPORTED|OUT_OF_MEMORY|INVALID_STATE|INVALID|FAILED)\b")
+_ANSWERS = re.compile(r"\b(?:UNSUPPORTED|OUT_OF_MEMORY|INVALID_STATE|INVALID|FAILED|DEVICE_LOST)\b")
 _HOW_MANY = re.compile(r"\bat a time\b|\bany number\b")
 
 
@@ -62,6 +63,20 @@ def refused_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, st
     return found
 
 
+def answered_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, str], str]:
+    """Returns, by function and status, the one clause that says that it answers with that status
+    when a call is not legal, or in trouble.
+    """
+    by_id = {one.id: one for one in clauses if one.kind == "checked"}
+    found: dict[tuple[str, str], set[str]] = {}
+    for line in (line for block in load_header(root) for line in block.lines):
+        if line.label not in ("Requires", "Errors") or line.clause not in by_id:
+            continue
+        for status in _ANSWERS.findall(by_id[str(line.clause)].text):
+            found.setdefault((line.function, status), set()).add(str(line.clause))
+    return {key: ids.pop() for key, ids in found.items() if len(ids) == 1}
+
+
 def circle(bases: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     """Returns clauses of which each builds on the next, the last on the first; empty for none."""
     done: set[str] = set()
@@ -87,6 +102,19 @@ def _known() -> tuple[dict[str, str], dict[str, tuple[str, ...]], dict[tuple[str
     clauses = load_clauses(root)
     refused = refused_clauses(root, clauses)
     return main_clauses(root, clauses), load_bases(root, clauses), refused
+
+
+@cache
+def _answered() -> dict[tuple[str, str], str]:
+    root = contracts_root()
+    return answered_clauses(root, load_clauses(root))
+
+
+def answered_clause(function: str, status: str) -> str:
+    """Returns the clause that says that a function answers with a status; empty for none, or for
+    several.
+    """
+    return _answered().get((function, status), "")
 
 
 def main_clause(function: str) -> str:

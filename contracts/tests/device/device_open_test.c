@@ -15,11 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXPECT_WORKS(device)                                                             \
-  do {                                                                                   \
-    const char* trouble = tbk_device_trouble(fx->core, fx->self, (device), fx->seed);    \
-    CHECK_SAID(trouble == NULL, "the device works", "%s fails", trouble ? trouble : ""); \
-  } while (0)
+#define EXPECT_WORKS(device) CHECK_DEVICE_WORKS(fx->core, fx->self, (device), "the device works")
 
 static void expect_closed(tbk_fixture_t* fx, int32_t device) {
   tbk_memory_t memory = 0xabcdef;

@@ -34,6 +34,7 @@ static void crowd_check_held(crowd_t* crowd) {
   tbk_fixture_t* fx = crowd->order->fx;
   for (int i = 0; i < WAIT_STREAMS; ++i) {
     tbk_status_t status = fx->stream->stream_query(fx->self, crowd->streams[i], &fx->error);
+    TBK_CHECKS(status != TBK_NOT_READY ? gate_breach(fx, &crowd->order->gate) : NULL);
     CHECK_SAID(!gate_is_closed(&crowd->order->gate) || status == TBK_NOT_READY,
                "NOT_READY from every stream that waits", "%s from waiting stream %d of %d",
                tbk_status_name(status), i + 1, WAIT_STREAMS);
@@ -96,12 +97,12 @@ void stream_waits_for_its_own_event(tbk_fixture_t* fx) {
   bool through = actor_settle(&order->actor);
   if (closed && through) {
     tbk_status_t status = order_ask(order, order->a);
-    CHECK(!gate_is_closed(&order->gate) || status == TBK_NOT_READY);
+    GATE_CHECK_PENDING(fx, &order->gate, status);
   }
   gate_open(fx, &order->gate);
   actor_join(fx, &order->actor);
   tbk_status_t status = TBK_NOT_READY;
-  CHECK(fx_poll_stream(fx, order->a, &status));
+  FX_CHECK_STREAM_ENDS(fx, order->a, &status);
   CHECK_EQUAL(TBK_OK, status);
   order_stream_works(fx, order->a);
   order_end(order);
@@ -162,7 +163,7 @@ static void wait_orders_work_of(tbk_fixture_t* fx, int32_t waiting) {
   process_settle();
   if (closed && through) {
     tbk_status_t status = fx->stream->stream_query(fx->self, crossing->remote, &fx->error);
-    CHECK(!gate_is_closed(&order->gate) || status == TBK_NOT_READY);
+    GATE_CHECK_PENDING(fx, &order->gate, status);
   } else if (closed) {
     fx_evidence(fx, TBK_TRIVIAL, "a wait across devices is one of the host");
   }

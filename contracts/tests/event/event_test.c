@@ -68,10 +68,10 @@ static void eight_events_exist_at_a_time(tbk_fixture_t* fx) {
     CHECK_OK(fx->event->event_record(fx->self, events[i], stream, &fx->error));
   for (int i = 0; i < EVENTS; ++i) {
     tbk_status_t status = TBK_NOT_READY;
-    if (i < EVENTS / 2) CHECK(fx_poll_event(fx, events[i], &status));
+    if (i < EVENTS / 2) FX_CHECK_EVENT_ENDS(fx, events[i], &status);
     if (i < EVENTS / 2) CHECK_EQUAL(TBK_OK, status);
     if (i >= EVENTS / 2) status = fx->event->event_query(fx->self, events[i], &fx->error);
-    if (i >= EVENTS / 2) CHECK(!gate_is_closed(&gate) || status == TBK_NOT_READY);
+    if (i >= EVENTS / 2) GATE_CHECK_PENDING(fx, &gate, status);
     for (int k = 0; k < i; ++k)
       CHECK(events[i] != events[k]);
   }
@@ -183,7 +183,7 @@ static void event_completes_without_later_work(tbk_fixture_t* fx) {
   CHECK_OK(fx->event->event_record(fx->self, order->other, order->a, &fx->error));
   gate_close_over(fx, &order->gate, order->a, 0);
   tbk_status_t status = TBK_NOT_READY;
-  CHECK(fx_poll_event(fx, order->other, &status));
+  FX_CHECK_EVENT_ENDS(fx, order->other, &status);
   CHECK_EQUAL(TBK_OK, status);
   actor_start(fx, &order->actor, synchronize_event_body, order);
   CHECK_SAID(actor_ends(&order->actor), "event_synchronize waits for earlier work only",
@@ -210,6 +210,7 @@ static void recorded_again_it_is_pending_again(tbk_fixture_t* fx) {
     CHECK_OK(fx->event->event_record(fx->self, order->event, stream, &fx->error));
     for (int i = 0; i < ORDER_QUERIES && gate_is_closed(&order->gate); ++i) {
       tbk_status_t status = fx->event->event_query(fx->self, order->event, &fx->error);
+      TBK_CHECKS(status != TBK_NOT_READY ? gate_breach(fx, &order->gate) : NULL);
       CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
                  "NOT_READY: the new point is held", "%s after record %d", tbk_status_name(status),
                  round + 1);
@@ -286,7 +287,7 @@ static void query_does_not_wait_for_held_work(tbk_fixture_t* fx) {
   CHECK_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
   for (int i = 0; i < 100 && gate_is_closed(&gate); ++i) {
     tbk_status_t status = fx->event->event_query(fx->self, event, &fx->error);
-    CHECK(!gate_is_closed(&gate) || status == TBK_NOT_READY);
+    GATE_CHECK_PENDING(fx, &gate, status);
   }
   CHECK(gate_is_closed(&gate) == closed);
   gate_open(fx, &gate);
@@ -309,7 +310,7 @@ static void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
         core->download(fx->self, fx->device, seen, memory, 0, size_bytes, stream, &fx->error));
     REQUIRE_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
     tbk_status_t status = TBK_NOT_READY;
-    REQUIRE(fx_poll_event(fx, event, &status));
+    tbk_require(FX_CHECK_EVENT_ENDS(fx, event, &status), TBK_QUIET);
     CHECK_EQUAL(TBK_OK, status);
     for (int i = 0; i < 3; ++i)
       CHECK_OK(fx->event->event_query(fx->self, event, &fx->error)); /* and stays so */

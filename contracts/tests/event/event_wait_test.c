@@ -166,10 +166,12 @@ void waits_and_records_keep_their_place(tbk_fixture_t* fx) {
     for (int i = 0; i < 2; ++i) {
       tbk_status_t status =
           fx->stream->stream_query(fx->self, (tbk_stream_t*)streams[i], &fx->error);
+      TBK_CHECKS(status != TBK_NOT_READY ? gate_breach(fx, &order->gate) : NULL);
       CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
                  "NOT_READY behind the wait", "%s from stream %d", tbk_status_name(status), i + 1);
     }
     tbk_status_t status = fx->event->event_query(fx->self, order->other, &fx->error);
+    TBK_CHECKS(status != TBK_NOT_READY ? gate_breach(fx, &order->gate) : NULL);
     CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
                "NOT_READY: the record is behind the wait", "%s", tbk_status_name(status));
   } else if (closed) {

@@ -10,7 +10,7 @@ static int open_and_work(tbk_child_t* self, void* argument) {
   (void)self;
   tbk_fixture_t* fx = argument;
   if (tbk_open_patiently(fx->core, fx->self, 0, NULL) != TBK_OK) return 20;
-  if (tbk_device_trouble(fx->core, fx->self, 0, fx->seed) != NULL) return 21;
+  if (tbk_device_trouble(fx->core, fx->self, 0, fx->seed).step != NULL) return 21;
   return fx->core->device_close(fx->self, 0, NULL) == TBK_OK ? 0 : 22;
 }
 
@@ -20,8 +20,7 @@ static int leave_alone(tbk_child_t* self, void* argument) {
 }
 
 static void expect_works(tbk_fixture_t* fx) {
-  const char* trouble = tbk_device_trouble(fx->core, fx->self, 0, fx->seed);
-  CHECK_SAID(trouble == NULL, "the device works in the parent", "%s fails", trouble);
+  CHECK_DEVICE_WORKS(fx->core, fx->self, 0, "the device works in the parent");
 }
 
 /* Where the device was just held by a child, the driver may need a moment to let go. */

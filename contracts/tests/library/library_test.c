@@ -169,8 +169,7 @@ static void open_state_is_the_instances_own(tbk_fixture_t* fx) {
   CHECK_OK(tbk_device_open_timed(a, 0, &fx->error));
   CHECK_STATUS(TBK_INVALID_STATE, b->core->memory_alloc(b->instance, 0, 64, &memory, &fx->error));
   destroy(b);
-  CHECK_SAID(tbk_device_trouble(a->core, a->instance, 0, fx->seed) == NULL,
-             "the other instance works on", "it does not");
+  CHECK_DEVICE_WORKS(a->core, a->instance, 0, "the other instance works on");
   destroy(a);
 }
 
@@ -180,8 +179,7 @@ static void an_instance_survives_the_others_end(tbk_fixture_t* fx) {
   CHECK_OK(tbk_device_open_timed(a, 0, &fx->error));
   destroy(a);
   CHECK_OK(tbk_device_open_timed(b, 0, &fx->error));
-  const char* trouble = tbk_device_trouble(b->core, b->instance, 0, fx->seed);
-  CHECK_SAID(trouble == NULL, "the device works", "%s fails", trouble);
+  CHECK_DEVICE_WORKS(b->core, b->instance, 0, "the device works");
   destroy(b);
 }
 
@@ -196,7 +194,7 @@ static void instances_share_a_device_without_touching(tbk_fixture_t* fx) {
   CHECK_OK(tbk_device_open_timed(b, 0, &fx->error));
   REQUIRE_OK(b->core->memory_alloc(b->instance, 0, SIZE, &memory, &fx->error));
   CHECK_OK(b->core->upload(b->instance, 0, memory, 0, sent, SIZE, NULL, &fx->error));
-  CHECK(tbk_device_trouble(a->core, a->instance, 0, fx->seed) == NULL);
+  CHECK_DEVICE_WORKS(a->core, a->instance, 0, "the first instance works");
   CHECK_OK(a->core->device_close(a->instance, 0, &fx->error));
   destroy(a);
   CHECK_OK(b->core->download(b->instance, 0, got, memory, 0, SIZE, NULL, &fx->error));
@@ -254,8 +252,7 @@ static void use_with(tbk_fixture_t* fx, const tbk_host_t* host) {
   CHECK_OK(backend->core->device_count(backend->instance, &count, &fx->error));
   if (count > 0) {
     CHECK_OK(tbk_device_open_timed(backend, 0, &fx->error));
-    const char* trouble = tbk_device_trouble(backend->core, backend->instance, 0, fx->seed);
-    CHECK_SAID(trouble == NULL, "the device works", "%s fails", trouble);
+    CHECK_DEVICE_WORKS(backend->core, backend->instance, 0, "the device works");
     CHECK_OK(backend->core->device_close(backend->instance, 0, &fx->error));
     CHECK_STATUS(TBK_INVALID_STATE, backend->core->device_close(backend->instance, 0, &fx->error));
   }

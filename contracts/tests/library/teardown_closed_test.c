@@ -9,8 +9,7 @@
 
 static void expect_works_again(tbk_fixture_t* fx) {
   fx_open(fx);
-  const char* trouble = tbk_device_trouble(fx->core, fx->self, 0, fx->seed);
-  CHECK_SAID(trouble == NULL, "the device works when it is open again", "%s fails", trouble);
+  CHECK_DEVICE_WORKS(fx->core, fx->self, 0, "the device works when it is open again");
 }
 
 static void memory_can_be_freed_after_closing(tbk_fixture_t* fx) {
@@ -87,8 +86,7 @@ static void memory_of_the_second_device_can_be_freed_after_closing(tbk_fixture_t
   CHECK_OK(fx->core->device_close(fx->self, second, &fx->error));
   fx->resources->second_open = 0;
   CHECK_OK(fx->core->memory_free(fx->self, second, memory, &fx->error));
-  const char* trouble = tbk_device_trouble(fx->core, fx->self, 0, fx->seed);
-  CHECK_SAID(trouble == NULL, "the other device works", "%s fails", trouble);
+  CHECK_DEVICE_WORKS(fx->core, fx->self, 0, "the other device works");
 }
 
 #define CLOSED TBK_CASE_CLOSED

@@ -51,8 +51,7 @@ static void destroying_closes_what_is_open(tbk_fixture_t* fx) {
     destroy(backend);
   }
   const tbk_backend_t* last = make_open(fx);
-  const char* trouble = tbk_device_trouble(last->core, last->instance, 0, fx->seed);
-  CHECK_SAID(trouble == NULL, "the device works", "%s fails", trouble);
+  CHECK_DEVICE_WORKS(last->core, last->instance, 0, "the device works");
   CHECK_OK(last->core->device_close(last->instance, 0, &fx->error));
   destroy(last);
 }

@@ -282,7 +282,7 @@ static void later_work_starts_when_it_has_returned(tbk_fixture_t* fx) {
   bool closed = gate_is_closed(&order->gate);
   if (closed && through) {
     tbk_status_t status = fx->stream->stream_query(fx->self, order->a, &fx->error);
-    CHECK(!gate_is_closed(&order->gate) || status == TBK_NOT_READY);
+    GATE_CHECK_PENDING(fx, &order->gate, status);
     if (gate_can_control(fx) && !(fx->blocking & TBK_ENQUEUE_DOWNLOAD)) {
       if (peek(order))
         check_not_begun(order);

@@ -43,11 +43,11 @@ void query_does_not_wait_for_held_work(tbk_fixture_t* fx) {
   gate_close_over(fx, &gate, stream, 0);
   for (int i = 0; i < 100 && gate_is_closed(&gate); ++i) {
     tbk_status_t status = fx->stream->stream_query(fx->self, stream, &fx->error);
-    CHECK(!gate_is_closed(&gate) || status == TBK_NOT_READY);
+    GATE_CHECK_PENDING(fx, &gate, status);
   }
   gate_open(fx, &gate);
   tbk_status_t status = TBK_NOT_READY;
-  CHECK(fx_poll_stream(fx, stream, &status));
+  FX_CHECK_STREAM_ENDS(fx, stream, &status);
   CHECK_EQUAL(TBK_OK, status);
 }
 
@@ -65,7 +65,7 @@ void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
     REQUIRE_OK(
         core->download(fx->self, fx->device, seen, memory, 0, size_bytes, stream, &fx->error));
     tbk_status_t status = TBK_NOT_READY;
-    REQUIRE(fx_poll_stream(fx, stream, &status));
+    tbk_require(FX_CHECK_STREAM_ENDS(fx, stream, &status), TBK_QUIET);
     CHECK_EQUAL(TBK_OK, status);
     for (int i = 0; i < 3; ++i)
       CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error)); /* and stays so */

@@ -48,7 +48,7 @@ EFFECT(fill) {
     CHECK_OK(fx->core->fill(fx->self, fx->device, memory, 0, 0x3C, on->bytes, stream, &fx->error));
     step_get(fx, seen, memory, on->bytes, stream);
     step_wait_for(fx, on, stream);
-    CHECK_BYTES(expected, seen, on->bytes);
+    step_check(fx, on, expected, seen, memory, "CPY-018");
     step_drop(fx, memory);
   }
 }

@@ -14,7 +14,7 @@ enum { CALLBACKS = 3 };
 
 static void ask_until_done(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   tbk_status_t status = TBK_NOT_READY;
-  CHECK(fx_poll_stream(fx, stream, &status));
+  FX_CHECK_STREAM_ENDS(fx, stream, &status);
   CHECK(status == TBK_OK || (on->may_fail && status == TBK_FAILED));
 }
 
@@ -27,6 +27,8 @@ static void finish_by(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream, in
   tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("device_synchronize"));
 }
 
+static const char* const finishes[] = {"STR-019", "STR-015", "STR-022"}; /* of finish_by */
+
 static void use_stream(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   uint8_t sent[4096], seen[4096];
   for (int way = 0; way < 3; way++) {
@@ -38,7 +40,7 @@ static void use_stream(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
     step_put(fx, memory, sent, on->bytes, stream);
     step_get(fx, seen, memory, on->bytes, stream);
     finish_by(fx, on, stream, way);
-    CHECK_BYTES(sent, seen, on->bytes);
+    step_check(fx, on, sent, seen, memory, finishes[way]);
     step_drop(fx, memory);
   }
 }
@@ -75,6 +77,7 @@ static void call_back(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   for (int i = 0; i < CALLBACKS; i++)
     CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, count_run, &on->ran, &fx->error));
   step_wait_for(fx, on, stream);
+  TBK_CHECKS("CBK-002");
   CHECK_EQUAL(before + CALLBACKS, atomic_load(&on->ran));
 }
 
@@ -109,11 +112,11 @@ static void wait_by_event(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, 
   step_get(fx, seen, on->memory, on->bytes, on->stream);
   CHECK_OK(fx->event->event_record(fx->self, event, on->stream, &fx->error));
   if (ask)
-    CHECK(fx_poll_event(fx, event, &status));
+    FX_CHECK_EVENT_ENDS(fx, event, &status);
   else
     status = fx->event->event_synchronize(fx->self, event, &fx->error);
   CHECK(status == TBK_OK || (on->may_fail && status == TBK_FAILED));
-  CHECK_BYTES(on->held, seen, on->bytes);
+  step_check(fx, on, on->held, seen, on->memory, ask ? "EVT-023" : "EVT-026");
   step_wait_for(fx, on, on->stream);
 }
 

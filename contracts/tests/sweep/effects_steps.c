@@ -4,6 +4,9 @@
  */
 #include "effects_steps.h"
 
+#include "look.h"
+
+#include <string.h>
 #include <time.h>
 
 enum { LATE_US = 300 };
@@ -45,6 +48,14 @@ bool step_get(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t size
               tbk_stream_t* stream) {
   return CHECK_OK(
       fx->core->download(fx->self, fx->device, bytes, memory, 0, size, stream, &fx->error));
+}
+
+bool step_check(tbk_fixture_t* fx, const effects_t* on, const uint8_t* expected,
+                const uint8_t* seen, tbk_memory_t memory, const char* clause) {
+  const bool is_right = memcmp(expected, seen, on->bytes) == 0;
+  const char* other = is_right ? NULL : look_again(fx, expected, memory, on->bytes);
+  TBK_CHECKS(other != NULL ? other : clause);
+  return CHECK_BYTES(expected, seen, on->bytes);
 }
 
 void step_draw(uint8_t* bytes, uint64_t size) {

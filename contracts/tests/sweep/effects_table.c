@@ -50,7 +50,8 @@ EFFECT(peer_copy) {
   CHECK_OK(fx->peer->peer_copy(fx->self, fx->device, memory, 0, fx->device, on->memory, 0,
                                on->bytes, on->stream, &fx->error));
   step_wait_for(fx, on, on->stream);
-  if (step_get(fx, seen, memory, on->bytes, NULL)) CHECK_BYTES(on->held, seen, on->bytes);
+  if (step_get(fx, seen, memory, on->bytes, NULL))
+    step_check(fx, on, on->held, seen, memory, "PER-006");
   step_drop(fx, memory);
 }
 

@@ -141,6 +141,8 @@ static void finish(tbk_fixture_t* fx, done_t by, tbk_stream_t* stream, tbk_event
   tbk_status_t status = ask(fx, by, stream, event);
   while (status == TBK_NOT_READY && by >= BY_EVENT_QUERY && fx_now_ns() - begin < FX_PATIENCE_NS)
     status = ask(fx, by, stream, event);
+  const char* never = by == BY_EVENT_QUERY ? "EVT-025" : by == BY_STREAM_QUERY ? "STR-017" : NULL;
+  TBK_CHECKS(status == TBK_NOT_READY ? never : NULL);
   tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("the call that waits"));
 }
 

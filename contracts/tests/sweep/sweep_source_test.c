@@ -189,7 +189,7 @@ static void finish(tbk_fixture_t* fx, source_work_t* it) {
       CHECK_OK(fx->stream->stream_synchronize(fx->self, it->stream, &fx->error));
       break;
     case BY_STREAM_QUERY:
-      CHECK(fx_poll_stream(fx, it->stream, &status));
+      FX_CHECK_STREAM_ENDS(fx, it->stream, &status);
       break;
     case BY_DEVICE:
       CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
@@ -198,7 +198,7 @@ static void finish(tbk_fixture_t* fx, source_work_t* it) {
       CHECK_OK(fx->event->event_synchronize(fx->self, it->event, &fx->error));
       break;
     case BY_EVENT_QUERY:
-      CHECK(fx_poll_event(fx, it->event, &status));
+      FX_CHECK_EVENT_ENDS(fx, it->event, &status);
       break;
     case BY_WAIT:
       wait_on_streams(fx, it);

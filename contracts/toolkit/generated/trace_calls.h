@@ -82,101 +82,105 @@ static tbk_status_t on_device_open(tbk_instance_t* self, int32_t device, tbk_err
   begin_call(CALL_device_open, on_device(device));
   tbk_status_t result = inner.core->device_open(self, device, error);
   end_call(CALL_device_open, has_failed(result));
+  if (result == TBK_OK) note_open(device, true);
   return result;
 }
 
 static tbk_status_t on_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
-  begin_call(CALL_device_close, on_device(device));
+  begin_call(CALL_device_close, on_device(device) | in_state(device));
   tbk_status_t result = inner.core->device_close(self, device, error);
   end_call(CALL_device_close, has_failed(result));
+  if (result == TBK_OK) note_open(device, false);
   return result;
 }
 
 static tbk_status_t on_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t size_bytes, tbk_memory_t* out_memory, tbk_error_t* error) {
-  begin_call(CALL_memory_alloc, on_device(device) | with_nothing(!size_bytes || !out_memory));
+  begin_call(CALL_memory_alloc, on_device(device) | with_nothing(!size_bytes || !out_memory) | in_state(device));
   tbk_status_t result = inner.core->memory_alloc(self, device, size_bytes, out_memory, error);
   end_call(CALL_memory_alloc, has_failed(result));
+  if (result == TBK_OK && out_memory != NULL) note_made(*out_memory, device);
   return result;
 }
 
 static tbk_status_t on_memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t memory, tbk_error_t* error) {
-  begin_call(CALL_memory_free, on_device(device) | with_nothing(!memory));
+  begin_call(CALL_memory_free, on_device(device) | with_nothing(!memory) | of_object(memory));
   tbk_status_t result = inner.core->memory_free(self, device, memory, error);
   end_call(CALL_memory_free, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_upload(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset, const void* source, uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_upload, on_stream(stream) | on_device(device) | with_nothing(!memory || !source || !size_bytes) | at_offset(offset));
+  begin_call(CALL_upload, on_stream(stream) | on_device(device) | with_nothing(!memory || !source || !size_bytes) | at_offset(offset) | in_state(device) | of_object(memory) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.core->upload(self, device, memory, offset, source, size_bytes, stream, error);
   end_call(CALL_upload, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_download(tbk_instance_t* self, int32_t device, void* destination, tbk_memory_t memory, uint64_t offset, uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_download, on_stream(stream) | on_device(device) | with_nothing(!destination || !memory || !size_bytes) | at_offset(offset));
+  begin_call(CALL_download, on_stream(stream) | on_device(device) | with_nothing(!destination || !memory || !size_bytes) | at_offset(offset) | in_state(device) | of_object(memory) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.core->download(self, device, destination, memory, offset, size_bytes, stream, error);
   end_call(CALL_download, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_copy(tbk_instance_t* self, int32_t device, tbk_memory_t destination, uint64_t destination_offset, tbk_memory_t source, uint64_t source_offset, uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_copy, on_stream(stream) | on_device(device) | with_nothing(!destination || !source || !size_bytes) | at_offset(destination_offset | source_offset));
+  begin_call(CALL_copy, on_stream(stream) | on_device(device) | with_nothing(!destination || !source || !size_bytes) | at_offset(destination_offset | source_offset) | in_state(device) | of_object(destination) | of_object(source) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.core->copy(self, device, destination, destination_offset, source, source_offset, size_bytes, stream, error);
   end_call(CALL_copy, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_fill(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset, uint8_t value, uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_fill, on_stream(stream) | on_device(device) | with_nothing(!memory || !size_bytes) | at_offset(offset));
+  begin_call(CALL_fill, on_stream(stream) | on_device(device) | with_nothing(!memory || !size_bytes) | at_offset(offset) | in_state(device) | of_object(memory) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.core->fill(self, device, memory, offset, value, size_bytes, stream, error);
   end_call(CALL_fill, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_memory_info(tbk_instance_t* self, int32_t device, uint64_t* out_free_bytes, uint64_t* out_total_bytes, tbk_error_t* error) {
-  begin_call(CALL_memory_info, on_device(device) | with_nothing(!out_free_bytes || !out_total_bytes));
+  begin_call(CALL_memory_info, on_device(device) | with_nothing(!out_free_bytes || !out_total_bytes) | in_state(device));
   tbk_status_t result = inner.core->memory_info(self, device, out_free_bytes, out_total_bytes, error);
   end_call(CALL_memory_info, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_stream_create(tbk_instance_t* self, int32_t device, int32_t priority, tbk_stream_t** out_stream, tbk_error_t* error) {
-  begin_call(CALL_stream_create, on_device(device) | with_nothing(!out_stream));
+  begin_call(CALL_stream_create, on_device(device) | with_nothing(!out_stream) | in_state(device));
   tbk_status_t result = inner.stream->stream_create(self, device, priority, out_stream, error);
   end_call(CALL_stream_create, has_failed(result));
+  if (result == TBK_OK && out_stream != NULL) note_made((uintptr_t)*out_stream, device);
   return result;
 }
 
 static void on_stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
-  begin_call(CALL_stream_destroy, with_nothing(!stream));
+  begin_call(CALL_stream_destroy, with_nothing(!stream) | of_object((uintptr_t)stream));
   inner.stream->stream_destroy(self, stream);
   end_call(CALL_stream_destroy, 0);
 }
 
 static tbk_status_t on_stream_query(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_stream_query, with_nothing(!stream));
+  begin_call(CALL_stream_query, with_nothing(!stream) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.stream->stream_query(self, stream, error);
   end_call(CALL_stream_query, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_stream_synchronize(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_stream_synchronize, with_nothing(!stream));
+  begin_call(CALL_stream_synchronize, with_nothing(!stream) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.stream->stream_synchronize(self, stream, error);
   end_call(CALL_stream_synchronize, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_device_synchronize(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
-  begin_call(CALL_device_synchronize, on_device(device));
+  begin_call(CALL_device_synchronize, on_device(device) | in_state(device));
   tbk_status_t result = inner.stream->device_synchronize(self, device, error);
   end_call(CALL_device_synchronize, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_stream_native_handle(tbk_instance_t* self, tbk_stream_t* stream, void** out_native, tbk_error_t* error) {
-  begin_call(CALL_stream_native_handle, with_nothing(!stream || !out_native));
+  begin_call(CALL_stream_native_handle, with_nothing(!stream || !out_native) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.stream->stream_native_handle(self, stream, out_native, error);
   end_call(CALL_stream_native_handle, has_failed(result));
   return result;
@@ -186,66 +190,68 @@ static tbk_status_t on_stream_from_native(tbk_instance_t* self, int32_t device, 
   begin_call(CALL_stream_from_native, on_device(device) | with_nothing(!native || !out_stream));
   tbk_status_t result = inner.stream->stream_from_native(self, device, native, out_stream, error);
   end_call(CALL_stream_from_native, has_failed(result));
+  if (result == TBK_OK && out_stream != NULL) note_made((uintptr_t)*out_stream, device);
   return result;
 }
 
 static tbk_status_t on_event_create(tbk_instance_t* self, int32_t device, uint32_t flags, tbk_event_t** out_event, tbk_error_t* error) {
-  begin_call(CALL_event_create, on_device(device) | with_nothing(!out_event));
+  begin_call(CALL_event_create, on_device(device) | with_nothing(!out_event) | in_state(device));
   tbk_status_t result = inner.event->event_create(self, device, flags, out_event, error);
   end_call(CALL_event_create, has_failed(result));
+  if (result == TBK_OK && out_event != NULL) note_made((uintptr_t)*out_event, device);
   return result;
 }
 
 static void on_event_destroy(tbk_instance_t* self, tbk_event_t* event) {
-  begin_call(CALL_event_destroy, with_nothing(!event));
+  begin_call(CALL_event_destroy, with_nothing(!event) | of_object((uintptr_t)event));
   inner.event->event_destroy(self, event);
   end_call(CALL_event_destroy, 0);
 }
 
 static tbk_status_t on_event_record(tbk_instance_t* self, tbk_event_t* event, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_event_record, on_stream(stream) | with_nothing(!event));
+  begin_call(CALL_event_record, on_stream(stream) | with_nothing(!event) | of_object((uintptr_t)event) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.event->event_record(self, event, stream, error);
   end_call(CALL_event_record, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_event_t* event, tbk_error_t* error) {
-  begin_call(CALL_event_wait, on_stream(stream) | with_nothing(!event));
+  begin_call(CALL_event_wait, on_stream(stream) | with_nothing(!event) | of_object((uintptr_t)stream) | of_object((uintptr_t)event));
   tbk_status_t result = inner.event->event_wait(self, stream, event, error);
   end_call(CALL_event_wait, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_event_query(tbk_instance_t* self, tbk_event_t* event, tbk_error_t* error) {
-  begin_call(CALL_event_query, with_nothing(!event));
+  begin_call(CALL_event_query, with_nothing(!event) | of_object((uintptr_t)event));
   tbk_status_t result = inner.event->event_query(self, event, error);
   end_call(CALL_event_query, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_event_synchronize(tbk_instance_t* self, tbk_event_t* event, tbk_error_t* error) {
-  begin_call(CALL_event_synchronize, with_nothing(!event));
+  begin_call(CALL_event_synchronize, with_nothing(!event) | of_object((uintptr_t)event));
   tbk_status_t result = inner.event->event_synchronize(self, event, error);
   end_call(CALL_event_synchronize, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_event_elapsed(tbk_instance_t* self, tbk_event_t* start, tbk_event_t* end, double* out_ms, tbk_error_t* error) {
-  begin_call(CALL_event_elapsed, with_nothing(!start || !end || !out_ms));
+  begin_call(CALL_event_elapsed, with_nothing(!start || !end || !out_ms) | of_object((uintptr_t)start) | of_object((uintptr_t)end));
   tbk_status_t result = inner.event->event_elapsed(self, start, end, out_ms, error);
   end_call(CALL_event_elapsed, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_callback_enqueue(tbk_instance_t* self, tbk_stream_t* stream, tbk_callback_fn function, void* argument, tbk_error_t* error) {
-  begin_call(CALL_callback_enqueue, on_stream(stream));
+  begin_call(CALL_callback_enqueue, on_stream(stream) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.callback->callback_enqueue(self, stream, function, argument, error);
   end_call(CALL_callback_enqueue, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_pinned_alloc(tbk_instance_t* self, int32_t device, uint64_t size_bytes, void** out_pointer, tbk_error_t* error) {
-  begin_call(CALL_pinned_alloc, on_device(device) | with_nothing(!size_bytes || !out_pointer));
+  begin_call(CALL_pinned_alloc, on_device(device) | with_nothing(!size_bytes || !out_pointer) | in_state(device));
   tbk_status_t result = inner.pinned->pinned_alloc(self, device, size_bytes, out_pointer, error);
   end_call(CALL_pinned_alloc, has_failed(result));
   return result;
@@ -265,28 +271,29 @@ static tbk_status_t on_peer_can_access(tbk_instance_t* self, int32_t device, int
 }
 
 static tbk_status_t on_peer_copy(tbk_instance_t* self, int32_t destination_device, tbk_memory_t destination, uint64_t destination_offset, int32_t source_device, tbk_memory_t source, uint64_t source_offset, uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_peer_copy, on_stream(stream) | on_device(destination_device) | on_device(source_device) | with_nothing(!destination || !source || !size_bytes) | at_offset(destination_offset | source_offset));
+  begin_call(CALL_peer_copy, on_stream(stream) | on_device(destination_device) | on_device(source_device) | with_nothing(!destination || !source || !size_bytes) | at_offset(destination_offset | source_offset) | in_state(destination_device) | in_state(source_device) | of_object(destination) | of_object(source) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.peer->peer_copy(self, destination_device, destination, destination_offset, source_device, source, source_offset, size_bytes, stream, error);
   end_call(CALL_peer_copy, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_async_alloc(tbk_instance_t* self, tbk_stream_t* stream, uint64_t size_bytes, tbk_memory_t* out_memory, tbk_error_t* error) {
-  begin_call(CALL_async_alloc, with_nothing(!stream || !size_bytes || !out_memory));
+  begin_call(CALL_async_alloc, with_nothing(!stream || !size_bytes || !out_memory) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.async_memory->async_alloc(self, stream, size_bytes, out_memory, error);
   end_call(CALL_async_alloc, has_failed(result));
+  if (result == TBK_OK && out_memory != NULL) note_made(*out_memory, device_of((uintptr_t)stream));
   return result;
 }
 
 static tbk_status_t on_async_free(tbk_instance_t* self, tbk_stream_t* stream, tbk_memory_t memory, tbk_error_t* error) {
-  begin_call(CALL_async_free, on_stream(stream) | with_nothing(!memory));
+  begin_call(CALL_async_free, on_stream(stream) | with_nothing(!memory) | of_object((uintptr_t)stream) | of_object(memory));
   tbk_status_t result = inner.async_memory->async_free(self, stream, memory, error);
   end_call(CALL_async_free, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_launch(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel, const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_launch, on_stream(stream) | on_device(device) | with_nothing(!kernel || !arguments));
+  begin_call(CALL_launch, on_stream(stream) | on_device(device) | with_nothing(!kernel || !arguments) | of_object((uintptr_t)stream));
   tbk_status_t result = inner_of(kernel)->launch(self, device, inner_of(kernel), arguments, stream, error);
   end_call(CALL_launch, has_failed(result));
   return result;
@@ -296,40 +303,42 @@ static tbk_status_t on_prepare(tbk_instance_t* self, int32_t device, const tbk_k
   begin_call(CALL_prepare, on_device(device) | with_nothing(!kernel || !arguments || !out_plan || !out_workspace_bytes));
   tbk_status_t result = inner_of(kernel)->prepare(self, device, inner_of(kernel), arguments, out_plan, out_workspace_bytes, error);
   end_call(CALL_prepare, has_failed(result));
+  if (result == TBK_OK && out_plan != NULL) note_made((uintptr_t)*out_plan, device);
   return result;
 }
 
 static tbk_status_t on_launch_plan(tbk_instance_t* self, int32_t device, const tbk_plan_t* plan, const void* arguments, tbk_memory_t workspace, uint64_t workspace_offset, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_launch_plan, on_stream(stream) | on_device(device) | with_nothing(!plan || !arguments) | at_offset(workspace_offset));
+  begin_call(CALL_launch_plan, on_stream(stream) | on_device(device) | with_nothing(!plan || !arguments) | at_offset(workspace_offset) | of_object(workspace) | of_object((uintptr_t)stream));
   tbk_status_t result = plan_owner.launch_plan(self, device, plan, arguments, workspace, workspace_offset, stream, error);
   end_call(CALL_launch_plan, has_failed(result));
   return result;
 }
 
 static void on_plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
-  begin_call(CALL_plan_destroy, with_nothing(!plan));
+  begin_call(CALL_plan_destroy, with_nothing(!plan) | of_object((uintptr_t)plan));
   plan_owner.plan_destroy(self, plan);
   end_call(CALL_plan_destroy, 0);
 }
 
 static const tbk_kernel_t* on_kernel_find(tbk_instance_t* self, int32_t device, const char* name, uint32_t version) {
-  begin_call(CALL_kernel_find, on_device(device) | with_nothing(!name));
+  begin_call(CALL_kernel_find, on_device(device) | with_nothing(!name) | in_state(device));
   const tbk_kernel_t* result = kernel_face(inner.kernel->kernel_find(self, device, name, version), name);
   end_call(CALL_kernel_find, 0);
   return result;
 }
 
 static tbk_status_t on_random_bits(tbk_instance_t* self, int32_t device, const tbk_generator_t* generator, tbk_memory_t memory, uint64_t offset, uint64_t count, tbk_stream_t* stream, tbk_error_t* error) {
-  begin_call(CALL_random_bits, on_stream(stream) | on_device(device) | with_nothing(!generator || !memory || !count) | at_offset(offset));
+  begin_call(CALL_random_bits, on_stream(stream) | on_device(device) | with_nothing(!generator || !memory || !count) | at_offset(offset) | in_state(device) | of_object(memory) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.random->random_bits(self, device, generator, memory, offset, count, stream, error);
   end_call(CALL_random_bits, has_failed(result));
   return result;
 }
 
 static tbk_status_t on_fault_enqueue(tbk_instance_t* self, tbk_stream_t* stream, int32_t kind, tbk_error_t* error) {
-  begin_call(CALL_fault_enqueue, on_stream(stream));
+  begin_call(CALL_fault_enqueue, on_stream(stream) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.fault->fault_enqueue(self, stream, kind, error);
   end_call(CALL_fault_enqueue, has_failed(result));
+  if (result == TBK_OK) note_fault(stream);
   return result;
 }
 

@@ -116,6 +116,7 @@ void gate_close_over(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream, 
   gate->core = NULL;
   if (!can_close(fx, calls)) return;
   gate->core = tbk_gate_core_new(fx);
+  gate->core->stream = stream;
   tbk_status_t status = tbk_gate_core_enqueue(fx, gate->core, stream);
   if (status != TBK_OK) {
     tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("callback_enqueue of a gate"));

@@ -50,6 +50,17 @@ void gate_open(tbk_fixture_t* fx, tbk_gate_t* gate);
  */
 bool gate_held(tbk_fixture_t* fx, tbk_gate_t* gate, void (*call)(void* argument), void* argument);
 
+/* Checks that a question is answered with NOT_READY, if the gate is still closed by then. */
+#define GATE_CHECK_PENDING(fx, gate, status) \
+  gate_check_pending((fx), (gate), (status), TBK_HERE(#status))
+bool gate_check_pending(tbk_fixture_t* fx, const tbk_gate_t* gate, tbk_status_t status,
+                        tbk_here_t here);
+/*
+ * Something went on behind a closed gate. Returns the clause of callbacks if other work does so too: then
+ * it is the gate that does not hold; NULL if it holds, or cannot be tried. For TBK_CHECKS.
+ */
+const char* gate_breach(tbk_fixture_t* fx, const tbk_gate_t* gate);
+
 /*
  * Runs after the test's own program: `fault_seen` is whether the program without the edge showed
  * the wrong outcome. Seen: TBK_PROVEN. Not seen on a device with one queue: TBK_TRIVIAL. Else

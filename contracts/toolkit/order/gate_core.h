@@ -23,6 +23,7 @@ struct tbk_gate_core {
   pthread_t caller;
   atomic_int armed; /* the callback was enqueued */
   int reported;
+  tbk_stream_t* stream;
 };
 
 struct tbk_gate_core* tbk_gate_core_new(tbk_fixture_t* fx);

@@ -4,6 +4,7 @@
  */
 #include "order.h"
 
+#include "look.h"
 #include "room.h"
 
 #include <sched.h>
@@ -52,7 +53,8 @@ void order_on_second_device(tbk_fixture_t* fx, void (*body)(tbk_fixture_t* fx)) 
 }
 
 void order_stream_works(tbk_fixture_t* fx, tbk_stream_t* stream) {
-  TBK_CHECKS("STR-001");
+  const char* clause = "STR-001";
+  TBK_CHECKS(clause);
   uint64_t size_bytes = fx_round(fx, 256);
   uint8_t* bytes = fx_bytes(fx, size_bytes);
   uint8_t* seen = fx_zeros(fx, size_bytes);
@@ -61,6 +63,8 @@ void order_stream_works(tbk_fixture_t* fx, tbk_stream_t* stream) {
   CHECK_OK(core->upload(fx->self, fx->device, memory, 0, bytes, size_bytes, stream, &fx->error));
   CHECK_OK(core->download(fx->self, fx->device, seen, memory, 0, size_bytes, stream, &fx->error));
   fx_synchronize(fx, stream);
+  if (memcmp(bytes, seen, size_bytes) != 0) clause = look_again(fx, bytes, memory, size_bytes);
+  TBK_CHECKS(clause); /* NULL: without the stream they are right */
   CHECK_BYTES(bytes, seen, size_bytes);
 }
 
@@ -208,13 +212,17 @@ bool order_pair_holds(const order_t* order, const order_pair_t* pair) {
   return memcmp(pair->expected, pair->result, order->bench.cell_bytes) == 0;
 }
 
-static void pairs_check(order_t* order) {
+static bool pairs_check(order_t* order) {
+  bool all = true;
   for (size_t i = 0; i < order->pair_count; ++i) {
     const order_pair_t* pair = &order->pairs[i];
-    CHECK_SAID(order_pair_holds(order, pair), "the outcome of the order of the program",
+    const bool holds = order_pair_holds(order, pair);
+    CHECK_SAID(holds, "the outcome of the order of the program",
                "%s, then %s: another outcome (%s)", pair->first.kind->name, pair->second.kind->name,
                pair->hazard);
+    all = all && holds;
   }
+  return all;
 }
 
 /* The program with its edge: while the gate is closed b may not have come through. */
@@ -226,14 +234,20 @@ static bool pairs_with_edge(order_t* order, const work_kind_t* kind, order_edge_
   order_start(order, edge, pair_body);
   bool closed = gate_is_closed(&order->gate);
   bool through = actor_settle(&order->actor);
+  bool is_held = true;
+  const char* breach = NULL;
+  tbk_status_t status = TBK_NOT_READY;
   if (closed && through) {
-    tbk_status_t status = order_ask(order, order->b);
-    CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
-               "NOT_READY from stream_query: earlier work is held", "%s, with %s before the edge",
-               tbk_status_name(status), kind->name);
+    status = order_ask(order, order->b);
+    is_held = !gate_is_closed(&order->gate) || status == TBK_NOT_READY;
+    if (!is_held) breach = gate_breach(fx, &order->gate);
   }
   order_finish(order);
-  pairs_check(order);
+  TBK_CHECKS(breach);
+  const bool is_kept = pairs_check(order);
+  TBK_CHECKS(is_kept && !is_held && breach == NULL ? "STR-015" : NULL);
+  CHECK_SAID(is_held, "NOT_READY from stream_query: earlier work is held",
+             "%s, with %s before the edge", tbk_status_name(status), kind->name);
   if (closed && !through) fx_evidence(fx, TBK_TRIVIAL, "a call waits on the host for the edge");
   return closed && through;
 }

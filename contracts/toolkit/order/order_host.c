@@ -65,6 +65,7 @@ static void host_body(actor_t* actor) {
 
 static void check_still_waiting(order_t* order, const work_kind_t* kind) {
   bool early = atomic_load(&order->past_edge) && gate_is_closed(&order->gate);
+  TBK_CHECKS(early ? gate_breach(order->fx, &order->gate) : NULL);
   CHECK_SAID(!early, "to wait for work that is held", "the call returned before the %s was run",
              kind->name);
   if (!atomic_load(&order->at_edge))
@@ -108,6 +109,7 @@ static void ask_while_held(order_t* order, const char* name, order_query_fn quer
   for (int i = 0; i < ORDER_QUERIES; ++i) {
     if (i == ORDER_QUERIES / 2) process_settle();
     tbk_status_t status = query(order, fx);
+    TBK_CHECKS(status != TBK_NOT_READY ? gate_breach(fx, &order->gate) : NULL);
     CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
                "NOT_READY while the work is held", "%s, when the %s was enqueued",
                tbk_status_name(status), name);
@@ -132,6 +134,8 @@ static void query_program(order_t* order, const work_kind_t* kind, order_edge_fn
     sched_yield();
     status = query(order, fx);
   }
+  const char* never = query == query_event ? "EVT-025" : query == query_stream ? "STR-017" : NULL;
+  TBK_CHECKS(status == TBK_NOT_READY ? never : NULL);
   CHECK_SAID(status == TBK_OK, "OK once the work is complete", "%s after the %s",
              tbk_status_name(status), kind->name);
   check_visible(order, fx);

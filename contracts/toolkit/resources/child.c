@@ -4,6 +4,7 @@
  */
 #include "child.h"
 
+#include "look.h"
 #include "resources.h"
 
 #include <dirent.h>
@@ -161,38 +162,86 @@ bool tbk_child_check_end(tbk_child_t* child, tbk_here_t here) {
 
 /* ---------------------------------------------------------------------------------- device ---- */
 
-static tbk_status_t there_and_back(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
-                                   const tbk_memory_t memory[2], uint8_t* sent, uint8_t* got,
-                                   uint64_t size, tbk_error_t* error) {
-  tbk_status_t status = core->upload(self, device, memory[0], 0, sent, size, NULL, error);
-  if (status == TBK_OK) {
-    status = core->copy(self, device, memory[1], 0, memory[0], 0, size, NULL, error);
-  }
-  if (status == TBK_OK) {
-    status = core->download(self, device, got, memory[1], 0, size, NULL, error);
-  }
-  return status;
+enum { TROUBLE_BYTES = 16384 }; /* a multiple of any granularity that is in use */
+
+/* A device, by whatever instance, and what goes there and back. */
+typedef struct trial {
+  const tbk_core_t* core;
+  tbk_instance_t* self;
+  int32_t device;
+  tbk_memory_t memory[2];
+  uint8_t *sent, *got;
+} trial_t;
+
+static const tbk_trouble_t no_trouble = {NULL, NULL};
+
+static tbk_trouble_t there_and_back(const trial_t* it) {
+  static tbk_error_t error; /* that it may be missing is a clause of its own */
+  const tbk_core_t* core = it->core;
+  if (core->upload(it->self, it->device, it->memory[0], 0, it->sent, TROUBLE_BYTES, NULL, &error))
+    return (tbk_trouble_t){"upload", "CPY-004"};
+  if (core->copy(it->self, it->device, it->memory[1], 0, it->memory[0], 0, TROUBLE_BYTES, NULL,
+                 &error))
+    return (tbk_trouble_t){"copy", "CPY-015"};
+  if (core->download(it->self, it->device, it->got, it->memory[1], 0, TROUBLE_BYTES, NULL, &error))
+    return (tbk_trouble_t){"download", "CPY-009"};
+  return no_trouble;
 }
 
-const char* tbk_device_trouble(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
-                               uint64_t seed) {
-  enum { SIZE = 16384 }; /* a multiple of any granularity that is in use */
-  static uint8_t sent[SIZE], got[SIZE];
-  static tbk_error_t error; /* that it may be missing is a clause of its own */
-  tbk_memory_t memory[2] = {0, 0};
-  for (size_t i = 0; i < SIZE; i++) {
+/* The bytes came back wrong: by what, where that may be looked at. */
+static const char* clause_of_bytes(const tbk_fixture_t* fx, const trial_t* it) {
+  tbk_error_t error;
+  if (fx == NULL) return NULL;
+  tbk_fixture_t own = *fx;
+  own.core = it->core;
+  own.self = it->self;
+  own.device = it->device;
+  const char* clause = look_again(&own, it->sent, it->memory[0], TROUBLE_BYTES);
+  const bool is_read = it->core->download(it->self, it->device, it->got, it->memory[0], 0,
+                                          TROUBLE_BYTES, NULL, &error) == TBK_OK;
+  const bool is_copy = is_read && memcmp(it->sent, it->got, TROUBLE_BYTES) == 0;
+  return clause == NULL && is_copy ? "CPY-015" : clause;
+}
+
+static tbk_trouble_t trouble_of(const tbk_fixture_t* fx, trial_t* it) {
+  static tbk_error_t error;
+  for (int i = 0; i < 2; i++) {
+    if (it->core->memory_alloc(it->self, it->device, TROUBLE_BYTES, &it->memory[i], &error))
+      return (tbk_trouble_t){"memory_alloc", NULL};
+  }
+  tbk_trouble_t trouble = there_and_back(it);
+  if (trouble.step == NULL && memcmp(it->sent, it->got, TROUBLE_BYTES) != 0)
+    trouble = (tbk_trouble_t){"the bytes that come back", clause_of_bytes(fx, it)};
+  for (int i = 0; i < 2; i++) {
+    if (it->core->memory_free(it->self, it->device, it->memory[i], &error) != TBK_OK &&
+        trouble.step == NULL)
+      trouble = (tbk_trouble_t){"memory_free", "MEM-012"};
+  }
+  return trouble;
+}
+
+static tbk_trouble_t device_trouble(const tbk_fixture_t* fx, const tbk_core_t* core,
+                                    tbk_instance_t* self, int32_t device, uint64_t seed) {
+  static uint8_t sent[TROUBLE_BYTES], got[TROUBLE_BYTES + TBK_GUARD_BYTES];
+  for (size_t i = 0; i < TROUBLE_BYTES; i++) {
     sent[i] = (uint8_t)((seed = seed * UINT64_C(6364136223846793005) + 1) >> 56);
     got[i] = (uint8_t)~sent[i];
   }
-  for (int i = 0; i < 2; i++) {
-    if (core->memory_alloc(self, device, SIZE, &memory[i], &error) != TBK_OK) return "memory_alloc";
-  }
-  if (there_and_back(core, self, device, memory, sent, got, SIZE, &error) != TBK_OK)
-    return "a copy";
-  for (int i = 0; i < 2; i++) {
-    if (core->memory_free(self, device, memory[i], &error) != TBK_OK) return "memory_free";
-  }
-  return memcmp(sent, got, SIZE) == 0 ? NULL : "the bytes that come back";
+  trial_t trial = {core, self, device, {0, 0}, sent, got};
+  return trouble_of(fx, &trial);
+}
+
+tbk_trouble_t tbk_device_trouble(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
+                                 uint64_t seed) {
+  return device_trouble(NULL, core, self, device, seed);
+}
+
+bool tbk_check_device_works(const tbk_fixture_t* fx, const tbk_core_t* core, tbk_instance_t* self,
+                            int32_t device, const char* expected, tbk_here_t here) {
+  const tbk_trouble_t trouble = device_trouble(fx, core, self, device, fx->seed);
+  TBK_CHECKS(trouble.clause);
+  return tbk_check_said(trouble.step == NULL, here, expected, "%s fails",
+                        trouble.step != NULL ? trouble.step : "nothing");
 }
 
 tbk_status_t tbk_open_patiently(const tbk_core_t* core, tbk_instance_t* self, int32_t device,

@@ -39,12 +39,22 @@ void tbk_child_release(tbk_child_t* child);
 #define CHILD_CHECK_END(child) tbk_child_check_end((child), TBK_HERE("the child process"))
 bool tbk_child_check_end(tbk_child_t* child, tbk_here_t here);
 
+/* What failed, and the clause that it is of; both NULL for nothing, `clause` where it is not known. */
+typedef struct tbk_trouble {
+  const char *step, *clause;
+} tbk_trouble_t;
+
 /*
- * Memory of an open device goes there, from one place to another, and back. NULL, or what failed.
- * For children too: makes no checks.
+ * Memory of an open device goes there, from one place to another, and back. For children too: makes no
+ * checks.
  */
-const char* tbk_device_trouble(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
-                               uint64_t seed);
+tbk_trouble_t tbk_device_trouble(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
+                                 uint64_t seed);
+/* CHECKs the same, of a device by whatever instance, and names the clause of what failed. */
+#define CHECK_DEVICE_WORKS(core, self, device, expected) \
+  tbk_check_device_works(fx, (core), (self), (device), (expected), TBK_HERE("the device works"))
+bool tbk_check_device_works(const tbk_fixture_t* fx, const tbk_core_t* core, tbk_instance_t* self,
+                            int32_t device, const char* expected, tbk_here_t here);
 /* Opens, and where another process has only just let go of the device, tries again. */
 tbk_status_t tbk_open_patiently(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
                                 tbk_error_t* error);

@@ -6,7 +6,9 @@
  */
 #include "fixture.h"
 
+#include "look.h"
 #include "resources.h"
+#include "trace.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -200,35 +202,33 @@ static void invert(uint8_t* to, const uint8_t* from, uint64_t size_bytes) {
     to[i] = (uint8_t)~from[i];
 }
 
-/*
- * Whether bytes that were wrong are right when all is done: then what should have written them had
- * not done so when it returned.
- */
-static bool came_late(tbk_fixture_t* fx, const void* expected, tbk_memory_t memory,
-                      uint64_t size_bytes) {
-  const struct timespec moment = {0, 20000000};
-  tbk_error_t error;
-  (void)nanosleep(&moment, NULL);
-  if (fx->stream != NULL && fx->stream->device_synchronize(fx->self, fx->device, &error) != TBK_OK)
-    return false;
-  uint8_t* again = malloc(size_bytes + TBK_GUARD_BYTES);
-  if (again == NULL) abort();
-  invert(again, expected, size_bytes);
-  tbk_status_t status =
-      fx->core->download(fx->self, fx->device, again, memory, 0, size_bytes, NULL, &error);
-  bool late = status == TBK_OK && memcmp(expected, again, size_bytes) == 0;
-  free(again);
-  return late;
+/* Who says that what was enqueued before is complete, and the clause that says so. */
+static const struct {
+  const char *function, *clause;
+} completes[] = {
+    {"stream_synchronize", "STR-019"}, {"device_synchronize", "STR-022"},
+    {"event_synchronize", "EVT-026"},  {"stream_query", "STR-015"},
+    {"event_query", "EVT-023"},
+};
+
+/* Bytes came late: of the call before they were read, or of work that no stream was given. */
+static const char* clause_of_late(const char* before) {
+  for (size_t i = 0; before != NULL && i < sizeof completes / sizeof *completes; i++)
+    if (strcmp(completes[i].function, before) == 0) return completes[i].clause;
+  return "CPY-006";
 }
 
-static bool check_bytes(tbk_fixture_t* fx, const void* expected, const uint8_t* seen,
+/* What is wrong is looked at again, so that the failure says of what it is. */
+static bool check_bytes(tbk_fixture_t* fx, const uint8_t* expected, const uint8_t* seen,
                         tbk_memory_t memory, uint64_t size_bytes, tbk_here_t here) {
-  bool late =
-      memcmp(expected, seen, size_bytes) != 0 && came_late(fx, expected, memory, size_bytes);
-  if (!late) return tbk_check_bytes(expected, seen, (size_t)size_bytes, here);
-  TBK_CHECKS("CPY-006");
-  return tbk_check_said(false, here, "the bytes when first read back",
-                        "they came late: others at first, as expected when read back again");
+  const bool is_right = memcmp(expected, seen, size_bytes) == 0;
+  if (!is_right && look_later(fx, expected, memory, size_bytes)) {
+    TBK_CHECKS(clause_of_late(tbk_trace_before()));
+    return tbk_check_said(false, here, "the bytes when first read back",
+                          "they came late: others at first, as expected when read back again");
+  }
+  TBK_CHECKS(is_right ? NULL : look_again(fx, expected, memory, size_bytes));
+  return tbk_check_bytes(expected, seen, (size_t)size_bytes, here);
 }
 
 bool fx_check_memory(tbk_fixture_t* fx, const void* expected, tbk_memory_t memory,
@@ -284,6 +284,20 @@ bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_stat
     sched_yield();
   }
   return true;
+}
+
+static const char an_end[] = "an end, asked again and again", no_end[] = "NOT_READY for ever";
+
+bool fx_check_stream_ends(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status,
+                          tbk_here_t here) {
+  TBK_CHECKS("STR-017");
+  return tbk_check_said(fx_poll_stream(fx, stream, out_status), here, an_end, no_end);
+}
+
+bool fx_check_event_ends(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status,
+                         tbk_here_t here) {
+  TBK_CHECKS("EVT-025");
+  return tbk_check_said(fx_poll_event(fx, event, out_status), here, an_end, no_end);
 }
 
 /* ---------------------------------------------------------------------------------- resources ---- */

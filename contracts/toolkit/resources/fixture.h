@@ -119,6 +119,16 @@ void fx_synchronize(tbk_fixture_t* fx, tbk_stream_t* stream);
 bool fx_poll_stream(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status);
 bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status);
 
+/* The same as a check: asked again and again, it comes to an end. */
+#define FX_CHECK_STREAM_ENDS(fx, stream, out_status) \
+  fx_check_stream_ends((fx), (stream), (out_status), TBK_HERE(#stream))
+#define FX_CHECK_EVENT_ENDS(fx, event, out_status) \
+  fx_check_event_ends((fx), (event), (out_status), TBK_HERE(#event))
+bool fx_check_stream_ends(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status,
+                          tbk_here_t here);
+bool fx_check_event_ends(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status,
+                         tbk_here_t here);
+
 /* Takes what a test made itself into the resources, so that it is given back; or out of it again. */
 void fx_adopt_memory(tbk_fixture_t* fx, int32_t device, tbk_memory_t memory);
 void fx_adopt_stream(tbk_fixture_t* fx, tbk_stream_t* stream);

@@ -99,12 +99,13 @@ typedef struct tbk_case_report {
   tbk_evidence_t evidence;
   char evidence_reason[192];
   char notes[384];
-  const char* needs_missing;        /* found only with the device open: the body did not run */
-  tbk_phase_t failed_phase;         /* TBK_PHASE_NONE if nothing failed */
-  bool device_held;                 /* it failed because of tbk_device_held, and says nothing */
-  bool only_should;                 /* what did not hold is no more than a recommendation */
-  uint64_t duration_ns;             /* of the body */
-  char calls[TBK_TRACE_DIGITS + 1]; /* as tbk_trace_text writes them */
+  const char* needs_missing;         /* found only with the device open: the body did not run */
+  tbk_phase_t failed_phase;          /* TBK_PHASE_NONE if nothing failed */
+  bool device_held;                  /* it failed because of tbk_device_held, and says nothing */
+  bool only_should;                  /* what did not hold is no more than a recommendation */
+  uint64_t duration_ns;              /* of the body */
+  char calls[TBK_TRACE_DIGITS + 1];  /* as tbk_trace_text writes them */
+  char states[TBK_TRACE_DIGITS + 1]; /* likewise, of each call */
 } tbk_case_report_t;
 
 /* Registers all rows with CUnit; once per process, before tbk_case_run. 0 or a CUnit error code. */

@@ -166,7 +166,8 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   memcpy(out_report->evidence_reason, resources->evidence_reason,
          sizeof resources->evidence_reason);
   memcpy(out_report->notes, resources->notes, sizeof resources->notes);
-  tbk_trace_text(tbk_trace_cell, out_report->calls);
+  tbk_trace_text(tbk_trace_cell->called, out_report->calls);
+  tbk_trace_text(tbk_trace_cell->states, out_report->states);
   out_report->only_should = is_only_should(row);
   out_report->device_held = tbk_device_held() && out_report->totals.failures > 0;
   if (code != CUE_SUCCESS && out_report->totals.failures == 0) {

@@ -20,7 +20,7 @@ tbk_trace_t* tbk_trace_cell = &private_cell;
 
 /* Of this thread, and in which test: a thread may outlive one. */
 static _Thread_local struct {
-  int32_t call;
+  int32_t call, before; /* and the one before it */
   uint32_t test;
 } latest;
 static uint32_t test_number;
@@ -69,6 +69,78 @@ static unsigned at_offset(uint64_t offset) {
   return offset != 0 ? TBK_TRACE_OFFSET : 0;
 }
 
+/*
+ * Who made what, and on which device: by the handle, each in one place, so that of two that meet there the
+ * later counts. A handle whose maker is not known says nothing.
+ */
+enum { MADE_SLOTS = 1024, DEVICE_BITS = 32 };
+static struct {
+  uint64_t handle;
+  int32_t thread, device;
+} made_by[MADE_SLOTS];
+static uint32_t opened, faulted; /* a bit for each of the first devices */
+
+/* A number of its own for each thread, which a fork leaves to it. */
+static int32_t this_thread(void) {
+  static int32_t threads;
+  static _Thread_local int32_t number;
+  if (number == 0) number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+  return number;
+}
+
+static size_t slot_of(uint64_t handle) {
+  return (size_t)((handle >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54);
+}
+
+static void note_made(uint64_t handle, int32_t device) {
+  const size_t slot = slot_of(handle);
+  __atomic_store_n(&made_by[slot].thread, this_thread(), __ATOMIC_RELAXED);
+  __atomic_store_n(&made_by[slot].device, device, __ATOMIC_RELAXED);
+  __atomic_store_n(&made_by[slot].handle, handle, __ATOMIC_RELAXED);
+}
+
+static bool is_known(uint64_t handle) {
+  return handle != 0 &&
+         __atomic_load_n(&made_by[slot_of(handle)].handle, __ATOMIC_RELAXED) == handle;
+}
+
+/* Returns -1 where it is not known. */
+static int32_t device_of(uint64_t handle) {
+  return is_known(handle) ? __atomic_load_n(&made_by[slot_of(handle)].device, __ATOMIC_RELAXED)
+                          : -1;
+}
+
+static unsigned in_state(int32_t device) {
+  if (device < 0 || device >= DEVICE_BITS) return 0;
+  const uint32_t bit = UINT32_C(1) << device;
+  return ((__atomic_load_n(&opened, __ATOMIC_RELAXED) & bit) == 0 ? TBK_TRACE_CLOSED : 0) |
+         ((__atomic_load_n(&faulted, __ATOMIC_RELAXED) & bit) != 0 ? TBK_TRACE_FAULTED : 0);
+}
+
+static unsigned of_object(uint64_t handle) {
+  if (!is_known(handle)) return 0;
+  const int32_t maker = __atomic_load_n(&made_by[slot_of(handle)].thread, __ATOMIC_RELAXED);
+  return (maker != this_thread() ? TBK_TRACE_FOREIGN : 0) | in_state(device_of(handle));
+}
+
+static void note_bit(uint32_t* bits, int32_t device, bool is_set) {
+  if (device < 0 || device >= DEVICE_BITS) return;
+  const uint32_t bit = UINT32_C(1) << device;
+  if (is_set)
+    __atomic_fetch_or(bits, bit, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_and(bits, ~bit, __ATOMIC_RELAXED);
+}
+
+static void note_open(int32_t device, bool is_open) {
+  note_bit(&opened, device, is_open);
+  note_bit(&faulted, device, false);
+}
+
+static void note_fault(const tbk_stream_t* stream) {
+  note_bit(&faulted, device_of((uintptr_t)stream), true);
+}
+
 /* NOT_READY is an answer like OK. */
 static unsigned has_failed(tbk_status_t status) {
   return status != TBK_OK && status != TBK_NOT_READY ? TBK_TRACE_FAILED : 0;
@@ -83,23 +155,35 @@ enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
 
 /* Without order between threads: a note says that a call was made, not when. */
 static void note(size_t index, unsigned bits) {
-  if (index < TBK_TRACE_LIMIT)
-    __atomic_fetch_or(&tbk_trace_cell->called[index], (uint8_t)bits, __ATOMIC_RELAXED);
+  if (index >= TBK_TRACE_LIMIT) return;
+  __atomic_fetch_or(&tbk_trace_cell->called[index], (uint8_t)bits, __ATOMIC_RELAXED);
+  if (bits >> 8 != 0)
+    __atomic_fetch_or(&tbk_trace_cell->states[index], (uint8_t)(bits >> 8), __ATOMIC_RELAXED);
 }
 
 static void note_last(int32_t last) {
   __atomic_store_n(&tbk_trace_cell->last, last, __ATOMIC_RELAXED);
 }
 
+static _Thread_local bool is_paused;
+
+void tbk_trace_pause(bool pause) {
+  is_paused = pause;
+}
+
 static void begin_call(int32_t call, unsigned aspects) {
+  if (is_paused) return;
   unsigned thread = gettid() == getpid() ? 0 : TBK_TRACE_OTHER_THREAD;
   note((size_t)call, TBK_TRACE_CALLED | aspects | thread);
   note_last(2 * call);
+  const uint32_t test = __atomic_load_n(&test_number, __ATOMIC_RELAXED);
+  latest.before = latest.test == test ? latest.call : CALL_NONE;
   latest.call = call;
-  latest.test = __atomic_load_n(&test_number, __ATOMIC_RELAXED);
+  latest.test = test;
 }
 
 static void end_call(int32_t call, unsigned aspects) {
+  if (is_paused) return;
   if (aspects != 0) note((size_t)call, aspects);
   note_last(2 * call + 1);
 }
@@ -107,6 +191,11 @@ static void end_call(int32_t call, unsigned aspects) {
 const char* tbk_trace_latest(void) {
   bool is_of_test = latest.test == __atomic_load_n(&test_number, __ATOMIC_RELAXED);
   return is_of_test ? tbk_trace_name((size_t)latest.call) : NULL;
+}
+
+const char* tbk_trace_before(void) {
+  bool is_of_test = latest.test == __atomic_load_n(&test_number, __ATOMIC_RELAXED);
+  return is_of_test ? tbk_trace_name((size_t)latest.before) : NULL;
 }
 
 void tbk_trace_case(const char* line) {
@@ -118,8 +207,11 @@ void tbk_trace_reset(void) {
   tbk_trace_case(NULL);
   __atomic_fetch_add(&test_number, 1, __ATOMIC_RELAXED);
   note_last(0);
-  for (size_t i = 0; i < TBK_TRACE_LIMIT; i++)
+  __atomic_store_n(&faulted, 0, __ATOMIC_RELAXED);
+  for (size_t i = 0; i < TBK_TRACE_LIMIT; i++) {
     __atomic_store_n(&tbk_trace_cell->called[i], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&tbk_trace_cell->states[i], 0, __ATOMIC_RELAXED);
+  }
 }
 
 const char* tbk_trace_name(size_t index) {
@@ -131,11 +223,11 @@ const char* tbk_trace_name(size_t index) {
   return known && index < TBK_TRACE_LIMIT ? operators[index - CALL_OPERATORS] : NULL;
 }
 
-void tbk_trace_text(const tbk_trace_t* trace, char* out_text) {
+void tbk_trace_text(const volatile uint8_t* bytes, char* out_text) {
   static const char digits[] = "0123456789abcdef";
   size_t end = 0;
   for (size_t i = 0; i < TBK_TRACE_LIMIT; i++) {
-    uint8_t bits = __atomic_load_n(&trace->called[i], __ATOMIC_RELAXED);
+    uint8_t bits = __atomic_load_n(&bytes[i], __ATOMIC_RELAXED);
     out_text[2 * i] = digits[bits >> 4];
     out_text[2 * i + 1] = digits[bits & 15];
     if (bits != 0) end = 2 * i + 2;
@@ -210,6 +302,7 @@ const tbk_backend_t* tbk_trace_wrap(const tbk_backend_t* backend) {
   memset(&outer, 0, sizeof outer);
   memset(&plan_owner, 0, sizeof plan_owner);
   faces.count = 0;
+  opened = 0;
   copy_known(&inner, sizeof inner, backend);
   copy_known(&outer, sizeof outer, backend);
   wrap_core();

@@ -11,6 +11,7 @@
 #ifndef TBK_CONTRACTS_TRACE_H
 #define TBK_CONTRACTS_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,13 +28,18 @@ enum {
   TBK_TRACE_OTHER_THREAD = 16, /* not the main thread */
   TBK_TRACE_FAILED = 32,       /* answered with an error, rightly or not */
   TBK_TRACE_NOTHING = 64,      /* with NULL for an object, no memory or no bytes */
-  TBK_TRACE_OFFSET = 128       /* at an offset other than 0 */
+  TBK_TRACE_OFFSET = 128,      /* at an offset other than 0 */
+  /* In what state; in a byte of their own. */
+  TBK_TRACE_FOREIGN = 256, /* on an object that another thread made */
+  TBK_TRACE_CLOSED = 512,  /* the device is not open, or the object's is not any more */
+  TBK_TRACE_FAULTED = 1024 /* after work of the device that was to fail */
 };
 
 /* May lie in shared memory, so that it outlives the process. Any thread writes it. */
 typedef struct tbk_trace {
   volatile int32_t last; /* 2 * the index of the function, + 1 once it has returned; 0: none */
   volatile uint8_t called[TBK_TRACE_LIMIT];
+  volatile uint8_t states[TBK_TRACE_LIMIT]; /* the bits from TBK_TRACE_FOREIGN on */
   char sweep_case[TBK_TRACE_CASE]; /* of a sweep, the line of the case that runs; else empty */
 } tbk_trace_t;
 
@@ -44,15 +50,19 @@ extern tbk_trace_t* tbk_trace_cell;
 void tbk_trace_reset(void);
 /* Returns the function that the calling thread called last in this test; NULL for none. */
 const char* tbk_trace_latest(void);
+/* Returns the one before that; NULL for none. */
+const char* tbk_trace_before(void);
+/* From here on calls of this thread are noted, or not: those that a failed check makes by itself. */
+void tbk_trace_pause(bool pause);
 /* Notes the case of a sweep that runs from here on; NULL: none does. */
 void tbk_trace_case(const char* line);
 /* Returns the function of this index, from 1 on, or "op:NAME" of an operator launched, or NULL. */
 const char* tbk_trace_name(size_t index);
 /*
- * Writes the bits of each index as two hexadecimal digits, up to the last that was called, and a NUL;
- * out_text has TBK_TRACE_DIGITS + 1 bytes.
+ * Writes a byte of each index (of `called`, of `states`) as two hexadecimal digits, up to the last that
+ * is not 0, and a NUL; out_text has TBK_TRACE_DIGITS + 1 bytes.
  */
-void tbk_trace_text(const tbk_trace_t* trace, char* out_text);
+void tbk_trace_text(const volatile uint8_t* bytes, char* out_text);
 /*
  * Returns a copy of the backend's table, in whose usable tables each entry notes its call. Owned by
  * this file, one backend at a time; what the copy points to is borrowed from `backend`.

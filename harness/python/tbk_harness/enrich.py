@@ -10,8 +10,19 @@ from dataclasses import replace
 
 import tbk_contracts
 from tbk_contracts import Clause
-from tbk_reports.calls import ON_OTHER_THREAD, ON_STREAM, WITHOUT_STREAM
+from tbk_reports.calls import (
+    ON_FOREIGN,
+    ON_OTHER_DEVICE,
+    ON_OTHER_THREAD,
+    ON_STREAM,
+    WHILE_CLOSED,
+    WITHOUT_STREAM,
+)
 from tbk_reports.model import ResultFile, Test
+
+# What a clause of threads that names no function speaks of.
+_OF_OTHERS = re.compile(r"what one thread made|a thread that ends")
+_OF_DEVICES = re.compile(r"the device that it names")
 
 
 def _source(clause: Clause) -> str:
@@ -33,9 +44,21 @@ def _about(clause: Clause) -> tuple[str, ...]:
         way = WITHOUT_STREAM
     elif clause.text.startswith("with a stream"):
         way = ON_STREAM
+    elif clause.prefix == "THR" and _OF_OTHERS.search(clause.text):
+        return tuple(one.name + ON_FOREIGN for one in tbk_contracts.interface().functions)
+    elif clause.prefix == "THR" and _OF_DEVICES.search(clause.text):
+        return tuple(one.name + ON_OTHER_DEVICE for one in tbk_contracts.interface().functions)
     elif clause.prefix == "THR":
         way = ON_OTHER_THREAD
+    elif clause.text.startswith("giving back"):
+        return tuple(one + WHILE_CLOSED for one in _giving_back())
     return tuple(name + way for name in clause.functions or _named(clause))
+
+
+def _giving_back() -> tuple[str, ...]:
+    """The functions that give something back: they answer nothing, or free memory."""
+    functions = tbk_contracts.interface().functions
+    return tuple(one.name for one in functions if one.name.endswith(("_free", "_destroy")))
 
 
 # "may use and destroy": a verb, and no function.
@@ -55,14 +78,17 @@ def _named(clause: Clause) -> tuple[str, ...]:
 
 def _implied(test: Test, clause: Clause) -> str:
     """Returns the clause that a failed check which names none is of, where that is not the test's:
-    a legal call was refused in a way that a clause excludes, or a function that the test's clause
-    does not speak of did not do what it does.
+    a legal call was refused in a way that a clause excludes, a function did not answer as a clause
+    of its own says, or one that the test's clause does not speak of did not do what it does.
     """
     if test.layer != "c" or not test.failed or test.checked:
         return ""
     refused = test.recorded == "fail" and test.expected == "OK"
     if refused and (named := tbk_contracts.refused_clause(test.call, test.seen.partition(" ")[0])):
         return named
+    unanswered = test.recorded == "fail" and test.expected != "OK"
+    if unanswered and (named := tbk_contracts.answered_clause(test.call, test.expected)):
+        return named if named != clause.id else ""
     inside = test.recorded in ("crash", "hang") and test.cause.endswith(f"/in {test.call}")
     about = {name.partition(" ")[0] for name in _about(clause)}
     if not (refused or inside) or test.call in about or not clause.functions:

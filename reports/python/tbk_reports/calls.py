@@ -21,6 +21,11 @@ WITH_NOTHING = " with nothing"
 AT_OFFSET = " at an offset"
 WAYS = {2: WITHOUT_STREAM, 4: ON_STREAM, 8: ON_OTHER_DEVICE, 16: ON_OTHER_THREAD,
         32: WITH_ERROR, 64: WITH_NOTHING, 128: AT_OFFSET}  # fmt: skip
+# The bits of two digits of `call_states`.
+ON_FOREIGN = " with what another thread made"
+WHILE_CLOSED = " on a device that is not open"
+AFTER_A_FAULT = " after work that was to fail"
+STATES = {1: ON_FOREIGN, 2: WHILE_CLOSED, 4: AFTER_A_FAULT}
 
 
 def traced(header: Mapping[str, Any]) -> tuple[str, ...]:
@@ -31,10 +36,12 @@ def traced(header: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
-def asked(calls: str, names: Sequence[str]) -> frozenset[str]:
-    """Returns the things that a record's `calls` says were asked; empty where it can't be read."""
+def asked(calls: str, names: Sequence[str], states: str = "") -> frozenset[str]:
+    """Returns the things that a record's `calls` and `call_states` say were asked; empty where
+    they can't be read.
+    """
     try:
-        bits = bytes.fromhex(calls)
+        bits, in_state = bytes.fromhex(calls), bytes.fromhex(states)
     except ValueError:
         return frozenset()
     found = set()
@@ -42,6 +49,8 @@ def asked(calls: str, names: Sequence[str]) -> frozenset[str]:
         if bit & 1:
             found.add(name)
             found.update(name + way for value, way in WAYS.items() if bit & value)
+    for name, bit in zip(names, in_state[1:], strict=False):
+        found.update(name + way for value, way in STATES.items() if bit & value)
     return frozenset(found)
 
 

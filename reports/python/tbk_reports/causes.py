@@ -106,14 +106,14 @@ class Cause:
 def _cause_key(test: Test, evidence: Evidence) -> str:
     if test.verdict == "xpass":
         return "xpass\0" + test.waiver
-    if test.asked:  # then the run says how much speaks for the clause
+    if evidence.tells(test):  # then the run says how much speaks for the clause
         return f"{test.blame}\0{evidence.clause([test])}"
     cause = cause_of(test)
     return f"{test.blame}\0{cause}" if cause else f"{test.clause}\0{test.verdict}"
 
 
 def _group(key: str, tests: list[Test], evidence: Evidence) -> Cause:
-    if not any(test.asked for test in tests):
+    if not any(map(evidence.tells, tests)):
         return Cause(key, "", tuple(tests))
     first, clause = best(evidence.own(tests)), evidence.clause(tests)
     ordered = (first, *(test for test in tests if test is not first))

@@ -103,6 +103,7 @@ class Test:
     call: str = ""  # the function that was called last before it went wrong
     checked: str = ""  # the clause of the check that failed first, where that is not the test's
     calls: str = ""  # what it asked of the backend, in digits
+    call_states: str = ""  # in what state, likewise
     asked: frozenset[str] = frozenset()  # the same in words (calls.py)
     implied: bool = False  # `checked` follows from the call that failed, and no check names it
     about: tuple[str, ...] = ()  # what its clause speaks of, in the same words; of the spec
@@ -221,7 +222,8 @@ def read_record(record: Mapping[str, object], names: Sequence[str] = ()) -> Test
     about = record.get("about")
     values["about"] = tuple(map(as_text, about)) if isinstance(about, list | tuple) else ()
     values["bases"] = frozenset()
-    values["asked"] = asked(values["calls"], names) if values["calls"] else frozenset()
+    states = values["call_states"]
+    values["asked"] = asked(values["calls"], names, states) if values["calls"] else frozenset()
     return Test(**values)
 
 

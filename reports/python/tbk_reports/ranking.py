@@ -13,13 +13,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from .calls import (
+    AFTER_A_FAULT,
     AT_OFFSET,
+    ON_FOREIGN,
     ON_OTHER_DEVICE,
     ON_OTHER_THREAD,
+    ON_STREAM,
+    WHILE_CLOSED,
     WITH_ERROR,
     WITH_NOTHING,
     function_of,
@@ -38,7 +42,13 @@ LABELS = {"Ensures": 0, "Ordering": 0.5, "Requires": 1, "Errors": 1, "Ownership"
 NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
 UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
-               AT_OFFSET: "offset|^Ensures", ON_OTHER_THREAD: "thread"}  # fmt: skip
+               AT_OFFSET: "offset|^Ensures", ON_OTHER_THREAD: "thread", ON_FOREIGN: "thread",
+               WHILE_CLOSED: "clos|open", AFTER_A_FAULT: "FAIL|LOST"}  # fmt: skip
+# Ways that are the fault's own where nothing else of the function fails.
+SPECIAL = (ON_OTHER_THREAD, ON_OTHER_DEVICE, ON_FOREIGN, WHILE_CLOSED)
+# Where work that was enqueued before runs, or ends the process.
+WHERE_WORK_RUNS = frozenset({"stream_synchronize", "device_synchronize", "event_synchronize",
+                             "stream_query", "event_query", "device_close"})  # fmt: skip
 CLEAN = ("clean", "close", "exit")
 AS_SUSPICIOUS = 0.8  # the share of the greatest suspicion from which on a title accuses neither
 ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
@@ -69,7 +79,7 @@ WEIGHTS = {
     "follows from its base": 2.0,
 }
 _WORD = re.compile(r"[A-Z_]{2,}")
-_WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b")
+_WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b|\bbecomes\b|\bfor ever\b")
 
 Rank = tuple[float, ...]
 
@@ -81,18 +91,25 @@ class Evidence:
     asked: Mapping[str, frozenset[str]]  # by the test's id
     of_clause: Mapping[str, Sequence[Test]]  # those that ran
     accused: Mapping[tuple[str, int], str]  # by a failing test's key: the clause it is held against
+    ran: float
     failing: float
     failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
     ran_of: Mapping[str, float]
     answered: Mapping[str, int]  # by the function: wrong answers and ends that followed its call
 
     def suspicion(self, thing: str) -> float:
-        """Returns from 0 to 1 how well a fault in it explains the run (Ochiai's coefficient)."""
+        """Returns from 0 to 1 how well a fault in it explains the run (Ochiai's coefficient);
+        without a name, in what every test rests on: the library itself.
+        """
+        if not thing:
+            return math.sqrt(self.failing / self.ran) if self.ran else 0.0
         failed = self.failed_of.get(thing, 0)
         return failed / math.sqrt(self.failing * self.ran_of[thing]) if failed else 0.0
 
     def explained(self, thing: str) -> float:
         """Returns the share of the failing tests that asked it."""
+        if not thing:
+            return 1.0
         return self.failed_of.get(thing, 0) / self.failing if self.failing else 0.0
 
     def things(self, tests: Sequence[Test]) -> set[str]:
@@ -134,6 +151,13 @@ class Evidence:
         failed = sum(_breach(test) for test in asking if test.failed and self.is_own(test))
         return (failed + 0.25) / (len(asking) + 0.5)
 
+    def tells(self, test: Test) -> bool:
+        """Returns whether a failing test says what its clause rests on: what it asked; or that its
+        check failed before it had asked anything, where others tell what they did.
+        """
+        is_early = test.key in self.accused and test.recorded == "fail"
+        return bool(test.asked) or (is_early and bool(self.ran_of))
+
     def own(self, tests: Sequence[Test]) -> Sequence[Test]:
         """Returns those of some failing tests that are held against their own clause, or all."""
         return [test for test in tests if self.is_own(test)] or tests
@@ -166,8 +190,11 @@ class Evidence:
         """Returns whether the fault shows where a function is called from another thread or on
         another device, in the way that the clause of some failing tests is about.
         """
-        thing = self.suspect(tests)
-        if not thing.endswith((ON_OTHER_THREAD, ON_OTHER_DEVICE)):
+        return self.is_distinct(self.suspect(tests))
+
+    def is_distinct(self, thing: str) -> bool:
+        """Returns whether a function fails in this way of calling it, and not in others."""
+        if not thing.endswith(SPECIAL):
             return False
         plainly = self.suspicion(thing.partition(" ")[0])
         return self.explained(thing) >= ENOUGH and self.suspicion(thing) >= DISTINCT * plainly
@@ -196,20 +223,33 @@ def _is_answer(test: Test) -> bool:
 
 
 def held_against(
-    failing: Iterable[Test], of_clause: Mapping[str, Sequence[Test]]
+    failing: Iterable[Test],
+    of_clause: Mapping[str, Sequence[Test]],
+    is_distinct: Callable[[str], bool] = lambda thing: False,
 ) -> dict[tuple[str, int], str]:
     """Returns the clause that each failing test is held against: that of the check which failed,
     where a test of that clause fails by it too, and more than a few do where no check names it;
-    else that of the test, whose circumstances are what is special.
+    else that of the test, whose circumstances are what is special. What a call did not do is not
+    held against its function where it fails in one way of calling it alone.
     """
     found = list(failing)
     own = Counter(test.clause for test in found if test.checked in ("", test.clause))
 
     def is_broken(test: Test) -> bool:
+        if test.implied and any(is_distinct(test.call + way) for way in SPECIAL):
+            return False
         least = A_FEW * len(of_clause.get(test.checked, ())) if test.implied else 1
         return own[test.checked] >= max(least, 1)
 
     return {test.key: test.checked if is_broken(test) else test.clause for test in found}
+
+
+def _has_run(test: Test) -> bool:
+    """Returns whether it says something: what was never begun, since the device had gone, does
+    not.
+    """
+    never_begun = test.recorded == "not-reached" and not test.asked
+    return test.layer == "c" and test.verdict not in NOT_RUN and not never_begun
 
 
 def _elsewhere(test: Test) -> bool:
@@ -227,10 +267,9 @@ def _comparable(ran: list[Test]) -> list[Test]:
 
 def gather(tests: Iterable[Test]) -> Evidence:
     """Returns what the C layer's tests say together, those of other layers left out."""
-    ran = _comparable([test for test in tests if test.layer == "c" and test.verdict not in NOT_RUN])
+    ran = _comparable([test for test in tests if _has_run(test)])
     failing = [test for test in ran if test.failed]
     of_clause = grouped(ran, lambda test: test.clause)
-    accused = held_against(failing, of_clause)
     failed_of: dict[str, float] = defaultdict(float)
     ran_of: dict[str, float] = defaultdict(float)
     for test in ran:
@@ -239,15 +278,17 @@ def gather(tests: Iterable[Test]) -> Evidence:
             ran_of[thing] += count
             if test.failed:
                 failed_of[thing] += count
-    return Evidence(
+    evidence = Evidence(
         asked={test.id: test.asked for test in ran},
         of_clause=of_clause,
-        accused=accused,
+        accused={},
+        ran=float(len(ran)),
         failing=sum(map(_count, failing)),
         failed_of=failed_of,
         ran_of=ran_of,
         answered=Counter(test.call for test in failing if test.call and _is_answer(test)),
     )
+    return replace(evidence, accused=held_against(failing, of_clause, evidence.is_distinct))
 
 
 def _words(said: str) -> set[str]:
@@ -289,7 +330,10 @@ def _unsaid(test: Test) -> float:
     its clause does not speak of."""
     if test.recorded == "fail":
         return 0.0
-    speaks_of_it = not test.about or test.call in map(function_of, test.about)
+    spoken = set(map(function_of, test.about))
+    enqueued = {function_of(one) for one in test.asked if one.endswith(ON_STREAM)}
+    runs_here = test.call in WHERE_WORK_RUNS and not spoken.isdisjoint(enqueued)
+    speaks_of_it = not spoken or test.call in spoken or runs_here
     return NO_CHECK if test.call and speaks_of_it else 1.0
 
 
