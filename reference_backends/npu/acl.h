@@ -176,7 +176,7 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
   X(stream_destroy, "aclrtDestroyStream", ACL_NEEDED, "D 0070", acl_result, (acl_stream stream))   \
   X(stream_synchronize, "aclrtSynchronizeStream", ACL_NEEDED, "H", acl_result,                     \
     (acl_stream stream))                                                                           \
-  X(stream_query, "aclrtStreamQuery", ACL_NEEDED, "H", acl_result,                               \
+  X(stream_query, "aclrtStreamQuery", ACL_NEEDED, "H", acl_result,                                 \
     (acl_stream stream, int* out_status))                                                          \
   X(stream_wait_event, "aclrtStreamWaitEvent", ACL_NEEDED, "D 0091", acl_result,                   \
     (acl_stream stream, acl_event event))                                                          \

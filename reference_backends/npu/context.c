@@ -67,6 +67,9 @@ acl_result npu_context_open(int32_t device, acl_context* out_context) {
     result = current(&context);
     if (result == ACL_OK && context == NULL) result = ACL_CONTEXT_NULL;
     if (result != ACL_OK) npu_acl()->reset_device(device);
+    /* What the thread is left with is gone, and must be known for that. */
+    if (result != ACL_OK && shared[device].opens == 0 && current(&context) == ACL_OK)
+      shared[device].context = context;
   }
   if (result == ACL_OK) {
     shared[device].context = context;
@@ -95,25 +98,30 @@ acl_result npu_context_close(int32_t device) {
   return result;
 }
 
-static bool enable(acl_context context, int32_t peer) {
+static acl_result enable(acl_context context, int32_t peer, bool* out_enabled) {
   npu_entry_t entry;
-  if (npu_context_swap(context, &entry) != ACL_OK) return false;
-  acl_result result = npu_acl()->peer_enable(peer, 0);
-  return npu_context_put_back(&entry) == ACL_OK && result == ACL_OK;
+  acl_result result = npu_context_swap(context, &entry);
+  if (result != ACL_OK) return result;
+  *out_enabled = npu_acl()->peer_enable(peer, 0) == ACL_OK;
+  return npu_context_put_back(&entry);
 }
 
-bool npu_context_reach(int32_t device, acl_context context, int32_t peer,
-                       acl_context peer_context) {
+acl_result npu_context_reach(int32_t device, acl_context context, int32_t peer,
+                             acl_context peer_context, bool* out_reaches) {
+  const acl_runtime_t* acl = npu_acl();
   int32_t can = 0;
+  bool there = false, back = false;
   pthread_mutex_lock(&lock);
-  bool reaches = shared[device].reaches[peer];
+  *out_reaches = shared[device].reaches[peer];
   pthread_mutex_unlock(&lock);
-  if (reaches) return true;
-  if (npu_acl()->peer_can_access == NULL || npu_acl()->peer_enable == NULL) return false;
-  if (npu_acl()->peer_can_access(&can, device, peer) != ACL_OK || can == 0) return false;
-  if (!enable(context, peer) || !enable(peer_context, device)) return false;
+  if (*out_reaches || acl->peer_can_access == NULL || acl->peer_enable == NULL) return ACL_OK;
+  if (acl->peer_can_access(&can, device, peer) != ACL_OK || can == 0) return ACL_OK;
+  acl_result result = enable(context, peer, &there);
+  if (result == ACL_OK && there) result = enable(peer_context, device, &back);
+  if (result != ACL_OK || !there || !back) return result;
   pthread_mutex_lock(&lock);
   shared[device].reaches[peer] = shared[peer].reaches[device] = true;
   pthread_mutex_unlock(&lock);
-  return true;
+  *out_reaches = true;
+  return ACL_OK;
 }

@@ -103,8 +103,10 @@ acl_result npu_context_open(int32_t device, acl_context* out_context);
 acl_result npu_context_close(int32_t device);
 acl_result npu_context_swap(acl_context context, npu_entry_t* out_entry);
 acl_result npu_context_put_back(const npu_entry_t* entry);
-/* Whether `device` reaches `peer`: enables it in both contexts, once while both are open. */
-bool npu_context_reach(int32_t device, acl_context context, int32_t peer, acl_context peer_context);
+/* Tells whether `device` reaches `peer`: enables it in both contexts, once while both are open. An error is
+ * one of contexts alone. */
+acl_result npu_context_reach(int32_t device, acl_context context, int32_t peer,
+                             acl_context peer_context, bool* out_reaches);
 
 /* Checks index and state, and makes the device's context current. Balanced by npu_leave. */
 tbk_status_t npu_enter(tbk_instance_t* self, int32_t device, npu_entry_t* out_entry,

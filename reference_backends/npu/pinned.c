@@ -127,12 +127,12 @@ static tbk_status_t peer_copy(tbk_instance_t* self, int32_t destination_device,
                                (const void*)(uintptr_t)(source + source_offset), size_bytes,
                                stream};
   acl_result result = ACL_OK;
-  if (size_bytes > 0) {
-    const bool reaches = source_device == destination_device ||
-                         npu_context_reach(source_device, self->devices[source_device].context,
-                                           destination_device, there);
+  bool reaches = source_device == destination_device;
+  if (size_bytes > 0 && !reaches)
+    result = npu_context_reach(source_device, self->devices[source_device].context,
+                               destination_device, there, &reaches);
+  if (size_bytes > 0 && result == ACL_OK)
     result = reaches ? copy_directly(&transfer) : copy_staged(&transfer, there);
-  }
   return npu_leave(self, source_device, &entry, result, "copying between devices", error);
 }
 
