@@ -68,7 +68,8 @@ acl_result npu_context_open(int32_t device, acl_context* out_context) {
     if (result == ACL_OK && context == NULL) result = ACL_CONTEXT_NULL;
     if (result != ACL_OK) npu_acl()->reset_device(device);
     /* What the thread is left with is gone, and must be known for that. */
-    if (result != ACL_OK && shared[device].opens == 0 && current(&context) == ACL_OK)
+    if (result != ACL_OK && shared[device].opens == 0 && current(&context) == ACL_OK &&
+        context != entry.saved)
       shared[device].context = context;
   }
   if (result == ACL_OK) {
