@@ -52,7 +52,9 @@ def test_a_driver_cut_short_is_told_in_one_line(output: Path, tmp_path: Path) ->
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("symbol", ["aclrtMemcpy", "aclrtCreateEventExWithFlag", "aclrtStreamQuery"])
+@pytest.mark.parametrize(
+    "symbol", ["aclrtMemcpy", "aclrtCreateEventExWithFlag", "aclrtStreamQuery"]
+)
 def test_a_driver_without_a_needed_function_is_too_old(
     output: Path, tmp_path: Path, symbol: str
 ) -> None:

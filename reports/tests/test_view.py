@@ -173,6 +173,19 @@ def test_each_report_of_a_simulated_run_tells_what_it_cannot_show(
     assert "weak memory" not in render(judged(synthetic.passing()))
 
 
+@pytest.mark.parametrize("render", [render_html, render_markdown, render_terminal, render_junit])
+def test_each_report_lists_what_the_backend_relies_on_unverified(
+    render: Callable[[Judged], str],
+) -> None:
+    head = synthetic.header(300)
+    head["backend"] = {**head["backend"], "unverified": ["Copies take any <b>alignment</b>."] * 40}
+    told = render(judged(synthetic.passing(), header=head))
+    words = "alignment"
+    assert told.count(words) == 32  # of a backend that does not end
+    assert "any <b>" not in told or render is render_terminal
+    assert words not in render(judged(synthetic.passing()))
+
+
 def test_what_a_signal_left_out_is_told() -> None:
     head, records = synthetic.header(2_002), synthetic.passing()
     found = View(judged(records, header=head, verdict="error", exit_code=7, problems=("ended",)))

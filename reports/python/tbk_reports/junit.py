@@ -118,6 +118,7 @@ def _properties(suite: ET.Element, judged: Judged) -> None:
         ("tbk.complete", "no" if view.extent.partial else "yes"),
         *(("tbk.missing", words) for words in view.extent.missing),
         *([("tbk.simulated", view.simulated_words)] if view.simulated_words else ()),
+        *(("tbk.unverified", sentence) for sentence in view.unverified),
         ("tbk.headline", view.headline),
         ("tbk.backend", view.title_name),
         *((f"tbk.count.{verdict}", str(count)) for verdict, count in view.counts.items()),
