@@ -15,7 +15,7 @@
 static const vdev_option_t known[] = {
     {"devices", MEMBER(devices), 0, 64, NULL, false},
     {"memory", MEMBER(arena.memory_bytes), 4096, UINT64_C(1) << 40, NULL, false},
-    {"scheduler", MEMBER(scheduler), 0, 0, "threads|seeded|", false},
+    {"scheduler", MEMBER(scheduler), 0, 0, "threads|seeded|caller|", false},
     {"seed", MEMBER(seed), 0, UINT64_MAX, NULL, false},
     {"policy", MEMBER(policy), 0, 0, "fifo|lazy|one_queue|shuffled|inline|", false},
     {"delay_us", MEMBER(delay_us), 0, 1000000, NULL, false},
@@ -101,7 +101,8 @@ bool vdev_config_parse(vdev_config_t* config, const vdev_own_options_t* own, con
     if (!value || length >= sizeof item || !parse_one(config, own, item, value)) return false;
     text += length + (text[length] == ',');
   }
-  if (config->policy == VDEV_SHUFFLED) config->scheduler = VDEV_SEEDED;
+  if (config->policy == VDEV_SHUFFLED && config->scheduler == VDEV_THREADS)
+    config->scheduler = VDEV_SEEDED;
   config->arena.memory_bytes = (config->arena.memory_bytes + 4095) / 4096 * 4096;
   return true;
 }

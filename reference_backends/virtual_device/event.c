@@ -88,6 +88,7 @@ vdev_status_t vdev_event_query(vdev_event_t* event) {
   const vdev_point_t* point = event->point;
   if (status == VDEV_OK && point && !point->done) {
     vdev_queue_demand(point->queue, point->ticket);
+    vdev_asked(machine);
     status = VDEV_NOT_READY;
   }
   vdev_unlock(machine);

@@ -35,4 +35,4 @@ static void rest(vdev_machine_t* machine) {
   (void)machine;
 }
 
-const vdev_scheduler_t vdev_inline = {start, wake, end, drive, rest};
+const vdev_scheduler_t vdev_inline = {start, wake, end, drive, rest, NULL, NULL, NULL};

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * inside.h: what the files of the virtual device share. A device is an arena of memory (arena.c) and
- * queues of work (queue.c), run by one of the schedulers (threads.c, seeded.c, inline.c).
+ * queues of work (queue.c), run by one of the schedulers (threads.c, seeded.c, inline.c, caller.c).
  *
  * Locks: machine->lock guards everything that is scheduled: devices' states, streams, queues, points,
  * events. An arena has its own lock. machine->lock is never taken while an arena's is held.
@@ -65,8 +65,12 @@ typedef struct vdev_scheduler {
   void (*end)(vdev_queue_t* queue);   /* closing, empty, not running: get rid of it */
   void (*drive)(vdev_queue_t* queue, uint64_t ticket); /* after a piece was enqueued */
   void (*rest)(vdev_machine_t* machine); /* without the lock: no device is open any more */
+  /* NULL but for caller.c, which has no other thread that runs anything. */
+  bool (*progress)(vdev_machine_t* machine); /* runs a piece; false where none is ready */
+  void (*nudge)(vdev_machine_t* machine);    /* somebody asked: runs a few, or none */
+  void (*begin)(vdev_machine_t* machine);    /* the first stream is made */
 } vdev_scheduler_t;
-extern const vdev_scheduler_t vdev_threads, vdev_seeded, vdev_inline;
+extern const vdev_scheduler_t vdev_threads, vdev_seeded, vdev_inline, vdev_caller;
 
 /* All of these want the lock held. */
 void vdev_enqueue(vdev_stream_t* stream, vdev_work_t* work);
@@ -74,6 +78,8 @@ vdev_queue_t* vdev_queue_new(vdev_device_t* device);
 void vdev_queue_drop(vdev_queue_t* queue);
 void vdev_queue_free(vdev_queue_t* queue);
 bool vdev_queue_ready(const vdev_queue_t* queue);
+/* seeded.c: returns the queue that goes next by the policy and the seed; NULL: none is ready. */
+vdev_queue_t* vdev_pick(vdev_machine_t* machine);
 void vdev_queue_step(vdev_queue_t* queue); /* gives up the lock while the piece runs */
 /* Returns whether anything up to `ticket` is not complete. */
 bool vdev_queue_pending(const vdev_queue_t* queue, uint64_t ticket);
@@ -137,19 +143,21 @@ struct vdev_machine {
   LIST_HEAD(, vdev_pinned) pinned;
   uint64_t pinned_bytes;
 
-  struct { /* seeded.c */
+  struct { /* seeded.c; random and steps also caller.c */
     pthread_t thread;
     pthread_cond_t wake;
     int state;
     bool urgent; /* somebody waits or asks */
     uint64_t random;
     uint64_t steps;
+    unsigned mood; /* caller.c */
   } worker;
 };
 
 void vdev_lock(vdev_machine_t* machine);
 void vdev_unlock(vdev_machine_t* machine);
-void vdev_wait(vdev_machine_t* machine); /* for `done` */
+void vdev_wait(vdev_machine_t* machine);  /* for `done` */
+void vdev_asked(vdev_machine_t* machine); /* a query that found something pending */
 void vdev_pinned_free_all(vdev_machine_t* machine);
 
 /* With the lock held: OK, CLOSED or LOST for what was made in this generation. */

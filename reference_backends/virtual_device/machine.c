@@ -17,7 +17,12 @@ void vdev_unlock(vdev_machine_t* machine) {
 }
 
 void vdev_wait(vdev_machine_t* machine) {
-  pthread_cond_wait(&machine->done, &machine->lock);
+  bool (*progress)(vdev_machine_t*) = machine->scheduler->progress;
+  if (!progress || !progress(machine)) pthread_cond_wait(&machine->done, &machine->lock);
+}
+
+void vdev_asked(vdev_machine_t* machine) {
+  if (machine->scheduler->nudge) machine->scheduler->nudge(machine);
 }
 
 vdev_machine_t* vdev_machine_new(const vdev_config_t* config) {
@@ -31,6 +36,7 @@ vdev_machine_t* vdev_machine_new(const vdev_config_t* config) {
   machine->config = *config;
   machine->scheduler = config->policy == VDEV_INLINE      ? &vdev_inline
                        : config->scheduler == VDEV_SEEDED ? &vdev_seeded
+                       : config->scheduler == VDEV_CALLER ? &vdev_caller
                                                           : &vdev_threads;
   machine->devices = devices;
   for (int32_t i = 0; (uint64_t)i < config->devices; i++) {

@@ -103,7 +103,10 @@ bool vdev_point_query(vdev_point_t* point) {
   vdev_machine_t* machine = point->machine;
   vdev_lock(machine);
   bool done = point->done;
-  if (!done) vdev_queue_demand(point->queue, point->ticket);
+  if (!done) {
+    vdev_queue_demand(point->queue, point->ticket);
+    vdev_asked(machine);
+  }
   vdev_unlock(machine);
   return done;
 }

@@ -35,7 +35,7 @@ static vdev_queue_t* pick_shuffled(vdev_machine_t* machine) {
   return best;
 }
 
-static vdev_queue_t* pick(vdev_machine_t* machine) {
+vdev_queue_t* vdev_pick(vdev_machine_t* machine) {
   if (machine->config.policy == VDEV_SHUFFLED) return pick_shuffled(machine);
   uint64_t count = 0;
   vdev_queue_t* queue;
@@ -64,7 +64,7 @@ static void* work(void* argument) {
   vdev_machine_t* machine = argument;
   vdev_lock(machine);
   for (;;) {
-    vdev_queue_t* queue = pick(machine);
+    vdev_queue_t* queue = vdev_pick(machine);
     if (queue) {
       machine->worker.steps++;
       vdev_queue_step(queue);
@@ -136,4 +136,4 @@ static void rest(vdev_machine_t* machine) {
   vdev_unlock(machine);
 }
 
-const vdev_scheduler_t vdev_seeded = {start, wake, end, drive, rest};
+const vdev_scheduler_t vdev_seeded = {start, wake, end, drive, rest, NULL, NULL, NULL};

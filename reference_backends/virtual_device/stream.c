@@ -27,6 +27,8 @@ vdev_status_t vdev_stream_new(vdev_device_t* device, vdev_stream_t** out_stream)
   if (!stream) return VDEV_NO_ROOM;
   vdev_lock(machine);
   vdev_status_t status = vdev_device_usable(device, device->generation);
+  if (machine->scheduler->begin && LIST_EMPTY(&machine->streams))
+    machine->scheduler->begin(machine);
   if (status == VDEV_OK && !(stream->queue = queue_for(device))) status = VDEV_NO_ROOM;
   if (status == VDEV_OK) {
     stream->refs = 1;
@@ -78,6 +80,7 @@ vdev_status_t vdev_stream_query(vdev_stream_t* stream, int* out_code) {
   vdev_status_t status = vdev_device_usable(stream->device, stream->generation);
   if (status == VDEV_OK && vdev_queue_pending(stream->queue, stream->last)) {
     vdev_queue_demand(stream->queue, stream->last);
+    vdev_asked(stream->device->machine);
     status = VDEV_NOT_READY;
   } else if (status == VDEV_OK) {
     status = vdev_tell_fault(stream->device, stream, false, out_code);

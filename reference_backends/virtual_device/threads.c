@@ -67,4 +67,4 @@ static void rest(vdev_machine_t* machine) {
   vdev_unlock(machine);
 }
 
-const vdev_scheduler_t vdev_threads = {start, wake, wake, drive, rest};
+const vdev_scheduler_t vdev_threads = {start, wake, wake, drive, rest, NULL, NULL, NULL};

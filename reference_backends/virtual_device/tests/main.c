@@ -17,6 +17,9 @@ const char* const vdev_ways[] = {"scheduler=threads",
                                  "scheduler=seeded,policy=lazy,seed=2",
                                  "policy=shuffled,seed=3",
                                  "policy=inline",
+                                 "scheduler=caller,seed=4",
+                                 "scheduler=caller,policy=shuffled,seed=6",
+                                 "scheduler=caller,policy=lazy,seed=7",
                                  NULL};
 
 vdev_machine_t* vdev_start(const char* options) {

@@ -13,8 +13,11 @@
 
 #include "arena.h"
 
-/* Who runs work: a thread for each queue, or one thread that takes each choice from the seed. */
-enum { VDEV_THREADS, VDEV_SEEDED };
+/*
+ * Who runs work: a thread for each queue; one thread that takes each choice from the seed; or, with
+ * each choice from the seed too, whoever enqueues, asks or waits.
+ */
+enum { VDEV_THREADS, VDEV_SEEDED, VDEV_CALLER };
 
 /* What runs when. */
 enum {
