@@ -1,0 +1,126 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * defined.c: what a program may do at a point. Whatever the headers call undefined is never run.
+ */
+#include "sets.h"
+
+enum { NONE = -1 };
+
+/* What the host knows to be complete. */
+static litmus_set_t known(const litmus_model_t* model) {
+  litmus_set_t set = model->nodes[model->host_tail].before;
+  litmus_set_add(&set, model->host_tail);
+  return set;
+}
+
+/* CPY-003: what is uploaded stays as it is from the call on. */
+static bool slot_may_be_uploaded(const litmus_model_t* model, int slot) {
+  litmus_set_t done = known(model);
+  return litmus_set_within(&model->writers[slot], &done);
+}
+
+/* CPY-003, CPY-008: nothing that uses it is under way. */
+static bool slot_is_idle(const litmus_model_t* model, int slot) {
+  litmus_set_t done = known(model);
+  return litmus_set_within(&model->writers[slot], &done) &&
+         litmus_set_within(&model->readers[slot], &done);
+}
+
+/* Returns what would happen before work that is enqueued on `stream` now. */
+static litmus_set_t before_work(const litmus_model_t* model, int stream) {
+  litmus_set_t set = known(model);
+  int tail = stream < 0 ? NONE : model->stream_tail[stream];
+  if (tail < 0) return set;
+  litmus_set_join(&set, &model->nodes[tail].before);
+  litmus_set_add(&set, tail);
+  return set;
+}
+
+static bool cell_is_usable(const litmus_model_t* model, int cell, int stream) {
+  if (model->cell_place[cell] < 0) return false;
+  litmus_set_t before = before_work(model, stream);
+  return model->cell_begins[cell] < 0 || litmus_set_has(&before, model->cell_begins[cell]);
+}
+
+/* MEM-011, and of async_free: whatever uses it comes before. */
+static bool cell_is_free_of(const litmus_model_t* model, int cell, litmus_set_t before) {
+  int place = model->cell_place[cell];
+  return litmus_set_within(&model->writers[place], &before) &&
+         litmus_set_within(&model->readers[place], &before);
+}
+
+static bool devices_fit(const litmus_program_t* p, const litmus_call_t* call) {
+  int device = call->stream < 0 ? -1 : litmus_stream_device(p, call->stream);
+  switch (call->op) {
+    case LITMUS_FILL:
+    case LITMUS_UPLOAD:
+    case LITMUS_DOWNLOAD:
+      return device < 0 || device == litmus_cell_device(p, call->cell);
+    case LITMUS_COPY:
+      return litmus_cell_device(p, call->cell) == litmus_cell_device(p, call->other) &&
+             (device < 0 || device == litmus_cell_device(p, call->cell));
+    case LITMUS_PEER_COPY:
+      return device < 0 || device == litmus_cell_device(p, call->other);
+    case LITMUS_ASYNC_ALLOC:
+    case LITMUS_ASYNC_FREE:
+      return device == litmus_cell_device(p, call->cell);
+    case LITMUS_RECORD:
+      return device == litmus_event_device(p, call->event);
+    case LITMUS_WAIT:
+      return p->crosses || device == litmus_event_device(p, call->event);
+    default:
+      return true;
+  }
+}
+
+static bool mark_is_new(const litmus_model_t* model, int mark) {
+  const litmus_set_t none = {{0}};
+  return litmus_set_within(&model->writers[LITMUS_PLACE_OF_MARKS + mark], &none);
+}
+
+static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) {
+  switch (call->op) {
+    case LITMUS_FILL:
+      return cell_is_usable(model, call->cell, call->stream);
+    case LITMUS_UPLOAD:
+      return cell_is_usable(model, call->cell, call->stream) &&
+             slot_may_be_uploaded(model, call->slot);
+    case LITMUS_DOWNLOAD:
+      return cell_is_usable(model, call->cell, call->stream) && slot_is_idle(model, call->slot);
+    case LITMUS_COPY:
+    case LITMUS_PEER_COPY:
+      return call->cell != call->other && cell_is_usable(model, call->cell, call->stream) &&
+             cell_is_usable(model, call->other, call->stream);
+    case LITMUS_CALLBACK_READ: {
+      litmus_set_t before = before_work(model, call->stream);
+      return litmus_set_within(&model->writers[call->slot], &before);
+    }
+    case LITMUS_CALLBACK_MARK:
+      return mark_is_new(model, call->mark);
+    case LITMUS_AWAIT_MARK: { /* asking that stream must be enough for it to run */
+      litmus_set_t before = before_work(model, call->stream);
+      return !mark_is_new(model, call->mark) &&
+             litmus_set_within(&model->writers[LITMUS_PLACE_OF_MARKS + call->mark], &before);
+    }
+    case LITMUS_HOST_WRITE:
+      return slot_is_idle(model, call->slot);
+    case LITMUS_HOST_READ:
+      return slot_may_be_uploaded(model, call->slot);
+    case LITMUS_CELL_RENEW:
+      return !litmus_cell_is_async(call->cell) && cell_is_free_of(model, call->cell, known(model));
+    case LITMUS_ASYNC_ALLOC:
+      return litmus_cell_is_async(call->cell) && model->cell_place[call->cell] < 0;
+    case LITMUS_ASYNC_FREE:
+      return litmus_cell_is_async(call->cell) && model->cell_place[call->cell] >= 0 &&
+             cell_is_free_of(model, call->cell, before_work(model, call->stream));
+    default:
+      return true;
+  }
+}
+
+bool litmus_is_defined(const litmus_model_t* model, const litmus_call_t* call) {
+  if (litmus_is_work(call->op) && call->stream < 0 && call->op > LITMUS_PEER_COPY) return false;
+  return devices_fit(model->program, call) && is_in_order(model, call);
+}

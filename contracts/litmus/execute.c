@@ -1,0 +1,364 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * execute.c: runs one program. Each call goes to the library as it stands; what is seen is kept, and
+ * judged when all is over.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runner.h"
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Notes the first answer that ends the program. */
+static bool went_well(litmus_runner_t* r, tbk_status_t status, bool takes_memory) {
+  if (status == TBK_OK) return true;
+  if (r->result->outcome != LITMUS_RIGHT) return false;
+  r->result->outcome =
+      takes_memory && status == TBK_OUT_OF_MEMORY ? LITMUS_NO_ROOM : LITMUS_REFUSED;
+  r->result->call = r->progress->call;
+  r->result->status = status;
+  snprintf(r->result->message, sizeof r->result->message, "%.*s",
+           (int)sizeof r->result->message - 1, r->error.message);
+  return false;
+}
+
+/* ---------------------------------------------------------------------------------- callbacks -- */
+
+static void sleep_us(uint32_t microseconds) {
+  struct timespec left = {microseconds / 1000000, (long)(microseconds % 1000000) * 1000};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR)
+    continue;
+}
+
+static void run_callback(void* argument) {
+  litmus_callback_t* c = argument;
+  __atomic_fetch_add(&c->ran, 1, __ATOMIC_RELAXED);
+  if (c->op == LITMUS_DELAY) sleep_us(c->microseconds);
+  if (c->op == LITMUS_CALLBACK_READ) memcpy(c->out, c->slot, c->size);
+  if (c->op == LITMUS_CALLBACK_LOOK) *c->out = __atomic_load_n(c->mark, __ATOMIC_ACQUIRE);
+  if (c->op == LITMUS_CALLBACK_MARK) __atomic_store_n(c->mark, c->value, __ATOMIC_RELEASE);
+}
+
+static uint8_t* look_at(litmus_runner_t* r, const litmus_call_t* call) {
+  uint8_t* room = r->looks + call->id * r->offers.most_bytes;
+  r->seen->by_call[call->id] = room;
+  return room;
+}
+
+static tbk_status_t enqueue_callback(litmus_runner_t* r, const litmus_call_t* call) {
+  litmus_callback_t* c = &r->callbacks[call->id];
+  *c = (litmus_callback_t){.op = call->op,
+                           .mark = &r->marks[call->mark],
+                           .value = call->value,
+                           .slot = r->slots[call->slot],
+                           .size = r->program->size_bytes,
+                           .microseconds = call->microseconds};
+  if (call->op == LITMUS_CALLBACK_READ || call->op == LITMUS_CALLBACK_LOOK)
+    c->out = look_at(r, call);
+  return r->callback->callback_enqueue(r->self, r->streams[call->stream], run_callback, c,
+                                       &r->error);
+}
+
+/* -------------------------------------------------------------------------------------- waiting -- */
+
+static tbk_status_t ask(litmus_runner_t* r, const litmus_call_t* call) {
+  if (call->op == LITMUS_EVENT_POLL || call->op == LITMUS_EVENT_SPIN)
+    return r->event->event_query(r->self, r->events[call->event], &r->error);
+  return r->stream->stream_query(r->self, r->streams[call->stream], &r->error);
+}
+
+static bool is_over(litmus_runner_t* r, const litmus_call_t* call, tbk_status_t status) {
+  if (call->op == LITMUS_AWAIT_MARK)
+    return __atomic_load_n(&r->marks[call->mark], __ATOMIC_ACQUIRE) != 0;
+  return status == TBK_OK;
+}
+
+static void ask_until_over(litmus_runner_t* r, const litmus_call_t* call) {
+  const uint64_t until = now_ns() + r->progress->patience_ns;
+  for (unsigned asked = 0;; asked++) {
+    tbk_status_t status = ask(r, call);
+    if (status != TBK_NOT_READY && !went_well(r, status, false)) return;
+    if (is_over(r, call, status)) return;
+    if (asked % 64 != 63) continue;
+    if (now_ns() > until) break;
+    sched_yield();
+  }
+  r->result->outcome = LITMUS_STUCK;
+  r->result->call = r->progress->call;
+}
+
+static void poll_once(litmus_runner_t* r, const litmus_call_t* call, uint32_t index) {
+  tbk_status_t status = ask(r, call);
+  if (status == TBK_NOT_READY) return;
+  if (went_well(r, status, false)) r->result->answered |= UINT64_C(1) << index;
+}
+
+/* ---------------------------------------------------------------------------------------- calls -- */
+
+static tbk_status_t make_stream(litmus_runner_t* r, int stream) {
+  return r->stream->stream_create(r->self, litmus_stream_device(r->program, stream),
+                                  litmus_stream_priority(stream), &r->streams[stream], &r->error);
+}
+
+static tbk_status_t make_event(litmus_runner_t* r, int event) {
+  return r->event->event_create(r->self, litmus_event_device(r->program, event),
+                                litmus_event_is_timed(event) ? TBK_EVENT_TIMING : 0,
+                                &r->events[event], &r->error);
+}
+
+/* What was enqueued on a stream that goes is complete when this event is. */
+static tbk_status_t renew_stream(litmus_runner_t* r, int stream) {
+  tbk_event_t** left = &r->left[r->left_count];
+  tbk_status_t status =
+      r->event->event_create(r->self, litmus_stream_device(r->program, stream), 0, left, &r->error);
+  if (status != TBK_OK) return status;
+  r->left_count++;
+  status = r->event->event_record(r->self, *left, r->streams[stream], &r->error);
+  if (status != TBK_OK) return status;
+  r->stream->stream_destroy(r->self, r->streams[stream]);
+  r->streams[stream] = NULL;
+  return make_stream(r, stream);
+}
+
+static tbk_status_t renew_cell(litmus_runner_t* r, int cell) {
+  int device = litmus_cell_device(r->program, cell);
+  r->has_cell[cell] = false;
+  tbk_status_t status = r->core->memory_free(r->self, device, r->cells[cell], &r->error);
+  if (status != TBK_OK) return status;
+  status =
+      r->core->memory_alloc(r->self, device, r->program->size_bytes, &r->cells[cell], &r->error);
+  r->has_cell[cell] = status == TBK_OK;
+  return status;
+}
+
+static tbk_status_t make_copy(litmus_runner_t* r, const litmus_call_t* call, tbk_stream_t* stream) {
+  const uint64_t size = r->program->size_bytes;
+  const int device = litmus_cell_device(r->program, call->cell);
+  tbk_memory_t cell = r->cells[call->cell], other = r->cells[call->other];
+  switch (call->op) {
+    case LITMUS_FILL:
+      return r->core->fill(r->self, device, cell, 0, call->value, size, stream, &r->error);
+    case LITMUS_UPLOAD:
+      return r->core->upload(r->self, device, cell, 0, r->slots[call->slot], size, stream,
+                             &r->error);
+    case LITMUS_DOWNLOAD:
+      return r->core->download(r->self, device, r->slots[call->slot], cell, 0, size, stream,
+                               &r->error);
+    case LITMUS_COPY:
+      return r->core->copy(r->self, device, cell, 0, other, 0, size, stream, &r->error);
+    default:
+      return r->peer->peer_copy(r->self, device, cell, 0,
+                                litmus_cell_device(r->program, call->other), other, 0, size, stream,
+                                &r->error);
+  }
+}
+
+static tbk_status_t allocate_in_order(litmus_runner_t* r, const litmus_call_t* call) {
+  tbk_status_t status = r->async_memory->async_alloc(
+      r->self, r->streams[call->stream], r->program->size_bytes, &r->cells[call->cell], &r->error);
+  r->has_cell[call->cell] = status == TBK_OK;
+  return status;
+}
+
+static tbk_status_t free_in_order(litmus_runner_t* r, int stream, int cell) {
+  r->has_cell[cell] = false;
+  return r->async_memory->async_free(r->self, r->streams[stream], r->cells[cell], &r->error);
+}
+
+/* What answers with a status. */
+static tbk_status_t make_call(litmus_runner_t* r, const litmus_call_t* call) {
+  tbk_stream_t* stream = call->stream < 0 ? NULL : r->streams[call->stream];
+  tbk_event_t* event = r->events[call->event];
+  switch (call->op) {
+    case LITMUS_CALLBACK_READ:
+    case LITMUS_CALLBACK_MARK:
+    case LITMUS_CALLBACK_LOOK:
+    case LITMUS_DELAY:
+      return enqueue_callback(r, call);
+    case LITMUS_WAIT:
+      return r->event->event_wait(r->self, stream, event, &r->error);
+    case LITMUS_ASYNC_ALLOC:
+      return allocate_in_order(r, call);
+    case LITMUS_ASYNC_FREE:
+      return free_in_order(r, call->stream, call->cell);
+    case LITMUS_RECORD:
+      return r->event->event_record(r->self, event, stream, &r->error);
+    case LITMUS_EVENT_SYNCHRONIZE:
+      return r->event->event_synchronize(r->self, event, &r->error);
+    case LITMUS_STREAM_SYNCHRONIZE:
+      return r->stream->stream_synchronize(r->self, stream, &r->error);
+    case LITMUS_DEVICE_SYNCHRONIZE:
+      return r->stream->device_synchronize(r->self, call->device, &r->error);
+    case LITMUS_EVENT_RENEW:
+      r->event->event_destroy(r->self, event);
+      r->events[call->event] = NULL;
+      return make_event(r, call->event);
+    case LITMUS_STREAM_RENEW:
+      return renew_stream(r, call->stream);
+    case LITMUS_CELL_RENEW:
+      return renew_cell(r, call->cell);
+    default:
+      return make_copy(r, call, stream);
+  }
+}
+
+static void step(litmus_runner_t* r, uint32_t index) {
+  const litmus_call_t* call = &r->program->calls[index];
+  const uint64_t size = r->program->size_bytes;
+  switch (call->op) {
+    case LITMUS_EVENT_POLL:
+    case LITMUS_STREAM_POLL:
+      poll_once(r, call, index);
+      break;
+    case LITMUS_EVENT_SPIN:
+    case LITMUS_STREAM_SPIN:
+    case LITMUS_AWAIT_MARK:
+      ask_until_over(r, call);
+      break;
+    case LITMUS_HOST_WRITE:
+      memset(r->slots[call->slot], call->value, size);
+      break;
+    case LITMUS_HOST_READ:
+      memcpy(look_at(r, call), r->slots[call->slot], size);
+      break;
+    case LITMUS_HOST_LOOK:
+      *look_at(r, call) = __atomic_load_n(&r->marks[call->mark], __ATOMIC_ACQUIRE);
+      break;
+    default:
+      went_well(r, make_call(r, call),
+                call->op == LITMUS_CELL_RENEW || call->op == LITMUS_ASYNC_ALLOC);
+  }
+}
+
+/* ---------------------------------------------------------------------------- beginning and end -- */
+
+static bool begin_cell(litmus_runner_t* r, int cell) {
+  const uint64_t size = r->program->size_bytes;
+  const int device = litmus_cell_device(r->program, cell);
+  tbk_status_t status = r->core->memory_alloc(r->self, device, size, &r->cells[cell], &r->error);
+  r->has_cell[cell] = status == TBK_OK;
+  if (!went_well(r, status, true)) return false;
+  memset(r->looks, LITMUS_FIRST_OF_CELLS + cell, size);
+  status = r->core->upload(r->self, device, r->cells[cell], 0, r->looks, size, NULL, &r->error);
+  return went_well(r, status, false);
+}
+
+static void begin(litmus_runner_t* r) {
+  bool well = true;
+  for (int slot = 0; slot < LITMUS_SLOTS; slot++)
+    memset(r->slots[slot], LITMUS_FIRST_OF_SLOTS + slot, r->program->size_bytes);
+  for (int cell = 0; well && cell < LITMUS_CELLS; cell++)
+    well = litmus_cell_is_async(cell) || begin_cell(r, cell);
+  for (int stream = 0; well && stream < LITMUS_STREAMS; stream++)
+    well = went_well(r, make_stream(r, stream), false);
+  for (int event = 0; well && event < LITMUS_EVENTS; event++)
+    well = went_well(r, make_event(r, event), false);
+}
+
+/* Each callback has run once by now (CBK-002). */
+static void count_callbacks(litmus_runner_t* r) {
+  for (uint32_t i = 0; i < r->program->count; i++) {
+    const litmus_call_t* call = &r->program->calls[i];
+    if (call->op < LITMUS_CALLBACK_READ || call->op > LITMUS_DELAY) continue;
+    int ran = __atomic_load_n(&r->callbacks[call->id].ran, __ATOMIC_ACQUIRE);
+    if (ran == 1 || r->result->outcome != LITMUS_RIGHT) continue;
+    r->result->outcome = LITMUS_MISCOUNTED;
+    r->result->call = (int32_t)i;
+    snprintf(r->result->message, sizeof r->result->message, "the callback ran %d times", ran);
+  }
+}
+
+/* Waits for all, whatever went wrong before. */
+static void wait_for_all(litmus_runner_t* r) {
+  for (uint32_t i = 0; i < r->left_count; i++)
+    went_well(r, r->event->event_synchronize(r->self, r->left[i], &r->error), false);
+  for (int stream = 0; stream < LITMUS_STREAMS; stream++)
+    if (r->streams[stream] != NULL)
+      went_well(r, r->stream->stream_synchronize(r->self, r->streams[stream], &r->error), false);
+  for (uint32_t device = 0; device < r->program->devices; device++)
+    went_well(r, r->stream->device_synchronize(r->self, (int32_t)device, &r->error), false);
+}
+
+static void look_at_cells(litmus_runner_t* r) {
+  for (int cell = 0; cell < LITMUS_CELLS; cell++) {
+    if (!r->has_cell[cell]) continue;
+    uint8_t* room = r->looks + (LITMUS_CALLS + (uint64_t)cell) * r->offers.most_bytes;
+    tbk_status_t status =
+        r->core->download(r->self, litmus_cell_device(r->program, cell), room, r->cells[cell], 0,
+                          r->program->size_bytes, NULL, &r->error);
+    if (went_well(r, status, false)) r->seen->cells[cell] = room;
+  }
+  for (int slot = 0; slot < LITMUS_SLOTS; slot++)
+    r->seen->slots[slot] = r->slots[slot];
+}
+
+static void give_back_cell(litmus_runner_t* r, int cell) {
+  if (!r->has_cell[cell]) return;
+  if (!litmus_cell_is_async(cell))
+    went_well(r,
+              r->core->memory_free(r->self, litmus_cell_device(r->program, cell), r->cells[cell],
+                                   &r->error),
+              false);
+  else if (r->streams[0] != NULL)
+    went_well(r, free_in_order(r, 0, cell), false);
+}
+
+static void end(litmus_runner_t* r) {
+  wait_for_all(r);
+  if (r->result->outcome == LITMUS_RIGHT) count_callbacks(r);
+  if (r->result->outcome == LITMUS_RIGHT) look_at_cells(r);
+  for (int cell = 0; cell < LITMUS_CELLS; cell++)
+    give_back_cell(r, cell);
+  wait_for_all(r);
+  for (uint32_t i = 0; i < r->left_count; i++)
+    r->event->event_destroy(r->self, r->left[i]);
+  for (int event = 0; event < LITMUS_EVENTS; event++)
+    r->event->event_destroy(r->self, r->events[event]);
+  for (int stream = 0; stream < LITMUS_STREAMS; stream++)
+    r->stream->stream_destroy(r->self, r->streams[stream]);
+}
+
+void litmus_run(litmus_runner_t* r, const litmus_program_t* program, litmus_result_t* out_result,
+                litmus_seen_t* out_seen) {
+  *out_result = (litmus_result_t){.call = -1};
+  memset(out_seen, 0, sizeof *out_seen);
+  r->program = program;
+  r->result = out_result;
+  r->seen = out_seen;
+  memset(r->streams, 0, sizeof r->streams);
+  memset(r->events, 0, sizeof r->events);
+  memset(r->has_cell, 0, sizeof r->has_cell);
+  memset(r->marks, 0, sizeof r->marks);
+  r->left_count = 0;
+  r->error.message[0] = '\0';
+  r->progress->call = -1;
+  begin(r);
+  for (uint32_t i = 0; i < program->count && out_result->outcome == LITMUS_RIGHT; i++) {
+    r->progress->call = (int32_t)i;
+    r->progress->steps++;
+    step(r, i);
+  }
+  r->progress->call = -1;
+  r->progress->steps++;
+  end(r);
+  out_seen->answered = out_result->answered;
+}
+
+void litmus_run_judged(litmus_runner_t* runner, const litmus_program_t* program,
+                       litmus_result_t* out_result, litmus_seen_t* out_seen,
+                       litmus_model_t* model) {
+  litmus_run(runner, program, out_result, out_seen);
+  litmus_model_build(model, program, out_result->answered, 0, 0);
+  if (out_result->outcome == LITMUS_RIGHT && litmus_judge(model, out_seen, &out_result->wrong))
+    out_result->outcome = LITMUS_WRONG;
+}

@@ -1,0 +1,174 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * explain.c: who wrote the byte that is wrong, and the chain of edges that says that it must not be
+ * seen any more, or not yet.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "judge.h"
+
+enum { NONE = -1, DEEP = 8 };
+
+static void say(litmus_reason_t* reason, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(litmus_reason_t* reason, const char* format, ...) {
+  if (reason->count == LITMUS_LINES) return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(reason->lines[reason->count++], LITMUS_LINE, format, arguments);
+  va_end(arguments);
+}
+
+static const char* words_of(const litmus_model_t* model, int node, char out[LITMUS_TEXT]) {
+  int call = model->nodes[node].call;
+  if (call >= 0) {
+    litmus_call_text(&model->program->calls[call], out);
+  } else {
+    snprintf(out, LITMUS_TEXT, "%s", node == 0 ? "the beginning" : "the end, when all is complete");
+  }
+  return out;
+}
+
+static void place_name(const litmus_model_t* model, int place, char out[16]) {
+  if (place < LITMUS_SLOTS) {
+    snprintf(out, 16, "%s%d", place < LITMUS_SLOTS / 2 ? "pinned" : "host", place);
+  } else if (place < LITMUS_PLACE_OF_CELLS) {
+    snprintf(out, 16, "mark %d", place - LITMUS_PLACE_OF_MARKS);
+  } else {
+    snprintf(out, 16, "m%d", model->cell_of[place]);
+  }
+}
+
+/* Finds a shortest chain: out_via[n] is the edge of n that leads back towards `from`. */
+static bool trace(const litmus_model_t* model, int from, int to, uint8_t out_via[LITMUS_NODES]) {
+  int distance[LITMUS_NODES] = {0};
+  for (int n = from; n <= to; n++) {
+    const litmus_node_t* node = &model->nodes[n];
+    distance[n] = n == from ? 0 : LITMUS_NODES;
+    for (unsigned e = 0; n > from && e < node->edge_count; e++) {
+      int source = node->edges[e].from;
+      if (source < from || distance[source] + 1 >= distance[n]) continue;
+      distance[n] = distance[source] + 1;
+      out_via[n] = (uint8_t)e;
+    }
+  }
+  return distance[to] < LITMUS_NODES;
+}
+
+/* The chain, a line an edge, from the earlier to the later. */
+static void say_chain(const litmus_model_t* model, litmus_reason_t* reason, int from, int to) {
+  uint8_t via[LITMUS_NODES];
+  int chain[LITMUS_NODES], count = 0;
+  char text[LITMUS_TEXT];
+  if (from > to || !trace(model, from, to, via)) return;
+  for (int n = to; n != from; n = model->nodes[n].edges[via[n]].from)
+    chain[count++] = n;
+  say(reason, "    %s", words_of(model, from, text));
+  while (count-- > 0) {
+    int kind = model->nodes[chain[count]].edges[via[chain[count]]].kind;
+    if (kind != LITMUS_EDGE_HOST) reason->edges |= UINT64_C(1) << kind;
+    say(reason, "      before [%s: %s]", litmus_edge_clause(kind), litmus_edge_text(kind));
+    say(reason, "    %s", words_of(model, chain[count], text));
+  }
+}
+
+/* Returns a write that comes between `from` and `to`; NONE: there is none. */
+static int between(const litmus_model_t* model, int place, int from, int to) {
+  for (int w = (int)model->node_count - 1; w >= 0; w--)
+    if (litmus_set_has(&model->writers[place], w) && litmus_set_has(&model->nodes[to].before, w) &&
+        (from == 0 || litmus_set_has(&model->nodes[w].before, from)))
+      return w;
+  return NONE;
+}
+
+/* Says why `node`, which looks at `place`, must not see what `writer` wrote; 0: the beginning. */
+static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
+                    int writer) {
+  char text[LITMUS_TEXT];
+  int over = between(model, place, writer, node);
+  if (writer != 0 && litmus_set_has(&model->nodes[writer].before, node)) {
+    say(reason, "it is what %s writes, which comes after the read:", words_of(model, writer, text));
+    say_chain(model, reason, node, writer);
+    return true;
+  }
+  if (over == NONE) return false;
+  say(reason, "it is what %s left, and this writes over it, before the read:",
+      words_of(model, writer, text));
+  if (writer != 0) say_chain(model, reason, writer, over);
+  say_chain(model, reason, over, node);
+  return true;
+}
+
+static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int node, int place,
+                    uint8_t value, int depth) {
+  char text[LITMUS_TEXT], name[16];
+  if (depth > DEEP) return false;
+  for (int w = 1; w < (int)model->node_count; w++) {
+    const litmus_node_t* writer = &model->nodes[w];
+    if (w == node || !litmus_set_has(&model->writers[place], w) || writer->copies || writer->any)
+      continue;
+    if (writer->value == value && say_why(model, reason, node, place, w)) return true;
+  }
+  if (model->first[place] == value && say_why(model, reason, node, place, 0)) return true;
+  for (int w = 1; w < (int)model->node_count; w++) {
+    const litmus_node_t* writer = &model->nodes[w];
+    if (w == node || !litmus_set_has(&model->writers[place], w) || !writer->copies) continue;
+    uint32_t before = reason->count;
+    place_name(model, writer->reads, name);
+    say(reason, "it came by %s, which reads %s:", words_of(model, w, text), name);
+    if (explain(model, reason, w, writer->reads, value, depth + 1)) return true;
+    reason->count = before;
+    if (litmus_values_have(&writer->values, value) && say_why(model, reason, node, place, w))
+      return true;
+  }
+  return false;
+}
+
+static void say_read(const litmus_model_t* model, litmus_reason_t* reason,
+                     const litmus_read_t* read, uint8_t value, uint64_t at) {
+  char text[LITMUS_TEXT], name[16], legal[80];
+  size_t used = 0;
+  legal[0] = '\0';
+  for (int v = 0; v < 256 && used < sizeof legal - 8; v++)
+    if (litmus_values_have(&read->values, (uint8_t)v))
+      used += (size_t)snprintf(legal + used, sizeof legal - used, "%s0x%02x", used ? ", " : "", v);
+  place_name(model, read->place, name);
+  say(reason, "%s: %s holds 0x%02x at byte %llu; legal: %s", words_of(model, read->node, text),
+      name, value, (unsigned long long)at, legal);
+}
+
+/* What nothing in the program wrote there. */
+static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
+                        const litmus_read_t* read, uint8_t value) {
+  char name[16], text[LITMUS_TEXT];
+  for (int w = 1; w < (int)model->node_count; w++) {
+    const litmus_node_t* writer = &model->nodes[w];
+    if (writer->writes < 0 || writer->copies || writer->any || writer->value != value) continue;
+    place_name(model, writer->writes, name);
+    say(reason, "it is what %s writes to %s, other memory", words_of(model, w, text), name);
+    if (model->is_async[read->place] || model->is_async[writer->writes])
+      reason->edges |= UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
+    return;
+  }
+  say(reason, "nothing in the program writes that value");
+  if (model->is_async[read->place]) reason->edges |= UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
+}
+
+void litmus_explain(const litmus_model_t* model, const litmus_wrong_t* wrong,
+                    litmus_reason_t* out_reason) {
+  memset(out_reason, 0, sizeof *out_reason);
+  const litmus_read_t* read = &model->reads[wrong->read];
+  say_read(model, out_reason, read, wrong->value, wrong->at);
+  if (wrong->other < LITMUS_READS) {
+    say_read(model, out_reason, &model->reads[wrong->other], wrong->other_value, wrong->at);
+    say(out_reason, "both see the same writes, and none races with either [MEM-006]");
+    return;
+  }
+  if (!explain(model, out_reason, read->node, read->place, wrong->value, 0))
+    say_foreign(model, out_reason, read, wrong->value);
+}

@@ -1,0 +1,294 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * generate.c: a call at a time, each drawn by weight and kept where the model says that it is
+ * defined.
+ */
+#include "generate.h"
+
+#include <string.h>
+
+#include "motif.h"
+
+/* There need not be more than 8 events (EVT-003), those of streams that are gone among them. */
+enum { LEAST_CALLS = 8, MOST_TRIES = 12, MOST_RENEWALS = 3, MOTIFS = 3 };
+
+/* How often an operation is drawn, in each of the styles that a program may have. */
+enum { MIXED, EVENTS, HOST, LIFETIME, STYLES };
+static const struct {
+  uint8_t op;
+  uint8_t weight[STYLES];
+} weights[] = {
+    {LITMUS_FILL, {10, 14, 6, 8}},
+    {LITMUS_UPLOAD, {10, 8, 14, 6}},
+    {LITMUS_DOWNLOAD, {10, 8, 16, 8}},
+    {LITMUS_COPY, {10, 14, 4, 10}},
+    {LITMUS_PEER_COPY, {3, 4, 1, 1}},
+    {LITMUS_CALLBACK_READ, {3, 1, 4, 1}},
+    {LITMUS_CALLBACK_MARK, {4, 3, 8, 1}},
+    {LITMUS_CALLBACK_LOOK, {2, 2, 3, 1}},
+    {LITMUS_DELAY, {3, 4, 3, 3}},
+    {LITMUS_WAIT, {10, 20, 3, 8}},
+    {LITMUS_ASYNC_ALLOC, {4, 1, 1, 12}},
+    {LITMUS_ASYNC_FREE, {3, 1, 1, 12}},
+    {LITMUS_RECORD, {10, 18, 8, 8}},
+    {LITMUS_EVENT_SYNCHRONIZE, {3, 2, 7, 1}},
+    {LITMUS_EVENT_POLL, {3, 2, 6, 1}},
+    {LITMUS_EVENT_SPIN, {3, 1, 6, 1}},
+    {LITMUS_STREAM_SYNCHRONIZE, {2, 1, 5, 1}},
+    {LITMUS_STREAM_POLL, {2, 1, 5, 1}},
+    {LITMUS_STREAM_SPIN, {1, 1, 2, 1}},
+    {LITMUS_DEVICE_SYNCHRONIZE, {1, 1, 3, 1}},
+    {LITMUS_EVENT_RENEW, {2, 3, 1, 4}},
+    {LITMUS_STREAM_RENEW, {2, 1, 1, 6}},
+    {LITMUS_HOST_WRITE, {4, 1, 10, 2}},
+    {LITMUS_HOST_READ, {5, 1, 12, 2}},
+    {LITMUS_HOST_LOOK, {1, 1, 2, 1}},
+    {LITMUS_AWAIT_MARK, {5, 2, 8, 1}},
+    {LITMUS_CELL_RENEW, {2, 0, 1, 6}},
+};
+enum { KINDS = sizeof weights / sizeof *weights };
+
+typedef struct draw {
+  uint64_t random;
+  const litmus_offers_t* offers;
+  unsigned style;
+  unsigned total;
+  unsigned null_in; /* one of so many copies names no stream */
+  unsigned renewals;
+  unsigned woven; /* of eight calls so many are of motifs */
+  litmus_motif_t motifs[MOTIFS];
+} draw_t;
+
+static unsigned below(draw_t* draw, unsigned limit) {
+  return (unsigned)(litmus_random(&draw->random) % limit);
+}
+
+static bool is_offered(const litmus_offers_t* offers, unsigned op) {
+  switch (op) {
+    case LITMUS_FILL:
+      return offers->fill;
+    case LITMUS_PEER_COPY:
+      return offers->peer && offers->devices > 1;
+    case LITMUS_DELAY:
+      return offers->callback && offers->delays;
+    case LITMUS_CALLBACK_READ:
+    case LITMUS_CALLBACK_MARK:
+    case LITMUS_CALLBACK_LOOK:
+    case LITMUS_HOST_LOOK:
+    case LITMUS_AWAIT_MARK:
+      return offers->callback;
+    case LITMUS_ASYNC_ALLOC:
+    case LITMUS_ASYNC_FREE:
+      return offers->async_memory;
+    default:
+      return true;
+  }
+}
+
+static unsigned draw_op(draw_t* draw) {
+  unsigned at = below(draw, draw->total);
+  for (unsigned i = 0; i < KINDS; i++) {
+    unsigned weight = is_offered(draw->offers, weights[i].op) ? weights[i].weight[draw->style] : 0;
+    if (at < weight) return weights[i].op;
+    at -= weight;
+  }
+  return LITMUS_COPY;
+}
+
+/* From 10 us to 1.3 ms, each magnitude as likely. */
+static uint32_t draw_time(draw_t* draw) {
+  return 10u << below(draw, 8);
+}
+
+static litmus_call_t draw_call(draw_t* draw) {
+  litmus_call_t call = {.op = (uint8_t)draw_op(draw),
+                        .stream = (int8_t)below(draw, LITMUS_STREAMS),
+                        .event = (int8_t)below(draw, LITMUS_EVENTS),
+                        .cell = (int8_t)below(draw, LITMUS_CELLS),
+                        .other = (int8_t)below(draw, LITMUS_CELLS),
+                        .slot = (int8_t)below(draw, LITMUS_SLOTS),
+                        .device = (int8_t)below(draw, draw->offers->devices),
+                        .mark = (uint8_t)below(draw, LITMUS_MARKS)};
+  if (call.op <= LITMUS_PEER_COPY && below(draw, draw->null_in) == 0) call.stream = -1;
+  if (call.op == LITMUS_DELAY) call.microseconds = draw_time(draw);
+  return call;
+}
+
+/* Calls that are of little use but with what an earlier call names. */
+static const struct {
+  uint8_t op, earlier;
+  bool stream, event, cell, slot, mark; /* what is taken over */
+} ties[] = {
+    {.op = LITMUS_AWAIT_MARK, .earlier = LITMUS_CALLBACK_MARK, .mark = true, .stream = true},
+    {.op = LITMUS_HOST_LOOK, .earlier = LITMUS_CALLBACK_MARK, .mark = true},
+    {.op = LITMUS_CALLBACK_LOOK, .earlier = LITMUS_CALLBACK_MARK, .mark = true},
+    {.op = LITMUS_WAIT, .earlier = LITMUS_RECORD, .event = true},
+    {.op = LITMUS_EVENT_SYNCHRONIZE, .earlier = LITMUS_RECORD, .event = true},
+    {.op = LITMUS_EVENT_POLL, .earlier = LITMUS_RECORD, .event = true},
+    {.op = LITMUS_EVENT_SPIN, .earlier = LITMUS_RECORD, .event = true},
+    {.op = LITMUS_HOST_READ, .earlier = LITMUS_DOWNLOAD, .slot = true},
+    {.op = LITMUS_CALLBACK_READ, .earlier = LITMUS_DOWNLOAD, .slot = true, .stream = true},
+    {.op = LITMUS_HOST_WRITE, .earlier = LITMUS_UPLOAD, .slot = true},
+    {.op = LITMUS_ASYNC_FREE, .earlier = LITMUS_ASYNC_ALLOC, .cell = true},
+};
+
+/* Mostly ties the call to an earlier one, the later ones more often. */
+static void tie(draw_t* draw, const litmus_program_t* p, litmus_call_t* call) {
+  for (unsigned i = 0; i < sizeof ties / sizeof *ties; i++) {
+    if (ties[i].op != call->op || below(draw, 4) == 0) continue;
+    for (uint32_t c = p->count; c-- > 0;) {
+      const litmus_call_t* earlier = &p->calls[c];
+      if (earlier->op != ties[i].earlier || below(draw, 3) == 0) continue;
+      if (ties[i].stream && earlier->stream >= 0) call->stream = earlier->stream;
+      if (ties[i].event) call->event = earlier->event;
+      if (ties[i].cell) call->cell = earlier->cell;
+      if (ties[i].slot) call->slot = earlier->slot;
+      if (ties[i].mark) call->mark = earlier->mark;
+      return;
+    }
+  }
+}
+
+/* Each stream that goes leaves an event for the end. */
+static bool is_allowed(draw_t* draw, const litmus_call_t* call) {
+  return is_offered(draw->offers, call->op) &&
+         (call->op != LITMUS_STREAM_RENEW || draw->renewals++ < MOST_RENEWALS);
+}
+
+/* Mostly small; now and then beyond what a staging buffer holds. */
+static uint64_t draw_size(draw_t* draw) {
+  static const uint64_t small[] = {1, 8, 16, 64, 64, 256, 256, 1024};
+  const unsigned at = below(draw, 512);
+  uint64_t size = at == 0 ? 1 << 20 : at < 5 ? 65536 : at < 25 ? 4096 : small[at % 8];
+  const uint64_t unit = draw->offers->granularity;
+  size = (size + unit - 1) / unit * unit;
+  return size <= draw->offers->most_bytes ? size : unit;
+}
+
+/* Adds a call if it is offered and defined. */
+static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus_call_t call,
+                unsigned id) {
+  call.id = (uint8_t)id;
+  if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
+  p->calls[p->count] = call;
+  if (!is_allowed(draw, &call)) return false;
+  if (!litmus_model_add(model, p->count, false)) return false;
+  p->count++;
+  return true;
+}
+
+/* Goes on with one of the motifs; what is not defined at this point is left out of it. */
+static bool weave(draw_t* draw, litmus_program_t* p, litmus_model_t* model, unsigned id) {
+  litmus_motif_t* motif = &draw->motifs[below(draw, MOTIFS)];
+  if (motif->rest == NULL || *motif->rest == '\0')
+    *motif = litmus_motif_draw(draw->offers, &draw->random);
+  bool added = false;
+  for (unsigned tries = 0; tries < MOST_TRIES / 2 && !added; tries++)
+    added = add(draw, p, model, litmus_motif_call(motif, &draw->random), id);
+  litmus_motif_step(motif);
+  return added;
+}
+
+static void scatter(draw_t* draw, litmus_program_t* p, litmus_model_t* model, unsigned id) {
+  for (unsigned tries = 0; tries < MOST_TRIES; tries++) {
+    litmus_call_t call = draw_call(draw);
+    tie(draw, p, &call);
+    if (add(draw, p, model, call, id)) return;
+  }
+}
+
+void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
+                     uint64_t index) {
+  draw_t draw = {.random = seed ^ index * UINT64_C(0xd1342543de82ef95), .offers = offers};
+  static _Thread_local litmus_model_t model;
+  draw.style = below(&draw, STYLES);
+  draw.null_in = 4u << below(&draw, 4);
+  draw.woven = 1 + below(&draw, 7);
+  for (unsigned i = 0; i < KINDS; i++)
+    draw.total += is_offered(offers, weights[i].op) ? weights[i].weight[draw.style] : 0;
+  memset(program, 0, sizeof *program);
+  program->devices = offers->devices;
+  program->crosses = offers->cross_device_wait;
+  program->size_bytes = draw_size(&draw);
+  unsigned count = below(&draw, 4) == 0 ? LEAST_CALLS + below(&draw, 16) : 24 + below(&draw, 24);
+  litmus_model_begin(&model, program, 0, 0);
+  for (unsigned id = 0; id < count; id++)
+    if (below(&draw, 8) >= draw.woven || !weave(&draw, program, &model, id))
+      scatter(&draw, program, &model, id);
+}
+
+/* ---------------------------------------------------------------------------------- controls -- */
+
+/* Returns a call that an edge of this kind leads to; -1: there is none. */
+static int find(const litmus_model_t* model, litmus_edge_t kind, uint64_t* random) {
+  int found[LITMUS_NODES], count = 0;
+  for (uint32_t i = 0; i < model->node_count; i++)
+    for (unsigned e = 0; e < model->nodes[i].edge_count; e++)
+      if (model->nodes[i].edges[e].kind == kind && model->nodes[i].call >= 0)
+        found[count++ % LITMUS_NODES] = model->nodes[i].call;
+  if (count > LITMUS_NODES) count = LITMUS_NODES;
+  return count == 0 ? -1 : found[litmus_random(random) % (uint64_t)count];
+}
+
+static void take_out(litmus_program_t* p, int index) {
+  p->count--;
+  memmove(&p->calls[index], &p->calls[index + 1], (p->count - (uint32_t)index) * sizeof *p->calls);
+}
+
+/* Moves call `index` before the call just before it on the same stream. */
+static bool move_ahead(litmus_program_t* p, int index) {
+  litmus_call_t call = p->calls[index];
+  int to = index - 1;
+  while (to >= 0 && !(litmus_is_work(p->calls[to].op) && p->calls[to].stream == call.stream))
+    to--;
+  if (to < 0) return false;
+  memmove(&p->calls[to + 1], &p->calls[to], (size_t)(index - to) * sizeof call);
+  p->calls[to] = call;
+  return true;
+}
+
+/* How the edge goes: its call is taken out, or moved, or given another stream. */
+enum { NEVER, OUT, AHEAD, ELSEWHERE };
+static const struct {
+  int how;
+  const char* why; /* there is no control */
+} controls[LITMUS_EDGES] = {
+    [LITMUS_EDGE_HOST] = {NEVER, "a host makes its calls in some order"},
+    [LITMUS_EDGE_STREAM] = {ELSEWHERE, NULL},
+    [LITMUS_EDGE_NULL_STREAM] = {ELSEWHERE, NULL},
+    [LITMUS_EDGE_RECORD] = {AHEAD, NULL},
+    [LITMUS_EDGE_RERECORD] = {OUT, NULL},
+    [LITMUS_EDGE_WAIT] = {OUT, NULL},
+    [LITMUS_EDGE_WAIT_DEVICE] = {OUT, NULL},
+    [LITMUS_EDGE_EVENT_SYNCHRONIZE] = {OUT, NULL},
+    [LITMUS_EDGE_EVENT_QUERY] = {OUT, NULL},
+    [LITMUS_EDGE_STREAM_SYNCHRONIZE] = {OUT, NULL},
+    [LITMUS_EDGE_STREAM_QUERY] = {OUT, NULL},
+    [LITMUS_EDGE_DEVICE_SYNCHRONIZE] = {OUT, NULL},
+    [LITMUS_EDGE_CALLBACK_AFTER] = {AHEAD, NULL},
+    [LITMUS_EDGE_CALLBACK_BEFORE] = {ELSEWHERE, NULL},
+    [LITMUS_EDGE_CALLBACK_HOST] = {OUT, NULL},
+    [LITMUS_EDGE_ASYNC_FREE] = {NEVER, "memory that work uses is not to be handed out"},
+};
+
+bool litmus_has_control(litmus_edge_t kind, const char** out_why) {
+  if (out_why != NULL) *out_why = controls[kind].why;
+  return controls[kind].how != NEVER;
+}
+
+bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litmus_edge_t kind,
+                    uint64_t* random) {
+  static _Thread_local litmus_model_t model;
+  if (controls[kind].how == NEVER || !litmus_model_build(&model, program, 0, 0, 0)) return false;
+  int index = find(&model, kind, random);
+  if (index < 0) return false;
+  *out = *program;
+  litmus_call_t* call = &out->calls[index];
+  if (controls[kind].how == OUT) take_out(out, index);
+  if (controls[kind].how == AHEAD && !move_ahead(out, index)) return false;
+  if (controls[kind].how == ELSEWHERE)
+    call->stream = (int8_t)((call->stream + 1 + (int)(litmus_random(random) % 3)) % LITMUS_STREAMS);
+  return litmus_model_build(&model, out, 0, 0, 0);
+}

@@ -1,0 +1,34 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * generate.h: programs drawn at random, and controls: the same program with an edge taken out.
+ */
+#ifndef TBK_LITMUS_GENERATE_H
+#define TBK_LITMUS_GENERATE_H
+
+#include "model.h"
+
+/* What the device offers; a program uses nothing else. Streams and events it must have. */
+typedef struct litmus_offers {
+  uint32_t devices; /* 1 or 2 */
+  uint64_t granularity;
+  uint64_t most_bytes;
+  bool fill, pinned, callback, peer, async_memory, cross_device_wait;
+  bool delays; /* callbacks that sleep let work pile up: of no use where callers run the work */
+} litmus_offers_t;
+
+/* Draws program `index` of the sequence that `seed` stands for: the same one each time. */
+void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
+                     uint64_t index);
+
+/*
+ * Takes one edge of this kind out of a program that keeps its calls otherwise. False where there is none, or
+ * where the program is not defined without it.
+ */
+bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litmus_edge_t kind,
+                    uint64_t* random);
+/* Returns whether there can be a control for this kind at all; `out_why` says why not. */
+bool litmus_has_control(litmus_edge_t kind, const char** out_why);
+
+#endif /* TBK_LITMUS_GENERATE_H */

@@ -1,0 +1,135 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * judge.c: compares what was seen, byte by byte.
+ */
+#include "judge.h"
+
+#include <string.h>
+
+/* Returns the bytes of a read, and how many; NULL where there are none. */
+static const uint8_t* bytes_of(const litmus_model_t* model, const litmus_read_t* read,
+                               const litmus_seen_t* seen, uint64_t* out_size) {
+  bool is_mark = read->place >= LITMUS_PLACE_OF_MARKS && read->place < LITMUS_PLACE_OF_CELLS;
+  *out_size = is_mark ? 1 : model->program->size_bytes;
+  if (read->call_id != LITMUS_END) return seen->by_call[read->call_id];
+  if (read->place < LITMUS_SLOTS) return seen->slots[read->place];
+  for (int cell = 0; cell < LITMUS_CELLS; cell++)
+    if (model->cell_place[cell] == read->place) return seen->cells[cell];
+  return NULL;
+}
+
+/* Returns where the first illegal byte is; `size` where there is none. Most are of one value. */
+static uint64_t illegal_at(const litmus_values_t* values, const uint8_t* bytes, uint64_t size) {
+  uint64_t at = 0;
+  if (!litmus_values_have(values, bytes[0])) return 0;
+  if (size > 1 && memcmp(bytes, bytes + 1, size - 1) == 0) return size;
+  while (at < size && litmus_values_have(values, bytes[at]))
+    at++;
+  return at;
+}
+
+static bool find_illegal(const litmus_model_t* model, const litmus_seen_t* seen,
+                         litmus_wrong_t* out_wrong) {
+  for (uint32_t i = 0; i < model->read_count; i++) {
+    uint64_t size;
+    const litmus_read_t* read = &model->reads[i];
+    const uint8_t* bytes = bytes_of(model, read, seen, &size);
+    uint64_t at = bytes == NULL ? size : illegal_at(&read->values, bytes, size);
+    if (at == size) continue;
+    *out_wrong = (litmus_wrong_t){.read = i, .other = LITMUS_READS, .at = at, .value = bytes[at]};
+    return true;
+  }
+  return false;
+}
+
+/* What a look comes to: copies that see one write only are what that write was. */
+typedef struct litmus_origin {
+  int place;
+  litmus_set_t sees;
+  bool settled;
+} litmus_origin_t;
+
+static int only_one(const litmus_set_t* set) {
+  int found = -1;
+  for (int word = 0; word < LITMUS_NODES / 64; word++) {
+    if (set->bits[word] == 0) continue;
+    if (found >= 0 || (set->bits[word] & (set->bits[word] - 1)) != 0) return -1;
+    found = word * 64 + __builtin_ctzll(set->bits[word]);
+  }
+  return found;
+}
+
+static litmus_origin_t origin_of(const litmus_model_t* model, const litmus_read_t* read) {
+  litmus_origin_t origin = {read->place, read->sees, read->settled};
+  for (int w; origin.settled && (w = only_one(&origin.sees)) >= 0 && model->nodes[w].copies;)
+    origin =
+        (litmus_origin_t){model->nodes[w].reads, model->nodes[w].sees, model->nodes[w].settled};
+  return origin;
+}
+
+/* Fresh memory that nothing was written to may be anything, each time. */
+static bool sees_fresh(const litmus_model_t* model, const litmus_set_t* sees) {
+  for (uint32_t i = 0; i < model->node_count; i++)
+    if (model->nodes[i].any && litmus_set_has(sees, (int)i)) return true;
+  return false;
+}
+
+static bool must_agree(const litmus_model_t* model, const litmus_read_t* a,
+                       const litmus_read_t* b) {
+  const litmus_origin_t one = origin_of(model, a), two = origin_of(model, b);
+  return one.settled && two.settled && one.place == two.place &&
+         memcmp(&one.sees, &two.sees, sizeof one.sees) == 0 && !sees_fresh(model, &one.sees);
+}
+
+static bool find_disagreement(const litmus_model_t* model, const litmus_seen_t* seen,
+                              litmus_wrong_t* out_wrong) {
+  for (uint32_t i = 0; i < model->read_count; i++) {
+    for (uint32_t j = 0; j < i; j++) {
+      if (!must_agree(model, &model->reads[i], &model->reads[j])) continue;
+      uint64_t size, at = 0;
+      const uint8_t* one = bytes_of(model, &model->reads[i], seen, &size);
+      const uint8_t* two = bytes_of(model, &model->reads[j], seen, &size);
+      if (one == NULL || two == NULL || memcmp(one, two, size) == 0) continue;
+      while (one[at] == two[at])
+        at++;
+      *out_wrong = (litmus_wrong_t){
+          .read = i, .other = j, .at = at, .value = one[at], .other_value = two[at]};
+      return true;
+    }
+  }
+  return false;
+}
+
+bool litmus_judge(const litmus_model_t* model, const litmus_seen_t* seen,
+                  litmus_wrong_t* out_wrong) {
+  return find_illegal(model, seen, out_wrong) || find_disagreement(model, seen, out_wrong);
+}
+
+/* Returns the read of `model` that looks where `read` of `other` does; NULL: none. */
+static const litmus_read_t* same_look(const litmus_model_t* model, const litmus_model_t* other,
+                                      const litmus_read_t* read) {
+  for (uint32_t i = 0; i < model->read_count; i++) {
+    const litmus_read_t* mine = &model->reads[i];
+    if (mine->call_id != read->call_id) continue;
+    if (mine->place < LITMUS_PLACE_OF_CELLS
+            ? mine->place == read->place
+            : read->place >= LITMUS_PLACE_OF_CELLS &&
+                  model->cell_of[mine->place] == other->cell_of[read->place])
+      return mine;
+  }
+  return NULL;
+}
+
+bool litmus_differs(const litmus_model_t* model, const litmus_model_t* other,
+                    const litmus_seen_t* seen) {
+  for (uint32_t i = 0; i < other->read_count; i++) {
+    uint64_t size;
+    const litmus_read_t* theirs = &other->reads[i];
+    const uint8_t* bytes = bytes_of(other, theirs, seen, &size);
+    const litmus_read_t* mine = bytes == NULL ? NULL : same_look(model, other, theirs);
+    if (mine != NULL && illegal_at(&mine->values, bytes, size) < size) return true;
+  }
+  return false;
+}

@@ -1,0 +1,49 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * judge.h: what was seen against what is legal, and why it is not.
+ */
+#ifndef TBK_LITMUS_JUDGE_H
+#define TBK_LITMUS_JUDGE_H
+
+#include "model.h"
+
+/* What a program saw: the bytes of each look, by the id of its call; and of the end. */
+typedef struct litmus_seen {
+  uint64_t answered;                    /* a bit for each call that is a poll: it was answered OK */
+  const uint8_t* by_call[LITMUS_CALLS]; /* NULL: that call does not look; of a mark one byte */
+  const uint8_t* slots[LITMUS_SLOTS];
+  const uint8_t* cells[LITMUS_CELLS]; /* NULL: not allocated at the end */
+} litmus_seen_t;
+
+typedef struct litmus_wrong {
+  uint32_t read;  /* index in the model's reads */
+  uint32_t other; /* that it disagrees with; LITMUS_READS: none */
+  uint64_t at;    /* the first byte that is not legal */
+  uint8_t value, other_value;
+} litmus_wrong_t;
+
+/*
+ * Returns whether something that was seen is not legal. A byte must be one that some legal write wrote.
+ * And two looks that see the same writes, with nothing racing any more, see the same contents: what
+ * is in memory stays there (MEM-006).
+ */
+bool litmus_judge(const litmus_model_t* model, const litmus_seen_t* seen,
+                  litmus_wrong_t* out_wrong);
+
+/* Returns whether `seen`, of another program with the same calls but one, is not legal in this model. */
+bool litmus_differs(const litmus_model_t* model, const litmus_model_t* other,
+                    const litmus_seen_t* seen);
+
+/* Why it is wrong: lines of text, and the edges by which it is. */
+enum { LITMUS_LINES = 40, LITMUS_LINE = 200 };
+typedef struct litmus_reason {
+  uint32_t count;
+  char lines[LITMUS_LINES][LITMUS_LINE];
+  uint64_t edges; /* bits of the kinds in the chain */
+} litmus_reason_t;
+void litmus_explain(const litmus_model_t* model, const litmus_wrong_t* wrong,
+                    litmus_reason_t* out_reason);
+
+#endif /* TBK_LITMUS_JUDGE_H */

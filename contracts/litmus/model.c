@@ -1,0 +1,323 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * model.c: a node for each call, and its edges. What is not defined is found before a node is made.
+ */
+#include "model.h"
+
+#include <string.h>
+
+#include "sets.h"
+
+enum { NONE = -1, ROOM = 4 /* nodes that the last call and the end may need */ };
+
+static bool has_extra(const litmus_model_t* model, litmus_extra_t extra) {
+  return model->extra >> extra & 1;
+}
+
+/* ------------------------------------------------------------------------------------- nodes -- */
+
+static int new_node(litmus_model_t* model, int call) {
+  int index = (int)model->node_count++;
+  litmus_node_t* node = &model->nodes[index];
+  memset(node, 0, sizeof *node);
+  node->call = (int16_t)call;
+  node->reads = node->writes = NONE;
+  return index;
+}
+
+static void add_edge(litmus_model_t* model, int from, int to, litmus_edge_t kind) {
+  if (from < 0 || model->without >> kind & 1) return;
+  litmus_node_t* node = &model->nodes[to];
+  node->edges[node->edge_count].kind = (uint8_t)kind;
+  node->edges[node->edge_count++].from = (uint8_t)from;
+  litmus_set_join(&node->before, &model->nodes[from].before);
+  litmus_set_add(&node->before, from);
+}
+
+static void set_reads(litmus_model_t* model, int node, int place) {
+  model->nodes[node].reads = (int16_t)place;
+  litmus_set_add(&model->readers[place], node);
+}
+
+static void set_writes(litmus_model_t* model, int node, int place) {
+  model->nodes[node].writes = (int16_t)place;
+  litmus_set_add(&model->writers[place], node);
+}
+
+static void look(litmus_model_t* model, int node, int place, int call_id) {
+  litmus_read_t* read = &model->reads[model->read_count++];
+  *read =
+      (litmus_read_t){.node = (uint8_t)node, .place = (int16_t)place, .call_id = (uint8_t)call_id};
+}
+
+/* A node of the host itself: later calls come after it. */
+static int host_node(litmus_model_t* model, int call) {
+  int node = new_node(model, call);
+  add_edge(model, model->host_tail, node, LITMUS_EDGE_HOST);
+  model->host_tail = (int16_t)node;
+  return node;
+}
+
+static bool is_callback(const litmus_model_t* model, int node) {
+  int call = model->nodes[node].call;
+  if (call < 0) return false;
+  unsigned op = model->program->calls[call].op;
+  return op >= LITMUS_CALLBACK_READ && op <= LITMUS_DELAY;
+}
+
+static litmus_edge_t stream_edge(const litmus_model_t* model, int from, int to) {
+  if (is_callback(model, from)) return LITMUS_EDGE_CALLBACK_BEFORE;
+  return is_callback(model, to) ? LITMUS_EDGE_CALLBACK_AFTER : LITMUS_EDGE_STREAM;
+}
+
+/* A node of work on a stream; or, where that is NULL, one that is complete when the call returns. */
+static int work_node(litmus_model_t* model, int call, int stream) {
+  int node = new_node(model, call);
+  add_edge(model, model->host_tail, node, LITMUS_EDGE_HOST);
+  if (stream >= 0) {
+    int tail = model->stream_tail[stream];
+    if (tail >= 0) add_edge(model, tail, node, stream_edge(model, tail, node));
+    add_edge(model, model->late_record[stream], node, LITMUS_EDGE_WAIT);
+    model->late_record[stream] = NONE;
+    if (has_extra(model, LITMUS_EXTRA_STREAMS_IN_ONE_ORDER))
+      add_edge(model, model->last_work, node, LITMUS_EDGE_STREAM);
+    model->stream_tail[stream] = model->last_work = (int16_t)node;
+    if (has_extra(model, LITMUS_EXTRA_ENQUEUED_IS_COMPLETE)) model->host_tail = (int16_t)node;
+  } else {
+    add_edge(model, node, host_node(model, call), LITMUS_EDGE_NULL_STREAM);
+  }
+  return node;
+}
+
+/* ------------------------------------------------------------------------------------- calls -- */
+
+static void add_copy(litmus_model_t* model, int index, int from, int to) {
+  int node = work_node(model, index, model->program->calls[index].stream);
+  set_reads(model, node, from);
+  set_writes(model, node, to);
+  model->nodes[node].copies = true;
+}
+
+static void add_value(litmus_model_t* model, int node, int place, uint8_t value) {
+  set_writes(model, node, place);
+  model->nodes[node].value = value;
+}
+
+static void add_fresh(litmus_model_t* model, int node, int cell, bool begins) {
+  int place = (int)model->place_count++;
+  model->cell_place[cell] = (int16_t)place;
+  model->cell_begins[cell] = (int16_t)(begins ? node : NONE);
+  model->writers[place] = model->readers[place] = (litmus_set_t){{0}};
+  set_writes(model, node, place);
+  model->nodes[node].any = true;
+  model->is_async[place] = begins;
+  model->cell_of[place] = (int8_t)cell;
+}
+
+static void add_callback(litmus_model_t* model, int index, const litmus_call_t* call) {
+  int node = work_node(model, index, call->stream);
+  int mark = LITMUS_PLACE_OF_MARKS + call->mark;
+  if (call->op == LITMUS_CALLBACK_MARK) add_value(model, node, mark, call->value);
+  if (call->op == LITMUS_DELAY || call->op == LITMUS_CALLBACK_MARK) return;
+  int place = call->op == LITMUS_CALLBACK_READ ? call->slot : mark;
+  set_reads(model, node, place);
+  look(model, node, place, call->id);
+}
+
+static int record_node(litmus_model_t* model, int index, int stream, litmus_edge_t kind) {
+  int node = new_node(model, index);
+  add_edge(model, model->host_tail, node, LITMUS_EDGE_HOST);
+  for (int s = 0; s < LITMUS_STREAMS; s++)
+    if (s == stream || has_extra(model, LITMUS_EXTRA_EVENT_COVERS_DEVICE))
+      add_edge(model, model->stream_tail[s], node, kind);
+  if (has_extra(model, LITMUS_EXTRA_RECORD_BLOCKS)) model->host_tail = (int16_t)node;
+  return node;
+}
+
+static void add_record(litmus_model_t* model, int index, const litmus_call_t* call) {
+  const int event = call->event;
+  int node = record_node(model, index, call->stream,
+                         model->event_again[event] ? LITMUS_EDGE_RERECORD : LITMUS_EDGE_RECORD);
+  model->event_record[event] = (int16_t)node;
+  model->event_again[event] = true;
+  if (!has_extra(model, LITMUS_EXTRA_WAIT_TAKES_LATER_RECORD)) return;
+  for (int s = 0; s < LITMUS_STREAMS; s++)
+    if (model->waited[event] >> s & 1) model->late_record[s] = (int16_t)node;
+}
+
+static void add_wait(litmus_model_t* model, int index, const litmus_call_t* call) {
+  const litmus_program_t* p = model->program;
+  bool across = litmus_stream_device(p, call->stream) != litmus_event_device(p, call->event);
+  int node = work_node(model, index, call->stream);
+  add_edge(model, model->event_record[call->event], node,
+           across ? LITMUS_EDGE_WAIT_DEVICE : LITMUS_EDGE_WAIT);
+  model->waited[call->event] |= (uint8_t)(1 << call->stream);
+}
+
+static void add_device(litmus_model_t* model, int index, const litmus_call_t* call) {
+  int node = host_node(model, index);
+  for (int s = 0; s < LITMUS_STREAMS; s++)
+    if (litmus_stream_device(model->program, s) == call->device ||
+        has_extra(model, LITMUS_EXTRA_DEVICES_IN_ONE))
+      add_edge(model, model->stream_tail[s], node, LITMUS_EDGE_DEVICE_SYNCHRONIZE);
+}
+
+/* The host waits, or asks; `answered` says whether it learned anything. */
+static void add_question(litmus_model_t* model, int index, const litmus_call_t* call,
+                         bool answered) {
+  const bool event = call->op <= LITMUS_EVENT_SPIN;
+  const bool waits = call->op == LITMUS_EVENT_SYNCHRONIZE || call->op == LITMUS_STREAM_SYNCHRONIZE;
+  const bool polls = call->op == LITMUS_EVENT_POLL || call->op == LITMUS_STREAM_POLL;
+  if (polls && !answered && !has_extra(model, LITMUS_EXTRA_POLL_IS_COMPLETE)) return;
+  int from = event ? model->event_record[call->event] : model->stream_tail[call->stream];
+  litmus_edge_t kind = event   ? (waits ? LITMUS_EDGE_EVENT_SYNCHRONIZE : LITMUS_EDGE_EVENT_QUERY)
+                       : waits ? LITMUS_EDGE_STREAM_SYNCHRONIZE
+                               : LITMUS_EDGE_STREAM_QUERY;
+  add_edge(model, from, host_node(model, index), kind);
+}
+
+/* A mark has one writer. */
+static void await_mark(litmus_model_t* model, int index, const litmus_call_t* call) {
+  int node = host_node(model, index);
+  for (int from = 0; from < node; from++)
+    if (litmus_set_has(&model->writers[LITMUS_PLACE_OF_MARKS + call->mark], from))
+      add_edge(model, from, node, LITMUS_EDGE_CALLBACK_HOST);
+}
+
+static void renew_event(litmus_model_t* model, int event) {
+  model->event_record[event] = NONE;
+  model->event_again[event] = false;
+  model->waited[event] = 0;
+}
+
+static void add_host(litmus_model_t* model, int index, const litmus_call_t* call) {
+  int mark = LITMUS_PLACE_OF_MARKS + call->mark;
+  int place = call->op == LITMUS_HOST_LOOK ? mark : call->slot;
+  int node = host_node(model, index);
+  if (call->op == LITMUS_HOST_WRITE) {
+    add_value(model, node, place, call->value);
+  } else {
+    set_reads(model, node, place);
+    look(model, node, place, call->id);
+  }
+}
+
+static void add_call(litmus_model_t* model, int index, const litmus_call_t* call, bool answered) {
+  const int16_t* cells = model->cell_place;
+  switch (call->op) {
+    case LITMUS_FILL:
+      add_value(model, work_node(model, index, call->stream), cells[call->cell], call->value);
+      break;
+    case LITMUS_UPLOAD:
+      add_copy(model, index, call->slot, cells[call->cell]);
+      break;
+    case LITMUS_DOWNLOAD:
+      add_copy(model, index, cells[call->cell], call->slot);
+      break;
+    case LITMUS_COPY:
+    case LITMUS_PEER_COPY:
+      add_copy(model, index, cells[call->other], cells[call->cell]);
+      break;
+    case LITMUS_CALLBACK_READ:
+    case LITMUS_CALLBACK_MARK:
+    case LITMUS_CALLBACK_LOOK:
+    case LITMUS_DELAY:
+      add_callback(model, index, call);
+      break;
+    case LITMUS_WAIT:
+      add_wait(model, index, call);
+      break;
+    case LITMUS_ASYNC_ALLOC:
+      add_fresh(model, work_node(model, index, call->stream), call->cell, true);
+      break;
+    case LITMUS_ASYNC_FREE:
+      work_node(model, index, call->stream);
+      model->cell_place[call->cell] = NONE;
+      break;
+    case LITMUS_RECORD:
+      add_record(model, index, call);
+      break;
+    case LITMUS_DEVICE_SYNCHRONIZE:
+      add_device(model, index, call);
+      break;
+    case LITMUS_EVENT_RENEW:
+      renew_event(model, call->event);
+      break;
+    case LITMUS_STREAM_RENEW:
+      model->stream_tail[call->stream] = NONE;
+      break;
+    case LITMUS_HOST_WRITE:
+    case LITMUS_HOST_READ:
+    case LITMUS_HOST_LOOK:
+      add_host(model, index, call);
+      break;
+    case LITMUS_AWAIT_MARK:
+      await_mark(model, index, call);
+      break;
+    case LITMUS_CELL_RENEW:
+      add_fresh(model, host_node(model, index), call->cell, false);
+      break;
+    default:
+      add_question(model, index, call, answered);
+      break;
+  }
+}
+
+bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered) {
+  const litmus_call_t* call = &model->program->calls[index];
+  if (model->node_count + ROOM > LITMUS_NODES || model->place_count + 1 > LITMUS_PLACES ||
+      model->read_count + LITMUS_END_READS > LITMUS_READS)
+    return false;
+  if (!litmus_is_defined(model, call)) return false;
+  add_call(model, (int)index, call, answered);
+  return true;
+}
+
+/* -------------------------------------------------------------------------- beginning and end -- */
+
+void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, uint64_t without,
+                        uint64_t extra) {
+  memset(model, 0, sizeof *model);
+  model->program = program;
+  model->without = without;
+  model->extra = extra;
+  model->place_count = LITMUS_PLACE_OF_CELLS;
+  model->host_tail = model->last_work = NONE;
+  memset(model->stream_tail, 0xff, sizeof model->stream_tail);
+  memset(model->event_record, 0xff, sizeof model->event_record);
+  memset(model->cell_place, 0xff, sizeof model->cell_place);
+  memset(model->cell_begins, 0xff, sizeof model->cell_begins);
+  memset(model->late_record, 0xff, sizeof model->late_record);
+  int start = new_node(model, NONE);
+  model->host_tail = (int16_t)start;
+  for (int slot = 0; slot < LITMUS_SLOTS; slot++)
+    model->first[slot] = (uint8_t)(LITMUS_FIRST_OF_SLOTS + slot);
+  for (int cell = 0; cell < LITMUS_CELLS; cell++) {
+    if (litmus_cell_is_async(cell)) continue;
+    model->first[model->place_count] = (uint8_t)(LITMUS_FIRST_OF_CELLS + cell);
+    model->cell_of[model->place_count] = (int8_t)cell;
+    model->cell_place[cell] = (int16_t)model->place_count++;
+  }
+}
+
+void litmus_model_end(litmus_model_t* model) {
+  int end = new_node(model, NONE);
+  for (int node = 0; node < end; node++)
+    litmus_set_add(&model->nodes[end].before, node);
+  for (int slot = 0; slot < LITMUS_SLOTS; slot++)
+    look(model, end, slot, LITMUS_END);
+  for (int cell = 0; cell < LITMUS_CELLS; cell++)
+    if (model->cell_place[cell] >= 0) look(model, end, model->cell_place[cell], LITMUS_END);
+  litmus_model_read(model);
+}
+
+bool litmus_model_build(litmus_model_t* model, const litmus_program_t* program, uint64_t answered,
+                        uint64_t without, uint64_t extra) {
+  litmus_model_begin(model, program, without, extra);
+  for (uint32_t i = 0; i < program->count; i++)
+    if (!litmus_model_add(model, i, answered >> i & 1)) return false;
+  litmus_model_end(model);
+  return true;
+}

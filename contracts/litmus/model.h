@@ -1,0 +1,158 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * model.h: what happens before what in a program, and so what each read may see.
+ *
+ * Each call that reads, writes or orders is a node. An edge says that one node is complete before
+ * another begins, and is of a kind that cites its clause; nothing else orders anything. A read may
+ * see a write unless it happens before that write, or another write of the same place comes between
+ * them. Where writes race with the read, or with each other, all that some order allows is legal.
+ *
+ * Host memory is different: who touches it while work uses it breaks a requirement (CPY-003,
+ * CPY-008), so a program in which the model does not order two such accesses is not defined, and is
+ * never run. The same holds for memory that is freed while work uses it (MEM-011).
+ */
+#ifndef TBK_LITMUS_MODEL_H
+#define TBK_LITMUS_MODEL_H
+
+#include "program.h"
+
+/* X(NAME, "clause", "what it says of two nodes") */
+#define LITMUS_EDGE_MAP(X)                                                                        \
+  X(HOST, "STR-001", "the host makes calls one after the other")                                  \
+  X(STREAM, "STR-001", "work of a stream runs in the order in which it was enqueued")             \
+  X(NULL_STREAM, "CPY-006", "with stream NULL the effect is complete on return")                  \
+  X(RECORD, "EVT-012", "an event completes when all work before its record has")                  \
+  X(RERECORD, "EVT-014", "recorded again, an event stands for the new point")                     \
+  X(WAIT, "EVT-018", "later work of a stream that waits runs after what was recorded")            \
+  X(WAIT_DEVICE, "EVT-021", "an event of another device orders work in the same way")             \
+  X(EVENT_SYNCHRONIZE, "EVT-026", "event_synchronize returns when the recorded work is complete") \
+  X(EVENT_QUERY, "EVT-023", "event_query says OK only when the recorded work is complete")        \
+  X(STREAM_SYNCHRONIZE, "STR-019",                                                                \
+    "stream_synchronize returns when the stream's work is complete")                              \
+  X(STREAM_QUERY, "STR-015", "stream_query says OK only when the stream's work is complete")      \
+  X(DEVICE_SYNCHRONIZE, "STR-022", "device_synchronize waits for every stream of the device")     \
+  X(CALLBACK_AFTER, "CBK-003", "a callback runs when earlier work of its stream is complete")     \
+  X(CALLBACK_BEFORE, "CBK-004", "later work of the stream starts when a callback has returned")   \
+  X(CALLBACK_HOST, "CBK-002", "what a callback has done is seen by whoever waited for it")        \
+  X(ASYNC_FREE, "SOM-005", "freed memory is not handed out before earlier work is complete")
+
+typedef enum litmus_edge {
+#define LITMUS_EDGE_ENUM(name, clause, text) LITMUS_EDGE_##name,
+  LITMUS_EDGE_MAP(LITMUS_EDGE_ENUM)
+#undef LITMUS_EDGE_ENUM
+      LITMUS_EDGES
+} litmus_edge_t;
+
+/* X(NAME, "what a model would say that no clause says"): for tests of the model itself. */
+#define LITMUS_EXTRA_MAP(X)                                         \
+  X(ENQUEUED_IS_COMPLETE, "work is complete when its call returns") \
+  X(STREAMS_IN_ONE_ORDER, "work of all streams is in one order")    \
+  X(WAIT_TAKES_LATER_RECORD, "a wait takes records made after it")  \
+  X(RECORD_BLOCKS, "a record waits for the work before it")         \
+  X(POLL_IS_COMPLETE, "a query that says NOT_READY orders too")     \
+  X(DEVICES_IN_ONE, "device_synchronize waits for all devices")     \
+  X(EVENT_COVERS_DEVICE, "a record covers all streams")
+
+typedef enum litmus_extra {
+#define LITMUS_EXTRA_ENUM(name, text) LITMUS_EXTRA_##name,
+  LITMUS_EXTRA_MAP(LITMUS_EXTRA_ENUM)
+#undef LITMUS_EXTRA_ENUM
+      LITMUS_EXTRAS
+} litmus_extra_t;
+
+const char* litmus_edge_name(int edge);
+const char* litmus_edge_clause(int edge);
+const char* litmus_edge_text(int edge);
+const char* litmus_extra_text(int extra);
+
+enum {
+  LITMUS_NODES = 128,
+  LITMUS_PLACE_OF_MARKS = LITMUS_SLOTS, /* slots, marks, then cells as they are allocated */
+  LITMUS_PLACE_OF_CELLS = LITMUS_SLOTS + LITMUS_MARKS,
+  LITMUS_PLACES = LITMUS_PLACE_OF_CELLS + LITMUS_CELLS + LITMUS_CALLS,
+  LITMUS_IN = 4,
+  LITMUS_READS = 80,
+  LITMUS_END_READS = LITMUS_SLOTS + LITMUS_CELLS,
+  LITMUS_END = 255 /* the id of no call */
+};
+
+/* A set of nodes; a set of bytes. */
+typedef struct litmus_set {
+  uint64_t bits[LITMUS_NODES / 64];
+} litmus_set_t;
+typedef struct litmus_values {
+  uint64_t bits[4];
+} litmus_values_t;
+
+typedef struct litmus_node {
+  int16_t call;          /* index in the program; -1: before it, or after it */
+  int16_t reads, writes; /* places, or -1 */
+  bool any;              /* writes what nobody knows: fresh memory */
+  bool copies;           /* writes what it reads */
+  bool settled;          /* of what it copies: no write of the place races with it */
+  uint8_t value;         /* else this */
+  uint8_t edge_count;
+  struct {
+    uint8_t kind;
+    uint8_t from;
+  } edges[LITMUS_IN + LITMUS_STREAMS];
+  litmus_set_t before;    /* all nodes that happen before it */
+  litmus_set_t sees;      /* of what it copies: the writes that are legal */
+  litmus_values_t values; /* that it may write */
+} litmus_node_t;
+
+/* What is looked at: a place's contents at a node. */
+typedef struct litmus_read {
+  uint8_t node;
+  int16_t place;
+  uint8_t call_id;        /* of the call that looks; LITMUS_END: the end of the program */
+  bool settled;           /* no write of the place races with it */
+  litmus_set_t sees;      /* the writes that are legal */
+  litmus_values_t values; /* the bytes that are legal */
+} litmus_read_t;
+
+typedef struct litmus_model {
+  const litmus_program_t* program;
+  uint64_t without; /* bits of edges that are left out */
+  uint64_t extra;   /* bits of what is added */
+  uint32_t node_count;
+  litmus_node_t nodes[LITMUS_NODES];
+  uint32_t read_count;
+  litmus_read_t reads[LITMUS_READS];
+  uint32_t place_count;
+  uint8_t first[LITMUS_PLACES]; /* what it holds before any write */
+  bool is_async[LITMUS_PLACES]; /* its bytes come from async_alloc */
+  int8_t cell_of[LITMUS_PLACES];
+  litmus_set_t writers[LITMUS_PLACES];
+  litmus_set_t readers[LITMUS_PLACES];
+
+  /* While it grows. A tail is a node, or -1. */
+  int16_t host_tail;
+  int16_t stream_tail[LITMUS_STREAMS];
+  int16_t event_record[LITMUS_EVENTS];
+  bool event_again[LITMUS_EVENTS];
+  int16_t cell_place[LITMUS_CELLS];    /* -1: not allocated */
+  int16_t cell_begins[LITMUS_CELLS];   /* the node that work on it must come after; -1: none */
+  int16_t late_record[LITMUS_STREAMS]; /* LITMUS_EXTRA_WAIT_TAKES_LATER_RECORD */
+  uint8_t waited[LITMUS_EVENTS];       /* bits of streams; likewise */
+  int16_t last_work;                   /* LITMUS_EXTRA_STREAMS_IN_ONE_ORDER */
+} litmus_model_t;
+
+/* An empty program, with its initial contents. `program` stays the caller's. */
+void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, uint64_t without,
+                        uint64_t extra);
+/* Adds call `index`; false, and nothing has changed, where it is not defined at this point.
+   `answered` says of a poll that it was answered OK. */
+bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered);
+/* Adds what is looked at in the end, and finds what each read may see. */
+void litmus_model_end(litmus_model_t* model);
+/* All of these; `answered` has a bit for each call. False where the program is not defined. */
+bool litmus_model_build(litmus_model_t* model, const litmus_program_t* program, uint64_t answered,
+                        uint64_t without, uint64_t extra);
+
+bool litmus_set_has(const litmus_set_t* set, int node);
+bool litmus_values_have(const litmus_values_t* values, uint8_t value);
+
+#endif /* TBK_LITMUS_MODEL_H */

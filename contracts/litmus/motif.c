@@ -1,0 +1,146 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * motif.c: the series as text: a letter for what is done, one for the stream (a, b, c, or n for
+ * NULL; d is that of device 1; - where none is named). The cell is the motif's.
+ *
+ *   W write, R read, G download, U upload   of the cell
+ *   r record, w wait, s synchronise, q query until OK, e renew   the event; t, u: record, wait for another
+ *   S synchronise, Q query until OK, Z renew   the stream; D synchronise the device
+ *   m set the mark, l look at it, k look from the host, h await it; c callback that reads the slot
+ *   H read, O write   the slot, by the host
+ *   x allocate, f free   the cell in order; y allocate, V write, T read   another
+ *   K write, L download, P peer copy to   the cell of device 1; X record, Y wait for   its event
+ */
+#include "motif.h"
+
+static const char* const series[] = {
+    "WarawbRb",     "RarawbWb",       "WarawbWbRb",     "raWarawbRb",
+    "Warawbe-Rb",   "wbWaraRb",       "WarawbtbucRc",   "WaraZawbRb",
+    "WararbwcRc",   "Waras-Rb",       "Waraq-Rb",       "raWaras-Rb",
+    "WaSaRb",       "WaQaRb",         "WaD-Rb",         "RaSaWb",
+    "RaD-Wb",       "Raras-Wb",       "GaSaH-",         "Garas-H-",
+    "Garaq-H-",     "GaQaH-",         "GaD-H-",         "Gaca",
+    "GarawbcbSbH-", "UaSaO-",         "Uaras-O-",       "Uaraq-O-",
+    "UaQaO-",       "UaD-O-",         "UamahaO-",       "WamahaRb",
+    "mala",         "marawblb",       "maSak-",         "maraq-k-",
+    "maras-k-",     "mahaRb",         "WnRa",           "WaSaRn",
+    "WnWnRb",       "WaSaGnH-",       "WnrawbRb",       "WaWbD-Rc",
+    "xaWafaybVbTb", "xaWaRafaybVbTb", "xaWafaycVcTc",   "xarawbWbtbuafaycVcTc",
+    "KdXdYbPb",     "PbrbwdLd",       "KdXdYbPbrbwdLd", "KdXdYbWbRc",
+    "WarawdKdSdLn",
+};
+enum { SERIES = sizeof series / sizeof *series };
+
+static unsigned below(uint64_t* random, unsigned limit) {
+  return (unsigned)(litmus_random(random) % limit);
+}
+
+litmus_motif_t litmus_motif_draw(const litmus_offers_t* offers, uint64_t* random) {
+  const unsigned shared = offers->devices > 1 ? 1 : 0; /* the last of each is device 1's */
+  const unsigned streams = LITMUS_STREAMS - shared, events = LITMUS_EVENTS - shared;
+  const unsigned cells = LITMUS_CELLS - 2 - shared;
+  litmus_motif_t motif = {.rest = series[below(random, SERIES)],
+                          .slot = (int8_t)below(random, LITMUS_SLOTS),
+                          .mark = (uint8_t)below(random, LITMUS_MARKS)};
+  const unsigned first = below(random, streams), step = 1 + below(random, 2) * (streams - 2);
+  for (unsigned i = 0; i < 3; i++)
+    motif.streams[i] = (int8_t)((first + i * step) % streams);
+  motif.events[0] = (int8_t)below(random, events);
+  motif.events[1] = (int8_t)((unsigned)motif.events[0] + 1 + below(random, events - 1));
+  motif.events[1] = (int8_t)((unsigned)motif.events[1] % events);
+  motif.cell = (int8_t)below(random, cells);
+  motif.other = (int8_t)(((unsigned)motif.cell + 1 + below(random, cells - 1)) % cells);
+  if (*motif.rest == 'x') {
+    motif.cell = LITMUS_CELLS - 2;
+    motif.other = LITMUS_CELLS - 1;
+  }
+  return motif;
+}
+
+static litmus_op_t one_of(uint64_t* random, litmus_op_t a, litmus_op_t b, litmus_op_t c) {
+  const unsigned at = below(random, 3);
+  return at == 0 ? a : at == 1 ? b : c;
+}
+
+static const struct {
+  char letter;
+  uint8_t op;
+} plain[] = {
+    {'G', LITMUS_DOWNLOAD},
+    {'U', LITMUS_UPLOAD},
+    {'r', LITMUS_RECORD},
+    {'w', LITMUS_WAIT},
+    {'s', LITMUS_EVENT_SYNCHRONIZE},
+    {'q', LITMUS_EVENT_SPIN},
+    {'e', LITMUS_EVENT_RENEW},
+    {'t', LITMUS_RECORD},
+    {'u', LITMUS_WAIT},
+    {'S', LITMUS_STREAM_SYNCHRONIZE},
+    {'Q', LITMUS_STREAM_SPIN},
+    {'Z', LITMUS_STREAM_RENEW},
+    {'D', LITMUS_DEVICE_SYNCHRONIZE},
+    {'m', LITMUS_CALLBACK_MARK},
+    {'l', LITMUS_CALLBACK_LOOK},
+    {'k', LITMUS_HOST_LOOK},
+    {'h', LITMUS_AWAIT_MARK},
+    {'c', LITMUS_CALLBACK_READ},
+    {'H', LITMUS_HOST_READ},
+    {'O', LITMUS_HOST_WRITE},
+    {'x', LITMUS_ASYNC_ALLOC},
+    {'f', LITMUS_ASYNC_FREE},
+    {'y', LITMUS_ASYNC_ALLOC},
+    {'L', LITMUS_DOWNLOAD},
+    {'P', LITMUS_PEER_COPY},
+    {'X', LITMUS_RECORD},
+    {'Y', LITMUS_WAIT},
+};
+
+static litmus_op_t op_of(char letter, uint64_t* random) {
+  for (unsigned i = 0; i < sizeof plain / sizeof *plain; i++)
+    if (plain[i].letter == letter) return plain[i].op;
+  if (letter == 'R' || letter == 'T')
+    return one_of(random, LITMUS_DOWNLOAD, LITMUS_DOWNLOAD, LITMUS_COPY);
+  return one_of(random, LITMUS_FILL, LITMUS_UPLOAD,
+                letter == 'K' ? LITMUS_FILL : LITMUS_COPY); /* W, V, K */
+}
+
+static int8_t stream_of(const litmus_motif_t* motif, char letter) {
+  if (letter == 'd') return LITMUS_STREAMS - 1;
+  return letter == 'n' ? -1 : letter == '-' ? 0 : motif->streams[letter - 'a'];
+}
+
+/* A copy out of the cell goes to whatever other cell. */
+static void set_cells(const litmus_motif_t* motif, litmus_call_t* call, char letter,
+                      uint64_t* random) {
+  const int8_t any = (int8_t)below(random, LITMUS_CELLS - 2);
+  const bool second = letter == 'y' || letter == 'V' || letter == 'T';
+  const int8_t cell = second ? motif->other : motif->cell;
+  call->cell = cell;
+  call->other = any;
+  if ((letter == 'R' || letter == 'T') && call->op == LITMUS_COPY) {
+    call->cell = any;
+    call->other = cell;
+  }
+  if (letter == 'K' || letter == 'L' || letter == 'P') call->cell = LITMUS_CELLS - 3;
+  if (letter == 'P') call->other = motif->cell;
+}
+
+litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
+  const char letter = motif->rest[0];
+  litmus_call_t call = {.op = (uint8_t)op_of(letter, random),
+                        .stream = stream_of(motif, motif->rest[1]),
+                        .event = motif->events[letter == 't' || letter == 'u'],
+                        .slot = (int8_t)below(random, LITMUS_SLOTS),
+                        .mark = motif->mark};
+  if (letter == 'X' || letter == 'Y') call.event = LITMUS_EVENTS - 1;
+  if (letter == 'G' || letter == 'U' || letter == 'H' || letter == 'O' || letter == 'c')
+    call.slot = motif->slot;
+  set_cells(motif, &call, letter, random);
+  return call;
+}
+
+void litmus_motif_step(litmus_motif_t* motif) {
+  motif->rest += 2;
+}

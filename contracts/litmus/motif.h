@@ -1,0 +1,28 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * motif.h: short series of calls in which an edge matters: one writes, something orders, another
+ * reads. Calls that are drawn one by one seldom come to that. Several motifs are woven into a
+ * program, with other calls between theirs.
+ */
+#ifndef TBK_LITMUS_MOTIF_H
+#define TBK_LITMUS_MOTIF_H
+
+#include "generate.h"
+
+typedef struct litmus_motif {
+  const char* rest; /* of the series; empty: it is over */
+  int8_t streams[3], events[2];
+  int8_t cell, other;
+  int8_t slot;
+  uint8_t mark;
+} litmus_motif_t;
+
+/* Draws a series, and what it is about. */
+litmus_motif_t litmus_motif_draw(const litmus_offers_t* offers, uint64_t* random);
+/* Draws a call for the next step; another one each time. The caller goes on with litmus_motif_step. */
+litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random);
+void litmus_motif_step(litmus_motif_t* motif);
+
+#endif /* TBK_LITMUS_MOTIF_H */

@@ -1,0 +1,118 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * program.h: a litmus program: a few dozen calls on streams, events and small pieces of memory, as
+ * data. Whether it is defined, and what each read may see, is the model's to say (model.h).
+ *
+ * A cell is device memory, all of which a call reads or writes. A slot is host memory of the same
+ * size. Each write that is not a copy sets every byte to a value that no other write of the program
+ * has, so that each byte that is read names its write. So do the contents at the beginning: a cell's
+ * is LITMUS_FIRST_OF_CELLS and its number, a slot's LITMUS_FIRST_OF_SLOTS and its number. A mark is one
+ * atomic byte of the host, 0 at first, that callbacks set and look at: nobody may touch host memory
+ * that work uses, but a mark may be looked at any time.
+ */
+#ifndef TBK_LITMUS_PROGRAM_H
+#define TBK_LITMUS_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  LITMUS_DEVICES = 2,
+  LITMUS_STREAMS = 4, /* the first two are device 0's; so are those of one device alone */
+  LITMUS_EVENTS = 4,
+  LITMUS_CELLS = 8,  /* the last two are allocated in the order of a stream */
+  LITMUS_SLOTS = 12, /* the first half is pinned where that is offered */
+  LITMUS_CALLS = 56,
+  LITMUS_MARKS = 8, /* each is set once at most */
+  LITMUS_TEXT = 96,
+  LITMUS_FIRST_OF_CELLS = 1,
+  LITMUS_FIRST_OF_SLOTS = 16,
+  LITMUS_FIRST_OF_CALLS = 32
+};
+
+/* X(NAME, "text"): %s is a stream, %e an event, %c a cell, %o another cell, %h a slot, %v a value,
+   %d a device, %m a mark, %u a time. */
+#define LITMUS_OP_MAP(X)                                   \
+  X(FILL, "fill(%c, %v, %s)")                              \
+  X(UPLOAD, "upload(%c, %h, %s)")                          \
+  X(DOWNLOAD, "download(%h, %c, %s)")                      \
+  X(COPY, "copy(%c, %o, %s)")                              \
+  X(PEER_COPY, "peer_copy(%c, %o, %s)")                    \
+  X(CALLBACK_READ, "callback(reads %h, %s)")               \
+  X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)")     \
+  X(CALLBACK_LOOK, "callback(looks at mark %m, %s)")       \
+  X(DELAY, "callback(sleeps %u us, %s)")                   \
+  X(WAIT, "event_wait(%s, %e)")                            \
+  X(ASYNC_ALLOC, "async_alloc(%c, %s)")                    \
+  X(ASYNC_FREE, "async_free(%c, %s)")                      \
+  X(RECORD, "event_record(%e, %s)")                        \
+  X(EVENT_SYNCHRONIZE, "event_synchronize(%e)")            \
+  X(EVENT_POLL, "event_query(%e)")                         \
+  X(EVENT_SPIN, "event_query(%e) until OK")                \
+  X(STREAM_SYNCHRONIZE, "stream_synchronize(%s)")          \
+  X(STREAM_POLL, "stream_query(%s)")                       \
+  X(STREAM_SPIN, "stream_query(%s) until OK")              \
+  X(DEVICE_SYNCHRONIZE, "device_synchronize(%d)")          \
+  X(EVENT_RENEW, "event_destroy(%e), event_create(%e)")    \
+  X(STREAM_RENEW, "stream_destroy(%s), stream_create(%s)") \
+  X(HOST_WRITE, "host sets %h to %v")                      \
+  X(HOST_READ, "host reads %h")                            \
+  X(HOST_LOOK, "host looks at mark %m")                    \
+  X(AWAIT_MARK, "host waits for mark %m, querying %s")     \
+  X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)")
+
+typedef enum litmus_op {
+#define LITMUS_OP_ENUM(name, text) LITMUS_##name,
+  LITMUS_OP_MAP(LITMUS_OP_ENUM)
+#undef LITMUS_OP_ENUM
+      LITMUS_OPS
+} litmus_op_t;
+
+typedef struct litmus_call {
+  uint8_t op;
+  int8_t stream; /* -1: NULL */
+  int8_t event;
+  int8_t cell;  /* what is written; of a download what is read */
+  int8_t other; /* the source of a copy */
+  int8_t slot;
+  int8_t device;
+  uint8_t value;
+  uint8_t mark;
+  uint8_t id; /* stays with the call when others are taken out */
+  uint32_t microseconds;
+} litmus_call_t;
+
+typedef struct litmus_program {
+  uint32_t count;
+  uint32_t devices;    /* 1 or 2 */
+  bool crosses;        /* streams may wait for events of the other device (EVT-017) */
+  uint64_t size_bytes; /* of each cell and slot */
+  litmus_call_t calls[LITMUS_CALLS];
+} litmus_program_t;
+
+/* The same counter-based mixer for all choices. */
+uint64_t litmus_random(uint64_t* state);
+
+int litmus_stream_device(const litmus_program_t* program, int stream);
+int litmus_cell_device(const litmus_program_t* program, int cell);
+int litmus_event_device(const litmus_program_t* program, int event);
+bool litmus_cell_is_async(int cell);
+/* Ordinary, higher and lower ones, with and without the time: that changes no order. */
+int32_t litmus_stream_priority(int stream);
+bool litmus_event_is_timed(int event);
+/* Returns whether the call enqueues on `stream`, and takes a place in its order. */
+bool litmus_is_work(litmus_op_t op);
+
+/* Returns whether its effect needs a value of its own. */
+bool litmus_has_value(litmus_op_t op);
+
+/* Returns whether the call names what `letter` stands for in the texts above. */
+bool litmus_call_names(const litmus_call_t* call, char letter);
+
+/* Writes the call as a line, without an end of line. */
+void litmus_call_text(const litmus_call_t* call, char out[LITMUS_TEXT]);
+
+#endif /* TBK_LITMUS_PROGRAM_H */

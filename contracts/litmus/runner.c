@@ -1,0 +1,144 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * runner.c: from a path to devices that programs can be run on.
+ */
+#include "runner.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tables.h"
+
+enum { SMALL_BYTES = 1 << 16, LARGE_BYTES = 1 << 20 };
+#define LARGE_MEMORY (UINT64_C(64) << 20)
+enum { LOOKS = LITMUS_CALLS + LITMUS_CELLS };
+
+static void take_tables(litmus_runner_t* runner) {
+  const tbk_backend_t* backend = runner->library.backend;
+  runner->self = backend->instance;
+  runner->core = backend->core;
+#define TAKE(name) runner->name = tbk_table_usable(backend, #name) ? backend->name : NULL
+  TAKE(stream);
+  TAKE(event);
+  TAKE(callback);
+  TAKE(pinned);
+  TAKE(peer);
+  TAKE(async_memory);
+#undef TAKE
+}
+
+static tbk_status_t open_devices(litmus_runner_t* runner) {
+  litmus_offers_t* offers = &runner->offers;
+  int32_t count = 0;
+  tbk_status_t status = runner->core->device_count(runner->self, &count, &runner->error);
+  if (status != TBK_OK) return status;
+  offers->devices = count < LITMUS_DEVICES ? (uint32_t)(count < 0 ? 0 : count) : LITMUS_DEVICES;
+  offers->granularity = 1;
+  offers->most_bytes = LARGE_BYTES;
+  offers->cross_device_wait = offers->devices > 1;
+  for (uint32_t device = 0; device < offers->devices; device++) {
+    tbk_device_properties_t properties = {.struct_size = sizeof properties};
+    status =
+        runner->core->device_properties(runner->self, (int32_t)device, &properties, &runner->error);
+    if (status == TBK_OK)
+      status = runner->core->device_open(runner->self, (int32_t)device, &runner->error);
+    if (status != TBK_OK) return status;
+    if (properties.copy_granularity > offers->granularity)
+      offers->granularity = properties.copy_granularity;
+    if (properties.memory_bytes < LARGE_MEMORY) offers->most_bytes = SMALL_BYTES;
+    offers->cross_device_wait &= (properties.flags & TBK_DEVICE_CROSS_DEVICE_WAIT) != 0;
+  }
+  return TBK_OK;
+}
+
+typedef struct who {
+  pthread_t thread;
+  int ran; /* atomic */
+} who_t;
+
+static void note_thread(void* argument) {
+  who_t* who = argument;
+  who->thread = pthread_self();
+  __atomic_store_n(&who->ran, 1, __ATOMIC_RELEASE);
+}
+
+/* Where callbacks run in the thread that makes the calls, nothing piles up while one sleeps. */
+static bool callbacks_run_elsewhere(litmus_runner_t* runner) {
+  tbk_stream_t* stream = NULL;
+  who_t who = {.ran = 0};
+  if (runner->callback == NULL || runner->stream == NULL) return false;
+  if (runner->stream->stream_create(runner->self, 0, 0, &stream, &runner->error) != TBK_OK)
+    return false;
+  tbk_status_t status =
+      runner->callback->callback_enqueue(runner->self, stream, note_thread, &who, &runner->error);
+  if (status == TBK_OK)
+    status = runner->stream->stream_synchronize(runner->self, stream, &runner->error);
+  bool ran = __atomic_load_n(&who.ran, __ATOMIC_ACQUIRE) != 0;
+  if (ran) runner->stream->stream_destroy(runner->self, stream);
+  return status == TBK_OK && ran && !pthread_equal(who.thread, pthread_self());
+}
+
+static bool make_slots(litmus_runner_t* runner) {
+  const uint64_t bytes = runner->offers.most_bytes;
+  for (int slot = 0; slot < LITMUS_SLOTS; slot++) {
+    void* memory = NULL;
+    bool pinned = slot < LITMUS_SLOTS / 2 && runner->pinned != NULL;
+    if (pinned &&
+        runner->pinned->pinned_alloc(runner->self, 0, bytes, &memory, &runner->error) != TBK_OK)
+      memory = NULL;
+    runner->slots[slot] = memory != NULL ? memory : malloc(bytes);
+    if (runner->slots[slot] == NULL) return false;
+  }
+  runner->looks = malloc(LOOKS * bytes);
+  return runner->looks != NULL;
+}
+
+litmus_runner_t* litmus_runner_open(const char* path, const char* options,
+                                    litmus_progress_t* progress, char* out_reason,
+                                    size_t reason_size, int* out_load, int* out_status) {
+  static litmus_runner_t only; /* a process has one: slots of a library stay its own */
+  litmus_runner_t* runner = &only;
+  memset(runner, 0, sizeof *runner);
+  runner->progress = progress;
+  *out_status = TBK_OK;
+  *out_load = (int)tbk_library_open(&runner->library, path, options);
+  if (*out_load == TBK_LOAD_OK) *out_load = (int)tbk_library_create(&runner->library);
+  if (*out_load != TBK_LOAD_OK) {
+    snprintf(out_reason, reason_size, "%s", runner->library.reason);
+    return NULL;
+  }
+  take_tables(runner);
+  *out_status = open_devices(runner);
+  if (*out_status != TBK_OK) {
+    snprintf(out_reason, reason_size, "the device cannot be opened: %s %.*s",
+             tbk_status_name(*out_status), (int)sizeof runner->error.message,
+             runner->error.message);
+    return NULL;
+  }
+  runner->offers.fill = TBK_HAS(runner->core, tbk_core_t, fill);
+  runner->offers.pinned = runner->pinned != NULL;
+  runner->offers.callback = runner->callback != NULL;
+  runner->offers.peer = runner->peer != NULL;
+  runner->offers.async_memory = runner->async_memory != NULL;
+  if (runner->offers.devices == 0) return runner;
+  runner->offers.delays = callbacks_run_elsewhere(runner);
+  if (make_slots(runner)) return runner;
+  snprintf(out_reason, reason_size, "the host has no memory for programs");
+  *out_status = TBK_OUT_OF_MEMORY;
+  return NULL;
+}
+
+void litmus_runner_close(litmus_runner_t* runner) {
+  for (uint32_t device = 0; device < runner->offers.devices; device++)
+    (void)!runner->core->device_close(runner->self, (int32_t)device, &runner->error);
+  runner->core->destroy(runner->self);
+}
+
+bool litmus_runner_offers(const litmus_runner_t* runner, litmus_offers_t* out_offers) {
+  *out_offers = runner->offers;
+  return runner->stream != NULL && runner->event != NULL;
+}

@@ -1,0 +1,327 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * litmus_self.c: whether the model says what the clauses say, and no more. For each kind of edge a
+ * program whose read has one legal value because of it; for each thing that no clause says a
+ * program whose read has two. A model with an edge left out, or one too many, fails here.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "contract.h"
+#include "generate.h"
+#include "judge.h"
+
+enum {
+  MOST = 8,
+  V = 40,
+  W = 41,
+  HOST_SLOT = LITMUS_SLOTS - 1,
+  PROGRAMS = 60000,
+  LEAST_PAIRS = 1000
+};
+
+static int faults;
+
+static void check(bool holds, const char* what, const char* about) {
+  if (holds) return;
+  printf("FAULT: %s: %s\n", about, what);
+  faults++;
+}
+
+#define FILL_IT(m, v, s) \
+  { .op = LITMUS_FILL, .cell = m, .value = v, .stream = s }
+#define FETCH(m, s) \
+  { .op = LITMUS_DOWNLOAD, .slot = HOST_SLOT, .cell = m, .stream = s }
+#define RECORD_IT(e, s) \
+  { .op = LITMUS_RECORD, .event = e, .stream = s }
+#define WAIT_FOR(s, e) \
+  { .op = LITMUS_WAIT, .event = e, .stream = s }
+#define OF_EVENT(o, e) \
+  { .op = o, .event = e }
+#define OF_STREAM(o, s) \
+  { .op = o, .stream = s }
+#define PEER_OVER \
+  { .op = LITMUS_PEER_COPY, .cell = FAR, .other = 0, .stream = 0 }
+#define MARK_IT(s) \
+  { .op = LITMUS_CALLBACK_MARK, .mark = 0, .value = V, .stream = s }
+#define LOOK_AT(s) \
+  { .op = LITMUS_CALLBACK_LOOK, .mark = 0, .stream = s }
+#define AWAIT_IT(s) \
+  { .op = LITMUS_AWAIT_MARK, .mark = 0, .stream = s }
+
+typedef struct sample {
+  int kind;  /* of an edge, or of an extra */
+  int place; /* what is looked at last: a slot, a mark, or -1: cell 3 */
+  litmus_call_t calls[MOST];
+} sample_t;
+
+#define MARK_PLACE LITMUS_PLACE_OF_MARKS
+#define FAR_CELL -1 /* that of device 1 */
+#define FAR (LITMUS_CELLS - 3)
+#define FRESH (LITMUS_CELLS - 2)
+
+static const sample_t edges[] = {
+    {LITMUS_EDGE_HOST,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), OF_STREAM(LITMUS_STREAM_SYNCHRONIZE, 0), FETCH(0, 1)}},
+    {LITMUS_EDGE_STREAM, HOST_SLOT, {FILL_IT(0, V, 0), FETCH(0, 0)}},
+    {LITMUS_EDGE_NULL_STREAM, HOST_SLOT, {FILL_IT(0, V, -1), FETCH(0, 1)}},
+    {LITMUS_EDGE_RECORD,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FETCH(0, 1)}},
+    {LITMUS_EDGE_RERECORD,
+     HOST_SLOT,
+     {RECORD_IT(0, 0), FILL_IT(0, V, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FETCH(0, 1)}},
+    {LITMUS_EDGE_WAIT,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), OF_EVENT(LITMUS_EVENT_RENEW, 0),
+      FETCH(0, 1)}},
+    {LITMUS_EDGE_WAIT_DEVICE,
+     FAR_CELL,
+     {FILL_IT(FAR, V, 3), RECORD_IT(3, 3), WAIT_FOR(0, 3), PEER_OVER}},
+    {LITMUS_EDGE_EVENT_SYNCHRONIZE,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), RECORD_IT(0, 0), OF_EVENT(LITMUS_EVENT_SYNCHRONIZE, 0), FETCH(0, 1)}},
+    {LITMUS_EDGE_EVENT_QUERY,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), RECORD_IT(0, 0), OF_EVENT(LITMUS_EVENT_SPIN, 0), FETCH(0, 1)}},
+    {LITMUS_EDGE_STREAM_SYNCHRONIZE,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), OF_STREAM(LITMUS_STREAM_SYNCHRONIZE, 0), FETCH(0, 1)}},
+    {LITMUS_EDGE_STREAM_QUERY,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), OF_STREAM(LITMUS_STREAM_SPIN, 0), FETCH(0, 1)}},
+    {LITMUS_EDGE_DEVICE_SYNCHRONIZE,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), {.op = LITMUS_DEVICE_SYNCHRONIZE}, FETCH(0, 1)}},
+    {LITMUS_EDGE_CALLBACK_AFTER,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), MARK_IT(0), AWAIT_IT(0), FETCH(0, 1)}},
+    {LITMUS_EDGE_CALLBACK_HOST,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), MARK_IT(0), AWAIT_IT(0), FETCH(0, 1)}},
+    {LITMUS_EDGE_CALLBACK_BEFORE, MARK_PLACE, {MARK_IT(0), LOOK_AT(0)}},
+    {LITMUS_EDGE_ASYNC_FREE,
+     HOST_SLOT,
+     {{.op = LITMUS_ASYNC_ALLOC, .cell = FRESH}, FILL_IT(FRESH, V, 0), FETCH(FRESH, 0)}},
+};
+
+static const sample_t extras[] = {
+    {LITMUS_EXTRA_ENQUEUED_IS_COMPLETE, HOST_SLOT, {FILL_IT(0, V, 0), FETCH(0, 1)}},
+    {LITMUS_EXTRA_STREAMS_IN_ONE_ORDER, HOST_SLOT, {FILL_IT(0, V, 0), FETCH(0, 1)}},
+    {LITMUS_EXTRA_WAIT_TAKES_LATER_RECORD,
+     HOST_SLOT,
+     {WAIT_FOR(1, 0), FILL_IT(0, V, 0), RECORD_IT(0, 0), FETCH(0, 1)}},
+    {LITMUS_EXTRA_RECORD_BLOCKS, HOST_SLOT, {FILL_IT(0, V, 0), RECORD_IT(0, 0), FETCH(0, 1)}},
+    {LITMUS_EXTRA_POLL_IS_COMPLETE,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), OF_STREAM(LITMUS_STREAM_POLL, 0), FETCH(0, 1)}},
+    {LITMUS_EXTRA_DEVICES_IN_ONE,
+     FAR_CELL,
+     {FILL_IT(FAR, V, 3), {.op = LITMUS_DEVICE_SYNCHRONIZE}, PEER_OVER}},
+    {LITMUS_EXTRA_EVENT_COVERS_DEVICE,
+     HOST_SLOT,
+     {FILL_IT(0, V, 1), RECORD_IT(0, 0), WAIT_FOR(2, 0), FETCH(0, 2)}},
+};
+
+/* The calls up to the first that is nothing: a fill without a value. */
+static litmus_program_t program_of(const litmus_call_t* calls) {
+  litmus_program_t program = {.devices = 2, .crosses = true, .size_bytes = 1};
+  for (; program.count < MOST; program.count++) {
+    const litmus_call_t* call = &calls[program.count];
+    if (call->op == LITMUS_FILL && call->value == 0) break;
+    program.calls[program.count] = *call;
+    program.calls[program.count].id = (uint8_t)program.count;
+  }
+  return program;
+}
+
+/* Returns how many bytes are legal at the last look at the sample's place; 0: not defined. */
+static int legal(const sample_t* sample, uint64_t without, uint64_t extra) {
+  static litmus_model_t model;
+  litmus_program_t program = program_of(sample->calls);
+  if (!litmus_model_build(&model, &program, 0, without, extra)) return 0;
+  int place = sample->place == FAR_CELL ? model.cell_place[FAR] : sample->place, count = 0;
+  for (uint32_t i = model.read_count; i-- > 0;) {
+    if (model.reads[i].place != place) continue;
+    for (int v = 0; v < 256; v++)
+      count += litmus_values_have(&model.reads[i].values, (uint8_t)v);
+    return count;
+  }
+  return 0;
+}
+
+static void each_edge_bears(void) {
+  bool has[LITMUS_EDGES] = {false};
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+    const char* name = litmus_edge_name(edges[i].kind);
+    has[edges[i].kind] = true;
+    check(legal(&edges[i], 0, 0) == 1, "the read has not one legal value", name);
+    check(legal(&edges[i], UINT64_C(1) << edges[i].kind, 0) > 1, "its loss is not noticed", name);
+  }
+  for (int kind = 0; kind < LITMUS_EDGES; kind++) {
+    check(has[kind], "no program needs it", litmus_edge_name(kind));
+    check(tbk_clause_find(litmus_edge_clause(kind)) != NULL, "cites no clause",
+          litmus_edge_name(kind));
+  }
+}
+
+static void nothing_else_orders(void) {
+  bool has[LITMUS_EXTRAS] = {false};
+  for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+    const char* name = litmus_extra_text(extras[i].kind);
+    has[extras[i].kind] = true;
+    check(legal(&extras[i], 0, 0) > 1, "the model says so", name);
+    check(legal(&extras[i], 0, UINT64_C(1) << extras[i].kind) == 1, "nothing would notice", name);
+  }
+  for (int kind = 0; kind < LITMUS_EXTRAS; kind++)
+    check(has[kind], "no program denies it", litmus_extra_text(kind));
+}
+
+/* ------------------------------------------------------------------------------ what is defined -- */
+
+typedef struct rule {
+  const char* what;
+  bool defined;
+  litmus_call_t calls[MOST];
+} rule_t;
+
+#define SEND(m, s) \
+  { .op = LITMUS_UPLOAD, .slot = HOST_SLOT, .cell = m, .stream = s }
+#define SET_HOST \
+  { .op = LITMUS_HOST_WRITE, .slot = HOST_SLOT, .value = V }
+#define GET_HOST \
+  { .op = LITMUS_HOST_READ, .slot = HOST_SLOT }
+#define READ_BACK(s) \
+  { .op = LITMUS_CALLBACK_READ, .slot = HOST_SLOT, .stream = s }
+#define SYNC(s) OF_STREAM(LITMUS_STREAM_SYNCHRONIZE, s)
+#define RENEW(m) \
+  { .op = LITMUS_CELL_RENEW, .cell = m }
+#define ALLOC(m, s) \
+  { .op = LITMUS_ASYNC_ALLOC, .cell = m, .stream = s }
+#define FREE(m, s) \
+  { .op = LITMUS_ASYNC_FREE, .cell = m, .stream = s }
+
+static const rule_t rules[] = {
+    {"the host writes what is being uploaded", false, {SEND(0, 0), SET_HOST}},
+    {"the host writes what was uploaded", true, {SEND(0, 0), SYNC(0), SET_HOST}},
+    {"the host reads what is being uploaded", true, {SEND(0, 0), GET_HOST}},
+    {"the host reads what is being downloaded", false, {FETCH(0, 0), GET_HOST}},
+    {"the host reads what was downloaded", true, {FETCH(0, 0), SYNC(0), GET_HOST}},
+    {"another stream's synchronisation does", false, {FETCH(0, 0), SYNC(1), GET_HOST}},
+    {"a callback of the stream reads what is downloaded", true, {FETCH(0, 0), READ_BACK(0)}},
+    {"a callback of another stream reads it", false, {FETCH(0, 0), READ_BACK(1)}},
+    {"what is being downloaded is uploaded", false, {FETCH(0, 0), SEND(1, 0)}},
+    {"memory is freed while work uses it", false, {FILL_IT(0, V, 0), RENEW(0)}},
+    {"memory is freed after work used it", true, {FILL_IT(0, V, 0), SYNC(0), RENEW(0)}},
+    {"memory is used before it is allocated", false, {FILL_IT(FRESH, V, 0)}},
+    {"memory is used behind its allocation", true, {ALLOC(FRESH, 0), FILL_IT(FRESH, V, 0)}},
+    {"memory is used beside its allocation", false, {ALLOC(FRESH, 0), FILL_IT(FRESH, V, 1)}},
+    {"memory is freed in order", true, {ALLOC(FRESH, 0), FILL_IT(FRESH, V, 0), FREE(FRESH, 0)}},
+    {"memory is freed beside its use",
+     false,
+     {ALLOC(FRESH, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FILL_IT(FRESH, V, 1), FREE(FRESH, 0)}},
+    {"an event of another device is recorded", false, {RECORD_IT(3, 0)}},
+    {"a mark is set twice", false, {MARK_IT(0), MARK_IT(0)}},
+    {"the host waits for a mark that nobody sets", false, {AWAIT_IT(0)}},
+};
+
+static void undefined_programs_are_refused(void) {
+  static litmus_model_t model;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    litmus_program_t program = program_of(rules[i].calls);
+    check(litmus_model_build(&model, &program, 0, 0, 0) == rules[i].defined,
+          rules[i].defined ? "is refused" : "is allowed", rules[i].what);
+  }
+}
+
+/* ----------------------------------------------------------------------------------- generator -- */
+
+static uint64_t pairs[LITMUS_EDGES][LITMUS_EDGES];
+
+/* Counts which kinds of edges come one after the other in a chain. */
+static void count_pairs(const litmus_model_t* model) {
+  uint64_t kinds[LITMUS_NODES] = {0};
+  for (uint32_t n = 0; n < model->node_count; n++) {
+    const litmus_node_t* node = &model->nodes[n];
+    for (unsigned e = 0; e < node->edge_count; e++) {
+      uint64_t earlier = kinds[node->edges[e].from];
+      kinds[n] |= earlier | UINT64_C(1) << node->edges[e].kind;
+      for (; earlier != 0; earlier &= earlier - 1)
+        pairs[__builtin_ctzll(earlier)][node->edges[e].kind]++;
+    }
+  }
+}
+
+static void the_generator_reaches_all(void) {
+  static litmus_model_t model;
+  const litmus_offers_t offers = {.devices = 2,
+                                  .granularity = 1,
+                                  .most_bytes = 1 << 20,
+                                  .fill = true,
+                                  .pinned = true,
+                                  .callback = true,
+                                  .peer = true,
+                                  .async_memory = true,
+                                  .cross_device_wait = true,
+                                  .delays = true};
+  uint64_t ops[LITMUS_OPS] = {0};
+  for (uint64_t i = 0; i < PROGRAMS; i++) {
+    litmus_program_t program, again;
+    litmus_generate(&program, &offers, 7, i);
+    litmus_generate(&again, &offers, 7, i);
+    check(memcmp(&program, &again, sizeof program) == 0, "differs", "the same program again");
+    check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "a program");
+    count_pairs(&model);
+    for (uint32_t c = 0; c < program.count; c++)
+      ops[program.calls[c].op]++;
+  }
+  for (int op = 0; op < LITMUS_OPS; op++)
+    check(ops[op] >= LEAST_PAIRS, "is hardly drawn", "an operation");
+  for (int first = 0; first < LITMUS_EDGE_ASYNC_FREE; first++)
+    for (int next = 0; next < LITMUS_EDGE_ASYNC_FREE; next++) {
+      if (pairs[first][next] >= LEAST_PAIRS) continue;
+      printf("FAULT: %s before %s: %llu times\n", litmus_edge_name(first), litmus_edge_name(next),
+             (unsigned long long)pairs[first][next]);
+      faults++;
+    }
+}
+
+/* ------------------------------------------------------------------------------------- verdicts -- */
+
+/* A read of the first value, where another was written in order: wrong, and it is said why. */
+static void what_is_wrong_is_explained(void) {
+  static litmus_model_t model;
+  litmus_program_t program = {.devices = 1, .size_bytes = 2, .count = 4};
+  const litmus_call_t calls[] = {FILL_IT(0, V, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FETCH(0, 1)};
+  memcpy(program.calls, calls, sizeof calls);
+  uint8_t bytes[LITMUS_SLOTS][2], cells[LITMUS_CELLS][2];
+  litmus_seen_t seen = {0};
+  for (int slot = 0; slot < LITMUS_SLOTS; slot++)
+    seen.slots[slot] = memset(bytes[slot], LITMUS_FIRST_OF_SLOTS + slot, 2);
+  for (int cell = 0; cell < LITMUS_CELLS - 2; cell++)
+    seen.cells[cell] = memset(cells[cell], LITMUS_FIRST_OF_CELLS + cell, 2);
+  memset(cells[0], V, 2);
+  memset(bytes[HOST_SLOT], V, 2);
+  litmus_wrong_t wrong;
+  litmus_reason_t reason;
+  check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "record and wait");
+  check(!litmus_judge(&model, &seen, &wrong), "is called wrong", "what is right");
+  bytes[HOST_SLOT][1] = LITMUS_FIRST_OF_CELLS;
+  check(litmus_judge(&model, &seen, &wrong) && wrong.at == 1, "is called right", "a stale byte");
+  litmus_explain(&model, &wrong, &reason);
+  const uint64_t chain = 1 << LITMUS_EDGE_RECORD | 1 << LITMUS_EDGE_WAIT;
+  check((reason.edges & chain) == chain, "does not name record and wait", "the explanation");
+}
+
+int main(void) {
+  each_edge_bears();
+  nothing_else_orders();
+  undefined_programs_are_refused();
+  the_generator_reaches_all();
+  what_is_wrong_is_explained();
+  printf("%d faults\n", faults);
+  return faults == 0 ? 0 : 1;
+}
