@@ -23,6 +23,7 @@ ROOMS = [
     "contracts/include",
     "contracts/spec",
     "contracts/toolkit",
+    "contracts/litmus",
     "contracts/tests",
     "contracts/tools",
     "contracts",

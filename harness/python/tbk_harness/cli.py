@@ -14,6 +14,7 @@ from tbk_harness import STARTED, __version__, outcome, pace
 from tbk_harness.commands_build import kill_command, new_command
 from tbk_harness.commands_check import check_command, probe_command
 from tbk_harness.commands_files import diff_command, lint_command, report_command, verify_command
+from tbk_harness.commands_litmus import litmus_command
 from tbk_harness.commands_replay import replay_command
 from tbk_harness.commands_run import run_command
 from tbk_harness.commands_spec import list_command, show_command
@@ -31,6 +32,7 @@ def tbk() -> None:
 for _command in (
     run_command, check_command, probe_command, list_command, show_command, report_command,
     diff_command, replay_command, new_command, verify_command, lint_command, kill_command,
+    litmus_command,
 ):  # fmt: skip
     tbk.add_command(_command)
 

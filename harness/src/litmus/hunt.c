@@ -1,0 +1,109 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * hunt.c: what a worker does.
+ */
+#include "hunt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "worker.h"
+
+enum { CONTROL_EVERY = 3 };
+
+static bool is_finding(const litmus_result_t* result) {
+  return result->outcome != LITMUS_RIGHT && result->outcome != LITMUS_NO_ROOM;
+}
+
+static void count_polls(hunt_stats_t* stats, const litmus_program_t* program, uint64_t answered) {
+  for (uint32_t i = 0; i < program->count; i++) {
+    unsigned op = program->calls[i].op;
+    if (op != LITMUS_EVENT_POLL && op != LITMUS_STREAM_POLL) continue;
+    stats->polls++;
+    stats->polls_not_ready += !(answered >> i & 1);
+  }
+}
+
+/* Returns whether the program that stands in `shared` shows something. */
+static bool run(litmus_runner_t* runner, hunt_shared_t* shared, litmus_model_t* model,
+                litmus_seen_t* seen) {
+  litmus_run_judged(runner, &shared->program, &shared->result, seen, model);
+  hunt_stats_t* stats = &shared->stats;
+  stats->programs++;
+  stats->calls += shared->program.count;
+  stats->looks += model->read_count;
+  stats->no_room += shared->result.outcome == LITMUS_NO_ROOM;
+  count_polls(stats, &shared->program, shared->result.answered);
+  return is_finding(&shared->result);
+}
+
+/* The same program without an edge of a kind whose turn it is: does the device show the difference? */
+static bool run_control(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed,
+                        uint64_t index) {
+  static litmus_model_t with, without;
+  static litmus_program_t whole;
+  litmus_seen_t seen;
+  uint64_t random = seed ^ ~index;
+  litmus_edge_t kind = (litmus_edge_t)(index / CONTROL_EVERY % LITMUS_EDGES);
+  if (!litmus_has_control(kind, NULL)) return false;
+  hunt_edge_t* edge = &shared->stats.edges[kind];
+  whole = shared->program;
+  edge->tried++;
+  if (!litmus_control(&shared->program, &whole, kind, &random)) return false;
+  edge->controls++;
+  shared->stats.controls++;
+  shared->is_control = 1;
+  if (run(runner, shared, &without, &seen)) return true;
+  shared->is_control = 0;
+  if (shared->result.outcome != LITMUS_RIGHT) return false;
+  /* Polls of the whole program may have been answered otherwise: what they order is left out. */
+  litmus_model_build(&with, &whole, 0, 0, 0);
+  edge->shown += litmus_differs(&with, &without, &seen);
+  return false;
+}
+
+void hunt_work_range(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed,
+                     const hunt_range_t* range) {
+  static litmus_model_t model;
+  litmus_seen_t seen;
+  shared->state = HUNT_RUNNING;
+  for (uint64_t i = range->first; i < range->last && tbk_now_ns() < range->until_ns; i++) {
+    shared->index = i;
+    litmus_generate(&shared->program, &shared->offers, seed, i);
+    bool found = run(runner, shared, &model, &seen);
+    if (!found && i % CONTROL_EVERY == 0) found = run_control(runner, shared, seed, i);
+    if (!found) continue;
+    shared->state = HUNT_FOUND;
+    return;
+  }
+  litmus_runner_close(runner);
+  shared->state = HUNT_OVER;
+}
+
+/* Other programs go between, for what a library does at every so-manyth call. */
+static void stir(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed, unsigned index) {
+  static litmus_program_t program;
+  litmus_result_t result;
+  litmus_seen_t seen;
+  litmus_generate(&program, &shared->offers, seed, index);
+  shared->is_between = 1;
+  litmus_run(runner, &program, &result, &seen);
+  shared->is_between = 0;
+}
+
+void hunt_work_one(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed,
+                   unsigned repeats) {
+  static litmus_model_t model;
+  litmus_seen_t seen;
+  shared->state = HUNT_RUNNING;
+  for (unsigned i = 0; i < repeats; i++) {
+    if (i > 0) stir(runner, shared, seed, i);
+    if (!run(runner, shared, &model, &seen)) continue;
+    shared->state = HUNT_FOUND;
+    return;
+  }
+  shared->state = HUNT_OVER;
+}

@@ -1,0 +1,75 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * hunt.h: worker processes that run programs, and what they leave in memory that the parent sees.
+ */
+#ifndef TBK_HARNESS_LITMUS_HUNT_H
+#define TBK_HARNESS_LITMUS_HUNT_H
+
+#include "execute.h"
+
+typedef enum hunt_state {
+  HUNT_STARTING, /* loading, opening */
+  HUNT_RUNNING,
+  HUNT_FOUND, /* `program` and `result` say what */
+  HUNT_OVER,  /* nothing was found in what was asked for */
+  HUNT_BAD_LIBRARY,
+  HUNT_NO_DEVICE,
+  HUNT_NOTHING_TO_ORDER, /* no streams, or no events */
+  HUNT_INTERRUPTED
+} hunt_state_t;
+
+/* Of one kind of edge. */
+typedef struct hunt_edge {
+  uint64_t programs; /* that had such an edge, of those that were looked at for one */
+  uint64_t tried;    /* programs that were looked at for one */
+  uint64_t controls; /* that ran without it */
+  uint64_t shown;    /* and saw what the edge forbids */
+} hunt_edge_t;
+
+typedef struct hunt_stats {
+  uint64_t programs, controls, calls, looks, no_room;
+  uint64_t polls, polls_not_ready;
+  hunt_edge_t edges[LITMUS_EDGES];
+} hunt_stats_t;
+
+typedef struct hunt_shared {
+  litmus_progress_t progress;
+  volatile int32_t state;
+  volatile uint64_t index; /* of the program that runs */
+  volatile int32_t is_control;
+  volatile int32_t is_between; /* a program runs that is not asked for: its end says nothing */
+  litmus_offers_t offers;
+  litmus_program_t program;
+  litmus_result_t result;
+  hunt_stats_t stats;
+  char reason[512];
+} hunt_shared_t;
+
+typedef struct hunt_subject {
+  const char* library;
+  const char* options; /* or NULL */
+  uint64_t seed;
+  double open_timeout_s, call_timeout_s;
+} hunt_subject_t;
+
+/* Programs `first` to `last`, until one shows something or the time is over. */
+typedef struct hunt_range {
+  uint64_t first, last;
+  uint64_t until_ns;
+} hunt_range_t;
+
+/* Runs a range in a worker. What died or hung in a call is `found`, too. */
+hunt_state_t hunt_range(const hunt_subject_t* subject, const hunt_range_t* range,
+                        hunt_shared_t* shared);
+/* Runs one program, up to `repeats` times with others between, until it shows something. */
+hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* program,
+                      unsigned repeats, hunt_shared_t* shared);
+
+/* Memory that a worker shares with its parent; ends the process where there is none. */
+hunt_shared_t* hunt_share(void);
+/* A signal came that ends the run. */
+extern volatile int hunt_interrupted;
+
+#endif /* TBK_HARNESS_LITMUS_HUNT_H */

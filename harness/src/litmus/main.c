@@ -1,0 +1,221 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * main.c: tbk-litmus runs programs drawn at random on a library and judges what they see.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "report.h"
+#include "text.h"
+
+enum { EXIT_PASS, EXIT_FOUND, EXIT_USAGE, EXIT_NOTHING, EXIT_LIBRARY, EXIT_DEVICE };
+enum { EXIT_INTERRUPTION = 7, EXIT_UNWRITTEN = 8 };
+
+typedef struct choices {
+  hunt_subject_t subject;
+  double seconds, shrink_s;
+  uint64_t programs;
+  uint64_t first;
+  const char* output;
+  const char* reproducer;
+  char options[2048];
+} choices_t;
+
+static const char usage[] =
+    "usage: tbk-litmus LIB [options]\n"
+    "  --seconds S           stop after S seconds (60)\n"
+    "  --programs N          stop after N programs\n"
+    "  --seed N              of all programs (1)\n"
+    "  --first N             begin with program N of the seed's\n"
+    "  --backend-option K=V  for the library; may be repeated\n"
+    "  --call-timeout S      no call takes longer (20)\n"
+    "  --open-timeout S      loading and opening take no longer (60)\n"
+    "  --shrink-time S       make a finding smaller for at most S seconds (20)\n"
+    "  --output FILE         where results go as JSON lines (litmus.jsonl)\n"
+    "  --reproducer FILE     where a finding goes as a C file (litmus.c)\n";
+
+static void interrupt(int number) {
+  (void)number;
+  hunt_interrupted = 1;
+}
+
+static _Noreturn void stop(int code, const char* format, const char* word) {
+  char clean[600];
+  tbk_text_for_terminal(clean, sizeof clean, word);
+  fprintf(stderr, "tbk-litmus: ");
+  fprintf(stderr, format, clean);
+  fputc('\n', stderr);
+  exit(code);
+}
+
+static double number(const char* text) {
+  char* end;
+  errno = 0;
+  double value = strtod(text, &end);
+  if (errno || end == text || *end != '\0' || !(value > 0 && value < 1e9))
+    stop(EXIT_USAGE, "'%s' is no number above 0", text);
+  return value;
+}
+
+static uint64_t count(const char* text) {
+  char* end;
+  errno = 0;
+  uint64_t value = strtoull(text, &end, 0);
+  if (errno || *text < '0' || *text > '9' || *end != '\0')
+    stop(EXIT_USAGE, "'%s' is no whole number", text);
+  return value;
+}
+
+static void add_option(choices_t* choices, const char* text) {
+  size_t used = strlen(choices->options);
+  int more = snprintf(choices->options + used, sizeof choices->options - used, "%s%s",
+                      used == 0 ? "" : ",", text);
+  if ((size_t)more >= sizeof choices->options - used)
+    stop(EXIT_USAGE, "'%s': too many options for the library", text);
+  choices->subject.options = choices->options;
+}
+
+static void choose(choices_t* choices, int argc, char** argv) {
+  enum { SECONDS = 1, PROGRAMS, SEED, FIRST, OPTION, CALL, OPEN, SHRINK, OUTPUT, REPRODUCER };
+  static const struct option known[] = {{"seconds", 1, NULL, SECONDS},
+                                        {"programs", 1, NULL, PROGRAMS},
+                                        {"seed", 1, NULL, SEED},
+                                        {"first", 1, NULL, FIRST},
+                                        {"backend-option", 1, NULL, OPTION},
+                                        {"call-timeout", 1, NULL, CALL},
+                                        {"open-timeout", 1, NULL, OPEN},
+                                        {"shrink-time", 1, NULL, SHRINK},
+                                        {"output", 1, NULL, OUTPUT},
+                                        {"reproducer", 1, NULL, REPRODUCER},
+                                        {0}};
+  for (int found; (found = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+    switch (found) {
+      case SECONDS:
+        choices->seconds = number(optarg);
+        break;
+      case PROGRAMS:
+        choices->programs = count(optarg);
+        break;
+      case SEED:
+        choices->subject.seed = count(optarg);
+        break;
+      case FIRST:
+        choices->first = count(optarg);
+        break;
+      case OPTION:
+        add_option(choices, optarg);
+        break;
+      case CALL:
+        choices->subject.call_timeout_s = number(optarg);
+        break;
+      case OPEN:
+        choices->subject.open_timeout_s = number(optarg);
+        break;
+      case SHRINK:
+        choices->shrink_s = number(optarg);
+        break;
+      case OUTPUT:
+        choices->output = optarg;
+        break;
+      case REPRODUCER:
+        choices->reproducer = optarg;
+        break;
+      default:
+        fputs(usage, stderr);
+        exit(EXIT_USAGE);
+    }
+  }
+  if (optind + 1 != argc) {
+    fputs(usage, stderr);
+    exit(EXIT_USAGE);
+  }
+  choices->subject.library = argv[optind];
+  if (choices->programs == 0) choices->programs = UINT64_MAX - choices->first;
+}
+
+static FILE* create(const char* path) {
+  FILE* file = fopen(path, "we");
+  if (file == NULL) {
+    fprintf(stderr, "tbk-litmus: %s: %s\n", path, strerror(errno));
+    exit(EXIT_UNWRITTEN);
+  }
+  return file;
+}
+
+static void found(const choices_t* choices, const hunt_shared_t* shared, FILE* output,
+                  finding_t* finding) {
+  finding->index = shared->index;
+  finding->is_control = shared->is_control != 0;
+  shrink(&choices->subject, &shared->program, &shared->result, choices->shrink_s, &finding->shrunk);
+  finding_explain(finding);
+  report_finding(output, &choices->subject, finding);
+  FILE* file = create(choices->reproducer);
+  reproduce(file, &choices->subject, finding);
+  if (fclose(file) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->reproducer);
+}
+
+static int code_of(hunt_state_t state) {
+  switch (state) {
+    case HUNT_OVER:
+      return EXIT_PASS;
+    case HUNT_FOUND:
+      return EXIT_FOUND;
+    case HUNT_BAD_LIBRARY:
+      return EXIT_LIBRARY;
+    case HUNT_NO_DEVICE:
+      return EXIT_DEVICE;
+    case HUNT_NOTHING_TO_ORDER:
+      return EXIT_NOTHING;
+    default:
+      return EXIT_INTERRUPTION;
+  }
+}
+
+static const char* reason_of(const hunt_shared_t* shared) {
+  if (shared->state == HUNT_NOTHING_TO_ORDER)
+    return "the library offers no streams or no events: there is nothing to order";
+  if (shared->state == HUNT_INTERRUPTED) return "interrupted";
+  return shared->state == HUNT_BAD_LIBRARY || shared->state == HUNT_NO_DEVICE ? shared->reason : "";
+}
+
+static int run(const choices_t* choices) {
+  static finding_t finding;
+  FILE* output = create(choices->output);
+  hunt_shared_t* shared = hunt_share();
+  uint64_t started = tbk_now_ns();
+  const hunt_range_t range = {choices->first, choices->first + choices->programs,
+                              started + (uint64_t)(choices->seconds * 1e9)};
+  report_header(output, &choices->subject);
+  hunt_state_t state = hunt_range(&choices->subject, &range, shared);
+  double seconds = (double)(tbk_now_ns() - started) / 1e9;
+  const bool shown = state == HUNT_FOUND;
+  if (shown) found(choices, shared, output, &finding);
+  if (shown || state == HUNT_OVER || state == HUNT_INTERRUPTED)
+    report_edges(output, shared, shown ? &finding : NULL);
+  int code = code_of(state);
+  report_footer(output, shared, seconds, code, reason_of(shared));
+  if (reason_of(shared)[0] != '\0') stop(code, "%s", reason_of(shared));
+  if (fclose(output) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);
+  return code;
+}
+
+int main(int argc, char** argv) {
+  static choices_t choices = {
+      .seconds = 60, .shrink_s = 20, .output = "litmus.jsonl", .reproducer = "litmus.c"};
+  choices.subject = (hunt_subject_t){.seed = 1, .call_timeout_s = 20, .open_timeout_s = 60};
+  choose(&choices, argc, argv);
+  const struct sigaction action = {.sa_handler = interrupt};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return run(&choices);
+}

@@ -1,0 +1,198 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * report.c: JSON lines. How sure a verdict is follows from how often a device, given a program
+ * without the edge, showed that the edge was gone: as often it would have shown a fault.
+ */
+#include "report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "json_write.h"
+#include "version.h"
+
+enum { LINE_BYTES = 1 << 16, FEW_POLLS = 100 };
+/* e^-20.7 is below 1e-9: so many expected sightings, and missing all is as unlikely as that. */
+#define SURE 20.7
+
+static char line[LINE_BYTES];
+
+static void begin(tbk_json_t* json, const char* record) {
+  tbk_json_begin(json, line, sizeof line);
+  tbk_json_open(json, NULL, '{');
+  tbk_json_text(json, "record", record);
+}
+
+static void end(FILE* file, tbk_json_t* json) {
+  tbk_json_close(json, '}');
+  tbk_json_end_line(json);
+  fwrite(line, 1, json->size, file);
+  fflush(file);
+}
+
+void report_header(FILE* file, const hunt_subject_t* subject) {
+  tbk_json_t json;
+  begin(&json, "litmus-header");
+  tbk_json_text(&json, "suite", TBK_VERSION);
+  tbk_json_text(&json, "library", subject->library);
+  tbk_json_text(&json, "options", subject->options);
+  tbk_json_unsigned(&json, "seed", subject->seed);
+  end(file, &json);
+}
+
+/* ------------------------------------------------------------------------------------- finding -- */
+
+static const char* const outcomes[] = {"right", "wrong", "refused", "miscounted",
+                                       "stuck", "crash", "hang",    "no-room"};
+
+void finding_explain(finding_t* finding) {
+  static litmus_model_t model;
+  const litmus_result_t* result = &finding->shrunk.result;
+  memset(&finding->reason, 0, sizeof finding->reason);
+  if (result->outcome != LITMUS_WRONG) return;
+  if (litmus_model_build(&model, &finding->shrunk.program, result->answered, 0, 0))
+    litmus_explain(&model, &result->wrong, &finding->reason);
+}
+
+static void write_edges(tbk_json_t* json, uint64_t edges) {
+  tbk_json_open(json, "clauses", '[');
+  for (int kind = 0; kind < LITMUS_EDGES; kind++) {
+    bool again = kind > 0 && !strcmp(litmus_edge_clause(kind), litmus_edge_clause(kind - 1)) &&
+                 (edges >> (kind - 1) & 1);
+    if (edges >> kind & 1 && !again) tbk_json_text(json, NULL, litmus_edge_clause(kind));
+  }
+  tbk_json_close(json, ']');
+  tbk_json_open(json, "edges", '[');
+  for (int kind = 0; kind < LITMUS_EDGES; kind++)
+    if (edges >> kind & 1) tbk_json_text(json, NULL, litmus_edge_name(kind));
+  tbk_json_close(json, ']');
+}
+
+static void write_program(tbk_json_t* json, const litmus_program_t* program) {
+  char text[LITMUS_TEXT];
+  tbk_json_unsigned(json, "devices", program->devices);
+  tbk_json_unsigned(json, "size_bytes", program->size_bytes);
+  tbk_json_open(json, "program", '[');
+  for (uint32_t i = 0; i < program->count; i++) {
+    litmus_call_text(&program->calls[i], text);
+    tbk_json_text(json, NULL, text);
+  }
+  tbk_json_close(json, ']');
+}
+
+void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* finding) {
+  tbk_json_t json;
+  const shrunk_t* shrunk = &finding->shrunk;
+  begin(&json, "litmus-finding");
+  tbk_json_text(&json, "outcome", outcomes[shrunk->result.outcome]);
+  tbk_json_signed(&json, "call", shrunk->result.call);
+  if (shrunk->result.outcome == LITMUS_REFUSED)
+    tbk_json_text(&json, "status", tbk_status_name(shrunk->result.status));
+  tbk_json_text(&json, "message", shrunk->result.message);
+  write_edges(&json, finding->reason.edges);
+  write_program(&json, &shrunk->program);
+  tbk_json_open(&json, "reason", '[');
+  for (uint32_t i = 0; i < finding->reason.count; i++)
+    tbk_json_text(&json, NULL, finding->reason.lines[i]);
+  tbk_json_close(&json, ']');
+  tbk_json_unsigned(&json, "seed", subject->seed);
+  tbk_json_unsigned(&json, "index", finding->index);
+  tbk_json_bool(&json, "control", finding->is_control);
+  tbk_json_unsigned(&json, "calls_before", shrunk->calls_before);
+  tbk_json_unsigned(&json, "shown", shrunk->shown);
+  tbk_json_unsigned(&json, "replays", shrunk->replays);
+  tbk_json_unsigned(&json, "repeats", shrunk->repeats);
+  end(file, &json);
+}
+
+/* --------------------------------------------------------------------------------------- edges -- */
+
+static bool is_offered(const litmus_offers_t* offers, litmus_edge_t kind) {
+  switch (kind) {
+    case LITMUS_EDGE_WAIT_DEVICE:
+      return offers->cross_device_wait;
+    case LITMUS_EDGE_CALLBACK_AFTER:
+    case LITMUS_EDGE_CALLBACK_BEFORE:
+    case LITMUS_EDGE_CALLBACK_HOST:
+      return offers->callback;
+    case LITMUS_EDGE_ASYNC_FREE:
+      return offers->async_memory;
+    default:
+      return true;
+  }
+}
+
+/* The least rate that so many of so many are likely to come from (Wilson, 95 %, one side). */
+static double least_rate(uint64_t seen, uint64_t of) {
+  const double z = 1.645, n = (double)of, p = n > 0 ? (double)seen / n : 0;
+  if (seen == 0) return 0;
+  double middle = p + z * z / (2 * n), spread = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+  return (middle - spread) / (1 + z * z / n);
+}
+
+static bool is_synchronous(const hunt_stats_t* stats) {
+  return stats->polls >= FEW_POLLS && stats->polls_not_ready == 0;
+}
+
+static const char* state_of(const hunt_shared_t* shared, litmus_edge_t kind, uint64_t broken,
+                            double one_in, const char** out_why) {
+  const hunt_edge_t* edge = &shared->stats.edges[kind];
+  *out_why = "";
+  if (broken >> kind & 1) return "broken";
+  if (!litmus_has_control(kind, out_why)) return "not-shown";
+  if (edge->shown > 0 && one_in >= 1) return "proven";
+  if (edge->shown > 0) {
+    *out_why = "too few programs without the edge showed that it was gone";
+    return "not-shown";
+  }
+  if (is_synchronous(&shared->stats)) {
+    *out_why = "nothing was ever pending: the device does everything within its call";
+    return "trivial";
+  }
+  *out_why = edge->controls == 0 ? "no program without the edge was run"
+                                 : "programs without the edge ended as those with it";
+  return "not-shown";
+}
+
+void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* finding) {
+  const hunt_stats_t* stats = &shared->stats;
+  for (int kind = 0; kind < LITMUS_EDGES; kind++) {
+    const hunt_edge_t* edge = &stats->edges[kind];
+    const char* why;
+    tbk_json_t json;
+    if (kind == LITMUS_EDGE_HOST || !is_offered(&shared->offers, (litmus_edge_t)kind)) continue;
+    double sightings = (double)stats->programs * least_rate(edge->shown, edge->tried);
+    double one_in = floor(sightings / SURE);
+    const char* state =
+        state_of(shared, (litmus_edge_t)kind, finding ? finding->reason.edges : 0, one_in, &why);
+    begin(&json, "litmus-edge");
+    tbk_json_text(&json, "kind", litmus_edge_name(kind));
+    tbk_json_text(&json, "clause", litmus_edge_clause(kind));
+    tbk_json_text(&json, "text", litmus_edge_text(kind));
+    tbk_json_text(&json, "state", state);
+    tbk_json_text(&json, "why", why);
+    tbk_json_unsigned(&json, "tried", edge->tried);
+    tbk_json_unsigned(&json, "controls", edge->controls);
+    tbk_json_unsigned(&json, "shown", edge->shown);
+    tbk_json_unsigned(&json, "one_in", (uint64_t)one_in);
+    end(file, &json);
+  }
+}
+
+void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int exit_code,
+                   const char* reason) {
+  const hunt_stats_t* stats = &shared->stats;
+  tbk_json_t json;
+  begin(&json, "litmus-footer");
+  tbk_json_unsigned(&json, "programs", stats->programs - stats->controls);
+  tbk_json_unsigned(&json, "controls", stats->controls);
+  tbk_json_unsigned(&json, "calls", stats->calls);
+  tbk_json_unsigned(&json, "looks", stats->looks);
+  tbk_json_unsigned(&json, "no_room", stats->no_room);
+  tbk_json_unsigned(&json, "milliseconds", (uint64_t)(seconds * 1e3));
+  tbk_json_signed(&json, "exit_code", exit_code);
+  tbk_json_text(&json, "reason", reason);
+  end(file, &json);
+}

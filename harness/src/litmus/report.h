@@ -1,0 +1,35 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * report.h: what was found, and how sure it is that there is nothing else, as JSON lines.
+ */
+#ifndef TBK_HARNESS_LITMUS_REPORT_H
+#define TBK_HARNESS_LITMUS_REPORT_H
+
+#include <stdio.h>
+
+#include "shrink.h"
+
+/* One finding, shrunk and explained. */
+typedef struct finding {
+  uint64_t index; /* of the program that showed it first */
+  bool is_control;
+  shrunk_t shrunk;
+  litmus_reason_t reason; /* of a wrong read */
+} finding_t;
+
+/* Explains a wrong read by the model. */
+void finding_explain(finding_t* finding);
+
+void report_header(FILE* file, const hunt_subject_t* subject);
+void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* finding);
+/* A line for each kind of edge that this device has. */
+void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* finding);
+void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int exit_code,
+                   const char* reason);
+
+/* Writes the finding as a C file that needs tbk.h and nothing else. */
+void reproduce(FILE* file, const hunt_subject_t* subject, const finding_t* finding);
+
+#endif /* TBK_HARNESS_LITMUS_REPORT_H */

@@ -1,0 +1,262 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * reproduce.c: a finding as a C file. Around the calls stands what opens the library and makes what they
+ * name; behind them what was seen is compared with what is legal.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report.h"
+
+static const char head[] =
+    "#include <dlfcn.h>\n#include <stdatomic.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+    "#include <string.h>\n#include <unistd.h>\n\n#include <tbk/tbk.h>\n\n"
+    "#define OK(call) \\\n"
+    "  do { tbk_status_t status = (call); \\\n"
+    "       if (status) { printf(\"%s answers %d: %s\\n\", #call, status, e.message); exit(1); } "
+    "} while (0)\n"
+    "#define READY(call) while ((call) == TBK_NOT_READY) continue\n\n";
+
+static const char helpers[] =
+    "static char seen[SIZE];\nstatic _Atomic unsigned char marks[8];\n"
+    "typedef struct { int mark, value, us; char* slot; } work_t;\n"
+    "static void cb_read(void* a) { memcpy(seen, ((work_t*)a)->slot, SIZE); }\n"
+    "static void cb_mark(void* a) { marks[((work_t*)a)->mark] = ((work_t*)a)->value; }\n"
+    "static void cb_look(void* a) { seen[0] = marks[((work_t*)a)->mark]; }\n"
+    "static void cb_sleep(void* a) { usleep(((work_t*)a)->us); }\n"
+    "static void* fill_host(int v) { void* p = malloc(SIZE); memset(p, v, SIZE); return p; }\n\n"
+    "int main(int argc, char** argv) {\n"
+    "  tbk_error_t e = {\"\"};\n"
+    "  tbk_host_t host = {.struct_size = sizeof host, .abi_version = TBK_ABI_VERSION,\n"
+    "                     .options = argc > 2 ? argv[2] : NULL};\n"
+    "  void* library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;\n"
+    "  tbk_backend_create_fn create = library ? (tbk_backend_create_fn)dlsym(library, "
+    "TBK_ENTRY_SYMBOL) : NULL;\n"
+    "  if (!create) { printf(\"usage: %s LIB [OPTIONS]\\n\", argv[0]); return 2; }\n"
+    "  const tbk_backend_t* b;\n  OK(create(&host, &b, &e));\n"
+    "  tbk_instance_t* self = b->instance;\n  const tbk_core_t* core = b->core;\n"
+    "  const tbk_stream_ops_t* stream = b->stream;\n  const tbk_event_ops_t* event = b->event;\n"
+    "  tbk_event_t* left;\n";
+
+/* Returns whether some call names this one of what `letter` stands for in LITMUS_OP_MAP. */
+static bool names(const litmus_program_t* p, char letter, int number) {
+  for (uint32_t i = 0; i < p->count; i++) {
+    const litmus_call_t* c = &p->calls[i];
+    int named = letter == 's'   ? c->stream
+                : letter == 'e' ? c->event
+                : letter == 'c' ? c->cell
+                : letter == 'o' ? c->other
+                                : c->slot;
+    if (named == number && litmus_call_names(c, letter)) return true;
+  }
+  return false;
+}
+
+static void write_things(FILE* f, const litmus_program_t* p) {
+  for (uint32_t d = 0; d < p->devices; d++)
+    fprintf(f, "  OK(core->device_open(self, %u, &e));\n", d);
+  /* All of them: a scheduler that takes its choices from a seed may look at how many there are. */
+  for (int s = 0; s < LITMUS_STREAMS; s++)
+    fprintf(f, "  tbk_stream_t* s%d;\n  OK(stream->stream_create(self, %d, %d, &s%d, &e));\n", s,
+            litmus_stream_device(p, s), (int)litmus_stream_priority(s), s);
+  for (int n = 0; n < LITMUS_EVENTS; n++)
+    if (names(p, 'e', n))
+      fprintf(f, "  tbk_event_t* e%d;\n  OK(event->event_create(self, %d, %d, &e%d, &e));\n", n,
+              litmus_event_device(p, n), (int)litmus_event_is_timed(n), n);
+  for (int c = 0; c < LITMUS_CELLS; c++) {
+    if (!names(p, 'c', c) && !names(p, 'o', c)) continue;
+    fprintf(f, "  tbk_memory_t m%d;\n", c);
+    if (litmus_cell_is_async(c)) continue;
+    int d = litmus_cell_device(p, c);
+    fprintf(f, "  OK(core->memory_alloc(self, %d, SIZE, &m%d, &e));\n", d, c);
+    fprintf(f, "  OK(core->upload(self, %d, m%d, 0, fill_host(%d), SIZE, NULL, &e));\n", d, c,
+            LITMUS_FIRST_OF_CELLS + c);
+  }
+  for (int h = 0; h < LITMUS_SLOTS; h++) {
+    if (!names(p, 'h', h)) continue;
+    if (h < LITMUS_SLOTS / 2)
+      fprintf(f,
+              "  void* h%d = NULL;\n  if (b->pinned) OK(b->pinned->pinned_alloc(self, 0, SIZE, "
+              "&h%d, &e));\n  if (!h%d) h%d = malloc(SIZE);\n  memset(h%d, %d, SIZE);\n",
+              h, h, h, h, h, LITMUS_FIRST_OF_SLOTS + h);
+    else
+      fprintf(f, "  void* h%d = fill_host(%d);\n", h, LITMUS_FIRST_OF_SLOTS + h);
+  }
+}
+
+static void write_copy(FILE* f, const litmus_program_t* p, const litmus_call_t* c, const char* s) {
+  const int d = litmus_cell_device(p, c->cell);
+  switch (c->op) {
+    case LITMUS_FILL:
+      fprintf(f, "OK(core->fill(self, %d, m%d, 0, %d, SIZE, %s, &e));\n", d, c->cell, c->value, s);
+      break;
+    case LITMUS_UPLOAD:
+      fprintf(f, "OK(core->upload(self, %d, m%d, 0, h%d, SIZE, %s, &e));\n", d, c->cell, c->slot,
+              s);
+      break;
+    case LITMUS_DOWNLOAD:
+      fprintf(f, "OK(core->download(self, %d, h%d, m%d, 0, SIZE, %s, &e));\n", d, c->slot, c->cell,
+              s);
+      break;
+    case LITMUS_COPY:
+      fprintf(f, "OK(core->copy(self, %d, m%d, 0, m%d, 0, SIZE, %s, &e));\n", d, c->cell, c->other,
+              s);
+      break;
+    default:
+      fprintf(f, "OK(b->peer->peer_copy(self, %d, m%d, 0, %d, m%d, 0, SIZE, %s, &e));\n", d,
+              c->cell, litmus_cell_device(p, c->other), c->other, s);
+  }
+}
+
+static void write_callback(FILE* f, const litmus_call_t* c, const char* s) {
+  static const char* const functions[] = {"cb_read", "cb_mark", "cb_look", "cb_sleep"};
+  fprintf(f, "OK(b->callback->callback_enqueue(self, %s, %s, &(work_t){%d, %d, %u, ", s,
+          functions[c->op - LITMUS_CALLBACK_READ], c->mark, c->value, c->microseconds);
+  fprintf(f, c->op == LITMUS_CALLBACK_READ ? "h%d}, &e));\n" : "NULL}, &e));\n", c->slot);
+}
+
+/* Those that need more than a name and a stream. */
+static bool write_special(FILE* f, const litmus_program_t* p, const litmus_call_t* c) {
+  const int n = c->event, s = c->stream, m = c->cell;
+  switch (c->op) {
+    case LITMUS_EVENT_RENEW:
+      fprintf(f,
+              "event->event_destroy(self, e%d); OK(event->event_create(self, %d, %d, &e%d, &e));\n",
+              n, litmus_event_device(p, n), (int)litmus_event_is_timed(n), n);
+      return true;
+    case LITMUS_STREAM_RENEW: /* the event is what the suite waits for in the end */
+      fprintf(f,
+              "OK(event->event_create(self, %d, 0, &left, &e)); OK(event->event_record(self, left, "
+              "s%d, &e));\n  ",
+              litmus_stream_device(p, s), s);
+      fprintf(f,
+              "stream->stream_destroy(self, s%d); OK(stream->stream_create(self, %d, %d, &s%d, "
+              "&e));\n",
+              s, litmus_stream_device(p, s), (int)litmus_stream_priority(s), s);
+      return true;
+    case LITMUS_CELL_RENEW:
+      fprintf(f,
+              "OK(core->memory_free(self, %d, m%d, &e)); OK(core->memory_alloc(self, %d, SIZE, "
+              "&m%d, &e));\n",
+              litmus_cell_device(p, m), m, litmus_cell_device(p, m), m);
+      return true;
+    case LITMUS_HOST_WRITE:
+      fprintf(f, "memset(h%d, %d, SIZE);\n", c->slot, c->value);
+      return true;
+    case LITMUS_HOST_READ:
+      fprintf(f, "memcpy(seen, h%d, SIZE);\n", c->slot);
+      return true;
+    case LITMUS_HOST_LOOK:
+      fprintf(f, "seen[0] = marks[%d];\n", c->mark);
+      return true;
+    case LITMUS_AWAIT_MARK:
+      fprintf(f, "while (!marks[%d]) (void)!stream->stream_query(self, s%d, &e);\n", c->mark, s);
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void write_call(FILE* f, const litmus_program_t* p, const litmus_call_t* c) {
+  char s[8] = "NULL";
+  const int n = c->event;
+  if (c->stream >= 0) snprintf(s, sizeof s, "s%d", c->stream);
+  fprintf(f, "  ");
+  if (c->op <= LITMUS_PEER_COPY) {
+    write_copy(f, p, c, s);
+    return;
+  }
+  if (c->op <= LITMUS_DELAY) {
+    write_callback(f, c, s);
+    return;
+  }
+  if (write_special(f, p, c)) return;
+  switch (c->op) {
+    case LITMUS_WAIT:
+      fprintf(f, "OK(event->event_wait(self, %s, e%d, &e));\n", s, n);
+      break;
+    case LITMUS_ASYNC_ALLOC:
+      fprintf(f, "OK(b->async_memory->async_alloc(self, %s, SIZE, &m%d, &e));\n", s, c->cell);
+      break;
+    case LITMUS_ASYNC_FREE:
+      fprintf(f, "OK(b->async_memory->async_free(self, %s, m%d, &e));\n", s, c->cell);
+      break;
+    case LITMUS_RECORD:
+      fprintf(f, "OK(event->event_record(self, e%d, %s, &e));\n", n, s);
+      break;
+    case LITMUS_EVENT_SYNCHRONIZE:
+      fprintf(f, "OK(event->event_synchronize(self, e%d, &e));\n", n);
+      break;
+    case LITMUS_EVENT_POLL:
+      fprintf(f, "tbk_status_t asked%u = event->event_query(self, e%d, &e);\n", c->id, n);
+      break;
+    case LITMUS_EVENT_SPIN:
+      fprintf(f, "READY(event->event_query(self, e%d, &e));\n", n);
+      break;
+    case LITMUS_STREAM_POLL:
+      fprintf(f, "tbk_status_t asked%u = stream->stream_query(self, %s, &e);\n", c->id, s);
+      break;
+    case LITMUS_STREAM_SPIN:
+      fprintf(f, "READY(stream->stream_query(self, %s, &e));\n", s);
+      break;
+    case LITMUS_STREAM_SYNCHRONIZE:
+      fprintf(f, "OK(stream->stream_synchronize(self, %s, &e));\n", s);
+      break;
+    default:
+      fprintf(f, "OK(stream->device_synchronize(self, %d, &e));\n", c->device);
+  }
+}
+
+/* Where what was seen lies, and the bytes that are legal. */
+static void write_check(FILE* f, const finding_t* finding) {
+  static litmus_model_t model;
+  const litmus_program_t* p = &finding->shrunk.program;
+  const litmus_result_t* result = &finding->shrunk.result;
+  if (result->outcome != LITMUS_WRONG || !litmus_model_build(&model, p, result->answered, 0, 0)) {
+    fprintf(f, "  puts(\"it came to an end\");\n  return 0;\n}\n");
+    return;
+  }
+  const litmus_read_t* read = &model.reads[result->wrong.read];
+  const int place = read->place;
+  const bool is_mark = place >= LITMUS_PLACE_OF_MARKS && place < LITMUS_PLACE_OF_CELLS;
+  if (read->call_id == LITMUS_END && place < LITMUS_SLOTS)
+    fprintf(f, "  memcpy(seen, h%d, SIZE);\n", place);
+  if (read->call_id == LITMUS_END && place >= LITMUS_PLACE_OF_CELLS)
+    fprintf(f, "  OK(core->download(self, %d, seen, m%d, 0, SIZE, NULL, &e));\n",
+            litmus_cell_device(p, model.cell_of[place]), model.cell_of[place]);
+  for (uint32_t i = 0; i < p->count; i++)
+    if (p->calls[i].op == LITMUS_EVENT_POLL || p->calls[i].op == LITMUS_STREAM_POLL)
+      fprintf(f, "  if ((asked%u == TBK_OK) != %d) return puts(\"it went another way\"), 0;\n",
+              p->calls[i].id, (int)(result->answered >> i & 1));
+  fprintf(f, "  for (int i = 0; i < %s; i++)\n    switch ((unsigned char)seen[i]) {\n",
+          is_mark ? "1" : "SIZE");
+  for (int v = 0; v < 256; v++)
+    if (litmus_values_have(&read->values, (uint8_t)v)) fprintf(f, "      case %d:\n", v);
+  fprintf(f,
+          "        break;\n      default: printf(\"byte %%d is %%d\\n\", i, (unsigned "
+          "char)seen[i]); return 1;\n    }\n  puts(\"as it should be\");\n  return 0;\n}\n");
+}
+
+void reproduce(FILE* f, const hunt_subject_t* subject, const finding_t* finding) {
+  const litmus_program_t* p = &finding->shrunk.program;
+  fprintf(f,
+          "/*\n * SPDX-FileCopyrightText: the tbk authors\n"
+          " * SPDX-License-Identifier: BSD-3-Clause\n *\n"
+          " * Build: cc FILE -I(the folder that holds tbk/tbk.h) -ldl\n"
+          " * Run:   ./a.out LIB \"%s\"\n *\n",
+          subject->options == NULL ? "" : subject->options);
+  if (finding->shrunk.repeats > 1)
+    fprintf(f, " * It need not show each time: some %u times.\n *\n", finding->shrunk.repeats);
+  for (uint32_t i = 0; i < finding->reason.count; i++)
+    fprintf(f, " * %s\n", finding->reason.lines[i]);
+  fprintf(f, " */\n%senum { SIZE = %" PRIu64 " };\n%s", head, p->size_bytes, helpers);
+  write_things(f, p);
+  fprintf(f, "\n");
+  for (uint32_t i = 0; i < p->count; i++)
+    write_call(f, p, &p->calls[i]);
+  fprintf(f, "\n  for (int d = 0; d < %u; d++) OK(stream->device_synchronize(self, d, &e));\n",
+          p->devices);
+  write_check(f, finding);
+}

@@ -1,0 +1,121 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shrink.c: delta debugging over the calls, then over what they name. Each attempt is a process of its
+ * own, so that nothing is left over from the one before.
+ */
+#include "shrink.h"
+
+#include <string.h>
+
+#include "clock.h"
+
+enum { REPLAYS = 20, MOST_REPEATS = 200 };
+#define HUNG_TRY_S 1.0
+
+typedef struct shrinking {
+  hunt_subject_t subject;
+  hunt_shared_t* shared;
+  shrunk_t* best;
+  uint64_t until_ns;
+} shrinking_t;
+
+/* The same kind of thing; which read it is may change on the way. */
+static bool is_same(const litmus_result_t* a, const litmus_result_t* b) {
+  return a->outcome == b->outcome && a->status == b->status;
+}
+
+static bool shows(shrinking_t* s, const litmus_program_t* program) {
+  if (hunt_one(&s->subject, program, s->best->repeats, s->shared) != HUNT_FOUND) return false;
+  return is_same(&s->shared->result, &s->best->result);
+}
+
+static bool keep_if_shown(shrinking_t* s, const litmus_program_t* program) {
+  static litmus_model_t model;
+  if (tbk_now_ns() > s->until_ns || !litmus_model_build(&model, program, 0, 0, 0)) return false;
+  if (!shows(s, program)) return false;
+  s->best->program = *program;
+  s->best->result = s->shared->result;
+  return true;
+}
+
+static bool without(shrinking_t* s, uint32_t first, uint32_t count) {
+  litmus_program_t program = s->best->program;
+  if (first + count > program.count) count = program.count - first;
+  program.count -= count;
+  memmove(&program.calls[first], &program.calls[first + count],
+          (program.count - first) * sizeof *program.calls);
+  return keep_if_shown(s, &program);
+}
+
+static void take_out_calls(shrinking_t* s) {
+  for (uint32_t size = s->best->program.count / 2; size > 0; size /= 2) {
+    bool smaller = true;
+    while (smaller) {
+      smaller = false;
+      for (uint32_t at = s->best->program.count; at > 0;) {
+        at = at > size ? at - size : 0;
+        if (at < s->best->program.count && without(s, at, size)) smaller = true;
+      }
+    }
+  }
+}
+
+/* Two calls that are of use only together: a record and its wait, a callback and who waits. */
+static bool take_out_pairs(shrinking_t* s) {
+  for (uint32_t i = 0; i < s->best->program.count; i++) {
+    for (uint32_t j = i + 1; j < s->best->program.count; j++) {
+      litmus_program_t program = s->best->program;
+      program.count = 0;
+      for (uint32_t k = 0; k < s->best->program.count; k++)
+        if (k != i && k != j) program.calls[program.count++] = s->best->program.calls[k];
+      if (keep_if_shown(s, &program)) return true;
+    }
+  }
+  return false;
+}
+
+static void make_simpler(shrinking_t* s) {
+  litmus_program_t program = s->best->program;
+  program.devices = 1;
+  for (uint32_t i = 0; i < program.count; i++)
+    program.calls[i].device = 0;
+  keep_if_shown(s, &program);
+  static const uint64_t sizes[] = {1, 64, 4096};
+  for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    program = s->best->program;
+    uint64_t unit = s->shared->offers.granularity;
+    uint64_t size = (sizes[i] + unit - 1) / unit * unit;
+    if (size >= program.size_bytes) break;
+    program.size_bytes = size;
+    if (keep_if_shown(s, &program)) break;
+  }
+}
+
+/* Where threads decide, or how many calls there were before, it need not show each time. */
+static bool find_repeats(shrinking_t* s) {
+  for (s->best->repeats = 1; s->best->repeats <= MOST_REPEATS && tbk_now_ns() < s->until_ns;
+       s->best->repeats *= 4)
+    if (shows(s, &s->best->program) && shows(s, &s->best->program)) return true;
+  s->best->repeats = MOST_REPEATS;
+  return false;
+}
+
+void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
+            const litmus_result_t* result, double seconds, shrunk_t* out_shrunk) {
+  hunt_shared_t* shared = hunt_share();
+  *out_shrunk = (shrunk_t){.program = *program, .result = *result, .calls_before = program->count};
+  shrinking_t s = {.subject = *subject, .shared = shared, .best = out_shrunk};
+  s.until_ns = tbk_now_ns() + (uint64_t)(seconds * 1e9);
+  if (result->outcome == LITMUS_HUNG && s.subject.call_timeout_s > HUNG_TRY_S)
+    s.subject.call_timeout_s = HUNG_TRY_S;
+  if (find_repeats(&s)) {
+    take_out_calls(&s);
+    while (take_out_pairs(&s))
+      take_out_calls(&s);
+    make_simpler(&s);
+  }
+  for (; out_shrunk->replays < REPLAYS && tbk_now_ns() < s.until_ns; out_shrunk->replays++)
+    out_shrunk->shown += shows(&s, &out_shrunk->program);
+}

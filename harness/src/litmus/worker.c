@@ -1,0 +1,145 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * worker.c: a worker's process, and the parent that owns its deadlines: the library is loaded in the
+ * worker alone, and a call that does not return, or takes the process with it, is told by the parent.
+ */
+#include "worker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "reap.h"
+
+#define LOOK_NS 2000000
+
+volatile int hunt_interrupted;
+
+hunt_shared_t* hunt_share(void) {
+  void* memory =
+      mmap(NULL, sizeof(hunt_shared_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) return memory;
+  perror("tbk-litmus");
+  exit(6);
+}
+
+typedef struct job {
+  const hunt_range_t* range; /* or NULL: one program */
+  unsigned repeats;
+} job_t;
+
+static void work(const hunt_subject_t* subject, const job_t* job, hunt_shared_t* shared) {
+  int load, status;
+  litmus_runner_t* runner =
+      litmus_runner_open(subject->library, subject->options, &shared->progress, shared->reason,
+                         sizeof shared->reason, &load, &status);
+  if (runner == NULL) {
+    shared->state = load != TBK_LOAD_OK ? HUNT_BAD_LIBRARY : HUNT_NO_DEVICE;
+    return;
+  }
+  bool can_order = litmus_runner_offers(runner, &shared->offers);
+  if (shared->offers.devices == 0) {
+    snprintf(shared->reason, sizeof shared->reason, "the library counts no device");
+    shared->state = HUNT_NO_DEVICE;
+  } else if (!can_order) {
+    shared->state = HUNT_NOTHING_TO_ORDER;
+  } else if (job->range != NULL) {
+    hunt_work_range(runner, shared, subject->seed, job->range);
+  } else {
+    hunt_work_one(runner, shared, subject->seed, job->repeats);
+  }
+}
+
+static pid_t start(const hunt_subject_t* subject, const job_t* job, hunt_shared_t* shared) {
+  fflush(NULL);
+  pid_t parent = getpid(), pid = fork();
+  if (pid != 0) return pid;
+  signal(SIGINT, SIG_IGN); /* the parent ends it */
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  work(subject, job, shared);
+  _exit(0);
+}
+
+/* Ends the worker's process and whatever it started. */
+static void end(pid_t pid) {
+  kill(pid, SIGKILL);
+  while (waitpid(pid, NULL, 0) > 0)
+    continue;
+  tbk_reap_strays(NULL, 0);
+}
+
+static hunt_state_t conclude(hunt_shared_t* shared, int outcome, const char* what, int number) {
+  if (shared->state == HUNT_STARTING) {
+    snprintf(shared->reason, sizeof shared->reason, "while it is loaded and opened: %s %d", what,
+             number);
+    return shared->state = HUNT_BAD_LIBRARY;
+  }
+  if (shared->is_between) return shared->state = HUNT_OVER;
+  shared->result.outcome = outcome;
+  shared->result.call = shared->progress.call;
+  snprintf(shared->result.message, sizeof shared->result.message, "%s %d", what, number);
+  return shared->state = HUNT_FOUND;
+}
+
+static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_t* shared) {
+  uint64_t steps = shared->progress.steps, since = tbk_now_ns();
+  for (;;) {
+    int status;
+    if (waitpid(pid, &status, WNOHANG) == pid) {
+      tbk_reap_strays(NULL, 0);
+      if (shared->state >= HUNT_FOUND) return shared->state;
+      return WIFSIGNALED(status)
+                 ? conclude(shared, LITMUS_CRASHED, "signal", WTERMSIG(status))
+                 : conclude(shared, LITMUS_CRASHED, "exit status", WEXITSTATUS(status));
+    }
+    const struct timespec pause = {0, LOOK_NS};
+    nanosleep(&pause, NULL);
+    if (hunt_interrupted) {
+      end(pid);
+      return shared->state = HUNT_INTERRUPTED;
+    }
+    if (steps != shared->progress.steps) {
+      steps = shared->progress.steps;
+      since = tbk_now_ns();
+    }
+    double limit_s =
+        shared->state == HUNT_STARTING ? subject->open_timeout_s : subject->call_timeout_s;
+    if ((double)(tbk_now_ns() - since) < limit_s * 1e9) continue;
+    end(pid);
+    return conclude(shared, LITMUS_HUNG, "seconds without an end:", (int)limit_s);
+  }
+}
+
+static hunt_state_t run_job(const hunt_subject_t* subject, const job_t* job,
+                            hunt_shared_t* shared) {
+  shared->state = HUNT_STARTING;
+  shared->is_control = shared->is_between = 0;
+  shared->progress.patience_ns = (uint64_t)(subject->call_timeout_s * 0.5e9);
+  pid_t pid = start(subject, job, shared);
+  if (pid > 0) return watch(pid, subject, shared);
+  snprintf(shared->reason, sizeof shared->reason, "no process can be started");
+  return shared->state = HUNT_NO_DEVICE;
+}
+
+hunt_state_t hunt_range(const hunt_subject_t* subject, const hunt_range_t* range,
+                        hunt_shared_t* shared) {
+  const job_t job = {.range = range};
+  return run_job(subject, &job, shared);
+}
+
+hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* program,
+                      unsigned repeats, hunt_shared_t* shared) {
+  const job_t job = {.repeats = repeats};
+  shared->program = *program;
+  return run_job(subject, &job, shared);
+}

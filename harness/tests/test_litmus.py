@@ -1,0 +1,257 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk-litmus: finds what is broken, alarms at nothing that is legal, and says what it saw."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from runs import BUILD, CPU, HOSTILE, LIB, PATIENCE, ROOT, TEMPLATE, Record, wait_for
+
+LITMUS = BUILD / "bin" / "tbk-litmus"
+MUTANTS = LIB / "libtbk_mutants.so"
+# One thread makes all calls and runs all work, and takes its choices from the seed.
+SEEDED = ("scheduler=caller", "policy=shuffled", "seed=3")
+ENOUGH = 8  # calls, of a program that was made smaller
+
+# What a device may get wrong in order and lifetime, and backends that do.
+BROKEN = {
+    "a record does not cover the copy engine": "download_on_copy_queue",
+    "a record does nothing": "record_does_nothing",
+    "a record stands for an idle stream": "record_on_idle_stream",
+    "a stale record": "record_once_only",
+    "every second record is left out": "second_record_does_nothing",
+    "a wait binds what is recorded when it runs": "wait_looks_when_it_runs",
+    "a wait holds another stream": "wait_on_another_stream",
+    "a wait does nothing": "wait_does_nothing",
+    "every hundredth wait is left out": "wait_every_100th_is_left_out",
+    "a wait between devices does nothing": "wait_crossing_does_nothing",
+    "a wait does not hold fills": "fills_run_ahead_of_wait",
+    "who waits for a destroyed event goes on": "destroy_releases_waiters",
+    "an event is complete when it is recorded": "event_query_always_complete",
+    "a query says OK too early, at times": "third_event_query_is_complete",
+    "a stream's query says OK too early": "third_query_is_complete",
+    "synchronize of an event returns at once": "second_event_synchronize_at_once",
+    "synchronize of a stream returns at once": "third_synchronize_returns_at_once",
+    "synchronize of a device misses streams": "device_synchronize_latest_stream",
+    "synchronize misses a device": "synchronize_of_second_device_returns_at_once",
+    "a copy runs at once": "copy_early",
+    "fills have a queue of their own": "fill_aside",
+    "an upload reads its source too late": "upload_without_stream_is_late",
+    "a callback runs too early": "callback_at_once",
+    "a callback lets later work go on": "callback_detached",
+    "a callback runs twice": "third_callback_twice",
+    "freed memory is handed out too early": "async_free_at_once",
+    "freed memory is handed out in another order": "async_free_on_idle_stream",
+}
+ODD = (
+    (), ("policy=lazy",), ("policy=one_queue",), ("policy=inline",), ("policy=shuffled", "seed=5"),
+    ("scheduler=seeded", "seed=6"), ("delay_us=30", "seed=7"), ("handles=reuse", "poison=1"),
+    ("flat=0", "granularity=64"), ("devices=1",), SEEDED, ("scheduler=caller", "seed=8"),
+    ("scheduler=caller", "policy=lazy", "seed=9"), ("scheduler=caller", "policy=one_queue"),
+)  # fmt: skip
+
+
+@dataclass
+class Hunt:
+    code: int
+    stderr: str
+    records: list[Record]
+    reproducer: Path
+
+    def one(self, kind: str) -> Record:
+        found = [record for record in self.records if record["record"] == f"litmus-{kind}"]
+        assert len(found) == 1
+        return found[0]
+
+
+def arguments(library: Path | str, folder: Path, options: tuple[str, ...]) -> list[str]:
+    words = [f"--backend-option={option}" for option in options]
+    files = [f"--output={folder / 'litmus.jsonl'}", f"--reproducer={folder / 'litmus.c'}"]
+    return [str(LITMUS), str(library), *files, *words]
+
+
+def read(path: Path) -> list[Record]:
+    return [json.loads(one) for one in path.read_text().splitlines()]
+
+
+def hunt(library: Path | str, folder: Path, options: tuple[str, ...], *more: str) -> Hunt:
+    done = subprocess.run(
+        [*arguments(library, folder, options), *more],
+        capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    output = folder / "litmus.jsonl"
+    records = read(output) if output.exists() else []
+    return Hunt(done.returncode, done.stderr, records, folder / "litmus.c")
+
+
+@pytest.mark.parametrize("mutant", BROKEN.values(), ids=list(BROKEN))
+def test_what_is_broken_is_found(mutant: str, tmp_path: Path) -> None:
+    options = (f"mutant={mutant}", *SEEDED)
+    ended = hunt(MUTANTS, tmp_path, options, "--call-timeout=2", "--shrink-time=0.01")
+    assert ended.code == 1
+    found = ended.one("finding")
+    assert found["program"]
+    if found["outcome"] == "wrong":
+        assert found["reason"]
+
+
+def legal_but_odd() -> list[str]:
+    listed = subprocess.run(
+        [BUILD / "bin" / "tbk-mutants", "anti"], capture_output=True, text=True, check=True
+    ).stdout
+    return [json.loads(one)["name"] for one in listed.splitlines()]
+
+
+@pytest.mark.parametrize("name", legal_but_odd())
+def test_a_legal_device_raises_no_alarm(name: str, tmp_path: Path) -> None:
+    ended = hunt(MUTANTS, tmp_path, (f"mutant={name}",), "--programs=60")
+    # Without streams or events there is nothing to order.
+    assert ended.code in (0, 3), ended.records
+    assert ended.code == 0 or "nothing to order" in ended.stderr
+
+
+@pytest.mark.parametrize("options", ODD, ids=" ".join)
+def test_the_reference_raises_no_alarm(options: tuple[str, ...], tmp_path: Path) -> None:
+    ended = hunt(CPU, tmp_path, options, "--programs=400")
+    assert ended.code == 0, ended.records
+    assert ended.one("footer")["programs"] == 400
+
+
+def states(ended: Hunt) -> dict[str, str]:
+    return {one["kind"]: one["state"] for one in ended.records if one["record"] == "litmus-edge"}
+
+
+def test_edges_are_proven_only_where_their_loss_shows(tmp_path: Path) -> None:
+    shown = states(hunt(CPU, tmp_path, SEEDED, "--programs=12000"))
+    unproven = {kind for kind, state in shown.items() if state != "proven"}
+    assert unproven <= {"ASYNC_FREE", "CALLBACK_HOST", "RERECORD"}  # seldom, or never, shown
+    assert shown["ASYNC_FREE"] == "not-shown"
+    at_once = states(hunt(CPU, tmp_path, ("policy=inline",), "--programs=600"))
+    assert at_once["WAIT"] == at_once["RECORD"] == "trivial"
+    assert "proven" not in {at_once[kind] for kind in ("WAIT", "RECORD", "STREAM")}
+
+
+@pytest.mark.parametrize("mutant", ["wait_does_nothing", "record_once_only", "copy_early"])
+def test_the_smallest_program_shows_it_each_time(mutant: str, tmp_path: Path) -> None:
+    options = (f"mutant={mutant}", *SEEDED)
+    ended = hunt(MUTANTS, tmp_path, options)
+    found = ended.one("finding")
+    assert len(found["program"]) <= ENOUGH
+    assert found["shown"] == found["replays"] == 20
+    assert found["repeats"] == 1
+    again = hunt(MUTANTS, tmp_path, options, f"--first={found['index']}", "--programs=1")
+    assert again.one("finding") == found
+    _shows_without_the_suite(ended.reproducer, tmp_path, options)
+
+
+def _shows_without_the_suite(source: Path, folder: Path, options: tuple[str, ...]) -> None:
+    compiler = shutil.which("cc")
+    assert compiler, "the suite was built by some compiler"
+    binary = folder / "alone"
+    headers = ROOT / "contracts" / "include"
+    subprocess.run(
+        [compiler, "-w", f"-I{headers}", str(source), "-o", str(binary), "-ldl"], check=True
+    )
+    broken = subprocess.run([str(binary), str(MUTANTS), ",".join(options)], check=False, timeout=60)
+    assert broken.returncode == 1
+    sound = ",".join(option for option in options if not option.startswith("mutant="))
+    assert subprocess.run([str(binary), str(CPU), sound], check=False, timeout=60).returncode == 0
+
+
+def test_a_crash_is_told_with_its_call(tmp_path: Path) -> None:
+    ended = hunt(MUTANTS, tmp_path, ("mutant=destroy_pending_crashes", *SEEDED))
+    found = ended.one("finding")
+    assert (ended.code, found["outcome"]) == (1, "crash")
+    assert "event_destroy" in found["program"][found["call"]]
+
+
+@pytest.mark.parametrize(
+    ("mutant", "outcome"),
+    [("destroy_releases_waiters", "hang"), ("callback_on_idle_stream", "stuck")],
+)
+def test_what_does_not_end_is_told_apart(mutant: str, outcome: str, tmp_path: Path) -> None:
+    """A call that does not return, and a query that is never answered OK."""
+    options = (f"mutant={mutant}", *SEEDED)
+    ended = hunt(MUTANTS, tmp_path, options, "--call-timeout=2", "--shrink-time=1")
+    assert (ended.code, ended.one("finding")["outcome"]) == (1, outcome)
+    assert ended.one("footer")["exit_code"] == 1
+
+
+@pytest.mark.parametrize(
+    ("library", "options", "code", "word"),
+    [
+        ("/no/such/file.so", (), 4, "No such file"),
+        ("/tmp", (), 4, "directory"),
+        (str(LITMUS), (), 4, "library"),
+        (str(CPU), ("no_such_key=1",), 4, "no_such_key"),
+        (str(CPU), ("devices=0",), 5, "no device"),
+        (str(TEMPLATE), (), 3, "nothing to order"),
+        (str(HOSTILE), ("hostile=crash_in_open",), 4, "signal 11"),
+        (str(HOSTILE), ("hostile=hang_in_open",), 4, "seconds without an end"),
+    ],
+)
+def test_bad_input_gets_one_line(
+    library: str, options: tuple[str, ...], code: int, word: str, tmp_path: Path
+) -> None:
+    ended = hunt(library, tmp_path, options, "--seconds=1", "--open-timeout=2")
+    assert ended.code == code
+    said = [one for one in ended.stderr.splitlines() if one.startswith("tbk-litmus: ")]
+    assert len(said) == 1
+    assert word in said[0]
+
+
+@pytest.mark.parametrize("words", [["--seed=x"], ["--programs=-1"], ["--seconds=0"], ["more"]])
+def test_bad_usage_is_2(words: list[str], tmp_path: Path) -> None:
+    assert hunt(CPU, tmp_path, (), *words).code == 2
+
+
+def test_what_was_run_before_a_signal_is_kept(tmp_path: Path) -> None:
+    command = [*arguments(CPU, tmp_path, ()), "--seconds=600"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    wait_for((tmp_path / "litmus.jsonl").exists)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 7
+    assert read(tmp_path / "litmus.jsonl")[-1]["record"] == "litmus-footer"
+
+
+def test_results_that_cannot_be_written_are_8(tmp_path: Path) -> None:
+    assert hunt(CPU, tmp_path / "absent", ()).code == 8
+
+
+def tbk(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tbk_harness", "litmus", *words, f"--report-dir={folder}"],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
+def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
+    options = [f"--backend-option={one}" for one in ("mutant=wait_does_nothing", *SEEDED)]
+    done = tbk(tmp_path, str(MUTANTS), *options)
+    assert done.returncode == 1
+    assert "FOUND: a read saw what no order of the work allows" in done.stdout
+    assert "EVT-018" in done.stdout
+    assert "event_wait(" in done.stdout
+    assert str(tmp_path / "litmus.c") in done.stdout
+
+
+def test_the_command_tells_how_sure_it_is(tmp_path: Path) -> None:
+    options = [f"--backend-option={one}" for one in SEEDED]
+    done = tbk(tmp_path, "cpu", *options, "--programs=3000")
+    assert done.returncode == 0
+    assert "nothing found" in done.stdout
+    assert "EVT-018" in done.stdout
+    none = tbk(tmp_path, "template")
+    assert (none.returncode, none.stdout.strip()) == (3, "")
+    assert "nothing to order" in none.stderr
+    assert tbk(tmp_path, "no_such").returncode == 4
