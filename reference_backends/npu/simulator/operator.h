@@ -43,6 +43,7 @@ enum { SIM_HANDLES = EMIT_OPERANDS + 1 };
 struct sim_executor {
   sim_operator_t op;
   bool repeatable;
+  bool narrows; /* a product, whose float32 become narrower */
   uint64_t workspace_bytes;
   const emit_host_kernel_t* kernel;
   emit_job_t job;

@@ -243,7 +243,7 @@ acl_result plan_sum(const acl_tensor* self, const acl_ints* dims, bool keepdim, 
 acl_result plan_mm(const acl_tensor* self, const acl_tensor* mat2, acl_tensor* out,
                    int8_t cube_math_type, uint64_t* out_workspace_bytes,
                    acl_executor** out_executor) {
-  enum { CUBE_MATH_TYPES = 5 };
+  enum { USE_FP32_ADD = 4, CUBE_MATH_TYPES = 5 };
   plan_t plan;
   if (!begin(&plan, SIM_OPERATOR_mm, ACL_PHASE_ONE_SYMBOL("Mm"), out_workspace_bytes, out_executor))
     return plan.result;
@@ -252,6 +252,7 @@ acl_result plan_mm(const acl_tensor* self, const acl_tensor* mat2, acl_tensor* o
   take_tensor(&plan, mat2);
   if (plan.result == ACL_OK && (cube_math_type < 0 || cube_math_type >= CUBE_MATH_TYPES))
     plan.result = sim_broken(SIM_FLAGS, plan.call);
+  plan.executor->narrows = cube_math_type != ACL_KEEP_DTYPE && cube_math_type != USE_FP32_ADD;
   const tbk_args_mm_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
                                    &plan.views[0]};
   return end(&plan, &emit_mm, &arguments, out_workspace_bytes, out_executor);

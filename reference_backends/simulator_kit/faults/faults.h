@@ -31,6 +31,15 @@ typedef struct fault_run {
 /* Goes once through all that the backend offers, and gives everything back; stops at no error. */
 void fault_scenario(const char* backend, const char* options, fault_run_t* out);
 
+/* For the parts of the scenario: keeps what a call came to, and returns it. */
+extern tbk_error_t fault_error;
+tbk_status_t fault_note(const char* call, tbk_status_t status);
+#define FAULT_STEP(of, table, function, ...) \
+  fault_note(#function, (of)->table->function((of)->instance, __VA_ARGS__, &fault_error))
+
+/* Goes through the operators that the backend offers, on two blocks of 1 KiB and a stream. */
+void fault_kernels(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_t* stream);
+
 /* -------------------------------------------------------------------------- said by each driver -- */
 
 typedef struct fault_row {
@@ -38,6 +47,9 @@ typedef struct fault_row {
   int codes[FAULT_CODES]; /* up to a 0 */
   bool silent;            /* what fails is no call that has an answer: the reason is told */
 } fault_row_t;
+
+/* Whether the scenario goes through operators. */
+extern const bool fault_with_kernels;
 
 extern const fault_row_t fault_rows[];
 extern const size_t fault_row_count;

@@ -17,18 +17,19 @@ enum { SIZE = 1024 };
 static fault_run_t* run;
 static const tbk_backend_t* of;
 static tbk_instance_t* self;
-static tbk_error_t error;
+tbk_error_t fault_error;
 
-static tbk_status_t note(const char* call, tbk_status_t status) {
+tbk_status_t fault_note(const char* call, tbk_status_t status) {
   if (run->count < FAULT_STEPS) {
-    bool told = memchr(error.message, '\0', sizeof error.message) != error.message;
+    bool told =
+        memchr(fault_error.message, '\0', sizeof fault_error.message) != fault_error.message;
     run->steps[run->count++] = (fault_step_t){call, status, told};
   }
-  error.message[0] = '\0';
+  fault_error.message[0] = '\0';
   return status;
 }
 
-#define STEP(table, function, ...) note(#function, of->table->function(self, __VA_ARGS__, &error))
+#define STEP(table, function, ...) FAULT_STEP(of, table, function, __VA_ARGS__)
 
 static void keep_log(void* context, int32_t level, const char* message) {
   (void)level;
@@ -57,8 +58,8 @@ static void take(held_t* held) {
   (void)STEP(core, memory_alloc, 1, SIZE, &held->elsewhere);
   /* An error of the backend's own, for the text of which it asks the driver. */
   tbk_memory_t none;
-  tbk_status_t status = of->core->memory_alloc(self, 0, UINT64_MAX, &none, &error);
-  (void)note("memory_alloc", status == TBK_OUT_OF_MEMORY ? TBK_OK : status);
+  tbk_status_t status = of->core->memory_alloc(self, 0, UINT64_MAX, &none, &fault_error);
+  (void)fault_note("memory_alloc", status == TBK_OUT_OF_MEMORY ? TBK_OK : status);
 }
 
 static void work_on_memory(const held_t* held) {
@@ -93,6 +94,10 @@ static void work_on_streams(const held_t* held) {
   }
   for (int i = 0; i < 2 && e[0] != NULL && e[1] != NULL; i++)
     (void)STEP(event, event_elapsed, e[0], e[1], &milliseconds);
+  for (int i = 0; i < 2 && s[0] != NULL && e[i] != NULL; i++)
+    (void)STEP(event, event_record, e[i], s[0]); /* both on one stream now */
+  (void)STEP(stream, device_synchronize, 0);
+  if (e[0] != NULL && e[1] != NULL) (void)STEP(event, event_elapsed, e[0], e[1], &milliseconds);
 }
 
 static void give_back(held_t* held) {
@@ -120,6 +125,8 @@ static void use(void) {
     take(&held);
     work_on_memory(&held);
     work_on_streams(&held);
+    if (fault_with_kernels && held.memory[0] != 0 && held.memory[1] != 0)
+      fault_kernels(of, held.memory, held.stream[0]);
     for (int i = 0; i < 2; i++)
       (void)STEP(stream, device_synchronize, 0);
     give_back(&held);
@@ -140,7 +147,7 @@ void fault_scenario(const char* backend, const char* options, fault_run_t* out) 
   memcpy(&create, &address, sizeof create);
   const tbk_host_t host = {sizeof host, TBK_ABI_VERSION, out, keep_log, options};
   int32_t count = 0;
-  if (note("tbk_backend_create", create(&host, &of, &error)) != TBK_OK) return;
+  if (fault_note("tbk_backend_create", create(&host, &of, &fault_error)) != TBK_OK) return;
   self = of->instance;
   (void)STEP(core, device_count, &count);
   tbk_device_properties_t properties = {.struct_size = sizeof properties};

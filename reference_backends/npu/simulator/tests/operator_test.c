@@ -129,6 +129,14 @@ static void sums_and_products_take_a_workspace(void) {
   CU_ASSERT_TRUE(scene.bytes > 0);
   OK(nn.mm.issue(scene.workspace, scene.bytes, scene.executor, scene.stream));
   CU_ASSERT_EQUAL(read(&scene, scene.memory[2], 3), 9 * COUNT / 2);
+  fill_with(&scene, scene.memory[0], 1.0 / 3);
+  OK(nn.mm.plan(a, b, c, ACL_KEEP_DTYPE, &scene.bytes, &scene.executor));
+  OK(nn.mm.issue(scene.workspace, scene.bytes, scene.executor, scene.stream));
+  const float wide = read(&scene, scene.memory[2], 3);
+  OK(nn.mm.plan(a, b, c, 3, &scene.bytes, &scene.executor)); /* HF32 */
+  OK(nn.mm.issue(scene.workspace, scene.bytes, scene.executor, scene.stream));
+  const float narrow = read(&scene, scene.memory[2], 3);
+  CU_ASSERT_TRUE(narrow < wide && wide - narrow < wide / 500);
   BREAKS(FLAGS, ACL_RT_PARAM_INVALID, nn.mm.plan(a, b, c, 9, &scene.bytes, &scene.executor));
   OK(nn.mm.plan(a, b, c, ACL_KEEP_DTYPE, &scene.bytes, &scene.executor));
   char* workspace = scene.workspace;

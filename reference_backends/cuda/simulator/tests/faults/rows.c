@@ -10,6 +10,8 @@
 
 #define COMMON 1, 3, 4, 201
 
+const bool fault_with_kernels = false; /* the shim has no compiler */
+
 const fault_row_t fault_rows[] = {
     {"cuInit", {1, 100, 101, 803, 804}, false},
     {"cuGetErrorString", {1}, true}, /* the text of an error of which somebody is told anyway */

@@ -1,0 +1,63 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * driver.c: what the driver's codes mean, and what it says of what is left.
+ */
+#include <string.h>
+
+#include "../../../acl.h"
+#include "../../rules.h"
+#include "faults.h"
+
+/* What stands for NULL, where a function returns a handle. */
+enum { NO_HANDLE = 1 };
+
+/* A thread that had no context keeps the backend's: nothing can be asked of that. */
+void fault_look_behind(const char* simulator, fault_behind_t* out) {
+  int (*broken)(void);
+  acl_result (*reset)(int32_t);
+  FAULT_FIND(simulator, "tbk_simulator_broken", broken);
+  FAULT_FIND(simulator, "aclrtResetDevice", reset);
+  out->broken = broken();
+  for (int32_t device = 0; device < 2; device++) {
+    (void)reset(device);
+    const int rule = broken();
+    if (rule == SIM_UNINITIALIZED) return; /* there can be nothing */
+    out->retained = rule != SIM_RESET || out->retained;
+  }
+}
+
+static bool is_memory(int code) {
+  return code == ACL_BAD_ALLOC || code == ACL_MEMORY_ALLOCATION || code == ACL_RESOURCE_ALLOC ||
+         code == ACL_NO_EVENT_RESOURCE || code == ACL_NO_STREAM_RESOURCE || code == ACL_DEVICE_OOM;
+}
+
+static bool is_refusal(int code) {
+  return code == ACL_NN_INVALID || code == ACL_NN_TILING || code == ACL_NN_NO_KERNEL ||
+         code == ACL_FEATURE_NOT_SUPPORTED;
+}
+
+bool fault_fits(int code, tbk_status_t status) {
+  if (is_memory(code)) return status == TBK_OUT_OF_MEMORY;
+  if (code == NO_HANDLE)
+    return status == TBK_OUT_OF_MEMORY || status == TBK_UNSUPPORTED || status == TBK_FAILED;
+  if (is_refusal(code)) return status == TBK_UNSUPPORTED || status == TBK_FAILED; /* of a plan */
+  if (code == ACL_AICORE_EXCEPTION) return status == TBK_DEVICE_LOST;
+  if (code == ACL_INTERNAL) return status == TBK_DEVICE_LOST || status == TBK_FAILED;
+  return status != TBK_OUT_OF_MEMORY && status != TBK_DEVICE_LOST;
+}
+
+/* What the driver refuses to give back, and what goes with a dead context, is not the backend's. */
+const char* fault_left(const fault_behind_t* behind, const char* symbol, int code) {
+  const bool dead = code == ACL_AICORE_EXCEPTION || code == ACL_INTERNAL;
+  const bool entered = strstr(symbol, "Context") != NULL;
+  const bool issued = strncmp(symbol, "aclnn", 5) == 0; /* nobody says whose the executor is then */
+  const bool refused = dead || entered || strstr(symbol, "Free") || strstr(symbol, "Destroy") ||
+                       strstr(symbol, "Synchronize") || strstr(symbol, "Repeatable") || issued;
+  const bool left = behind->broken == SIM_LEFT || behind->broken == SIM_MEMORY_LEFT ||
+                    behind->broken == SIM_EXECUTOR_LEFT;
+  if (behind->broken != 0 && !(left && refused)) return "a rule is broken";
+  if (behind->retained && !entered && !strstr(symbol, "Reset")) return "a device stays set";
+  return NULL;
+}
