@@ -68,6 +68,21 @@ class Driver:
             found = self._judge(fault, mode)
         return found
 
+    def may_take_place(self, fault: str, seen: set[str]) -> bool:
+        """Returns whether the contracts call the function of a fault by position, and it fails."""
+        kind, _, where = fault.partition(":")
+        symbol = where.partition(":")[0].partition(".")[0]
+        return not where or f"{'failed' if kind == 'drop' else 'called'} {symbol}" in seen
+
+    def seen(self) -> set[str]:
+        """Returns which functions are called, and which fail; ends where anything is found."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "seen"
+            found = self._judge("", self.modes[0], {self.variable("SHIM_SEEN"): str(path)})
+            if found.reported:
+                sys.exit(f"without a fault there are findings: {found.rules} {found.clauses}")
+            return set(_text(path).splitlines())
+
     def _left(self, environment: dict[str, str]) -> str:
         """Returns what the scenario of faults, which looks behind the backend, finds at its end."""
         libraries = [str(self.library(one)) for one in ("", "_shim", "_simulator")]
@@ -83,10 +98,10 @@ class Driver:
         own = {"SHIM": fault, "SHIM_HITS": str(hits), "SIMULATOR": mode, "SIMULATOR_LOG": str(log)}
         return {**os.environ, **{self.variable(name): text for name, text in own.items()}, **more}
 
-    def _judge(self, fault: str, mode: str) -> Found:
+    def _judge(self, fault: str, mode: str, more: Mapping[str, str] | None = None) -> Found:
         with tempfile.TemporaryDirectory() as folder:
             hits, output, log = (Path(folder) / name for name in ("hits", "results.jsonl", "log"))
-            environment = self._environment(fault, mode, hits, log)
+            environment = self._environment(fault, mode, hits, log) | dict(more or {})
             command = [str(BUILD / "bin" / "tbk-run"), str(self.library())]
             command += ["-b", f"driver={self.library('_shim')}", "-q", "--jobs", "1"]
             command += [f"--output={output}", "--timeout", "8", "--open-timeout", "8"]
@@ -189,10 +204,9 @@ def main(driver: Driver, words: Iterable[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--output", type=Path, help="write the table to this page as well")
     options = parser.parse_args(list(words) if words is not None else None)
-    control = driver.judge("")
-    if control.reported:
-        sys.exit(f"without a fault there are findings: {control.rules} {control.clauses}")
+    seen = driver.seen()
     chosen = [one for one in driver.faults() if options.only in one]
+    chosen = [one for one in chosen if driver.may_take_place(one, seen)]
     if options.quick:
         chosen = chosen[:: max(1, len(chosen) // QUICK)]
     with ThreadPoolExecutor(options.jobs) as pool:

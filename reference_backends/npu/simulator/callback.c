@@ -94,6 +94,15 @@ static void run_report(sim_task_t* task) {
   pthread_mutex_unlock(&reporter->lock);
 }
 
+/* Returns who takes the stream's reports; NULL where nobody does. */
+static sim_reporter_t* subscribed(const sim_object_t* stream) {
+  if (stream == NULL) return NULL;
+  pthread_mutex_lock(&sim.lock);
+  sim_reporter_t* reporter = stream->as.stream.reporter;
+  pthread_mutex_unlock(&sim.lock);
+  return reporter;
+}
+
 acl_result api_launch_callback(void (*function)(void*), void* argument, int block,
                                acl_stream stream) {
   static const char call_name[] = "aclrtLaunchCallback";
@@ -103,7 +112,7 @@ acl_result api_launch_callback(void (*function)(void*), void* argument, int bloc
   if (function == NULL) return sim_broken(SIM_NULL_POINTER, call_name);
   if (block != ACL_CALLBACK_NO_BLOCK && block != ACL_CALLBACK_BLOCK)
     return sim_broken(SIM_FLAGS, call_name);
-  sim_reporter_t* reporter = queue.stream != NULL ? queue.stream->as.stream.reporter : NULL;
+  sim_reporter_t* reporter = subscribed(queue.stream);
   if (reporter == NULL) return sim_broken(SIM_NO_REPORT, call_name);
   if (!set_style(queue.stream, REPORT)) return sim_broken(SIM_MIXED, call_name);
   call_t* call = sim_task_new(sizeof *call, run_report);
@@ -178,11 +187,8 @@ acl_result api_unsubscribe_report(uint64_t thread, acl_stream stream) {
       sim_begin_in_context(call, &context); /* a stopped context lets go of threads */
   if (result == ACL_OK) result = sim_object_find(stream, SIM_STREAM, call, &queue.stream);
   if (result != ACL_OK) return result;
-  pthread_mutex_lock(&sim.lock);
-  bool own = queue.stream->as.stream.reporter != NULL &&
-             queue.stream->as.stream.reporter->thread == thread;
-  pthread_mutex_unlock(&sim.lock);
-  if (!own) return sim_broken(SIM_SUBSCRIBED, call);
+  const sim_reporter_t* reporter = subscribed(queue.stream);
+  if (reporter == NULL || reporter->thread != thread) return sim_broken(SIM_SUBSCRIBED, call);
   (void)sim_report_forget(queue.stream);
   return ACL_OK;
 }

@@ -141,13 +141,29 @@ bool tbk_shim_took_place(void) {
   return __atomic_load_n(&took_place, __ATOMIC_ACQUIRE);
 }
 
-void shim_hit(void) {
-  __atomic_store_n(&took_place, true, __ATOMIC_RELEASE);
-  const char* path = getenv("TBK_" SHIM_NAME "_SHIM_HITS");
+/* Appends a line to the file that the variable of this suffix names; nothing where there is none. */
+static void append(const char* variable, const char* line) {
+  const char* path = getenv(variable);
   int file = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
   if (file < 0) return;
-  if (write(file, "x", 1) != 1) stop("cannot write", path);
+  const ssize_t size = (ssize_t)strlen(line);
+  if (write(file, line, (size_t)size) != size) stop("cannot write", path);
   close(file);
+}
+
+void shim_hit(void) {
+  __atomic_store_n(&took_place, true, __ATOMIC_RELEASE);
+  append("TBK_" SHIM_NAME "_SHIM_HITS", "x");
+}
+
+/* Tells, once a process, that a function is called, and that one fails: whoever looks for faults by
+ * position need not try the others. */
+static void tell_seen(shim_index_t index, bool failed) {
+  static bool seen[2][SHIM_FUNCTIONS]; /* atomic */
+  char line[128];
+  if (__atomic_exchange_n(&seen[failed][index], true, __ATOMIC_RELAXED)) return;
+  snprintf(line, sizeof line, "%s %s\n", failed ? "failed" : "called", shim_symbols[index]);
+  append("TBK_" SHIM_NAME "_SHIM_SEEN", line);
 }
 
 static bool gives_pointer(shim_index_t index) {
@@ -204,7 +220,9 @@ static shim_result_t hand_on(shim_call_t* call) {
   const int sticky = __atomic_load_n(&fault.sticky, __ATOMIC_ACQUIRE);
   if (sticky != 0 && !gives_pointer(call->index) && shim_meets_sticky(shim_symbols[call->index]))
     return (uint32_t)sticky;
+  tell_seen(call->index, false);
   const shim_result_t result = act(call);
+  if (result != 0 && !gives_pointer(call->index)) tell_seen(call->index, true);
   if ((result == 0) != gives_pointer(call->index)) shim_note(call, result);
   return result;
 }

@@ -10,6 +10,7 @@
  *   fail:SYMBOL:K:RESULT  call K does nothing, and answers RESULT; also all later ones, where it is a
  *                         fault that a context does not survive; K = 0 is each call
  *   NAME                  one that was written by hand (hooks.c)
+ * TBK_<NAME>_SHIM_HITS and TBK_<NAME>_SHIM_SEEN name files: of what took place, of what is called.
  * All that can be said by position is made from the driver's own map: nothing here names a function.
  *
  * A driver has a header shim_driver.h with

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Faults of the npu backend on the simulated driver, as simulator_kit/judge.py finds them.
 
-    python reference_backends/npu/simulator/tests/kill.py [--quick] [--only TEXT] [--output PAGE]
+python reference_backends/npu/simulator/tests/kill.py [--quick] [--only TEXT] [--output PAGE]
 """
 
 from __future__ import annotations
