@@ -11,6 +11,15 @@ static _Thread_local struct {
   uint64_t generation;
 } current;
 
+static bool is_any_set(void) {
+  bool any = false;
+  pthread_mutex_lock(&sim.lock);
+  for (int i = 0; i < sim.device_count; i++)
+    any = any || sim.contexts[i].references > 0;
+  pthread_mutex_unlock(&sim.lock);
+  return any;
+}
+
 static bool is_live(const sim_context_t* context, uint64_t generation) {
   pthread_mutex_lock(&sim.lock);
   bool live = context->references > 0 && context->generation == generation;
@@ -69,6 +78,8 @@ static void stop(sim_context_t* context) {
   vdev_device_synchronize(context->device, NULL);
   if (sim_objects_end(context)) (void)sim_broken(SIM_LEFT, "aclrtResetDevice");
   if (sim_executors_end(context)) (void)sim_broken(SIM_EXECUTOR_LEFT, "aclrtResetDevice");
+  if (!is_any_set() && sim_descriptors_left())
+    (void)sim_broken(SIM_DESCRIPTORS_LEFT, "aclrtResetDevice");
   if (sim_memory_end(context)) (void)sim_broken(SIM_MEMORY_LEFT, "aclrtResetDevice");
   vdev_event_free(context->epoch);
   vdev_stream_drop(context->stream);

@@ -115,6 +115,21 @@ acl_result sim_object_destroy(sim_object_t* object, const char* call) {
   return sim_object_end(object, kind) ? ACL_OK : sim_object_find(object, kind, call, &object);
 }
 
+static void seek_descriptor(const void* node, VISIT visit, void* closure) {
+  const sim_object_t* object = *(sim_object_t* const*)node;
+  (void)visit;
+  if (object->kind >= SIM_TENSOR && object->kind <= SIM_INTS && object->live)
+    *(bool*)closure = true;
+}
+
+bool sim_descriptors_left(void) {
+  bool any = false;
+  pthread_mutex_lock(&sim.lock);
+  twalk_r(sim.objects, seek_descriptor, &any);
+  pthread_mutex_unlock(&sim.lock);
+  return any;
+}
+
 typedef struct seek {
   const sim_context_t* context;
   bool executors; /* else streams and events */

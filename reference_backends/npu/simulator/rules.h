@@ -130,7 +130,9 @@
   X(WORKSPACE_TAKEN, 56, SIM_UNDEFINED, ACL_OK, "Da, the two phases: silent",                     \
     "Nothing else is written into a workspace until its operator is complete.")                   \
   X(ALIAS, 57, SIM_UNDEFINED, ACL_NN_INVALID, "O: other functions work in place; no page",        \
-    "What an operator writes overlaps nothing that it reads.")
+    "What an operator writes overlaps nothing that it reads.")                                    \
+  X(DESCRIPTORS_LEFT, 58, SIM_GUESS, ACL_OK, "O op_api_common.h:393; no page",                    \
+    "Tensors, scalars and lists are destroyed before the last device is reset.")
 
 typedef enum sim_rule {
 #define SIM_RULE_NAME(name, number, class, answer, source, sentence) SIM_##name = (number),

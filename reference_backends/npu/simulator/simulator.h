@@ -170,7 +170,9 @@ acl_result sim_object_destroy(sim_object_t* object, const char* call);
 bool sim_object_is(const void* handle, sim_kind_t kind);
 /* Ends what is left in a context that is being reset; whether there were streams or events. */
 bool sim_objects_end(const sim_context_t* context);
-/* The same of executors. */
+/* Whether anything describes an operand still. */
+bool sim_descriptors_left(void);
+/* sim_objects_end for executors. */
 bool sim_executors_end(const sim_context_t* context);
 
 /* ------------------------------------------------------------------------------------ memory.c -- */

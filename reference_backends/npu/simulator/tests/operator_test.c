@@ -224,6 +224,23 @@ static void a_tensor_is_what_can_be_described(void) {
   end_scene(&scene);
 }
 
+static void what_describes_is_destroyed(void) {
+  void* const made[] = {floats(NULL), number(1), nn.create_ints(NULL, 0)};
+  for (int i = 0; i < 3; i++)
+    CU_ASSERT_PTR_NOT_NULL_FATAL(made[i]);
+  for (int i = 0; i < 3; i++) {
+    acl_enter(0);
+    acl_enter(1);
+    (void)acl_broken();
+    acl_leave(1);
+    CU_ASSERT_EQUAL(acl_broken(), 0); /* the other device may need them */
+    BREAKS(DESCRIPTORS_LEFT, ACL_OK, acl.reset_device(0));
+    OK(i == 0   ? nn.destroy_tensor(made[0])
+       : i == 1 ? nn.destroy_scalar(made[1])
+                : nn.destroy_ints(made[2]));
+  }
+}
+
 static acl_executor* plan_zero(scene_t* scene, void* data) {
   acl_tensor* self = floats(data);
   scene->executor = NULL;
@@ -314,6 +331,7 @@ CU_TestInfo acl_operator_tests[] = {
     {"sums and products take a workspace", sums_and_products_take_a_workspace},
     {"operators refuse what chips do", operators_refuse_what_chips_do},
     {"a tensor is what can be described", a_tensor_is_what_can_be_described},
+    {"what describes is destroyed", what_describes_is_destroyed},
     {"an executor is issued once", an_executor_is_issued_once},
     {"operands lie where they may", operands_lie_where_they_may},
     {"a workspace is taken until the end", a_workspace_is_taken_until_the_end},

@@ -56,7 +56,7 @@ const char* fault_left(const fault_behind_t* behind, const char* symbol, int cod
   const bool refused = dead || entered || strstr(symbol, "Free") || strstr(symbol, "Destroy") ||
                        strstr(symbol, "Synchronize") || strstr(symbol, "Repeatable") || issued;
   const bool left = behind->broken == SIM_LEFT || behind->broken == SIM_MEMORY_LEFT ||
-                    behind->broken == SIM_EXECUTOR_LEFT;
+                    behind->broken == SIM_EXECUTOR_LEFT || behind->broken == SIM_DESCRIPTORS_LEFT;
   if (behind->broken != 0 && !(left && refused)) return "a rule is broken";
   if (behind->retained && !entered && !strstr(symbol, "Reset")) return "a device stays set";
   return NULL;
