@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,26 @@ def test_a_device_that_pytorch_does_not_know(tmp_path: Path) -> None:
     done = judge(tmp_path / "a.jsonl", device="acme")
     assert done.code == 5
     assert "acme: counting its devices: RuntimeError: Expected one of cpu" in done.stderr
+
+
+def test_the_version_is_that_of_what_makes_the_device(tmp_path: Path) -> None:
+    one = ("--only", f"{HOSTILE}/last_passes")
+    header = (
+        judge(tmp_path / "a.jsonl", "--torch-import", "broken.versioned", *one).results().header
+    )
+    assert (header["backend"]["name"], header["backend"]["version"]) == ("cpu", "7.1")
+    assert [device["driver"] for device in header["devices"]] == ["12.5"]
+    plain = judge(tmp_path / "b.jsonl", *one).results().header
+    assert plain["backend"]["version"] == plain["torch"]["version"]  # the device is PyTorch's own
+    assert "driver" not in plain["devices"][0]
+
+
+def test_what_lies_above_the_contracts_is_no_part_of_them(tmp_path: Path) -> None:
+    folder = tmp_path / "above" / "contracts"
+    shutil.copytree(ACTS, folder)
+    (folder.parent / "conftest.py").write_text("raise RuntimeError('not asked for')\n")
+    done = judge(tmp_path / "a.jsonl", "--only", f"{HOSTILE}/last_passes", folder=folder)
+    assert done.code == 0, done.stdout + done.stderr
 
 
 def test_a_device_that_adds_wrongly_is_named_and_judged(tmp_path: Path) -> None:

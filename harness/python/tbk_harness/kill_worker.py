@@ -27,6 +27,8 @@ from tbk_harness import kill_full
 from tbk_harness.kill_fork import Forks, Job, Task
 from tbk_harness.kill_full import KILLS, LIMIT_S, SOUND_LIMIT_S
 
+CONTRACTS = Path(check.__file__).parent
+
 # Of the tests of one clause, for one mutant.
 MOST_FUNCTIONS = 24
 MOST_PARAMETERS = 4
@@ -242,8 +244,8 @@ def main() -> int:
     plugin = Killer(options)
     # The checkout's own pytest options are not for these tests.
     return int(pytest.main(
-        ["-c", os.devnull, "--rootdir", str(Path.cwd()), "-q", "-p", "no:cacheprovider",
-         "-p", "no:faulthandler",
+        ["-c", os.devnull, "--rootdir", str(Path.cwd()), f"--confcutdir={CONTRACTS}", "-q",
+         "-p", "no:cacheprovider", "-p", "no:faulthandler",
          "-W", "ignore", "--pyargs", "tbk_contracts", "--tbk-device=unknown", "--tbk-supervised"],
         plugins=[plugin],
     ))  # fmt: skip

@@ -43,6 +43,7 @@ def _arguments(request: Request, folder: Path) -> list[str]:
     files = [] if folder == CONTRACTS else ["-o", "python_files=test_*.py act_*.py"]
     return [
         *files, *off, "-p", "tbk_contracts.torch.plugin", "-c", os.devnull, f"--rootdir={folder}",
+        f"--confcutdir={folder}",  # what lies above is no part of the suite
         "--import-mode=importlib", "--assert=plain", "--capture=no", "--strict-markers",
         "--tbk-supervised", f"--tbk-device={request.device_name}", f"--tbk-seed={request.seed}",
         str(folder),

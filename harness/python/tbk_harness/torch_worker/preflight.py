@@ -84,8 +84,7 @@ class Basics:
             raise Refused("counting its devices", "there is none")
 
     def _say_backend(self) -> None:
-        name, version = self._subject.name, getattr(self._subject.module, "__version__", None)
-        self._speech.say("backend", name=name, version=version or torch.__version__)
+        self._speech.say("backend", name=self._subject.name, version=self._subject.version())
 
     def _allocate(self) -> None:
         torch.empty(BYTES // 4, dtype=torch.float32, device=self._subject.device)
@@ -114,15 +113,30 @@ class Basics:
 
 
 def _described(device: torch.device) -> dict[str, object]:
-    """What the properties of a device say of it that a verdict must not leave out; a module without
-    properties says nothing, and what raises is for a test to find."""
+    """Returns what the properties of a device say of it that a verdict must not leave out; a module
+    without properties says nothing, and what raises is for a test to find."""
     try:
         found = capability.properties(device)
     except Exception:  # anything that a module of somebody's raises
         found = None
     name = getattr(found, "name", None)
     flags = {word: getattr(found, word, False) is True for word in ("exclusive", "simulated")}
-    return {"name": name[:256] if isinstance(name, str) else "", **flags}
+    driver = _driver(device, found)
+    return {
+        "name": name[:256] if isinstance(name, str) else "",
+        **({"driver": driver} if driver else {}),
+        **flags,
+    }
+
+
+def _driver(device: torch.device, properties: object) -> str:
+    """Returns the version of its driver, where its properties or PyTorch's own code tell it."""
+    told = getattr(properties, "driver_version", None)
+    ask = getattr(torch._C, f"_{device.type}_getDriverVersion", None)
+    try:
+        return str(told or (ask() if ask is not None else ""))[:64]
+    except Exception:  # as of its properties
+        return ""
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:

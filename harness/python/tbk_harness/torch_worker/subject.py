@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from importlib.metadata import entry_points
 from typing import Any
 
 import torch
@@ -66,6 +68,30 @@ class Subject:
             return torch.get_device_module(self.name)
         except RuntimeError:
             return None
+
+    def version(self) -> str:
+        """Returns the version of what makes it a device: its module's, that of a package that was
+        imported or declares itself for it, or that of the runtime PyTorch was built with; PyTorch's
+        where the device is its own.
+        """
+        told = (
+            getattr(self.module, "backend_version", None),
+            getattr(self.module, "__version__", None),
+            *(
+                getattr(sys.modules.get(name), "__version__", None)
+                for name in self._request.imports
+            ),
+            self._declared(),
+            getattr(torch.version, self.name, None),
+        )
+        return next((one for one in told if isinstance(one, str) and one), torch.__version__)
+
+    def _declared(self) -> str:
+        """Returns the version of the one package that declares such a device to PyTorch."""
+        if self.name != torch._C._get_privateuse1_backend_name():
+            return ""
+        found = [one.dist for one in entry_points(group="torch.backends") if one.dist is not None]
+        return found[0].version if len(found) == 1 else ""
 
     def count(self) -> int:
         """Returns how many there are; one, where nothing can be asked."""
