@@ -54,7 +54,7 @@ PYTORCH = {"ATen", "c10", "caffe2", "pybind11", "torch"}
 
 
 def tracked(root: Path, *suffixes: str) -> list[Path]:
-    """Files that git knows, tracked or new, with one of the suffixes."""
+    """Returns files that git knows, tracked or new, with one of the suffixes."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=root,
@@ -67,12 +67,12 @@ def tracked(root: Path, *suffixes: str) -> list[Path]:
 
 
 def room_of(root: Path, path: Path) -> str:
-    """The folder at the top that a file lies in."""
+    """Returns the folder at the top that a file lies in."""
     return path.relative_to(root).parts[0]
 
 
 def private_headers(root: Path) -> dict[str, list[Path]]:
-    """The headers that are not <tbk/...>, by file name."""
+    """Returns the headers that are not <tbk/...>, by file name."""
     headers: dict[str, list[Path]] = {}
     for path in tracked(root, ".h", ".hpp"):
         if "include/tbk" not in path.as_posix():
@@ -124,7 +124,8 @@ def crosses_seam(
 def include_owner(
     root: Path, path: Path, target: PurePosixPath, headers: dict[str, list[Path]]
 ) -> str | None:
-    """The room that an included header lies in, or PyTorch; None for <tbk/...> and for others'."""
+    """Returns the room that an included header lies in, or PyTorch; None for <tbk/...> and for
+    others'."""
     if target.parts[0] == "tbk" or target == FOR_TESTS:
         return None
     if target.parts[0] in PYTORCH:
@@ -140,7 +141,7 @@ def include_owner(
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """The top names of all imports, and their lines."""
+    """Yields the top names of all imports, and their lines."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

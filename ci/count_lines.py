@@ -90,7 +90,7 @@ def code_lines(path: Path) -> int:
 
 
 def room_of(name: str) -> str | None:
-    """The longest room that a tracked file lies in."""
+    """Returns the longest room that a tracked file lies in."""
     inside = [room for room in ROOMS if name.startswith(room + "/")]
     return max(inside, key=len) if inside else None
 
@@ -103,7 +103,7 @@ def language_of(name: str) -> str | None:
 
 
 def table() -> str:
-    """The Markdown table."""
+    """Returns the Markdown table."""
     # With what is not added yet: else the table is stale with the commit that it comes in.
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(

@@ -70,7 +70,7 @@ class Venv:
 
 @pytest.fixture(scope="session")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is committed, and nothing that only lies about."""
+    """Returns what is committed, and nothing that only lies about."""
     folder = tmp_path_factory.mktemp("clone") / "tbk"
     run("git", "clone", "--quiet", "--depth=1", ROOT.as_uri(), folder, cwd=ROOT)
     return folder

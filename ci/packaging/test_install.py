@@ -52,7 +52,7 @@ def test_an_editable_install_uses_the_checkout(clone: Path, tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def vendor(installed: Venv, clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Venv:
-    """The example's README, word by word, next to the installed wheel."""
+    """Returns the example's README, word by word, next to the installed wheel."""
     folder = tmp_path_factory.mktemp("vendor") / "example"
     shutil.copytree(clone / "bridge" / "example", folder)
     installed.tbk("new", "acme", cwd=folder)

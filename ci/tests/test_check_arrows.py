@@ -72,7 +72,7 @@ BAD = [
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A repository in which every arrow runs downwards."""
+    """Returns a repository in which every arrow runs downwards."""
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     for name, text in GOOD.items():
         path = tmp_path / name
@@ -82,7 +82,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def run(root: Path) -> subprocess.CompletedProcess[str]:
-    """The check as a program."""
+    """Returns the check as a program."""
     return subprocess.run(
         [sys.executable, str(CHECK), "--root", str(root)],
         capture_output=True,

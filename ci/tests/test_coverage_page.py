@@ -18,7 +18,7 @@ SECTIONS = {
 
 
 def named() -> list[tuple[Path, str]]:
-    """Each function that the page names, with its file."""
+    """Returns each function that the page names, with its file."""
     found: list[tuple[Path, str]] = []
     folder = ROOT
     for line in (ROOT / "docs" / "coverage.md").read_text().splitlines():

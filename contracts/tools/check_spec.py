@@ -63,7 +63,7 @@ def stale_files(root: Path) -> Iterator[str]:
 
 
 def accept(world: World) -> Lock:
-    """Take the spec as it is into the lock, and say what that changes."""
+    """Takes the spec as it is into the lock, and says what that changes."""
     ids = world.by_id()
     retired = dict(world.lock.retired)
     for clause_id, digest in world.lock.current.items():
@@ -78,13 +78,13 @@ def accept(world: World) -> Lock:
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Write the lock file, sorted, so that two branches merge."""
+    """Writes the lock file, sorted, so that two branches merge."""
     text = yaml.safe_dump({"current": lock.current, "retired": lock.retired}, sort_keys=True)
     path.write_text(LOCK_HEAD + text)
 
 
 def find_faults(world: World) -> list[str]:
-    """All disagreements."""
+    """Returns all disagreements."""
     faults = [fault for check in CHECKS for fault in check(world)]
     return faults + list(stale_files(world.root))
 

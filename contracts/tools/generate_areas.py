@@ -28,7 +28,7 @@ AREAS = {
 
 
 def render(areas: dict[str, str]) -> str:
-    """The whole file."""
+    """Returns the whole file."""
     return HEAD + "".join(f'    "{prefix}": "{name}",\n' for prefix, name in areas.items()) + "}\n"
 
 

@@ -55,12 +55,12 @@ const tbk_clause_t* tbk_clause_find(const char* id) {
 
 
 def literal(text: str) -> str:
-    """A C string literal."""
+    """Returns a C string literal."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def row(clause: Clause) -> str:
-    """One initialiser, in the order of tbk_clause_t."""
+    """Returns one initialiser, in the order of tbk_clause_t."""
     short = [clause.id, clause.area, clause.level, clause.profile, clause.kind]
     return (
         "  {"
@@ -70,7 +70,7 @@ def row(clause: Clause) -> str:
 
 
 def render(clauses: list[Clause]) -> str:
-    """The whole file."""
+    """Returns the whole file."""
     rows = "".join(row(clause) for clause in at_layer("c", clauses))
     return PREAMBLE + rows + EPILOGUE % spec_digest(clauses)
 

@@ -57,20 +57,20 @@ def escape(text: str) -> str:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
+    """Returns a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def of_text(clause: Clause) -> str:
-    """The functions that state it, shortened where there are many."""
+    """Returns the functions that state it, shortened where there are many."""
     shown = [f"`{name}`" for name in clause.of[:SHOWN_FUNCTIONS]]
     rest = len(clause.of) - len(shown)
     return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
 def sentence(clause: Clause) -> str:
-    """The sentence, and what a reader must know besides."""
+    """Returns the sentence, and what a reader must know besides."""
     parts = [escape(clause.text)]
     if clause.reason:
         parts.append(f"*No test:* {escape(clause.reason)}.")
@@ -80,7 +80,7 @@ def sentence(clause: Clause) -> str:
 
 
 def clause_row(world: World, clause: Clause) -> list[str]:
-    """One row; tests and mutants only where there can be any."""
+    """Returns one row; tests and mutants only where there can be any."""
     row = [
         f'<a id="{clause.id.lower()}"></a>{clause.id}',
         clause.level,
@@ -112,7 +112,7 @@ def summary_row(world: World, area: str, clauses: list[Clause]) -> list[str]:
 
 
 def areas(world: World, layer: str) -> dict[str, list[Clause]]:
-    """The clauses of a layer by area, by id."""
+    """Returns the clauses of a layer by area, by id."""
     chosen = [clause for clause in world.clauses if ("c" in clause.layer) == (layer == "c")]
     order = (
         list(world.areas.values()) if layer == "c" else list(dict.fromkeys(c.area for c in chosen))
@@ -124,7 +124,7 @@ def areas(world: World, layer: str) -> dict[str, list[Clause]]:
 
 
 def clause_sections(world: World) -> Iterator[str]:
-    """The page of clauses, part by part."""
+    """Yields the page of clauses, part by part."""
     yield CLAUSES_HEAD
     columns = ["Area", "Clauses", "Checked must", "Checked", "Undefined", "Untestable", "Tests"]
     for layer, title in (("c", "The C layer"), ("torch", "The torch layer")):
@@ -144,7 +144,7 @@ def clause_sections(world: World) -> Iterator[str]:
 
 
 def operator_sections(path: Path) -> Iterator[str]:
-    """The page of operators, part by part."""
+    """Yields the page of operators, part by part."""
     yield OPERATORS_HEAD
     for entry in yaml.safe_load(path.read_text())["operators"]:
         operator = parse_schema(entry["schema"])

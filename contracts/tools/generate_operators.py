@@ -80,7 +80,7 @@ class Operator:
 
 
 def c_type(schema_type: str) -> str:
-    """Translate one ATen type, without its alias annotation, into a C type."""
+    """Translates one ATen type, without its alias annotation, into a C type."""
     optional = schema_type.endswith("?")
     base = schema_type.removesuffix("?")
     if found := re.fullmatch(r"(\w+)(\?)?\[\d*\]", base):
@@ -95,7 +95,7 @@ def c_type(schema_type: str) -> str:
 
 
 def split_top(text: str) -> list[str]:
-    """Split at commas that stand outside brackets."""
+    """Splits at commas that stand outside brackets."""
     parts, depth, start = [], 0, 0
     for place, char in enumerate(text):
         depth += (char in "([") - (char in ")]")
@@ -106,7 +106,7 @@ def split_top(text: str) -> list[str]:
 
 
 def strip_alias(text: str) -> str:
-    """Drop (a!), (a -> *) and the like from a type."""
+    """Drops (a!), (a -> *) and the like from a type."""
     return re.sub(r"\([^()]*\)", "", text)
 
 
@@ -138,7 +138,7 @@ def parse_returns(text: str) -> list[Member]:
 
 
 def parse_schema(schema: str) -> Operator:
-    """Read `name.overload(arguments) -> returns`."""
+    """Reads `name.overload(arguments) -> returns`."""
     found = re.fullmatch(r"([\w:]+(?:\.\w+)?)\((.*)\)\s*->\s*(.+)", schema.strip())
     if not found:
         raise SchemaError(f"not a schema: {schema}")
@@ -206,12 +206,12 @@ EPILOGUE = """\
 
 
 def macro(name: str, rows: list[str]) -> str:
-    """An X macro with one row a line."""
+    """Returns an X macro with one row a line."""
     return " \\\n".join([f"#define {name}(X)", *(f"  {row}" for row in rows)]) + "\n"
 
 
 def render_map(operators: list[Operator]) -> str:
-    """The X macros over all operators, and over the tensors of each."""
+    """Returns the X macros over all operators, and over the tensors of each."""
     tensors = [
         macro(
             f"TBK_{kind}_{one.identifier}",
@@ -233,7 +233,7 @@ def render_map(operators: list[Operator]) -> str:
 
 
 def render(entries: list[dict[str, object]]) -> str:
-    """The whole header."""
+    """Returns the whole header."""
     operators = [parse_schema(str(entry["schema"])) for entry in entries]
     structs = [render_operator(entry) + "\n" for entry in entries]
     return "\n".join([PREAMBLE, *structs, render_map(operators), EPILOGUE])

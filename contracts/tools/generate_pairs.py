@@ -44,7 +44,7 @@ OPERATIONS = {"errors": "ERROR", "order": "ORDER", "lifetime": "LIFETIME", "thre
 
 
 def place(function: Function, of: Interface) -> str:
-    """The member of wrap_t in which the entry of a function lies."""
+    """Returns the member of wrap_t in which the entry of a function lies."""
     inside = [table.name for table in of.tables if function in table.functions]
     return inside[0] if inside else KERNEL if function.struct else ENTRY
 
@@ -67,7 +67,7 @@ def refusal(function: Function) -> str:
 
 
 def alike(function: Function, table: str) -> str:
-    """The macros by which the bodies of all kinds treat functions alike."""
+    """Returns the macros by which the bodies of all kinds treat functions alike."""
     outs = " ".join(f"X({one.name})" for one in function.parameters if one.is_out)
     device = function.devices[-1].name if function.devices else "0"
     handed_on = "" if function.returns == "void" else "return "
@@ -92,7 +92,7 @@ def signature(function: Function) -> str:
 
 
 def row(pair: Pair, of: Interface) -> str:
-    """One row of the map."""
+    """Returns one row of the map."""
     table = place(pair.function, of)
     clause = pair.clause.id
     mask = " | ".join(f"STATUS(TBK_{one})" for one in pair.statuses) or "0"
@@ -105,12 +105,12 @@ def row(pair: Pair, of: Interface) -> str:
 
 
 def macro(name: str, rows: list[str]) -> str:
-    """An X macro with one row a line."""
+    """Returns an X macro with one row a line."""
     return " \\\n".join([f"#define {name}(X)", *rows]) + "\n"
 
 
 def render(pairs: Pairs) -> str:
-    """The whole file."""
+    """Returns the whole file."""
     of = pairs.interface
     entries = [one for one in of.functions if not one.struct]
     every = pairs.all()

@@ -30,7 +30,7 @@ MARKED = re.compile(rf"^{re.escape(MARK)}.*\n", re.MULTILINE)
 
 
 def stated_lines(root: Path) -> dict[str, list[HeaderLine]]:
-    """The lines of the header by the clause that they state."""
+    """Returns the lines of the header by the clause that they state."""
     stated: dict[str, list[HeaderLine]] = {}
     for line in (line for block in load_header(root) for line in block.lines):
         if line.clause:
@@ -39,7 +39,7 @@ def stated_lines(root: Path) -> dict[str, list[HeaderLine]]:
 
 
 def comment(lines: list[HeaderLine]) -> str:
-    """Who states it, and the sentence."""
+    """Returns who states it, and the sentence."""
     functions = [line.function for line in lines]
     rest = len(functions) - SHOWN_FUNCTIONS
     shown = ", ".join(functions[:SHOWN_FUNCTIONS]) + (f" and {rest} more" if rest > 0 else "")
@@ -51,7 +51,7 @@ def comment(lines: list[HeaderLine]) -> str:
 
 
 def render(text: str, stated: dict[str, list[HeaderLine]]) -> str:
-    """A clause file as it should be."""
+    """Returns a clause file as it should be."""
 
     def entry(found: re.Match[str]) -> str:
         lines = stated.get(found["id"])

@@ -24,13 +24,14 @@ LIST = re.compile(r"#define SUITES\(X\)(?:.*\\\n)*.*\n")
 
 
 def area_of(suite: str, areas: list[str]) -> str:
-    """The longest name of an area that the suite's name begins with; else its first word."""
+    """Returns the longest name of an area that the suite's name begins with; else its first
+    word."""
     found = [area for area in areas if suite == area or suite.startswith(f"{area}_")]
     return max(found, key=len, default=suite.partition("_")[0])
 
 
 def ordered(listed: list[str], written: set[str], areas: list[str]) -> list[str]:
-    """The suites that have rows, those that were listed where they were."""
+    """Returns the suites that have rows, those that were listed where they were."""
     suites = [suite for suite in listed if suite in written]
     for suite in sorted(written - set(listed)):
         area = area_of(suite, areas)
@@ -44,7 +45,7 @@ def ordered(listed: list[str], written: set[str], areas: list[str]) -> list[str]
 
 
 def render(text: str, written: set[str], areas: list[str]) -> str:
-    """The file with its list made anew."""
+    """Returns the file with its list made anew."""
     found = LIST.search(text)
     if not found:
         raise ValueError(f"{TARGET} has no list SUITES(X)")

@@ -67,17 +67,17 @@ TAIL = """\
 
 
 def macro(name: str, rows: list[str]) -> str:
-    """An X macro with one row a line."""
+    """Returns an X macro with one row a line."""
     return " \\\n".join([f"#define {name}(X)", *(f"  {row}" for row in rows)]) + "\n"
 
 
 def entries(table: Table, functions: tuple[Function, ...]) -> list[str]:
-    """The rows of some functions of a table."""
+    """Returns the rows of some functions of a table."""
     return [f"X({table.name}, {table.type}, {one.name})" for one in functions]
 
 
 def signature(function: Function) -> str:
-    """Three macros of one function."""
+    """Returns three macros of one function."""
     parameters = ", ".join(f"{one.type} {one.name}" for one in function.parameters)
     names = ", ".join(one.name for one in function.parameters)
     return (
@@ -88,7 +88,7 @@ def signature(function: Function) -> str:
 
 
 def sections(of: Interface) -> Iterator[str]:
-    """The file, part by part."""
+    """Yields the file, part by part."""
     yield HEAD
     optional = [one for one in of.tables if not one.mandatory]
     rows = [f'X({one.name}, {one.type}, "{" ".join(one.needs)}")' for one in optional]
@@ -112,7 +112,7 @@ def sections(of: Interface) -> Iterator[str]:
 
 
 def render(of: Interface) -> str:
-    """The whole file."""
+    """Returns the whole file."""
     return "\n".join(sections(of))
 
 

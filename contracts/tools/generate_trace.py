@@ -58,7 +58,7 @@ enum {
 
 
 def traced(of: Interface) -> list[Function]:
-    """The functions that are reached through a table, or through a kernel."""
+    """Returns the functions that are reached through a table, or through a kernel."""
     return [one for one in of.functions if one.struct]
 
 
@@ -124,7 +124,7 @@ def callee(function: Function, table: str) -> str:
 
 
 def entry(function: Function, table: str) -> str:
-    """The entry in C."""
+    """Returns the entry in C."""
     parameters = ", ".join(f"{one.type} {one.name}" for one in function.parameters)
     call = callee(function, table)
     if function.name == "kernel_find":
@@ -148,7 +148,7 @@ def after(function: Function) -> str:
 
 
 def wrapper(table: Table) -> str:
-    """The function that puts such entries before those of a table."""
+    """Returns the function that puts such entries before those of a table."""
     lines = [
         f"  if (TBK_HAS(inner.{table.name}, {table.type}, {one.name})) "
         f"face.{one.name} = on_{one.name};\n"
@@ -162,7 +162,7 @@ def wrapper(table: Table) -> str:
 
 
 def render(of: Interface) -> str:
-    """The whole file."""
+    """Returns the whole file."""
     functions = traced(of)
     rows = [f"  X({one.name})" for one in functions]
     listed = " \\\n".join(["#define TRACE_FUNCTIONS(X)", *rows]) + "\n"

@@ -51,7 +51,7 @@ _NUMBER = re.compile(r"u?int\d+_t|size_t|float|double")
 
 
 def macro(name: str, rows: list[str]) -> str:
-    """An X macro with one row a line."""
+    """Returns an X macro with one row a line."""
     return " \\\n".join([f"#define {name}(X)", *(f"  {row}" for row in rows)]) + "\n"
 
 
@@ -66,7 +66,7 @@ def refuses_null(function: Function, parameter: str) -> bool:
 
 
 def out_maps(of: Interface) -> str:
-    """The maps of out parameters, in the order in which the header has them first."""
+    """Returns the maps of out parameters, in the order in which the header has them first."""
     types: dict[str, str] = {}
     refused: list[str] = []
     for function in of.functions:
@@ -91,7 +91,7 @@ def out_maps(of: Interface) -> str:
 
 
 def render(of: Interface) -> str:
-    """The whole file."""
+    """Returns the whole file."""
     rows = [
         f'#define TBK_WORDS_{one.name} " {" ".join(sorted(words_of(one)))} "\n'
         for one in of.functions

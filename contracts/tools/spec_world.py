@@ -76,29 +76,30 @@ class World:
 
     @property
     def contracts(self) -> Path:
-        """The room that everything but the mutants lies in."""
+        """Returns the room that everything but the mutants lies in."""
         return self.root / "contracts"
 
     def by_id(self) -> dict[str, Clause]:
-        """The clauses by id; of two with the same id the first."""
+        """Returns the clauses by id; of two with the same id the first."""
         found: dict[str, Clause] = {}
         for clause in self.clauses:
             found.setdefault(clause.id, clause)
         return found
 
     def c_clauses(self) -> list[Clause]:
-        """Those that the C tests can see."""
+        """Returns those that the C tests can see."""
         return [clause for clause in self.clauses if "c" in clause.layer]
 
 
 def load_lock(path: Path) -> Lock:
-    """The lock file; an empty one where there is none."""
+    """Returns the lock file; an empty one where there is none."""
     data = yaml.safe_load(path.read_text()) if path.exists() else {}
     return Lock(dict(data.get("current") or {}), dict(data.get("retired") or {}))
 
 
 def load_mutants(path: Path) -> list[Mutant]:
-    """The output of tbk-mutants: one JSON object on each line. Anti-mutants break no clause."""
+    """Returns the output of tbk-mutants: one JSON object on each line. Anti-mutants break no
+    clause."""
     found = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         try:
@@ -111,13 +112,13 @@ def load_mutants(path: Path) -> list[Mutant]:
 
 
 def load_pair_mutants(path: Path) -> set[str]:
-    """The names of those that are made from pairs, of the same file."""
+    """Returns the names of those that are made from pairs, of the same file."""
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     return {entry["name"] for entry in entries if entry["kind"] == "pair"}
 
 
 def read_operators(path: Path) -> set[str]:
-    """The names of the operators that have argument structs."""
+    """Returns the names of the operators that have argument structs."""
     if not path.exists():
         return set()
     entries = yaml.safe_load(path.read_text())["operators"]
@@ -125,13 +126,13 @@ def read_operators(path: Path) -> set[str]:
 
 
 def read_needs_words(toolkit: Path) -> set[str]:
-    """The words of needs.h: those that do not follow from the header."""
+    """Returns the words of needs.h: those that do not follow from the header."""
     listed = WORDS.findall((toolkit / "run" / "needs.h").read_text())
     return {name for words in listed for name in re.findall(r"\bX\((\w+)\)", words)}
 
 
 def read_suites(tests: Path) -> set[str] | None:
-    """The suites that suites.c runs. None without the file."""
+    """Returns the suites that suites.c runs. None without the file."""
     path = tests / "suites.c"
     if not path.exists():
         return None
@@ -149,13 +150,14 @@ def read_backend_names(backends: Path) -> set[str]:
 
 
 def sources(folders: list[Path]) -> list[Path]:
-    """The C files below the folders, but those that are generated and the toolkit's own tests."""
+    """Returns the C files below the folders, but those that are generated and the toolkit's own
+    tests."""
     found = [path for folder in folders for path in folder.rglob("*.[ch]")]
     return sorted(path for path in found if path.parent.name not in {"generated", "self"})
 
 
 def load_world(root: Path, mutants: Path | None) -> World:
-    """Read everything under `root`, and the mutants from the file given."""
+    """Reads everything under `root`, and the mutants from the file given."""
     contracts = root / "contracts"
     interface = load_interface(contracts)
     tests = contracts / "tests"

@@ -238,7 +238,7 @@ def _whole(output: Path, check: Callable[[Path, str], Complaints], name: str) ->
 
 
 def rounds() -> dict[str, Round]:
-    """One round of each act: what is wrong about what was said of it."""
+    """Returns one round of each act: what is wrong about what was said of it."""
     checks: dict[str, Callable[[Path, str], Complaints]] = {}
     checks |= dict.fromkeys((*NO_LIBRARY, "directory"), _bad_files)
     checks |= dict.fromkeys(NO_START, _no_start)

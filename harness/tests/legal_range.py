@@ -170,7 +170,7 @@ def options(vector: Vector) -> list[str]:
 
 
 def spoken(vector: Vector) -> str:
-    """The vector in short: what is not plain."""
+    """Returns the vector in short: what is not plain."""
     usual = plain()
     return " ".join(f"{k}={v}" for k, v in vector.items() if v != usual[k]) or "plain"
 

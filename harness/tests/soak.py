@@ -82,7 +82,7 @@ def quiet_run(library: Path, output: Path, *arguments: str) -> str:
 
 
 def expect(part: Part, library: Path, output: Path) -> dict[str, str]:
-    """The verdicts of a plain run; a backend that conforms fails nothing."""
+    """Returns the verdicts of a plain run; a backend that conforms fails nothing."""
     quiet_run(library, output)
     verdicts = read(output).verdicts
     for test, verdict in verdicts.items():
@@ -150,7 +150,8 @@ def one_round(part: Part, check: Round, output: Path, keep: Path | None) -> None
 
 
 def terrible(count: int, until: float, width: int, folder: Path, keep: Path | None) -> bool:
-    """Each act once in each round, some of them at a time: most of them wait for a deadline."""
+    """Returns each act once in each round, some of them at a time: most of them wait for a
+    deadline."""
     checks = rounds()
     parts = {name: Part(f"hostile {name}", count, until) for name in checks}
     with ThreadPoolExecutor(width) as pool:

@@ -82,7 +82,8 @@ def injected(options: argparse.Namespace, expected: dict[str, str], folder: Path
 
 
 def _as_if_alone(record: Record) -> str:
-    """The verdict without what others did in the same process, where that is what it says."""
+    """Returns the verdict without what others did in the same process, where that is what it
+    says."""
     spoils = record.get("cause") == "fail/poisons-the-device"
     return "pass" if spoils or record["verdict"] in BY_OTHERS else str(record["verdict"])
 

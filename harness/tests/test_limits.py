@@ -41,7 +41,7 @@ def test_too_small_a_limit_is_told_before_any_test(tmp_path: Path, limit: str, w
 
 @pytest.fixture
 def everybodys() -> Iterator[Path]:
-    """A folder that another user may use, with what it takes to run."""
+    """Returns a folder that another user may use, with what it takes to run."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o777)
@@ -68,7 +68,7 @@ def test_a_user_who_may_start_no_more_processes_is_told(everybodys: Path) -> Non
 
 
 def without_proc() -> tuple[str, ...]:
-    """A prefix that hides /proc; empty where this machine lets nobody do so."""
+    """Returns a prefix that hides /proc; empty where this machine lets nobody do so."""
     hide = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh")
     tried = subprocess.run([*hide, "true"], capture_output=True, check=False)
     return hide if tried.returncode == 0 else ()

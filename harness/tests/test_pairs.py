@@ -41,7 +41,7 @@ def says_nothing(clause: str, function: Function) -> bool:
 
 @pytest.fixture(scope="module")
 def called(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The functions that the passing tests of each clause called."""
+    """Returns the functions that the passing tests of each clause called."""
     found: dict[str, set[str]] = defaultdict(set)
     for name, (library, options) in DEVICES.items():
         output = tmp_path_factory.mktemp(name) / "results.jsonl"

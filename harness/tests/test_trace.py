@@ -18,7 +18,7 @@ WITH_FOREIGN, WHILE_CLOSED, AFTER_A_FAULT = 1, 2, 4
 
 
 def calls(header: Record, test: Record, field: str = "calls") -> dict[str, int]:
-    """The bits of each call by its name."""
+    """Returns the bits of each call by its name."""
     bits = bytes.fromhex(test[field] or "")
     return {name: bit for name, bit in zip(["", *header["traced"]], bits, strict=False) if bit}
 

@@ -32,7 +32,8 @@ def has_loaded(pid: int, library: Path) -> bool:
 
 
 def waiting_workers(output: Path, supervisor: int) -> dict[int, int]:
-    """Each with its launcher: children of the supervisor's children, without the backend."""
+    """Returns each with its launcher: children of the supervisor's children, without the
+    backend."""
     return {
         pid: parent_of(pid)
         for pid in processes_with(str(output))

@@ -219,7 +219,7 @@ def write(
     foot: Record | None = None,
     end: bool = True,
 ) -> Path:
-    """A whole result file; `end=False` leaves the footer out, as a killed run does."""
+    """Returns a whole result file; `end=False` leaves the footer out, as a killed run does."""
     planned = (head or {}).get("planned", len(records))
     body = lines([head or header(planned), *records])
     if end:
@@ -230,7 +230,8 @@ def write(
 
 
 def passing(count: int = 300) -> list[Record]:
-    """A conforming backend without peer access, on a device that shows most of what it should."""
+    """Returns a conforming backend without peer access, on a device that shows most of what it
+    should."""
     records = []
     for index in range(count):
         if index % 25 == 7:
@@ -248,7 +249,7 @@ def passing(count: int = 300) -> list[Record]:
 
 
 def failing(count: int = 300) -> list[Record]:
-    """The same with several causes of failure."""
+    """Returns the same with several causes of failure."""
     records = passing(count)
     for index in range(count):
         if index % 23 == 4:
@@ -323,7 +324,7 @@ def hostile_header(planned: int) -> Record:
 
 
 def many(count: int = 8_000) -> list[Record]:
-    """A long run: few tests, many repeats, one in a hundred fails."""
+    """Returns a long run: few tests, many repeats, one in a hundred fails."""
     distinct = 300
     return [
         {
@@ -336,7 +337,7 @@ def many(count: int = 8_000) -> list[Record]:
 
 
 def torch_case(index: int, verdict: str = "pass", **changes: Any) -> Record:
-    """A test of the torch layer: an operator with a dtype, and how it is served."""
+    """Returns a test of the torch layer: an operator with a dtype, and how it is served."""
     dtypes = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "uint8", "bool")
     name, dtype = f"op_{index // len(dtypes):03d}", dtypes[index % len(dtypes)]
     served = ("native", "composite", "fallback", "refused")[index // 3 % 4]
@@ -355,7 +356,7 @@ def torch_case(index: int, verdict: str = "pass", **changes: Any) -> Record:
 
 
 def wall(count: int = 8_000, tests: int = 9_800) -> list[Record]:
-    """A device of which most tests fail, from four causes."""
+    """Returns a device of which most tests fail, from four causes."""
     causes = (
         ("fail/operators.py:88/add/aten::add.out", "NotImplementedError: Could not run "
          "'aten::add.out' with arguments from the 'PrivateUse1' backend."),

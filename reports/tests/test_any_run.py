@@ -59,7 +59,7 @@ def _record(choice: random.Random, index: int, verdicts: list[str], kinds: int) 
 
 
 def drawn(seed: int) -> Judged:
-    """A judged run that is told by its seed alone."""
+    """Returns a judged run that is told by its seed alone."""
     choice = random.Random(seed)  # noqa: S311
     verdicts = choice.sample(VERDICTS, choice.choice((1, 2, 4, len(VERDICTS))))
     kinds = choice.choice((1, 3, 30, 300))

@@ -13,7 +13,8 @@ NAMES = ("memory_alloc", "upload", "download", "stream_create", "fill", "op:mm")
 
 
 def case(index: int, clause: str, things: str, verdict: str = "pass", **changes: object) -> Test:
-    """A test of the C layer that asked some things, of a clause that speaks of the last of them."""
+    """Returns a test of the C layer that asked some things, of a clause that speaks of the last of
+    them."""
     found = tuple(things.split())
     made = Test(
         id=f"suite/test_{index}", verdict=verdict, index=index, clause=clause, level="must",

@@ -13,7 +13,7 @@ from torch_tbk._load import load
 def autoload(
     path: str | Path, *, options: str | Mapping[str, object] | None = None
 ) -> Callable[[], None]:
-    """Make the function that a vendor's package names as its entry point.
+    """Makes the function that a vendor's package names as its entry point.
 
     PyTorch calls the entry points of the group `torch.backends` at the end of `import torch`,
     unless `TORCH_DEVICE_BACKEND_AUTOLOAD=0`. The whole of a package `acme` beside its library is:

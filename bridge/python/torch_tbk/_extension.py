@@ -41,7 +41,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def _check_release() -> str:
-    """The version of PyTorch here; ImportError where no compiled part can be for it."""
+    """Returns the version of PyTorch here; ImportError where no compiled part can be for it."""
     import torch  # noqa: PLC0415  # importing this package imports no PyTorch
 
     here = str(torch.__version__)
@@ -51,7 +51,7 @@ def _check_release() -> str:
 
 
 def _check(folder: Path, here: str) -> None:
-    """Raise where loading would end in an undefined symbol, or worse."""
+    """Raises where loading would end in an undefined symbol, or worse."""
     try:
         built = json.loads((folder / "_build_info.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -69,7 +69,8 @@ def _check(folder: Path, here: str) -> None:
 
 @functools.cache
 def extension() -> ModuleType:
-    """The compiled part. ImportError, in one line, where it is missing or for another PyTorch."""
+    """Returns the compiled part. ImportError, in one line, where it is missing or for another
+    PyTorch."""
     here = _check_release()
     folders = _folders()
     folder = next((folder for folder in folders if (folder / _FILE).is_file()), None)

@@ -29,7 +29,7 @@ _loaded: DeviceModule | None = None
 def load(
     path: str | os.PathLike[str], *, options: str | Mapping[str, object] | None = None
 ) -> DeviceModule:
-    """Load the backend in the library at `path`; `torch.<its name>` is there from now on.
+    """Loads the backend in the library at `path`; `torch.<its name>` is there from now on.
 
     Opens no device, and counts none: that is left to the first use. A process may fork until then.
 
@@ -85,7 +85,7 @@ def _option_string(options: str | Mapping[str, object] | None) -> str:
 
 
 def _check_slot(path: str) -> None:
-    """Raise where another maker's device has PyTorch's slot; nothing is registered in it yet."""
+    """Raises where another maker's device has PyTorch's slot; nothing is registered in it yet."""
     import torch  # noqa: PLC0415
 
     taken = torch._C._get_privateuse1_backend_name()
@@ -97,7 +97,7 @@ def _check_slot(path: str) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Raise unless `name` can be a device's name. Nothing has been registered yet."""
+    """Raises unless `name` can be a device's name. Nothing has been registered yet."""
     import torch  # noqa: PLC0415
     from torch.nn.utils.rnn import PackedSequence  # noqa: PLC0415
 

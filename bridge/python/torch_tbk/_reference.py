@@ -22,7 +22,7 @@ def _folders() -> list[Path]:
 
 
 def reference(name: str = "cpu") -> Path:
-    """The library of a reference backend, for `load`.
+    """Returns the library of a reference backend, for `load`.
 
     Args:
         name: "cpu" (asynchronous, two virtual devices), "template" (the ten mandatory functions on

@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def library(pytestconfig: pytest.Config) -> Path:
-    """The library under test."""
+    """Returns the library under test."""
     return Path(pytestconfig.getoption("--tbk-backend") or torch_tbk.reference("cpu")).resolve()
 
 
@@ -43,7 +43,7 @@ def backend_options(pytestconfig: pytest.Config) -> str:
 
 @pytest.fixture(scope="session")
 def backend(library: Path, backend_options: str) -> DeviceModule:
-    """The module of the backend under test, which has a device."""
+    """Returns the module of the backend under test, which has a device."""
     module = torch_tbk.load(library, options=backend_options)
     # What torch is made of stays; collecting after each test then looks at its own objects alone.
     gc.collect()

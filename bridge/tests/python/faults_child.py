@@ -146,7 +146,7 @@ class Injection:
                 self._fail(name, count)
 
     def _count(self) -> dict[str, int]:
-        """The calls of a run that finds nothing cached."""
+        """Returns the calls of a run that finds nothing cached."""
         settle(self._module)
         self._empty_event_pool()
         self._faulty.disarm()
@@ -162,7 +162,7 @@ class Injection:
                 self._print(self._attempt(name, at, status))
 
     def _empty_event_pool(self) -> None:
-        """Hold all events that there are, so that the next one has to be created."""
+        """Holds all events that there are, so that the next one has to be created."""
         self._faulty.disarm()
         while is_native(self._module, "events") and not self._faulty.calls("event_create"):
             self._held.append(torch.Event(self._device, enable_timing=True))

@@ -127,7 +127,8 @@ FAMILIES = {
 
 
 def train(family: Family, device: torch.device, steps: int) -> tuple[list[float], nn.Module]:
-    """The loss of each step, and the trained model. Same seed, same data, whatever the device."""
+    """Returns the loss of each step, and the trained model. Same seed, same data, whatever the
+    device."""
     torch.manual_seed(0)
     model = family.build().to(device)
     model.train()

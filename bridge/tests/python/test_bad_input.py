@@ -16,7 +16,7 @@ import pytest
 
 
 def built(name: str) -> str:
-    """A library that the build makes for tests alone."""
+    """Returns a library that the build makes for tests alone."""
     checkout = Path(__file__).resolve().parents[3]
     path = Path(os.environ.get("TBK_BUILD", checkout / "build")) / "lib" / name
     assert path.is_file(), f"{path} is not built"

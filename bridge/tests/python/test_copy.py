@@ -44,7 +44,7 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def values(dtype: torch.dtype, *, seed: int = 1) -> torch.Tensor:
-    """Small whole numbers, which every dtype has."""
+    """Returns small whole numbers, which every dtype has."""
     generator = torch.Generator().manual_seed(seed)
     integers = torch.randint(0, 100, (6, 8, 10), generator=generator)
     if dtype.is_complex:
@@ -53,7 +53,7 @@ def values(dtype: torch.dtype, *, seed: int = 1) -> torch.Tensor:
 
 
 def shaped(tensor: torch.Tensor, shape: torch.Size) -> torch.Tensor:
-    """The first elements in another shape; a view wherever one is possible."""
+    """Returns the first elements in another shape; a view wherever one is possible."""
     if tensor.shape == shape:
         return tensor
     return tensor.reshape(-1)[: shape.numel()].reshape(shape)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def pinned(backend: DeviceModule) -> Iterator[DeviceModule]:
-    """A backend that has pinned memory; what was freed is counted as free afterwards."""
+    """Returns a backend that has pinned memory; what was freed is counted as free afterwards."""
     if backend.capabilities()["pinned memory"].source != "native":
         pytest.skip("the backend declares no pinned memory")
     yield backend

@@ -33,7 +33,7 @@ except ImportError as error:
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
-    """A build folder whose compiled part no loader would take."""
+    """Returns a build folder whose compiled part no loader would take."""
     folder = tmp_path / "python" / "torch_tbk"
     folder.mkdir(parents=True)
     (folder / "_C.so").write_bytes(b"no library")

@@ -126,7 +126,8 @@ def _storage(tensor: Tensor) -> Tensor:
 
 
 def _run(call: Call, *tensors: Tensor) -> tuple[str, list[Tensor]]:
-    """The class of what was raised, or nothing; the result, and the arguments afterwards."""
+    """Returns the class of what was raised, or nothing; the result, and the arguments
+    afterwards."""
     try:
         result = call(*tensors)
     except (RuntimeError, IndexError, TypeError, ValueError) as error:

@@ -51,7 +51,7 @@ CASES = [
 def _train(
     cls: type[Optimizer], options: dict[str, Any], device: torch.device
 ) -> list[torch.Tensor]:
-    """All parameters after each step."""
+    """Returns all parameters after each step."""
     torch.manual_seed(0)
     shapes = [(4, 3), (3, 5)] if cls.__name__ in ONLY_MATRICES else [(4, 3), (3,)]
     parameters = [torch.randn(shape).to(device).requires_grad_() for shape in shapes]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def pinning(backend: DeviceModule) -> DeviceModule:
-    """The backend, which has pinned memory: what it says without is test_module's."""
+    """Returns the backend, which has pinned memory: what it says without is test_module's."""
     if backend.capabilities()["pinned memory"].source == "none":
         pytest.skip("the backend declares no pinned memory")
     return backend

@@ -96,7 +96,7 @@ class Program:
     result: Any = None  # of the function, where there is an `out`
 
     def run(self, device: torch.device, value: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """The result, and what was to be written."""
+        """Returns the result, and what was to be written."""
         function = forms.function(self.entry, self.form)
         if self.form != OUT:
             return function(value, *args, **kwargs), value if self.form == IN_PLACE else None

@@ -18,7 +18,7 @@ OUTS = ("same", "steps", "empty", "other dtype", "offset")
 
 
 def of(entry: Any) -> tuple[str, ...]:
-    """The forms that this entry has."""
+    """Returns the forms that this entry has."""
     has = {
         FUNCTION: True,
         IN_PLACE: entry.inplace_variant is not None,
@@ -39,7 +39,7 @@ def sample_of(sample: Any, form: str, number: int) -> Any:
 
 
 def _base(tensor: torch.Tensor) -> torch.Tensor:
-    """All elements of its storage."""
+    """Returns all elements of its storage."""
     count = tensor.untyped_storage().nbytes() // max(tensor.element_size(), 1)
     return tensor.detach().as_strided((count,), (1,), 0)
 
@@ -62,7 +62,8 @@ def laid_out(value: Any) -> list[Any]:
 
 
 def _from_its_start(tensor: torch.Tensor) -> torch.Tensor:
-    """All of its storage up to its last element: behind that, PyTorch may have kept room."""
+    """Returns all of its storage up to its last element: behind that, PyTorch may have kept
+    room."""
     if tensor.numel() == 0:
         return tensor.reshape(-1)
     steps = zip(tensor.shape, tensor.stride(), strict=True)

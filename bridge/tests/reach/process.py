@@ -77,7 +77,7 @@ class Process:
         self._errors.close()
 
     def _line(self, seconds: float) -> bytes | None:
-        """The next answer; b"" where the process has ended, None where it took too long."""
+        """Returns the next answer; b"" where the process has ended, None where it took too long."""
         until = time.monotonic() + seconds
         while b"\n" not in self._buffer:
             left = until - time.monotonic()

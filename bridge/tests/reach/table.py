@@ -86,7 +86,7 @@ def write_json(
 
 
 def _cell(text: str) -> str:
-    """One line that does not end the cell."""
+    """Returns one line that does not end the cell."""
     line = " ".join(text.split())
     return (line[:197] + "..." if len(line) > 200 else line).replace("|", "\\|")
 

@@ -52,17 +52,18 @@ class Clause:
 
     @property
     def prefix(self) -> str:
-        """The area's three letters, "MEM" of MEM-001."""
+        """Returns the area's three letters, "MEM" of MEM-001."""
         return self.id.partition("-")[0]
 
     @property
     def number(self) -> int:
-        """The number within the prefix."""
+        """Returns the number within the prefix."""
         return int(self.id.partition("-")[2])
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions of the header that state it; none for a clause of the whole program."""
+        """Returns the functions of the header that state it; none for a clause of the whole
+        program."""
         return tuple(name for name in self.of if name != PROGRAM)
 
     @property
@@ -83,7 +84,7 @@ def _optional(entry: dict[str, object], key: str) -> str | None:
 def _clause(
     entry: dict[str, object], area: str, file: str, stated: dict[str, list[HeaderLine]]
 ) -> Clause:
-    """An entry as a clause; one that the header states has its sentence from there."""
+    """Returns an entry as a clause; one that the header states has its sentence from there."""
     lines = stated.get(str(entry["id"]), [])
     return Clause(
         id=str(entry["id"]),
@@ -105,14 +106,14 @@ def _clause(
 
 
 def clause_files(root: Path) -> list[Path]:
-    """The clause files under contracts/, those of the C layer first."""
+    """Returns the clause files under contracts/, those of the C layer first."""
     spec = root / "spec"
     plain = [path for path in spec.glob("*.yml") if path.name not in NOT_CLAUSES]
     return sorted(plain) + sorted((spec / "torch").glob("*.yml"))
 
 
 def load_entries(path: Path) -> list[dict[str, object]]:
-    """The raw entries of one clause file."""
+    """Returns the raw entries of one clause file."""
     try:
         entries = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -123,7 +124,8 @@ def load_entries(path: Path) -> list[dict[str, object]]:
 
 
 def load_areas(root: Path) -> dict[str, str]:
-    """The areas of the C layer under `root` (contracts/) by the letters of their ids, in order."""
+    """Returns the areas of the C layer under `root` (contracts/) by the letters of their ids, in
+    order."""
     return {
         str(prefix): str(name)
         for prefix, name in yaml.safe_load((root / "spec" / "areas.yml").read_text()).items()
@@ -131,7 +133,7 @@ def load_areas(root: Path) -> dict[str, str]:
 
 
 def load_clauses(root: Path) -> list[Clause]:
-    """All clauses under `root` (contracts/), in the order of files and entries."""
+    """Returns all clauses under `root` (contracts/), in the order of files and entries."""
     stated: dict[str, list[HeaderLine]] = {}
     for line in (line for block in load_header(root) for line in block.lines):
         if line.clause:
@@ -152,7 +154,7 @@ def load_clauses(root: Path) -> list[Clause]:
 
 @cache
 def clauses() -> tuple[Clause, ...]:
-    """All clauses of the contract that this package belongs to."""
+    """Returns all clauses of the contract that this package belongs to."""
     return tuple(load_clauses(contracts_root()))
 
 
@@ -162,12 +164,12 @@ def _by_id() -> dict[str, Clause]:
 
 
 def clause(clause_id: str) -> Clause | None:
-    """The clause with this id, or None."""
+    """Returns the clause with this id, or None."""
     return _by_id().get(clause_id)
 
 
 def at_layer(layer: str, among: Iterable[Clause]) -> list[Clause]:
-    """Those that can be seen at `layer` ("c" or "torch"), by id."""
+    """Returns those that can be seen at `layer` ("c" or "torch"), by id."""
     return sorted((one for one in among if layer in one.layer), key=lambda one: one.id)
 
 
@@ -178,5 +180,5 @@ def spec_digest(among: Iterable[Clause]) -> str:
 
 
 def text_digest(text: str) -> str:
-    """A short digest of one sentence, for the lock file."""
+    """Returns a short digest of one sentence, for the lock file."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -59,7 +59,8 @@ class Block:
 
 
 def header_files(root: Path) -> list[Path]:
-    """The header under `root` (contracts/) and its parts, each behind those that it includes."""
+    """Returns the header under `root` (contracts/) and its parts, each behind those that it
+    includes."""
     found: list[Path] = []
 
     def add(path: Path) -> None:
@@ -78,7 +79,7 @@ def _function_name(declaration: str) -> str:
 
 
 def _gather(body: str, first: int) -> tuple[str, list[tuple[str, str, int]]]:
-    """The words above the labels; then label, joined text and line number of each line.
+    """Returns the words above the labels; then label, joined text and line number of each line.
 
     A line that is indented further continues the last one.
     """
@@ -102,7 +103,7 @@ def _header_line(function: str, label: str, text: str, number: int, file: str) -
 
 
 def parse_header(text: str, file: str = "tbk/tbk.h") -> list[Block]:
-    """The doc blocks of one header, in order."""
+    """Returns the doc blocks of one header, in order."""
     blocks = []
     for found in _BLOCK.finditer(text):
         declaration = found["declaration"]
@@ -115,7 +116,7 @@ def parse_header(text: str, file: str = "tbk/tbk.h") -> list[Block]:
 
 
 def load_header(root: Path) -> list[Block]:
-    """The doc blocks of the header and its parts under `root` (contracts/), in order."""
+    """Returns the doc blocks of the header and its parts under `root` (contracts/), in order."""
     include = root / INCLUDE
     return [
         block

@@ -72,7 +72,7 @@ class Function:
 
     @property
     def clauses(self) -> tuple[str, ...]:
-        """The ids of the clauses that it states, in order."""
+        """Returns the ids of the clauses that it states, in order."""
         return tuple(line.clause for line in self.lines if line.clause)
 
     @property
@@ -81,7 +81,7 @@ class Function:
         return any(_OPEN.search(line.text) for line in self.lines if line.label == "Requires")
 
     def of_type(self, name: str) -> tuple[Parameter, ...]:
-        """Its parameters that take an object of this type, such as "tbk_stream_t"."""
+        """Returns its parameters that take an object of this type, such as "tbk_stream_t"."""
         return tuple(
             one
             for one in self.parameters
@@ -90,7 +90,7 @@ class Function:
 
     @property
     def devices(self) -> tuple[Parameter, ...]:
-        """Its parameters that name a device."""
+        """Returns its parameters that name a device."""
         return tuple(
             one
             for one in self.parameters
@@ -99,12 +99,12 @@ class Function:
 
     @property
     def streams(self) -> tuple[Parameter, ...]:
-        """Its parameters that name a stream."""
+        """Returns its parameters that name a stream."""
         return self.of_type("tbk_stream_t")
 
     @property
     def events(self) -> tuple[Parameter, ...]:
-        """Its parameters that name an event."""
+        """Returns its parameters that name an event."""
         return self.of_type("tbk_event_t")
 
     @property
@@ -126,12 +126,12 @@ class Table:
 
     @property
     def mandatory_functions(self) -> tuple[Function, ...]:
-        """Those that are there where the table is."""
+        """Returns those that are there where the table is."""
         return tuple(one for one in self.functions if not one.optional)
 
     @property
     def optional_functions(self) -> tuple[Function, ...]:
-        """Those whose entry may be NULL."""
+        """Returns those whose entry may be NULL."""
         return tuple(one for one in self.functions if one.optional)
 
     def word(self, function: Function) -> str:
@@ -148,20 +148,21 @@ class Interface:
     flags: tuple[str, ...]  # of a device, in small letters: "flat_address"
 
     def table(self, name: str) -> Table:
-        """The table with this name."""
+        """Returns the table with this name."""
         return next(one for one in self.tables if one.name == name)
 
     def function(self, name: str) -> Function:
-        """The function with this name."""
+        """Returns the function with this name."""
         return next(one for one in self.functions if one.name == name)
 
     def stating(self, clause_id: str) -> tuple[Function, ...]:
-        """The functions that state a clause: with it, the units of proof."""
+        """Returns the functions that state a clause: with it, the units of proof."""
         return tuple(one for one in self.functions if clause_id in one.clauses)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of `needs` that follow from the header: tables, optional entries, flags."""
+        """Returns the words of `needs` that follow from the header: tables, optional entries,
+        flags."""
         optional = [one for one in self.tables if not one.mandatory]
         entries = [one.word(entry) for one in self.tables for entry in one.optional_functions]
         return (*(one.name for one in optional), *entries, *self.flags)
@@ -191,7 +192,7 @@ def _function(block: Block, struct: str) -> Function:
 
 
 def _functions(text: str, file: str) -> list[Function]:
-    """The functions of one part, each with the struct that it stands in."""
+    """Returns the functions of one part, each with the struct that it stands in."""
     spans = [
         (text.count("\n", 0, found.start()), text.count("\n", 0, found.end()), found[1])
         for found in _STRUCT.finditer(text)
@@ -204,7 +205,8 @@ def _functions(text: str, file: str) -> list[Function]:
 
 
 def _tables(body: str, functions: list[Function]) -> list[Table]:
-    """The tables among the members of tbk_backend_t; those before `instance` are mandatory."""
+    """Returns the tables among the members of tbk_backend_t; those before `instance` are
+    mandatory."""
     instance = body.find("* instance;")
     tables = []
     for found in _TABLE.finditer(body):
@@ -216,7 +218,7 @@ def _tables(body: str, functions: list[Function]) -> list[Table]:
 
 
 def load_interface(root: Path) -> Interface:
-    """The map of the header and its parts under `root` (contracts/)."""
+    """Returns the map of the header and its parts under `root` (contracts/)."""
     functions: list[Function] = []
     tables: list[Table] = []
     flags: list[str] = []
@@ -232,5 +234,5 @@ def load_interface(root: Path) -> Interface:
 
 @cache
 def interface() -> Interface:
-    """The map of the contract that this package belongs to."""
+    """Returns the map of the contract that this package belongs to."""
     return load_interface(contracts_root())

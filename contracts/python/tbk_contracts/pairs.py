@@ -104,7 +104,7 @@ def is_traced(function: Function) -> bool:
 
 
 def _named(clause: Clause, function: Function) -> tuple[str, ...]:
-    """The errors that the clause says the function answers."""
+    """Returns the errors that the clause says the function answers."""
     text = next((one.text for one in function.lines if one.clause == clause.id), "")
     before, _, otherwise = text.partition("; else ")
     return tuple(dict.fromkeys(_NAMED.findall(otherwise or before.partition(";")[0])))
@@ -120,7 +120,8 @@ class Pairs:
     interface: Interface
 
     def stated(self) -> Iterator[tuple[Clause, Function]]:
-        """The units of proof that the header has: checked musts of the C layer by function."""
+        """Yields the units of proof that the header has: checked musts of the C layer by
+        function."""
         for function in self.interface.functions:
             for clause_id in dict.fromkeys(function.clauses):
                 clause = self.clauses.get(clause_id)
@@ -134,7 +135,7 @@ class Pairs:
         return len(self.interface.stating(clause.id)) > 1
 
     def of_kind(self, kind: Kind) -> Iterator[Pair]:
-        """The pairs of one kind, in the order of the header."""
+        """Yields the pairs of one kind, in the order of the header."""
         for function in self.interface.functions:
             words = words_of(function)
             if words & set(kind.unless):
@@ -171,7 +172,7 @@ class Pairs:
         return Pair(kind, clause, function, named, ",".join(options))
 
     def all(self) -> list[Pair]:
-        """Every pair of every kind."""
+        """Returns every pair of every kind."""
         return [pair for kind in self.kinds for pair in self.of_kind(kind)]
 
 
@@ -189,7 +190,7 @@ def _kind(entry: Mapping[str, Any]) -> Kind:
 
 
 def load_pairs(root: Path) -> Pairs:
-    """The pairs under `root` (contracts/)."""
+    """Returns the pairs under `root` (contracts/)."""
     path = root / PAIRS
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))

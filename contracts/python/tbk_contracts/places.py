@@ -10,7 +10,7 @@ _HERE = Path(__file__).resolve().parent
 
 
 def contracts_root() -> Path:
-    """The folder that holds spec/, include/ and tests/.
+    """Returns the folder that holds spec/, include/ and tests/.
 
     An installed package carries a copy of these under data/, laid out as in the checkout.
     """

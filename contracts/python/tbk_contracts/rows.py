@@ -33,7 +33,7 @@ class Row:
 
     @property
     def id(self) -> str:
-        """The name of the test in a run."""
+        """Returns the name of the test in a run."""
         return f"{self.suite}/{self.name}"
 
 
@@ -43,7 +43,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def parse_rows(text: str, file: str) -> list[Row]:
-    """The rows of one test file."""
+    """Returns the rows of one test file."""
     plain = _COMMENT.sub(_blank, text)
     suite = _SUITE.search(plain)
     name = suite[1] if suite else Path(file).stem.removesuffix("_test")
@@ -59,7 +59,7 @@ def parse_rows(text: str, file: str) -> list[Row]:
 
 
 def load_rows(root: Path) -> list[Row]:
-    """The rows of all test files under `root` (contracts/)."""
+    """Returns the rows of all test files under `root` (contracts/)."""
     found = []
     for path in sorted((root / "tests").rglob("*_test.c")):
         text = path.read_text(encoding="utf-8")
@@ -73,5 +73,5 @@ def _packaged() -> tuple[Row, ...]:
 
 
 def tests_of(clause_id: str) -> list[Row]:
-    """The tests that cite this clause."""
+    """Returns the tests that cite this clause."""
     return [row for row in _packaged() if row.clause == clause_id]

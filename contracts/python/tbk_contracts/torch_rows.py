@@ -36,7 +36,7 @@ class TorchMutant:
 
 
 def parse_file(path: Path) -> ast.Module:
-    """The syntax of a Python file."""
+    """Returns the syntax of a Python file."""
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
@@ -52,7 +52,7 @@ def _constants(tree: ast.Module) -> dict[str, str]:
 
 
 def _text(node: ast.expr | None, constants: dict[str, str]) -> str | None:
-    """A string that is written out, named, or put together of such."""
+    """Returns a string that is written out, named, or put together of such."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.Name):
@@ -64,7 +64,7 @@ def _text(node: ast.expr | None, constants: dict[str, str]) -> str | None:
 
 
 def _call(node: ast.expr, names: frozenset[str]) -> ast.Call | None:
-    """A call of one of these, by its bare name."""
+    """Returns a call of one of these, by its bare name."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
         return node
     return None
@@ -89,7 +89,8 @@ def read_tests(tree: ast.Module, file: str) -> Iterator[TorchTest]:
 
 
 def _ids(node: ast.expr, tree: ast.Module) -> list[str]:
-    """The ids that stand there: a string, or TABLE.get(..., "default") with a table of strings."""
+    """Returns the ids that stand there: a string, or TABLE.get(..., "default") with a table of
+    strings."""
     text = _text(node, _constants(tree))
     if text is not None:
         return [text]
@@ -118,18 +119,18 @@ def read_mutants(tree: ast.Module, file: str) -> Iterator[TorchMutant]:
 
 
 def torch_tests(folder: Path, root: Path) -> Iterator[TorchTest]:
-    """Those in the files of `folder`, which are named from `root` on."""
+    """Yields those in the files of `folder`, which are named from `root` on."""
     for path in sorted(folder.glob("test_*.py")):
         yield from read_tests(parse_file(path), path.relative_to(root).as_posix())
 
 
 def torch_tests_of(clause_id: str) -> list[TorchTest]:
-    """The tests of this package that cite a clause."""
+    """Returns the tests of this package that cite a clause."""
     here = Path(__file__).resolve().parent
     return [one for one in torch_tests(here / "torch", here) if clause_id in one.clauses]
 
 
 def torch_mutants(folder: Path, root: Path) -> Iterator[TorchMutant]:
-    """The rows of the mutants' tables in `folder`."""
+    """Yields the rows of the mutants' tables in `folder`."""
     for path in sorted(folder.glob("*.py")):
         yield from read_mutants(parse_file(path), path.relative_to(root).as_posix())

@@ -60,7 +60,7 @@ def fingerprint(test: Test) -> str:
 
 
 def causes(tests: Iterable[Test]) -> list[Entry]:
-    """The causes of what fails in a way that can be known, those of most tests first."""
+    """Returns the causes of what fails in a way that can be known, those of most tests first."""
     groups: dict[tuple[str, str], list[Test]] = {}
     for test in tests:
         if test.failed and test.recorded in WAIVABLE:
@@ -76,7 +76,7 @@ def causes(tests: Iterable[Test]) -> list[Entry]:
 
 
 def _text(value: str) -> str:
-    """A TOML string: JSON's, but for the one character that TOML wants escaped besides."""
+    """Returns a TOML string: JSON's, but for the one character that TOML wants escaped besides."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -90,7 +90,7 @@ def _table(entry: Entry) -> str:
 
 
 def document(judged: Judged, today: datetime.date) -> str:
-    """The baseline of a run, as TOML."""
+    """Returns the baseline of a run, as TOML."""
     torch, suite = judged.header.get("torch"), judged.header.get("suite")
     facts = {
         "device": judged.backend_name,
@@ -125,7 +125,7 @@ def _entry(given: object, name: str) -> Entry:
 
 
 def parse(text: str, name: str) -> tuple[Entry, ...]:
-    """The entries of a baseline."""
+    """Returns the entries of a baseline."""
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -39,7 +39,7 @@ Options = Callable[[], Mapping[str, Any] | None]
 
 
 def representatives(tests: Sequence[Test]) -> list[Test]:
-    """The first test of each cause, those of most tests first."""
+    """Returns the first test of each cause, those of most tests first."""
     groups: dict[str, list[Test]] = {}
     for test in tests:
         failed = test.failed and test.recorded in WAIVABLE
@@ -83,7 +83,7 @@ def _record(test: Test, on: str, subject: Subject, verdict: str, said: str = "")
 
 
 def _open(records: Sequence[Record], chosen: Sequence[Test]) -> list[Test]:
-    """Those to which none of the records is an answer."""
+    """Returns those to which none of the records is an answer."""
     said = {record["cause"] for record in records if record["verdict"] in ("pass", *FAULTS)}
     return [test for test in chosen if fingerprint(test) not in said]
 
@@ -122,7 +122,7 @@ def _weighed(test: Test, record: Mapping[str, Any]) -> object:
 
 
 def _judged(test: Test, records: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    """Who is to blame, and how that was found out."""
+    """Returns who is to blame, and how that was found out."""
     own = any(record.get("test") == test.id for record in records)
     same = "the same test" if own else f"{records[0].get('test')}, which has the same cause,"
     said = {(record.get("on"), _weighed(test, record)): record for record in records}
@@ -144,7 +144,7 @@ def _judged(test: Test, records: Sequence[Mapping[str, Any]]) -> tuple[str, str]
 
 
 def attributed(results: ResultFile) -> tuple[Test, ...]:
-    """The tests, with the blame that the file's substitutions give them."""
+    """Returns the tests, with the blame that the file's substitutions give them."""
     by_cause: dict[str, list[Mapping[str, Any]]] = {}
     for record in results.more:
         if record.get("record") == "substitution":

@@ -127,7 +127,7 @@ def _failed(test: Test, cause: str, expected: str, seen: str) -> Test:
 
 
 def torch_header(header: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The header of the torch layer, also of a run over both."""
+    """Returns the header of the torch layer, also of a run over both."""
     layers = header.get("layers")
     part = layers.get("torch") if isinstance(layers, Mapping) else header
     return part if isinstance(part, Mapping) else {}
@@ -173,7 +173,8 @@ def _by_pair(tests: Iterable[Test]) -> dict[tuple[str, str], list[Test]]:
 
 
 def _works(test: Test) -> bool:
-    """A test of an operator that the device does not offer shows nothing, and does not fail."""
+    """Returns a test of an operator that the device does not offer shows nothing, and does not
+    fail."""
     return test.verdict in HOLDS and test.facts.get("served") not in ("missing", "refused")
 
 
@@ -190,7 +191,8 @@ def _operator(name: str, dtype: str, tests: list[Test]) -> Test:
 
 
 def _operators(results: ResultFile, complete: bool) -> tuple[list[Test], list[str]]:
-    """Each declared pair that the run has seen; one that a whole run has not seen is a typo."""
+    """Returns each declared pair that the run has seen; one that a whole run has not seen is a
+    typo."""
     listed: dict[str, Any] = {}
     for record in results.more:
         operators = record.get("operators") if record.get("record") == "capability" else None
@@ -238,7 +240,7 @@ def document(
     meanings: Mapping[str, str],
     today: datetime.date,
 ) -> str:
-    """The file, from the header of a run, with what each word means beside it."""
+    """Returns the file, from the header of a run, with what each word means beside it."""
     part = torch_header(header)
     torch, backend = part.get("torch") or {}, part.get("backend") or {}
     device = line(str(torch.get("device") or backend.get("name") or ""), 60)

@@ -83,7 +83,7 @@ def _known_device(name: str, imports: tuple[str, ...]) -> None:
 
 
 def _named(name: str | None, device: str | None) -> str:
-    """The device, given as a word or as an option, but once."""
+    """Returns the device, given as a word or as an option, but once."""
     if bool(name) == bool(device):
         said = f"{name} and {device} are two devices" if name else "a device is needed"
         outcome.stop(EXIT_USAGE, f"{said}: tbk check NAME, or --device NAME")

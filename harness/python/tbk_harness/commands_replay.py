@@ -58,7 +58,7 @@ def replay_command(results: Path, tests: tuple[str, ...], *, gdb: bool) -> None:
 
 
 def _the_one(tests: Sequence[Test], wanted: Sequence[str]) -> Test:
-    """The test to debug: the one that is named, or the only one that failed."""
+    """Returns the test to debug: the one that is named, or the only one that failed."""
     chosen = _chosen(tests, wanted)
     if len(chosen) != 1:
         example = f", such as {chosen[0].id}" if chosen else ""

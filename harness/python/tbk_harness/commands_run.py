@@ -25,7 +25,8 @@ _LOADS = "from torch_tbk._extension import extension; extension()"
 
 
 def no_torch_layer() -> str:
-    """Why a library cannot be judged as PyTorch sees it, in a few words; empty where it can."""
+    """Returns why a library cannot be judged as PyTorch sees it, in a few words; empty where it
+    can."""
     for name in ("torch", "torch_tbk"):
         if importlib.util.find_spec(name) is None:
             return f"{name} is not installed for {sys.executable}"
@@ -142,7 +143,7 @@ def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:
 
 
 def _simulator(name: str) -> str:
-    """The option by which a backend of the suite takes the simulator of its driver."""
+    """Returns the option by which a backend of the suite takes the simulator of its driver."""
     found = locate.library(f"{name}_simulator") if name.isidentifier() else None
     if found is None:
         outcome.stop(EXIT_USAGE, f"--simulated: no simulator of a driver comes with {name}")
@@ -150,7 +151,7 @@ def _simulator(name: str) -> str:
 
 
 def _library(name: str) -> str:
-    """A file; what is none stops here, before anything of the last run is touched."""
+    """Returns a file; what is none stops here, before anything of the last run is touched."""
     if os.path.lexists(name):
         return name
     own = locate.library(name) if name.isidentifier() else None

@@ -23,7 +23,7 @@ class _Refuses(argparse.ArgumentParser):
 
 
 def arguments(test: Test) -> list[str]:
-    """Those of tbk-cunit, from the recorded command of tbk-run. Raises ValueError."""
+    """Returns those of tbk-cunit, from the recorded command of tbk-run. Raises ValueError."""
     words = shlex.split(test.replay)
     if not words or Path(words[0]).name != "tbk-run":
         raise ValueError("it has no command of tbk-run")

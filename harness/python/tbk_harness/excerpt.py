@@ -23,7 +23,7 @@ class ExcerptError(ValueError):
 
 
 def _bound(statement: ast.stmt) -> set[str]:
-    """Names that a top-level statement gives a meaning to."""
+    """Returns names that a top-level statement gives a meaning to."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -84,7 +84,7 @@ class Module:
         return [at for at, names in enumerate(self.bound) if name in names]
 
     def text(self) -> str:
-        """The statements that are kept, in their order, with the comments above them."""
+        """Returns the statements that are kept, in their order, with the comments above them."""
         parts, before = [], 0
         for at, statement in enumerate(self.body):
             end = statement.end_lineno or statement.lineno
@@ -200,7 +200,7 @@ class Excerpt:
 
     @staticmethod
     def _names(module: Module, nodes: Iterable[ast.AST]) -> set[str]:
-        """Names that are read, and fixtures of the file that are asked for."""
+        """Returns names that are read, and fixtures of the file that are asked for."""
         fixtures = {
             one.name
             for one in module.body

@@ -144,7 +144,8 @@ def _stated_error(results: ResultFile) -> tuple[int, str]:
 
 
 def _unexplained(results: ResultFile, failing: Sequence[Test]) -> list[str]:
-    """A failure that stands in the footer alone: a capability that is required, a device lost.
+    """Returns a failure that stands in the footer alone: a capability that is required, a device
+    lost.
 
     A device that was lost is no known failure of a test: no waiver covers it, and no baseline.
     """

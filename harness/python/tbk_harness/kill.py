@@ -167,7 +167,8 @@ def _why(row: Row) -> str:
 
 
 def sample(tests: Iterable[str], mutant: str, seed: int, share: float) -> list[str]:
-    """A part of the tests that is the same for the same seed and mutant, on every machine."""
+    """Returns a part of the tests that is the same for the same seed and mutant, on every
+    machine."""
     ordered = sorted(tests)
     count = min(len(ordered), max(1, round(share * len(ordered)))) if ordered else 0
     digest = hashlib.sha256(f"{seed} {mutant}".encode()).digest()
@@ -175,7 +176,8 @@ def sample(tests: Iterable[str], mutant: str, seed: int, share: float) -> list[s
 
 
 def selection(mutant: Mutant, matrix: Matrix) -> tuple[list[str], list[str]]:
-    """The quick tests to run against a mutant, and the thorough ones should those not notice it.
+    """Returns the quick tests to run against a mutant, and the thorough ones should those not
+    notice it.
 
     Pairs meet the citing tests that call their function. Anti-mutants and cheats meet all tests,
     said by two empty lists.
@@ -251,7 +253,7 @@ def _row(mutant: Mutant, tests: Sequence[Test], exit_code: int, said: str, secon
 
 
 def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequence[str]) -> Row:
-    """One run of tbk-run against one mutant."""
+    """Returns one run of tbk-run against one mutant."""
     # Whole runs against odd devices are mostly waiting: for a slow open, a delay, a single queue.
     workers = FEW_JOBS if only else WHOLE_JOBS
     arguments = [str(library), f"--backend-option=mutant={mutant.name}", f"--jobs={workers}"]
@@ -337,7 +339,7 @@ def default_jobs() -> int:
 
 
 def document(matrix: Matrix) -> dict[str, object]:
-    """The matrix as JSON."""
+    """Returns the matrix as JSON."""
     return {
         "format": 1,
         "kind": "tbk-kill-matrix",

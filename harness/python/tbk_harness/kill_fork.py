@@ -101,7 +101,7 @@ EXIT_GRACE_S = 5.0
 
 
 def _reap(pid: int, hung: bool) -> int | None:
-    """The exit status; None where it did not end by itself. Its own children go with it."""
+    """Returns the exit status; None where it did not end by itself. Its own children go with it."""
     deadline = time.monotonic() + (0 if hung else EXIT_GRACE_S)
     ended, status = os.waitpid(pid, os.WNOHANG)
     while not ended and time.monotonic() < deadline:

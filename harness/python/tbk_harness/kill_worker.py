@@ -124,7 +124,7 @@ class Killer:
         return module
 
     def _citing(self, row: Any, clause: str) -> list[Case]:
-        """The tests of a clause; of one with many parameters, some that lie apart."""
+        """Returns the tests of a clause; of one with many parameters, some that lie apart."""
         hints = row.tests.split() or [""]
         functions: dict[str, list[Case]] = {}
         for case, _ in self.items.values():
@@ -162,7 +162,7 @@ class Killer:
         self._told_of(row, clause, ran, run)
 
     def _hunt(self, table: Any, row: Any) -> Task:
-        """Every test, the likely ones first."""
+        """Returns every test, the likely ones first."""
         clauses = row.clauses.split()
         cases = kill_full.in_order((case for case, _ in self.items.values()), row.name, clauses)
         return kill_full.hunt(

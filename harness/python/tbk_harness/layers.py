@@ -43,7 +43,8 @@ class Part:
         return self.path.exists() and self.path.stat().st_size > 0
 
     def disagreement(self) -> tuple[int, str] | None:
-        """An exit code and a sentence, where the file and tbk-run's end tell different stories."""
+        """Returns an exit code and a sentence, where the file and tbk-run's end tell different
+        stories."""
         footer = read_results(self.path).footer if self.written else None
         if footer is not None and footer.get("exit_code") == self.ended.exit_code:
             return None
@@ -86,7 +87,7 @@ def _words(value: object) -> list[str]:
 
 
 def _header(pieces: Sequence[_Piece]) -> Record:
-    """The first one's, with both whole beside it."""
+    """Returns the first one's, with both whole beside it."""
     headers = [piece.read.header for piece in pieces]
     if len(headers) == 1:
         return dict(headers[0])

@@ -14,7 +14,7 @@ _HERE = Path(__file__).resolve().parent
 
 
 def checkout() -> Path | None:
-    """The root of the checkout that this package is used from, if it is."""
+    """Returns the root of the checkout that this package is used from, if it is."""
     root = _HERE.parents[2]
     return root if (root / "harness" / "schema").is_dir() else None
 
@@ -26,7 +26,8 @@ def build_folders() -> list[Path]:
 
 
 def binary(name: str, variable: str = "") -> Path | None:
-    """A program of the suite: by environment, next to the package, in the build folder, on PATH."""
+    """Returns a program of the suite: by environment, next to the package, in the build folder, on
+    PATH."""
     stated = os.environ.get(variable) if variable else None
     if stated:
         return Path(stated) if os.access(stated, os.X_OK) else None
@@ -47,7 +48,7 @@ def tbk_cunit() -> Path | None:
 
 
 def library(name: str) -> Path | None:
-    """A backend of this project, by the name that its file has."""
+    """Returns a backend of this project, by the name that its file has."""
     for folder in [_HERE / "lib", *(build / "lib" for build in build_folders())]:
         path = folder / f"libtbk_{name}.so"
         if path.is_file():
@@ -70,5 +71,5 @@ def template() -> Path:
 
 
 def include() -> Path:
-    """The folder that holds tbk/tbk.h."""
+    """Returns the folder that holds tbk/tbk.h."""
     return contracts_root() / "include"

@@ -54,7 +54,7 @@ def mixed(results: Sequence[ResultFile]) -> list[str]:
 
 
 def _footer(results: Sequence[ResultFile]) -> dict[str, Any] | None:
-    """The worst of all footers; None when one is missing."""
+    """Returns the worst of all footers; None when one is missing."""
     footers = [part.footer for part in results]
     if any(footer is None for footer in footers):
         return None
@@ -99,7 +99,7 @@ def _number(footer: dict[str, Any], name: str) -> int:
 
 
 def merge(results: Sequence[ResultFile]) -> ResultFile:
-    """One result file; what does not fit together is among its problems."""
+    """Returns one result file; what does not fit together is among its problems."""
     if len(results) == 1:
         return results[0]
     tests = tuple(test for part in results for test in part.tests)

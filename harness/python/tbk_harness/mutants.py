@@ -88,7 +88,7 @@ def load() -> list[Mutant]:
 
 
 def choose(everything: list[Mutant], frozen: bool) -> list[Mutant]:
-    """Those that are gates; or the frozen ones alone, as mutants."""
+    """Returns those that are gates; or the frozen ones alone, as mutants."""
     if not frozen:
         return [one for one in everything if one.kind != "frozen"]
     return [replace(one, kind="mutant") for one in everything if one.kind == "frozen"]
@@ -97,7 +97,7 @@ def choose(everything: list[Mutant], frozen: bool) -> list[Mutant]:
 def named(
     everything: list[Mutant], words: Sequence[str], areas: Mapping[str, str]
 ) -> tuple[list[Mutant], list[str]]:
-    """Those that one of the words means, all for no words; and the words that mean none.
+    """Returns those that one of the words means, all for no words; and the words that mean none.
 
     A word is one of a mutant's own, the letters of its clauses, or the area that they are of."""
 
@@ -111,7 +111,7 @@ def named(
 
 
 def known() -> list[Mutant]:
-    """The mutants where they are built, and none elsewhere."""
+    """Returns the mutants where they are built, and none elsewhere."""
     try:
         return load()
     except (MutantError, OSError):
@@ -119,7 +119,7 @@ def known() -> list[Mutant]:
 
 
 def of_torch_layer() -> list[TorchMutant]:
-    """Those of the torch layer, in a checkout; they are never shipped."""
+    """Returns those of the torch layer, in a checkout; they are never shipped."""
     root = checkout()
     tables = root / "bridge" / "tests" / "mutants" / "tbk_torch_mutants" if root else None
     return list(torch_mutants(tables, root)) if root and tables else []

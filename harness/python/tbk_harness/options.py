@@ -21,7 +21,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)")
 
 
 def duration(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
-    """Seconds, also as 120s, 2m or 1h."""
+    """Returns seconds, also as 120s, 2m or 1h."""
     found = _DURATION.fullmatch(value.strip()) if value is not None else None
     if value is not None and (not found or not float(found[1])):
         raise click.BadParameter(f"{value!r} is no time such as 120s or 2m")
@@ -104,7 +104,7 @@ def _decorated(command: Command, options: tuple[Callable[[Command], Command], ..
 
 
 def runner_options(command: Command) -> Command:
-    """Those of tbk-run, for a library."""
+    """Returns those of tbk-run, for a library."""
     return _decorated(command, (_ONLY, _BACKEND, *_RUNNING))
 
 
@@ -114,12 +114,12 @@ def device_options(command: Command) -> Command:
 
 
 def running_options(command: Command) -> Command:
-    """Those of tbk-run, for a device of PyTorch."""
+    """Returns those of tbk-run, for a device of PyTorch."""
     return _decorated(command, (_ONLY, *_RUNNING))
 
 
 def verdict_options(command: Command) -> Command:
-    """What is known beforehand, and where the reports go."""
+    """Returns what is known beforehand, and where the reports go."""
     return _decorated(command, _VERDICT)
 
 

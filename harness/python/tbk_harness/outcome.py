@@ -36,7 +36,7 @@ from tbk_harness.waivers import WaiverError, load_waivers
 
 
 def stop(code: int, message: str) -> NoReturn:
-    """One clear line, and a documented exit code."""
+    """Returns one clear line, and a documented exit code."""
     print(f"tbk: {line(message, 600)}", file=sys.stderr)
     raise SystemExit(code)
 
@@ -65,9 +65,8 @@ def today() -> datetime.date:
 
 
 def verdict_on(results: ResultFile, known: Known) -> Judged:
-    """The judge's verdict as of today, with the clauses' sentences and the functions of
-    crashes filled in where they fit.
-    """
+    """Returns the judge's verdict as of today, with the clauses' sentences and the functions of
+    crashes filled in where they fit."""
     return judge(name_frames(enrich(results)), known, today())
 
 

@@ -102,7 +102,7 @@ def write(judged: Judged, folder: Path) -> Judged:
 
 
 def alone(test: Test, header: Mapping[str, Any]) -> str:
-    """The file; empty where the test cannot be taken out of the suite."""
+    """Returns the file; empty where the test cannot be taken out of the suite."""
     suite, _, name = test.id.partition("/")
     module = f"{PACKAGE}.test_{suite.removeprefix('torch_')}"
     function, bracket, parameters = f"test_{name}".partition("[")
@@ -154,6 +154,6 @@ def _start(header: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _literal(text: str) -> str:
-    """Its text as a literal that can be read."""
+    """Returns its text as a literal that can be read."""
     plain = "'''" not in text and "\r" not in text and not text.endswith(("\\", "'"))
     return f"r'''\\\n{text}'''".replace("\\\n", "\n", 1) if plain else repr(text)

@@ -26,7 +26,7 @@ def _means(word: str, layer: str) -> bool:
 
 
 def split(only: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The words for each layer. One that means nothing is for both, which will say so."""
+    """Returns the words for each layer. One that means nothing is for both, which will say so."""
     found: dict[str, list[str]] = {layer: [] for layer in LAYERS}
     for word in only:
         meant = [layer for layer in LAYERS if _means(word, layer)]

@@ -107,7 +107,7 @@ class Session:
             self.console.print(Text(words, style="dim"))
 
     def run(self, layer: str, arguments: Sequence[str], alone: bool = False) -> Part:
-        """One run of tbk-run; `alone`: it is all there is, and its file is the result."""
+        """Returns one run of tbk-run; `alone`: it is all there is, and its file is the result."""
         path = self.results if alone else self.folder / PARTS / f"{layer}.jsonl"
         path.parent.mkdir(exist_ok=True)
         resume = ["--resume"] if self.request.resume else []
@@ -129,7 +129,7 @@ class Session:
         return part
 
     def run_torch(self, subject: Subject, options: dict[str, Any]) -> Part:
-        """The torch layer; then, for what fails, the same on other devices."""
+        """Returns the torch layer; then, for what fails, the same on other devices."""
         begun = time.time()
         part = self.run("torch", subject.arguments({**options, **self._budgets()}))
         if self.request.blame and part.written and part.ended.exit_code in JUDGED:

@@ -35,7 +35,7 @@ def clause_words() -> set[str]:
 
 
 def torch_ids() -> set[str]:
-    """The tests of the torch layer, without their parameters."""
+    """Returns the tests of the torch layer, without their parameters."""
     folder = Path(tbk_contracts.__file__).resolve().parent / "torch"
     return {
         f"torch_{Path(one.file).stem.removeprefix('test_')}/{one.name.removeprefix('test_')}"
@@ -50,8 +50,9 @@ def _selectors() -> set[str]:
 
 
 def unknown_selector(only: Iterable[str]) -> str:
-    """Why a word of --only selects nothing in any layer, with what may have been meant; empty where
-    each may select something. Ids are for tbk-run to look at, since parameters have names, too."""
+    """Returns why a word of --only selects nothing in any layer, with what may have been meant;
+    empty where each may select something. Ids are for tbk-run to look at, since parameters have
+    names, too."""
     words = [word.removeprefix("profile:") for word in only if "/" not in word]
     known = _selectors() if words else set()
     for word in words:
@@ -80,7 +81,7 @@ def _quoted(said: str, end: str) -> str:
 
 
 def _capability_words() -> set[str]:
-    """Those that rows of tests need, in C, and the tables of the ABI."""
+    """Returns those that rows of tests need, in C, and the tables of the ABI."""
     rows = [row for one in tbk_contracts.clauses() for row in tbk_contracts.tests_of(one.id)]
     needed = {word.removeprefix("!") for row in rows for word in (row.needs or "").split()}
     return needed | set(tbk_contracts.interface().words)

@@ -24,7 +24,8 @@ def _schema() -> dict[str, Any]:
 
 
 def _validators() -> dict[str, jsonschema.Draft202012Validator]:
-    """One validator a kind of record, so that a message names the member and not three branches."""
+    """Returns one validator a kind of record, so that a message names the member and not three
+    branches."""
     schema = _schema()
     return {
         kind: jsonschema.Draft202012Validator(
@@ -67,6 +68,6 @@ def _unsaid(result: ResultFile) -> list[str]:
 
 
 def verify(path: Path) -> list[str]:
-    """All that is wrong with a result file; empty for a sound one. Raises OSError."""
+    """Returns all that is wrong with a result file; empty for a sound one. Raises OSError."""
     result = read_results(path)
     return [*result.problems, *_unsaid(result), *schema_problems(path)]

@@ -10,5 +10,5 @@ from invoke import Tbk, starter
 
 @pytest.fixture
 def tbk(tmp_path: Path) -> Tbk:
-    """The command, in an empty folder."""
+    """Returns the command, in an empty folder."""
     return starter(tmp_path)

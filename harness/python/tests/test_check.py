@@ -30,7 +30,8 @@ there("torch_tbk._extension", extension=extension)
 
 @pytest.fixture
 def both(tmp_path: Path) -> Tbk:
-    """The command, where the bridge can be loaded, and with the reference backends' libraries."""
+    """Returns the command, where the bridge can be loaded, and with the reference backends'
+    libraries."""
     return _with_pytorch(tmp_path, "")
 
 

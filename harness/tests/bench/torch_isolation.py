@@ -67,7 +67,7 @@ def forked(python: str, path: Path, device: str) -> list[str]:
 
 
 def cost(command: list[str], path: Path) -> tuple[float, float]:
-    """Seconds by the clock, and of all processors."""
+    """Returns seconds by the clock, and of all processors."""
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(

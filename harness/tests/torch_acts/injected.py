@@ -40,7 +40,7 @@ VERDICTS = {"_crash": "crash", "_hang": "hang", "_exit": "crash"}
 
 
 def act_of(test: str) -> str:
-    """The name of what is done in this test; "" for the others."""
+    """Returns the name of what is done in this test; "" for the others."""
     chance = zlib.crc32(test.encode())
     return ACTS[chance // ONE_OF % len(ACTS)].__name__ if chance % ONE_OF == 0 else ""
 

@@ -68,7 +68,7 @@ class Cause:
 
     @cached_property
     def clauses(self) -> tuple[str, ...]:
-        """The clauses of its own tests, or the one that they are held against."""
+        """Returns the clauses of its own tests, or the one that they are held against."""
         if self.clause:
             return (self.clause,)
         own = self.tests[: self.own or None]
@@ -147,7 +147,8 @@ def unfolded(tests: Iterable[Test], evidence: Evidence) -> list[Cause]:
 def causes(
     tests: Iterable[Test], name: str = "cause", among: Iterable[Test] = ()
 ) -> tuple[Cause, ...]:
-    """The same, with what may follow from a cause folded under it; `among` are all of the run."""
+    """Returns the same, with what may follow from a cause folded under it; `among` are all of the
+    run."""
     evidence = gather(among)
     ranked = _folded(unfolded(tests, evidence), evidence)
     return tuple(replace(one, anchor=f"{name}-{at}") for at, one in enumerate(ranked, 1))

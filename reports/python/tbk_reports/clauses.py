@@ -19,7 +19,7 @@ def worst(states: Iterable[str]) -> str:
 
 
 def clause_state(states: Iterable[str]) -> str:
-    """The worst, but for a clause that was shown and only not in every way."""
+    """Returns the worst, but for a clause that was shown and only not in every way."""
     found = set(states)
     lowest = worst(found)
     return "partly" if lowest in ("not-shown", "unsupported") and found & HOLDING else lowest
@@ -34,7 +34,7 @@ class Reason:
 
     @property
     def subject(self) -> str:
-        """The capability that is not declared; empty for other reasons."""
+        """Returns the capability that is not declared; empty for other reasons."""
         return self.words.removesuffix(UNDECLARED) if self.words.endswith(UNDECLARED) else ""
 
     @cached_property

@@ -15,7 +15,7 @@ from .operators import operator_document, operators
 
 
 def judged_document(judged: Judged) -> dict[str, Any]:
-    """The judged run as JSON."""
+    """Returns the judged run as JSON."""
     found = extent(judged)
     return {
         "format": 1,

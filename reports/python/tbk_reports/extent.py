@@ -45,7 +45,7 @@ class Extent:
 
 
 def _tier(header: Mapping[str, object]) -> str:
-    """The lowest of its layers; a file from before there were tiers is quick."""
+    """Returns the lowest of its layers; a file from before there were tiers is quick."""
     layers = header.get("layers")
     stated = {
         as_text(one.get("tier"))
@@ -76,7 +76,7 @@ def selected_words(header: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _never_begun(header: Mapping[str, object]) -> list[str]:
-    """The layers that were asked for, where the run ended before them."""
+    """Returns the layers that were asked for, where the run ended before them."""
     named = header.get("not_begun")
     words = named if isinstance(named, list) else []
     return [f"the {text.line(str(word), 20)} layer was never begun" for word in words]

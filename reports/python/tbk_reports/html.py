@@ -96,7 +96,7 @@ def inert_json(value: object) -> Markup:
 
 
 def breaks(value: str) -> Markup:
-    """A long name that may break after an underscore or a slash."""
+    """Returns a long name that may break after an underscore or a slash."""
     escaped = str(Markup.escape(text.line(value, 160)))
     return Markup(escaped.replace("_", "_<wbr>").replace("/", "/<wbr>"))  # noqa: S704 - escaped
 
@@ -158,7 +158,7 @@ def page(template: str, context: Mapping[str, Any], data: object) -> str:
 
 
 def _output(test: Test, budget: _Budget) -> str:
-    """The tail of what the backend printed, as long as there is room on the page."""
+    """Returns the tail of what the backend printed, as long as there is room on the page."""
     if not test.output:
         return ""
     shown = text.ends(test.output, OUTPUT_LIMIT)
@@ -173,7 +173,7 @@ _FILE = re.compile(r"reproducers/[A-Za-z0-9_.-]+\.py")
 
 
 def file_of_report(path: str) -> str:
-    """The path of a file that a report writes beside itself; empty for any other."""
+    """Returns the path of a file that a report writes beside itself; empty for any other."""
     return path if _FILE.fullmatch(path) else ""
 
 
@@ -193,13 +193,14 @@ def _detail(test: Test, budget: _Budget) -> dict[str, object]:
 
 
 def _program(cause: Cause) -> str:
-    """The shortest of those that the first tests bring."""
+    """Returns the shortest of those that the first tests bring."""
     found = [test.program for test in cause.tests[:50] if test.program]
     return min(found, key=len, default="")
 
 
 def _cause_blocks(causes: Sequence[Cause], budget: _Budget) -> list[dict[str, object]]:
-    """Each cause with the details of its first tests; of many causes, of the first test alone."""
+    """Returns each cause with the details of its first tests; of many causes, of the first test
+    alone."""
     blocks: list[dict[str, object]] = []
     details = DETAIL_LIMIT
     for number, cause in enumerate(causes, 1):
@@ -279,7 +280,7 @@ def _facts(header: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _typed(header: Mapping[str, Any]) -> str:
-    """The command as a user typed it; of files that tbk-run alone wrote, that one."""
+    """Returns the command as a user typed it; of files that tbk-run alone wrote, that one."""
     typed = header.get("typed")
     words = typed if isinstance(typed, list) and typed else header.get("command")
     if not isinstance(words, list):
@@ -304,7 +305,7 @@ def embedded_data(judged: Judged) -> dict[str, object]:
 
 
 def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str:
-    """The page. `coverage` holds (name, address) of coverage pages to link."""
+    """Returns the page. `coverage` holds (name, address) of coverage pages to link."""
     view, budget = View(judged), _Budget()
     states = [clause.state for area in view.areas for clause in area.clauses]
     levels = [clause.level for area in view.areas for clause in area.clauses]
@@ -332,7 +333,8 @@ def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str
 
 
 def coverage_links(folder: Path, report_dir: Path) -> list[tuple[str, str]]:
-    """Every index.html (or single page) below `folder`, seen from the report's own folder."""
+    """Returns every index.html (or single page) below `folder`, seen from the report's own
+    folder."""
     found = sorted(folder.glob("*/index.html")) + sorted(folder.glob("*.html"))
     links = []
     for path in found:

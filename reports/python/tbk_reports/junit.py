@@ -19,7 +19,7 @@ OUTPUT_LIMIT = 4_096
 
 
 def child_name(verdict: str) -> str:
-    """The element that says what became of a test; empty for a pass."""
+    """Returns the element that says what became of a test; empty for a pass."""
     if verdict == "pass":
         return ""
     if verdict in SKIPS:
@@ -76,7 +76,7 @@ def _body(test: Test) -> str:
 
 
 def case_names(test: Test) -> tuple[str, str]:
-    """The class and the name by which a CI system knows a test."""
+    """Returns the class and the name by which a CI system knows a test."""
     name = test.id.partition("/")[2] or test.id
     if test.repeat:
         name += f" [repeat {test.repeat}]"
@@ -127,7 +127,7 @@ def _properties(suite: ET.Element, judged: Judged) -> None:
 
 
 def _run_suite(root: ET.Element, judged: Judged) -> int:
-    """One test case for the run itself, so that a run without tests is not green."""
+    """Returns one test case for the run itself, so that a run without tests is not green."""
     problems = [text.line(problem, 500) for problem in judged.problems]
     if judged.verdict == "error" and not problems:
         problems = [View(judged).lead]

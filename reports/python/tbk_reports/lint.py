@@ -262,7 +262,7 @@ def lint_json(document: dict[str, Any]) -> list[str]:
 
 
 def lint_reports(folder: Path) -> list[str]:
-    """All disagreements between the reports in `folder`; empty when they say the same."""
+    """Returns all disagreements between the reports in `folder`; empty when they say the same."""
     try:
         document = json.loads((folder / FILES["json"]).read_text("utf-8"))
         found = lint_json(document)

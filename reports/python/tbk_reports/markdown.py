@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z0-9_./:-]+")
 
 
 def escape(value: str, limit: int = 300) -> str:
-    """One line that is text and nothing else to any Markdown reader."""
+    """Returns one line that is text and nothing else to any Markdown reader."""
     value = text.line(value, limit)
     first = _NUMBER.match(value)
     number = len(first[0]) if first else 0
@@ -45,13 +45,13 @@ def escape(value: str, limit: int = 300) -> str:
 
 
 def code(value: str, limit: int = 120) -> str:
-    """A name as code; anything that is not plainly a name is escaped text instead."""
+    """Returns a name as code; anything that is not plainly a name is escaped text instead."""
     value = text.line(value, limit)
     return f"`{value}`" if _NAME.fullmatch(value) else escape(value, limit)
 
 
 def _block(value: str) -> list[str]:
-    """A fenced block whose fence is longer than any in it."""
+    """Returns a fenced block whose fence is longer than any in it."""
     value = text.tail(value, 600)
     longest = max((len(run) for run in re.findall(r"`+", value)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -59,7 +59,7 @@ def _block(value: str) -> list[str]:
 
 
 def case_head(test: Test) -> str:
-    """The line that a failed test begins with; the lint looks for it."""
+    """Returns the line that a failed test begins with; the lint looks for it."""
     return f"{CASE}{code(test.id)} {state_words(test.verdict)}"
 
 

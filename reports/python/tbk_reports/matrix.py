@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 def _state(row: Row, equivalents: Mapping[str, str]) -> str:
-    """A state that the page knows how to mark."""
+    """Returns a state that the page knows how to mark."""
     if row["kind"] == "anti":
         return "pass" if row["exit_code"] == 0 else "fail"
     if row["kind"] == "cheat":
@@ -79,7 +79,7 @@ def _clauses(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _faults(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One line a kind of fault: the pairs of clause and function that it befalls."""
+    """Returns one line a kind of fault: the pairs of clause and function that it befalls."""
     found: dict[str, list[Row]] = {}
     for row in document["rows"]:
         if row["kind"] == "pair":

@@ -120,7 +120,7 @@ class Test:
 
     @property
     def state(self) -> str:
-        """The verdict, with what a pass amounts to."""
+        """Returns the verdict, with what a pass amounts to."""
         if self.verdict == "pass" and self.evidence == "trivial":
             return "trivial"
         if self.verdict == "pass" and self.evidence == "not-shown":
@@ -133,17 +133,18 @@ class Test:
 
     @property
     def alone(self) -> str:
-        """The file beside the report that shows it without the suite; empty where there is none."""
+        """Returns the file beside the report that shows it without the suite; empty where there is
+        none."""
         return as_text(self.facts.get("alone"))
 
     @property
     def program(self) -> str:
-        """A program that shows it without the suite; empty where there is none."""
+        """Returns a program that shows it without the suite; empty where there is none."""
         return as_text(self.facts.get("program"))
 
     @property
     def source(self) -> str:
-        """The test's own source, which needs the suite."""
+        """Returns the test's own source, which needs the suite."""
         return "" if self.program else as_text(self.facts.get("source"))
 
 

@@ -59,7 +59,7 @@ class Row:
 
     @property
     def code(self) -> str:
-        """All of it in one word a dtype, for machines."""
+        """Returns all of it in one word a dtype, for machines."""
         return " ".join(f"{dtype}:{cell.code}" for dtype, cell in self.cells.items())
 
 
@@ -134,7 +134,8 @@ def _base(name: object) -> str:
 
 
 def _lacked(test: Test) -> tuple[tuple[str, ...], str]:
-    """The operators without which this test does not pass, or not natively; how they are served."""
+    """Returns the operators without which this test does not pass, or not natively; how they are
+    served."""
     if test.failed or test.verdict == "xfail":
         missing = missing_operator(test)
         if missing:
@@ -174,7 +175,7 @@ def _next(tests: Iterable[Test]) -> tuple[Next, ...]:
 
 
 def operators(tests: Iterable[Test]) -> Operators:
-    """The matrix, and the ten that unlock most; empty where no test says what it used."""
+    """Returns the matrix, and the ten that unlock most; empty where no test says what it used."""
     tests = tuple(tests)
     cells = _cells(tests)
     dtypes = tuple(_in_order({dtype for row in cells.values() for dtype in row}))
@@ -186,7 +187,7 @@ def operators(tests: Iterable[Test]) -> Operators:
 
 
 def operator_document(found: Operators) -> dict[str, Any]:
-    """The same for machines; a "!" marks a pair of which a test fails."""
+    """Returns the same for machines; a "!" marks a pair of which a test fails."""
     return {
         "dtypes": list(found.dtypes),
         "served": found.served,

@@ -309,7 +309,8 @@ def fits(test: Test) -> float:
 
 
 def _order_within(test: Test) -> Rank:
-    """The test of a clause that says most: one whose own check failed, and that asks least."""
+    """Returns the test of a clause that says most: one whose own check failed, and that asks
+    least."""
     return (test.phase in CLEAN, test.recorded != "fail", -fits(test), len(test.asked), test.index)
 
 

@@ -109,7 +109,7 @@ def print_report(judged: Judged, console: Console) -> None:
 
 
 def render_terminal(judged: Judged) -> str:
-    """The same as plain text, for logs."""
+    """Returns the same as plain text, for logs."""
     out = io.StringIO()
     print_report(judged, Console(file=out, width=WIDTH, color_system=None, markup=False))
     return out.getvalue()

@@ -40,7 +40,7 @@ def clean(text: str) -> str:
 
 
 def line(text: str, limit: int = 300) -> str:
-    """One line of at most `limit` characters."""
+    """Returns one line of at most `limit` characters."""
     return shorten(" ".join(clean(text[: limit * 16]).split()), limit)
 
 
@@ -49,7 +49,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def tail(text: str, limit: int) -> str:
-    """The last `limit` characters, with a word where something was cut."""
+    """Returns the last `limit` characters, with a word where something was cut."""
     text = clean(text[-limit * 4 :]) if len(text) > limit * 4 else clean(text)
     return text if len(text) <= limit else "… (cut)\n" + text[-limit:]
 

@@ -55,7 +55,7 @@ def _labels() -> list[str]:
 
 
 def timings(tests: Iterable[Test], slowest: int = 12) -> Timings | None:
-    """None where nothing was timed."""
+    """Returns None where nothing was timed."""
     timed = sorted((test for test in tests if _cost(test)), key=_cost, reverse=True)
     if not timed:
         return None

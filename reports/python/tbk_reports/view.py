@@ -93,14 +93,14 @@ class View:
 
     @property
     def word(self) -> str:
-        """The verdict in one word: a pass of a part of the tier has a word of its own."""
+        """Returns the verdict in one word: a pass of a part of the tier has a word of its own."""
         if self.judged.verdict == "pass":
             return "partial" if self.extent.partial else "pass"
         return self.judged.verdict if self.judged.verdict == "fail" else "error"
 
     @property
     def stamp(self) -> str:
-        """The word, and of what it is the verdict: "PASS (quick)"."""
+        """Returns the word, and of what it is the verdict: "PASS (quick)"."""
         simulated = ", simulated" * self.extent.simulated
         if self.word == "error":
             return f"ERROR{simulated}"
@@ -162,13 +162,13 @@ class View:
 
     @property
     def _layer(self) -> str:
-        """The one layer that was run; empty where there were more."""
+        """Returns the one layer that was run; empty where there were more."""
         layers = self.extent.layers
         return {"c": "C", "torch": "PyTorch"}.get(layers[0], layers[0]) if len(layers) == 1 else ""
 
     @cached_property
     def lead(self) -> str:
-        """One or two sentences below the headline."""
+        """Returns one or two sentences below the headline."""
         if self.judged.verdict == "error" and not self.failing:
             why = ERROR_WORDS.get(self.judged.exit_code, "the run could not be completed")
             return f"{why[0].upper()}{why[1:]}{self._so_far()}."
@@ -216,7 +216,7 @@ class View:
 
     @cached_property
     def verdict_line(self) -> str:
-        """The one line that a terminal ends with."""
+        """Returns the one line that a terminal ends with."""
         counted = ", ".join(
             f"{count:,} {state_words(verdict)}" for verdict, count in self.counts.items()
         )

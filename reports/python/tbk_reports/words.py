@@ -117,13 +117,15 @@ NO_EXCEPTION = ("no exception", "a result")
 
 
 def missing_operator(test: Test) -> str:
-    """The operator that a failed test found to be missing: "aten::add.out"; empty where none."""
+    """Returns the operator that a failed test found to be missing: "aten::add.out"; empty where
+    none."""
     found = None if _missing_key(test) else _MISSING.search(f"{test.seen}\n{test.what}")
     return found[1].rstrip(".") if found else ""
 
 
 def _missing_key(test: Test) -> str:
-    """The dispatch key for which there are no kernels: "AutocastPrivateUse1"; empty where none."""
+    """Returns the dispatch key for which there are no kernels: "AutocastPrivateUse1"; empty where
+    none."""
     found = _MISSING_KEY.search(test.seen)
     return found[1] if found else ""
 
@@ -221,16 +223,16 @@ def seen_words(test: Test) -> str:
 
 
 def blame_words(test: Test) -> str:
-    """Who is to blame, and how that was found out; the backend's guilt is only presumed where
-    nothing was tried on another device."""
+    """Returns who is to blame, and how that was found out; the backend's guilt is only presumed
+    where nothing was tried on another device."""
     if test.blame_how:
         return f"{test.blame}: {test.blame_how}"
     return f"{test.blame}, not cross-checked" if test.blame == "backend" else test.blame
 
 
 def debug_words(test: Test) -> str:
-    """The command that runs a crash or hang of the C layer under gdb; empty for all else. RESULTS
-    stands for the result file, which may have gone elsewhere since."""
+    """Returns the command that runs a crash or hang of the C layer under gdb; empty for all else.
+    RESULTS stands for the result file, which may have gone elsewhere since."""
     if test.recorded not in ("crash", "hang") or test.layer == "torch":
         return ""
     if not test.replay.startswith("tbk-run ") or not _PLAIN_ID.fullmatch(test.id):

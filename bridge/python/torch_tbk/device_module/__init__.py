@@ -146,7 +146,7 @@ class DeviceModule(_Module):
 
     @property
     def default_generators(self) -> tuple[torch.Generator, ...]:
-        """The default generator of each device, in order."""
+        """Returns the default generator of each device, in order."""
         return random.default_generators()
 
     def __dir__(self) -> Iterable[str]:

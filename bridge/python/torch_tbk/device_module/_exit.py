@@ -26,7 +26,7 @@ THREADS = "pt_autograd_"  # what they are called once they have begun
 
 
 def wait_for_autograd_at_exit() -> None:
-    """Ask for it, once a process."""
+    """Asks for it, once a process."""
     atexit.register(_wait_for_autograd)
 
 

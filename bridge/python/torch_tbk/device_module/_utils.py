@@ -14,7 +14,8 @@ device and gets None, or one without an index, it means the current device."""
 
 
 def _get_device_index(device: DeviceLike, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The index that `device` stands for; PyTorch calls this by its name. Not range-checked.
+    """Returns the index that `device` stands for; PyTorch calls this by its name. Not
+    range-checked.
 
     Args:
         device: an index, or a device of this backend.
@@ -43,7 +44,7 @@ def _get_device_index(device: DeviceLike, optional: bool = False, allow_cpu: boo
 
 
 def checked_index(device: DeviceLike) -> int:
-    """The index that `device` stands for, the current one for None.
+    """Returns the index that `device` stands for, the current one for None.
 
     Raises:
         ValueError: a device of another type.

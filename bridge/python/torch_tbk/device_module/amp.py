@@ -11,7 +11,7 @@ from torch_tbk.device_module import device as _device
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """The dtypes that torch.autocast may use, natively or on the CPU."""
+    """Returns the dtypes that torch.autocast may use, natively or on the CPU."""
     return [torch.float16, torch.bfloat16]
 
 

@@ -62,7 +62,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """The number of devices; 0 without a usable driver. Opens none, and never changes.
+    """Returns the number of devices; 0 without a usable driver. Opens none, and never changes.
 
     The first question of a process goes to the backend. Where its driver has to start for that, a
     child that is forked later may be unable to use the device.
@@ -80,7 +80,7 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Open the current device now, rather than at its first use. May take seconds.
+    """Opens the current device now, rather than at its first use. May take seconds.
 
     Raises:
         RuntimeError: there is no device, it does not open, or the process was forked from one that
@@ -105,7 +105,7 @@ def _lazy_init() -> None:
 
 
 def _lazy_call(call: Callable[[], object], **_: object) -> None:
-    """Run `call` before PyTorch first uses the device type, or now where it has."""
+    """Runs `call` before PyTorch first uses the device type, or now where it has."""
     if _first_use.is_set():
         call()
         return
@@ -121,12 +121,13 @@ def _is_in_bad_fork() -> bool:
 
 
 def current_device() -> int:
-    """The index of the calling thread's current device; 0 in a new thread. Opens nothing."""
+    """Returns the index of the calling thread's current device; 0 in a new thread. Opens
+    nothing."""
     return binding.current_device()
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make `device` the calling thread's current device. Opens nothing.
+    """Makes `device` the calling thread's current device. Opens nothing.
 
     Args:
         device: an index or a device with one; a negative index changes nothing.
@@ -139,7 +140,7 @@ def set_device(device: DeviceLike) -> None:
 
 
 def _exchange_device(index: int) -> int:
-    """Make `index` current, unless it is negative; returns the index it replaces."""
+    """Makes `index` current, unless it is negative; returns the index it replaces."""
     return binding.current_device() if index < 0 else binding.exchange_device(index)
 
 
@@ -189,7 +190,7 @@ def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
 
 
 def get_device_name(device: DeviceLike = None) -> str:
-    """The name of `device`, for people. Opens nothing. Errors: as get_device_properties."""
+    """Returns the name of `device`, for people. Opens nothing. Errors: as get_device_properties."""
     return get_device_properties(device).name
 
 
@@ -213,7 +214,7 @@ def can_device_access_peer(device: DeviceLike, peer_device: DeviceLike) -> bool:
 
 
 def synchronize(device: DeviceLike = None) -> None:
-    """Wait on the host for all work of all streams of `device`. Releases the GIL meanwhile.
+    """Waits on the host for all work of all streams of `device`. Releases the GIL meanwhile.
 
     A device that is not open has nothing to wait for, and stays so.
 
@@ -236,7 +237,7 @@ class Capability:
 
 
 def capabilities(device: DeviceLike = None) -> dict[str, Capability]:
-    """Who serves what: "events", "pinned memory", "kernel mm", ...
+    """Returns who serves what: "events", "pinned memory", "kernel mm", ...
 
     Opens the device where the backend has kernels: only then it tells which.
 

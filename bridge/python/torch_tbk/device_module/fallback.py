@@ -28,12 +28,12 @@ class FallbackCount:
 
 
 def fallbacks() -> list[FallbackCount]:
-    """The operators that have run on the CPU, the most frequent first. All threads'."""
+    """Returns the operators that have run on the CPU, the most frequent first. All threads'."""
     return [FallbackCount(*row) for row in binding.fallbacks()]
 
 
 def reset_fallbacks() -> None:
-    """Count from 0 again."""
+    """Counts from 0 again."""
     binding.reset_fallbacks()
 
 
@@ -43,7 +43,7 @@ def get_fallback_mode() -> FallbackMode:
 
 
 def set_fallback_mode(mode: FallbackMode) -> None:
-    """Choose what happens where an operator would run on the CPU, for all threads.
+    """Chooses what happens where an operator would run on the CPU, for all threads.
 
     Args:
         mode: "silent": it does, and is counted. "warn": also a warning, once an operator. "error":

@@ -20,7 +20,8 @@ from torch_tbk.device_module._utils import DeviceLike, checked_index
 
 
 def memory_stats(device: DeviceLike = None) -> dict[str, Any]:
-    """The caching allocator's statistics, as torch.accelerator.memory_stats describes them."""
+    """Returns the caching allocator's statistics, as torch.accelerator.memory_stats describes
+    them."""
     return torch.accelerator.memory_stats(checked_index(device))
 
 
@@ -30,7 +31,7 @@ def memory_allocated(device: DeviceLike = None) -> int:
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """The most that tensors have used since the start, or reset_peak_memory_stats."""
+    """Returns the most that tensors have used since the start, or reset_peak_memory_stats."""
     return torch.accelerator.max_memory_allocated(checked_index(device))
 
 
@@ -40,22 +41,22 @@ def memory_reserved(device: DeviceLike = None) -> int:
 
 
 def max_memory_reserved(device: DeviceLike = None) -> int:
-    """The most that has been held since the start, or reset_peak_memory_stats."""
+    """Returns the most that has been held since the start, or reset_peak_memory_stats."""
     return torch.accelerator.max_memory_reserved(checked_index(device))
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
-    """Let the peaks start from what is in use now."""
+    """Lets the peaks start from what is in use now."""
     torch.accelerator.reset_peak_memory_stats(checked_index(device))
 
 
 def reset_accumulated_memory_stats(device: DeviceLike = None) -> None:
-    """Let the counts of what was allocated and freed start from 0."""
+    """Lets the counts of what was allocated and freed start from 0."""
     torch.accelerator.reset_accumulated_memory_stats(checked_index(device))
 
 
 def empty_cache() -> None:
-    """Give cached memory that no tensor uses back to the backend, on all devices that are open."""
+    """Gives cached memory that no tensor uses back to the backend, on all devices that are open."""
     torch.accelerator.empty_cache()
 
 
@@ -83,12 +84,12 @@ def set_memory_limit(limit: int | None, device: DeviceLike = None) -> None:
 
 
 def get_memory_limit(device: DeviceLike = None) -> int | None:
-    """The limit in bytes that set_memory_limit has set; None where there is none."""
+    """Returns the limit in bytes that set_memory_limit has set; None where there is none."""
     return binding.memory_limit(checked_index(device)) or None
 
 
 def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
-    """Limit what is held to a part of the device's memory.
+    """Limits what is held to a part of the device's memory.
 
     Opens the device where the total stands not in its properties.
 
@@ -150,28 +151,28 @@ def host_memory_stats_as_nested_dict() -> dict[str, Any]:
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Let the counts of host_memory_stats start from 0."""
+    """Lets the counts of host_memory_stats start from 0."""
     binding.reset_accumulated_host_memory_stats()
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Let the peaks of host_memory_stats start from what is in use now."""
+    """Lets the peaks of host_memory_stats start from what is in use now."""
     binding.reset_peak_host_memory_stats()
 
 
 def reset_host_memory_stats() -> None:
-    """Let the peaks of host_memory_stats start from now, and its counts from 0."""
+    """Lets the peaks of host_memory_stats start from now, and its counts from 0."""
     reset_accumulated_host_memory_stats()
     reset_peak_host_memory_stats()
 
 
 def empty_host_cache() -> None:
-    """Give cached pinned memory back to the backend."""
+    """Gives cached pinned memory back to the backend."""
     binding.empty_host_cache()
 
 
 def memory_summary(device: DeviceLike = None) -> str:
-    """The main figures of memory_stats as a table for people."""
+    """Returns the main figures of memory_stats as a table for people."""
     index = checked_index(device)
     stats = memory_stats(index)
     rows = [

@@ -18,12 +18,12 @@ from torch_tbk.device_module._utils import DeviceLike, checked_index
 
 
 def default_generators() -> tuple[torch.Generator, ...]:
-    """The default generator of each device, in order."""
+    """Returns the default generator of each device, in order."""
     return tuple(binding.default_generator(index) for index in range(binding.device_count()))
 
 
 def get_rng_state(device: DeviceLike = None) -> torch.Tensor:
-    """The state of the default generator of `device`, as a CPU tensor of bytes.
+    """Returns the state of the default generator of `device`, as a CPU tensor of bytes.
 
     Raises:
         ValueError: a device of another type.
@@ -33,12 +33,12 @@ def get_rng_state(device: DeviceLike = None) -> torch.Tensor:
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """The states of all devices' default generators."""
+    """Returns the states of all devices' default generators."""
     return [generator.get_state() for generator in default_generators()]
 
 
 def set_rng_state(new_state: torch.Tensor, device: DeviceLike = None) -> None:
-    """Set the state of the default generator of `device` to what get_rng_state gave.
+    """Sets the state of the default generator of `device` to what get_rng_state gave.
 
     Raises:
         ValueError: a device of another type.
@@ -49,19 +49,19 @@ def set_rng_state(new_state: torch.Tensor, device: DeviceLike = None) -> None:
 
 
 def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
-    """Set the states of the devices' default generators, from device 0 on."""
+    """Sets the states of the devices' default generators, from device 0 on."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the current device's default generator. Nothing where there is no device."""
+    """Seeds the current device's default generator. Nothing where there is no device."""
     if binding.device_count() > 0:
         binding.default_generator(binding.current_device()).manual_seed(int(seed))
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seed all devices' default generators; torch.manual_seed does that too.
+    """Seeds all devices' default generators; torch.manual_seed does that too.
 
     Raises:
         RuntimeError: more than 64 bits.
@@ -71,18 +71,18 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Seed the current device's default generator with a number that can't be foreseen."""
+    """Seeds the current device's default generator with a number that can't be foreseen."""
     if binding.device_count() > 0:
         binding.default_generator(binding.current_device()).seed()
 
 
 def seed_all() -> None:
-    """Seed all devices' default generators with the same number that can't be foreseen."""
+    """Seeds all devices' default generators with the same number that can't be foreseen."""
     manual_seed_all(torch.Generator().seed())
 
 
 def initial_seed() -> int:
-    """The seed of the current device's default generator.
+    """Returns the seed of the current device's default generator.
 
     Raises:
         RuntimeError: there is no device.

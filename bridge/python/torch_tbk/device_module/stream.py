@@ -62,7 +62,7 @@ class Stream(torch.Stream, metaclass=_OfThisBackend):
 
     @staticmethod
     def priority_range(device: DeviceLike = None) -> tuple[int, int]:
-        """The least and the greatest priority of streams of `device`. Opens nothing."""
+        """Returns the least and the greatest priority of streams of `device`. Opens nothing."""
         return _device.get_device_properties(device).priority_range
 
 
@@ -116,7 +116,7 @@ class Event(torch.Event, metaclass=_OfThisBackend):
 
 
 def current_stream(device: DeviceLike = None) -> torch.Stream:
-    """The calling thread's current stream of `device`. Opens nothing.
+    """Returns the calling thread's current stream of `device`. Opens nothing.
 
     Errors: as Stream.
     """
@@ -124,12 +124,12 @@ def current_stream(device: DeviceLike = None) -> torch.Stream:
 
 
 def default_stream(device: DeviceLike = None) -> torch.Stream:
-    """The stream of `device` that is current until set_stream. Errors: as Stream."""
+    """Returns the stream of `device` that is current until set_stream. Errors: as Stream."""
     return _stream(checked_index(device), 0)
 
 
 def set_stream(stream: torch.Stream | None) -> None:
-    """Make `stream`, and its device, current in the calling thread. None changes nothing.
+    """Makes `stream`, and its device, current in the calling thread. None changes nothing.
 
     Raises:
         RuntimeError: a stream of another device type.
@@ -160,5 +160,5 @@ class StreamContext:
 
 
 def stream(stream: torch.Stream | None) -> StreamContext:
-    """A StreamContext of `stream`."""
+    """Returns a StreamContext of `stream`."""
     return StreamContext(stream)

@@ -78,7 +78,7 @@ def _has_streams(device: torch.device) -> bool:
 
 
 def native_handle(stream: torch.Stream) -> object:
-    """The handle of the vendor's runtime; NotImplementedError where there is none."""
+    """Returns the handle of the vendor's runtime; NotImplementedError where there is none."""
     return stream.native_handle  # type: ignore[attr-defined]  # torch's stubs lack it
 
 
@@ -278,7 +278,7 @@ WORDS: dict[str, tuple[str, Probe]] = {
 
 
 def probe(word: str, device: torch.device) -> Answer:
-    """Ask `device` for one word. An exception is a no, with its text."""
+    """Asks `device` for one word. An exception is a no, with its text."""
     try:
         return Answer(WORDS[word][1](device))
     except Exception as error:
@@ -286,5 +286,5 @@ def probe(word: str, device: torch.device) -> Answer:
 
 
 def probe_all(device: torch.device) -> dict[str, Answer]:
-    """Ask for every word."""
+    """Asks for every word."""
     return {word: probe(word, device) for word in WORDS}

@@ -50,7 +50,7 @@ DTYPES = (
 
 
 def each_dtype(*names: str) -> pytest.MarkDecorator:
-    """One test for each dtype that the device has; it takes a parameter `dtype`."""
+    """Returns one test for each dtype that the device has; it takes a parameter `dtype`."""
     import torch  # noqa: PLC0415  # to mark a test imports no PyTorch
 
     return pytest.mark.parametrize(

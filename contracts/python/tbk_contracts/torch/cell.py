@@ -23,12 +23,12 @@ class Cell:
         self.seen = host.poisoned((LENGTH,), self.new.dtype, device)
 
     def write(self, stream: torch.Stream) -> None:
-        """Let `stream` write the new values."""
+        """Lets `stream` write the new values."""
         with order.on(stream):
             self.value.copy_(self.source)
 
     def read(self, stream: torch.Stream) -> None:
-        """Let `stream` copy what is there when it comes to that."""
+        """Lets `stream` copy what is there when it comes to that."""
         with order.on(stream):
             self.seen.copy_(self.value)
 

@@ -63,7 +63,7 @@ def totals() -> Totals:
 
 
 def _where() -> str:
-    """The line of the test: the innermost frame outside of this file."""
+    """Returns the line of the test: the innermost frame outside of this file."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
@@ -71,7 +71,7 @@ def _where() -> str:
 
 
 def shown(value: object) -> str:
-    """A value in a message: one line, not too long."""
+    """Returns a value in a message: one line, not too long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 

@@ -82,7 +82,7 @@ def edge(dtype: torch.dtype) -> list[float | int | bool]:
 
 
 def between(dtype: torch.dtype) -> torch.Tensor:
-    """Numbers that lie half-way between two of a dtype of fewer bits, and beside that."""
+    """Returns numbers that lie half-way between two of a dtype of fewer bits, and beside that."""
     whole = not (dtype.is_floating_point or dtype.is_complex)
     found = []
     for digits in (8, 11, 24, 53):
@@ -121,7 +121,7 @@ LAYOUTS = ("whole", "offset", "transposed", "steps", "hole", "channels_last", "e
 
 
 def base_shape(layout: str, shape: Shape) -> Shape:
-    """The shape of what has a view of this layout and `shape`."""
+    """Returns the shape of what has a view of this layout and `shape`."""
     n, c, h, w = shape
     return {
         "offset": (n * c * h * w + 5,),
@@ -260,7 +260,7 @@ def where(case: Case, device: torch.device, call: Callable[[], Result]) -> Resul
 
 
 def needs(case: Case) -> str:
-    """The capabilities without which the case says nothing."""
+    """Returns the capabilities without which the case says nothing."""
     words = [f"dtype:{case[name]}" for name in ("dtype", "from", "to") if name in case]
     words += ["stream"] * (case.get("stream") == "other")
     words += ["accelerator"] * (case.get("pending") == "work")

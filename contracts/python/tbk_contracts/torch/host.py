@@ -21,8 +21,8 @@ GONE_S = 2.0
 
 
 def seed(number: int = 0) -> torch.Generator:
-    """A generator on the host. Without a number, another one each time: no value comes twice, so
-    that a block of memory that is used again does not hold the right answer by chance."""
+    """Returns a generator on the host. Without a number, another one each time: no value comes
+    twice, so that a block of memory that is used again does not hold the right answer by chance."""
     return torch.Generator("cpu").manual_seed(number or run_seed.fresh())
 
 
@@ -50,12 +50,12 @@ def counting(shape: Sequence[int], dtype: torch.dtype = torch.float32) -> torch.
 
 
 def upload(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A copy on `device` with the same strides, where they are dense."""
+    """Returns a copy on `device` with the same strides, where they are dense."""
     return tensor.to(device, copy=True)
 
 
 def download(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy on the host, which waits for what the tensor waits for."""
+    """Returns a copy on the host, which waits for what the tensor waits for."""
     return tensor.detach().to("cpu", copy=True)
 
 
@@ -90,7 +90,7 @@ def in_thread(call: Callable[[], Result], timeout_s: float = JOIN_S) -> Result:
 
 
 def in_threads(calls: Sequence[Callable[[], Result]], timeout_s: float = JOIN_S) -> list[Result]:
-    """The same for several threads that run at once. One that does not end is an error."""
+    """Returns the same for several threads that run at once. One that does not end is an error."""
     results: list[Result | None] = [None] * len(calls)
     errors: list[BaseException] = []
 

@@ -54,8 +54,8 @@ def _known(name: str) -> bool:
 
 
 def operator(error: BaseException) -> str:
-    """The operator that `error` says is missing, such as "aten::add.out"; empty where it tells of
-    no such thing, or names none."""
+    """Returns the operator that `error` says is missing, such as "aten::add.out"; empty where it
+    tells of no such thing, or names none."""
     if not isinstance(error, RuntimeError):  # NotImplementedError is one
         return ""
     text = " ".join(str(error).split())
@@ -89,7 +89,7 @@ _HIDDEN = re.compile(
 
 
 def dtype(error: BaseException, device: torch.device | None) -> str:
-    """The dtype of which `error` speaks, where the device has none of it; else empty."""
+    """Returns the dtype of which `error` speaks, where the device has none of it; else empty."""
     if device is None or not isinstance(error, (RuntimeError, TypeError)):
         return ""
     text = " ".join(str(error).split())
@@ -141,7 +141,7 @@ def excused(error: BaseException) -> bool:
 
 
 def tell(name: str, waiting: int = 1) -> None:
-    """Say that the test ends for want of the operator `name`, and how many checks wait for it."""
+    """Says that the test ends for want of the operator `name`, and how many checks wait for it."""
     check.should("an operator that the test stands on", bool(name),
                  expected="the exception names it", seen="no operator is named")  # fmt: skip
     check.fact(missing=[name] if name else [], waiting=waiting)

@@ -55,7 +55,7 @@ class Empties:
         ]
 
     def frees(self) -> list[tuple[Handle]]:
-        """The arguments of the calls that free it all, once it is allocated."""
+        """Returns the arguments of the calls that free it all, once it is allocated."""
         return [(Handle(handle),) for handle in self.handles]
 
 

@@ -67,7 +67,7 @@ class Load:
         self._step: Step | None = None
 
     def hold(self) -> None:
-        """Wait until all devices are idle, then enqueue the load. Current device and streams stay
+        """Waits until all devices are idle, then enqueues the load. Current device and streams stay
         as they are."""
         settle(self.stream.device)
         chain = _chain(self.stream.device)
@@ -83,13 +83,13 @@ class Load:
             self._end.record(self.stream)
 
     def pending(self) -> bool:
-        """True as long as the stream is held."""
+        """Returns True as long as the stream is held."""
         if self._end is None:
             raise RuntimeError("a program of order.show does not hold its stream")
         return not self._end.query()
 
     def mark(self) -> bool:
-        """Call it when all that the proof needs has been enqueued or asked: whether the load still
+        """Calls it when all that the proof needs has been enqueued or asked: whether the load still
         holds the stream. If not, this attempt has shown nothing."""
         pending = self.pending()
         self.held = pending and self.held is not False
@@ -164,7 +164,7 @@ def _largest_needed(
 
 
 def _finish(stream: torch.Stream) -> None:
-    """Wait in every way there is: one of them may be what a test finds broken."""
+    """Waits in every way there is: one of them may be what a test finds broken."""
     event = torch.Event(stream.device)
     event.record(stream)
     event.synchronize()
@@ -173,7 +173,8 @@ def _finish(stream: torch.Stream) -> None:
 
 
 def _measure(stream: torch.Stream, step: Step) -> float:
-    """Seconds that one step takes; less than 0 if it was complete when the call returned."""
+    """Returns seconds that one step takes; less than 0 if it was complete when the call
+    returned."""
     seconds, pending = [], 0
     with stream:
         for _ in range(3):
@@ -208,7 +209,7 @@ def on(stream: torch.Stream) -> Iterator[None]:
 
 @contextmanager
 def busy(stream: torch.Stream, seconds: float = FIRST_S) -> Iterator[Load]:
-    """Hold `stream` for about `seconds`, where the device can be held. All is idle behind it."""
+    """Holds `stream` for about `seconds`, where the device can be held. All is idle behind it."""
     load = Load(stream, seconds)
     load.hold()
     try:
@@ -218,7 +219,7 @@ def busy(stream: torch.Stream, seconds: float = FIRST_S) -> Iterator[Load]:
 
 
 def show(stream: torch.Stream, program: Program, control: Control | None = None) -> None:
-    """Run `program` with a load for `stream`. It makes its tensors, calls `load.hold()`, enqueues,
+    """Runs `program` with a load for `stream`. It makes its tensors, calls `load.hold()`, enqueues,
     calls `load.mark()` when the stream must still be held for it to show something, and checks.
 
     `control` runs likewise; true if it came out wrong, as it may without what orders it.
@@ -290,19 +291,20 @@ def _works_on(works: Callable[[], bool], load: Load) -> bool:
 
 
 def settle(device: torch.device) -> None:
-    """Wait for all work of all devices."""
+    """Waits for all work of all devices."""
     for index in range(torch.accelerator.device_count()):
         torch.accelerator.synchronize(torch.device(device.type, index))
 
 
 def read(stream: torch.Stream, tensor: torch.Tensor) -> torch.Tensor:
-    """A copy on the host, made on `stream`: behind what is enqueued there, and nothing else."""
+    """Returns a copy on the host, made on `stream`: behind what is enqueued there, and nothing
+    else."""
     with on(stream):
         return tensor.detach().to("cpu", copy=True)
 
 
 def until(query: Callable[[], bool], device: torch.device) -> None:
-    """Ask until it is true; it must be once `device` has been synchronised."""
+    """Asks until it is true; it must be once `device` has been synchronised."""
     deadline = time.monotonic() + PATIENCE_S
     while not query():
         if time.monotonic() > deadline:

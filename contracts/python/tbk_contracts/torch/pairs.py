@@ -53,9 +53,9 @@ def _in_order(case: Case, dimensions: Dimensions) -> Case:
 def _finish(
     case: Case, dimensions: Dimensions, allowed: Allowed, new: set[Pair], used: Counter[Value]
 ) -> Case | None:
-    """The case with a value for each dimension, hiding nothing and with many new pairs; of values
-    that bring as many, the one that was used least, so that none is in nearly all cases. None:
-    there is none."""
+    """Returns the case with a value for each dimension, hiding nothing and with many new pairs; of
+    values that bring as many, the one that was used least, so that none is in nearly all cases.
+    None: there is none."""
     name = next((one for one in dimensions if one not in case), None)
     if name is None:
         return case
@@ -116,8 +116,9 @@ def each_case(
     slow: Callable[[Case], bool] = lambda _: False,
     quick: int = 8,
 ) -> pytest.MarkDecorator:
-    """One test a case; it takes a parameter `case`. As many as `quick` of those that are not
-    `slow`, in which many pairs meet, are of the quick tier; the others are of the thorough one."""
+    """Returns one test a case; it takes a parameter `case`. As many as `quick` of those that are
+    not `slow`, in which many pairs meet, are of the quick tier; the others are of the thorough
+    one."""
     cases = cover(dimensions, allowed)
     chosen = _spread(
         {index: _met(case) for index, case in enumerate(cases) if not slow(case)}, quick

@@ -130,7 +130,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tbk_device_name(request: pytest.FixtureRequest) -> str:
-    """The name of the device, with its modules imported."""
+    """Returns the name of the device, with its modules imported."""
     for name in request.config.getoption("--tbk-import"):
         importlib.import_module(name)
     return str(request.config.getoption(OPTION))
@@ -138,26 +138,26 @@ def tbk_device_name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def device(tbk_device_name: str) -> torch.device:
-    """The first device."""
+    """Returns the first device."""
     return _device(tbk_device_name, 0)
 
 
 @pytest.fixture
 def other_device(tbk_device_name: str) -> torch.device:
-    """The second one; for tests that need "two_devices"."""
+    """Returns the second one; for tests that need "two_devices"."""
     return _device(tbk_device_name, 1)
 
 
 @pytest.fixture
 def devices(tbk_device_name: str) -> list[torch.device]:
-    """All of them."""
+    """Returns all of them."""
     count = _torch().get_device_module(tbk_device_name).device_count()
     return [_device(tbk_device_name, index) for index in range(count)]
 
 
 @pytest.fixture
 def module(tbk_device_name: str) -> Any:
-    """The device's module, such as torch.cuda for a device "cuda"."""
+    """Returns the device's module, such as torch.cuda for a device "cuda"."""
     return _torch().get_device_module(tbk_device_name)
 
 
@@ -182,7 +182,7 @@ def _device(name: str, index: int) -> torch.device:
 
 
 def missing_word(case: Case, held: dict[str, bool]) -> str | None:
-    """The first word that does not hold; a word that is not known counts as absent."""
+    """Returns the first word that does not hold; a word that is not known counts as absent."""
     for word in case.needs:
         wanted = not word.startswith("!")
         if held.get(word.removeprefix("!"), False) != wanted:

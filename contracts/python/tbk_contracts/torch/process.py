@@ -146,7 +146,7 @@ def _raise_missing(error: str) -> None:
 
 
 def _read(source: int, patience_s: float, nothing: str = json.dumps({"error": "it died"})) -> str:
-    """All that comes until the other end is closed; "" if that takes too long."""
+    """Returns all that comes until the other end is closed; "" if that takes too long."""
     parts: list[bytes] = []
     deadline = time.monotonic() + patience_s
     while True:

@@ -30,7 +30,7 @@ def choose(seed: int) -> None:
 
 
 def chosen() -> int:
-    """The number to seed generators from."""
+    """Returns the number to seed generators from."""
     return _run.seed
 
 

@@ -64,7 +64,7 @@ def lower(device: torch.device) -> torch.dtype:
 
 
 def matrices(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two of small whole numbers: products of them are exact in any precision."""
+    """Returns two of small whole numbers: products of them are exact in any precision."""
     made = [host.values((3, 3), torch.int64).remainder(5).float() for _ in range(2)]
     return host.upload(made[0], device), host.upload(made[1], device)
 

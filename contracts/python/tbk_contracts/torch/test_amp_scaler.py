@@ -113,7 +113,7 @@ def test_parameters_on_two_devices(device: torch.device, other_device: torch.dev
 
 
 def unscale(tensors: list[torch.Tensor], device: torch.device) -> float:
-    """Divide by 4 in place; whether something was not finite."""
+    """Divides by 4 in place; whether something was not finite."""
     found = host.upload(torch.zeros(1), device)
     factor = host.upload(torch.full((1,), 0.25), device)
     torch._amp_foreach_non_finite_check_and_unscale_(tensors, found, factor)

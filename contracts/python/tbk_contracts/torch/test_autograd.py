@@ -22,7 +22,7 @@ Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def numbers(*shape: int) -> torch.Tensor:
-    """Small whole numbers in no order."""
+    """Returns small whole numbers in no order."""
     return host.values(shape, torch.int64).remainder(7).sub(3).to(torch.float32)
 
 

@@ -32,7 +32,7 @@ STRIDES = {
 
 
 def covered(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
-    """Elements that a storage has at least."""
+    """Returns elements that a storage has at least."""
     if 0 in size:
         return 0
     return 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))

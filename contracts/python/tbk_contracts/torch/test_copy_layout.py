@@ -60,7 +60,7 @@ def check_is_view(what: str, view: torch.Tensor, base: torch.Tensor) -> None:
 
 
 def shaped(tensor: torch.Tensor, shape: torch.Size) -> torch.Tensor:
-    """Its first elements in another shape; a view wherever one is possible."""
+    """Returns its first elements in another shape; a view wherever one is possible."""
     if tensor.shape == shape:
         return tensor
     return tensor.reshape(-1)[: shape.numel()].reshape(shape)

@@ -37,7 +37,8 @@ SCALARS: dict[str, Callable[[torch.Tensor], object]] = {
 
 
 def pinned(values: torch.Tensor) -> torch.Tensor | None:
-    """A copy in pinned memory, for controls; None where there is none, so that nothing is late."""
+    """Returns a copy in pinned memory, for controls; None where there is none, so that nothing is
+    late."""
     try:
         made = torch.empty(values.shape, pin_memory=True).copy_(values)
     except RuntimeError:

@@ -30,7 +30,7 @@ def _to_the_first() -> None:
 
 
 def current() -> int:
-    """The current device of the calling thread."""
+    """Returns the current device of the calling thread."""
     return torch.accelerator.current_device_index()
 
 

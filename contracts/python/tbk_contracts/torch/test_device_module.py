@@ -22,7 +22,7 @@ AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 def claimed(device: torch.device) -> list[torch.dtype]:
-    """The dtypes that the device says it supports, in a fixed order."""
+    """Returns the dtypes that the device says it supports, in a fixed order."""
     capability = torch.accelerator.get_device_capability(device)
     dtypes: set[torch.dtype] = capability["supported_dtypes"]
     return sorted(dtypes, key=str)

@@ -28,7 +28,7 @@ def streams(device: torch.device, count: int) -> list[torch.Stream]:
 def record_and_wait(
     write: torch.Stream, read: torch.Stream, *, timing: bool = False
 ) -> Callable[[], None]:
-    """An edge: an event is recorded on `write`, and `read` waits for it."""
+    """Returns an edge: an event is recorded on `write`, and `read` waits for it."""
 
     def edge() -> None:
         event = torch.Event(write.device, enable_timing=timing)

@@ -23,7 +23,7 @@ _names = itertools.count(1)
 
 
 def results(given: object) -> list[torch.Tensor]:
-    """The tensors among what an operator gives."""
+    """Returns the tensors among what an operator gives."""
     if isinstance(given, torch.Tensor):
         return [given]
     return [one for each in given for one in results(each)] if isinstance(given, tuple) else []
@@ -53,7 +53,7 @@ PLACES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def base_tensor() -> torch.Tensor:
-    """Distinct whole numbers: sorting them has one answer, and adding ones is exact."""
+    """Returns distinct whole numbers: sorting them has one answer, and adding ones is exact."""
     return torch.randperm(40, generator=host.seed()).reshape(5, 8).to(torch.float32) - 11
 
 
@@ -141,7 +141,7 @@ def test_what_aliases_still_does(device: torch.device) -> None:
 
 
 def own_operator(schema: str, on_the_host: Callable[..., Any]) -> Any:
-    """A new operator that nobody but the CPU has a kernel for."""
+    """Returns a new operator that nobody but the CPU has a kernel for."""
     library = torch.library.Library(f"tbk_contracts_{next(_names)}", "DEF")
     library.define(schema)
     name = schema.partition("(")[0]

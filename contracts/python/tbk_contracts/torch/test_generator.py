@@ -15,7 +15,7 @@ COUNT = 67  # odd, so that a generator that gives numbers in groups has some lef
 
 
 def draw(device: torch.device, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Numbers of 63 bits, on the host: none comes twice by chance."""
+    """Returns numbers of 63 bits, on the host: none comes twice by chance."""
     drawn = torch.empty(COUNT, dtype=torch.int64, device=device).random_(generator=generator)
     return host.download(drawn)
 

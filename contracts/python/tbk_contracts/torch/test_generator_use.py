@@ -30,7 +30,7 @@ OPERATORS: dict[str, Draw] = {
 
 
 def draw(device: torch.device, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Numbers of 63 bits, on the host: none comes twice by chance."""
+    """Returns numbers of 63 bits, on the host: none comes twice by chance."""
     drawn = torch.empty(COUNT, dtype=torch.int64, device=device).random_(generator=generator)
     return host.download(drawn)
 
@@ -92,7 +92,7 @@ def test_a_clone_is_equal_and_independent(device: torch.device) -> None:
 
 
 def _offset(generator: torch.Generator) -> int | None:
-    """None where there are no offsets, which it says by raising."""
+    """Returns None where there are no offsets, which it says by raising."""
     try:
         return int(generator.get_offset())
     except (RuntimeError, NotImplementedError):

@@ -130,7 +130,7 @@ def fresh_compiler() -> Iterator[None]:
 
 
 def mixed(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Some of what a model does."""
+    """Returns some of what a model does."""
     hidden = torch.relu(left @ right.t() + 1)
     hidden = torch.cat([hidden, hidden.t().contiguous()], 1)
     hidden = hidden * torch.arange(hidden.shape[1], device=hidden.device)

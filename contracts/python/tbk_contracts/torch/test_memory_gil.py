@@ -20,7 +20,7 @@ ENOUGH = 2
 
 
 def _judge(what: str, attempt: Callable[[], tuple[int, int]]) -> None:
-    """Make calls until some were under way when the GIL was taken."""
+    """Makes calls until some were under way when the GIL was taken."""
     caught = 0
     for _ in range(ATTEMPTS):
         more, stuck = attempt()

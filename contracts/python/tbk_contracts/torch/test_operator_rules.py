@@ -23,7 +23,7 @@ OTHERS = (torch.float32, torch.int64, torch.bool)
 
 
 def _few(dtype: torch.dtype, shape: tuple[int, ...] = (3,)) -> torch.Tensor:
-    """Small whole numbers from 1, which every dtype holds."""
+    """Returns small whole numbers from 1, which every dtype holds."""
     return (host.counting(shape, torch.int64) % 2 + 1).to(dtype)
 
 

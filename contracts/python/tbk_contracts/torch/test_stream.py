@@ -32,7 +32,7 @@ def back_to_the_streams_that_were_current() -> Iterator[None]:
 
 
 def twin(stream: torch.Stream) -> torch.Stream:
-    """The same stream, made of its numbers."""
+    """Returns the same stream, made of its numbers."""
     return torch.Stream(
         stream_id=stream.stream_id,
         device_index=stream.device_index,

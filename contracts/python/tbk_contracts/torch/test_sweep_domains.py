@@ -159,7 +159,7 @@ ROWS = ("equal", "large", "apart", "one", "zero")
 
 
 def _rows(kind: str, dtype: torch.dtype) -> torch.Tensor:
-    """Values that each dtype holds; their squares overflow in float16 alone."""
+    """Returns values that each dtype holds; their squares overflow in float16 alone."""
     made = host.values((65, 1 if kind == "one" else 9)).round()
     if kind == "equal":
         made = made[:, :1].expand(-1, 9)

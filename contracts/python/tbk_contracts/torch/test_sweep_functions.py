@@ -35,7 +35,7 @@ _COMPLEX = ("complex64", "complex128")
 
 
 def _numbers(kind: str, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """A few, of which each is to meet each other one."""
+    """Returns a few, of which each is to meet each other one."""
     if kind == "halves" and dtype.is_floating_point:
         return torch.arange(-9, 10).div(2).to(dtype)
     if kind == "halves" and dtype not in (torch.bool, torch.uint8):
@@ -229,7 +229,7 @@ def test_of_two_operands(device: torch.device, case: Case) -> None:
 
 
 def _rows(kind: str, length: int, dtype: torch.dtype) -> torch.Tensor:
-    """Three rows; what is special in them stands somewhere in the middle, or all over."""
+    """Returns three rows; what is special in them stands somewhere in the middle, or all over."""
     made = torch.randint(-4, 5, (3, length), generator=host.seed()).to(dtype)
     if kind == "ties":
         made = made.sign()

@@ -85,7 +85,7 @@ class Variant:
         return OPERATORS[self.case["name"]](first, second, int(self.case["number"]), named)
 
     def check(self, what: str) -> None:
-        """Run it on both: what is written in place differs at each call."""
+        """Runs it on both: what is written in place differs at each call."""
         given = where(
             self.case, self.device, lambda: self._run(self.first.there, self.second.there)
         )

@@ -51,7 +51,7 @@ SEES_BITS = ("view_of_a_dtype", "view_of_a_narrow_dtype", "view_as_complex")
 
 
 def each_view(*names: str) -> pytest.MarkDecorator:
-    """One test for each of the views; it takes a parameter `name`."""
+    """Returns one test for each of the views; it takes a parameter `name`."""
     return pytest.mark.parametrize(
         "name",
         [pytest.param(name, marks=needs("dtype:complex64") if name == "view_as_complex" else ())

@@ -29,7 +29,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """The exit status of the process; of a worker, that of a worker."""
+    """Returns the exit status of the process; of a worker, that of a worker."""
     words = vars(_parser().parse_args())
     command = words.pop("command")
     request = Request(**words)

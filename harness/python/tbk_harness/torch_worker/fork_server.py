@@ -34,7 +34,7 @@ CONTRACTS = Path(str(tbk_contracts.torch.__file__)).resolve().parent
 
 
 def contracts() -> Path:
-    """The folder of the contract tests."""
+    """Returns the folder of the contract tests."""
     return Path(os.environ[FOLDER]).resolve() if os.environ.get(FOLDER) else CONTRACTS
 
 
@@ -68,7 +68,7 @@ class Collection:
         print(told(excinfo.value), file=sys.stderr)
 
     def listed(self, items: list[pytest.Item]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """The tests and the suite."""
+        """Returns the tests and the suite."""
         if self.error:
             raise listing.ListingError(self.error)
         if not items:
@@ -184,7 +184,7 @@ def print_list(request: Request) -> int:
 
 
 def serve(request: Request) -> int:
-    """The life of a fork server; of its descendants, that of a worker."""
+    """Returns the life of a fork server; of its descendants, that of a worker."""
     plugin = ForkServer(request, contracts())
     code = int(pytest.main(_arguments(request, plugin.folder), plugins=[plugin]))
     if plugin.is_worker:

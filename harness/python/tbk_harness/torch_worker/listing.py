@@ -37,7 +37,7 @@ class ListingError(Exception):
 
 
 def tests(items: Sequence[pytest.Item]) -> list[dict[str, Any]]:
-    """One object for each item, in its order."""
+    """Returns one object for each item, in its order."""
     listed = [_test(item) for item in items]
     seen: set[str] = set()
     for one in listed:
@@ -99,7 +99,7 @@ def _digest(folders: Iterable[Path]) -> str:
 
 
 def declared(path: Path) -> dict[str, bool]:
-    """The capabilities in a file that a vendor has committed."""
+    """Returns the capabilities in a file that a vendor has committed."""
     try:
         text = path.read_text("utf-8")
         found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)

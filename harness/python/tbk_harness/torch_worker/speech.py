@@ -68,7 +68,7 @@ def brief(name: str, text: object) -> str:
 
 
 def told(error: BaseException) -> str:
-    """An exception in one line, beginning with its type."""
+    """Returns an exception in one line, beginning with its type."""
     kind = type(error)
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     name = f"{module}{kind.__qualname__}" if module.startswith("torch.") else kind.__qualname__
@@ -76,7 +76,7 @@ def told(error: BaseException) -> str:
 
 
 def told_with_cause(error: BaseException) -> str:
-    """The same, and what it began with, where it was raised because of something else."""
+    """Returns the same, and what it began with, where it was raised because of something else."""
     first = error
     while (before := first.__cause__ or first.__context__) is not None:
         first = before

@@ -58,7 +58,7 @@ class Subject:
 
     @property
     def device(self) -> torch.device:
-        """The first one."""
+        """Returns the first one."""
         return torch.device(self.name) if self.name == "cpu" else torch.device(self.name, 0)
 
     @property

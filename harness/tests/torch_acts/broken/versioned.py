@@ -7,4 +7,5 @@ from types import SimpleNamespace
 import torch
 
 __version__ = "7.1"
-torch.cpu.get_device_properties = lambda _: SimpleNamespace(name="acme one", driver_version="12.5")
+properties = SimpleNamespace(name="acme one", driver_version="12.5")
+setattr(torch.cpu, "get_device_properties", lambda _: properties)  # noqa: B010  # it has none

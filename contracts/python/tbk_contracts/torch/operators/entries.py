@@ -47,7 +47,7 @@ class Entry:
         return table.Class.BOUND if self.is_gradient and kind is not NO_VALUES else kind
 
     def samples(self, dtype: torch.dtype, requires_grad: bool = False) -> Iterator[Any]:
-        """The inputs that the database has, on the host, each from the seed of the run."""
+        """Yields the inputs that the database has, on the host, each from the seed of the run."""
         made = iter(self.info.sample_inputs("cpu", dtype, requires_grad, set_seed=False))
         while True:
             set_rng_seed(run_seed.chosen())
@@ -59,7 +59,7 @@ class Entry:
 
 
 def _dtypes(info: Any) -> tuple[str, ...]:
-    """Those in which the host can be asked, whatever device is judged."""
+    """Returns those in which the host can be asked, whatever device is judged."""
     held = info.supported_dtypes("cpu")
     without = table.NOT_IN.get(info.formatted_name, ())
     return tuple(name for name in DTYPES if getattr(torch, name) in held and name not in without)

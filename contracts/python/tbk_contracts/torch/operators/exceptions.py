@@ -20,7 +20,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def absolute(operator: str, dtype: torch.dtype, what: str) -> float:
-    """The error that is allowed in addition; 0 where no bug is known."""
+    """Returns the error that is allowed in addition; 0 where no bug is known."""
     now = _version(torch.__version__)
     return max(
         (

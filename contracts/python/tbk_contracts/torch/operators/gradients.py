@@ -22,7 +22,7 @@ MOST = 3
 
 
 def dtypes(entry: Entry) -> tuple[str, ...]:
-    """Those in which the entry has gradients that can be judged."""
+    """Returns those in which the entry has gradients that can be judged."""
     if not entry.info.supports_autograd or entry.kind is table.Class.STATISTICS:
         return ()
     if entry.title in table.NO_GRADIENT:
@@ -66,7 +66,7 @@ def _of(entry: Entry, sample: samples.Sample) -> Entry:
 def try_gradients(
     entry: Entry, dtype: torch.dtype, device: torch.device, start: str = "import torch"
 ) -> None:
-    """Judge the gradients of the picked samples."""
+    """Judges the gradients of the picked samples."""
     margin, judged, left = judge.Margin(), 0, holding.LeftOut(device)
     chosen = samples.picked(entry, dtype, MOST, requires_grad=True)
     for index, sample in enumerate(chosen):

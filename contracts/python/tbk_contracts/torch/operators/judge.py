@@ -41,7 +41,7 @@ def results(
     entry: Entry, sample: Sample, got: list[Any], expected: Expected, device: torch.device,
     margin: Margin,
 ) -> None:  # fmt: skip
-    """Check the leaves of a result."""
+    """Checks the leaves of a result."""
     seen = [signature(leaf) for leaf in got]
     check.equal("types and shapes of the results", seen, [signature(x) for x in expected.plain])
     for index, leaf in enumerate(got):
@@ -134,7 +134,8 @@ def limit(
 
 
 def _what_cancels(entry: Entry, sample: Sample, reference: torch.Tensor) -> float:
-    """The size of the largest intermediate value, where that says how exact a result can be."""
+    """Returns the size of the largest intermediate value, where that says how exact a result can
+    be."""
     by_operand = table.GRADIENT_OF_OPERAND if entry.is_gradient else table.OF_OPERAND
     if entry.title in by_operand:
         return max((_size(one) for one in sample.tensors()), default=0.0)

@@ -59,7 +59,8 @@ def _fits(terms: list[Any], bits: int) -> bool:
 def find(
     entry: Entry, sample: samples.Sample, dtype: torch.dtype
 ) -> tuple[samples.Sample, oracle.Expected] | None:
-    """The sample with as many bits as fit, and what is exactly right; None where nothing fits."""
+    """Returns the sample with as many bits as fit, and what is exactly right; None where nothing
+    fits."""
     held = oracle.FORMAT[oracle.REAL.get(dtype, dtype)][0]
     most = BITS_OF_SMALL if entry.title in table.SMALL_LATTICE else MOST_BITS[held]
     for bits in range(most, 0, -1):
@@ -73,7 +74,7 @@ def find(
 
 
 def try_lattice(entry: Entry, dtype: torch.dtype, device: torch.device) -> None:
-    """Judge the samples of an entry of class L that can be made exact."""
+    """Judges the samples of an entry of class L that can be made exact."""
     shown, left = 0, holding.LeftOut(device)
     chosen = samples.picked(entry, dtype)
     for index, sample in enumerate(chosen):

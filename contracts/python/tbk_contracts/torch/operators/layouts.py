@@ -14,7 +14,7 @@ Strides = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 def whole(shape: tuple[int, ...], dtype: torch.dtype, below: int = 16) -> torch.Tensor:
-    """Fresh whole numbers of either sign."""
+    """Returns fresh whole numbers of either sign."""
     return torch.randint(1 - below, below, shape, generator=host.seed()).to(dtype)
 
 
@@ -40,14 +40,14 @@ def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def make(layout: str, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Fresh whole numbers in that layout, on the host; beside them lie other ones."""
+    """Returns fresh whole numbers in that layout, on the host; beside them lie other ones."""
     sizes, steps, offset = strides(layout, shape)
     length = 1 + offset + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))
     return whole((length,), dtype).as_strided(sizes, steps, offset)
 
 
 def put(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A copy on `device` with the same strides and offset."""
+    """Returns a copy on `device` with the same strides and offset."""
     length = tensor.untyped_storage().nbytes() // tensor.element_size()
     span = tensor.as_strided((length,), (1,), 0)
     return host.upload(span, device).as_strided(

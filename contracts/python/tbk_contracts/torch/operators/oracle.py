@@ -83,13 +83,13 @@ class _Seen(TorchDispatchMode):
 
 
 def leaves(value: Any) -> list[Any]:
-    """The tensors and numbers of a result, the former without history."""
+    """Returns the tensors and numbers of a result, the former without history."""
     return [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf
             for leaf in tree_flatten(value)[0]]  # fmt: skip
 
 
 def unit(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """A unit in the last place of `dtype` at each value, as float64."""
+    """Returns a unit in the last place of `dtype` at each value, as float64."""
     bits, least = FORMAT[REAL.get(dtype, dtype)]
     exponent = torch.frexp(value.abs().to(torch.float64)).exponent.clamp(min=least)
     return torch.ldexp(torch.ones(exponent.shape, dtype=torch.float64), exponent - bits)
@@ -141,12 +141,12 @@ def _mover(widen: Change, number: int, numbers: float) -> Change:
 
 
 def _step(dtype: torch.dtype) -> float:
-    """One unit in the last place, relatively; integers become float32."""
+    """Returns one unit in the last place, relatively; integers become float32."""
     return 2.0 ** (1 - FORMAT.get(REAL.get(dtype, dtype), FORMAT[torch.float32])[0])
 
 
 def run(function: Function, sample: Sample) -> list[Any]:
-    """The leaves of a call on the host, from which the sample is safe."""
+    """Returns the leaves of a call on the host, from which the sample is safe."""
     copied = sample.map(_copy)
     return leaves(function(copied.value, *copied.args, **copied.kwargs))
 
@@ -214,7 +214,7 @@ def is_inexact(leaf: Any) -> bool:
 
 
 def expect(entry: Entry, sample: Sample, dtype: torch.dtype) -> Expected | None:
-    """None where PyTorch's CPU has no answer for this sample."""
+    """Returns None where PyTorch's CPU has no answer for this sample."""
     function: Function = entry.info.op
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

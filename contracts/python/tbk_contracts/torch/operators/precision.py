@@ -15,7 +15,7 @@ FULL = ("ieee", "none")  # "none": nobody has allowed anything else
 
 
 def _knobs() -> Iterator[Any]:
-    """Those that allow less now; a PyTorch without them has none."""
+    """Yields those that allow less now; a PyTorch without them has none."""
     for path in KNOBS:
         family, _, name = path.partition(".")
         knob = getattr(getattr(torch.backends, family, None), name, None)

@@ -41,7 +41,7 @@ class Sample:
         return f"sample {self.number}{f', {self.variant}' if self.variant else ''}"
 
     def map(self, change: Callable[[Any], Any], variant: str | None = None) -> Sample:
-        """The same with each leaf of the arguments changed."""
+        """Returns the same with each leaf of the arguments changed."""
         value, args, kwargs = tree_map(change, (self.value, self.args, self.kwargs))
         named = self.variant if variant is None else variant
         return Sample(self.number, named, value, args, kwargs, self.outputs)
@@ -51,7 +51,7 @@ class Sample:
 
 
 def tensors(value: Any) -> list[torch.Tensor]:
-    """Those in a tree, in order."""
+    """Returns those in a tree, in order."""
     return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
 
 
@@ -79,7 +79,7 @@ def _spread(samples: list[Sample], most: int) -> list[Sample]:
 
 
 def all_of(entry: Entry, dtype: torch.dtype, requires_grad: bool = False) -> Iterator[Sample]:
-    """The first ones of the database."""
+    """Yields the first ones of the database."""
     found = itertools.islice(entry.samples(dtype, requires_grad), LOOKED_AT)
     for number, one in enumerate(found):
         if _is_small(one):
@@ -90,7 +90,8 @@ def all_of(entry: Entry, dtype: torch.dtype, requires_grad: bool = False) -> Ite
 def picked(
     entry: Entry, dtype: torch.dtype, most: int = MOST, requires_grad: bool = False
 ) -> list[Sample]:
-    """A few: one of each special shape there is, others spread over the rest, and variants."""
+    """Returns a few: one of each special shape there is, others spread over the rest, and
+    variants."""
     everything = list(all_of(entry, dtype, requires_grad))
     special = [next((one for one in everything if _shape_of(one) == kind), None)
                for kind in ("empty", "zero-dim", "strided")]  # fmt: skip
@@ -122,7 +123,7 @@ def _poison(dtype: torch.dtype) -> float | int | bool:
 
 
 def _strided(value: Any) -> Any:
-    """Every second element of something wider, transposed; what lies between is poison."""
+    """Returns every second element of something wider, transposed; what lies between is poison."""
     if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.layout != torch.strided:
         return value
     shape = list(value.shape)[::-1]
@@ -141,7 +142,7 @@ def _emptied(value: Any) -> Any:
 
 
 def _expanded(value: Any) -> Any:
-    """The first row again and again, which has stride 0."""
+    """Returns the first row again and again, which has stride 0."""
     if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.layout != torch.strided:
         return value
     return value.detach()[:1].clone().expand(value.shape).requires_grad_(value.requires_grad)
@@ -181,7 +182,7 @@ def _numbers(order: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def place(sample: Sample, device: torch.device, entry: Entry) -> Sample:
-    """A copy of the arguments on `device`, with their strides."""
+    """Returns a copy of the arguments on `device`, with their strides."""
     stay = torch.device("cpu") if entry.title in table.ONLY_INPUT_MOVES else device
     return Sample(
         sample.number, sample.variant,
@@ -201,7 +202,8 @@ def _placed(leaf: Any, device: torch.device) -> Any:
 
 
 def put(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A copy on `device` that has the strides of `tensor`, with whatever lies in its gaps."""
+    """Returns a copy on `device` that has the strides of `tensor`, with whatever lies in its
+    gaps."""
     tensor = tensor.detach()
     if tensor.is_conj():
         return put(tensor.conj(), device).conj()

@@ -105,7 +105,7 @@ def _made_on_host(seen: Any) -> int:
 
 
 def _forms(operator: Any) -> list[str]:
-    """The operator, and the forms with an output that PyTorch may make it of."""
+    """Returns the operator, and the forms with an output that PyTorch may make it of."""
     packet = operator.overloadpacket
     outs = [getattr(packet, name).name() for name in packet.overloads() if "out" in name]
     return [operator.name(), *outs]

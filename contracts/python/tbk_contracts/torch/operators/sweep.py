@@ -25,7 +25,7 @@ FUNCTIONS = (
 
 
 def every_value(dtype: torch.dtype) -> torch.Tensor:
-    """All 65,536 of a dtype of 16 bits; of a wider one as many in each power of 2."""
+    """Returns all 65,536 of a dtype of 16 bits; of a wider one as many in each power of 2."""
     if dtype in HALVES:
         return torch.arange(1 << 16, dtype=torch.int32).to(torch.int16).view(dtype)
     whole, fraction = _BITS[dtype]

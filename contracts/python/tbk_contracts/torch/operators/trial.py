@@ -20,7 +20,7 @@ from tbk_contracts.torch.operators.served import Served, Watch
 def try_operator(
     entry: Entry, dtype: torch.dtype, device: torch.device, start: str = "import torch"
 ) -> None:
-    """Judge the picked samples; say in facts how it was served, and how near to the limits."""
+    """Judges the picked samples; says in facts how it was served, and how near to the limits."""
     margin, served, left = judge.Margin(), Served(), holding.LeftOut(device)
     judged, refusal = 0, None
     chosen = samples.picked(entry, dtype)
@@ -48,7 +48,7 @@ def try_operator(
 
 
 def _largest(chosen: list[samples.Sample]) -> samples.Sample | None:
-    """The one of which it is seen who serves it."""
+    """Returns the one of which it is seen who serves it."""
     return max(chosen, key=lambda one: sum(each.numel() for each in one.tensors()), default=None)
 
 
@@ -98,7 +98,7 @@ def call(
 
 
 def poison(expected: oracle.Expected, device: torch.device) -> None:
-    """Leave memory behind, for an allocator that hands it out again, that holds no right answer:
+    """Leaves memory behind, for an allocator that hands it out again, that holds no right answer:
     then an element that is not written is seen."""
     made = [host.poisoned(leaf.shape, leaf.dtype, device) for leaf in expected.plain
             if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided]  # fmt: skip
