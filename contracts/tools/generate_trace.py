@@ -32,7 +32,6 @@ OBJECTS = ("tbk_memory_t", "tbk_stream_t", "tbk_stream_t*", "tbk_event_t", "tbk_
 AFTER = {  # what a call changes in how later ones are made, once it has answered OK
     "device_open": "note_open(device, true)",
     "device_close": "note_open(device, false)",
-    "fault_enqueue": "note_fault(stream)",
 }
 
 HEAD = """\

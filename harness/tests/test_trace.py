@@ -14,7 +14,7 @@ WITHOUT_STREAM, ON_STREAM, OTHER_DEVICE, OTHER_THREAD = 2, 4, 8, 16
 WITH_AN_ERROR, WITH_NOTHING, AT_AN_OFFSET = 32, 64, 128
 
 
-WITH_FOREIGN, WHILE_CLOSED, AFTER_A_FAULT = 1, 2, 4
+WITH_FOREIGN, WHILE_CLOSED = 1, 2
 
 
 def calls(header: Record, test: Record, field: str = "calls") -> dict[str, int]:
@@ -69,14 +69,12 @@ def test_what_a_call_was_given_and_answered_is_recorded(tmp_path: Path) -> None:
 def test_the_state_in_which_a_call_was_made_is_recorded(tmp_path: Path, isolation: str) -> None:
     handed_on = "thread/what_one_thread_made_another_uses_and_destroys"
     closed = "teardown/events_can_be_destroyed_after_closing"
-    failed = "fault/failed_work_leaves_the_device_usable"
     plain = "copy/an_upload_writes_its_range_only"
-    only = [word for name in (handed_on, closed, failed, plain) for word in ("--only", name)]
+    only = [word for name in (handed_on, closed, plain) for word in ("--only", name)]
     results = run(CPU, tmp_path / "x.jsonl", *only, "--isolation", isolation).results()
     found = {one["id"]: calls(results.header, one, "call_states") for one in results.tests}
     assert found[handed_on]["event_destroy"] & WITH_FOREIGN
     assert found[closed]["event_destroy"] & WHILE_CLOSED
-    assert found[failed]["upload"] & AFTER_A_FAULT
     assert not found[plain]
 
 

@@ -338,7 +338,6 @@ static tbk_status_t on_fault_enqueue(tbk_instance_t* self, tbk_stream_t* stream,
   begin_call(CALL_fault_enqueue, on_stream(stream) | of_object((uintptr_t)stream));
   tbk_status_t result = inner.fault->fault_enqueue(self, stream, kind, error);
   end_call(CALL_fault_enqueue, has_failed(result));
-  if (result == TBK_OK) note_fault(stream);
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "actor.h"
 #include "gate_core.h"
+#include "resources.h"
 #include "trace.h"
 
 #include <sched.h>
@@ -49,7 +50,7 @@ static bool later_work_runs(tbk_fixture_t* fx, const tbk_gate_t* gate) {
 }
 
 const char* gate_breach(tbk_fixture_t* fx, const tbk_gate_t* gate) {
-  if (!gate_is_closed(gate) || !gate_can_control(fx)) return NULL;
+  if (tbk_checks_failed() || !gate_is_closed(gate) || !gate_can_control(fx)) return NULL;
   if ((fx->blocking & (TBK_ENQUEUE_UPLOAD | TBK_ENQUEUE_DOWNLOAD)) != 0) return NULL;
   tbk_trace_pause(true);
   const bool runs = later_work_runs(fx, gate);

@@ -14,7 +14,7 @@
 enum { NEAR_UNITS = 3, PAD_BYTES = 192 };
 
 static const char reads_wrongly[] = "CPY-009", writes_wrongly[] = "CPY-004",
-                  keeps_wrongly[] = "MEM-006";
+                  keeps_wrongly[] = "MEM-006", writes_late[] = "CPY-006";
 
 /* Memory of the device that is looked at, and what it should hold. */
 typedef struct look {
@@ -134,12 +134,14 @@ static const char* clause_of_look(look_t* it) {
   if (it->at == it->size) return NULL;
   if (is_left_as_it_was(it) || is_right_by_itself(it)) return reads_wrongly;
   const char* clause = clause_of_transfer(it);
-  if (clause != NULL) return clause;
-  return is_wrong_when_written_again(it) ? keeps_wrongly : NULL;
+  if (clause == reads_wrongly || !is_wrong_when_written_again(it)) return clause;
+  if (look_later(it->fx, it->expected, it->memory, it->size)) return writes_late;
+  return clause != NULL ? clause : keeps_wrongly;
 }
 
 const char* look_again(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t memory,
                        uint64_t size_bytes) {
+  if (tbk_checks_failed()) return NULL; /* of a test the first failure counts */
   uint8_t* buffers = malloc(2 * (size_bytes + TBK_GUARD_BYTES)); /* a backend may overrun */
   if (buffers == NULL) abort();
   look_t it = {.fx = fx,
@@ -159,6 +161,7 @@ bool look_later(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t memory,
                 uint64_t size_bytes) {
   const struct timespec moment = {0, 20000000};
   tbk_error_t error;
+  if (tbk_checks_failed()) return false;
   look_t it = {.fx = fx, .expected = expected, .memory = memory, .size = size_bytes};
   uint8_t* seen = malloc(size_bytes + TBK_GUARD_BYTES);
   if (seen == NULL) abort();

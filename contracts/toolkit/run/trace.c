@@ -78,7 +78,7 @@ static struct {
   uint64_t handle;
   int32_t thread, device;
 } made_by[MADE_SLOTS];
-static uint32_t opened, faulted; /* a bit for each of the first devices */
+static uint32_t opened; /* a bit for each of the first devices */
 
 /* A number of its own for each thread, which a fork leaves to it. */
 static int32_t this_thread(void) {
@@ -113,8 +113,7 @@ static int32_t device_of(uint64_t handle) {
 static unsigned in_state(int32_t device) {
   if (device < 0 || device >= DEVICE_BITS) return 0;
   const uint32_t bit = UINT32_C(1) << device;
-  return ((__atomic_load_n(&opened, __ATOMIC_RELAXED) & bit) == 0 ? TBK_TRACE_CLOSED : 0) |
-         ((__atomic_load_n(&faulted, __ATOMIC_RELAXED) & bit) != 0 ? TBK_TRACE_FAULTED : 0);
+  return (__atomic_load_n(&opened, __ATOMIC_RELAXED) & bit) == 0 ? TBK_TRACE_CLOSED : 0;
 }
 
 static unsigned of_object(uint64_t handle) {
@@ -123,22 +122,13 @@ static unsigned of_object(uint64_t handle) {
   return (maker != this_thread() ? TBK_TRACE_FOREIGN : 0) | in_state(device_of(handle));
 }
 
-static void note_bit(uint32_t* bits, int32_t device, bool is_set) {
+static void note_open(int32_t device, bool is_open) {
   if (device < 0 || device >= DEVICE_BITS) return;
   const uint32_t bit = UINT32_C(1) << device;
-  if (is_set)
-    __atomic_fetch_or(bits, bit, __ATOMIC_RELAXED);
+  if (is_open)
+    __atomic_fetch_or(&opened, bit, __ATOMIC_RELAXED);
   else
-    __atomic_fetch_and(bits, ~bit, __ATOMIC_RELAXED);
-}
-
-static void note_open(int32_t device, bool is_open) {
-  note_bit(&opened, device, is_open);
-  note_bit(&faulted, device, false);
-}
-
-static void note_fault(const tbk_stream_t* stream) {
-  note_bit(&faulted, device_of((uintptr_t)stream), true);
+    __atomic_fetch_and(&opened, ~bit, __ATOMIC_RELAXED);
 }
 
 /* NOT_READY is an answer like OK. */
@@ -207,7 +197,6 @@ void tbk_trace_reset(void) {
   tbk_trace_case(NULL);
   __atomic_fetch_add(&test_number, 1, __ATOMIC_RELAXED);
   note_last(0);
-  __atomic_store_n(&faulted, 0, __ATOMIC_RELAXED);
   for (size_t i = 0; i < TBK_TRACE_LIMIT; i++) {
     __atomic_store_n(&tbk_trace_cell->called[i], 0, __ATOMIC_RELAXED);
     __atomic_store_n(&tbk_trace_cell->states[i], 0, __ATOMIC_RELAXED);

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .calls import (
-    AFTER_A_FAULT,
     AT_OFFSET,
     ON_FOREIGN,
     ON_OTHER_DEVICE,
@@ -43,7 +42,7 @@ NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
 UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
                AT_OFFSET: "offset|^Ensures", ON_OTHER_THREAD: "thread", ON_FOREIGN: "thread",
-               WHILE_CLOSED: "clos|open", AFTER_A_FAULT: "FAIL|LOST"}  # fmt: skip
+               WHILE_CLOSED: "clos|open"}  # fmt: skip
 # Ways that are the fault's own where nothing else of the function fails.
 SPECIAL = (ON_OTHER_THREAD, ON_OTHER_DEVICE, ON_FOREIGN, WHILE_CLOSED)
 # Where work that was enqueued before runs, or ends the process.
