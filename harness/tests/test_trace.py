@@ -67,8 +67,8 @@ def test_what_a_call_was_given_and_answered_is_recorded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("isolation", ["fork", "batch"])
 def test_the_state_in_which_a_call_was_made_is_recorded(tmp_path: Path, isolation: str) -> None:
-    handed_on = "thread/what_one_thread_made_another_uses_and_destroys"
-    closed = "teardown/events_can_be_destroyed_after_closing"
+    handed_on = "thread_relay/what_one_thread_made_another_uses_and_destroys"
+    closed = "teardown_closed/events_can_be_destroyed_after_closing"
     plain = "copy/an_upload_writes_its_range_only"
     only = [word for name in (handed_on, closed, plain) for word in ("--only", name)]
     results = run(CPU, tmp_path / "x.jsonl", *only, "--isolation", isolation).results()
