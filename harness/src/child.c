@@ -226,6 +226,8 @@ static void say_device(const tbk_device_properties_t* properties) {
   begin_said("device");
   tbk_json_bytes(&self.json, "name", properties->name ? properties->name : "",
                  properties->name ? strnlen(properties->name, 256) : 0);
+  if (properties->driver != NULL)
+    tbk_json_bytes(&self.json, "driver", properties->driver, strnlen(properties->driver, 1024));
   say_flags(properties->flags);
   tbk_json_unsigned(&self.json, "memory_bytes", properties->memory_bytes);
   tbk_json_unsigned(&self.json, "max_allocation_bytes", properties->max_allocation_bytes);

@@ -83,11 +83,13 @@ DIMENSIONS = (
     Dimension("zero_handle", ("0", "1")),
     Dimension("prepare", ("0", "1", "2")),
     Dimension("compile", ("0", "1", "2")),
+    Dimension("aligned", ("0", "1")),
+    Dimension("scratch", ("0", "64K")),
     Dimension("refuses", ("", "rank_0+empty", "strided", "offset", "alias+large", "dtype")),
     Dimension("only", ("", "copy_", "add.Tensor")),
     Dimension("without", ("", *alone(), *TOGETHER)),
 )
-NOT_VARIED = {"struct_size", "name", "zero"}
+NOT_VARIED = {"struct_size", "name", "driver", "zero"}
 TORCH = ("--python", sys.executable)
 # A recommendation may be left aside: an anti-mutant does.
 FINE = {"pass", "unsupported", "not-shown", "left-out", "warning"}

@@ -62,11 +62,15 @@ struct tbk_instance {
   pthread_mutex_t lock; /* guards all below but the properties of devices */
   bool counted;
   int32_t device_count;
+  char libraries[1024]; /* one driver and one compiler serve all devices */
   cuda_device_t devices[CUDA_MAX_DEVICES];
 };
 
 /* Fills device_count and the properties of devices on first use. */
 void cuda_count(tbk_instance_t* self);
+
+/* Writes which driver and compiler there are; only where devices were counted. libraries.c */
+void cuda_describe_libraries(char* text, size_t size);
 
 /* Writes the message and returns `status`. */
 #define cuda_fail emit_fail

@@ -47,6 +47,7 @@ void cuda_count(tbk_instance_t* self) {
     int count = ask_count(self);
     for (int i = 0; i < count; i++)
       describe(cuda_driver(), i, &self->devices[i]);
+    if (count > 0) cuda_describe_libraries(self->libraries, sizeof self->libraries);
     self->device_count = count;
     self->counted = true;
   }
@@ -83,6 +84,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
       /* The driver clamps to its own range, which only an open context can tell. */
       .priority_least = 0,
       .priority_greatest = -5,
+      .driver = self->libraries,
   };
   size_t size = out_properties->struct_size;
   memcpy(out_properties, &properties, size < sizeof properties ? size : sizeof properties);

@@ -42,7 +42,8 @@ PROPERTIES(cheat_properties) {
       0,
       0,
       0,
-      0};
+      0,
+      NULL};
   if (out_properties != NULL && out_properties->struct_size >= sizeof mine) *out_properties = mine;
   return cheat_of(self)->answer;
 }

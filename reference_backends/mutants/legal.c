@@ -12,7 +12,7 @@
 
 #include "calls.h"
 
-static legal_t* legal_of(tbk_instance_t* self) {
+legal_t* legal_of(tbk_instance_t* self) {
   return (legal_t*)atomic_load(&wrap_of(self)->kept);
 }
 
@@ -121,103 +121,6 @@ CALLBACK(legal_callback) {
   return TBK_OK;
 }
 
-/* ----------------------------------------------------------------------------------- kernels -- */
-
-static bool is_strided(const tbk_tensor_t* tensor) {
-  return tensor_elements(tensor) > 0 && !tensor_contiguous(tensor);
-}
-
-/* A copy takes whatever dtype is declared. */
-static const char* refused(const legal_t* legal, const char* name, const arguments_copy_t* copy) {
-  const bool copies = strcmp(name, TBK_NAME_copy_) == 0;
-  for (int i = 0; i < copy->count; i++) {
-    const tbk_tensor_t* tensor = &copy->tensors[i];
-    const bool condition = strcmp(name, TBK_NAME_where_self) == 0 && tensor->dtype == TBK_BOOL;
-    if (tensor->dtype < 0 || tensor->dtype > 63) return NULL; /* the reference's to refuse */
-    if ((legal->dtypes >> tensor->dtype & 1) == 0 && !condition) return "a dtype not declared";
-    if (tensor->rank > (int32_t)legal->max_rank) return "the rank";
-    if (tensor->rank == 0 && legal->refuses[LEGAL_RANK_0]) return "rank 0";
-    if (tensor_elements(tensor) == 0 && legal->refuses[LEGAL_EMPTY]) return "no elements";
-    if (is_strided(tensor) && legal->refuses[LEGAL_STRIDED]) return "strides";
-    if (tensor->offset != 0 && legal->refuses[LEGAL_OFFSET]) return "an offset";
-    if (tensor->dtype != TBK_FLOAT32 && !condition && legal->refuses[LEGAL_DTYPE] && !copies)
-      return "a dtype";
-    if (tensor_elements(tensor) > 4096 && legal->refuses[LEGAL_LARGE]) return "the size";
-    for (int k = 0; k < i && legal->refuses[LEGAL_ALIAS]; k++)
-      if (copy->tensors[k].memory == tensor->memory && tensor->memory != 0) return "an alias";
-  }
-  return NULL;
-}
-
-static tbk_status_t judge(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel,
-                          const void* arguments, tbk_error_t* error) {
-  char text[96];
-  arguments_copy_t copy;
-  if (arguments == NULL || *(const size_t*)arguments < arguments_size(KERNEL_NAME) ||
-      !arguments_copy(&copy, KERNEL_NAME, arguments))
-    return TBK_OK;
-  const char* reason = refused(legal_of(self), KERNEL_NAME, &copy);
-  if (reason == NULL) return TBK_OK;
-  uint64_t free_bytes, total_bytes; /* a lost device answers nothing else any more */
-  if (INNER(self, core)->memory_info(self, device, &free_bytes, &total_bytes, error) ==
-      TBK_DEVICE_LOST)
-    return TBK_DEVICE_LOST;
-  snprintf(text, sizeof text, "%s is not for this kernel: %s", KERNEL_NAME, reason);
-  return wrap_fail(error, TBK_UNSUPPORTED, text);
-}
-
-/* Loading code may need the whole device to be idle, as lazy loading does in some drivers. */
-static void compile(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel) {
-  const legal_t* legal = legal_of(self);
-  wrap_t* wrap = wrap_of(self);
-  kernel_copy_t* copy = &wrap->kernels[(const kernel_copy_t*)kernel - wrap->kernels];
-  if (legal->compile == LEGAL_COMPILES_NEVER) return;
-  pthread_mutex_lock(&wrap->lock);
-  const bool first = copy->extra[0] == 0;
-  copy->extra[0] = 1;
-  pthread_mutex_unlock(&wrap->lock);
-  if (first && legal->compile == LEGAL_COMPILES_IDLE)
-    ignore(INNER(self, stream)->device_synchronize(self, device, NULL));
-  if (first) wrap_sleep_ms(20);
-}
-
-LAUNCH(legal_launch) {
-  tbk_status_t status = judge(self, device, kernel, arguments, error);
-  if (status != TBK_OK) return status;
-  compile(self, device, kernel);
-  return LAUNCH_INNER;
-}
-
-PREPARE(legal_prepare) {
-  tbk_status_t status = judge(self, device, kernel, arguments, error);
-  if (status != TBK_OK) return status;
-  compile(self, device, kernel);
-  if (legal_of(self)->prepare != LEGAL_PREPARE_REFUSES || !out_plan || !out_workspace_bytes)
-    return PREPARE_INNER;
-  tbk_plan_t* plan = NULL;
-  uint64_t bytes = 0;
-  out_plan = &plan; /* the caller's are not written by a refusal */
-  out_workspace_bytes = &bytes;
-  status = PREPARE_INNER;
-  if (status != TBK_OK) return status;
-  wrap_of(self)->inner_plan_destroy(self, plan);
-  return wrap_fail(error, TBK_UNSUPPORTED, "nothing is planned here");
-}
-
-KERNEL_FIND(legal_kernel_find) {
-  const legal_t* legal = legal_of(self);
-  if (legal->only[0] != '\0' && strcmp(legal->only, name) != 0) return NULL;
-  const tbk_kernel_t* found = wrap_kernel_find(self, device, name, version);
-  if (found != NULL && legal->prepare == LEGAL_PREPARE_ABSENT) {
-    wrap_t* wrap = wrap_of(self);
-    tbk_kernel_t* table = &wrap->kernels[(const kernel_copy_t*)found - wrap->kernels].table;
-    table->prepare = NULL;
-    table->launch_plan = NULL;
-    table->plan_destroy = NULL;
-  }
-  return found;
-}
-
 /* ---------------------------------------------------------------------------------- the entry -- */
 
 static void leave_out(wrap_t* wrap, const legal_t* legal) {
@@ -249,9 +152,7 @@ static void patch(wrap_t* wrap) {
   wrap->event.event_wait = legal_wait;
   wrap->callback.callback_enqueue = legal_callback;
   wrap->async_memory.async_alloc = legal_async_alloc;
-  wrap->launching.launch = legal_launch;
-  wrap->launching.prepare = legal_prepare;
-  wrap->kernel.kernel_find = legal_kernel_find;
+  legal_patch_kernels(wrap);
 }
 
 static tbk_status_t legal_entry(const tbk_host_t* host, const tbk_backend_t** out_backend,
@@ -302,5 +203,7 @@ const mutant_t mutants_legal[] = {
     LEGAL("max_allocation_4M", "max_allocation=4M", "no allocation beyond 4 MiB"),
     LEGAL("callbacks_by_caller", "callbacks_by_caller=1",
           "callbacks of complete streams run in the caller"),
+    LEGAL("aligned_bases", "aligned=1,prepare=2", "kernels want the memory of all tensors aligned"),
+    LEGAL("kernels_need_memory", "scratch=1M", "a launch needs memory of its own"),
     LEGAL("compiles_when_idle", "compile=2", "a kernel's first launch waits for an idle device"),
     {0}};

@@ -50,12 +50,18 @@ typedef struct legal {
   uint64_t host_waits;          /* event_wait waits on the host */
   uint64_t callbacks_by_caller; /* where nothing is pending */
   uint64_t prepare, compile;
+  uint64_t aligned; /* the memory of tensors has to be */
+  uint64_t scratch; /* bytes that must be free at a launch */
   bool without[LEGAL_WITHOUT_COUNT];
   bool refuses[LEGAL_REFUSES_COUNT];
   char only[48]; /* the one operator that is offered; empty: all */
   _Atomic(tbk_stream_t*) live[WRAP_DEVICES][LEGAL_STREAMS];
   char rest[1024]; /* options for the reference */
 } legal_t;
+
+legal_t* legal_of(tbk_instance_t* self);
+/* legal_kernel.c */
+void legal_patch_kernels(wrap_t* wrap);
 
 /* Tells whether one of `words`, with blanks between, is left out. */
 bool legal_lacks(const legal_t* legal, const char* words);

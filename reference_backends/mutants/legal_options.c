@@ -23,6 +23,7 @@ static const option_t numbers[] = {
     NUMBER(priorities, 1),     NUMBER(streams, 0),         NUMBER(flags_off, 0),
     NUMBER(unknown_memory, 0), NUMBER(copies_block, 0),    NUMBER(host_waits, 0),
     NUMBER(prepare, 0),        NUMBER(compile, 0),         NUMBER(callbacks_by_caller, 0),
+    NUMBER(aligned, 0),        NUMBER(scratch, 0),
 };
 
 #define TABLE(name, type, needs) #name,

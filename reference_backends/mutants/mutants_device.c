@@ -166,6 +166,31 @@ PROPERTIES(name_overwritten) {
   out_properties->name = buffer;
   return status;
 }
+PROPERTY_MUTANT(driver_empty, driver, "")
+static char long_driver[1025];
+PROPERTIES(driver_of_1024_bytes) {
+  memset(long_driver, 'd', sizeof long_driver - 1);
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status == TBK_OK && COVERS(driver)) out_properties->driver = long_driver;
+  return status;
+}
+/* One buffer for all of them, too. */
+PROPERTIES(driver_overwritten) {
+  static char buffer[32];
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status != TBK_OK || !COVERS(driver)) return status;
+  strcpy(buffer, "the driver of device 0");
+  buffer[21] = (char)('0' + device % 10);
+  out_properties->driver = buffer;
+  return status;
+}
+/* What the driver says is asked for anew, and differs once it is in use. */
+PROPERTIES(driver_known_when_open) {
+  tbk_status_t status = PROPERTIES_INNER;
+  if (status == TBK_OK && COVERS(driver))
+    out_properties->driver = wrap_of(self)->opened[0] > 0 ? "version 2" : "version unknown";
+  return status;
+}
 PROPERTY_MUTANT(alignment_8, memory_alignment, 8)
 PROPERTY_MUTANT(alignment_48, memory_alignment, 48)
 PROPERTY_MUTANT(alignment_0, memory_alignment, 0)
@@ -245,6 +270,13 @@ const mutant_t mutants_device[] = {
     ROW(name_of_282_bytes, "DEV-011", EXTENT, NARROW, core.device_properties, "282 bytes"),
     ROW(name_overwritten, "DEV-011", LIFETIME, NARROW, core.device_properties,
         "the name of the last device that was asked for"),
+    ROW(driver_empty, "DEV-029", VALUE, BROAD, core.device_properties, "an empty text"),
+    ROW(driver_of_1024_bytes, "DEV-029", EXTENT, NARROW, core.device_properties, "1024 bytes"),
+    ROW(driver_overwritten, "DEV-029", LIFETIME, NARROW, core.device_properties,
+        "that of the last device that was asked for"),
+    WITH_OPENS("driver_known_when_open", "DEV-010", STATE, NARROW,
+               "what drives it is told once it is open",
+               PATCH(core.device_properties, driver_known_when_open)),
     ROW(alignment_8, "DEV-012", VALUE, NARROW, core.device_properties, "alignment 8"),
     ROW(alignment_48, "DEV-012", VALUE, BROAD, core.device_properties, "no power of two"),
     ROW(alignment_0, "DEV-012", VALUE, BROAD, core.device_properties, "alignment 0"),

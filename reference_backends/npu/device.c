@@ -42,6 +42,7 @@ void npu_count(tbk_instance_t* self) {
       describe(npu_acl(), i, &self->devices[i]);
     if (count > 0 && npu_nn() == NULL)
       npu_log(self, TBK_LOG_WARNING, "no kernels: %s", npu_nn_reason());
+    if (count > 0) npu_describe_libraries(self->libraries, sizeof self->libraries);
     if (count > 0) npu_tell_unverified(self);
     self->device_count = count;
     self->counted = true;
@@ -80,6 +81,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
       /* Priorities are reserved on most products, and nothing tells on which (D 0069). */
       .priority_least = 0,
       .priority_greatest = 0,
+      .driver = self->libraries,
   };
   size_t size = out_properties->struct_size;
   memcpy(out_properties, &properties, size < sizeof properties ? size : sizeof properties);

@@ -31,6 +31,9 @@ const char* npu_nn_reason(void);
 /* Whether a library that was opened carries the marker of a simulated one. */
 bool npu_is_simulated(void);
 
+/* Writes which driver and operators there are; only where there is a driver. describe.c */
+void npu_describe_libraries(char* text, size_t size);
+
 /* Whether this is a child that was forked from a process after it opened the driver. */
 bool npu_is_forked(void);
 

@@ -72,6 +72,7 @@ struct tbk_instance {
   pthread_mutex_t lock; /* guards all below but the properties of devices */
   bool counted;
   int32_t device_count;
+  char libraries[1024]; /* one driver serves all devices */
   npu_device_t devices[NPU_MAX_DEVICES];
 };
 

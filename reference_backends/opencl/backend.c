@@ -111,6 +111,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t index,
       .priority_least = 0,
       .priority_greatest = device->has_priorities ? -1 : 0,
       .max_allocation_bytes = device->max_allocation_bytes,
+      .driver = device->driver,
   };
   memcpy(out_properties, &all, all.struct_size < sizeof all ? all.struct_size : sizeof all);
   return TBK_OK;

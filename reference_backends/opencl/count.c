@@ -50,13 +50,31 @@ static void describe_abilities(opencl_device_t* device, int version) {
       ask(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(cl_bits)) & CL_QUEUE_PROFILING;
 }
 
-/* The device and its driver, with what both say of themselves: a report names nothing else of them. */
+static void ask_platform(const opencl_device_t* device, cl_uint what, char* text, size_t size) {
+  const opencl_driver_t* driver = &device->instance->driver;
+  if (driver->clGetPlatformInfo(device->platform, what, size - 1, text, NULL) != CL_OK)
+    snprintf(text, size, "unknown");
+  text[size - 1] = '\0';
+}
+
+/* The driver's own file is the loader's secret. */
+static void describe_driver(opencl_device_t* device, const char* driver) {
+  char platform[256] = "", version[256] = "";
+  ask_platform(device, CL_PLATFORM_NAME, platform, sizeof platform);
+  ask_platform(device, CL_PLATFORM_VERSION, version, sizeof version);
+  snprintf(device->driver, sizeof device->driver, "%s, %s, driver %s; loader %.300s", platform,
+           version, driver, opencl_driver_file(&device->instance->driver));
+}
+
+/* The device and its driver, with what both say of themselves: a list of devices names nothing else. */
 static void name(opencl_device_t* device, const char* version) {
   char own[256], driver[128];
   ask_text(device, CL_DEVICE_NAME, own, sizeof own);
   ask_text(device, CL_DRIVER_VERSION, driver, sizeof driver);
+  if (driver[0] == '\0') strcpy(driver, "unknown");
   snprintf(device->name, sizeof device->name, "%.140s (%.70s, driver %.30s)",
-           own[0] ? own : "an OpenCL device", version, driver[0] ? driver : "unknown");
+           own[0] ? own : "an OpenCL device", version, driver);
+  describe_driver(device, driver);
 }
 
 static void describe(opencl_device_t* device, int version) {

@@ -51,6 +51,13 @@ const char* opencl_driver_load(opencl_driver_t* driver, const char* path, char* 
   return NULL;
 }
 
+const char* opencl_driver_file(const opencl_driver_t* driver) {
+  Dl_info found;
+  void* function;
+  memcpy(&function, &driver->clGetPlatformIDs, sizeof function);
+  return dladdr(function, &found) != 0 && found.dli_fname != NULL ? found.dli_fname : "unknown";
+}
+
 const char* opencl_error_name(cl_int code) {
   switch (code) {
 #define NAME(name, code) \

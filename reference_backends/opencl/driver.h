@@ -62,6 +62,8 @@ enum {
 };
 
 enum {
+  CL_PLATFORM_VERSION = 0x0901,
+  CL_PLATFORM_NAME = 0x0902,
   CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
   CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
   CL_DEVICE_MAX_PARAMETER_SIZE = 0x1017,
@@ -101,6 +103,7 @@ enum {
 /* X(result, name, arguments): what every driver of OpenCL 1.2 has. A call is driver->cl<name>. */
 #define OPENCL_FUNCTIONS(X)                                                                       \
   X(cl_int, GetPlatformIDs, (cl_uint, cl_platform*, cl_uint*))                                    \
+  X(cl_int, GetPlatformInfo, (cl_platform, cl_uint, size_t, void*, size_t*))                      \
   X(cl_int, GetDeviceIDs, (cl_platform, cl_bits, cl_uint, cl_device*, cl_uint*))                  \
   X(cl_int, GetDeviceInfo, (cl_device, cl_uint, size_t, void*, size_t*))                          \
   X(cl_context, CreateContext,                                                                    \
@@ -154,6 +157,9 @@ typedef struct opencl_driver {
 /* Opens the loader at `path`. Returns NULL, or the reason why it cannot be used, which lives in
  * `text`. Libraries are never unloaded. */
 const char* opencl_driver_load(opencl_driver_t* driver, const char* path, char* text, size_t size);
+
+/* Returns the file of the loader. */
+const char* opencl_driver_file(const opencl_driver_t* driver);
 
 /* Returns the name that the specification gives an error code. */
 const char* opencl_error_name(cl_int code);

@@ -71,7 +71,7 @@ struct opencl_device {
   int32_t index;
   cl_platform platform;
   cl_device id;
-  char name[256];
+  char name[256], driver[1024];
   uint64_t memory_bytes, max_allocation_bytes, alignment;
   cl_bits queue_properties;
   bool has_double, has_compiler, has_priorities, has_properties_of_queues;

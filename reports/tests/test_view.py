@@ -163,6 +163,17 @@ def test_a_simulated_run_says_so_wherever_it_is_named() -> None:
     assert View(judged(synthetic.passing(), header=part)).stamp == "PARTIAL (thorough, simulated)"
 
 
+def test_what_the_devices_run_on_is_told_once() -> None:
+    first = {"name": "acme", "driver": "driver 12.4 /opt/acme/libacme_driver.so.12.4"}
+    other = {"name": "acme", "driver": "driver 12.5 /opt/new/libacme_driver.so.12.5"}
+    layers = {"c": {"devices": [first, other]}, "torch": {"devices": [first, {"driver": 7}]}}
+    told = judged(synthetic.passing(), header=synthetic.header(300, devices=[first], layers=layers))
+    assert View(told).drivers == [first["driver"], other["driver"], "7"]
+    assert render_junit(told).count('name="tbk.driver"') == 3
+    assert first["driver"] in render_html(told)
+    assert View(judged(synthetic.passing())).drivers == []
+
+
 @pytest.mark.parametrize("render", [render_html, render_markdown, render_terminal, render_junit])
 def test_each_report_of_a_simulated_run_tells_what_it_cannot_show(
     render: Callable[[Judged], str],

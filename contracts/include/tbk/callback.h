@@ -21,10 +21,12 @@ typedef struct tbk_callback_ops {
   /**
    * Enqueue a call of `function` on the host. It may block, and must not call this interface.
    * Requires:  stream and function != NULL; else INVALID (checked).                   [CBK-001]
+   * Requires:  `function` waits for no work that is not ordered before it (undefined). [CBK-009]
    * Ensures:   runs exactly once, with `argument`, on any thread, also the caller's.  [CBK-002]
    * Ensures:   earlier work of the stream is complete and visible to it.              [CBK-003]
    * Ensures:   later work of the stream starts after it has returned.                 [CBK-004]
    * Ensures:   after DEVICE_LOST it may be left out.                                  [CBK-005]
+   * Ensures:   need not run before somebody asks or waits for what is after it.       [CBK-008]
    * Ordering:  enqueued, in the order of that stream.                                 [CBK-006]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
    * Ownership: the caller keeps what `argument` points to until it has run.           [CBK-007]

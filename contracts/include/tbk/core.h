@@ -59,9 +59,10 @@ typedef struct tbk_core {
    * Ensures:   flags has no bit that this header does not name.                       [DEV-015]
    * Ensures:   max_allocation_bytes is 0, or at least 4 MiB.                          [DEV-027]
    * Ensures:   TBK_DEVICE_SIMULATED of all devices or of none.                        [DEV-028]
+   * Ensures:   driver is NULL, or 1 to 1023 bytes that live as long as the instance.  [DEV-029]
    * Ordering:  host only; opens no device.                                            [DEV-004]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
-   * Ownership: the caller owns the struct; the instance owns the name.                [DEV-016]
+   * Ownership: the caller owns the struct; the instance owns name and driver.         [DEV-016]
    * Errors:    INVALID as Requires says.                                              [ERR-002]
    * On error:  out parameters are not written and nothing else has changed.           [ERR-001]
    * Since:     0

@@ -36,6 +36,8 @@ typedef struct tbk_device_properties {
   int32_t priority_greatest;
   int32_t zero;
   uint64_t max_allocation_bytes; /* in one allocation; 0 where no limit but the memory is known */
+  const char*
+      driver; /* for people: what it runs on, with versions and paths; NULL: nothing to say */
 } tbk_device_properties_t;
 
 #ifdef __cplusplus

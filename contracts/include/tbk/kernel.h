@@ -26,16 +26,19 @@ struct tbk_kernel {
    * Run the kernel on `device`.
    * Requires:  arguments->struct_size covers its version; else INVALID (checked).     [KRN-001]
    * Requires:  tensors lie inside their storage, on the device (undefined).           [KRN-002]
+   * Requires:  memory of tensors is aligned as memory_alloc's where flat (undefined). [KRN-027]
    * Ensures:   all elements of the outputs have their values; nothing else is written. [KRN-003]
    * Ensures:   inputs are unchanged, but where an output is that input.               [KRN-004]
    * Ensures:   any strides, rank 0, no elements: right, or refused.                   [KRN-005]
    * Ensures:   takes small contiguous FLOAT32 (conditions: BOOL) where it is declared. [KRN-023]
    * Ensures:   an output that is exactly an input gets the same values.               [KRN-006]
+   * Ensures:   loading code for the first time may take seconds, and wait for work.   [KRN-029]
    * Ordering:  stream NULL: complete on return, ordered after nothing else.           [CPY-006]
    * Ordering:  with a stream: enqueued, in the order of that stream.                  [STR-001]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
    * Ownership: arguments, and all they point to, may be reused when the call returns. [KRN-007]
    * Errors:    UNSUPPORTED with a reason, before any effect.                          [KRN-008]
+   * Errors:    OUT_OF_MEMORY where it needs memory of its own and gets none.          [KRN-030]
    * On error:  out parameters are not written and nothing else has changed.           [ERR-001]
    * Since:     0
    */
@@ -48,10 +51,12 @@ struct tbk_kernel {
    * Requires:  arguments->struct_size covers its version; else INVALID (checked).     [KRN-001]
    * Ensures:   host only: reads no device memory, and memory handles may be 0.        [KRN-009]
    * Ensures:   *out_workspace_bytes is what launch_plan needs.                        [KRN-010]
+   * Ensures:   loading code for the first time may take seconds, and wait for work.   [KRN-029]
    * Ordering:  host only.                                                             [STR-018]
    * Threads:   any thread, concurrently with every other call.                        [THR-001]
    * Ownership: the caller owns *out_plan; give it back with plan_destroy, once.       [KRN-011]
    * Errors:    UNSUPPORTED with a reason, before any effect.                          [KRN-008]
+   * Errors:    OUT_OF_MEMORY where it needs memory of its own and gets none.          [KRN-030]
    * On error:  out parameters are not written and nothing else has changed.           [ERR-001]
    * Since:     0
    */
@@ -62,6 +67,8 @@ struct tbk_kernel {
   /**
    * Run `plan` on arguments equal to those it was made for, but for handles and offsets.
    * Requires:  workspace has the bytes that prepare asked for (undefined).            [KRN-012]
+   * Requires:  workspace_offset is a multiple of memory_alignment (undefined).        [KRN-028]
+   * Requires:  memory of tensors is aligned as memory_alloc's where flat (undefined). [KRN-027]
    * Ensures:   the results of launch, each time, as often as wanted.                  [KRN-013]
    * Ensures:   UNSUPPORTED is not answered any more.                                  [KRN-014]
    * Ordering:  stream NULL: complete on return, ordered after nothing else.           [CPY-006]

@@ -30,7 +30,8 @@
  *   A location is a handle and a byte offset. Adding to the handle is legal only where the device
  *   declares TBK_DEVICE_FLAT_ADDRESS; then handle + n, offset 0 and handle, offset n are the same
  *   location. The handle 0 is no memory. Layouts that a vendor tiles inside its own library stay
- *   there: what crosses this interface is bytes and strides.
+ *   there: what crosses this interface is bytes and strides. A kernel gets the offset of a tensor's
+ *   first element beside its memory, so that the memory is aligned whatever the tensor is a view of.
  *
  * The least
  *   A host may rely on 8 streams, 8 events and 32 allocations of 64 KiB of a device at a time, and
@@ -42,6 +43,8 @@
  *   returns and is ordered after nothing else. With a stream it enqueues: it runs after all
  *   that was enqueued on that stream before, and before all that comes later. Whether the call
  *   returns at once is the backend's choice: a device that executes everything at once is legal.
+ *   So is one that begins nothing until it is asked: stream_query and event_query, again and again,
+ *   and whatever waits, bring about what they name and all that it waits for, on other streams too.
  *
  * Errors
  *   A call returns a status and may write a message into a caller-owned buffer. An error of

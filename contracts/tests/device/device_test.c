@@ -173,6 +173,7 @@ static void a_shorter_struct_gets_the_members_it_has(tbk_fixture_t* fx) {
       offsetof(tbk_device_properties_t, priority_greatest),
       offsetof(tbk_device_properties_t, zero),
       offsetof(tbk_device_properties_t, max_allocation_bytes),
+      offsetof(tbk_device_properties_t, driver),
       sizeof(tbk_device_properties_t),
   };
   tbk_device_properties_t all = properties_of(fx, 0);
@@ -184,6 +185,11 @@ static void a_shorter_struct_gets_the_members_it_has(tbk_fixture_t* fx) {
     CHECK_BYTES((const uint8_t*)&all + sizeof(size_t), (const uint8_t*)&some + sizeof(size_t),
                 ends[i] - sizeof(size_t));
   }
+}
+
+static bool same_text(const char* expected, const char* seen) {
+  if (expected == NULL || seen == NULL) return expected == seen;
+  return strcmp(expected, seen) == 0;
 }
 
 static void expect_same(const tbk_device_properties_t* expected,
@@ -198,6 +204,7 @@ static void expect_same(const tbk_device_properties_t* expected,
   CHECK_EQUAL(expected->priority_least, seen->priority_least);
   CHECK_EQUAL(expected->priority_greatest, seen->priority_greatest);
   CHECK_EQUAL(expected->max_allocation_bytes, seen->max_allocation_bytes);
+  CHECK(same_text(expected->driver, seen->driver));
 }
 
 static void the_properties_stay(tbk_fixture_t* fx) {
@@ -247,6 +254,30 @@ static void a_name_lives_as_long_as_its_instance(tbk_fixture_t* fx) {
   CHECK(strcmp(copy, name) == 0);
   fx_close(fx);
   CHECK(strcmp(copy, name) == 0);
+  free(copy);
+}
+
+static void a_driver_is_a_text_or_none(tbk_fixture_t* fx) {
+  int32_t count = count_of(fx);
+  for (int32_t device = 0; device < count; device++) {
+    const char* driver = properties_of(fx, device).driver;
+    size_t length = driver != NULL ? strnlen(driver, 1024) : 1;
+    CHECK_SAID(length >= 1 && length <= 1023, "NULL, or 1 to 1023 bytes", "%zu%s on device %d",
+               length, length > 1023 ? " or more" : "", (int)device);
+  }
+}
+
+/* NULL is one that lives, too. */
+static void a_driver_lives_as_long_as_its_instance(tbk_fixture_t* fx) {
+  const char* driver = properties_of(fx, 0).driver;
+  char* copy = driver != NULL ? strdup(driver) : NULL;
+  for (int32_t device = 0; device < count_of(fx); device++)
+    (void)properties_of(fx, device);
+  CHECK(same_text(copy, driver));
+  fx_open(fx);
+  CHECK(same_text(copy, driver));
+  fx_close(fx);
+  CHECK(same_text(copy, driver));
   free(copy);
 }
 
@@ -333,6 +364,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("DEV-014", NULL, TBK_CASE_CLOSED, priorities_are_around_zero),
     TBK_CASE("DEV-015", NULL, TBK_CASE_CLOSED, no_flag_is_unknown),
     TBK_CASE("DEV-028", "two_devices", TBK_CASE_CLOSED, all_are_simulated_or_none),
+    TBK_CASE("DEV-029", NULL, TBK_CASE_CLOSED, a_driver_is_a_text_or_none),
+    TBK_CASE("DEV-029", NULL, TBK_CASE_CLOSED, a_driver_lives_as_long_as_its_instance),
     TBK_CASE("DEV-027", NULL, TBK_CASE_CLOSED, the_largest_allocation_is_no_trifle),
 };
 TBK_SUITE(device);

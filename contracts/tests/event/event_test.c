@@ -319,6 +319,31 @@ static void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
   }
 }
 
+/* The event stands behind two streams: work on one, a wait on the other, and nobody asks either. */
+static void asking_reaches_what_the_event_waits_for(tbk_fixture_t* fx) {
+  tbk_event_t *first = fx_event(fx, 0), *asked = fx_event(fx, 0);
+  uint64_t size_bytes = fx_round(fx, 256);
+  tbk_memory_t memory = fx_alloc(fx, size_bytes);
+  tbk_stream_t *behind = fx_stream(fx), *between = fx_stream(fx);
+  bool came = true;
+  for (int round = 0; came && round < 8; ++round) {
+    uint8_t *bytes = fx_bytes(fx, size_bytes), *seen = fx_zeros(fx, size_bytes);
+    REQUIRE_OK(
+        fx->core->upload(fx->self, fx->device, memory, 0, bytes, size_bytes, behind, &fx->error));
+    REQUIRE_OK(fx->event->event_record(fx->self, first, behind, &fx->error));
+    REQUIRE_OK(fx->event->event_wait(fx->self, between, first, &fx->error));
+    REQUIRE_OK(
+        fx->core->download(fx->self, fx->device, seen, memory, 0, size_bytes, between, &fx->error));
+    REQUIRE_OK(fx->event->event_record(fx->self, asked, between, &fx->error));
+    tbk_status_t status = TBK_NOT_READY;
+    came = fx_poll_event(fx, asked, &status);
+    CHECK_SAID(came, "it becomes OK",
+               "its stream waits for another, which nothing asks or waits for: still NOT_READY");
+    fx_synchronize(fx, between);
+    CHECK_BYTES(bytes, seen, size_bytes);
+  }
+}
+
 static void synchronize_waits_for_every_kind_of_work(tbk_fixture_t* fx) {
   run_host(fx, false, false);
 }
@@ -376,6 +401,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-023", "event", 0, query_goes_by_the_latest_of_many_records),
     TBK_CASE("EVT-024", "event", 0, query_does_not_wait_for_held_work),
     TBK_CASE("EVT-025", "event", 0, asking_again_and_again_is_enough),
+    TBK_CASE("EVT-025", "event", 0, asking_reaches_what_the_event_waits_for),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_every_kind_of_work),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_work_behind_an_event),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_large_work),

@@ -57,6 +57,12 @@ const tbk_clause_t tbk_clauses[] = {
   {"CBK-007", "callback", "must", "async", "untestable",
    "the caller keeps what `argument` points to until it has run.",
    "ABI: the argument belongs to the caller"},
+  {"CBK-008", "callback", "may", "async", "untestable",
+   "need not run before somebody asks or waits for what is after it.",
+   "ABI: drivers that collect work begin it at a flush; a question or a wait is one, an enqueue is none"},
+  {"CBK-009", "callback", "must", "async", "undefined",
+   "`function` waits for no work that is not ordered before it (undefined).",
+   "ABI: drivers run callbacks of several streams on one thread, or hold the device meanwhile"},
   {"CPY-001", "copy", "must", "core", "checked",
    "offset, size: multiples of copy_granularity; else INVALID (checked).",
    "ABI: buffer interfaces address words, not bytes; a refusal is better than a neighbour overwritten"},
@@ -160,7 +166,7 @@ const tbk_clause_t tbk_clauses[] = {
    "flags has no bit that this header does not name.",
    "ABI: a bit that a host does not know cannot be honoured"},
   {"DEV-016", "device", "must", "core", "untestable",
-   "the caller owns the struct; the instance owns the name.",
+   "the caller owns the struct; the instance owns name and driver.",
    "ABI: the struct is written in place, so nothing has to be given back"},
   {"DEV-017", "device", "must", "core", "checked",
    "the instance has not got it open; else INVALID_STATE (checked).",
@@ -198,6 +204,9 @@ const tbk_clause_t tbk_clauses[] = {
   {"DEV-028", "device", "must", "core", "checked",
    "TBK_DEVICE_SIMULATED of all devices or of none.",
    "ABI: what a run on a simulated driver shows must never pass for hardware, and a run is of one library"},
+  {"DEV-029", "device", "must", "core", "checked",
+   "driver is NULL, or 1 to 1023 bytes that live as long as the instance.",
+   "ABI: a result that does not name the driver and its libraries cannot be compared with another"},
   {"ERR-001", "error", "must", "core", "checked",
    "out parameters are not written and nothing else has changed.",
    "ABI: a caller must be able to go on after any error; docs/source/accelerator/device.md: state after errors; test/cpp_extensions/open_registration_extension/torch_openreg/tests/test_device.py: test_device_state_after_errors"},
@@ -432,6 +441,18 @@ const tbk_clause_t tbk_clauses[] = {
   {"KRN-026", "kernel", "must", "compute", "checked",
    "plan_destroy of NULL does nothing.",
    "ABI: a destructor needs no test before it"},
+  {"KRN-027", "kernel", "must", "compute", "undefined",
+   "memory of tensors is aligned as memory_alloc's where flat (undefined).",
+   "ABI: operator libraries want the base of a storage aligned, and the offset of its elements beside it"},
+  {"KRN-028", "kernel", "must", "compute", "undefined",
+   "workspace_offset is a multiple of memory_alignment (undefined).",
+   "ABI: a workspace is used like memory that was allocated for it"},
+  {"KRN-029", "kernel", "may", "compute", "untestable",
+   "loading code for the first time may take seconds, and wait for work.",
+   "ABI: kernels are compiled at their first use, and loading them makes some drivers wait for the device"},
+  {"KRN-030", "kernel", "may", "compute", "untestable",
+   "OUT_OF_MEMORY where it needs memory of its own and gets none.",
+   "ABI: a kernel may need scratch memory, and a host that caches memory can give some back and call again"},
   {"KRN-101", "kernel", "must", "compute", "checked",
    "fill_.Scalar gives every element the value, converted to the dtype of self.",
    "aten/src/ATen/native/Fill.cpp: fill_"},
@@ -819,7 +840,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "f5bc1777b28c4b7c7b1f143f194de623c5c48db4e8fb8832e46abc2f9476207d";
+    "d0618e05d00976a0dc0d46abea4e90b99adb33659ab60110ed11f092a1f28fc2";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

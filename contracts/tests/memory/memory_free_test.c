@@ -87,6 +87,7 @@ static void check_exhaustion(tbk_fixture_t* fx) {
   REQUIRE(count > 0);
   fx_disown_memory(fx, last);
   REQUIRE_OK(fx->core->memory_free(fx->self, fx->device, last, &fx->error));
+  TBK_CHECKS("MEM-012");
   allocate_and_free(fx, piece_of(fx, fx->properties.memory_bytes / PIECES));
   BLOCK_CHECK(fx, &bystander);
 }

@@ -313,6 +313,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("STR-016", "stream", 0, query_does_not_wait_for_held_work),
     TBK_CASE("STR-016", "stream event", 0, query_is_not_ready_while_a_stream_waits_for_an_event),
     TBK_CASE("STR-017", "stream", 0, asking_again_and_again_is_enough),
+    TBK_CASE("STR-017", "stream event", 0, asking_reaches_what_the_stream_waits_for),
     TBK_CASE("STR-018", "stream", 0, questions_do_not_wait),
     TBK_CASE("STR-019", "stream", 0, synchronize_waits_for_every_kind_of_work),
     TBK_CASE("STR-019", "stream event", 0, synchronize_waits_for_work_behind_an_event),

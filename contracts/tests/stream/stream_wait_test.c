@@ -73,6 +73,37 @@ void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
   }
 }
 
+/* What the stream waits for is on one that nobody asks; it may even be destroyed already. */
+static bool ask_for_what_is_elsewhere(tbk_fixture_t* fx, tbk_event_t* event, bool destroyed) {
+  tbk_stream_t *asked = fx_stream(fx), *other = fx_stream(fx);
+  uint64_t size_bytes = fx_round(fx, 256);
+  tbk_memory_t memory = fx_alloc(fx, size_bytes);
+  uint8_t *bytes = fx_bytes(fx, size_bytes), *seen = fx_zeros(fx, size_bytes);
+  const tbk_core_t* core = fx->core;
+  REQUIRE_OK(core->upload(fx->self, fx->device, memory, 0, bytes, size_bytes, other, &fx->error));
+  REQUIRE_OK(fx->event->event_record(fx->self, event, other, &fx->error));
+  REQUIRE_OK(fx->event->event_wait(fx->self, asked, event, &fx->error));
+  if (destroyed) {
+    fx_disown_stream(fx, other);
+    fx->stream->stream_destroy(fx->self, other);
+  }
+  REQUIRE_OK(core->download(fx->self, fx->device, seen, memory, 0, size_bytes, asked, &fx->error));
+  tbk_status_t status = TBK_NOT_READY;
+  bool came = fx_poll_stream(fx, asked, &status);
+  CHECK_SAID(came, "it becomes OK",
+             "it waits for another stream, which nothing asks or waits for, and stays NOT_READY");
+  fx_synchronize(fx, asked);
+  CHECK_BYTES(bytes, seen, size_bytes);
+  return came;
+}
+
+void asking_reaches_what_the_stream_waits_for(tbk_fixture_t* fx) {
+  tbk_event_t* event = fx_event(fx, 0);
+  bool came = true;
+  for (int round = 0; came && round < 8; ++round)
+    came = ask_for_what_is_elsewhere(fx, event, round % 2 != 0);
+}
+
 /* Whatever is only a question must be answered while the device is held. */
 void questions_do_not_wait(tbk_fixture_t* fx) {
   tbk_gate_t gate;

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from . import text
@@ -82,15 +82,26 @@ def _never_begun(header: Mapping[str, object]) -> list[str]:
     return [f"the {text.line(str(word), 20)} layer was never begun" for word in words]
 
 
-def simulated(header: Mapping[str, object], footer: Mapping[str, object]) -> bool:
-    """Returns whether a device of the run, of any of its layers, said that it is simulated."""
+def _devices(header: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """Yields what the devices of the run said of themselves, in any of its layers."""
     layers = header.get("layers")
     parts = (header, *(layers.values() if isinstance(layers, Mapping) else ()))
-    devices = [part.get("devices") for part in parts if isinstance(part, Mapping)]
-    return footer.get("simulated") is True or any(
-        isinstance(device, Mapping) and device.get("simulated") is True
-        for named in devices if isinstance(named, list) for device in named
-    )  # fmt: skip
+    for part in parts:
+        named = part.get("devices") if isinstance(part, Mapping) else None
+        found = named if isinstance(named, list) else []
+        yield from (device for device in found if isinstance(device, Mapping))
+
+
+def simulated(header: Mapping[str, object], footer: Mapping[str, object]) -> bool:
+    """Returns whether a device of the run, of any of its layers, said that it is simulated."""
+    told = any(device.get("simulated") is True for device in _devices(header))
+    return told or footer.get("simulated") is True
+
+
+def drivers(header: Mapping[str, object]) -> list[str]:
+    """Returns what the devices of the run say that they run on, each of it once."""
+    told = (text.line(str(device.get("driver") or ""), 500) for device in _devices(header))
+    return list(dict.fromkeys(words for words in told if words))
 
 
 def extent(judged: Judged) -> Extent:

@@ -121,6 +121,7 @@ def _properties(suite: ET.Element, judged: Judged) -> None:
         *(("tbk.unverified", sentence) for sentence in view.unverified),
         ("tbk.headline", view.headline),
         ("tbk.backend", view.title_name),
+        *(("tbk.driver", words) for words in view.drivers),
         *((f"tbk.count.{verdict}", str(count)) for verdict, count in view.counts.items()),
     ):
         ET.SubElement(properties, "property", name=name, value=value)

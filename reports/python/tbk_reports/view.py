@@ -10,7 +10,7 @@ from functools import cached_property
 from . import text
 from .causes import causes
 from .clauses import areas, need_words, reasons
-from .extent import Extent, extent, selected_words
+from .extent import Extent, drivers, extent, selected_words
 from .model import Judged, as_count
 from .operators import operators
 from .words import ADVICE, ERROR_WORDS, SIMULATED, state_words
@@ -75,6 +75,10 @@ class View:
         """Name and version; a simulated device is never named without saying so."""
         said = " (simulated)" if self.extent.simulated else ""
         return f"{self.name} {self.version}".strip() + said
+
+    @property
+    def drivers(self) -> list[str]:
+        return drivers(self.judged.header)
 
     @cached_property
     def started(self) -> str:

@@ -130,11 +130,11 @@ def _described(device: torch.device) -> dict[str, object]:
 
 
 def _driver(device: torch.device, properties: object) -> str:
-    """Returns the version of its driver, where its properties or PyTorch's own code tell it."""
-    told = getattr(properties, "driver_version", None)
+    """Returns what it runs on, where its properties or PyTorch's own code tell it."""
+    told = getattr(properties, "driver", None) or getattr(properties, "driver_version", None)
     ask = getattr(torch._C, f"_{device.type}_getDriverVersion", None)
     try:
-        return str(told or (ask() if ask is not None else ""))[:64]
+        return str(told or (ask() if ask is not None else ""))[:1024]
     except Exception:  # as of its properties
         return ""
 
