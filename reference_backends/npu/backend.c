@@ -23,7 +23,7 @@ tbk_status_t npu_fail(tbk_error_t* error, tbk_status_t status, const char* forma
 }
 
 void npu_log(const tbk_instance_t* self, int32_t level, const char* format, ...) {
-  char text[2200];
+  char text[600];
   va_list arguments;
   if (self->host.log == NULL) return;
   va_start(arguments, format);

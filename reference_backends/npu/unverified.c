@@ -26,33 +26,42 @@
   X("operation.c", "161002, 561002 and 561003 of phase one are about the operands alone.")         \
   X("operator.c", "Operators give what PyTorch's do, with its conversions of scalars and dtypes.")
 
+enum { LINE = 240 };
+
 /* Rows of the maps whose pages were not read. */
 static bool is_unread(const char* page) {
   return page[0] != 'D';
-}
-
-static void add(char* line, size_t size, const char* page, const char* symbol) {
-  const size_t length = strlen(line);
-  if (is_unread(page))
-    snprintf(line + length, size - length, "%s%s", length > 0 ? ", " : "", symbol);
 }
 
 static void tell(const tbk_instance_t* self, const char* what, const char* text) {
   npu_log(self, TBK_LOG_INFO, TBK_LOG_UNVERIFIED "%s%s", what, text);
 }
 
+static void tell_functions(const tbk_instance_t* self, char* line) {
+  if (line[0] != '\0') tell(self, "acl.h: of these the prototype alone is known: ", line);
+  line[0] = '\0';
+}
+
+/* In lines that are shown whole. */
+static void add(const tbk_instance_t* self, char line[LINE], const char* page, const char* symbol) {
+  if (!is_unread(page)) return;
+  if (strlen(line) + strlen(symbol) + sizeof ", " > LINE) tell_functions(self, line);
+  const size_t length = strlen(line);
+  snprintf(line + length, LINE - length, "%s%s", length > 0 ? ", " : "", symbol);
+}
+
 void npu_tell_unverified(const tbk_instance_t* self) {
-  char line[2048] = "";
+  char line[LINE] = "";
   if (self->host.log == NULL) return;
 #define TELL(where, sentence) tell(self, where ": ", sentence);
   UNVERIFIED(TELL)
 #undef TELL
-#define ADD(member, symbol, need, page, result, parameters) add(line, sizeof line, page, symbol);
+#define ADD(member, symbol, need, page, result, parameters) add(self, line, page, symbol);
   ACL_RUNTIME_MAP(ADD)
   ACL_HANDLE_MAP(ADD)
 #undef ADD
-#define ADD(member, name, page, ...) add(line, sizeof line, page, ACL_PHASE_TWO_SYMBOL(name));
+#define ADD(member, name, page, ...) add(self, line, page, ACL_PHASE_TWO_SYMBOL(name));
   ACL_OPERATOR_MAP(ADD)
 #undef ADD
-  tell(self, "functions whose prototypes alone are known: ", line);
+  tell_functions(self, line);
 }
