@@ -30,7 +30,7 @@ typedef struct tbk_journal {
   tbk_cell_t** cells;
 } tbk_journal_t;
 
-/* False, with errno, where the file can't be made. `results` NULL: memory only. */
+/* Returns false, with errno, where the file can't be made. `results` NULL: memory only. */
 bool tbk_journal_open(tbk_journal_t* journal, const char* results, uint32_t slot_count);
 void tbk_journal_start(tbk_journal_t* journal, uint32_t slot, const tbk_order_t* order);
 void tbk_journal_end(tbk_journal_t* journal, uint32_t slot);
@@ -41,7 +41,7 @@ void tbk_journal_share(const tbk_journal_t* journal, uint32_t slot);
 void tbk_journal_remove(tbk_journal_t* journal);
 
 /*
- * Numbers in the plan of the tests that were in flight when a run of these results ended, at most
+ * Returns the numbers in the plan of the tests that were in flight when a run of these results ended, at most
  * `capacity`; 0 where there is no journal.
  */
 size_t tbk_journal_read(const char* results, uint32_t* out_items, size_t capacity);

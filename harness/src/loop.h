@@ -20,7 +20,7 @@ typedef struct tbk_loop {
   uint64_t watched_ns;
 } tbk_loop_t;
 
-/* The signal that asked the run to end; 0 for none. */
+/* Returns the signal that asked the run to end; 0 for none. */
 int tbk_loop_interrupted(void);
 /* Waits, and is woken up by a signal. */
 void tbk_loop_pause(uint32_t milliseconds);
@@ -37,7 +37,7 @@ void tbk_loop_renew(tbk_loop_t* loop);
 /* Waits for something to happen in a busy slot, and lets it happen. */
 void tbk_loop_pump(tbk_loop_t* loop);
 /*
- * A slot without a job, with a launcher: that which has been idle for longest. NULL where there is
+ * Returns a slot without a job, with a launcher: that which has been idle for longest. NULL where there is
  * none, or as many are busy as may be.
  */
 tbk_slot_t* tbk_loop_idle(tbk_loop_t* loop);

@@ -30,7 +30,7 @@ void tbk_patience_note(tbk_patience_t* patience, uint64_t test_ns, uint64_t now_
  */
 uint64_t tbk_patience_lend(tbk_patience_t* patience, uint64_t now_ns, uint64_t limit_ns,
                            const pid_t* pids, size_t count);
-/* The rule of tbk_patience_lend, by itself. */
+/* Returns what tbk_patience_lend lends, by the rule alone. */
 uint64_t tbk_patience_due(uint64_t elapsed_ns, tbk_processor_time_t time, uint64_t lent_ns,
                           uint64_t limit_ns);
 

@@ -48,11 +48,11 @@ typedef struct tbk_source {
   tbk_test_t (*at)(size_t index); /* the caller owns the id; the rest outlives the plan */
 } tbk_source_t;
 
-/* The contract tests in C. */
+/* Returns the contract tests in C. */
 tbk_source_t tbk_plan_cases(void);
 
 /*
- * Whether `selector` names the test: id, suite, area, clause, profile, or a prefix of id or clause.
+ * Tells whether `selector` names the test: id, suite, area, clause, profile, or a prefix of id or clause.
  * `is_area`: it is the name of an area or suite, of whichever test.
  */
 bool tbk_selector_matches(const char* selector, bool is_area, const tbk_test_t* test);

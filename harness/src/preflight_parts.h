@@ -24,9 +24,9 @@ typedef struct tbk_passage {
 const json_t* tbk_preflight_ask(tbk_loop_t* loop, uint32_t argument, const tbk_limits_t* limits,
                                 tbk_passage_t* passage);
 
-/* The last object that says `what`; NULL where there is none. */
+/* Returns the last object that says `what`; NULL where there is none. */
 const json_t* tbk_said_find(const json_t* said, const char* what);
-/* A copy without the member "said". */
+/* Returns a copy without the member "said". */
 json_t* tbk_said_bare(const json_t* object);
 
 /* Gives how the process ended, and the last line that it printed: often the backend's own reason. */

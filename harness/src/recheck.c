@@ -243,6 +243,9 @@ static void settle_poison(tbk_rechecks_t* rechecks, tbk_slot_t* slot, tbk_rechec
   if (culprit < recheck->count)
     SAY(why, "ran after %s, which left the device unable to compute",
         tbk_recorder_id(rechecks->recorder, recheck->items[culprit]));
+  else if (recheck->count == 1)
+    SAY(why, "it left the device unable to compute, and does not do so again: %.200s",
+        recheck->classification.seen);
   else
     SAY(why, "one of %u tests left the device unable to compute, and none does so alone: %.200s",
         recheck->count, recheck->classification.seen);

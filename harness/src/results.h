@@ -35,7 +35,7 @@ bool tbk_results_continue(tbk_results_t* results, const char* lines, size_t size
 void tbk_results_add(tbk_results_t* results, const char* line, size_t size);
 /* Writes what is pending. False once anything failed; nothing is written after that. */
 bool tbk_results_flush(tbk_results_t* results);
-/* False where the last bytes could not be written. */
+/* Returns false where the last bytes could not be written. */
 bool tbk_results_close(tbk_results_t* results);
 
 #endif /* TBK_HARNESS_RESULTS_H */

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* Length of the valid UTF-8 sequence at `text`, or 0 where there is none. */
+/* Returns the length of the valid UTF-8 sequence at `text`, or 0 where there is none. */
 size_t tbk_utf8_length(const char* text, size_t size);
 
 /* Copies with every control character, bidirectional override and invalid byte replaced. */

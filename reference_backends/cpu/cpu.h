@@ -66,7 +66,7 @@ vdev_arena_t* cpu_arena(tbk_instance_t* self, int32_t device);
 /* What stands for a NULL stream is NULL: at once. */
 vdev_stream_t* cpu_lane(tbk_stream_t* stream);
 
-/* OK where the device is open and not lost. */
+/* Returns OK where the device is open and not lost. */
 tbk_status_t cpu_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error);
 /* The same, and the stream is NULL or one of this device. */
 tbk_status_t cpu_enter_stream(tbk_instance_t* self, int32_t device, tbk_stream_t* stream,

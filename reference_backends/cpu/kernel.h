@@ -57,7 +57,7 @@ tbk_status_t cpu_build_mm(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 /* tensor.c */
 tbk_status_t cpu_add_operand(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
                              tbk_error_t* error);
-/* The first operand, which is written: no two of its elements may be one. */
+/* Adds the first operand, which is written: no two of its elements may be one. */
 tbk_status_t cpu_add_output(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
                             tbk_error_t* error);
 tbk_status_t cpu_want_same_sizes(const cpu_job_t* job, tbk_error_t* error);

@@ -13,7 +13,7 @@
 /* tensor.c */
 tbk_status_t emit_add_operand(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
                               tbk_error_t* error);
-/* The first operand, which is written: no two of its elements may be one. */
+/* Adds the first operand, which is written: no two of its elements may be one. */
 tbk_status_t emit_add_output(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
                              tbk_error_t* error);
 tbk_status_t emit_want_same_sizes(const emit_job_t* job, tbk_error_t* error);

@@ -126,7 +126,7 @@ void opencl_count(tbk_instance_t* self);
 /* Returns the device where it is open and not lost. */
 tbk_status_t opencl_enter(tbk_instance_t* self, int32_t index, opencl_device_t** out_device,
                           tbk_error_t* error);
-/* The same for a stream or event and its device. */
+/* Returns the same for a stream or event and its device. */
 tbk_status_t opencl_enter_of(tbk_instance_t* self, const void* handle, opencl_device_t* device,
                              opencl_device_t** out_device, tbk_error_t* error);
 tbk_status_t opencl_device_open(tbk_instance_t* self, int32_t index, tbk_error_t* error);
@@ -151,7 +151,7 @@ bool opencl_reserve(tbk_stream_t* queue);
 bool opencl_reap(tbk_stream_t* queue);
 /* Waits for all commands so far; returns and forgets the failure of one. */
 cl_int opencl_drain(tbk_stream_t* queue);
-/* The same for all queues of the device, also those whose stream was destroyed. */
+/* Returns the same for all queues of the device, also those whose stream was destroyed. */
 cl_int opencl_device_drain(opencl_device_t* device);
 
 /* memory.c */

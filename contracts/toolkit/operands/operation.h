@@ -96,7 +96,7 @@ bool operation_has_plans(const tbk_kernel_t* kernel);
 
 /* Makes and uploads the operands, and computes the result into the model of the output. */
 void operation_make(tbk_fixture_t* fx, operation_t* operation, const form_t* form);
-/* The dtype for operands of no special kind: FLOAT32, or one that the device declares instead. */
+/* Returns the dtype for operands of no special kind: FLOAT32, or one that the device declares instead. */
 int32_t operation_dtype(const tbk_fixture_t* fx);
 /* Small contiguous operands of rank 1 (a product's: 2), which whoever declares FLOAT32 accepts. */
 void operation_make_plain(tbk_fixture_t* fx, operation_t* operation, operator_id_t id);

@@ -13,7 +13,7 @@
 void oracle_inputs(tbk_fixture_t* fx, operation_t* operation, int index);
 /* The number that fill_ writes, or alpha. */
 void oracle_scalar(tbk_fixture_t* fx, operation_t* operation);
-/* The scalar as the element type sees it. */
+/* Returns the scalar as the element type sees it. */
 number_t oracle_converted(const number_type_t* type, const tbk_scalar_t* scalar);
 /* Computes the result into the model of the output. */
 void oracle_compute(operation_t* operation);

@@ -45,7 +45,7 @@ typedef struct tensor {
 /* Shape and storage on the host; the elements are poison until they are set. */
 void tensor_make(tbk_fixture_t* fx, tensor_t* tensor, int32_t dtype, int32_t rank,
                  const int64_t* sizes, tensor_layout_t layout);
-/* The model of the element with this index in row-major order. */
+/* Returns the model of the element with this index in row-major order. */
 void* tensor_at(const tensor_t* tensor, int64_t index);
 /* Allocates the block, or takes the same again, and fills it with the model. */
 void tensor_upload(tbk_fixture_t* fx, tensor_t* tensor);

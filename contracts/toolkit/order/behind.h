@@ -20,7 +20,7 @@ typedef void (*behind_fn)(tbk_fixture_t* fx, void* argument);
  * synchronises `stream`. True where all calls had returned before the gate was opened.
  */
 bool behind_gate(tbk_fixture_t* fx, tbk_stream_t* stream, behind_fn program, void* argument);
-/* The same with two programs, and time between them for what should not happen to happen. */
+/* Returns the same with two programs, and time between them for what should not happen to happen. */
 bool behind_gate_twice(tbk_fixture_t* fx, tbk_stream_t* stream, behind_fn first, behind_fn second,
                        void* argument);
 

@@ -38,7 +38,7 @@ typedef struct tbk_gate {
 void gate_close(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream);
 /* The same for programs that make just the `calls` (TBK_ENQUEUE_*) on streams that it may hold. */
 void gate_close_over(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream, unsigned calls);
-/* True while the gate holds its stream. */
+/* Returns true while the gate holds its stream. */
 bool gate_is_closed(const tbk_gate_t* gate);
 /* Lets go, and waits until the callback has returned if it is running. Harmless if it is open. */
 void gate_open(tbk_fixture_t* fx, tbk_gate_t* gate);

@@ -92,9 +92,9 @@ bool fx_has_dtype(const tbk_fixture_t* fx, int32_t dtype);
 /* `size_bytes` rounded up to the device's copy granularity. */
 uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes);
 
-/* Fresh pseudo-random bytes, different at each call; freed with the test. Not NULL for size 0. */
+/* Returns fresh pseudo-random bytes, different at each call; freed with the test. Not NULL for size 0. */
 uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes);
-/* A host buffer of zeros; freed with the test. */
+/* Returns a host buffer of zeros; freed with the test. */
 uint8_t* fx_zeros(tbk_fixture_t* fx, size_t size_bytes);
 uint64_t fx_random(tbk_fixture_t* fx);
 

@@ -52,7 +52,7 @@ extern const uint64_t range_sizes[];
 extern const size_t range_size_count;
 
 /*
- * The `index`-th size of a sweep over the classes; a small one taken at random behind the last, and
+ * Returns the `index`-th size of a sweep over the classes; a small one taken at random behind the last, and
  * in place of a class that does not fit the device.
  */
 uint64_t range_size(tbk_fixture_t* fx, size_t index);

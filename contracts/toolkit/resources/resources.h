@@ -92,7 +92,7 @@ bool tbk_session_create(tbk_session_t* session);
 tbk_status_t tbk_device_open_timed(const tbk_backend_t* backend, int32_t device,
                                    tbk_error_t* error);
 tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error);
-/* OK where the device was not open. */
+/* Returns OK where the device was not open. */
 tbk_status_t tbk_session_close(tbk_session_t* session, tbk_error_t* error);
 void tbk_fixture_fill(tbk_fixture_t* fx, tbk_session_t* session, unsigned flags);
 void tbk_fixture_opened(tbk_fixture_t* fx, const tbk_session_t* session);

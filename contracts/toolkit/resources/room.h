@@ -13,9 +13,9 @@
 /* What a device has that does not say, and what the header promises at the least. */
 #define ROOM_UNKNOWN_BYTES (UINT64_C(64) << 20)
 
-/* The bytes of the device, or what can be relied on where it does not say. */
+/* Returns the bytes of the device, or what can be relied on where it does not say. */
 uint64_t room_total(const tbk_device_properties_t* properties);
-/* The most that may be asked for in one allocation, whatever is free. */
+/* Returns the most that may be asked for in one allocation, whatever is free. */
 uint64_t room_allocation(const tbk_device_properties_t* properties);
 /* Returns whether a test may hold a few blocks of this size, each with room around it. */
 bool room_fits(const tbk_fixture_t* fx, uint64_t size_bytes);

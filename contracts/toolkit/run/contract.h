@@ -36,14 +36,14 @@ typedef struct tbk_library {
 
 /* dlopen and dlsym. Runs the library's constructors. */
 tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, const char* options);
-/* What the backend last warned of in this thread, through the host's log; "" where it has not. */
+/* Returns what the backend last warned of in this thread, through the host's log; "" where it has not. */
 const char* tbk_library_warning(void);
 /* What the backend has said to be unverified in this thread: at most 32 sentences; NULL behind the last. */
 const char* tbk_library_unverified(size_t index);
 /* Calls the entry and validates the table, without ever reading past its struct_size. */
 tbk_load_result_t tbk_library_create(tbk_library_t* library);
 
-/* A flat view of all rows, in the order in which they run. */
+/* Returns a flat view of all rows, in the order in which they run. */
 size_t tbk_case_count(void);
 const tbk_case_t* tbk_case_at(size_t index);
 const tbk_suite_t* tbk_case_suite(size_t index);
@@ -55,15 +55,15 @@ const tbk_suite_t* tbk_case_suite(size_t index);
  * Takes the set that tbk_session_probe found, in this process or in another.
  */
 void tbk_needs_assume(const tbk_need_set_t* held);
-/* The first word of `needs` that the backend does not declare, or NULL. Opens no device. */
+/* Returns the first word of `needs` that the backend does not declare, or NULL. Opens no device. */
 const char* tbk_needs_missing(const tbk_backend_t* backend, const char* needs);
-/* The same where the fixture has the device open, so that "op:" and "prepare" can be answered. */
+/* Returns the same where the fixture has the device open, so that "op:" and "prepare" can be answered. */
 const char* tbk_needs_missing_open(tbk_fixture_t* fx, const char* needs);
 /* Returns whether every word of `needs` is one that needs.c knows. */
 bool tbk_needs_known(const char* needs);
 
 /*
- * Whether, in the case that ran last and before anything failed in it, the first opening of an
+ * Tells whether, in the case that ran last and before anything failed in it, the first opening of an
  * exclusive device in this process was answered UNAVAILABLE: another process has it.
  */
 bool tbk_device_held(void);

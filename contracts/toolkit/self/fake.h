@@ -34,7 +34,7 @@ extern fake_settings_t fake;
 extern int fake_live; /* memory, streams and events that were not given back */
 tbk_status_t fake_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
                          tbk_error_t* error);
-/* A session with the fake, as `settings` say. */
+/* Returns a session with the fake, as `settings` say. */
 tbk_session_t fake_session(fake_settings_t settings);
 
 #endif /* TBK_SELF_FAKE_H */

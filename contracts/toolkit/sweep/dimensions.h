@@ -64,7 +64,7 @@ void scene_end(scene_t* scene);
 void sweep_delay(tbk_fixture_t* fx, tbk_stream_t* stream, unsigned microseconds);
 /* Exactly so many bytes; false, and left out, where the device has not got them. */
 bool sweep_alloc(tbk_fixture_t* fx, sweep_case_t* one, uint64_t size_bytes, tbk_memory_t* out);
-/* The most bytes that a case should take at a time. */
+/* Returns the most bytes that a case should take at a time. */
 uint64_t sweep_room(const tbk_fixture_t* fx);
 
 #endif /* TBK_CONTRACTS_DIMENSIONS_H */

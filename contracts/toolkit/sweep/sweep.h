@@ -53,7 +53,7 @@ typedef struct sweep_space {
   size_t together; /* of so many dimensions, from the first, every combination is met; 0: pairs */
 } sweep_space_t;
 
-/* The value that a case has in a dimension; 0 where the space has no such dimension. */
+/* Returns the value that a case has in a dimension; 0 where the space has no such dimension. */
 int64_t sweep_get(const sweep_case_t* one, const sweep_dimension_t* dimension);
 void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]);
 /* Generates at most `most` cases; how many there are. */

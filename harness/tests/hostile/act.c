@@ -171,8 +171,10 @@ void act_print(void) {
   }
 }
 
+/* A parent that is killed is not gone at once, where the machine is busy. */
 void act_kill_parent(void) {
   kill(getppid(), SIGKILL);
+  act_hang();
 }
 
 void act_kill_group(void) {

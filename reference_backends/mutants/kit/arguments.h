@@ -31,12 +31,12 @@ typedef struct arguments_copy {
   int count;
 } arguments_copy_t;
 
-/* False where the operator is not known or the arguments are not fit to be read: leave them be. */
+/* Returns false where the operator is not known or the arguments are not fit to be read: leave them be. */
 bool arguments_copy(arguments_copy_t* copy, const char* name, const void* arguments);
 /* From here on the copy's sizes and strides are those that `arguments` points to. */
 void arguments_borrow_shapes(arguments_copy_t* copy, const char* name, const void* arguments);
 tbk_tensor_t* arguments_output(arguments_copy_t* copy);
-/* The size of the struct for `name` in its version, 0 where it is not known. */
+/* Returns the size of the struct for `name` in its version, 0 where it is not known. */
 size_t arguments_size(const char* name);
 
 uint64_t tensor_elements(const tbk_tensor_t* tensor);

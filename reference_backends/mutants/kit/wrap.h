@@ -155,22 +155,22 @@ const mutant_t* mutant_find(const char* name, size_t length);
 const char* mutant_kind_name(int kind);
 const char* mutant_operator_name(int operation);
 
-/* The wrap of an instance that one of the patched entries was called with. */
+/* Returns the wrap of an instance that one of the patched entries was called with. */
 wrap_t* wrap_of(tbk_instance_t* self);
 #define INNER(self, table) (wrap_of(self)->inner->table)
 
 /* Makes the instance: what the entry does when the row has none of its own. */
 tbk_status_t wrap_create(const mutant_t* row, const tbk_host_t* host,
                          const tbk_backend_t** out_backend, tbk_error_t* error);
-/* The cpu's entry point, or NULL with the reason in `error`. */
+/* Returns the cpu's entry point, or NULL with the reason in `error`. */
 tbk_backend_create_fn wrap_inner_entry(tbk_error_t* error);
-/* The row whose entry is running; for entries that several rows share. */
+/* Returns the row whose entry is running; for entries that several rows share. */
 const mutant_t* wrap_active_row(void);
 void wrap_destroy(tbk_instance_t* self);
 const tbk_kernel_t* wrap_kernel_find(tbk_instance_t* self, int32_t device, const char* name,
                                      uint32_t version);
 
-/* True at every `period`-th call: 1, 2, ... counted in the process's instance. */
+/* Returns true at every `period`-th call: 1, 2, ... counted in the process's instance. */
 bool wrap_every(wrap_t* wrap, uint64_t period);
 /* Writes a reason and returns `status`. */
 tbk_status_t wrap_fail(tbk_error_t* error, tbk_status_t status, const char* text);
@@ -189,9 +189,9 @@ tbk_status_t notes_create_kept(tbk_instance_t* self, int32_t device, int32_t pri
 void notes_destroy_unkept(tbk_instance_t* self, tbk_stream_t* stream);
 stream_note_t* note_of_stream(wrap_t* wrap, tbk_stream_t* stream);
 event_note_t* note_of_event(wrap_t* wrap, tbk_event_t* event);
-/* A hidden stream of the device that nobody else uses, with nothing on it. */
+/* Returns a hidden stream of the device that nobody else uses, with nothing on it. */
 tbk_stream_t* side_stream(wrap_t* wrap, int32_t device);
-/* A hidden stream of the device of `stream`, ordered after all that is on it now. */
+/* Returns a hidden stream of the device of `stream`, ordered after all that is on it now. */
 tbk_stream_t* side_after(wrap_t* wrap, tbk_stream_t* stream);
 /* Notes the point reached on `stream` and then delays it, so that what follows is surely later. */
 void note_point(wrap_t* wrap, tbk_stream_t* stream);

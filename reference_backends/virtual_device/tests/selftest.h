@@ -23,7 +23,7 @@ extern CU_TestInfo vdev_thread_tests[];
 /* The ways in which a machine may run its work, ended by NULL: what is true of one is true of all. */
 extern const char* const vdev_ways[];
 
-/* A machine of these options with all of its devices open. */
+/* Returns a machine of these options with all of its devices open. */
 vdev_machine_t* vdev_start(const char* options);
 
 vdev_stream_t* vdev_stream_of(vdev_machine_t* machine, int32_t device);
