@@ -24,6 +24,7 @@ CARRIED = [
 ]
 COMPILED = {
     "tbk_harness/bin/tbk-cunit",
+    "tbk_harness/bin/tbk-litmus",
     "tbk_harness/bin/tbk-run",
     "tbk_harness/lib/libtbk_cpu.so",
     "tbk_harness/lib/libtbk_launcher.so",
