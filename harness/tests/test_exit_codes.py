@@ -106,7 +106,7 @@ def test_a_simulated_driver_is_told_by_the_device_itself(output: Path, name: str
     assert found.footer["simulated"] is True
     assert {device["simulated"] for device in found.header["devices"]} == {True}
     drivers = {device["driver"] for device in found.header["devices"]}
-    assert all(str(LIB / "libtbk_cuda_simulator.so") in told for told in drivers), drivers
+    assert all(str(LIB / f"libtbk_{name}_simulator.so") in told for told in drivers), drivers
     assert run(CPU, output, "--only", "DEV").results().footer["simulated"] is False
 
 
