@@ -19,7 +19,8 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,13 +61,34 @@ class Driver:
         return by_position + [one for one in listed if ":" not in one]
 
     def judge(self, fault: str) -> Found:
-        """Runs the contracts on the backend with this fault, in each mode of the simulator."""
-        found = self._judge(fault, self.modes[0])
-        for mode in self.modes[1:]:
+        """Runs the scenario of faults with this one, which takes no time; then the contracts.
+
+        Where the scenario breaks no rule that it does not break without a fault, the contracts are
+        run in each mode of the simulator, until something is found.
+        """
+        found = self._scenario(fault)
+        rules = tuple(one for one in found.rules if one not in self._asked.rules)
+        if rules:
+            return replace(found, rules=rules)
+        for mode in self.modes:
+            found = self._judge(fault, mode)
             if found.reported or not found.hits:
                 break
-            found = self._judge(fault, mode)
         return found
+
+    @cached_property
+    def _asked(self) -> Found:
+        """What the scenario breaks by itself, when it asks the simulator what is left."""
+        return self._scenario("")
+
+    def _scenario(self, fault: str) -> Found:
+        with tempfile.TemporaryDirectory() as folder:
+            hits, log = Path(folder) / "hits", Path(folder) / "log"
+            left = self._left(self._environment(fault, "", hits, log))
+            return Found(fault, _size(hits), self._rules_of(log), (), left, "")
+
+    def _rules_of(self, log: Path) -> tuple[str, ...]:
+        return tuple(sorted(set(re.findall(rf"{self.rules}-\d{{3}}", _text(log)))))
 
     def may_take_place(self, fault: str, seen: set[str]) -> bool:
         """Returns whether the contracts call the function of a fault by position, and it fails."""
@@ -120,15 +142,15 @@ class Driver:
                 for one in tests
                 if one.get("verdict") not in PASSES | {"warning"}
             }
-            rules = set(re.findall(rf"{self.rules}-\d{{3}}", _text(log)))
-            count = hits.stat().st_size if hits.exists() else 0
+            rules = self._rules_of(log)
+            count = _size(hits)
             said_no = re.search(
                 rf"^tbk-run: ERROR.*?{self.library().name}: (.*?)  results:", said, re.MULTILINE
             )
             refused = said_no.group(1) if said_no else ""
             left = "" if rules or failed or refused else self._left(environment)
         return Found(
-            fault, count, tuple(sorted(rules)), tuple(sorted(failed)), refused or left,
+            fault, count, rules, tuple(sorted(failed)), refused or left,
             said.strip()[-200:],
         )  # fmt: skip
 
@@ -155,6 +177,10 @@ class Found:
         if not self.clauses:
             return self.refused
         return ", ".join(self.clauses[:3]) + (" ..." if len(self.clauses) > 3 else "")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _text(path: Path) -> str:
