@@ -61,18 +61,10 @@ def _giving_back() -> tuple[str, ...]:
     return tuple(one.name for one in functions if one.name.endswith(("_free", "_destroy")))
 
 
-# "may use and destroy": a verb, and no function.
-_DOING = re.compile(r"\b(?:may|can|must)\b[^,;.]*")
-
-
 def _named(clause: Clause) -> tuple[str, ...]:
-    """Returns the functions that a sentence names which stands at none; of kernels, what runs them.
-    One whose name is a word of English is not meant where that word says what somebody may do.
-    """
+    """Returns the functions that a sentence at none of them names; of kernels, what runs them."""
     words = set(re.findall(r"\w+", clause.text))
-    nouns = set(re.findall(r"\w+", _DOING.sub("", clause.text)))
-    functions = [one.name for one in tbk_contracts.interface().functions]
-    found = tuple(name for name in functions if name in (words if "_" in name else nouns))
+    found = tuple(one.name for one in tbk_contracts.interface().functions if one.name in words)
     return found or (("launch",) if clause.area == "kernel" and "c" in clause.layer else ())
 
 
