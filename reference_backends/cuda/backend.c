@@ -48,6 +48,11 @@ tbk_status_t cuda_translate(cu_result result) {
   }
 }
 
+bool cuda_is_refusal(cu_result result) {
+  const tbk_status_t status = cuda_translate(result);
+  return status != TBK_OUT_OF_MEMORY && status != TBK_DEVICE_LOST && status != TBK_UNAVAILABLE;
+}
+
 tbk_status_t cuda_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
   cuda_count(self);
   if (cuda_driver_is_forked())
@@ -159,8 +164,10 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
   self->host = (tbk_host_t){.context = host->context, .log = host->log};
   offer_kernels(self);
   pthread_mutex_init(&self->lock, NULL);
-  for (int i = 0; i < CUDA_MAX_DEVICES; i++)
+  for (int i = 0; i < CUDA_MAX_DEVICES; i++) {
     pthread_mutex_init(&self->devices[i].program_lock, NULL);
+    pthread_mutex_init(&self->devices[i].product_lock, NULL);
+  }
   *out_backend = &self->backend;
   return TBK_OK;
 }

@@ -36,6 +36,10 @@ typedef struct cuda_device {
   tbk_event_t* events;
   pthread_mutex_t program_lock;
   cuda_program_t* programs; /* guarded by program_lock */
+  pthread_mutex_t product_lock;
+  struct cublas_object*
+      products;     /* the handle of cuBLAS, once there is one; guarded by product_lock */
+  bool no_products; /* none can be had */
 } cuda_device_t;
 
 /* What is left of a stream or event when its device is closed has native == NULL: a stale handle. */
@@ -62,14 +66,14 @@ struct tbk_instance {
   pthread_mutex_t lock; /* guards all below but the properties of devices */
   bool counted;
   int32_t device_count;
-  char libraries[1024]; /* one driver and one compiler serve all devices */
+  char libraries[1024]; /* one of each serves all devices */
   cuda_device_t devices[CUDA_MAX_DEVICES];
 };
 
 /* Fills device_count and the properties of devices on first use. */
 void cuda_count(tbk_instance_t* self);
 
-/* Writes which driver and compiler there are; only where devices were counted. libraries.c */
+/* Writes which driver, compiler and cuBLAS there are; only where devices were counted. libraries.c */
 void cuda_describe_libraries(char* text, size_t size);
 
 /* Writes the message and returns `status`. */
@@ -83,6 +87,9 @@ void cuda_tell(const tbk_instance_t* self, tbk_status_t status, const tbk_error_
 
 /* Returns the status that says what `result` says. */
 tbk_status_t cuda_translate(cu_result result);
+
+/* Whether the driver has refused what was asked for, or done it: neither in need nor dead. */
+bool cuda_is_refusal(cu_result result);
 
 /* Checks index and state, and enters the device's context. Balanced by cuda_leave. */
 tbk_status_t cuda_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error);
@@ -110,7 +117,9 @@ void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered);
 void cuda_events_to_stale_handles(cuda_device_t* device, bool entered);
 void cuda_streams_free(cuda_device_t* device);
 void cuda_events_free(cuda_device_t* device);
-void cuda_programs_unload(cuda_device_t* device);
+cu_result cuda_programs_unload(cuda_device_t* device); /* the first error */
+/* Gives the handle of cuBLAS back, in the context of the device. */
+void cuda_products_end(cuda_device_t* device);
 
 tbk_status_t cuda_device_open(tbk_instance_t* self, int32_t device, tbk_error_t* error);
 tbk_status_t cuda_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error);

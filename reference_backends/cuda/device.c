@@ -151,7 +151,9 @@ static cu_result close_context(const cuda_driver_t* driver, cuda_device_t* state
   bool entered = result == CU_OK;
   if (entered) {
     result = driver->context_synchronize();
-    cuda_programs_unload(state);
+    const cu_result unloaded = cuda_programs_unload(state);
+    if (result == CU_OK) result = unloaded;
+    cuda_products_end(state);
   }
   cuda_streams_to_stale_handles(state, entered);
   cuda_events_to_stale_handles(state, entered);
@@ -163,6 +165,8 @@ static cu_result close_context(const cuda_driver_t* driver, cuda_device_t* state
   }
   cu_result released = driver->primary_release(state->handle);
   state->context = NULL;
+  state->products = NULL;
+  state->no_products = false;
   return result == CU_OK ? released : result;
 }
 

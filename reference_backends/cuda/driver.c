@@ -10,23 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "library.h"
+
 static cuda_driver_t driver;
 static bool driver_usable;
 static bool driver_simulated;
 static char driver_reason[512]; /* why it is not usable */
-static pid_t driver_process;    /* that opened it; 0 before */
+static char driver_about[CUDA_ABOUT_BYTES];
+static pid_t driver_process; /* that opened it; 0 before */
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 
 static pthread_mutex_t chosen_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool chosen;
 static char chosen_path[4096]; /* empty: the system's */
-
-/* A function pointer from dlsym without a cast that ISO C does not know. */
-static bool look_up(void* library, const char* symbol, void* out_function, size_t size) {
-  void* address = dlsym(library, symbol);
-  memcpy(out_function, &address, size);
-  return address != NULL;
-}
 
 /* The last name's error is the one to tell, where there are many. */
 static void* open_first(const char* const* names) {
@@ -47,6 +43,14 @@ bool cuda_driver_choose(const char* path) {
   return fits;
 }
 
+/* The version is of the newest CUDA that the driver serves, as 1000 * major + 10 * minor. */
+static void describe(void* library) {
+  int version = 0;
+  if (driver.get_version(&version) != CU_OK) version = 0;
+  cuda_about(driver_about, driver_simulated ? "simulated CUDA driver" : "CUDA driver",
+             version / 1000, version % 1000 / 10, library);
+}
+
 static void driver_open(void) {
   static const char* const system_names[] = {"libcuda.so.1", "libcuda.so", NULL};
   const char* const given[] = {chosen_path, NULL};
@@ -59,7 +63,7 @@ static void driver_open(void) {
   }
   driver_simulated = dlsym(library, "tbk_cuda_simulator") != NULL;
 #define CUDA_DRIVER_LOOK_UP(member, symbol, parameters)                         \
-  if (!look_up(library, symbol, &driver.member, sizeof driver.member)) {        \
+  if (!cuda_look_up(library, symbol, &driver.member, sizeof driver.member)) {   \
     snprintf(driver_reason, sizeof driver_reason, "the driver has no " symbol); \
     return;                                                                     \
   }
@@ -68,6 +72,7 @@ static void driver_open(void) {
   /* The toolkit ships a stub of libcuda that loads, and whose cuInit fails. */
   cu_result result = driver.init(0);
   driver_usable = result == CU_OK;
+  if (driver_usable) describe(library);
   const char* text = NULL;
   if (driver_usable || driver.error_string(result, &text) != CU_OK) text = NULL;
   if (!driver_usable)
@@ -82,6 +87,10 @@ const cuda_driver_t* cuda_driver(void) {
 
 const char* cuda_driver_reason(void) {
   return cuda_driver() == NULL ? driver_reason : "";
+}
+
+const char* cuda_driver_about(void) {
+  return driver_about;
 }
 
 const char* cuda_driver_path(void) {

@@ -37,6 +37,7 @@ enum { CU_ATTRIBUTE_CC_MAJOR = 75, CU_ATTRIBUTE_CC_MINOR = 76 };
 /* X(member, symbol, parameters) */
 #define CUDA_DRIVER_MAP(X)                                                                         \
   X(init, "cuInit", (unsigned flags))                                                              \
+  X(get_version, "cuDriverGetVersion", (int* out_version))                                         \
   X(error_string, "cuGetErrorString", (cu_result result, const char** out_text))                   \
   X(device_get_count, "cuDeviceGetCount", (int* out_count))                                        \
   X(device_get, "cuDeviceGet", (cu_device * out_device, int index))                                \
@@ -113,6 +114,9 @@ const cuda_driver_t* cuda_driver(void);
 
 /* Returns why there is no driver, or no device that it counts; empty where there is one. */
 const char* cuda_driver_reason(void);
+
+/* Returns the driver's version and the file that it was loaded from, for people; empty without a driver. */
+const char* cuda_driver_about(void);
 
 /* Returns the path that was chosen; empty where the system's driver is meant. */
 const char* cuda_driver_path(void);

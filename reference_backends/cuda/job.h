@@ -13,9 +13,17 @@
 
 /* program.c: NVRTC, or NULL where there is none. A simulated driver has its own. Does not open a driver. */
 const void* cuda_compiler(void);
-/* Returns the kernel with these options, compiled if need be; NULL and the reason. The device's context
- * is entered. */
-cu_function cuda_program_function(cuda_device_t* device, const char* options, tbk_error_t* error);
+/* Finds the kernel with these options, compiled if need be, in the device's context. What the driver
+ * answered, where that is no word on the kernel, is in *out_result; UNSUPPORTED with the reason where there
+ * is no such kernel. */
+tbk_status_t cuda_program_find(cuda_device_t* device, const char* options,
+                               cu_function* out_function, cu_result* out_result,
+                               tbk_error_t* error);
+
+/* product.c: enqueues a matrix product by cuBLAS, in the device's context; false, and nothing is enqueued,
+ * where it does not serve this job. */
+bool cuda_product_enqueue(cuda_device_t* device, const emit_job_t* job, cu_stream queue,
+                          cu_result* out_result);
 
 /* kernel.c: compiles what is not compiled yet, and launches. */
 tbk_status_t cuda_job_submit(tbk_instance_t* self, int32_t device, const emit_job_t* job,

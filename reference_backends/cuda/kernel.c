@@ -19,7 +19,7 @@ struct tbk_plan {
   emit_job_t job; /* without memory */
 };
 
-static cu_result enqueue(cu_function function, const emit_job_t* job, cu_stream queue) {
+static cu_result start(cu_function function, const emit_job_t* job, cu_stream queue) {
   cu_deviceptr pointers[EMIT_OPERANDS] = {0};
   emit_job_t copy = *job; /* parameters are not const */
   void* parameters[2 + EMIT_OPERANDS] = {&copy.shape, copy.scalar};
@@ -31,48 +31,51 @@ static cu_result enqueue(cu_function function, const emit_job_t* job, cu_stream 
                                       queue, parameters, NULL);
 }
 
-/* Computes into memory of its own, in the order of the stream. */
-static cu_result enqueue_apart(cu_function function, cu_function mover, const emit_job_t* job,
-                               cu_stream queue) {
-  emit_job_t apart = *job, move;
-  cu_deviceptr memory = 0;
-  cu_result result = cuda_driver()->mem_alloc_async(&memory, emit_output_bytes(job), queue);
-  if (result != CU_OK) return result;
-  emit_set_apart(&apart, memory, &move);
-  result = enqueue(function, &apart, queue);
-  if (result == CU_OK) result = enqueue(mover, &move, queue);
-  const cu_result freed = cuda_driver()->mem_free_async(memory, queue);
-  return result != CU_OK ? result : freed;
+/* By cuBLAS where that serves, else by the kernel; UNSUPPORTED where there is none. */
+static tbk_status_t enqueue(cuda_device_t* device, const emit_job_t* job, cu_stream queue,
+                            cu_result* out_result, tbk_error_t* error) {
+  cu_function function;
+  if (cuda_product_enqueue(device, job, queue, out_result)) return TBK_OK;
+  tbk_status_t status = cuda_program_find(device, job->options, &function, out_result, error);
+  if (status == TBK_OK && *out_result == CU_OK) *out_result = start(function, job, queue);
+  return status;
 }
 
-/* The kernels that the job takes, in the device's context. */
-static tbk_status_t find_functions(cuda_device_t* device, const emit_job_t* job,
-                                   cu_function* functions, tbk_error_t* error) {
-  functions[0] = cuda_program_function(device, job->options, error);
-  if (functions[0] == NULL || !emit_is_in_place_product(job))
-    return functions[0] != NULL ? TBK_OK : TBK_UNSUPPORTED;
+/* Computes into memory of its own, in the order of the stream. */
+static tbk_status_t enqueue_apart(cuda_device_t* device, const emit_job_t* job, cu_stream queue,
+                                  cu_result* out_result, tbk_error_t* error) {
   emit_job_t apart = *job, move;
+  cu_deviceptr memory = 0;
+  cu_function mover;
   emit_set_apart(&apart, 0, &move);
-  functions[1] = cuda_program_function(device, move.options, error);
-  return functions[1] != NULL ? TBK_OK : TBK_UNSUPPORTED;
+  tbk_status_t status = cuda_program_find(device, move.options, &mover, out_result, error);
+  if (status != TBK_OK || *out_result != CU_OK) return status;
+  *out_result = cuda_driver()->mem_alloc_async(&memory, emit_output_bytes(job), queue);
+  if (*out_result != CU_OK) return TBK_OK;
+  apart.operands[0].memory = move.operands[1].memory = memory;
+  status = enqueue(device, &apart, queue, out_result, error);
+  if (status == TBK_OK && *out_result == CU_OK) *out_result = start(mover, &move, queue);
+  const cu_result freed = cuda_driver()->mem_free_async(memory, queue);
+  if (status == TBK_OK && *out_result == CU_OK) *out_result = freed;
+  return status;
 }
 
 tbk_status_t cuda_job_submit(tbk_instance_t* self, int32_t device, const emit_job_t* job,
                              tbk_stream_t* stream, tbk_error_t* error) {
   cu_stream queue;
-  cu_function functions[2] = {NULL, NULL};
+  cu_result result = CU_OK;
   tbk_status_t status = cuda_begin(self, device, stream, &queue, error);
   if (status != TBK_OK || job->groups == 0)
     return status != TBK_OK ? status : cuda_leave(self, device, CU_OK, "launching", error);
   if (job->groups > INT32_MAX)
     status = cuda_fail(error, TBK_UNSUPPORTED, "more than %d groups", INT32_MAX);
-  if (status == TBK_OK) status = find_functions(&self->devices[device], job, functions, error);
+  if (status == TBK_OK)
+    status = (emit_is_in_place_product(job) ? enqueue_apart : enqueue)(&self->devices[device], job,
+                                                                       queue, &result, error);
   if (status != TBK_OK) {
     tbk_status_t left = cuda_leave(self, device, CU_OK, "launching", NULL);
     return left == TBK_OK ? status : left;
   }
-  cu_result result = functions[1] != NULL ? enqueue_apart(functions[0], functions[1], job, queue)
-                                          : enqueue(functions[0], job, queue);
   return cuda_end(self, device, stream, result, "launching a kernel", error);
 }
 
@@ -84,13 +87,21 @@ static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kerne
   return status == TBK_OK ? cuda_job_submit(self, device, &job, stream, error) : status;
 }
 
-/* Compiles, so that launching the plan does not. */
+/* Compiles, so that launching the plan does not; of a product also what serves where cuBLAS does not. */
 static tbk_status_t compile(tbk_instance_t* self, int32_t device, const emit_job_t* job,
                             tbk_error_t* error) {
-  cu_function functions[2];
+  emit_job_t apart = *job, move;
+  cu_function function;
+  cu_result result = CU_OK;
   tbk_status_t status = cuda_enter(self, device, error);
   if (status != TBK_OK) return status;
-  status = find_functions(&self->devices[device], job, functions, error);
+  cuda_device_t* state = &self->devices[device];
+  status = cuda_program_find(state, job->options, &function, &result, error);
+  if (status == TBK_OK && result == CU_OK && emit_is_in_place_product(job)) {
+    emit_set_apart(&apart, 0, &move);
+    status = cuda_program_find(state, move.options, &function, &result, error);
+  }
+  if (status == TBK_OK) return cuda_leave(self, device, result, "preparing", error);
   tbk_status_t left = cuda_leave(self, device, CU_OK, "preparing", NULL);
   return left == TBK_OK ? status : left;
 }

@@ -11,14 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "library.h"
+
 static cuda_nvrtc_t nvrtc;
 static bool usable;
 static char missing[512];
+static char about[CUDA_ABOUT_BYTES];
 
-static bool look_up(void* library, const char* symbol, void* out_function, size_t size) {
-  void* address = dlsym(library, symbol);
-  memcpy(out_function, &address, size);
-  return address != NULL;
+static void describe(void* library) {
+  int major = 0, minor = 0;
+  nvrtc.version(&major, &minor);
+  cuda_about(about, "NVRTC", major, minor, library);
 }
 
 /* Opens a library that has all symbols, or adds its name to those that were tried. */
@@ -26,9 +29,10 @@ static bool open_library(const char* name) {
   void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   bool complete = library != NULL;
 #define LOOK_UP(member, symbol, parameters) \
-  complete = complete && look_up(library, symbol, &nvrtc.member, sizeof nvrtc.member);
+  complete = complete && cuda_look_up(library, symbol, &nvrtc.member, sizeof nvrtc.member);
   CUDA_NVRTC_MAP(LOOK_UP)
 #undef LOOK_UP
+  if (complete) describe(library);
   if (complete) return true;
   const size_t used = strlen(missing);
   snprintf(missing + used, sizeof missing - used, "%s%s%s", used ? ", " : "no NVRTC; tried ", name,
@@ -52,6 +56,10 @@ const cuda_nvrtc_t* cuda_nvrtc(const char* path) {
   tried = true;
   pthread_mutex_unlock(&lock);
   return usable ? &nvrtc : NULL;
+}
+
+const char* cuda_nvrtc_about(void) {
+  return about;
 }
 
 const char* cuda_nvrtc_missing(void) {
@@ -108,6 +116,7 @@ bool cuda_nvrtc_compile(const cuda_nvrtc_t* compiler, cuda_build_t* build,
     result = compile(compiler, program, build);
     read_log(compiler, program, build);
     const bool whole = result == NVRTC_OK && read_image(compiler, program, out_image);
+    if (whole && build->look != NULL) build->look(program, build->closure);
     compiler->destroy_program(&program);
     if (whole) return true;
   }

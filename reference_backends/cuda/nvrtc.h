@@ -48,6 +48,9 @@ typedef struct cuda_build {
   const char* options;         /* of a job of emit/job.h */
   int architecture;            /* 90 for sm_90 */
   char reason[200], log[2000]; /* written: why it failed, in a line; all that the compiler said */
+  void (*look)(nvrtc_program program,
+               void* closure); /* at the program while it is there, or NULL */
+  void* closure;
 } cuda_build_t;
 
 /*
@@ -56,6 +59,9 @@ typedef struct cuda_build {
  * there is none.
  */
 const cuda_nvrtc_t* cuda_nvrtc(const char* path);
+
+/* Returns the version of the one that was found and its file, for people. */
+const char* cuda_nvrtc_about(void);
 
 /* Says which libraries were tried. */
 const char* cuda_nvrtc_missing(void);

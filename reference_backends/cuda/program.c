@@ -24,11 +24,14 @@ const void* cuda_compiler(void) {
   return cuda_nvrtc(cuda_driver_path());
 }
 
-static int architecture_of(const cuda_device_t* device) {
+static cu_result find_architecture(const cuda_device_t* device, int* out) {
   int major = 0, minor = 0;
-  cuda_driver()->device_get_attribute(&major, CU_ATTRIBUTE_CC_MAJOR, device->handle);
-  cuda_driver()->device_get_attribute(&minor, CU_ATTRIBUTE_CC_MINOR, device->handle);
-  return major * 10 + minor;
+  cu_result result =
+      cuda_driver()->device_get_attribute(&major, CU_ATTRIBUTE_CC_MAJOR, device->handle);
+  if (result == CU_OK)
+    result = cuda_driver()->device_get_attribute(&minor, CU_ATTRIBUTE_CC_MINOR, device->handle);
+  *out = major * 10 + minor;
+  return result;
 }
 
 /* Gets the machine code: from a file, or made and put into one. */
@@ -55,50 +58,75 @@ static cu_result load(cuda_program_t* program, const cuda_image_t* image) {
 }
 
 /* A file may hold what the driver does not take any more: then it is made again, once. */
-static void build_program(const cuda_device_t* device, cuda_program_t* program) {
+static cu_result build_program(const cuda_device_t* device, cuda_program_t* program) {
   const cuda_nvrtc_t* nvrtc = cuda_compiler();
-  cuda_build_t build = {.options = program->options, .architecture = architecture_of(device)};
+  cuda_build_t build = {.options = program->options};
+  cu_result result = find_architecture(device, &build.architecture);
   if (nvrtc == NULL) {
     snprintf(program->reason, sizeof program->reason, "%.199s", cuda_nvrtc_missing());
-    return;
+    return CU_OK;
   }
-  cu_result result = CU_INVALID_VALUE;
-  for (int i = 0; i < 2 && result != CU_OK; i++) {
+  if (result != CU_OK)
+    snprintf(program->reason, sizeof program->reason, "the architecture cannot be told: %s",
+             cuda_error_text(result));
+  const bool known = result == CU_OK;
+  for (int i = 0; known && i < 2 && program->function == NULL && cuda_is_refusal(result); i++) {
     cuda_image_t image;
     if (!find_image(nvrtc, &build, i == 0, &image)) {
       memcpy(program->reason, build.reason, sizeof program->reason);
-      return;
+      return CU_OK;
     }
+    if (program->module != NULL) cuda_driver()->module_unload(program->module);
     result = load(program, &image);
     free(image.bytes);
   }
-  if (result != CU_OK)
+  if (known && result != CU_OK)
     snprintf(program->reason, sizeof program->reason, "loading %s: %s", program->options,
              cuda_error_text(result));
+  return result;
 }
 
-cu_function cuda_program_function(cuda_device_t* device, const char* options, tbk_error_t* error) {
+/* Called with the lock. What can never be had is kept, too; where the driver was only in need, or the
+ * context is dead, the next one asks again. */
+static cu_result add(cuda_device_t* device, const char* options, cuda_program_t** out_program) {
+  cuda_program_t* program = calloc(1, sizeof *program);
+  if (program == NULL) return CU_OUT_OF_MEMORY;
+  snprintf(program->options, sizeof program->options, "%s", options);
+  const cu_result result = build_program(device, program);
+  if (!cuda_is_refusal(result)) {
+    if (program->module != NULL) cuda_driver()->module_unload(program->module);
+    free(program);
+    return result;
+  }
+  program->next = device->programs;
+  *out_program = device->programs = program;
+  return CU_OK;
+}
+
+tbk_status_t cuda_program_find(cuda_device_t* device, const char* options,
+                               cu_function* out_function, cu_result* out_result,
+                               tbk_error_t* error) {
   pthread_mutex_lock(&device->program_lock);
   cuda_program_t* program = device->programs;
   while (program != NULL && strcmp(program->options, options) != 0)
     program = program->next;
-  if (program == NULL && (program = calloc(1, sizeof *program)) != NULL) {
-    snprintf(program->options, sizeof program->options, "%s", options);
-    build_program(device, program);
-    program->next = device->programs;
-    device->programs = program;
-  }
+  *out_result = program != NULL ? CU_OK : add(device, options, &program);
   pthread_mutex_unlock(&device->program_lock);
-  if (program != NULL && program->function != NULL) return program->function;
-  cuda_fail(error, TBK_UNSUPPORTED, "no kernel: %s", program ? program->reason : "no host memory");
-  return NULL;
+  if (*out_result != CU_OK) return TBK_OK;
+  *out_function = program->function;
+  if (program->function != NULL) return TBK_OK;
+  return cuda_fail(error, TBK_UNSUPPORTED, "no kernel: %s", program->reason);
 }
 
-void cuda_programs_unload(cuda_device_t* device) {
+cu_result cuda_programs_unload(cuda_device_t* device) {
+  cu_result first = CU_OK;
   while (device->programs != NULL) {
     cuda_program_t* program = device->programs;
     device->programs = program->next;
-    if (program->module != NULL) cuda_driver()->module_unload(program->module);
+    cu_result result = CU_OK;
+    if (program->module != NULL) result = cuda_driver()->module_unload(program->module);
+    if (first == CU_OK) first = result;
     free(program);
   }
+  return first;
 }

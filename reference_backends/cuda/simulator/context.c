@@ -248,6 +248,13 @@ cu_result api_device_can_access_peer(int* out_can, cu_device device, cu_device p
   return result;
 }
 
+/* Not in need of cuInit. 12.8, as the compiler beside it. */
+cu_result api_get_version(int* out_version) {
+  if (out_version == NULL) return sim_broken(SIM_NULL_POINTER, "cuDriverGetVersion");
+  *out_version = 12080;
+  return CU_OK;
+}
+
 cu_result api_error_string(cu_result result, const char** out_text) {
   static const struct {
     cu_result result;

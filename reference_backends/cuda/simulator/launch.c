@@ -17,9 +17,7 @@ enum {
   GRID_MOST = 65535,
   BLOCK_MOST = 1024,
   BLOCK_Z_MOST = 64,
-  SHARED_MOST = 48 << 10,
-  OUT_OF_RESOURCES = 701,
-  ILLEGAL_ADDRESS = 700
+  SHARED_MOST = 48 << 10
 };
 
 cu_result api_module_load_data(cu_module* out_module, const void* image) {
@@ -67,45 +65,38 @@ static bool is_within(unsigned value, unsigned most) {
   return value > 0 && value <= most;
 }
 
-/* A kernel for groups of 64 says so to the compiler, and needs exactly as many. */
-static cu_result check_limits(const unsigned* grid, const unsigned* block, unsigned shared_bytes) {
+/* The kernels are compiled for groups of 64 in one dimension, and say so to the compiler. */
+static cu_result check_limits(const unsigned* grid, const unsigned* block, unsigned shared_bytes,
+                              const char* call) {
+  const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
   const bool fits = is_within(grid[0], GRID_X_MOST) && is_within(grid[1], GRID_MOST) &&
                     is_within(grid[2], GRID_MOST) && is_within(block[0], BLOCK_MOST) &&
                     is_within(block[1], BLOCK_MOST) && is_within(block[2], BLOCK_Z_MOST) &&
-                    (uint64_t)block[0] * block[1] * block[2] <= BLOCK_MOST &&
-                    shared_bytes <= SHARED_MOST;
-  if (!fits) return CU_INVALID_VALUE;
-  if ((uint64_t)block[0] * block[1] * block[2] > EMIT_HOST_GROUP) return OUT_OF_RESOURCES;
-  return block[0] == EMIT_HOST_GROUP && grid[1] == 1 && grid[2] == 1 ? CU_OK : CU_INVALID_VALUE;
+                    threads <= BLOCK_MOST && shared_bytes <= SHARED_MOST;
+  if (!fits) return sim_broken(SIM_LAUNCH_LIMITS, call);
+  if (threads > EMIT_HOST_GROUP) return sim_broken(SIM_LAUNCH_BOUNDS, call);
+  const bool known = block[0] == EMIT_HOST_GROUP && grid[1] == 1 && grid[2] == 1;
+  return known ? CU_OK : sim_broken(SIM_LAUNCH_SHAPE, call);
 }
 
-enum { PARAMETER_WORDS = 64 };
+void sim_kill(cu_context context, cu_result fault) {
+  __atomic_store_n(&context->fault, fault, __ATOMIC_RELEASE);
+}
 
-typedef struct launch {
-  vdev_work_t work;
-  cu_context context;
-  const emit_host_kernel_t* kernel;
-  int64_t groups;
-  uint64_t seed;
-  emit_host_range_t ranges[EMIT_HOST_POINTERS];
-  uint64_t parameters[EMIT_HOST_PARAMETERS][PARAMETER_WORDS];
-} launch_t;
-
-static void run(vdev_work_t* work) {
-  launch_t* launch = (launch_t*)work;
+void sim_launch_run(vdev_work_t* work) {
+  sim_launch_t* launch = (sim_launch_t*)work;
   const void* parameters[EMIT_HOST_PARAMETERS];
   if (__atomic_load_n(&launch->context->fault, __ATOMIC_ACQUIRE) != CU_OK) return;
   for (int i = 0; i < EMIT_HOST_PARAMETERS; i++)
     parameters[i] = launch->parameters[i];
   if (emit_host_run(launch->kernel, launch->groups, parameters, launch->ranges, launch->seed))
     return;
-  fprintf(stderr, "a kernel (%s) reached out of its operands' memory, or misaligned\n",
-          launch->kernel->options);
-  __atomic_store_n(&launch->context->fault, ILLEGAL_ADDRESS, __ATOMIC_RELEASE);
+  const cu_result fault = sim_broken(SIM_ACCESS, launch->kernel->options);
+  if (fault != CU_OK) sim_kill(launch->context, fault);
 }
 
-/* Copies the parameters, as the driver does in the call, and finds what pointers point into. */
-static bool take_parameters(launch_t* launch, void** parameters) {
+/* Copies the parameters, and finds what pointers point into. */
+static bool take_parameters(sim_launch_t* launch, void** parameters) {
   for (int i = 0; i < EMIT_HOST_PARAMETERS; i++) {
     if (parameters[i] == NULL || launch->kernel->parameter_bytes[i] > sizeof launch->parameters[i])
       return false;
@@ -121,6 +112,16 @@ static bool take_parameters(launch_t* launch, void** parameters) {
   return true;
 }
 
+bool sim_launch_set(sim_launch_t* launch, cu_context context, const emit_host_kernel_t* kernel,
+                    int64_t groups, void** parameters) {
+  const uint64_t count = __atomic_load_n(&sim.work, __ATOMIC_RELAXED);
+  launch->context = context;
+  launch->kernel = kernel;
+  launch->groups = groups;
+  launch->seed = vdev_mix(vdev_machine_config(sim.machine)->seed ^ vdev_mix(count));
+  return take_parameters(launch, parameters);
+}
+
 cu_result api_launch_kernel(cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                             unsigned block_x, unsigned block_y, unsigned block_z,
                             unsigned shared_bytes, cu_stream stream, void** parameters,
@@ -134,17 +135,12 @@ cu_result api_launch_kernel(cu_function function, unsigned grid_x, unsigned grid
   if (result == CU_OK) result = find_function(function, context, call, &module);
   if (result != CU_OK) return result;
   if (parameters == NULL || extra != NULL) return sim_broken(SIM_NULL_POINTER, call);
-  result = check_limits(grid, block, shared_bytes);
+  result = check_limits(grid, block, shared_bytes, call);
   if (result != CU_OK) return result;
   sim_count_work(context, queue);
-  launch_t* launch = vdev_work_new(sizeof *launch, run);
+  sim_launch_t* launch = vdev_work_new(sizeof *launch, sim_launch_run);
   if (launch == NULL) return CU_OUT_OF_MEMORY;
-  launch->context = context;
-  launch->kernel = module->kernel;
-  launch->groups = grid_x;
-  const uint64_t count = __atomic_load_n(&sim.work, __ATOMIC_RELAXED);
-  launch->seed = vdev_mix(vdev_machine_config(sim.machine)->seed ^ vdev_mix(count));
-  if (!take_parameters(launch, parameters)) {
+  if (!sim_launch_set(launch, context, module->kernel, grid_x, parameters)) {
     free(launch);
     return sim_broken(SIM_NULL_POINTER, call);
   }

@@ -36,7 +36,7 @@ cu_result api_mem_host_alloc(void** out, size_t size_bytes, unsigned flags) {
   cu_result result = sim_begin_in_context("cuMemHostAlloc", &context);
   if (result != CU_OK) return result;
   if (out == NULL) return sim_broken(SIM_NULL_POINTER, "cuMemHostAlloc");
-  if (size_bytes == 0) return sim_broken(SIM_SIZE, "cuMemHostAlloc");
+  if (size_bytes == 0) return sim_broken(SIM_SIZE_ELSEWHERE, "cuMemHostAlloc");
   if (flags > 7) return sim_broken(SIM_FLAGS, "cuMemHostAlloc");
   void* pointer = vdev_pinned_take(sim.machine, size_bytes);
   sim_pinned_t* entry = malloc(sizeof *entry);
@@ -131,7 +131,7 @@ cu_result api_mem_alloc_async(cu_deviceptr* out, size_t size_bytes, cu_stream st
   cu_result result = sim_begin_on_stream(stream, call, &context, &queue);
   if (result != CU_OK) return result;
   if (out == NULL) return sim_broken(SIM_NULL_POINTER, call);
-  if (size_bytes == 0) return sim_broken(SIM_SIZE, call);
+  if (size_bytes == 0) return sim_broken(SIM_SIZE_ELSEWHERE, call);
   cu_deviceptr pointer = vdev_arena_take(vdev_device_arena(context->device), size_bytes);
   if (pointer == 0) return CU_OUT_OF_MEMORY;
   *out = pointer;

@@ -28,7 +28,7 @@ CUDA_DRIVER_MAP(SIM_DECLARE)
 /* The marker: what opens a driver finds out by it that the driver is this one. */
 SIM_EXPORT extern const char tbk_cuda_simulator[];
 
-enum { SIM_DEVICES = 64, SIM_DEPTH = 64, SIM_LAUNCH_FAILED = 719 };
+enum { SIM_DEVICES = 64, SIM_DEPTH = 64, SIM_ILLEGAL_ADDRESS = 700, SIM_LAUNCH_FAILED = 719 };
 enum { SIM_ARCHITECTURE = 90 };
 
 /* The primary context of a device: the only kind that this driver has. */
@@ -41,9 +41,17 @@ struct cu_context_object {
   vdev_stream_t* legacy;
 };
 
-typedef enum sim_kind { SIM_STREAM = 1, SIM_EVENT, SIM_MODULE } sim_kind_t;
+typedef enum sim_kind { SIM_STREAM = 1, SIM_EVENT, SIM_MODULE, SIM_CUBLAS } sim_kind_t;
 
-/* A stream, an event or a module. It is never freed, so that a handle is known after its end. */
+/* What a handle of cuBLAS keeps between calls. */
+typedef struct sim_blas {
+  cu_stream stream;
+  cu_deviceptr workspace;
+  int math;
+  bool scalars_on_device;
+} sim_blas_t;
+
+/* A stream, an event, a module or a handle of cuBLAS. It is never freed, so that a handle is known after its end. */
 typedef struct sim_object {
   sim_kind_t kind;
   bool live;
@@ -54,6 +62,7 @@ typedef struct sim_object {
   vdev_stream_t* stream;
   vdev_event_t* event;
   const emit_host_kernel_t* kernel;
+  sim_blas_t blas;
 } sim_object_t;
 
 typedef struct sim_own_options {
@@ -129,6 +138,27 @@ typedef struct sim_block {
 
 /* Finds the block of a context that a pointer points into. */
 bool sim_find_block(cu_context context, cu_deviceptr pointer, sim_block_t* out);
+
+/* Device code as work. What is larger begins with one of these. */
+enum { SIM_PARAMETER_WORDS = 64 };
+typedef struct sim_launch {
+  vdev_work_t work;
+  cu_context context;
+  const emit_host_kernel_t* kernel;
+  int64_t groups;
+  uint64_t seed;
+  emit_host_range_t ranges[EMIT_HOST_POINTERS];
+  uint64_t parameters[EMIT_HOST_PARAMETERS][SIM_PARAMETER_WORDS];
+} sim_launch_t;
+
+/* Fills a launch in: copies the parameters, as the driver does in the call, and finds what pointers point
+ * into. False where one is missing. */
+bool sim_launch_set(sim_launch_t* launch, cu_context context, const emit_host_kernel_t* kernel,
+                    int64_t groups, void** parameters);
+/* Runs it, as a piece of work. */
+void sim_launch_run(vdev_work_t* work);
+/* Lets the context answer each call with this from now on. */
+void sim_kill(cu_context context, cu_result fault);
 
 /* Whether all of the range is pinned memory. */
 bool sim_is_pinned(const void* pointer, uint64_t size_bytes);

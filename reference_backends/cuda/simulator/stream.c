@@ -38,8 +38,7 @@ static cu_result begin_on_event(cu_event event, const char* call, cu_context* ou
 }
 
 static void die(void* argument) {
-  cu_context context = argument;
-  __atomic_store_n(&context->fault, SIM_LAUNCH_FAILED, __ATOMIC_RELEASE);
+  sim_kill(argument, SIM_LAUNCH_FAILED);
 }
 
 void sim_count_work(cu_context context, vdev_stream_t* queue) {
@@ -123,8 +122,8 @@ cu_result api_event_elapsed(float* out_ms, cu_event start, cu_event end) {
   if (result == CU_OK) result = sim_object_find(end, SIM_EVENT, call, &second);
   if (result != CU_OK) return result;
   if (out_ms == NULL) return sim_broken(SIM_NULL_POINTER, call);
-  if (!can_be_timed(first) || !can_be_timed(second) || first->context != second->context)
-    return sim_broken(SIM_TIMING, call);
+  if (!can_be_timed(first) || !can_be_timed(second)) return sim_broken(SIM_TIMING, call);
+  if (first->context != second->context) return sim_broken(SIM_TIMING_CONTEXT, call);
   double milliseconds = 0;
   result = sim_after_wait(context, vdev_event_elapsed(first->event, second->event, &milliseconds));
   if (result == CU_OK) *out_ms = (float)milliseconds;

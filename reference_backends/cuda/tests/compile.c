@@ -2,23 +2,60 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * compile.c: tbk-cuda-compile ARCHITECTURE... compiles every kernel for each (90 for sm_90), as the
- * backend does, and writes what the compiler says. It needs no device. Ends with 0 where all are compiled
- * without a word, with 5 where there is no NVRTC.
+ * compile.c: tbk-cuda-compile [--ptx FOLDER] ARCHITECTURE... compiles every kernel for each
+ * (90 for sm_90), as the backend does, and writes what the compiler says. It needs no device. With a
+ * folder, it also writes there what the compiler handed to its assembler, as sm_90-NUMBER.ptx. Ends with 0
+ * where all are compiled without a word, with 5 where there is no NVRTC.
  */
+#include <dlfcn.h>
 #include <emit/job.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../library.h"
 #include "../nvrtc.h"
+
+typedef struct ptx {
+  int (*get_size)(nvrtc_program program, size_t* out_size);
+  int (*get)(nvrtc_program program, char* ptx);
+  const char* folder; /* NULL: none is written */
+  int architecture, number, written;
+} ptx_t;
+
+static ptx_t ptx;
+
+static void write_ptx(nvrtc_program program, void* closure) {
+  char path[4096];
+  size_t size = 0;
+  (void)closure;
+  if (ptx.folder == NULL) return;
+  snprintf(path, sizeof path, "%s/sm_%d-%d.ptx", ptx.folder, ptx.architecture, ptx.number);
+  char* text = ptx.get_size(program, &size) == NVRTC_OK ? malloc(size + 1) : NULL;
+  FILE* file = text != NULL && ptx.get(program, text) == NVRTC_OK ? fopen(path, "w") : NULL;
+  const bool whole = file != NULL && size > 1 && fwrite(text, 1, size - 1, file) == size - 1;
+  if (file != NULL && fclose(file) == 0 && whole) ptx.written++;
+  free(text);
+}
+
+/* The backend has no use for it, so it is looked for here: in the library that it opened. */
+static bool find_ptx(void) {
+  const char* stated = getenv("TBK_CUDA_NVRTC");
+  void* library = dlopen(stated ? stated : "libnvrtc.so", RTLD_NOW | RTLD_LOCAL);
+  return library != NULL &&
+         cuda_look_up(library, "nvrtcGetPTXSize", &ptx.get_size, sizeof ptx.get_size) &&
+         cuda_look_up(library, "nvrtcGetPTX", &ptx.get, sizeof ptx.get);
+}
 
 /* Compiles all kernels; returns how many failed or made the compiler say something. */
 static int compile_all(const cuda_nvrtc_t* nvrtc, int architecture, int* out_count) {
   int faults = 0;
   *out_count = 0;
   for (const char* const* variant = emit_variants; *variant != NULL; variant++, ++*out_count) {
-    cuda_build_t build = {.options = *variant, .architecture = architecture};
+    cuda_build_t build = {.options = *variant, .architecture = architecture, .look = write_ptx};
     cuda_image_t image = {NULL, 0};
+    ptx.architecture = architecture;
+    ptx.number = *out_count;
     const bool compiled = cuda_nvrtc_compile(nvrtc, &build, &image);
     free(compiled ? image.bytes : NULL);
     if (compiled && build.log[0] == '\0') continue;
@@ -30,18 +67,22 @@ static int compile_all(const cuda_nvrtc_t* nvrtc, int architecture, int* out_cou
 
 int main(int argc, char** argv) {
   const cuda_nvrtc_t* nvrtc = cuda_nvrtc("");
-  if (nvrtc == NULL) {
-    printf("%s\n", cuda_nvrtc_missing());
+  const int first = argc > 2 && strcmp(argv[1], "--ptx") == 0 ? 3 : 1;
+  if (first == 3) ptx.folder = argv[2];
+  if (nvrtc == NULL || (ptx.folder != NULL && !find_ptx())) {
+    printf("%s\n", nvrtc == NULL ? cuda_nvrtc_missing() : "NVRTC has no nvrtcGetPTX");
     return 5;
   }
   int major = 0, minor = 0, all = 0;
   nvrtc->version(&major, &minor);
-  for (int i = 1; i < argc; i++) {
+  for (int i = first; i < argc; i++) {
     int count;
     const int faults = compile_all(nvrtc, atoi(argv[i]), &count);
     printf("NVRTC %d.%d, sm_%s: %d kernels, %d with errors or warnings\n", major, minor, argv[i],
            count, faults);
     all += faults + (count == 0);
   }
-  return argc > 1 && all == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (ptx.folder != NULL) printf("%d written as PTX\n", ptx.written);
+  return argc > first && all == 0 && (ptx.folder == NULL || ptx.written > 0) ? EXIT_SUCCESS
+                                                                             : EXIT_FAILURE;
 }

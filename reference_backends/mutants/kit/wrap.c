@@ -46,17 +46,26 @@ void wrap_sleep_ms(unsigned milliseconds) {
     continue;
 }
 
-tbk_backend_create_fn wrap_inner_entry(tbk_error_t* error) {
-  char path[4096];
+/* What is broken: the reference beside this library, or what the environment names. */
+static bool inner_path(char* path, size_t path_bytes) {
+  const char* stated = getenv("TBK_MUTANTS_OF");
   Dl_info info;
-  if (dladdr((void*)(uintptr_t)wrap_inner_entry, &info) == 0) return NULL;
+  if (stated != NULL) return (size_t)snprintf(path, path_bytes, "%s", stated) < path_bytes;
+  if (dladdr((void*)(uintptr_t)wrap_inner_entry, &info) == 0) return false;
   const char* slash = strrchr(info.dli_fname, '/');
   const int length = slash == NULL ? 0 : (int)(slash - info.dli_fname + 1);
-  snprintf(path, sizeof path, "%.*slibtbk_cpu.so", length, info.dli_fname);
+  snprintf(path, path_bytes, "%.*slibtbk_cpu.so", length, info.dli_fname);
+  return true;
+}
+
+tbk_backend_create_fn wrap_inner_entry(tbk_error_t* error) {
+  char path[4096];
+  if (!inner_path(path, sizeof path)) return NULL;
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   tbk_backend_create_fn entry = NULL;
   if (library != NULL) *(void**)&entry = dlsym(library, TBK_ENTRY_SYMBOL);
-  if (entry == NULL) ignore(wrap_fail(error, TBK_FAILED, "libtbk_cpu.so does not load"));
+  if (entry == NULL)
+    ignore(wrap_fail(error, TBK_FAILED, "the library that is to be broken does not load"));
   return entry;
 }
 

@@ -51,6 +51,9 @@ static void child(const char* fault) {
   snprintf(options, sizeof options, "driver=%s", shim);
   if (fault != NULL) setenv("TBK_" SHIM_NAME "_SHIM", fault, 1);
   setenv("TBK_" SHIM_NAME "_SIMULATOR", "report=answer", 1);
+#ifdef SHIM_ENVIRONMENT
+  (void)SHIM_ENVIRONMENT(simulator);
+#endif
   alarm(DEADLINE_S);
   fault_scenario(backend, options, &report->run);
   FAULT_FIND(shim, "tbk_shim_calls", calls);
@@ -147,15 +150,16 @@ int main(int argc, char** argv) {
   }
   check_whole("no fault");
   uint64_t calls[SHIM_FUNCTIONS];
+  bool listed[SHIM_FUNCTIONS] = {false};
   memcpy(calls, report->calls, sizeof calls);
   for (size_t i = 0; i < fault_row_count; i++) {
     size_t index = index_of(fault_rows[i].symbol);
     expect(index < SHIM_FUNCTIONS, fault_rows[i].symbol, "is not in the map");
     if (index < SHIM_FUNCTIONS) check_row(&fault_rows[i], calls[index]);
-    if (index < SHIM_FUNCTIONS) calls[index] = 0;
+    if (index < SHIM_FUNCTIONS) listed[index] = true;
   }
   for (size_t i = 0; i < SHIM_FUNCTIONS; i++)
-    expect(calls[i] == 0, symbols[i], "is called, and no fault of it is listed");
+    expect(calls[i] == 0 || listed[i], symbols[i], "is called, and no fault of it is listed");
   printf("%lu checks, %lu failures\n", checks, failures);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tbk/tbk_operators.h>
+
 #include "faults.h"
 
 enum { SIZE = 1024 };
@@ -100,6 +102,27 @@ static void work_on_streams(const held_t* held) {
   if (e[0] != NULL && e[1] != NULL) (void)STEP(event, event_elapsed, e[0], e[1], &milliseconds);
 }
 
+/* A product into one of its factors, 8 by 8 floats: it takes memory in the order of the stream. */
+static void multiply_in_place(const held_t* held) {
+  static const int64_t sizes[2] = {8, 8}, strides[2] = {8, 1};
+  const tbk_tensor_t all = {sizeof all, held->memory[0], SIZE, 0, TBK_FLOAT32, 2, sizes, strides};
+  const tbk_args_mm_t arguments = {sizeof arguments, &all, &all, &all};
+  if (of->kernel == NULL || held->memory[0] == 0) return;
+  const tbk_kernel_t* mm = of->kernel->kernel_find(self, 0, TBK_NAME_mm, TBK_VERSION_mm);
+  strcpy(fault_error.message, mm != NULL ? "" : "?"); /* offered where nothing fails */
+  if (fault_note("kernel_find", mm != NULL ? TBK_OK : TBK_FAILED) != TBK_OK) return;
+  (void)fault_note("mm in place",
+                   mm->launch(self, 0, mm, &arguments, held->stream[0], &fault_error));
+}
+
+static void take_in_order(const held_t* held) {
+  tbk_memory_t memory = 0;
+  if (of->async_memory == NULL || held->stream[0] == NULL) return;
+  if (STEP(async_memory, async_alloc, held->stream[0], SIZE, &memory) == TBK_OK)
+    (void)STEP(async_memory, async_free, held->stream[0], memory);
+  if (fault_with_kernels) multiply_in_place(held);
+}
+
 static void give_back(held_t* held) {
   for (int i = 0; i < 2; i++) {
     (void)STEP(core, memory_free, 0, held->memory[i]);
@@ -124,6 +147,7 @@ static void use(void) {
     }
     take(&held);
     work_on_memory(&held);
+    take_in_order(&held);
     work_on_streams(&held);
     if (fault_with_kernels && held.memory[0] != 0 && held.memory[1] != 0)
       fault_kernels(of, held.memory, held.stream[0]);

@@ -29,9 +29,10 @@ const char* const shim_texts[SHIM_FUNCTIONS] = {SHIM_MAP};
 SHIM_EXPORT extern const char SHIM_MARKER[];
 const char SHIM_MARKER[] = "a simulated driver, behind a shim";
 
-typedef shim_result_t (*word_function_t)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                                         uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                                         uintptr_t);
+typedef uintptr_t word_t;
+typedef shim_result_t (*word_function_t)(word_t, word_t, word_t, word_t, word_t, word_t, word_t,
+                                         word_t, word_t, word_t, word_t, word_t, word_t, word_t,
+                                         word_t, word_t, word_t, word_t, word_t);
 
 typedef enum fault_kind { NONE, SKIP, SWAP, DROP, FAIL, HAND } fault_kind_t;
 
@@ -173,7 +174,8 @@ static bool gives_pointer(shim_index_t index) {
 /* Of a code, the upper half of the word means nothing. */
 shim_result_t shim_real(shim_index_t index, const uintptr_t w[SHIM_WORDS]) {
   const shim_result_t result =
-      real[index](w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10]);
+      real[index](w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12],
+                  w[13], w[14], w[15], w[16], w[17], w[18]);
   return gives_pointer(index) ? result : (uint32_t)result;
 }
 
@@ -227,15 +229,15 @@ static shim_result_t hand_on(shim_call_t* call) {
   return result;
 }
 
-#define SHIM_ROW(member, symbol, result, parameters)                                              \
-  SHIM_EXPORT shim_result_t shim_##member(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,     \
-                                          uintptr_t e, uintptr_t f, uintptr_t g, uintptr_t h,     \
-                                          uintptr_t i, uintptr_t j, uintptr_t k) __asm__(symbol); \
-  shim_result_t shim_##member(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,    \
-                              uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j,    \
-                              uintptr_t k) {                                                      \
-    shim_call_t call = {SHIM_##member, {a, b, c, d, e, f, g, h, i, j, k}};                        \
-    return hand_on(&call);                                                                        \
+#define SHIM_DECLARED                                                                           \
+  word_t a, word_t b, word_t c, word_t d, word_t e, word_t f, word_t g, word_t h, word_t i,     \
+      word_t j, word_t k, word_t l, word_t m, word_t n, word_t o, word_t p, word_t q, word_t r, \
+      word_t s
+#define SHIM_ROW(member, symbol, result, parameters)                                               \
+  SHIM_EXPORT shim_result_t shim_##member(SHIM_DECLARED) __asm__(symbol);                          \
+  shim_result_t shim_##member(SHIM_DECLARED) {                                                     \
+    shim_call_t call = {SHIM_##member, {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s}}; \
+    return hand_on(&call);                                                                         \
   }
 SHIM_MAP
 #undef SHIM_ROW

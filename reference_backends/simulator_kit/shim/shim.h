@@ -18,6 +18,7 @@
  *   SHIM_BEHIND   the file name of the simulated driver, which lies beside this library
  *   SHIM_MARKER   the symbol that marks it
  *   SHIM_MAP      SHIM_ROW(member, symbol, result, parameters) for each function, the last two as text
+ *   SHIM_ENVIRONMENT(simulator)   may be there: sets what else the backend is to find in its environment
  * and functions that say what this header asks for below.
  */
 #ifndef SIMKIT_SHIM_H
@@ -30,7 +31,7 @@
 #include "shim_driver.h"
 
 /* No function of the map takes more parameters, nor one that is not passed like a word. */
-enum { SHIM_WORDS = 11 };
+enum { SHIM_WORDS = 19 };
 
 #define SHIM_ROW(member, symbol, result, parameters) SHIM_##member,
 typedef enum shim_index { SHIM_MAP SHIM_FUNCTIONS } shim_index_t;

@@ -21,12 +21,18 @@ LEGAL = "a legal answer: nobody knows better"
 WAITS = "waits where it need not, which is legal"
 EQUIVALENT = {
     "skip:cuGetErrorString": TEXT,
+    "skip:cuDriverGetVersion": TEXT,
+    "skip:cublasGetProperty": TEXT,
     "skip:cuDeviceGetName": TEXT,
     "swap:cuDeviceGetName": TEXT,
     "skip:cuDeviceTotalMem_v2": LEGAL,
     "swap:cuDeviceTotalMem_v2": "the devices are alike",
     "skip:cuDeviceCanAccessPeer": LEGAL,
     "swap:cuDeviceCanAccessPeer": "the devices are alike",
+    "skip:cublasSetPointerMode_v2": "the mode that a handle begins with",
+    "skip:cublasSetMathMode": "the mode that a handle begins with has no TF32 either",
+    "skip:cublasSetWorkspace_v2": "cuBLAS then takes memory of its own",
+    "swap:cublasSetWorkspace_v2.workspace": "memory that is there, and that cuBLAS may write",
     "swap:cuDeviceGetAttribute": "the devices are alike",
     "swap:cuModuleLoadData.image": "no handle: an image that the driver refuses is made anew",
     "fill-waits": WAITS,

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "selftest.h"
 
 cuda_driver_t cu;
 int (*cu_broken)(void);
+bool cu_tried[64];
 static void* library;
 
 void* cu_symbol(const char* name) {
@@ -43,6 +45,27 @@ void cu_load(const char* path, const char* options) {
   look_up("tbk_simulator_broken", &cu_broken, sizeof cu_broken);
 }
 
+static char log_path[] = "/tmp/tbk-cuda-log-XXXXXX";
+static int log_file;
+
+void cu_begin_log(void) {
+  strcpy(log_path + strlen(log_path) - 6, "XXXXXX");
+  log_file = mkstemp(log_path);
+  CU_ASSERT_TRUE_FATAL(log_file >= 0);
+  setenv("TBK_CUDA_SIMULATOR_LOG", log_path, 1);
+}
+
+bool cu_end_log(sim_rule_t rule) {
+  char said[512] = "", name[24];
+  unsetenv("TBK_CUDA_SIMULATOR_LOG");
+  const bool any = read(log_file, said, sizeof said - 1) > 0;
+  snprintf(name, sizeof name, "SIM-CUDA-%03d", (int)rule);
+  cu_tried[rule] = true;
+  close(log_file);
+  unlink(log_path);
+  return any && strstr(said, name) != NULL;
+}
+
 cu_context cu_enter(int device) {
   cu_context context = NULL;
   CU_ASSERT_EQUAL_FATAL(cu.primary_retain(&context, device), CU_OK);
@@ -60,16 +83,29 @@ void cu_leave(int device) {
 enum { RULES = SIM_RULES(COUNT_RULE) };
 #undef COUNT_RULE
 
+static void each_rule_was_broken(void) {
+#define EXPECT_TRIED(name, number, class, answer, source, sentence) \
+  CU_ASSERT_TRUE(cu_tried[number]);
+  SIM_RULES(EXPECT_TRIED)
+#undef EXPECT_TRIED
+}
+
+static CU_TestInfo end_tests[] = {{"each rule was broken", each_rule_was_broken},
+                                  CU_TEST_INFO_NULL};
+
 int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "--sites") == 0)
     return sim_judge_sites(argv[0], argv[2], "CUDA", "SIM-CUDA", RULES) ? EXIT_SUCCESS
                                                                         : EXIT_FAILURE;
   CU_SuiteInfo suites[] = {{"rules", NULL, NULL, NULL, NULL, cu_rule_tests},
                            {"launch", NULL, NULL, NULL, NULL, cu_launch_tests},
+                           {"cublas", NULL, NULL, NULL, NULL, cu_cublas_tests},
                            {"work", NULL, NULL, NULL, NULL, cu_work_tests},
                            {"death", NULL, NULL, NULL, NULL, cu_death_tests},
+                           {"death by cublas", NULL, NULL, NULL, NULL, cu_cublas_death_tests},
+                           {"end", NULL, NULL, NULL, NULL, end_tests},
                            CU_SUITE_INFO_NULL};
   if (argc != 2) return EXIT_FAILURE;
-  cu_load(argv[1], "report=answer,fault_at=1000");
+  cu_load(argv[1], "report=answer,fault_at=1000,devices=3");
   return cunit_run(suites);
 }

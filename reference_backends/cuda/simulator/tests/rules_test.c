@@ -13,16 +13,6 @@
 #include "../old.h"
 #include "selftest.h"
 
-static bool tried[64];
-
-#define BREAKS(rule, answer, call)            \
-  do {                                        \
-    (void)cu_broken();                        \
-    CU_ASSERT_EQUAL((call), (answer));        \
-    CU_ASSERT_EQUAL(cu_broken(), SIM_##rule); \
-    tried[SIM_##rule] = true;                 \
-  } while (0)
-
 static const char* ignored_text;
 
 /* The first test, and the only one before cuInit. */
@@ -46,7 +36,7 @@ static void a_forked_child_makes_no_call(void) {
   int status = -1;
   CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
   CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  tried[SIM_FORKED] = true;
+  cu_tried[SIM_FORKED] = true;
 }
 
 typedef struct seen {
@@ -70,7 +60,7 @@ static void a_host_function_makes_no_call(void) {
   CU_ASSERT_EQUAL(cu.stream_synchronize(stream), CU_OK);
   CU_ASSERT_EQUAL(seen.result, 800);
   CU_ASSERT_EQUAL(seen.rule, SIM_HOST_FUNCTION);
-  tried[SIM_HOST_FUNCTION] = true;
+  cu_tried[SIM_HOST_FUNCTION] = true;
   cu_leave(0);
 }
 
@@ -156,9 +146,10 @@ static void what_is_left_at_the_end_is_told(void) {
 
 static void handles_are_of_a_context(void) {
   cu_stream first, second;
-  cu_event event;
+  cu_event event, here_too;
   cu_deviceptr here, there;
-  cu_enter(0);
+  float milliseconds;
+  cu_context context = cu_enter(0);
   CU_ASSERT_EQUAL(cu.stream_create(&first, CU_STREAM_NON_BLOCKING, 0), CU_OK);
   CU_ASSERT_EQUAL(cu.mem_alloc(&here, 64), CU_OK);
   cu_enter(1);
@@ -166,6 +157,12 @@ static void handles_are_of_a_context(void) {
   CU_ASSERT_EQUAL(cu.event_create(&event, 0), CU_OK);
   CU_ASSERT_EQUAL(cu.mem_alloc(&there, 64), CU_OK);
   BREAKS(RECORD_CONTEXT, 400, cu.event_record(event, first));
+  CU_ASSERT_EQUAL(cu.event_record(event, second), CU_OK);
+  CU_ASSERT_EQUAL(cu.context_push(context), CU_OK);
+  CU_ASSERT_EQUAL(cu.event_create(&here_too, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.event_record(here_too, first), CU_OK);
+  BREAKS(TIMING_CONTEXT, 400, cu.event_elapsed(&milliseconds, here_too, event));
+  CU_ASSERT_EQUAL(cu.context_pop(&context), CU_OK);
   BREAKS(STREAM_CONTEXT, CU_OK, cu.fill(there, 1, 64, first));
   BREAKS(POINTER_CONTEXT, CU_OK, cu.copy_d2d(there, here, 64, second));
   BREAKS(LEGACY_STREAM, CU_OK, cu.fill(there, 1, 64, NULL));
@@ -196,7 +193,7 @@ static void memory_is_live_and_in_range(void) {
   CU_ASSERT_EQUAL(cu.mem_free_host(pinned), CU_OK);
   BREAKS(FREE_HOST, 1, cu.mem_free_host(pinned));
   BREAKS(SIZE, 1, cu.mem_alloc(&pointer, 0));
-  BREAKS(SIZE, 1, cu.mem_host_alloc(&pinned, 0, 1));
+  BREAKS(SIZE_ELSEWHERE, 1, cu.mem_host_alloc(&pinned, 0, 1));
   BREAKS(NULL_POINTER, 1, cu.mem_alloc(NULL, 8));
   cu_leave(0);
 }
@@ -206,7 +203,7 @@ static void arguments_are_what_is_listed(void) {
   cu_event plain, other;
   cu_device device;
   float milliseconds;
-  BREAKS(DEVICE, 101, cu.device_get(&device, 2));
+  BREAKS(DEVICE, 101, cu.device_get(&device, 3));
   BREAKS(DEVICE, 101, cu.device_get(&device, -1));
   cu_enter(0);
   BREAKS(FLAGS, 1, cu.stream_create(&stream, 2, 0));
@@ -231,6 +228,7 @@ static void there_is_no_null_and_no_other_flag(void) {
   CU_ASSERT_EQUAL(cu.event_create(&event, 0), CU_OK);
   CU_ASSERT_EQUAL(cu.mem_alloc(&pointer, 64), CU_OK);
   CU_ASSERT_EQUAL(cu.event_record(event, stream), CU_OK);
+  BREAKS(NULL_POINTER, 1, cu.get_version(NULL));
   BREAKS(NULL_POINTER, 1, cu.device_get(NULL, 0));
   BREAKS(NULL_POINTER, 1, cu.device_get_count(NULL));
   BREAKS(NULL_POINTER, 1, cu.mem_get_info(&bytes, NULL));
@@ -272,13 +270,6 @@ static void a_name_without_suffix_is_another_function(void) {
 #undef CALL_OLD
 }
 
-/* The last test of the suite. */
-static void each_rule_was_broken(void) {
-#define EXPECT_TRIED(name, number, class, answer, source, sentence) CU_ASSERT_TRUE(tried[number]);
-  SIM_RULES(EXPECT_TRIED)
-#undef EXPECT_TRIED
-}
-
 CU_TestInfo cu_rule_tests[] = {
     {"nothing goes before init", nothing_goes_before_init},
     {"a forked child makes no call", a_forked_child_makes_no_call},
@@ -294,5 +285,4 @@ CU_TestInfo cu_rule_tests[] = {
     {"there is no null and no other flag", there_is_no_null_and_no_other_flag},
     {"there is no null where a kernel is", there_is_no_null_where_a_kernel_is},
     {"a name without suffix is another function", a_name_without_suffix_is_another_function},
-    {"each rule was broken", each_rule_was_broken},
     CU_TEST_INFO_NULL};

@@ -30,7 +30,7 @@ void fault_look_behind(const char* simulator, fault_behind_t* out) {
 }
 
 static bool is_work(int code) {
-  return code >= 700 && code <= 719;
+  return code >= 700 && code <= 719 && code != 701; /* 701: nothing was launched */
 }
 
 bool fault_fits(int code, tbk_status_t status) {
@@ -42,7 +42,7 @@ bool fault_fits(int code, tbk_status_t status) {
 /* What the driver refuses to give back, and what goes with a dead context, is not the backend's. */
 const char* fault_left(const fault_behind_t* behind, const char* symbol, int code) {
   const bool refused = strstr(symbol, "Free") || strstr(symbol, "Destroy") ||
-                       strstr(symbol, "Push") || is_work(code);
+                       strstr(symbol, "Push") || strstr(symbol, "Unload") || is_work(code);
   const bool popped = strstr(symbol, "Pop") == NULL;
   const bool excused =
       (behind->broken == SIM_LEFT && refused) || (behind->broken == SIM_STILL_PUSHED && !popped);
