@@ -23,6 +23,7 @@ const bool fault_with_kernels = true;
 
 const fault_row_t fault_rows[] = {
     {"aclInit", {ACL_INVALID_PARAM, ACL_INTERNAL}, false},
+    {"aclrtGetVersion", {COMMON}, true}, /* a text for people */
     {"aclrtGetDeviceCount", {ACL_INTERNAL, ACL_RT_FAILURE}, false},
     {"aclrtGetSocName", {1}, true},    /* the device is called something */
     {"aclGetRecentErrMsg", {1}, true}, /* more about an error that is told anyway */
