@@ -37,6 +37,7 @@ ROOMS = [
     "reference_backends/simulator_kit",
     "reference_backends/npu",
     "reference_backends/npu/simulator",
+    "reference_backends/npu/simulator/tests",
     "reference_backends/cuda/simulator/tests",
     "reference_backends/opencl",
     "reference_backends/opencl/tests",
