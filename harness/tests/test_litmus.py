@@ -222,11 +222,17 @@ def test_bad_usage_is_2(words: list[str], tmp_path: Path) -> None:
 def test_what_was_run_before_a_signal_is_kept(tmp_path: Path) -> None:
     command = [*arguments(CPU, tmp_path, ()), "--seconds=600"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    wait_for((tmp_path / "litmus.jsonl").exists)
+    wait_for((tmp_path / "litmus.jsonl.part").exists)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 7
     assert read(tmp_path / "litmus.jsonl")[-1]["record"] == "litmus-footer"
+
+
+def test_a_run_without_a_program_is_no_pass(tmp_path: Path) -> None:
+    ended = hunt(CPU, tmp_path, (), "--seconds=1e-9")
+    assert ended.code == 3
+    assert "before a program was run" in ended.stderr
 
 
 def test_results_that_cannot_be_written_are_8(tmp_path: Path) -> None:
@@ -248,6 +254,30 @@ def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
     assert "EVT-018" in done.stdout
     assert "event_wait(" in done.stdout
     assert str(tmp_path / "litmus.c") in done.stdout
+
+
+def test_the_last_results_stay_where_nothing_is_run(tmp_path: Path) -> None:
+    assert tbk(tmp_path, "cpu", "--programs=20").returncode == 0
+    before = (tmp_path / "litmus.jsonl").read_bytes()
+    for words in (["no_such"], ["template"], ["cpu", "--backend-option=no_such_key=1"]):
+        assert tbk(tmp_path, *words).returncode in (3, 4)
+    assert [one.name for one in tmp_path.iterdir()] == ["litmus.jsonl"]
+    assert (tmp_path / "litmus.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_ends_the_command_and_what_it_started(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tbk_harness", "litmus", "cpu", f"--report-dir={tmp_path}"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    wait_for((tmp_path / "litmus.jsonl.part").exists)
+    time.sleep(0.5)
+    process.send_signal(number)
+    assert process.wait(PATIENCE) == 7
+    assert read(tmp_path / "litmus.jsonl")[-1]["record"] == "litmus-footer"
 
 
 def test_the_command_tells_how_sure_it_is(tmp_path: Path) -> None:

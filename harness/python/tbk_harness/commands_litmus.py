@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,14 +15,23 @@ from typing import Any, NoReturn
 import click
 from rich.console import Console
 from rich.text import Text
-from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_FINDINGS, EXIT_PASS, EXIT_SUITE_ERROR
+from tbk_reports.model import (
+    EXIT_BAD_LIBRARY,
+    EXIT_FINDINGS,
+    EXIT_INTERRUPTED,
+    EXIT_NOT_WRITTEN,
+    EXIT_PASS,
+    EXIT_SUITE_ERROR,
+)
 from tbk_reports.text import line
 
 from tbk_harness import locate, outcome
+from tbk_harness.interruption import handed_on
 from tbk_harness.options import duration
 
 RESULTS = "litmus.jsonl"
 REPRODUCER = "litmus.c"
+_RAN = (EXIT_PASS, EXIT_FINDINGS, EXIT_INTERRUPTED)  # with other codes the last results stay
 _RUNNER = "tbk-litmus: "  # its own lines, among what the library prints
 _STATES = {"proven": "green", "trivial": "cyan", "not-shown": "yellow", "broken": "red"}
 _ENDINGS = {
@@ -72,32 +82,38 @@ def litmus_command(library: str, report_dir: Path, **options: Any) -> NoReturn:
     with the suite. What is found is shrunk to the smallest program that shows it.
 
     The exit codes are those of tbk run: 0 nothing found, 1 a finding, 2 bad usage, 3 LIB has no
-    streams or no events, 4 bad library, 5 no device, 6 suite error, 7 interrupted, 8 results could
+    streams or no events, or nothing was run, 4 bad library, 5 no device, 6 suite error, 7 interrupted, 8 results could
     not be written.
     """
+    runner, subject = _runner(), _library(library)
     outcome.prepare(report_dir)
     results = report_dir / RESULTS
     program = report_dir / REPRODUCER
-    results.unlink(missing_ok=True)
-    program.unlink(missing_ok=True)
-    ended = subprocess.run(
-        [str(_runner()), _library(library), *_arguments(options), f"--output={results}",
-         f"--reproducer={program}"],
-        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", check=False,
+    code, stderr = _run(
+        [str(runner), subject, *_arguments(options), f"--output={results}",
+         f"--reproducer={program}"]
     )  # fmt: skip
-    if results.exists():
+    if code in _RAN:
         tell(list(_records(results)), outcome.console(), library)
-    said = [one for one in ended.stderr.splitlines() if one.startswith(_RUNNER)]
-    if said and ended.returncode not in (EXIT_PASS, EXIT_FINDINGS):
-        outcome.stop(_code(ended.returncode), said[-1].removeprefix(_RUNNER))
-    if program.exists():
+    said = [one for one in stderr.splitlines() if one.startswith(_RUNNER)]
+    if said and code not in (EXIT_PASS, EXIT_FINDINGS):
+        outcome.stop(code, said[-1].removeprefix(_RUNNER))
+    if code == EXIT_FINDINGS:
         outcome.console().print(Text(f"without the suite: {program}"))
-    raise SystemExit(_code(ended.returncode))
+    raise SystemExit(code)
 
 
-def _code(code: int) -> int:
-    """A runner that was killed told nothing, and is at fault itself."""
-    return code if 0 <= code <= 8 else EXIT_SUITE_ERROR
+def _run(command: Sequence[str]) -> tuple[int, str]:
+    """Returns the exit code and what was printed; a runner that was killed is itself at fault."""
+    with tempfile.TemporaryFile() as said, handed_on() as interruption:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stderr=said, start_new_session=True
+        )
+        interruption.started(process)
+        code = process.wait()
+        said.seek(0)
+        stderr = said.read().decode("utf-8", "replace")
+    return (code if 0 <= code <= EXIT_NOT_WRITTEN else EXIT_SUITE_ERROR), stderr
 
 
 def _runner() -> Path:

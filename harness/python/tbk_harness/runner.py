@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -22,10 +20,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from tbk_reports.model import FAILING, VERDICTS, parse_line
 from tbk_reports.text import line
 
+from tbk_harness.interruption import handed_on
 from tbk_harness.locate import tbk_run
 
 POLL_S = 0.1
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 LOG_S = 30
 
 
@@ -136,48 +134,6 @@ def _log(growth: Growth, process: subprocess.Popen[bytes], console: Console, lay
             console.print(f"{layer}: {done}{failing} after {spent} s", markup=False)
 
 
-class _Interruption:
-    """Hands on to tbk-run what would end this command, so that it writes its footer and leaves.
-
-    A signal raises nothing here: one that comes while another is handed on, or between two calls,
-    would leave tbk-run alone.
-    """
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-        self._came = 0
-        self._harder = iter((signal.SIGINT, signal.SIGTERM))
-
-    def take(self, _number: int, _frame: object) -> None:
-        """Handles a signal: the third kills tbk-run, and its tests go with it."""
-        if self.process is None:
-            self._came += 1
-        else:
-            self.process.send_signal(next(self._harder, signal.SIGKILL))
-
-    def started(self, process: subprocess.Popen[bytes]) -> None:
-        """Hands on what came before there was a process."""
-        self.process = process
-        for _ in range(self._came):
-            self.take(0, None)
-
-
-@contextlib.contextmanager
-def _interruptions() -> Iterator[_Interruption]:
-    interruption = _Interruption()
-    if threading.current_thread() is not threading.main_thread():
-        yield interruption
-        return
-    # One that is ignored stays so: nohup.
-    taken = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, interruption.take) for one in taken}
-    try:
-        yield interruption
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-
-
 def run(
     arguments: Sequence[str],
     output: Path,
@@ -194,7 +150,7 @@ def run(
     `layer`: what progress calls it.
     """
     command = [str(runner()), *arguments, "--output", str(output), "--quiet"]
-    with tempfile.TemporaryFile() as said, _interruptions() as interruption:
+    with tempfile.TemporaryFile() as said, handed_on() as interruption:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

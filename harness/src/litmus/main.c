@@ -179,16 +179,39 @@ static int code_of(hunt_state_t state) {
   }
 }
 
-static const char* reason_of(const hunt_shared_t* shared) {
+static const char* reason_of(const hunt_shared_t* shared, int code) {
   if (shared->state == HUNT_NOTHING_TO_ORDER)
     return "the library offers no streams or no events: there is nothing to order";
+  if (code == EXIT_NOTHING && shared->stats.programs > 0)
+    return "no program found memory to run in";
+  if (code == EXIT_NOTHING) return "the time was over before a program was run";
   if (shared->state == HUNT_INTERRUPTED) return "interrupted";
   return shared->state == HUNT_BAD_LIBRARY || shared->state == HUNT_NO_DEVICE ? shared->reason : "";
 }
 
+/* A run in which no program said anything is no pass. */
+static int code_of_run(const hunt_shared_t* shared, hunt_state_t state) {
+  bool said_nothing = shared->stats.programs == shared->stats.no_room;
+  return state == HUNT_OVER && said_nothing ? EXIT_NOTHING : code_of(state);
+}
+
+/* Puts the results in the place of the last run's, unless nothing was run: then those stay. */
+static void publish(const choices_t* choices, const char* aside, bool ran, bool shown) {
+  if (!ran) {
+    unlink(aside);
+  } else {
+    if (rename(aside, choices->output) != 0)
+      stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);
+    if (!shown) unlink(choices->reproducer);
+  }
+}
+
 static int run(const choices_t* choices) {
   static finding_t finding;
-  FILE* output = create(choices->output);
+  static char aside[4096];
+  if (snprintf(aside, sizeof aside, "%s.part", choices->output) >= (int)sizeof aside)
+    stop(EXIT_UNWRITTEN, "%s: the name is too long", choices->output);
+  FILE* output = create(aside);
   hunt_shared_t* shared = hunt_share();
   uint64_t started = tbk_now_ns();
   const hunt_range_t range = {choices->first, choices->first + choices->programs,
@@ -198,12 +221,14 @@ static int run(const choices_t* choices) {
   double seconds = (double)(tbk_now_ns() - started) / 1e9;
   const bool shown = state == HUNT_FOUND;
   if (shown) found(choices, shared, output, &finding);
-  if (shown || state == HUNT_OVER || state == HUNT_INTERRUPTED)
-    report_edges(output, shared, shown ? &finding : NULL);
-  int code = code_of(state);
-  report_footer(output, shared, seconds, code, reason_of(shared));
-  if (reason_of(shared)[0] != '\0') stop(code, "%s", reason_of(shared));
+  int code = code_of_run(shared, state);
+  const bool ran = shown || shared->stats.programs > shared->stats.no_room;
+  if (ran) report_edges(output, shared, shown ? &finding : NULL);
+  const char* reason = reason_of(shared, code);
+  report_footer(output, shared, seconds, code, reason);
   if (fclose(output) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);
+  publish(choices, aside, ran, shown);
+  if (reason[0] != '\0') stop(code, "%s", reason);
   return code;
 }
 
@@ -216,6 +241,7 @@ int main(int argc, char** argv) {
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
+  sigaction(SIGQUIT, &action, NULL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   return run(&choices);
 }
