@@ -82,8 +82,8 @@ def litmus_command(library: str, report_dir: Path, **options: Any) -> NoReturn:
     with the suite. What is found is shrunk to the smallest program that shows it.
 
     The exit codes are those of tbk run: 0 nothing found, 1 a finding, 2 bad usage, 3 LIB has no
-    streams or no events, or nothing was run, 4 bad library, 5 no device, 6 suite error, 7 interrupted, 8 results could
-    not be written.
+    streams or no events, or nothing was run, 4 bad library, 5 no device, 6 suite error,
+    7 interrupted, 8 results could not be written.
     """
     runner, subject = _runner(), _library(library)
     outcome.prepare(report_dir)
