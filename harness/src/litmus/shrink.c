@@ -93,11 +93,16 @@ static void make_simpler(shrinking_t* s) {
   }
 }
 
+static bool shows_twice(shrinking_t* s) {
+  if (!shows(s, &s->best->program)) return false;
+  return shows(s, &s->best->program);
+}
+
 /* Where threads decide, or how many calls there were before, it need not show each time. */
 static bool find_repeats(shrinking_t* s) {
   for (s->best->repeats = 1; s->best->repeats <= MOST_REPEATS && tbk_now_ns() < s->until_ns;
        s->best->repeats *= 4)
-    if (shows(s, &s->best->program) && shows(s, &s->best->program)) return true;
+    if (shows_twice(s)) return true;
   s->best->repeats = MOST_REPEATS;
   return false;
 }

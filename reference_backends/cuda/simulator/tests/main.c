@@ -79,9 +79,10 @@ void cu_leave(int device) {
   CU_ASSERT_EQUAL(cu.primary_release(device), CU_OK);
 }
 
-#define COUNT_RULE(name, number, class, answer, source, sentence) +1
-enum { RULES = SIM_RULES(COUNT_RULE) };
-#undef COUNT_RULE
+#define NUMBER_OF_RULE(name, number, class, answer, source, sentence) (number),
+static const int rules[] = {SIM_RULES(NUMBER_OF_RULE)};
+#undef NUMBER_OF_RULE
+enum { RULES = sizeof rules / sizeof *rules };
 
 static void each_rule_was_broken(void) {
 #define EXPECT_TRIED(name, number, class, answer, source, sentence) \

@@ -72,9 +72,10 @@ bool acl_logs(const char* text, void (*act)(void* argument), void* argument) {
   return size > 0 && strstr(log, text) != NULL;
 }
 
-#define COUNT_RULE(name, number, class, answer, source, sentence) +1
-enum { RULES = SIM_RULES(COUNT_RULE) };
-#undef COUNT_RULE
+#define NUMBER_OF_RULE(name, number, class, answer, source, sentence) (number),
+static const int rules[] = {SIM_RULES(NUMBER_OF_RULE)};
+#undef NUMBER_OF_RULE
+enum { RULES = sizeof rules / sizeof *rules };
 
 int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "--sites") == 0)
