@@ -35,6 +35,7 @@ EQUIVALENT = {
     "swap:cublasSetWorkspace_v2.workspace": "memory that is there, and that cuBLAS may write",
     "swap:cuDeviceGetAttribute": "the devices are alike",
     "swap:cuModuleLoadData.image": "no handle: an image that the driver refuses is made anew",
+    "skip:cuModuleGetFunction": "no function: the image is made anew, and asked once more",
     "fill-waits": WAITS,
     "record-waits": WAITS,
     "host-waits-for-the-event": WAITS,
