@@ -20,22 +20,7 @@ not_run() {
   exit 0
 }
 
-# Whether OpenCL has a device here, by its loader and not by our backend: that it finds none where there
-# is one is a failure.
-has_opencl_device() {
-  "$VENV/bin/python" - 2>/dev/null <<'END'
-import ctypes, os
-library = ctypes.CDLL(os.environ.get("TBK_OPENCL_LIBRARY") or "libOpenCL.so.1")
-platforms, count, devices = (ctypes.c_void_p * 16)(), ctypes.c_uint(), ctypes.c_uint()
-library.clGetPlatformIDs(16, platforms, ctypes.byref(count))
-for platform in platforms[: min(16, count.value)]:
-    found = library.clGetDeviceIDs(
-        ctypes.c_void_p(platform), ctypes.c_ulong(0xFFFFFFFF), 0, None, ctypes.byref(devices))
-    if found == 0 and devices.value > 0:
-        raise SystemExit(0)
-raise SystemExit(1)
-END
-}
+has_opencl_device() { "$VENV/bin/python" "$ROOT/ci/opencl_device.py" 2>/dev/null; }
 
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi

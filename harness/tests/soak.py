@@ -150,8 +150,8 @@ def one_round(part: Part, check: Round, output: Path, keep: Path | None) -> None
 
 
 def terrible(count: int, until: float, width: int, folder: Path, keep: Path | None) -> bool:
-    """Returns each act once in each round, some of them at a time: most of them wait for a
-    deadline."""
+    """Runs each act once in each round, some of them at a time: most of them wait for a
+    deadline. Returns whether all went as they should."""
     checks = rounds()
     parts = {name: Part(f"hostile {name}", count, until) for name in checks}
     with ThreadPoolExecutor(width) as pool:

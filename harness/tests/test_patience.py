@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def crowded() -> Iterator[None]:
-    """Returns one processor for all that this test runs, and others that keep it busy."""
+    """Leaves one processor for all that this test runs, and others that keep it busy."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     others = [

@@ -173,8 +173,8 @@ def _by_pair(tests: Iterable[Test]) -> dict[tuple[str, str], list[Test]]:
 
 
 def _works(test: Test) -> bool:
-    """Returns a test of an operator that the device does not offer shows nothing, and does not
-    fail."""
+    """Returns whether a test shows that it works: of an operator that the device does not offer it
+    shows nothing, and does not fail."""
     return test.verdict in HOLDS and test.facts.get("served") not in ("missing", "refused")
 
 

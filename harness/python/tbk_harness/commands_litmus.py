@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +14,12 @@ import click
 from rich.console import Console
 from rich.text import Text
 from tbk_reports.model import (
-    EXIT_BAD_LIBRARY,
     EXIT_FINDINGS,
     EXIT_INTERRUPTED,
     EXIT_NOT_WRITTEN,
     EXIT_PASS,
     EXIT_SUITE_ERROR,
+    parse_line,
 )
 from tbk_reports.text import line
 
@@ -85,7 +83,9 @@ def litmus_command(library: str, report_dir: Path, **options: Any) -> NoReturn:
     streams or no events, or nothing was run, 4 bad library, 5 no device, 6 suite error,
     7 interrupted, 8 results could not be written.
     """
-    runner, subject = _runner(), _library(library)
+    runner, subject = _runner(), outcome.library_file(library)
+    if subject.startswith("-"):
+        subject = f"./{subject}"
     outcome.prepare(report_dir)
     results = report_dir / RESULTS
     program = report_dir / REPRODUCER
@@ -123,16 +123,6 @@ def _runner() -> Path:
     return found
 
 
-def _library(name: str) -> str:
-    own = locate.library(name) if name.isidentifier() and not os.path.lexists(name) else None
-    if own is None and not os.path.lexists(name):
-        outcome.stop(
-            EXIT_BAD_LIBRARY, f"{name}: no such file, and no backend that comes with the suite"
-        )
-    path = str(own or name)
-    return f"./{path}" if path.startswith("-") else path
-
-
 def _arguments(options: Mapping[str, Any]) -> list[str]:
     found = [f"--seconds={options['seconds']:g}", f"--seed={options['seed']}"]
     found += [f"--first={options['first']}", f"--call-timeout={options['call_timeout']:g}"]
@@ -142,9 +132,9 @@ def _arguments(options: Mapping[str, Any]) -> list[str]:
 
 
 def _records(path: Path) -> Iterator[Record]:
-    for raw in path.read_text("utf-8", "replace").splitlines():
+    for raw in path.read_bytes().splitlines():
         try:
-            record = json.loads(raw)
+            record = parse_line(raw)
         except ValueError:
             continue
         if isinstance(record, dict):

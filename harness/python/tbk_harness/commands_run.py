@@ -83,7 +83,7 @@ def run_command(
     if simulated:
         # It only chooses a driver: that a run is a simulated one is for its device to say.
         options = {**options, "backend_option": (*options["backend_option"], _simulator(library))}
-    library = _library(library)
+    library = outcome.library_file(library)
     environment: dict[str, str] = {}
     if tsan:
         layer, options, environment = _under_tsan(library, layer, options)
@@ -148,15 +148,3 @@ def _simulator(name: str) -> str:
     if found is None:
         outcome.stop(EXIT_USAGE, f"--simulated: no simulator of a driver comes with {name}")
     return f"driver={found}"
-
-
-def _library(name: str) -> str:
-    """Returns a file; what is none stops here, before anything of the last run is touched."""
-    if os.path.lexists(name):
-        return name
-    own = locate.library(name) if name.isidentifier() else None
-    if own is None:
-        outcome.stop(
-            EXIT_BAD_LIBRARY, f"{name}: no such file, and no backend that comes with the suite"
-        )
-    return str(own)

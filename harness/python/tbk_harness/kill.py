@@ -253,7 +253,7 @@ def _row(mutant: Mutant, tests: Sequence[Test], exit_code: int, said: str, secon
 
 
 def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequence[str]) -> Row:
-    """Returns one run of tbk-run against one mutant."""
+    """Runs tbk-run once against one mutant."""
     # Whole runs against odd devices are mostly waiting: for a slow open, a delay, a single queue.
     workers = FEW_JOBS if only else WHOLE_JOBS
     arguments = [str(library), f"--backend-option=mutant={mutant.name}", f"--jobs={workers}"]

@@ -162,7 +162,7 @@ class Killer:
         self._told_of(row, clause, ran, run)
 
     def _hunt(self, table: Any, row: Any) -> Task:
-        """Returns every test, the likely ones first."""
+        """Tries every test, the likely ones first."""
         clauses = row.clauses.split()
         cases = kill_full.in_order((case for case, _ in self.items.values()), row.name, clauses)
         return kill_full.hunt(

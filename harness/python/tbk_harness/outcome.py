@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from rich.text import Text
 from tbk_reports.extent import extent
 from tbk_reports.html import coverage_links
 from tbk_reports.model import (
+    EXIT_BAD_LIBRARY,
     EXIT_FINDINGS,
     EXIT_NOT_WRITTEN,
     EXIT_USAGE,
@@ -27,7 +29,7 @@ from tbk_reports.render import write_reports
 from tbk_reports.terminal import print_report
 from tbk_reports.text import line
 
-from tbk_harness import baseline, reproducer
+from tbk_harness import baseline, locate, reproducer
 from tbk_harness.enrich import enrich
 from tbk_harness.judge import Known, judge
 from tbk_harness.stacks import name_frames
@@ -36,7 +38,7 @@ from tbk_harness.waivers import WaiverError, load_waivers
 
 
 def stop(code: int, message: str) -> NoReturn:
-    """Returns one clear line, and a documented exit code."""
+    """Ends with one clear line, and a documented exit code."""
     print(f"tbk: {line(message, 600)}", file=sys.stderr)
     raise SystemExit(code)
 
@@ -107,6 +109,17 @@ def write_baseline(judged: Judged, path: Path) -> None:
         path.write_text(baseline.document(judged, today()), "utf-8")
     except OSError as error:
         stop(EXIT_NOT_WRITTEN, f"the baseline cannot be written: {reason(error)}")
+
+
+def library_file(name: str) -> str:
+    """Returns a file, one of the suite's backends where no file has the name. What is none stops
+    here, before anything of the last run is touched."""
+    if os.path.lexists(name):
+        return name
+    own = locate.library(name) if name.isidentifier() else None
+    if own is None:
+        stop(EXIT_BAD_LIBRARY, f"{name}: no such file, and no backend that comes with the suite")
+    return str(own)
 
 
 def prepare(folder: Path) -> None:

@@ -109,7 +109,8 @@ class ForkServer(Collection):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Returns where the fork server shall end, and in workers that end as interpreters do."""
+        """Serves jobs. Returns where the fork server shall end, and in workers that end as
+        interpreters do."""
         torch.set_num_threads(1)
         try:
             found, suite = self.listed(session.items)
