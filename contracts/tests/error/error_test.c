@@ -54,6 +54,7 @@ static void refused_calls_leave_a_pending_event_pending(tbk_fixture_t* fx) {
   CHECK_OK(fx->event->event_record(fx->self, order->event, order->a, &fx->error));
   CHECK_STATUS(TBK_INVALID, fx->event->event_record(fx->self, order->event, NULL, &fx->error));
   CHECK_STATUS(TBK_INVALID, fx->event->event_wait(fx->self, NULL, order->event, &fx->error));
+  process_settle();
   tbk_status_t status = fx->event->event_query(fx->self, order->event, &fx->error);
   GATE_CHECK_PENDING(fx, &order->gate, status);
   gate_open(fx, &order->gate);

@@ -66,6 +66,7 @@ static void eight_events_exist_at_a_time(tbk_fixture_t* fx) {
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
   for (int i = EVENTS / 2; i < EVENTS; ++i)
     CHECK_OK(fx->event->event_record(fx->self, events[i], stream, &fx->error));
+  process_settle();
   for (int i = 0; i < EVENTS; ++i) {
     tbk_status_t status = TBK_NOT_READY;
     if (i < EVENTS / 2) FX_CHECK_EVENT_ENDS(fx, events[i], &status);
@@ -285,7 +286,8 @@ static void query_does_not_wait_for_held_work(tbk_fixture_t* fx) {
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
   bool closed = gate_is_closed(&gate);
   CHECK_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
-  for (int i = 0; i < 100 && gate_is_closed(&gate); ++i) {
+  for (int i = 0; i < ORDER_QUERIES && gate_is_closed(&gate); ++i) {
+    if (i == ORDER_QUERIES / 2) process_settle();
     tbk_status_t status = fx->event->event_query(fx->self, event, &fx->error);
     GATE_CHECK_PENDING(fx, &gate, status);
   }

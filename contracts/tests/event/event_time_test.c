@@ -123,6 +123,7 @@ void elapsed_is_not_ready_while_one_is_pending(tbk_fixture_t* fx) {
   fx_synchronize(fx, stream);
   gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
   CHECK_OK(fx->event->event_record(fx->self, pending, stream, &fx->error));
+  process_settle();
   for (size_t i = 0; i < 3 && gate_is_closed(&gate); ++i) {
     tbk_status_t status =
         fx->event->event_elapsed(fx->self, pairs[i][0], pairs[i][1], &ms, &fx->error);

@@ -41,7 +41,8 @@ void query_does_not_wait_for_held_work(tbk_fixture_t* fx) {
   tbk_gate_t gate;
   tbk_stream_t* stream = fx_stream(fx);
   gate_close_over(fx, &gate, stream, 0);
-  for (int i = 0; i < 100 && gate_is_closed(&gate); ++i) {
+  for (int i = 0; i < ORDER_QUERIES && gate_is_closed(&gate); ++i) {
+    if (i == ORDER_QUERIES / 2) process_settle();
     tbk_status_t status = fx->stream->stream_query(fx->self, stream, &fx->error);
     GATE_CHECK_PENDING(fx, &gate, status);
   }
