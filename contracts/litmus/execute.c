@@ -50,7 +50,7 @@ static void run_callback(void* argument) {
 }
 
 static uint8_t* look_at(litmus_runner_t* r, const litmus_call_t* call) {
-  uint8_t* room = r->looks + call->id * r->offers.most_bytes;
+  uint8_t* room = r->look_of_call[call->id];
   r->seen->by_call[call->id] = room;
   return room;
 }
@@ -130,15 +130,23 @@ static tbk_status_t renew_stream(litmus_runner_t* r, int stream) {
   return make_stream(r, stream);
 }
 
-static tbk_status_t renew_cell(litmus_runner_t* r, int cell) {
-  int device = litmus_cell_device(r->program, cell);
-  r->has_cell[cell] = false;
-  tbk_status_t status = r->core->memory_free(r->self, device, r->cells[cell], &r->error);
-  if (status != TBK_OK) return status;
-  status =
-      r->core->memory_alloc(r->self, device, r->program->size_bytes, &r->cells[cell], &r->error);
+static tbk_status_t make_cell(litmus_runner_t* r, int cell) {
+  const int32_t device = litmus_cell_device(r->program, cell);
+  tbk_status_t status =
+      r->core->memory_alloc(r->self, device, litmus_cell_bytes(r), &r->cells[cell], &r->error);
   r->has_cell[cell] = status == TBK_OK;
+  r->cell_device[cell] = device;
   return status;
+}
+
+static tbk_status_t free_cell(litmus_runner_t* r, int cell) {
+  r->has_cell[cell] = false;
+  return r->core->memory_free(r->self, r->cell_device[cell], r->cells[cell], &r->error);
+}
+
+static tbk_status_t renew_cell(litmus_runner_t* r, int cell) {
+  tbk_status_t status = free_cell(r, cell);
+  return status == TBK_OK ? make_cell(r, cell) : status;
 }
 
 static tbk_status_t make_copy(litmus_runner_t* r, const litmus_call_t* call, tbk_stream_t* stream) {
@@ -245,24 +253,31 @@ static void step(litmus_runner_t* r, uint32_t index) {
 static bool begin_cell(litmus_runner_t* r, int cell) {
   const uint64_t size = r->program->size_bytes;
   const int device = litmus_cell_device(r->program, cell);
-  tbk_status_t status = r->core->memory_alloc(r->self, device, size, &r->cells[cell], &r->error);
-  r->has_cell[cell] = status == TBK_OK;
-  if (!went_well(r, status, true)) return false;
-  memset(r->looks, LITMUS_FIRST_OF_CELLS + cell, size);
-  status = r->core->upload(r->self, device, r->cells[cell], 0, r->looks, size, NULL, &r->error);
-  return went_well(r, status, false);
+  const bool fits = litmus_is_small(r) && r->cell_device[cell] == device;
+  if (r->has_cell[cell] && !fits && !went_well(r, free_cell(r, cell), false)) return false;
+  if (!r->has_cell[cell] && !went_well(r, make_cell(r, cell), true)) return false;
+  uint8_t* room = r->look_of_cell[cell];
+  memset(room, LITMUS_FIRST_OF_CELLS + cell, size);
+  return went_well(
+      r, r->core->upload(r->self, device, r->cells[cell], 0, room, size, NULL, &r->error), false);
 }
 
+static bool has_bit(uint32_t bits, int index) {
+  return bits >> index & 1;
+}
+
+/* What it names, and the streams before those too: schedulers that take their choices from a seed
+   tell streams by how many there were before. */
 static void begin(litmus_runner_t* r) {
-  bool well = true;
-  for (int slot = 0; slot < LITMUS_SLOTS; slot++)
-    memset(r->slots[slot], LITMUS_FIRST_OF_SLOTS + slot, r->program->size_bytes);
+  const litmus_uses_t* uses = &r->uses;
+  bool well = litmus_rooms_begin(r);
+  if (!well) r->result->outcome = LITMUS_NO_ROOM;
   for (int cell = 0; well && cell < LITMUS_CELLS; cell++)
-    well = litmus_cell_is_async(cell) || begin_cell(r, cell);
-  for (int stream = 0; well && stream < LITMUS_STREAMS; stream++)
+    well = !has_bit(uses->cells, cell) || litmus_cell_is_async(cell) || begin_cell(r, cell);
+  for (int stream = 0; well && uses->streams >> stream != 0; stream++)
     well = went_well(r, make_stream(r, stream), false);
   for (int event = 0; well && event < LITMUS_EVENTS; event++)
-    well = went_well(r, make_event(r, event), false);
+    well = !has_bit(uses->events, event) || went_well(r, make_event(r, event), false);
 }
 
 /* Each callback has run once by now (CBK-002). */
@@ -291,8 +306,8 @@ static void wait_for_all(litmus_runner_t* r) {
 
 static void look_at_cells(litmus_runner_t* r) {
   for (int cell = 0; cell < LITMUS_CELLS; cell++) {
-    if (!r->has_cell[cell]) continue;
-    uint8_t* room = r->looks + (LITMUS_CALLS + (uint64_t)cell) * r->offers.most_bytes;
+    if (!r->has_cell[cell] || !has_bit(r->uses.cells, cell)) continue;
+    uint8_t* room = r->look_of_cell[cell];
     tbk_status_t status =
         r->core->download(r->self, litmus_cell_device(r->program, cell), room, r->cells[cell], 0,
                           r->program->size_bytes, NULL, &r->error);
@@ -302,24 +317,24 @@ static void look_at_cells(litmus_runner_t* r) {
     r->seen->slots[slot] = r->slots[slot];
 }
 
-static void give_back_cell(litmus_runner_t* r, int cell) {
-  if (!r->has_cell[cell]) return;
-  if (!litmus_cell_is_async(cell))
-    went_well(r,
-              r->core->memory_free(r->self, litmus_cell_device(r->program, cell), r->cells[cell],
-                                   &r->error),
-              false);
-  else if (r->streams[0] != NULL)
-    went_well(r, free_in_order(r, 0, cell), false);
+/* Returns whether work was enqueued for it. */
+static bool give_back_cell(litmus_runner_t* r, int cell) {
+  if (!r->has_cell[cell]) return false;
+  if (litmus_cell_is_async(cell))
+    return r->streams[0] != NULL && went_well(r, free_in_order(r, 0, cell), false);
+  const bool fit = litmus_is_small(r) && r->result->outcome == LITMUS_RIGHT;
+  if (!fit) went_well(r, free_cell(r, cell), false);
+  return false;
 }
 
 static void end(litmus_runner_t* r) {
+  bool more = false;
   wait_for_all(r);
   if (r->result->outcome == LITMUS_RIGHT) count_callbacks(r);
   if (r->result->outcome == LITMUS_RIGHT) look_at_cells(r);
   for (int cell = 0; cell < LITMUS_CELLS; cell++)
-    give_back_cell(r, cell);
-  wait_for_all(r);
+    more |= give_back_cell(r, cell);
+  if (more) wait_for_all(r);
   for (uint32_t i = 0; i < r->left_count; i++)
     r->event->event_destroy(r->self, r->left[i]);
   for (int event = 0; event < LITMUS_EVENTS; event++)
@@ -337,7 +352,6 @@ void litmus_run(litmus_runner_t* r, const litmus_program_t* program, litmus_resu
   r->seen = out_seen;
   memset(r->streams, 0, sizeof r->streams);
   memset(r->events, 0, sizeof r->events);
-  memset(r->has_cell, 0, sizeof r->has_cell);
   memset(r->marks, 0, sizeof r->marks);
   r->left_count = 0;
   r->error.message[0] = '\0';

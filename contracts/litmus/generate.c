@@ -12,6 +12,7 @@
 #include "motif.h"
 
 /* There need not be more than 8 events (EVT-003), those of streams that are gone among them. */
+#define PLAIN_BYTES (UINT64_C(1) << 20)
 enum { LEAST_CALLS = 8, MOST_TRIES = 12, MOST_RENEWALS = 3, MOTIFS = 3 };
 
 /* How often an operation is drawn, in each of the styles that a program may have. */
@@ -157,20 +158,41 @@ static bool is_allowed(draw_t* draw, const litmus_call_t* call) {
          (call->op != LITMUS_STREAM_RENEW || draw->renewals++ < MOST_RENEWALS);
 }
 
-/* Mostly small; now and then beyond what a staging buffer holds. */
+/* Mostly small, and the larger the rarer, so that each size takes about as much time as another. */
 static uint64_t draw_size(draw_t* draw) {
-  static const uint64_t small[] = {1, 8, 16, 64, 64, 256, 256, 1024};
-  const unsigned at = below(draw, 512);
-  uint64_t size = at == 0 ? 1 << 20 : at < 5 ? 65536 : at < 25 ? 4096 : small[at % 8];
+  static const struct {
+    unsigned one_in;
+    uint64_t bytes;
+  } large[] = {{1 << 20, UINT64_C(64) << 20},
+               {1 << 16, UINT64_C(4) << 20},
+               {1 << 14, 1 << 20},
+               {1 << 10, 1 << 16},
+               {1 << 6, 1 << 12},
+               {1 << 3, 1 << 8}};
+  static const uint64_t small[] = {1, 3, 8, 8, 16, 16, 32, 64};
+  uint64_t size = small[below(draw, 8)];
+  for (unsigned i = 0; i < sizeof large / sizeof *large; i++) {
+    if (below(draw, large[i].one_in) != 0) continue;
+    size = large[i].bytes;
+    break;
+  }
   const uint64_t unit = draw->offers->granularity;
   size = (size + unit - 1) / unit * unit;
   return size <= draw->offers->most_bytes ? size : unit;
+}
+
+/* Of what takes long, and much memory, there is little in a program. */
+static void narrow(litmus_call_t* call) {
+  call->cell %= 2;
+  call->other %= 2;
+  call->slot = call->slot % 2 == 0 ? 0 : LITMUS_SLOTS - 1;
 }
 
 /* Adds a call if it is offered and defined. */
 static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus_call_t call,
                 unsigned id) {
   call.id = (uint8_t)id;
+  if (p->size_bytes > PLAIN_BYTES) narrow(&call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
   p->calls[p->count] = call;
   if (!is_allowed(draw, &call)) return false;
@@ -213,6 +235,7 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   program->crosses = offers->cross_device_wait;
   program->size_bytes = draw_size(&draw);
   unsigned count = below(&draw, 4) == 0 ? LEAST_CALLS + below(&draw, 16) : 24 + below(&draw, 24);
+  if (program->size_bytes > PLAIN_BYTES) count = LEAST_CALLS;
   litmus_model_begin(&model, program, 0, 0);
   for (unsigned id = 0; id < count; id++)
     if (below(&draw, 8) >= draw.woven || !weave(&draw, program, &model, id))

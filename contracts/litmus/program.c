@@ -80,9 +80,38 @@ static int put(char* out, size_t room, const litmus_call_t* call, char what) {
   }
 }
 
+/* Returns a bit for each letter; found once. */
+static uint32_t letters_of(unsigned op) {
+  static _Thread_local uint32_t letters[LITMUS_OPS];
+  const uint32_t known = UINT32_C(1) << 31;
+  if (letters[op] == 0)
+    for (const char* at = texts[op]; (at = strchr(at, '%')) != NULL; at++)
+      letters[op] |= UINT32_C(1) << (at[1] - 'a');
+  return letters[op] |= known;
+}
+
 bool litmus_call_names(const litmus_call_t* call, char letter) {
-  const char marker[] = {'%', letter, '\0'};
-  return strstr(texts[call->op], marker) != NULL;
+  return letters_of(call->op) >> (letter - 'a') & 1;
+}
+
+bool litmus_call_looks(const litmus_call_t* call) {
+  return call->op == LITMUS_CALLBACK_READ || call->op == LITMUS_CALLBACK_LOOK ||
+         call->op == LITMUS_HOST_READ || call->op == LITMUS_HOST_LOOK;
+}
+
+litmus_uses_t litmus_program_uses(const litmus_program_t* program) {
+  litmus_uses_t uses = {0};
+  for (uint32_t i = 0; i < program->count; i++) {
+    const litmus_call_t* call = &program->calls[i];
+    const bool stream = call->stream >= 0 && litmus_call_names(call, 's');
+    uses.streams |= (uint32_t)stream << (call->stream & 31);
+    uses.events |= (uint32_t)litmus_call_names(call, 'e') << call->event;
+    uses.cells |= (uint32_t)litmus_call_names(call, 'c') << call->cell;
+    uses.cells |= (uint32_t)litmus_call_names(call, 'o') << call->other;
+    uses.slots |= (uint32_t)litmus_call_names(call, 'h') << call->slot;
+    uses.looks += litmus_call_looks(call);
+  }
+  return uses;
 }
 
 void litmus_call_text(const litmus_call_t* call, char out[LITMUS_TEXT]) {

@@ -93,6 +93,12 @@ typedef struct litmus_program {
   litmus_call_t calls[LITMUS_CALLS];
 } litmus_program_t;
 
+/* What a program names: a bit for each; and how many of its calls look at something. */
+typedef struct litmus_uses {
+  uint32_t streams, events, cells, slots;
+  uint32_t looks;
+} litmus_uses_t;
+
 /* The same counter-based mixer for all choices. */
 uint64_t litmus_random(uint64_t* state);
 
@@ -111,6 +117,9 @@ bool litmus_has_value(litmus_op_t op);
 
 /* Returns whether the call names what `letter` stands for in the texts above. */
 bool litmus_call_names(const litmus_call_t* call, char letter);
+/* Returns whether the call keeps what it sees. */
+bool litmus_call_looks(const litmus_call_t* call);
+litmus_uses_t litmus_program_uses(const litmus_program_t* program);
 
 /* Writes the call as a line, without an end of line. */
 void litmus_call_text(const litmus_call_t* call, char out[LITMUS_TEXT]);

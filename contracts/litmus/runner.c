@@ -8,14 +8,13 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tables.h"
 
-enum { SMALL_BYTES = 1 << 16, LARGE_BYTES = 1 << 20 };
-#define LARGE_MEMORY (UINT64_C(64) << 20)
-enum { LOOKS = LITMUS_CALLS + LITMUS_CELLS };
+/* A program takes at most half of the memory: two cells, where they are so large. */
+#define MOST_BYTES (UINT64_C(64) << 20)
+#define PARTS 4
 
 static void take_tables(litmus_runner_t* runner) {
   const tbk_backend_t* backend = runner->library.backend;
@@ -38,7 +37,7 @@ static tbk_status_t open_devices(litmus_runner_t* runner) {
   if (status != TBK_OK) return status;
   offers->devices = count < LITMUS_DEVICES ? (uint32_t)(count < 0 ? 0 : count) : LITMUS_DEVICES;
   offers->granularity = 1;
-  offers->most_bytes = LARGE_BYTES;
+  offers->most_bytes = MOST_BYTES;
   offers->cross_device_wait = offers->devices > 1;
   for (uint32_t device = 0; device < offers->devices; device++) {
     tbk_device_properties_t properties = {.struct_size = sizeof properties};
@@ -49,7 +48,8 @@ static tbk_status_t open_devices(litmus_runner_t* runner) {
     if (status != TBK_OK) return status;
     if (properties.copy_granularity > offers->granularity)
       offers->granularity = properties.copy_granularity;
-    if (properties.memory_bytes < LARGE_MEMORY) offers->most_bytes = SMALL_BYTES;
+    if (properties.memory_bytes / PARTS < offers->most_bytes)
+      offers->most_bytes = properties.memory_bytes / PARTS;
     offers->cross_device_wait &= (properties.flags & TBK_DEVICE_CROSS_DEVICE_WAIT) != 0;
   }
   return TBK_OK;
@@ -82,21 +82,6 @@ static bool callbacks_run_elsewhere(litmus_runner_t* runner) {
   return status == TBK_OK && ran && !pthread_equal(who.thread, pthread_self());
 }
 
-static bool make_slots(litmus_runner_t* runner) {
-  const uint64_t bytes = runner->offers.most_bytes;
-  for (int slot = 0; slot < LITMUS_SLOTS; slot++) {
-    void* memory = NULL;
-    bool pinned = slot < LITMUS_SLOTS / 2 && runner->pinned != NULL;
-    if (pinned &&
-        runner->pinned->pinned_alloc(runner->self, 0, bytes, &memory, &runner->error) != TBK_OK)
-      memory = NULL;
-    runner->slots[slot] = memory != NULL ? memory : malloc(bytes);
-    if (runner->slots[slot] == NULL) return false;
-  }
-  runner->looks = malloc(LOOKS * bytes);
-  return runner->looks != NULL;
-}
-
 litmus_runner_t* litmus_runner_open(const char* path, const char* options,
                                     litmus_progress_t* progress, char* out_reason,
                                     size_t reason_size, int* out_load, int* out_status) {
@@ -126,13 +111,17 @@ litmus_runner_t* litmus_runner_open(const char* path, const char* options,
   runner->offers.async_memory = runner->async_memory != NULL;
   if (runner->offers.devices == 0) return runner;
   runner->offers.delays = callbacks_run_elsewhere(runner);
-  if (make_slots(runner)) return runner;
+  if (litmus_rooms_open(runner)) return runner;
   snprintf(out_reason, reason_size, "the host has no memory for programs");
   *out_status = TBK_OUT_OF_MEMORY;
   return NULL;
 }
 
 void litmus_runner_close(litmus_runner_t* runner) {
+  for (int cell = 0; cell < LITMUS_CELLS; cell++)
+    if (runner->has_cell[cell])
+      (void)!runner->core->memory_free(runner->self, runner->cell_device[cell], runner->cells[cell],
+                                       &runner->error);
   for (uint32_t device = 0; device < runner->offers.devices; device++)
     (void)!runner->core->device_close(runner->self, (int32_t)device, &runner->error);
   runner->core->destroy(runner->self);

@@ -34,22 +34,40 @@ struct litmus_runner {
   litmus_offers_t offers;
   litmus_progress_t* progress;
 
-  uint8_t* slots[LITMUS_SLOTS]; /* each of offers.most_bytes */
-  uint8_t* looks;               /* of most_bytes for each call, and for each cell at the end */
+  /* rooms.c: what is kept from program to program. */
+  uint8_t* small_slots[LITMUS_SLOTS];
+  uint8_t* looks;
+  uint64_t looks_bytes;
+  bool has_large;               /* `slots` is of the last program alone */
+  bool is_pinned[LITMUS_SLOTS]; /* of those made last */
 
   /* Of the program that runs. */
   const litmus_program_t* program;
   litmus_result_t* result;
   litmus_seen_t* seen;
+  litmus_uses_t uses;
+  uint8_t* slots[LITMUS_SLOTS];        /* NULL: not named */
+  uint8_t* look_of_call[LITMUS_CALLS]; /* by id: where what it sees goes */
+  uint8_t* look_of_cell[LITMUS_CELLS];
   tbk_stream_t* streams[LITMUS_STREAMS];
   tbk_event_t* events[LITMUS_EVENTS];
   tbk_event_t* left[LITMUS_CALLS]; /* recorded on streams that are gone */
   uint32_t left_count;
   tbk_memory_t cells[LITMUS_CELLS];
-  bool has_cell[LITMUS_CELLS];
+  bool has_cell[LITMUS_CELLS]; /* those that are small stay for the next program */
+  int32_t cell_device[LITMUS_CELLS];
   uint8_t marks[LITMUS_MARKS]; /* atomic */
   litmus_callback_t callbacks[LITMUS_CALLS];
   tbk_error_t error;
 };
+
+/* rooms.c. All of these return whether there is memory. */
+bool litmus_rooms_open(litmus_runner_t* runner);
+/* Makes the slots that the program names, as they begin, and room for what it will see. */
+bool litmus_rooms_begin(litmus_runner_t* runner);
+/* Returns how much is allocated for a cell of the program: small ones are kept, for any small size. */
+uint64_t litmus_cell_bytes(const litmus_runner_t* runner);
+/* Returns whether cells and slots of such a program are kept for the next one. */
+bool litmus_is_small(const litmus_runner_t* runner);
 
 #endif /* TBK_LITMUS_RUNNER_H */
