@@ -2,9 +2,9 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * edges.c: the kinds of edges as tables, and sets.
+ * edges.c: the kinds of edges as tables.
  */
-#include "sets.h"
+#include "model.h"
 
 #define NAME(name, clause, text) #name,
 #define CLAUSE(name, clause, text) clause,
@@ -29,28 +29,4 @@ const char* litmus_edge_text(int edge) {
 
 const char* litmus_extra_text(int extra) {
   return extras[extra];
-}
-
-bool litmus_set_has(const litmus_set_t* set, int node) {
-  return set->bits[node / 64] >> node % 64 & 1;
-}
-
-void litmus_set_add(litmus_set_t* set, int node) {
-  set->bits[node / 64] |= UINT64_C(1) << node % 64;
-}
-
-void litmus_set_join(litmus_set_t* set, const litmus_set_t* other) {
-  for (size_t i = 0; i < sizeof set->bits / sizeof *set->bits; i++)
-    set->bits[i] |= other->bits[i];
-}
-
-bool litmus_set_within(const litmus_set_t* set, const litmus_set_t* other) {
-  uint64_t outside = 0;
-  for (size_t i = 0; i < sizeof set->bits / sizeof *set->bits; i++)
-    outside |= set->bits[i] & ~other->bits[i];
-  return outside == 0;
-}
-
-bool litmus_values_have(const litmus_values_t* values, uint8_t value) {
-  return values->bits[value / 64] >> value % 64 & 1;
 }

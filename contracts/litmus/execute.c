@@ -372,7 +372,7 @@ void litmus_run_judged(litmus_runner_t* runner, const litmus_program_t* program,
                        litmus_result_t* out_result, litmus_seen_t* out_seen,
                        litmus_model_t* model) {
   litmus_run(runner, program, out_result, out_seen);
-  litmus_model_build(model, program, out_result->answered, 0, 0);
+  litmus_model_replay(model, program, out_result->answered);
   if (out_result->outcome == LITMUS_RIGHT && litmus_judge(model, out_seen, &out_result->wrong))
     out_result->outcome = LITMUS_WRONG;
 }

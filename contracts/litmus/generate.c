@@ -49,13 +49,14 @@ static const struct {
     {LITMUS_AWAIT_MARK, {5, 2, 8, 1}},
     {LITMUS_CELL_RENEW, {2, 0, 1, 6}},
 };
-enum { KINDS = sizeof weights / sizeof *weights };
+enum { KINDS = sizeof weights / sizeof *weights, POOL = 256 };
 
 typedef struct draw {
   uint64_t random;
   const litmus_offers_t* offers;
-  unsigned style;
-  unsigned total;
+  uint8_t pool[POOL]; /* of operations that are offered, each as often as it weighs */
+  unsigned pool_count;
+  uint64_t offered; /* a bit for each operation */
   unsigned null_in; /* one of so many copies names no stream */
   unsigned renewals;
   unsigned woven; /* of eight calls so many are of motifs */
@@ -63,7 +64,14 @@ typedef struct draw {
 } draw_t;
 
 static unsigned below(draw_t* draw, unsigned limit) {
-  return (unsigned)(litmus_random(&draw->random) % limit);
+  return (unsigned)((litmus_random(&draw->random) >> 32) * limit >> 32);
+}
+
+/* The same for limits that are small, from eight bits of what was drawn before. */
+static unsigned slice(uint64_t* bits, unsigned limit) {
+  const unsigned found = (unsigned)(*bits & 255) * limit >> 8;
+  *bits >>= 8;
+  return found;
 }
 
 static bool is_offered(const litmus_offers_t* offers, unsigned op) {
@@ -88,14 +96,14 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
   }
 }
 
-static unsigned draw_op(draw_t* draw) {
-  unsigned at = below(draw, draw->total);
+static void fill_pool(draw_t* draw) {
+  const unsigned style = below(draw, STYLES);
   for (unsigned i = 0; i < KINDS; i++) {
-    unsigned weight = is_offered(draw->offers, weights[i].op) ? weights[i].weight[draw->style] : 0;
-    if (at < weight) return weights[i].op;
-    at -= weight;
+    if (!is_offered(draw->offers, weights[i].op)) continue;
+    draw->offered |= UINT64_C(1) << weights[i].op;
+    memset(draw->pool + draw->pool_count, weights[i].op, weights[i].weight[style]);
+    draw->pool_count += weights[i].weight[style];
   }
-  return LITMUS_COPY;
 }
 
 /* From 10 us to 1.3 ms, each magnitude as likely. */
@@ -104,15 +112,16 @@ static uint32_t draw_time(draw_t* draw) {
 }
 
 static litmus_call_t draw_call(draw_t* draw) {
-  litmus_call_t call = {.op = (uint8_t)draw_op(draw),
-                        .stream = (int8_t)below(draw, LITMUS_STREAMS),
-                        .event = (int8_t)below(draw, LITMUS_EVENTS),
-                        .cell = (int8_t)below(draw, LITMUS_CELLS),
-                        .other = (int8_t)below(draw, LITMUS_CELLS),
-                        .slot = (int8_t)below(draw, LITMUS_SLOTS),
-                        .device = (int8_t)below(draw, draw->offers->devices),
-                        .mark = (uint8_t)below(draw, LITMUS_MARKS)};
-  if (call.op <= LITMUS_PEER_COPY && below(draw, draw->null_in) == 0) call.stream = -1;
+  uint64_t bits = litmus_random(&draw->random);
+  litmus_call_t call = {.op = draw->pool[below(draw, draw->pool_count)],
+                        .stream = (int8_t)slice(&bits, LITMUS_STREAMS),
+                        .event = (int8_t)slice(&bits, LITMUS_EVENTS),
+                        .cell = (int8_t)slice(&bits, LITMUS_CELLS),
+                        .other = (int8_t)slice(&bits, LITMUS_CELLS),
+                        .slot = (int8_t)slice(&bits, LITMUS_SLOTS),
+                        .device = (int8_t)slice(&bits, draw->offers->devices),
+                        .mark = (uint8_t)slice(&bits, LITMUS_MARKS)};
+  if (call.op <= LITMUS_PEER_COPY && slice(&bits, draw->null_in) == 0) call.stream = -1;
   if (call.op == LITMUS_DELAY) call.microseconds = draw_time(draw);
   return call;
 }
@@ -154,7 +163,7 @@ static void tie(draw_t* draw, const litmus_program_t* p, litmus_call_t* call) {
 
 /* Each stream that goes leaves an event for the end. */
 static bool is_allowed(draw_t* draw, const litmus_call_t* call) {
-  return is_offered(draw->offers, call->op) &&
+  return draw->offered >> call->op & 1 &&
          (call->op != LITMUS_STREAM_RENEW || draw->renewals++ < MOST_RENEWALS);
 }
 
@@ -225,12 +234,10 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
                      uint64_t index) {
   draw_t draw = {.random = seed ^ index * UINT64_C(0xd1342543de82ef95), .offers = offers};
   static _Thread_local litmus_model_t model;
-  draw.style = below(&draw, STYLES);
+  fill_pool(&draw);
   draw.null_in = 4u << below(&draw, 4);
   draw.woven = 1 + below(&draw, 7);
-  for (unsigned i = 0; i < KINDS; i++)
-    draw.total += is_offered(offers, weights[i].op) ? weights[i].weight[draw.style] : 0;
-  memset(program, 0, sizeof *program);
+  program->count = 0;
   program->devices = offers->devices;
   program->crosses = offers->cross_device_wait;
   program->size_bytes = draw_size(&draw);
@@ -304,7 +311,7 @@ bool litmus_has_control(litmus_edge_t kind, const char** out_why) {
 bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litmus_edge_t kind,
                     uint64_t* random) {
   static _Thread_local litmus_model_t model;
-  if (controls[kind].how == NEVER || !litmus_model_build(&model, program, 0, 0, 0)) return false;
+  if (controls[kind].how == NEVER || !litmus_model_grow(&model, program, 0, 0, 0)) return false;
   int index = find(&model, kind, random);
   if (index < 0) return false;
   *out = *program;
@@ -313,5 +320,5 @@ bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litm
   if (controls[kind].how == AHEAD && !move_ahead(out, index)) return false;
   if (controls[kind].how == ELSEWHERE)
     call->stream = (int8_t)((call->stream + 1 + (int)(litmus_random(random) % 3)) % LITMUS_STREAMS);
-  return litmus_model_build(&model, out, 0, 0, 0);
+  return litmus_model_grow(&model, out, 0, 0, 0);
 }

@@ -76,28 +76,34 @@ static bool sees_fresh(const litmus_model_t* model, const litmus_set_t* sees) {
   return false;
 }
 
-static bool must_agree(const litmus_model_t* model, const litmus_read_t* a,
-                       const litmus_read_t* b) {
-  const litmus_origin_t one = origin_of(model, a), two = origin_of(model, b);
-  return one.settled && two.settled && one.place == two.place &&
-         memcmp(&one.sees, &two.sees, sizeof one.sees) == 0 && !sees_fresh(model, &one.sees);
+/* Returns whether two looks must see the same: nothing races with either. */
+static bool must_agree(const litmus_model_t* model, const litmus_origin_t* one,
+                       const litmus_origin_t* two) {
+  return one->settled && two->settled && one->place == two->place &&
+         memcmp(&one->sees, &two->sees, sizeof one->sees) == 0 && !sees_fresh(model, &one->sees);
+}
+
+static bool disagree(const litmus_model_t* model, const litmus_seen_t* seen, uint32_t i, uint32_t j,
+                     litmus_wrong_t* out_wrong) {
+  uint64_t size, at = 0;
+  const uint8_t* one = bytes_of(model, &model->reads[i], seen, &size);
+  const uint8_t* two = bytes_of(model, &model->reads[j], seen, &size);
+  if (one == NULL || two == NULL || memcmp(one, two, size) == 0) return false;
+  while (one[at] == two[at])
+    at++;
+  *out_wrong =
+      (litmus_wrong_t){.read = i, .other = j, .at = at, .value = one[at], .other_value = two[at]};
+  return true;
 }
 
 static bool find_disagreement(const litmus_model_t* model, const litmus_seen_t* seen,
                               litmus_wrong_t* out_wrong) {
+  litmus_origin_t origins[LITMUS_READS];
   for (uint32_t i = 0; i < model->read_count; i++) {
-    for (uint32_t j = 0; j < i; j++) {
-      if (!must_agree(model, &model->reads[i], &model->reads[j])) continue;
-      uint64_t size, at = 0;
-      const uint8_t* one = bytes_of(model, &model->reads[i], seen, &size);
-      const uint8_t* two = bytes_of(model, &model->reads[j], seen, &size);
-      if (one == NULL || two == NULL || memcmp(one, two, size) == 0) continue;
-      while (one[at] == two[at])
-        at++;
-      *out_wrong = (litmus_wrong_t){
-          .read = i, .other = j, .at = at, .value = one[at], .other_value = two[at]};
-      return true;
-    }
+    origins[i] = origin_of(model, &model->reads[i]);
+    for (uint32_t j = 0; origins[i].settled && j < i; j++)
+      if (must_agree(model, &origins[i], &origins[j]) && disagree(model, seen, i, j, out_wrong))
+        return true;
   }
   return false;
 }

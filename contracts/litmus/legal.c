@@ -8,7 +8,7 @@
 
 #include "sets.h"
 
-#define WORDS (LITMUS_NODES / 64)
+enum { WORDS = LITMUS_SET_WORDS };
 
 /* Returns those of `writers` that `node` may see, if it reads their place. */
 static litmus_set_t visible(const litmus_model_t* model, int node, const litmus_set_t* writers,
@@ -56,7 +56,7 @@ static litmus_values_t collect(const litmus_model_t* model, int node, int place,
   return values;
 }
 
-/* Copies that race may pass values on in a circle: until nothing is new. */
+/* Returns whether any values are new. */
 static bool spread(litmus_model_t* model) {
   bool changed = false;
   for (uint32_t i = 0; i < model->node_count; i++) {
@@ -69,7 +69,20 @@ static bool spread(litmus_model_t* model) {
   return changed;
 }
 
+/* Returns whether it may see what a later call writes. */
+static bool sees_later(const litmus_node_t* node, int index) {
+  uint64_t later = 0;
+  for (int word = 0; word < WORDS; word++) {
+    const int first = index - word * 64; /* those from here on are later */
+    const uint64_t mask = first <= 0 ? ~UINT64_C(0) : first >= 64 ? 0 : ~UINT64_C(0) << first;
+    later |= node->sees.bits[word] & mask;
+  }
+  return later != 0;
+}
+
+/* Copies that race may pass values on in a circle: until nothing is new. */
 void litmus_model_read(litmus_model_t* model) {
+  bool again = false;
   for (uint32_t i = 0; i < model->node_count; i++) {
     litmus_node_t* node = &model->nodes[i];
     if (node->any)
@@ -78,8 +91,9 @@ void litmus_model_read(litmus_model_t* model) {
       node->sees = visible(model, (int)i, &model->writers[node->reads], &node->settled);
     else if (node->writes >= 0)
       add_value(&node->values, node->value);
+    again |= node->copies && sees_later(node, (int)i);
   }
-  while (spread(model))
+  while (spread(model) && again)
     continue;
   for (uint32_t i = 0; i < model->read_count; i++) {
     litmus_read_t* read = &model->reads[i];

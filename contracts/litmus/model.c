@@ -110,6 +110,7 @@ static void add_fresh(litmus_model_t* model, int node, int cell, bool begins) {
   model->cell_place[cell] = (int16_t)place;
   model->cell_begins[cell] = (int16_t)(begins ? node : NONE);
   model->writers[place] = model->readers[place] = (litmus_set_t){{0}};
+  model->first[place] = 0;
   set_writes(model, node, place);
   model->nodes[node].any = true;
   model->is_async[place] = begins;
@@ -279,7 +280,15 @@ bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered) {
 
 void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, uint64_t without,
                         uint64_t extra) {
-  memset(model, 0, sizeof *model);
+  /* Not the nodes, nor the reads: each is set when it is made. */
+  const size_t set_bytes = (LITMUS_PLACE_OF_CELLS + LITMUS_CELLS) * sizeof *model->writers;
+  memset(model->writers, 0, set_bytes);
+  memset(model->readers, 0, set_bytes);
+  memset(model->first, 0, LITMUS_PLACE_OF_CELLS + LITMUS_CELLS);
+  memset(model->is_async, 0, LITMUS_PLACE_OF_CELLS + LITMUS_CELLS);
+  memset(model->event_again, 0, sizeof model->event_again);
+  memset(model->waited, 0, sizeof model->waited);
+  model->node_count = model->read_count = 0;
   model->program = program;
   model->without = without;
   model->extra = extra;
@@ -321,11 +330,25 @@ void litmus_model_end(litmus_model_t* model) {
   litmus_model_read(model);
 }
 
-bool litmus_model_build(litmus_model_t* model, const litmus_program_t* program, uint64_t answered,
-                        uint64_t without, uint64_t extra) {
+void litmus_model_replay(litmus_model_t* model, const litmus_program_t* program,
+                         uint64_t answered) {
+  litmus_model_begin(model, program, 0, 0);
+  for (uint32_t i = 0; i < program->count; i++)
+    add_call(model, (int)i, &program->calls[i], answered >> i & 1);
+  litmus_model_end(model);
+}
+
+bool litmus_model_grow(litmus_model_t* model, const litmus_program_t* program, uint64_t answered,
+                       uint64_t without, uint64_t extra) {
   litmus_model_begin(model, program, without, extra);
   for (uint32_t i = 0; i < program->count; i++)
     if (!litmus_model_add(model, i, answered >> i & 1)) return false;
+  return true;
+}
+
+bool litmus_model_build(litmus_model_t* model, const litmus_program_t* program, uint64_t answered,
+                        uint64_t without, uint64_t extra) {
+  if (!litmus_model_grow(model, program, answered, without, extra)) return false;
   litmus_model_end(model);
   return true;
 }

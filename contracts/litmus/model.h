@@ -148,11 +148,21 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
 bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered);
 /* Adds what is looked at in the end, and finds what each read may see. */
 void litmus_model_end(litmus_model_t* model);
-/* All of these; `answered` has a bit for each call. False where the program is not defined. */
+/* Adds all calls and nothing that is looked at in the end. False where the program is not defined. */
+bool litmus_model_grow(litmus_model_t* model, const litmus_program_t* program, uint64_t answered,
+                       uint64_t without, uint64_t extra);
+/* All calls of a program that is known to be defined; `answered` has a bit for each. */
+void litmus_model_replay(litmus_model_t* model, const litmus_program_t* program, uint64_t answered);
+/* The same, of any program. False where it is not defined. */
 bool litmus_model_build(litmus_model_t* model, const litmus_program_t* program, uint64_t answered,
                         uint64_t without, uint64_t extra);
 
-bool litmus_set_has(const litmus_set_t* set, int node);
-bool litmus_values_have(const litmus_values_t* values, uint8_t value);
+static inline bool litmus_set_has(const litmus_set_t* set, int node) {
+  return set->bits[node / 64] >> node % 64 & 1;
+}
+
+static inline bool litmus_values_have(const litmus_values_t* values, uint8_t value) {
+  return values->bits[value / 64] >> value % 64 & 1;
+}
 
 #endif /* TBK_LITMUS_MODEL_H */

@@ -34,7 +34,7 @@ static const char* const series[] = {
 enum { SERIES = sizeof series / sizeof *series };
 
 static unsigned below(uint64_t* random, unsigned limit) {
-  return (unsigned)(litmus_random(random) % limit);
+  return (unsigned)((litmus_random(random) >> 32) * limit >> 32);
 }
 
 litmus_motif_t litmus_motif_draw(const litmus_offers_t* offers, uint64_t* random) {
