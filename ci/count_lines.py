@@ -34,6 +34,7 @@ ROOMS = [
     "reference_backends/emit",
     "reference_backends/cuda",
     "reference_backends/cuda/simulator",
+    "reference_backends/driver_library",
     "reference_backends/simulator_kit",
     "reference_backends/npu",
     "reference_backends/npu/simulator",

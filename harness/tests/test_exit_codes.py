@@ -84,7 +84,6 @@ def test_cuda_without_a_driver_has_no_device(output: Path) -> None:
     [
         ("/nowhere/libOpenCL.so.1", "no OpenCL loader: /nowhere/libOpenCL.so.1: cannot open"),
         ("libm.so.6", "libm.so.6 is no loader of OpenCL 1.2: it lacks clGetPlatformIDs"),
-        (__file__, "no OpenCL loader: "),
     ],
 )
 def test_opencl_without_a_loader_says_why_it_has_no_device(

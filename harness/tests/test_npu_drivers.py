@@ -29,26 +29,13 @@ def test_without_a_driver_there_is_no_device(output: Path) -> None:
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("driver", "reason"),
-    [
-        (Path(__file__), "no driver: "),
-        (LIB / "libtbk_template.so", "the driver has no aclInit: too old, or no driver"),
-    ],
-)
-def test_what_is_no_driver_is_told_in_one_line(output: Path, driver: Path, reason: str) -> None:
-    done = run(NPU, output, f"-bdriver={driver}")
+def test_what_is_no_driver_is_told_in_one_line(output: Path) -> None:
+    done = run(NPU, output, f"-bdriver={LIB / 'libtbk_template.so'}")
     assert done.code == 5
-    assert f"counts no device: 0 devices: {reason}" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-
-
-def test_a_driver_cut_short_is_told_in_one_line(output: Path, tmp_path: Path) -> None:
-    driver = tmp_path / "driver.so"
-    driver.write_bytes(SIMULATOR.read_bytes()[:9000])
-    done = run(NPU, output, f"-bdriver={driver}")
-    assert done.code == 5
-    assert "driver.so is no library, or cut short" in done.stderr
+    assert (
+        "counts no device: 0 devices: the driver has no aclInit: too old, or no driver"
+        in done.stderr
+    )
     assert len(done.stderr.strip().splitlines()) == 1
 
 

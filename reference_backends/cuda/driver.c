@@ -24,15 +24,6 @@ static pthread_mutex_t chosen_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool chosen;
 static char chosen_path[4096]; /* empty: the system's */
 
-/* The last name's error is the one to tell, where there are many. */
-static void* open_first(const char* const* names) {
-  for (; *names != NULL; names++) {
-    void* library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
-    if (library != NULL) return library;
-  }
-  return NULL;
-}
-
 bool cuda_driver_choose(const char* path) {
   pthread_mutex_lock(&chosen_lock);
   if (path == NULL) path = chosen_path; /* who does not care takes what the process has */
@@ -44,26 +35,27 @@ bool cuda_driver_choose(const char* path) {
 }
 
 /* The version is of the newest CUDA that the driver serves, as 1000 * major + 10 * minor. */
-static void describe(void* library) {
+static void describe(void) {
   int version = 0;
   if (driver.get_version(&version) != CU_OK) version = 0;
   cuda_about(driver_about, driver_simulated ? "simulated CUDA driver" : "CUDA driver",
-             version / 1000, version % 1000 / 10, library);
+             version / 1000, version % 1000 / 10, &driver.init, sizeof driver.init);
 }
 
 static void driver_open(void) {
   static const char* const system_names[] = {"libcuda.so.1", "libcuda.so", NULL};
   const char* const given[] = {chosen_path, NULL};
   driver_process = getpid();
-  void* library = open_first(chosen_path[0] != '\0' ? given : system_names);
+  char why[480];
+  void* library = library_open_first(chosen_path[0] != '\0' ? given : system_names,
+                                     RTLD_NOW | RTLD_LOCAL, why, sizeof why);
   if (library == NULL) {
-    const char* why = dlerror();
-    snprintf(driver_reason, sizeof driver_reason, "no driver: %s", why ? why : "no reason given");
+    snprintf(driver_reason, sizeof driver_reason, "no driver: %s", why);
     return;
   }
   driver_simulated = dlsym(library, "tbk_cuda_simulator") != NULL;
 #define CUDA_DRIVER_LOOK_UP(member, symbol, parameters)                         \
-  if (!cuda_look_up(library, symbol, &driver.member, sizeof driver.member)) {   \
+  if (!library_find(library, symbol, &driver.member, sizeof driver.member)) {   \
     snprintf(driver_reason, sizeof driver_reason, "the driver has no " symbol); \
     return;                                                                     \
   }
@@ -72,7 +64,7 @@ static void driver_open(void) {
   /* The toolkit ships a stub of libcuda that loads, and whose cuInit fails. */
   cu_result result = driver.init(0);
   driver_usable = result == CU_OK;
-  if (driver_usable) describe(library);
+  if (driver_usable) describe();
   const char* text = NULL;
   if (driver_usable || driver.error_string(result, &text) != CU_OK) text = NULL;
   if (!driver_usable)

@@ -23,10 +23,8 @@ void cuda_describe_libraries(char* text, size_t size) {
                                       "CUDA_MODULE_LOADING=", "NVIDIA_TF32_OVERRIDE="};
   text[0] = '\0';
   add(text, size, "", cuda_driver_about());
-  if (cuda_compiler() != NULL) {
-    add(text, size, "", cuda_nvrtc_about());
-    add(text, size, "", cuda_cublas_about());
-  }
+  add(text, size, "", cuda_compiler() != NULL ? cuda_nvrtc_about() : cuda_nvrtc_missing());
+  if (cuda_compiler() != NULL) add(text, size, "", cuda_cublas_about());
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char name[32];
     snprintf(name, sizeof name, "%.*s", (int)strlen(names[i]) - 1, names[i]);

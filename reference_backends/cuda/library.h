@@ -2,21 +2,27 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * library.h: NVIDIA's libraries, opened at run time.
+ * library.h: NVIDIA's libraries beside the driver, of which there are several versions, or none.
  */
 #ifndef TBK_CUDA_LIBRARY_H
 #define TBK_CUDA_LIBRARY_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <driver/library.h>
 
-enum { CUDA_ABOUT_BYTES = 280 };
+enum { CUDA_ABOUT_BYTES = 280, CUDA_TRIED_BYTES = 512 };
 
-/* Looks a function up, without a cast that ISO C does not know. */
-bool cuda_look_up(void* library, const char* symbol, void* out_function, size_t size);
+/* Looks up what is needed of a library. Returns NULL, or why this one cannot be used. */
+typedef const char* cuda_load_fn(void* library);
 
-/* Writes "WHAT MAJOR.MINOR: FILE", where the file is the one that `library` was loaded from: the word and
- * the place behind all links. */
-void cuda_about(char out[CUDA_ABOUT_BYTES], const char* what, int major, int minor, void* library);
+/*
+ * Opens the first of the names, up to NULL, that can be opened and that `load` takes. Returns false where none
+ * is, and writes "no WHAT: why, why".
+ */
+bool cuda_library_open(const char* what, const char* const* names, cuda_load_fn* load,
+                       char tried[CUDA_TRIED_BYTES]);
+
+/* Writes "WHAT MAJOR.MINOR: FILE", where the file is the one that the function lies in. */
+void cuda_about(char out[CUDA_ABOUT_BYTES], const char* what, int major, int minor,
+                const void* function, size_t function_size);
 
 #endif /* TBK_CUDA_LIBRARY_H */

@@ -4,7 +4,6 @@
  */
 #include "nvrtc.h"
 
-#include <dlfcn.h>
 #include <emit/job.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,44 +14,35 @@
 
 static cuda_nvrtc_t nvrtc;
 static bool usable;
-static char missing[512];
+static char missing[CUDA_TRIED_BYTES];
 static char about[CUDA_ABOUT_BYTES];
 
-static void describe(void* library) {
+static const char* load_compiler(void* library) {
   int major = 0, minor = 0;
-  nvrtc.version(&major, &minor);
-  cuda_about(about, "NVRTC", major, minor, library);
-}
-
-/* Opens a library that has all symbols, or adds its name to those that were tried. */
-static bool open_library(const char* name) {
-  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  bool complete = library != NULL;
 #define LOOK_UP(member, symbol, parameters) \
-  complete = complete && cuda_look_up(library, symbol, &nvrtc.member, sizeof nvrtc.member);
+  if (!library_find(library, symbol, &nvrtc.member, sizeof nvrtc.member)) return "no " symbol;
   CUDA_NVRTC_MAP(LOOK_UP)
 #undef LOOK_UP
-  if (complete) describe(library);
-  if (complete) return true;
-  const size_t used = strlen(missing);
-  snprintf(missing + used, sizeof missing - used, "%s%s%s", used ? ", " : "no NVRTC; tried ", name,
-           library ? " (incomplete)" : "");
-  return false;
+  nvrtc.version(&major, &minor);
+  cuda_about(about, "NVRTC", major, minor, &nvrtc.version, sizeof nvrtc.version);
+  return NULL;
+}
+
+/* The driver's file is one where it is simulated. */
+static void open_any(const char* path) {
+  const char* stated = getenv("TBK_CUDA_NVRTC");
+  const bool is_stated = stated != NULL && stated[0] != '\0';
+  const char* names[] = {path, "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
+  const char* const only[] = {stated, NULL};
+  const char* const* list = is_stated ? only : path[0] != '\0' ? names : names + 1;
+  usable = cuda_library_open("NVRTC", list, load_compiler, missing);
 }
 
 const cuda_nvrtc_t* cuda_nvrtc(const char* path) {
-  static const char* const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static bool tried;
   pthread_mutex_lock(&lock);
-  const char* stated = getenv("TBK_CUDA_NVRTC");
-  if (!tried && stated != NULL && stated[0] != '\0') {
-    usable = open_library(stated);
-  } else if (!tried) {
-    usable = path[0] != '\0' && open_library(path);
-    for (size_t i = 0; i < sizeof names / sizeof *names && !usable; i++)
-      usable = open_library(names[i]);
-  }
+  if (!tried) open_any(path);
   tried = true;
   pthread_mutex_unlock(&lock);
   return usable ? &nvrtc : NULL;

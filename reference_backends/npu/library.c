@@ -5,7 +5,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
-#include <link.h>
+#include <driver/library.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,37 +42,22 @@ bool npu_choose(const char* driver, const char* operators) {
   return fits;
 }
 
-/* A function pointer from dlsym without a cast that ISO C does not know. */
+/* In the first of the libraries that has it. */
 static bool look_up(void* const* libraries, const char* symbol, void* out_function, size_t size) {
-  void* address = NULL;
-  for (; *libraries != NULL && address == NULL; libraries++)
-    address = dlsym(*libraries, symbol);
-  memcpy(out_function, &address, size);
-  return address != NULL;
-}
-
-/* Whether the file ends before its table of sections, the last part of a library: opening one makes a
- * crash. Of a name without a slash the dynamic loader alone knows the file. */
-static bool is_cut(const char* path) {
-  ElfW(Ehdr) header;
-  FILE* file = strchr(path, '/') ? fopen(path, "rbe") : NULL;
-  if (file == NULL) return false;
-  bool cut = fread(&header, sizeof header, 1, file) != 1 || fseek(file, 0, SEEK_END) != 0;
-  cut = cut || (size_t)ftell(file) < header.e_shoff + header.e_shnum * sizeof(ElfW(Shdr));
-  fclose(file);
-  return cut;
+  bool found = false;
+  for (; *libraries != NULL && !found; libraries++)
+    found = library_find(*libraries, symbol, out_function, size);
+  return found;
 }
 
 /* Opens those of the names that there are; returns the number. The last name's error is the one to tell. */
 static int open_all(const char* const* names, void** out_libraries, char* reason, size_t size) {
   int count = 0;
   for (; *names != NULL; names++) {
-    void* library = is_cut(*names) ? NULL : dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
-    const char* why = library == NULL ? dlerror() : NULL;
+    void* library = library_open(*names, RTLD_LAZY | RTLD_LOCAL, reason, size);
     if (library != NULL) out_libraries[count++] = library;
-    if (library == NULL && count == 0)
-      snprintf(reason, size, "%s%s", why ? why : *names, why ? "" : " is no library, or cut short");
   }
+  if (count > 0) reason[0] = '\0';
   return count;
 }
 

@@ -5,6 +5,7 @@
  * count.c: which devices there are, and what they say of themselves. Many drivers start threads when
  * they are first asked, so nothing of this happens before the first question.
  */
+#include <driver/library.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,11 +60,13 @@ static void ask_platform(const opencl_device_t* device, cl_uint what, char* text
 
 /* The driver's own file is the loader's secret. */
 static void describe_driver(opencl_device_t* device, const char* driver) {
-  char platform[256] = "", version[256] = "";
+  char platform[256] = "", version[256] = "", loader[301];
+  const opencl_driver_t* api = &device->instance->driver;
   ask_platform(device, CL_PLATFORM_NAME, platform, sizeof platform);
   ask_platform(device, CL_PLATFORM_VERSION, version, sizeof version);
-  snprintf(device->driver, sizeof device->driver, "%s, %s, driver %s; loader %.300s", platform,
-           version, driver, opencl_driver_file(&device->instance->driver));
+  library_file_of(&api->clGetPlatformIDs, sizeof api->clGetPlatformIDs, loader, sizeof loader);
+  snprintf(device->driver, sizeof device->driver, "%s, %s, driver %s; loader %s", platform, version,
+           driver, loader);
 }
 
 /* The device and its driver, with what both say of themselves: a list of devices names nothing else. */

@@ -158,9 +158,6 @@ typedef struct opencl_driver {
  * `text`. Libraries are never unloaded. */
 const char* opencl_driver_load(opencl_driver_t* driver, const char* path, char* text, size_t size);
 
-/* Returns the file of the loader. */
-const char* opencl_driver_file(const opencl_driver_t* driver);
-
 /* Returns the name that the specification gives an error code. */
 const char* opencl_error_name(cl_int code);
 

@@ -43,8 +43,8 @@ static bool find_ptx(void) {
   const char* stated = getenv("TBK_CUDA_NVRTC");
   void* library = dlopen(stated ? stated : "libnvrtc.so", RTLD_NOW | RTLD_LOCAL);
   return library != NULL &&
-         cuda_look_up(library, "nvrtcGetPTXSize", &ptx.get_size, sizeof ptx.get_size) &&
-         cuda_look_up(library, "nvrtcGetPTX", &ptx.get, sizeof ptx.get);
+         library_find(library, "nvrtcGetPTXSize", &ptx.get_size, sizeof ptx.get_size) &&
+         library_find(library, "nvrtcGetPTX", &ptx.get, sizeof ptx.get);
 }
 
 /* Compiles all kernels; returns how many failed or made the compiler say something. */
