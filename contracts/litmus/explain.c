@@ -34,6 +34,20 @@ static const char* words_of(const litmus_model_t* model, int node, char out[LITM
   return out;
 }
 
+/* The call of a node, as a picture has it. */
+static int16_t call_of(const litmus_model_t* model, int node) {
+  int call = model->nodes[node].call;
+  if (call >= 0) return (int16_t)call;
+  return (int16_t)(node == 0 ? LITMUS_BEGINNING : (int)model->program->count);
+}
+
+static void link_calls(const litmus_model_t* model, litmus_reason_t* reason, int from, int to,
+                       int kind) {
+  if (reason->link_count == LITMUS_LINKS) return;
+  reason->links[reason->link_count++] =
+      (litmus_link_t){call_of(model, from), call_of(model, to), (uint8_t)kind};
+}
+
 static void place_name(const litmus_model_t* model, int place, char out[16]) {
   if (place < LITMUS_SLOTS) {
     snprintf(out, 16, "%s%d", place < LITMUS_SLOTS / 2 ? "pinned" : "host", place);
@@ -69,9 +83,10 @@ static void say_chain(const litmus_model_t* model, litmus_reason_t* reason, int 
   for (int n = to; n != from; n = model->nodes[n].edges[via[n]].from)
     chain[count++] = n;
   say(reason, "    %s", words_of(model, from, text));
-  while (count-- > 0) {
+  for (int earlier = from; count-- > 0; earlier = chain[count]) {
     int kind = model->nodes[chain[count]].edges[via[chain[count]]].kind;
     if (kind != LITMUS_EDGE_HOST) reason->edges |= UINT64_C(1) << kind;
+    link_calls(model, reason, earlier, chain[count], kind);
     say(reason, "      before [%s: %s]", litmus_edge_clause(kind), litmus_edge_text(kind));
     say(reason, "    %s", words_of(model, chain[count], text));
   }
@@ -94,6 +109,7 @@ static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int no
   if (writer != 0 && litmus_set_has(&model->nodes[writer].before, node)) {
     say(reason, "it is what %s writes, which comes after the read:", words_of(model, writer, text));
     say_chain(model, reason, node, writer);
+    reason->wrote = call_of(model, writer);
     return true;
   }
   if (over == NONE) return false;
@@ -101,6 +117,8 @@ static bool say_why(const litmus_model_t* model, litmus_reason_t* reason, int no
       words_of(model, writer, text));
   if (writer != 0) say_chain(model, reason, writer, over);
   say_chain(model, reason, over, node);
+  reason->wrote = call_of(model, writer);
+  reason->over = call_of(model, over);
   return true;
 }
 
@@ -121,7 +139,11 @@ static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int no
     uint32_t before = reason->count;
     place_name(model, writer->reads, name);
     say(reason, "it came by %s, which reads %s:", words_of(model, w, text), name);
-    if (explain(model, reason, w, writer->reads, value, depth + 1)) return true;
+    if (explain(model, reason, w, writer->reads, value, depth + 1)) {
+      if (reason->moved_count < LITMUS_LINKS)
+        reason->moved[reason->moved_count++] = call_of(model, w);
+      return true;
+    }
     reason->count = before;
     if (litmus_values_have(&writer->values, value) && say_why(model, reason, node, place, w))
       return true;
@@ -148,9 +170,12 @@ static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
   char name[16], text[LITMUS_TEXT];
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
-    if (writer->writes < 0 || writer->copies || writer->any || writer->value != value) continue;
+    if (writer->writes < 0 || writer->writes == read->place || writer->any) continue;
+    if (writer->copies ? !litmus_values_have(&writer->values, value) : writer->value != value)
+      continue;
     place_name(model, writer->writes, name);
     say(reason, "it is what %s writes to %s, other memory", words_of(model, w, text), name);
+    reason->wrote = call_of(model, w);
     if (model->is_async[read->place] || model->is_async[writer->writes])
       reason->edges |= UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
     return;
@@ -163,8 +188,11 @@ void litmus_explain(const litmus_model_t* model, const litmus_wrong_t* wrong,
                     litmus_reason_t* out_reason) {
   memset(out_reason, 0, sizeof *out_reason);
   const litmus_read_t* read = &model->reads[wrong->read];
+  out_reason->read = call_of(model, read->node);
+  out_reason->other = out_reason->wrote = out_reason->over = LITMUS_NOBODY;
   say_read(model, out_reason, read, wrong->value, wrong->at);
   if (wrong->other < LITMUS_READS) {
+    out_reason->other = call_of(model, model->reads[wrong->other].node);
     say_read(model, out_reason, &model->reads[wrong->other], wrong->other_value, wrong->at);
     say(out_reason, "both see the same writes, and none races with either [MEM-006]");
     return;

@@ -36,12 +36,29 @@ bool litmus_judge(const litmus_model_t* model, const litmus_seen_t* seen,
 bool litmus_differs(const litmus_model_t* model, const litmus_model_t* other,
                     const litmus_seen_t* seen);
 
-/* Why it is wrong: lines of text, and the edges by which it is. */
-enum { LITMUS_LINES = 40, LITMUS_LINE = 200 };
+/* Why it is wrong: lines of text, and the same as a picture has it. */
+enum {
+  LITMUS_LINES = 40,
+  LITMUS_LINE = 200,
+  LITMUS_LINKS = 48,
+  LITMUS_BEGINNING = -1, /* in the place of a call, as is the program's count: the end */
+  LITMUS_NOBODY = -2
+};
+typedef struct litmus_link {
+  int16_t from, to; /* calls */
+  uint8_t kind;
+} litmus_link_t;
 typedef struct litmus_reason {
   uint32_t count;
   char lines[LITMUS_LINES][LITMUS_LINE];
   uint64_t edges; /* bits of the kinds in the chain */
+  uint32_t link_count;
+  litmus_link_t links[LITMUS_LINKS]; /* the chain */
+  int16_t read, other;               /* the calls that look; LITMUS_NOBODY: no other */
+  int16_t wrote;                     /* the call whose value was seen */
+  int16_t over;                      /* and the one that writes over it */
+  uint32_t moved_count;
+  int16_t moved[LITMUS_LINKS]; /* the copies by which it came, the first one first */
 } litmus_reason_t;
 void litmus_explain(const litmus_model_t* model, const litmus_wrong_t* wrong,
                     litmus_reason_t* out_reason);

@@ -108,6 +108,18 @@ def test_what_is_broken_is_found(mutant: str, tmp_path: Path) -> None:
         assert found["reason"]
 
 
+def test_a_finding_says_what_a_picture_needs(tmp_path: Path) -> None:
+    found = hunt(MUTANTS, tmp_path, ("mutant=wait_does_nothing", *SEEDED), *LONG).one("finding")
+    calls = found["program"]
+    assert len(found["lanes"]) == len(calls)
+    assert {"host", "s0", "s1", "s2", "s3"} >= set(found["lanes"])
+    places = range(-1, len(calls) + 1)  # the beginning, the calls, the end
+    assert {found["read"], found["wrote"], *found["moved"]} <= set(places)
+    ends = {(one["from"], one["to"]) for one in found["chain"]}
+    assert all(before in places and after in places for before, after in ends)
+    assert {one["clause"] for one in found["chain"]} >= set(found["clauses"])
+
+
 def legal_but_odd() -> list[str]:
     listed = subprocess.run(
         [BUILD / "bin" / "tbk-mutants", "anti"], capture_output=True, text=True, check=True
@@ -254,6 +266,11 @@ def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
     assert "EVT-018" in done.stdout
     assert "event_wait(" in done.stdout
     assert str(tmp_path / "litmus.c") in done.stdout
+    assert done.stdout.splitlines()[-1] == str(tmp_path / "report.html")
+    shown = (tmp_path / "report.html").read_text()
+    assert '<svg class="lanes"' in shown
+    assert "tbk litmus" in shown
+    assert "event_create" in shown  # the C file is on the page, too
 
 
 def test_the_last_results_stay_where_nothing_is_run(tmp_path: Path) -> None:
@@ -261,7 +278,7 @@ def test_the_last_results_stay_where_nothing_is_run(tmp_path: Path) -> None:
     before = (tmp_path / "litmus.jsonl").read_bytes()
     for words in (["no_such"], ["template"], ["cpu", "--backend-option=no_such_key=1"]):
         assert tbk(tmp_path, *words).returncode in (3, 4)
-    assert [one.name for one in tmp_path.iterdir()] == ["litmus.jsonl"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["litmus.jsonl", "report.html"]
     assert (tmp_path / "litmus.jsonl").read_bytes() == before
 
 

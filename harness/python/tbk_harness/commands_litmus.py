@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,8 @@ from typing import Any, NoReturn
 import click
 from rich.console import Console
 from rich.text import Text
+from tbk_reports import text
+from tbk_reports.finding import Finding, Ordering, Record, ordering_of
 from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_INTERRUPTED,
@@ -21,7 +24,8 @@ from tbk_reports.model import (
     EXIT_SUITE_ERROR,
     parse_line,
 )
-from tbk_reports.text import line
+from tbk_reports.ordering import render_ordering
+from tbk_reports.render import write_file
 
 from tbk_harness import locate, outcome
 from tbk_harness.interruption import handed_on
@@ -29,23 +33,14 @@ from tbk_harness.options import duration
 
 RESULTS = "litmus.jsonl"
 REPRODUCER = "litmus.c"
+PAGE = "report.html"
 _RAN = (EXIT_PASS, EXIT_FINDINGS, EXIT_INTERRUPTED)  # with other codes the last results stay
 _RUNNER = "tbk-litmus: "  # its own lines, among what the library prints
 _STATES = {"proven": "green", "trivial": "cyan", "not-shown": "yellow", "broken": "red"}
-_ENDINGS = {
-    "wrong": "a read saw what no order of the work allows",
-    "refused": "a call was answered with an error",
-    "miscounted": "a callback did not run exactly once",
-    "stuck": "what was asked again and again did not become complete",
-    "crash": "the process died",
-    "hang": "a call did not return",
-}
 
 _LEGEND = """\
 without it: how many programs without such an edge ended in a way that it forbids
 one in N: a fault that breaks one of N such edges would have been missed with a chance below 1e-9"""
-
-Record = Mapping[str, Any]
 
 
 @click.command(name="litmus")
@@ -93,14 +88,41 @@ def litmus_command(library: str, report_dir: Path, **options: Any) -> NoReturn:
         [str(runner), subject, *_arguments(options), f"--output={results}",
          f"--reproducer={program}"]
     )  # fmt: skip
-    if code in _RAN:
-        tell(list(_records(results)), outcome.console(), library)
+    told = code in _RAN and results.exists()  # an early interruption leaves nothing to tell
+    if told:
+        ordering = ordering_of(_records(results))
+        tell(ordering, outcome.console(), library)
+        _write_page(report_dir, ordering, subject, _again(library, options, ordering))
     said = [one for one in stderr.splitlines() if one.startswith(_RUNNER)]
     if said and code not in (EXIT_PASS, EXIT_FINDINGS):
         outcome.stop(code, said[-1].removeprefix(_RUNNER))
     if code == EXIT_FINDINGS:
         outcome.console().print(Text(f"without the suite: {program}"))
+    if told:
+        outcome.console().print(Text(str(report_dir / PAGE)))
     raise SystemExit(code)
+
+
+def _again(library: str, options: Mapping[str, Any], ordering: Ordering) -> str:
+    """Returns the command that runs the program of the finding again; empty where none was found.
+
+    What the library does may depend on the programs before: then it need not show alone.
+    """
+    if not ordering.findings:
+        return ""
+    found = ordering.findings[0]
+    words = ["tbk", "litmus", library, f"--seed={found.seed}", f"--first={found.index}"]
+    words += ["--programs=1"]
+    return shlex.join([*words, *(f"--backend-option={one}" for one in options["backend_option"])])
+
+
+def _write_page(folder: Path, ordering: Ordering, subject: str, again: str) -> None:
+    program = folder / REPRODUCER
+    try:
+        code = program.read_text("utf-8", "replace") if program.exists() else ""
+        write_file(folder / PAGE, render_ordering(ordering, subject, again, code))
+    except OSError as error:
+        outcome.stop(EXIT_NOT_WRITTEN, f"the page cannot be written: {outcome.reason(error)}")
 
 
 def _run(command: Sequence[str]) -> tuple[int, str]:
@@ -141,71 +163,53 @@ def _records(path: Path) -> Iterator[Record]:
             yield record
 
 
-def tell(records: Sequence[Record], console: Console, library: str) -> None:
-    """Prints what a result file says: the finding first, then how sure the rest is."""
-    edges = [record for record in records if record.get("record") == "litmus-edge"]
-    found = [record for record in records if record.get("record") == "litmus-finding"]
-    for record in found:
-        _tell_finding(record, console, library)
-    if edges and not found:
-        _tell_edges(edges, console)
-    for record in records:
-        if record.get("record") == "litmus-footer":
-            _tell_footer(record, [] if found else edges, console)
+def tell(ordering: Ordering, console: Console, library: str) -> None:
+    """Prints what was found; else how sure it is that there is nothing."""
+    for finding in ordering.findings:
+        _tell_finding(finding, console, library)
+    if ordering.edges and not ordering.findings:
+        _tell_edges(ordering, console)
+    if ordering.programs:
+        _tell_end(ordering, console)
 
 
-def _tell_finding(record: Record, console: Console, library: str) -> None:
-    ending = _ENDINGS.get(str(record["outcome"]), str(record["outcome"]))
-    clauses = ", ".join(record["clauses"]) or "none by itself"
-    console.print(Text(f"FOUND: {ending}", style="bold red"))
-    console.print(Text(f"  clauses: {clauses}"))
-    message = line(str(record["message"]), 200)
-    said = ": ".join(part for part in (str(record.get("status", "")), message) if part)
-    if said:
-        console.print(Text(f"  {said}"))
-    size = f"{record['size_bytes']:,} bytes a cell"
+def _tell_finding(finding: Finding, console: Console, library: str) -> None:
+    console.print(Text(f"FOUND: {finding.words}", style="bold red"))
+    console.print(Text(f"  clauses: {', '.join(finding.clauses) or 'none by itself'}"))
+    if finding.said:
+        console.print(Text(f"  {finding.said}"))
+    size = f"{finding.size_bytes:,} bytes a cell"
     console.print(Text(f"\nthe smallest program that shows it ({size}):"))
-    for number, call in enumerate(record["program"]):
-        mark = "  <- here" if number == record["call"] else ""
-        console.print(Text(f"  {number + 1:2}  {line(call, 120)}{mark}"))
-    if record["outcome"] != "wrong" and record["call"] < 0:
+    here = finding.read if finding.outcome != "wrong" else None
+    for number, call in enumerate(finding.calls):
+        mark = "  <- here" if number == here else ""
+        console.print(Text(f"  {number + 1:2}  {call}{mark}"))
+    if here == len(finding.calls):
         console.print(Text("      when all is waited for and given back  <- here"))
-    for reason in record["reason"]:
+    for reason in finding.reason:
         console.print(Text(f"  {reason}"))
-    shown = f"{record['shown']} of {record['replays']} times"
-    tries = f", each with up to {record['repeats']} tries" if record["repeats"] > 1 else ""
-    console.print(
-        Text(f"\nrun again, it showed {shown}{tries}; it was {record['calls_before']} calls")
-    )
-    again = f"tbk litmus {library} --seed {record['seed']} --first {record['index']} --programs 1"
+    console.print(Text(f"\n{finding.frequency}"))
+    again = f"tbk litmus {library} --seed {finding.seed} --first {finding.index} --programs 1"
     console.print(Text(f"the program that it was found by: {again}\n"))
 
 
-def _tell_edges(edges: Sequence[Record], console: Console) -> None:
+def _tell_edges(ordering: Ordering, console: Console) -> None:
     head = f"{'clause':8} {'state':10} {'without it':>14} {'one in':>9}  what"
     console.print(Text(head, style="dim"))
-    for edge in edges:
-        state = str(edge["state"])
-        seen = f"{edge['shown']:,} of {edge['controls']:,}" if edge["controls"] else ""
-        rate = f"{edge['one_in']:,}" if state == "proven" else ""
-        row = Text(f"{edge['clause']:8} ")
-        row.append(f"{state:10}", style=_STATES.get(state, ""))
-        row.append(f" {seen:>14} {rate:>9}  {line(edge['text'], 80)}")
+    for edge in ordering.edges:
+        rate = f"{edge.one_in:,}" if edge.state == "proven" else ""
+        row = Text(f"{edge.clause:8} ")
+        row.append(f"{edge.state:10}", style=_STATES.get(edge.state, ""))
+        row.append(f" {edge.control_words:>14} {rate:>9}  {text.shorten(edge.words, 80)}")
         console.print(row)
     console.print(Text(_LEGEND, style="dim"))
 
 
-def _tell_footer(record: Record, edges: Sequence[Record], console: Console) -> None:
-    if not record["programs"]:
+def _tell_end(ordering: Ordering, console: Console) -> None:
+    console.print(Text(f"\n{ordering.extent_words}"))
+    if ordering.findings or not ordering.edges:
         return
-    ran = f"{record['programs']:,} programs and {record['controls']:,} controls"
-    console.print(Text(f"\n{ran} in {record['milliseconds'] / 1000:.1f} s"))
-    if record["no_room"]:
-        console.print(Text(f"{record['no_room']:,} found no memory, and say nothing"))
-    if not edges:
-        return
-    proven = sum(edge["state"] == "proven" for edge in edges)
-    console.print(Text(f"nothing found; {proven} of {len(edges)} kinds of edges proven"))
-    for edge in edges:
-        if edge["state"] in ("not-shown", "trivial"):
-            console.print(Text(f"  {edge['clause']} {edge['state']}: {edge['why']}", style="dim"))
+    console.print(Text(f"nothing found; {ordering.headline}"))
+    for edge in ordering.edges:
+        if edge.state in ("not-shown", "trivial"):
+            console.print(Text(f"  {edge.clause} {edge.state}: {edge.why}", style="dim"))

@@ -70,6 +70,50 @@ static void write_edges(tbk_json_t* json, uint64_t edges) {
   tbk_json_close(json, ']');
 }
 
+/* Where the effect of each call takes place: in a stream, or in the host that makes the call. */
+static void write_lanes(tbk_json_t* json, const litmus_program_t* program) {
+  tbk_json_open(json, "lanes", '[');
+  for (uint32_t i = 0; i < program->count; i++) {
+    const litmus_call_t* call = &program->calls[i];
+    const bool in_stream = litmus_is_work((litmus_op_t)call->op) || call->op == LITMUS_RECORD;
+    char lane[24] = "host";
+    if (in_stream && call->stream >= 0)
+      snprintf(lane, sizeof lane, "s%d%s", call->stream,
+               litmus_stream_device(program, call->stream) ? " of device 1" : "");
+    tbk_json_text(json, NULL, lane);
+  }
+  tbk_json_close(json, ']');
+}
+
+/* What a picture needs besides the calls: the chain, who looked, and whose value was seen. */
+static void write_chain(tbk_json_t* json, const litmus_reason_t* reason) {
+  tbk_json_open(json, "chain", '[');
+  for (uint32_t i = 0; i < reason->link_count; i++) {
+    const litmus_link_t* link = &reason->links[i];
+    tbk_json_open(json, NULL, '{');
+    tbk_json_signed(json, "from", link->from);
+    tbk_json_signed(json, "to", link->to);
+    tbk_json_text(json, "kind", litmus_edge_name(link->kind));
+    tbk_json_text(json, "clause", litmus_edge_clause(link->kind));
+    tbk_json_text(json, "text", litmus_edge_text(link->kind));
+    tbk_json_close(json, '}');
+  }
+  tbk_json_close(json, ']');
+  const struct {
+    const char* name;
+    int16_t call;
+  } roles[] = {{"read", reason->read},
+               {"other", reason->other},
+               {"wrote", reason->wrote},
+               {"over", reason->over}};
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    if (roles[i].call != LITMUS_NOBODY) tbk_json_signed(json, roles[i].name, roles[i].call);
+  tbk_json_open(json, "moved", '[');
+  for (uint32_t i = 0; i < reason->moved_count; i++)
+    tbk_json_signed(json, NULL, reason->moved[i]);
+  tbk_json_close(json, ']');
+}
+
 static void write_program(tbk_json_t* json, const litmus_program_t* program) {
   char text[LITMUS_TEXT];
   tbk_json_unsigned(json, "devices", program->devices);
@@ -93,6 +137,8 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
   tbk_json_text(&json, "message", shrunk->result.message);
   write_edges(&json, finding->reason.edges);
   write_program(&json, &shrunk->program);
+  write_lanes(&json, &shrunk->program);
+  if (shrunk->result.outcome == LITMUS_WRONG) write_chain(&json, &finding->reason);
   tbk_json_open(&json, "reason", '[');
   for (uint32_t i = 0; i < finding->reason.count; i++)
     tbk_json_text(&json, NULL, finding->reason.lines[i]);

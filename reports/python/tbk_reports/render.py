@@ -11,7 +11,7 @@ from .model import Judged
 from .registry import REPORTS, Links
 
 
-def _write(path: Path, content: str) -> None:
+def write_file(path: Path, content: str) -> None:
     """A reader sees the old file or the new one, never half of it."""
     waiting = path.with_name(path.name + ".part")
     waiting.write_text(content, "utf-8")
@@ -24,5 +24,5 @@ def write_reports(judged: Judged, folder: Path, coverage: Links = ()) -> dict[st
     paths = {}
     for report in REPORTS:
         paths[report.name] = folder / report.file
-        _write(paths[report.name], report.render(judged, coverage))
+        write_file(paths[report.name], report.render(judged, coverage))
     return paths
