@@ -217,6 +217,7 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
   for (int i = 0; i < NPU_MAX_DEVICES; i++) {
     pthread_mutex_init(&self->devices[i].internal.lock, NULL);
     pthread_mutex_init(&self->devices[i].reporter.lock, NULL);
+    npu_pool_begin(&self->devices[i].pool);
   }
   *out_backend = &self->backend;
   return TBK_OK;

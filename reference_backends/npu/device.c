@@ -146,10 +146,12 @@ static acl_result close_device(int32_t index, npu_device_t* device) {
   acl_result result = npu_context_swap(device->context, &entry);
   const bool entered = result == ACL_OK;
   if (entered) result = npu_acl()->synchronize_device();
+  const bool idle = result == ACL_OK;
   result = first_of(result, npu_streams_close(device, entered));
   npu_events_close(device, entered);
   npu_reporter_stop(&device->reporter);
   if (entered) result = first_of(result, npu_queue_close(&device->internal, false));
+  npu_pool_end(&device->pool, idle);
   npu_free_all(device, entered);
   if (entered) result = first_of(result, npu_context_put_back(&entry));
   device->context = NULL;
@@ -189,6 +191,7 @@ static void destroy(tbk_instance_t* self) {
     npu_events_free(device);
     pthread_mutex_destroy(&device->internal.lock);
     pthread_mutex_destroy(&device->reporter.lock);
+    pthread_mutex_destroy(&device->pool.lock);
   }
   pthread_mutex_destroy(&self->lock);
   free(self);

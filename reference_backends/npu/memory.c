@@ -121,21 +121,34 @@ tbk_status_t npu_memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t 
   return npu_leave(self, device, &entry, npu_acl()->free(pointer), "freeing memory", error);
 }
 
+/* A host function takes a download's bytes out: not where the driver has none, nor on a stream of somebody
+ * else's, who may have chosen the other style of callbacks (D 1959). */
+static bool can_bounce(const tbk_stream_t* stream, int kind) {
+  return kind == ACL_HOST_TO_DEVICE ||
+         (npu_acl()->launch_host_function != NULL && !stream->borrowed);
+}
+
 /* With a stream a copy is asynchronous only where the host's memory is pinned: with other memory, drivers
- * before CANN 8.5 fail unpredictably (D 0106), and the stream is waited for. Nothing of another thread comes
- * between. Without a stream a copy is ordered after nothing. */
-static acl_result transfer(tbk_stream_t* stream, bool direct, void* destination, const void* source,
-                           uint64_t size, int kind) {
+ * before CANN 8.5 fail unpredictably (D 0106). So that goes by way of pinned blocks, and where it cannot, the
+ * stream is waited for. Nothing of another thread comes between. Without a stream a copy is ordered after
+ * nothing. */
+static acl_result transfer(npu_device_t* device, tbk_stream_t* stream, bool direct,
+                           const npu_copy_t* copy) {
   const acl_runtime_t* acl = npu_acl();
+  const uint64_t size = copy->size_bytes;
   acl_result result = ACL_OK;
+  bool enqueued = false;
   if (size == 0) return ACL_OK;
-  if (stream == NULL) return acl->copy(destination, size, source, size, kind);
+  if (stream == NULL) return acl->copy(copy->destination, size, copy->source, size, copy->kind);
+  acl_stream native = stream->queue.native;
   pthread_mutex_lock(&stream->queue.lock);
   if (direct) {
-    result = acl->copy_async(destination, size, source, size, kind, stream->queue.native);
+    result = acl->copy_async(copy->destination, size, copy->source, size, copy->kind, native);
   } else {
-    result = acl->stream_synchronize(stream->queue.native);
-    if (result == ACL_OK) result = acl->copy(destination, size, source, size, kind);
+    if (can_bounce(stream, copy->kind)) result = npu_bounce(&device->pool, copy, native, &enqueued);
+    if (result == ACL_OK && !enqueued) result = acl->stream_synchronize(native);
+    if (result == ACL_OK && !enqueued)
+      result = acl->copy(copy->destination, size, copy->source, size, copy->kind);
   }
   pthread_mutex_unlock(&stream->queue.lock);
   return result;
@@ -151,8 +164,9 @@ tbk_status_t npu_upload(tbk_instance_t* self, int32_t device, tbk_memory_t memor
   npu_entry_t entry;
   tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
   if (status != TBK_OK) return status;
-  acl_result result = transfer(stream, npu_is_pinned(self, source, size_bytes),
-                               address(memory, offset), source, size_bytes, ACL_HOST_TO_DEVICE);
+  const npu_copy_t copy = {address(memory, offset), source, size_bytes, ACL_HOST_TO_DEVICE};
+  const bool direct = npu_is_pinned(self, source, size_bytes);
+  acl_result result = transfer(&self->devices[device], stream, direct, &copy);
   return npu_leave(self, device, &entry, result, "uploading", error);
 }
 
@@ -162,8 +176,9 @@ tbk_status_t npu_download(tbk_instance_t* self, int32_t device, void* destinatio
   npu_entry_t entry;
   tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
   if (status != TBK_OK) return status;
-  acl_result result = transfer(stream, npu_is_pinned(self, destination, size_bytes), destination,
-                               address(memory, offset), size_bytes, ACL_DEVICE_TO_HOST);
+  const npu_copy_t copy = {destination, address(memory, offset), size_bytes, ACL_DEVICE_TO_HOST};
+  const bool direct = npu_is_pinned(self, destination, size_bytes);
+  acl_result result = transfer(&self->devices[device], stream, direct, &copy);
   return npu_leave(self, device, &entry, result, "downloading", error);
 }
 
@@ -173,8 +188,9 @@ tbk_status_t npu_copy(tbk_instance_t* self, int32_t device, tbk_memory_t destina
   npu_entry_t entry;
   tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
   if (status != TBK_OK) return status;
-  acl_result result = transfer(stream, true, address(destination, destination_offset),
-                               address(source, source_offset), size_bytes, ACL_DEVICE_TO_DEVICE);
+  const npu_copy_t copy = {address(destination, destination_offset), address(source, source_offset),
+                           size_bytes, ACL_DEVICE_TO_DEVICE};
+  acl_result result = transfer(&self->devices[device], stream, true, &copy);
   return npu_leave(self, device, &entry, result, "copying", error);
 }
 

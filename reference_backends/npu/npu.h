@@ -16,6 +16,7 @@
 
 #include <tbk/tbk.h>
 
+#include "bounce.h"
 #include "library.h"
 
 enum { NPU_MAX_DEVICES = 64, NPU_ALIGNMENT = 64, NPU_CHUNKS = 48 };
@@ -52,6 +53,7 @@ typedef struct npu_device {
   uint64_t memory_bytes;
   void* memory; /* tsearch trees of allocations: what close has to free */
   void* pinned;
+  npu_pool_t pool; /* by which pageable memory is copied */
   tbk_stream_t* streams;
   tbk_event_t* events;
   npu_reporter_t reporter;

@@ -17,6 +17,8 @@
   X("library.c", "aclFinalize may be called at the process's end, where no device is open.")       \
   X("memory.c", "Copies take addresses and sizes of any alignment; older pages ask for 64 bytes.") \
   X("memory.c", "aclrtMemcpy between device addresses, and aclrtMemset, are complete on return.")  \
+  X("bounce.c",                                                                                    \
+    "A host function sees what copies before it on its stream put into pinned memory.")            \
   X("pinned.c", "aclrtMallocHost gives multiples of 64, which every device may copy.")             \
   X("pinned.c", "aclrtMemcpy and aclrtMemcpyAsync reach other devices with kind 3 (D2D).")         \
   X("backend.c", "500xxx, 507xxx and 107022 mean that the device is lost, but for four of them.")  \
