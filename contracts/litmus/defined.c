@@ -6,41 +6,37 @@
  */
 #include "sets.h"
 
-enum { NONE = -1 };
-
-/* What the host knows to be complete. */
-static litmus_set_t known(const litmus_model_t* model) {
-  litmus_set_t set = model->nodes[model->host_tail].before;
-  litmus_set_add(&set, model->host_tail);
-  return set;
-}
-
 /* CPY-003: what is uploaded stays as it is from the call on. */
-static bool slot_may_be_uploaded(const litmus_model_t* model, int slot) {
-  litmus_set_t done = known(model);
+static bool slot_may_be_uploaded(const litmus_model_t* model, const litmus_call_t* call) {
+  const int slot = call->slot;
+  litmus_set_t done = litmus_known(model, call->thread);
   return litmus_set_within(&model->writers[slot], &done);
 }
 
 /* CPY-003, CPY-008: nothing that uses it is under way. */
-static bool slot_is_idle(const litmus_model_t* model, int slot) {
-  litmus_set_t done = known(model);
+static bool slot_is_idle(const litmus_model_t* model, const litmus_call_t* call) {
+  const int slot = call->slot;
+  litmus_set_t done = litmus_known(model, call->thread);
   return litmus_set_within(&model->writers[slot], &done) &&
          litmus_set_within(&model->readers[slot], &done);
 }
 
-/* Returns what would happen before work that is enqueued on `stream` now. */
-static litmus_set_t before_work(const litmus_model_t* model, int stream) {
-  litmus_set_t set = known(model);
-  int tail = stream < 0 ? NONE : model->stream_tail[stream];
-  if (tail < 0) return set;
-  litmus_set_join(&set, &model->nodes[tail].before);
-  litmus_set_add(&set, tail);
+/* Returns what would happen before work that the call enqueues now. */
+static litmus_set_t before_work(const litmus_model_t* model, const litmus_call_t* call) {
+  int16_t tails[LITMUS_THREADS];
+  litmus_set_t set = litmus_known(model, call->thread);
+  unsigned count =
+      call->stream < 0 ? 0 : litmus_stream_tails(model, call->stream, call->thread, tails);
+  while (count-- > 0) {
+    litmus_set_join(&set, &model->nodes[tails[count]].before);
+    litmus_set_add(&set, tails[count]);
+  }
   return set;
 }
 
-static bool cell_is_usable(const litmus_model_t* model, int cell, int stream) {
+static bool cell_is_usable(const litmus_model_t* model, const litmus_call_t* call, int cell) {
   if (model->cell_place[cell] < 0) return false;
-  litmus_set_t before = before_work(model, stream);
+  litmus_set_t before = before_work(model, call);
   return model->cell_begins[cell] < 0 || litmus_set_has(&before, model->cell_begins[cell]);
 }
 
@@ -83,38 +79,38 @@ static bool mark_is_new(const litmus_model_t* model, int mark) {
 static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) {
   switch (call->op) {
     case LITMUS_FILL:
-      return cell_is_usable(model, call->cell, call->stream);
+      return cell_is_usable(model, call, call->cell);
     case LITMUS_UPLOAD:
-      return cell_is_usable(model, call->cell, call->stream) &&
-             slot_may_be_uploaded(model, call->slot);
+      return cell_is_usable(model, call, call->cell) && slot_may_be_uploaded(model, call);
     case LITMUS_DOWNLOAD:
-      return cell_is_usable(model, call->cell, call->stream) && slot_is_idle(model, call->slot);
+      return cell_is_usable(model, call, call->cell) && slot_is_idle(model, call);
     case LITMUS_COPY:
     case LITMUS_PEER_COPY:
-      return call->cell != call->other && cell_is_usable(model, call->cell, call->stream) &&
-             cell_is_usable(model, call->other, call->stream);
+      return call->cell != call->other && cell_is_usable(model, call, call->cell) &&
+             cell_is_usable(model, call, call->other);
     case LITMUS_CALLBACK_READ: {
-      litmus_set_t before = before_work(model, call->stream);
+      litmus_set_t before = before_work(model, call);
       return litmus_set_within(&model->writers[call->slot], &before);
     }
     case LITMUS_CALLBACK_MARK:
       return mark_is_new(model, call->mark);
     case LITMUS_AWAIT_MARK: { /* asking that stream must be enough for it to run */
-      litmus_set_t before = before_work(model, call->stream);
+      litmus_set_t before = before_work(model, call);
       return !mark_is_new(model, call->mark) &&
              litmus_set_within(&model->writers[LITMUS_PLACE_OF_MARKS + call->mark], &before);
     }
     case LITMUS_HOST_WRITE:
-      return slot_is_idle(model, call->slot);
+      return slot_is_idle(model, call);
     case LITMUS_HOST_READ:
-      return slot_may_be_uploaded(model, call->slot);
+      return slot_may_be_uploaded(model, call);
     case LITMUS_CELL_RENEW:
-      return !litmus_cell_is_async(call->cell) && cell_is_free_of(model, call->cell, known(model));
+      return !litmus_cell_is_async(call->cell) &&
+             cell_is_free_of(model, call->cell, litmus_known(model, call->thread));
     case LITMUS_ASYNC_ALLOC:
       return litmus_cell_is_async(call->cell) && model->cell_place[call->cell] < 0;
     case LITMUS_ASYNC_FREE:
       return litmus_cell_is_async(call->cell) && model->cell_place[call->cell] >= 0 &&
-             cell_is_free_of(model, call->cell, before_work(model, call->stream));
+             cell_is_free_of(model, call->cell, before_work(model, call));
     default:
       return true;
   }
@@ -122,5 +118,7 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
 
 bool litmus_is_defined(const litmus_model_t* model, const litmus_call_t* call) {
   if (litmus_is_work(call->op) && call->stream < 0 && call->op > LITMUS_PEER_COPY) return false;
-  return devices_fit(model->program, call) && is_in_order(model, call);
+  if (call->op == LITMUS_THREAD_RENEW && call->thread == 0) return false;
+  return devices_fit(model->program, call) && litmus_is_handed_over(model, call) &&
+         is_in_order(model, call);
 }

@@ -13,6 +13,7 @@
 
 /* There need not be more than 8 events (EVT-003), those of streams that are gone among them. */
 #define PLAIN_BYTES (UINT64_C(1) << 20)
+enum { THREADS_IN = 16 /* so many programs, one has threads */ };
 enum { LEAST_CALLS = 8, MOST_TRIES = 12, MOST_RENEWALS = 3, MOTIFS = 3 };
 
 /* How often an operation is drawn, in each of the styles that a program may have. */
@@ -48,6 +49,7 @@ static const struct {
     {LITMUS_HOST_LOOK, {1, 1, 2, 1}},
     {LITMUS_AWAIT_MARK, {5, 2, 8, 1}},
     {LITMUS_CELL_RENEW, {2, 0, 1, 6}},
+    {LITMUS_THREAD_RENEW, {2, 1, 2, 4}},
 };
 enum { KINDS = sizeof weights / sizeof *weights, POOL = 256 };
 
@@ -59,7 +61,8 @@ typedef struct draw {
   uint64_t offered; /* a bit for each operation */
   unsigned null_in; /* one of so many copies names no stream */
   unsigned renewals;
-  unsigned woven; /* of eight calls so many are of motifs */
+  unsigned thread; /* that goes on */
+  unsigned woven;  /* of eight calls so many are of motifs */
   litmus_motif_t motifs[MOTIFS];
 } draw_t;
 
@@ -91,6 +94,8 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
     case LITMUS_ASYNC_ALLOC:
     case LITMUS_ASYNC_FREE:
       return offers->async_memory;
+    case LITMUS_THREAD_RENEW:
+      return offers->threads > 1;
     default:
       return true;
   }
@@ -197,17 +202,29 @@ static void narrow(litmus_call_t* call) {
   call->slot = call->slot % 2 == 0 ? 0 : LITMUS_SLOTS - 1;
 }
 
+/* A thread mostly makes some calls before another goes on. */
+static void draw_thread(draw_t* draw, const litmus_program_t* p, litmus_call_t* call) {
+  if (below(draw, 3) == 0) draw->thread = below(draw, p->threads);
+  call->thread = (uint8_t)draw->thread;
+  call->meanwhile = p->races && below(draw, 2) == 0;
+}
+
 /* Adds a call if it is offered and defined. */
 static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus_call_t call,
                 unsigned id) {
   call.id = (uint8_t)id;
   if (p->size_bytes > PLAIN_BYTES) narrow(&call);
+  if (p->threads > 1) draw_thread(draw, p, &call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
   p->calls[p->count] = call;
   if (!is_allowed(draw, &call)) return false;
-  if (!litmus_model_add(model, p->count, false)) return false;
-  p->count++;
-  return true;
+  bool added = litmus_model_add(model, p->count, false);
+  if (!added && call.meanwhile) { /* it may be in its turn */
+    p->calls[p->count].meanwhile = false;
+    added = litmus_model_add(model, p->count, false);
+  }
+  p->count += added;
+  return added;
 }
 
 /* Goes on with one of the motifs; what is not defined at this point is left out of it. */
@@ -241,6 +258,10 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   program->devices = offers->devices;
   program->crosses = offers->cross_device_wait;
   program->size_bytes = draw_size(&draw);
+  if (offers->threads > 1 && below(&draw, THREADS_IN) == 0) {
+    program->threads = 2 + below(&draw, offers->threads - 1);
+    program->races = offers->races && below(&draw, 2) == 0;
+  }
   unsigned count = below(&draw, 4) == 0 ? LEAST_CALLS + below(&draw, 16) : 24 + below(&draw, 24);
   if (program->size_bytes > PLAIN_BYTES) count = LEAST_CALLS;
   litmus_model_begin(&model, program, 0, 0);
@@ -279,8 +300,20 @@ static bool move_ahead(litmus_program_t* p, int index) {
   return true;
 }
 
+/* The call, and those of its thread just before it, no longer wait for another thread's. */
+static bool let_go(litmus_program_t* p, int index) {
+  if (!p->races) return false;
+  for (int i = index; i >= 0; i--) {
+    if (p->calls[i].thread != p->calls[index].thread) continue;
+    const bool waited = !p->calls[i].meanwhile;
+    p->calls[i].meanwhile = true;
+    if (waited) return true;
+  }
+  return false;
+}
+
 /* How the edge goes: its call is taken out, or moved, or given another stream. */
-enum { NEVER, OUT, AHEAD, ELSEWHERE };
+enum { NEVER, OUT, AHEAD, ELSEWHERE, MEANWHILE };
 static const struct {
   int how;
   const char* why; /* there is no control */
@@ -301,6 +334,8 @@ static const struct {
     [LITMUS_EDGE_CALLBACK_BEFORE] = {ELSEWHERE, NULL},
     [LITMUS_EDGE_CALLBACK_HOST] = {OUT, NULL},
     [LITMUS_EDGE_ASYNC_FREE] = {NEVER, "memory that work uses is not to be handed out"},
+    [LITMUS_EDGE_HAND_OVER] = {MEANWHILE, NULL},
+    [LITMUS_EDGE_STREAM_SHARED] = {ELSEWHERE, NULL},
 };
 
 bool litmus_has_control(litmus_edge_t kind, const char** out_why) {
@@ -318,6 +353,7 @@ bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litm
   litmus_call_t* call = &out->calls[index];
   if (controls[kind].how == OUT) take_out(out, index);
   if (controls[kind].how == AHEAD && !move_ahead(out, index)) return false;
+  if (controls[kind].how == MEANWHILE && !let_go(out, index)) return false;
   if (controls[kind].how == ELSEWHERE)
     call->stream = (int8_t)((call->stream + 1 + (int)(litmus_random(random) % 3)) % LITMUS_STREAMS);
   return litmus_model_grow(&model, out, 0, 0, 0);

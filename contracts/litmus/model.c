@@ -23,7 +23,7 @@ static int new_node(litmus_model_t* model, int call) {
   litmus_node_t* node = &model->nodes[index];
   memset(node, 0, sizeof *node);
   node->call = (int16_t)call;
-  node->reads = node->writes = NONE;
+  node->reads = node->writes = node->stream = NONE;
   return index;
 }
 
@@ -52,11 +52,29 @@ static void look(litmus_model_t* model, int node, int place, int call_id) {
       (litmus_read_t){.node = (uint8_t)node, .place = (int16_t)place, .call_id = (uint8_t)call_id};
 }
 
-/* A node of the host itself: later calls come after it. */
+static int thread_of(const litmus_model_t* model, int call) {
+  return call < 0 ? 0 : model->program->calls[call].thread;
+}
+
+/* What the call's thread knows to be complete happens before the node. */
+static void add_host_edges(litmus_model_t* model, int node) {
+  const int thread = thread_of(model, model->nodes[node].call);
+  for (int of = 0; of < LITMUS_THREADS; of++)
+    add_edge(model, model->host_tail[thread][of], node,
+             of == thread ? LITMUS_EDGE_HOST : LITMUS_EDGE_HAND_OVER);
+}
+
+static void set_host_tail(litmus_model_t* model, int node) {
+  const int thread = thread_of(model, model->nodes[node].call);
+  memset(model->host_tail[thread], 0xff, sizeof model->host_tail[thread]);
+  model->host_tail[thread][thread] = (int16_t)node;
+}
+
+/* A node of the host itself: later calls of its thread come after it. */
 static int host_node(litmus_model_t* model, int call) {
   int node = new_node(model, call);
-  add_edge(model, model->host_tail, node, LITMUS_EDGE_HOST);
-  model->host_tail = (int16_t)node;
+  add_host_edges(model, node);
+  set_host_tail(model, node);
   return node;
 }
 
@@ -69,22 +87,35 @@ static bool is_callback(const litmus_model_t* model, int node) {
 
 static litmus_edge_t stream_edge(const litmus_model_t* model, int from, int to) {
   if (is_callback(model, from)) return LITMUS_EDGE_CALLBACK_BEFORE;
-  return is_callback(model, to) ? LITMUS_EDGE_CALLBACK_AFTER : LITMUS_EDGE_STREAM;
+  if (is_callback(model, to)) return LITMUS_EDGE_CALLBACK_AFTER;
+  const bool shared =
+      thread_of(model, model->nodes[from].call) != thread_of(model, model->nodes[to].call);
+  return shared ? LITMUS_EDGE_STREAM_SHARED : LITMUS_EDGE_STREAM;
+}
+
+/* Adds edges from what is last on a stream, as the node's thread knows it. */
+static void add_stream_edges(litmus_model_t* model, int stream, int node, litmus_edge_t kind) {
+  int16_t tails[LITMUS_THREADS];
+  const int thread = thread_of(model, model->nodes[node].call);
+  unsigned count = litmus_stream_tails(model, stream, thread, tails);
+  for (unsigned i = 0; i < count; i++)
+    add_edge(model, tails[i], node,
+             kind == LITMUS_EDGE_STREAM ? stream_edge(model, tails[i], node) : kind);
 }
 
 /* A node of work on a stream; or, where that is NULL, one that is complete when the call returns. */
 static int work_node(litmus_model_t* model, int call, int stream) {
   int node = new_node(model, call);
-  add_edge(model, model->host_tail, node, LITMUS_EDGE_HOST);
+  add_host_edges(model, node);
   if (stream >= 0) {
-    int tail = model->stream_tail[stream];
-    if (tail >= 0) add_edge(model, tail, node, stream_edge(model, tail, node));
+    add_stream_edges(model, stream, node, LITMUS_EDGE_STREAM);
     add_edge(model, model->late_record[stream], node, LITMUS_EDGE_WAIT);
     model->late_record[stream] = NONE;
     if (has_extra(model, LITMUS_EXTRA_STREAMS_IN_ONE_ORDER))
       add_edge(model, model->last_work, node, LITMUS_EDGE_STREAM);
     model->stream_tail[stream] = model->last_work = (int16_t)node;
-    if (has_extra(model, LITMUS_EXTRA_ENQUEUED_IS_COMPLETE)) model->host_tail = (int16_t)node;
+    model->nodes[node].stream = (int8_t)stream;
+    if (has_extra(model, LITMUS_EXTRA_ENQUEUED_IS_COMPLETE)) set_host_tail(model, node);
   } else {
     add_edge(model, node, host_node(model, call), LITMUS_EDGE_NULL_STREAM);
   }
@@ -129,11 +160,11 @@ static void add_callback(litmus_model_t* model, int index, const litmus_call_t* 
 
 static int record_node(litmus_model_t* model, int index, int stream, litmus_edge_t kind) {
   int node = new_node(model, index);
-  add_edge(model, model->host_tail, node, LITMUS_EDGE_HOST);
+  add_host_edges(model, node);
   for (int s = 0; s < LITMUS_STREAMS; s++)
     if (s == stream || has_extra(model, LITMUS_EXTRA_EVENT_COVERS_DEVICE))
-      add_edge(model, model->stream_tail[s], node, kind);
-  if (has_extra(model, LITMUS_EXTRA_RECORD_BLOCKS)) model->host_tail = (int16_t)node;
+      add_stream_edges(model, s, node, kind);
+  if (has_extra(model, LITMUS_EXTRA_RECORD_BLOCKS)) set_host_tail(model, node);
   return node;
 }
 
@@ -162,7 +193,7 @@ static void add_device(litmus_model_t* model, int index, const litmus_call_t* ca
   for (int s = 0; s < LITMUS_STREAMS; s++)
     if (litmus_stream_device(model->program, s) == call->device ||
         has_extra(model, LITMUS_EXTRA_DEVICES_IN_ONE))
-      add_edge(model, model->stream_tail[s], node, LITMUS_EDGE_DEVICE_SYNCHRONIZE);
+      add_stream_edges(model, s, node, LITMUS_EDGE_DEVICE_SYNCHRONIZE);
 }
 
 /* The host waits, or asks; `answered` says whether it learned anything. */
@@ -172,11 +203,14 @@ static void add_question(litmus_model_t* model, int index, const litmus_call_t* 
   const bool waits = call->op == LITMUS_EVENT_SYNCHRONIZE || call->op == LITMUS_STREAM_SYNCHRONIZE;
   const bool polls = call->op == LITMUS_EVENT_POLL || call->op == LITMUS_STREAM_POLL;
   if (polls && !answered && !has_extra(model, LITMUS_EXTRA_POLL_IS_COMPLETE)) return;
-  int from = event ? model->event_record[call->event] : model->stream_tail[call->stream];
   litmus_edge_t kind = event   ? (waits ? LITMUS_EDGE_EVENT_SYNCHRONIZE : LITMUS_EDGE_EVENT_QUERY)
                        : waits ? LITMUS_EDGE_STREAM_SYNCHRONIZE
                                : LITMUS_EDGE_STREAM_QUERY;
-  add_edge(model, from, host_node(model, index), kind);
+  int node = host_node(model, index);
+  if (event)
+    add_edge(model, model->event_record[call->event], node, kind);
+  else
+    add_stream_edges(model, call->stream, node, kind);
 }
 
 /* A mark has one writer. */
@@ -248,6 +282,7 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
       break;
     case LITMUS_STREAM_RENEW:
       model->stream_tail[call->stream] = NONE;
+      model->stream_begins[call->stream] = (int16_t)model->node_count;
       break;
     case LITMUS_HOST_WRITE:
     case LITMUS_HOST_READ:
@@ -256,6 +291,9 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
       break;
     case LITMUS_AWAIT_MARK:
       await_mark(model, index, call);
+      break;
+    case LITMUS_THREAD_RENEW:
+      host_node(model, index);
       break;
     case LITMUS_CELL_RENEW:
       add_fresh(model, host_node(model, index), call->cell, false);
@@ -271,9 +309,18 @@ bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered) {
   if (model->node_count + ROOM > LITMUS_NODES || model->place_count + 1 > LITMUS_PLACES ||
       model->read_count + LITMUS_END_READS > LITMUS_READS)
     return false;
-  if (!litmus_is_defined(model, call)) return false;
-  add_call(model, (int)index, call, answered);
-  return true;
+  const uint64_t heard = model->heard[call->thread];
+  int16_t tails[LITMUS_THREADS];
+  memcpy(tails, model->host_tail[call->thread], sizeof tails);
+  litmus_hear(model, (int)index);
+  if (litmus_is_defined(model, call)) {
+    add_call(model, (int)index, call, answered);
+    litmus_touch(model, (int)index);
+    return true;
+  }
+  memcpy(model->host_tail[call->thread], tails, sizeof tails);
+  model->heard[call->thread] = heard;
+  return false;
 }
 
 /* -------------------------------------------------------------------------- beginning and end -- */
@@ -288,19 +335,26 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
   memset(model->is_async, 0, LITMUS_PLACE_OF_CELLS + LITMUS_CELLS);
   memset(model->event_again, 0, sizeof model->event_again);
   memset(model->waited, 0, sizeof model->waited);
+  memset(model->heard, 0, sizeof model->heard);
+  memset(model->stream_begins, 0, sizeof model->stream_begins);
+  memset(model->streams, 0, sizeof model->streams);
+  memset(model->events, 0, sizeof model->events);
+  memset(model->cells, 0, sizeof model->cells);
   model->node_count = model->read_count = 0;
   model->program = program;
   model->without = without;
   model->extra = extra;
   model->place_count = LITMUS_PLACE_OF_CELLS;
-  model->host_tail = model->last_work = NONE;
+  model->last_work = NONE;
+  memset(model->host_tail, 0xff, sizeof model->host_tail);
   memset(model->stream_tail, 0xff, sizeof model->stream_tail);
   memset(model->event_record, 0xff, sizeof model->event_record);
   memset(model->cell_place, 0xff, sizeof model->cell_place);
   memset(model->cell_begins, 0xff, sizeof model->cell_begins);
   memset(model->late_record, 0xff, sizeof model->late_record);
   int start = new_node(model, NONE);
-  model->host_tail = (int16_t)start;
+  for (int thread = 0; thread < LITMUS_THREADS; thread++)
+    model->host_tail[thread][thread] = (int16_t)start;
   for (int slot = 0; slot < LITMUS_SLOTS; slot++)
     model->first[slot] = (uint8_t)(LITMUS_FIRST_OF_SLOTS + slot);
   for (int cell = 0; cell < LITMUS_CELLS; cell++) {
@@ -333,8 +387,11 @@ void litmus_model_end(litmus_model_t* model) {
 void litmus_model_replay(litmus_model_t* model, const litmus_program_t* program,
                          uint64_t answered) {
   litmus_model_begin(model, program, 0, 0);
-  for (uint32_t i = 0; i < program->count; i++)
+  for (uint32_t i = 0; i < program->count; i++) {
+    litmus_hear(model, (int)i);
     add_call(model, (int)i, &program->calls[i], answered >> i & 1);
+    litmus_touch(model, (int)i);
+  }
   litmus_model_end(model);
 }
 

@@ -36,7 +36,9 @@
   X(CALLBACK_AFTER, "CBK-003", "a callback runs when earlier work of its stream is complete")     \
   X(CALLBACK_BEFORE, "CBK-004", "later work of the stream starts when a callback has returned")   \
   X(CALLBACK_HOST, "CBK-002", "what a callback has done is seen by whoever waited for it")        \
-  X(ASYNC_FREE, "SOM-005", "freed memory is not handed out before earlier work is complete")
+  X(ASYNC_FREE, "SOM-005", "freed memory is not handed out before earlier work is complete")      \
+  X(HAND_OVER, "THR-004", "what is complete for one thread is so for who goes on after it")       \
+  X(STREAM_SHARED, "THR-003", "work of a stream keeps its order, whichever thread enqueued it")
 
 typedef enum litmus_edge {
 #define LITMUS_EDGE_ENUM(name, clause, text) LITMUS_EDGE_##name,
@@ -53,7 +55,8 @@ typedef enum litmus_edge {
   X(RECORD_BLOCKS, "a record waits for the work before it")         \
   X(POLL_IS_COMPLETE, "a query that says NOT_READY orders too")     \
   X(DEVICES_IN_ONE, "device_synchronize waits for all devices")     \
-  X(EVENT_COVERS_DEVICE, "a record covers all streams")
+  X(EVENT_COVERS_DEVICE, "a record covers all streams")             \
+  X(THREADS_IN_ONE, "threads make their calls one after the other")
 
 typedef enum litmus_extra {
 #define LITMUS_EXTRA_ENUM(name, text) LITMUS_EXTRA_##name,
@@ -72,7 +75,7 @@ enum {
   LITMUS_PLACE_OF_MARKS = LITMUS_SLOTS, /* slots, marks, then cells as they are allocated */
   LITMUS_PLACE_OF_CELLS = LITMUS_SLOTS + LITMUS_MARKS,
   LITMUS_PLACES = LITMUS_PLACE_OF_CELLS + LITMUS_CELLS + LITMUS_CALLS,
-  LITMUS_IN = 4,
+  LITMUS_IN = 4 + LITMUS_STREAMS * LITMUS_THREADS,
   LITMUS_READS = 80,
   LITMUS_END_READS = LITMUS_SLOTS + LITMUS_CELLS,
   LITMUS_END = 255 /* the id of no call */
@@ -92,12 +95,13 @@ typedef struct litmus_node {
   bool any;              /* writes what nobody knows: fresh memory */
   bool copies;           /* writes what it reads */
   bool settled;          /* of what it copies: no write of the place races with it */
+  int8_t stream;         /* that it is work of, or -1 */
   uint8_t value;         /* else this */
   uint8_t edge_count;
   struct {
     uint8_t kind;
     uint8_t from;
-  } edges[LITMUS_IN + LITMUS_STREAMS];
+  } edges[LITMUS_IN];
   litmus_set_t before;    /* all nodes that happen before it */
   litmus_set_t sees;      /* of what it copies: the writes that are legal */
   litmus_values_t values; /* that it may write */
@@ -129,8 +133,10 @@ typedef struct litmus_model {
   litmus_set_t readers[LITMUS_PLACES];
 
   /* While it grows. A tail is a node, or -1. */
-  int16_t host_tail;
+  int16_t host_tail[LITMUS_THREADS][LITMUS_THREADS]; /* of each other thread, as far as heard of */
+  uint64_t heard[LITMUS_THREADS];                    /* bits of calls that have returned before */
   int16_t stream_tail[LITMUS_STREAMS];
+  int16_t stream_begins[LITMUS_STREAMS]; /* the first node that can be its work */
   int16_t event_record[LITMUS_EVENTS];
   bool event_again[LITMUS_EVENTS];
   int16_t cell_place[LITMUS_CELLS];    /* -1: not allocated */
@@ -138,6 +144,10 @@ typedef struct litmus_model {
   int16_t late_record[LITMUS_STREAMS]; /* LITMUS_EXTRA_WAIT_TAKES_LATER_RECORD */
   uint8_t waited[LITMUS_EVENTS];       /* bits of streams; likewise */
   int16_t last_work;                   /* LITMUS_EXTRA_STREAMS_IN_ONE_ORDER */
+  /* Bits of the calls that name a thing, and of those that put another one in its place. */
+  struct {
+    uint64_t uses, changes;
+  } streams[LITMUS_STREAMS], events[LITMUS_EVENTS], cells[LITMUS_CELLS];
 } litmus_model_t;
 
 /* An empty program, with its initial contents. `program` stays the caller's. */

@@ -116,6 +116,9 @@ litmus_uses_t litmus_program_uses(const litmus_program_t* program) {
 
 void litmus_call_text(const litmus_call_t* call, char out[LITMUS_TEXT]) {
   size_t used = 0;
+  if (call->thread > 0 || call->meanwhile)
+    used = (size_t)snprintf(out, LITMUS_TEXT, "thread %d%s: ", call->thread,
+                            call->meanwhile ? ", meanwhile" : "");
   for (const char* at = texts[call->op]; *at != '\0' && used < LITMUS_TEXT - 1; at++) {
     if (*at != '%') {
       out[used++] = *at;

@@ -11,6 +11,10 @@
  * is LITMUS_FIRST_OF_CELLS and its number, a slot's LITMUS_FIRST_OF_SLOTS and its number. A mark is one
  * atomic byte of the host, 0 at first, that callbacks set and look at: nobody may touch host memory
  * that work uses, but a mark may be looked at any time.
+ *
+ * Each call is made by one of up to three threads of the host. It begins when all calls before it in
+ * the list have returned, or, where it says meanwhile, only those of its own thread: then nothing
+ * orders the threads but later calls that do not say so.
  */
 #ifndef TBK_LITMUS_PROGRAM_H
 #define TBK_LITMUS_PROGRAM_H
@@ -21,6 +25,7 @@
 
 enum {
   LITMUS_DEVICES = 2,
+  LITMUS_THREADS = 3, /* of the host; the first one makes the program's things, and stays */
   LITMUS_STREAMS = 4, /* the first two are device 0's; so are those of one device alone */
   LITMUS_EVENTS = 4,
   LITMUS_CELLS = 8,  /* the last two are allocated in the order of a stream */
@@ -62,7 +67,8 @@ enum {
   X(HOST_READ, "host reads %h")                            \
   X(HOST_LOOK, "host looks at mark %m")                    \
   X(AWAIT_MARK, "host waits for mark %m, querying %s")     \
-  X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)")
+  X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)")       \
+  X(THREAD_RENEW, "the thread ends, another takes its place")
 
 typedef enum litmus_op {
 #define LITMUS_OP_ENUM(name, text) LITMUS_##name,
@@ -83,6 +89,8 @@ typedef struct litmus_call {
   uint8_t mark;
   uint8_t id; /* stays with the call when others are taken out */
   uint32_t microseconds;
+  uint8_t thread; /* of the host */
+  bool meanwhile;
 } litmus_call_t;
 
 typedef struct litmus_program {
@@ -90,6 +98,8 @@ typedef struct litmus_program {
   uint32_t devices;    /* 1 or 2 */
   bool crosses;        /* streams may wait for events of the other device (EVT-017) */
   uint64_t size_bytes; /* of each cell and slot */
+  uint32_t threads;    /* of the host; 0 is 1 */
+  bool races;          /* some calls say meanwhile */
   litmus_call_t calls[LITMUS_CALLS];
 } litmus_program_t;
 

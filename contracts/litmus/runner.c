@@ -109,8 +109,9 @@ litmus_runner_t* litmus_runner_open(const char* path, const char* options,
   runner->offers.callback = runner->callback != NULL;
   runner->offers.peer = runner->peer != NULL;
   runner->offers.async_memory = runner->async_memory != NULL;
+  runner->offers.threads = LITMUS_THREADS;
   if (runner->offers.devices == 0) return runner;
-  runner->offers.delays = callbacks_run_elsewhere(runner);
+  runner->offers.delays = runner->offers.races = callbacks_run_elsewhere(runner);
   if (litmus_rooms_open(runner)) return runner;
   snprintf(out_reason, reason_size, "the host has no memory for programs");
   *out_status = TBK_OUT_OF_MEMORY;
@@ -118,6 +119,7 @@ litmus_runner_t* litmus_runner_open(const char* path, const char* options,
 }
 
 void litmus_runner_close(litmus_runner_t* runner) {
+  litmus_end_threads();
   for (int cell = 0; cell < LITMUS_CELLS; cell++)
     if (runner->has_cell[cell])
       (void)!runner->core->memory_free(runner->self, runner->cell_device[cell], runner->cells[cell],

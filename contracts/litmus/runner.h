@@ -44,6 +44,7 @@ struct litmus_runner {
   /* Of the program that runs. */
   const litmus_program_t* program;
   litmus_result_t* result;
+  int ended; /* atomic: litmus_outcome_t */
   litmus_seen_t* seen;
   litmus_uses_t uses;
   uint8_t* slots[LITMUS_SLOTS];        /* NULL: not named */
@@ -51,8 +52,8 @@ struct litmus_runner {
   uint8_t* look_of_cell[LITMUS_CELLS];
   tbk_stream_t* streams[LITMUS_STREAMS];
   tbk_event_t* events[LITMUS_EVENTS];
-  tbk_event_t* left[LITMUS_CALLS]; /* recorded on streams that are gone */
-  uint32_t left_count;
+  tbk_event_t*
+      left[LITMUS_CALLS]; /* recorded on streams that are gone; NULL: none, for each call */
   tbk_memory_t cells[LITMUS_CELLS];
   bool has_cell[LITMUS_CELLS]; /* those that are small stay for the next program */
   int32_t cell_device[LITMUS_CELLS];
@@ -69,5 +70,15 @@ bool litmus_rooms_begin(litmus_runner_t* runner);
 uint64_t litmus_cell_bytes(const litmus_runner_t* runner);
 /* Returns whether cells and slots of such a program are kept for the next one. */
 bool litmus_is_small(const litmus_runner_t* runner);
+/* execute.c: makes call `index`, in the thread that is to make it. */
+void litmus_step(litmus_runner_t* runner, uint32_t index);
+bool litmus_has_ended(litmus_runner_t* runner);
+/* Notes how the program has ended, unless it has ended before. */
+void litmus_end_with(litmus_runner_t* runner, litmus_outcome_t outcome, tbk_status_t status);
+
+/* threads.c: makes all calls of the program, each in its thread. */
+void litmus_run_threads(litmus_runner_t* runner);
+/* Ends the threads; those of the next program are new ones. */
+void litmus_end_threads(void);
 
 #endif /* TBK_LITMUS_RUNNER_H */

@@ -28,6 +28,18 @@ static inline bool litmus_set_within(const litmus_set_t* set, const litmus_set_t
   return outside == 0;
 }
 
+/* hosts.c: lets the thread of call `index` hear of those that returned before it. */
+void litmus_hear(litmus_model_t* model, int index);
+/* Notes call `index`, once it is there. */
+void litmus_touch(litmus_model_t* model, int index);
+/* Returns whether no other thread may use at the same time what the call uses or puts in place. */
+bool litmus_is_handed_over(const litmus_model_t* model, const litmus_call_t* call);
+/* Returns what a thread knows to be complete. */
+litmus_set_t litmus_known(const litmus_model_t* model, int thread);
+/* Finds the last work on a stream that a thread knows of, one node for each thread that enqueued. */
+unsigned litmus_stream_tails(const litmus_model_t* model, int stream, int thread,
+                             int16_t out[LITMUS_THREADS]);
+
 /* defined.c: returns whether the call may be made now. */
 bool litmus_is_defined(const litmus_model_t* model, const litmus_call_t* call);
 

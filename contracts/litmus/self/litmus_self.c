@@ -30,6 +30,14 @@ static void check(bool holds, const char* what, const char* about) {
   faults++;
 }
 
+/* The same call by another thread of the host: in its turn, or when it likes. */
+#define BY(t, ...) \
+  { .thread = (t), __VA_ARGS__ }
+#define MEANWHILE(t, ...) \
+  { .thread = (t), .meanwhile = true, __VA_ARGS__ }
+#define FILLING(m, v, s) .op = LITMUS_FILL, .cell = (m), .value = (v), .stream = (s)
+#define FETCHING(m, s) .op = LITMUS_DOWNLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s)
+#define WAITING(s, e) .op = LITMUS_WAIT, .event = (e), .stream = (s)
 #define FILL_IT(m, v, s) \
   { .op = LITMUS_FILL, .cell = (m), .value = (v), .stream = (s) }
 #define FETCH(m, s) \
@@ -106,6 +114,10 @@ static const sample_t edges[] = {
     {LITMUS_EDGE_ASYNC_FREE,
      HOST_SLOT,
      {{.op = LITMUS_ASYNC_ALLOC, .cell = FRESH}, FILL_IT(FRESH, V, 0), FETCH(FRESH, 0)}},
+    {LITMUS_EDGE_HAND_OVER,
+     HOST_SLOT,
+     {FILL_IT(0, V, 0), OF_STREAM(LITMUS_STREAM_SYNCHRONIZE, 0), BY(1, FETCHING(0, 1))}},
+    {LITMUS_EDGE_STREAM_SHARED, HOST_SLOT, {FILL_IT(0, V, 0), BY(1, FETCHING(0, 0))}},
 };
 
 static const sample_t extras[] = {
@@ -124,11 +136,14 @@ static const sample_t extras[] = {
     {LITMUS_EXTRA_EVENT_COVERS_DEVICE,
      HOST_SLOT,
      {FILL_IT(0, V, 1), RECORD_IT(0, 0), WAIT_FOR(2, 0), FETCH(0, 2)}},
+    {LITMUS_EXTRA_THREADS_IN_ONE, HOST_SLOT, {FILL_IT(0, V, -1), MEANWHILE(1, FETCHING(0, 1))}},
+    {LITMUS_EXTRA_THREADS_IN_ONE, HOST_SLOT, {FILL_IT(0, V, 0), MEANWHILE(1, FETCHING(0, 0))}},
 };
 
 /* The calls up to the first that is nothing: a fill without a value. */
 static litmus_program_t program_of(const litmus_call_t* calls) {
-  litmus_program_t program = {.devices = 2, .crosses = true, .size_bytes = 1};
+  litmus_program_t program = {
+      .devices = 2, .crosses = true, .size_bytes = 1, .threads = 2, .races = true};
   for (; program.count < MOST; program.count++) {
     const litmus_call_t* call = &calls[program.count];
     if (call->op == LITMUS_FILL && call->value == 0) break;
@@ -226,6 +241,31 @@ static const rule_t rules[] = {
     {"an event of another device is recorded", false, {RECORD_IT(3, 0)}},
     {"a mark is set twice", false, {MARK_IT(0), MARK_IT(0)}},
     {"the host waits for a mark that nobody sets", false, {AWAIT_IT(0)}},
+    {"two threads enqueue on a stream", true, {FILL_IT(0, V, 0), MEANWHILE(1, FETCHING(0, 0))}},
+    {"a thread waits for what another records now",
+     false,
+     {RECORD_IT(0, 0), MEANWHILE(1, WAITING(1, 0))}},
+    {"a thread waits for what another has recorded", true, {RECORD_IT(0, 0), BY(1, WAITING(1, 0))}},
+    {"a thread records what another waits for now",
+     false,
+     {MEANWHILE(1, WAITING(1, 0)), MEANWHILE(0, .op = LITMUS_RECORD)}},
+    {"a thread enqueues on what another destroys now",
+     false,
+     {OF_STREAM(LITMUS_STREAM_RENEW, 0), MEANWHILE(1, FILLING(0, V, 0))}},
+    {"a thread destroys what another uses now",
+     false,
+     {FILL_IT(0, V, 0), MEANWHILE(1, .op = LITMUS_STREAM_RENEW)}},
+    {"a thread writes what another reads now",
+     false,
+     {GET_HOST, MEANWHILE(1, .op = LITMUS_HOST_WRITE, .slot = HOST_SLOT, .value = V)}},
+    {"a thread writes what another has read",
+     true,
+     {GET_HOST, BY(1, .op = LITMUS_HOST_WRITE, .slot = HOST_SLOT, .value = V)}},
+    {"a thread frees what another has not waited for",
+     false,
+     {FILL_IT(0, V, 0), SYNC(0), MEANWHILE(1, .op = LITMUS_CELL_RENEW)}},
+    {"a thread that is not there makes a call", false, {BY(2, FILLING(0, V, 0))}},
+    {"the first thread ends", false, {{.op = LITMUS_THREAD_RENEW}}},
 };
 
 static void undefined_programs_are_refused(void) {
@@ -259,15 +299,29 @@ static bool is_same_call(const litmus_call_t* a, const litmus_call_t* b) {
   return a->op == b->op && a->stream == b->stream && a->event == b->event && a->cell == b->cell &&
          a->other == b->other && a->slot == b->slot && a->device == b->device &&
          a->value == b->value && a->mark == b->mark && a->id == b->id &&
-         a->microseconds == b->microseconds;
+         a->microseconds == b->microseconds && a->thread == b->thread &&
+         a->meanwhile == b->meanwhile;
 }
 
 static bool is_same(const litmus_program_t* a, const litmus_program_t* b) {
   bool same = a->count == b->count && a->devices == b->devices && a->crosses == b->crosses &&
-              a->size_bytes == b->size_bytes;
+              a->size_bytes == b->size_bytes && a->threads == b->threads && a->races == b->races;
   for (uint32_t i = 0; same && i < a->count; i++)
     same = is_same_call(&a->calls[i], &b->calls[i]);
   return same;
+}
+
+/* One thread alone, and one of two, know the same. */
+static void threads_that_do_nothing_change_nothing(const litmus_model_t* model,
+                                                   const litmus_program_t* program) {
+  static litmus_model_t other;
+  litmus_program_t same = *program;
+  if (program->threads > 1) return;
+  same.threads = 2;
+  check(litmus_model_build(&other, &same, 0, 0, 0), "is not defined", "with an idle thread");
+  for (uint32_t i = 0; i < model->read_count; i++)
+    check(memcmp(&model->reads[i].sees, &other.reads[i].sees, sizeof other.reads[i].sees) == 0,
+          "sees something else", "with an idle thread");
 }
 
 static void the_generator_reaches_all(void) {
@@ -281,6 +335,8 @@ static void the_generator_reaches_all(void) {
                                   .peer = true,
                                   .async_memory = true,
                                   .cross_device_wait = true,
+                                  .threads = LITMUS_THREADS,
+                                  .races = true,
                                   .delays = true};
   uint64_t ops[LITMUS_OPS] = {0};
   for (uint64_t i = 0; i < PROGRAMS; i++) {
@@ -290,13 +346,15 @@ static void the_generator_reaches_all(void) {
     check(is_same(&program, &again), "differs", "the same program again");
     check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "a program");
     count_pairs(&model);
+    threads_that_do_nothing_change_nothing(&model, &program);
     for (uint32_t c = 0; c < program.count; c++)
       ops[program.calls[c].op]++;
   }
   for (int op = 0; op < LITMUS_OPS; op++)
     check(ops[op] >= LEAST_PAIRS, "is hardly drawn", "an operation");
-  for (int first = 0; first < LITMUS_EDGE_ASYNC_FREE; first++)
-    for (int next = 0; next < LITMUS_EDGE_ASYNC_FREE; next++) {
+  for (int first = 0; first < LITMUS_EDGES; first++)
+    for (int next = 0; next < LITMUS_EDGES; next++) {
+      if (first == LITMUS_EDGE_ASYNC_FREE || next == LITMUS_EDGE_ASYNC_FREE) continue; /* no edge */
       if (pairs[first][next] >= LEAST_PAIRS) continue;
       printf("FAULT: %s before %s: %llu times\n", litmus_edge_name(first), litmus_edge_name(next),
              (unsigned long long)pairs[first][next]);
