@@ -13,7 +13,6 @@
 
 /* There need not be more than 8 events (EVT-003), those of streams that are gone among them. */
 #define PLAIN_BYTES (UINT64_C(1) << 20)
-enum { THREADS_IN = 16 /* so many programs, one has threads */ };
 enum { LEAST_CALLS = 8, MOST_TRIES = 12, MOST_RENEWALS = 3, MOTIFS = 3 };
 
 /* How often an operation is drawn, in each of the styles that a program may have. */
@@ -95,7 +94,7 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
     case LITMUS_ASYNC_FREE:
       return offers->async_memory;
     case LITMUS_THREAD_RENEW:
-      return offers->threads > 1;
+      return offers->threads_in > 0;
     default:
       return true;
   }
@@ -258,7 +257,9 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   program->devices = offers->devices;
   program->crosses = offers->cross_device_wait;
   program->size_bytes = draw_size(&draw);
-  if (offers->threads > 1 && below(&draw, THREADS_IN) == 0) {
+  program->threads = 1;
+  program->races = false;
+  if (offers->threads_in > 0 && below(&draw, offers->threads_in) == 0) {
     program->threads = 2 + below(&draw, offers->threads - 1);
     program->races = offers->races && below(&draw, 2) == 0;
   }

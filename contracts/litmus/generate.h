@@ -15,7 +15,8 @@ typedef struct litmus_offers {
   uint64_t granularity;
   uint64_t most_bytes;
   bool fill, pinned, callback, peer, async_memory, cross_device_wait;
-  uint32_t threads; /* of the host */
+  uint32_t threads;    /* of the host */
+  uint32_t threads_in; /* of so many programs one has more than one; 0: none */
   bool races;  /* threads need not take turns: of no use where a program is to end in one way */
   bool delays; /* callbacks that sleep let work pile up: of no use where callers run the work */
 } litmus_offers_t;

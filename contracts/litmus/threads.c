@@ -11,6 +11,9 @@
 
 #include "runner.h"
 
+/* A turn mostly comes before a thread would be asleep. */
+enum { LOOKS = 2000 };
+
 typedef struct helper {
   int number;
   pthread_t thread, predecessor;
@@ -25,7 +28,8 @@ static struct {
   litmus_runner_t* runner;
   unsigned threads;         /* of the program */
   uint64_t programs;        /* how many were begun */
-  uint64_t begun, returned; /* bits of calls */
+  uint64_t begun, returned; /* atomic: bits of calls */
+  unsigned sleepers;        /* atomic: threads that are to be woken when a call has returned */
   unsigned busy;            /* helpers that are not through the program */
   bool over;
   helper_t helpers[LITMUS_THREADS]; /* the first is whoever runs the program */
@@ -40,23 +44,37 @@ static uint64_t calls_before(const litmus_program_t* p, uint32_t index) {
   return before;
 }
 
+static bool may_begin(litmus_runner_t* r, uint64_t before) {
+  return (__atomic_load_n(&host.returned, __ATOMIC_SEQ_CST) & before) == before ||
+         litmus_has_ended(r);
+}
+
 /* Waits until the call may begin; false where the program has ended. */
 static bool await_turn(litmus_runner_t* r, uint32_t index) {
   const uint64_t before = calls_before(r->program, index);
-  pthread_mutex_lock(&host.lock);
-  while ((host.returned & before) != before && !litmus_has_ended(r))
-    pthread_cond_wait(&host.changed, &host.lock);
-  host.begun |= UINT64_C(1) << index;
-  pthread_mutex_unlock(&host.lock);
+  for (unsigned i = 0; i < LOOKS && !may_begin(r, before); i++)
+    continue;
+  if (!may_begin(r, before)) {
+    pthread_mutex_lock(&host.lock);
+    __atomic_fetch_add(&host.sleepers, 1, __ATOMIC_SEQ_CST);
+    while (!may_begin(r, before))
+      pthread_cond_wait(&host.changed, &host.lock);
+    __atomic_fetch_sub(&host.sleepers, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&host.lock);
+  }
+  __atomic_fetch_or(&host.begun, UINT64_C(1) << index, __ATOMIC_SEQ_CST);
   return !litmus_has_ended(r);
 }
 
 static void note_return(uint32_t index) {
-  pthread_mutex_lock(&host.lock);
-  host.returned |= UINT64_C(1) << index;
-  const uint64_t under_way = host.begun & ~host.returned; /* one of these it is that hangs */
-  if (under_way != 0)
+  const uint64_t bit = UINT64_C(1) << index;
+  const uint64_t returned = __atomic_or_fetch(&host.returned, bit, __ATOMIC_SEQ_CST);
+  const uint64_t under_way = __atomic_load_n(&host.begun, __ATOMIC_SEQ_CST) & ~returned;
+  if (under_way != 0) /* if one hangs, it is one of these */
     __atomic_store_n(&host.runner->progress->call, __builtin_ctzll(under_way), __ATOMIC_RELAXED);
+  if (__atomic_load_n(&host.sleepers, __ATOMIC_SEQ_CST) == 0 && !litmus_has_ended(host.runner))
+    return;
+  pthread_mutex_lock(&host.lock);
   pthread_cond_broadcast(&host.changed);
   pthread_mutex_unlock(&host.lock);
 }

@@ -336,6 +336,7 @@ static void the_generator_reaches_all(void) {
                                   .async_memory = true,
                                   .cross_device_wait = true,
                                   .threads = LITMUS_THREADS,
+                                  .threads_in = 4,
                                   .races = true,
                                   .delays = true};
   uint64_t ops[LITMUS_OPS] = {0};

@@ -11,7 +11,8 @@
 #include "report.h"
 
 static const char head[] =
-    "#include <dlfcn.h>\n#include <stdatomic.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+    "#include <dlfcn.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include "
+    "<stdio.h>\n#include <stdlib.h>\n"
     "#include <string.h>\n#include <unistd.h>\n\n#include <tbk/tbk.h>\n\n"
     "#define OK(call) \\\n"
     "  do { tbk_status_t status = (call); \\\n"
@@ -27,18 +28,37 @@ static const char helpers[] =
     "static void cb_look(void* a) { seen[0] = marks[((work_t*)a)->mark]; }\n"
     "static void cb_sleep(void* a) { usleep(((work_t*)a)->us); }\n"
     "static void* fill_host(int v) { void* p = malloc(SIZE); memset(p, v, SIZE); return p; }\n\n"
+    "static _Thread_local tbk_error_t e;\nstatic const tbk_backend_t* b;\n"
+    "static tbk_instance_t* self;\nstatic const tbk_core_t* core;\n"
+    "static const tbk_stream_ops_t* stream;\nstatic const tbk_event_ops_t* event;\n";
+
+/* A call waits for those before it, or, meanwhile, for those of its own thread. */
+static const char turns[] =
+    "static _Atomic int done[CALLS];\nstatic void* calls(void* thread);\n"
+    "static int may_begin(int number, int meanwhile) {\n"
+    "  for (int i = 0; i < number && !meanwhile; i++) while (!done[i]) usleep(1);\n"
+    "  return !done[number];\n}\n"
+    "#define BY(t, number, meanwhile) \\\n"
+    "  for (int go = *(int*)thread == t && may_begin(number, meanwhile); go; "
+    "go = 0, done[number] = 1)\n"
+    "typedef struct { int thread, number; pthread_t before; } successor_t;\n"
+    "static void* succeed(void* a) {\n  successor_t* s = a;\n"
+    "  pthread_join(s->before, NULL);\n  done[s->number] = 1;\n  return calls(&s->thread);\n}\n"
+    "static void* renew(int thread, int number) {\n"
+    "  successor_t* s = malloc(sizeof *s);\n  pthread_t it;\n"
+    "  *s = (successor_t){thread, number, pthread_self()};\n"
+    "  if (pthread_create(&it, NULL, succeed, s)) exit(2);\n  return NULL;\n}\n\n";
+
+static const char main_head[] =
     "int main(int argc, char** argv) {\n"
-    "  tbk_error_t e = {\"\"};\n"
     "  tbk_host_t host = {.struct_size = sizeof host, .abi_version = TBK_ABI_VERSION,\n"
     "                     .options = argc > 2 ? argv[2] : NULL};\n"
     "  void* library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;\n"
     "  tbk_backend_create_fn create = library ? (tbk_backend_create_fn)dlsym(library, "
     "TBK_ENTRY_SYMBOL) : NULL;\n"
     "  if (!create) { printf(\"usage: %s LIB [OPTIONS]\\n\", argv[0]); return 2; }\n"
-    "  const tbk_backend_t* b;\n  OK(create(&host, &b, &e));\n"
-    "  tbk_instance_t* self = b->instance;\n  const tbk_core_t* core = b->core;\n"
-    "  const tbk_stream_ops_t* stream = b->stream;\n  const tbk_event_ops_t* event = b->event;\n"
-    "  tbk_event_t* left;\n";
+    "  OK(create(&host, &b, &e));\n  self = b->instance;\n  core = b->core;\n"
+    "  stream = b->stream;\n  event = b->event;\n";
 
 /* Returns whether some call names this one of what `letter` stands for in LITMUS_OP_MAP. */
 static bool names(const litmus_program_t* p, char letter, int number) {
@@ -54,20 +74,33 @@ static bool names(const litmus_program_t* p, char letter, int number) {
   return false;
 }
 
+static void write_names(FILE* f, const litmus_program_t* p) {
+  fprintf(f, "static work_t work[%d];\nstatic tbk_status_t asked[%d];\n", LITMUS_CALLS,
+          LITMUS_CALLS);
+  for (int s = 0; s < LITMUS_STREAMS; s++)
+    fprintf(f, "static tbk_stream_t* s%d;\n", s);
+  for (int n = 0; n < LITMUS_EVENTS; n++)
+    if (names(p, 'e', n)) fprintf(f, "static tbk_event_t* e%d;\n", n);
+  for (int c = 0; c < LITMUS_CELLS; c++)
+    if (names(p, 'c', c) || names(p, 'o', c)) fprintf(f, "static tbk_memory_t m%d;\n", c);
+  for (int h = 0; h < LITMUS_SLOTS; h++)
+    if (names(p, 'h', h)) fprintf(f, "static void* h%d;\n", h);
+  fprintf(f, "\n");
+}
+
 static void write_things(FILE* f, const litmus_program_t* p) {
   for (uint32_t d = 0; d < p->devices; d++)
     fprintf(f, "  OK(core->device_open(self, %u, &e));\n", d);
   /* All of them: a scheduler that takes its choices from a seed may look at how many there are. */
   for (int s = 0; s < LITMUS_STREAMS; s++)
-    fprintf(f, "  tbk_stream_t* s%d;\n  OK(stream->stream_create(self, %d, %d, &s%d, &e));\n", s,
-            litmus_stream_device(p, s), (int)litmus_stream_priority(s), s);
+    fprintf(f, "  OK(stream->stream_create(self, %d, %d, &s%d, &e));\n", litmus_stream_device(p, s),
+            (int)litmus_stream_priority(s), s);
   for (int n = 0; n < LITMUS_EVENTS; n++)
     if (names(p, 'e', n))
-      fprintf(f, "  tbk_event_t* e%d;\n  OK(event->event_create(self, %d, %d, &e%d, &e));\n", n,
-              litmus_event_device(p, n), (int)litmus_event_is_timed(n), n);
+      fprintf(f, "  OK(event->event_create(self, %d, %d, &e%d, &e));\n", litmus_event_device(p, n),
+              (int)litmus_event_is_timed(n), n);
   for (int c = 0; c < LITMUS_CELLS; c++) {
     if (!names(p, 'c', c) && !names(p, 'o', c)) continue;
-    fprintf(f, "  tbk_memory_t m%d;\n", c);
     if (litmus_cell_is_async(c)) continue;
     int d = litmus_cell_device(p, c);
     fprintf(f, "  OK(core->memory_alloc(self, %d, SIZE, &m%d, &e));\n", d, c);
@@ -78,11 +111,11 @@ static void write_things(FILE* f, const litmus_program_t* p) {
     if (!names(p, 'h', h)) continue;
     if (h < LITMUS_SLOTS / 2)
       fprintf(f,
-              "  void* h%d = NULL;\n  if (b->pinned) OK(b->pinned->pinned_alloc(self, 0, SIZE, "
+              "  if (b->pinned) OK(b->pinned->pinned_alloc(self, 0, SIZE, "
               "&h%d, &e));\n  if (!h%d) h%d = malloc(SIZE);\n  memset(h%d, %d, SIZE);\n",
-              h, h, h, h, h, LITMUS_FIRST_OF_SLOTS + h);
+              h, h, h, h, LITMUS_FIRST_OF_SLOTS + h);
     else
-      fprintf(f, "  void* h%d = fill_host(%d);\n", h, LITMUS_FIRST_OF_SLOTS + h);
+      fprintf(f, "  h%d = fill_host(%d);\n", h, LITMUS_FIRST_OF_SLOTS + h);
   }
 }
 
@@ -112,9 +145,10 @@ static void write_copy(FILE* f, const litmus_program_t* p, const litmus_call_t* 
 
 static void write_callback(FILE* f, const litmus_call_t* c, const char* s) {
   static const char* const functions[] = {"cb_read", "cb_mark", "cb_look", "cb_sleep"};
-  fprintf(f, "OK(b->callback->callback_enqueue(self, %s, %s, &(work_t){%d, %d, %u, ", s,
-          functions[c->op - LITMUS_CALLBACK_READ], c->mark, c->value, c->microseconds);
-  fprintf(f, c->op == LITMUS_CALLBACK_READ ? "h%d}, &e));\n" : "NULL}, &e));\n", c->slot);
+  fprintf(f, "work[%u] = (work_t){%d, %d, %u, ", c->id, c->mark, c->value, c->microseconds);
+  fprintf(f, c->op == LITMUS_CALLBACK_READ ? "h%d};\n" : "NULL};\n", c->slot);
+  fprintf(f, "  OK(b->callback->callback_enqueue(self, %s, %s, &work[%u], &e));\n", s,
+          functions[c->op - LITMUS_CALLBACK_READ], c->id);
 }
 
 /* Those that need more than a name and a stream. */
@@ -128,7 +162,8 @@ static bool write_special(FILE* f, const litmus_program_t* p, const litmus_call_
       return true;
     case LITMUS_STREAM_RENEW: /* the event is what the suite waits for in the end */
       fprintf(f,
-              "OK(event->event_create(self, %d, 0, &left, &e)); OK(event->event_record(self, left, "
+              "tbk_event_t* left;\n  OK(event->event_create(self, %d, 0, &left, &e)); "
+              "OK(event->event_record(self, left, "
               "s%d, &e));\n  ",
               litmus_stream_device(p, s), s);
       fprintf(f,
@@ -159,11 +194,10 @@ static bool write_special(FILE* f, const litmus_program_t* p, const litmus_call_
   }
 }
 
-static void write_call(FILE* f, const litmus_program_t* p, const litmus_call_t* c) {
+static void write_one(FILE* f, const litmus_program_t* p, const litmus_call_t* c) {
   char s[8] = "NULL";
   const int n = c->event;
   if (c->stream >= 0) snprintf(s, sizeof s, "s%d", c->stream);
-  fprintf(f, "  ");
   if (c->op <= LITMUS_PEER_COPY) {
     write_copy(f, p, c, s);
     return;
@@ -190,13 +224,13 @@ static void write_call(FILE* f, const litmus_program_t* p, const litmus_call_t* 
       fprintf(f, "OK(event->event_synchronize(self, e%d, &e));\n", n);
       break;
     case LITMUS_EVENT_POLL:
-      fprintf(f, "tbk_status_t asked%u = event->event_query(self, e%d, &e);\n", c->id, n);
+      fprintf(f, "asked[%u] = event->event_query(self, e%d, &e);\n", c->id, n);
       break;
     case LITMUS_EVENT_SPIN:
       fprintf(f, "READY(event->event_query(self, e%d, &e));\n", n);
       break;
     case LITMUS_STREAM_POLL:
-      fprintf(f, "tbk_status_t asked%u = stream->stream_query(self, %s, &e);\n", c->id, s);
+      fprintf(f, "asked[%u] = stream->stream_query(self, %s, &e);\n", c->id, s);
       break;
     case LITMUS_STREAM_SPIN:
       fprintf(f, "READY(stream->stream_query(self, %s, &e));\n", s);
@@ -207,6 +241,34 @@ static void write_call(FILE* f, const litmus_program_t* p, const litmus_call_t* 
     default:
       fprintf(f, "OK(stream->device_synchronize(self, %d, &e));\n", c->device);
   }
+}
+
+static void write_call(FILE* f, const litmus_program_t* p, uint32_t index) {
+  const litmus_call_t* c = &p->calls[index];
+  if (p->threads > 1) {
+    fprintf(f, "  BY(%d, %u, %d) {\n", c->thread, index, c->meanwhile);
+    if (c->op == LITMUS_THREAD_RENEW) fprintf(f, "  return renew(%d, %u);\n", c->thread, index);
+  }
+  const bool braces = p->threads <= 1 && c->op == LITMUS_STREAM_RENEW; /* names something */
+  fprintf(f, braces ? "  {\n  " : "  ");
+  if (c->op != LITMUS_THREAD_RENEW) write_one(f, p, c);
+  if (braces || p->threads > 1) fprintf(f, "  }\n");
+}
+
+/* All calls stand in one function, in which each thread makes its own. */
+static void write_threads(FILE* f, const litmus_program_t* p) {
+  fprintf(f, "enum { CALLS = %u };\n%sstatic void* calls(void* thread) {\n", p->count, turns);
+  for (uint32_t i = 0; i < p->count; i++)
+    write_call(f, p, i);
+  fprintf(f, "  return NULL;\n}\n\n");
+}
+
+static void start_threads(FILE* f, const litmus_program_t* p) {
+  fprintf(f, "  static int numbers[] = {0, 1, 2};\n  pthread_t threads[3];\n");
+  fprintf(f, "  for (int i = 1; i < %u; i++)\n", p->threads);
+  fprintf(f, "    if (pthread_create(&threads[i], NULL, calls, &numbers[i])) return 2;\n");
+  fprintf(f, "  calls(&numbers[0]);\n");
+  fprintf(f, "  for (int i = 0; i < CALLS; i++) while (!done[i]) usleep(1);\n");
 }
 
 /* Where what was seen lies, and the bytes that are legal. */
@@ -228,7 +290,7 @@ static void write_check(FILE* f, const finding_t* finding) {
             litmus_cell_device(p, model.cell_of[place]), model.cell_of[place]);
   for (uint32_t i = 0; i < p->count; i++)
     if (p->calls[i].op == LITMUS_EVENT_POLL || p->calls[i].op == LITMUS_STREAM_POLL)
-      fprintf(f, "  if ((asked%u == TBK_OK) != %d) return puts(\"it went another way\"), 0;\n",
+      fprintf(f, "  if ((asked[%u] == TBK_OK) != %d) return puts(\"it went another way\"), 0;\n",
               p->calls[i].id, (int)(result->answered >> i & 1));
   fprintf(f, "  for (int i = 0; i < %s; i++)\n    switch ((unsigned char)seen[i]) {\n",
           is_mark ? "1" : "SIZE");
@@ -252,10 +314,14 @@ void reproduce(FILE* f, const hunt_subject_t* subject, const finding_t* finding)
   for (uint32_t i = 0; i < finding->reason.count; i++)
     fprintf(f, " * %s\n", finding->reason.lines[i]);
   fprintf(f, " */\n%senum { SIZE = %" PRIu64 " };\n%s", head, p->size_bytes, helpers);
+  write_names(f, p);
+  if (p->threads > 1) write_threads(f, p);
+  fprintf(f, "%s", main_head);
   write_things(f, p);
   fprintf(f, "\n");
-  for (uint32_t i = 0; i < p->count; i++)
-    write_call(f, p, &p->calls[i]);
+  if (p->threads > 1) start_threads(f, p);
+  for (uint32_t i = 0; i < p->count && p->threads <= 1; i++)
+    write_call(f, p, i);
   fprintf(f, "\n  for (int d = 0; d < %u; d++) OK(stream->device_synchronize(self, d, &e));\n",
           p->devices);
   write_check(f, finding);

@@ -76,6 +76,20 @@ static bool take_out_pairs(shrinking_t* s) {
   return false;
 }
 
+/* One thread makes all calls, or at least they take turns. */
+static void make_fewer_threads(shrinking_t* s) {
+  litmus_program_t program = s->best->program;
+  if (program.threads <= 1) return;
+  program.races = false;
+  for (uint32_t i = 0; i < program.count; i++)
+    program.calls[i].meanwhile = false;
+  keep_if_shown(s, &program);
+  program.threads = 1;
+  for (uint32_t i = 0; i < program.count; i++)
+    program.calls[i].thread = 0;
+  keep_if_shown(s, &program);
+}
+
 static void make_simpler(shrinking_t* s) {
   litmus_program_t program = s->best->program;
   program.devices = 1;
@@ -116,9 +130,11 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
   if (result->outcome == LITMUS_HUNG && s.subject.call_timeout_s > HUNG_TRY_S)
     s.subject.call_timeout_s = HUNG_TRY_S;
   if (find_repeats(&s)) {
+    make_fewer_threads(&s);
     take_out_calls(&s);
     while (take_out_pairs(&s))
       take_out_calls(&s);
+    make_fewer_threads(&s);
     make_simpler(&s);
   }
   for (; out_shrunk->replays < REPLAYS && tbk_now_ns() < s.until_ns; out_shrunk->replays++)
