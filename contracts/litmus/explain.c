@@ -74,12 +74,6 @@ static bool trace(const litmus_model_t* model, int from, int to, uint8_t out_via
   return distance[to] < LITMUS_NODES;
 }
 
-static bool crosses_threads(const litmus_model_t* model, int from, int to) {
-  const int one = model->nodes[from].call, two = model->nodes[to].call;
-  if (one < 0 || two < 0) return false;
-  return model->program->calls[one].thread != model->program->calls[two].thread;
-}
-
 /* The chain, a line an edge, from the earlier to the later. */
 static void say_chain(const litmus_model_t* model, litmus_reason_t* reason, int from, int to) {
   uint8_t via[LITMUS_NODES];
@@ -92,12 +86,8 @@ static void say_chain(const litmus_model_t* model, litmus_reason_t* reason, int 
   for (int earlier = from; count-- > 0; earlier = chain[count]) {
     int kind = model->nodes[chain[count]].edges[via[chain[count]]].kind;
     if (kind != LITMUS_EDGE_HOST) reason->edges |= UINT64_C(1) << kind;
-    const bool across =
-        kind != LITMUS_EDGE_HAND_OVER && crosses_threads(model, earlier, chain[count]);
-    if (across) reason->edges |= UINT64_C(1) << LITMUS_EDGE_HAND_OVER;
     link_calls(model, reason, earlier, chain[count], kind);
-    say(reason, "      before [%s: %s]%s", litmus_edge_clause(kind), litmus_edge_text(kind),
-        across ? ", across threads [THR-004]" : "");
+    say(reason, "      before [%s: %s]", litmus_edge_clause(kind), litmus_edge_text(kind));
     say(reason, "    %s", words_of(model, chain[count], text));
   }
 }

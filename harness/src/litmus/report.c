@@ -50,10 +50,17 @@ static const char* const outcomes[] = {"right", "wrong", "refused", "miscounted"
 void finding_explain(finding_t* finding) {
   static litmus_model_t model;
   const litmus_result_t* result = &finding->shrunk.result;
-  memset(&finding->reason, 0, sizeof finding->reason);
-  if (result->outcome != LITMUS_WRONG) return;
-  if (litmus_model_build(&model, &finding->shrunk.program, result->answered, 0, 0))
-    litmus_explain(&model, &result->wrong, &finding->reason);
+  litmus_reason_t* reason = &finding->reason;
+  memset(reason, 0, sizeof *reason);
+  if (result->outcome == LITMUS_WRONG &&
+      litmus_model_build(&model, &finding->shrunk.program, result->answered, 0, 0))
+    litmus_explain(&model, &result->wrong, reason);
+  if (!finding->shrunk.needs_threads) return;
+  reason->edges |= UINT64_C(1) << LITMUS_EDGE_HAND_OVER;
+  if (reason->count < LITMUS_LINES)
+    snprintf(reason->lines[reason->count++], LITMUS_LINE,
+             "one thread that makes all these calls does not show it [%s]",
+             litmus_edge_clause(LITMUS_EDGE_HAND_OVER));
 }
 
 static void write_edges(tbk_json_t* json, uint64_t edges) {

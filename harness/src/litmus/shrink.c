@@ -76,7 +76,7 @@ static bool take_out_pairs(shrinking_t* s) {
   return false;
 }
 
-/* One thread makes all calls, or at least they take turns. */
+/* Threads take turns, or, better still, one makes all calls. */
 static void make_fewer_threads(shrinking_t* s) {
   litmus_program_t program = s->best->program;
   if (program.threads <= 1) return;
@@ -85,9 +85,14 @@ static void make_fewer_threads(shrinking_t* s) {
     program.calls[i].meanwhile = false;
   keep_if_shown(s, &program);
   program.threads = 1;
-  for (uint32_t i = 0; i < program.count; i++)
-    program.calls[i].thread = 0;
-  keep_if_shown(s, &program);
+  const uint32_t count = program.count;
+  program.count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    litmus_call_t call = program.calls[i];
+    call.thread = 0;
+    if (call.op != LITMUS_THREAD_RENEW) program.calls[program.count++] = call;
+  }
+  s->best->needs_threads = !keep_if_shown(s, &program) && tbk_now_ns() < s->until_ns;
 }
 
 static void make_simpler(shrinking_t* s) {
