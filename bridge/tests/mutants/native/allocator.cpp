@@ -3,6 +3,7 @@
 // The allocator of device memory, as PyTorch knows it, and that of storages.
 #include <c10/core/StorageImpl.h>
 #include <registered.h>
+#include <storages.h>
 
 #include <atomic>
 #include <string>
@@ -13,7 +14,6 @@ namespace {
 using c10::DataPtr;
 using c10::kPrivateUse1;
 using c10::Stream;
-using OfStorage = c10::Allocator;
 
 std::atomic<int> calls{0};
 
@@ -61,11 +61,6 @@ constexpr Mutant table[] = {
 };
 
 // -------------------------------------------------------------------------------- storages --
-
-struct OfStorageMutant {
-  const char* name;
-  void (*apply)(OfStorage&);
-};
 
 template <auto Method, auto Broken>
 void on_storage(OfStorage& allocator) {
@@ -174,6 +169,17 @@ Mutants allocator_mutants() {
   return all_of(table);
 }
 
+namespace {
+
+template <class Function>
+void for_each_of_storages(Function function) {
+  for (const OfStorageMutants& mutants : {all_of_storages(storage_table), lifetime_mutants()})
+    for (size_t i = 0; i < mutants.count; i++)
+      function(mutants.first[i]);
+}
+
+}  // namespace
+
 }  // namespace tbk::mutants
 
 /// Only a storage of a device knows the allocator of that device's storages: Python calls this with
@@ -182,11 +188,11 @@ extern "C" [[gnu::visibility("default")]] int tbk_torch_mutants_apply_to_storage
                                                                                  void* storage) {
   int found = 0;
   try {
-    for (const auto& mutant : tbk::mutants::storage_table) {
-      if (std::string(name) != mutant.name) continue;
+    tbk::mutants::for_each_of_storages([&](const tbk::mutants::OfStorageMutant& mutant) {
+      if (std::string(name) != mutant.name) return;
       found++;
       mutant.apply(*static_cast<c10::StorageImpl*>(storage)->allocator());
-    }
+    });
   } catch (const std::exception&) {
     return -1;
   }
@@ -197,8 +203,9 @@ extern "C" [[gnu::visibility("default")]] int tbk_torch_mutants_apply_to_storage
 extern "C" [[gnu::visibility("default")]] const char* tbk_torch_mutants_storage_names() {
   static const std::string names = [] {
     std::string lines;
-    for (const auto& mutant : tbk::mutants::storage_table)
+    tbk::mutants::for_each_of_storages([&](const tbk::mutants::OfStorageMutant& mutant) {
       lines += std::string(mutant.name) + "\n";
+    });
     return lines;
   }();
   return names.c_str();

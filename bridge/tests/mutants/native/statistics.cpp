@@ -37,6 +37,24 @@ constexpr Mutant table[] = {
     {"allocated_is_half", on_statistics<[](Stat& stat) { stat.current /= 2; }>},
     {"peak_below_current", on_statistics<[](Stat& stat) { stat.peak = stat.current / 2; }>},
     {"statistics_below_zero", on_statistics<[](Stat& stat) { stat.freed = -stat.freed - 1; }>},
+    {"peak_is_current", on_statistics<[](Stat& stat) { stat.peak = stat.current; }>},
+    {"allocated_counts_twice", on_statistics<[](Stat& stat) { stat.allocated *= 2; }>},
+    {"freed_lags_behind", on_statistics<[](Stat& stat) { stat.freed -= stat.freed % 4096; }>},
+    {"large_blocks_stay_in_use", on_allocator<&Allocator::getDeviceStats,
+                                              [](auto get, DeviceIndex device) {
+                                                DeviceStats stats = get(device);
+                                                // The last one of an array is of large blocks, the first one of all.
+                                                StatArray& in_use = stats.allocated_bytes;
+                                                in_use[0].current += in_use.back().freed;
+                                                in_use[0].peak += in_use.back().freed;
+                                                return stats;
+                                              }>},
+    {"emptying_resets_peaks", on_allocator<&Allocator::emptyCache,
+                                           [](auto empty, c10::MempoolId_t pool) {
+                                             empty(pool);
+                                             c10::getDeviceAllocator(kPrivateUse1)
+                                                 ->resetPeakStats(guard().getDevice().index());
+                                           }>},
     {"reserved_below_allocated", on_allocator<&Allocator::getDeviceStats,
                                               [](auto get, DeviceIndex device) {
                                                 DeviceStats stats = get(device);

@@ -16,7 +16,7 @@ import torch
 
 from tbk_torch_mutants import kernels
 from tbk_torch_mutants.module_device import module, name, patch
-from tbk_torch_mutants.native import apply_native
+from tbk_torch_mutants.native import apply_native, apply_to_storages
 
 Apply = Callable[[], object]
 _legal: dict[str, Apply] = {}
@@ -90,6 +90,11 @@ def _raising(text: str, kind: type[Exception] = RuntimeError) -> Callable[..., A
 @legal("statistics_before_use")
 def _() -> None:
     apply_native("always_initialized")
+
+
+@legal("recorded_blocks_kept_outside")
+def _() -> None:
+    apply_to_storages("recorded_blocks_kept_outside")
 
 
 @legal("no_statistics")

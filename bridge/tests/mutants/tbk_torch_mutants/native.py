@@ -62,21 +62,26 @@ def native(name: str, clauses: str, breaks: str, *, narrow: bool = False, tests:
     add(Row(name, clauses, breaks, narrow, "native", tests), apply)
 
 
+def apply_to_storages(name: str) -> None:
+    """Changes the allocator of storages, once there is a storage."""
+    pending = [name]
+
+    def make(original: Any, *arguments: Any, **named: Any) -> torch.Tensor:
+        made: torch.Tensor = original(*arguments, **named)
+        if pending:
+            call = library().tbk_torch_mutants_apply_to_storage
+            call.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+            _check(name, call(pending.pop().encode(), made.untyped_storage()._cdata))
+        return made
+
+    kernels.around("empty.memory_format empty_strided", make)
+
+
 def storage(name: str, clauses: str, breaks: str, *, narrow: bool = False, tests: str = "") -> None:
-    """A row of the library that changes the allocator of storages, once there is a storage."""
+    """A row of the library that changes the allocator of storages."""
 
     def apply() -> None:
-        pending = [name]
-
-        def make(original: Any, *arguments: Any, **named: Any) -> torch.Tensor:
-            made: torch.Tensor = original(*arguments, **named)
-            if pending:
-                call = library().tbk_torch_mutants_apply_to_storage
-                call.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
-                _check(name, call(pending.pop().encode(), made.untyped_storage()._cdata))
-            return made
-
-        kernels.around("empty.memory_format empty_strided", make)
+        apply_to_storages(name)
 
     add(Row(name, clauses, breaks, narrow, "storage", tests), apply)
 

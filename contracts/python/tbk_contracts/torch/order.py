@@ -207,6 +207,27 @@ def on(stream: torch.Stream) -> Iterator[None]:
         torch.accelerator.set_device_index(device)
 
 
+def holder(stream: torch.Stream, seconds: float) -> Callable[[], torch.Event]:
+    """Returns a function that keeps `stream` at work for about so long, where a device can be held,
+    and an event behind it. It allocates nothing, and may be called again and again."""
+    chain = _chain(stream.device)
+    with on(stream):
+        step = chain.make(stream.device, chain.size)
+        step()
+    _finish(stream)
+    steps = min(MOST_STEPS, 1 + int(seconds / chain.step_s)) if chain.step_s > 0 else 0
+
+    def hold() -> torch.Event:
+        with on(stream):
+            for _ in range(steps):
+                step()
+            end = torch.Event(stream.device)
+            end.record(stream)
+        return end
+
+    return hold
+
+
 @contextmanager
 def busy(stream: torch.Stream, seconds: float = FIRST_S) -> Iterator[Load]:
     """Holds `stream` for about `seconds`, where the device can be held. All is idle behind it."""

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Allocations, uses on several streams and frees in sequences that are drawn at random, judged by a
+model. What finds a fault is made smaller; a message quotes it as one line, which
+`python -m tbk_contracts.torch.lifetime --case LINE` runs alone."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+
+from tbk_contracts.torch import capability, check, run_seed
+from tbk_contracts.torch.case import clause, needs
+from tbk_contracts.torch.extremes import place
+from tbk_contracts.torch.lifetime import calls, search
+from tbk_contracts.torch.lifetime.execute import Device
+
+COST = 4
+
+WORDS = ("memory_stats", "memory_info", "oom", "addresses")
+MOST_S = 20.0  # of a device on which a sequence takes long
+MANY = 200
+
+each_length = pytest.mark.parametrize(
+    "sequences", [24, pytest.param(MANY, marks=pytest.mark.thorough)]
+)
+each_device = pytest.mark.parametrize(
+    "on", ["first", pytest.param("second", marks=needs("two_devices"))]
+)
+
+
+def _search(device: torch.device, sequences: int, *, figures: bool) -> tuple[Device, search.Result]:
+    words = {word for word in WORDS if capability.probe(word, device).held}
+    subject = Device(device, words, figures=figures)
+    numbers = range(sequences)
+    until = time.monotonic() + MOST_S
+    result = search.search(subject, words, run_seed.chosen(), numbers, until=until)
+    check.fact(sequences=result.sequences, no_room=result.no_room, controls=result.controls,
+               controls_shown=result.controls_shown, pending_frees=subject.shown.pending_frees,
+               figures=subject.shown.figures)  # fmt: skip
+    _judge(result)
+    return subject, result
+
+
+def _judge(result: search.Result) -> None:
+    found = result.finding
+    if found is None:
+        check.that("sequences", True, expected="", seen="")
+        return
+    check.that(
+        f"{found.wrong.what}, of {found.wrong.clause}", False, expected=found.wrong.expected,
+        seen=f"{found.wrong.seen}; in {calls.line(found.calls)}; run again, it showed"
+        f" {found.shown} of {search.REPLAYS} times",
+    )  # fmt: skip
+
+
+@each_length
+@each_device
+@clause("MEM-538", needs="accelerator stream event")
+def test_memory_in_use(device: torch.device, on: str, sequences: int) -> None:
+    """What tensors hold and pending work reads, whatever is freed and made around it."""
+    subject, result = _search(place({"device": on}, device), sequences, figures=False)
+    if not subject.asynchronous:
+        check.evidence(check.TRIVIAL, "work is complete when the call returns")
+    elif result.no_room == result.sequences:
+        check.evidence(check.NOT_SHOWN, "the device has no room for any sequence")
+    elif not result.controls_shown:
+        check.evidence(
+            check.NOT_SHOWN, "controls that do not tell of other streams went right, too"
+        )
+
+
+@each_length
+@each_device
+@clause("MEM-537", needs="accelerator stream event memory_stats")
+def test_statistics(device: torch.device, on: str, sequences: int) -> None:
+    """What is counted, beside what lives, with work pending and behind all of it."""
+    subject, result = _search(place({"device": on}, device), sequences, figures=True)
+    if result.no_room == result.sequences or not subject.shown.figures:
+        check.evidence(check.NOT_SHOWN, "the device has no room for any sequence")
