@@ -12,7 +12,7 @@
 #include "motif.h"
 
 /* There need not be more than 8 events (EVT-003), those of streams that are gone among them. */
-#define PLAIN_BYTES (UINT64_C(1) << 20)
+#define PLAIN_BYTES (UINT64_C(1) << 16)
 enum { LEAST_CALLS = 8, MOST_TRIES = 12, MOST_RENEWALS = 3, MOTIFS = 3 };
 
 /* How often an operation is drawn, in each of the styles that a program may have. */
@@ -177,11 +177,11 @@ static uint64_t draw_size(draw_t* draw) {
     unsigned one_in;
     uint64_t bytes;
   } large[] = {{1 << 20, UINT64_C(64) << 20},
-               {1 << 16, UINT64_C(4) << 20},
-               {1 << 14, 1 << 20},
-               {1 << 10, 1 << 16},
-               {1 << 6, 1 << 12},
-               {1 << 3, 1 << 8}};
+               {1 << 18, UINT64_C(4) << 20},
+               {1 << 16, 1 << 20},
+               {1 << 12, 1 << 16},
+               {1 << 8, 1 << 12},
+               {1 << 4, 1 << 8}};
   static const uint64_t small[] = {1, 3, 8, 8, 16, 16, 32, 64};
   uint64_t size = small[below(draw, 8)];
   for (unsigned i = 0; i < sizeof large / sizeof *large; i++) {

@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t litmus_random(uint64_t* state) {
-  uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-  return x ^ x >> 31;
-}
-
 int litmus_stream_device(const litmus_program_t* program, int stream) {
   return program->devices > 1 && stream == LITMUS_STREAMS - 1;
 }
@@ -80,18 +73,19 @@ static int put(char* out, size_t room, const litmus_call_t* call, char what) {
   }
 }
 
+#define LETTER(letter) (UINT32_C(1) << ((letter) - 'a'))
+
 /* Returns a bit for each letter; found once. */
-static uint32_t letters_of(unsigned op) {
+static inline uint32_t letters_of(unsigned op) {
   static _Thread_local uint32_t letters[LITMUS_OPS];
-  const uint32_t known = UINT32_C(1) << 31;
-  if (letters[op] == 0)
-    for (const char* at = texts[op]; (at = strchr(at, '%')) != NULL; at++)
-      letters[op] |= UINT32_C(1) << (at[1] - 'a');
-  return letters[op] |= known;
+  if (letters[op] != 0) return letters[op];
+  for (const char* at = texts[op]; (at = strchr(at, '%')) != NULL; at++)
+    letters[op] |= LETTER(at[1]);
+  return letters[op];
 }
 
 bool litmus_call_names(const litmus_call_t* call, char letter) {
-  return letters_of(call->op) >> (letter - 'a') & 1;
+  return (letters_of(call->op) & LETTER(letter)) != 0;
 }
 
 bool litmus_call_looks(const litmus_call_t* call) {
@@ -103,12 +97,12 @@ litmus_uses_t litmus_program_uses(const litmus_program_t* program) {
   litmus_uses_t uses = {0};
   for (uint32_t i = 0; i < program->count; i++) {
     const litmus_call_t* call = &program->calls[i];
-    const bool stream = call->stream >= 0 && litmus_call_names(call, 's');
-    uses.streams |= (uint32_t)stream << (call->stream & 31);
-    uses.events |= (uint32_t)litmus_call_names(call, 'e') << call->event;
-    uses.cells |= (uint32_t)litmus_call_names(call, 'c') << call->cell;
-    uses.cells |= (uint32_t)litmus_call_names(call, 'o') << call->other;
-    uses.slots |= (uint32_t)litmus_call_names(call, 'h') << call->slot;
+    const uint32_t named = letters_of(call->op);
+    if (named & LETTER('s') && call->stream >= 0) uses.streams |= UINT32_C(1) << call->stream;
+    if (named & LETTER('e')) uses.events |= UINT32_C(1) << call->event;
+    if (named & LETTER('c')) uses.cells |= UINT32_C(1) << call->cell;
+    if (named & LETTER('o')) uses.cells |= UINT32_C(1) << call->other;
+    if (named & LETTER('h')) uses.slots |= UINT32_C(1) << call->slot;
     uses.looks += litmus_call_looks(call);
   }
   return uses;

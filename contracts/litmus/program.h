@@ -110,7 +110,12 @@ typedef struct litmus_uses {
 } litmus_uses_t;
 
 /* The same counter-based mixer for all choices. */
-uint64_t litmus_random(uint64_t* state);
+static inline uint64_t litmus_random(uint64_t* state) {
+  uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+  return x ^ x >> 31;
+}
 
 int litmus_stream_device(const litmus_program_t* program, int stream);
 int litmus_cell_device(const litmus_program_t* program, int cell);

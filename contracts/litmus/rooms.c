@@ -10,14 +10,14 @@
 
 #include "runner.h"
 
-enum { SMALL_BYTES = 4096, LINE_BYTES = 64, KEPT_BYTES = 1 << 20 };
+enum { SMALL_BYTES = 4096, CELL_BYTES = 256, LINE_BYTES = 64, KEPT_BYTES = 1 << 20 };
 
-bool litmus_is_small(const litmus_runner_t* runner) {
-  return runner->program->size_bytes <= SMALL_BYTES;
+bool litmus_keeps_cells(const litmus_runner_t* runner) {
+  return runner->program->size_bytes <= CELL_BYTES;
 }
 
 uint64_t litmus_cell_bytes(const litmus_runner_t* runner) {
-  return litmus_is_small(runner) ? SMALL_BYTES : runner->program->size_bytes;
+  return litmus_keeps_cells(runner) ? CELL_BYTES : runner->program->size_bytes;
 }
 
 /* The first half is pinned, as far as there is room for that. */
@@ -59,7 +59,7 @@ static void give_back(litmus_runner_t* runner) {
 
 static bool begin_slots(litmus_runner_t* runner) {
   const uint64_t size = runner->program->size_bytes;
-  runner->has_large = !litmus_is_small(runner);
+  runner->has_large = size > SMALL_BYTES;
   for (int slot = 0; slot < LITMUS_SLOTS; slot++) {
     if (!(runner->uses.slots >> slot & 1)) continue;
     runner->slots[slot] =

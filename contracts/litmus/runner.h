@@ -68,8 +68,8 @@ bool litmus_rooms_open(litmus_runner_t* runner);
 bool litmus_rooms_begin(litmus_runner_t* runner);
 /* Returns how much is allocated for a cell of the program: small ones are kept, for any small size. */
 uint64_t litmus_cell_bytes(const litmus_runner_t* runner);
-/* Returns whether cells and slots of such a program are kept for the next one. */
-bool litmus_is_small(const litmus_runner_t* runner);
+/* Returns whether cells of such a program are kept for the next one. */
+bool litmus_keeps_cells(const litmus_runner_t* runner);
 /* execute.c: makes call `index`, in the thread that is to make it. */
 void litmus_step(litmus_runner_t* runner, uint32_t index);
 bool litmus_has_ended(litmus_runner_t* runner);

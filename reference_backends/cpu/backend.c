@@ -54,11 +54,12 @@ tbk_status_t cpu_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error)
 
 tbk_status_t cpu_enter_stream(tbk_instance_t* self, int32_t device, tbk_stream_t* stream,
                               tbk_error_t* error) {
+  /* What holds of a stream holds of its device. */
+  const bool own = stream && vdev_stream_device(stream->lane) == cpu_device(self, device);
+  if (own) return cpu_enter_lane(stream, error);
   tbk_status_t status = cpu_enter(self, device, error);
   if (status != TBK_OK || !stream) return status;
-  if (vdev_stream_device(stream->lane) != cpu_device(self, device))
-    return cpu_fail(TBK_INVALID, error, "the stream is of another device than %d", device);
-  return cpu_enter_lane(stream, error);
+  return cpu_fail(TBK_INVALID, error, "the stream is of another device than %d", device);
 }
 
 tbk_status_t cpu_enter_lane(tbk_stream_t* stream, tbk_error_t* error) {

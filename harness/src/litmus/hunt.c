@@ -72,10 +72,13 @@ void hunt_work_range(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t se
   shared->state = HUNT_RUNNING;
   for (uint64_t i = range->first; i < range->last && tbk_now_ns() < range->until_ns; i++) {
     shared->index = i;
+    shared->is_control = 0;
     litmus_generate(&shared->program, &shared->offers, seed, i);
     bool found = run(runner, shared, &model, &seen);
     if (!found && i % CONTROL_EVERY == 0) found = run_control(runner, shared, seed, i);
     if (!found) continue;
+    shared->stats.found++;
+    if (range->counts) continue;
     shared->state = HUNT_FOUND;
     return;
   }

@@ -31,6 +31,7 @@ typedef struct hunt_edge {
 typedef struct hunt_stats {
   uint64_t programs, controls, calls, looks, no_room;
   uint64_t polls, polls_not_ready;
+  uint64_t found; /* findings, where the run goes on after them */
   hunt_edge_t edges[LITMUS_EDGES];
 } hunt_stats_t;
 
@@ -58,10 +59,14 @@ typedef struct hunt_subject {
 typedef struct hunt_range {
   uint64_t first, last;
   uint64_t until_ns;
+  bool counts; /* goes on after a finding */
 } hunt_range_t;
 
 /* Runs a range in a worker. What died or hung in a call is `found`, too. */
 hunt_state_t hunt_range(const hunt_subject_t* subject, const hunt_range_t* range,
+                        hunt_shared_t* shared);
+/* The same, and goes on after what it finds: how often a fault shows. */
+hunt_state_t hunt_count(const hunt_subject_t* subject, const hunt_range_t* range,
                         hunt_shared_t* shared);
 /* Runs one program, up to `repeats` times with others between, until it shows something. */
 hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* program,

@@ -24,6 +24,7 @@ typedef struct choices {
   double seconds, shrink_s;
   uint64_t programs;
   uint64_t first;
+  bool counts;
   const char* output;
   const char* reproducer;
   char options[2048];
@@ -35,6 +36,7 @@ static const char usage[] =
     "  --programs N          stop after N programs\n"
     "  --seed N              of all programs (1)\n"
     "  --first N             begin with program N of the seed's\n"
+    "  --count               go on after findings, and say how many there were\n"
     "  --backend-option K=V  for the library; may be repeated\n"
     "  --call-timeout S      no call takes longer (20)\n"
     "  --open-timeout S      loading and opening take no longer (60)\n"
@@ -84,11 +86,24 @@ static void add_option(choices_t* choices, const char* text) {
 }
 
 static void choose(choices_t* choices, int argc, char** argv) {
-  enum { SECONDS = 1, PROGRAMS, SEED, FIRST, OPTION, CALL, OPEN, SHRINK, OUTPUT, REPRODUCER };
+  enum {
+    SECONDS = 1,
+    PROGRAMS,
+    SEED,
+    FIRST,
+    COUNT,
+    OPTION,
+    CALL,
+    OPEN,
+    SHRINK,
+    OUTPUT,
+    REPRODUCER
+  };
   static const struct option known[] = {{"seconds", 1, NULL, SECONDS},
                                         {"programs", 1, NULL, PROGRAMS},
                                         {"seed", 1, NULL, SEED},
                                         {"first", 1, NULL, FIRST},
+                                        {"count", 0, NULL, COUNT},
                                         {"backend-option", 1, NULL, OPTION},
                                         {"call-timeout", 1, NULL, CALL},
                                         {"open-timeout", 1, NULL, OPEN},
@@ -109,6 +124,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
         break;
       case FIRST:
         choices->first = count(optarg);
+        break;
+      case COUNT:
+        choices->counts = true;
         break;
       case OPTION:
         add_option(choices, optarg);
@@ -215,11 +233,12 @@ static int run(const choices_t* choices) {
   hunt_shared_t* shared = hunt_share();
   uint64_t started = tbk_now_ns();
   const hunt_range_t range = {choices->first, choices->first + choices->programs,
-                              started + (uint64_t)(choices->seconds * 1e9)};
+                              started + (uint64_t)(choices->seconds * 1e9), choices->counts};
   report_header(output, &choices->subject);
-  hunt_state_t state = hunt_range(&choices->subject, &range, shared);
+  hunt_state_t state =
+      (choices->counts ? hunt_count : hunt_range)(&choices->subject, &range, shared);
   double seconds = (double)(tbk_now_ns() - started) / 1e9;
-  const bool shown = state == HUNT_FOUND;
+  const bool shown = state == HUNT_FOUND && !choices->counts;
   if (shown) found(choices, shared, output, &finding);
   int code = code_of_run(shared, state);
   const bool ran = shown || shared->stats.programs > shared->stats.no_room;

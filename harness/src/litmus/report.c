@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "json_write.h"
 #include "version.h"
@@ -234,6 +235,14 @@ void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* find
   }
 }
 
+/* Of the workers that have ended: on a machine that does other things too, time says little. */
+static uint64_t cpu_milliseconds(void) {
+  struct rusage used;
+  if (getrusage(RUSAGE_CHILDREN, &used) != 0) return 0;
+  return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+         (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
 void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int exit_code,
                    const char* reason) {
   const hunt_stats_t* stats = &shared->stats;
@@ -244,6 +253,8 @@ void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int 
   tbk_json_unsigned(&json, "calls", stats->calls);
   tbk_json_unsigned(&json, "looks", stats->looks);
   tbk_json_unsigned(&json, "no_room", stats->no_room);
+  tbk_json_unsigned(&json, "found", stats->found);
+  tbk_json_unsigned(&json, "cpu_milliseconds", cpu_milliseconds());
   tbk_json_unsigned(&json, "milliseconds", (uint64_t)(seconds * 1e3));
   tbk_json_signed(&json, "exit_code", exit_code);
   tbk_json_text(&json, "reason", reason);

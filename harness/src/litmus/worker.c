@@ -137,6 +137,21 @@ hunt_state_t hunt_range(const hunt_subject_t* subject, const hunt_range_t* range
   return run_job(subject, &job, shared);
 }
 
+/* What dies or hangs in a program is started again behind it. */
+hunt_state_t hunt_count(const hunt_subject_t* subject, const hunt_range_t* range,
+                        hunt_shared_t* shared) {
+  hunt_range_t rest = *range;
+  rest.counts = true;
+  hunt_state_t state = hunt_range(subject, &rest, shared);
+  while (state == HUNT_FOUND) {
+    shared->stats.found++;
+    shared->stats.programs++; /* the one that died, which did not come to its end */
+    rest.first = shared->index + 1;
+    state = hunt_range(subject, &rest, shared);
+  }
+  return state == HUNT_OVER && shared->stats.found > 0 ? HUNT_FOUND : state;
+}
+
 hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* program,
                       unsigned repeats, hunt_shared_t* shared) {
   const job_t job = {.repeats = repeats};
