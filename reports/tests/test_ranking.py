@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from tbk_reports.calls import asked, function_of, traced
 from tbk_reports.causes import causes, unfolded
+from tbk_reports.evidence import fits, gather, held_against
 from tbk_reports.model import Test
-from tbk_reports.ranking import fits, gather, held_against, may_follow, reasons, subject
+from tbk_reports.ranking import may_follow, reasons, subject
 
 NAMES = ("memory_alloc", "upload", "download", "stream_create", "fill", "op:mm")
 
@@ -268,3 +269,30 @@ def test_a_crash_where_enqueued_work_runs_speaks_of_what_enqueued_it() -> None:
         reasons([crash], evidence)["said by a check"]
         > reasons([other], evidence)["said by a check"]
     )
+
+
+def test_what_the_checks_of_several_clauses_name_is_broken_though_no_test_of_it_fails() -> None:
+    """Sweeps look at each function in many circumstances: one that fails in all is not of them."""
+    waits = [case(20 + at, "STR-019", "stream_synchronize") for at in range(9)]
+    name = {"checked": "STR-019", "call": "stream_synchronize"}
+    sweeps = [case(at, clause, "stream_synchronize device_open", "fail", **name)
+              for at, clause in enumerate(("FLT-002", "FLT-004", "DEV-018"))]  # fmt: skip
+    cause = causes(sweeps, among=[*PASSING, *waits, *sweeps])[0]
+    assert (cause.clause, list(cause.tests)) == ("STR-019", sweeps)
+    alike = [Test(**{**one.__dict__, "clause": "FLT-002"}) for one in sweeps]
+    assert causes(alike, among=[*PASSING, *waits, *alike])[0].clause == "FLT-002"
+    implied = [Test(**{**one.__dict__, "implied": True}) for one in sweeps]
+    assert causes(implied, among=[*PASSING, *waits, *implied])[0].clause != "STR-019"
+
+
+def test_a_check_of_another_clause_speaks_against_its_tests_own() -> None:
+    """It comes to nothing: what was prepared for it was refused."""
+    things = "memory_alloc upload fill"
+    refused = case(1, "CBK-003", things, "fail", checked="CPY-004", implied=True, call="upload")
+    own = case(2, "CPY-018", things, "fail")
+    uploads = [case(at, "CPY-004", "memory_alloc upload") for at in range(20, 29)]
+    run = [*PASSING, *uploads, refused, own]
+    assert first(*run) == "CPY-018"
+    evidence = gather(run)
+    assert reasons([refused], evidence)["of another"] == -1
+    assert reasons([own], evidence)["of another"] == 0

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from tbk_harness.enrich import enrich
 from tbk_reports.causes import causes, unfolded
+from tbk_reports.evidence import gather
 from tbk_reports.model import read_results
-from tbk_reports.ranking import gather
 
 LEAST_CLAUSES = 6
 TOP = 3

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from . import text
+from .evidence import Evidence, gather
 from .model import VERDICTS, Test, grouped
-from .ranking import Evidence, best, gather, may_follow, rank, subject
+from .ranking import best, may_follow, rank, subject
 from .words import EARLY_PHASES, FOREIGN_BLAME, cause_of, fingerprint_words, state_words
 
 
@@ -115,8 +116,8 @@ def _cause_key(test: Test, evidence: Evidence) -> str:
 def _group(key: str, tests: list[Test], evidence: Evidence) -> Cause:
     if not any(map(evidence.tells, tests)):
         return Cause(key, "", tuple(tests))
-    first, clause = best(evidence.own(tests)), evidence.clause(tests)
-    ordered = (first, *(test for test in tests if test is not first))
+    first, clause = best(evidence.own(tests)).key, evidence.clause(tests)
+    ordered = tuple(sorted(tests, key=lambda test: test.key != first))
     accused = subject(tests, evidence)
     return Cause(key, "", ordered, 0, accused, clause, rank(tests, evidence))
 

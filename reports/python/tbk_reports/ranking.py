@@ -11,55 +11,23 @@ well it does.
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
-from .calls import (
-    AT_OFFSET,
-    ON_FOREIGN,
-    ON_OTHER_DEVICE,
-    ON_OTHER_THREAD,
-    ON_STREAM,
-    WHILE_CLOSED,
-    WITH_ERROR,
-    WITH_NOTHING,
-    function_of,
-)
+from .calls import ON_STREAM, function_of
+from .evidence import ENOUGH, NO_CHECK, Evidence, fits, is_answer
 from .generated.areas import AREAS
-from .model import Test, grouped
+from .model import Test
 
 # Not about one function: these areas look at many together, so their tests fail with each of them.
 CROSSING = frozenset({"thread", "fork", "teardown", "capability", "fault"})
-REFUSALS = ("INVALID", "INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "UNAVAILABLE", "FAILED",
-            "DEVICE_LOST")  # fmt: skip
-STATUSES = frozenset({"OK", "NOT_READY", *REFUSALS})
 # What a line of the header promises, from what a function does to what else it does not do.
 LABELS = {"Ensures": 0, "Ordering": 0.5, "Requires": 1, "Errors": 1, "Ownership": 1,
           "On error": 1.5, "Threads": 1.5}  # fmt: skip
-NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
-# Ways of a call of which a clause speaks only where it says so, or where its line does.
-UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
-               AT_OFFSET: "offset|^Ensures", ON_OTHER_THREAD: "thread", ON_FOREIGN: "thread",
-               WHILE_CLOSED: "clos|open"}  # fmt: skip
-# Ways that are the fault's own where nothing else of the function fails.
-SPECIAL = (ON_OTHER_THREAD, ON_OTHER_DEVICE, ON_FOREIGN, WHILE_CLOSED)
 # Where work that was enqueued before runs, or ends the process.
 WHERE_WORK_RUNS = frozenset({"stream_synchronize", "device_synchronize", "event_synchronize",
                              "stream_query", "event_query", "device_close"})  # fmt: skip
 CLEAN = ("clean", "close", "exit")
 AS_SUSPICIOUS = 0.8  # the share of the greatest suspicion from which on a title accuses neither
-ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
-A_FEW = 0.25  # the share from which on a call that failed is held against what its function does
-MOSTLY = 0.5  # the share of a clause's tests from which on it is broken, and not a case of it
-NEARLY_ALL = 0.95  # the share of the failing tests from which on a circumstance is of the fault
-FEW = 0.5  # the share of all tests below which a circumstance is special
-DISTINCT = 1.5  # how much more suspicious than its function a way of calling it is, if it matters
-NO_CHECK = (
-    0.3  # what a crash or hang counts beside a failed check, in a call that the clause is about
-)
-CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
 
 # How much each of the reasons of `reasons` counts; those that are logarithms are of shares.
 WEIGHTS = {
@@ -75,236 +43,10 @@ WEIGHTS = {
     "crossing": 1.0,
     "named by the spec": 1.0,
     "named by checks": 2.0,
+    "of another": 2.5,
     "follows from its base": 2.0,
 }
-_WORD = re.compile(r"[A-Z_]{2,}")
-_WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b|\bbecomes\b|\bfor ever\b")
-
 Rank = tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What all tests of a run say together."""
-
-    asked: Mapping[str, frozenset[str]]  # by the test's id
-    of_clause: Mapping[str, Sequence[Test]]  # those that ran
-    accused: Mapping[tuple[str, int], str]  # by a failing test's key: the clause it is held against
-    ran: float
-    failing: float
-    failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
-    ran_of: Mapping[str, float]
-    answered: Mapping[str, int]  # by the function: wrong answers and ends that followed its call
-
-    def suspicion(self, thing: str) -> float:
-        """Returns from 0 to 1 how well a fault in it explains the run (Ochiai's coefficient);
-        without a name, in what every test rests on: the library itself.
-        """
-        if not thing:
-            return math.sqrt(self.failing / self.ran) if self.ran else 0.0
-        failed = self.failed_of.get(thing, 0)
-        return failed / math.sqrt(self.failing * self.ran_of[thing]) if failed else 0.0
-
-    def explained(self, thing: str) -> float:
-        """Returns the share of the failing tests that asked it."""
-        if not thing:
-            return 1.0
-        return self.failed_of.get(thing, 0) / self.failing if self.failing else 0.0
-
-    def things(self, tests: Sequence[Test]) -> set[str]:
-        """Returns what the clause of some failing tests speaks of and they asked, in any way."""
-        tests = self.own(tests)
-        spoken = {name for test in tests for name in test.about}
-        exact = {name for name in spoken if name.partition(" ")[2]}
-        asked = {name for test in tests for name in self.asked.get(test.id, ())}
-        if exact & asked:
-            return exact & asked
-        other = [way for way, word in UNLESS_SAID.items() if not _says(tests[0], word)]
-        return {one for one in asked if one.partition(" ")[0] in spoken
-                and not one.endswith(tuple(other))}  # fmt: skip
-
-    def shared(self, tests: Sequence[Test]) -> set[str]:
-        """Returns what all tests of a clause asked that names nothing in the spec."""
-        tests = self.own(tests)
-        ran = self.of_clause.get(tests[0].clause, tests)
-        common = set.intersection(*(set(self.asked.get(test.id, ())) for test in ran))
-        if tests[0].clause.startswith("THR"):
-            return {name for name in common if name.endswith(ON_OTHER_THREAD)} or common
-        return common
-
-    def suspect(self, tests: Sequence[Test]) -> str:
-        """Returns the most suspicious thing that the clause of some failing tests speaks of."""
-        found = self.things(tests) or self.shared(tests)
-        # Of two as suspicious ones the plainer: "upload" before "upload at an offset".
-        return max(sorted(found), key=lambda one: (round(self.suspicion(one), 2), " " not in one),
-                   default="")  # fmt: skip
-
-    def clause(self, tests: Sequence[Test]) -> str:
-        """Returns the clause that some failing tests are held against."""
-        return self.accused.get(tests[0].key, tests[0].clause)
-
-    def share_of_its_tests(self, tests: Sequence[Test], thing: str) -> float:
-        """Returns the share of a clause's tests asking it that fail; of few tests, less surely."""
-        ran = self.of_clause.get(self.clause(tests), ())
-        asking = [test for test in ran if not thing or thing in self.asked[test.id]]
-        failed = sum(_breach(test) for test in asking if test.failed and self.is_own(test))
-        return (failed + 0.25) / (len(asking) + 0.5)
-
-    def tells(self, test: Test) -> bool:
-        """Returns whether a failing test says what its clause rests on: what it asked; or that its
-        check failed before it had asked anything, where others tell what they did.
-        """
-        is_early = test.key in self.accused and test.recorded == "fail"
-        return bool(test.asked) or (is_early and bool(self.ran_of))
-
-    def own(self, tests: Sequence[Test]) -> Sequence[Test]:
-        """Returns those of some failing tests that are held against their own clause, or all."""
-        return [test for test in tests if self.is_own(test)] or tests
-
-    def is_own(self, test: Test) -> bool:
-        """Returns whether a failing test is held against the clause that it is of."""
-        return self.accused.get(test.key) == test.clause
-
-    def share(self, clause: str) -> float:
-        """Returns the share of a clause's tests that fail by their own checks."""
-        ran = self.of_clause.get(clause, ())
-        failed = sum(_breach(test) for test in ran if test.failed and self.is_own(test))
-        return failed / len(ran) if ran else 0.0
-
-    def follows(self, tests: Sequence[Test]) -> float:
-        """Returns 1 where a clause that this one builds on fails as such; 0 for none."""
-        things = self.things(tests) or self.shared(tests)
-        return float(any(self.fails_as_such(base, things) for base in self.own(tests)[0].bases))
-
-    def fails_as_such(self, base: str, things: set[str]) -> bool:
-        """Returns whether most of a clause's tests fail: of those that do not ask some things,
-        if any.
-        """
-        ran = self.of_clause.get(base, ())
-        without = [test for test in ran if things.isdisjoint(self.asked[test.id])] or ran
-        failed = sum(_breach(test) for test in without if test.failed and self.is_own(test))
-        return failed >= MOSTLY * len(without) and failed > 0
-
-    def is_in_a_way(self, tests: Sequence[Test]) -> bool:
-        """Returns whether the fault shows where a function is called from another thread or on
-        another device, in the way that the clause of some failing tests is about.
-        """
-        return self.is_distinct(self.suspect(tests))
-
-    def is_distinct(self, thing: str) -> bool:
-        """Returns whether a function fails in this way of calling it, and not in others."""
-        if not thing.endswith(SPECIAL):
-            return False
-        plainly = self.suspicion(thing.partition(" ")[0])
-        return self.explained(thing) >= ENOUGH and self.suspicion(thing) >= DISTINCT * plainly
-
-    def named_by_checks(self, tests: Sequence[Test]) -> float:
-        """Returns the share of the failing tests of which a check of this clause failed, whatever
-        they are of."""
-        named = sum(_count(test) for test in tests if test.checked)
-        return named / self.failing if self.failing else 0.0  # of warnings alone, none fails
-
-
-def _says(test: Test, pattern: str) -> bool:
-    return bool(re.search(pattern, f"{test.label}: {test.clause_text}"))
-
-
-def _count(test: Test) -> float:
-    return CUT_SHORT if test.recorded == "not-reached" else 1.0
-
-
-def _is_answer(test: Test) -> bool:
-    """Returns whether it tells which function went wrong: it answered wrongly, or did not
-    return.
-    """
-    said = _WORD.match(test.seen)
-    return test.recorded != "fail" or bool(said and said[0] in STATUSES)
-
-
-def held_against(
-    failing: Iterable[Test],
-    of_clause: Mapping[str, Sequence[Test]],
-    is_distinct: Callable[[str], bool] = lambda thing: False,
-) -> dict[tuple[str, int], str]:
-    """Returns the clause that each failing test is held against: that of the check which failed,
-    where a test of that clause fails by it too, and more than a few do where no check names it;
-    else that of the test, whose circumstances are what is special. What a call did not do is not
-    held against its function where it fails in one way of calling it alone.
-    """
-    found = list(failing)
-    own = Counter(test.clause for test in found if test.checked in ("", test.clause))
-
-    def is_broken(test: Test) -> bool:
-        if test.implied and any(is_distinct(test.call + way) for way in SPECIAL):
-            return False
-        least = A_FEW * len(of_clause.get(test.checked, ())) if test.implied else 1
-        return own[test.checked] >= max(least, 1)
-
-    return {test.key: test.checked if is_broken(test) else test.clause for test in found}
-
-
-def _has_run(test: Test) -> bool:
-    """Returns whether it says something: what was never begun, since the device had gone, does
-    not.
-    """
-    never_begun = test.recorded == "not-reached" and not test.asked
-    return test.layer == "c" and test.verdict not in NOT_RUN and not never_begun
-
-
-def _elsewhere(test: Test) -> bool:
-    return any(thing.endswith(ON_OTHER_DEVICE) for thing in test.asked)
-
-
-def _comparable(ran: list[Test]) -> list[Test]:
-    """Leaves out what passed on the first device alone, where all that failed used another one."""
-    failing = [test for test in ran if test.failed]
-    is_of_fault = sum(map(_elsewhere, failing)) >= NEARLY_ALL * len(failing)
-    if is_of_fault and sum(map(_elsewhere, ran)) < FEW * len(ran):
-        return [test for test in ran if test.failed or _elsewhere(test)]
-    return ran
-
-
-def gather(tests: Iterable[Test]) -> Evidence:
-    """Returns what the C layer's tests say together, those of other layers left out."""
-    ran = _comparable([test for test in tests if _has_run(test)])
-    failing = [test for test in ran if test.failed]
-    of_clause = grouped(ran, lambda test: test.clause)
-    failed_of: dict[str, float] = defaultdict(float)
-    ran_of: dict[str, float] = defaultdict(float)
-    for test in ran:
-        count = _count(test) if test.failed else 1.0
-        for thing in test.asked:
-            ran_of[thing] += count
-            if test.failed:
-                failed_of[thing] += count
-    evidence = Evidence(
-        asked={test.id: test.asked for test in ran},
-        of_clause=of_clause,
-        accused={},
-        ran=float(len(ran)),
-        failing=sum(map(_count, failing)),
-        failed_of=failed_of,
-        ran_of=ran_of,
-        answered=Counter(test.call for test in failing if test.call and _is_answer(test)),
-    )
-    return replace(evidence, accused=held_against(failing, of_clause, evidence.is_distinct))
-
-
-def _words(said: str) -> set[str]:
-    return set(_WORD.findall(said)) & STATUSES
-
-
-def fits(test: Test) -> float:
-    """Tells from -1 to 1 whether what was seen is of the kind that its clause speaks of."""
-    if test.recorded in ("hang", "not-reached") or "waited" in test.seen:
-        return 1.0 if _WAITS.search(test.clause_text) else 0.0
-    expected, seen = _words(test.expected), _words(test.seen.partition(":")[0])
-    refusal = test.label in ("Requires", "Errors")
-    if _words(test.clause_text) & (expected | seen) - {"OK"}:
-        return 0.0 if refusal and "OK" in seen else 1.0  # what does nothing refuses nothing
-    if refusal:
-        return -1.0
-    return -0.5 if "OK" in expected and seen & set(REFUSALS) else 0.0
 
 
 def _order_within(test: Test) -> Rank:
@@ -337,14 +79,6 @@ def _unsaid(test: Test) -> float:
     return NO_CHECK if test.call and speaks_of_it else 1.0
 
 
-def _breach(test: Test) -> float:
-    """Returns how surely a failing test shows that its clause is broken: a hang shows it where the
-    clause speaks of waiting."""
-    if test.recorded == "fail" or (test.recorded != "crash" and fits(test) > 0):
-        return _count(test)
-    return NO_CHECK
-
-
 def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
     """Returns what speaks for a clause as the broken one, by its failing tests."""
     first, thing = best(evidence.own(tests)), evidence.suspect(tests)
@@ -363,6 +97,7 @@ def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
         "crossing": -float(crossing and not special),
         "named by the spec": float(bool(evidence.things(tests))),
         "named by checks": math.log(evidence.named_by_checks(tests) + 0.1),
+        "of another": -evidence.is_of_another(tests) * (not crossing),
         "follows from its base": -evidence.follows(tests) * (not special),
     }
 
@@ -390,7 +125,7 @@ def subject(tests: Sequence[Test], evidence: Evidence) -> str:
     """Returns the function or operator that a clause's failing tests accuse; empty where several
     are as suspicious and none of them answered wrongly."""
     found, first = evidence.things(tests), best(evidence.own(tests))
-    if _is_answer(first) and first.call in map(function_of, found):
+    if is_answer(first) and first.call in map(function_of, found):
         return first.call
     most = max(map(evidence.suspicion, found), default=0.0)
     near = {function_of(one) for one in found if evidence.suspicion(one) >= AS_SUSPICIOUS * most}
