@@ -6,19 +6,38 @@
  */
 #include "sets.h"
 
+/* Returns whether all nodes of the set that touch what the call reads or writes are in `done`. */
+static bool are_done(const litmus_model_t* model, const litmus_set_t* set,
+                     const litmus_call_t* call, const litmus_set_t* done) {
+  if (call->parts == 0) return litmus_set_within(set, done);
+  for (int part = call->first_part; part < call->first_part + call->parts; part++) {
+    litmus_set_t some = *set;
+    for (int word = 0; word < LITMUS_SET_WORDS; word++)
+      some.bits[word] &= model->covers[part].bits[word];
+    if (!litmus_set_within(&some, done)) return false;
+  }
+  return true;
+}
+
+static bool parts_fit(const litmus_program_t* p, const litmus_call_t* call) {
+  if (call->parts == 0) return call->first_part == 0;
+  return p->parts > 1 && litmus_may_be_partial(call->op) &&
+         call->first_part + call->parts <= litmus_parts(p);
+}
+
 /* CPY-003: what is uploaded stays as it is from the call on. */
 static bool slot_may_be_uploaded(const litmus_model_t* model, const litmus_call_t* call) {
   const int slot = call->slot;
   litmus_set_t done = litmus_known(model, call->thread);
-  return litmus_set_within(&model->writers[slot], &done);
+  return are_done(model, &model->writers[slot], call, &done);
 }
 
 /* CPY-003, CPY-008: nothing that uses it is under way. */
 static bool slot_is_idle(const litmus_model_t* model, const litmus_call_t* call) {
   const int slot = call->slot;
   litmus_set_t done = litmus_known(model, call->thread);
-  return litmus_set_within(&model->writers[slot], &done) &&
-         litmus_set_within(&model->readers[slot], &done);
+  return are_done(model, &model->writers[slot], call, &done) &&
+         are_done(model, &model->readers[slot], call, &done);
 }
 
 /* Returns what would happen before work that the call enqueues now. */
@@ -90,7 +109,7 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
              cell_is_usable(model, call, call->other);
     case LITMUS_CALLBACK_READ: {
       litmus_set_t before = before_work(model, call);
-      return litmus_set_within(&model->writers[call->slot], &before);
+      return are_done(model, &model->writers[call->slot], call, &before);
     }
     case LITMUS_CALLBACK_MARK:
       return mark_is_new(model, call->mark);
@@ -119,6 +138,6 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
 bool litmus_is_defined(const litmus_model_t* model, const litmus_call_t* call) {
   if (litmus_is_work(call->op) && call->stream < 0 && call->op > LITMUS_PEER_COPY) return false;
   if (call->op == LITMUS_THREAD_RENEW && call->thread == 0) return false;
-  return devices_fit(model->program, call) && litmus_is_handed_over(model, call) &&
-         is_in_order(model, call);
+  return parts_fit(model->program, call) && devices_fit(model->program, call) &&
+         litmus_is_handed_over(model, call) && is_in_order(model, call);
 }

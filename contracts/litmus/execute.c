@@ -61,7 +61,7 @@ static void run_callback(void* argument) {
   litmus_callback_t* c = argument;
   __atomic_fetch_add(&c->ran, 1, __ATOMIC_RELAXED);
   if (c->op == LITMUS_DELAY) sleep_us(c->microseconds);
-  if (c->op == LITMUS_CALLBACK_READ) memcpy(c->out, c->slot, c->size);
+  if (c->op == LITMUS_CALLBACK_READ) memcpy(c->out + c->offset, c->slot + c->offset, c->size);
   if (c->op == LITMUS_CALLBACK_LOOK) *c->out = __atomic_load_n(c->mark, __ATOMIC_ACQUIRE);
   if (c->op == LITMUS_CALLBACK_MARK) __atomic_store_n(c->mark, c->value, __ATOMIC_RELEASE);
 }
@@ -78,8 +78,8 @@ static tbk_status_t enqueue_callback(litmus_runner_t* r, const litmus_call_t* ca
                            .mark = &r->marks[call->mark],
                            .value = call->value,
                            .slot = r->slots[call->slot],
-                           .size = r->program->size_bytes,
                            .microseconds = call->microseconds};
+  litmus_call_range(r->program, call, &c->offset, &c->size);
   if (call->op == LITMUS_CALLBACK_READ || call->op == LITMUS_CALLBACK_LOOK)
     c->out = look_at(r, call);
   return r->callback->callback_enqueue(r->self, r->streams[call->stream], run_callback, c,
@@ -168,25 +168,26 @@ static tbk_status_t renew_cell(litmus_runner_t* r, int cell) {
 }
 
 static tbk_status_t make_copy(litmus_runner_t* r, const litmus_call_t* call, tbk_stream_t* stream) {
-  const uint64_t size = r->program->size_bytes;
+  uint64_t at, size;
+  litmus_call_range(r->program, call, &at, &size);
   const int device = litmus_cell_device(r->program, call->cell);
   tbk_memory_t cell = r->cells[call->cell];
   switch (call->op) {
     case LITMUS_FILL:
-      return r->core->fill(r->self, device, cell, 0, call->value, size, stream, &here.error);
+      return r->core->fill(r->self, device, cell, at, call->value, size, stream, &here.error);
     case LITMUS_UPLOAD:
-      return r->core->upload(r->self, device, cell, 0, r->slots[call->slot], size, stream,
+      return r->core->upload(r->self, device, cell, at, r->slots[call->slot] + at, size, stream,
                              &here.error);
     case LITMUS_DOWNLOAD:
-      return r->core->download(r->self, device, r->slots[call->slot], cell, 0, size, stream,
+      return r->core->download(r->self, device, r->slots[call->slot] + at, cell, at, size, stream,
                                &here.error);
     case LITMUS_COPY:
-      return r->core->copy(r->self, device, cell, 0, r->cells[call->other], 0, size, stream,
+      return r->core->copy(r->self, device, cell, at, r->cells[call->other], at, size, stream,
                            &here.error);
     default:
-      return r->peer->peer_copy(r->self, device, cell, 0,
+      return r->peer->peer_copy(r->self, device, cell, at,
                                 litmus_cell_device(r->program, call->other), r->cells[call->other],
-                                0, size, stream, &here.error);
+                                at, size, stream, &here.error);
   }
 }
 
@@ -261,7 +262,8 @@ static void note(litmus_runner_t* r, int32_t call) {
 void litmus_step(litmus_runner_t* r, uint32_t index) {
   const litmus_call_t* call = &r->program->calls[index];
   note(r, (int32_t)index);
-  const uint64_t size = r->program->size_bytes;
+  uint64_t at, size;
+  litmus_call_range(r->program, call, &at, &size);
   switch (call->op) {
     case LITMUS_THREAD_RENEW: /* threads.c has done it */
       break;
@@ -275,10 +277,10 @@ void litmus_step(litmus_runner_t* r, uint32_t index) {
       ask_until_over(r, call);
       break;
     case LITMUS_HOST_WRITE:
-      memset(r->slots[call->slot], call->value, size);
+      memset(r->slots[call->slot] + at, call->value, size);
       break;
     case LITMUS_HOST_READ:
-      memcpy(look_at(r, call), r->slots[call->slot], size);
+      memcpy(look_at(r, call) + at, r->slots[call->slot] + at, size);
       break;
     case LITMUS_HOST_LOOK:
       *look_at(r, call) = __atomic_load_n(&r->marks[call->mark], __ATOMIC_ACQUIRE);

@@ -92,10 +92,15 @@ static void say_chain(const litmus_model_t* model, litmus_reason_t* reason, int 
   }
 }
 
+/* Returns whether the node writes the place, in the part where the wrong byte is. */
+static bool writes(const litmus_model_t* model, int place, int node) {
+  return litmus_set_has(&model->writers[place], node) && litmus_model_covers(model, node);
+}
+
 /* Returns a write that comes between `from` and `to`; NONE: there is none. */
 static int between(const litmus_model_t* model, int place, int from, int to) {
   for (int w = (int)model->node_count - 1; w >= 0; w--)
-    if (litmus_set_has(&model->writers[place], w) && litmus_set_has(&model->nodes[to].before, w) &&
+    if (writes(model, place, w) && litmus_set_has(&model->nodes[to].before, w) &&
         (from == 0 || litmus_set_has(&model->nodes[w].before, from)))
       return w;
   return NONE;
@@ -128,14 +133,13 @@ static bool explain(const litmus_model_t* model, litmus_reason_t* reason, int no
   if (depth > DEEP) return false;
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
-    if (w == node || !litmus_set_has(&model->writers[place], w) || writer->copies || writer->any)
-      continue;
+    if (w == node || !writes(model, place, w) || writer->copies || writer->any) continue;
     if (writer->value == value && say_why(model, reason, node, place, w)) return true;
   }
   if (model->first[place] == value && say_why(model, reason, node, place, 0)) return true;
   for (int w = 1; w < (int)model->node_count; w++) {
     const litmus_node_t* writer = &model->nodes[w];
-    if (w == node || !litmus_set_has(&model->writers[place], w) || !writer->copies) continue;
+    if (w == node || !writes(model, place, w) || !writer->copies) continue;
     uint32_t before = reason->count;
     place_name(model, writer->reads, name);
     say(reason, "it came by %s, which reads %s:", words_of(model, w, text), name);
@@ -164,6 +168,19 @@ static void say_read(const litmus_model_t* model, litmus_reason_t* reason,
       name, value, (unsigned long long)at, legal);
 }
 
+/* What other memory held at the beginning. */
+static bool say_first(const litmus_model_t* model, litmus_reason_t* reason, uint8_t value) {
+  char name[16];
+  for (int place = 0; place < LITMUS_PLACE_OF_CELLS + LITMUS_CELLS - 2; place++) {
+    const bool is_mark = place >= LITMUS_PLACE_OF_MARKS && place < LITMUS_PLACE_OF_CELLS;
+    if (is_mark || model->first[place] != value) continue;
+    place_name(model, place, name);
+    say(reason, "it is what %s, or another part of it, held at the beginning", name);
+    return true;
+  }
+  return false;
+}
+
 /* What nothing in the program wrote there. */
 static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
                         const litmus_read_t* read, uint8_t value) {
@@ -180,13 +197,14 @@ static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
       reason->edges |= UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
     return;
   }
-  say(reason, "nothing in the program writes that value");
+  if (!say_first(model, reason, value)) say(reason, "nothing in the program writes that value");
   if (model->is_async[read->place]) reason->edges |= UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
 }
 
-void litmus_explain(const litmus_model_t* model, const litmus_wrong_t* wrong,
+void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
                     litmus_reason_t* out_reason) {
   memset(out_reason, 0, sizeof *out_reason);
+  litmus_model_read(model, litmus_part_of(model->program, wrong->at));
   const litmus_read_t* read = &model->reads[wrong->read];
   out_reason->read = call_of(model, read->node);
   out_reason->other = out_reason->wrote = out_reason->over = LITMUS_NOBODY;

@@ -194,6 +194,27 @@ static uint64_t draw_size(draw_t* draw) {
   return size <= draw->offers->most_bytes ? size : unit;
 }
 
+/* Each part is of a size of its own, so that a program has small and large copies. */
+static void draw_parts(draw_t* draw, litmus_program_t* p) {
+  p->parts = 1;
+  p->size_bytes = draw_size(draw);
+  if (draw->offers->parts_in == 0 || below(draw, draw->offers->parts_in) != 0) return;
+  const unsigned parts = 2 + below(draw, LITMUS_PARTS - 1);
+  while (p->parts < parts) {
+    const uint64_t more = draw_size(draw);
+    if (p->size_bytes + more > draw->offers->most_bytes) return;
+    p->ends[p->parts++ - 1] = p->size_bytes;
+    p->size_bytes += more;
+  }
+}
+
+/* One in two calls reads or writes everything. */
+static void draw_range(draw_t* draw, const litmus_program_t* p, litmus_call_t* call) {
+  if (!litmus_may_be_partial(call->op) || below(draw, 2) == 0) return;
+  call->first_part = (uint8_t)below(draw, p->parts);
+  call->parts = (uint8_t)(1 + below(draw, p->parts - call->first_part));
+}
+
 /* Of what takes long, and much memory, there is little in a program. */
 static void narrow(litmus_call_t* call) {
   call->cell %= 2;
@@ -214,6 +235,7 @@ static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus
   call.id = (uint8_t)id;
   if (p->size_bytes > PLAIN_BYTES) narrow(&call);
   if (p->threads > 1) draw_thread(draw, p, &call);
+  if (p->parts > 1) draw_range(draw, p, &call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
   p->calls[p->count] = call;
   if (!is_allowed(draw, &call)) return false;
@@ -256,7 +278,7 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   program->count = 0;
   program->devices = offers->devices;
   program->crosses = offers->cross_device_wait;
-  program->size_bytes = draw_size(&draw);
+  draw_parts(&draw, program);
   program->threads = 1;
   program->races = false;
   if (offers->threads_in > 0 && below(&draw, offers->threads_in) == 0) {

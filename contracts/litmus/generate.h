@@ -17,6 +17,7 @@ typedef struct litmus_offers {
   bool fill, pinned, callback, peer, async_memory, cross_device_wait;
   uint32_t threads;    /* of the host */
   uint32_t threads_in; /* of so many programs one has more than one; 0: none */
+  uint32_t parts_in;   /* of so many programs one has cells of several parts; 0: none */
   bool races;  /* threads need not take turns: of no use where a program is to end in one way */
   bool delays; /* callbacks that sleep let work pile up: of no use where callers run the work */
 } litmus_offers_t;

@@ -8,11 +8,14 @@
 
 #include <string.h>
 
-/* Returns the bytes of a read, and how many; NULL where there are none. */
-static const uint8_t* bytes_of(const litmus_model_t* model, const litmus_read_t* read,
-                               const litmus_seen_t* seen, uint64_t* out_size) {
-  bool is_mark = read->place >= LITMUS_PLACE_OF_MARKS && read->place < LITMUS_PLACE_OF_CELLS;
-  *out_size = is_mark ? 1 : model->program->size_bytes;
+/* Where what a look saw lies, and which of its bytes are of the model's part. */
+typedef struct litmus_bytes {
+  const uint8_t* base; /* NULL: it did not come to that, or that part it does not look at */
+  uint64_t from, to;
+} litmus_bytes_t;
+
+static const uint8_t* base_of(const litmus_model_t* model, const litmus_read_t* read,
+                              const litmus_seen_t* seen) {
   if (read->call_id != LITMUS_END) return seen->by_call[read->call_id];
   if (read->place < LITMUS_SLOTS) return seen->slots[read->place];
   for (int cell = 0; cell < LITMUS_CELLS; cell++)
@@ -20,12 +23,24 @@ static const uint8_t* bytes_of(const litmus_model_t* model, const litmus_read_t*
   return NULL;
 }
 
-/* Returns where the first illegal byte is; `size` where there is none. Most are of one value. */
-static uint64_t illegal_at(const litmus_values_t* values, const uint8_t* bytes, uint64_t size) {
-  uint64_t at = 0;
-  if (!litmus_values_have(values, bytes[0])) return 0;
-  if (size > 1 && memcmp(bytes, bytes + 1, size - 1) == 0) return size;
-  while (at < size && litmus_values_have(values, bytes[at]))
+/* A mark is one byte, and is looked at with the first part. */
+static litmus_bytes_t bytes_of(const litmus_model_t* model, const litmus_read_t* read,
+                               const litmus_seen_t* seen) {
+  const bool is_mark = read->place >= LITMUS_PLACE_OF_MARKS && read->place < LITMUS_PLACE_OF_CELLS;
+  litmus_bytes_t bytes = {base_of(model, read, seen), litmus_part_at(model->program, model->part),
+                          litmus_part_at(model->program, model->part + 1)};
+  if (is_mark) bytes.to = 1;
+  if (is_mark ? model->part > 0 : !litmus_model_covers(model, read->node)) bytes.base = NULL;
+  return bytes;
+}
+
+/* Returns where the first illegal byte is; the end where there is none. Most are of one value. */
+static uint64_t illegal_at(const litmus_values_t* values, litmus_bytes_t bytes) {
+  uint64_t at = bytes.from;
+  const uint8_t* first = bytes.base + at;
+  if (!litmus_values_have(values, *first)) return at;
+  if (bytes.to - at > 1 && memcmp(first, first + 1, bytes.to - at - 1) == 0) return bytes.to;
+  while (at < bytes.to && litmus_values_have(values, bytes.base[at]))
     at++;
   return at;
 }
@@ -33,12 +48,12 @@ static uint64_t illegal_at(const litmus_values_t* values, const uint8_t* bytes, 
 static bool find_illegal(const litmus_model_t* model, const litmus_seen_t* seen,
                          litmus_wrong_t* out_wrong) {
   for (uint32_t i = 0; i < model->read_count; i++) {
-    uint64_t size;
     const litmus_read_t* read = &model->reads[i];
-    const uint8_t* bytes = bytes_of(model, read, seen, &size);
-    uint64_t at = bytes == NULL ? size : illegal_at(&read->values, bytes, size);
-    if (at == size) continue;
-    *out_wrong = (litmus_wrong_t){.read = i, .other = LITMUS_READS, .at = at, .value = bytes[at]};
+    const litmus_bytes_t bytes = bytes_of(model, read, seen);
+    uint64_t at = bytes.base == NULL ? bytes.to : illegal_at(&read->values, bytes);
+    if (at == bytes.to) continue;
+    *out_wrong =
+        (litmus_wrong_t){.read = i, .other = LITMUS_READS, .at = at, .value = bytes.base[at]};
     return true;
   }
   return false;
@@ -85,14 +100,15 @@ static bool must_agree(const litmus_model_t* model, const litmus_origin_t* one,
 
 static bool disagree(const litmus_model_t* model, const litmus_seen_t* seen, uint32_t i, uint32_t j,
                      litmus_wrong_t* out_wrong) {
-  uint64_t size, at = 0;
-  const uint8_t* one = bytes_of(model, &model->reads[i], seen, &size);
-  const uint8_t* two = bytes_of(model, &model->reads[j], seen, &size);
-  if (one == NULL || two == NULL || memcmp(one, two, size) == 0) return false;
-  while (one[at] == two[at])
+  const litmus_bytes_t one = bytes_of(model, &model->reads[i], seen);
+  const litmus_bytes_t two = bytes_of(model, &model->reads[j], seen);
+  if (one.base == NULL || two.base == NULL) return false;
+  uint64_t at = one.from;
+  if (memcmp(one.base + at, two.base + at, one.to - at) == 0) return false;
+  while (one.base[at] == two.base[at])
     at++;
-  *out_wrong =
-      (litmus_wrong_t){.read = i, .other = j, .at = at, .value = one[at], .other_value = two[at]};
+  *out_wrong = (litmus_wrong_t){
+      .read = i, .other = j, .at = at, .value = one.base[at], .other_value = two.base[at]};
   return true;
 }
 
@@ -108,9 +124,13 @@ static bool find_disagreement(const litmus_model_t* model, const litmus_seen_t* 
   return false;
 }
 
-bool litmus_judge(const litmus_model_t* model, const litmus_seen_t* seen,
-                  litmus_wrong_t* out_wrong) {
-  return find_illegal(model, seen, out_wrong) || find_disagreement(model, seen, out_wrong);
+bool litmus_judge(litmus_model_t* model, const litmus_seen_t* seen, litmus_wrong_t* out_wrong) {
+  for (int part = 0; part < litmus_parts(model->program); part++) {
+    if (part != model->part) litmus_model_read(model, part);
+    if (find_illegal(model, seen, out_wrong) || find_disagreement(model, seen, out_wrong))
+      return true;
+  }
+  return false;
 }
 
 /* Returns the read of `model` that looks where `read` of `other` does; NULL: none. */
@@ -128,14 +148,22 @@ static const litmus_read_t* same_look(const litmus_model_t* model, const litmus_
   return NULL;
 }
 
-bool litmus_differs(const litmus_model_t* model, const litmus_model_t* other,
-                    const litmus_seen_t* seen) {
+static bool differs_in_part(const litmus_model_t* model, const litmus_model_t* other,
+                            const litmus_seen_t* seen) {
   for (uint32_t i = 0; i < other->read_count; i++) {
-    uint64_t size;
     const litmus_read_t* theirs = &other->reads[i];
-    const uint8_t* bytes = bytes_of(other, theirs, seen, &size);
-    const litmus_read_t* mine = bytes == NULL ? NULL : same_look(model, other, theirs);
-    if (mine != NULL && illegal_at(&mine->values, bytes, size) < size) return true;
+    const litmus_bytes_t bytes = bytes_of(other, theirs, seen);
+    const litmus_read_t* mine = bytes.base == NULL ? NULL : same_look(model, other, theirs);
+    if (mine != NULL && illegal_at(&mine->values, bytes) < bytes.to) return true;
+  }
+  return false;
+}
+
+bool litmus_differs(litmus_model_t* model, litmus_model_t* other, const litmus_seen_t* seen) {
+  for (int part = 0; part < litmus_parts(model->program); part++) {
+    if (part != model->part) litmus_model_read(model, part);
+    if (part != other->part) litmus_model_read(other, part);
+    if (differs_in_part(model, other, seen)) return true;
   }
   return false;
 }

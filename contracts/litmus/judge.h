@@ -29,12 +29,10 @@ typedef struct litmus_wrong {
  * And two looks that see the same writes, with nothing racing any more, see the same contents: what
  * is in memory stays there (MEM-006).
  */
-bool litmus_judge(const litmus_model_t* model, const litmus_seen_t* seen,
-                  litmus_wrong_t* out_wrong);
+bool litmus_judge(litmus_model_t* model, const litmus_seen_t* seen, litmus_wrong_t* out_wrong);
 
 /* Returns whether `seen`, of another program with the same calls but one, is not legal in this model. */
-bool litmus_differs(const litmus_model_t* model, const litmus_model_t* other,
-                    const litmus_seen_t* seen);
+bool litmus_differs(litmus_model_t* model, litmus_model_t* other, const litmus_seen_t* seen);
 
 /* Why it is wrong: lines of text, and the same as a picture has it. */
 enum {
@@ -60,7 +58,7 @@ typedef struct litmus_reason {
   uint32_t moved_count;
   int16_t moved[LITMUS_LINKS]; /* the copies by which it came, the first one first */
 } litmus_reason_t;
-void litmus_explain(const litmus_model_t* model, const litmus_wrong_t* wrong,
+void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
                     litmus_reason_t* out_reason);
 
 #endif /* TBK_LITMUS_JUDGE_H */

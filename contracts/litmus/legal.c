@@ -10,17 +10,28 @@
 
 enum { WORDS = LITMUS_SET_WORDS };
 
-/* Returns those of `writers` that `node` may see, if it reads their place. */
-static litmus_set_t visible(const litmus_model_t* model, int node, const litmus_set_t* writers,
-                            bool* out_settled) {
+litmus_set_t litmus_of_part(const litmus_model_t* model, const litmus_set_t* set) {
+  litmus_set_t found = *set;
+  for (int word = 0; word < WORDS && litmus_parts(model->program) > 1; word++)
+    found.bits[word] &= model->covers[model->part].bits[word];
+  return found;
+}
+
+bool litmus_model_covers(const litmus_model_t* model, int node) {
+  return litmus_parts(model->program) <= 1 || litmus_set_has(&model->covers[model->part], node);
+}
+
+/* Returns those writes of the place that `node` may see, if it reads the place. */
+static litmus_set_t visible(const litmus_model_t* model, int node, int place, bool* out_settled) {
+  const litmus_set_t writers = litmus_of_part(model, &model->writers[place]);
   const litmus_set_t* before = &model->nodes[node].before;
   litmus_set_t covered = {{0}}, sees = {{0}};
   *out_settled = true;
   for (int word = 0; word < WORDS; word++)
-    for (uint64_t left = writers->bits[word] & before->bits[word]; left != 0; left &= left - 1)
+    for (uint64_t left = writers.bits[word] & before->bits[word]; left != 0; left &= left - 1)
       litmus_set_join(&covered, &model->nodes[word * 64 + __builtin_ctzll(left)].before);
   for (int word = 0; word < WORDS; word++) {
-    for (uint64_t left = writers->bits[word] & ~covered.bits[word]; left != 0; left &= left - 1) {
+    for (uint64_t left = writers.bits[word] & ~covered.bits[word]; left != 0; left &= left - 1) {
       int writer = word * 64 + __builtin_ctzll(left);
       if (writer == node || litmus_set_has(&model->nodes[writer].before, node)) continue;
       litmus_set_add(&sees, writer);
@@ -31,8 +42,9 @@ static litmus_set_t visible(const litmus_model_t* model, int node, const litmus_
 }
 
 static bool overwritten(const litmus_model_t* model, int node, int place) {
+  const litmus_set_t writers = litmus_of_part(model, &model->writers[place]);
   for (int word = 0; word < WORDS; word++)
-    if (model->writers[place].bits[word] & model->nodes[node].before.bits[word]) return true;
+    if (writers.bits[word] & model->nodes[node].before.bits[word]) return true;
   return false;
 }
 
@@ -61,7 +73,7 @@ static bool spread(litmus_model_t* model) {
   bool changed = false;
   for (uint32_t i = 0; i < model->node_count; i++) {
     litmus_node_t* node = &model->nodes[i];
-    if (!node->copies) continue;
+    if (!node->copies || !litmus_model_covers(model, (int)i)) continue;
     litmus_values_t values = collect(model, (int)i, node->reads, &node->sees);
     changed |= memcmp(&values, &node->values, sizeof values) != 0;
     node->values = values;
@@ -81,14 +93,16 @@ static bool sees_later(const litmus_node_t* node, int index) {
 }
 
 /* Copies that race may pass values on in a circle: until nothing is new. */
-void litmus_model_read(litmus_model_t* model) {
+void litmus_model_read(litmus_model_t* model, int part) {
   bool again = false;
+  model->part = part;
   for (uint32_t i = 0; i < model->node_count; i++) {
     litmus_node_t* node = &model->nodes[i];
+    node->values = (litmus_values_t){{0}};
     if (node->any)
       memset(&node->values, 0xff, sizeof node->values);
     else if (node->copies)
-      node->sees = visible(model, (int)i, &model->writers[node->reads], &node->settled);
+      node->sees = visible(model, (int)i, node->reads, &node->settled);
     else if (node->writes >= 0)
       add_value(&node->values, node->value);
     again |= node->copies && sees_later(node, (int)i);
@@ -97,7 +111,7 @@ void litmus_model_read(litmus_model_t* model) {
     continue;
   for (uint32_t i = 0; i < model->read_count; i++) {
     litmus_read_t* read = &model->reads[i];
-    read->sees = visible(model, read->node, &model->writers[read->place], &read->settled);
+    read->sees = visible(model, read->node, read->place, &read->settled);
     read->values = collect(model, read->node, read->place, &read->sees);
   }
 }

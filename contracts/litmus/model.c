@@ -18,12 +18,20 @@ static bool has_extra(const litmus_model_t* model, litmus_extra_t extra) {
 
 /* ------------------------------------------------------------------------------------- nodes -- */
 
+static void add_cover(litmus_model_t* model, int node, int call) {
+  const litmus_call_t* c = call < 0 ? NULL : &model->program->calls[call];
+  for (int part = 0; part < LITMUS_PARTS; part++)
+    if (c == NULL || c->parts == 0 || (part >= c->first_part && part < c->first_part + c->parts))
+      litmus_set_add(&model->covers[part], node);
+}
+
 static int new_node(litmus_model_t* model, int call) {
   int index = (int)model->node_count++;
   litmus_node_t* node = &model->nodes[index];
   memset(node, 0, sizeof *node);
   node->call = (int16_t)call;
   node->reads = node->writes = node->stream = NONE;
+  if (litmus_parts(model->program) > 1) add_cover(model, index, call);
   return index;
 }
 
@@ -336,6 +344,7 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
   memset(model->event_again, 0, sizeof model->event_again);
   memset(model->waited, 0, sizeof model->waited);
   memset(model->heard, 0, sizeof model->heard);
+  memset(model->covers, 0, sizeof model->covers);
   memset(model->stream_begins, 0, sizeof model->stream_begins);
   memset(model->streams, 0, sizeof model->streams);
   memset(model->events, 0, sizeof model->events);
@@ -381,7 +390,7 @@ void litmus_model_end(litmus_model_t* model) {
   for (int cell = 0; cell < LITMUS_CELLS; cell++)
     if (is_touched(model, model->cell_place[cell]))
       look(model, end, model->cell_place[cell], LITMUS_END);
-  litmus_model_read(model);
+  litmus_model_read(model, 0);
 }
 
 void litmus_model_replay(litmus_model_t* model, const litmus_program_t* program,

@@ -129,6 +129,8 @@ typedef struct litmus_model {
   uint8_t first[LITMUS_PLACES]; /* what it holds before any write */
   bool is_async[LITMUS_PLACES]; /* its bytes come from async_alloc */
   int8_t cell_of[LITMUS_PLACES];
+  int part;                          /* that nodes' and reads' values and writes are of */
+  litmus_set_t covers[LITMUS_PARTS]; /* the nodes that read or write it, where there are several */
   litmus_set_t writers[LITMUS_PLACES];
   litmus_set_t readers[LITMUS_PLACES];
 
@@ -156,7 +158,11 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
 /* Adds call `index`; false, and nothing has changed, where it is not defined at this point.
    `answered` says of a poll that it was answered OK. */
 bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered);
-/* Adds what is looked at in the end, and finds what each read may see. */
+/* Finds what each read may see of a part. */
+void litmus_model_read(litmus_model_t* model, int part);
+/* Returns whether the node reads or writes the part that the model is of now. */
+bool litmus_model_covers(const litmus_model_t* model, int node);
+/* Adds what is looked at in the end, and finds what each read may see of the first part. */
 void litmus_model_end(litmus_model_t* model);
 /* Adds all calls and nothing that is looked at in the end. False where the program is not defined. */
 bool litmus_model_grow(litmus_model_t* model, const litmus_program_t* program, uint64_t answered,

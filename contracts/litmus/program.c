@@ -38,6 +38,33 @@ bool litmus_is_work(litmus_op_t op) {
   return op <= LITMUS_ASYNC_FREE; /* they stand first in the table */
 }
 
+int litmus_parts(const litmus_program_t* program) {
+  return program->parts > 1 ? (int)program->parts : 1;
+}
+
+uint64_t litmus_part_at(const litmus_program_t* program, int part) {
+  if (part == 0) return 0;
+  return part >= litmus_parts(program) ? program->size_bytes : program->ends[part - 1];
+}
+
+int litmus_part_of(const litmus_program_t* program, uint64_t at) {
+  int part = 0;
+  while (part + 1 < litmus_parts(program) && at >= program->ends[part])
+    part++;
+  return part;
+}
+
+bool litmus_may_be_partial(litmus_op_t op) {
+  return op <= LITMUS_CALLBACK_READ || op == LITMUS_HOST_WRITE || op == LITMUS_HOST_READ;
+}
+
+void litmus_call_range(const litmus_program_t* program, const litmus_call_t* call,
+                       uint64_t* out_offset, uint64_t* out_bytes) {
+  const int count = call->parts > 0 ? call->parts : litmus_parts(program);
+  *out_offset = litmus_part_at(program, call->first_part);
+  *out_bytes = litmus_part_at(program, call->first_part + count) - *out_offset;
+}
+
 bool litmus_has_value(litmus_op_t op) {
   return op == LITMUS_FILL || op == LITMUS_CALLBACK_MARK || op == LITMUS_HOST_WRITE;
 }
@@ -120,5 +147,11 @@ void litmus_call_text(const litmus_call_t* call, char out[LITMUS_TEXT]) {
     }
     used += (size_t)put(out + used, LITMUS_TEXT - used, call, *++at);
   }
-  out[used < LITMUS_TEXT ? used : LITMUS_TEXT - 1] = '\0';
+  used = used < LITMUS_TEXT ? used : LITMUS_TEXT - 1;
+  out[used] = '\0';
+  if (call->parts > 1)
+    snprintf(out + used, LITMUS_TEXT - used, " of parts %d to %d", call->first_part,
+             call->first_part + call->parts - 1);
+  else if (call->parts == 1)
+    snprintf(out + used, LITMUS_TEXT - used, " of part %d", call->first_part);
 }

@@ -5,8 +5,8 @@
  * program.h: a litmus program: a few dozen calls on streams, events and small pieces of memory, as
  * data. Whether it is defined, and what each read may see, is the model's to say (model.h).
  *
- * A cell is device memory, all of which a call reads or writes. A slot is host memory of the same
- * size. Each write that is not a copy sets every byte to a value that no other write of the program
+ * A cell is device memory. A slot is host memory of the same size. Both have the same parts, and a call
+ * reads or writes all of them, or some that lie side by side. Each write that is not a copy sets every byte to a value that no other write of the program
  * has, so that each byte that is read names its write. So do the contents at the beginning: a cell's
  * is LITMUS_FIRST_OF_CELLS and its number, a slot's LITMUS_FIRST_OF_SLOTS and its number. A mark is one
  * atomic byte of the host, 0 at first, that callbacks set and look at: nobody may touch host memory
@@ -33,6 +33,7 @@ enum {
   LITMUS_CALLS = 56,
   LITMUS_MARKS = 8, /* each is set once at most */
   LITMUS_TEXT = 96,
+  LITMUS_PARTS = 4,
   LITMUS_FIRST_OF_CELLS = 1,
   LITMUS_FIRST_OF_SLOTS = 16,
   LITMUS_FIRST_OF_CALLS = 32
@@ -91,15 +92,18 @@ typedef struct litmus_call {
   uint32_t microseconds;
   uint8_t thread; /* of the host */
   bool meanwhile;
+  uint8_t first_part, parts; /* what it reads and writes; 0 parts: all */
 } litmus_call_t;
 
 typedef struct litmus_program {
   uint32_t count;
-  uint32_t devices;    /* 1 or 2 */
-  bool crosses;        /* streams may wait for events of the other device (EVT-017) */
-  uint64_t size_bytes; /* of each cell and slot */
-  uint32_t threads;    /* of the host; 0 is 1 */
-  bool races;          /* some calls say meanwhile */
+  uint32_t devices;            /* 1 or 2 */
+  bool crosses;                /* streams may wait for events of the other device (EVT-017) */
+  uint64_t size_bytes;         /* of each cell and slot */
+  uint32_t threads;            /* of the host; 0 is 1 */
+  bool races;                  /* some calls say meanwhile */
+  uint32_t parts;              /* of cells and slots; 0 is 1 */
+  uint64_t ends[LITMUS_PARTS]; /* of all parts but the last, which ends with the cell */
   litmus_call_t calls[LITMUS_CALLS];
 } litmus_program_t;
 
@@ -126,6 +130,18 @@ int32_t litmus_stream_priority(int stream);
 bool litmus_event_is_timed(int event);
 /* Returns whether the call enqueues on `stream`, and takes a place in its order. */
 bool litmus_is_work(litmus_op_t op);
+
+/* Returns how many parts cells and slots have. */
+int litmus_parts(const litmus_program_t* program);
+/* Returns where a part begins; of the one after the last the end. */
+uint64_t litmus_part_at(const litmus_program_t* program, int part);
+/* Returns the part that a byte is in. */
+int litmus_part_of(const litmus_program_t* program, uint64_t at);
+/* Returns whether the call may read or write some parts alone. */
+bool litmus_may_be_partial(litmus_op_t op);
+/* Finds which bytes of cells and slots the call reads or writes. */
+void litmus_call_range(const litmus_program_t* program, const litmus_call_t* call,
+                       uint64_t* out_offset, uint64_t* out_bytes);
 
 /* Returns whether its effect needs a value of its own. */
 bool litmus_has_value(litmus_op_t op);

@@ -13,7 +13,7 @@
 #include "tables.h"
 
 /* To wake a thread takes longer than most programs. */
-enum { THREADS_IN = 64 };
+enum { THREADS_IN = 64, PARTS_IN = 8 };
 
 /* A program takes at most half of the memory: two cells, where they are so large. */
 #define MOST_BYTES (UINT64_C(64) << 20)
@@ -114,6 +114,7 @@ litmus_runner_t* litmus_runner_open(const char* path, const char* options,
   runner->offers.async_memory = runner->async_memory != NULL;
   runner->offers.threads = LITMUS_THREADS;
   runner->offers.threads_in = THREADS_IN;
+  runner->offers.parts_in = PARTS_IN;
   if (runner->offers.devices == 0) return runner;
   runner->offers.delays = runner->offers.races = callbacks_run_elsewhere(runner);
   if (litmus_rooms_open(runner)) return runner;

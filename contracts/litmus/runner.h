@@ -17,7 +17,7 @@ typedef struct litmus_callback {
   uint8_t value;
   const uint8_t* slot;
   uint8_t* out;
-  uint64_t size;
+  uint64_t offset, size;
   uint32_t microseconds;
 } litmus_callback_t;
 

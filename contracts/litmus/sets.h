@@ -43,7 +43,7 @@ unsigned litmus_stream_tails(const litmus_model_t* model, int stream, int thread
 /* defined.c: returns whether the call may be made now. */
 bool litmus_is_defined(const litmus_model_t* model, const litmus_call_t* call);
 
-/* legal.c: fills in what nodes and reads may see, once all nodes are there. */
-void litmus_model_read(litmus_model_t* model);
+/* legal.c: returns those nodes of the set that write, or read, the part that the model is of now. */
+litmus_set_t litmus_of_part(const litmus_model_t* model, const litmus_set_t* set);
 
 #endif /* TBK_LITMUS_SETS_H */

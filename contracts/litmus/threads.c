@@ -138,8 +138,8 @@ static void* serve(void* argument) {
 }
 
 static bool start(helper_t* helper, int number) {
-  helper->number = number;
   if (helper->runs) return true;
+  helper->number = number;
   helper->begun = host.programs;
   return helper->runs = pthread_create(&helper->thread, NULL, serve, helper) == 0;
 }

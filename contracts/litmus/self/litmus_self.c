@@ -277,6 +277,69 @@ static void undefined_programs_are_refused(void) {
   }
 }
 
+/* --------------------------------------------------------------------------------------- parts -- */
+
+#define OF(part, count, ...) \
+  { .first_part = (part), .parts = (count), __VA_ARGS__ }
+#define SENDING(m, s) .op = LITMUS_UPLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s)
+#define SETTING .op = LITMUS_HOST_WRITE, .slot = HOST_SLOT, .value = V
+
+static litmus_program_t parts_of(const litmus_call_t* calls, uint32_t count) {
+  litmus_program_t program = {
+      .devices = 1, .count = count, .parts = 3, .ends = {1, 9}, .size_bytes = 10};
+  for (uint32_t i = 0; i < count; i++) {
+    program.calls[i] = calls[i];
+    program.calls[i].id = (uint8_t)i;
+  }
+  return program;
+}
+
+/* The cell is filled, then two parts of it; what is downloaded has a value of each, and no other. */
+static void parts_are_judged_each(void) {
+  static litmus_model_t model;
+  const litmus_call_t calls[] = {FILL_IT(0, V, 0), OF(1, 2, FILLING(0, W, 0)), FETCH(0, 0)};
+  const litmus_program_t program = parts_of(calls, 3);
+  check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "parts");
+  uint8_t slot[10], cell[10];
+  litmus_wrong_t wrong;
+  litmus_seen_t seen = {0};
+  memset(slot, V, 1);
+  memset(slot + 1, W, 9);
+  memcpy(cell, slot, sizeof cell);
+  seen.slots[HOST_SLOT] = slot;
+  seen.cells[0] = cell;
+  check(!litmus_judge(&model, &seen, &wrong), "is called wrong", "each part as it was filled");
+  for (unsigned at = 0; at < 10; at++) {
+    slot[at] = at == 0 ? W : V;
+    check(litmus_judge(&model, &seen, &wrong) && wrong.at == at, "is called right",
+          "the other part's value");
+    slot[at] = at == 0 ? V : W;
+  }
+}
+
+static const struct {
+  const char* what;
+  bool defined;
+  litmus_call_t calls[2];
+} part_rules[] = {
+    {"the host writes beside what is uploaded", true, {OF(1, 2, SENDING(0, 0)), OF(0, 1, SETTING)}},
+    {"the host writes some of what is uploaded",
+     false,
+     {OF(0, 2, SENDING(0, 0)), OF(1, 2, SETTING)}},
+    {"the host writes all while some is uploaded", false, {OF(2, 1, SENDING(0, 0)), SET_HOST}},
+    {"the host writes some while all is uploaded", false, {SEND(0, 0), OF(2, 1, SETTING)}},
+    {"parts that are not there", false, {OF(2, 2, SENDING(0, 0)), GET_HOST}},
+};
+
+static void parts_are_defined_each(void) {
+  static litmus_model_t model;
+  for (size_t i = 0; i < sizeof part_rules / sizeof *part_rules; i++) {
+    const litmus_program_t program = parts_of(part_rules[i].calls, 2);
+    check(litmus_model_build(&model, &program, 0, 0, 0) == part_rules[i].defined,
+          part_rules[i].defined ? "is refused" : "is allowed", part_rules[i].what);
+  }
+}
+
 /* ----------------------------------------------------------------------------------- generator -- */
 
 static uint64_t pairs[LITMUS_EDGES][LITMUS_EDGES];
@@ -300,12 +363,15 @@ static bool is_same_call(const litmus_call_t* a, const litmus_call_t* b) {
          a->other == b->other && a->slot == b->slot && a->device == b->device &&
          a->value == b->value && a->mark == b->mark && a->id == b->id &&
          a->microseconds == b->microseconds && a->thread == b->thread &&
-         a->meanwhile == b->meanwhile;
+         a->meanwhile == b->meanwhile && a->first_part == b->first_part && a->parts == b->parts;
 }
 
 static bool is_same(const litmus_program_t* a, const litmus_program_t* b) {
   bool same = a->count == b->count && a->devices == b->devices && a->crosses == b->crosses &&
-              a->size_bytes == b->size_bytes && a->threads == b->threads && a->races == b->races;
+              a->size_bytes == b->size_bytes && a->threads == b->threads && a->races == b->races &&
+              a->parts == b->parts;
+  for (uint32_t i = 0; same && i + 1 < a->parts; i++)
+    same = a->ends[i] == b->ends[i];
   for (uint32_t i = 0; same && i < a->count; i++)
     same = is_same_call(&a->calls[i], &b->calls[i]);
   return same;
@@ -337,6 +403,7 @@ static void the_generator_reaches_all(void) {
                                   .cross_device_wait = true,
                                   .threads = LITMUS_THREADS,
                                   .threads_in = 4,
+                                  .parts_in = 4,
                                   .races = true,
                                   .delays = true};
   uint64_t ops[LITMUS_OPS] = {0};
@@ -394,6 +461,8 @@ int main(void) {
   each_edge_bears();
   nothing_else_orders();
   undefined_programs_are_refused();
+  parts_are_judged_each();
+  parts_are_defined_each();
   the_generator_reaches_all();
   what_is_wrong_is_explained();
   printf("%d faults\n", faults);

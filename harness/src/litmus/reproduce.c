@@ -22,12 +22,13 @@ static const char head[] =
 
 static const char helpers[] =
     "static char seen[SIZE];\nstatic _Atomic unsigned char marks[8];\n"
-    "typedef struct { int mark, value, us; char* slot; } work_t;\n"
-    "static void cb_read(void* a) { memcpy(seen, ((work_t*)a)->slot, SIZE); }\n"
+    "typedef struct { int mark, value, us; char* slot; size_t at, bytes; } work_t;\n"
+    "static void cb_read(void* a) {\n  work_t* w = a;\n"
+    "  memcpy(seen + w->at, w->slot + w->at, w->bytes);\n}\n"
     "static void cb_mark(void* a) { marks[((work_t*)a)->mark] = ((work_t*)a)->value; }\n"
     "static void cb_look(void* a) { seen[0] = marks[((work_t*)a)->mark]; }\n"
     "static void cb_sleep(void* a) { usleep(((work_t*)a)->us); }\n"
-    "static void* fill_host(int v) { void* p = malloc(SIZE); memset(p, v, SIZE); return p; }\n\n"
+    "static char* fill_host(int v) { char* p = malloc(SIZE); memset(p, v, SIZE); return p; }\n\n"
     "static _Thread_local tbk_error_t e;\nstatic const tbk_backend_t* b;\n"
     "static tbk_instance_t* self;\nstatic const tbk_core_t* core;\n"
     "static const tbk_stream_ops_t* stream;\nstatic const tbk_event_ops_t* event;\n";
@@ -84,7 +85,7 @@ static void write_names(FILE* f, const litmus_program_t* p) {
   for (int c = 0; c < LITMUS_CELLS; c++)
     if (names(p, 'c', c) || names(p, 'o', c)) fprintf(f, "static tbk_memory_t m%d;\n", c);
   for (int h = 0; h < LITMUS_SLOTS; h++)
-    if (names(p, 'h', h)) fprintf(f, "static void* h%d;\n", h);
+    if (names(p, 'h', h)) fprintf(f, "static char* h%d;\n", h);
   fprintf(f, "\n");
 }
 
@@ -112,41 +113,62 @@ static void write_things(FILE* f, const litmus_program_t* p) {
     if (h < LITMUS_SLOTS / 2)
       fprintf(f,
               "  if (b->pinned) OK(b->pinned->pinned_alloc(self, 0, SIZE, "
-              "&h%d, &e));\n  if (!h%d) h%d = malloc(SIZE);\n  memset(h%d, %d, SIZE);\n",
+              "(void**)&h%d, &e));\n  if (!h%d) h%d = malloc(SIZE);\n  memset(h%d, %d, SIZE);\n",
               h, h, h, h, LITMUS_FIRST_OF_SLOTS + h);
     else
       fprintf(f, "  h%d = fill_host(%d);\n", h, LITMUS_FIRST_OF_SLOTS + h);
   }
 }
 
+/* A length and an offset, as words: most calls are about all bytes. */
+static void range_words(const litmus_program_t* p, const litmus_call_t* c, char bytes[24],
+                        char at[24]) {
+  uint64_t offset, size;
+  litmus_call_range(p, c, &offset, &size);
+  snprintf(at, 24, "%" PRIu64, offset);
+  if (c->parts == 0)
+    snprintf(bytes, 24, "SIZE");
+  else
+    snprintf(bytes, 24, "%" PRIu64, size);
+}
+
 static void write_copy(FILE* f, const litmus_program_t* p, const litmus_call_t* c, const char* s) {
   const int d = litmus_cell_device(p, c->cell);
+  char bytes[24], at[24];
+  range_words(p, c, bytes, at);
   switch (c->op) {
     case LITMUS_FILL:
-      fprintf(f, "OK(core->fill(self, %d, m%d, 0, %d, SIZE, %s, &e));\n", d, c->cell, c->value, s);
+      fprintf(f, "OK(core->fill(self, %d, m%d, %s, %d, %s, %s, &e));\n", d, c->cell, at, c->value,
+              bytes, s);
       break;
     case LITMUS_UPLOAD:
-      fprintf(f, "OK(core->upload(self, %d, m%d, 0, h%d, SIZE, %s, &e));\n", d, c->cell, c->slot,
-              s);
+      fprintf(f, "OK(core->upload(self, %d, m%d, %s, h%d + %s, %s, %s, &e));\n", d, c->cell, at,
+              c->slot, at, bytes, s);
       break;
     case LITMUS_DOWNLOAD:
-      fprintf(f, "OK(core->download(self, %d, h%d, m%d, 0, SIZE, %s, &e));\n", d, c->slot, c->cell,
-              s);
+      fprintf(f, "OK(core->download(self, %d, h%d + %s, m%d, %s, %s, %s, &e));\n", d, c->slot, at,
+              c->cell, at, bytes, s);
       break;
     case LITMUS_COPY:
-      fprintf(f, "OK(core->copy(self, %d, m%d, 0, m%d, 0, SIZE, %s, &e));\n", d, c->cell, c->other,
-              s);
+      fprintf(f, "OK(core->copy(self, %d, m%d, %s, m%d, %s, %s, %s, &e));\n", d, c->cell, at,
+              c->other, at, bytes, s);
       break;
     default:
-      fprintf(f, "OK(b->peer->peer_copy(self, %d, m%d, 0, %d, m%d, 0, SIZE, %s, &e));\n", d,
-              c->cell, litmus_cell_device(p, c->other), c->other, s);
+      fprintf(f, "OK(b->peer->peer_copy(self, %d, m%d, %s, %d, m%d, %s, %s, %s, &e));\n", d,
+              c->cell, at, litmus_cell_device(p, c->other), c->other, at, bytes, s);
   }
 }
 
-static void write_callback(FILE* f, const litmus_call_t* c, const char* s) {
+static void write_callback(FILE* f, const litmus_program_t* p, const litmus_call_t* c,
+                           const char* s) {
+  char bytes[24], at[24];
+  range_words(p, c, bytes, at);
   static const char* const functions[] = {"cb_read", "cb_mark", "cb_look", "cb_sleep"};
   fprintf(f, "work[%u] = (work_t){%d, %d, %u, ", c->id, c->mark, c->value, c->microseconds);
-  fprintf(f, c->op == LITMUS_CALLBACK_READ ? "h%d};\n" : "NULL};\n", c->slot);
+  if (c->op == LITMUS_CALLBACK_READ)
+    fprintf(f, "h%d, %s, %s};\n", c->slot, at, bytes);
+  else
+    fprintf(f, "NULL};\n");
   fprintf(f, "  OK(b->callback->callback_enqueue(self, %s, %s, &work[%u], &e));\n", s,
           functions[c->op - LITMUS_CALLBACK_READ], c->id);
 }
@@ -154,6 +176,8 @@ static void write_callback(FILE* f, const litmus_call_t* c, const char* s) {
 /* Those that need more than a name and a stream. */
 static bool write_special(FILE* f, const litmus_program_t* p, const litmus_call_t* c) {
   const int n = c->event, s = c->stream, m = c->cell;
+  char bytes[24], at[24];
+  range_words(p, c, bytes, at);
   switch (c->op) {
     case LITMUS_EVENT_RENEW:
       fprintf(f,
@@ -178,10 +202,10 @@ static bool write_special(FILE* f, const litmus_program_t* p, const litmus_call_
               litmus_cell_device(p, m), m, litmus_cell_device(p, m), m);
       return true;
     case LITMUS_HOST_WRITE:
-      fprintf(f, "memset(h%d, %d, SIZE);\n", c->slot, c->value);
+      fprintf(f, "memset(h%d + %s, %d, %s);\n", c->slot, at, c->value, bytes);
       return true;
     case LITMUS_HOST_READ:
-      fprintf(f, "memcpy(seen, h%d, SIZE);\n", c->slot);
+      fprintf(f, "memcpy(seen + %s, h%d + %s, %s);\n", at, c->slot, at, bytes);
       return true;
     case LITMUS_HOST_LOOK:
       fprintf(f, "seen[0] = marks[%d];\n", c->mark);
@@ -203,7 +227,7 @@ static void write_one(FILE* f, const litmus_program_t* p, const litmus_call_t* c
     return;
   }
   if (c->op <= LITMUS_DELAY) {
-    write_callback(f, c, s);
+    write_callback(f, p, c, s);
     return;
   }
   if (write_special(f, p, c)) return;
@@ -280,6 +304,8 @@ static void write_check(FILE* f, const finding_t* finding) {
     fprintf(f, "  puts(\"it came to an end\");\n  return 0;\n}\n");
     return;
   }
+  const int part = litmus_part_of(p, result->wrong.at);
+  litmus_model_read(&model, part);
   const litmus_read_t* read = &model.reads[result->wrong.read];
   const int place = read->place;
   const bool is_mark = place >= LITMUS_PLACE_OF_MARKS && place < LITMUS_PLACE_OF_CELLS;
@@ -292,8 +318,9 @@ static void write_check(FILE* f, const finding_t* finding) {
     if (p->calls[i].op == LITMUS_EVENT_POLL || p->calls[i].op == LITMUS_STREAM_POLL)
       fprintf(f, "  if ((asked[%u] == TBK_OK) != %d) return puts(\"it went another way\"), 0;\n",
               p->calls[i].id, (int)(result->answered >> i & 1));
-  fprintf(f, "  for (int i = 0; i < %s; i++)\n    switch ((unsigned char)seen[i]) {\n",
-          is_mark ? "1" : "SIZE");
+  fprintf(f, "  for (int i = %" PRIu64 "; i < %" PRIu64 "; i++)\n", litmus_part_at(p, part),
+          is_mark ? 1 : litmus_part_at(p, part + 1));
+  fprintf(f, "    switch ((unsigned char)seen[i]) {\n");
   for (int v = 0; v < 256; v++)
     if (litmus_values_have(&read->values, (uint8_t)v)) fprintf(f, "      case %d:\n", v);
   fprintf(f,

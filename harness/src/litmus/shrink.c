@@ -95,12 +95,30 @@ static void make_fewer_threads(shrinking_t* s) {
   s->best->needs_threads = !keep_if_shown(s, &program) && tbk_now_ns() < s->until_ns;
 }
 
+/* All calls are about all bytes; or at least each part is as small as can be. */
+static void make_fewer_parts(shrinking_t* s) {
+  litmus_program_t program = s->best->program;
+  const uint64_t unit = s->shared->offers.granularity;
+  if (program.parts <= 1) return;
+  for (uint32_t part = 1; part < program.parts; part++)
+    program.ends[part - 1] = part * unit;
+  program.size_bytes = program.parts * unit;
+  keep_if_shown(s, &program);
+  program = s->best->program;
+  program.parts = 1;
+  for (uint32_t i = 0; i < program.count; i++)
+    program.calls[i].first_part = program.calls[i].parts = 0;
+  keep_if_shown(s, &program);
+}
+
 static void make_simpler(shrinking_t* s) {
   litmus_program_t program = s->best->program;
   program.devices = 1;
   for (uint32_t i = 0; i < program.count; i++)
     program.calls[i].device = 0;
   keep_if_shown(s, &program);
+  make_fewer_parts(s);
+  if (s->best->program.parts > 1) return;
   static const uint64_t sizes[] = {1, 64, 4096};
   for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     program = s->best->program;
