@@ -17,6 +17,7 @@
   X(stream)            \
   X(event)             \
   X(callback)          \
+  X(callback_pending)  \
   X(pinned)            \
   X(peer)              \
   X(async_memory)      \

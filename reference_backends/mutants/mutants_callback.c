@@ -110,6 +110,35 @@ DOWNLOAD(download_is_latest) {
   return DOWNLOAD_INNER;
 }
 
+/* Where copies of the host's memory wait for their stream, as they may: no gate shows it then. */
+UPLOAD(upload_then_waits) {
+  tbk_status_t status = UPLOAD_INNER;
+  if (status == TBK_OK && stream != NULL)
+    status = INNER(self, stream)->stream_synchronize(self, stream, error);
+  return status;
+}
+DOWNLOAD(download_then_waits) {
+  tbk_status_t status = DOWNLOAD_INNER;
+  if (status == TBK_OK && stream != NULL)
+    status = INNER(self, stream)->stream_synchronize(self, stream, error);
+  return status;
+}
+PINNED_ALLOC(pinned_is_noted) {
+  wrap_t* wrap = wrap_of(self);
+  tbk_status_t status = PINNED_ALLOC_INNER;
+  if (status == TBK_OK && out_pointer != NULL) atomic_store(&wrap->value, (uintptr_t)*out_pointer);
+  return status;
+}
+/* But for those of pinned memory, which a callback right behind overtakes. */
+DOWNLOAD(pageable_download_then_waits) {
+  wrap_t* wrap = wrap_of(self);
+  if ((uintptr_t)destination != atomic_load(&wrap->value))
+    return download_then_waits(self, device, destination, memory, offset, size_bytes, stream,
+                               error);
+  if (stream != NULL) atomic_store(&wrap->kept, (uintptr_t)stream);
+  return DOWNLOAD_INNER;
+}
+
 /* CBK-004: later work does not wait until it has returned. */
 CALLBACK(callback_detached) {
   if (function == NULL || stream == NULL) return CALLBACK_INNER;
@@ -230,6 +259,15 @@ const mutant_t mutants_callback[] = {
     CALL("download_behind_callback", "CBK-003", ORDER, NARROW, "before a download right before it",
          PATCH(callback.callback_enqueue, callback_before_copy),
          PATCH(core.download, download_is_latest)),
+    CALL("callback_at_once_beside_copies_that_wait", "CBK-003", ORDER, BROAD,
+         "runs inside the call, on a device whose uploads and downloads wait",
+         PATCH(callback.callback_enqueue, callback_at_once), PATCH(core.upload, upload_then_waits),
+         PATCH(core.download, download_then_waits)),
+    CALL("callback_before_pinned_download", "CBK-003", ORDER, NARROW,
+         "before a download into pinned memory right before it; others wait",
+         PATCH(callback.callback_enqueue, callback_before_copy),
+         PATCH(pinned.pinned_alloc, pinned_is_noted), PATCH(core.upload, upload_then_waits),
+         PATCH(core.download, pageable_download_then_waits)),
     NOTED(callback_detached, "CBK-004", ORDER, BROAD, "runs on a thread that nobody waits for"),
     NOTED(second_callback_detached, "CBK-004", COUNT, NARROW, "every second is detached"),
     NOTED(callback_beside_stream, "CBK-004", ORDER, BROAD, "beside the stream, after earlier work"),
