@@ -52,6 +52,28 @@ EVENT_ELAPSED(elapsed_in_seconds) {
   if (status == TBK_OK) *out_ms /= 1000.0;
   return status;
 }
+
+/* Where each stream has a clock of its own. */
+static bool is_between_streams(tbk_instance_t* self, tbk_event_t* start, tbk_event_t* end) {
+  wrap_t* wrap = wrap_of(self);
+  return note_of_event(wrap, start)->recorded_on != note_of_event(wrap, end)->recorded_on;
+}
+EVENT_ELAPSED(elapsed_between_streams_is_negative) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK && is_between_streams(self, start, end)) *out_ms = -1.0 - *out_ms;
+  return status;
+}
+EVENT_ELAPSED(elapsed_between_streams_is_0) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK && is_between_streams(self, start, end)) *out_ms = 0.0;
+  return status;
+}
+EVENT_ELAPSED(elapsed_between_streams_in_microseconds) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK && is_between_streams(self, start, end)) *out_ms *= 1000.0;
+  return status;
+}
+
 EVENT_ELAPSED(elapsed_pending_is_0) {
   tbk_status_t status = EVENT_ELAPSED_INNER;
   if (status == TBK_NOT_READY) {
@@ -70,6 +92,12 @@ EVENT_ELAPSED(elapsed_waits) {
   return EVENT_ELAPSED_INNER;
 }
 
+#define BETWEEN(function, clause, note)                                 \
+  {                                                                     \
+#function, clause, MUTANT, VALUE, NARROW, note,                     \
+        {PATCH(event.event_elapsed, function) }, 0, 0, notes_install, 0 \
+  }
+
 extern const mutant_t mutants_event_time[];
 const mutant_t mutants_event_time[] = {
     ROW(elapsed_without_timing, "EVT-027", RETURN, BROAD, event.event_elapsed, "half a ms"),
@@ -85,6 +113,9 @@ const mutant_t mutants_event_time[] = {
     ROW(elapsed_second_time_negative, "EVT-029", COUNT, NARROW, event.event_elapsed,
         "the second time"),
     ROW(elapsed_in_seconds, "EVT-030", VALUE, BROAD, event.event_elapsed, "seconds"),
+    BETWEEN(elapsed_between_streams_is_negative, "EVT-029", "between events of two streams"),
+    BETWEEN(elapsed_between_streams_is_0, "EVT-032", "0 between events of two streams"),
+    BETWEEN(elapsed_between_streams_in_microseconds, "EVT-032", "between events of two streams"),
     ROW(elapsed_pending_is_0, "EVT-031", RETURN, BROAD, event.event_elapsed, "OK and 0"),
     ROW(elapsed_pending_is_state, "EVT-031", RETURN, NARROW, event.event_elapsed, "INVALID_STATE"),
     ROW(elapsed_waits, "EVT-031", ORDER, BROAD, event.event_elapsed, "waits for both"),

@@ -413,6 +413,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-027", "event elapsed two_devices", 0, elapsed_refuses_events_of_two_devices),
     TBK_CASE("EVT-028", "event elapsed", 0, elapsed_refuses_null),
     TBK_CASE("EVT-029", "event elapsed", 0, elapsed_is_not_negative),
+    TBK_CASE("EVT-029", "event elapsed", 0, elapsed_between_streams_is_not_negative),
     TBK_CASE("EVT-030", "event elapsed", 0, elapsed_is_in_milliseconds),
     TBK_CASE("EVT-031", "event elapsed", 0, elapsed_is_not_ready_while_one_is_pending),
 };

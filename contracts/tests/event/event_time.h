@@ -13,6 +13,7 @@ void elapsed_refuses_events_without_a_time(tbk_fixture_t* fx);
 void elapsed_refuses_events_of_two_devices(tbk_fixture_t* fx);
 void elapsed_refuses_null(tbk_fixture_t* fx);
 void elapsed_is_not_negative(tbk_fixture_t* fx);
+void elapsed_between_streams_is_not_negative(tbk_fixture_t* fx);
 void elapsed_is_in_milliseconds(tbk_fixture_t* fx);
 void elapsed_is_not_ready_while_one_is_pending(tbk_fixture_t* fx);
 

@@ -63,19 +63,30 @@ void elapsed_refuses_null(tbk_fixture_t* fx) {
   CHECK(ms == -1.5);
 }
 
-void elapsed_is_not_negative(tbk_fixture_t* fx) {
-  tbk_stream_t* stream = fx_stream(fx);
+static void check_not_negative(tbk_fixture_t* fx, tbk_stream_t* first, tbk_stream_t* second) {
   tbk_event_t* start = fx_event(fx, TBK_EVENT_TIMING);
   tbk_event_t* end = fx_event(fx, TBK_EVENT_TIMING);
   for (int round = 0; round < 32; ++round) {
     double ms = -1;
-    REQUIRE_OK(fx->event->event_record(fx->self, start, stream, &fx->error));
-    if (round % 2) order_stream_works(fx, stream);
-    REQUIRE_OK(fx->event->event_record(fx->self, end, stream, &fx->error));
-    fx_synchronize(fx, stream);
+    REQUIRE_OK(fx->event->event_record(fx->self, start, first, &fx->error));
+    if (first != second) REQUIRE_OK(fx->event->event_wait(fx->self, second, start, &fx->error));
+    if (round % 2) order_stream_works(fx, second);
+    REQUIRE_OK(fx->event->event_record(fx->self, end, second, &fx->error));
+    fx_synchronize(fx, second);
     CHECK_OK(fx->event->event_elapsed(fx->self, start, end, &ms, &fx->error));
     CHECK_SAID(ms >= 0, "0 ms or more", "%g ms", ms);
   }
+}
+
+void elapsed_is_not_negative(tbk_fixture_t* fx) {
+  tbk_stream_t* stream = fx_stream(fx);
+  check_not_negative(fx, stream, stream);
+}
+
+void elapsed_between_streams_is_not_negative(tbk_fixture_t* fx) {
+  tbk_stream_t* streams[] = {fx_stream(fx), fx_stream(fx)};
+  check_not_negative(fx, streams[0], streams[1]);
+  check_not_negative(fx, streams[1], streams[0]);
 }
 
 static void let_time_pass(uint64_t since, uint64_t duration_ns) {

@@ -12,10 +12,9 @@
 
 SWEEP_DIMENSION(long_axis, "ms", {"20", 20}, {"50", 50});
 SWEEP_DIMENSION(meanwhile_axis, "stream_is", {"idle", 0}, {"held", 1});
-
-/* For longer, and to the end on another stream. */
-SWEEP_DIMENSION(longer_axis, "ms", {"130", 130}, {"300", 300}, {"1100", 1100});
 SWEEP_DIMENSION(end_axis, "end_is_on", {"same", 0}, {"other", 1});
+
+SWEEP_DIMENSION(longer_axis, "ms", {"130", 130}, {"300", 300}, {"1100", 1100});
 
 static const double factor = 10;
 
@@ -59,7 +58,7 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void elapsed_is_of_the_right_order(tbk_fixture_t* fx) {
   static const sweep_space_t space = {
-      {&long_axis, &meanwhile_axis, &sweep_device}, scene_fits, run, 0};
+      {&long_axis, &meanwhile_axis, &end_axis, &sweep_device}, scene_fits, run, 0};
   sweep_run(fx, &space);
 }
 

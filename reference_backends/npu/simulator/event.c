@@ -6,7 +6,7 @@
  */
 #include "simulator.h"
 
-enum { MICROSECONDS = 1000 };
+enum { MICROSECONDS = 1000, UP_SINCE_US = 1800000000 };
 
 acl_result api_event_create(acl_event* out, uint32_t flags) {
   enum { EXTERNAL = 0x20, INTERPROCESS = 0x40 };
@@ -137,6 +137,7 @@ acl_result api_event_elapsed(float* out_ms, acl_event start, acl_event end) {
   return ACL_OK;
 }
 
+/* Counted from the start of the chip, which ran long before the process. */
 acl_result api_event_timestamp(acl_event handle, uint64_t* out_microseconds) {
   static const char call[] = "aclrtEventGetTimestamp";
   sim_context_t* context;
@@ -149,6 +150,6 @@ acl_result api_event_timestamp(acl_event handle, uint64_t* out_microseconds) {
   vdev_event_synchronize(context->epoch); /* it came first, on another stream */
   vdev_status_t status = vdev_event_elapsed(context->epoch, event->as.event.event, &milliseconds);
   result = sim_after_wait(context, status, 0);
-  if (result == ACL_OK) *out_microseconds = (uint64_t)(milliseconds * MICROSECONDS);
+  if (result == ACL_OK) *out_microseconds = UP_SINCE_US + (uint64_t)(milliseconds * MICROSECONDS);
   return result;
 }

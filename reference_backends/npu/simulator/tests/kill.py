@@ -35,8 +35,6 @@ EQUIVALENT = {
     "goes-on-after-failures": "nothing makes work fail in the tests",
     "failure-mode-left-out": "nothing makes work fail in the tests",
     "drop:aclrtEventElapsedTime": "the events are not ordered, and have no time between them",
-    "callback-called-at-once": "a gap: such a device looks like one that executes all at once",
-    "skip:aclrtEventGetTimestamp": "a gap: no test looks at a time between two streams",
     "swap:aclnnInplaceFillScalar.workspace": NO_WORKSPACE,
     "swap:aclnnInplaceZero.workspace": NO_WORKSPACE,
     "swap:aclnnInplaceCopy.workspace": NO_WORKSPACE,
