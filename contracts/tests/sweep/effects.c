@@ -7,15 +7,42 @@
  */
 #include "effects_steps.h"
 
+#include "look.h"
+
 #include <string.h>
+
+/* What went wrong on the way from the host to `first`, to the middle of `second` and back. */
+static const char* clause_of_move(tbk_fixture_t* fx, const effects_t* on, const uint8_t* sent,
+                                  tbk_memory_t first, tbk_memory_t second, tbk_stream_t* stream) {
+  uint8_t seen[4096] = {0};
+  if (!look_later(fx, sent, first, on->bytes)) return look_again(fx, sent, first, on->bytes);
+  if (fx->core->download(fx->self, fx->device, seen, second, on->bytes, on->bytes, NULL,
+                         &fx->error) != TBK_OK)
+    return NULL;
+  if (memcmp(sent, seen, on->bytes) != 0) return "CPY-015";
+  return stream != NULL ? "STR-019" : "CPY-006"; /* it came late */
+}
+
+static void check_aligned(tbk_fixture_t* fx, tbk_memory_t memory) {
+  TBK_CHECKS("MEM-003");
+  CHECK((fx->properties.flags & TBK_DEVICE_FLAT_ADDRESS) == 0 ||
+        memory % fx->properties.memory_alignment == 0);
+}
+
+static void check_moved(tbk_fixture_t* fx, const effects_t* on, const uint8_t* sent,
+                        const uint8_t* seen, tbk_memory_t first, tbk_memory_t second,
+                        tbk_stream_t* stream) {
+  const bool is_right = memcmp(sent, seen, on->bytes) == 0;
+  TBK_CHECKS(is_right ? NULL : clause_of_move(fx, on, sent, first, second, stream));
+  CHECK_BYTES(sent, seen, on->bytes);
+}
 
 static void move(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   uint8_t sent[4096], seen[4096] = {0};
   tbk_memory_t first = 0, second = 0;
   step_draw(sent, on->bytes);
   if (!step_take(fx, on->bytes, &first) || !step_take(fx, 3 * on->bytes, &second)) return;
-  CHECK((fx->properties.flags & TBK_DEVICE_FLAT_ADDRESS) == 0 ||
-        (first | second) % fx->properties.memory_alignment == 0);
+  check_aligned(fx, first | second);
   step_delay(fx, stream);
   step_put(fx, first, sent, on->bytes, stream);
   CHECK_OK(fx->core->copy(fx->self, fx->device, second, on->bytes, first, 0, on->bytes, stream,
@@ -23,7 +50,7 @@ static void move(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   CHECK_OK(fx->core->download(fx->self, fx->device, seen, second, on->bytes, on->bytes, stream,
                               &fx->error));
   step_wait_for(fx, on, stream);
-  CHECK_BYTES(sent, seen, on->bytes);
+  check_moved(fx, on, sent, seen, first, second, stream);
   step_drop(fx, first);
   step_drop(fx, second);
 }
@@ -35,7 +62,8 @@ EFFECT(memory_alloc) {
   move(fx, on, on->stream);
   move(fx, on, on->beside);
   if (step_take(fx, 0, &none)) step_drop(fx, none);
-  if (step_get(fx, seen, on->memory, on->bytes, NULL)) CHECK_BYTES(on->held, seen, on->bytes);
+  if (step_get(fx, seen, on->memory, on->bytes, NULL))
+    step_check(fx, on, on->held, seen, on->memory, NULL);
 }
 
 EFFECT(fill) {
@@ -56,6 +84,7 @@ EFFECT(fill) {
 EFFECT(memory_info) {
   uint64_t free_bytes = 0, total = 0;
   CHECK_OK(fx->core->memory_info(fx->self, fx->device, &free_bytes, &total, &fx->error));
+  TBK_CHECKS("MEM-018");
   CHECK_EQUAL(on->total_bytes, total);
   CHECK(free_bytes <= total);
 }
@@ -65,6 +94,7 @@ EFFECT(device_properties) {
   memset(&now, 0, sizeof now);
   now.struct_size = sizeof now;
   CHECK_OK(fx->core->device_properties(fx->self, fx->device, &now, &fx->error));
+  TBK_CHECKS("DEV-010");
   CHECK(now.name != NULL && strcmp(on->properties.name, now.name) == 0);
   now.name = on->properties.name;
   CHECK_BYTES(&on->properties, &now, sizeof now);
@@ -74,11 +104,13 @@ EFFECT(device_count) {
   int32_t count = -1;
   (void)on;
   CHECK_OK(fx->core->device_count(fx->self, &count, &fx->error));
+  TBK_CHECKS("DEV-003");
   CHECK_EQUAL(fx->device_count, count);
 }
 
 EFFECT(device_open) {
   (void)on;
+  TBK_CHECKS("DEV-017");
   CHECK_STATUS(TBK_INVALID_STATE, fx->core->device_open(fx->self, fx->device, &fx->error));
 }
 

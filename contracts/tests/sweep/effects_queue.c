@@ -15,6 +15,7 @@ enum { CALLBACKS = 3 };
 static void ask_until_done(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   tbk_status_t status = TBK_NOT_READY;
   FX_CHECK_STREAM_ENDS(fx, stream, &status);
+  TBK_CHECKS("STR-017");
   CHECK(status == TBK_OK || (on->may_fail && status == TBK_FAILED));
 }
 
@@ -50,12 +51,17 @@ EFFECT(stream_create) {
   step_with_new_streams(fx, on, use_stream);
 }
 
+static void check_same(const void* native, const void* again) {
+  TBK_CHECKS("STR-025");
+  CHECK(native == again);
+}
+
 EFFECT(stream_native_handle) {
   void *native = NULL, *again = NULL;
   tbk_stream_t* made = NULL;
   CHECK_OK(fx->stream->stream_native_handle(fx->self, on->stream, &native, &fx->error));
   CHECK_OK(fx->stream->stream_native_handle(fx->self, on->stream, &again, &fx->error));
-  CHECK(native == again);
+  check_same(native, again);
   if (!HAS(stream, tbk_stream_ops_t, stream_from_native)) return;
   if (!CHECK_OK(fx->stream->stream_from_native(fx->self, fx->device, native, &made, &fx->error)))
     return;
@@ -99,9 +105,14 @@ static void pass_on(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, tbk_st
   CHECK_OK(fx->event->event_wait(fx->self, to, event, &fx->error));
   step_get(fx, seen, memory, on->bytes, to);
   step_wait_for(fx, on, to);
-  CHECK_BYTES(sent, seen, on->bytes);
   step_wait_for(fx, on, from);
+  step_check(fx, on, sent, seen, memory, "EVT-018");
   step_drop(fx, memory);
+}
+
+static void check_over(const effects_t* on, tbk_status_t status, const char* clause) {
+  TBK_CHECKS(clause);
+  CHECK(status == TBK_OK || (on->may_fail && status == TBK_FAILED));
 }
 
 /* The event stands for a download that is late; then the bytes are on the host. */
@@ -115,9 +126,14 @@ static void wait_by_event(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, 
     FX_CHECK_EVENT_ENDS(fx, event, &status);
   else
     status = fx->event->event_synchronize(fx->self, event, &fx->error);
-  CHECK(status == TBK_OK || (on->may_fail && status == TBK_FAILED));
+  check_over(on, status, ask ? "EVT-025" : "EVT-026");
   step_check(fx, on, on->held, seen, on->memory, ask ? "EVT-023" : "EVT-026");
   step_wait_for(fx, on, on->stream);
+}
+
+static void check_new(tbk_fixture_t* fx, tbk_event_t* event) {
+  TBK_CHECKS("EVT-002");
+  CHECK_OK(fx->event->event_query(fx->self, event, &fx->error));
 }
 
 EFFECT(event_record) {
@@ -127,7 +143,7 @@ EFFECT(event_record) {
   wait_by_event(fx, on, on->event, false);
   for (uint32_t flags = 0; flags <= TBK_EVENT_FLAGS_KNOWN; flags++) {
     if (!CHECK_OK(fx->event->event_create(fx->self, fx->device, flags, &event, &fx->error))) return;
-    CHECK_OK(fx->event->event_query(fx->self, event, &fx->error));
+    check_new(fx, event);
     pass_on(fx, on, event, on->stream, on->beside);
     wait_by_event(fx, on, event, true);
     fx->event->event_destroy(fx->self, event);
@@ -145,6 +161,7 @@ EFFECT(event_elapsed) {
     step_wait_for(fx, on, on->stream);
     step_wait_for(fx, on, last);
     CHECK_OK(fx->event->event_elapsed(fx->self, on->event, on->end, &ms, &fx->error));
+    TBK_CHECKS("EVT-029");
     CHECK_SAID(ms >= 0, "an end that is not before its start", "%g ms", ms);
   }
 }

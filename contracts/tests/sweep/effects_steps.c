@@ -58,6 +58,14 @@ bool step_check(tbk_fixture_t* fx, const effects_t* on, const uint8_t* expected,
   return CHECK_BYTES(expected, seen, on->bytes);
 }
 
+bool step_check_of(tbk_fixture_t* fx, const effects_t* on, const uint8_t* expected,
+                   const uint8_t* seen, uint64_t size, const char* clause) {
+  const bool is_right = memcmp(expected, seen, size) == 0;
+  const char* other = is_right ? NULL : look_again(fx, on->held, on->memory, on->bytes);
+  TBK_CHECKS(other != NULL ? other : clause);
+  return CHECK_BYTES(expected, seen, size);
+}
+
 void step_draw(uint8_t* bytes, uint64_t size) {
   static atomic_uint_fast64_t calls;
   uint64_t z = atomic_fetch_add(&calls, 1) * UINT64_C(0x9e3779b97f4a7c15) + 1;

@@ -29,6 +29,9 @@ void step_draw(uint8_t* bytes, uint64_t size);
 /* Checks what was read of memory: held against `clause` where transfers do as they should. */
 bool step_check(tbk_fixture_t* fx, const effects_t* on, const uint8_t* expected,
                 const uint8_t* seen, tbk_memory_t memory, const char* clause);
+/* The same of bytes whose memory is gone: `clause` where other transfers do as they should. */
+bool step_check_of(tbk_fixture_t* fx, const effects_t* on, const uint8_t* expected,
+                   const uint8_t* seen, uint64_t size, const char* clause);
 /* Has the device make EFFECT_WORDS random words, always the same ones. */
 void step_draw_words(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream, uint8_t* out);
 

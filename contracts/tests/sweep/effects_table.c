@@ -19,10 +19,15 @@ static void move_pinned(tbk_fixture_t* fx, effects_t* on, uint8_t* pinned) {
   step_put(fx, memory, pinned + 64, on->bytes, NULL);
   memset(pinned, 0, on->bytes + 64);
   step_get(fx, pinned + 128, memory, on->bytes, NULL);
-  CHECK_BYTES(sent, pinned + 128, on->bytes);
+  step_check(fx, on, sent, pinned + 128, memory, "PIN-004");
   step_get(fx, seen, memory, on->bytes, NULL);
-  CHECK_BYTES(sent, seen, on->bytes);
+  step_check(fx, on, sent, seen, memory, "PIN-004");
   step_drop(fx, memory);
+}
+
+static void check_pinned(const void* pinned) {
+  TBK_CHECKS("PIN-003");
+  CHECK((uintptr_t)pinned % 64 == 0);
 }
 
 EFFECT(pinned_alloc) {
@@ -31,7 +36,7 @@ EFFECT(pinned_alloc) {
   if (!CHECK_OK(
           fx->pinned->pinned_alloc(fx->self, fx->device, 2 * on->bytes + 128, &pinned, &fx->error)))
     return;
-  CHECK((uintptr_t)pinned % 64 == 0);
+  check_pinned(pinned);
   move_pinned(fx, on, pinned);
   fx->pinned->pinned_free(fx->self, pinned);
 }
@@ -40,6 +45,7 @@ EFFECT(peer_can_access) {
   int32_t can = -1;
   (void)on;
   CHECK_OK(fx->peer->peer_can_access(fx->self, fx->device, fx->device, &can, &fx->error));
+  TBK_CHECKS("PER-002");
   CHECK(can == 0 || can == 1);
 }
 
@@ -58,10 +64,10 @@ EFFECT(peer_copy) {
 EFFECT(random_bits) {
   uint8_t seen[4096] = {0};
   step_draw_words(fx, on, NULL, seen);
-  CHECK_BYTES(on->words, seen, EFFECT_WORDS * 4);
+  step_check_of(fx, on, on->words, seen, EFFECT_WORDS * 4, "RNG-003");
   memset(seen, 0, sizeof seen);
   step_draw_words(fx, on, on->stream, seen);
-  CHECK_BYTES(on->words, seen, EFFECT_WORDS * 4);
+  step_check_of(fx, on, on->words, seen, EFFECT_WORDS * 4, "RNG-003");
 }
 
 static void use_async(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
@@ -75,7 +81,7 @@ static void use_async(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   step_get(fx, seen, memory, on->bytes, stream);
   CHECK_OK(fx->async_memory->async_free(fx->self, stream, memory, &fx->error));
   step_wait_for(fx, on, stream);
-  CHECK_BYTES(sent, seen, on->bytes);
+  step_check_of(fx, on, sent, seen, on->bytes, "SOM-002");
 }
 
 EFFECT(async_alloc) {
@@ -117,6 +123,11 @@ static void plan_anew(tbk_fixture_t* fx, effects_t* on, operation_t* operation,
   kernel->plan_destroy(fx->self, plan);
 }
 
+static bool is_found(const tbk_kernel_t* kernel, const char* name) {
+  TBK_CHECKS("KRN-021");
+  return CHECK_SAID(kernel != NULL, "a kernel", "NULL for %s", name);
+}
+
 EFFECT(kernel_find) {
   for (int id = 0; id < OPERATORS; id++) {
     operation_t* operation = &on->operations[id];
@@ -124,7 +135,7 @@ EFFECT(kernel_find) {
     const char* name = operation_name((operator_id_t)id);
     const tbk_kernel_t* kernel =
         fx->kernel->kernel_find(fx->self, fx->device, name, operation_version((operator_id_t)id));
-    if (!CHECK_SAID(kernel != NULL, "a kernel", "NULL for %s", name)) continue;
+    if (!is_found(kernel, name)) continue;
     operation->kernel = kernel; /* another one where the device was closed in between */
     compute(fx, on, operation, NULL, NULL, 0);
     compute(fx, on, operation, on->stream, NULL, 0);
