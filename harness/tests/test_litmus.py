@@ -154,6 +154,23 @@ def test_the_reference_raises_no_alarm(options: tuple[str, ...], tmp_path: Path)
     assert ended.one("footer")["programs"] == 400
 
 
+def test_a_million_programs_reach_each_pair_and_raise_no_alarm(tmp_path: Path) -> None:
+    """Each kind of edge comes before each other in a thousand programs, and nothing is found."""
+    ended = hunt(CPU, tmp_path, SEEDED, "--programs=1000000", "--coverage", *LONG)
+    assert ended.code == 0, ended.records
+    assert ended.one("footer")["programs"] == 1000000
+    coverage = ended.one("coverage")
+    kinds = {one["kind"] for one in ended.records if one["record"] == "litmus-edge"}
+    assert set(coverage["programs"]) == {"HOST", *kinds} - {"ASYNC_FREE"}  # which is no edge
+    rare = [
+        (earlier, later, count)
+        for earlier, row in coverage["programs"].items()
+        for later, count in row.items()
+        if count < 1000
+    ]
+    assert rare == []
+
+
 def states(ended: Hunt) -> dict[str, str]:
     return {one["kind"]: one["state"] for one in ended.records if one["record"] == "litmus-edge"}
 

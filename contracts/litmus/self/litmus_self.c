@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "contract.h"
+#include "coverage.h"
 #include "generate.h"
 #include "judge.h"
 
@@ -342,22 +343,6 @@ static void parts_are_defined_each(void) {
 
 /* ----------------------------------------------------------------------------------- generator -- */
 
-static uint64_t pairs[LITMUS_EDGES][LITMUS_EDGES];
-
-/* Counts which kinds of edges come one after the other in a chain. */
-static void count_pairs(const litmus_model_t* model) {
-  uint64_t kinds[LITMUS_NODES] = {0};
-  for (uint32_t n = 0; n < model->node_count; n++) {
-    const litmus_node_t* node = &model->nodes[n];
-    for (unsigned e = 0; e < node->edge_count; e++) {
-      uint64_t earlier = kinds[node->edges[e].from];
-      kinds[n] |= earlier | UINT64_C(1) << node->edges[e].kind;
-      for (; earlier != 0; earlier &= earlier - 1)
-        pairs[__builtin_ctzll(earlier)][node->edges[e].kind]++;
-    }
-  }
-}
-
 static bool is_same_call(const litmus_call_t* a, const litmus_call_t* b) {
   return a->op == b->op && a->stream == b->stream && a->event == b->event && a->cell == b->cell &&
          a->other == b->other && a->slot == b->slot && a->device == b->device &&
@@ -406,6 +391,7 @@ static void the_generator_reaches_all(void) {
                                   .parts_in = 4,
                                   .races = true,
                                   .delays = true};
+  static litmus_coverage_t coverage;
   uint64_t ops[LITMUS_OPS] = {0};
   for (uint64_t i = 0; i < PROGRAMS; i++) {
     litmus_program_t program, again;
@@ -413,19 +399,19 @@ static void the_generator_reaches_all(void) {
     litmus_generate(&again, &offers, 7, i);
     check(is_same(&program, &again), "differs", "the same program again");
     check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "a program");
-    count_pairs(&model);
+    litmus_cover(&coverage, &model);
     threads_that_do_nothing_change_nothing(&model, &program);
     for (uint32_t c = 0; c < program.count; c++)
       ops[program.calls[c].op]++;
   }
   for (int op = 0; op < LITMUS_OPS; op++)
     check(ops[op] >= LEAST_PAIRS, "is hardly drawn", "an operation");
-  for (int first = 0; first < LITMUS_EDGES; first++)
-    for (int next = 0; next < LITMUS_EDGES; next++) {
-      if (first == LITMUS_EDGE_ASYNC_FREE || next == LITMUS_EDGE_ASYNC_FREE) continue; /* no edge */
-      if (pairs[first][next] >= LEAST_PAIRS) continue;
-      printf("FAULT: %s before %s: %llu times\n", litmus_edge_name(first), litmus_edge_name(next),
-             (unsigned long long)pairs[first][next]);
+  for (litmus_edge_t first = 0; first < LITMUS_EDGES; first++)
+    for (litmus_edge_t next = 0; next < LITMUS_EDGES; next++) {
+      const uint64_t count = coverage.programs[first][next];
+      if (!litmus_is_edge(first) || !litmus_is_edge(next) || count >= LEAST_PAIRS) continue;
+      printf("FAULT: %s before %s: in %llu programs\n", litmus_edge_name((int)first),
+             litmus_edge_name((int)next), (unsigned long long)count);
       faults++;
     }
 }

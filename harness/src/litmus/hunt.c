@@ -75,6 +75,7 @@ void hunt_work_range(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t se
     shared->is_control = 0;
     litmus_generate(&shared->program, &shared->offers, seed, i);
     bool found = run(runner, shared, &model, &seen);
+    if (range->coverage) litmus_cover(&shared->stats.coverage, &model);
     if (!found && i % CONTROL_EVERY == 0) found = run_control(runner, shared, seed, i);
     if (!found) continue;
     shared->stats.found++;

@@ -7,6 +7,7 @@
 #ifndef TBK_HARNESS_LITMUS_HUNT_H
 #define TBK_HARNESS_LITMUS_HUNT_H
 
+#include "coverage.h"
 #include "execute.h"
 
 typedef enum hunt_state {
@@ -33,6 +34,7 @@ typedef struct hunt_stats {
   uint64_t polls, polls_not_ready;
   uint64_t found; /* findings, where the run goes on after them */
   hunt_edge_t edges[LITMUS_EDGES];
+  litmus_coverage_t coverage;
 } hunt_stats_t;
 
 typedef struct hunt_shared {
@@ -59,7 +61,8 @@ typedef struct hunt_subject {
 typedef struct hunt_range {
   uint64_t first, last;
   uint64_t until_ns;
-  bool counts; /* goes on after a finding */
+  bool counts;   /* goes on after a finding */
+  bool coverage; /* counts which pairs of edges there are */
 } hunt_range_t;
 
 /* Runs a range in a worker. What died or hung in a call is `found`, too. */

@@ -24,6 +24,7 @@ typedef struct choices {
   double seconds, shrink_s;
   uint64_t programs;
   uint64_t first;
+  bool coverage;
   bool counts;
   const char* output;
   const char* reproducer;
@@ -37,6 +38,7 @@ static const char usage[] =
     "  --seed N              of all programs (1)\n"
     "  --first N             begin with program N of the seed's\n"
     "  --count               go on after findings, and say how many there were\n"
+    "  --coverage            also write in how many programs each pair of edges is\n"
     "  --backend-option K=V  for the library; may be repeated\n"
     "  --call-timeout S      no call takes longer (20)\n"
     "  --open-timeout S      loading and opening take no longer (60)\n"
@@ -92,6 +94,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
     SEED,
     FIRST,
     COUNT,
+    COVERAGE,
     OPTION,
     CALL,
     OPEN,
@@ -104,6 +107,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
                                         {"seed", 1, NULL, SEED},
                                         {"first", 1, NULL, FIRST},
                                         {"count", 0, NULL, COUNT},
+                                        {"coverage", 0, NULL, COVERAGE},
                                         {"backend-option", 1, NULL, OPTION},
                                         {"call-timeout", 1, NULL, CALL},
                                         {"open-timeout", 1, NULL, OPEN},
@@ -127,6 +131,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
         break;
       case COUNT:
         choices->counts = true;
+        break;
+      case COVERAGE:
+        choices->coverage = true;
         break;
       case OPTION:
         add_option(choices, optarg);
@@ -233,7 +240,8 @@ static int run(const choices_t* choices) {
   hunt_shared_t* shared = hunt_share();
   uint64_t started = tbk_now_ns();
   const hunt_range_t range = {choices->first, choices->first + choices->programs,
-                              started + (uint64_t)(choices->seconds * 1e9), choices->counts};
+                              started + (uint64_t)(choices->seconds * 1e9), choices->counts,
+                              choices->coverage};
   report_header(output, &choices->subject);
   hunt_state_t state =
       (choices->counts ? hunt_count : hunt_range)(&choices->subject, &range, shared);
@@ -243,6 +251,7 @@ static int run(const choices_t* choices) {
   int code = code_of_run(shared, state);
   const bool ran = shown || shared->stats.programs > shared->stats.no_room;
   if (ran) report_edges(output, shared, shown ? &finding : NULL);
+  if (ran && choices->coverage) report_coverage(output, shared);
   const char* reason = reason_of(shared, code);
   report_footer(output, shared, seconds, code, reason);
   if (fclose(output) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);

@@ -243,6 +243,27 @@ static uint64_t cpu_milliseconds(void) {
          (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
 }
 
+void report_coverage(FILE* file, const hunt_shared_t* shared) {
+  const litmus_coverage_t* coverage = &shared->stats.coverage;
+  uint64_t least = UINT64_MAX;
+  tbk_json_t json;
+  begin(&json, "litmus-coverage");
+  tbk_json_open(&json, "programs", '{');
+  for (litmus_edge_t first = 0; first < LITMUS_EDGES; first++) {
+    if (!litmus_is_edge(first) || !is_offered(&shared->offers, first)) continue;
+    tbk_json_open(&json, litmus_edge_name((int)first), '{');
+    for (litmus_edge_t next = 0; next < LITMUS_EDGES; next++) {
+      if (!litmus_is_edge(next) || !is_offered(&shared->offers, next)) continue;
+      tbk_json_unsigned(&json, litmus_edge_name((int)next), coverage->programs[first][next]);
+      if (coverage->programs[first][next] < least) least = coverage->programs[first][next];
+    }
+    tbk_json_close(&json, '}');
+  }
+  tbk_json_close(&json, '}');
+  tbk_json_unsigned(&json, "least", least);
+  end(file, &json);
+}
+
 void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int exit_code,
                    const char* reason) {
   const hunt_stats_t* stats = &shared->stats;

@@ -26,6 +26,8 @@ void report_header(FILE* file, const hunt_subject_t* subject);
 void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* finding);
 /* A line for each kind of edge that this device has. */
 void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* finding);
+/* In how many programs each ordered pair of kinds of edges is, of those that this device has. */
+void report_coverage(FILE* file, const hunt_shared_t* shared);
 void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int exit_code,
                    const char* reason);
 
