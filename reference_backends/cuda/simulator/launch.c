@@ -11,7 +11,8 @@
 
 #include "simulator.h"
 
-/* What compute capability 9.0 allows, as the CUDA C++ programming guide lists it. */
+/* What compute capability 9.0 allows (rule 27); more shared memory is for kernels that ask for it beforehand, by
+ * a function that is not simulated. */
 enum {
   GRID_X_MOST = 2147483647,
   GRID_MOST = 65535,

@@ -6,8 +6,10 @@
  * NVIDIA's documentation that it rests on ("Driver" is the CUDA Driver API reference of CUDA 13.0,
  * August 2025). The classes are those of simkit/rules.h.
  * Rules 1 to 26, 28, 30, 36 and 37 were held against the comments of cuda.h of CUDA 13.0, from which that
- * reference is made. 31, and that setting a stream takes the workspace away, were read as others quote the
- * page of cuBLAS. 27 and 32 to 35 are from memory: read the page before you believe them.
+ * reference is made. 27 was held against the last edition of the CUDA C++ Programming Guide (CUDA 13.0, August
+ * 2025, "Guide"), chapter 20; 31 to 35 against chapter 2 of the page of cuBLAS of CUDA 13 (the one that has
+ * emulation by fixed point), as others keep both pages: read in November 2026. That setting a stream takes the
+ * workspace away is 2.4.7 of the same page.
  */
 #ifndef SIM_RULES_H
 #define SIM_RULES_H
@@ -68,7 +70,7 @@
     "What was made in a context is destroyed and freed before its last release.")                 \
   X(STILL_PUSHED, 26, SIM_GUESS, 0, "Driver, cuDevicePrimaryCtxRelease: pops nothing",            \
     "A thread pops a context that it pushed before the context's last release.")                  \
-  X(LAUNCH_LIMITS, 27, SIM_DOCUMENTED, 1, "Programming Guide, Compute Capabilities",              \
+  X(LAUNCH_LIMITS, 27, SIM_DOCUMENTED, 1, "Guide, 20.2, Table 27",                                \
     "A launch stays within what the device allows of groups, threads and shared memory.")         \
   X(LAUNCH_BOUNDS, 28, SIM_DOCUMENTED, 701, "Driver, CUresult: LAUNCH_OUT_OF_RESOURCES",          \
     "A group has no more threads than the kernel was compiled for.")                              \
@@ -76,15 +78,15 @@
     "A kernel of emit is launched in one dimension, in groups of exactly 64 threads.")            \
   X(ACCESS, 30, SIM_DOCUMENTED, 700, "Driver, CUresult: ILLEGAL_ADDRESS, MISALIGNED_ADDRESS",     \
     "Device code reads and writes inside of live allocations, at aligned addresses.")             \
-  X(CUBLAS_CONTEXT, 31, SIM_UNDEFINED, 400, "cuBLAS, cuBLAS Context",                             \
+  X(CUBLAS_CONTEXT, 31, SIM_UNDEFINED, 400, "cuBLAS, 2.1.2: cuBLAS Context",                      \
     "A handle of cuBLAS is used while the context in which it was made is current.")              \
-  X(CUBLAS_ARGUMENT, 32, SIM_DOCUMENTED, 1, "cuBLAS, cublasGemmEx: INVALID_VALUE",                \
+  X(CUBLAS_ARGUMENT, 32, SIM_DOCUMENTED, 1, "cuBLAS, 2.8.12: cublasGemmEx",                       \
     "Sizes, leading dimensions, forms and modes of a product are those that the page allows.")    \
-  X(CUBLAS_SCALARS, 33, SIM_UNDEFINED, 1, "cuBLAS, Scalar Parameters; cublasPointerMode_t",       \
+  X(CUBLAS_SCALARS, 33, SIM_UNDEFINED, 1, "cuBLAS, 2.1.5: Scalar Parameters",                     \
     "Alpha and beta stand where the handle's pointer mode says: with the host or the device.")    \
-  X(CUBLAS_WORKSPACE, 34, SIM_DOCUMENTED, 1, "cuBLAS, cublasSetWorkspace",                        \
+  X(CUBLAS_WORKSPACE, 34, SIM_DOCUMENTED, 1, "cuBLAS, 2.4.8: cublasSetWorkspace",                 \
     "A workspace begins at a multiple of 256 bytes.")                                             \
-  X(CUBLAS_FREED, 35, SIM_UNDEFINED, 700, "cuBLAS, cublasSetWorkspace",                           \
+  X(CUBLAS_FREED, 35, SIM_UNDEFINED, 700, "cuBLAS, 2.4.8: kernels rely on it intact",             \
     "A workspace is there until the product that uses it is computed.")                           \
   X(SIZE_ELSEWHERE, 36, SIM_UNDEFINED, 1, "Driver, cuMemHostAlloc, cuMemAllocAsync: silent",      \
     "A pinned allocation, and one of a stream, has more than 0 bytes.")                           \
