@@ -15,6 +15,7 @@
 #include <emit/job.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include <tbk/tbk.h>
 
@@ -31,9 +32,9 @@ typedef struct cuda_device {
   bool lost;
   char name[256];
   uint64_t memory_bytes;
-  void* allocations; /* tsearch tree of cuda_allocation_t: what close has to free */
-  tbk_stream_t* streams;
-  tbk_event_t* events;
+  void* allocations;               /* tsearch tree of cuda_allocation_t: what close has to free */
+  LIST_HEAD(, tbk_stream) streams; /* guarded by the instance's lock */
+  LIST_HEAD(, tbk_event) events;   /* likewise */
   pthread_mutex_t program_lock;
   cuda_program_t* programs; /* guarded by program_lock */
   pthread_mutex_t product_lock;
@@ -44,16 +45,14 @@ typedef struct cuda_device {
 
 /* What is left of a stream or event when its device is closed has native == NULL: a stale handle. */
 struct tbk_stream {
-  tbk_stream_t* next;
-  tbk_stream_t* previous;
+  LIST_ENTRY(tbk_stream) entry;
   cu_stream native;
   int32_t device;
   bool borrowed; /* of stream_from_native: never destroyed here */
 };
 
 struct tbk_event {
-  tbk_event_t* next;
-  tbk_event_t* previous;
+  LIST_ENTRY(tbk_event) entry;
   cu_event native;
   int32_t device;
   bool timing;

@@ -9,37 +9,30 @@
 #include "cuda.h"
 
 void cuda_events_to_stale_handles(cuda_device_t* device, bool entered) {
-  for (tbk_event_t* event = device->events; event != NULL; event = event->next) {
+  tbk_event_t* event;
+  LIST_FOREACH(event, &device->events, entry) {
     if (event->native != NULL && entered) cuda_driver()->event_destroy(event->native);
     event->native = NULL;
   }
 }
 
 void cuda_events_free(cuda_device_t* device) {
-  while (device->events != NULL) {
-    tbk_event_t* next = device->events->next;
-    free(device->events);
-    device->events = next;
+  tbk_event_t* event;
+  while ((event = LIST_FIRST(&device->events)) != NULL) {
+    LIST_REMOVE(event, entry);
+    free(event);
   }
 }
 
 static void link_event(tbk_instance_t* self, tbk_event_t* event) {
-  tbk_event_t** head = &self->devices[event->device].events;
   pthread_mutex_lock(&self->lock);
-  event->next = *head;
-  if (*head != NULL) (*head)->previous = event;
-  *head = event;
+  LIST_INSERT_HEAD(&self->devices[event->device].events, event, entry);
   pthread_mutex_unlock(&self->lock);
 }
 
 static bool unlink_event(tbk_instance_t* self, tbk_event_t* event) {
   pthread_mutex_lock(&self->lock);
-  if (event->previous != NULL) {
-    event->previous->next = event->next;
-  } else {
-    self->devices[event->device].events = event->next;
-  }
-  if (event->next != NULL) event->next->previous = event->previous;
+  LIST_REMOVE(event, entry);
   bool live = event->native != NULL;
   pthread_mutex_unlock(&self->lock);
   return live;

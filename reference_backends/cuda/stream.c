@@ -9,30 +9,23 @@
 #include "cuda.h"
 
 static void link_stream(tbk_instance_t* self, tbk_stream_t* stream) {
-  tbk_stream_t** head = &self->devices[stream->device].streams;
   pthread_mutex_lock(&self->lock);
-  stream->next = *head;
-  if (*head != NULL) (*head)->previous = stream;
-  *head = stream;
+  LIST_INSERT_HEAD(&self->devices[stream->device].streams, stream, entry);
   pthread_mutex_unlock(&self->lock);
 }
 
 /* Takes the stream out of its device's list; whether there is a native one left to destroy. */
 static bool unlink_stream(tbk_instance_t* self, tbk_stream_t* stream) {
   pthread_mutex_lock(&self->lock);
-  if (stream->previous != NULL) {
-    stream->previous->next = stream->next;
-  } else {
-    self->devices[stream->device].streams = stream->next;
-  }
-  if (stream->next != NULL) stream->next->previous = stream->previous;
+  LIST_REMOVE(stream, entry);
   bool live = stream->native != NULL && !stream->borrowed;
   pthread_mutex_unlock(&self->lock);
   return live;
 }
 
 void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered) {
-  for (tbk_stream_t* stream = device->streams; stream != NULL; stream = stream->next) {
+  tbk_stream_t* stream;
+  LIST_FOREACH(stream, &device->streams, entry) {
     if (stream->native != NULL && !stream->borrowed && entered)
       cuda_driver()->stream_destroy(stream->native);
     stream->native = NULL;
@@ -40,10 +33,10 @@ void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered) {
 }
 
 void cuda_streams_free(cuda_device_t* device) {
-  while (device->streams != NULL) {
-    tbk_stream_t* next = device->streams->next;
-    free(device->streams);
-    device->streams = next;
+  tbk_stream_t* stream;
+  while ((stream = LIST_FIRST(&device->streams)) != NULL) {
+    LIST_REMOVE(stream, entry);
+    free(stream);
   }
 }
 

@@ -10,8 +10,7 @@
 #include "npu.h"
 
 struct tbk_event {
-  tbk_event_t* next;
-  tbk_event_t* previous;
+  LIST_ENTRY(tbk_event) entry;
   acl_event native; /* NULL: what is left of it after its device was closed */
   int32_t device;
   bool timing;
@@ -26,37 +25,30 @@ static void free_event(tbk_event_t* event) {
 }
 
 void npu_events_close(npu_device_t* device, bool entered) {
-  for (tbk_event_t* event = device->events; event != NULL; event = event->next) {
+  tbk_event_t* event;
+  LIST_FOREACH(event, &device->events, entry) {
     if (event->native != NULL && entered) npu_acl()->event_destroy(event->native);
     event->native = NULL;
   }
 }
 
 void npu_events_free(npu_device_t* device) {
-  while (device->events != NULL) {
-    tbk_event_t* next = device->events->next;
-    free_event(device->events);
-    device->events = next;
+  tbk_event_t* event;
+  while ((event = LIST_FIRST(&device->events)) != NULL) {
+    LIST_REMOVE(event, entry);
+    free_event(event);
   }
 }
 
 static void link_event(tbk_instance_t* self, tbk_event_t* event) {
-  tbk_event_t** head = &self->devices[event->device].events;
   pthread_mutex_lock(&self->lock);
-  event->next = *head;
-  if (*head != NULL) (*head)->previous = event;
-  *head = event;
+  LIST_INSERT_HEAD(&self->devices[event->device].events, event, entry);
   pthread_mutex_unlock(&self->lock);
 }
 
 static bool unlink_event(tbk_instance_t* self, tbk_event_t* event) {
   pthread_mutex_lock(&self->lock);
-  if (event->previous != NULL) {
-    event->previous->next = event->next;
-  } else {
-    self->devices[event->device].events = event->next;
-  }
-  if (event->next != NULL) event->next->previous = event->previous;
+  LIST_REMOVE(event, entry);
   bool live = event->native != NULL;
   pthread_mutex_unlock(&self->lock);
   return live;

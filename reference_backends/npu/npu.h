@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include <tbk/tbk.h>
 
@@ -53,15 +54,14 @@ typedef struct npu_device {
   uint64_t memory_bytes;
   void* memory; /* tsearch trees of allocations: what close has to free */
   void* pinned;
-  npu_pool_t pool; /* by which pageable memory is copied */
-  tbk_stream_t* streams;
-  tbk_event_t* events;
+  npu_pool_t pool;                 /* by which pageable memory is copied */
+  LIST_HEAD(, tbk_stream) streams; /* guarded by the instance's lock */
+  LIST_HEAD(, tbk_event) events;   /* likewise */
   npu_reporter_t reporter;
 } npu_device_t;
 
 struct tbk_stream {
-  tbk_stream_t* next;
-  tbk_stream_t* previous;
+  LIST_ENTRY(tbk_stream) entry;
   npu_queue_t queue;
   int32_t device;
   bool borrowed;   /* of stream_from_native: never destroyed here */

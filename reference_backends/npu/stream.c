@@ -61,23 +61,15 @@ acl_result npu_workspace_reserve(npu_queue_t* queue, uint64_t size_bytes, void**
 }
 
 static void link_stream(tbk_instance_t* self, tbk_stream_t* stream) {
-  tbk_stream_t** head = &self->devices[stream->device].streams;
   pthread_mutex_lock(&self->lock);
-  stream->next = *head;
-  if (*head != NULL) (*head)->previous = stream;
-  *head = stream;
+  LIST_INSERT_HEAD(&self->devices[stream->device].streams, stream, entry);
   pthread_mutex_unlock(&self->lock);
 }
 
 /* Takes the stream out of its device's list; whether there is something left to end. */
 static bool unlink_stream(tbk_instance_t* self, tbk_stream_t* stream) {
   pthread_mutex_lock(&self->lock);
-  if (stream->previous != NULL) {
-    stream->previous->next = stream->next;
-  } else {
-    self->devices[stream->device].streams = stream->next;
-  }
-  if (stream->next != NULL) stream->next->previous = stream->previous;
+  LIST_REMOVE(stream, entry);
   bool live = stream->queue.live;
   pthread_mutex_unlock(&self->lock);
   return live;
@@ -96,8 +88,9 @@ static acl_result close_stream(npu_device_t* device, tbk_stream_t* stream) {
 }
 
 acl_result npu_streams_close(npu_device_t* device, bool entered) {
+  tbk_stream_t* stream;
   acl_result result = ACL_OK;
-  for (tbk_stream_t* stream = device->streams; stream != NULL; stream = stream->next) {
+  LIST_FOREACH(stream, &device->streams, entry) {
     acl_result closed = stream->queue.live && entered ? close_stream(device, stream) : ACL_OK;
     if (result == ACL_OK) result = closed;
     stream->queue.live = false;
@@ -106,10 +99,10 @@ acl_result npu_streams_close(npu_device_t* device, bool entered) {
 }
 
 void npu_streams_free(npu_device_t* device) {
-  while (device->streams != NULL) {
-    tbk_stream_t* next = device->streams->next;
-    free_stream(device->streams);
-    device->streams = next;
+  tbk_stream_t* stream;
+  while ((stream = LIST_FIRST(&device->streams)) != NULL) {
+    LIST_REMOVE(stream, entry);
+    free_stream(stream);
   }
 }
 
