@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,27 +12,21 @@ import click
 from rich.console import Console
 from rich.text import Text
 from tbk_reports import text
-from tbk_reports.finding import Finding, Ordering, Record, ordering_of
+from tbk_reports.finding import Finding, Ordering, ordering_of
 from tbk_reports.model import (
     EXIT_FINDINGS,
-    EXIT_INTERRUPTED,
     EXIT_NOT_WRITTEN,
     EXIT_PASS,
     EXIT_SUITE_ERROR,
-    parse_line,
 )
 from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
-from tbk_harness import locate, outcome
-from tbk_harness.interruption import handed_on
+from tbk_harness import litmus_runner, outcome
+from tbk_harness.litmus_runner import REPRODUCER, again
 from tbk_harness.options import duration
 
-RESULTS = "litmus.jsonl"
-REPRODUCER = "litmus.c"
 PAGE = "report.html"
-_RAN = (EXIT_PASS, EXIT_FINDINGS, EXIT_INTERRUPTED)  # with other codes the last results stay
-_RUNNER = "tbk-litmus: "  # its own lines, among what the library prints
 _STATES = {"proven": "green", "trivial": "cyan", "not-shown": "yellow", "broken": "red"}
 
 _LEGEND = """\
@@ -78,42 +69,24 @@ def litmus_command(library: str, report_dir: Path, **options: Any) -> NoReturn:
     streams or no events, or nothing was run, 4 bad library, 5 no device, 6 suite error,
     7 interrupted, 8 results could not be written.
     """
-    runner, subject = _runner(), outcome.library_file(library)
-    if subject.startswith("-"):
-        subject = f"./{subject}"
+    program, subject = litmus_runner.runner(), outcome.library_file(library)
+    if program is None:
+        outcome.stop(EXIT_SUITE_ERROR, litmus_runner.MISSING)
     outcome.prepare(report_dir)
-    results = report_dir / RESULTS
-    program = report_dir / REPRODUCER
-    code, stderr = _run(
-        [str(runner), subject, *_arguments(options), f"--output={results}",
-         f"--reproducer={program}"]
-    )  # fmt: skip
-    told = code in _RAN and results.exists()  # an early interruption leaves nothing to tell
-    if told:
-        ordering = ordering_of(_records(results))
+    hunted = litmus_runner.hunt(program, subject, _arguments(options), report_dir)
+    if hunted.records:
+        ordering = ordering_of(hunted.records)
         tell(ordering, outcome.console(), library)
-        _write_page(report_dir, ordering, subject, _again(library, options, ordering))
-    said = [one for one in stderr.splitlines() if one.startswith(_RUNNER)]
-    if said and code not in (EXIT_PASS, EXIT_FINDINGS):
-        outcome.stop(code, said[-1].removeprefix(_RUNNER))
-    if code == EXIT_FINDINGS:
-        outcome.console().print(Text(f"without the suite: {program}"))
-    if told:
+        found = next(iter(ordering.findings), None)
+        command = again(library, found, options["backend_option"]) if found else ""
+        _write_page(report_dir, ordering, subject, command)
+    if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
+        outcome.stop(hunted.code, hunted.said)
+    if hunted.code == EXIT_FINDINGS:
+        outcome.console().print(Text(f"without the suite: {report_dir / REPRODUCER}"))
+    if hunted.records:
         outcome.console().print(Text(str(report_dir / PAGE)))
-    raise SystemExit(code)
-
-
-def _again(library: str, options: Mapping[str, Any], ordering: Ordering) -> str:
-    """Returns the command that runs the program of the finding again; empty where none was found.
-
-    What the library does may depend on the programs before: then it need not show alone.
-    """
-    if not ordering.findings:
-        return ""
-    found = ordering.findings[0]
-    words = ["tbk", "litmus", library, f"--seed={found.seed}", f"--first={found.index}"]
-    words += ["--programs=1"]
-    return shlex.join([*words, *(f"--backend-option={one}" for one in options["backend_option"])])
+    raise SystemExit(hunted.code)
 
 
 def _write_page(folder: Path, ordering: Ordering, subject: str, again: str) -> None:
@@ -125,42 +98,12 @@ def _write_page(folder: Path, ordering: Ordering, subject: str, again: str) -> N
         outcome.stop(EXIT_NOT_WRITTEN, f"the page cannot be written: {outcome.reason(error)}")
 
 
-def _run(command: Sequence[str]) -> tuple[int, str]:
-    """Returns the exit code and what was printed; a runner that was killed is itself at fault."""
-    with tempfile.TemporaryFile() as said, handed_on() as interruption:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stderr=said, start_new_session=True
-        )
-        interruption.started(process)
-        code = process.wait()
-        said.seek(0)
-        stderr = said.read().decode("utf-8", "replace")
-    return (code if 0 <= code <= EXIT_NOT_WRITTEN else EXIT_SUITE_ERROR), stderr
-
-
-def _runner() -> Path:
-    found = locate.binary("tbk-litmus")
-    if found is None:
-        outcome.stop(EXIT_SUITE_ERROR, "tbk-litmus was not found: build it (cmake --build build)")
-    return found
-
-
 def _arguments(options: Mapping[str, Any]) -> list[str]:
     found = [f"--seconds={options['seconds']:g}", f"--seed={options['seed']}"]
     found += [f"--first={options['first']}", f"--call-timeout={options['call_timeout']:g}"]
     found += [f"--open-timeout={options['open_timeout']:g}"]
     found += [f"--programs={options['programs']}"] if options["programs"] else []
     return [*found, *(f"--backend-option={one}" for one in options["backend_option"])]
-
-
-def _records(path: Path) -> Iterator[Record]:
-    for raw in path.read_bytes().splitlines():
-        try:
-            record = parse_line(raw)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield record
 
 
 def tell(ordering: Ordering, console: Console, library: str) -> None:

@@ -15,8 +15,9 @@ import click
 from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR, EXIT_USAGE
 from tbk_reports.text import line
 
-from tbk_harness import layers, locate, outcome, runner, selectors
+from tbk_harness import layers, litmus_layer, locate, outcome, runner, selectors
 from tbk_harness import tsan as sanitizer
+from tbk_harness.litmus_layer import Plan
 from tbk_harness.options import Subject, runner_arguments, runner_options, verdict_options
 from tbk_harness.session import Session, request
 
@@ -93,7 +94,7 @@ def run_command(
         session.tell(why_not)
         session.notes.append(why_not)
     session.environment = environment
-    _run(session, library, chosen, options)
+    _run(session, library, chosen, options, litmus_layer.plan(options, tsan))
     judged = session.finish(library)
     outcome.finish(judged, session.folder, session.request.coverage_dir, session.request.quiet)
 
@@ -113,17 +114,21 @@ def _under_tsan(
     return "c", sanitizer.defaults(options), found
 
 
-def _run(session: Session, library: str, chosen: tuple[str, ...], options: dict[str, Any]) -> None:
+def _run(
+    session: Session, library: str, chosen: tuple[str, ...], options: dict[str, Any], order: Plan
+) -> None:
     """C first; where that finds no backend, PyTorch would find none either."""
     only = options["only"]
     words = selectors.split(only) if len(chosen) > 1 else dict.fromkeys(chosen, only)
     chosen = tuple(layer for layer in chosen if words[layer] or not only)
     if "c" in chosen:
         mine = {**options, "only": words["c"]}
-        part = session.run("c", runner_arguments(library, mine), alone=chosen == ("c",))
+        alone = chosen == ("c",) and order.program is None
+        part = session.run("c", runner_arguments(library, mine), alone=alone)
         if layers.stops_here(part.ended, bool(only)):
             session.not_begun += [layer for layer in chosen if layer != "c"]
             return
+        litmus_layer.run(session, library, options, order)
     if "torch" in chosen:
         # The words that C and PyTorch have for capabilities are not the same.
         mine = {name: value for name, value in options.items() if name != "require"}

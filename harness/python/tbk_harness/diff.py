@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tbk_reports.clauses import worst
+from tbk_reports.litmus import is_litmus_id
 from tbk_reports.model import HARMLESS, Test
 
 # How much a verdict says: a test that passed and now says nothing is lost, though it fails nothing.
@@ -47,7 +48,9 @@ def _by_id(tests: Iterable[Test]) -> dict[str, tuple[str, str]]:
     }
 
 
-def _kind(before: str, after: str) -> str:
+def _kind(test_id: str, before: str, after: str) -> str:
+    if is_litmus_id(test_id) and {before, after} <= {"pass", "not-shown"}:
+        return "other"  # by chance
     failed_before, fails = before not in HARMLESS, after not in HARMLESS
     if after == "not-reached" and before != after:
         return "lost"
@@ -74,7 +77,7 @@ def diff(before: Iterable[Test], after: Iterable[Test]) -> Diff:
         elif now[1] == state:
             same += 1
         else:
-            found[_kind(state, now[1])].append(Change(test_id, clause, state, now[1]))
+            found[_kind(test_id, state, now[1])].append(Change(test_id, clause, state, now[1]))
     found["new"] = [
         Change(test_id, clause, "", state)
         for test_id, (clause, state) in new.items()

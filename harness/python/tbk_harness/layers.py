@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tbk_contracts
+from tbk_reports.litmus import LAYER, is_litmus_id
 from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_INTERRUPTED,
@@ -88,14 +89,15 @@ def _words(value: object) -> list[str]:
 
 def _header(pieces: Sequence[_Piece]) -> Record:
     """Returns the first one's, with both whole beside it."""
-    headers = [piece.read.header for piece in pieces]
+    # Litmus programs are of the C layer's library, and no layer of their own.
+    all_planned = sum(_number(piece.read.header, "planned") for piece in pieces)
+    headers = [piece.read.header for piece in pieces if not _is_litmus(piece)]
     if len(headers) == 1:
-        return dict(headers[0])
+        return {**headers[0], "planned": all_planned}
     layers = {str(header.get("layer") or "c"): header for header in headers}
-    planned = sum(_number(header, "planned") for header in headers)
     first = {name: value for name, value in headers[0].items() if name != "layer"}
     words = dict.fromkeys(word for header in headers for word in _words(header.get("selection")))
-    return {**first, "planned": planned, "selection": list(words), "layers": layers}
+    return {**first, "planned": all_planned, "selection": list(words), "layers": layers}
 
 
 def _verdict(footer: Record) -> str:
@@ -105,8 +107,12 @@ def _verdict(footer: Record) -> str:
 
 def _footer(pieces: Sequence[_Piece], digest: str, spent_ns: int) -> Record:
     footers: list[Record] = [dict(piece.read.footer or {}) for piece in pieces]
-    told = [dict(piece.read.footer or {}) for piece in pieces if not _idle(piece)] or footers
-    worst = dict(sorted(told, key=lambda footer: VERDICTS.index(_verdict(footer)))[-1])
+    of_layers = [piece for piece in pieces if not _is_litmus(piece)]
+    busy = [piece for piece in of_layers if not _idle(piece)] or of_layers
+    # A layer's footer says more, so it stands for both where they are equally bad.
+    told = [*filter(_is_litmus, pieces), *busy]
+    ends: list[Record] = [dict(piece.read.footer or {}) for piece in told]
+    worst = dict(sorted(ends, key=lambda footer: VERDICTS.index(_verdict(footer)))[-1])
     problems = [problem for piece in pieces for problem in piece.read.problems]
     if problems:
         worst |= {"verdict": "error", "exit_code": EXIT_SUITE_ERROR, "reason": problems[0]}
@@ -123,11 +129,15 @@ def _footer(pieces: Sequence[_Piece], digest: str, spent_ns: int) -> Record:
         "recorded": sum(_number(footer, "recorded") for footer in footers),
         # The parts and what lies between them; after --resume the parts are older than we are.
         "duration_ns": max(spent_ns, sum(_number(footer, "duration_ns") for footer in footers)),
-        "finished": footers[-1].get("finished") or worst.get("finished"),
+        "finished": next((one["finished"] for one in footers[::-1] if one.get("finished")), None),
         "health": sick[0] if sick else "ok",
         "digest": digest,
         "simulated": any(footer.get("simulated") is True for footer in footers),
     }
+
+
+def _is_litmus(piece: _Piece) -> bool:
+    return piece.read.header.get("layer") == LAYER
 
 
 def _idle(piece: _Piece) -> bool:
@@ -144,6 +154,8 @@ def _empty(piece: _Piece) -> bool:
 
 def had(header: Mapping[str, Any], test: str, clauses: Sequence[str]) -> bool:
     """Returns whether a run was of the layer to which a test, or one of these clauses, belongs."""
+    if is_litmus_id(test):  # what programs did not show this time may still be there
+        return False
     stated, one = header.get("layers"), header.get("layer")
     if not isinstance(stated, Mapping) and not one:
         return True

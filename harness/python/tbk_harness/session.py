@@ -144,11 +144,11 @@ class Session:
     def _blame_options(self, options: Mapping[str, Any], start_up: float) -> dict[str, Any] | None:
         """What one more run on another device is told; None where the budget leaves no time for
         more than its start."""
-        if self.request.budget is not None and self._left() <= start_up:
+        if self.request.budget is not None and self.left() <= start_up:
             return None
         return {"seed": options.get("seed"), **self._budget()}
 
-    def _left(self, share: float = 1) -> float:
+    def left(self, share: float = 1) -> float:
         """Returns what is left of `share` of the budget, in seconds, when the reports are written:
         it holds for all that this command does."""
         budget = self.request.budget or 0
@@ -158,7 +158,7 @@ class Session:
     def _budget(self, share: float = 1) -> dict[str, str]:
         if self.request.budget is None:
             return {}
-        return {"budget": f"{max(self._left(share), 0.001):g}"}
+        return {"budget": f"{max(self.left(share), 0.001):g}"}
 
     def _budgets(self) -> dict[str, str]:
         """Returns what the tests get, and what once one has failed: the rest is for blame."""

@@ -48,9 +48,10 @@ def c_layer() -> int:
     )
     if mutant:
         return as_mutant(output, mutant, only)
-    records = {"good.so": synthetic.passing, "bad.so": synthetic.failing}[library](60)
+    records = (synthetic.failing if library == "bad.so" else synthetic.passing)(60)
     records = [record for record in records if not only or record["id"] in only]
-    synthetic.write(output, records, synthetic.header(len(records), selection=only))
+    changes = {"capabilities": {"stream": False}} if library == "plain.so" else {}
+    synthetic.write(output, records, synthetic.header(len(records), selection=only, **changes))
     return int(synthetic.footer(records, "", len(records))["exit_code"])
 
 

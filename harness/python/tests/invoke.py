@@ -36,7 +36,7 @@ def starter(folder: Path, layer: str = "c") -> Tbk:
         return subprocess.run(
             [sys.executable, "-m", "tbk_harness", *arguments],
             cwd=folder,
-            env={**os.environ, "TBK_RUN": runner or str(STAND_IN), **more},
+            env={**os.environ, "TBK_RUN": runner or str(STAND_IN), "TBK_LITMUS": "none", **more},
             capture_output=True,
             text=True,
             timeout=600,

@@ -44,7 +44,8 @@ static const char usage[] =
     "  --open-timeout S      loading and opening take no longer (60)\n"
     "  --shrink-time S       make a finding smaller for at most S seconds (20)\n"
     "  --output FILE         where results go as JSON lines (litmus.jsonl)\n"
-    "  --reproducer FILE     where a finding goes as a C file (litmus.c)\n";
+    "  --reproducer FILE     where a finding goes as a C file (litmus.c)\n"
+    "  --kinds               print the kinds of edges, and what each needs, and do no more\n";
 
 static void interrupt(int number) {
   (void)number;
@@ -100,7 +101,8 @@ static void choose(choices_t* choices, int argc, char** argv) {
     OPEN,
     SHRINK,
     OUTPUT,
-    REPRODUCER
+    REPRODUCER,
+    KINDS
   };
   static const struct option known[] = {{"seconds", 1, NULL, SECONDS},
                                         {"programs", 1, NULL, PROGRAMS},
@@ -114,6 +116,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
                                         {"shrink-time", 1, NULL, SHRINK},
                                         {"output", 1, NULL, OUTPUT},
                                         {"reproducer", 1, NULL, REPRODUCER},
+                                        {"kinds", 0, NULL, KINDS},
                                         {0}};
   for (int found; (found = getopt_long(argc, argv, "", known, NULL)) != -1;) {
     switch (found) {
@@ -150,6 +153,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
       case OUTPUT:
         choices->output = optarg;
         break;
+      case KINDS:
+        report_kinds(stdout);
+        exit(EXIT_PASS);
       case REPRODUCER:
         choices->reproducer = optarg;
         break;

@@ -163,18 +163,43 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
 
 /* --------------------------------------------------------------------------------------- edges -- */
 
-static bool is_offered(const litmus_offers_t* offers, litmus_edge_t kind) {
+/* What a device must have for an edge of a kind, as the header of a run calls it. */
+static const char* needed_by(int kind) {
   switch (kind) {
     case LITMUS_EDGE_WAIT_DEVICE:
-      return offers->cross_device_wait;
+      return "cross_device_wait";
     case LITMUS_EDGE_CALLBACK_AFTER:
     case LITMUS_EDGE_CALLBACK_BEFORE:
     case LITMUS_EDGE_CALLBACK_HOST:
-      return offers->callback;
+      return "callback";
     case LITMUS_EDGE_ASYNC_FREE:
-      return offers->async_memory;
+      return "async_memory";
     default:
-      return true;
+      return "event";
+  }
+}
+
+static bool is_offered(const litmus_offers_t* offers, int kind) {
+  const char* needed = needed_by(kind);
+  if (!strcmp(needed, "cross_device_wait")) return offers->cross_device_wait;
+  if (!strcmp(needed, "callback")) return offers->callback;
+  return strcmp(needed, "async_memory") || offers->async_memory;
+}
+
+static void write_kind(tbk_json_t* json, int kind) {
+  tbk_json_text(json, "kind", litmus_edge_name(kind));
+  tbk_json_text(json, "clause", litmus_edge_clause(kind));
+  tbk_json_text(json, "text", litmus_edge_text(kind));
+}
+
+void report_kinds(FILE* file) {
+  for (int kind = 0; kind < LITMUS_EDGES; kind++) {
+    tbk_json_t json;
+    if (kind == LITMUS_EDGE_HOST) continue;
+    begin(&json, "litmus-kind");
+    write_kind(&json, kind);
+    tbk_json_text(&json, "needs", needed_by(kind));
+    end(file, &json);
   }
 }
 
@@ -216,15 +241,13 @@ void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* find
     const hunt_edge_t* edge = &stats->edges[kind];
     const char* why;
     tbk_json_t json;
-    if (kind == LITMUS_EDGE_HOST || !is_offered(&shared->offers, (litmus_edge_t)kind)) continue;
+    if (kind == LITMUS_EDGE_HOST || !is_offered(&shared->offers, kind)) continue;
     double sightings = (double)stats->programs * least_rate(edge->shown, edge->tried);
     double one_in = floor(sightings / SURE);
     const char* state =
         state_of(shared, (litmus_edge_t)kind, finding ? finding->reason.edges : 0, one_in, &why);
     begin(&json, "litmus-edge");
-    tbk_json_text(&json, "kind", litmus_edge_name(kind));
-    tbk_json_text(&json, "clause", litmus_edge_clause(kind));
-    tbk_json_text(&json, "text", litmus_edge_text(kind));
+    write_kind(&json, kind);
     tbk_json_text(&json, "state", state);
     tbk_json_text(&json, "why", why);
     tbk_json_unsigned(&json, "tried", edge->tried);

@@ -24,6 +24,8 @@ void finding_explain(finding_t* finding);
 
 void report_header(FILE* file, const hunt_subject_t* subject);
 void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* finding);
+/* A line for each kind of edge that there is, with what a device must have for it. */
+void report_kinds(FILE* file);
 /* A line for each kind of edge that this device has. */
 void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* finding);
 /* In how many programs each ordered pair of kinds of edges is, of those that this device has. */

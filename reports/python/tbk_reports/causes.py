@@ -11,6 +11,7 @@ from functools import cached_property
 
 from . import text
 from .evidence import Evidence, gather
+from .litmus import is_litmus
 from .model import VERDICTS, Test, grouped
 from .ranking import best, may_follow, rank, subject
 from .words import EARLY_PHASES, FOREIGN_BLAME, cause_of, fingerprint_words, state_words
@@ -122,15 +123,23 @@ def _group(key: str, tests: list[Test], evidence: Evidence) -> Cause:
     return Cause(key, "", ordered, 0, accused, clause, rank(tests, evidence))
 
 
+def _has_same_clause(cause: Cause, head: Cause) -> bool:
+    """Returns whether litmus programs accuse, among others, the clause of a cause that tests of it
+    have found: then that is the one."""
+    of_order = all(map(is_litmus, cause.tests)) and bool(head.ranked)
+    return of_order and not {head.clause}.isdisjoint(cause.clauses)
+
+
 def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
     """Each cause that may follow from one before it joins that one."""
     heads: list[Cause] = []
     for cause in ranked:
         for at, head in enumerate(heads):
             own = head.own or len(head.tests)
-            if not (cause.ranked and head.ranked):
-                continue
-            if may_follow(cause.tests, head.tests[:own], evidence):
+            ranked_both = cause.ranked and head.ranked
+            if _has_same_clause(cause, head) or (
+                ranked_both and may_follow(cause.tests, head.tests[:own], evidence)
+            ):
                 heads[at] = replace(head, tests=head.tests + cause.tests, own=own)
                 break
         else:

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from . import text
 from .generated.areas import AREAS
+from .litmus import BY_CHANCE, is_litmus
 from .model import Test, grouped
 from .words import HOLDING, OTHERS, STATES, UNDECLARED
 
@@ -87,6 +88,12 @@ def _worst_first(by_id: dict[str, list[Test]]) -> tuple[tuple[str, str, int], ..
     return tuple(sorted(found, key=lambda item: STATES.index(item[1])))
 
 
+def _telling(tests: list[Test]) -> list[Test]:
+    """Leaves out what litmus programs did not show by chance, where other tests say something."""
+    found = [test for test in tests if not (is_litmus(test) and test.state in BY_CHANCE)]
+    return found or tests
+
+
 def _clause(clause_id: str, tests: list[Test]) -> Clause:
     by_id = grouped(tests, lambda test: test.id)
     first = next((test for test in tests if test.clause_text), tests[0])
@@ -97,7 +104,7 @@ def _clause(clause_id: str, tests: list[Test]) -> Clause:
         profile=first.profile,
         sentence=text.line(first.clause_text, 400),
         source=text.line(first.clause_source, 300),
-        state=clause_state(test.state for test in tests),
+        state=clause_state(test.state for test in _telling(tests)),
         tests=_worst_first(by_id),
     )
 

@@ -22,6 +22,9 @@ from markupsafe import Markup
 from . import text
 from .causes import Cause
 from .extent import extent
+from .finding import Finding
+from .lanes import draw
+from .litmus import is_litmus
 from .model import Judged, Test
 from .operators import SERVED_MEANING
 from .timings import timings
@@ -48,6 +51,7 @@ NAMES_PER_CAUSE = 60  # of the others; the page has all names in its data
 FIRST_CAUSES = 5
 SAID_LIMIT = 800
 PROGRAM_LIMIT = 4_000
+ORDER_PROGRAM_LIMIT = 16_000
 
 # What a state looks like: the shape says as much as the colour.
 TONES = {
@@ -315,6 +319,7 @@ def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str
         "causes": _cause_blocks(view.causes, budget),
         "warnings": _cause_blocks(view.warnings, budget),
         "timings": timings(judged.tests),
+        "order_blocks": _order_blocks(view),
         "about": _environment(judged),
         "coverage": [(text.line(name, 80), address) for name, address in coverage],
         "states": [(state, states.count(state)) for state in STATES if state in states],
@@ -330,6 +335,28 @@ def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str
         },
     }
     return page("report.html.j2", context, embedded_data(judged))
+
+
+def finding_block(finding: Finding, again: str, code: str, name: str) -> dict[str, object]:
+    """Returns what a page shows of a finding of order: `again` is a command, `code` a program that
+    is called `name`."""
+    return {
+        "finding": finding,
+        "picture": Markup(draw(finding)),  # noqa: S704 - made of elements, by a serializer
+        "again": text.line(again, 900),
+        "code": text.clean(code[:ORDER_PROGRAM_LIMIT]),
+        "code_name": name,
+    }
+
+
+def _order_blocks(view: View) -> list[dict[str, object]]:
+    """Returns the findings of litmus programs; the test that fails by one brings its program."""
+    found = view.ordering.findings if view.ordering else ()
+    told = [test for test in view.judged.tests if is_litmus(test) and "finding" in test.facts]
+    return [
+        finding_block(finding, test.replay, test.program, "a C file")
+        for finding, test in zip(found, told, strict=False)
+    ]
 
 
 def coverage_links(folder: Path, report_dir: Path) -> list[tuple[str, str]]:

@@ -176,6 +176,8 @@ def render_markdown(judged: Judged) -> str:
         lines.append("")
     lines += _warnings(view)
     lines += _next(view)
+    if view.order_words:
+        lines += ["### Order", "", escape(view.order_words, 400), ""]
     lines += _left_out(view)
     lines.append(f"Exit code {judged.exit_code}.")
     return "\n".join(lines) + "\n"

@@ -7,26 +7,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from markupsafe import Markup
-
 from . import text
-from .finding import Finding, Ordering
-from .html import page
-from .lanes import draw
-
-CODE_LIMIT = 16_000
-
-
-def block(finding: Finding, again: str = "", code: str = "", name: str = "") -> dict[str, object]:
-    """Returns what the page shows of a finding: `again` is a command, `code` a file of the report
-    that is called `name`."""
-    return {
-        "finding": finding,
-        "picture": Markup(draw(finding)),  # noqa: S704 - made of elements, by a serializer
-        "again": text.line(again, 900),
-        "code": text.clean(code[:CODE_LIMIT]),
-        "code_name": name,
-    }
+from .finding import Ordering
+from .html import finding_block, page
 
 
 def lead(ordering: Ordering) -> str:
@@ -50,7 +33,7 @@ def render_ordering(ordering: Ordering, subject: str, again: str = "", code: str
     """Returns the page. `again` is the command by which the finding was found, `code` the file
     that shows it without the suite."""
     name = text.line(Path(subject).name or subject, 80)
-    blocks = [block(one, again, code, "litmus.c") for one in ordering.findings]
+    blocks = [finding_block(one, again, code, "litmus.c") for one in ordering.findings]
     context = {
         "ordering": ordering,
         "blocks": blocks,

@@ -93,6 +93,8 @@ def print_report(judged: Judged, console: Console) -> None:
     if view.operators.next:
         words = _some([f"{one.name} ({one.checks})" for one in view.operators.next], 5)
         _told(console, "implement next", f"{words}: each with its checks that do not run natively")
+    if view.order_words:
+        _told(console, "order", view.order_words)
     _not_covered(console, view)
     told = view.problems[1:] if judged.verdict == "error" else view.problems
     for problem in told[:10]:  # the verdict line of an error has the first

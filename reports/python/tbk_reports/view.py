@@ -11,6 +11,7 @@ from . import text
 from .causes import causes
 from .clauses import areas, need_words, reasons
 from .extent import Extent, drivers, extent, selected_words
+from .litmus import ordering_of_tests
 from .model import Judged, as_count
 from .operators import operators
 from .words import ADVICE, ERROR_WORDS, SIMULATED, state_words
@@ -43,6 +44,7 @@ class View:
         self.waived = tuple(test for test in judged.tests if test.verdict == "xfail")
         self.known = reasons(self.waived, lambda test: test.waiver or "known")
         self.operators = operators(judged.tests)
+        self.ordering = ordering_of_tests(judged.tests)
         self.notes = tuple(test for test in judged.tests if test.notes)
 
     @property
@@ -75,6 +77,17 @@ class View:
         """Name and version; a simulated device is never named without saying so."""
         said = " (simulated)" if self.extent.simulated else ""
         return f"{self.name} {self.version}".strip() + said
+
+    @cached_property
+    def order_words(self) -> str:
+        """Returns what litmus programs say of order, or why they say nothing; empty where the run
+        was not asked for them."""
+        if self.ordering is not None and (self.ordering.edges or self.ordering.findings):
+            return f"{self.ordering.headline}, by {self.ordering.extent_words}"
+        if self.ordering is not None:
+            return "litmus programs showed nothing of the order of work"
+        of_c = self.extent.layers != ("torch",) and not self.limited_to
+        return "no litmus programs were run, which tbk run does" if of_c and self.total else ""
 
     @property
     def drivers(self) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 
 from . import text
+from .finding import ENDINGS as ORDER_ENDINGS
 from .model import VERDICTS, Test
 
 # Worst first. Two are no verdicts: "trivial" is a pass that shows nothing about ordering, "partly"
@@ -167,6 +168,10 @@ def fingerprint_words(test: Test, clauses: int, subject: str = "") -> str:
         return text.shorten(text.line(test.seen, 200), 150 - len(more)) + more
     if kind == "fail" and test.layer == "torch" and _operator(test):
         return f"{_operator(test)}: {difference_words(test)}"
+    if kind == "order" and len(rest) > 1:
+        *others, last = rest[1].split("+")
+        accused = f"{', '.join(others)} or {last}" if others else last
+        return f"{ORDER_ENDINGS.get(rest[0], rest[0])} ({accused})"
     return _recorded_words(test, clauses, kind, rest, subject)
 
 

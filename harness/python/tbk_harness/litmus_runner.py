@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Drives tbk-litmus, and reads what it wrote."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tbk_reports.finding import Finding, Record
+from tbk_reports.model import (
+    EXIT_FINDINGS,
+    EXIT_INTERRUPTED,
+    EXIT_NOT_WRITTEN,
+    EXIT_PASS,
+    EXIT_SUITE_ERROR,
+    parse_line,
+)
+
+from tbk_harness import locate
+from tbk_harness.interruption import handed_on
+
+RESULTS = "litmus.jsonl"
+REPRODUCER = "litmus.c"
+RAN = (EXIT_PASS, EXIT_FINDINGS, EXIT_INTERRUPTED)  # with other codes the last results stay
+MISSING = "tbk-litmus was not found: build it (cmake --build build)"
+_RUNNER = "tbk-litmus: "  # its own lines, among what the library prints
+
+
+@dataclass(frozen=True)
+class Hunted:
+    """How a run of tbk-litmus ended; `records` are empty where it left nothing to tell."""
+
+    code: int
+    said: str
+    records: tuple[Record, ...]
+
+
+def runner() -> Path | None:
+    return locate.binary("tbk-litmus", "TBK_LITMUS")
+
+
+def _run(command: Sequence[str]) -> tuple[int, str]:
+    """Returns the exit code and what was printed; a runner that was killed is itself at fault."""
+    with tempfile.TemporaryFile() as said, handed_on() as interruption:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stderr=said, start_new_session=True
+        )
+        interruption.started(process)
+        code = process.wait()
+        said.seek(0)
+        stderr = said.read().decode("utf-8", "replace")
+    return (code if 0 <= code <= EXIT_NOT_WRITTEN else EXIT_SUITE_ERROR), stderr
+
+
+def _records(raw: bytes) -> Iterator[Record]:
+    for one in raw.splitlines():
+        try:
+            record = parse_line(one)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def hunt(program: Path, library: str, arguments: Sequence[str], folder: Path) -> Hunted:
+    """Runs programs on a library, with the results and the C file of a finding in `folder`."""
+    results = folder / RESULTS
+    library = f"./{library}" if library.startswith("-") else library
+    code, stderr = _run(
+        [str(program), library, *arguments, f"--output={results}",
+         f"--reproducer={folder / REPRODUCER}"]
+    )  # fmt: skip
+    said = [one for one in stderr.splitlines() if one.startswith(_RUNNER)]
+    # An early interruption leaves nothing to tell.
+    read = tuple(_records(results.read_bytes())) if code in RAN and results.exists() else ()
+    return Hunted(code, said[-1].removeprefix(_RUNNER) if said else "", read)
+
+
+def kinds(program: Path) -> tuple[Record, ...]:
+    """Returns the kinds of edges that there are. Raises OSError."""
+    done = subprocess.run([program, "--kinds"], capture_output=True, check=False)
+    return tuple(_records(done.stdout))
+
+
+def again(library: str, finding: Finding, backend_options: Sequence[str]) -> str:
+    """Returns the command that runs the program of a finding again.
+
+    What the library does may depend on the programs before: then it need not show alone.
+    """
+    words = ["tbk", "litmus", library, f"--seed={finding.seed}", f"--first={finding.index}"]
+    words += ["--programs=1"]
+    return shlex.join([*words, *(f"--backend-option={one}" for one in backend_options)])
