@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
 from rich.text import Text
+from tbk_reports.litmus import is_litmus
 from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_PASS,
+    EXIT_SUITE_ERROR,
     EXIT_USAGE,
     Test,
     read_results,
@@ -21,7 +24,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line
 from tbk_reports.words import check_words, seen_words, state_words
 
-from tbk_harness import debugger, outcome, runner
+from tbk_harness import debugger, litmus_runner, outcome, runner
 from tbk_harness.folder import RESULTS
 from tbk_harness.session import runner_or_stop
 from tbk_harness.suggest import hint
@@ -44,6 +47,9 @@ def replay_command(results: Path, tests: tuple[str, ...], *, gdb: bool) -> None:
     out = outcome.console()
     again = 0
     for test in chosen:
+        if is_litmus(test):
+            again += _fails_again(test, out)
+            continue
         command = _command(binary, test)
         out.print(Text(shlex.join(command), style="dim"))
         with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
@@ -55,6 +61,26 @@ def replay_command(results: Path, tests: tuple[str, ...], *, gdb: bool) -> None:
         out.print(_told(test, seen, failing, ended))
     out.print(Text(f"{again} of {len(chosen)} fail again"))
     raise SystemExit(EXIT_FINDINGS if again else EXIT_PASS)
+
+
+def _fails_again(test: Test, out: Console) -> bool:
+    """Runs the program that a litmus finding was found by, and tells what came of it."""
+    program, words = litmus_runner.runner(), litmus_runner.arguments_of(test.replay)
+    if program is None:
+        outcome.stop(EXIT_SUITE_ERROR, litmus_runner.MISSING)
+    if words is None:
+        outcome.stop(EXIT_USAGE, f"{test.id} has no replay command of tbk litmus")
+    out.print(Text(line(test.replay, 600), style="dim"))
+    with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
+        hunted = litmus_runner.hunt(program, words[0], words[1:], Path(folder))
+    if hunted.code == EXIT_FINDINGS:
+        out.print(Text(f"{test.id}: fails again", style="bold red"))
+    elif hunted.code == EXIT_PASS:
+        told = "nothing found this time: it may take the programs before (tbk litmus runs them)"
+        out.print(Text(f"{test.id}: {told}", style="yellow"))
+    else:
+        out.print(Text(f"{test.id}: could not be run: {hunted.said}", style="bold red"))
+    return hunted.code != EXIT_PASS
 
 
 def _the_one(tests: Sequence[Test], wanted: Sequence[str]) -> Test:
@@ -72,6 +98,8 @@ def _chosen(tests: Sequence[Test], wanted: Sequence[str]) -> list[Test]:
     by_id = {test.id: test for test in reversed(tests) if test.failed or test.id in wanted}
     if not wanted:
         chosen = [test for test in reversed(by_id.values()) if test.replay]
+        one_of_order = next(filter(is_litmus, chosen), None)  # a finding fails several tests
+        chosen = [test for test in chosen if not is_litmus(test) or test is one_of_order]
         if by_id and not chosen:
             outcome.stop(EXIT_USAGE, "what failed in this file has no command: run it whole")
         return chosen

@@ -28,6 +28,7 @@ RESULTS = "litmus.jsonl"
 REPRODUCER = "litmus.c"
 RAN = (EXIT_PASS, EXIT_FINDINGS, EXIT_INTERRUPTED)  # with other codes the last results stay
 MISSING = "tbk-litmus was not found: build it (cmake --build build)"
+LIBRARY = 2  # its place in the command
 _RUNNER = "tbk-litmus: "  # its own lines, among what the library prints
 
 
@@ -85,6 +86,22 @@ def kinds(program: Path) -> tuple[Record, ...]:
     """Returns the kinds of edges that there are. Raises OSError."""
     done = subprocess.run([program, "--kinds"], capture_output=True, check=False)
     return tuple(_records(done.stdout))
+
+
+_OF_REPLAYS = ("--seed=", "--first=", "--programs=", "--backend-option=")
+
+
+def arguments_of(command: str) -> list[str] | None:
+    """Returns the library and the options of a recorded command of `again`; None for any other,
+    since a file that somebody sent may hold anything."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    if words[:2] != ["tbk", "litmus"] or len(words) <= LIBRARY:
+        return None
+    options = words[LIBRARY + 1 :]
+    return words[LIBRARY:] if all(one.startswith(_OF_REPLAYS) for one in options) else None
 
 
 def again(library: str, finding: Finding, backend_options: Sequence[str]) -> str:

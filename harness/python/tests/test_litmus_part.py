@@ -134,6 +134,16 @@ def test_resume_keeps_what_they_said(run: Tbk, tmp_path: Path) -> None:
     assert verdicts(tmp_path) == first
 
 
+def test_a_finding_is_run_again_and_nothing_else_is(run: Tbk, tmp_path: Path) -> None:
+    run("wrong.so")
+    start, file = starter(tmp_path), tmp_path / "tbk-report" / "results.jsonl"
+    ended = start("replay", str(file), TBK_LITMUS=LITMUS)
+    assert (ended.returncode, ended.stdout.count("fails again")) == (1, 1)
+    assert "1 of 1 fail again" in ended.stdout
+    file.write_text(file.read_text().replace("--programs=1", "--output=/etc/passwd"))
+    assert start("replay", str(file), TBK_LITMUS=LITMUS).returncode == 2
+
+
 KINDS = tuple(
     fake_tbk_litmus.kind(name, clause, needs=needs) for name, clause, needs in fake_tbk_litmus.KINDS
 )
