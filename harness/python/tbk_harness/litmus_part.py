@@ -69,7 +69,8 @@ def _called(finding: Finding) -> str:
     call = finding.read
     if call is None or not 0 <= call < len(finding.calls):
         return "device_synchronize"
-    return finding.calls[call].partition("(")[0]
+    # "thread 1: " may stand before it.
+    return finding.calls[call].rpartition(": ")[2].partition("(")[0]
 
 
 def clause_of(finding: Finding) -> str:
@@ -124,14 +125,14 @@ def _unanswered(hunted: Hunted) -> dict[str, str]:
 
 
 def _of_ends(hunted: Hunted, finding: Finding | None, subject: Subject) -> dict[str, Any]:
-    """Returns the record of how programs end."""
+    """Returns the record of how programs end; `finding` is one that accuses no kind of edge."""
     if subject.missing:
         return _test(ENDS, _CONTENTS, verdict="unsupported", needs_missing=subject.missing)
     if subject.left_out:
         return _test(ENDS, _CONTENTS, verdict="left-out", evidence_reason=subject.left_out)
     if hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
         return _test(ENDS, _CONTENTS, **_unanswered(hunted))
-    if finding is None or finding.clauses:
+    if finding is None:
         return _test(ENDS, _CONTENTS, verdict="pass")
     clause = clause_of(finding)
     verdict = _ENDED.get(finding.outcome, "fail")
@@ -143,7 +144,8 @@ def tests(kinds: Sequence[Record], hunted: Hunted, subject: Subject) -> list[dic
     edges = {one.get("kind"): one for one in hunted.records if one.get("record") == "litmus-edge"}
     raw = next((one for one in hunted.records if one.get("record") == "litmus-finding"), None)
     finding = finding_of(raw) if raw is not None else None
-    found = [_of_ends(hunted, finding, subject)]
+    accuses = any(edge.get("state") == "broken" for edge in edges.values())
+    found = [_of_ends(hunted, None if accuses else finding, subject)]
     found += [_of_kind(kind, edges.get(kind.get("kind")), hunted, subject) for kind in kinds]
     if finding is not None and raw is not None:
         _accuse(found, finding, raw, subject)
@@ -158,6 +160,7 @@ def _accuse(found: list[dict[str, Any]], finding: Finding, raw: Record, subject:
     failing = [one for one in found if one["verdict"] == "fail" and one["id"] != ENDS]
     for one in failing:
         one.update(_failure(finding, finding.clauses, subject))
+        one["verdict"] = _ENDED.get(finding.outcome, "fail")
     first = failing[0] if failing else found[0]
     facts = {**first.get("facts", {}), "finding": dict(raw)}
     first["facts"] = facts | ({"program": subject.code} if subject.code else {})

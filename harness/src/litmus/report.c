@@ -85,6 +85,7 @@ static void write_lanes(tbk_json_t* json, const litmus_program_t* program) {
     const litmus_call_t* call = &program->calls[i];
     const bool in_stream = litmus_is_work((litmus_op_t)call->op) || call->op == LITMUS_RECORD;
     char lane[24] = "host";
+    if (call->thread > 0) snprintf(lane, sizeof lane, "host, thread %d", call->thread);
     if (in_stream && call->stream >= 0)
       snprintf(lane, sizeof lane, "s%d%s", call->stream,
                litmus_stream_device(program, call->stream) ? " of device 1" : "");
