@@ -23,7 +23,7 @@ _mutant = os.environ.get("TBK_TORCH_MUTANT", "")
 if _mutant.endswith(".py"):
     runpy.run_path(_mutant)
 elif _mutant:
-    importlib.import_module("tbk_torch_mutants.table").apply(_mutant)
+    importlib.import_module("tbk_torch_mutants")  # which applies it: twice would be too much
 if os.environ.get("TBK_TORCH_SABOTAGE"):
     importlib.import_module("tbk_torch_sabotages").apply(os.environ["TBK_TORCH_SABOTAGE"])
 if os.environ.get("TBK_TORCH_LEGAL"):

@@ -22,6 +22,7 @@ import torch
 from tbk_contracts.torch import capability
 from tbk_contracts.torch.lifetime import calls, search
 from tbk_contracts.torch.lifetime.execute import Device
+from tbk_contracts.torch.lifetime.finding import NoRoom
 from tbk_contracts.torch.lifetime.model import Model
 
 WORDS = ("memory_stats", "memory_info", "oom", "addresses")
@@ -66,7 +67,10 @@ def _device(options: argparse.Namespace) -> Device:
     if not capability.probe("stream", found).held:
         _stop(NO_DEVICE, f"{found} has no streams beside the default one")
     words = {word for word in WORDS if capability.probe(word, found).held}
-    return Device(found, words, figures=not options.no_statistics)
+    try:
+        return Device(found, words, figures=not options.no_statistics)
+    except NoRoom:
+        _stop(NOTHING, f"{found} has no room for the tensors of the suite")
 
 
 def _tell(finding: search.Finding) -> None:
@@ -98,13 +102,17 @@ def _tell_all(device: Device, result: search.Result) -> None:
               f" {result.controls} sequences went wrong")  # fmt: skip
 
 
-def _replay(device: Device, line: str, seed: int) -> NoReturn:
-    """Runs one sequence as often as a finding is replayed."""
+def _sequence(line: str) -> list[calls.Call]:
     try:
         sequence = calls.parse(line)
         Model(sequence)
     except ValueError as error:
         _stop(USAGE, f"--case: {error}")
+    return sequence
+
+
+def _replay(device: Device, sequence: list[calls.Call], seed: int) -> NoReturn:
+    """Runs one sequence as often as a finding is replayed."""
     seen = [search.attempt(device, sequence, f"{seed}/{number}")
             for number in range(search.REPLAYS)]  # fmt: skip
     wrong = [one for one in seen if one is not None]
@@ -117,9 +125,10 @@ def _replay(device: Device, line: str, seed: int) -> NoReturn:
 def main() -> NoReturn:
     """Runs what the command line asks for."""
     options = _arguments()
+    case = None if options.case is None else _sequence(options.case)
     device = _device(options)
-    if options.case is not None:
-        _replay(device, options.case, options.seed)
+    if case is not None:
+        _replay(device, case, options.seed)
 
     def begin(number: int, sequence: list[calls.Call]) -> None:
         if options.trace:

@@ -9,11 +9,14 @@ import random
 from collections.abc import Callable, Collection
 
 from tbk_contracts.torch.lifetime.calls import FREES, SLOTS, STREAMS, Call
-from tbk_contracts.torch.lifetime.model import Model, Slot
+from tbk_contracts.torch.lifetime.model import MOST_READ, Model, Slot
 
 SIZES = (1, 100, 511, 512, 513, 4096, 5000, 16_384, 70_001, 262_144, 1 << 20, (1 << 20) + 1,
          3_000_000)  # fmt: skip
 LARGE = 40 << 20
+SHARE = 64  # of its memory a tensor is at most so small a part, but for a large one
+LARGE_ENOUGH = 5 * LARGE  # bytes that a device has, where large tensors are drawn
+UNTOLD = 128 << 20  # bytes that a device is taken to have that does not tell
 LENGTHS = (8, 40)
 MOST_HELD = 2  # streams at a time
 
@@ -35,15 +38,21 @@ WEIGHTS: dict[str, tuple[float, str]] = {
 }
 
 
-class Drawing:
-    """A sequence that grows; `words`: what the device has, `large`: also allocations of LARGE."""
+def most_read(total: int) -> int:
+    """Returns how much a sequence may read: it needs as much memory."""
+    return min(MOST_READ, total // 16)
 
-    def __init__(self, seed: str, words: Collection[str], *, large: bool) -> None:
+
+class Drawing:
+    """A sequence that grows; `words`: what the device has, `total`: how much memory."""
+
+    def __init__(self, seed: str, words: Collection[str], total: int) -> None:
         self.random = random.Random(seed)  # noqa: S311
-        self.model, self.calls = Model(), list[Call]()
+        self.model, self.calls = Model(most_read=most_read(total)), list[Call]()
         self.names = [name for name, (_, word) in WEIGHTS.items() if not word or word in words]
-        self.sizes = self.random.choices(SIZES, k=self.random.choice((1, 2, 3)))
-        if large and self.random.random() < 0.06:
+        sizes = [size for size in SIZES if size <= max(SIZES[0], total // SHARE)]
+        self.sizes = self.random.choices(sizes, k=self.random.choice((1, 2, 3)))
+        if total >= LARGE_ENOUGH and self.random.random() < 0.06:
             self.sizes.append(LARGE)
 
     def whole(self) -> list[Call]:
@@ -121,6 +130,8 @@ class Drawing:
         if not mine:
             return
         if late not in self.model.held:
+            if late != home and self.random.random() < 0.3:
+                self._add(Call("record", mine[-1], stream=late))  # before it has work
             self._add(Call("hold", stream=late))
         self._use_on(mine[-1], late, "read")
         if self.random.random() < 0.4:
@@ -161,6 +172,6 @@ class Drawing:
                 self._add(Call("synchronize", stream=use.stream))
 
 
-def draw(seed: int, number: int, words: Collection[str], *, large: bool) -> list[Call]:
+def draw(seed: int, number: int, words: Collection[str], total: int) -> list[Call]:
     """Returns sequence `number` of a seed: the same each time for devices that have the same."""
-    return Drawing(f"{seed}/{number}", words, large=large).whole()
+    return Drawing(f"{seed}/{number}", words, total).whole()

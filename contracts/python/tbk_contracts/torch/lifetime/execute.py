@@ -15,14 +15,13 @@ import torch
 
 from tbk_contracts.torch import host, order
 from tbk_contracts.torch.lifetime.calls import STREAMS, Call
-from tbk_contracts.torch.lifetime.draw import LARGE
+from tbk_contracts.torch.lifetime.draw import LARGE, LARGE_ENOUGH, SHARE, SIZES, UNTOLD, most_read
 from tbk_contracts.torch.lifetime.figures import Figures
 from tbk_contracts.torch.lifetime.finding import NoRoom, Shown, Wrong
-from tbk_contracts.torch.lifetime.model import MOST_READ, Model, Slot
+from tbk_contracts.torch.lifetime.model import Model, Slot
 
 HOLD_S = 0.006
 PLACES = 1 << 16  # where in the bytes a write may begin
-LARGE_ENOUGH = 5 * LARGE  # bytes that a device has, where large tensors are drawn
 MOST_SHOWN = 8  # a longer part that two patterns have in common is no chance
 
 
@@ -61,22 +60,29 @@ class Device:
         self.asynchronous = order.asynchronous(device)
         self.streams = [first, *(torch.Stream(device) for _ in range(STREAMS - 1))]
         self.shown = Shown()
-        self.large = self._is_large()
-        size = (LARGE if self.large else 4 << 20) + PLACES
-        self.bytes = host.values((size,), torch.uint8)
-        self.source = host.upload(self.bytes, device)
-        self.sink = torch.empty(MOST_READ, dtype=torch.uint8, device=device)
-        self.holds = [order.holder(stream, HOLD_S) for stream in self.streams]
+        self.total = self._total()
+        largest = LARGE if self.total >= LARGE_ENOUGH else min(SIZES[-1], self.total // SHARE)
+        self.bytes = host.values((largest + PLACES,), torch.uint8)
+        self._take()
         self.settle()
         self.figures = None
         if figures and "memory_stats" in words:
             self.figures = Figures(device, self.shown)
 
-    def _is_large(self) -> bool:
+    def _total(self) -> int:
+        """Returns how much memory there is, as far as the device tells."""
         if "memory_info" not in self.words:
-            return False
-        free, _ = torch.accelerator.get_memory_info(self.device)
-        return int(free) >= LARGE_ENOUGH
+            return UNTOLD
+        return int(torch.accelerator.get_memory_info(self.device)[1])
+
+    def _take(self) -> None:
+        try:
+            self.source = host.upload(self.bytes, self.device)
+            room = most_read(self.total)
+            self.sink = torch.empty(room, dtype=torch.uint8, device=self.device)
+            self.holds = [order.holder(stream, HOLD_S) for stream in self.streams]
+        except torch.OutOfMemoryError as error:
+            raise NoRoom from error
 
     def settle(self) -> None:
         """Waits for all work, and empties the cache where there is one to be told of."""
@@ -125,7 +131,7 @@ class Execution:
     """One run of a sequence."""
 
     def __init__(self, device: Device, seed: str) -> None:
-        self.on, self.model = device, Model()
+        self.on, self.model = device, Model(most_read=most_read(device.total))
         self.random = random.Random(seed)  # noqa: S311
         self.tensors: dict[str, Tensor] = {}
         self.reads: list[Read] = []
@@ -213,9 +219,8 @@ class Execution:
             read.emptied |= read.freed_at >= 0
 
     def _too_much(self, _: Call) -> None:
-        total = torch.accelerator.get_memory_info(self.on.device)[1]
         try:
-            torch.empty(2 * total, dtype=torch.uint8, device=self.on.device)
+            torch.empty(2 * self.on.total, dtype=torch.uint8, device=self.on.device)
         except torch.OutOfMemoryError:
             self.on.shown.refusals += 1
             return

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from tbk_contracts.torch.lifetime.calls import FREES, STREAMS, Call
 
 Clock = list[int]
-MOST_READ = 16 << 20  # bytes, together
+MOST_READ = 16 << 20  # bytes, together, of a sequence that is not told less
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Slot:
 class Model:
     """The state behind the calls that were taken."""
 
-    def __init__(self, calls: Sequence[Call] = ()) -> None:
+    def __init__(self, calls: Sequence[Call] = (), most_read: int = MOST_READ) -> None:
+        self.most_read = most_read
         self.slots: dict[str, Slot] = {}
         self.clocks: list[Clock] = [[0] * STREAMS for _ in range(STREAMS)]
         self.host: Clock = [0] * STREAMS
@@ -81,7 +82,7 @@ class Model:
             slot, call.stream, write=call.name == "write"
         ):
             return f"s{call.stream} would race for {call.slot}"
-        if call.name == "read" and self.read_bytes + slot.bytes > MOST_READ:
+        if call.name == "read" and self.read_bytes + slot.bytes > self.most_read:
             return "more is read than a sequence may"
         if call.name in FREES and self.unsafe(slot):
             return f"{call.slot} is in use by a stream that it is not recorded on"

@@ -119,7 +119,7 @@ def search(
     for number in numbers:
         if time.monotonic() >= until:
             break
-        calls, name = draw(seed, number, words, large=device.large), f"{seed}/{number}"
+        calls, name = draw(seed, number, words, device.total), f"{seed}/{number}"
         begin(number, calls)
         result.sequences += 1
         try:
