@@ -157,16 +157,20 @@ const char* look_again(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t 
   return clause;
 }
 
+static void wait_a_moment(void) {
+  const struct timespec moment = {0, 20000000};
+  (void)nanosleep(&moment, NULL);
+}
+
 bool look_later(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t memory,
                 uint64_t size_bytes) {
-  const struct timespec moment = {0, 20000000};
   tbk_error_t error;
   if (tbk_checks_failed()) return false;
   look_t it = {.fx = fx, .expected = expected, .memory = memory, .size = size_bytes};
   uint8_t* seen = malloc(size_bytes + TBK_GUARD_BYTES);
   if (seen == NULL) abort();
   tbk_trace_pause(true);
-  (void)nanosleep(&moment, NULL);
+  wait_a_moment();
   bool is_done =
       fx->stream == NULL || fx->stream->device_synchronize(fx->self, fx->device, &error) == TBK_OK;
   bool is_late =
@@ -174,4 +178,10 @@ bool look_later(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t memory,
   tbk_trace_pause(false);
   free(seen);
   return is_late;
+}
+
+bool look_count_later(const atomic_int* count, int expected) {
+  if (tbk_checks_failed()) return false;
+  wait_a_moment();
+  return atomic_load(count) == expected;
 }

@@ -8,6 +8,8 @@
 #ifndef TBK_CONTRACTS_LOOK_H
 #define TBK_CONTRACTS_LOOK_H
 
+#include <stdatomic.h>
+
 #include "fixture.h"
 
 /*
@@ -24,5 +26,11 @@ const char* look_again(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t 
  */
 bool look_later(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t memory,
                 uint64_t size_bytes);
+
+/*
+ * Returns whether a count of what has run, which was not `expected`, is so in a moment: then all ran, and
+ * what said that they were complete said so too early.
+ */
+bool look_count_later(const atomic_int* count, int expected);
 
 #endif /* TBK_CONTRACTS_LOOK_H */
