@@ -7,8 +7,8 @@
 #include "mutant_areas.h"
 #include "wrap.h"
 
-/* Of each mutants_AREA.c, as the build found them, and of anti*.c, legal.c and cheats.c. */
-#define TABLES(X) MUTANT_AREAS(X) X(anti) X(anti_text) X(anti_kernel) X(legal) X(cheat)
+/* Of each mutants_AREA.c, as the build found them, and of anti*.c, legal.c, cheats.c, rare.c. */
+#define TABLES(X) MUTANT_AREAS(X) X(anti) X(anti_text) X(anti_kernel) X(legal) X(cheat) X(rare)
 
 #define DECLARE(name) extern const mutant_t mutants_##name[];
 TABLES(DECLARE)
@@ -22,7 +22,7 @@ static const char* const areas[] = {TABLES(NAME)};
 const size_t mutant_first_frozen = sizeof areas / sizeof *areas;
 
 const char* mutant_kind_name(int kind) {
-  static const char* const names[] = {"mutant", "anti", "cheat", "pair"};
+  static const char* const names[] = {"mutant", "anti", "cheat", "pair", "rare"};
   return names[kind];
 }
 

@@ -124,15 +124,39 @@ static instance_memory_t* take_memory(void) {
   return memory;
 }
 
-/* The options without "mutant=", then those of the row. */
-static void pass_options(instance_memory_t* memory, const char* options, const char* more) {
+/* Returns whether the option is one of rare.c's. */
+static bool take_plant(wrap_t* wrap, const char* option) {
+  const struct {
+    const char* key;
+    uint64_t* value;
+  } keys[] = {{"one_in=", &wrap->plant.one_in},
+              {"chance=", &wrap->plant.chance},
+              {"many=", &wrap->plant.many},
+              {"bytes=", &wrap->plant.bytes}};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
+    const size_t length = strlen(keys[i].key);
+    if (strncmp(option, keys[i].key, length) != 0) continue;
+    const uint64_t value = strtoull(option + length, NULL, 10);
+    *keys[i].value = value == 0 ? 1 : value;
+    return true;
+  }
+  return false;
+}
+
+/* The options without "mutant=" and what is of a mutant, then those of the row. */
+static void pass_options(instance_memory_t* memory, const char* options, const mutant_t* row) {
+  const char* more = row == NULL ? NULL : row->options;
+  const bool is_rare = row != NULL && row->kind == RARE;
   char copy[OPTIONS_LIMIT];
   char* rest = NULL;
   snprintf(copy, sizeof copy, "%s", options == NULL ? "" : options);
   memory->options[0] = '\0';
+  memory->wrap.plant.one_in = memory->wrap.plant.chance = 1;
+  memory->wrap.plant.many = memory->wrap.plant.bytes = 1;
   size_t used = 0;
   for (char* part = strtok_r(copy, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
     if (strncmp(part, "mutant=", 7) == 0) continue;
+    if (is_rare && take_plant(&memory->wrap, part)) continue;
     used += (size_t)snprintf(memory->options + used, OPTIONS_LIMIT - used, "%s%s",
                              used == 0 ? "" : ",", part);
   }
@@ -153,7 +177,7 @@ tbk_status_t wrap_create(const mutant_t* row, const tbk_host_t* host,
   wrap_t* wrap = &memory->wrap;
   memory->host = *host;
   memory->host.struct_size = sizeof memory->host;
-  pass_options(memory, host->options, row == NULL ? NULL : row->options);
+  pass_options(memory, host->options, row);
   wrap->host = host;
   wrap->row = row;
   tbk_status_t status = entry(&memory->host, &wrap->inner, error);

@@ -81,9 +81,12 @@ typedef struct wrap {
   atomic_int flag;
   atomic_uintptr_t kept;
   int opened[WRAP_DEVICES];
+  struct { /* rare.c: options of its own; never 0 */
+    uint64_t one_in, chance, many, bytes;
+  } plant;
 } wrap_t;
 
-enum mutant_kind { MUTANT = 0, ANTI, CHEAT, PAIR /* of generated/pairs.h */ };
+enum mutant_kind { MUTANT = 0, ANTI, CHEAT, PAIR /* of generated/pairs.h */, RARE };
 
 enum mutant_operator {
   RETURN = 0, /* another status than due */
