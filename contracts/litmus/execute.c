@@ -191,6 +191,14 @@ static tbk_status_t make_copy(litmus_runner_t* r, const litmus_call_t* call, tbk
   }
 }
 
+static tbk_status_t make_copies(litmus_runner_t* r, const litmus_call_t* call) {
+  tbk_stream_t* stream = call->stream < 0 ? NULL : r->streams[call->stream];
+  tbk_status_t status = make_copy(r, call, stream);
+  for (unsigned i = 0; i < call->more && status == TBK_OK; i++)
+    status = make_copy(r, call, stream);
+  return status;
+}
+
 static tbk_status_t allocate_in_order(litmus_runner_t* r, const litmus_call_t* call) {
   tbk_status_t status =
       r->async_memory->async_alloc(r->self, r->streams[call->stream], r->program->size_bytes,
@@ -247,7 +255,7 @@ static tbk_status_t make_call(litmus_runner_t* r, const litmus_call_t* call) {
     case LITMUS_CELL_RENEW:
       return renew_cell(r, call->cell);
     default:
-      return make_copy(r, call, call->stream < 0 ? NULL : r->streams[call->stream]);
+      return make_copies(r, call);
   }
 }
 

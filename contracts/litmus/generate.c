@@ -12,6 +12,7 @@
 #include "motif.h"
 
 /* There need not be more than 8 events (EVT-003), those of streams that are gone among them. */
+enum { PILED_BYTES = 256, PILES_IN = 64 };
 #define PLAIN_BYTES (UINT64_C(1) << 16)
 enum { LEAST_CALLS = 8, MOST_TRIES = 12, MOST_RENEWALS = 3, MOTIFS = 3 };
 
@@ -58,6 +59,7 @@ typedef struct draw {
   uint8_t pool[POOL]; /* of operations that are offered, each as often as it weighs */
   unsigned pool_count;
   uint64_t offered; /* a bit for each operation */
+  bool piles;
   unsigned null_in; /* one of so many copies names no stream */
   unsigned renewals;
   unsigned thread; /* that goes on */
@@ -229,6 +231,13 @@ static void draw_thread(draw_t* draw, const litmus_program_t* p, litmus_call_t* 
   call->meanwhile = p->races && below(draw, 2) == 0;
 }
 
+/* In some programs much is pending: up to 512 pieces of work of one call. */
+static void pile_up(draw_t* draw, const litmus_program_t* p, litmus_call_t* call) {
+  const bool fits = call->op == LITMUS_FILL || call->op == LITMUS_UPLOAD;
+  if (!fits || call->stream < 0 || p->size_bytes > PILED_BYTES || below(draw, 3) > 0) return;
+  call->more = (uint16_t)((2u << below(draw, 9)) - 1);
+}
+
 /* Adds a call if it is offered and defined. */
 static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus_call_t call,
                 unsigned id) {
@@ -237,6 +246,7 @@ static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus
   if (p->threads > 1) draw_thread(draw, p, &call);
   if (p->parts > 1) draw_range(draw, p, &call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
+  if (draw->piles) pile_up(draw, p, &call);
   p->calls[p->count] = call;
   if (!is_allowed(draw, &call)) return false;
   bool added = litmus_model_add(model, p->count, false);
@@ -279,6 +289,7 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   program->devices = offers->devices;
   program->crosses = offers->cross_device_wait;
   draw_parts(&draw, program);
+  draw.piles = below(&draw, PILES_IN) == 0;
   program->threads = 1;
   program->races = false;
   if (offers->threads_in > 0 && below(&draw, offers->threads_in) == 0) {

@@ -150,8 +150,10 @@ void litmus_call_text(const litmus_call_t* call, char out[LITMUS_TEXT]) {
   used = used < LITMUS_TEXT ? used : LITMUS_TEXT - 1;
   out[used] = '\0';
   if (call->parts > 1)
-    snprintf(out + used, LITMUS_TEXT - used, " of parts %d to %d", call->first_part,
-             call->first_part + call->parts - 1);
+    used += (size_t)snprintf(out + used, LITMUS_TEXT - used, " of parts %d to %d", call->first_part,
+                             call->first_part + call->parts - 1);
   else if (call->parts == 1)
-    snprintf(out + used, LITMUS_TEXT - used, " of part %d", call->first_part);
+    used += (size_t)snprintf(out + used, LITMUS_TEXT - used, " of part %d", call->first_part);
+  if (call->more > 0 && used < LITMUS_TEXT)
+    snprintf(out + used, LITMUS_TEXT - used, " %d times", call->more + 1);
 }

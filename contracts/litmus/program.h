@@ -93,6 +93,7 @@ typedef struct litmus_call {
   uint8_t thread; /* of the host */
   bool meanwhile;
   uint8_t first_part, parts; /* what it reads and writes; 0 parts: all */
+  uint16_t more; /* so often a fill or an upload is enqueued again: that changes no contents */
 } litmus_call_t;
 
 typedef struct litmus_program {

@@ -14,58 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from runs import BUILD, CPU, HOSTILE, LIB, PATIENCE, ROOT, TEMPLATE, Record, wait_for
+from litmus_mutants import BROKEN
+from litmus_runs import LITMUS, MUTANTS, SEEDED, litmus, plant, sound, stated
+from runs import BUILD, CPU, HOSTILE, PATIENCE, ROOT, TEMPLATE, Record, wait_for
 
-LITMUS = BUILD / "bin" / "tbk-litmus"
-MUTANTS = LIB / "libtbk_mutants.so"
-# One thread makes all calls and runs all work, and takes its choices from the seed.
-SEEDED = ("scheduler=caller", "policy=shuffled", "seed=3")
 THREADS = ("HAND_OVER", "STREAM_SHARED")  # in few programs, and in the first only where they race
 ENOUGH = 8  # calls, of a program that was made smaller
 # Numbers of programs end a run, not time: on a busy machine it takes as long as it takes.
 LONG = ("--seconds=500", "--shrink-time=300")
 
-# What a device may get wrong in order and lifetime, and backends that do.
-BROKEN = {
-    "a record does not cover the copy engine": "download_on_copy_queue",
-    "a record does nothing": "record_does_nothing",
-    "a record stands for an idle stream": "record_on_idle_stream",
-    "a stale record": "record_once_only",
-    "every second record is left out": "second_record_does_nothing",
-    "a wait binds what is recorded when it runs": "wait_looks_when_it_runs",
-    "a wait holds another stream": "wait_on_another_stream",
-    "a wait does nothing": "wait_does_nothing",
-    "every hundredth wait is left out": "wait_every_100th_is_left_out",
-    "a wait between devices does nothing": "wait_crossing_does_nothing",
-    "a wait does not hold fills": "fills_run_ahead_of_wait",
-    "who waits for a destroyed event goes on": "destroy_releases_waiters",
-    "an event is complete when it is recorded": "event_query_always_complete",
-    "a query says OK too early, at times": "third_event_query_is_complete",
-    "a stream's query says OK too early": "third_query_is_complete",
-    "synchronize of an event returns at once": "second_event_synchronize_at_once",
-    "synchronize of a stream returns at once": "third_synchronize_returns_at_once",
-    "synchronize of a device misses streams": "device_synchronize_latest_stream",
-    "synchronize misses a device": "synchronize_of_second_device_returns_at_once",
-    "a copy runs at once": "copy_early",
-    "fills have a queue of their own": "fill_aside",
-    "an upload reads its source too late": "upload_without_stream_is_late",
-    "a callback runs too early": "callback_at_once",
-    "a callback lets later work go on": "callback_detached",
-    "a callback runs twice": "third_callback_twice",
-    "freed memory is handed out too early": "async_free_at_once",
-    "freed memory is handed out in another order": "async_free_on_idle_stream",
-    "a stream is its thread's": "upload_on_own_streams_only",
-    "synchronize misses another thread's stream": "synchronize_own_streams_only",
-    "an event is its thread's": "record_own_events_only",
-    "memory is its thread's": "free_own_memory_only",
-    "a wait is of the thread that recorded": "event_wait/of_its_thread/THR-004",
-    "an upload ignores its offset": "upload_ignores_offset",
-    "a download begins a byte late": "download_from_next_byte",
-    "a fill loses its last byte": "fill_drops_last_byte",
-    "a copy writes too far": "copy_writes_one_byte_more",
-    "memory ends with its thread": "memory_ends_with_thread",
-    "a stream ends with its thread": "stream_ends_with_thread",
-}
 ODD = (
     (), ("policy=lazy",), ("policy=one_queue",), ("policy=inline",), ("policy=shuffled", "seed=5"),
     ("scheduler=seeded", "seed=6"), ("delay_us=30", "seed=7"), ("handles=reuse", "poison=1"),
@@ -188,6 +145,29 @@ def test_edges_are_proven_only_where_their_loss_shows(tmp_path: Path) -> None:
     at_once = states(hunt(CPU, tmp_path, ("policy=inline",), "--programs=600", *LONG))
     assert at_once["WAIT"] == at_once["RECORD"] == "trivial"
     assert "proven" not in {at_once[kind] for kind in ("WAIT", "RECORD", "STREAM")}
+
+
+@pytest.mark.parametrize("kind", ["WAIT", "EVENT_SYNCHRONIZE", "DEVICE_SYNCHRONIZE"])
+def test_what_is_excluded_would_have_been_found(kind: str) -> None:
+    """One of a hundred calls is broken: as many programs as exclude that must find it."""
+    known = sound(10_000)
+    needed = round(100 / stated(known.edges, known.programs, kind))
+    assert litmus(MUTANTS, plant(kind, 100, chance=7), needed, seed=2).code == 1
+
+
+@pytest.mark.parametrize(
+    ("mutant", "option", "programs"),
+    [("upload_behind_many", "many=100", 40_000), ("large_upload", "bytes=4096", 20_000)],
+)
+def test_what_shows_only_in_much_is_found(mutant: str, option: str, programs: int) -> None:
+    assert litmus(MUTANTS, (f"mutant={mutant}", option), programs).code == 1
+
+
+def test_a_count_goes_on_after_what_is_found() -> None:
+    run = litmus(MUTANTS, ("mutant=wait_does_nothing",), 500, counts=True)
+    assert run.code == 1
+    assert run.found > 10
+    assert run.programs >= 500
 
 
 @pytest.mark.parametrize("mutant", ["wait_does_nothing", "record_once_only", "copy_early"])

@@ -136,6 +136,7 @@ static void write_copy(FILE* f, const litmus_program_t* p, const litmus_call_t* 
   const int d = litmus_cell_device(p, c->cell);
   char bytes[24], at[24];
   range_words(p, c, bytes, at);
+  if (c->more > 0) fprintf(f, "for (int i = 0; i < %d; i++) ", c->more + 1);
   switch (c->op) {
     case LITMUS_FILL:
       fprintf(f, "OK(core->fill(self, %d, m%d, %s, %d, %s, %s, &e));\n", d, c->cell, at, c->value,

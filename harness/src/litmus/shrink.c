@@ -111,6 +111,18 @@ static void make_fewer_parts(shrinking_t* s) {
   keep_if_shown(s, &program);
 }
 
+/* As little pending as shows it. */
+static void pile_less(shrinking_t* s) {
+  for (uint32_t i = 0; i < s->best->program.count; i++) {
+    litmus_program_t program = s->best->program;
+    for (unsigned more = 0; more < program.calls[i].more; more = 2 * more + 1) {
+      program.calls[i].more = (uint16_t)more;
+      if (keep_if_shown(s, &program)) break;
+      program = s->best->program;
+    }
+  }
+}
+
 static void make_simpler(shrinking_t* s) {
   litmus_program_t program = s->best->program;
   program.devices = 1;
@@ -159,6 +171,7 @@ void shrink(const hunt_subject_t* subject, const litmus_program_t* program,
       take_out_calls(&s);
     make_fewer_threads(&s);
     make_simpler(&s);
+    pile_less(&s);
   }
   for (; out_shrunk->replays < REPLAYS && tbk_now_ns() < s.until_ns; out_shrunk->replays++)
     out_shrunk->shown += shows(&s, &out_shrunk->program);

@@ -1,0 +1,136 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""How well what a litmus run says of rates holds, and how many faults it finds in a second.
+
+    litmus_rates.py kills [--programs N]    of each mutant of order and lifetime: the share of
+                                            programs that show it, by programs a second
+    litmus_rates.py planted [--most N]      20 planted rates: is each found in as many programs as
+                                            exclude it, by what a run of the reference says?
+    litmus_rates.py rare [--most N]         50 faults that are rarer, or show only behind many
+                                            pieces of work, or in large ones
+    litmus_rates.py sound [--programs N]    the reference and all legal devices: no finding
+
+Each prints a JSON object a line, the last one the sum, and appends them to --output. Ends with 1
+where something is missed: kills below 20.7 a second, more than one planted rate, any rare fault, or
+where a legal device raises an alarm.
+Times are processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from litmus_mutants import BROKEN
+from litmus_runs import MUTANTS, PLANTED, SURE, litmus, plant, sound, stated
+from runs import BUILD, CPU
+
+RATES = (100, 1_000, 10_000, 100_000)
+PENDING = (2, 8, 32, 100, 200, 300, 400, 500)
+SIZES = (256, 4096, 65_536, 1 << 20)
+RARE = (
+    "rare_wait", "rare_copy", "rare_callback", "rare_record", "rare_event_synchronize",
+    "rare_event_query", "rare_stream_synchronize", "rare_device_synchronize", "rare_upload",
+)  # fmt: skip
+LEARNED = 100_000  # programs of the reference, from which rates are known
+
+Line = dict[str, Any]
+
+
+def kills(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """How often each mutant shows; at the speed of the reference, since a finding may take long."""
+    known = sound(LEARNED)
+    speed = known.programs / known.cpu_seconds
+    for what, name in BROKEN.items():
+        run = litmus(MUTANTS, (f"mutant={name}",), choices.programs, counts=True, seconds=6)
+        rate = min(run.found / run.programs, 1.0)
+        a_second = rate * speed
+        yield {"fault": what, "mutant": name, "programs": run.programs, "found": run.found,
+               "programs_per_second": round(speed), "kills_per_second": round(a_second, 1)
+               }, a_second >= SURE  # fmt: skip
+
+
+def planted(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """20 rates: four of each of five kinds. What is excluded must not be missed."""
+    known = sound(LEARNED)
+    cases = [(kind, rate) for rate in RATES for kind in list(PLANTED) if kind != "RERECORD"]
+    for number, (kind, rate) in enumerate(cases):
+        needed = round(rate / stated(known.edges, known.programs, kind))
+        allowed = min(needed, choices.most)
+        run = litmus(MUTANTS, plant(kind, rate, number + 1), allowed, seed=number + 2)
+        yield {"kind": kind, "one_in": rate, "excluded_by": needed, "looked_at": allowed,
+               "found_at": run.index + 1 if run.code else None}, run.code == 1  # fmt: skip
+
+
+def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """One of 100 to 100,000 calls; behind 2 to 500 pieces of work; from 256 bytes to 1 MiB on."""
+    rates = [(name, f"one_in={rate}") for name in RARE for rate in RATES[:3]]
+    rates += [(name, f"one_in={RATES[3]}") for name in RARE[:3]]
+    piles = [("upload_behind_many", f"many={many}") for many in PENDING]
+    piles += [("wait_behind_many", f"many={many}") for many in PENDING[:4]]
+    large = [(name, f"bytes={size}") for name in ("large_copy", "large_upload") for size in SIZES]
+    for name, option in rates + piles + large:
+        run = litmus(MUTANTS, (f"mutant={name}", option), choices.most, seed=5)
+        yield {"mutant": name, "option": option, "looked_at": choices.most, "found_at":
+               run.index + 1 if run.code else None}, run.code == 1  # fmt: skip
+
+
+def legal() -> list[str]:
+    listed = subprocess.run(
+        [BUILD / "bin" / "tbk-mutants", "anti"], capture_output=True, text=True, check=True
+    ).stdout
+    return [json.loads(line)["name"] for line in listed.splitlines()]
+
+
+def alarms(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    devices = [(CPU, ()), *((MUTANTS, (f"mutant={name}",)) for name in legal())]
+    each = -(-choices.programs // len(devices))
+    for number, (library, options) in enumerate(devices):
+        try:
+            run = litmus(library, options, each, seed=choices.seed + number)
+        except RuntimeError as error:  # no streams, no events: nothing to order
+            if "nothing to order" not in str(error):
+                raise
+            continue
+        yield {"device": options or "reference", "programs": run.programs, "alarms": run.code,
+               "cpu_seconds": run.cpu_seconds}, run.code == 0  # fmt: skip
+
+
+PARTS = {"kills": kills, "planted": planted, "rare": rare, "sound": alarms}
+MISSED = {"planted": 1}  # of 20
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--programs", type=int, default=20_000)
+    parser.add_argument("--most", type=int, default=30_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--output", type=Path)
+    choices = parser.parse_args()
+    right, count, programs = 0, 0, 0
+
+    def tell(line: Line) -> None:
+        text = json.dumps({"part": choices.part, **line})
+        print(text, flush=True)
+        if choices.output:
+            with choices.output.open("a") as file:
+                file.write(text + "\n")
+
+    for line, holds in PARTS[choices.part](choices):
+        tell({**line, "holds": holds})
+        right += holds
+        count += 1
+        programs += line.get("programs", 0)
+    tell({"sum": count, "hold": right, "programs": programs})
+    return 0 if count > 0 and right >= count - MISSED.get(choices.part, 0) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of tbk-litmus, and what they say: how often a fault shows, and how sure a run is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from runs import BUILD, CPU, LIB, Record
+
+LITMUS = BUILD / "bin" / "tbk-litmus"
+MUTANTS = LIB / "libtbk_mutants.so"
+# One thread makes all calls and runs all work, and takes its choices from the seed.
+SEEDED = ("scheduler=caller", "policy=shuffled", "seed=3")
+SURE = 20.7  # sightings: e^-20.7 is below 1e-9
+
+# Of each kind of edge that a rate can be planted for: the call that is broken.
+PLANTED = {
+    "WAIT": "rare_wait",
+    "RERECORD": "rare_record",
+    "EVENT_SYNCHRONIZE": "rare_event_synchronize",
+    "STREAM_SYNCHRONIZE": "rare_stream_synchronize",
+    "DEVICE_SYNCHRONIZE": "rare_device_synchronize",
+    "CALLBACK_AFTER": "rare_callback",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    code: int
+    programs: int  # those without an edge too
+    found: int
+    cpu_seconds: float
+    index: int  # of the first finding, where the run ended with it
+    edges: dict[str, Record]
+
+
+def litmus(
+    library: Path, options: tuple[str, ...], programs: int, *, seed: int = 1, counts: bool = False,
+    seconds: float = 100_000,
+) -> Run:  # fmt: skip
+    """Runs programs in one thread, and returns what was found; nothing is made smaller."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "litmus.jsonl"
+        words = [f"--backend-option={option}" for option in (*options, *SEEDED)]
+        done = subprocess.run(
+            [LITMUS, library, f"--programs={programs}", f"--seed={seed}", f"--seconds={seconds}",
+             "--shrink-time=0.001", "--call-timeout=0.5", f"--output={output}",
+             f"--reproducer={folder}/litmus.c", *(["--count"] if counts else []), *words],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"{options}: {done.stderr.strip()}")
+        records: list[Record] = [json.loads(line) for line in output.read_text().splitlines()]
+    footer = records[-1]
+    return Run(
+        code=done.returncode,
+        programs=footer["programs"] + footer["controls"],
+        found=footer["found"],
+        cpu_seconds=footer["cpu_milliseconds"] / 1000,
+        index=next((r["index"] for r in records if r["record"] == "litmus-finding"), -1),
+        edges={r["kind"]: r for r in records if r["record"] == "litmus-edge"},
+    )
+
+
+def stated(edges: dict[str, Record], programs: int, kind: str) -> float:
+    """Returns N / programs: a fault in one of N edges is excluded by so many programs."""
+    return float(edges[kind]["one_in"]) / programs
+
+
+def plant(kind: str, one_in: int, chance: int) -> tuple[str, ...]:
+    return (f"mutant={PLANTED[kind]}", f"one_in={one_in}", f"chance={chance}")
+
+
+def sound(programs: int) -> Run:
+    """Returns a run of the reference, which says how sure programs are."""
+    return litmus(CPU, (), programs)
