@@ -23,7 +23,7 @@ COST = 4
 
 WORDS = ("memory_stats", "memory_info", "oom", "addresses")
 MOST_S = 20.0  # of a device on which a sequence takes long
-MANY = 200
+MANY = 120
 
 each_length = pytest.mark.parametrize(
     "sequences", [24, pytest.param(MANY, marks=pytest.mark.thorough)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tbk_contracts.torch import host, order
+from tbk_contracts.torch import check, host, missing, order
 from tbk_contracts.torch.lifetime.calls import STREAMS, Call
 from tbk_contracts.torch.lifetime.draw import LARGE, LARGE_ENOUGH, SHARE, SIZES, UNTOLD, most_read
 from tbk_contracts.torch.lifetime.figures import Figures
@@ -148,11 +148,23 @@ class Execution:
         for number, call in enumerate(calls):
             self.number = number
             self.model.take(call, checked=checked)
-            getattr(self, f"_{call.name}")(call)
+            self._make(call)
             if self.on.figures is not None and call.name not in ("settle", "statistics"):
                 self.on.figures.idle &= call.name in ("alloc", "reset_peak", "reset_sums")
         order.settle(self.on.device)
         self._look()
+
+    def _make(self, call: Call) -> None:
+        """Makes the call. What a device lacks is for the test to say; nothing else is raised."""
+        try:
+            getattr(self, f"_{call.name}")(call)
+        except torch.OutOfMemoryError as error:
+            raise NoRoom from error
+        except RuntimeError as error:
+            if missing.lacking(error):
+                raise
+            raise Wrong("MEM-538", f"call {self.number + 1}, {call.name}", "no exception",
+                        check.shown(str(error))) from error  # fmt: skip
 
     # ------------------------------------------------------------------------------- memory --
 
@@ -224,8 +236,12 @@ class Execution:
         except torch.OutOfMemoryError:
             self.on.shown.refusals += 1
             return
+        except RuntimeError as error:
+            seen = check.shown(f"{type(error).__name__}: {error}")
+        else:
+            seen = "no exception"
         raise Wrong("MEM-515", f"call {self.number + 1}, twice of what the device has",
-                    "OutOfMemoryError", "no exception")  # fmt: skip
+                    "OutOfMemoryError", seen)  # fmt: skip
 
     # --------------------------------------------------------------------------------- work --
 
