@@ -109,7 +109,8 @@ def _of_kind(kind: Record, edge: Record | None, hunted: Hunted, subject: Subject
         return _test(name, clause, verdict="left-out", evidence_reason=subject.left_out)
     if edge is not None:
         state = _STATES.get(str(edge.get("state")), _STATES["not-shown"])
-        reason = {"evidence_reason": edge.get("why")} if edge.get("why") else {}
+        why = edge.get("why")
+        reason = {"evidence_reason": f"litmus programs: {why}"} if why else {}
         return _test(name, clause, **state, **reason, facts={"edge": dict(edge)})
     if hunted.code in (EXIT_PASS, EXIT_FINDINGS):
         return _test(name, clause, verdict="unsupported", needs_missing=str(kind.get("needs", "")))
