@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <aten/kernels.h>
 #include <aten/kernels_plan.h>
+#include <aten/kernels_room.h>
 #include <c10/util/Exception.h>
 #include <runtime/backend.h>
 #include <runtime/device_allocator.h>
@@ -31,18 +32,26 @@ bool has_dtype(const tbk_device_properties_t& properties, int32_t dtype) {
   return dtype < TBK_DTYPE_LIMIT && (properties.dtypes >> static_cast<unsigned>(dtype) & 1) != 0;
 }
 
-bool accepts(const tbk_device_properties_t& properties,
-             std::initializer_list<const tbk_tensor_t*> tensors) {
+/// What align_memory() could not align: the storage begins in the middle of an element.
+bool is_unaligned(const DeviceState& device, const tbk_tensor_t& tensor) {
+  return device.flat_address() && (tensor.memory & (device.properties.memory_alignment - 1)) != 0;
+}
+
+bool accepts(const DeviceState& device, std::initializer_list<const tbk_tensor_t*> tensors) {
   for (const tbk_tensor_t* tensor : tensors)
-    if (!has_dtype(properties, tensor->dtype) || tensor->rank > properties.max_rank) return false;
+    if (!has_dtype(device.properties, tensor->dtype) || tensor->rank > device.properties.max_rank ||
+        is_unaligned(device, *tensor))
+      return false;
   return true;
 }
 
 bool launch_at_once(const tbk_kernel_t* kernel, c10::DeviceIndex device, const void* arguments,
                     Stream& stream) {
   ErrorBuffer error;
-  tbk_status_t status =
-      kernel->launch(Backend::get().instance(), device, kernel, arguments, stream.handle, &error);
+  tbk_instance_t* instance = Backend::get().instance();
+  tbk_status_t status = with_room(device, error, [&] {
+    return kernel->launch(instance, device, kernel, arguments, stream.handle, &error);
+  });
   if (status == TBK_UNSUPPORTED) return false;
   check(status, error, "launch", device);
   return true;
@@ -57,14 +66,28 @@ bool launch_planned(const tbk_kernel_t* kernel, c10::DeviceIndex device, const v
   if (plan->workspace_bytes > 0)
     workspace = device_allocator().allocate_on(device, plan->workspace_bytes);
   ErrorBuffer error;
-  tbk_status_t status =
-      kernel->launch_plan(Backend::get().instance(), device, plan->handle, arguments,
-                          handle_of(workspace.get()), 0, stream.handle, &error);
+  tbk_instance_t* instance = Backend::get().instance();
+  const tbk_memory_t memory = handle_of(workspace.get());
+  tbk_status_t status = with_room(device, error, [&] {
+    return kernel->launch_plan(instance, device, plan->handle, arguments, memory, 0, stream.handle,
+                               &error);
+  });
   check(status, error, "launch_plan", device);
   return true;
 }
 
 }  // namespace
+
+void align_memory(tbk_tensor_t& description, c10::DeviceIndex device) {
+  const DeviceState& state = Backend::get().device(device);
+  if (!state.flat_address()) return;
+  const uint64_t beyond = description.memory & (state.properties.memory_alignment - 1);
+  const auto element = c10::elementSize(static_cast<c10::ScalarType>(description.dtype));
+  if (beyond % element != 0) return;  // launch() refuses it
+  description.memory -= beyond;
+  description.storage_bytes += beyond;
+  description.offset += static_cast<int64_t>(beyond / element);
+}
 
 const tbk_kernel_t* Kernel::find(c10::DeviceIndex device) {
   std::atomic<uintptr_t>& found = found_[static_cast<size_t>(device)];
@@ -88,8 +111,7 @@ bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
             std::initializer_list<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others) {
   Stream& stream = current_stream(device);  // opens the device, or throws
   const tbk_kernel_t* offered = kernel.find(device);
-  if (offered == nullptr || !accepts(Backend::get().device(device).properties, tensors))
-    return false;
+  if (offered == nullptr || !accepts(Backend::get().device(device), tensors)) return false;
   stream.note(kernel.name());
   if (has_plans(offered))
     return launch_planned(offered, device, arguments, stream, make_plan_key(tensors, others));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/TensorBase.h>
+#include <runtime/backend.h>
 #include <runtime/device_allocator.h>
 #include <runtime/stream.h>
 #include <tbk/tbk_arguments.h>
@@ -14,41 +15,51 @@
 
 namespace tbk {
 
-/// Returns a tensor as kernels see it that only read it: a lazy clone stays one. Borrows sizes and
-/// strides from `tensor`: lives no longer than it.
-inline tbk_tensor_t describe_input(const at::TensorBase& tensor) {
+/// Moves the memory of `description` back to an address that is aligned as `device` wants it, and
+/// the difference into the offset: a storage that DLPack makes of a view begins in the middle of a
+/// block. Changes nothing where addresses are not flat, or the difference is no number of elements.
+void align_memory(tbk_tensor_t& description, c10::DeviceIndex device);
+
+/// Returns a tensor as kernels see it, whose storage is at `data`.
+inline tbk_tensor_t describe_at(const at::TensorBase& tensor, const void* data) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
-  const c10::Storage& storage = impl->unsafe_storage();
   tbk_tensor_t description;
   description.struct_size = sizeof description;
-  description.memory = handle_of(storage.data());
-  description.storage_bytes = storage.nbytes();
+  description.memory = handle_of(data);
+  description.storage_bytes = impl->unsafe_storage().nbytes();
   description.offset = impl->storage_offset();
   description.dtype = static_cast<int32_t>(tensor.scalar_type());
   description.rank = static_cast<int32_t>(impl->dim());
   description.sizes = impl->sizes().data();
   description.strides = impl->strides().data();
+  if ((description.memory & Backend::base_mask()) != 0) [[unlikely]]
+    align_memory(description, impl->device().index());
   return description;
+}
+
+/// Returns a tensor as kernels see it that only read it: a lazy clone stays one. Borrows sizes and
+/// strides from `tensor`: lives no longer than it.
+inline tbk_tensor_t describe_input(const at::TensorBase& tensor) {
+  return describe_at(tensor, tensor.unsafeGetTensorImpl()->unsafe_storage().data());
 }
 
 /// Returns the same of a tensor that is written: a lazy clone gets memory of its own first.
 inline tbk_tensor_t describe(const at::TensorBase& tensor) {
-  tbk_tensor_t description = describe_input(tensor);
-  description.memory = handle_of(tensor.storage().mutable_data());
-  return description;
+  return describe_at(tensor, tensor.storage().mutable_data());
 }
 
-/// One operator that backends may serve; a static object beside its wrapper. `name` and `version`
-/// are TBK_NAME_... and TBK_VERSION_... of tbk_operators.h.
+/// Stands for one operator that backends may serve; a static object beside its wrapper. Any thread.
+/// `name` and `version` are TBK_NAME_... and TBK_VERSION_... of tbk_operators.h.
 class Kernel {
  public:
   constexpr Kernel(const char* name, uint32_t version) : name_(name), version_(version) {}
 
+  /// Returns its name, such as "add.Tensor".
   const char* name() const {
     return name_;
   }
-  /// NULL where the backend does not offer it for `device`. Asked once a device, then remembered.
-  /// The device is open.
+  /// Returns the kernel, which the backend owns; NULL where it offers none for `device`. Asked once
+  /// a device, then remembered. The device is open.
   const tbk_kernel_t* find(c10::DeviceIndex device);
 
  private:
@@ -58,14 +69,16 @@ class Kernel {
   std::array<std::atomic<uintptr_t>, 128> found_{};
 };
 
-/// Whether it is worth while to prepare operands of `dtype` for `kernel`. Opens the device.
+/// Returns whether it is worth while to prepare operands of `dtype` for `kernel`. Opens the device.
 bool offers(Kernel& kernel, c10::DeviceIndex device, at::ScalarType dtype);
 
-/// Run `kernel` with `arguments` on the current stream of `device`, through prepare and a cached plan
-/// where the backend offers that. False, with nothing done, where the backend does not offer the
-/// kernel, the dtype or the rank, or answers UNSUPPORTED: the caller falls back. Other errors throw.
-/// `tensors` are those in `arguments`, for the dtype, the rank and the plan's signature; `others` is
-/// what else is in there and a plan may depend on, as numbers: scalars, dimensions, flags.
+/// Runs `kernel` with `arguments` on the current stream of `device`, through prepare and a cached
+/// plan where the backend offers that. Returns false, with nothing done, where the backend does not
+/// offer the kernel, the dtype or the rank, or answers UNSUPPORTED, and where memory could not be
+/// aligned: the caller falls back. Where a kernel finds no memory for itself, the device gets back
+/// what the allocator keeps, and the call is made once more. Other errors throw. Any thread.
+/// `tensors` are those in `arguments`, for the dtype, the rank and the plan's signature; `others`
+/// is what else is in there and a plan may depend on, as numbers: scalars, dimensions, flags.
 bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
             std::initializer_list<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others = {});
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <aten/kernels_plan.h>
+#include <aten/kernels_room.h>
 #include <runtime/backend.h>
 #include <runtime/error.h>
 
@@ -55,8 +56,10 @@ std::shared_ptr<const Plan> prepare(const tbk_kernel_t* kernel, c10::DeviceIndex
   tbk_plan_t* handle = nullptr;
   uint64_t workspace_bytes = 0;
   ErrorBuffer error;
-  tbk_status_t status = kernel->prepare(Backend::get().instance(), device, kernel, arguments,
-                                        &handle, &workspace_bytes, &error);
+  tbk_instance_t* instance = Backend::get().instance();
+  tbk_status_t status = with_room(device, error, [&] {
+    return kernel->prepare(instance, device, kernel, arguments, &handle, &workspace_bytes, &error);
+  });
   if (status == TBK_UNSUPPORTED) return nullptr;
   check(status, error, "prepare", device);
   return std::make_shared<const Plan>(kernel, handle, workspace_bytes);

@@ -12,13 +12,14 @@
 
 namespace tbk {
 
-/// All that a plan depends on, as numbers: arguments of equal keys differ at most in handles and
-/// offsets.
+/// Holds all that a plan depends on, as numbers: arguments of equal keys differ at most in handles
+/// and offsets.
 using PlanKey = c10::SmallVector<int64_t, 48>;
+/// Returns the key of a call; what `tensors` and `others` are, launch() of kernels.h says.
 PlanKey make_plan_key(std::initializer_list<const tbk_tensor_t*> tensors,
                       c10::ArrayRef<int64_t> others);
 
-/// A prepared launch. Goes back to the backend with the last reference.
+/// Holds a prepared launch, which goes back to the backend with the last reference.
 struct Plan {
   Plan(const tbk_kernel_t* plan_kernel, tbk_plan_t* plan, uint64_t bytes)
       : kernel(plan_kernel), handle(plan), workspace_bytes(bytes) {}
@@ -28,11 +29,12 @@ struct Plan {
 
   const tbk_kernel_t* kernel;
   tbk_plan_t* handle;
-  uint64_t workspace_bytes;
+  uint64_t workspace_bytes;  // that each launch needs; 0 for none
 };
 
-/// The plan for `arguments`, from the cache or from the backend, which has prepare. NULL where the
-/// backend answers UNSUPPORTED; that is asked anew each time. Any thread.
+/// Returns the plan for `arguments`, from the cache or from the backend, which has prepare; NULL
+/// where the backend answers UNSUPPORTED, which is asked anew each time. Any thread. Errors: what
+/// prepare answers.
 std::shared_ptr<const Plan> find_plan(const tbk_kernel_t* kernel, c10::DeviceIndex device,
                                       const void* arguments, const PlanKey& key);
 

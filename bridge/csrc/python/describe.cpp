@@ -37,6 +37,7 @@ py::dict describe_properties(c10::DeviceIndex device) {
   auto has = [&properties](uint64_t flag) { return (properties.flags & flag) != 0; };
   py::dict result;
   result["name"] = state.name;
+  result["driver"] = state.driver;
   result["total_memory"] = properties.memory_bytes;
   result["max_allocation_bytes"] = properties.max_allocation_bytes;
   result["memory_alignment"] = properties.memory_alignment;

@@ -96,6 +96,9 @@ std::unique_ptr<DeviceState> ask_properties(const Tables& tables, tbk_instance_t
   check_properties(state->properties, subject);
   state->name = state->properties.name != nullptr ? printable(state->properties.name, 255) : name;
   state->properties.name = state->name.c_str();
+  if (state->properties.driver != nullptr)
+    state->driver = printable(state->properties.driver, 1023);
+  state->properties.driver = state->driver.c_str();
   return state;
 }
 
@@ -124,6 +127,7 @@ std::string absolute(const std::string& path) {
 
 std::atomic<Backend*> Backend::loaded_{nullptr};
 std::atomic<bool> Backend::in_bad_fork_{false};
+std::atomic<uint64_t> Backend::base_mask_{0};
 
 Backend& Backend::load(const std::string& given_path, const std::string& options,
                        const std::function<void(const std::string&)>& check_name) {
@@ -172,6 +176,9 @@ void Backend::count_devices() const noexcept try {
       uncountable_ = error.what_without_backtrace();
     }
     if (!uncountable_.empty()) devices_.clear();
+    for (const auto& device : devices_)
+      if (device->flat_address())
+        base_mask_.fetch_or(device->properties.memory_alignment - 1, std::memory_order_relaxed);
     counted_.store(true, std::memory_order_release);
   }
   if (!uncountable_.empty()) TORCH_WARN(name_, ": ", uncountable_, "; taken for 0 devices");

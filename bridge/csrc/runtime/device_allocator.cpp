@@ -193,6 +193,10 @@ class CachingAllocator final : public DeviceAllocator {
     for_each_cache([](int, DeviceCache& cache) { cache.flush(); });
   }
 
+  void give_back_cached(c10::DeviceIndex device) override {
+    if (DeviceCache* cache = cache_or_null(device); cache != nullptr && usable()) cache->flush();
+  }
+
   void recordStream(const c10::DataPtr& pointer, c10::Stream stream) override {
     if (pointer.get() == nullptr || !pointer.device().is_privateuseone() || !usable()) return;
     if (DeviceCache* cache = cache_or_null(pointer.device().index()))

@@ -178,3 +178,23 @@ print(json.dumps(seen))
     before, after = json.loads(child(program, library, backend_options))
     assert not any(before)
     assert after == [False] * (len(after) - 1) + [True]
+
+
+@pytest.mark.parametrize(
+    ("mutant", "expected"),
+    [
+        ("driver_overwritten", ["the driver of device 0", "the driver of device 1"]),
+        ("driver_of_1024_bytes", ["d" * 1023] * 2),
+        ("driver_empty", ["", ""]),
+    ],
+)
+def test_properties_name_the_driver_of_each_device(
+    child: Callable[..., str], mutant: str, expected: list[str]
+) -> None:
+    program = """
+import json, sys
+import torch, torch_tbk
+module = getattr(torch, torch_tbk.load(sys.argv[1], options=f"mutant={sys.argv[2]}").backend_name)
+print(json.dumps([module.get_device_properties(index).driver for index in range(2)]))
+"""
+    assert json.loads(child(program, torch_tbk.reference("mutants"), mutant)) == expected

@@ -23,6 +23,8 @@ class DeviceProperties:
     """For people."""
     total_memory: int
     """In bytes; 0 where the backend does not know it."""
+    driver: str
+    """What it runs on, with versions and paths; empty where the backend says nothing."""
     max_allocation_bytes: int
     """The most that one allocation can have; 0 where the backend states no limit."""
     memory_alignment: int

@@ -37,6 +37,30 @@ def _() -> None:
     kernels.result("empty.memory_format empty_strided", keep)
 
 
+@mutant("operators_get_no_cached_memory", "MEM-515", "none of their own while the cache has"
+        " most of it", narrow=True)  # fmt: skip
+def _() -> None:
+    def run(original: Any, *given: Any, **named: Any) -> Any:
+        accelerator = torch.accelerator
+        cached = accelerator.memory_reserved() - accelerator.memory_allocated()
+        if cached > accelerator.get_memory_info()[1] // 2:
+            raise torch.OutOfMemoryError("no memory for what is between")
+        return original(*given, **named)
+
+    kernels.around("mm", run)
+
+
+@mutant("operators_start_at_aligned_memory", "INT-501", "they read what lies before a storage that"
+        " begins in the middle of an allocation", narrow=True)  # fmt: skip
+def _() -> None:
+    def shifted(made: torch.Tensor, one: torch.Tensor, *_: Any) -> torch.Tensor:
+        if one.untyped_storage().data_ptr() % 64 == 0:
+            return made
+        return kernels.rewrite(made, lambda values: values.flatten().roll(1).view(values.shape))
+
+    kernels.result("add.Tensor add_.Tensor", shifted)
+
+
 @mutant("pinned_memory_denies_it", "PIN-502 PIN-501", "is_pinned is False of what was pinned",
         mechanism="module")  # fmt: skip
 def _() -> None:

@@ -46,7 +46,11 @@ def test_dlpack_keeps_pointer_device_and_strides(device: torch.device) -> None:
 @clause("INT-501", needs="addresses")
 def test_dlpack_keeps_a_view_that_begins_later(device: torch.device) -> None:
     view = host.upload(host.values((4, 6)), device).t()[1:, ::2]
-    is_the_same("a part of a tensor", through_a_capsule(view), view)
+    back, before = through_a_capsule(view), host.download(view)
+    is_the_same("a part of a tensor", back, view)
+    check.tensor("what an operator makes of it", host.download(back + back), 2 * before)
+    back.add_(back)
+    check.tensor("the part, once an operator has written it", host.download(view), 2 * before)
 
 
 @clause("INT-502", needs="accelerator device_interface")
