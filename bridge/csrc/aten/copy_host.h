@@ -6,9 +6,9 @@
 
 namespace tbk {
 
-/// Both for tensors of the same sizes, not empty, with neither the conjugate nor the negative bit;
-/// one is of the host, the other of this device. Any strides and dtypes. See copy_tensor for what is
-/// complete on return.
+/// Copies from the host to a device, on its current stream, or back. Both tensors have the same
+/// sizes, are not empty, and have neither the conjugate nor the negative bit; any strides and
+/// dtypes. What is complete on return copy_tensor says. Errors: those of the backend.
 void copy_from_host(const at::Tensor& destination, const at::Tensor& source, bool non_blocking);
 void copy_to_host(const at::Tensor& destination, const at::Tensor& source, bool non_blocking);
 

@@ -6,8 +6,8 @@
 
 namespace tbk {
 
-/// Count a call of `op` that runs on the CPU for `device`; warn about it or refuse it, as the mode
-/// says. Returns its name, which lives as long as the process.
+/// Counts a call of `op` that runs on the CPU for `device`; warns about it or refuses it, as the
+/// mode says. Returns its name, which lives as long as the process.
 /// Errors: NotImplementedError in the mode `error`; then nothing is counted.
 const char* count_fallback(const c10::OperatorHandle& op, c10::DeviceIndex device);
 

@@ -8,10 +8,10 @@
 
 namespace tbk {
 
-/// The tensors of one call, of one device, as the host sees them: storages that are brought to the
-/// host once each, and tensors that are views of those. First add() all, then bring(), then host();
-/// after the operator write_back() and to_device(), then finish().
-/// Where the host may dereference the device's memory, the storages are that memory.
+/// Shows the host the tensors of one call, of one device: storages that are brought to the host
+/// once each, and tensors that are views of those. One thread. First add() all, then bring(), then
+/// host(); after the operator write_back() and to_device(), then finish(). Where the host may
+/// dereference the device's memory, the storages are that memory.
 class HostMirror {
  public:
   /// Opens the device. `operation` is noted for messages about deferred errors.
@@ -21,15 +21,19 @@ class HostMirror {
   HostMirror(const HostMirror&) = delete;
   HostMirror& operator=(const HostMirror&) = delete;
 
-  /// Errors: RuntimeError where the tensor reaches beyond its storage.
+  /// Takes up `tensor`, which the operator reads, or writes as well. Errors: RuntimeError where it
+  /// reaches beyond its storage.
   void add(const at::Tensor& tensor, bool written);
-  /// Orders the host after the current stream.
+  /// Brings the storages to the host, after what the current stream was given.
   void bring();
+  /// Returns what stands on the host for `tensor`, which was added; valid as long as the mirror.
   const at::Tensor& host(const at::Tensor& tensor) const;
-  /// Give what was written back, and the sizes that the operator gave it.
+  /// Gives back what was written, and the sizes and strides that the operator gave it.
   void write_back();
-  /// `result`, which is of the host, strided and dense, with its strides, on the device.
+  /// Returns `result`, which is of the host, strided and dense, on the device, with the same
+  /// strides.
   at::Tensor to_device(const at::Tensor& result);
+  /// Waits for what is still enqueued. Errors: those of the stream.
   void finish();
 
  private:

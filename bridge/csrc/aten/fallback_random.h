@@ -8,8 +8,8 @@
 
 namespace tbk {
 
-/// A CPU generator that stands in for `generator` of `device` (the default one where it is absent) in
-/// one call, which moves on by one block. Equal states give equal generators.
+/// Returns a CPU generator that stands in for `generator` of `device` (the default one where it is
+/// absent) in one call, which moves on by one block. Equal states give equal generators.
 /// Errors: those of take_random.
 at::Generator host_generator(const std::optional<at::Generator>& generator,
                              c10::DeviceIndex device);

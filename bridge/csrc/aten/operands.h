@@ -9,27 +9,30 @@
 
 namespace tbk {
 
+/// Returns whether `tensor` is there and of a device of the backend.
 inline bool is_ours(const at::TensorBase& tensor) {
   return tensor.defined() && tensor.device().is_privateuseone();
 }
 
-/// A number on the host that stands beside tensors of a device.
+/// Returns whether `tensor` is a number of the host, which may stand beside tensors of a device.
 inline bool is_host_number(const at::TensorBase& tensor) {
   return tensor.defined() && tensor.dim() == 0 && tensor.device().is_cpu();
 }
 
-/// Both of one device of ours, of one dtype and size, contiguous: nothing is left to be settled.
+/// Returns whether both are of one device of ours, of one dtype and size, and contiguous: then
+/// nothing is left to be settled.
 inline bool have_same_form(const at::TensorBase& self, const at::TensorBase& other) {
   return self.scalar_type() == other.scalar_type() && self.device() == other.device() &&
          is_ours(self) && self.sizes() == other.sizes() && self.is_contiguous() &&
          other.is_contiguous();
 }
 
-/// `number` of the host, cast to `dtype`, on `device`.
+/// Returns `number` of the host, cast to `dtype`, on `device`. Ordered on its current stream.
 at::Tensor number_on(c10::DeviceIndex device, const at::Tensor& number, at::ScalarType dtype);
 
-/// An input as the rules of operators want it: on the device, of a dtype, broadcast by strides of 0.
-/// Owns what it describes; neither copied nor moved, since the description points into it.
+/// Holds an input as the rules of operators want it: on the device, of a dtype, broadcast to
+/// `sizes` by strides of 0. Owns what it describes; neither copied nor moved, since the description
+/// points into it. Errors: those of a cast on the device.
 class Operand {
  public:
   Operand(const at::Tensor& tensor, c10::DeviceIndex device, at::ScalarType dtype,
@@ -49,11 +52,13 @@ class Operand {
   at::DimVector strides_;
 };
 
-/// `value` as `dtype` holds it. Errors: RuntimeError where it does not fit, as PyTorch's CPU has it.
+/// Returns `value` as `dtype` holds it. Errors: RuntimeError where it does not fit, as PyTorch's
+/// CPU has it.
 at::Scalar number_in(at::ScalarType dtype, const at::Scalar& value);
 
+/// Returns `value` as the C interface has it: what kind it is, and its value.
 tbk_scalar_t to_scalar(const at::Scalar& value);
-/// For the signature of a plan.
+/// Returns `scalar` as numbers, for the key of a plan.
 std::array<int64_t, 4> numbers_of(const tbk_scalar_t& scalar);
 
 }  // namespace tbk

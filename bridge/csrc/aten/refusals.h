@@ -8,7 +8,7 @@
 
 namespace tbk {
 
-/// Kinds of tensors that PyTorch has and this device has not.
+/// Names the kinds of tensors that PyTorch has and this device has not.
 enum class TensorKind : uint8_t { sparse, nested, quantised, mkldnn };
 
 /// Throws NotImplementedError, which names the operator, the kind, and what to do instead.

@@ -7,13 +7,15 @@
 
 namespace tbk {
 
-/// What torch_tbk.device_module.DeviceProperties has, by the names of its fields. Checked by who calls.
+/// Returns what torch_tbk.device_module.DeviceProperties has, by the names of its fields; `device`
+/// is in range. The GIL is held.
 pybind11::dict describe_properties(c10::DeviceIndex device);
 
-/// Rows of feature, source, detail: see capabilities.h. May open the device, without the GIL.
+/// Returns rows of feature, source, detail: see capabilities.h. May open the device, without the
+/// GIL.
 pybind11::list describe_capabilities(c10::DeviceIndex device);
 
-/// at::HostStats of pinned memory: counts and bytes.
+/// Returns at::HostStats of pinned memory: counts and bytes.
 pybind11::dict describe_host_memory();
 
 }  // namespace tbk

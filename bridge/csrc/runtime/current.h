@@ -14,15 +14,18 @@ namespace detail {
 inline thread_local c10::DeviceIndex current_device_index = 0;
 }
 
+/// Returns the current device of this thread.
 inline c10::DeviceIndex current_device() noexcept {
   return detail::current_device_index;
 }
-/// Unchecked: `index` is in range, or nothing that uses it comes before the next call of this.
+/// Makes `index` current in this thread. Unchecked: `index` is in range, or nothing that uses it
+/// comes before the next call of this.
 inline void set_current_device(c10::DeviceIndex index) noexcept {
   detail::current_device_index = index;
 }
 
-/// The device that `index` names; -1 is the current one. Errors: RuntimeError for one out of range.
+/// Returns the device that `index` names; -1 is the current one. Errors: RuntimeError for one out
+/// of range.
 c10::DeviceIndex resolve_device(c10::DeviceIndex index);
 
 /// Makes `index` current until it is destroyed. Cheap: no virtual call, no lock.

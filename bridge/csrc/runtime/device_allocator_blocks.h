@@ -16,9 +16,10 @@ namespace tbk {
 
 struct StreamLists;
 
-/// Blocks of at most 1 MiB are small; statistics are kept for both kinds.
+/// Tells small blocks, of at most 1 MiB, from large ones; statistics are kept for both kinds.
 enum class BlockKind : uint8_t { small, large };
 
+/// Says where a block is.
 enum class BlockState : uint8_t {
   detached,  // in transit
   in_use,
@@ -27,9 +28,10 @@ enum class BlockState : uint8_t {
   free,     // joined with those of its neighbours that are
 };
 
-/// A piece of a segment (what memory_alloc gave), or a whole one.
+/// Describes a piece of a segment (what memory_alloc gave), or a whole one. The owner of its cache
+/// locks.
 struct Block {
-  tbk_memory_t memory = 0;
+  tbk_memory_t memory = 0;  // of its first byte
   uint64_t bytes = 0;
   uint64_t requested = 0;
   Block* next = nullptr;  // in a list
@@ -45,12 +47,13 @@ struct Block {
   bool known = false;  // in the table by address
   uint16_t list = 0;   // for its size
 
+  /// Returns whether the block is a segment of its own.
   bool whole() const {
     return before == nullptr && after == nullptr;
   }
 };
 
-/// Where blocks live. Nodes are reused, and never given back.
+/// Holds the descriptions of blocks. They are reused, and never given back. The owner locks.
 class BlockStore {
  public:
   Block* take();
@@ -63,11 +66,11 @@ class BlockStore {
 
 inline constexpr uint64_t small_most = UINT64_C(1) << 20;
 
-/// How sizes are rounded on one device.
+/// Rounds sizes, which are in bytes, as one device has it. Never changes.
 struct BlockSizes {
   explicit BlockSizes(const tbk_device_properties_t& properties);
 
-  /// 0 for what no device can have.
+  /// Returns what a block for `requested` bytes has; 0 for what no device can have.
   uint64_t block_bytes(uint64_t requested) const {
     if (requested > (UINT64_C(1) << 56)) [[unlikely]]
       return 0;
@@ -75,16 +78,17 @@ struct BlockSizes {
     const uint64_t bytes = splits ? rounded : round_to_list(rounded);
     return bytes <= most ? bytes : within_most(requested, bytes);
   }
-  /// The list for free blocks of `bytes`: one for each of the first 32 multiples of the unit, then 16
-  /// for each power of two. From list to list sizes rise.
+  /// Returns the list for free blocks of `bytes`: one for each of the first 32 multiples of the
+  /// unit, then 16 for each power of two. From list to list sizes rise.
   unsigned list_of(uint64_t bytes) const {
     const uint64_t units = bytes >> unit_shift;
     if (units < 32) return static_cast<unsigned>(units);
     const auto power = static_cast<unsigned>(std::bit_width(units)) - 1;
     return 32 + (power - 5) * 16 + static_cast<unsigned>((units >> (power - 4)) & 15);
   }
-  /// How much to ask the backend for, when a block of `bytes` is not in the cache.
+  /// Returns how much to ask the backend for, when a block of `bytes` is not in the cache.
   uint64_t segment_bytes(uint64_t bytes) const;
+  /// Returns whether what is left of `block` behind `bytes` is worth a block of its own.
   bool worth_splitting(const Block& block, uint64_t bytes) const;
 
   static BlockKind kind_of(uint64_t bytes) {
@@ -103,17 +107,19 @@ struct BlockSizes {
   uint64_t granularity_;
 };
 
-/// Free blocks of one stream and kind, by size; a bitmap says which lists have blocks.
+/// Keeps the free blocks of one stream and kind, by size; a bitmap says which lists have blocks.
+/// The owner locks.
 class FreeLists {
  public:
   static constexpr unsigned count = 32 + 16 * 49;
 
   void insert(Block* block) noexcept;
   void remove(Block* block) noexcept;
-  /// A block of at least `bytes`, which belong to `list`; of the least size, but for what is behind
-  /// the eighth in a list. Where `larger` is false, only of that list. NULL if there is none.
+  /// Returns a block of at least `bytes`, which belong to `list`; of the least size, but for what
+  /// is behind the eighth in a list. Where `larger` is false, only of that list. NULL if there is
+  /// none.
   Block* find(uint64_t bytes, unsigned list, bool larger) const;
-  /// Unlink all blocks that are whole segments, and link them by `next` before `others`.
+  /// Unlinks all blocks that are whole segments; returns them, linked by `next` before `others`.
   Block* remove_whole(Block* others);
 
  private:
@@ -124,7 +130,8 @@ class FreeLists {
   std::array<uint64_t, (count + 63) / 64> has_blocks_{};
 };
 
-/// What was freed last, by size, the latest first: found without a search, and given out as it is.
+/// Keeps what was freed last, by size, the latest first: found without a search, and given out as
+/// it is.
 class QuickLists {
  public:
   void push(Block* block) noexcept {
@@ -133,14 +140,15 @@ class QuickLists {
     block->next = head;
     head = block;
   }
-  /// A block of exactly `bytes`, which belong to `list`; NULL if it isn't the latest of that list.
+  /// Returns a block of exactly `bytes`, which belong to `list`; NULL if it isn't the latest of
+  /// that list.
   Block* pop(uint64_t bytes, unsigned list) noexcept {
     Block* head = heads_[list];
     if (head == nullptr || head->bytes != bytes) return nullptr;
     heads_[list] = head->next;
     return head;
   }
-  /// Unlink all, linked by `next`.
+  /// Unlinks all; returns them, linked by `next`.
   Block* remove_all() noexcept;
 
  private:
@@ -148,7 +156,7 @@ class QuickLists {
   std::array<Block*, 32 + 16 * 6 + 1> heads_{};
 };
 
-/// The free blocks of one stream.
+/// Keeps the free blocks of one stream.
 struct StreamLists {
   QuickLists quick;  // small ones only
   FreeLists small, large;

@@ -16,41 +16,49 @@
 
 namespace tbk {
 
-/// The bytes of a block, and the totals after it was allocated or freed, for PyTorch's profiler.
+/// Tells the bytes of a block, and the totals after it was allocated or freed, for PyTorch's
+/// profiler.
 struct MemoryReport {
   uint64_t bytes = 0;
   uint64_t allocated = 0;
   uint64_t reserved = 0;
 };
 
-/// The memory of one device. Made when the device is first named, never destroyed.
+/// Keeps the memory of one device. Threads: any. Made when the device is first named, never
+/// destroyed.
 ///
-/// Locks: `mutex_` guards all members but `waiting_`, and is never held while the backend is called:
-/// a call may block until another thread of the program frees memory, and what a backend logs may
-/// reach Python. `waiting_mutex_` is taken before it, and may be held while the backend is called;
-/// freeing never takes it.
+/// Locks: `mutex_` guards all members but `waiting_`, and is never held while the backend is
+/// called: a call may block until another thread of the program frees memory, and what a backend
+/// logs may reach Python. `waiting_mutex_` is taken before it, and may be held while the backend is
+/// called; freeing never takes it.
 class DeviceCache {
  public:
   DeviceCache(c10::DeviceIndex device, const tbk_device_properties_t& properties)
       : device_(device), sizes_(properties) {}
 
-  /// The device is open, and `bytes` is not 0. `report` may be NULL.
+  /// Returns a block of `bytes`, which are not 0, for `stream` of the device, which is open.
+  /// `report` may be NULL. May wait for the device where memory is short.
   /// Errors: c10::OutOfMemoryError; those of earlier work.
   tbk_memory_t allocate(uint64_t bytes, Stream& stream, MemoryReport* report);
-  /// False, with nothing done, where `memory` is not in use.
+  /// Takes back the block that begins with `memory`; never waits. Returns false, with nothing done,
+  /// where none in use does. `report` may be NULL.
   bool free(tbk_memory_t memory, MemoryReport* report) noexcept;
 
-  /// Whether `pointer` lies in a block in use.
+  /// Returns whether `pointer` lies in a block in use.
   bool owns(uint64_t pointer) const;
-  /// Nothing where `pointer` lies in no block in use.
+  /// Notes that `stream` uses the block in use that `pointer` lies in; does nothing where there is
+  /// none.
   void record_use(uint64_t pointer, Stream& stream);
 
-  /// Wait for the blocks that wait, and for the device where something is cached; give all that back.
+  /// Waits for the blocks that wait, and for the device where something is cached; gives all that
+  /// back.
   /// Errors: those of earlier work, and of the backend; what was not given back stays cached.
   void flush();
 
+  /// Sets the most bytes that are held from now on; 0 for no limit. What is over it stays.
   void set_limit(uint64_t bytes);
   uint64_t limit() const;
+  /// Returns the bytes that are held, in use or not.
   uint64_t reserved_bytes() const;
   c10::CachingDeviceAllocator::DeviceStats statistics() const;
   void reset_accumulated();

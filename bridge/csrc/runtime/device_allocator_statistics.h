@@ -11,8 +11,8 @@
 
 namespace tbk {
 
-/// A number that rises and falls, of each kind of block. The quickest paths write little: what it is
-/// now, and the sum of both kinds, follow from the rest.
+/// Follows a number that rises and falls, of each kind of block. The owner locks. The quickest
+/// paths write little: what it is now, and the sum of both kinds, follow from the rest.
 class Series {
  public:
   void increase(BlockKind kind, int64_t amount) {
@@ -58,13 +58,13 @@ class Series {
   int64_t peak_ = 0;           // of both together
 };
 
-/// What is in use, or was freed and waits for another stream. Where nothing waits, that is what is in
-/// use, and nothing is written here.
+/// Follows what is in use, or was freed and waits for another stream. Where nothing waits, that is
+/// what is in use, and nothing is written here.
 class ActiveSeries {
  public:
   Series waiting;
 
-  /// After each increase of `in_use` while something waits.
+  /// Takes the peak up. Called after each increase of `in_use` while something waits.
   void raise_peak(const Series& in_use);
   void reset_peak(const Series& in_use);
   c10::CachingAllocator::StatArray stats(const Series& in_use) const;
@@ -77,7 +77,7 @@ class ActiveSeries {
   Values peak_{};
 };
 
-/// What DeviceStats of PyTorch is made of, for one device. The owner locks.
+/// Holds what DeviceStats of PyTorch is made of, for one device. The owner locks.
 struct Statistics {
   Series allocation, allocated_bytes, requested_bytes;
   Series inactive_split, inactive_split_bytes;
@@ -105,7 +105,7 @@ struct Statistics {
     inactive_split.decrease(block.kind, 1);
     inactive_split_bytes.decrease(block.kind, static_cast<int64_t>(block.bytes));
   }
-  /// After add_in_use, while blocks wait.
+  /// Takes the peaks up. Called after add_in_use, while blocks wait.
   void raise_active_peak();
   void add_waiting(const Block& block);
   void remove_waiting(const Block& block);
@@ -114,6 +114,7 @@ struct Statistics {
 
   void reset_accumulated();
   void reset_peak();
+  /// Returns what PyTorch wants to know; `splits` says whether blocks of the device are split.
   c10::CachingDeviceAllocator::DeviceStats report(bool splits) const;
 };
 

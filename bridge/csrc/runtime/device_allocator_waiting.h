@@ -10,7 +10,7 @@
 
 namespace tbk {
 
-/// Blocks in a line, linked by `next`.
+/// Keeps blocks in a line, linked by `next`.
 struct BlockQueue {
   Block* first = nullptr;
   Block* last = nullptr;
@@ -31,17 +31,19 @@ struct BlockQueue {
   }
 };
 
-/// Freed blocks that streams other than their own still use. The owner locks.
+/// Keeps freed blocks that streams other than their own still use. The owner locks.
 class WaitingBlocks {
  public:
   /// Takes all of `freed`, whose uses have been recorded.
   void add(BlockQueue& freed);
 
+  /// Tells what collect() found.
   struct Passed {
     BlockQueue blocks;         // not waiting any more
     std::exception_ptr error;  // the first error of the work that they waited for; it is over
   };
-  /// Ask the backend, or, where `wait`, wait on the host until nothing is left.
+  /// Takes out the blocks that every stream has passed, which the backend is asked; where `wait`,
+  /// waits on the host until nothing is left.
   Passed collect(bool wait) noexcept;
 
  private:

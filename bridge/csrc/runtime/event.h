@@ -9,11 +9,11 @@
 
 namespace tbk {
 
-/// A point in a stream. Where the backend has no events, or no more of them, or can't tell the time
-/// that an event with timing is to tell, recording waits for the stream on the host and takes the
-/// host's clock: order holds, at the price of the wait, without the GIL.
-/// Moved, not copied. Events of the backend are pooled and reused. Any thread; one object not by two
-/// threads at a time, but for query, synchronize and wait, which may run side by side.
+/// Stands for a point in a stream. Where the backend has no events, or no more of them, or can't
+/// tell the time that an event with timing is to tell, recording waits for the stream on the host
+/// and takes the host's clock: order holds, at the price of the wait, without the GIL. Moved, not
+/// copied. Events of the backend are pooled and reused. Any thread; one object not by two threads
+/// at a time, but for query, synchronize and wait, which may run side by side.
 class Event {
  public:
   Event() = default;
@@ -27,24 +27,31 @@ class Event {
   }
   ~Event();
 
-  /// The first record makes the event; later ones must be on the same device (RuntimeError).
+  /// Records the point that `stream` has come to, instead of an earlier one. Errors: RuntimeError
+  /// for a stream of another device than at the first record; those of the backend.
   void record(Stream& stream);
-  /// As record, but never waits: false, with nothing done, where the backend has no event to record.
+  /// Records as above, but never waits: returns false, with nothing done, where the backend has no
+  /// event to record.
   bool try_record(Stream& stream);
-  /// Later work of `stream` runs after what was last recorded; waits on the host where the backend
-  /// can't (another device without cross_device_wait). Nothing where nothing was recorded.
+  /// Lets later work of `stream` run after what was last recorded; waits on the host where the
+  /// backend can't (another device without cross_device_wait). Does nothing where nothing was
+  /// recorded.
   void wait(Stream& stream) const;
-  /// True where nothing was recorded. Errors of the recorded work are thrown, not taken for "not yet".
+  /// Returns whether the recorded work is complete; true where nothing was recorded. Errors of the
+  /// recorded work are thrown, not taken for "not yet".
   bool query() const;
-  /// Wait on the host. Does not touch the GIL: who holds it releases it first.
+  /// Waits on the host until the recorded work is complete. Does not touch the GIL: who holds it
+  /// releases it first.
   void synchronize() const;
-  /// Milliseconds from `start` to `end`. Errors: ValueError unless both have timing and are recorded,
-  /// RuntimeError unless both are complete.
+  /// Returns the milliseconds from `start` to `end`. Errors: ValueError unless both have timing and
+  /// are recorded, RuntimeError unless both are complete.
   static double elapsed_ms(const Event& start, const Event& end);
 
+  /// Returns whether something was recorded.
   bool recorded() const {
     return recorded_;
   }
+  /// Returns the device of the first record; -1 before it.
   c10::DeviceIndex device() const {
     return device_;
   }

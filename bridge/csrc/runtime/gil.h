@@ -13,9 +13,10 @@ struct _ts;
 
 namespace tbk {
 
-/// Lets other Python threads run until it is destroyed, where this thread has the GIL; else nothing.
-/// For waits and slow calls that PyTorch may enter with the GIL held (torch.Event.record and wait):
-/// what is waited for may be a host callback that needs it. Made before any lock is taken.
+/// Lets other Python threads run until it is destroyed, where this thread has the GIL; else
+/// nothing. For waits and slow calls that PyTorch may enter with the GIL held (torch.Event.record
+/// and wait): what is waited for may be a host callback that needs it. Made before any lock is
+/// taken.
 class WithoutGil {
  public:
   WithoutGil() {

@@ -8,8 +8,8 @@
 
 namespace tbk {
 
-/// A lock for some tens of instructions, in which nothing is called that may block. Giving it back is
-/// a plain store: with std::mutex a cached allocation and its free take a third longer.
+/// Locks for some tens of instructions, in which nothing is called that may block. Giving it back
+/// is a plain store: with std::mutex a cached allocation and its free take a third longer.
 class ShortLock {
  public:
   void lock() noexcept {

@@ -12,28 +12,30 @@
 
 namespace tbk {
 
-/// A stream as the bridge keeps it. Made once, never destroyed: a c10::Stream is only a number, and
-/// copies of it may live as long as the process.
+/// Describes a stream as the bridge keeps it. Any thread. Made once, never destroyed: a c10::Stream
+/// is only a number, and copies of it may live as long as the process.
 struct Stream {
   c10::DeviceIndex device = 0;
   c10::StreamId id = 0;  // 0 is the default stream
   int priority = 0;
-  tbk_stream_t* handle =
-      nullptr;  // NULL where the backend has no streams: every call is synchronous
+  // NULL where the backend has no streams: every call is synchronous.
+  tbk_stream_t* handle = nullptr;
 
-  /// Remember that `operation` was enqueued; a literal or interned, borrowed for ever. For messages
-  /// about deferred errors only, so that lost updates between threads don't matter.
+  /// Remembers that `operation` was enqueued; a literal or interned, borrowed for ever. For
+  /// messages about deferred errors only, so that lost updates between threads don't matter.
   void note(const char* operation) noexcept {
     size_t at = noted_.fetch_add(1, std::memory_order_relaxed);
     operations_[at % operations_.size()].store(operation, std::memory_order_relaxed);
   }
-  /// Nothing enqueued so far can be the cause of a later error.
+  /// Forgets what was noted: nothing enqueued so far can be the cause of a later error.
   void forget() noexcept {
     noted_.store(0, std::memory_order_relaxed);
   }
-  /// The last operations since forget(), the latest last, separated by ", "; empty if none.
+  /// Returns the last eight operations since forget(), the latest last, separated by ", "; empty if
+  /// none.
   std::string noted() const;
 
+  /// Returns what PyTorch calls it.
   c10::Stream wrap() const {
     return c10::Stream(c10::Stream::UNSAFE, c10::Device(c10::kPrivateUse1, device), id);
   }
@@ -43,47 +45,54 @@ struct Stream {
   std::atomic<size_t> noted_{0};
 };
 
-/// All of these open the device that they name, unless it is open, and throw what that throws.
+/// Returns stream 0 of `device`. This and what follows opens the device that it names, unless it is
+/// open, and throws what that throws. Streams are the bridge's, and stay. Any thread.
 
 Stream& default_stream(c10::DeviceIndex device);
 
-/// The stream of this thread and `device`: the default stream until exchange_stream.
+/// Returns the current stream of this thread and `device`: the default stream until
+/// exchange_stream.
 Stream& current_stream(c10::DeviceIndex device);
 
-/// Its id. Opens nothing and throws nothing: for a device that was not used in this thread it is 0.
+/// Returns its id. Opens nothing and throws nothing: for a device that was not used in this thread
+/// it is 0.
 c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept;
 
-/// Make `stream` the current one of its device in this thread. Returns the one it replaces. The
+/// Makes `stream` the current one of its device in this thread. Returns the one it replaces. The
 /// current device stays as it is.
 Stream& exchange_stream(Stream& stream);
 
-/// The stream that `stream` stands for. Errors: RuntimeError for another device type, a device out of
-/// range, an id that no stream has.
+/// Returns the stream that `stream` stands for. Errors: RuntimeError for another device type, a
+/// device out of range, an id that no stream has.
 Stream& find_stream(c10::Stream stream);
 
-/// A stream that is not the default one. `priority` is clamped. At most 32 of a device and priority
-/// are made (fewer where the backend says OUT_OF_MEMORY); from then on they are given out in turn,
-/// those of another priority where there is none of this one.
+/// Returns a stream that is not the default one. `priority` is clamped. At most 32 of a device and
+/// priority are made (fewer where the backend says OUT_OF_MEMORY); from then on they are given out
+/// in turn, those of another priority where there is none of this one.
 Stream& new_stream(c10::DeviceIndex device, int priority);
 
-/// Wrap a queue of the driver's own; it stays the caller's. The same one gives the same stream. Errors: NotImplementedError where the
-/// backend offers no stream_from_native.
+/// Wraps a queue of the driver's own; it stays the caller's. The same one gives the same stream.
+/// Errors: NotImplementedError where the backend offers no stream_from_native.
 Stream& stream_from_native(c10::DeviceIndex device, void* native);
-/// Errors: NotImplementedError where the backend offers no stream_native_handle.
+/// Returns the driver's own handle of `stream`, which stays the backend's. Errors:
+/// NotImplementedError where the backend offers no stream_native_handle.
 void* native_handle(const Stream& stream);
 
-/// Does not block. True where the backend has no streams.
+/// Returns whether all that was enqueued is complete; true where the backend has no streams. Does
+/// not block. Errors: those of that work.
 bool query(Stream& stream);
-/// Wait on the host for all that was enqueued. Does not touch the GIL: who holds it releases it first.
+/// Waits on the host for all that was enqueued. Errors: those of that work. Does not touch the GIL:
+/// who holds it releases it first.
 void synchronize(Stream& stream);
-/// For all streams of `device`; a device that is not open has nothing to wait for and stays closed.
-/// Once it has succeeded, the operations noted so far are forgotten, as in synchronize.
+/// Waits for all streams of `device`; a device that is not open has nothing to wait for and stays
+/// closed. Once it has succeeded, the operations noted so far are forgotten, as in synchronize.
 void synchronize_device(c10::DeviceIndex device);
 
-/// What is noted on the streams of `device`, stream by stream; empty if nothing. Opens nothing.
+/// Returns what is noted on the streams of `device`, stream by stream; empty if nothing. Opens
+/// nothing.
 std::string noted_operations(c10::DeviceIndex device);
 
-/// Called while `device` is being opened, and by nobody else.
+/// Makes stream 0. Called while `device` is being opened, and by nobody else.
 void make_default_stream(c10::DeviceIndex device);
 
 }  // namespace tbk
