@@ -70,10 +70,12 @@ static bool devices_fit(const litmus_program_t* p, const litmus_call_t* call) {
   int device = call->stream < 0 ? -1 : litmus_stream_device(p, call->stream);
   switch (call->op) {
     case LITMUS_FILL:
+    case LITMUS_KERNEL_FILL:
     case LITMUS_UPLOAD:
     case LITMUS_DOWNLOAD:
       return device < 0 || device == litmus_cell_device(p, call->cell);
     case LITMUS_COPY:
+    case LITMUS_KERNEL_COPY:
       return litmus_cell_device(p, call->cell) == litmus_cell_device(p, call->other) &&
              (device < 0 || device == litmus_cell_device(p, call->cell));
     case LITMUS_PEER_COPY:
@@ -98,12 +100,14 @@ static bool mark_is_new(const litmus_model_t* model, int mark) {
 static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) {
   switch (call->op) {
     case LITMUS_FILL:
+    case LITMUS_KERNEL_FILL:
       return cell_is_usable(model, call, call->cell);
     case LITMUS_UPLOAD:
       return cell_is_usable(model, call, call->cell) && slot_may_be_uploaded(model, call);
     case LITMUS_DOWNLOAD:
       return cell_is_usable(model, call, call->cell) && slot_is_idle(model, call);
     case LITMUS_COPY:
+    case LITMUS_KERNEL_COPY:
     case LITMUS_PEER_COPY:
       return call->cell != call->other && cell_is_usable(model, call, call->cell) &&
              cell_is_usable(model, call, call->other);

@@ -267,6 +267,16 @@ static void note(litmus_runner_t* r, int32_t call) {
                    __ATOMIC_RELAXED); /* that it changes is enough */
 }
 
+/* A kernel may have no way for this size, or no memory of its own: that is said before any effect. */
+static void make_launch(litmus_runner_t* r, const litmus_call_t* call) {
+  tbk_stream_t* stream = call->stream < 0 ? NULL : r->streams[call->stream];
+  const tbk_status_t status = litmus_launch(r, call, stream, &here.error);
+  if (status == TBK_UNSUPPORTED)
+    litmus_end_with(r, LITMUS_NO_ROOM, status);
+  else
+    went_well(r, status, true);
+}
+
 void litmus_step(litmus_runner_t* r, uint32_t index) {
   const litmus_call_t* call = &r->program->calls[index];
   note(r, (int32_t)index);
@@ -292,6 +302,10 @@ void litmus_step(litmus_runner_t* r, uint32_t index) {
       break;
     case LITMUS_HOST_LOOK:
       *look_at(r, call) = __atomic_load_n(&r->marks[call->mark], __ATOMIC_ACQUIRE);
+      break;
+    case LITMUS_KERNEL_FILL:
+    case LITMUS_KERNEL_COPY:
+      make_launch(r, call);
       break;
     default:
       went_well(r, make_call(r, call),

@@ -19,7 +19,7 @@ typedef enum litmus_outcome {
   LITMUS_STUCK,      /* what was asked again and again did not become complete */
   LITMUS_CRASHED,    /* the process died; only its parent can say so */
   LITMUS_HUNG,       /* a call did not return; likewise */
-  LITMUS_NO_ROOM     /* the device has no memory for this one: nothing is said */
+  LITMUS_NO_ROOM /* the device has no memory, or a kernel no way, for this one: nothing is said */
 } litmus_outcome_t;
 
 typedef struct litmus_result {

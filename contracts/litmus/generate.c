@@ -110,6 +110,8 @@ static void fill_pool(draw_t* draw) {
     memset(draw->pool + draw->pool_count, weights[i].op, weights[i].weight[style]);
     draw->pool_count += weights[i].weight[style];
   }
+  if (draw->offers->kernel)
+    draw->offered |= UINT64_C(1) << LITMUS_KERNEL_FILL | UINT64_C(1) << LITMUS_KERNEL_COPY;
 }
 
 /* From 10 us to 1.3 ms, each magnitude as likely. */
@@ -238,11 +240,19 @@ static void pile_up(draw_t* draw, const litmus_program_t* p, litmus_call_t* call
   call->more = (uint16_t)((2u << below(draw, 9)) - 1);
 }
 
+/* What fills or copies may be a kernel. */
+static void draw_kernel(draw_t* draw, litmus_call_t* call) {
+  if (call->op != LITMUS_FILL && call->op != LITMUS_COPY) return;
+  if (below(draw, 4) == 0)
+    call->op = call->op == LITMUS_FILL ? LITMUS_KERNEL_FILL : LITMUS_KERNEL_COPY;
+}
+
 /* Adds a call if it is offered and defined. */
 static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus_call_t call,
                 unsigned id) {
   call.id = (uint8_t)id;
   if (p->size_bytes > PLAIN_BYTES) narrow(&call);
+  if (draw->offers->kernel) draw_kernel(draw, &call);
   if (p->threads > 1) draw_thread(draw, p, &call);
   if (p->parts > 1) draw_range(draw, p, &call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);

@@ -14,7 +14,7 @@ typedef struct litmus_offers {
   uint32_t devices; /* 1 or 2 */
   uint64_t granularity;
   uint64_t most_bytes;
-  bool fill, pinned, callback, peer, async_memory, cross_device_wait;
+  bool fill, kernel, pinned, callback, peer, async_memory, cross_device_wait;
   uint32_t threads;    /* of the host */
   uint32_t threads_in; /* of so many programs one has more than one; 0: none */
   uint32_t parts_in;   /* of so many programs one has cells of several parts; 0: none */

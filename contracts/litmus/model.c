@@ -251,6 +251,7 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
   const int16_t* cells = model->cell_place;
   switch (call->op) {
     case LITMUS_FILL:
+    case LITMUS_KERNEL_FILL:
       add_value(model, work_node(model, index, call->stream), cells[call->cell], call->value);
       break;
     case LITMUS_UPLOAD:
@@ -260,6 +261,7 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
       add_copy(model, index, cells[call->cell], call->slot);
       break;
     case LITMUS_COPY:
+    case LITMUS_KERNEL_COPY:
     case LITMUS_PEER_COPY:
       add_copy(model, index, cells[call->other], cells[call->cell]);
       break;

@@ -66,7 +66,8 @@ void litmus_call_range(const litmus_program_t* program, const litmus_call_t* cal
 }
 
 bool litmus_has_value(litmus_op_t op) {
-  return op == LITMUS_FILL || op == LITMUS_CALLBACK_MARK || op == LITMUS_HOST_WRITE;
+  return op == LITMUS_FILL || op == LITMUS_KERNEL_FILL || op == LITMUS_CALLBACK_MARK ||
+         op == LITMUS_HOST_WRITE;
 }
 
 static const char* const texts[] = {

@@ -46,6 +46,8 @@ enum {
   X(UPLOAD, "upload(%c, %h, %s)")                          \
   X(DOWNLOAD, "download(%h, %c, %s)")                      \
   X(COPY, "copy(%c, %o, %s)")                              \
+  X(KERNEL_FILL, "launch_fill(%c, %v, %s)")                \
+  X(KERNEL_COPY, "launch_copy(%c, %o, %s)")                \
   X(PEER_COPY, "peer_copy(%c, %o, %s)")                    \
   X(CALLBACK_READ, "callback(reads %h, %s)")               \
   X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)")     \

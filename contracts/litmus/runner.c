@@ -30,6 +30,7 @@ static void take_tables(litmus_runner_t* runner) {
   TAKE(pinned);
   TAKE(peer);
   TAKE(async_memory);
+  TAKE(kernel);
 #undef TAKE
 }
 
@@ -116,6 +117,7 @@ litmus_runner_t* litmus_runner_open(const char* path, const char* options,
   runner->offers.threads_in = THREADS_IN;
   runner->offers.parts_in = PARTS_IN;
   if (runner->offers.devices == 0) return runner;
+  runner->offers.kernel = litmus_find_kernels(runner);
   runner->offers.delays = runner->offers.races = callbacks_run_elsewhere(runner);
   if (litmus_rooms_open(runner)) return runner;
   snprintf(out_reason, reason_size, "the host has no memory for programs");

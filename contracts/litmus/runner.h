@@ -31,6 +31,9 @@ struct litmus_runner {
   const tbk_pinned_ops_t* pinned;
   const tbk_peer_ops_t* peer;
   const tbk_async_memory_ops_t* async_memory;
+  const tbk_kernel_ops_t* kernel;
+  const tbk_kernel_t* fill_kernels[LITMUS_DEVICES];
+  const tbk_kernel_t* copy_kernels[LITMUS_DEVICES];
   litmus_offers_t offers;
   litmus_progress_t* progress;
 
@@ -75,6 +78,11 @@ void litmus_step(litmus_runner_t* runner, uint32_t index);
 bool litmus_has_ended(litmus_runner_t* runner);
 /* Notes how the program has ended, unless it has ended before. */
 void litmus_end_with(litmus_runner_t* runner, litmus_outcome_t outcome, tbk_status_t status);
+
+/* kernels.c: returns whether each device has both kernels, and they take bytes. */
+bool litmus_find_kernels(litmus_runner_t* runner);
+tbk_status_t litmus_launch(litmus_runner_t* runner, const litmus_call_t* call, tbk_stream_t* stream,
+                           tbk_error_t* error);
 
 /* threads.c: makes all calls of the program, each in its thread. */
 void litmus_run_threads(litmus_runner_t* runner);

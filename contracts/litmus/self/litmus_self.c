@@ -381,6 +381,7 @@ static void the_generator_reaches_all(void) {
                                   .granularity = 1,
                                   .most_bytes = 1 << 20,
                                   .fill = true,
+                                  .kernel = true,
                                   .pinned = true,
                                   .callback = true,
                                   .peer = true,

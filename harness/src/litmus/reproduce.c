@@ -13,11 +13,18 @@
 static const char head[] =
     "#include <dlfcn.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include "
     "<stdio.h>\n#include <stdlib.h>\n"
-    "#include <string.h>\n#include <unistd.h>\n\n#include <tbk/tbk.h>\n\n"
+    "#include <string.h>\n#include <unistd.h>\n\n#include <tbk/tbk.h>\n#include "
+    "<tbk/tbk_operators.h>\n\n"
     "#define OK(call) \\\n"
     "  do { tbk_status_t status = (call); \\\n"
     "       if (status) { printf(\"%s answers %d: %s\\n\", #call, status, e.message); exit(1); } "
     "} while (0)\n"
+    "#define TENSOR(m, at, n) \\\n"
+    "  &(tbk_tensor_t){sizeof(tbk_tensor_t), m, (at) + (n), at, TBK_UINT8, 1, \\\n"
+    "                  (int64_t[]){n}, (int64_t[]){1}}\n"
+    "#define LAUNCH(d, name, a, s) \\\n"
+    "  do { const tbk_kernel_t* k = b->kernel->kernel_find(self, d, name, 1); \\\n"
+    "       OK(k->launch(self, d, k, a, s, &e)); } while (0)\n"
     "#define READY(call) while ((call) == TBK_NOT_READY) continue\n\n";
 
 static const char helpers[] =
@@ -149,6 +156,20 @@ static void write_copy(FILE* f, const litmus_program_t* p, const litmus_call_t* 
     case LITMUS_DOWNLOAD:
       fprintf(f, "OK(core->download(self, %d, h%d + %s, m%d, %s, %s, %s, &e));\n", d, c->slot, at,
               c->cell, at, bytes, s);
+      break;
+    case LITMUS_KERNEL_FILL:
+      fprintf(
+          f,
+          "{\n    tbk_args_fill__Scalar_t a = {sizeof a, TENSOR(m%d, %s, %s), {0, %d, %d, 0}};\n"
+          "    LAUNCH(%d, \"fill_.Scalar\", &a, %s);\n  }\n",
+          c->cell, at, bytes, c->value, c->value, d, s);
+      break;
+    case LITMUS_KERNEL_COPY:
+      fprintf(
+          f,
+          "{\n    tbk_args_copy__t a = {sizeof a, TENSOR(m%d, %s, %s), TENSOR(m%d, %s, %s), 0};\n"
+          "    LAUNCH(%d, \"copy_\", &a, %s);\n  }\n",
+          c->cell, at, bytes, c->other, at, bytes, d, s);
       break;
     case LITMUS_COPY:
       fprintf(f, "OK(core->copy(self, %d, m%d, %s, m%d, %s, %s, %s, &e));\n", d, c->cell, at,
