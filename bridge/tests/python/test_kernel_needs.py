@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch_tbk
@@ -13,7 +14,7 @@ import torch_tbk
 Child = Callable[..., str]
 
 
-def seen(child: Child, options: str, program: str) -> object:
+def seen(child: Child, options: str, program: str) -> Any:
     """Returns what the program prints, on a legal device that wants something special."""
     whole = f"""
 import json, sys
@@ -87,7 +88,7 @@ one.add_(1)
 fallbacks = [each.operator for each in module.fallbacks()]
 print(json.dumps([full, kept >> 20, fallbacks, one.sum().item()]))
 """
-    full, kept, fallbacks, total = seen(child, f"memory=64M,scratch=8M,prepare={prepare}", program)  # type: ignore[misc]
+    full, kept, fallbacks, total = seen(child, f"memory=64M,scratch=8M,prepare={prepare}", program)
     assert "no memory for what is between" in full, "then nothing can be given back"
     assert kept > 16, "in MiB"
     assert (fallbacks, total) == ([], 2 * 1024)
