@@ -108,7 +108,7 @@ static void ask_until_over(litmus_runner_t* r, const litmus_call_t* call) {
     if (is_over(r, call, status) || litmus_has_ended(r)) return;
     if (asked % 64 != 63) continue;
     const uint64_t now = now_ns();
-    if (until == 0) until = now + r->progress->patience_ns;
+    if (until == 0) until = now + r->progress->patience_ns * r->progress->weight;
     if (now > until) break;
     sched_yield();
   }
@@ -409,6 +409,14 @@ static void end(litmus_runner_t* r) {
     r->stream->stream_destroy(r->self, r->streams[stream]);
 }
 
+/* One call may wait for all that was piled up, and for large copies: on a slow device that is no hang. */
+static uint32_t weight_of(const litmus_program_t* program) {
+  uint64_t weight = 1 + (program->size_bytes >> 22);
+  for (uint32_t i = 0; i < program->count; i++)
+    weight += program->calls[i].more / 32;
+  return (uint32_t)weight;
+}
+
 void litmus_run(litmus_runner_t* r, const litmus_program_t* program, litmus_result_t* out_result,
                 litmus_seen_t* out_seen) {
   *out_result = (litmus_result_t){.call = -1};
@@ -424,6 +432,7 @@ void litmus_run(litmus_runner_t* r, const litmus_program_t* program, litmus_resu
   here.error.message[0] = '\0';
   r->progress->call = -1;
   here.call = -1;
+  r->progress->weight = weight_of(program);
   begin(r);
   if (program->threads > 1) {
     litmus_run_threads(r);

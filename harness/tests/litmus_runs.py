@@ -41,7 +41,7 @@ class Run:
 
 def litmus(
     library: Path, options: tuple[str, ...], programs: int, *, seed: int = 1, counts: bool = False,
-    seconds: float = 100_000,
+    seconds: float = 100_000, call_timeout: float = 0.5,
 ) -> Run:  # fmt: skip
     """Runs programs in one thread, and returns what was found; nothing is made smaller."""
     with tempfile.TemporaryDirectory() as folder:
@@ -49,7 +49,7 @@ def litmus(
         words = [f"--backend-option={option}" for option in (*options, *SEEDED)]
         done = subprocess.run(
             [LITMUS, library, f"--programs={programs}", f"--seed={seed}", f"--seconds={seconds}",
-             "--shrink-time=0.001", "--call-timeout=0.5", f"--output={output}",
+             "--shrink-time=0.001", f"--call-timeout={call_timeout}", f"--output={output}",
              f"--reproducer={folder}/litmus.c", *(["--count"] if counts else []), *words],
             capture_output=True, text=True, check=False,
         )  # fmt: skip

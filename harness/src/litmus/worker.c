@@ -112,8 +112,10 @@ static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_
       steps = shared->progress.steps;
       since = tbk_now_ns();
     }
-    double limit_s =
-        shared->state == HUNT_STARTING ? subject->open_timeout_s : subject->call_timeout_s;
+    const uint32_t weight = shared->progress.weight;
+    double limit_s = shared->state == HUNT_STARTING
+                         ? subject->open_timeout_s
+                         : subject->call_timeout_s * (weight > 1 ? weight : 1);
     if ((double)(tbk_now_ns() - since) < limit_s * 1e9) continue;
     end(pid);
     return conclude(shared, LITMUS_HUNG, "seconds without an end:", (int)limit_s);

@@ -93,7 +93,7 @@ def alarms(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
     each = -(-choices.programs // len(devices))
     for number, (library, options) in enumerate(devices):
         try:
-            run = litmus(library, options, each, seed=choices.seed + number)
+            run = litmus(library, options, each, seed=choices.seed + number, call_timeout=20)
         except RuntimeError as error:  # no streams, no events: nothing to order
             if "nothing to order" not in str(error):
                 raise
