@@ -24,5 +24,5 @@ void litmus_cover(litmus_coverage_t* coverage, const litmus_model_t* model) {
 }
 
 bool litmus_is_edge(litmus_edge_t kind) {
-  return kind != LITMUS_EDGE_ASYNC_FREE;
+  return kind != LITMUS_EDGE_ASYNC_FREE && litmus_edge_clause(false, (int)kind) != NULL;
 }

@@ -59,6 +59,24 @@ static bool cell_is_usable(const litmus_model_t* model, const litmus_call_t* cal
   return model->cell_begins[cell] < 0 || litmus_set_has(&before, model->cell_begins[cell]);
 }
 
+/* Of PyTorch (MEM-509, MEM-514): what uses it comes before work of its own stream, or is on a stream
+   that was recorded. */
+static bool cell_may_be_dropped(const litmus_model_t* model, int cell) {
+  const int place = model->cell_place[cell];
+  if (!litmus_cell_is_async(cell) || place < 0) return false;
+  const litmus_call_t work = {.stream = model->cell_home[cell]};
+  litmus_set_t before = before_work(model, &work);
+  for (int node = 0; node < (int)model->node_count; node++) {
+    bool uses = litmus_set_has(&model->writers[place], node) ||
+                litmus_set_has(&model->readers[place], node);
+    if (!uses || litmus_set_has(&before, node)) continue;
+    int call = model->nodes[node].call;
+    int stream = call < 0 ? -1 : model->program->calls[call].stream;
+    if (stream < 0 || !(model->cell_recorded[cell] >> stream & 1)) return false;
+  }
+  return true;
+}
+
 /* MEM-011, and of async_free: whatever uses it comes before. */
 static bool cell_is_free_of(const litmus_model_t* model, int cell, litmus_set_t before) {
   int place = model->cell_place[cell];
@@ -78,10 +96,15 @@ static bool devices_fit(const litmus_program_t* p, const litmus_call_t* call) {
     case LITMUS_KERNEL_COPY:
       return litmus_cell_device(p, call->cell) == litmus_cell_device(p, call->other) &&
              (device < 0 || device == litmus_cell_device(p, call->cell));
-    case LITMUS_PEER_COPY:
+    case LITMUS_PEER_COPY: /* PyTorch's names the stream of device 0; the other one is the last */
+      if (p->torch)
+        return device == 0 && p->devices > 1 &&
+               litmus_cell_device(p, call->cell) != litmus_cell_device(p, call->other);
       return device < 0 || device == litmus_cell_device(p, call->other);
-    case LITMUS_ASYNC_ALLOC:
     case LITMUS_ASYNC_FREE:
+      return p->torch || device == litmus_cell_device(p, call->cell);
+    case LITMUS_ASYNC_ALLOC:
+    case LITMUS_RECORD_STREAM:
       return device == litmus_cell_device(p, call->cell);
     case LITMUS_RECORD:
       return device == litmus_event_device(p, call->event);
@@ -131,7 +154,10 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
              cell_is_free_of(model, call->cell, litmus_known(model, call->thread));
     case LITMUS_ASYNC_ALLOC:
       return litmus_cell_is_async(call->cell) && model->cell_place[call->cell] < 0;
+    case LITMUS_RECORD_STREAM:
+      return litmus_cell_is_async(call->cell) && model->cell_place[call->cell] >= 0;
     case LITMUS_ASYNC_FREE:
+      if (model->program->torch) return cell_may_be_dropped(model, call->cell);
       return litmus_cell_is_async(call->cell) && model->cell_place[call->cell] >= 0 &&
              cell_is_free_of(model, call->cell, before_work(model, call));
     default:
@@ -140,7 +166,8 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
 }
 
 bool litmus_is_defined(const litmus_model_t* model, const litmus_call_t* call) {
-  if (litmus_is_work(call->op) && call->stream < 0 && call->op > LITMUS_PEER_COPY) return false;
+  const bool needs_stream = call->op > LITMUS_PEER_COPY || model->program->torch;
+  if (litmus_is_work(call->op) && call->stream < 0 && needs_stream) return false;
   if (call->op == LITMUS_THREAD_RENEW && call->thread == 0) return false;
   return parts_fit(model->program, call) && devices_fit(model->program, call) &&
          litmus_is_handed_over(model, call) && is_in_order(model, call);

@@ -27,7 +27,7 @@ static void say(litmus_reason_t* reason, const char* format, ...) {
 static const char* words_of(const litmus_model_t* model, int node, char out[LITMUS_TEXT]) {
   int call = model->nodes[node].call;
   if (call >= 0) {
-    litmus_call_text(&model->program->calls[call], out);
+    litmus_call_text(model->program, &model->program->calls[call], out);
   } else {
     snprintf(out, LITMUS_TEXT, "%s", node == 0 ? "the beginning" : "the end, when all is complete");
   }
@@ -53,6 +53,8 @@ static void place_name(const litmus_model_t* model, int place, char out[16]) {
     snprintf(out, 16, "%s%d", place < LITMUS_SLOTS / 2 ? "pinned" : "host", place);
   } else if (place < LITMUS_PLACE_OF_CELLS) {
     snprintf(out, 16, "mark %d", place - LITMUS_PLACE_OF_MARKS);
+  } else if (model->cell_of[place] < 0) {
+    snprintf(out, 16, "its source");
   } else {
     snprintf(out, 16, "m%d", model->cell_of[place]);
   }
@@ -87,7 +89,9 @@ static void say_chain(const litmus_model_t* model, litmus_reason_t* reason, int 
     int kind = model->nodes[chain[count]].edges[via[chain[count]]].kind;
     if (kind != LITMUS_EDGE_HOST) reason->edges |= UINT64_C(1) << kind;
     link_calls(model, reason, earlier, chain[count], kind);
-    say(reason, "      before [%s: %s]", litmus_edge_clause(kind), litmus_edge_text(kind));
+    const bool torch = model->program->torch;
+    say(reason, "      before [%s: %s]", litmus_edge_clause(torch, kind),
+        litmus_edge_text(torch, kind));
     say(reason, "    %s", words_of(model, chain[count], text));
   }
 }
@@ -168,6 +172,33 @@ static void say_read(const litmus_model_t* model, litmus_reason_t* reason,
       name, value, (unsigned long long)at, legal);
 }
 
+/* What says that memory is not handed out too early. */
+static uint64_t lifetime(const litmus_program_t* p) {
+  uint64_t edges = UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
+  for (uint32_t i = 0; i < p->count; i++)
+    if (p->calls[i].op == LITMUS_RECORD_STREAM) edges |= UINT64_C(1) << LITMUS_EDGE_RECORD_STREAM;
+  return edges;
+}
+
+/* Of PyTorch: bytes that nothing wrote came by a copy, that of the end among them, that promises more. */
+static void blame_copy(const litmus_model_t* model, litmus_reason_t* reason,
+                       const litmus_read_t* read) {
+  if (read->call_id == LITMUS_END && read->place >= LITMUS_PLACE_OF_CELLS)
+    reason->edges |= UINT64_C(1) << LITMUS_EDGE_BLOCKING_COPY;
+  for (uint32_t w = 1; w < model->node_count; w++) {
+    const litmus_node_t* writer = &model->nodes[w];
+    if (!litmus_set_has(&read->sees, (int)w) || !writer->copies) continue;
+    const litmus_call_t* call = &model->program->calls[writer->call];
+    if (model->cell_of[writer->reads] >= 0 || writer->reads < LITMUS_PLACE_OF_CELLS) continue;
+    const litmus_edge_t kind = call->op == LITMUS_DOWNLOAD ? LITMUS_EDGE_PAGEABLE_COPY
+                               : call->blocks              ? LITMUS_EDGE_BLOCKING_SOURCE
+                                                           : LITMUS_EDGE_PAGEABLE_SOURCE;
+    reason->edges |= UINT64_C(1) << kind;
+    say(reason, "of its copy: %s [%s]", litmus_edge_text(true, kind),
+        litmus_edge_clause(true, kind));
+  }
+}
+
 /* What other memory held at the beginning. */
 static bool say_first(const litmus_model_t* model, litmus_reason_t* reason, uint8_t value) {
   char name[16];
@@ -194,11 +225,11 @@ static void say_foreign(const litmus_model_t* model, litmus_reason_t* reason,
     say(reason, "it is what %s writes to %s, other memory", words_of(model, w, text), name);
     reason->wrote = call_of(model, w);
     if (model->is_async[read->place] || model->is_async[writer->writes])
-      reason->edges |= UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
+      reason->edges |= lifetime(model->program);
     return;
   }
   if (!say_first(model, reason, value)) say(reason, "nothing in the program writes that value");
-  if (model->is_async[read->place]) reason->edges |= UINT64_C(1) << LITMUS_EDGE_ASYNC_FREE;
+  if (model->is_async[read->place]) reason->edges |= lifetime(model->program);
 }
 
 void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
@@ -212,9 +243,11 @@ void litmus_explain(litmus_model_t* model, const litmus_wrong_t* wrong,
   if (wrong->other < LITMUS_READS) {
     out_reason->other = call_of(model, model->reads[wrong->other].node);
     say_read(model, out_reason, &model->reads[wrong->other], wrong->other_value, wrong->at);
-    say(out_reason, "both see the same writes, and none races with either [MEM-006]");
+    say(out_reason, "both see the same writes, and none races with either [%s]",
+        model->program->torch ? "CPY-501" : "MEM-006");
     return;
   }
-  if (!explain(model, out_reason, read->node, read->place, wrong->value, 0))
-    say_foreign(model, out_reason, read, wrong->value);
+  if (explain(model, out_reason, read->node, read->place, wrong->value, 0)) return;
+  say_foreign(model, out_reason, read, wrong->value);
+  if (model->program->torch) blame_copy(model, out_reason, read);
 }

@@ -50,6 +50,7 @@ static const struct {
     {LITMUS_AWAIT_MARK, {5, 2, 8, 1}},
     {LITMUS_CELL_RENEW, {2, 0, 1, 6}},
     {LITMUS_THREAD_RENEW, {2, 1, 2, 4}},
+    {LITMUS_RECORD_STREAM, {3, 1, 1, 12}},
 };
 enum { KINDS = sizeof weights / sizeof *weights, POOL = 256 };
 
@@ -79,13 +80,14 @@ static unsigned slice(uint64_t* bits, unsigned limit) {
 }
 
 static bool is_offered(const litmus_offers_t* offers, unsigned op) {
+  if (!litmus_has_call(offers->torch, op)) return false;
   switch (op) {
     case LITMUS_FILL:
       return offers->fill;
     case LITMUS_PEER_COPY:
       return offers->peer && offers->devices > 1;
     case LITMUS_DELAY:
-      return offers->callback && offers->delays;
+      return (offers->callback || offers->torch) && offers->delays;
     case LITMUS_CALLBACK_READ:
     case LITMUS_CALLBACK_MARK:
     case LITMUS_CALLBACK_LOOK:
@@ -129,7 +131,10 @@ static litmus_call_t draw_call(draw_t* draw) {
                         .slot = (int8_t)slice(&bits, LITMUS_SLOTS),
                         .device = (int8_t)slice(&bits, draw->offers->devices),
                         .mark = (uint8_t)slice(&bits, LITMUS_MARKS)};
-  if (call.op <= LITMUS_PEER_COPY && slice(&bits, draw->null_in) == 0) call.stream = -1;
+  if (call.op <= LITMUS_PEER_COPY && slice(&bits, draw->null_in) == 0) {
+    call.blocks = draw->offers->torch;
+    if (!call.blocks) call.stream = -1;
+  }
   if (call.op == LITMUS_DELAY) call.microseconds = draw_time(draw);
   return call;
 }
@@ -150,6 +155,7 @@ static const struct {
     {.op = LITMUS_CALLBACK_READ, .earlier = LITMUS_DOWNLOAD, .slot = true, .stream = true},
     {.op = LITMUS_HOST_WRITE, .earlier = LITMUS_UPLOAD, .slot = true},
     {.op = LITMUS_ASYNC_FREE, .earlier = LITMUS_ASYNC_ALLOC, .cell = true},
+    {.op = LITMUS_RECORD_STREAM, .earlier = LITMUS_ASYNC_ALLOC, .cell = true},
 };
 
 /* Mostly ties the call to an earlier one, the later ones more often. */
@@ -257,6 +263,8 @@ static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus
   if (p->parts > 1) draw_range(draw, p, &call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
   if (draw->piles) pile_up(draw, p, &call);
+  /* A device may have a way of its own to zero; the values of several are the same, and that is legal. */
+  if (draw->offers->torch && call.op == LITMUS_FILL && below(draw, 4) == 0) call.value = 0;
   p->calls[p->count] = call;
   if (!is_allowed(draw, &call)) return false;
   bool added = litmus_model_add(model, p->count, false);
@@ -298,6 +306,8 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   program->count = 0;
   program->devices = offers->devices;
   program->crosses = offers->cross_device_wait;
+  program->torch = offers->torch;
+  program->pinned = offers->torch && offers->pinned;
   draw_parts(&draw, program);
   draw.piles = below(&draw, PILES_IN) == 0;
   program->threads = 1;
@@ -356,8 +366,11 @@ static bool let_go(litmus_program_t* p, int index) {
   return false;
 }
 
-/* How the edge goes: its call is taken out, or moved, or given another stream. */
-enum { NEVER, OUT, AHEAD, ELSEWHERE, MEANWHILE };
+/* How the edge goes: its call is taken out, or moved, or given another stream, or does not block, or
+   waits for no other thread. What copies is never taken out: that would show by itself. */
+enum { NEVER, OUT, AHEAD, ELSEWHERE, MEANWHILE, UNBLOCKED };
+#define LIFETIME "memory that work uses is not to be handed out"
+#define SOURCE "memory that work reads is not to be written"
 static const struct {
   int how;
   const char* why; /* there is no control */
@@ -377,10 +390,24 @@ static const struct {
     [LITMUS_EDGE_CALLBACK_AFTER] = {AHEAD, NULL},
     [LITMUS_EDGE_CALLBACK_BEFORE] = {ELSEWHERE, NULL},
     [LITMUS_EDGE_CALLBACK_HOST] = {OUT, NULL},
-    [LITMUS_EDGE_ASYNC_FREE] = {NEVER, "memory that work uses is not to be handed out"},
+    [LITMUS_EDGE_ASYNC_FREE] = {NEVER, LIFETIME},
+    [LITMUS_EDGE_BLOCKING_SOURCE] = {NEVER, SOURCE},
+    [LITMUS_EDGE_PAGEABLE_SOURCE] = {NEVER, SOURCE},
+    [LITMUS_EDGE_BLOCKING_COPY] = {UNBLOCKED, NULL},
+    [LITMUS_EDGE_PAGEABLE_COPY] = {NEVER, "memory that work writes is not to be read"},
+    [LITMUS_EDGE_COPY_ACROSS] = {ELSEWHERE, NULL},
+    [LITMUS_EDGE_RECORD_STREAM] = {NEVER, LIFETIME},
     [LITMUS_EDGE_HAND_OVER] = {MEANWHILE, NULL},
     [LITMUS_EDGE_STREAM_SHARED] = {ELSEWHERE, NULL},
 };
+
+litmus_edge_t litmus_control_turn(bool torch, uint64_t turn) {
+  litmus_edge_t known[LITMUS_EDGES];
+  uint64_t count = 0;
+  for (int kind = 0; kind < LITMUS_EDGES; kind++)
+    if (litmus_edge_clause(torch, kind) != NULL) known[count++] = (litmus_edge_t)kind;
+  return known[turn % count];
+}
 
 bool litmus_has_control(litmus_edge_t kind, const char** out_why) {
   if (out_why != NULL) *out_why = controls[kind].why;
@@ -397,6 +424,7 @@ bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litm
   litmus_call_t* call = &out->calls[index];
   if (controls[kind].how == OUT) take_out(out, index);
   if (controls[kind].how == AHEAD && !move_ahead(out, index)) return false;
+  if (controls[kind].how == UNBLOCKED) call->blocks = false;
   if (controls[kind].how == MEANWHILE && !let_go(out, index)) return false;
   if (controls[kind].how == ELSEWHERE)
     call->stream = (int8_t)((call->stream + 1 + (int)(litmus_random(random) % 3)) % LITMUS_STREAMS);

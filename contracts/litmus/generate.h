@@ -11,6 +11,7 @@
 
 /* What the device offers; a program uses nothing else. Streams and events it must have. */
 typedef struct litmus_offers {
+  bool torch;       /* programs are PyTorch's */
   uint32_t devices; /* 1 or 2 */
   uint64_t granularity;
   uint64_t most_bytes;
@@ -20,6 +21,7 @@ typedef struct litmus_offers {
   uint32_t parts_in;   /* of so many programs one has cells of several parts; 0: none */
   bool races;  /* threads need not take turns: of no use where a program is to end in one way */
   bool delays; /* callbacks that sleep let work pile up: of no use where callers run the work */
+  uint32_t bytes_per_us; /* of PyTorch, where a delay is a long fill */
 } litmus_offers_t;
 
 /* Draws program `index` of the sequence that `seed` stands for: the same one each time. */
@@ -34,5 +36,7 @@ bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litm
                     uint64_t* random);
 /* Returns whether there can be a control for this kind at all; `out_why` says why not. */
 bool litmus_has_control(litmus_edge_t kind, const char** out_why);
+/* Returns the kind whose turn it is; each kind that tbk.h, or PyTorch, has comes as often. */
+litmus_edge_t litmus_control_turn(bool torch, uint64_t turn);
 
 #endif /* TBK_LITMUS_GENERATE_H */

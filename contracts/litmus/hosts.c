@@ -78,7 +78,7 @@ bool litmus_is_handed_over(const litmus_model_t* model, const litmus_call_t* cal
   if (p->threads <= 1) return call->thread == 0 && !call->meanwhile;
   if (call->thread >= p->threads || (call->meanwhile && !p->races)) return false;
 #define MAY(letter, number, things, change) \
-  (!litmus_call_names(call, letter) ||      \
+  (!litmus_call_names(p, call, letter) ||   \
    may_touch(model->things[number].uses, model->things[number].changes, change, heard))
   return (call->stream < 0 || MAY('s', call->stream, streams, changes_stream(call))) &&
          MAY('e', call->event, events, changes_event(call)) &&
@@ -90,9 +90,10 @@ void litmus_touch(litmus_model_t* model, int index) {
   const litmus_call_t* call = &model->program->calls[index];
   const uint64_t bit = UINT64_C(1) << index;
   model->heard[call->thread] |= bit;
-  if (model->program->threads <= 1) return;
+  const litmus_program_t* p = model->program;
+  if (p->threads <= 1) return;
 #define TOUCH(letter, number, things, change)         \
-  if (litmus_call_names(call, letter)) {              \
+  if (litmus_call_names(p, call, letter)) {           \
     model->things[number].uses |= bit;                \
     if (change) model->things[number].changes |= bit; \
   }

@@ -25,7 +25,7 @@ static void add_cover(litmus_model_t* model, int node, int call) {
       litmus_set_add(&model->covers[part], node);
 }
 
-static int new_node(litmus_model_t* model, int call) {
+int litmus_new_node(litmus_model_t* model, int call) {
   int index = (int)model->node_count++;
   litmus_node_t* node = &model->nodes[index];
   memset(node, 0, sizeof *node);
@@ -35,7 +35,7 @@ static int new_node(litmus_model_t* model, int call) {
   return index;
 }
 
-static void add_edge(litmus_model_t* model, int from, int to, litmus_edge_t kind) {
+void litmus_add_edge(litmus_model_t* model, int from, int to, litmus_edge_t kind) {
   if (from < 0 || model->without >> kind & 1) return;
   litmus_node_t* node = &model->nodes[to];
   node->edges[node->edge_count].kind = (uint8_t)kind;
@@ -44,12 +44,12 @@ static void add_edge(litmus_model_t* model, int from, int to, litmus_edge_t kind
   litmus_set_add(&node->before, from);
 }
 
-static void set_reads(litmus_model_t* model, int node, int place) {
+void litmus_set_reads(litmus_model_t* model, int node, int place) {
   model->nodes[node].reads = (int16_t)place;
   litmus_set_add(&model->readers[place], node);
 }
 
-static void set_writes(litmus_model_t* model, int node, int place) {
+void litmus_set_writes(litmus_model_t* model, int node, int place) {
   model->nodes[node].writes = (int16_t)place;
   litmus_set_add(&model->writers[place], node);
 }
@@ -65,11 +65,11 @@ static int thread_of(const litmus_model_t* model, int call) {
 }
 
 /* What the call's thread knows to be complete happens before the node. */
-static void add_host_edges(litmus_model_t* model, int node) {
+void litmus_add_host_edges(litmus_model_t* model, int node) {
   const int thread = thread_of(model, model->nodes[node].call);
   for (int of = 0; of < LITMUS_THREADS; of++)
-    add_edge(model, model->host_tail[thread][of], node,
-             of == thread ? LITMUS_EDGE_HOST : LITMUS_EDGE_HAND_OVER);
+    litmus_add_edge(model, model->host_tail[thread][of], node,
+                    of == thread ? LITMUS_EDGE_HOST : LITMUS_EDGE_HAND_OVER);
 }
 
 static void set_host_tail(litmus_model_t* model, int node) {
@@ -79,21 +79,27 @@ static void set_host_tail(litmus_model_t* model, int node) {
 }
 
 /* A node of the host itself: later calls of its thread come after it. */
-static int host_node(litmus_model_t* model, int call) {
-  int node = new_node(model, call);
-  add_host_edges(model, node);
+int litmus_host_node(litmus_model_t* model, int call) {
+  int node = litmus_new_node(model, call);
+  litmus_add_host_edges(model, node);
   set_host_tail(model, node);
   return node;
 }
 
 static bool is_callback(const litmus_model_t* model, int node) {
   int call = model->nodes[node].call;
-  if (call < 0) return false;
+  if (call < 0 || model->program->torch) return false;
   unsigned op = model->program->calls[call].op;
   return op >= LITMUS_CALLBACK_READ && op <= LITMUS_DELAY;
 }
 
+static bool is_across(const litmus_model_t* model, int node) {
+  int call = model->nodes[node].call;
+  return model->program->torch && call >= 0 && model->program->calls[call].op == LITMUS_PEER_COPY;
+}
+
 static litmus_edge_t stream_edge(const litmus_model_t* model, int from, int to) {
+  if (is_across(model, from) || is_across(model, to)) return LITMUS_EDGE_COPY_ACROSS;
   if (is_callback(model, from)) return LITMUS_EDGE_CALLBACK_BEFORE;
   if (is_callback(model, to)) return LITMUS_EDGE_CALLBACK_AFTER;
   const bool shared =
@@ -107,25 +113,25 @@ static void add_stream_edges(litmus_model_t* model, int stream, int node, litmus
   const int thread = thread_of(model, model->nodes[node].call);
   unsigned count = litmus_stream_tails(model, stream, thread, tails);
   for (unsigned i = 0; i < count; i++)
-    add_edge(model, tails[i], node,
-             kind == LITMUS_EDGE_STREAM ? stream_edge(model, tails[i], node) : kind);
+    litmus_add_edge(model, tails[i], node,
+                    kind == LITMUS_EDGE_STREAM ? stream_edge(model, tails[i], node) : kind);
 }
 
 /* A node of work on a stream; or, where that is NULL, one that is complete when the call returns. */
-static int work_node(litmus_model_t* model, int call, int stream) {
-  int node = new_node(model, call);
-  add_host_edges(model, node);
+int litmus_work_node(litmus_model_t* model, int call, int stream) {
+  int node = litmus_new_node(model, call);
+  litmus_add_host_edges(model, node);
   if (stream >= 0) {
     add_stream_edges(model, stream, node, LITMUS_EDGE_STREAM);
-    add_edge(model, model->late_record[stream], node, LITMUS_EDGE_WAIT);
+    litmus_add_edge(model, model->late_record[stream], node, LITMUS_EDGE_WAIT);
     model->late_record[stream] = NONE;
     if (has_extra(model, LITMUS_EXTRA_STREAMS_IN_ONE_ORDER))
-      add_edge(model, model->last_work, node, LITMUS_EDGE_STREAM);
+      litmus_add_edge(model, model->last_work, node, LITMUS_EDGE_STREAM);
     model->stream_tail[stream] = model->last_work = (int16_t)node;
     model->nodes[node].stream = (int8_t)stream;
     if (has_extra(model, LITMUS_EXTRA_ENQUEUED_IS_COMPLETE)) set_host_tail(model, node);
   } else {
-    add_edge(model, node, host_node(model, call), LITMUS_EDGE_NULL_STREAM);
+    litmus_add_edge(model, node, litmus_host_node(model, call), LITMUS_EDGE_NULL_STREAM);
   }
   return node;
 }
@@ -133,42 +139,48 @@ static int work_node(litmus_model_t* model, int call, int stream) {
 /* ------------------------------------------------------------------------------------- calls -- */
 
 static void add_copy(litmus_model_t* model, int index, int from, int to) {
-  int node = work_node(model, index, model->program->calls[index].stream);
-  set_reads(model, node, from);
-  set_writes(model, node, to);
+  int node = litmus_work_node(model, index, model->program->calls[index].stream);
+  litmus_set_reads(model, node, from);
+  litmus_set_writes(model, node, to);
   model->nodes[node].copies = true;
 }
 
 static void add_value(litmus_model_t* model, int node, int place, uint8_t value) {
-  set_writes(model, node, place);
+  litmus_set_writes(model, node, place);
   model->nodes[node].value = value;
 }
 
-static void add_fresh(litmus_model_t* model, int node, int cell, bool begins) {
+int litmus_new_place(litmus_model_t* model, int cell) {
   int place = (int)model->place_count++;
-  model->cell_place[cell] = (int16_t)place;
-  model->cell_begins[cell] = (int16_t)(begins ? node : NONE);
   model->writers[place] = model->readers[place] = (litmus_set_t){{0}};
   model->first[place] = 0;
-  set_writes(model, node, place);
+  model->is_async[place] = false;
+  model->cell_of[place] = (int8_t)cell;
+  return place;
+}
+
+void litmus_add_fresh(litmus_model_t* model, int node, int cell, bool begins) {
+  int place = litmus_new_place(model, cell);
+  model->cell_place[cell] = (int16_t)place;
+  model->cell_begins[cell] = (int16_t)(begins ? node : NONE);
+  litmus_set_writes(model, node, place);
   model->nodes[node].any = true;
   model->is_async[place] = begins;
-  model->cell_of[place] = (int8_t)cell;
 }
 
 static void add_callback(litmus_model_t* model, int index, const litmus_call_t* call) {
-  int node = work_node(model, index, call->stream);
+  int node = litmus_work_node(model, index, call->stream);
   int mark = LITMUS_PLACE_OF_MARKS + call->mark;
   if (call->op == LITMUS_CALLBACK_MARK) add_value(model, node, mark, call->value);
   if (call->op == LITMUS_DELAY || call->op == LITMUS_CALLBACK_MARK) return;
   int place = call->op == LITMUS_CALLBACK_READ ? call->slot : mark;
-  set_reads(model, node, place);
+  litmus_set_reads(model, node, place);
   look(model, node, place, call->id);
 }
 
 static int record_node(litmus_model_t* model, int index, int stream, litmus_edge_t kind) {
-  int node = new_node(model, index);
-  add_host_edges(model, node);
+  int node = litmus_new_node(model, index);
+  litmus_add_host_edges(model, node);
   for (int s = 0; s < LITMUS_STREAMS; s++)
     if (s == stream || has_extra(model, LITMUS_EXTRA_EVENT_COVERS_DEVICE))
       add_stream_edges(model, s, node, kind);
@@ -190,14 +202,14 @@ static void add_record(litmus_model_t* model, int index, const litmus_call_t* ca
 static void add_wait(litmus_model_t* model, int index, const litmus_call_t* call) {
   const litmus_program_t* p = model->program;
   bool across = litmus_stream_device(p, call->stream) != litmus_event_device(p, call->event);
-  int node = work_node(model, index, call->stream);
-  add_edge(model, model->event_record[call->event], node,
-           across ? LITMUS_EDGE_WAIT_DEVICE : LITMUS_EDGE_WAIT);
+  int node = litmus_work_node(model, index, call->stream);
+  litmus_add_edge(model, model->event_record[call->event], node,
+                  across ? LITMUS_EDGE_WAIT_DEVICE : LITMUS_EDGE_WAIT);
   model->waited[call->event] |= (uint8_t)(1 << call->stream);
 }
 
 static void add_device(litmus_model_t* model, int index, const litmus_call_t* call) {
-  int node = host_node(model, index);
+  int node = litmus_host_node(model, index);
   for (int s = 0; s < LITMUS_STREAMS; s++)
     if (litmus_stream_device(model->program, s) == call->device ||
         has_extra(model, LITMUS_EXTRA_DEVICES_IN_ONE))
@@ -214,19 +226,19 @@ static void add_question(litmus_model_t* model, int index, const litmus_call_t* 
   litmus_edge_t kind = event   ? (waits ? LITMUS_EDGE_EVENT_SYNCHRONIZE : LITMUS_EDGE_EVENT_QUERY)
                        : waits ? LITMUS_EDGE_STREAM_SYNCHRONIZE
                                : LITMUS_EDGE_STREAM_QUERY;
-  int node = host_node(model, index);
+  int node = litmus_host_node(model, index);
   if (event)
-    add_edge(model, model->event_record[call->event], node, kind);
+    litmus_add_edge(model, model->event_record[call->event], node, kind);
   else
     add_stream_edges(model, call->stream, node, kind);
 }
 
 /* A mark has one writer. */
 static void await_mark(litmus_model_t* model, int index, const litmus_call_t* call) {
-  int node = host_node(model, index);
+  int node = litmus_host_node(model, index);
   for (int from = 0; from < node; from++)
     if (litmus_set_has(&model->writers[LITMUS_PLACE_OF_MARKS + call->mark], from))
-      add_edge(model, from, node, LITMUS_EDGE_CALLBACK_HOST);
+      litmus_add_edge(model, from, node, LITMUS_EDGE_CALLBACK_HOST);
 }
 
 static void renew_event(litmus_model_t* model, int event) {
@@ -238,11 +250,11 @@ static void renew_event(litmus_model_t* model, int event) {
 static void add_host(litmus_model_t* model, int index, const litmus_call_t* call) {
   int mark = LITMUS_PLACE_OF_MARKS + call->mark;
   int place = call->op == LITMUS_HOST_LOOK ? mark : call->slot;
-  int node = host_node(model, index);
+  int node = litmus_host_node(model, index);
   if (call->op == LITMUS_HOST_WRITE) {
     add_value(model, node, place, call->value);
   } else {
-    set_reads(model, node, place);
+    litmus_set_reads(model, node, place);
     look(model, node, place, call->id);
   }
 }
@@ -252,7 +264,8 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
   switch (call->op) {
     case LITMUS_FILL:
     case LITMUS_KERNEL_FILL:
-      add_value(model, work_node(model, index, call->stream), cells[call->cell], call->value);
+      add_value(model, litmus_work_node(model, index, call->stream), cells[call->cell],
+                call->value);
       break;
     case LITMUS_UPLOAD:
       add_copy(model, index, call->slot, cells[call->cell]);
@@ -275,10 +288,10 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
       add_wait(model, index, call);
       break;
     case LITMUS_ASYNC_ALLOC:
-      add_fresh(model, work_node(model, index, call->stream), call->cell, true);
+      litmus_add_fresh(model, litmus_work_node(model, index, call->stream), call->cell, true);
       break;
     case LITMUS_ASYNC_FREE:
-      work_node(model, index, call->stream);
+      litmus_work_node(model, index, call->stream);
       model->cell_place[call->cell] = NONE;
       break;
     case LITMUS_RECORD:
@@ -303,10 +316,10 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
       await_mark(model, index, call);
       break;
     case LITMUS_THREAD_RENEW:
-      host_node(model, index);
+      litmus_host_node(model, index);
       break;
     case LITMUS_CELL_RENEW:
-      add_fresh(model, host_node(model, index), call->cell, false);
+      litmus_add_fresh(model, litmus_host_node(model, index), call->cell, false);
       break;
     default:
       add_question(model, index, call, answered);
@@ -317,14 +330,16 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
 bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered) {
   const litmus_call_t* call = &model->program->calls[index];
   if (model->node_count + ROOM > LITMUS_NODES || model->place_count + 1 > LITMUS_PLACES ||
-      model->read_count + LITMUS_END_READS > LITMUS_READS)
+      model->read_count + LITMUS_END_READS > LITMUS_READS ||
+      !litmus_has_call(model->program->torch, call->op))
     return false;
   const uint64_t heard = model->heard[call->thread];
   int16_t tails[LITMUS_THREADS];
   memcpy(tails, model->host_tail[call->thread], sizeof tails);
   litmus_hear(model, (int)index);
   if (litmus_is_defined(model, call)) {
-    add_call(model, (int)index, call, answered);
+    if (!model->program->torch || !litmus_model_add_torch(model, (int)index, call))
+      add_call(model, (int)index, call, answered);
     litmus_touch(model, (int)index);
     return true;
   }
@@ -363,7 +378,8 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
   memset(model->cell_place, 0xff, sizeof model->cell_place);
   memset(model->cell_begins, 0xff, sizeof model->cell_begins);
   memset(model->late_record, 0xff, sizeof model->late_record);
-  int start = new_node(model, NONE);
+  memset(model->late_copy, 0xff, sizeof model->late_copy);
+  int start = litmus_new_node(model, NONE);
   for (int thread = 0; thread < LITMUS_THREADS; thread++)
     model->host_tail[thread][thread] = (int16_t)start;
   for (int slot = 0; slot < LITMUS_SLOTS; slot++)
@@ -384,7 +400,7 @@ static bool is_touched(const litmus_model_t* model, int place) {
 }
 
 void litmus_model_end(litmus_model_t* model) {
-  int end = new_node(model, NONE);
+  int end = litmus_new_node(model, NONE);
   for (int node = 0; node < end; node++)
     litmus_set_add(&model->nodes[end].before, node);
   for (int slot = 0; slot < LITMUS_SLOTS; slot++)

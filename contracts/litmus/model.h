@@ -18,30 +18,59 @@
 
 #include "program.h"
 
-/* X(NAME, "clause", "what it says of two nodes") */
+/* X(NAME, "clause", "what it says of two nodes", "PyTorch's clause", "what that says"); NULL where there
+   is no such edge. Those that PyTorch alone has stand last. */
 #define LITMUS_EDGE_MAP(X)                                                                        \
-  X(HOST, "STR-001", "the host makes calls one after the other")                                  \
-  X(STREAM, "STR-001", "work of a stream runs in the order in which it was enqueued")             \
-  X(NULL_STREAM, "CPY-006", "with stream NULL the effect is complete on return")                  \
-  X(RECORD, "EVT-012", "an event completes when all work before its record has")                  \
-  X(RERECORD, "EVT-014", "recorded again, an event stands for the new point")                     \
-  X(WAIT, "EVT-018", "later work of a stream that waits runs after what was recorded")            \
-  X(WAIT_DEVICE, "EVT-021", "an event of another device orders work in the same way")             \
-  X(EVENT_SYNCHRONIZE, "EVT-026", "event_synchronize returns when the recorded work is complete") \
-  X(EVENT_QUERY, "EVT-023", "event_query says OK only when the recorded work is complete")        \
+  X(HOST, "STR-001", "the host makes calls one after the other", "STR-506",                       \
+    "the host makes calls one after the other")                                                   \
+  X(STREAM, "STR-001", "work of a stream runs in the order in which it was enqueued", "STR-506",  \
+    "work of a stream runs in the order in which it was enqueued")                                \
+  X(NULL_STREAM, "CPY-006", "with stream NULL the effect is complete on return", NULL, NULL)      \
+  X(RECORD, "EVT-012", "an event completes when all work before its record has", "EVT-503",       \
+    "an event completes when all work before its record has")                                     \
+  X(RERECORD, "EVT-014", "recorded again, an event stands for the new point", "EVT-505",          \
+    "recorded again, an event stands for the new point")                                          \
+  X(WAIT, "EVT-018", "later work of a stream that waits runs after what was recorded", "EVT-522", \
+    "work behind a wait runs after what was recorded")                                            \
+  X(WAIT_DEVICE, "EVT-021", "an event of another device orders work in the same way", "EVT-507",  \
+    "an event orders work between devices")                                                       \
+  X(EVENT_SYNCHRONIZE, "EVT-026", "event_synchronize returns when the recorded work is complete", \
+    "EVT-509", "Event.synchronize returns when the recorded work is complete")                    \
+  X(EVENT_QUERY, "EVT-023", "event_query says OK only when the recorded work is complete",        \
+    "EVT-503", "Event.query is true only when the recorded work is complete")                     \
   X(STREAM_SYNCHRONIZE, "STR-019",                                                                \
-    "stream_synchronize returns when the stream's work is complete")                              \
-  X(STREAM_QUERY, "STR-015", "stream_query says OK only when the stream's work is complete")      \
-  X(DEVICE_SYNCHRONIZE, "STR-022", "device_synchronize waits for every stream of the device")     \
-  X(CALLBACK_AFTER, "CBK-003", "a callback runs when earlier work of its stream is complete")     \
-  X(CALLBACK_BEFORE, "CBK-004", "later work of the stream starts when a callback has returned")   \
-  X(CALLBACK_HOST, "CBK-002", "what a callback has done is seen by whoever waited for it")        \
-  X(ASYNC_FREE, "SOM-005", "freed memory is not handed out before earlier work is complete")      \
-  X(HAND_OVER, "THR-004", "what is complete for one thread is so for who goes on after it")       \
-  X(STREAM_SHARED, "THR-003", "work of a stream keeps its order, whichever thread enqueued it")
+    "stream_synchronize returns when the stream's work is complete", "STR-509",                   \
+    "Stream.synchronize returns when the stream's work is complete")                              \
+  X(STREAM_QUERY, "STR-015", "stream_query says OK only when the stream's work is complete",      \
+    "STR-508", "Stream.query is true only when the stream's work is complete")                    \
+  X(DEVICE_SYNCHRONIZE, "STR-022", "device_synchronize waits for every stream of the device",     \
+    "STR-511", "synchronize waits for every stream of the device")                                \
+  X(CALLBACK_AFTER, "CBK-003", "a callback runs when earlier work of its stream is complete",     \
+    NULL, NULL)                                                                                   \
+  X(CALLBACK_BEFORE, "CBK-004", "later work of the stream starts when a callback has returned",   \
+    NULL, NULL)                                                                                   \
+  X(CALLBACK_HOST, "CBK-002", "what a callback has done is seen by whoever waited for it", NULL,  \
+    NULL)                                                                                         \
+  X(ASYNC_FREE, "SOM-005", "freed memory is not handed out before earlier work is complete",      \
+    "MEM-509", "freed memory is not handed out before work that is pending on it is complete")    \
+  X(HAND_OVER, "THR-004", "what is complete for one thread is so for who goes on after it", NULL, \
+    NULL)                                                                                         \
+  X(STREAM_SHARED, "THR-003", "work of a stream keeps its order, whichever thread enqueued it",   \
+    NULL, NULL)                                                                                   \
+  X(BLOCKING_SOURCE, NULL, NULL, "CPY-503",                                                       \
+    "a copy that blocks has read its source when it returns")                                     \
+  X(PAGEABLE_SOURCE, NULL, NULL, "CPY-505",                                                       \
+    "a copy from ordinary memory has its source's bytes, whatever follows")                       \
+  X(BLOCKING_COPY, NULL, NULL, "CPY-502", "a copy to the host that blocks is complete on return") \
+  X(PAGEABLE_COPY, NULL, NULL, "CPY-506",                                                         \
+    "a copy to ordinary memory is right once its stream was synchronised")                        \
+  X(COPY_ACROSS, NULL, NULL, "CPY-507",                                                           \
+    "a copy between devices is ordered on the streams of both")                                   \
+  X(RECORD_STREAM, NULL, NULL, "MEM-514",                                                         \
+    "recorded memory is not handed out before the stream's work is complete")
 
 typedef enum litmus_edge {
-#define LITMUS_EDGE_ENUM(name, clause, text) LITMUS_EDGE_##name,
+#define LITMUS_EDGE_ENUM(name, clause, text, torch_clause, torch_text) LITMUS_EDGE_##name,
   LITMUS_EDGE_MAP(LITMUS_EDGE_ENUM)
 #undef LITMUS_EDGE_ENUM
       LITMUS_EDGES
@@ -66,8 +95,9 @@ typedef enum litmus_extra {
 } litmus_extra_t;
 
 const char* litmus_edge_name(int edge);
-const char* litmus_edge_clause(int edge);
-const char* litmus_edge_text(int edge);
+/* NULL where tbk.h, or PyTorch, has no such edge. */
+const char* litmus_edge_clause(bool torch, int edge);
+const char* litmus_edge_text(bool torch, int edge);
 const char* litmus_extra_text(int extra);
 
 enum {
@@ -150,6 +180,11 @@ typedef struct litmus_model {
   struct {
     uint64_t uses, changes;
   } streams[LITMUS_STREAMS], events[LITMUS_EVENTS], cells[LITMUS_CELLS];
+
+  /* Of PyTorch. */
+  int8_t cell_home[LITMUS_CELLS];      /* the stream of its allocation */
+  uint8_t cell_recorded[LITMUS_CELLS]; /* bits of streams */
+  int16_t late_copy[LITMUS_STREAMS];   /* the last to ordinary memory that does not block */
 } litmus_model_t;
 
 /* An empty program, with its initial contents. `program` stays the caller's. */

@@ -12,6 +12,7 @@
  *   H read, O write   the slot, by the host
  *   x allocate, f free   the cell in order; y allocate, V write, T read   another
  *   K write, L download, P peer copy to   the cell of device 1; X record, Y wait for   its event
+ *   PyTorch's: A write, E download   the cell by a copy that blocks; B record the cell on the stream
  */
 #include "motif.h"
 
@@ -33,6 +34,60 @@ static const char* const series[] = {
 };
 enum { SERIES = sizeof series / sizeof *series };
 
+/* Those that speak of callbacks, of streams that go or of stream NULL have no place in PyTorch. */
+static const char* const torch_series[] = {
+    "WarawbRb",
+    "RarawbWb",
+    "WarawbWbRb",
+    "raWarawbRb",
+    "Warawbe-Rb",
+    "wbWaraRb",
+    "WarawbtbucRc",
+    "WararbwcRc",
+    "Waras-Rb",
+    "Waraq-Rb",
+    "raWaras-Rb",
+    "WaSaRb",
+    "WaQaRb",
+    "WaD-Rb",
+    "RaSaWb",
+    "RaD-Wb",
+    "Raras-Wb",
+    "GaSaH-",
+    "Garas-H-",
+    "Garaq-H-",
+    "GaQaH-",
+    "GaD-H-",
+    "UaSaO-",
+    "Uaras-O-",
+    "Uaraq-O-",
+    "UaQaO-",
+    "UaD-O-",
+    "UaO-Rb",
+    "UaO-RaSaH-",
+    "AaO-Ra",
+    "WaEaRb",
+    "WaEaH-",
+    "RaEaWb",
+    "WarawbEbH-",
+    "WaWbD-Rc",
+    "xaWafaybVbTb",
+    "xaWaRafaybVbTb",
+    "xaWafaycVcTc",
+    "xarawbWbtbuafaycVcTc",
+    "xarawbWbBbfaybVbTb",
+    "xarawbRbBbfayaVaTa",
+    "xarawbRbBbfaycVcTc",
+    "xarawbWbBbfayaVaTa",
+    "KdXdYbPb",
+    "PbrbwdLd",
+    "KdXdYbPbrbwdLd",
+    "KdXdYbWbRc",
+    "PbLd",
+    "KdPb",
+};
+enum { TORCH_SERIES = sizeof torch_series / sizeof *torch_series };
+
 static unsigned below(uint64_t* random, unsigned limit) {
   return (unsigned)((litmus_random(random) >> 32) * limit >> 32);
 }
@@ -41,7 +96,8 @@ litmus_motif_t litmus_motif_draw(const litmus_offers_t* offers, uint64_t* random
   const unsigned shared = offers->devices > 1 ? 1 : 0; /* the last of each is device 1's */
   const unsigned streams = LITMUS_STREAMS - shared, events = LITMUS_EVENTS - shared;
   const unsigned cells = LITMUS_CELLS - 2 - shared;
-  litmus_motif_t motif = {.rest = series[below(random, SERIES)],
+  litmus_motif_t motif = {.rest = offers->torch ? torch_series[below(random, TORCH_SERIES)]
+                                                : series[below(random, SERIES)],
                           .slot = (int8_t)below(random, LITMUS_SLOTS),
                           .mark = (uint8_t)below(random, LITMUS_MARKS)};
   const unsigned first = below(random, streams), step = 1 + below(random, 2) * (streams - 2);
@@ -95,6 +151,9 @@ static const struct {
     {'P', LITMUS_PEER_COPY},
     {'X', LITMUS_RECORD},
     {'Y', LITMUS_WAIT},
+    {'A', LITMUS_UPLOAD},
+    {'E', LITMUS_DOWNLOAD},
+    {'B', LITMUS_RECORD_STREAM},
 };
 
 static litmus_op_t op_of(char letter, uint64_t* random) {
@@ -133,9 +192,11 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
                         .stream = stream_of(motif, motif->rest[1]),
                         .event = motif->events[letter == 't' || letter == 'u'],
                         .slot = (int8_t)below(random, LITMUS_SLOTS),
-                        .mark = motif->mark};
+                        .mark = motif->mark,
+                        .blocks = letter == 'A' || letter == 'E'};
   if (letter == 'X' || letter == 'Y') call.event = LITMUS_EVENTS - 1;
-  if (letter == 'G' || letter == 'U' || letter == 'H' || letter == 'O' || letter == 'c')
+  if (letter == 'G' || letter == 'U' || letter == 'H' || letter == 'O' || letter == 'c' ||
+      letter == 'A' || letter == 'E')
     call.slot = motif->slot;
   set_cells(motif, &call, letter, random);
   return call;

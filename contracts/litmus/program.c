@@ -70,11 +70,18 @@ bool litmus_has_value(litmus_op_t op) {
          op == LITMUS_HOST_WRITE;
 }
 
-static const char* const texts[] = {
-#define TEXT(name, text) text,
-    LITMUS_OP_MAP(TEXT)
-#undef TEXT
-};
+#define TEXT(name, text, torch) text,
+#define TORCH(name, text, torch) torch,
+static const char* const texts[] = {LITMUS_OP_MAP(TEXT)};
+static const char* const torch_texts[] = {LITMUS_OP_MAP(TORCH)};
+
+static const char* text_of(bool torch, unsigned op) {
+  return torch ? torch_texts[op] : texts[op];
+}
+
+bool litmus_has_call(bool torch, litmus_op_t op) {
+  return text_of(torch, op) != NULL;
+}
 
 static int put(char* out, size_t room, const litmus_call_t* call, char what) {
   switch (what) {
@@ -96,6 +103,14 @@ static int put(char* out, size_t room, const litmus_call_t* call, char what) {
       return snprintf(out, room, "%d", call->device);
     case 'm':
       return snprintf(out, room, "%d", call->mark);
+    case 'b':
+      return snprintf(out, room, "%s", call->blocks ? "" : ", non_blocking=True");
+    case 'z':
+      return call->value == 0 ? snprintf(out, room, "zero_()")
+                              : snprintf(out, room, "fill_(0x%02x)", call->value);
+    case 't':
+      return snprintf(out, room, "%s",
+                      litmus_event_is_timed(call->event) ? ", enable_timing=True" : "");
     default:
       return snprintf(out, room, "%u", call->microseconds);
   }
@@ -104,16 +119,16 @@ static int put(char* out, size_t room, const litmus_call_t* call, char what) {
 #define LETTER(letter) (UINT32_C(1) << ((letter) - 'a'))
 
 /* Returns a bit for each letter; found once. */
-static inline uint32_t letters_of(unsigned op) {
-  static _Thread_local uint32_t letters[LITMUS_OPS];
-  if (letters[op] != 0) return letters[op];
-  for (const char* at = texts[op]; (at = strchr(at, '%')) != NULL; at++)
-    letters[op] |= LETTER(at[1]);
-  return letters[op];
+static inline uint32_t letters_of(bool torch, unsigned op) {
+  static _Thread_local uint32_t letters[2][LITMUS_OPS];
+  if (letters[torch][op] != 0) return letters[torch][op];
+  for (const char* at = text_of(torch, op); (at = strchr(at, '%')) != NULL; at++)
+    letters[torch][op] |= LETTER(at[1]);
+  return letters[torch][op];
 }
 
-bool litmus_call_names(const litmus_call_t* call, char letter) {
-  return (letters_of(call->op) & LETTER(letter)) != 0;
+bool litmus_call_names(const litmus_program_t* program, const litmus_call_t* call, char letter) {
+  return (letters_of(program->torch, call->op) & LETTER(letter)) != 0;
 }
 
 bool litmus_call_looks(const litmus_call_t* call) {
@@ -125,7 +140,7 @@ litmus_uses_t litmus_program_uses(const litmus_program_t* program) {
   litmus_uses_t uses = {0};
   for (uint32_t i = 0; i < program->count; i++) {
     const litmus_call_t* call = &program->calls[i];
-    const uint32_t named = letters_of(call->op);
+    const uint32_t named = letters_of(program->torch, call->op);
     if (named & LETTER('s') && call->stream >= 0) uses.streams |= UINT32_C(1) << call->stream;
     if (named & LETTER('e')) uses.events |= UINT32_C(1) << call->event;
     if (named & LETTER('c')) uses.cells |= UINT32_C(1) << call->cell;
@@ -136,12 +151,14 @@ litmus_uses_t litmus_program_uses(const litmus_program_t* program) {
   return uses;
 }
 
-void litmus_call_text(const litmus_call_t* call, char out[LITMUS_TEXT]) {
+void litmus_call_text(const litmus_program_t* program, const litmus_call_t* call,
+                      char out[LITMUS_TEXT]) {
   size_t used = 0;
   if (call->thread > 0 || call->meanwhile)
     used = (size_t)snprintf(out, LITMUS_TEXT, "thread %d%s: ", call->thread,
                             call->meanwhile ? ", meanwhile" : "");
-  for (const char* at = texts[call->op]; *at != '\0' && used < LITMUS_TEXT - 1; at++) {
+  for (const char* at = text_of(program->torch, call->op); *at != '\0' && used < LITMUS_TEXT - 1;
+       at++) {
     if (*at != '%') {
       out[used++] = *at;
       continue;

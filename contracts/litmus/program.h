@@ -39,42 +39,44 @@ enum {
   LITMUS_FIRST_OF_CALLS = 32
 };
 
-/* X(NAME, "text"): %s is a stream, %e an event, %c a cell, %o another cell, %h a slot, %v a value,
-   %d a device, %m a mark, %u a time. */
-#define LITMUS_OP_MAP(X)                                   \
-  X(FILL, "fill(%c, %v, %s)")                              \
-  X(UPLOAD, "upload(%c, %h, %s)")                          \
-  X(DOWNLOAD, "download(%h, %c, %s)")                      \
-  X(COPY, "copy(%c, %o, %s)")                              \
-  X(KERNEL_FILL, "launch_fill(%c, %v, %s)")                \
-  X(KERNEL_COPY, "launch_copy(%c, %o, %s)")                \
-  X(PEER_COPY, "peer_copy(%c, %o, %s)")                    \
-  X(CALLBACK_READ, "callback(reads %h, %s)")               \
-  X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)")     \
-  X(CALLBACK_LOOK, "callback(looks at mark %m, %s)")       \
-  X(DELAY, "callback(sleeps %u us, %s)")                   \
-  X(WAIT, "event_wait(%s, %e)")                            \
-  X(ASYNC_ALLOC, "async_alloc(%c, %s)")                    \
-  X(ASYNC_FREE, "async_free(%c, %s)")                      \
-  X(RECORD, "event_record(%e, %s)")                        \
-  X(EVENT_SYNCHRONIZE, "event_synchronize(%e)")            \
-  X(EVENT_POLL, "event_query(%e)")                         \
-  X(EVENT_SPIN, "event_query(%e) until OK")                \
-  X(STREAM_SYNCHRONIZE, "stream_synchronize(%s)")          \
-  X(STREAM_POLL, "stream_query(%s)")                       \
-  X(STREAM_SPIN, "stream_query(%s) until OK")              \
-  X(DEVICE_SYNCHRONIZE, "device_synchronize(%d)")          \
-  X(EVENT_RENEW, "event_destroy(%e), event_create(%e)")    \
-  X(STREAM_RENEW, "stream_destroy(%s), stream_create(%s)") \
-  X(HOST_WRITE, "host sets %h to %v")                      \
-  X(HOST_READ, "host reads %h")                            \
-  X(HOST_LOOK, "host looks at mark %m")                    \
-  X(AWAIT_MARK, "host waits for mark %m, querying %s")     \
-  X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)")       \
-  X(THREAD_RENEW, "the thread ends, another takes its place")
+/* X(NAME, "text", "the same in Python"), NULL where there is no such call: %s is a stream, %e an
+   event, %c a cell, %o another cell, %h a slot, %v a value, %d a device, %m a mark, %u a time, %b
+   whether a copy blocks, %z a fill, %t whether an event measures time. */
+#define LITMUS_OP_MAP(X)                                                                    \
+  X(FILL, "fill(%c, %v, %s)", "with %s: %c.%z")                                             \
+  X(UPLOAD, "upload(%c, %h, %s)", "with %s: %c.copy_(%h%b)")                                \
+  X(DOWNLOAD, "download(%h, %c, %s)", "with %s: %h.copy_(%c%b)")                            \
+  X(COPY, "copy(%c, %o, %s)", "with %s: %c.copy_(%o)")                                      \
+  X(KERNEL_FILL, "launch_fill(%c, %v, %s)", NULL)                                           \
+  X(KERNEL_COPY, "launch_copy(%c, %o, %s)", NULL)                                           \
+  X(PEER_COPY, "peer_copy(%c, %o, %s)", "with s3, %s: %c.copy_(%o)")                        \
+  X(CALLBACK_READ, "callback(reads %h, %s)", NULL)                                          \
+  X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)", NULL)                                \
+  X(CALLBACK_LOOK, "callback(looks at mark %m, %s)", NULL)                                  \
+  X(DELAY, "callback(sleeps %u us, %s)", "with %s: busy(%u)")                               \
+  X(WAIT, "event_wait(%s, %e)", "%e.wait(%s)")                                              \
+  X(ASYNC_ALLOC, "async_alloc(%c, %s)", "with %s: %c = torch.empty(n, dtype=u8, device=d)") \
+  X(ASYNC_FREE, "async_free(%c, %s)", "del %c")                                             \
+  X(RECORD, "event_record(%e, %s)", "%e.record(%s)")                                        \
+  X(EVENT_SYNCHRONIZE, "event_synchronize(%e)", "%e.synchronize()")                         \
+  X(EVENT_POLL, "event_query(%e)", "%e.query()")                                            \
+  X(EVENT_SPIN, "event_query(%e) until OK", "while not %e.query(): pass")                   \
+  X(STREAM_SYNCHRONIZE, "stream_synchronize(%s)", "%s.synchronize()")                       \
+  X(STREAM_POLL, "stream_query(%s)", "%s.query()")                                          \
+  X(STREAM_SPIN, "stream_query(%s) until OK", "while not %s.query(): pass")                 \
+  X(DEVICE_SYNCHRONIZE, "device_synchronize(%d)", "torch.accelerator.synchronize(%d)")      \
+  X(EVENT_RENEW, "event_destroy(%e), event_create(%e)", "%e = torch.Event(d%t)")            \
+  X(STREAM_RENEW, "stream_destroy(%s), stream_create(%s)", NULL)                            \
+  X(HOST_WRITE, "host sets %h to %v", "%h.fill_(%v)")                                       \
+  X(HOST_READ, "host reads %h", "seen = %h.clone()")                                        \
+  X(HOST_LOOK, "host looks at mark %m", NULL)                                               \
+  X(AWAIT_MARK, "host waits for mark %m, querying %s", NULL)                                \
+  X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)", NULL)                                  \
+  X(THREAD_RENEW, "the thread ends, another takes its place", NULL)                         \
+  X(RECORD_STREAM, NULL, "%c.record_stream(%s)")
 
 typedef enum litmus_op {
-#define LITMUS_OP_ENUM(name, text) LITMUS_##name,
+#define LITMUS_OP_ENUM(name, text, torch) LITMUS_##name,
   LITMUS_OP_MAP(LITMUS_OP_ENUM)
 #undef LITMUS_OP_ENUM
       LITMUS_OPS
@@ -90,7 +92,8 @@ typedef struct litmus_call {
   int8_t device;
   uint8_t value;
   uint8_t mark;
-  uint8_t id; /* stays with the call when others are taken out */
+  uint8_t id;  /* stays with the call when others are taken out */
+  bool blocks; /* of a copy between host and device, in PyTorch */
   uint32_t microseconds;
   uint8_t thread; /* of the host */
   bool meanwhile;
@@ -102,6 +105,8 @@ typedef struct litmus_program {
   uint32_t count;
   uint32_t devices;            /* 1 or 2 */
   bool crosses;                /* streams may wait for events of the other device (EVT-017) */
+  bool torch;                  /* its calls are PyTorch's */
+  bool pinned;                 /* of PyTorch: the first half of the slots is */
   uint64_t size_bytes;         /* of each cell and slot */
   uint32_t threads;            /* of the host; 0 is 1 */
   bool races;                  /* some calls say meanwhile */
@@ -149,13 +154,17 @@ void litmus_call_range(const litmus_program_t* program, const litmus_call_t* cal
 /* Returns whether its effect needs a value of its own. */
 bool litmus_has_value(litmus_op_t op);
 
+/* Returns whether the tables of tbk.h have such a call, or PyTorch has. */
+bool litmus_has_call(bool torch, litmus_op_t op);
+
 /* Returns whether the call names what `letter` stands for in the texts above. */
-bool litmus_call_names(const litmus_call_t* call, char letter);
+bool litmus_call_names(const litmus_program_t* program, const litmus_call_t* call, char letter);
 /* Returns whether the call keeps what it sees. */
 bool litmus_call_looks(const litmus_call_t* call);
 litmus_uses_t litmus_program_uses(const litmus_program_t* program);
 
 /* Writes the call as a line, without an end of line. */
-void litmus_call_text(const litmus_call_t* call, char out[LITMUS_TEXT]);
+void litmus_call_text(const litmus_program_t* program, const litmus_call_t* call,
+                      char out[LITMUS_TEXT]);
 
 #endif /* TBK_LITMUS_PROGRAM_H */

@@ -40,6 +40,24 @@ litmus_set_t litmus_known(const litmus_model_t* model, int thread);
 unsigned litmus_stream_tails(const litmus_model_t* model, int stream, int thread,
                              int16_t out[LITMUS_THREADS]);
 
+/* model.c: what calls are made of. A node; a place, which is a cell's, or -1: nobody's. */
+int litmus_new_node(litmus_model_t* model, int call);
+int litmus_new_place(litmus_model_t* model, int cell);
+void litmus_add_edge(litmus_model_t* model, int from, int to, litmus_edge_t kind);
+void litmus_set_reads(litmus_model_t* model, int node, int place);
+void litmus_set_writes(litmus_model_t* model, int node, int place);
+/* A node of the host itself: later calls come after it. */
+int litmus_host_node(litmus_model_t* model, int call);
+/* What the call's thread knows to be complete happens before the node. */
+void litmus_add_host_edges(litmus_model_t* model, int node);
+/* A node of work on a stream; or, where that is NULL, one that is complete when the call returns. */
+int litmus_work_node(litmus_model_t* model, int call, int stream);
+/* `node` gives a cell memory that holds what nobody knows. */
+void litmus_add_fresh(litmus_model_t* model, int node, int cell, bool begins);
+
+/* model_torch.c: adds a call that PyTorch has in another way; false: it is as in tbk.h. */
+bool litmus_model_add_torch(litmus_model_t* model, int index, const litmus_call_t* call);
+
 /* defined.c: returns whether the call may be made now. */
 bool litmus_is_defined(const litmus_model_t* model, const litmus_call_t* call);
 

@@ -11,21 +11,12 @@
 
 #include "contract.h"
 #include "coverage.h"
-#include "generate.h"
 #include "judge.h"
+#include "self.h"
 
-enum {
-  MOST = 8,
-  V = 40,
-  W = 41,
-  HOST_SLOT = LITMUS_SLOTS - 1,
-  PROGRAMS = 60000,
-  LEAST_PAIRS = 1000
-};
+int faults;
 
-static int faults;
-
-static void check(bool holds, const char* what, const char* about) {
+void check(bool holds, const char* what, const char* about) {
   if (holds) return;
   printf("FAULT: %s: %s\n", about, what);
   faults++;
@@ -39,37 +30,7 @@ static void check(bool holds, const char* what, const char* about) {
 #define FILLING(m, v, s) .op = LITMUS_FILL, .cell = (m), .value = (v), .stream = (s)
 #define FETCHING(m, s) .op = LITMUS_DOWNLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s)
 #define WAITING(s, e) .op = LITMUS_WAIT, .event = (e), .stream = (s)
-#define FILL_IT(m, v, s) \
-  { .op = LITMUS_FILL, .cell = (m), .value = (v), .stream = (s) }
-#define FETCH(m, s) \
-  { .op = LITMUS_DOWNLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s) }
-#define RECORD_IT(e, s) \
-  { .op = LITMUS_RECORD, .event = (e), .stream = (s) }
-#define WAIT_FOR(s, e) \
-  { .op = LITMUS_WAIT, .event = (e), .stream = (s) }
-#define OF_EVENT(o, e) \
-  { .op = (o), .event = (e) }
-#define OF_STREAM(o, s) \
-  { .op = (o), .stream = (s) }
-#define PEER_OVER \
-  { .op = LITMUS_PEER_COPY, .cell = FAR, .other = 0, .stream = 0 }
-#define MARK_IT(s) \
-  { .op = LITMUS_CALLBACK_MARK, .mark = 0, .value = V, .stream = (s) }
-#define LOOK_AT(s) \
-  { .op = LITMUS_CALLBACK_LOOK, .mark = 0, .stream = (s) }
-#define AWAIT_IT(s) \
-  { .op = LITMUS_AWAIT_MARK, .mark = 0, .stream = (s) }
-
-typedef struct sample {
-  int kind;  /* of an edge, or of an extra */
-  int place; /* what is looked at last: a slot, a mark, or -1: cell 3 */
-  litmus_call_t calls[MOST];
-} sample_t;
-
 #define MARK_PLACE LITMUS_PLACE_OF_MARKS
-#define FAR_CELL (-1) /* that of device 1 */
-#define FAR (LITMUS_CELLS - 3)
-#define FRESH (LITMUS_CELLS - 2)
 
 static const sample_t edges[] = {
     {LITMUS_EDGE_HOST,
@@ -141,10 +102,14 @@ static const sample_t extras[] = {
     {LITMUS_EXTRA_THREADS_IN_ONE, HOST_SLOT, {FILL_IT(0, V, 0), MEANWHILE(1, FETCHING(0, 0))}},
 };
 
-/* The calls up to the first that is nothing: a fill without a value. */
-static litmus_program_t program_of(const litmus_call_t* calls) {
-  litmus_program_t program = {
-      .devices = 2, .crosses = true, .size_bytes = 1, .threads = 2, .races = true};
+litmus_program_t program_of(const litmus_call_t* calls, bool torch) {
+  litmus_program_t program = {.devices = 2,
+                              .crosses = true,
+                              .size_bytes = 1,
+                              .threads = torch ? 1 : 2,
+                              .races = !torch,
+                              .torch = torch,
+                              .pinned = torch};
   for (; program.count < MOST; program.count++) {
     const litmus_call_t* call = &calls[program.count];
     if (call->op == LITMUS_FILL && call->value == 0) break;
@@ -154,10 +119,9 @@ static litmus_program_t program_of(const litmus_call_t* calls) {
   return program;
 }
 
-/* Returns how many bytes are legal at the last look at the sample's place; 0: not defined. */
-static int legal(const sample_t* sample, uint64_t without, uint64_t extra) {
+int legal(const sample_t* sample, bool torch, uint64_t without, uint64_t extra) {
   static litmus_model_t model;
-  litmus_program_t program = program_of(sample->calls);
+  litmus_program_t program = program_of(sample->calls, torch);
   if (!litmus_model_build(&model, &program, 0, without, extra)) return 0;
   int place = sample->place == FAR_CELL ? model.cell_place[FAR] : sample->place, count = 0;
   for (uint32_t i = model.read_count; i-- > 0;) {
@@ -174,12 +138,14 @@ static void each_edge_bears(void) {
   for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
     const char* name = litmus_edge_name(edges[i].kind);
     has[edges[i].kind] = true;
-    check(legal(&edges[i], 0, 0) == 1, "the read has not one legal value", name);
-    check(legal(&edges[i], UINT64_C(1) << edges[i].kind, 0) > 1, "its loss is not noticed", name);
+    check(legal(&edges[i], false, 0, 0) == 1, "the read has not one legal value", name);
+    check(legal(&edges[i], false, UINT64_C(1) << edges[i].kind, 0) > 1, "its loss is not noticed",
+          name);
   }
   for (int kind = 0; kind < LITMUS_EDGES; kind++) {
-    check(has[kind], "no program needs it", litmus_edge_name(kind));
-    check(tbk_clause_find(litmus_edge_clause(kind)) != NULL, "cites no clause",
+    const char* clause = litmus_edge_clause(false, kind);
+    check(has[kind] == (clause != NULL), "no program needs it", litmus_edge_name(kind));
+    check(clause == NULL || tbk_clause_find(clause) != NULL, "cites no clause",
           litmus_edge_name(kind));
   }
 }
@@ -189,36 +155,15 @@ static void nothing_else_orders(void) {
   for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
     const char* name = litmus_extra_text(extras[i].kind);
     has[extras[i].kind] = true;
-    check(legal(&extras[i], 0, 0) > 1, "the model says so", name);
-    check(legal(&extras[i], 0, UINT64_C(1) << extras[i].kind) == 1, "nothing would notice", name);
+    check(legal(&extras[i], false, 0, 0) > 1, "the model says so", name);
+    check(legal(&extras[i], false, 0, UINT64_C(1) << extras[i].kind) == 1, "nothing would notice",
+          name);
   }
   for (int kind = 0; kind < LITMUS_EXTRAS; kind++)
     check(has[kind], "no program denies it", litmus_extra_text(kind));
 }
 
 /* ------------------------------------------------------------------------------ what is defined -- */
-
-typedef struct rule {
-  const char* what;
-  bool defined;
-  litmus_call_t calls[MOST];
-} rule_t;
-
-#define SEND(m, s) \
-  { .op = LITMUS_UPLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s) }
-#define SET_HOST \
-  { .op = LITMUS_HOST_WRITE, .slot = HOST_SLOT, .value = V }
-#define GET_HOST \
-  { .op = LITMUS_HOST_READ, .slot = HOST_SLOT }
-#define READ_BACK(s) \
-  { .op = LITMUS_CALLBACK_READ, .slot = HOST_SLOT, .stream = (s) }
-#define SYNC(s) OF_STREAM(LITMUS_STREAM_SYNCHRONIZE, s)
-#define RENEW(m) \
-  { .op = LITMUS_CELL_RENEW, .cell = (m) }
-#define ALLOC(m, s) \
-  { .op = LITMUS_ASYNC_ALLOC, .cell = (m), .stream = (s) }
-#define FREE(m, s) \
-  { .op = LITMUS_ASYNC_FREE, .cell = (m), .stream = (s) }
 
 static const rule_t rules[] = {
     {"the host writes what is being uploaded", false, {SEND(0, 0), SET_HOST}},
@@ -272,7 +217,7 @@ static const rule_t rules[] = {
 static void undefined_programs_are_refused(void) {
   static litmus_model_t model;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-    litmus_program_t program = program_of(rules[i].calls);
+    litmus_program_t program = program_of(rules[i].calls, false);
     check(litmus_model_build(&model, &program, 0, 0, 0) == rules[i].defined,
           rules[i].defined ? "is refused" : "is allowed", rules[i].what);
   }
@@ -348,7 +293,8 @@ static bool is_same_call(const litmus_call_t* a, const litmus_call_t* b) {
          a->other == b->other && a->slot == b->slot && a->device == b->device &&
          a->value == b->value && a->mark == b->mark && a->id == b->id &&
          a->microseconds == b->microseconds && a->thread == b->thread &&
-         a->meanwhile == b->meanwhile && a->first_part == b->first_part && a->parts == b->parts;
+         a->meanwhile == b->meanwhile && a->first_part == b->first_part && a->parts == b->parts &&
+         a->blocks == b->blocks;
 }
 
 static bool is_same(const litmus_program_t* a, const litmus_program_t* b) {
@@ -375,8 +321,34 @@ static void threads_that_do_nothing_change_nothing(const litmus_model_t* model,
           "sees something else", "with an idle thread");
 }
 
-static void the_generator_reaches_all(void) {
+static litmus_coverage_t coverage;
+
+static void look_at_edges(const litmus_model_t* model) {
+  litmus_cover(&coverage, model);
+  threads_that_do_nothing_change_nothing(model, model->program);
+}
+
+void check_generator(const litmus_offers_t* offers, void (*look)(const litmus_model_t* model)) {
   static litmus_model_t model;
+  uint64_t ops[LITMUS_OPS] = {0};
+  for (uint64_t i = 0; i < PROGRAMS; i++) {
+    litmus_program_t program, again;
+    litmus_generate(&program, offers, 7, i);
+    litmus_generate(&again, offers, 7, i);
+    check(is_same(&program, &again), "differs", "the same program again");
+    check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "a program");
+    look(&model);
+    for (uint32_t c = 0; c < program.count; c++)
+      ops[program.calls[c].op]++;
+  }
+  for (int op = 0; op < LITMUS_OPS; op++)
+    if (litmus_has_call(offers->torch, (litmus_op_t)op))
+      check(ops[op] >= LEAST_PAIRS, "is hardly drawn", "an operation");
+    else
+      check(ops[op] == 0, "is drawn, and there is none", "an operation");
+}
+
+static void the_generator_reaches_all(void) {
   const litmus_offers_t offers = {.devices = 2,
                                   .granularity = 1,
                                   .most_bytes = 1 << 20,
@@ -392,21 +364,7 @@ static void the_generator_reaches_all(void) {
                                   .parts_in = 4,
                                   .races = true,
                                   .delays = true};
-  static litmus_coverage_t coverage;
-  uint64_t ops[LITMUS_OPS] = {0};
-  for (uint64_t i = 0; i < PROGRAMS; i++) {
-    litmus_program_t program, again;
-    litmus_generate(&program, &offers, 7, i);
-    litmus_generate(&again, &offers, 7, i);
-    check(is_same(&program, &again), "differs", "the same program again");
-    check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "a program");
-    litmus_cover(&coverage, &model);
-    threads_that_do_nothing_change_nothing(&model, &program);
-    for (uint32_t c = 0; c < program.count; c++)
-      ops[program.calls[c].op]++;
-  }
-  for (int op = 0; op < LITMUS_OPS; op++)
-    check(ops[op] >= LEAST_PAIRS, "is hardly drawn", "an operation");
+  check_generator(&offers, look_at_edges);
   for (litmus_edge_t first = 0; first < LITMUS_EDGES; first++)
     for (litmus_edge_t next = 0; next < LITMUS_EDGES; next++) {
       const uint64_t count = coverage.programs[first][next];
@@ -452,6 +410,7 @@ int main(void) {
   parts_are_defined_each();
   the_generator_reaches_all();
   what_is_wrong_is_explained();
+  check_torch();
   printf("%d faults\n", faults);
   return faults == 0 ? 0 : 1;
 }

@@ -59,12 +59,13 @@ _MEANINGS = (
 )
 
 
-def _need_pytorch() -> None:
+def need_pytorch() -> None:
+    """Stops where it is not installed for this interpreter."""
     if importlib.util.find_spec("torch") is None:
         outcome.stop(EXIT_BAD_LIBRARY, f"PyTorch is not installed for {sys.executable}")
 
 
-def _known_device(name: str, imports: tuple[str, ...]) -> None:
+def known_device(name: str, imports: tuple[str, ...]) -> None:
     """Stops where PyTorch has no such device and no module is there that would bring it: to find
     that out in a run takes the time in which all tests are collected."""
     if name in USUAL or imports or importlib.metadata.entry_points(group="torch.backends"):
@@ -124,9 +125,9 @@ def check_command(
     A first diagnosis: tbk check --device NAME --budget 120s. The exit codes are those of tbk run.
     """
     device = _named(name, device)
-    _need_pytorch()
+    need_pytorch()
     outcome.known_words(options["only"])
-    _known_device(device, imports)
+    known_device(device, imports)
     known = outcome.known_from(waivers, baseline)
     declared = _declared(file, device)
     session = Session(request(known, options))
@@ -162,8 +163,8 @@ def probe_command(
     failure, and what works without being declared is a note.
     """
     device = _named(name, device)
-    _need_pytorch()
-    _known_device(device, imports)
+    need_pytorch()
+    known_device(device, imports)
     runner_or_stop()
     tests: Sequence[Test] = outcome.read(earlier).tests if earlier else ()
     header = _probed(Subject(device, imports)).header

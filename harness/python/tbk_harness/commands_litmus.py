@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,12 +19,14 @@ from tbk_reports.model import (
     EXIT_NOT_WRITTEN,
     EXIT_PASS,
     EXIT_SUITE_ERROR,
+    EXIT_USAGE,
 )
 from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
 from tbk_harness import litmus_runner, outcome
-from tbk_harness.litmus_runner import REPRODUCER, again
+from tbk_harness.commands_check import known_device, need_pytorch
+from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, again
 from tbk_harness.options import duration
 
 PAGE = "report.html"
@@ -35,7 +38,16 @@ one in N: a fault that breaks one of N such edges would have been missed with a 
 
 
 @click.command(name="litmus")
-@click.argument("library", metavar="LIB")
+@click.argument("library", metavar="[LIB]", required=False)
+@click.option(
+    "--layer", type=click.Choice(["c", "torch"]), default="c", show_default=True,
+    help="Call LIB's functions, or PyTorch's, with LIB behind the bridge.",
+)  # fmt: skip
+@click.option("--device", metavar="NAME", help="Instead of LIB: a device that PyTorch knows.")
+@click.option(
+    "--import", "imports", multiple=True, metavar="MODULE",
+    help="Import it first, so that PyTorch knows the device.",
+)  # fmt: skip
 @click.option(
     "--time", "seconds", callback=duration, default="60s", show_default=True, metavar="TIME",
     help="Run programs for so long (20s, 2m).",
@@ -59,38 +71,76 @@ one in N: a fault that breaks one of N such edges would have been missed with a 
     "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-litmus",
     show_default=True, help="Where the results and the C file of a finding go.",
 )  # fmt: skip
-def litmus_command(library: str, report_dir: Path, **options: Any) -> NoReturn:
+def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
     """Look for faults of order and lifetime in the backend LIB, with programs drawn at random.
 
     LIB is a file. Where there is none of that name, `cpu` and `template` are the backends that come
-    with the suite. What is found is shrunk to the smallest program that shows it.
+    with the suite. With --device NAME programs are made of PyTorch's calls, on a device that it
+    knows. What is found is shrunk to the smallest program that shows it.
 
-    The exit codes are those of tbk run: 0 nothing found, 1 a finding, 2 bad usage, 3 LIB has no
+    The exit codes are those of tbk run: 0 nothing found, 1 a finding, 2 bad usage, 3 there are no
     streams or no events, or nothing was run, 4 bad library, 5 no device, 6 suite error,
     7 interrupted, 8 results could not be written.
     """
-    program, subject = litmus_runner.runner(), outcome.library_file(library)
+    program = litmus_runner.runner()
     if program is None:
         outcome.stop(EXIT_SUITE_ERROR, litmus_runner.MISSING)
+    library, words = str(options["library"] or ""), _torch_words(options)
+    subject = str(options["device"] or outcome.library_file(library))
     outcome.prepare(report_dir)
-    hunted = litmus_runner.hunt(program, subject, _arguments(options), report_dir)
+    if words:
+        hunted = litmus_runner.hunt_torch(program, [*words, *_arguments(options)], report_dir)
+    else:
+        hunted = litmus_runner.hunt(program, subject, _arguments(options), report_dir)
+    reproducer = report_dir / (TORCH_REPRODUCER if words else REPRODUCER)
     if hunted.records:
         ordering = ordering_of(hunted.records)
-        tell(ordering, outcome.console(), library)
+        again_for = " ".join(_users_words(options)) if words else library
+        tell(ordering, outcome.console(), again_for)
         found = next(iter(ordering.findings), None)
-        command = again(library, found, options["backend_option"]) if found else ""
-        _write_page(report_dir, ordering, subject, command)
+        command = _again(library, found, options) if found else ""
+        _write_page(report_dir, ordering, subject, command, reproducer)
     if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
         outcome.stop(hunted.code, hunted.said)
     if hunted.code == EXIT_FINDINGS:
-        outcome.console().print(Text(f"without the suite: {report_dir / REPRODUCER}"))
+        outcome.console().print(Text(f"without the suite: {reproducer}"))
     if hunted.records:
         outcome.console().print(Text(str(report_dir / PAGE)))
     raise SystemExit(hunted.code)
 
 
-def _write_page(folder: Path, ordering: Ordering, subject: str, again: str) -> None:
-    program = folder / REPRODUCER
+def _torch_words(options: Mapping[str, Any]) -> list[str]:
+    """Returns tbk-litmus's words for what PyTorch's calls shall judge; none: those of tbk.h do."""
+    library, device, imports = options["library"], options["device"], options["imports"]
+    if bool(library) == bool(device):
+        outcome.stop(EXIT_USAGE, "one of them is needed: LIB, or --device NAME")
+    if imports and not device:
+        outcome.stop(EXIT_USAGE, "--import goes with --device")
+    if device:
+        need_pytorch()
+        known_device(device, imports)
+        return [f"--torch-device={device}", *(f"--torch-import={name}" for name in imports)]
+    if options["layer"] != "torch":
+        return []
+    need_pytorch()
+    return [f"--torch-library={Path(outcome.library_file(library)).absolute()}"]
+
+
+def _users_words(options: Mapping[str, Any]) -> list[str]:
+    if options["library"]:
+        return [str(options["library"]), "--layer=torch"]
+    return [f"--device={options['device']}", *(f"--import={name}" for name in options["imports"])]
+
+
+def _again(library: str, found: Finding, options: Mapping[str, Any]) -> str:
+    if library and options["layer"] == "c":
+        return again(library, found, options["backend_option"])
+    words = [*_users_words(options), f"--seed={found.seed}", f"--first={found.index}"]
+    backend = (f"--backend-option={one}" for one in options["backend_option"])
+    return shlex.join(["tbk", "litmus", *words, "--programs=1", *backend])
+
+
+def _write_page(folder: Path, ordering: Ordering, subject: str, again: str, program: Path) -> None:
     try:
         code = program.read_text("utf-8", "replace") if program.exists() else ""
         write_file(folder / PAGE, render_ordering(ordering, subject, again, code))

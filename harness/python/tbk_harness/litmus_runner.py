@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from tbk_harness.interruption import handed_on
 
 RESULTS = "litmus.jsonl"
 REPRODUCER = "litmus.c"
+TORCH_REPRODUCER = "litmus.py"
 RAN = (EXIT_PASS, EXIT_FINDINGS, EXIT_INTERRUPTED)  # with other codes the last results stay
 MISSING = "tbk-litmus was not found: build it (cmake --build build)"
 LIBRARY = 2  # its place in the command
@@ -70,12 +72,20 @@ def _records(raw: bytes) -> Iterator[Record]:
 
 def hunt(program: Path, library: str, arguments: Sequence[str], folder: Path) -> Hunted:
     """Runs programs on a library, with the results and the C file of a finding in `folder`."""
+    subject = f"./{library}" if library.startswith("-") else library
+    return _hunt(program, [subject, *arguments], folder, REPRODUCER)
+
+
+def hunt_torch(program: Path, arguments: Sequence[str], folder: Path) -> Hunted:
+    """Runs programs of PyTorch's calls, with the results and a Python file in `folder`."""
+    words = [*arguments, f"--python={sys.executable}"]
+    return _hunt(program, words, folder, TORCH_REPRODUCER)
+
+
+def _hunt(program: Path, arguments: Sequence[str], folder: Path, reproducer: str) -> Hunted:
     results = folder / RESULTS
-    library = f"./{library}" if library.startswith("-") else library
-    code, stderr = _run(
-        [str(program), library, *arguments, f"--output={results}",
-         f"--reproducer={folder / REPRODUCER}"]
-    )  # fmt: skip
+    files = (f"--output={results}", f"--reproducer={folder / reproducer}")
+    code, stderr = _run([str(program), *arguments, *files])
     said = [one for one in stderr.splitlines() if one.startswith(_RUNNER)]
     # An early interruption leaves nothing to tell.
     read = tuple(_records(results.read_bytes())) if code in RAN and results.exists() else ()

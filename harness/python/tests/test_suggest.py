@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 
 import pytest
-from tbk_harness.commands_check import _known_device
+from tbk_harness.commands_check import known_device
 from tbk_harness.enrich import enrich
 from tbk_harness.suggest import (
     capability_hint,
@@ -81,8 +81,8 @@ def test_a_device_that_pytorch_does_not_know_is_told_before_a_run(
     pytest.importorskip("torch", reason="PyTorch is asked")
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
     with pytest.raises(SystemExit) as stopped:
-        _known_device("vulcan", ())
+        known_device("vulcan", ())
     assert stopped.value.code == 5
     assert "did you mean vulkan" in capsys.readouterr().err
-    _known_device("vulcan", ("a_module",))  # which may bring it
-    _known_device("cpu", ())
+    known_device("vulcan", ("a_module",))  # which may bring it
+    known_device("cpu", ())

@@ -28,9 +28,11 @@ static void count_polls(hunt_stats_t* stats, const litmus_program_t* program, ui
 }
 
 /* Returns whether the program that stands in `shared` shows something. */
-static bool run(litmus_runner_t* runner, hunt_shared_t* shared, litmus_model_t* model,
+static bool run(hunt_executor_t* executor, hunt_shared_t* shared, litmus_model_t* model,
                 litmus_seen_t* seen) {
-  litmus_run_judged(runner, &shared->program, &shared->result, seen, model);
+  litmus_result_t* result = &shared->result;
+  executor->run(executor->self, &shared->program, result, seen);
+  litmus_result_judge(&shared->program, seen, result, model);
   hunt_stats_t* stats = &shared->stats;
   stats->programs++;
   stats->calls += shared->program.count;
@@ -41,13 +43,13 @@ static bool run(litmus_runner_t* runner, hunt_shared_t* shared, litmus_model_t* 
 }
 
 /* The same program without an edge of a kind whose turn it is: does the device show the difference? */
-static bool run_control(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed,
+static bool run_control(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
                         uint64_t index) {
   static litmus_model_t with, without;
   static litmus_program_t whole;
   litmus_seen_t seen;
   uint64_t random = seed ^ ~index;
-  litmus_edge_t kind = (litmus_edge_t)(index / CONTROL_EVERY % LITMUS_EDGES);
+  litmus_edge_t kind = litmus_control_turn(shared->offers.torch, index / CONTROL_EVERY);
   if (!litmus_has_control(kind, NULL)) return false;
   hunt_edge_t* edge = &shared->stats.edges[kind];
   whole = shared->program;
@@ -56,7 +58,7 @@ static bool run_control(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t
   edge->controls++;
   shared->stats.controls++;
   shared->is_control = 1;
-  if (run(runner, shared, &without, &seen)) return true;
+  if (run(executor, shared, &without, &seen)) return true;
   shared->is_control = 0;
   if (shared->result.outcome != LITMUS_RIGHT) return false;
   /* Polls of the whole program may have been answered otherwise: what they order is left out. */
@@ -65,7 +67,7 @@ static bool run_control(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t
   return false;
 }
 
-void hunt_work_range(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed,
+void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
                      const hunt_range_t* range) {
   static litmus_model_t model;
   litmus_seen_t seen;
@@ -74,38 +76,38 @@ void hunt_work_range(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t se
     shared->index = i;
     shared->is_control = 0;
     litmus_generate(&shared->program, &shared->offers, seed, i);
-    bool found = run(runner, shared, &model, &seen);
+    bool found = run(executor, shared, &model, &seen);
     if (range->coverage) litmus_cover(&shared->stats.coverage, &model);
-    if (!found && i % CONTROL_EVERY == 0) found = run_control(runner, shared, seed, i);
+    if (!found && i % CONTROL_EVERY == 0) found = run_control(executor, shared, seed, i);
     if (!found) continue;
     shared->stats.found++;
     if (range->counts) continue;
     shared->state = HUNT_FOUND;
     return;
   }
-  litmus_runner_close(runner);
+  executor->close(executor->self);
   shared->state = HUNT_OVER;
 }
 
 /* Other programs go between, for what a library does at every so-manyth call. */
-static void stir(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed, unsigned index) {
+static void stir(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed, unsigned index) {
   static litmus_program_t program;
   litmus_result_t result;
   litmus_seen_t seen;
   litmus_generate(&program, &shared->offers, seed, index);
   shared->is_between = 1;
-  litmus_run(runner, &program, &result, &seen);
+  executor->run(executor->self, &program, &result, &seen);
   shared->is_between = 0;
 }
 
-void hunt_work_one(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed,
+void hunt_work_one(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
                    unsigned repeats) {
   static litmus_model_t model;
   litmus_seen_t seen;
   shared->state = HUNT_RUNNING;
   for (unsigned i = 0; i < repeats; i++) {
-    if (i > 0) stir(runner, shared, seed, i);
-    if (!run(runner, shared, &model, &seen)) continue;
+    if (i > 0) stir(executor, shared, seed, i);
+    if (!run(executor, shared, &model, &seen)) continue;
     shared->state = HUNT_FOUND;
     return;
   }

@@ -43,6 +43,8 @@ typedef struct hunt_shared {
   volatile uint64_t index; /* of the program that runs */
   volatile int32_t is_control;
   volatile int32_t is_between; /* a program runs that is not asked for: its end says nothing */
+  volatile int32_t executor;   /* the process that PyTorch runs in; 0: none yet */
+  volatile int32_t awaited;    /* its end is yet to be told */
   litmus_offers_t offers;
   litmus_program_t program;
   litmus_result_t result;
@@ -50,8 +52,14 @@ typedef struct hunt_shared {
   char reason[512];
 } hunt_shared_t;
 
+enum { HUNT_IMPORTS = 16 };
 typedef struct hunt_subject {
-  const char* library;
+  bool torch;         /* through PyTorch: a device, or a library by way of the bridge */
+  const char* python; /* that PyTorch is installed for */
+  const char* device; /* NULL: the one that the library registers */
+  const char* imports[HUNT_IMPORTS];
+  unsigned import_count;
+  const char* library; /* or NULL */
   const char* options; /* or NULL */
   uint64_t seed;
   double open_timeout_s, call_timeout_s;

@@ -15,8 +15,9 @@
 #include "clock.h"
 #include "report.h"
 #include "text.h"
+#include "torch.h"
 
-enum { EXIT_PASS, EXIT_FOUND, EXIT_USAGE, EXIT_NOTHING, EXIT_LIBRARY, EXIT_DEVICE };
+enum { EXIT_PASS, EXIT_FOUND, EXIT_USAGE, EXIT_NOTHING, EXIT_LIBRARY, EXIT_DEVICE, EXIT_SUITE };
 enum { EXIT_INTERRUPTION = 7, EXIT_UNWRITTEN = 8 };
 
 typedef struct choices {
@@ -33,6 +34,11 @@ typedef struct choices {
 
 static const char usage[] =
     "usage: tbk-litmus LIB [options]\n"
+    "       tbk-litmus --torch-device NAME | --torch-library LIB [options]\n"
+    "  --torch-device NAME   through PyTorch: a device that it knows\n"
+    "  --torch-library LIB   through PyTorch: a library, by way of the bridge\n"
+    "  --torch-import MODULE imported first; may be repeated\n"
+    "  --python FILE         that PyTorch is installed for (python3)\n"
     "  --seconds S           stop after S seconds (60)\n"
     "  --programs N          stop after N programs\n"
     "  --seed N              of all programs (1)\n"
@@ -42,9 +48,11 @@ static const char usage[] =
     "  --backend-option K=V  for the library; may be repeated\n"
     "  --call-timeout S      no call takes longer (20)\n"
     "  --open-timeout S      loading and opening take no longer (60)\n"
-    "  --shrink-time S       make a finding smaller for at most S seconds (20)\n"
+    "  --shrink-time S       make a finding smaller for at most S seconds (20;\n"
+    "                        60 through PyTorch)\n"
     "  --output FILE         where results go as JSON lines (litmus.jsonl)\n"
-    "  --reproducer FILE     where a finding goes as a C file (litmus.c)\n"
+    "  --reproducer FILE     where a finding goes as a C file (litmus.c), or as one in Python\n"
+    "                        (litmus.py)\n"
     "  --kinds               print the kinds of edges, and what each needs, and do no more\n";
 
 static void interrupt(int number) {
@@ -88,6 +96,24 @@ static void add_option(choices_t* choices, const char* text) {
   choices->subject.options = choices->options;
 }
 
+static void add_import(choices_t* choices, const char* module) {
+  if (choices->subject.import_count == HUNT_IMPORTS)
+    stop(EXIT_USAGE, "'%s': too many modules to import", module);
+  choices->subject.imports[choices->subject.import_count++] = module;
+}
+
+/* A library for tbk.h, or a device or a library for PyTorch, but one of them. */
+static void choose_subject(hunt_subject_t* subject, int count, char** words) {
+  const int chosen = count + (subject->device != NULL) + subject->torch;
+  const bool alone = subject->import_count > 0 && count == 1;
+  if (chosen != 1 || alone) {
+    fputs(usage, stderr);
+    exit(EXIT_USAGE);
+  }
+  if (count == 1) subject->library = words[0];
+  subject->torch = count == 0;
+}
+
 static void choose(choices_t* choices, int argc, char** argv) {
   enum {
     SECONDS = 1,
@@ -102,7 +128,11 @@ static void choose(choices_t* choices, int argc, char** argv) {
     SHRINK,
     OUTPUT,
     REPRODUCER,
-    KINDS
+    KINDS,
+    DEVICE,
+    LIBRARY,
+    IMPORT,
+    PYTHON
   };
   static const struct option known[] = {{"seconds", 1, NULL, SECONDS},
                                         {"programs", 1, NULL, PROGRAMS},
@@ -117,6 +147,10 @@ static void choose(choices_t* choices, int argc, char** argv) {
                                         {"output", 1, NULL, OUTPUT},
                                         {"reproducer", 1, NULL, REPRODUCER},
                                         {"kinds", 0, NULL, KINDS},
+                                        {"torch-device", 1, NULL, DEVICE},
+                                        {"torch-library", 1, NULL, LIBRARY},
+                                        {"torch-import", 1, NULL, IMPORT},
+                                        {"python", 1, NULL, PYTHON},
                                         {0}};
   for (int found; (found = getopt_long(argc, argv, "", known, NULL)) != -1;) {
     switch (found) {
@@ -159,16 +193,28 @@ static void choose(choices_t* choices, int argc, char** argv) {
       case REPRODUCER:
         choices->reproducer = optarg;
         break;
+      case DEVICE:
+        choices->subject.device = optarg;
+        break;
+      case LIBRARY:
+        choices->subject.library = optarg;
+        choices->subject.torch = true;
+        break;
+      case IMPORT:
+        add_import(choices, optarg);
+        break;
+      case PYTHON:
+        choices->subject.python = optarg;
+        break;
       default:
         fputs(usage, stderr);
         exit(EXIT_USAGE);
     }
   }
-  if (optind + 1 != argc) {
-    fputs(usage, stderr);
-    exit(EXIT_USAGE);
-  }
-  choices->subject.library = argv[optind];
+  choose_subject(&choices->subject, argc - optind, argv + optind);
+  if (choices->shrink_s == 0) choices->shrink_s = choices->subject.torch ? 60 : 20;
+  if (choices->reproducer == NULL)
+    choices->reproducer = choices->subject.torch ? "litmus.py" : "litmus.c";
   if (choices->programs == 0) choices->programs = UINT64_MAX - choices->first;
 }
 
@@ -189,7 +235,10 @@ static void found(const choices_t* choices, const hunt_shared_t* shared, FILE* o
   finding_explain(finding);
   report_finding(output, &choices->subject, finding);
   FILE* file = create(choices->reproducer);
-  reproduce(file, &choices->subject, finding);
+  if (choices->subject.torch)
+    reproduce_torch(file, &choices->subject, &shared->offers, finding);
+  else
+    reproduce(file, &choices->subject, finding);
   if (fclose(file) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->reproducer);
 }
 
@@ -211,8 +260,7 @@ static int code_of(hunt_state_t state) {
 }
 
 static const char* reason_of(const hunt_shared_t* shared, int code) {
-  if (shared->state == HUNT_NOTHING_TO_ORDER)
-    return "the library offers no streams or no events: there is nothing to order";
+  if (shared->state == HUNT_NOTHING_TO_ORDER) return shared->reason;
   if (code == EXIT_NOTHING && shared->stats.programs > 0)
     return "no program found memory to run in";
   if (code == EXIT_NOTHING) return "the time was over before a program was run";
@@ -267,9 +315,9 @@ static int run(const choices_t* choices) {
 }
 
 int main(int argc, char** argv) {
-  static choices_t choices = {
-      .seconds = 60, .shrink_s = 20, .output = "litmus.jsonl", .reproducer = "litmus.c"};
-  choices.subject = (hunt_subject_t){.seed = 1, .call_timeout_s = 20, .open_timeout_s = 60};
+  static choices_t choices = {.seconds = 60, .output = "litmus.jsonl"};
+  choices.subject =
+      (hunt_subject_t){.python = "python3", .seed = 1, .call_timeout_s = 20, .open_timeout_s = 60};
   choose(&choices, argc, argv);
   const struct sigaction action = {.sa_handler = interrupt};
   sigaction(SIGINT, &action, NULL);
@@ -277,5 +325,9 @@ int main(int argc, char** argv) {
   sigaction(SIGHUP, &action, NULL);
   sigaction(SIGQUIT, &action, NULL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  return run(&choices);
+  if (choices.subject.torch && !torch_serve(&choices.subject))
+    stop(EXIT_SUITE, "%s: it cannot be started", choices.subject.python);
+  int code = run(&choices);
+  torch_end();
+  return code;
 }

@@ -38,6 +38,8 @@ void report_header(FILE* file, const hunt_subject_t* subject) {
   begin(&json, "litmus-header");
   tbk_json_text(&json, "suite", TBK_VERSION);
   tbk_json_text(&json, "library", subject->library);
+  if (subject->torch) tbk_json_text(&json, "layer", "torch");
+  if (subject->torch) tbk_json_text(&json, "device", subject->device);
   tbk_json_text(&json, "options", subject->options);
   tbk_json_unsigned(&json, "seed", subject->seed);
   end(file, &json);
@@ -61,15 +63,22 @@ void finding_explain(finding_t* finding) {
   if (reason->count < LITMUS_LINES)
     snprintf(reason->lines[reason->count++], LITMUS_LINE,
              "one thread that makes all these calls does not show it [%s]",
-             litmus_edge_clause(LITMUS_EDGE_HAND_OVER));
+             litmus_edge_clause(false, LITMUS_EDGE_HAND_OVER));
 }
 
-static void write_edges(tbk_json_t* json, uint64_t edges) {
+/* Several kinds may cite one clause. */
+static bool is_cited(bool torch, uint64_t edges, int before, const char* clause) {
+  for (int kind = 0; kind < before; kind++)
+    if (edges >> kind & 1 && !strcmp(litmus_edge_clause(torch, kind), clause)) return true;
+  return false;
+}
+
+static void write_edges(tbk_json_t* json, bool torch, uint64_t edges) {
   tbk_json_open(json, "clauses", '[');
   for (int kind = 0; kind < LITMUS_EDGES; kind++) {
-    bool again = kind > 0 && !strcmp(litmus_edge_clause(kind), litmus_edge_clause(kind - 1)) &&
-                 (edges >> (kind - 1) & 1);
-    if (edges >> kind & 1 && !again) tbk_json_text(json, NULL, litmus_edge_clause(kind));
+    const char* clause = litmus_edge_clause(torch, kind);
+    if (edges >> kind & 1 && !is_cited(torch, edges, kind, clause))
+      tbk_json_text(json, NULL, clause);
   }
   tbk_json_close(json, ']');
   tbk_json_open(json, "edges", '[');
@@ -95,7 +104,7 @@ static void write_lanes(tbk_json_t* json, const litmus_program_t* program) {
 }
 
 /* What a picture needs besides the calls: the chain, who looked, and whose value was seen. */
-static void write_chain(tbk_json_t* json, const litmus_reason_t* reason) {
+static void write_chain(tbk_json_t* json, bool torch, const litmus_reason_t* reason) {
   tbk_json_open(json, "chain", '[');
   for (uint32_t i = 0; i < reason->link_count; i++) {
     const litmus_link_t* link = &reason->links[i];
@@ -103,8 +112,8 @@ static void write_chain(tbk_json_t* json, const litmus_reason_t* reason) {
     tbk_json_signed(json, "from", link->from);
     tbk_json_signed(json, "to", link->to);
     tbk_json_text(json, "kind", litmus_edge_name(link->kind));
-    tbk_json_text(json, "clause", litmus_edge_clause(link->kind));
-    tbk_json_text(json, "text", litmus_edge_text(link->kind));
+    tbk_json_text(json, "clause", litmus_edge_clause(torch, link->kind));
+    tbk_json_text(json, "text", litmus_edge_text(torch, link->kind));
     tbk_json_close(json, '}');
   }
   tbk_json_close(json, ']');
@@ -129,7 +138,7 @@ static void write_program(tbk_json_t* json, const litmus_program_t* program) {
   tbk_json_unsigned(json, "size_bytes", program->size_bytes);
   tbk_json_open(json, "program", '[');
   for (uint32_t i = 0; i < program->count; i++) {
-    litmus_call_text(&program->calls[i], text);
+    litmus_call_text(program, &program->calls[i], text);
     tbk_json_text(json, NULL, text);
   }
   tbk_json_close(json, ']');
@@ -144,10 +153,11 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
   if (shrunk->result.outcome == LITMUS_REFUSED)
     tbk_json_text(&json, "status", tbk_status_name(shrunk->result.status));
   tbk_json_text(&json, "message", shrunk->result.message);
-  write_edges(&json, finding->reason.edges);
+  write_edges(&json, shrunk->program.torch, finding->reason.edges);
   write_program(&json, &shrunk->program);
   write_lanes(&json, &shrunk->program);
-  if (shrunk->result.outcome == LITMUS_WRONG) write_chain(&json, &finding->reason);
+  if (shrunk->result.outcome == LITMUS_WRONG)
+    write_chain(&json, shrunk->program.torch, &finding->reason);
   tbk_json_open(&json, "reason", '[');
   for (uint32_t i = 0; i < finding->reason.count; i++)
     tbk_json_text(&json, NULL, finding->reason.lines[i]);
@@ -181,24 +191,26 @@ static const char* needed_by(int kind) {
 }
 
 static bool is_offered(const litmus_offers_t* offers, int kind) {
+  if (litmus_edge_clause(offers->torch, kind) == NULL) return false;
+  if (kind == LITMUS_EDGE_COPY_ACROSS) return offers->peer;
   const char* needed = needed_by(kind);
   if (!strcmp(needed, "cross_device_wait")) return offers->cross_device_wait;
   if (!strcmp(needed, "callback")) return offers->callback;
   return strcmp(needed, "async_memory") || offers->async_memory;
 }
 
-static void write_kind(tbk_json_t* json, int kind) {
+static void write_kind(tbk_json_t* json, bool torch, int kind) {
   tbk_json_text(json, "kind", litmus_edge_name(kind));
-  tbk_json_text(json, "clause", litmus_edge_clause(kind));
-  tbk_json_text(json, "text", litmus_edge_text(kind));
+  tbk_json_text(json, "clause", litmus_edge_clause(torch, kind));
+  tbk_json_text(json, "text", litmus_edge_text(torch, kind));
 }
 
 void report_kinds(FILE* file) {
   for (int kind = 0; kind < LITMUS_EDGES; kind++) {
     tbk_json_t json;
-    if (kind == LITMUS_EDGE_HOST) continue;
+    if (kind == LITMUS_EDGE_HOST || litmus_edge_clause(false, kind) == NULL) continue;
     begin(&json, "litmus-kind");
-    write_kind(&json, kind);
+    write_kind(&json, false, kind);
     tbk_json_text(&json, "needs", needed_by(kind));
     end(file, &json);
   }
@@ -248,7 +260,7 @@ void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* find
     const char* state =
         state_of(shared, (litmus_edge_t)kind, finding ? finding->reason.edges : 0, one_in, &why);
     begin(&json, "litmus-edge");
-    write_kind(&json, kind);
+    write_kind(&json, shared->offers.torch, kind);
     tbk_json_text(&json, "state", state);
     tbk_json_text(&json, "why", why);
     tbk_json_unsigned(&json, "tried", edge->tried);

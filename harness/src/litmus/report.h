@@ -35,5 +35,10 @@ void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int 
 
 /* Writes the finding as a C file that needs tbk.h and nothing else. */
 void reproduce(FILE* file, const hunt_subject_t* subject, const finding_t* finding);
+/* The same as a few lines of Python that need PyTorch, and what brings the device. */
+void reproduce_torch(FILE* file, const hunt_subject_t* subject, const litmus_offers_t* offers,
+                     const finding_t* finding);
+/* Returns whether some call names this one of what `letter` stands for in LITMUS_OP_MAP. */
+bool program_names(const litmus_program_t* program, char letter, int number);
 
 #endif /* TBK_HARNESS_LITMUS_REPORT_H */

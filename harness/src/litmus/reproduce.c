@@ -68,8 +68,7 @@ static const char main_head[] =
     "  OK(create(&host, &b, &e));\n  self = b->instance;\n  core = b->core;\n"
     "  stream = b->stream;\n  event = b->event;\n";
 
-/* Returns whether some call names this one of what `letter` stands for in LITMUS_OP_MAP. */
-static bool names(const litmus_program_t* p, char letter, int number) {
+bool program_names(const litmus_program_t* p, char letter, int number) {
   for (uint32_t i = 0; i < p->count; i++) {
     const litmus_call_t* c = &p->calls[i];
     int named = letter == 's'   ? c->stream
@@ -77,7 +76,7 @@ static bool names(const litmus_program_t* p, char letter, int number) {
                 : letter == 'c' ? c->cell
                 : letter == 'o' ? c->other
                                 : c->slot;
-    if (named == number && litmus_call_names(c, letter)) return true;
+    if (named == number && litmus_call_names(p, c, letter)) return true;
   }
   return false;
 }
@@ -88,11 +87,12 @@ static void write_names(FILE* f, const litmus_program_t* p) {
   for (int s = 0; s < LITMUS_STREAMS; s++)
     fprintf(f, "static tbk_stream_t* s%d;\n", s);
   for (int n = 0; n < LITMUS_EVENTS; n++)
-    if (names(p, 'e', n)) fprintf(f, "static tbk_event_t* e%d;\n", n);
+    if (program_names(p, 'e', n)) fprintf(f, "static tbk_event_t* e%d;\n", n);
   for (int c = 0; c < LITMUS_CELLS; c++)
-    if (names(p, 'c', c) || names(p, 'o', c)) fprintf(f, "static tbk_memory_t m%d;\n", c);
+    if (program_names(p, 'c', c) || program_names(p, 'o', c))
+      fprintf(f, "static tbk_memory_t m%d;\n", c);
   for (int h = 0; h < LITMUS_SLOTS; h++)
-    if (names(p, 'h', h)) fprintf(f, "static char* h%d;\n", h);
+    if (program_names(p, 'h', h)) fprintf(f, "static char* h%d;\n", h);
   fprintf(f, "\n");
 }
 
@@ -104,11 +104,11 @@ static void write_things(FILE* f, const litmus_program_t* p) {
     fprintf(f, "  OK(stream->stream_create(self, %d, %d, &s%d, &e));\n", litmus_stream_device(p, s),
             (int)litmus_stream_priority(s), s);
   for (int n = 0; n < LITMUS_EVENTS; n++)
-    if (names(p, 'e', n))
+    if (program_names(p, 'e', n))
       fprintf(f, "  OK(event->event_create(self, %d, %d, &e%d, &e));\n", litmus_event_device(p, n),
               (int)litmus_event_is_timed(n), n);
   for (int c = 0; c < LITMUS_CELLS; c++) {
-    if (!names(p, 'c', c) && !names(p, 'o', c)) continue;
+    if (!program_names(p, 'c', c) && !program_names(p, 'o', c)) continue;
     if (litmus_cell_is_async(c)) continue;
     int d = litmus_cell_device(p, c);
     fprintf(f, "  OK(core->memory_alloc(self, %d, SIZE, &m%d, &e));\n", d, c);
@@ -116,7 +116,7 @@ static void write_things(FILE* f, const litmus_program_t* p) {
             LITMUS_FIRST_OF_CELLS + c);
   }
   for (int h = 0; h < LITMUS_SLOTS; h++) {
-    if (!names(p, 'h', h)) continue;
+    if (!program_names(p, 'h', h)) continue;
     if (h < LITMUS_SLOTS / 2)
       fprintf(f,
               "  if (b->pinned) OK(b->pinned->pinned_alloc(self, 0, SIZE, "

@@ -7,6 +7,7 @@
  */
 #include "worker.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 
 #include "clock.h"
 #include "reap.h"
+#include "torch.h"
 
 #define LOOK_NS 2000000
 
@@ -36,26 +38,46 @@ typedef struct job {
   unsigned repeats;
 } job_t;
 
-static void work(const hunt_subject_t* subject, const job_t* job, hunt_shared_t* shared) {
+static void run_program(void* self, const litmus_program_t* program, litmus_result_t* out_result,
+                        litmus_seen_t* out_seen) {
+  litmus_run(self, program, out_result, out_seen);
+}
+
+static void close_library(void* self) {
+  litmus_runner_close(self);
+}
+
+static bool open_library(const hunt_subject_t* subject, hunt_shared_t* shared,
+                         hunt_executor_t* out_executor) {
   int load, status;
   litmus_runner_t* runner =
       litmus_runner_open(subject->library, subject->options, &shared->progress, shared->reason,
                          sizeof shared->reason, &load, &status);
+  *out_executor = (hunt_executor_t){runner, run_program, close_library};
   if (runner == NULL) {
     shared->state = load != TBK_LOAD_OK ? HUNT_BAD_LIBRARY : HUNT_NO_DEVICE;
-    return;
+    return false;
   }
   bool can_order = litmus_runner_offers(runner, &shared->offers);
   if (shared->offers.devices == 0) {
     snprintf(shared->reason, sizeof shared->reason, "the library counts no device");
     shared->state = HUNT_NO_DEVICE;
-  } else if (!can_order) {
-    shared->state = HUNT_NOTHING_TO_ORDER;
-  } else if (job->range != NULL) {
-    hunt_work_range(runner, shared, subject->seed, job->range);
-  } else {
-    hunt_work_one(runner, shared, subject->seed, job->repeats);
+    return false;
   }
+  if (can_order) return true;
+  snprintf(shared->reason, sizeof shared->reason,
+           "the library offers no streams or no events: there is nothing to order");
+  shared->state = HUNT_NOTHING_TO_ORDER;
+  return false;
+}
+
+static void work(const hunt_subject_t* subject, const job_t* job, hunt_shared_t* shared) {
+  hunt_executor_t executor;
+  if (!(subject->torch ? torch_open : open_library)(subject, shared, &executor)) return;
+  if (job->range != NULL)
+    hunt_work_range(&executor, shared, subject->seed, job->range);
+  else
+    hunt_work_one(&executor, shared, subject->seed, job->repeats);
 }
 
 static pid_t start(const hunt_subject_t* subject, const job_t* job, hunt_shared_t* shared) {
@@ -70,12 +92,18 @@ static pid_t start(const hunt_subject_t* subject, const job_t* job, hunt_shared_
   _exit(0);
 }
 
+/* Kills what was left behind; the server of processes with PyTorch goes on. */
+static void reap(void) {
+  const pid_t server = torch_server();
+  tbk_reap_strays(&server, server > 0);
+}
+
 /* Ends the worker's process and whatever it started. */
 static void end(pid_t pid) {
   kill(pid, SIGKILL);
-  while (waitpid(pid, NULL, 0) > 0)
+  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
     continue;
-  tbk_reap_strays(NULL, 0);
+  reap();
 }
 
 static hunt_state_t conclude(hunt_shared_t* shared, int outcome, const char* what, int number) {
@@ -93,10 +121,11 @@ static hunt_state_t conclude(hunt_shared_t* shared, int outcome, const char* wha
 
 static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_t* shared) {
   uint64_t steps = shared->progress.steps, since = tbk_now_ns();
+  int32_t state = HUNT_STARTING;
   for (;;) {
     int status;
     if (waitpid(pid, &status, WNOHANG) == pid) {
-      tbk_reap_strays(NULL, 0);
+      reap();
       if (shared->state >= HUNT_FOUND) return shared->state;
       return WIFSIGNALED(status)
                  ? conclude(shared, LITMUS_CRASHED, "signal", WTERMSIG(status))
@@ -108,14 +137,15 @@ static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_
       end(pid);
       return shared->state = HUNT_INTERRUPTED;
     }
-    if (steps != shared->progress.steps) {
+    const int32_t now = shared->state;
+    if (steps != shared->progress.steps || state != now) { /* the time to open is no call's */
       steps = shared->progress.steps;
+      state = now;
       since = tbk_now_ns();
     }
     const uint32_t weight = shared->progress.weight;
-    double limit_s = shared->state == HUNT_STARTING
-                         ? subject->open_timeout_s
-                         : subject->call_timeout_s * (weight > 1 ? weight : 1);
+    double limit_s = now == HUNT_STARTING ? subject->open_timeout_s
+                                          : subject->call_timeout_s * (weight > 1 ? weight : 1);
     if ((double)(tbk_now_ns() - since) < limit_s * 1e9) continue;
     end(pid);
     return conclude(shared, LITMUS_HUNG, "seconds without an end:", (int)limit_s);
@@ -128,7 +158,11 @@ static hunt_state_t run_job(const hunt_subject_t* subject, const job_t* job,
   shared->is_control = shared->is_between = 0;
   shared->progress.patience_ns = (uint64_t)(subject->call_timeout_s * 0.5e9);
   pid_t pid = start(subject, job, shared);
-  if (pid > 0) return watch(pid, subject, shared);
+  if (pid > 0) {
+    const hunt_state_t state = watch(pid, subject, shared);
+    torch_settle(shared);
+    return state;
+  }
   snprintf(shared->reason, sizeof shared->reason, "no process can be started");
   return shared->state = HUNT_NO_DEVICE;
 }

@@ -9,8 +9,17 @@
 
 #include "hunt.h"
 
-void hunt_work_range(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed,
+/* What runs programs: a library in this process, or PyTorch in another one. */
+typedef struct hunt_executor {
+  void* self;
+  void (*run)(void* self, const litmus_program_t* program, litmus_result_t* out_result,
+              litmus_seen_t* out_seen);
+  void (*close)(void* self);
+} hunt_executor_t;
+
+void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
                      const hunt_range_t* range);
-void hunt_work_one(litmus_runner_t* runner, hunt_shared_t* shared, uint64_t seed, unsigned repeats);
+void hunt_work_one(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
+                   unsigned repeats);
 
 #endif /* TBK_HARNESS_LITMUS_WORKER_H */

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chooses between `list` and `serve`, before anything heavy is imported."""
+"""Chooses between `list`, `serve` and `litmus`, before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tbk_harness.torch_worker.request import Request
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tbk_harness.torch_worker")
-    parser.add_argument("command", choices=("list", "serve"))
+    parser.add_argument("command", choices=("list", "serve", "litmus"))
     parser.add_argument("--device")
     parser.add_argument("--import", dest="imports", action="append", default=[])
     parser.add_argument("--library")
@@ -25,17 +25,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--launcher")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--operations", default="", help="of litmus programs, in their order")
     return parser
 
 
 def main() -> int:
     """Returns the exit status of the process; of a worker, that of a worker."""
     words = vars(_parser().parse_args())
-    command = words.pop("command")
+    command, operations = words.pop("command"), words.pop("operations").split()
     request = Request(**words)
     environment.prepare()
     os.environ["TBK_PATIENCE_S"] = f"{min(15.0, request.timeout / 3):g}"
     # After the environment is set, which PyTorch reads when it is imported.
+    if command == "litmus":
+        from tbk_harness.torch_worker import litmus_server  # noqa: PLC0415
+
+        return litmus_server.serve(request, operations)
     from tbk_harness.torch_worker import fork_server  # noqa: PLC0415
 
     return fork_server.serve(request) if command == "serve" else fork_server.print_list(request)

@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What of a device a litmus program uses, and how long it works for how many bytes."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from tbk_harness.torch_worker import litmus_wire as wire
+from tbk_harness.torch_worker.litmus_wire import Hello
+from tbk_harness.torch_worker.speech import told_with_cause
+from tbk_harness.torch_worker.subject import Subject
+
+PRIORITIES = (0, -1, 0, -1)
+LONGEST_US = 1280  # of what a program asks for
+MOST_BUSY = 64 << 20  # bytes
+TRIAL = 1 << 20
+
+
+class Unusable(Exception):  # noqa: N818  # a verdict, not an error of ours
+    """The device can't run programs: the state, and why."""
+
+    def __init__(self, state: int, reason: str) -> None:
+        super().__init__(reason)
+        self.state = state
+
+
+class Device:
+    """One device or two, with the streams that programs name."""
+
+    def __init__(self, subject: Subject, known: memoryview) -> None:
+        self._subject = subject
+        self._known = known
+        self.pinned = False
+        self.bytes_per_us = 0
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self._subject.introduce()
+        except BaseException as error:  # also one that ends the process
+            raise Unusable(wire.BAD_LIBRARY, told_with_cause(error)) from error
+        try:
+            self.first = torch.device(self._subject.name, 0)
+            self.count = min(self._subject.count(), 2)
+        except Exception as error:
+            raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
+        if self.count < 1:
+            raise Unusable(wire.NO_DEVICE, "there is no device")
+        self._all = [torch.device(self._subject.name, number) for number in range(self.count)]
+        self._make_streams()
+        try:
+            self.pinned = bool(self.slot(0).is_pinned())
+            self._calibrate()
+        except Exception as error:
+            raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
+
+    def _make_streams(self) -> None:
+        """The first is the default one; of two devices the last is the second one's."""
+        try:
+            torch.Event(self.first, enable_timing=True)
+            first = torch.accelerator.current_stream(self.first)
+            more = [torch.Stream(self.first, priority=p) for p in PRIORITIES[1:]]
+            last = torch.Stream(self._all[-1], priority=PRIORITIES[-1])
+        except Exception as error:
+            reason = f"there are no streams or no events: {told_with_cause(error)}"
+            raise Unusable(wire.NOTHING_TO_ORDER, reason) from error
+        self.streams = {1: [first, *more], 2: [first, *more[:-1], last]}
+
+    def hello(self) -> Hello:
+        """Returns what it offers."""
+        return Hello(devices=self.count, pinned=self.pinned, bytes_per_us=self.bytes_per_us)
+
+    def of_cell(self, number: int, devices: int) -> torch.device:
+        """Returns where a cell lies: the last of those that are always there is device 1's."""
+        return self._all[1] if devices > 1 and number == wire.CELLS - 3 else self.first
+
+    def slot(self, number: int) -> torch.Tensor:
+        """Returns host memory; the first half is pinned where that can be had."""
+        if number < wire.SLOTS // 2:
+            try:
+                return torch.empty(wire.ROOM, dtype=torch.uint8, pin_memory=True)
+            except RuntimeError:
+                pass  # PIN-513
+        return torch.empty(wire.ROOM, dtype=torch.uint8)
+
+    def synchronize(self) -> None:
+        """Waits for all of them."""
+        for number in range(self.count):
+            self.synchronize_one(number)
+
+    def synchronize_one(self, number: int) -> None:
+        """Waits for one."""
+        torch.accelerator.synchronize(self._all[number])
+
+    # -------------------------------------------------------------------------------- delays --
+
+    def _calibrate(self) -> None:
+        """Finds out how long a fill takes, once for all processes of a run. That there are delays
+        depends on nothing measured: the same seed gives the same programs each time."""
+        if not self._known[wire.RATE]:
+            self._known[wire.RATE] = self._measured()
+        self.bytes_per_us = self._known[wire.RATE]
+        size = LONGEST_US * self.bytes_per_us
+        self._busy = {one: torch.empty(size, dtype=torch.uint8, device=one) for one in self._all}
+        self.synchronize()
+
+    def _measured(self) -> int:
+        trial = torch.empty(TRIAL, dtype=torch.uint8, device=self.first)
+        self.synchronize()
+        least = 1.0
+        for number in range(4):  # what is done at first use takes longer
+            began = time.perf_counter()
+            trial.fill_(number)
+            self.synchronize()
+            least = min(least, time.perf_counter() - began)
+        return max(64, min(int(TRIAL / least / 1e6), MOST_BUSY // LONGEST_US))
+
+    def keep_busy(self, stream: torch.Stream, microseconds: int) -> None:
+        """Enqueues work for about so long."""
+        with stream:
+            self._busy[stream.device][: microseconds * self.bytes_per_us].fill_(0)

@@ -1,0 +1,200 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs litmus programs with PyTorch's calls and nothing else; the judge is tbk-litmus."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from mmap import mmap
+from typing import Any
+
+import torch
+
+from tbk_harness.torch_worker import litmus_wire as wire
+from tbk_harness.torch_worker.litmus_device import Device
+from tbk_harness.torch_worker.litmus_wire import Call, Program, Reply
+from tbk_harness.torch_worker.speech import told
+
+
+class _Stuck(Exception):  # noqa: N818  # a verdict, not an error of ours
+    """Something that was asked again and again did not become complete."""
+
+
+class Executor:
+    """The device's streams and the host's memory, and the program that runs."""
+
+    def __init__(self, device: Device, memory: mmap, operations: list[str]) -> None:
+        self._device = device
+        self._page = wire.page(memory)
+        rooms = torch.frombuffer(memory, dtype=torch.uint8, offset=wire.ROOMS_AT)
+        self._rooms: list[torch.Tensor] = list(rooms.split(wire.ROOM))[: wire.ROOMS]
+        self._memory = [device.slot(number) for number in range(wire.SLOTS)]
+        self._first = torch.empty(wire.ROOM, dtype=torch.uint8)
+        self._acts = [getattr(self, f"_{name.lower()}", self._unknown) for name in operations]
+        self._size, self._until = 0, 0.0
+        self._reply = Reply()
+        self._slots: list[torch.Tensor] = []
+        self._cells: list[Any] = []
+        self._streams: list[torch.Stream] = []
+        self._events: list[torch.Event] = []
+
+    def run(self, program: Program) -> Reply:
+        """Runs a program that is defined; what it sees lies in the shared memory."""
+        self._reply = Reply()
+        self._size, self._patience = program.size, program.patience_s
+        self._step(-1)
+        if not self._guarded(lambda: self._begin(program), takes_memory=True):
+            return self._reply
+        for self._index, call in enumerate(program.calls):
+            self._step(self._index)
+            act = self._acts[call.op]
+            if not self._guarded(partial(act, call), takes_memory=act == self._async_alloc):
+                break
+        self._step(-1)
+        self._guarded(lambda: self._end(program))
+        self._cells, self._events = [], []
+        return self._reply
+
+    def _step(self, index: int) -> None:
+        self._page[wire.CALL] = index
+        self._page[wire.STEPS] += 1
+
+    def _guarded(self, act: Callable[[], None], takes_memory: bool = False) -> bool:
+        """Notes the first exception, which ends the program."""
+        try:
+            act()
+        except Exception as error:  # whatever a device raises
+            if self._reply.outcome == wire.RIGHT:
+                self._note(error, takes_memory)
+            return False
+        return True
+
+    def _note(self, error: Exception, takes_memory: bool) -> None:
+        lacks = takes_memory and isinstance(error, torch.OutOfMemoryError)
+        self._reply.outcome = wire.NO_ROOM if lacks else wire.REFUSED
+        if isinstance(error, _Stuck):
+            self._reply.outcome = wire.STUCK
+        self._reply.call = self._page[wire.CALL]
+        self._reply.message = told(error)
+
+    # ---------------------------------------------------------------------- beginning and end --
+
+    def _begin(self, program: Program) -> None:
+        self._slots = [one[: self._size] for one in self._memory]
+        for number, slot in enumerate(self._slots):
+            slot.fill_(wire.FIRST_OF_SLOTS + number)
+        self._streams = self._device.streams[program.devices]
+        self._events = [self._new_event(number) for number in range(wire.EVENTS)]
+        self._cells = [None] * wire.CELLS
+        first = self._first[: self._size]
+        for number in range(wire.CELLS - wire.ORDERED_CELLS):
+            on = self._device.of_cell(number, program.devices)
+            self._cells[number] = torch.empty(self._size, dtype=torch.uint8, device=on)
+            first.fill_(wire.FIRST_OF_CELLS + number)
+            self._cells[number].copy_(first)
+        self._device.synchronize()  # the copies have read their source, and no more (CPY-503)
+
+    def _new_event(self, number: int) -> torch.Event:
+        return torch.Event(self._device.first, enable_timing=number % 2 == 1)
+
+    def _end(self, program: Program) -> None:
+        for stream in self._streams:
+            stream.synchronize()
+        self._device.synchronize()
+        if self._reply.outcome != wire.RIGHT:
+            return
+        for number, slot in enumerate(self._slots):
+            self._room(wire.ROOM_OF_SLOTS + number).copy_(slot)
+        for number, cell in enumerate(self._cells):
+            if cell is not None:
+                self._room(wire.ROOM_OF_CELLS + number).copy_(cell)
+                self._reply.cells |= 1 << number
+
+    def _room(self, number: int) -> torch.Tensor:
+        room: torch.Tensor = self._rooms[number]
+        return room[: self._size]
+
+    # ---------------------------------------------------------------------------------- calls --
+
+    def _unknown(self, call: Call) -> None:
+        raise AssertionError(f"operation {call.op} is none of PyTorch's")
+
+    def _fill(self, call: Call) -> None:
+        cell = self._cells[call.cell]
+        with self._streams[call.stream]:
+            cell.fill_(call.value) if call.value else cell.zero_()
+
+    def _upload(self, call: Call) -> None:
+        with self._streams[call.stream]:
+            self._cells[call.cell].copy_(self._slots[call.slot], non_blocking=not call.blocks)
+
+    def _download(self, call: Call) -> None:
+        with self._streams[call.stream]:
+            self._slots[call.slot].copy_(self._cells[call.cell], non_blocking=not call.blocks)
+
+    def _copy(self, call: Call) -> None:
+        with self._streams[call.stream]:
+            self._cells[call.cell].copy_(self._cells[call.other])
+
+    def _peer_copy(self, call: Call) -> None:
+        with self._streams[-1], self._streams[call.stream]:
+            self._cells[call.cell].copy_(self._cells[call.other])
+
+    def _delay(self, call: Call) -> None:
+        self._device.keep_busy(self._streams[call.stream], call.microseconds)
+
+    def _wait(self, call: Call) -> None:
+        self._events[call.event].wait(self._streams[call.stream])
+
+    def _async_alloc(self, call: Call) -> None:
+        with self._streams[call.stream]:
+            on = self._device.first
+            self._cells[call.cell] = torch.empty(self._size, dtype=torch.uint8, device=on)
+
+    def _async_free(self, call: Call) -> None:
+        self._cells[call.cell] = None
+
+    def _record_stream(self, call: Call) -> None:
+        self._cells[call.cell].record_stream(self._streams[call.stream])
+
+    def _record(self, call: Call) -> None:
+        self._events[call.event].record(self._streams[call.stream])
+
+    def _event_renew(self, call: Call) -> None:
+        self._events[call.event] = self._new_event(call.event)
+
+    def _event_synchronize(self, call: Call) -> None:
+        self._events[call.event].synchronize()
+
+    def _event_poll(self, call: Call) -> None:
+        self._reply.answered |= bool(self._events[call.event].query()) << self._index
+
+    def _stream_poll(self, call: Call) -> None:
+        self._reply.answered |= bool(self._streams[call.stream].query()) << self._index
+
+    def _event_spin(self, call: Call) -> None:
+        self._ask(self._events[call.event].query)
+
+    def _stream_spin(self, call: Call) -> None:
+        self._ask(self._streams[call.stream].query)
+
+    def _ask(self, query: Callable[[], bool]) -> None:
+        until = time.monotonic() + self._patience
+        while not query():
+            if time.monotonic() > until:
+                raise _Stuck
+
+    def _stream_synchronize(self, call: Call) -> None:
+        self._streams[call.stream].synchronize()
+
+    def _device_synchronize(self, call: Call) -> None:
+        self._device.synchronize_one(call.device)
+
+    def _host_write(self, call: Call) -> None:
+        self._slots[call.slot].fill_(call.value)
+
+    def _host_read(self, call: Call) -> None:
+        self._room(call.id).copy_(self._slots[call.slot])
+        self._reply.looked |= 1 << call.id

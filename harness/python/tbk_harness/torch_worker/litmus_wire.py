@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What goes between tbk-litmus and a process that has PyTorch (harness/src/litmus/torch_wire.h)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from mmap import mmap
+from typing import NamedTuple
+
+CONTROL, PAGE = 3, 4  # descriptors
+CHILD, ENDED = 1, 2  # words on the control socket
+RUNNING, BAD_LIBRARY, NO_DEVICE, NOTHING_TO_ORDER = 1, 4, 5, 6  # hunt_state_t
+RIGHT, REFUSED, STUCK, NO_ROOM = 0, 2, 4, 7  # litmus_outcome_t
+
+STREAMS, EVENTS, CELLS, SLOTS, CALLS = 4, 4, 8, 12, 56
+FIRST_OF_CELLS, FIRST_OF_SLOTS = 1, 16
+ORDERED_CELLS = 2  # the last: they are allocated by the program
+STEPS, CALL, RATE, PAGE_WORDS = 0, 1, 2, 3  # words of wire_page_t
+ROOMS_AT, ROOM = 4096, 1 << 20
+ROOM_OF_CELLS, ROOM_OF_SLOTS = CALLS, CALLS + CELLS
+ROOMS = ROOM_OF_SLOTS + SLOTS
+BYTES = ROOMS_AT + ROOMS * ROOM
+MOST_BYTES = 4096  # of a request
+
+WORD = struct.Struct("<ii")
+_HEAD = struct.Struct("<IIQQ")
+_CALL = struct.Struct("<BbbbbbbBBB?xI4x")
+_HELLO = struct.Struct("<iiii496s")
+_REPLY = struct.Struct("<iiQQQ200s")
+
+
+class Call(NamedTuple):
+    """litmus_call_t; PyTorch's are made by one thread, and of whole cells."""
+
+    op: int
+    stream: int
+    event: int
+    cell: int
+    other: int
+    slot: int
+    device: int
+    value: int
+    mark: int
+    id: int
+    blocks: bool
+    microseconds: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, and how long something is asked again and again."""
+
+    devices: int
+    size: int
+    patience_s: float
+    calls: list[Call]
+
+
+@dataclass
+class Reply:
+    """How a program ended, and what of the shared memory holds what was seen."""
+
+    outcome: int = RIGHT
+    call: int = -1
+    answered: int = 0
+    looked: int = 0
+    cells: int = 0
+    message: str = ""
+
+    def pack(self) -> bytes:
+        """Returns the bytes of wire_reply_t."""
+        numbers = (self.outcome, self.call, self.answered, self.looked, self.cells)
+        return _REPLY.pack(*numbers, _cut(self.message, 199))
+
+
+@dataclass
+class Hello:
+    """What the device offers, or why it can't be used."""
+
+    state: int = RUNNING
+    devices: int = 0
+    pinned: bool = False
+    bytes_per_us: int = 0
+    reason: str = ""
+
+    def pack(self) -> bytes:
+        """Returns the bytes of wire_hello_t."""
+        numbers = (self.state, self.devices, self.pinned, self.bytes_per_us)
+        return _HELLO.pack(*numbers, _cut(self.reason, 495))
+
+
+def _cut(text: str, size: int) -> bytes:
+    """Returns one line of at most so many bytes, of whole characters."""
+    one = " ".join(text.split()).encode("utf-8", "replace")[:size]
+    return one.decode("utf-8", "ignore").encode()
+
+
+def page(memory: mmap) -> memoryview:
+    """Returns the words of wire_page_t."""
+    return memoryview(memory)[: 8 * PAGE_WORDS].cast("q")
+
+
+def unpack(data: bytes) -> Program:
+    """Returns the program that a request holds."""
+    count, devices, size, patience_ns = _HEAD.unpack_from(data)
+    end = _HEAD.size + count * _CALL.size
+    calls = [Call(*one) for one in _CALL.iter_unpack(data[_HEAD.size : end])]
+    return Program(devices, size, patience_ns / 1e9, calls)

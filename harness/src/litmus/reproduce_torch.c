@@ -1,0 +1,183 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * reproduce_torch.c: a finding as a few lines of Python. The calls are those that were printed; before
+ * them stands what they name, behind them what may be seen.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report.h"
+
+static const char* indent(const finding_t* finding) {
+  return finding->shrunk.repeats > 1 ? "    " : "";
+}
+
+static bool has_op(const litmus_program_t* p, unsigned op) {
+  for (uint32_t i = 0; i < p->count; i++)
+    if (p->calls[i].op == op) return true;
+  return false;
+}
+
+static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_program_t* p,
+                        const litmus_offers_t* offers) {
+  fprintf(f, "import torch");
+  for (unsigned i = 0; i < subject->import_count; i++)
+    fprintf(f, ", %s", subject->imports[i]);
+  if (subject->library != NULL) {
+    const char* quote = subject->options != NULL ? "\"" : "";
+    fprintf(f, ", torch_tbk; torch_tbk.load(\"%s\", options=%s%s%s)", subject->library, quote,
+            subject->options != NULL ? subject->options : "None", quote);
+  }
+  fprintf(f, "\nd, n, u8 = torch.device(");
+  if (subject->device != NULL)
+    fprintf(f, "\"%s\"", subject->device);
+  else
+    fprintf(f, "torch._C._get_privateuse1_backend_name()");
+  fprintf(f, ", 0), %" PRIu64 ", torch.uint8\n", p->size_bytes);
+  if (has_op(p, LITMUS_DELAY))
+    fprintf(f, "busy = lambda us: torch.empty(us * %u, dtype=u8, device=d.type).fill_(0)\n",
+            offers->bytes_per_us);
+}
+
+/* What a program and the look that was wrong need. */
+typedef struct needs {
+  const litmus_program_t* program;
+  int cell, slot; /* looked at in the end; -1: not that */
+} needs_t;
+
+static bool is_named(const needs_t* needs, char kind, int number) {
+  const litmus_program_t* p = needs->program;
+  if ((kind == 'c' && number == needs->cell) || (kind == 'h' && number == needs->slot)) return true;
+  if (kind == 's' && number == LITMUS_STREAMS - 1 && has_op(p, LITMUS_PEER_COPY)) return true;
+  if (kind == 'c') return program_names(p, 'c', number) || program_names(p, 'o', number);
+  return program_names(p, kind, number);
+}
+
+static void write_value(FILE* f, const litmus_program_t* p, char kind, int number) {
+  const bool far = p->devices > 1 &&
+                   (kind == 's' ? litmus_stream_device(p, number) : litmus_cell_device(p, number));
+  const char* device = far ? "torch.device(d.type, 1)" : "d";
+  if (kind == 's' && number == 0) fprintf(f, "torch.accelerator.current_stream(d)");
+  if (kind == 's' && number != 0)
+    fprintf(f, "torch.Stream(%s, priority=%d)", device, number % 2 ? -1 : 0);
+  if (kind == 'e')
+    fprintf(f, "torch.Event(d%s)", litmus_event_is_timed(number) ? ", enable_timing=True" : "");
+  if (kind == 'c')
+    fprintf(f, "torch.full((n,), %d, dtype=u8).to(%s)", LITMUS_FIRST_OF_CELLS + number, device);
+  if (kind == 'h')
+    fprintf(f, "torch.full((n,), %d, dtype=u8%s)", LITMUS_FIRST_OF_SLOTS + number,
+            p->pinned && number < LITMUS_SLOTS / 2 ? ", pin_memory=True" : "");
+}
+
+/* All that was enqueued is complete. */
+static void write_synchronize(FILE* f, const litmus_program_t* p, const char* before) {
+  if (p->devices > 1)
+    fprintf(f, "%sfor i in (0, 1): torch.accelerator.synchronize(i)\n", before);
+  else
+    fprintf(f, "%storch.accelerator.synchronize()\n", before);
+}
+
+static const char* prefix(char kind, int number) {
+  if (kind != 'h') return kind == 's' ? "s" : kind == 'e' ? "e" : "m";
+  return number < LITMUS_SLOTS / 2 ? "pinned" : "host";
+}
+
+/* "s0, s2 = ..., ...": all of a kind that are named; false: none is. */
+static bool write_things(FILE* f, const needs_t* needs, const char* before, char kind, int count) {
+  int named[LITMUS_SLOTS], many = 0;
+  for (int number = 0; number < count; number++)
+    if (is_named(needs, kind, number) && !(kind == 'c' && litmus_cell_is_async(number)))
+      named[many++] = number;
+  for (int i = 0; i < many; i++)
+    fprintf(f, "%s%s%d", i > 0 ? ", " : before, prefix(kind, named[i]), named[i]);
+  for (int i = 0; i < many; i++) {
+    fprintf(f, i > 0 ? ", " : " = ");
+    write_value(f, needs->program, kind, named[i]);
+  }
+  return many > 0;
+}
+
+/* A line for streams and events, one for cells, one for slots. */
+static void write_all_things(FILE* f, const needs_t* needs, const char* before) {
+  const bool streams = write_things(f, needs, before, 's', LITMUS_STREAMS);
+  if (write_things(f, needs, streams ? "; " : before, 'e', LITMUS_EVENTS) || streams)
+    fprintf(f, "\n");
+  if (write_things(f, needs, before, 'c', LITMUS_CELLS)) fprintf(f, "\n");
+  if (write_things(f, needs, before, 'h', LITMUS_SLOTS)) fprintf(f, "\n");
+  write_synchronize(f, needs->program, before);
+}
+
+/* The name of what is looked at; NULL: no look was wrong. */
+static const char* place_of(const litmus_model_t* model, const litmus_read_t* read, char out[16]) {
+  if (read->call_id != LITMUS_END)
+    snprintf(out, 16, "seen");
+  else if (read->place < LITMUS_SLOTS)
+    snprintf(out, 16, "%s%d", read->place < LITMUS_SLOTS / 2 ? "pinned" : "host", read->place);
+  else
+    snprintf(out, 16, "m%d", model->cell_of[read->place]);
+  return out;
+}
+
+static void write_calls(FILE* f, const finding_t* finding, const char* before,
+                        const litmus_read_t* read) {
+  const litmus_program_t* p = &finding->shrunk.program;
+  for (uint32_t i = 0; i < p->count; i++) {
+    const litmus_call_t* call = &p->calls[i];
+    const bool polls = call->op == LITMUS_EVENT_POLL || call->op == LITMUS_STREAM_POLL;
+    char text[LITMUS_TEXT];
+    if (call->op == LITMUS_HOST_READ && (read == NULL || read->call_id != call->id)) continue;
+    litmus_call_text(p, call, text);
+    fprintf(f, "%s", before);
+    if (polls) fprintf(f, "asked%u = ", call->id);
+    fprintf(f, "%s\n", text);
+  }
+}
+
+static void write_check(FILE* f, const finding_t* finding, const char* before,
+                        const litmus_model_t* model, const litmus_read_t* read) {
+  const litmus_program_t* p = &finding->shrunk.program;
+  char place[16];
+  fprintf(f, "%sassert ", before);
+  for (uint32_t i = 0; i < p->count; i++)
+    if (p->calls[i].op == LITMUS_EVENT_POLL || p->calls[i].op == LITMUS_STREAM_POLL)
+      fprintf(f, "asked%u != %s or ", p->calls[i].id,
+              finding->shrunk.result.answered >> i & 1 ? "True" : "False");
+  fprintf(f, "set(%s.tolist()) <= {", place_of(model, read, place));
+  for (int v = 0, first = 1; v < 256; v++) {
+    if (!litmus_values_have(&read->values, (uint8_t)v)) continue;
+    fprintf(f, "%s0x%02x", first ? "" : ", ", v);
+    first = 0;
+  }
+  fprintf(f, "}, %s\n", place);
+}
+
+static needs_t needs_of(const litmus_program_t* p, const litmus_model_t* model,
+                        const litmus_read_t* read) {
+  needs_t needs = {p, -1, -1};
+  if (read == NULL || read->call_id != LITMUS_END) return needs;
+  if (read->place < LITMUS_SLOTS)
+    needs.slot = read->place;
+  else
+    needs.cell = model->cell_of[read->place];
+  return needs;
+}
+
+void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers_t* offers,
+                     const finding_t* finding) {
+  static litmus_model_t model;
+  const litmus_program_t* p = &finding->shrunk.program;
+  const litmus_result_t* result = &finding->shrunk.result;
+  const char* before = indent(finding);
+  const bool built = litmus_model_build(&model, p, result->answered, 0, 0);
+  const litmus_read_t* read =
+      result->outcome == LITMUS_WRONG && built ? &model.reads[result->wrong.read] : NULL;
+  write_start(f, subject, p, offers);
+  if (*before != '\0') fprintf(f, "for _ in range(%u):\n", finding->shrunk.repeats);
+  const needs_t needs = needs_of(p, &model, read);
+  write_all_things(f, &needs, before);
+  write_calls(f, finding, before, read);
+  write_synchronize(f, p, before);
+  if (read != NULL) write_check(f, finding, before, &model, read);
+}

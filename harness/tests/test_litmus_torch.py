@@ -1,0 +1,220 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk-litmus through PyTorch: the same model, and what PyTorch promises."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import tbk_contracts
+from runs import BUILD, CPU, HOSTILE, LIB, PATIENCE, Record, wait_for
+
+LITMUS = BUILD / "bin" / "tbk-litmus"
+MUTANTS = LIB / "libtbk_mutants.so"
+SEEDED = ("scheduler=caller", "policy=shuffled", "seed=3")
+MOST_LINES = 14  # of a file that shows it without the suite
+ENVIRONMENT = {**os.environ, "TBK_BUILD": str(BUILD)}
+
+
+@dataclass
+class Hunt:
+    code: int
+    stderr: str
+    records: list[Record]
+    reproducer: Path
+
+    def one(self, kind: str) -> Record:
+        found = [record for record in self.records if record["record"] == f"litmus-{kind}"]
+        assert len(found) == 1, self.stderr
+        return found[0]
+
+
+def arguments(folder: Path, options: tuple[str, ...]) -> list[str]:
+    return [
+        str(LITMUS), f"--python={sys.executable}", "--seconds=120", "--shrink-time=300",
+        f"--output={folder / 'litmus.jsonl'}", f"--reproducer={folder / 'litmus.py'}",
+        *(f"--backend-option={option}" for option in options),
+    ]  # fmt: skip
+
+
+def hunt(folder: Path, options: tuple[str, ...], *more: str) -> Hunt:
+    done = subprocess.run(
+        [*arguments(folder, options), *more], env=ENVIRONMENT,
+        capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    output = folder / "litmus.jsonl"
+    text = output.read_text() if output.exists() else ""
+    records = [json.loads(one) for one in text.splitlines()]
+    return Hunt(done.returncode, done.stderr, records, folder / "litmus.py")
+
+
+def through_bridge(library: Path) -> str:
+    return f"--torch-library={library}"
+
+
+def test_what_is_broken_is_found_and_shown_without_the_suite(tmp_path: Path) -> None:
+    options = ("mutant=fill_aside", *SEEDED)
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS))
+    found = ended.one("finding")
+    assert (ended.code, found["outcome"]) == (1, "wrong")
+    assert found["reason"]
+    assert found["clauses"]
+    assert all(tbk_contracts.clause(one) is not None for one in found["clauses"])
+    text = ended.reproducer.read_text()
+    assert len(text.splitlines()) <= MOST_LINES
+    broken = _run(ended.reproducer)
+    assert broken.returncode != 0
+    assert "AssertionError" in broken.stderr
+    sound = tmp_path / "sound.py"
+    sound.write_text(text.replace(str(MUTANTS), str(CPU)).replace("mutant=fill_aside,", ""))
+    assert _run(sound).returncode == 0
+
+
+def _run(file: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(file)], env=ENVIRONMENT,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "mutant", ["wait_does_nothing", "third_event_query_is_complete", "fills_run_ahead_of_wait"]
+)
+def test_a_chain_names_clauses_of_pytorch(mutant: str, tmp_path: Path) -> None:
+    options = (f"mutant={mutant}", *SEEDED)
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--shrink-time=0.01")
+    found = ended.one("finding")
+    assert ended.code == 1
+    clauses = [tbk_contracts.clause(one) for one in found["clauses"]]
+    assert all(one is not None and "torch" in one.layer for one in clauses)
+
+
+@pytest.mark.parametrize("options", [(), SEEDED, ("policy=inline",)], ids=" ".join)
+def test_the_reference_raises_no_alarm(options: tuple[str, ...], tmp_path: Path) -> None:
+    ended = hunt(tmp_path, options, through_bridge(CPU), "--programs=150")
+    assert ended.code == 0, ended.records
+    assert ended.one("footer")["programs"] == 150
+    edges = [one for one in ended.records if one["record"] == "litmus-edge"]
+    assert edges
+    assert all(tbk_contracts.clause(one["clause"]) is not None for one in edges)
+    assert not any(one["state"] == "broken" for one in edges)
+    if options == ("policy=inline",):
+        assert "trivial" in {one["state"] for one in edges}
+
+
+def test_the_same_seed_gives_the_same_programs(tmp_path: Path) -> None:
+    options = ("mutant=wait_crossing_does_nothing", *SEEDED)
+    first = hunt(tmp_path, options, through_bridge(MUTANTS), "--shrink-time=0.01")
+    index = first.one("finding")["index"]
+    again = hunt(
+        tmp_path, options, through_bridge(MUTANTS), f"--first={index}", "--programs=1",
+        "--shrink-time=0.01",
+    )  # fmt: skip
+    assert again.one("footer")["programs"] == 1
+    if again.code == 1:  # what ran before it may matter
+        assert again.one("finding")["program"] == first.one("finding")["program"]
+
+
+DIES = """
+import itertools, os, torch
+calls, wait = itertools.count(), torch.accelerator.synchronize
+def synchronize(*words):
+    if next(calls) == 60: os.abort()
+    wait(*words)
+torch.accelerator.synchronize = synchronize
+"""
+
+
+def test_a_child_that_dies_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dies.py").write_text(DIES)
+    monkeypatch.setitem(ENVIRONMENT, "PYTHONPATH", str(tmp_path))
+    words = (through_bridge(CPU), "--torch-import=dies", "--shrink-time=0.01")
+    ended = hunt(tmp_path, SEEDED, *words)
+    found = ended.one("finding")
+    assert (ended.code, found["outcome"], found["message"]) == (1, "crash", "signal 6")
+    assert found["program"]
+
+
+def test_a_child_that_hangs_is_a_finding(tmp_path: Path) -> None:
+    options = ("mutant=destroy_releases_waiters", *SEEDED)
+    limits = ("--call-timeout=6", "--shrink-time=0.01")
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS), *limits)
+    assert (ended.code, ended.one("finding")["outcome"]) == (1, "hang")
+
+
+@pytest.mark.parametrize(
+    ("subject", "options", "code", "word"),
+    [
+        ("--torch-device=cpu", (), 3, "no streams"),
+        ("--torch-device=nosuch", (), 5, "nosuch"),
+        ("--torch-library=/no/such/file.so", (), 4, "no backend's library"),
+        (through_bridge(CPU), ("devices=0",), 5, "no device"),
+        (through_bridge(HOSTILE), ("hostile=crash_in_open",), 4, "signal 11"),
+    ],
+)
+def test_bad_input_gets_one_line(
+    subject: str, options: tuple[str, ...], code: int, word: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [*arguments(tmp_path, options), subject, "--seconds=1"], env=ENVIRONMENT,
+        capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    said = [one for one in done.stderr.splitlines() if one.startswith("tbk-litmus: ")]
+    assert len(said) == 1
+    assert word in said[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--torch-device=cpu", str(CPU)], ["--torch-device=cpu", f"--torch-library={CPU}"],
+     ["--torch-import=json", str(CPU)]],
+)  # fmt: skip
+def test_one_subject_is_needed(words: list[str], tmp_path: Path) -> None:
+    done = subprocess.run([*arguments(tmp_path, ()), *words], capture_output=True, check=False)
+    assert done.returncode == 2
+
+
+def test_a_signal_ends_all_processes(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*arguments(tmp_path, ()), through_bridge(CPU)], env=ENVIRONMENT, stderr=subprocess.DEVNULL
+    )
+    wait_for(lambda: len(_descendants(process.pid)) > 1)
+    children = _descendants(process.pid)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE) == 7
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
+
+
+def _descendants(pid: int) -> list[int]:
+    found: list[int] = []
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    for child in listed.read_text().split() if listed.exists() else ():
+        found += [int(child), *_descendants(int(child))]
+    return found
+
+
+def test_the_command_judges_a_device_and_a_library(tmp_path: Path) -> None:
+    base = [sys.executable, "-m", "tbk_harness", "litmus", f"--report-dir={tmp_path}"]
+
+    def tbk(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*base, *words], env=ENVIRONMENT,
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+
+    options = [f"--backend-option={one}" for one in SEEDED]
+    done = tbk("cpu", "--layer=torch", *options, "--programs=60")
+    assert done.returncode == 0
+    assert "nothing found" in done.stdout
+    assert "EVT-522" in done.stdout
+    assert tbk("--device=cpu").returncode == 3
+    assert tbk("cpu", "--device=cpu").returncode == 2
+    assert (tmp_path / "litmus.jsonl").exists()  # of what ran last
