@@ -262,7 +262,7 @@ static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus
   if (p->threads > 1) draw_thread(draw, p, &call);
   if (p->parts > 1) draw_range(draw, p, &call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
-  if (draw->piles) pile_up(draw, p, &call);
+  if (draw->piles && !p->torch) pile_up(draw, p, &call);
   /* A device may have a way of its own to zero; the values of several are the same, and that is legal. */
   if (draw->offers->torch && call.op == LITMUS_FILL && below(draw, 4) == 0) call.value = 0;
   p->calls[p->count] = call;

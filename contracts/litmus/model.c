@@ -261,6 +261,7 @@ static void add_host(litmus_model_t* model, int index, const litmus_call_t* call
 
 static void add_call(litmus_model_t* model, int index, const litmus_call_t* call, bool answered) {
   const int16_t* cells = model->cell_place;
+  if (model->program->torch && litmus_model_add_torch(model, index, call)) return;
   switch (call->op) {
     case LITMUS_FILL:
     case LITMUS_KERNEL_FILL:
@@ -338,8 +339,7 @@ bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered) {
   memcpy(tails, model->host_tail[call->thread], sizeof tails);
   litmus_hear(model, (int)index);
   if (litmus_is_defined(model, call)) {
-    if (!model->program->torch || !litmus_model_add_torch(model, (int)index, call))
-      add_call(model, (int)index, call, answered);
+    add_call(model, (int)index, call, answered);
     litmus_touch(model, (int)index);
     return true;
   }

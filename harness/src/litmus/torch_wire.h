@@ -51,7 +51,7 @@ typedef struct wire_request {
   uint64_t patience_ns;
   litmus_call_t calls[LITMUS_CALLS];
 } wire_request_t;
-_Static_assert(sizeof(litmus_call_t) == 20 && offsetof(litmus_call_t, id) == 9 &&
+_Static_assert(sizeof(litmus_call_t) == 24 && offsetof(litmus_call_t, id) == 9 &&
                    offsetof(litmus_call_t, microseconds) == 12,
                "as litmus_wire.py has it");
 

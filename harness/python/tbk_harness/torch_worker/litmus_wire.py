@@ -26,13 +26,13 @@ MOST_BYTES = 4096  # of a request
 
 WORD = struct.Struct("<ii")
 _HEAD = struct.Struct("<IIQQ")
-_CALL = struct.Struct("<BbbbbbbBBB?xI4x")
+_CALL = struct.Struct("<BbbbbbbBBB?xI8x")
 _HELLO = struct.Struct("<iiii496s")
 _REPLY = struct.Struct("<iiQQQ200s")
 
 
 class Call(NamedTuple):
-    """litmus_call_t; PyTorch's are made by one thread, and of whole cells."""
+    """litmus_call_t; PyTorch's are made by one thread, once each, and of whole cells."""
 
     op: int
     stream: int
