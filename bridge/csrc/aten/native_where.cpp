@@ -24,8 +24,10 @@ bool is_regular(const at::Tensor& condition, const at::Tensor& self, const at::T
   return true;
 }
 
-at::Tensor on_device(const at::Tensor& tensor, c10::DeviceIndex device, at::ScalarType dtype) {
-  return is_host_number(tensor) ? number_on(device, tensor, dtype) : tensor;
+/// Cast before the result is laid out, as PyTorch does for every device: it goes by the strides of what
+/// comes of the cast, which differ from those of an expanded tensor.
+at::Tensor as_operand(const at::Tensor& tensor, c10::DeviceIndex device, at::ScalarType dtype) {
+  return is_host_number(tensor) ? number_on(device, tensor, dtype) : tensor.to(dtype);
 }
 
 /// False, with nothing done but `out` resized, where the backend refuses.
@@ -34,7 +36,8 @@ bool where_into(const at::Tensor& condition, const at::Tensor& first, const at::
   const c10::DeviceIndex device = condition.device().index();
   const at::ScalarType dtype = out.scalar_type();
   if (!offers(kernel, device, dtype)) return false;
-  const at::Tensor self = on_device(first, device, dtype), other = on_device(second, device, dtype);
+  const at::Tensor self = as_operand(first, device, dtype);
+  const at::Tensor other = as_operand(second, device, dtype);
   // For the sizes and strides of the result, and for overlaps.
   auto iterator = at::TensorIteratorConfig()
                       .check_all_same_dtype(false)

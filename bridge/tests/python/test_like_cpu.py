@@ -36,6 +36,7 @@ LAYOUTS: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], int]] = {
     "four": (256, (2, 4, 4, 4), (64, 16, 4, 1), 0),
     "last": (256, (2, 4, 4, 4), (64, 1, 16, 4), 0),
     "last of one": (16, (4, 4, 1, 1), (4, 1, 4, 4), 0),
+    "rows of one": (4, (4, 4, 1, 1), (0, 1, 1, 1), 0),
 }
 DTYPES = [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64]
 
@@ -46,6 +47,11 @@ def _index(a: Tensor) -> Tensor:
 
 def _mask(a: Tensor) -> Tensor:
     return torch.ones(a.shape, dtype=torch.bool, device=a.device)
+
+
+def _last(a: Tensor) -> Tensor:
+    made = torch.ones(a.shape, dtype=torch.complex128, device=a.device)
+    return made.to(memory_format=torch.channels_last) if a.dim() == 4 else made
 
 
 IN_PLACE: dict[str, Call] = {
@@ -77,6 +83,7 @@ IN_PLACE: dict[str, Call] = {
     "clone": lambda a: a.clone(),
     "to channels-last": lambda a: a.to(memory_format=torch.channels_last),
     "where": lambda a: torch.where(_mask(a), a, 1),
+    "where of two dtypes": lambda a: torch.where(a.eq(a), a, _last(a)),
     "resize_ to nothing": lambda a: a.resize_(0),
 }
 WITH_OUT: dict[str, Call] = {
