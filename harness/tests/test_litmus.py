@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -294,6 +295,17 @@ def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
     assert '<svg class="lanes"' in shown
     assert "tbk litmus" in shown
     assert "event_create" in shown  # the C file is on the page, too
+
+
+def test_the_command_that_is_told_finds_it_again(tmp_path: Path) -> None:
+    options = [f"--backend-option={one}" for one in ("mutant=wait_does_nothing", *SEEDED)]
+    told = tbk(tmp_path, str(MUTANTS), *options, "--seed=2").stdout
+    [command] = [one for one in told.splitlines() if one.startswith("the program that it was")]
+    words = shlex.split(command.partition(": ")[2])
+    assert words[:2] == ["tbk", "litmus"]
+    again = tbk(tmp_path, *words[2:])
+    assert again.returncode == 1
+    assert "FOUND" in again.stdout
 
 
 def test_the_last_results_stay_where_nothing_is_run(tmp_path: Path) -> None:

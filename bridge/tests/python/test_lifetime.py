@@ -35,7 +35,7 @@ def test_a_finding_is_small_and_runs_again(library: Path, backend: DeviceModule)
     assert "clause: MEM-535" in found.stdout
     assert "showed 10 of 10 times" in found.stdout
     line = found.stdout.partition('--case "')[2].partition('"')[0]
-    assert line.startswith("alloc a ")
+    assert line.startswith("alloc ")  # whichever tensor it is
     assert ";" not in line
     again = run(library, backend.backend_name, f"--case={line}")
     assert (again.returncode, again.stdout.splitlines()[0]) == (1, "it showed 10 of 10 times")

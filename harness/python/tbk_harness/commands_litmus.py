@@ -95,10 +95,9 @@ def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
     reproducer = report_dir / (TORCH_REPRODUCER if words else REPRODUCER)
     if hunted.records:
         ordering = ordering_of(hunted.records)
-        again_for = " ".join(_users_words(options)) if words else library
-        tell(ordering, outcome.console(), again_for)
         found = next(iter(ordering.findings), None)
         command = _again(library, found, options) if found else ""
+        tell(ordering, outcome.console(), command)
         _write_page(report_dir, ordering, subject, command, reproducer)
     if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
         outcome.stop(hunted.code, hunted.said)
@@ -156,17 +155,18 @@ def _arguments(options: Mapping[str, Any]) -> list[str]:
     return [*found, *(f"--backend-option={one}" for one in options["backend_option"])]
 
 
-def tell(ordering: Ordering, console: Console, library: str) -> None:
-    """Prints what was found; else how sure it is that there is nothing."""
+def tell(ordering: Ordering, console: Console, again: str) -> None:
+    """Prints what was found, with the command that runs its program again; else how sure it is
+    that there is nothing."""
     for finding in ordering.findings:
-        _tell_finding(finding, console, library)
+        _tell_finding(finding, console, again)
     if ordering.edges and not ordering.findings:
         _tell_edges(ordering, console)
     if ordering.programs:
         _tell_end(ordering, console)
 
 
-def _tell_finding(finding: Finding, console: Console, library: str) -> None:
+def _tell_finding(finding: Finding, console: Console, again: str) -> None:
     console.print(Text(f"FOUND: {finding.words}", style="bold red"))
     console.print(Text(f"  clauses: {', '.join(finding.clauses) or 'none by itself'}"))
     if finding.said:
@@ -182,8 +182,7 @@ def _tell_finding(finding: Finding, console: Console, library: str) -> None:
     for reason in finding.reason:
         console.print(Text(f"  {reason}"))
     console.print(Text(f"\n{finding.frequency}"))
-    again = f"tbk litmus {library} --seed {finding.seed} --first {finding.index} --programs 1"
-    console.print(Text(f"the program that it was found by: {again}\n"))
+    console.print(Text(f"the program that it was found by: {again}\n"), soft_wrap=True)
 
 
 def _tell_edges(ordering: Ordering, console: Console) -> None:
