@@ -317,6 +317,7 @@ def test_the_last_results_stay_where_nothing_is_run(tmp_path: Path) -> None:
     assert (tmp_path / "litmus.jsonl").read_bytes() == before
 
 
+@pytest.mark.usefixtures("heeds_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_ends_the_command_and_what_it_started(
     number: signal.Signals, tmp_path: Path

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,16 +22,7 @@ SLOW = ("--only", "memory", "--only", "copy", "--timeout", str(2 * PATIENCE), "-
 HANGS = hostile("hang_in_call", "at=4")
 
 
-@pytest.fixture(autouse=True)
-def heeds_signals() -> Iterator[None]:
-    """Under nohup, or behind the & of a script, tbk-run would do right to ignore what these tests
-    send it."""
-    ignored = [one for one in SIGNALS if signal.getsignal(one) is signal.SIG_IGN]
-    for one in ignored:
-        signal.signal(one, signal.SIG_DFL)
-    yield
-    for one in ignored:
-        signal.signal(one, signal.SIG_IGN)
+pytestmark = pytest.mark.usefixtures("heeds_signals")
 
 
 def is_running_tests(output: Path) -> bool:

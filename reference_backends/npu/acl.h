@@ -190,7 +190,7 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
   X(event_synchronize, "aclrtSynchronizeEvent", ACL_NEEDED, "H", acl_result, (acl_event event))    \
   X(event_elapsed, "aclrtEventElapsedTime", ACL_NEEDED, "D 0090", acl_result,                      \
     (float* out_ms, acl_event start, acl_event end))                                               \
-  X(event_timestamp, "aclrtEventGetTimestamp", ACL_OPTIONAL, "D 1780", acl_result,                 \
+  X(event_timestamp, "aclrtEventGetTimestamp", ACL_NEEDED, "D 1780", acl_result,                   \
     (acl_event event, uint64_t * out_microseconds))                                                \
   X(launch_host_function, "aclrtLaunchHostFunc", ACL_OPTIONAL, "D 1959", acl_result,               \
     (acl_stream stream, void (*function)(void*), void* argument))                                  \

@@ -196,7 +196,7 @@ static acl_result elapsed(tbk_event_t* start, tbk_event_t* end, bool one_stream,
   acl_result result = query(start);
   if (result == ACL_OK) result = query(end);
   if (result != ACL_OK) return result;
-  if (one_stream || acl->event_timestamp == NULL) {
+  if (one_stream) {
     result = acl->event_elapsed(&milliseconds, start->native, end->native);
     *out_ms = (double)milliseconds;
     if (result != ACL_EVENT_TIMESTAMP_REVERSED) return result;

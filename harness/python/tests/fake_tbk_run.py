@@ -17,6 +17,12 @@ import fake_torch_layer
 import synthetic
 
 
+REFUSED = {
+    "usage.so": (2, "--jobs: 'x' is not a number"),
+    "silent.so": (8, "\x1b[31mthe disk is full"),
+}
+
+
 def main() -> int:
     if any(word.startswith("--torch-") for word in sys.argv[1:]):
         return fake_torch_layer.main(sys.argv[1:])
@@ -34,12 +40,12 @@ def c_layer() -> int:
         for record in synthetic.failing(60):
             print(record["id"], record["clause"], record["level"], "-")
         return 0
-    if library == "usage.so":
-        print("tbk-run: --jobs: 'x' is not a number", file=sys.stderr)
-        return 2
-    if library == "silent.so":
-        print("tbk-run: \x1b[31mthe disk is full", file=sys.stderr)
-        return 8
+    refused = REFUSED.get(library)
+    if refused is None and not library.endswith(".so"):
+        refused = (4, f"{words[0]}: no library")
+    if refused is not None:
+        print(f"tbk-run: {refused[1]}", file=sys.stderr)
+        return refused[0]
     assert output is not None
     if library == "slow.so":
         return slow(output)
