@@ -16,7 +16,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "reports" / "tests"
 import fake_torch_layer
 import synthetic
 
-
 REFUSED = {
     "usage.so": (2, "--jobs: 'x' is not a number"),
     "silent.so": (8, "\x1b[31mthe disk is full"),
@@ -40,8 +39,11 @@ def c_layer() -> int:
         for record in synthetic.failing(60):
             print(record["id"], record["clause"], record["level"], "-")
         return 0
+    mutant = next(
+        (f.rpartition("=")[2] for f in flags if f.startswith("--backend-option=mutant")), ""
+    )
     refused = REFUSED.get(library)
-    if refused is None and not library.endswith(".so"):
+    if refused is None and not mutant and not library.endswith(".so"):
         refused = (4, f"{words[0]}: no library")
     if refused is not None:
         print(f"tbk-run: {refused[1]}", file=sys.stderr)
@@ -49,9 +51,6 @@ def c_layer() -> int:
     assert output is not None
     if library == "slow.so":
         return slow(output)
-    mutant = next(
-        (f.rpartition("=")[2] for f in flags if f.startswith("--backend-option=mutant")), ""
-    )
     if mutant:
         return as_mutant(output, mutant, only)
     records = (synthetic.failing if library == "bad.so" else synthetic.passing)(60)
