@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runs import BUILD, CPU, LIB, Record
+from runs import BUILD, CPU, LIB, PATIENCE, Record
 
 LITMUS = BUILD / "bin" / "tbk-litmus"
 MUTANTS = LIB / "libtbk_mutants.so"
@@ -27,6 +28,41 @@ PLANTED = {
     "DEVICE_SYNCHRONIZE": "rare_device_synchronize",
     "CALLBACK_AFTER": "rare_callback",
 }
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """A run that ends with its first finding, made smaller."""
+
+    code: int
+    stderr: str
+    records: list[Record]
+    reproducer: Path
+
+    def one(self, kind: str) -> Record:
+        found = [record for record in self.records if record["record"] == f"litmus-{kind}"]
+        assert len(found) == 1, self.stderr
+        return found[0]
+
+
+def read(path: Path) -> list[Record]:
+    return [json.loads(one) for one in path.read_text().splitlines()]
+
+
+def hunted(
+    command: Sequence[str],
+    folder: Path,
+    reproducer: str,
+    environment: Mapping[str, str] | None = None,
+) -> Hunt:
+    """Runs a command that writes litmus.jsonl and the file of a finding into `folder`."""
+    done = subprocess.run(
+        command, env=environment,
+        capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    output = folder / "litmus.jsonl"
+    records = read(output) if output.exists() else []
+    return Hunt(done.returncode, done.stderr, records, folder / reproducer)
 
 
 @dataclass(frozen=True)
@@ -55,7 +91,7 @@ def litmus(
         )  # fmt: skip
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{options}: {done.stderr.strip()}")
-        records: list[Record] = [json.loads(line) for line in output.read_text().splitlines()]
+        records = read(output)
     footer = records[-1]
     return Run(
         code=done.returncode,

@@ -11,13 +11,12 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from litmus_mutants import BROKEN
-from litmus_runs import LITMUS, MUTANTS, SEEDED, litmus, plant, sound, stated
-from runs import BUILD, CPU, HOSTILE, PATIENCE, ROOT, TEMPLATE, Record, wait_for
+from litmus_runs import LITMUS, MUTANTS, SEEDED, Hunt, hunted, litmus, plant, read, sound, stated
+from runs import BUILD, CPU, HOSTILE, PATIENCE, ROOT, TEMPLATE, wait_for
 
 THREADS = ("HAND_OVER", "STREAM_SHARED")  # in few programs, and in the first only where they race
 NO_DEVICE = 5
@@ -33,37 +32,14 @@ ODD = (
 )  # fmt: skip
 
 
-@dataclass
-class Hunt:
-    code: int
-    stderr: str
-    records: list[Record]
-    reproducer: Path
-
-    def one(self, kind: str) -> Record:
-        found = [record for record in self.records if record["record"] == f"litmus-{kind}"]
-        assert len(found) == 1
-        return found[0]
-
-
 def arguments(library: Path | str, folder: Path, options: tuple[str, ...]) -> list[str]:
     words = [f"--backend-option={option}" for option in options]
     files = [f"--output={folder / 'litmus.jsonl'}", f"--reproducer={folder / 'litmus.c'}"]
     return [str(LITMUS), str(library), *files, *words]
 
 
-def read(path: Path) -> list[Record]:
-    return [json.loads(one) for one in path.read_text().splitlines()]
-
-
 def hunt(library: Path | str, folder: Path, options: tuple[str, ...], *more: str) -> Hunt:
-    done = subprocess.run(
-        [*arguments(library, folder, options), *more],
-        capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
-    )  # fmt: skip
-    output = folder / "litmus.jsonl"
-    records = read(output) if output.exists() else []
-    return Hunt(done.returncode, done.stderr, records, folder / "litmus.c")
+    return hunted([*arguments(library, folder, options), *more], folder, "litmus.c")
 
 
 @pytest.mark.parametrize("mutant", BROKEN.values(), ids=list(BROKEN))

@@ -4,36 +4,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import tbk_contracts
-from runs import BUILD, CPU, HOSTILE, LIB, PATIENCE, Record, wait_for
+from litmus_runs import LITMUS, MUTANTS, SEEDED, Hunt, hunted
+from runs import BUILD, CPU, HOSTILE, PATIENCE, wait_for
 
-LITMUS = BUILD / "bin" / "tbk-litmus"
-MUTANTS = LIB / "libtbk_mutants.so"
-SEEDED = ("scheduler=caller", "policy=shuffled", "seed=3")
 MOST_LINES = 14  # of a file that shows it without the suite
 ENVIRONMENT = {**os.environ, "TBK_BUILD": str(BUILD)}
-
-
-@dataclass
-class Hunt:
-    code: int
-    stderr: str
-    records: list[Record]
-    reproducer: Path
-
-    def one(self, kind: str) -> Record:
-        found = [record for record in self.records if record["record"] == f"litmus-{kind}"]
-        assert len(found) == 1, self.stderr
-        return found[0]
 
 
 def arguments(folder: Path, options: tuple[str, ...]) -> list[str]:
@@ -45,14 +28,7 @@ def arguments(folder: Path, options: tuple[str, ...]) -> list[str]:
 
 
 def hunt(folder: Path, options: tuple[str, ...], *more: str) -> Hunt:
-    done = subprocess.run(
-        [*arguments(folder, options), *more], env=ENVIRONMENT,
-        capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
-    )  # fmt: skip
-    output = folder / "litmus.jsonl"
-    text = output.read_text() if output.exists() else ""
-    records = [json.loads(one) for one in text.splitlines()]
-    return Hunt(done.returncode, done.stderr, records, folder / "litmus.py")
+    return hunted([*arguments(folder, options), *more], folder, "litmus.py", ENVIRONMENT)
 
 
 def through_bridge(library: Path) -> str:
