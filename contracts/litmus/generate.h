@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generate.h: programs drawn at random, and controls: the same program with an edge taken out.
+ * generate.h: programs drawn at random.
  */
 #ifndef TBK_LITMUS_GENERATE_H
 #define TBK_LITMUS_GENERATE_H
@@ -27,16 +27,5 @@ typedef struct litmus_offers {
 /* Draws program `index` of the sequence that `seed` stands for: the same one each time. */
 void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
                      uint64_t index);
-
-/*
- * Takes one edge of this kind out of a program that keeps its calls otherwise. False where there is none, or
- * where the program is not defined without it.
- */
-bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litmus_edge_t kind,
-                    uint64_t* random);
-/* Returns whether there can be a control for this kind at all; `out_why` says why not. */
-bool litmus_has_control(litmus_edge_t kind, const char** out_why);
-/* Returns the kind whose turn it is; each kind that tbk.h, or PyTorch, has comes as often. */
-litmus_edge_t litmus_control_turn(bool torch, uint64_t turn);
 
 #endif /* TBK_LITMUS_GENERATE_H */

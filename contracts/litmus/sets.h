@@ -46,6 +46,8 @@ int litmus_new_place(litmus_model_t* model, int cell);
 void litmus_add_edge(litmus_model_t* model, int from, int to, litmus_edge_t kind);
 void litmus_set_reads(litmus_model_t* model, int node, int place);
 void litmus_set_writes(litmus_model_t* model, int node, int place);
+/* What the node finds in the place is looked at, by the call of that id. */
+void litmus_look(litmus_model_t* model, int node, int place, int call_id);
 /* A node of the host itself: later calls come after it. */
 int litmus_host_node(litmus_model_t* model, int call);
 /* What the call's thread knows to be complete happens before the node. */

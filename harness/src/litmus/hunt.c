@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "control.h"
 #include "worker.h"
 
 enum { CONTROL_EVERY = 3 };

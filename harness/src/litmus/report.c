@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "control.h"
 #include "json_write.h"
 #include "version.h"
 
