@@ -1,0 +1,61 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * program.h: what hosts and backends alike need of programs: whether one is well formed, its text, and
+ * its bytes. The library tbk::program; it knows no device.
+ *
+ * Threads: any, each call by itself. No function keeps what it is given.
+ */
+#ifndef TBK_PROGRAM_H
+#define TBK_PROGRAM_H
+
+#include <stdbool.h>
+#include <tbk/tbk_program.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Returns OK where the program is well formed: within the limits, of known opcodes and dtypes, each
+ * operand an earlier value of the dtype that the opcode takes, each slot declared, all unused members 0.
+ * Reads nothing beyond the counts that it has found to be within the limits.
+ * Errors: INVALID; the message names the first instruction that is wrong, and what is wrong with it.
+ */
+tbk_status_t tbk_program_check(const tbk_program_t* program, tbk_error_t* error);
+/* The same for a reduction: its three programs, and that their states agree. */
+tbk_status_t tbk_reduction_check(const tbk_reduction_t* reduction, tbk_error_t* error);
+/* Returns OK where the sets of a launch are as the program says: there, dtypes, ranks and sizes.
+ * Requires: a program that has been checked. */
+tbk_status_t tbk_pointwise_check(const tbk_args_pointwise_t* arguments, tbk_error_t* error);
+tbk_status_t tbk_reduce_check(const tbk_args_reduce_t* arguments, tbk_error_t* error);
+
+/* Returns a hash of the content: equal programs have equal ones. Requires: a checked program. */
+uint64_t tbk_program_hash(const tbk_program_t* program);
+/* Returns whether two have the same content. Requires: checked programs. */
+bool tbk_program_equal(const tbk_program_t* one, const tbk_program_t* other);
+
+/*
+ * Writes the text of a program, one line each for inputs, numbers, parameters, instructions and results,
+ * with a terminating NUL, as far as `capacity` goes; returns the length of all of it.
+ * Requires: a checked program.
+ */
+size_t tbk_program_print(const tbk_program_t* program, char* out, size_t capacity);
+/*
+ * Makes a program of text or bytes, in one block that free() gives back; *out_program is NULL on error.
+ * What it makes has been checked.
+ * Errors: INVALID, the message says in which line or at which byte; OUT_OF_MEMORY.
+ */
+tbk_status_t tbk_program_parse(const char* text, tbk_program_t** out_program, tbk_error_t* error);
+tbk_status_t tbk_program_read(const void* bytes, size_t size_bytes, tbk_program_t** out_program,
+                              tbk_error_t* error);
+/* Writes the bytes of a checked program, little-endian, as far as `capacity` goes; returns how many
+ * there are. */
+size_t tbk_program_write(const tbk_program_t* program, void* out, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TBK_PROGRAM_H */
