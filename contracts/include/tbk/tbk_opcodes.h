@@ -17,6 +17,9 @@
  *   gives     SAME is the dtype of the operands; OWN is the instruction's dtype, which is free.
  *   bound     the largest error in units in the last place of the result; 0 is exact or rounded once.
  *
+ *   SELECT's first operand is a BOOL; its others are of one dtype, which the value has. The values of a
+ *   BITCAST and its operand are N. A PARAMETER is V.
+ *
  * Integers are of two's complement: what does not fit wraps around. A NaN among the operands gives
  * NaN unless the row says otherwise; which NaN is open. Subnormal numbers are kept or taken as
  * zeros. Two instructions are never contracted into one.
@@ -29,7 +32,9 @@
   X(LINEAR_INDEX, 5, 0, NONE, INT64, 0, "the position in the space, the last dimension first")     \
   X(LOAD, 6, -1, INT64, OWN, 0, "an element of input `slot`; a BOOL is whether its byte is not 0") \
   X(PHILOX, 7, 3, INT64, INT64, 0,                                                                 \
-    "word `slot` (0 to 3) of Philox4x32-10: the key is operand 0, the counter operands 1 + 2")     \
+    "word `slot` (0 to 3) of Philox4x32-10, 0 to 2^32 - 1: the key is operand 0, low to high, "    \
+    "the "                                                                                         \
+    "counter operand 1 + operand 2 as 64 bits, low to high, and then 0, 0")                        \
   X(CAST, 8, 1, ANY, OWN, 0,                                                                       \
     "to integers wraps or truncates, and is open where a real number does not fit; to BOOL is "    \
     "whether it is not 0; to real numbers rounds once, to even")                                   \

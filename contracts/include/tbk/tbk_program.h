@@ -38,6 +38,7 @@ enum {
   TBK_PROGRAM_MOST_OPERANDS = 4096,
   TBK_PROGRAM_MOST_INPUTS = 32,
   TBK_PROGRAM_MOST_NUMBERS = 32,
+  TBK_PROGRAM_MOST_PARAMETERS = 8,
   TBK_PROGRAM_MOST_RESULTS = 8,
   TBK_PROGRAM_MOST_RANK = 8,
   TBK_REDUCTION_MOST_STATES = 4
@@ -56,7 +57,7 @@ typedef struct tbk_instruction {
   uint16_t dtype; /* of the value */
   uint16_t slot;
   uint16_t bounds;        /* LOAD with indices: one of TBK_BOUNDS_... */
-  uint32_t operand_first; /* in operands */
+  uint32_t operand_first; /* in operands; 0 where operand_count is */
   uint32_t operand_count;
   uint64_t immediate; /* CONSTANT: the value's bits, zero-extended; a BOOL is 0 or 1 */
 } tbk_instruction_t;
@@ -91,12 +92,18 @@ typedef struct tbk_program {
   size_t result_count;
 } tbk_program_t;
 
-/* The tensors and numbers of one computation. A launch has a list of these for one program. */
+/*
+ * The tensors and numbers of one computation. A launch has a list of these for one program, of any
+ * sizes each. They may be computed in any order: no set reads or writes what another one writes. A
+ * launch of no sets does nothing.
+ */
 typedef struct tbk_operand_set {
   size_t struct_size;
   const tbk_tensor_t* const* outputs; /* as many as there are results, of their dtypes */
   const tbk_tensor_t* const* inputs;  /* as the program declares; none lies in an output in part */
   const uint64_t* numbers;            /* bits, zero-extended */
+  const int64_t* inner_sizes;         /* tbk::reduce: of what goes; else NULL */
+  uint64_t inner_rank;                /* tbk::reduce: how many; else 0 */
 } tbk_operand_set_t;
 
 /*
@@ -125,17 +132,19 @@ typedef struct tbk_reduction {
   const tbk_program_t* map;     /* its results are the state, at most TBK_REDUCTION_MOST_STATES */
   const tbk_program_t* combine; /* parameters: a state, then the later one; results: a state */
   const tbk_program_t* finish;  /* parameters: a state; results: the outputs */
-  const uint64_t* identity;     /* bits of each state: of no elements; combining with it changes nothing */
-  uint64_t flags;               /* TBK_REDUCTION_... */
+  const uint64_t*
+      identity;   /* bits of each state: of no elements; combining with it changes nothing */
+  uint64_t flags; /* TBK_REDUCTION_... */
 } tbk_reduction_t;
 
 /*
  * tbk::reduce: the outputs have the sizes of what stays, the outer space. The aligned inputs of the
- * map have these sizes and after them those of what goes, the inner space. In the map COORDINATE
- * counts through both and LINEAR_INDEX is the position in the inner space; in finish both are of the
- * outer space, whose sizes the aligned inputs of finish have. All three programs declare the same
- * numbers. `inputs` of a set holds those of the map, then those of finish; combine has none. An inner
- * space without elements gives what finish makes of the identity. No input lies in an output.
+ * map have these sizes and after them those of what goes, the inner space; both together have at
+ * most TBK_PROGRAM_MOST_RANK dimensions. In the map COORDINATE counts through both and LINEAR_INDEX
+ * is the position in the inner space; in finish both are of the outer space, whose sizes the aligned
+ * inputs of finish have. All three programs declare the same numbers. `inputs` of a set holds those
+ * of the map, then those of finish; combine has none. An inner space without elements gives what
+ * finish makes of the identity. No input lies in an output.
  */
 #define TBK_NAME_reduce "tbk::reduce"
 #define TBK_VERSION_reduce 1u
@@ -144,8 +153,6 @@ typedef struct tbk_args_reduce {
   const tbk_reduction_t* reduction;
   const tbk_operand_set_t* const* sets;
   size_t set_count;
-  const int64_t* inner_sizes;
-  size_t inner_rank;
   int64_t index_bits; /* as above */
 } tbk_args_reduce_t;
 

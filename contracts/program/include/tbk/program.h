@@ -26,15 +26,33 @@ extern "C" {
 tbk_status_t tbk_program_check(const tbk_program_t* program, tbk_error_t* error);
 /* The same for a reduction: its three programs, and that their states agree. */
 tbk_status_t tbk_reduction_check(const tbk_reduction_t* reduction, tbk_error_t* error);
-/* Returns OK where the sets of a launch are as the program says: there, dtypes, ranks and sizes.
- * Requires: a program that has been checked. */
+/*
+ * Returns OK where the sets of a launch are as the program says: there, dtypes, ranks and sizes, bits
+ * of numbers, and index_bits wide enough. Handles and the extent of storages are not looked at, so that
+ * `prepare` can call it.
+ * Requires: a program that has been checked.
+ * Errors: INVALID; the message names the set and the tensor.
+ */
 tbk_status_t tbk_pointwise_check(const tbk_args_pointwise_t* arguments, tbk_error_t* error);
 tbk_status_t tbk_reduce_check(const tbk_args_reduce_t* arguments, tbk_error_t* error);
 
-/* Returns a hash of the content: equal programs have equal ones. Requires: a checked program. */
+/*
+ * Returns a hash of the content: equal programs have equal ones, in every process and on every machine.
+ * Where operands lie in their array is no content. Requires: a checked program.
+ */
 uint64_t tbk_program_hash(const tbk_program_t* program);
+uint64_t tbk_reduction_hash(const tbk_reduction_t* reduction);
 /* Returns whether two have the same content. Requires: checked programs. */
 bool tbk_program_equal(const tbk_program_t* one, const tbk_program_t* other);
+bool tbk_reduction_equal(const tbk_reduction_t* one, const tbk_reduction_t* other);
+
+/* Returns a copy in one block, which refers to nothing else and which free() gives back; NULL where
+ * there is no memory. Requires: what has been checked. */
+tbk_program_t* tbk_program_copy(const tbk_program_t* program);
+tbk_reduction_t* tbk_reduction_copy(const tbk_reduction_t* reduction);
+
+/* Returns the name of an opcode in texts, such as "ADD"; NULL where there is no such opcode. */
+const char* tbk_opcode_name(uint16_t opcode);
 
 /*
  * Writes the text of a program, one line each for inputs, numbers, parameters, instructions and results,
