@@ -54,11 +54,9 @@ bool litmus_runner_offers(const litmus_runner_t* runner, litmus_offers_t* out_of
 /* Runs a program that is defined; *out_seen is valid until the next run. */
 void litmus_run(litmus_runner_t* runner, const litmus_program_t* program,
                 litmus_result_t* out_result, litmus_seen_t* out_seen);
-/* Judges what it saw. `model` is filled in. */
+/* Judges what it saw, and fills `model` in. `is_grown`: litmus_generate has made both, and nothing but
+   this function may use the model between. */
 void litmus_result_judge(const litmus_program_t* program, const litmus_seen_t* seen,
-                         litmus_result_t* result, litmus_model_t* out_model);
-/* Runs and judges it. */
-void litmus_run_judged(litmus_runner_t* runner, const litmus_program_t* program,
-                       litmus_result_t* out_result, litmus_seen_t* out_seen, litmus_model_t* model);
+                         litmus_result_t* result, litmus_model_t* model, bool is_grown);
 
 #endif /* TBK_LITMUS_EXECUTE_H */

@@ -54,11 +54,16 @@ static const struct {
 };
 enum { KINDS = sizeof weights / sizeof *weights, POOL = 256 };
 
+/* Operations that are offered, each as often as it weighs. */
+typedef struct pool {
+  uint8_t ops[POOL];
+  unsigned count;
+} pool_t;
+
 typedef struct draw {
   uint64_t random;
   const litmus_offers_t* offers;
-  uint8_t pool[POOL]; /* of operations that are offered, each as often as it weighs */
-  unsigned pool_count;
+  const pool_t* pool;
   uint64_t offered; /* a bit for each operation */
   bool piles;
   unsigned null_in; /* one of so many copies names no stream */
@@ -104,16 +109,51 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
   }
 }
 
-static void fill_pool(draw_t* draw) {
-  const unsigned style = below(draw, STYLES);
+/* Of each style; filled once for what a device offers. */
+typedef struct pools {
+  unsigned key; /* as of offers_key; 0: not filled */
+  pool_t of[STYLES];
+  uint64_t offered;
+} pools_t;
+
+/* Whatever is_offered looks at. */
+static unsigned offers_key(const litmus_offers_t* offers) {
+  const bool facts[] = {true,
+                        offers->torch,
+                        offers->fill,
+                        offers->peer,
+                        offers->callback,
+                        offers->delays,
+                        offers->async_memory,
+                        offers->kernel,
+                        offers->devices > 1,
+                        offers->threads_in > 0};
+  unsigned key = 0;
+  for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++)
+    key |= (unsigned)facts[i] << i;
+  return key;
+}
+
+static void fill_pools(pools_t* pools, const litmus_offers_t* offers) {
+  *pools = (pools_t){.key = offers_key(offers)};
   for (unsigned i = 0; i < KINDS; i++) {
-    if (!is_offered(draw->offers, weights[i].op)) continue;
-    draw->offered |= UINT64_C(1) << weights[i].op;
-    memset(draw->pool + draw->pool_count, weights[i].op, weights[i].weight[style]);
-    draw->pool_count += weights[i].weight[style];
+    if (!is_offered(offers, weights[i].op)) continue;
+    pools->offered |= UINT64_C(1) << weights[i].op;
+    for (unsigned style = 0; style < STYLES; style++) {
+      pool_t* pool = &pools->of[style];
+      memset(pool->ops + pool->count, weights[i].op, weights[i].weight[style]);
+      pool->count += weights[i].weight[style];
+    }
   }
-  if (draw->offers->kernel)
-    draw->offered |= UINT64_C(1) << LITMUS_KERNEL_FILL | UINT64_C(1) << LITMUS_KERNEL_COPY;
+  if (offers->kernel)
+    pools->offered |= UINT64_C(1) << LITMUS_KERNEL_FILL | UINT64_C(1) << LITMUS_KERNEL_COPY;
+}
+
+static void choose_pool(draw_t* draw) {
+  static _Thread_local pools_t pools;
+  if (pools.key != offers_key(draw->offers)) fill_pools(&pools, draw->offers);
+  draw->pool = &pools.of[below(draw, STYLES)];
+  draw->offered = pools.offered;
 }
 
 /* From 10 us to 1.3 ms, each magnitude as likely. */
@@ -123,7 +163,7 @@ static uint32_t draw_time(draw_t* draw) {
 
 static litmus_call_t draw_call(draw_t* draw) {
   uint64_t bits = litmus_random(&draw->random);
-  litmus_call_t call = {.op = draw->pool[below(draw, draw->pool_count)],
+  litmus_call_t call = {.op = draw->pool->ops[below(draw, draw->pool->count)],
                         .stream = (int8_t)slice(&bits, LITMUS_STREAMS),
                         .event = (int8_t)slice(&bits, LITMUS_EVENTS),
                         .cell = (int8_t)slice(&bits, LITMUS_CELLS),
@@ -259,7 +299,7 @@ static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus
   call.id = (uint8_t)id;
   if (p->size_bytes > PLAIN_BYTES) narrow(&call);
   if (draw->offers->kernel) draw_kernel(draw, &call);
-  if (p->threads > 1) draw_thread(draw, p, &call);
+  if (p->threads > 1 && call.thread == 0) draw_thread(draw, p, &call);
   if (p->parts > 1) draw_range(draw, p, &call);
   if (litmus_has_value(call.op)) call.value = (uint8_t)(LITMUS_FIRST_OF_CALLS + id);
   if (draw->piles && !p->torch) pile_up(draw, p, &call);
@@ -279,8 +319,7 @@ static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus
 /* Goes on with one of the motifs; what is not defined at this point is left out of it. */
 static bool weave(draw_t* draw, litmus_program_t* p, litmus_model_t* model, unsigned id) {
   litmus_motif_t* motif = &draw->motifs[below(draw, MOTIFS)];
-  if (motif->rest == NULL || *motif->rest == '\0')
-    *motif = litmus_motif_draw(draw->offers, &draw->random);
+  if (motif->rest == NULL || *motif->rest == '\0') *motif = litmus_motif_draw(p, &draw->random);
   bool added = false;
   for (unsigned tries = 0; tries < MOST_TRIES / 2 && !added; tries++)
     added = add(draw, p, model, litmus_motif_call(motif, &draw->random), id);
@@ -297,10 +336,9 @@ static void scatter(draw_t* draw, litmus_program_t* p, litmus_model_t* model, un
 }
 
 void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
-                     uint64_t index) {
+                     uint64_t index, litmus_model_t* out_model) {
   draw_t draw = {.random = seed ^ index * UINT64_C(0xd1342543de82ef95), .offers = offers};
-  static _Thread_local litmus_model_t model;
-  fill_pool(&draw);
+  choose_pool(&draw);
   draw.null_in = 4u << below(&draw, 4);
   draw.woven = 1 + below(&draw, 7);
   program->count = 0;
@@ -318,8 +356,8 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   }
   unsigned count = below(&draw, 4) == 0 ? LEAST_CALLS + below(&draw, 16) : 24 + below(&draw, 24);
   if (program->size_bytes > PLAIN_BYTES) count = LEAST_CALLS;
-  litmus_model_begin(&model, program, 0, 0);
+  litmus_model_begin(out_model, program, 0, 0);
   for (unsigned id = 0; id < count; id++)
-    if (below(&draw, 8) >= draw.woven || !weave(&draw, program, &model, id))
-      scatter(&draw, program, &model, id);
+    if (below(&draw, 8) >= draw.woven || !weave(&draw, program, out_model, id))
+      scatter(&draw, program, out_model, id);
 }

@@ -24,8 +24,9 @@ typedef struct litmus_offers {
   uint32_t bytes_per_us; /* of PyTorch, where a delay is a long fill */
 } litmus_offers_t;
 
-/* Draws program `index` of the sequence that `seed` stands for: the same one each time. */
+/* Draws program `index` of the sequence that `seed` stands for: the same one each time. `out_model` is
+   its model as far as it has grown: all calls, with no poll answered OK, and without the end. */
 void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, uint64_t seed,
-                     uint64_t index);
+                     uint64_t index, litmus_model_t* out_model);
 
 #endif /* TBK_LITMUS_GENERATE_H */

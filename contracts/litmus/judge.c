@@ -85,17 +85,24 @@ static litmus_origin_t origin_of(const litmus_model_t* model, const litmus_read_
 }
 
 /* Fresh memory that nothing was written to may be anything, each time. */
-static bool sees_fresh(const litmus_model_t* model, const litmus_set_t* sees) {
+static litmus_set_t fresh_nodes(const litmus_model_t* model) {
+  litmus_set_t fresh = {{0}};
   for (uint32_t i = 0; i < model->node_count; i++)
-    if (model->nodes[i].any && litmus_set_has(sees, (int)i)) return true;
-  return false;
+    fresh.bits[i / 64] |= (uint64_t)model->nodes[i].any << i % 64;
+  return fresh;
 }
 
-/* Returns whether two looks must see the same: nothing races with either. */
-static bool must_agree(const litmus_model_t* model, const litmus_origin_t* one,
-                       const litmus_origin_t* two) {
-  return one->settled && two->settled && one->place == two->place &&
-         memcmp(&one->sees, &two->sees, sizeof one->sees) == 0 && !sees_fresh(model, &one->sees);
+/* Returns whether the look sees nothing that races with it, and nothing that nobody wrote. */
+static bool is_certain(const litmus_origin_t* origin, const litmus_set_t* fresh) {
+  uint64_t unwritten = 0;
+  for (int word = 0; word < LITMUS_NODES / 64; word++)
+    unwritten |= origin->sees.bits[word] & fresh->bits[word];
+  return origin->settled && unwritten == 0;
+}
+
+/* Returns whether two looks that are certain must see the same. */
+static bool must_agree(const litmus_origin_t* one, const litmus_origin_t* two) {
+  return one->place == two->place && memcmp(&one->sees, &two->sees, sizeof one->sees) == 0;
 }
 
 static bool disagree(const litmus_model_t* model, const litmus_seen_t* seen, uint32_t i, uint32_t j,
@@ -115,11 +122,17 @@ static bool disagree(const litmus_model_t* model, const litmus_seen_t* seen, uin
 static bool find_disagreement(const litmus_model_t* model, const litmus_seen_t* seen,
                               litmus_wrong_t* out_wrong) {
   litmus_origin_t origins[LITMUS_READS];
+  uint8_t certain[LITMUS_READS];
+  unsigned count = 0;
+  const litmus_set_t fresh = fresh_nodes(model);
   for (uint32_t i = 0; i < model->read_count; i++) {
-    origins[i] = origin_of(model, &model->reads[i]);
-    for (uint32_t j = 0; origins[i].settled && j < i; j++)
-      if (must_agree(model, &origins[i], &origins[j]) && disagree(model, seen, i, j, out_wrong))
+    origins[count] = origin_of(model, &model->reads[i]);
+    if (!is_certain(&origins[count], &fresh)) continue;
+    for (unsigned j = 0; j < count; j++)
+      if (must_agree(&origins[count], &origins[j]) &&
+          disagree(model, seen, i, certain[j], out_wrong))
         return true;
+    certain[count++] = (uint8_t)i;
   }
   return false;
 }

@@ -12,27 +12,42 @@
  *   H read, O write   the slot, by the host
  *   x allocate, f free   the cell in order; y allocate, V write, T read   another
  *   K write, L download, P peer copy to   the cell of device 1; X record, Y wait for   its event
+ *   N renew the cell; J the thread ends, and another takes its place
  *   PyTorch's: A write, E download   the cell by a copy that blocks; B record the cell on the stream
  */
 #include "motif.h"
 
+#include <string.h>
+
 static const char* const series[] = {
-    "WarawbRb",     "RarawbWb",       "WarawbWbRb",     "raWarawbRb",
-    "Warawbe-Rb",   "wbWaraRb",       "WarawbtbucRc",   "WaraZawbRb",
-    "WararbwcRc",   "Waras-Rb",       "Waraq-Rb",       "raWaras-Rb",
-    "WaSaRb",       "WaQaRb",         "WaD-Rb",         "RaSaWb",
-    "RaD-Wb",       "Raras-Wb",       "GaSaH-",         "Garas-H-",
-    "Garaq-H-",     "GaQaH-",         "GaD-H-",         "Gaca",
-    "GarawbcbSbH-", "UaSaO-",         "Uaras-O-",       "Uaraq-O-",
-    "UaQaO-",       "UaD-O-",         "UamahaO-",       "WamahaRb",
-    "mala",         "marawblb",       "maSak-",         "maraq-k-",
-    "maras-k-",     "mahaRb",         "WnRa",           "WaSaRn",
-    "WnWnRb",       "WaSaGnH-",       "WnrawbRb",       "WaWbD-Rc",
-    "xaWafaybVbTb", "xaWaRafaybVbTb", "xaWafaycVcTc",   "xarawbWbtbuafaycVcTc",
-    "KdXdYbPb",     "PbrbwdLd",       "KdXdYbPbrbwdLd", "KdXdYbWbRc",
-    "WarawdKdSdLn",
+    "WarawbRb",       "RarawbWb",     "WarawbWbRb",
+    "raWarawbRb",     "Warawbe-Rb",   "wbWaraRb",
+    "WarawbtbucRc",   "WaraZawbRb",   "WararbwcRc",
+    "Waras-Rb",       "Waraq-Rb",     "raWaras-Rb",
+    "WaSaRb",         "WaQaRb",       "WaD-Rb",
+    "RaSaWb",         "RaD-Wb",       "Raras-Wb",
+    "GaSaH-",         "Garas-H-",     "Garaq-H-",
+    "GaQaH-",         "GaD-H-",       "Gaca",
+    "GarawbcbSbH-",   "UaSaO-",       "Uaras-O-",
+    "Uaraq-O-",       "UaQaO-",       "UaD-O-",
+    "UamahaO-",       "WamahaRb",     "mala",
+    "marawblb",       "maSak-",       "maraq-k-",
+    "maras-k-",       "mahaRb",       "WnRa",
+    "WaSaRn",         "WnWnRb",       "WaSaGnH-",
+    "WnrawbRb",       "WaWbD-Rc",     "xaWafaybVbTb",
+    "xaWaRafaybVbTb", "xaWafaycVcTc", "xarawbWbtbuafaycVcTc",
+    "KdXdYbPb",       "PbrbwdLd",     "KdXdYbPbrbwdLd",
+    "KdXdYbWbRc",     "WarawdKdSdLn", "WaWaWaWaWaWaWaWaWaras-Rb",
 };
 enum { SERIES = sizeof series / sizeof *series };
+
+/* What a thread leaves behind when it ends: what it made, what it enqueued, what it waited for. All up
+   to its end is done by one thread, which is not the first. */
+static const char* const thread_series[] = {
+    "N-WnJ-Rn",   "D-N-WnJ-Rn",   "D-N-WaSaJ-Rb", "ZaJ-WaRaSa", "ZaWaJ-RaSa", "WaJ-Ra",
+    "WaraJ-wbRb", "e-WaraJ-wbRb", "WaSaJ-Rb",     "WaraJ-s-Rb", "WamaJ-haRb",
+};
+enum { THREAD_SERIES = sizeof thread_series / sizeof *thread_series };
 
 /* Those that speak of callbacks, of streams that go or of stream NULL have no place in PyTorch. */
 static const char* const torch_series[] = {
@@ -92,12 +107,18 @@ static unsigned below(uint64_t* random, unsigned limit) {
   return (unsigned)((litmus_random(random) >> 32) * limit >> 32);
 }
 
-litmus_motif_t litmus_motif_draw(const litmus_offers_t* offers, uint64_t* random) {
-  const unsigned shared = offers->devices > 1 ? 1 : 0; /* the last of each is device 1's */
+static const char* series_of(const litmus_program_t* program, uint64_t* random) {
+  if (program->torch) return torch_series[below(random, TORCH_SERIES)];
+  if (program->threads > 1 && below(random, 2) == 0)
+    return thread_series[below(random, THREAD_SERIES)];
+  return series[below(random, SERIES)];
+}
+
+litmus_motif_t litmus_motif_draw(const litmus_program_t* program, uint64_t* random) {
+  const unsigned shared = program->devices > 1 ? 1 : 0; /* the last of each is device 1's */
   const unsigned streams = LITMUS_STREAMS - shared, events = LITMUS_EVENTS - shared;
   const unsigned cells = LITMUS_CELLS - 2 - shared;
-  litmus_motif_t motif = {.rest = offers->torch ? torch_series[below(random, TORCH_SERIES)]
-                                                : series[below(random, SERIES)],
+  litmus_motif_t motif = {.rest = series_of(program, random),
                           .slot = (int8_t)below(random, LITMUS_SLOTS),
                           .mark = (uint8_t)below(random, LITMUS_MARKS)};
   const unsigned first = below(random, streams), step = 1 + below(random, 2) * (streams - 2);
@@ -108,6 +129,7 @@ litmus_motif_t litmus_motif_draw(const litmus_offers_t* offers, uint64_t* random
   motif.events[1] = (int8_t)((unsigned)motif.events[1] % events);
   motif.cell = (int8_t)below(random, cells);
   motif.other = (int8_t)(((unsigned)motif.cell + 1 + below(random, cells - 1)) % cells);
+  if (program->threads > 1) motif.thread = (uint8_t)(1 + below(random, program->threads - 1));
   if (*motif.rest == 'x') {
     motif.cell = LITMUS_CELLS - 2;
     motif.other = LITMUS_CELLS - 1;
@@ -120,45 +142,44 @@ static litmus_op_t one_of(uint64_t* random, litmus_op_t a, litmus_op_t b, litmus
   return at == 0 ? a : at == 1 ? b : c;
 }
 
-static const struct {
-  char letter;
-  uint8_t op;
-} plain[] = {
-    {'G', LITMUS_DOWNLOAD},
-    {'U', LITMUS_UPLOAD},
-    {'r', LITMUS_RECORD},
-    {'w', LITMUS_WAIT},
-    {'s', LITMUS_EVENT_SYNCHRONIZE},
-    {'q', LITMUS_EVENT_SPIN},
-    {'e', LITMUS_EVENT_RENEW},
-    {'t', LITMUS_RECORD},
-    {'u', LITMUS_WAIT},
-    {'S', LITMUS_STREAM_SYNCHRONIZE},
-    {'Q', LITMUS_STREAM_SPIN},
-    {'Z', LITMUS_STREAM_RENEW},
-    {'D', LITMUS_DEVICE_SYNCHRONIZE},
-    {'m', LITMUS_CALLBACK_MARK},
-    {'l', LITMUS_CALLBACK_LOOK},
-    {'k', LITMUS_HOST_LOOK},
-    {'h', LITMUS_AWAIT_MARK},
-    {'c', LITMUS_CALLBACK_READ},
-    {'H', LITMUS_HOST_READ},
-    {'O', LITMUS_HOST_WRITE},
-    {'x', LITMUS_ASYNC_ALLOC},
-    {'f', LITMUS_ASYNC_FREE},
-    {'y', LITMUS_ASYNC_ALLOC},
-    {'L', LITMUS_DOWNLOAD},
-    {'P', LITMUS_PEER_COPY},
-    {'X', LITMUS_RECORD},
-    {'Y', LITMUS_WAIT},
-    {'A', LITMUS_UPLOAD},
-    {'E', LITMUS_DOWNLOAD},
-    {'B', LITMUS_RECORD_STREAM},
+/* Of letters that always stand for the same; one more than the operation, 0: drawn. */
+static const uint8_t plain['z' + 1] = {
+    ['G'] = 1 + LITMUS_DOWNLOAD,
+    ['U'] = 1 + LITMUS_UPLOAD,
+    ['r'] = 1 + LITMUS_RECORD,
+    ['w'] = 1 + LITMUS_WAIT,
+    ['s'] = 1 + LITMUS_EVENT_SYNCHRONIZE,
+    ['q'] = 1 + LITMUS_EVENT_SPIN,
+    ['e'] = 1 + LITMUS_EVENT_RENEW,
+    ['t'] = 1 + LITMUS_RECORD,
+    ['u'] = 1 + LITMUS_WAIT,
+    ['S'] = 1 + LITMUS_STREAM_SYNCHRONIZE,
+    ['Q'] = 1 + LITMUS_STREAM_SPIN,
+    ['Z'] = 1 + LITMUS_STREAM_RENEW,
+    ['D'] = 1 + LITMUS_DEVICE_SYNCHRONIZE,
+    ['m'] = 1 + LITMUS_CALLBACK_MARK,
+    ['l'] = 1 + LITMUS_CALLBACK_LOOK,
+    ['k'] = 1 + LITMUS_HOST_LOOK,
+    ['h'] = 1 + LITMUS_AWAIT_MARK,
+    ['c'] = 1 + LITMUS_CALLBACK_READ,
+    ['H'] = 1 + LITMUS_HOST_READ,
+    ['O'] = 1 + LITMUS_HOST_WRITE,
+    ['x'] = 1 + LITMUS_ASYNC_ALLOC,
+    ['f'] = 1 + LITMUS_ASYNC_FREE,
+    ['y'] = 1 + LITMUS_ASYNC_ALLOC,
+    ['L'] = 1 + LITMUS_DOWNLOAD,
+    ['P'] = 1 + LITMUS_PEER_COPY,
+    ['X'] = 1 + LITMUS_RECORD,
+    ['Y'] = 1 + LITMUS_WAIT,
+    ['A'] = 1 + LITMUS_UPLOAD,
+    ['E'] = 1 + LITMUS_DOWNLOAD,
+    ['B'] = 1 + LITMUS_RECORD_STREAM,
+    ['N'] = 1 + LITMUS_CELL_RENEW,
+    ['J'] = 1 + LITMUS_THREAD_RENEW,
 };
 
 static litmus_op_t op_of(char letter, uint64_t* random) {
-  for (unsigned i = 0; i < sizeof plain / sizeof *plain; i++)
-    if (plain[i].letter == letter) return plain[i].op;
+  if (plain[(unsigned char)letter] > 0) return plain[(unsigned char)letter] - 1;
   if (letter == 'R' || letter == 'T')
     return one_of(random, LITMUS_DOWNLOAD, LITMUS_DOWNLOAD, LITMUS_COPY);
   return one_of(random, LITMUS_FILL, LITMUS_UPLOAD,
@@ -194,6 +215,7 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
                         .slot = (int8_t)below(random, LITMUS_SLOTS),
                         .mark = motif->mark,
                         .blocks = letter == 'A' || letter == 'E'};
+  if (strchr(motif->rest, 'J') != NULL) call.thread = motif->thread;
   if (letter == 'X' || letter == 'Y') call.event = LITMUS_EVENTS - 1;
   if (letter == 'G' || letter == 'U' || letter == 'H' || letter == 'O' || letter == 'c' ||
       letter == 'A' || letter == 'E')

@@ -17,10 +17,11 @@ typedef struct litmus_motif {
   int8_t cell, other;
   int8_t slot;
   uint8_t mark;
+  uint8_t thread; /* that ends, in series in which one does */
 } litmus_motif_t;
 
-/* Draws a series, and what it is about. */
-litmus_motif_t litmus_motif_draw(const litmus_offers_t* offers, uint64_t* random);
+/* Draws a series that the program has room for, and what it is about. */
+litmus_motif_t litmus_motif_draw(const litmus_program_t* program, uint64_t* random);
 /* Draws a call for the next step; another one each time. The caller goes on with litmus_motif_step. */
 litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random);
 void litmus_motif_step(litmus_motif_t* motif);

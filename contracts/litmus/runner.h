@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * runner.h: what runner.c, which opens a library, and execute.c, which runs a program, share.
+ * runner.h: what runner.c, which opens a library, execute.c, which runs a program, and calls.c, which
+ * makes its calls, share.
  */
 #ifndef TBK_LITMUS_RUNNER_H
 #define TBK_LITMUS_RUNNER_H
@@ -65,6 +66,13 @@ struct litmus_runner {
   tbk_error_t error;
 };
 
+/* What a thread of the host is at. */
+typedef struct litmus_here {
+  int32_t call; /* -1: none of the program's */
+  tbk_error_t error;
+} litmus_here_t;
+extern _Thread_local litmus_here_t litmus_here;
+
 /* rooms.c. All of these return whether there is memory. */
 bool litmus_rooms_open(litmus_runner_t* runner);
 /* Makes the slots that the program names, as they begin, and room for what it will see. */
@@ -73,11 +81,23 @@ bool litmus_rooms_begin(litmus_runner_t* runner);
 uint64_t litmus_cell_bytes(const litmus_runner_t* runner);
 /* Returns whether cells of such a program are kept for the next one. */
 bool litmus_keeps_cells(const litmus_runner_t* runner);
-/* execute.c: makes call `index`, in the thread that is to make it. */
-void litmus_step(litmus_runner_t* runner, uint32_t index);
+/* execute.c */
 bool litmus_has_ended(litmus_runner_t* runner);
 /* Notes how the program has ended, unless it has ended before. */
 void litmus_end_with(litmus_runner_t* runner, litmus_outcome_t outcome, tbk_status_t status);
+/* Returns whether it is OK; else the program has ended: that memory is exhausted is no fault. */
+bool litmus_went_well(litmus_runner_t* runner, tbk_status_t status, bool takes_memory);
+
+/* calls.c: makes call `index`, in the thread that is to make it. */
+void litmus_step(litmus_runner_t* runner, uint32_t index);
+/* Tells the parent that `call` begins; -1: none of the program's. */
+void litmus_note(litmus_runner_t* runner, int32_t call);
+/* Put a new thing where the program expects it, or free it, in the order of a stream or at once. */
+tbk_status_t litmus_make_stream(litmus_runner_t* runner, int stream);
+tbk_status_t litmus_make_event(litmus_runner_t* runner, int event);
+tbk_status_t litmus_make_cell(litmus_runner_t* runner, int cell);
+tbk_status_t litmus_free_cell(litmus_runner_t* runner, int cell);
+tbk_status_t litmus_free_in_order(litmus_runner_t* runner, int stream, int cell);
 
 /* kernels.c: returns whether each device has both kernels, and they take bytes. */
 bool litmus_find_kernels(litmus_runner_t* runner);

@@ -28,12 +28,13 @@ static void count_polls(hunt_stats_t* stats, const litmus_program_t* program, ui
   }
 }
 
-/* Returns whether the program that stands in `shared` shows something. */
+/* Returns whether the program that stands in `shared` shows something. `is_grown`: as of
+   litmus_result_judge. */
 static bool run(hunt_executor_t* executor, hunt_shared_t* shared, litmus_model_t* model,
-                litmus_seen_t* seen) {
+                bool is_grown, litmus_seen_t* seen) {
   litmus_result_t* result = &shared->result;
   executor->run(executor->self, &shared->program, result, seen);
-  litmus_result_judge(&shared->program, seen, result, model);
+  litmus_result_judge(&shared->program, seen, result, model, is_grown);
   hunt_stats_t* stats = &shared->stats;
   stats->programs++;
   stats->calls += shared->program.count;
@@ -59,7 +60,7 @@ static bool run_control(hunt_executor_t* executor, hunt_shared_t* shared, uint64
   edge->controls++;
   shared->stats.controls++;
   shared->is_control = 1;
-  if (run(executor, shared, &without, &seen)) return true;
+  if (run(executor, shared, &without, false, &seen)) return true;
   shared->is_control = 0;
   if (shared->result.outcome != LITMUS_RIGHT) return false;
   /* Polls of the whole program may have been answered otherwise: what they order is left out. */
@@ -76,8 +77,8 @@ void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t 
   for (uint64_t i = range->first; i < range->last && tbk_now_ns() < range->until_ns; i++) {
     shared->index = i;
     shared->is_control = 0;
-    litmus_generate(&shared->program, &shared->offers, seed, i);
-    bool found = run(executor, shared, &model, &seen);
+    litmus_generate(&shared->program, &shared->offers, seed, i, &model);
+    bool found = run(executor, shared, &model, true, &seen);
     if (range->coverage) litmus_cover(&shared->stats.coverage, &model);
     if (!found && i % CONTROL_EVERY == 0) found = run_control(executor, shared, seed, i);
     if (!found) continue;
@@ -93,9 +94,10 @@ void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t 
 /* Other programs go between, for what a library does at every so-manyth call. */
 static void stir(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed, unsigned index) {
   static litmus_program_t program;
+  static litmus_model_t model;
   litmus_result_t result;
   litmus_seen_t seen;
-  litmus_generate(&program, &shared->offers, seed, index);
+  litmus_generate(&program, &shared->offers, seed, index, &model);
   shared->is_between = 1;
   executor->run(executor->self, &program, &result, &seen);
   shared->is_between = 0;
@@ -108,7 +110,7 @@ void hunt_work_one(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t se
   shared->state = HUNT_RUNNING;
   for (unsigned i = 0; i < repeats; i++) {
     if (i > 0) stir(executor, shared, seed, i);
-    if (!run(executor, shared, &model, &seen)) continue;
+    if (!run(executor, shared, &model, false, &seen)) continue;
     shared->state = HUNT_FOUND;
     return;
   }
