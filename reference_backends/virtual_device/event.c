@@ -13,7 +13,7 @@ vdev_status_t vdev_event_new(vdev_device_t* device, bool timed, vdev_event_t** o
   vdev_lock(machine);
   vdev_status_t status = vdev_device_usable(device, device->generation);
   bool room = device->event_count < machine->config.events;
-  vdev_event_t* event = status == VDEV_OK && room ? calloc(1, sizeof *event) : NULL;
+  vdev_event_t* event = status == VDEV_OK && room ? vdev_zeroed(sizeof *event) : NULL;
   if (event) {
     device->event_count++;
     event->device = device;

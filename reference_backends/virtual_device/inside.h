@@ -12,9 +12,19 @@
 #define VDEV_INSIDE_H
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "vdev/event.h"
 #include "vdev/words.h"
+
+/* Allocates bytes that are 0; NULL: no room. The calloc of older glibc (2.36) passes by the cache of its
+   thread, and so takes longer than most pieces of work. */
+static inline void* vdev_zeroed(size_t size) {
+  void* memory = malloc(size);
+  __asm__("" : "+r"(memory)); /* else the compiler makes a calloc of both */
+  return memory == NULL ? NULL : memset(memory, 0, size);
+}
 
 /* ------------------------------------------------------------------------- queues and points -- */
 

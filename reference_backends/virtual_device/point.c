@@ -42,7 +42,7 @@ static void drop_record(vdev_work_t* work) {
 
 vdev_record_t* vdev_record_new(vdev_stream_t* stream) {
   vdev_record_t* record = vdev_work_new(sizeof *record, reach);
-  vdev_point_t* point = calloc(1, sizeof *point);
+  vdev_point_t* point = vdev_zeroed(sizeof *point);
   if (!record || !point) {
     free(record);
     free(point);

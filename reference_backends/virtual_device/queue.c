@@ -22,7 +22,7 @@ void vdev_enqueue(vdev_stream_t* stream, vdev_work_t* work) {
 
 vdev_queue_t* vdev_queue_new(vdev_device_t* device) {
   vdev_machine_t* machine = device->machine;
-  vdev_queue_t* queue = calloc(1, sizeof *queue);
+  vdev_queue_t* queue = vdev_zeroed(sizeof *queue);
   if (!queue) return NULL;
   queue->device = device;
   queue->refs = 1;

@@ -23,7 +23,7 @@ static vdev_queue_t* queue_for(vdev_device_t* device) {
 
 vdev_status_t vdev_stream_new(vdev_device_t* device, vdev_stream_t** out_stream) {
   vdev_machine_t* machine = device->machine;
-  vdev_stream_t* stream = calloc(1, sizeof *stream);
+  vdev_stream_t* stream = vdev_zeroed(sizeof *stream);
   if (!stream) return VDEV_NO_ROOM;
   vdev_lock(machine);
   vdev_status_t status = vdev_device_usable(device, device->generation);

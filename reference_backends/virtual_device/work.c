@@ -29,7 +29,7 @@ typedef struct call_work {
 } call_work_t;
 
 void* vdev_work_new(size_t size, void (*run)(vdev_work_t* work)) {
-  vdev_work_t* work = calloc(1, size);
+  vdev_work_t* work = vdev_zeroed(size);
   if (work) work->run = run;
   return work;
 }
