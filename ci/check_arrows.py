@@ -43,6 +43,7 @@ VIRTUAL_DEVICE = "reference_backends/virtual_device"
 MAY_IMPORT_PYTORCH = (
     "bridge/",
     "contracts/python/tbk_contracts/torch/",
+    "contracts/rows/",
     "harness/python/tbk_harness/kill_worker.py",
     "harness/python/tbk_harness/torch_worker/",
     "harness/tests/torch_acts/",

@@ -10,12 +10,15 @@ namespace tbk::generic {
 
 /// One step of a formula. Nodes stand in order: each names earlier ones.
 enum class NodeKind : uint8_t {
-  kTensor,   ///< Tensor argument `index` of the row, cast to the dtype that is computed in.
-  kNumber,   ///< Number argument `index` of the row, cast to the dtype that is computed in.
-  kLiteral,  ///< `literal`, in the dtype that is computed in.
-  kOpcode,   ///< TBK_OPCODE_... `index` of `operands`.
-  kTruth,    ///< Operand 0 as a BOOL.
-  kCompute,  ///< Operand 0, a BOOL, cast to the dtype that is computed in.
+  kTensor,    ///< Tensor argument `index` of the row, cast to the dtype that is computed in.
+  kNumber,    ///< Number argument `index` of the row, cast to the dtype that is computed in.
+  kLiteral,   ///< `literal`, in the dtype that is computed in.
+  kOpcode,    ///< TBK_OPCODE_... `index` of `operands`.
+  kTruth,     ///< Operand 0 as a BOOL.
+  kCompute,   ///< Operand 0, a BOOL, cast to the dtype that is computed in.
+  kLeast,     ///< The least number: -infinity, or the least of the integers of the result.
+  kGreatest,  ///< The greatest.
+  kLargest,   ///< The largest number of the result that is finite.
 };
 
 struct Node {
@@ -35,13 +38,31 @@ enum class DtypeRule : uint8_t {
   kPromote,         ///< Computed and returned in PyTorch's result_type of tensors and numbers.
   kPromoteToFloat,  ///< The same; integers and truth values become the default dtype.
   kCompare,         ///< Computed in the result_type, returned as BOOL.
-  kSelf,            ///< Computed and returned in the dtype of the first tensor.
+  kSelf,            ///< Computed and returned in the dtype of the first tensor that takes part.
   kPredicate,       ///< Computed in the dtype of the first tensor, returned as BOOL.
+  kSame,            ///< As kSelf; where the tensors have more than one dtype, not for this row.
 };
 
 /// Which of the forms of an operator an overload is.
 enum class Form : uint8_t { kFunction, kInPlace, kOut };
 
+/// What has to hold of one argument, by its position in the schema. Truth values are integers.
+enum class Is : uint8_t { kAbsent, kPresent, kInteger, kText };
+struct Condition {
+  int8_t argument;
+  Is is;
+  int64_t integer;
+  const char* text;
+};
+
+/// kDividesIntegers: PyTorch's CPU raises where an integer is divided by zero. kExactNumbers: a single
+/// number is not rounded to half precision before it is computed with. kRefusesTruth: PyTorch raises where
+/// a tensor or number that takes part is a truth value.
+enum : uint8_t { kDividesIntegers = 1, kExactNumbers = 2, kRefusesTruth = 4 };
+
+/// What a call of an overload comes to. Of several rows of one overload the first stands for a call
+/// whose conditions hold. An operator in place writes the first argument of its schema, one with an
+/// output the last.
 struct Row {
   const char* overload;  ///< As PyTorch names it: "add.Tensor".
   Form form;
@@ -50,8 +71,16 @@ struct Row {
   /// positions in the schema; -1 ends.
   int8_t tensors[4];
   int8_t numbers[4];
-  /// For truth values, integers and real numbers; what is computed in decides.
-  Formula truth, integer, real;
+  uint8_t promoting;          ///< Bit i: numbers[i] takes part in the result_type.
+  uint8_t promoting_tensors;  ///< Bit i: tensors[i] does; else it is a truth value.
+  uint8_t checked;            ///< Bit i: numbers[i] is of no higher kind than the result.
+  uint8_t flags;
+  const Condition* conditions;
+  uint8_t condition_count;
+  /// For truth values, integers and real numbers; what is computed in decides. NULL: not for these.
+  const Formula* truth;
+  const Formula* integer;
+  const Formula* real;
 };
 
 /// All rows, sorted by overload.

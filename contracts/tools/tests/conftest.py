@@ -22,6 +22,8 @@ from generate_clauses import render as render_clauses  # noqa: E402
 from generate_operators import render as render_operators  # noqa: E402
 from generate_pairs import TARGET as PAIRS_TARGET  # noqa: E402
 from generate_pairs import render as render_pairs  # noqa: E402
+from generate_rows import TARGET as ROWS_TARGET  # noqa: E402
+from generate_rows import render as render_rows  # noqa: E402
 from generate_spec import render as render_spec  # noqa: E402
 from generate_spec import stated_lines  # noqa: E402
 from generate_tables import render as render_tables  # noqa: E402
@@ -245,6 +247,19 @@ def _(): ...
 native("not_there", "MEM-003 MEM-501", "is not there")
 backend("not_there", "MEM-501", "is not there")
 """
+FAMILY = """\
+family: pointwise
+rows:
+  - of: [neg]
+    rule: self
+    number: "-self"
+    class: exact
+"""
+SCHEMAS = """\
+neg:
+  function: 'neg(Tensor self) -> Tensor'
+  in_place: 'neg_(Tensor(a!) self) -> Tensor(a!)'
+"""
 FILES = {
     "contracts/python/tbk_contracts/torch/capability.py": CAPABILITY,
     "contracts/python/tbk_contracts/torch/case.py": CASE,
@@ -259,6 +274,8 @@ FILES = {
     "contracts/spec/thread.yml": THREAD,
     "contracts/spec/torch/memory.yml": TORCH,
     "contracts/spec/operators.yml": OPERATORS,
+    "contracts/spec/operators/pointwise.yml": FAMILY,
+    "contracts/spec/operators/schemas.yml": SCHEMAS,
     "contracts/tests/memory/memory_test.c": MEMORY_TEST,
     "contracts/tests/error/thread_test.c": THREAD_TEST,
     "contracts/toolkit/run/needs.h": NEEDS,
@@ -300,4 +317,8 @@ def checkout(tmp_path: Path) -> Path:
     (generated.parent / "words.h").write_text(render_words(world.interface))
     operators = contracts / "include" / "tbk" / "tbk_operators.h"
     operators.write_text(render_operators(safe_load(OPERATORS)["operators"]))
+    shutil.copy(TOOLS.parent / "include" / "tbk" / "tbk_opcodes.h", operators.parent)
+    rows = tmp_path / ROWS_TARGET
+    rows.parent.mkdir(parents=True)
+    rows.write_text(render_rows(tmp_path))
     return tmp_path

@@ -200,7 +200,13 @@ def test_a_torch_clause_that_nothing_breaks_is_found(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["tests/generated/clauses.c", "include/tbk/tbk_operators.h", "include/tbk/tables.h"]
+    "file",
+    [
+        "tests/generated/clauses.c",
+        "include/tbk/tbk_operators.h",
+        "include/tbk/tables.h",
+        "../bridge/csrc/generic/pointwise_rows.cpp",
+    ],
 )
 def test_a_stale_file_is_found(checkout: Path, file: str) -> None:
     path = checkout / "contracts" / file

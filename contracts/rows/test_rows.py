@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every row gives what PyTorch's own operator gives, before any backend runs it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is what the rows are held against")
+
+import torch
+from row_compare import error_of_formula, faults
+from row_evaluate import NotForThisRow
+from row_formula import Formula, Node
+from row_operands import DTYPES, calls, mixed_calls
+from row_spec import CLASSES, Row, load_rows
+from take_schemas import TARGET, take
+
+CONTRACTS = Path(__file__).resolve().parent.parent
+ROWS = load_rows(CONTRACTS)
+# The forms of an overload share its formulas and rules; the bridge's tests call them all.
+FUNCTIONS = [row for row in ROWS if row.form == "function"]
+NAMES = [f"{row.schema.name}{[what for _, what in row.conditions] or ''}" for row in FUNCTIONS]
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def found_in(row: Row) -> tuple[list[str], set[torch.dtype]]:
+    """What differs over all dtypes and values, and which dtypes the row serves."""
+    found, served = [], set()
+    for dtype in DTYPES:
+        for arguments in calls(row, dtype):
+            try:
+                found += faults(row, arguments)
+                served.add(dtype)
+            except NotForThisRow:
+                continue
+    return found, served
+
+
+@pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
+def test_a_row_gives_what_pytorch_gives(row: Row) -> None:
+    found, served = found_in(row)
+    assert not found, "\n".join(found[:10])
+    assert served, "no dtype is served"
+
+
+@pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
+def test_a_row_promotes_as_pytorch_does(row: Row) -> None:
+    found = []
+    for arguments in mixed_calls(row):
+        try:
+            found += faults(row, arguments)
+        except NotForThisRow:
+            continue
+    assert not found, "\n".join(found[:10])
+
+
+@pytest.mark.parametrize("row", FUNCTIONS, ids=NAMES)
+def test_a_formula_is_as_good_as_its_class_says(row: Row) -> None:
+    worst = (0.0, "")
+    for arguments in calls(row, torch.float32):
+        try:
+            worst = max(worst, error_of_formula(row, arguments))
+        except NotForThisRow:
+            continue
+    assert worst[0] <= max(CLASSES[row.numerics], 0.5), worst
+
+
+def test_the_schemas_are_those_of_pytorch() -> None:
+    assert (CONTRACTS / TARGET).read_text() == take(CONTRACTS)
+
+
+def changed(row: Row, old: str, new: str) -> Row:
+    """The row with one opcode taken for another."""
+    formulas = {}
+    for kind, formula in row.formulas.items():
+        nodes = [replace(node, name=new) if node.name == old else node for node in formula.nodes]
+        formulas[kind] = Formula(tuple(nodes), formula.is_truth)
+    return replace(row, formulas=formulas)
+
+
+@pytest.mark.parametrize(
+    ("overload", "old", "new"),
+    [("maximum", "MAX", "MIN"), ("lt.Tensor", "LT", "LE"), ("sub.Tensor", "SUB", "ADD"),
+     ("exp", "EXP", "EXPM1"), ("relu", "LT", "LE"), ("neg", "NEG", "ABS")],
+)  # fmt: skip
+def test_a_wrong_opcode_is_found(overload: str, old: str, new: str) -> None:
+    row = next(one for one in FUNCTIONS if one.schema.name == overload)
+    wrong = changed(row, old, new)
+    assert wrong.formulas != row.formulas
+    found, _ = found_in(wrong)
+    assert found
+
+
+def test_a_wrong_rule_is_found() -> None:
+    row = next(one for one in FUNCTIONS if one.schema.name == "maximum")
+    wrong = replace(row, rule="self")
+    found = []
+    for arguments in mixed_calls(wrong):
+        try:
+            found += faults(wrong, arguments)
+        except NotForThisRow:
+            continue
+    assert found
+
+
+def test_a_lost_nan_is_found() -> None:
+    row = next(one for one in FUNCTIONS if one.schema.name == "relu")
+    nodes = (Node("kTensor", "self"), Node("kLiteral", literal=(0.0).hex()),
+             Node("kOpcode", "GT", (0, 1), is_truth=True),
+             Node("kOpcode", "SELECT", (2, 0, 1)))  # fmt: skip
+    wrong = replace(row, formulas={"real": Formula(nodes, is_truth=False)})
+    found, _ = found_in(wrong)
+    assert any("nan" in one for one in found)
