@@ -37,12 +37,13 @@ static uint64_t sum_of(const void* bytes, size_t size, uint64_t sum) {
 cuda_key_t cuda_cache_key(const cuda_build_t* build, int nvrtc_major, int nvrtc_minor,
                           bool simulated) {
   static const uint64_t starts[] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x9e3779b97f4a7c15)};
+  const char* source = build->source != NULL ? build->source : emit_cuda_source;
   char rest[160];
   cuda_key_t key;
   snprintf(rest, sizeof rest, "|%s|sm_%d|%d.%d|%d", build->options, build->architecture,
            nvrtc_major, nvrtc_minor, simulated);
   for (int i = 0; i < 2; i++) {
-    const uint64_t sum = sum_of(emit_cuda_source, strlen(emit_cuda_source), starts[i]);
+    const uint64_t sum = sum_of(source, strlen(source), starts[i]);
     key.words[i] = sum_of(rest, strlen(rest), sum);
   }
   return key;

@@ -7,18 +7,29 @@
 #ifndef TBK_CUDA_JOB_H
 #define TBK_CUDA_JOB_H
 
-#include <emit/job.h>
+#include <emit/generic.h>
 
 #include "cuda.h"
 
 /* program.c: NVRTC, or NULL where there is none. A simulated driver has its own. Does not open a driver. */
 const void* cuda_compiler(void);
-/* Finds the kernel with these options, compiled if need be, in the device's context. What the driver
- * answered, where that is no word on the kernel, is in *out_result; UNSUPPORTED with the reason where there
- * is no such kernel. */
-tbk_status_t cuda_program_find(cuda_device_t* device, const char* options,
+/* What is compiled: a kernel by hand of these options; or a generic one of a program, whose source is
+ * written where its name is not known yet. */
+typedef struct cuda_source {
+  const char* name; /* the options of a kernel by hand */
+  const emit_generic_t* generic;
+  const void* arguments;
+  const emit_launch_t* launch;
+} cuda_source_t;
+
+/* Finds the kernel, compiled if need be, in the device's context. What the driver answered, where that is
+ * no word on the kernel, is in *out_result; UNSUPPORTED with the reason where there is no such kernel. */
+tbk_status_t cuda_program_find(cuda_device_t* device, const cuda_source_t* source,
                                cu_function* out_function, cu_result* out_result,
                                tbk_error_t* error);
+
+/* generic.c: tbk::pointwise and tbk::reduce; NULL for another name or version. */
+const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version);
 
 /* product.c: enqueues a matrix product by cuBLAS, in the device's context; false, and nothing is enqueued,
  * where it does not serve this job. */

@@ -31,12 +31,19 @@ static cu_result start(cu_function function, const emit_job_t* job, cu_stream qu
                                       queue, parameters, NULL);
 }
 
+static tbk_status_t find_by_hand(cuda_device_t* device, const char* options,
+                                 cu_function* out_function, cu_result* out_result,
+                                 tbk_error_t* error) {
+  const cuda_source_t source = {.name = options};
+  return cuda_program_find(device, &source, out_function, out_result, error);
+}
+
 /* By cuBLAS where that serves, else by the kernel; UNSUPPORTED where there is none. */
 static tbk_status_t enqueue(cuda_device_t* device, const emit_job_t* job, cu_stream queue,
                             cu_result* out_result, tbk_error_t* error) {
   cu_function function;
   if (cuda_product_enqueue(device, job, queue, out_result)) return TBK_OK;
-  tbk_status_t status = cuda_program_find(device, job->options, &function, out_result, error);
+  tbk_status_t status = find_by_hand(device, job->options, &function, out_result, error);
   if (status == TBK_OK && *out_result == CU_OK) *out_result = start(function, job, queue);
   return status;
 }
@@ -48,7 +55,7 @@ static tbk_status_t enqueue_apart(cuda_device_t* device, const emit_job_t* job, 
   cu_deviceptr memory = 0;
   cu_function mover;
   emit_set_apart(&apart, 0, &move);
-  tbk_status_t status = cuda_program_find(device, move.options, &mover, out_result, error);
+  tbk_status_t status = find_by_hand(device, move.options, &mover, out_result, error);
   if (status != TBK_OK || *out_result != CU_OK) return status;
   *out_result = cuda_driver()->mem_alloc_async(&memory, emit_output_bytes(job), queue);
   if (*out_result != CU_OK) return TBK_OK;
@@ -96,10 +103,10 @@ static tbk_status_t compile(tbk_instance_t* self, int32_t device, const emit_job
   tbk_status_t status = cuda_enter(self, device, error);
   if (status != TBK_OK) return status;
   cuda_device_t* state = &self->devices[device];
-  status = cuda_program_find(state, job->options, &function, &result, error);
+  status = find_by_hand(state, job->options, &function, &result, error);
   if (status == TBK_OK && result == CU_OK && emit_is_in_place_product(job)) {
     emit_set_apart(&apart, 0, &move);
-    status = cuda_program_find(state, move.options, &function, &result, error);
+    status = find_by_hand(state, move.options, &function, &result, error);
   }
   if (status == TBK_OK) return cuda_leave(self, device, result, "preparing", error);
   tbk_status_t left = cuda_leave(self, device, CU_OK, "preparing", NULL);
@@ -163,7 +170,7 @@ static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, con
     const emit_operator_t* operator= kernels[i].operator;
     if (operator->version == version && strcmp(operator->name, name) == 0) return &kernels[i].table;
   }
-  return NULL;
+  return cuda_generic_find(name, version);
 }
 
 const tbk_kernel_ops_t cuda_kernel_ops = {sizeof cuda_kernel_ops, kernel_find};

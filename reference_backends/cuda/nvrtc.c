@@ -101,7 +101,8 @@ bool cuda_nvrtc_compile(const cuda_nvrtc_t* compiler, cuda_build_t* build,
                         cuda_image_t* out_image) {
   nvrtc_program program = NULL;
   build->log[0] = build->reason[0] = '\0';
-  int result = compiler->create_program(&program, emit_cuda_source, "tbk.cu", 0, NULL, NULL);
+  const char* source = build->source != NULL ? build->source : emit_cuda_source;
+  int result = compiler->create_program(&program, source, "tbk.cu", 0, NULL, NULL);
   if (result == NVRTC_OK) {
     result = compile(compiler, program, build);
     read_log(compiler, program, build);

@@ -45,6 +45,7 @@ typedef struct cuda_image {
 } cuda_image_t;
 
 typedef struct cuda_build {
+  const char* source;          /* NULL for the kernels by hand */
   const char* options;         /* of a job of emit/job.h */
   int architecture;            /* 90 for sm_90 */
   char reason[200], log[2000]; /* written: why it failed, in a line; all that the compiler said */

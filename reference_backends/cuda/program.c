@@ -14,7 +14,7 @@
 
 struct cuda_program {
   cuda_program_t* next;
-  char options[EMIT_OPTIONS_BYTES];
+  char name[EMIT_NAME_BYTES];
   cu_module module;
   cu_function function; /* NULL where it cannot be had */
   char reason[200];
@@ -58,9 +58,10 @@ static cu_result load(cuda_program_t* program, const cuda_image_t* image) {
 }
 
 /* A file may hold what the driver does not take any more: then it is made again, once. */
-static cu_result build_program(const cuda_device_t* device, cuda_program_t* program) {
+static cu_result build_program(const cuda_device_t* device, cuda_program_t* program,
+                               const char* text) {
   const cuda_nvrtc_t* nvrtc = cuda_compiler();
-  cuda_build_t build = {.options = program->options};
+  cuda_build_t build = {.source = text, .options = text == NULL ? program->name : ""};
   cu_result result = find_architecture(device, &build.architecture);
   if (nvrtc == NULL) {
     snprintf(program->reason, sizeof program->reason, "%.199s", cuda_nvrtc_missing());
@@ -81,18 +82,27 @@ static cu_result build_program(const cuda_device_t* device, cuda_program_t* prog
     free(image.bytes);
   }
   if (known && result != CU_OK)
-    snprintf(program->reason, sizeof program->reason, "loading %s: %s", program->options,
+    snprintf(program->reason, sizeof program->reason, "loading %s: %s", program->name,
              cuda_error_text(result));
   return result;
 }
 
 /* Called with the lock. What can never be had is kept, too; where the driver was only in need, or the
  * context is dead, the next one asks again. */
-static cu_result add(cuda_device_t* device, const char* options, cuda_program_t** out_program) {
+static cu_result add(cuda_device_t* device, const cuda_source_t* source,
+                     cuda_program_t** out_program) {
+  char* text = NULL;
+  if (source->generic != NULL)
+    text = emit_generic_source(source->generic, source->arguments, source->launch, EMIT_CUDA);
+  if (source->generic != NULL && text == NULL) return CU_OUT_OF_MEMORY;
   cuda_program_t* program = calloc(1, sizeof *program);
-  if (program == NULL) return CU_OUT_OF_MEMORY;
-  snprintf(program->options, sizeof program->options, "%s", options);
-  const cu_result result = build_program(device, program);
+  cu_result result = CU_OUT_OF_MEMORY;
+  if (program != NULL) {
+    snprintf(program->name, sizeof program->name, "%s", source->name);
+    result = build_program(device, program, text);
+  }
+  free(text);
+  if (program == NULL) return result;
   if (!cuda_is_refusal(result)) {
     if (program->module != NULL) cuda_driver()->module_unload(program->module);
     free(program);
@@ -103,14 +113,14 @@ static cu_result add(cuda_device_t* device, const char* options, cuda_program_t*
   return CU_OK;
 }
 
-tbk_status_t cuda_program_find(cuda_device_t* device, const char* options,
+tbk_status_t cuda_program_find(cuda_device_t* device, const cuda_source_t* source,
                                cu_function* out_function, cu_result* out_result,
                                tbk_error_t* error) {
   pthread_mutex_lock(&device->program_lock);
   cuda_program_t* program = device->programs;
-  while (program != NULL && strcmp(program->options, options) != 0)
+  while (program != NULL && strcmp(program->name, source->name) != 0)
     program = program->next;
-  *out_result = program != NULL ? CU_OK : add(device, options, &program);
+  *out_result = program != NULL ? CU_OK : add(device, source, &program);
   pthread_mutex_unlock(&device->program_lock);
   if (*out_result != CU_OK) return TBK_OK;
   *out_function = program->function;

@@ -14,7 +14,7 @@ void* emit_host_reach(uintptr_t address, size_t size_bytes, size_t alignment) {
     char bytes[16];
     uint64_t words[2];
   } nowhere;
-  for (int i = 0; i < EMIT_HOST_POINTERS && address % alignment == 0; i++) {
+  for (int i = 0; i < running->range_count && address % alignment == 0; i++) {
     const emit_host_range_t* range = &running->ranges[i];
     if (address < range->start || size_bytes > range->size_bytes) continue;
     if (address - range->start <= range->size_bytes - size_bytes) return (void*)address;
@@ -41,8 +41,7 @@ void emit_host_draw(emit_host_group_t* group) {
 
 bool emit_host_run(const emit_host_kernel_t* kernel, int64_t groups, const void* const* parameters,
                    const emit_host_range_t* ranges, uint64_t seed) {
-  emit_host_group_t group = {.drawn = seed};
-  memcpy(group.ranges, ranges, sizeof group.ranges);
+  emit_host_group_t group = {.drawn = seed, .ranges = ranges, .range_count = kernel->pointer_count};
   const int64_t first = groups > 0 ? (int64_t)(draw(&group.drawn) % (uint64_t)groups) : 0;
   const bool backwards = draw(&group.drawn) & 1;
   running = &group;

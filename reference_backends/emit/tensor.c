@@ -41,26 +41,33 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, emit_view_t* view, tbk_
   return TBK_OK;
 }
 
-tbk_status_t emit_add_operand(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
-                              tbk_error_t* error) {
-  emit_view_t* view = &job->operands[job->operand_count];
+tbk_status_t emit_describe(const tbk_tensor_t* tensor, bool bound, emit_view_t* view,
+                           tbk_error_t* error) {
   tbk_status_t status = describe(tensor, view, error);
   if (status != TBK_OK) return status;
   if (bound && view->count > 0 && (view->memory == 0 || !lies_inside(view, tensor->storage_bytes)))
     return emit_fail(error, TBK_INVALID, "a tensor reaches out of its storage");
-  job->operand_count++;
+  return TBK_OK;
+}
+
+tbk_status_t emit_add_operand(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
+                              tbk_error_t* error) {
+  tbk_status_t status = emit_describe(tensor, bound, &job->operands[job->operand_count], error);
+  if (status == TBK_OK) job->operand_count++;
+  return status;
+}
+
+tbk_status_t emit_want_apart(const emit_view_t* view, tbk_error_t* error) {
+  for (int32_t i = 0; i < view->rank; i++)
+    if (view->count > 0 && view->sizes[i] > 1 && view->strides[i] == 0)
+      return emit_fail(error, TBK_UNSUPPORTED, "the output has a stride of 0");
   return TBK_OK;
 }
 
 tbk_status_t emit_add_output(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
                              tbk_error_t* error) {
   tbk_status_t status = emit_add_operand(tensor, bound, job, error);
-  if (status != TBK_OK) return status;
-  const emit_view_t* out = &job->operands[0];
-  for (int32_t i = 0; i < out->rank; i++)
-    if (out->count > 0 && out->sizes[i] > 1 && out->strides[i] == 0)
-      return emit_fail(error, TBK_UNSUPPORTED, "the output has a stride of 0");
-  return TBK_OK;
+  return status == TBK_OK ? emit_want_apart(&job->operands[0], error) : status;
 }
 
 tbk_status_t emit_want_same_sizes(const emit_job_t* job, tbk_error_t* error) {

@@ -40,9 +40,10 @@ static void describe_abilities(opencl_device_t* device, int version) {
   char extensions[8192] = "";
   ask_text(device, CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
   device->has_double = ask(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(cl_bits)) != 0;
+  device->parameter_bytes = ask(device, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(size_t));
   device->has_compiler = ask(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof(cl_uint)) &&
                          ask(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)) >= WORK_GROUP &&
-                         ask(device, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(size_t)) >= PARAMETERS;
+                         device->parameter_bytes >= PARAMETERS;
   device->has_properties_of_queues =
       version >= 20 && device->instance->driver.clCreateCommandQueueWithProperties != NULL;
   device->has_priorities =

@@ -14,29 +14,34 @@ typedef struct kernel {
   const emit_operator_t* operator;
 } kernel_t;
 
-struct tbk_plan {
-  LIST_ENTRY(tbk_plan) entry;
-  const kernel_t* kernel;
-  emit_job_t job; /* without memory */
-};
-
 /* Arguments are state of a kernel, so setting them and enqueuing are one step. */
-static cl_int enqueue(opencl_device_t* device, cl_kernel kernel, const emit_job_t* job,
-                      const cl_mem* buffers, cl_queue queue, cl_event* out_event) {
+static cl_int enqueue(opencl_device_t* device, cl_kernel kernel,
+                      const opencl_parameters_t* parameters, cl_queue queue, cl_event* out_event) {
   const opencl_driver_t* driver = &device->instance->driver;
-  const size_t items = (size_t)job->groups * EMIT_GROUP, group = EMIT_GROUP;
+  const size_t items = (size_t)parameters->groups * EMIT_GROUP, group = EMIT_GROUP;
   cl_uint next = 0;
+  cl_int result = CL_OK;
   pthread_mutex_lock(&device->kernel_lock);
-  cl_int result = driver->clSetKernelArg(kernel, next++, sizeof job->shape, &job->shape);
-  if (result == CL_OK)
-    result = driver->clSetKernelArg(kernel, next++, job->scalar_bytes, job->scalar);
-  for (int i = 0; i < EMIT_OPERANDS && result == CL_OK; i++)
-    result = driver->clSetKernelArg(kernel, next++, sizeof *buffers, &buffers[i]);
+  for (int i = 0; i < parameters->value_count && result == CL_OK; i++)
+    result = driver->clSetKernelArg(kernel, next++, parameters->sizes[i], parameters->values[i]);
+  for (int i = 0; i < parameters->buffer_count && result == CL_OK; i++)
+    result = driver->clSetKernelArg(kernel, next++, sizeof(cl_mem), &parameters->buffers[i]);
   if (result == CL_OK)
     result =
         driver->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &group, 0, NULL, out_event);
   pthread_mutex_unlock(&device->kernel_lock);
   return result;
+}
+
+tbk_status_t opencl_kernel_enqueue(opencl_device_t* device, cl_kernel kernel,
+                                   const opencl_parameters_t* parameters, tbk_stream_t* stream,
+                                   tbk_error_t* error) {
+  tbk_stream_t* queue;
+  tbk_status_t status = opencl_begin(device->instance, device->index, stream, &queue, error);
+  if (status != TBK_OK) return status;
+  cl_event event = NULL;
+  cl_int result = enqueue(device, kernel, parameters, queue->queue, &event);
+  return opencl_end(queue, stream, result, event, "launching a kernel", error);
 }
 
 /* Buffers of the operands; one that is none or has no elements gets that of the output, and is not
@@ -56,12 +61,19 @@ static tbk_status_t run(opencl_device_t* device, cl_kernel kernel, const emit_jo
   cl_mem buffers[EMIT_OPERANDS] = {0};
   if (!find_buffers(device, job, buffers))
     return opencl_fail(error, TBK_INVALID, "a tensor is not in memory of device %d", device->index);
-  tbk_stream_t* queue;
-  tbk_status_t status = opencl_begin(device->instance, device->index, stream, &queue, error);
-  if (status != TBK_OK) return status;
-  cl_event event = NULL;
-  cl_int result = enqueue(device, kernel, job, buffers, queue->queue, &event);
-  return opencl_end(queue, stream, result, event, "launching a kernel", error);
+  const opencl_parameters_t parameters = {.sizes = {sizeof job->shape, job->scalar_bytes},
+                                          .values = {&job->shape, job->scalar},
+                                          .value_count = 2,
+                                          .buffer_count = EMIT_OPERANDS,
+                                          .buffers = buffers,
+                                          .groups = job->groups};
+  return opencl_kernel_enqueue(device, kernel, &parameters, stream, error);
+}
+
+static tbk_status_t find_kernel(opencl_device_t* device, const char* options, cl_kernel* out_kernel,
+                                tbk_error_t* error) {
+  const opencl_source_t source = {.name = options};
+  return opencl_program_kernel(device, &source, out_kernel, error);
 }
 
 /* Computes into memory of its own, which the driver keeps until both commands are through. */
@@ -74,7 +86,7 @@ static tbk_status_t run_apart(opencl_device_t* device, cl_kernel kernel, const e
   if (memory == NULL) return status;
   emit_set_apart(&apart, (uintptr_t)memory, &move);
   cl_kernel mover;
-  status = opencl_program_kernel(device, move.options, &mover, error);
+  status = find_kernel(device, move.options, &mover, error);
   if (status == TBK_OK) status = run(device, kernel, &apart, stream, error);
   if (status == TBK_OK) status = run(device, mover, &move, stream, error);
   opencl_memory_free(device->instance, device->index, (uintptr_t)memory, NULL);
@@ -87,7 +99,7 @@ tbk_status_t opencl_job_submit(opencl_device_t* device, const emit_job_t* job, t
     return opencl_fail(error, TBK_INVALID, "the stream is not one of device %d", device->index);
   if (job->groups == 0) return TBK_OK;
   cl_kernel kernel;
-  tbk_status_t status = opencl_program_kernel(device, job->options, &kernel, error);
+  tbk_status_t status = find_kernel(device, job->options, &kernel, error);
   if (status != TBK_OK) return status;
   if (emit_is_in_place_product(job)) return run_apart(device, kernel, job, stream, error);
   return run(device, kernel, job, stream, error);
@@ -134,16 +146,12 @@ static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kerne
   if (out_plan == NULL || out_workspace_bytes == NULL)
     return opencl_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
   cl_kernel compiled;
-  status = opencl_program_kernel(device, job.options, &compiled, error);
+  status = find_kernel(device, job.options, &compiled, error);
   if (status != TBK_OK) return status;
-  tbk_plan_t* plan = calloc(1, sizeof *plan);
+  tbk_plan_t* plan = opencl_plan_new(self, kernel);
   if (plan == NULL) return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
-  plan->kernel = kernel;
   plan->job = job;
   emit_strip(&plan->job);
-  pthread_mutex_lock(&self->lock);
-  LIST_INSERT_HEAD(&self->plans, plan, entry);
-  pthread_mutex_unlock(&self->lock);
   *out_plan = plan;
   *out_workspace_bytes = 0;
   return TBK_OK;
@@ -157,7 +165,7 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   (void)workspace_offset;
   opencl_device_t* device;
   emit_job_t job;
-  const kernel_t* kernel = plan ? plan->kernel : NULL;
+  const kernel_t* kernel = plan ? plan->made_by : NULL;
   tbk_status_t status = build(self, index, kernel, arguments, true, &device, &job, error);
   if (status != TBK_OK && status != TBK_UNSUPPORTED) return status;
   if (status == TBK_UNSUPPORTED || !emit_fits(&job, &plan->job))
@@ -165,8 +173,18 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   return opencl_job_submit(device, &job, stream, error);
 }
 
+tbk_plan_t* opencl_plan_new(tbk_instance_t* self, const void* made_by) {
+  tbk_plan_t* plan = calloc(1, sizeof *plan);
+  if (plan == NULL) return NULL;
+  plan->made_by = made_by;
+  pthread_mutex_lock(&self->lock);
+  LIST_INSERT_HEAD(&self->plans, plan, entry);
+  pthread_mutex_unlock(&self->lock);
+  return plan;
+}
+
 /* Work that is enqueued holds nothing of the plan. */
-static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
+void opencl_plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
   if (plan == NULL) return;
   pthread_mutex_lock(&self->lock);
   LIST_REMOVE(plan, entry);
@@ -176,11 +194,11 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
 
 void opencl_plans_free(tbk_instance_t* self) {
   while (!LIST_EMPTY(&self->plans))
-    plan_destroy(self, LIST_FIRST(&self->plans));
+    opencl_plan_destroy(self, LIST_FIRST(&self->plans));
 }
 
 #define KERNEL(operator) \
-  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##operator }
+  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, opencl_plan_destroy}, &emit_##operator }
 
 static const kernel_t kernels[] = {KERNEL(fill),  KERNEL(copy), KERNEL(add), KERNEL(mul),
                                    KERNEL(where), KERNEL(sum),  KERNEL(mm)};
@@ -193,7 +211,7 @@ static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, cons
   for (size_t i = 0; device->has_compiler && i < sizeof kernels / sizeof *kernels; i++)
     if (kernels[i].operator->version == version && strcmp(kernels[i].operator->name, name) == 0)
       return &kernels[i].table;
-  return NULL;
+  return device->has_compiler ? opencl_generic_find(name, version) : NULL;
 }
 
 const tbk_kernel_ops_t opencl_kernel_ops = {sizeof opencl_kernel_ops, kernel_find};

@@ -72,7 +72,7 @@ struct opencl_device {
   cl_platform platform;
   cl_device id;
   char name[256], driver[1024];
-  uint64_t memory_bytes, max_allocation_bytes, alignment;
+  uint64_t memory_bytes, max_allocation_bytes, alignment, parameter_bytes;
   cl_bits queue_properties;
   bool has_double, has_compiler, has_priorities, has_properties_of_queues;
 
@@ -178,9 +178,7 @@ tbk_status_t opencl_fill(tbk_instance_t*, int32_t, tbk_memory_t, uint64_t, uint8
 void opencl_callers_start(opencl_callers_t* callers);
 void opencl_callers_end(opencl_callers_t* callers); /* runs what is left, and joins the threads */
 
-/* program.c: kernels by the options of their jobs. */
-tbk_status_t opencl_program_kernel(opencl_device_t* device, const char* options,
-                                   cl_kernel* out_kernel, tbk_error_t* error);
+/* program.c */
 void opencl_programs_release(opencl_device_t* device);
 
 /* kernel.c */

@@ -12,7 +12,7 @@
 
 struct opencl_program {
   opencl_program_t* next;
-  char options[128];
+  char name[EMIT_NAME_BYTES];
   cl_program program;
   cl_kernel kernel; /* NULL where it cannot be compiled */
   char reason[200];
@@ -24,25 +24,37 @@ static void tell_log(opencl_device_t* device, opencl_program_t* program, cl_int 
   const cl_int result = device->instance->driver.clGetProgramBuildInfo(
       program->program, device->id, CL_PROGRAM_BUILD_LOG, sizeof text - 1, text, NULL);
   if (result != CL_OK) snprintf(text, sizeof text, "no log: %s", opencl_error_name(result));
-  opencl_log(device->instance, TBK_LOG_WARNING, "compiling with %s: %s: %s", program->options,
+  opencl_log(device->instance, TBK_LOG_WARNING, "compiling %s: %s: %s", program->name,
              opencl_error_name(failure), text);
   text[strcspn(text, "\n")] = '\0';
   snprintf(program->reason, sizeof program->reason, "%s: %.150s", opencl_error_name(failure), text);
 }
 
-static cl_int build(opencl_device_t* device, opencl_program_t* program) {
+static cl_int compile(opencl_device_t* device, opencl_program_t* program, const char* text,
+                      const char* own) {
   const opencl_driver_t* driver = &device->instance->driver;
-  const char* source = emit_opencl_source;
+  char options[128];
   cl_int result = CL_OK;
-  program->program = driver->clCreateProgramWithSource(device->context, 1, &source, NULL, &result);
+  snprintf(options, sizeof options, "-cl-std=CL1.2 -DHAS_DOUBLE=%d %s", device->has_double, own);
+  program->program = driver->clCreateProgramWithSource(device->context, 1, &text, NULL, &result);
   if (result != CL_OK) return result;
-  result = driver->clBuildProgram(program->program, 1, &device->id, program->options, NULL, NULL);
+  result = driver->clBuildProgram(program->program, 1, &device->id, options, NULL, NULL);
   if (result != CL_OK) {
     tell_log(device, program, result);
     return result;
   }
   program->kernel = driver->clCreateKernel(program->program, "run", &result);
   if (result != CL_OK) program->kernel = NULL;
+  return result;
+}
+
+static cl_int build(opencl_device_t* device, opencl_program_t* program,
+                    const opencl_source_t* source) {
+  if (source->generic == NULL) return compile(device, program, emit_opencl_source, source->name);
+  char* text = emit_generic_source(source->generic, source->arguments, source->launch, EMIT_OPENCL);
+  if (text == NULL) return CL_OUT_OF_HOST_MEMORY;
+  const cl_int result = compile(device, program, text, "");
+  free(text);
   return result;
 }
 
@@ -54,19 +66,17 @@ static void release(const opencl_driver_t* driver, opencl_program_t* program) {
 
 /* Called with the lock of programs. What can never be compiled is kept too; where the driver was only
  * in need, the next launch tries again. */
-static tbk_status_t find(opencl_device_t* device, const char* options,
+static tbk_status_t find(opencl_device_t* device, const opencl_source_t* source,
                          opencl_program_t** out_program, tbk_error_t* error) {
-  char all[sizeof device->programs->options];
-  snprintf(all, sizeof all, "-cl-std=CL1.2 -DHAS_DOUBLE=%d %s", device->has_double, options);
   opencl_program_t* program = device->programs;
-  while (program != NULL && strcmp(program->options, all) != 0)
+  while (program != NULL && strcmp(program->name, source->name) != 0)
     program = program->next;
   *out_program = program;
   if (program != NULL) return TBK_OK;
   program = calloc(1, sizeof *program);
   if (program == NULL) return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory");
-  memcpy(program->options, all, sizeof all);
-  const cl_int result = build(device, program);
+  snprintf(program->name, sizeof program->name, "%s", source->name);
+  const cl_int result = build(device, program, source);
   if (opencl_translate(result) != TBK_OK && opencl_translate(result) != TBK_FAILED) {
     release(&device->instance->driver, program);
     return opencl_status(device, result, "compiling a kernel", error);
@@ -78,11 +88,11 @@ static tbk_status_t find(opencl_device_t* device, const char* options,
   return TBK_OK;
 }
 
-tbk_status_t opencl_program_kernel(opencl_device_t* device, const char* options,
+tbk_status_t opencl_program_kernel(opencl_device_t* device, const opencl_source_t* source,
                                    cl_kernel* out_kernel, tbk_error_t* error) {
   opencl_program_t* program;
   pthread_mutex_lock(&device->program_lock);
-  tbk_status_t status = find(device, options, &program, error);
+  tbk_status_t status = find(device, source, &program, error);
   pthread_mutex_unlock(&device->program_lock);
   if (status != TBK_OK) return status;
   *out_kernel = program->kernel;

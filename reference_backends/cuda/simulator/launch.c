@@ -84,31 +84,43 @@ void sim_kill(cu_context context, cu_result fault) {
   __atomic_store_n(&context->fault, fault, __ATOMIC_RELEASE);
 }
 
+static size_t words_of(size_t bytes) {
+  return (bytes + 7) / 8;
+}
+
 void sim_launch_run(vdev_work_t* work) {
   sim_launch_t* launch = (sim_launch_t*)work;
-  const void* parameters[EMIT_HOST_PARAMETERS];
+  const void* parameters[EMIT_HOST_PARAMETERS_MOST];
+  const uint64_t* next = launch->words;
   if (__atomic_load_n(&launch->context->fault, __ATOMIC_ACQUIRE) != CU_OK) return;
-  for (int i = 0; i < EMIT_HOST_PARAMETERS; i++)
-    parameters[i] = launch->parameters[i];
+  for (int i = 0; i < launch->kernel->parameter_count; i++) {
+    parameters[i] = next;
+    next += words_of(launch->kernel->parameter_bytes[i]);
+  }
   if (emit_host_run(launch->kernel, launch->groups, parameters, launch->ranges, launch->seed))
     return;
   const cu_result fault = sim_broken(SIM_ACCESS, launch->kernel->options);
   if (fault != CU_OK) sim_kill(launch->context, fault);
 }
 
-/* Copies the parameters, and finds what pointers point into. */
+/* Finds what a pointer points into; whoever goes elsewhere faults. */
+static void take_pointer(sim_launch_t* launch, int which, uint64_t* pointer) {
+  sim_block_t block;
+  if (!sim_find_block(launch->context, *pointer, &block)) return;
+  launch->ranges[which] = (emit_host_range_t){(uintptr_t)block.at, block.size_bytes};
+  *pointer = (uintptr_t)block.at + block.offset;
+}
+
 static bool take_parameters(sim_launch_t* launch, void** parameters) {
-  for (int i = 0; i < EMIT_HOST_PARAMETERS; i++) {
-    if (parameters[i] == NULL || launch->kernel->parameter_bytes[i] > sizeof launch->parameters[i])
-      return false;
-    memcpy(launch->parameters[i], parameters[i], launch->kernel->parameter_bytes[i]);
-  }
-  for (int i = 0; i < EMIT_HOST_POINTERS; i++) {
-    uint64_t* pointer = launch->parameters[EMIT_HOST_PARAMETERS - EMIT_HOST_POINTERS + i];
-    sim_block_t block;
-    if (!sim_find_block(launch->context, *pointer, &block)) continue; /* whoever reads it faults */
-    launch->ranges[i] = (emit_host_range_t){(uintptr_t)block.at, block.size_bytes};
-    *pointer = (uintptr_t)block.at + block.offset;
+  const emit_host_kernel_t* kernel = launch->kernel;
+  const int first_pointer = kernel->parameter_count - kernel->pointer_count;
+  uint64_t *next = launch->words, *end = next + SIM_PARAMETER_WORDS;
+  for (int i = 0; i < kernel->parameter_count; i++) {
+    const size_t words = words_of(kernel->parameter_bytes[i]);
+    if (parameters[i] == NULL || words > (size_t)(end - next)) return false;
+    memcpy(next, parameters[i], kernel->parameter_bytes[i]);
+    if (i >= first_pointer) take_pointer(launch, i - first_pointer, next);
+    next += words;
   }
   return true;
 }

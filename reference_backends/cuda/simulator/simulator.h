@@ -117,10 +117,12 @@ cu_result sim_begin_on_stream(cu_stream stream, const char* call, cu_context* ou
 /* To be called before each piece of work: the one that fault_at names kills the context. */
 void sim_count_work(cu_context context, vdev_stream_t* queue);
 
-/* What the simulated NVRTC makes, and a module is loaded from. */
+/* What the simulated NVRTC makes, and a module is loaded from. Of a kernel that the simulator was not
+ * built with, the object that it was compiled to stands behind it. */
 typedef struct sim_image {
   char magic[16];
   uint64_t source; /* a sum of the text */
+  uint64_t object_bytes, object_sum;
   int architecture;
   int exact; /* nothing is contracted */
   char options[64];
@@ -140,15 +142,15 @@ typedef struct sim_block {
 bool sim_find_block(cu_context context, cu_deviceptr pointer, sim_block_t* out);
 
 /* Device code as work. What is larger begins with one of these. */
-enum { SIM_PARAMETER_WORDS = 64 };
+enum { SIM_PARAMETER_WORDS = 1024 }; /* of 8 bytes, of all parameters of a launch */
 typedef struct sim_launch {
   vdev_work_t work;
   cu_context context;
   const emit_host_kernel_t* kernel;
   int64_t groups;
   uint64_t seed;
-  emit_host_range_t ranges[EMIT_HOST_POINTERS];
-  uint64_t parameters[EMIT_HOST_PARAMETERS][SIM_PARAMETER_WORDS];
+  emit_host_range_t ranges[EMIT_HOST_POINTERS_MOST];
+  uint64_t words[SIM_PARAMETER_WORDS]; /* the parameters, one behind the other */
 } sim_launch_t;
 
 /* Fills a launch in: copies the parameters, as the driver does in the call, and finds what pointers point

@@ -124,7 +124,11 @@ static CU_TestInfo tests[] = {{"a missing barrier shows", a_missing_barrier_show
                               {"each job has a variant", each_job_has_a_variant},
                               CU_TEST_INFO_NULL};
 
+extern CU_TestInfo program_tests[];
+
 int main(void) {
-  CU_SuiteInfo suites[] = {{"emit", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+  CU_SuiteInfo suites[] = {{"emit", NULL, NULL, NULL, NULL, tests},
+                           {"programs", NULL, NULL, NULL, NULL, program_tests},
+                           CU_SUITE_INFO_NULL};
   return cunit_run(suites);
 }

@@ -4,6 +4,8 @@
  *
  * phases.c: kernels of the tests. Both turn 64 numbers round in place; one has the barrier for it.
  */
+#include <emit/host.h>
+
 #define EMIT_OPTIONS "test"
 #define EMIT_SYMBOL with_barrier
 #define run run_with_barrier

@@ -12,7 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EMIT_HOST_PARAMETERS = 6, EMIT_HOST_POINTERS = 4, EMIT_HOST_GROUP = 64 };
+enum {
+  EMIT_HOST_GROUP = 64,
+  EMIT_HOST_PARAMETERS = 6, /* of a kernel by hand */
+  EMIT_HOST_POINTERS = 4,   /* the last of these */
+  EMIT_HOST_POINTERS_MOST = 72,
+  EMIT_HOST_PARAMETERS_MOST = EMIT_HOST_POINTERS_MOST + 1
+};
 
 /* Where a kernel may read and write: the operand's memory. */
 typedef struct emit_host_range {
@@ -24,15 +30,17 @@ typedef struct emit_host_group {
   int64_t index;
   uint64_t drawn; /* state of the source of choices */
   unsigned start, step;
-  emit_host_range_t ranges[EMIT_HOST_POINTERS];
+  const emit_host_range_t* ranges;
+  int range_count;
   bool out_of_range; /* an access went elsewhere, or was misaligned */
 } emit_host_group_t;
 
-/* The parameters are shape, scalar and EMIT_HOST_POINTERS pointers. */
+/* The last of the parameters are pointers. */
 typedef struct emit_host_kernel {
   const char* options; /* what the source is compiled with */
   void (*run)(emit_host_group_t* group, const void* const* parameters);
-  size_t parameter_bytes[EMIT_HOST_PARAMETERS];
+  int parameter_count, pointer_count;
+  size_t parameter_bytes[EMIT_HOST_PARAMETERS_MOST];
 } emit_host_kernel_t;
 
 /* Ends with NULL. */
@@ -40,7 +48,7 @@ extern const emit_host_kernel_t* const emit_host_kernels[];
 
 /*
  * Runs `groups` groups, with choices that follow from `seed`.
- * Requires: parameters as the kernel says, pointers as the host sees them; one range for each.
+ * Requires: parameters as the kernel says, pointers as the host sees them; a range for each pointer.
  * Ensures: reads and writes inside of the ranges alone.
  * Threads: any. Errors: false where an access would have gone elsewhere.
  */
@@ -50,5 +58,24 @@ bool emit_host_run(const emit_host_kernel_t* kernel, int64_t groups, const void*
 /* For host.inc: the place that is meant, or where nothing is harmed; the order of the next phase. */
 void* emit_host_reach(uintptr_t address, size_t size_bytes, size_t alignment);
 void emit_host_draw(emit_host_group_t* group);
+/* The two as an object gets them that is compiled at run time. */
+typedef struct emit_host_functions {
+  void* (*reach)(uintptr_t address, size_t size_bytes, size_t alignment);
+  void (*draw)(emit_host_group_t* group);
+} emit_host_functions_t;
+
+/*
+ * A kernel that is written from a program, compiled by the host's C compiler: what TBK_HOST_CC names, else
+ * "cc". `body` is what stands behind the prelude of its dialect.
+ */
+typedef struct emit_host_object {
+  char* bytes; /* a shared object; free() gives it back */
+  size_t size;
+  char log[200]; /* the first line of what the compiler said; "" where all went well */
+} emit_host_object_t;
+/* Compiles. Threads: any. Errors: false with the log. */
+bool emit_host_compile(const char* body, emit_host_object_t* out);
+/* Loads what was compiled, until the process ends; NULL where that is no such object. Threads: any. */
+const emit_host_kernel_t* emit_host_load(const void* bytes, size_t size);
 
 #endif /* EMIT_HOST_H */

@@ -1,0 +1,160 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * generic.c: tbk::pointwise and tbk::reduce. Each operand set is a launch of its own; all are compiled
+ * before the first is enqueued, so that a refusal has no effect.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+
+typedef struct kernel {
+  tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
+  const emit_generic_t* generic;
+} kernel_t;
+
+struct tbk_plan {
+  const kernel_t* kernel;
+};
+
+typedef struct launches {
+  emit_launch_t* all;
+  size_t count;
+  cu_function* functions; /* of each */
+} launches_t;
+
+static void release(launches_t* launches) {
+  free(launches->all);
+  free(launches->functions);
+}
+
+/* `launches` is to be released. */
+static tbk_status_t make(const kernel_t* kernel, const void* arguments, bool is_bound,
+                         launches_t* launches, tbk_error_t* error) {
+  const emit_limits_t limits = {is_bound, EMIT_WORDS};
+  memset(launches, 0, sizeof *launches);
+  tbk_status_t status = emit_generic_launches(kernel != NULL ? kernel->generic : NULL, arguments,
+                                              &limits, &launches->all, &launches->count, error);
+  if (status != TBK_OK) return status;
+  launches->functions = calloc(launches->count + 1, sizeof(cu_function));
+  if (launches->functions == NULL)
+    return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory for launches");
+  for (size_t i = 0; i < launches->count; i++)
+    if (launches->all[i].groups > INT32_MAX)
+      return cuda_fail(error, TBK_UNSUPPORTED, "more than %d groups", INT32_MAX);
+  return TBK_OK;
+}
+
+/* Called in the device's context. */
+static tbk_status_t compile(cuda_device_t* device, const kernel_t* kernel, const void* arguments,
+                            launches_t* launches, cu_result* out_result, tbk_error_t* error) {
+  tbk_status_t status = TBK_OK;
+  for (size_t i = 0; i < launches->count && status == TBK_OK && *out_result == CU_OK; i++) {
+    const emit_launch_t* launch = &launches->all[i];
+    const cuda_source_t source = {launch->name, kernel->generic, arguments, launch};
+    status = cuda_program_find(device, &source, &launches->functions[i], out_result, error);
+  }
+  return status;
+}
+
+static cu_result start(cu_function function, emit_launch_t* launch, cu_stream queue) {
+  cu_deviceptr pointers[EMIT_POINTERS];
+  void* parameters[1 + EMIT_POINTERS] = {launch->words};
+  if (launch->groups == 0) return CU_OK;
+  for (int i = 0; i < launch->pointer_count; i++) {
+    pointers[i] = launch->memory[i];
+    parameters[1 + i] = &pointers[i];
+  }
+  return cuda_driver()->launch_kernel(function, (unsigned)launch->groups, 1, 1, EMIT_GROUP, 1, 1, 0,
+                                      queue, parameters, NULL);
+}
+
+/* Leaves the context with an error that is no word of the driver, unless there is one of it. */
+static tbk_status_t leave(tbk_instance_t* self, int32_t device, tbk_status_t status) {
+  tbk_status_t left = cuda_leave(self, device, CU_OK, "launching", NULL);
+  return left == TBK_OK ? status : left;
+}
+
+static tbk_status_t run(tbk_instance_t* self, int32_t device, const kernel_t* kernel,
+                        const void* arguments, launches_t* launches, tbk_stream_t* stream,
+                        tbk_error_t* error) {
+  cu_stream queue;
+  cu_result result = CU_OK;
+  tbk_status_t status = cuda_begin(self, device, stream, &queue, error);
+  if (status != TBK_OK) return status;
+  status = compile(&self->devices[device], kernel, arguments, launches, &result, error);
+  if (status != TBK_OK) return leave(self, device, status);
+  for (size_t i = 0; i < launches->count && result == CU_OK; i++)
+    result = start(launches->functions[i], &launches->all[i], queue);
+  return cuda_end(self, device, stream, result, "launching a kernel", error);
+}
+
+static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
+                           const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
+  const kernel_t* kernel = (const kernel_t*)table;
+  launches_t launches;
+  tbk_status_t status = make(kernel, arguments, true, &launches, error);
+  if (status == TBK_OK) status = run(self, device, kernel, arguments, &launches, stream, error);
+  release(&launches);
+  return status;
+}
+
+static tbk_status_t compile_alone(tbk_instance_t* self, int32_t device, const kernel_t* kernel,
+                                  const void* arguments, launches_t* launches, tbk_error_t* error) {
+  cu_result result = CU_OK;
+  tbk_status_t status = cuda_enter(self, device, error);
+  if (status != TBK_OK) return status;
+  status = compile(&self->devices[device], kernel, arguments, launches, &result, error);
+  if (status != TBK_OK) return leave(self, device, status);
+  return cuda_leave(self, device, result, "preparing", error);
+}
+
+static tbk_status_t prepare(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
+                            const void* arguments, tbk_plan_t** out_plan,
+                            uint64_t* out_workspace_bytes, tbk_error_t* error) {
+  const kernel_t* kernel = (const kernel_t*)table;
+  launches_t launches;
+  tbk_status_t status = make(kernel, arguments, false, &launches, error);
+  if (status == TBK_OK) status = compile_alone(self, device, kernel, arguments, &launches, error);
+  release(&launches);
+  if (status != TBK_OK) return status;
+  if (out_plan == NULL || out_workspace_bytes == NULL)
+    return cuda_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
+  tbk_plan_t* plan = calloc(1, sizeof *plan);
+  if (plan == NULL) return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
+  plan->kernel = kernel;
+  *out_plan = plan;
+  *out_workspace_bytes = 0;
+  return TBK_OK;
+}
+
+/* What a plan saves is the compilation, which is kept by name: launches are made anew of the sizes. */
+static tbk_status_t launch_plan(tbk_instance_t* self, int32_t device, const tbk_plan_t* plan,
+                                const void* arguments, tbk_memory_t workspace,
+                                uint64_t workspace_offset, tbk_stream_t* stream,
+                                tbk_error_t* error) {
+  (void)workspace, (void)workspace_offset; /* none was asked for */
+  const tbk_kernel_t* table = plan != NULL ? &plan->kernel->table : NULL;
+  tbk_status_t status = launch(self, device, table, arguments, stream, error);
+  if (status != TBK_UNSUPPORTED) return status;
+  return cuda_fail(error, TBK_INVALID, "not the arguments of the plan");
+}
+
+static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
+  (void)self;
+  free(plan);
+}
+
+#define KERNEL(generic) \
+  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##generic }
+
+static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce)};
+
+const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version) {
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    if (kernels[i].generic->version == version && strcmp(kernels[i].generic->name, name) == 0)
+      return &kernels[i].table;
+  return NULL;
+}

@@ -1,0 +1,83 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce. A launch is made of the
+ * arguments at each call, cheaply; the source is written once for each `name` of a launch, which a
+ * backend compiles and keeps. Each kernel is called "run" and takes the words by value, then pointers.
+ */
+#ifndef EMIT_GENERIC_H
+#define EMIT_GENERIC_H
+
+#include <emit/job.h>
+#include <stdio.h>
+#include <tbk/program.h>
+
+enum {
+  EMIT_POINTERS = TBK_PROGRAM_MOST_RESULTS + 2 * TBK_PROGRAM_MOST_INPUTS,
+  EMIT_WORDS = 512,       /* the most that a launch takes: 4,096 bytes */
+  EMIT_WORDS_LEAST = 128, /* of 8 bytes, that every driver takes as parameters */
+  EMIT_NAME_BYTES = EMIT_OPTIONS_BYTES
+};
+
+typedef enum emit_dialect { EMIT_OPENCL, EMIT_CUDA } emit_dialect_t;
+
+/* What a source is specialised for; the rest is words of the launch. Ranks are classes, but exact where
+ * the program names coordinates. */
+typedef struct emit_class {
+  int32_t outer, inner; /* ranks of the space, at least 1; inner is 0 without a reduction */
+  int32_t index_bits;   /* 32 or 64 */
+  bool is_grouped;      /* a group makes each output together */
+  bool is_exact;        /* nothing was folded: coordinates are those of the launch */
+} emit_class_t;
+
+typedef struct emit_launch {
+  char name[EMIT_NAME_BYTES]; /* of what is compiled: a hash of the program, and the class */
+  emit_class_t class;
+  int32_t word_count, pointer_count;
+  int64_t words[EMIT_WORDS];
+  tbk_memory_t memory[EMIT_POINTERS]; /* outputs, then inputs; 0 where nothing is read or written */
+  int64_t groups;                     /* of EMIT_GROUP items each; 0 where there is nothing to do */
+} emit_launch_t;
+
+/* What a launch may be made of. */
+typedef struct emit_limits {
+  bool is_bound;      /* false where memory is not looked at (prepare) */
+  int32_t most_words; /* at most EMIT_WORDS */
+} emit_limits_t;
+
+/* One of the two kernels: how launches and sources are made of its arguments. */
+typedef struct emit_generic {
+  const char* name;
+  uint32_t version;
+  size_t arguments_bytes;
+  tbk_status_t (*check)(const void* arguments, tbk_error_t* error);
+  size_t (*set_count)(const void* arguments);
+  tbk_status_t (*launch)(const void* arguments, size_t set, const emit_limits_t* limits,
+                         emit_launch_t* out, tbk_error_t* error);
+  void (*write)(const void* arguments, const emit_class_t* class, FILE* out);
+  bool (*has_double)(const void* arguments);
+} emit_generic_t;
+
+extern const emit_generic_t emit_pointwise, emit_reduce;
+
+/*
+ * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none.
+ * Ensures: what is malformed is found before any launch is made.
+ * Errors: INVALID where arguments or programs are not well formed, or a tensor reaches out of its storage;
+ * UNSUPPORTED where there are more words than the limits have, or an output has a stride of 0;
+ * OUT_OF_MEMORY.
+ */
+tbk_status_t emit_generic_launches(const emit_generic_t* generic, const void* arguments,
+                                   const emit_limits_t* limits, emit_launch_t** out_launches,
+                                   size_t* out_count, tbk_error_t* error);
+
+/* Writes the source for a launch that was made of the same arguments; free() gives it back. NULL where
+ * there is no memory. OpenCL wants HAS_DOUBLE with the build. */
+char* emit_generic_source(const emit_generic_t* generic, const void* arguments,
+                          const emit_launch_t* launch, emit_dialect_t dialect);
+
+/* Returns whether any value is of FLOAT64. */
+bool emit_generic_has_double(const emit_generic_t* generic, const void* arguments);
+
+#endif /* EMIT_GENERIC_H */
