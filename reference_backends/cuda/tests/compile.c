@@ -8,7 +8,7 @@
  * where all are compiled without a word, with 5 where there is no NVRTC.
  */
 #include <dlfcn.h>
-#include <emit/job.h>
+#include <everything.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,22 +47,37 @@ static bool find_ptx(void) {
          library_find(library, "nvrtcGetPTX", &ptx.get, sizeof ptx.get);
 }
 
-/* Compiles all kernels; returns how many failed or made the compiler say something. */
-static int compile_all(const cuda_nvrtc_t* nvrtc, int architecture, int* out_count) {
-  int faults = 0;
-  *out_count = 0;
-  for (const char* const* variant = emit_variants; *variant != NULL; variant++, ++*out_count) {
-    cuda_build_t build = {.options = *variant, .architecture = architecture, .look = write_ptx};
-    cuda_image_t image = {NULL, 0};
-    ptx.architecture = architecture;
-    ptx.number = *out_count;
-    const bool compiled = cuda_nvrtc_compile(nvrtc, &build, &image);
-    free(compiled ? image.bytes : NULL);
-    if (compiled && build.log[0] == '\0') continue;
-    faults++;
-    printf("%s: %s\n%s\n", *variant, compiled ? "warnings" : build.reason, build.log);
-  }
-  return faults;
+typedef struct tally {
+  const cuda_nvrtc_t* nvrtc;
+  int architecture, count, faults;
+} tally_t;
+
+static void compile(tally_t* tally, const char* source, const char* options, const char* name) {
+  cuda_build_t build = {
+      .source = source, .options = options, .architecture = tally->architecture, .look = write_ptx};
+  cuda_image_t image = {NULL, 0};
+  ptx.architecture = tally->architecture;
+  ptx.number = tally->count++;
+  const bool compiled = cuda_nvrtc_compile(tally->nvrtc, &build, &image);
+  free(compiled ? image.bytes : NULL);
+  if (compiled && build.log[0] == '\0') return;
+  tally->faults++;
+  printf("%s: %s\n%s\n", name, compiled ? "warnings" : build.reason, build.log);
+}
+
+static void compile_program(const emit_generic_t* generic, const void* arguments,
+                            const emit_launch_t* launch, void* closure) {
+  char* source = emit_generic_source(generic, arguments, launch, EMIT_CUDA);
+  compile(closure, source, "", launch->name);
+  free(source);
+}
+
+/* Compiles the kernels by hand and those of programs; counts those that failed or made the compiler say
+ * something. */
+static void compile_all(tally_t* tally) {
+  for (const char* const* variant = emit_variants; *variant != NULL; variant++)
+    compile(tally, NULL, *variant, *variant);
+  if (everything(compile_program, tally) == 0) tally->faults++;
 }
 
 int main(int argc, char** argv) {
@@ -76,11 +91,11 @@ int main(int argc, char** argv) {
   int major = 0, minor = 0, all = 0;
   nvrtc->version(&major, &minor);
   for (int i = first; i < argc; i++) {
-    int count;
-    const int faults = compile_all(nvrtc, atoi(argv[i]), &count);
+    tally_t tally = {.nvrtc = nvrtc, .architecture = atoi(argv[i])};
+    compile_all(&tally);
     printf("NVRTC %d.%d, sm_%s: %d kernels, %d with errors or warnings\n", major, minor, argv[i],
-           count, faults);
-    all += faults + (count == 0);
+           tally.count, tally.faults);
+    all += tally.faults + (tally.count == 0);
   }
   if (ptx.folder != NULL) printf("%d written as PTX\n", ptx.written);
   return argc > first && all == 0 && (ptx.folder == NULL || ptx.written > 0) ? EXIT_SUCCESS

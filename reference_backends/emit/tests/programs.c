@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "everything.h"
+
 enum { MOST = 6, BYTES = 1 << 16 };
 
 /* A launch on memory of the host: tensors of a guarded block each. */
@@ -318,6 +320,25 @@ static void what_reaches_out_is_refused(void) {
   free(program);
 }
 
+static void compile(const emit_generic_t* generic, const void* arguments,
+                    const emit_launch_t* launch, void* closure) {
+  emit_host_object_t object;
+  char* source = emit_generic_source(generic, arguments, launch, EMIT_CUDA);
+  const bool made = emit_host_compile(source + strlen(emit_cuda_prelude), &object);
+  if (!made) printf("%s: %s\n", launch->name, object.log);
+  CU_ASSERT_TRUE(made);
+  *(int*)closure += made;
+  free(object.bytes);
+  free(source);
+}
+
+static void everything_compiles(void) {
+  int made = 0;
+  const int count = everything(compile, &made);
+  CU_ASSERT_TRUE(count > 30);
+  CU_ASSERT_EQUAL(made, count);
+}
+
 CU_TestInfo program_tests[] = {
     {"spaces_and_strides", spaces_and_strides},
     {"names_know_no_sizes", names_know_no_sizes},
@@ -327,5 +348,6 @@ CU_TestInfo program_tests[] = {
     {"order_is_kept", order_is_kept},
     {"floats_are_summed_in_runs", floats_are_summed_in_runs},
     {"what_reaches_out_is_refused", what_reaches_out_is_refused},
+    {"everything_compiles", everything_compiles},
     CU_TEST_INFO_NULL,
 };
