@@ -77,17 +77,14 @@ static void write_terms(FILE* out, char letter, int32_t rank, int32_t strides) {
     fprintf(out, " + %c%d * (ix)p.w[%d]", letter, d, strides + d);
 }
 
-void emit_write_offsets(FILE* out, const emit_scope_t* scope, int32_t first, int32_t end) {
+void emit_write_offset(FILE* out, const emit_scope_t* scope, int32_t pointer) {
   const emit_class_t* class = scope->class;
-  for (int32_t k = first; k < end; k++) {
-    const emit_access_t access = scope->pointers->of[k].access;
-    const int32_t strides = scope->layout->strides[k];
-    if (access == EMIT_INDEXED) continue;
-    fprintf(out, "    const ix a%d = (ix)p.w[%d]", k, scope->layout->offsets + k);
-    write_terms(out, 'o', class->outer, strides);
-    if (access == EMIT_BOTH) write_terms(out, 'j', class->inner, strides + class->outer);
-    fputs(";\n", out);
-  }
+  const int32_t strides = scope->layout->strides[pointer];
+  fprintf(out, "    const ix a%d = (ix)p.w[%d]", pointer, scope->layout->offsets + pointer);
+  write_terms(out, 'o', class->outer, strides);
+  if (scope->pointers->of[pointer].access == EMIT_BOTH)
+    write_terms(out, 'j', class->inner, strides + class->outer);
+  fputs(";\n", out);
 }
 
 bool emit_program_has(const tbk_program_t* program, uint16_t opcode) {

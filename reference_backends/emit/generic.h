@@ -69,7 +69,7 @@ typedef struct emit_scope {
   size_t state_count;
 } emit_scope_t;
 
-/* write.c: the values of a program, one line each. */
+/* write.c: the values that results are made of, a line each, and the offsets of what is loaded. */
 void emit_write_values(FILE* out, const tbk_program_t* program, const emit_scope_t* scope);
 /* The type in which values of a dtype are held, and in which they are stored. */
 const char* emit_value_type(uint16_t dtype);
@@ -78,8 +78,8 @@ const char* emit_stored_type(uint16_t dtype);
 void emit_write_literal(FILE* out, uint16_t dtype, uint64_t bits);
 /* Splits a position into coordinates: "o0", "o1", ... of the sizes that begin at a word. */
 void emit_write_split(FILE* out, char letter, const char* position, int32_t rank, int32_t sizes);
-/* The offsets of pointers that are found by these coordinates alone: "a<pointer>". */
-void emit_write_offsets(FILE* out, const emit_scope_t* scope, int32_t first, int32_t end);
+/* The offset of a pointer that is found by coordinates alone: "a<pointer>". */
+void emit_write_offset(FILE* out, const emit_scope_t* scope, int32_t pointer);
 /* Stores the results at the outputs. */
 void emit_write_stores(FILE* out, const tbk_program_t* program, const emit_scope_t* scope);
 /* What stands before the kernel: its parameters. */

@@ -63,7 +63,6 @@ static void write(const void* arguments, const emit_class_t* class, FILE* out) {
   fputs("  PHASE\n    const ix i = (ix)(GROUP * 64 + ITEM);\n", out);
   fprintf(out, "    if (GROUP * 64 + ITEM < p.w[%d]) {\n", EMIT_WORD_COUNT);
   emit_write_split(out, 'o', "i", class->outer, layout.sizes);
-  emit_write_offsets(out, &scope, 0, pointers.count);
   emit_write_values(out, program, &scope);
   emit_write_stores(out, program, &scope);
   fputs("    }\n  END\nKERNEL_END\n", out);

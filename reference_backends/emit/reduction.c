@@ -114,7 +114,6 @@ static void write_element(const parts_t* parts, FILE* out) {
                               .linear = "j",
                               .inner_letter = "j"};
   emit_write_split(out, 'j', "j", parts->class->inner, parts->layout.inner_sizes);
-  emit_write_offsets(out, &scope, parts->first_map, parts->first_finish);
   emit_write_values(out, map, &scope);
   for (size_t k = 0; k < map->result_count; k++)
     fprintf(out, "    const %s e%zu = m%u;\n", emit_value_type(state_dtype(parts->reduction, k)), k,
@@ -145,8 +144,6 @@ static void write_finish(const parts_t* parts, FILE* out) {
                               .linear = "i",
                               .parameters = {"s", "s"},
                               .state_count = parts->reduction->map->result_count};
-  emit_write_offsets(out, &scope, 0, parts->first_map);
-  emit_write_offsets(out, &scope, parts->first_finish, parts->pointers.count);
   emit_write_values(out, finish, &scope);
   emit_write_stores(out, finish, &scope);
 }

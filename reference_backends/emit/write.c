@@ -303,12 +303,30 @@ static bool is_indexed(const tbk_program_t* program, const tbk_instruction_t* on
   return one->opcode == TBK_OPCODE_LOAD && program->inputs[one->slot].kind == TBK_INPUT_INDEXED;
 }
 
+/* Marks the values that a result is made of: compilers warn of others. */
+static void find_used(const tbk_program_t* program, bool* used) {
+  for (size_t k = 0; k < program->result_count; k++)
+    used[program->results[k]] = true;
+  for (size_t i = program->instruction_count; i-- > 0;) {
+    const tbk_instruction_t* one = &program->instructions[i];
+    for (uint32_t k = 0; used[i] && k < one->operand_count; k++)
+      used[operands_of(program, one)[k]] = true;
+  }
+}
+
 void emit_write_values(FILE* out, const tbk_program_t* program, const emit_scope_t* scope) {
+  bool used[TBK_PROGRAM_MOST_INSTRUCTIONS] = {false}, found[TBK_PROGRAM_MOST_INPUTS] = {false};
+  find_used(program, used);
   for (size_t i = 0; i < program->instruction_count; i++) {
     const tbk_instruction_t* one = &program->instructions[i];
+    if (!used[i]) continue;
     if (is_indexed(program, one)) {
       write_indexed(out, program, scope, i);
       continue;
+    }
+    if (one->opcode == TBK_OPCODE_LOAD && !found[one->slot]) {
+      found[one->slot] = true;
+      emit_write_offset(out, scope, scope->first_input + one->slot);
     }
     fprintf(out, "    const %s %c%zu = ", types[one->dtype].value, scope->letter, i);
     write_value(out, program, scope, one);
@@ -319,6 +337,7 @@ void emit_write_values(FILE* out, const tbk_program_t* program, const emit_scope
 void emit_write_stores(FILE* out, const tbk_program_t* program, const emit_scope_t* scope) {
   for (size_t k = 0; k < program->result_count; k++) {
     const uint32_t value = program->results[k];
+    emit_write_offset(out, scope, (int32_t)k);
     fprintf(out, "    ELEMENT(p%zu, a%zu) = %s(%c%" PRIu32 ");\n", k, k,
             types[program->instructions[value].dtype].store, scope->letter, value);
   }
