@@ -18,7 +18,7 @@ CARRIED = [
     (r"bridge/python/(torch_tbk/.+)(?<!\.in)", r"\1"),
     (r"harness/python/(tbk_harness/.+)", r"\1"),
     (r"reports/python/(tbk_reports/.+)", r"\1"),
-    (r"contracts/((spec|include|tests)/.+\.(c|h|json|yml))", r"tbk_contracts/data/\1"),
+    (r"contracts/((spec|include|alone|tests)/.+\.(c|h|json|yml))", r"tbk_contracts/data/\1"),
     (r"harness/(schema/.+)", r"tbk_harness/data/\1"),
     (r"reference_backends/(template/.+)", r"tbk_harness/data/\1"),
 ]

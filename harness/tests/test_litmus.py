@@ -174,18 +174,40 @@ def test_threads_are_in_the_file_that_shows_it(tmp_path: Path) -> None:
     _shows_without_the_suite(ended.reproducer, tmp_path, options)
 
 
+MOST_LINES = 14  # of a file that shows a finding, without its comment
+
+
 def _shows_without_the_suite(source: Path, folder: Path, options: tuple[str, ...]) -> None:
     compiler = shutil.which("cc")
     assert compiler, "the suite was built by some compiler"
     binary = folder / "alone"
-    headers = ROOT / "contracts" / "include"
+    folders = [f"-I{ROOT / 'contracts' / name}" for name in ("alone", "include")]
     subprocess.run(
-        [compiler, "-w", f"-I{headers}", str(source), "-o", str(binary), "-ldl"], check=True
+        [compiler, "-Wall", "-Werror", *folders, source, "-o", binary, "-ldl", "-lpthread"],
+        check=True,
     )
-    broken = subprocess.run([str(binary), str(MUTANTS), ",".join(options)], check=False, timeout=60)
+    own = source.read_text().partition(" */\n")[2]
+    assert len([line for line in own.splitlines() if line]) <= MOST_LINES
+    broken = subprocess.run([binary, MUTANTS, ",".join(options)], check=False, timeout=60)
     assert broken.returncode == 1
     sound = ",".join(option for option in options if not option.startswith("mutant="))
-    assert subprocess.run([str(binary), str(CPU), sound], check=False, timeout=60).returncode == 0
+    assert subprocess.run([binary, CPU, sound], check=False, timeout=60).returncode == 0
+
+
+# Each takes another way through the file: kernels, callbacks, parts, other devices, queries, ...
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        "launch_aside", "callback_at_once", "third_callback_twice", "upload_ignores_offset",
+        "peer_copy_early", "async_free_at_once", "third_event_query_is_complete",
+        "memory_ends_with_thread", "wait_crossing_does_nothing", "fill_drops_last_byte",
+    ],
+)  # fmt: skip
+def test_each_kind_of_call_shows_without_the_suite(mutant: str, tmp_path: Path) -> None:
+    options = (f"mutant={mutant}", *SEEDED)
+    ended = hunt(MUTANTS, tmp_path, options, *LONG)
+    assert ended.one("finding")["shown"] == 20
+    _shows_without_the_suite(ended.reproducer, tmp_path, options)
 
 
 def test_a_crash_is_told_with_its_call(tmp_path: Path) -> None:
@@ -271,11 +293,13 @@ def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
     assert "EVT-018" in done.stdout
     assert "event_wait(" in done.stdout
     assert str(tmp_path / "litmus.c") in done.stdout
+    [command] = [one for one in done.stdout.splitlines() if one.startswith("  cc ")]
+    assert subprocess.run(["sh", "-c", command], check=False, timeout=60).returncode == 1
     assert done.stdout.splitlines()[-1] == str(tmp_path / "report.html")
     shown = (tmp_path / "report.html").read_text()
     assert '<svg class="lanes"' in shown
     assert "tbk litmus" in shown
-    assert "event_create" in shown  # the C file is on the page, too
+    assert "tbk_alone.h" in shown  # the C file is on the page, too
 
 
 def test_the_command_that_is_told_finds_it_again(tmp_path: Path) -> None:

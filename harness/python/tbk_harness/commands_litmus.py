@@ -24,7 +24,7 @@ from tbk_reports.model import (
 from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
-from tbk_harness import litmus_runner, outcome
+from tbk_harness import litmus_runner, locate, outcome
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, again
 from tbk_harness.options import duration
@@ -102,10 +102,24 @@ def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
     if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
         outcome.stop(hunted.code, hunted.said)
     if hunted.code == EXIT_FINDINGS:
-        outcome.console().print(Text(f"without the suite: {reproducer}"))
+        _tell_alone(outcome.console(), reproducer, "" if words else subject, options)
     if hunted.records:
         outcome.console().print(Text(str(report_dir / PAGE)))
     raise SystemExit(hunted.code)
+
+
+def _tell_alone(
+    console: Console, reproducer: Path, library: str, options: Mapping[str, Any]
+) -> None:
+    """Prints how to see a finding without the suite; `library`: none, where it is in Python."""
+    console.print(Text(f"without the suite: {reproducer}"))
+    if not library:
+        return
+    folders = (f"-I{locate.alone()}", f"-I{locate.include()}")
+    binary = reproducer.with_suffix("")
+    build = ("cc", str(reproducer), *folders, "-o", str(binary), "-ldl", "-lpthread")
+    run = (str(binary.absolute()), library, ",".join(options["backend_option"]))
+    console.print(Text(f"  {shlex.join(build)} && {shlex.join(run)}"))
 
 
 def _torch_words(options: Mapping[str, Any]) -> list[str]:

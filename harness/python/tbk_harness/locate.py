@@ -73,3 +73,8 @@ def template() -> Path:
 def include() -> Path:
     """Returns the folder that holds tbk/tbk.h."""
     return contracts_root() / "include"
+
+
+def alone() -> Path:
+    """Returns the folder that holds tbk_alone.h, which C files of litmus programs include."""
+    return contracts_root() / "alone"

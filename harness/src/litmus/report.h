@@ -33,12 +33,10 @@ void report_coverage(FILE* file, const hunt_shared_t* shared);
 void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int exit_code,
                    const char* reason);
 
-/* Writes the finding as a C file that needs tbk.h and nothing else. */
+/* Writes the finding as a C file that needs tbk_alone.h and tbk.h, and nothing of the suite. */
 void reproduce(FILE* file, const hunt_subject_t* subject, const finding_t* finding);
 /* The same as a few lines of Python that need PyTorch, and what brings the device. */
 void reproduce_torch(FILE* file, const hunt_subject_t* subject, const litmus_offers_t* offers,
                      const finding_t* finding);
-/* Returns whether some call names this one of what `letter` stands for in LITMUS_OP_MAP. */
-bool program_names(const litmus_program_t* program, char letter, int number);
 
 #endif /* TBK_HARNESS_LITMUS_REPORT_H */

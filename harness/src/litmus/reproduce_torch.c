@@ -47,6 +47,19 @@ typedef struct needs {
   int cell, slot; /* looked at in the end; -1: not that */
 } needs_t;
 
+static bool program_names(const litmus_program_t* p, char letter, int number) {
+  for (uint32_t i = 0; i < p->count; i++) {
+    const litmus_call_t* c = &p->calls[i];
+    int named = letter == 's'   ? c->stream
+                : letter == 'e' ? c->event
+                : letter == 'c' ? c->cell
+                : letter == 'o' ? c->other
+                                : c->slot;
+    if (named == number && litmus_call_names(p, c, letter)) return true;
+  }
+  return false;
+}
+
 static bool is_named(const needs_t* needs, char kind, int number) {
   const litmus_program_t* p = needs->program;
   if ((kind == 'c' && number == needs->cell) || (kind == 'h' && number == needs->slot)) return true;
