@@ -71,6 +71,8 @@ static void destroy(tbk_instance_t* self) {
   vdev_machine_free(self->machine);
   cpu_streams_free_all(self);
   cpu_plans_destroy_all(self);
+  code_cache_empty(&self->programs);
+  pthread_mutex_destroy(&self->programs.lock);
   pthread_mutex_destroy(&self->lock);
   free(self->shapes);
   free(self->names);
@@ -119,6 +121,7 @@ static tbk_instance_t* new_instance(const cpu_options_t* options) {
   for (int32_t i = 0; (uint64_t)i < count; i++)
     snprintf(names[i].text, sizeof names[i].text, "tbk virtual device %d", i);
   pthread_mutex_init(&self->lock, NULL);
+  code_cache_init(&self->programs);
   return self;
 }
 

@@ -21,6 +21,8 @@
 #include <vdev/event.h>
 #include <vdev/words.h>
 
+#include "generic/code.h"
+
 enum { CPU_MAX_RANK = 16 };
 
 typedef struct cpu_options {
@@ -53,6 +55,7 @@ struct tbk_instance {
   LIST_HEAD(, tbk_plan) plans;
   uint64_t* shapes; /* hashes of the launches seen, for shape_ms */
   size_t shape_count;
+  code_cache_t programs;
 };
 
 tbk_status_t cpu_fail(tbk_status_t status, tbk_error_t* error, const char* format, ...)

@@ -57,5 +57,7 @@ tbk_status_t cpu_device_open(tbk_instance_t* self, int32_t index, tbk_error_t* e
 
 tbk_status_t cpu_device_close(tbk_instance_t* self, int32_t index, tbk_error_t* error) {
   vdev_device_t* device = cpu_device(self, index);
-  return cpu_tell(device ? vdev_device_close(device, NULL) : VDEV_CLOSED, error);
+  vdev_status_t status = device ? vdev_device_close(device, NULL) : VDEV_CLOSED;
+  if (status != VDEV_CLOSED) code_cache_empty(&self->programs);
+  return cpu_tell(status, error);
 }

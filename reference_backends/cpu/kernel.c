@@ -33,6 +33,7 @@ typedef struct job_work {
  * and offsets. */
 static uint64_t signature_of(const kernel_t* kernel, const cpu_job_t* job) {
   uint64_t hash = vdev_mix((uintptr_t)kernel ^ job->reduced);
+  hash = vdev_mix(hash ^ job->shapes);
   for (int i = 0; i < job->operand_count; i++) {
     const cpu_view_t* view = &job->operands[i];
     hash = vdev_mix(hash ^ (uint64_t)view->dtype << 32 ^ (uint64_t)view->rank);
@@ -76,16 +77,20 @@ static void run(vdev_work_t* work) {
 
 static void drop(vdev_work_t* work) {
   free(((job_work_t*)work)->workspace);
+  cpu_generic_free(((job_work_t*)work)->job.generic);
 }
 
-static job_work_t* new_job(void) {
+static job_work_t* new_job(tbk_instance_t* self) {
   job_work_t* work = vdev_work_new(sizeof *work, run);
-  if (work) work->work.drop = drop;
+  if (!work) return NULL;
+  work->work.drop = drop;
+  work->job.cache = &self->programs;
   return work;
 }
 
 /* Gives the job up, which never got into a queue. */
 static tbk_status_t refuse(job_work_t* work, tbk_status_t status) {
+  drop(&work->work);
   free(work);
   return status;
 }
@@ -96,7 +101,7 @@ static tbk_status_t launch(tbk_instance_t* self, int32_t index, const tbk_kernel
   tbk_status_t status = cpu_enter_stream(self, index, stream, error);
   if (status == TBK_OK) status = check(kernel, arguments, error);
   if (status != TBK_OK) return status;
-  job_work_t* work = new_job();
+  job_work_t* work = new_job(self);
   if (!work) return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for a launch");
   status = kernel->build(cpu_arena(self, index), arguments, &work->job, error);
   if (status != TBK_OK) return refuse(work, status);
@@ -119,9 +124,10 @@ static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kerne
   if (status != TBK_OK) return status;
   if (!out_plan || !out_workspace_bytes)
     return cpu_fail(TBK_INVALID, error, "out_plan or out_workspace_bytes is NULL");
-  cpu_job_t job = {0};
+  cpu_job_t job = {.cache = &self->programs};
   status = kernel->build(NULL, arguments, &job, error);
   if (status != TBK_OK) return status;
+  cpu_generic_free(job.generic);
   tbk_plan_t* plan = calloc(1, sizeof *plan);
   if (!plan) return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for a plan");
   plan->kernel = kernel;
@@ -143,7 +149,7 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   if (status == TBK_OK) status = check(plan ? plan->kernel : NULL, arguments, error);
   if (status != TBK_OK) return status;
   vdev_arena_t* arena = cpu_arena(self, index);
-  job_work_t* work = new_job();
+  job_work_t* work = new_job(self);
   if (!work) return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for a launch");
   status = plan->kernel->build(arena, arguments, &work->job, error);
   if (status != TBK_OK || signature_of(plan->kernel, &work->job) != plan->signature)
@@ -180,9 +186,11 @@ void cpu_plans_destroy_all(tbk_instance_t* self) {
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, NAMES(name, build) }
 
 static const kernel_t kernels[] = {
-    KERNEL(fill__Scalar, fill), KERNEL(copy_, copy),       KERNEL(add_Tensor, add),
-    KERNEL(mul_Tensor, mul),    KERNEL(where_self, where), KERNEL_WITH_PLAN(sum_dim_IntList, sum),
-    KERNEL_WITH_PLAN(mm, mm),
+    KERNEL(fill__Scalar, fill),       KERNEL(copy_, copy),
+    KERNEL(add_Tensor, add),          KERNEL(mul_Tensor, mul),
+    KERNEL(where_self, where),        KERNEL_WITH_PLAN(sum_dim_IntList, sum),
+    KERNEL_WITH_PLAN(mm, mm),         KERNEL_WITH_PLAN(pointwise, pointwise),
+    KERNEL_WITH_PLAN(reduce, reduce),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,

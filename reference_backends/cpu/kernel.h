@@ -31,6 +31,7 @@ typedef struct cpu_number {
 } cpu_number_t;
 
 typedef struct cpu_job cpu_job_t;
+typedef struct cpu_generic cpu_generic_t;
 struct cpu_job {
   void (*compute)(const cpu_job_t* job);
   int operand_count;
@@ -41,6 +42,9 @@ struct cpu_job {
   bool pack[3];     /* mm: operands that go through the workspace */
   uint64_t workspace_bytes;
   char* workspace;
+  code_cache_t* cache;    /* where the code of programs is found */
+  cpu_generic_t* generic; /* tbk::pointwise, tbk::reduce */
+  uint64_t shapes;        /* a hash of their programs, sizes and strides */
 };
 
 /* `arena` is NULL where only shapes are asked about (prepare). */
@@ -53,8 +57,13 @@ tbk_status_t cpu_build_mul(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*)
 tbk_status_t cpu_build_where(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_sum(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_mm(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_pointwise(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_reduce(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+void cpu_generic_free(cpu_generic_t* generic); /* NULL is nothing */
 
-/* tensor.c */
+/* tensor.c: checks a tensor and finds where it lies; `data` stays NULL where `arena` is. */
+tbk_status_t cpu_resolve(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_view_t* out_view,
+                         tbk_error_t* error);
 tbk_status_t cpu_add_operand(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
                              tbk_error_t* error);
 /* Adds the first operand, which is written: no two of its elements may be one. */

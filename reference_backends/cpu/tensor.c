@@ -27,8 +27,8 @@ static bool find_bounds(const tbk_tensor_t* tensor, int64_t* out_low, int64_t* o
   return low >= 0;
 }
 
-static tbk_status_t resolve(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_view_t* view,
-                            tbk_error_t* error) {
+static tbk_status_t locate(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_view_t* view,
+                           tbk_error_t* error) {
   int64_t low, high;
   const uint64_t element = (uint64_t)view->element_bytes;
   if (!find_bounds(tensor, &low, &high) || (uint64_t)high >= tensor->storage_bytes / element)
@@ -59,11 +59,16 @@ static tbk_status_t describe(const tbk_tensor_t* tensor, cpu_view_t* view, tbk_e
   return TBK_OK;
 }
 
+tbk_status_t cpu_resolve(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_view_t* out_view,
+                         tbk_error_t* error) {
+  tbk_status_t status = describe(tensor, out_view, error);
+  if (status == TBK_OK && arena && out_view->count) status = locate(arena, tensor, out_view, error);
+  return status;
+}
+
 tbk_status_t cpu_add_operand(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu_job_t* job,
                              tbk_error_t* error) {
-  cpu_view_t* view = &job->operands[job->operand_count];
-  tbk_status_t status = describe(tensor, view, error);
-  if (status == TBK_OK && arena && view->count) status = resolve(arena, tensor, view, error);
+  tbk_status_t status = cpu_resolve(arena, tensor, &job->operands[job->operand_count], error);
   if (status == TBK_OK) job->operand_count++;
   return status;
 }

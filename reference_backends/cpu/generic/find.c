@@ -1,0 +1,29 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * find.c: which loop computes an opcode on this processor.
+ */
+#include <tbk/dtypes.h>
+
+#include "loops/loops.h"
+
+static const cpu_loop_set_t* loops(void) {
+#ifdef TBK_CPU_WIDE
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &cpu_loops_wide;
+#endif
+  return &cpu_loops_plain;
+}
+
+cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16_t slot) {
+  const cpu_loop_set_t* set = loops();
+  if (opcode == TBK_OPCODE_CAST) return set->cast(takes, gives);
+  cpu_loop_t loop = set->word(opcode, slot, tbk_dtype_bytes(takes));
+  if (!loop) loop = set->integer(opcode, takes);
+  if (!loop) loop = set->real(opcode, takes);
+  return loop ? loop : set->compare(opcode, takes);
+}
+
+cpu_move_t cpu_move_find(void) {
+  return loops()->move;
+}

@@ -1,0 +1,196 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * fold.c: states combined, by levels and by halves.
+ */
+#include "fold.h"
+
+#include <string.h>
+
+size_t fold_levels(int64_t steps) {
+  size_t levels = 1;
+  for (; steps > 0; steps /= FOLD_RADIX)
+    levels++;
+  return levels;
+}
+
+size_t fold_bytes(const kernel_code_t* code, size_t lanes, size_t levels) {
+  const size_t states = code->parts[CODE_MAP]->result_count;
+  size_t bytes = (levels + 4) * states * frame_buffer_bytes(lanes);
+  for (int i = 0; i < 3; i++)
+    bytes += frame_bytes(code->parts[i], lanes);
+  return bytes;
+}
+
+static char* make_states(fold_states_t* states, size_t count, size_t lanes, char* memory) {
+  for (size_t s = 0; s < count; s++) {
+    states->at[s] = memory;
+    memory += frame_buffer_bytes(lanes);
+  }
+  return memory;
+}
+
+void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t levels, char* memory) {
+  const code_t* map = code->parts[CODE_MAP];
+  *fold = (fold_t){.states = map->result_count,
+                   .in_order = !(code->reduction->flags & TBK_REDUCTION_COMMUTATIVE),
+                   .identity = code->reduction->identity,
+                   .level_count = levels};
+  for (size_t s = 0; s < fold->states; s++)
+    fold->state_bytes[s] = tbk_dtype_bytes(map->result_dtypes[s]);
+  memory = frame_make(&fold->map, map, lanes, memory);
+  memory = frame_make(&fold->combine, code->parts[CODE_COMBINE], lanes, memory);
+  memory = frame_make(&fold->finish, code->parts[CODE_FINISH], lanes, memory);
+  for (size_t i = 0; i < levels; i++)
+    memory = make_states(&fold->levels[i].states, fold->states, lanes, memory);
+  memory = make_states(&fold->even, fold->states, lanes, memory);
+  memory = make_states(&fold->odd, fold->states, lanes, memory);
+  memory = make_states(&fold->halved, fold->states, lanes, memory);
+  make_states(&fold->done, fold->states, lanes, memory);
+}
+
+void fold_reset(fold_t* fold) {
+  for (size_t i = 0; i < fold->level_count; i++) {
+    fold->levels[i].lanes = 0;
+    fold->levels[i].merged = 0;
+  }
+}
+
+static void copy_lanes(const fold_t* fold, size_t s, void* to, const void* from, size_t lanes) {
+  memcpy(to, from, lanes * (size_t)fold->state_bytes[s]);
+}
+
+/* Takes the results of a frame for `into`: by exchanging buffers where nobody else reads them. */
+static void take_results(fold_t* fold, frame_t* frame, fold_states_t* into, size_t lanes,
+                         bool exchange) {
+  for (size_t s = 0; s < fold->states; s++)
+    if (!frame->code->own_result[s]) /* it may lie in what is overwritten next */
+      copy_lanes(fold, s, fold->odd.at[s], frame_result(frame, s), lanes);
+  for (size_t s = 0; s < fold->states; s++) {
+    void** made =
+        frame->code->own_result[s] ? &frame->buffers[frame->code->results[s]] : &fold->odd.at[s];
+    if (exchange) {
+      void* old = into->at[s];
+      into->at[s] = *made;
+      *made = old;
+    } else {
+      copy_lanes(fold, s, into->at[s], *made, lanes);
+    }
+  }
+}
+
+/* Runs combine on lanes that begin at `first_lane` of the first operand, and so the second. */
+static void run_combine(fold_t* fold, const fold_states_t* first, const fold_states_t* second,
+                        size_t second_lane, size_t lanes) {
+  const tile_t tile = {.count = lanes};
+  for (size_t s = 0; s < fold->states; s++) {
+    fold->combine.buffers[s] = first->at[s];
+    fold->combine.buffers[fold->states + s] =
+        (char*)second->at[s] + second_lane * (size_t)fold->state_bytes[s];
+  }
+  frame_run(&fold->combine, &tile);
+}
+
+/* The later `states` come into a level, which has as many lanes or more, or none yet. */
+static void merge(fold_t* fold, fold_level_t* level, const fold_states_t* states, size_t lanes) {
+  run_combine(fold, &level->states, states, 0, lanes);
+  take_results(fold, &fold->combine, &level->states, lanes, lanes == level->lanes);
+}
+
+static void carry(fold_t* fold) {
+  for (size_t i = 0; i + 1 < fold->level_count; i++) {
+    fold_level_t *level = &fold->levels[i], *next = &fold->levels[i + 1];
+    if (++level->merged < FOLD_RADIX) return;
+    if (next->lanes) {
+      merge(fold, next, &level->states, level->lanes);
+    } else {
+      fold_states_t empty = next->states;
+      next->states = level->states;
+      next->lanes = level->lanes;
+      level->states = empty;
+    }
+    level->merged = 0;
+    level->lanes = 0;
+  }
+}
+
+void fold_add_lanes(fold_t* fold, size_t lanes) {
+  fold_level_t* level = &fold->levels[0];
+  if (level->lanes) {
+    fold_states_t made;
+    for (size_t s = 0; s < fold->states; s++)
+      made.at[s] = fold->map.buffers[fold->map.code->results[s]];
+    merge(fold, level, &made, lanes);
+  } else {
+    take_results(fold, &fold->map, &level->states, lanes, true);
+    level->lanes = lanes;
+  }
+  carry(fold);
+}
+
+/* Deals lanes out in turn: the first to `even`, the second to `odd`. */
+static void deal(const fold_t* fold, const fold_states_t* from, size_t lanes) {
+  for (size_t s = 0; s < fold->states; s++) {
+    const size_t bytes = (size_t)fold->state_bytes[s];
+    const char* source = from->at[s];
+    for (size_t i = 0; i < lanes; i++) {
+      char* to = i % 2 ? fold->odd.at[s] : fold->even.at[s];
+      memcpy(to + i / 2 * bytes, source + i * bytes, bytes);
+    }
+  }
+}
+
+void fold_add_in_order(fold_t* fold, size_t lanes) {
+  const fold_states_t states = fold->halved;
+  for (size_t s = 0; s < fold->states; s++)
+    copy_lanes(fold, s, states.at[s], frame_result(&fold->map, s), lanes);
+  for (; lanes > 1; lanes -= lanes / 2) {
+    const size_t half = lanes / 2;
+    deal(fold, &states, lanes);
+    run_combine(fold, &fold->even, &fold->odd, 0, half);
+    for (size_t s = 0; s < fold->states; s++) {
+      const size_t bytes = (size_t)fold->state_bytes[s];
+      copy_lanes(fold, s, states.at[s], frame_result(&fold->combine, s), half);
+      if (lanes % 2)
+        memcpy((char*)states.at[s] + half * bytes, (char*)fold->even.at[s] + half * bytes, bytes);
+    }
+  }
+  fold_level_t* level = &fold->levels[0];
+  if (level->lanes)
+    merge(fold, level, &states, 1);
+  else
+    for (size_t s = 0; s < fold->states; s++)
+      copy_lanes(fold, s, level->states.at[s], states.at[s], 1);
+  level->lanes = 1;
+  carry(fold);
+}
+
+const fold_level_t* fold_collapse(fold_t* fold, size_t lanes) {
+  fold_level_t* all = NULL;
+  for (size_t i = fold->level_count; i-- > 0;) {
+    fold_level_t* level = &fold->levels[i];
+    if (!level->lanes) continue;
+    if (all)
+      merge(fold, all, &level->states, level->lanes);
+    else
+      all = level;
+  }
+  if (all) return all;
+  for (size_t s = 0; s < fold->states; s++)
+    lanes_fill(fold->levels[0].states.at[s], fold->identity[s], fold->state_bytes[s], lanes);
+  fold->levels[0].lanes = lanes;
+  return &fold->levels[0];
+}
+
+void fold_lanes(fold_t* fold, const fold_level_t* level, size_t to) {
+  for (size_t lanes = level->lanes; lanes > 1; lanes -= lanes / 2) {
+    fold_states_t states = level->states;
+    run_combine(fold, &states, &states, lanes - lanes / 2, lanes / 2);
+    take_results(fold, &fold->combine, &states, lanes / 2, false);
+  }
+  for (size_t s = 0; s < fold->states; s++) {
+    const size_t bytes = (size_t)fold->state_bytes[s];
+    memcpy((char*)fold->done.at[s] + to * bytes, level->states.at[s], bytes);
+  }
+}

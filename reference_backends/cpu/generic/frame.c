@@ -1,0 +1,81 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * frame.c: the steps of a program, run on buffers.
+ */
+#include "frame.h"
+
+enum { LINE = 64 };
+
+/* With room behind the last lane: combine begins anywhere in a buffer, and takes whole steps. */
+size_t frame_buffer_bytes(size_t lanes) {
+  return ((lanes + CPU_LANE_STEP) * sizeof(uint64_t) + LINE - 1) / LINE * LINE;
+}
+
+static size_t table_bytes(const code_t* code) {
+  return (code->buffer_count * sizeof(void*) + LINE - 1) / LINE * LINE;
+}
+
+size_t frame_bytes(const code_t* code, size_t lanes) {
+  const size_t own = code->buffer_count - code->parameter_count;
+  return table_bytes(code) + own * frame_buffer_bytes(lanes);
+}
+
+char* frame_make(frame_t* frame, const code_t* code, size_t lanes, char* memory) {
+  *frame = (frame_t){.code = code, .buffers = (void**)(void*)memory};
+  memory += table_bytes(code);
+  for (size_t i = code->parameter_count; i < code->buffer_count; i++) {
+    frame->buffers[i] = memory;
+    memory += frame_buffer_bytes(lanes);
+  }
+  return memory;
+}
+
+static void run_step(const frame_t* frame, const code_step_t* step, const tile_t* tile) {
+  const void* in[SPACE_RANK];
+  for (int32_t k = 0; k < step->in_count; k++)
+    in[k] = frame->buffers[step->in[k]];
+  void* out = frame->buffers[step->out];
+  const access_t* access;
+  switch (step->opcode) {
+    case TBK_OPCODE_CONSTANT:
+      lanes_fill(out, step->immediate, tbk_dtype_bytes(step->dtype), tile->count);
+      break;
+    case TBK_OPCODE_NUMBER:
+      lanes_fill(out, tile->space->numbers[step->slot], tbk_dtype_bytes(step->dtype), tile->count);
+      break;
+    case TBK_OPCODE_COORDINATE:
+      tile_coordinates(tile, step->slot, out);
+      break;
+    case TBK_OPCODE_LINEAR_INDEX:
+      for (size_t i = 0; i < tile->count; i++)
+        ((int64_t*)out)[i] = tile->linear + (tile->linear_moves ? (int64_t)i : 0);
+      break;
+    case TBK_OPCODE_LOAD:
+      access = &frame->inputs[step->slot];
+      if (access->own_rank < 0)
+        tile_load(tile, access, out);
+      else
+        tile_gather(tile, access, step->bounds, in, out);
+      break;
+    default:
+      step->loop(out, in, frame_padded(tile->count));
+  }
+}
+
+void frame_begin(frame_t* frame, const space_t* space, const access_t* inputs, size_t lanes) {
+  const tile_t tile = {.space = space, .count = frame_padded(lanes)};
+  frame->inputs = inputs;
+  for (size_t i = 0; i < frame->code->uniform_count; i++)
+    run_step(frame, &frame->code->steps[i], &tile);
+}
+
+void frame_run(const frame_t* frame, const tile_t* tile) {
+  for (size_t i = frame->code->uniform_count; i < frame->code->step_count; i++)
+    run_step(frame, &frame->code->steps[i], tile);
+}
+
+const void* frame_result(const frame_t* frame, size_t i) {
+  return frame->buffers[frame->code->results[i]];
+}

@@ -1,0 +1,60 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * frame.h: code with buffers, which computes one tile of a space at a time.
+ */
+#ifndef TBK_CPU_FRAME_H
+#define TBK_CPU_FRAME_H
+
+#include "space.h"
+
+enum { FRAME_LANES_MOST = 1024 };
+
+/* Some elements of a space in their order: the index moves through the dimensions [first, first +
+ * rank), from `position` on, and stays where it is in the others. */
+typedef struct tile {
+  const space_t* space;
+  int32_t first, rank;
+  int64_t position;          /* of the first element among those walked */
+  int64_t index[SPACE_RANK]; /* of the first element; all dimensions of the space */
+  int64_t linear;            /* LINEAR_INDEX of the first element */
+  bool linear_moves;         /* and of the others: one more each */
+  size_t count;
+} tile_t;
+
+/* Sets position and index, of the dimensions that are walked. */
+void tile_seek(tile_t* tile, int64_t position);
+/* Moves between a buffer and an operand of the space. */
+void tile_load(const tile_t* tile, const access_t* access, void* buffer);
+void tile_store(const tile_t* tile, const access_t* access, const void* buffer);
+/* The coordinate along `d` of each element. */
+void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer);
+/* Elements at indices of their own; `in` has one buffer for each dimension. */
+void tile_gather(const tile_t* tile, const access_t* access, uint16_t bounds, const void* const* in,
+                 void* buffer);
+/* Fills a buffer with one element's bits. */
+void lanes_fill(void* buffer, uint64_t bits, int64_t element_bytes, size_t count);
+
+typedef struct frame {
+  const code_t* code;
+  const access_t* inputs;
+  void** buffers; /* those of parameters are set by whoever runs it */
+} frame_t;
+
+/* Returns the size of one buffer, and of all that a frame needs. */
+size_t frame_buffer_bytes(size_t lanes);
+size_t frame_bytes(const code_t* code, size_t lanes);
+/* Makes a frame in `memory`, whose first free byte it returns. */
+char* frame_make(frame_t* frame, const code_t* code, size_t lanes, char* memory);
+/* Computes what is the same for all elements of a space, and takes its inputs, from `inputs` on. */
+void frame_begin(frame_t* frame, const space_t* space, const access_t* inputs, size_t lanes);
+/* Computes one tile; the results lie in the code's buffers. */
+void frame_run(const frame_t* frame, const tile_t* tile);
+const void* frame_result(const frame_t* frame, size_t i);
+/* Returns `count` rounded up to what loops take. */
+static inline size_t frame_padded(size_t count) {
+  return (count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP;
+}
+
+#endif /* TBK_CPU_FRAME_H */

@@ -1,0 +1,98 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * loops.h: one loop for each opcode and dtype. These files are compiled once for each set of
+ * instructions that the build knows; find.c chooses, at run time, what the processor has.
+ */
+#ifndef TBK_CPU_LOOPS_H
+#define TBK_CPU_LOOPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <tbk/tbk_program.h>
+
+/*
+ * Loops are called with whole multiples of this: what an element gets must not depend on whether it
+ * lies in the vectors of a loop or in what they leave over. Buffers are so much longer.
+ */
+enum { CPU_LANE_STEP = 16 };
+
+/*
+ * Computes out[0 .. count) of the operands, each an array of as many; count is a multiple of
+ * CPU_LANE_STEP. The output lies in none of them.
+ */
+typedef void (*cpu_loop_t)(void* out, const void* const* in, size_t count);
+
+/* Moves bytes between the memory of a device and buffers, as vdev_words_copy does, but faster. */
+typedef void (*cpu_move_t)(void* to, const void* from, size_t size_bytes);
+
+/* Of one set of instructions. Each returns NULL where it has nothing of that kind. */
+typedef struct cpu_loop_set {
+  cpu_loop_t (*integer)(uint16_t opcode, uint16_t dtype);
+  cpu_loop_t (*real)(uint16_t opcode, uint16_t dtype);
+  cpu_loop_t (*compare)(uint16_t opcode, uint16_t dtype);
+  cpu_loop_t (*cast)(uint16_t from, uint16_t to);
+  cpu_loop_t (*word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
+  cpu_move_t move;
+} cpu_loop_set_t;
+extern const cpu_loop_set_t cpu_loops_plain, cpu_loops_wide;
+
+/* Returns the loop of an opcode: `takes` is the dtype of the last operand, `gives` of the value. */
+cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16_t slot);
+/* Returns how bytes are moved here. */
+cpu_move_t cpu_move_find(void);
+
+/* Each file of loops defines what it has with the name of the set in it. */
+#ifdef CPU_LOOPS_WIDE
+#define CPU_LOOPS(name) cpu_##name##_wide
+#else
+#define CPU_LOOPS(name) cpu_##name##_plain
+#endif
+cpu_loop_t CPU_LOOPS(integer)(uint16_t opcode, uint16_t dtype);
+cpu_loop_t CPU_LOOPS(real)(uint16_t opcode, uint16_t dtype);
+cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype);
+cpu_loop_t CPU_LOOPS(cast)(uint16_t from, uint16_t to);
+cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
+void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes);
+
+/* LOOP1 and so on define a loop of one, two or three operands `a`, `b`, `c` of type T, which gives R. */
+#define LOOP1(name, T, R, expression)                                \
+  static void name(void* out, const void* const* in, size_t count) { \
+    typedef T takes_t;                                               \
+    typedef R gives_t;                                               \
+    gives_t* restrict r = out;                                       \
+    const takes_t* x = in[0];                                        \
+    for (size_t i = 0; i < count; i++) {                             \
+      const takes_t a = x[i];                                        \
+      r[i] = (gives_t)(expression);                                  \
+    }                                                                \
+  }
+#define LOOP2(name, T, R, expression)                                \
+  static void name(void* out, const void* const* in, size_t count) { \
+    typedef T takes_t;                                               \
+    typedef R gives_t;                                               \
+    gives_t* restrict r = out;                                       \
+    const takes_t *x = in[0], *y = in[1];                            \
+    for (size_t i = 0; i < count; i++) {                             \
+      const takes_t a = x[i], b = y[i];                              \
+      r[i] = (gives_t)(expression);                                  \
+    }                                                                \
+  }
+/* The first operand is of type S. */
+#define LOOP3(name, S, T, R, expression)                             \
+  static void name(void* out, const void* const* in, size_t count) { \
+    typedef S first_t;                                               \
+    typedef T takes_t;                                               \
+    typedef R gives_t;                                               \
+    gives_t* restrict r = out;                                       \
+    const first_t* x = in[0];                                        \
+    const takes_t *y = in[1], *z = in[2];                            \
+    for (size_t i = 0; i < count; i++) {                             \
+      const first_t a = x[i];                                        \
+      const takes_t b = y[i], c = z[i];                              \
+      r[i] = (gives_t)(expression);                                  \
+    }                                                                \
+  }
+
+#endif /* TBK_CPU_LOOPS_H */

@@ -1,0 +1,20 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * main.c: runs the tests of the generic kernels of the cpu backend.
+ */
+#include <cunit_run.h>
+
+#include "session.h"
+
+int main(void) {
+  CU_SuiteInfo suites[] = {
+      {.pName = "opcode", .pTests = (CU_TestInfo*)cpu_opcode_tests},
+      {.pName = "cast", .pTests = (CU_TestInfo*)cpu_cast_tests},
+      {.pName = "pointwise", .pTests = (CU_TestInfo*)cpu_pointwise_tests},
+      {.pName = "reduce", .pTests = (CU_TestInfo*)cpu_reduce_tests},
+      CU_SUITE_INFO_NULL,
+  };
+  return cunit_run(suites);
+}
