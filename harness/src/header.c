@@ -125,6 +125,7 @@ static void add_request(json_t* header, const tbk_options_t* options, const tbk_
   (void)json_object_set_new(header, "tier", json_string(tbk_tier_name(options->tier)));
   (void)json_object_set_new(header, "budget", json_boolean(options->budget_ns > 0));
   (void)json_object_set_new(header, "shard", json_string(shard));
+  (void)json_object_set_new(header, "timings", digest_of(options->timings_path));
   (void)json_object_set_new(
       header, "shuffle",
       options->shuffle ? json_integer((json_int_t)options->shuffle_seed) : json_null());

@@ -6,6 +6,7 @@
  */
 #include "clock.h"
 #include "enough.h"
+#include "phase.h"
 #include "resume.h"
 #include "run.h"
 #include "summary.h"
@@ -39,6 +40,7 @@ static tbk_exit_t refuse_results(const tbk_run_t* run, int error) {
 /* Not PASS: there is no plan, and why. */
 static tbk_exit_t prepare(tbk_run_t* run, char* reason, size_t reason_size) {
   tbk_source_t source = {0};
+  tbk_phase_tell(run->options, TBK_PHASE_START);
   tbk_exit_t exit_code = run->kind->start(run->options, reason, reason_size);
   if (exit_code == TBK_EXIT_PASS) source = run->kind->tests();
   tbk_recorder_plan(&run->recorder, &source);
@@ -189,6 +191,7 @@ static tbk_exit_t conclude(tbk_run_t* run, uint64_t started_ns, uint64_t ready_n
 
 static tbk_exit_t run_tests(tbk_run_t* run, bool has_header) {
   const uint64_t started_ns = tbk_now_ns();
+  tbk_phase_tell(run->options, TBK_PHASE_PREFLIGHT);
   run->kind->preflight(&run->loop, run->options, &run->facts);
   if (run->facts.exit_code != TBK_EXIT_PASS) {
     tbk_loop_stop(&run->loop);
@@ -201,6 +204,7 @@ static tbk_exit_t run_tests(tbk_run_t* run, bool has_header) {
     tbk_record_header(&run->recorder.results, run->options, &run->recorder.plan, &run->facts,
                       run->isolation);
   const uint64_t ready_ns = tbk_now_ns();
+  tbk_phase_tell(run->options, TBK_PHASE_TESTS);
   tbk_supervise(run);
   tbk_loop_stop(&run->loop);
   return conclude(run, started_ns, ready_ns);

@@ -6,10 +6,12 @@
  */
 #include "options.h"
 
+#include "duration.h"
+#include "shard.h"
+
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -24,6 +26,8 @@ enum {
   KEY_JOBS = 'j',
   KEY_QUIET = 'q',
   KEY_SHARD = 256,
+  KEY_TIMINGS,
+  KEY_PHASES,
   KEY_RESUME,
   KEY_REPEAT,
   KEY_SHUFFLE,
@@ -58,6 +62,9 @@ static const struct argp_option table[] = {
      0},
     {"case", KEY_CASE, "LINE", 0, "of a sweep, run the case of this line alone", 0},
     {"shard", KEY_SHARD, "I/N", 0, "run the I-th of N parts", 0},
+    {"timings", KEY_TIMINGS, "FILE", 0,
+     "old results, by which the parts of --shard take about the same time", 0},
+    {"phases", KEY_PHASES, "FILE", OPTION_HIDDEN, "add a line to FILE where a phase begins", 0},
     {"resume", KEY_RESUME, NULL, 0, "go on where the result file ends", 0},
     {"repeat", KEY_REPEAT, "N", 0, "run each test N times; differing verdicts are unstable", 0},
     {"shuffle", KEY_SHUFFLE, "SEED", 0, "run in another order", 0},
@@ -66,17 +73,18 @@ static const struct argp_option table[] = {
     {"list", KEY_LIST, NULL, 0, "print the tests selected, and run none", 0},
     {"isolation", KEY_ISOLATION, "auto|fork|batch", 0,
      "one process a test, or many tests in one (default: as long as the device takes to open)", 0},
-    {"timeout", KEY_TIMEOUT, "S", 0,
-     "deadline of one test in seconds (default: 30, of the torch layer 60)", 0},
-    {"open-timeout", KEY_OPEN_TIMEOUT, "S", 0, "deadline of opening the device (default: 60)", 0},
+    {"timeout", KEY_TIMEOUT, "TIME", 0,
+     "deadline of one test, as 90s or 2m (default: 30s, of the torch layer 60s)", 0},
+    {"open-timeout", KEY_OPEN_TIMEOUT, "TIME", 0, "deadline of opening the device (default: 60s)",
+     0},
     {"require", KEY_REQUIRE, "WORD", 0, "a capability whose absence is a failure", 0},
     {"memory-limit", KEY_MEMORY_LIMIT, "BYTES", 0,
      "resident memory of a test process, with K, M or G (default: half of it all, at most 8G)", 0},
     {"most-hangs", KEY_MOST_HANGS, "N", 0,
      "tests that may hang for a whole deadline before later ones get less time (default: 4)", 0},
-    {"budget", KEY_BUDGET, "S", 0,
-     "begin no test after S seconds; the most telling ones come first, the others are left out", 0},
-    {"failing-budget", KEY_FAILING_BUDGET, "S", 0,
+    {"budget", KEY_BUDGET, "TIME", 0,
+     "begin no test after TIME; the most telling ones come first, the others are left out", 0},
+    {"failing-budget", KEY_FAILING_BUDGET, "TIME", 0,
      "the budget once a test has failed, where that is less: what fails is then looked into", 0},
     {"torch-device", KEY_TORCH_DEVICE, "NAME", 0,
      "judge a device that PyTorch knows by this name, by the contracts of the torch layer", 1},
@@ -108,10 +116,9 @@ static uint64_t number(struct argp_state* state, const char* name, const char* t
 }
 
 static uint64_t seconds(struct argp_state* state, const char* name, const char* text) {
-  char* end = NULL;
-  double value = strtod(text, &end);
-  if (end == text || *end != '\0' || !isfinite(value) || value <= 0 || value > 1e6)
-    argp_error(state, "%s: '%s' is not a time in seconds", name, text);
+  double value = 0;
+  if (!tbk_duration_read(text, &value))
+    argp_error(state, "%s: '%s' is not a time such as 90, 90s, 2m or 1h", name, text);
   return (uint64_t)(value * 1e9);
 }
 
@@ -140,8 +147,20 @@ static void shard(struct argp_state* state, tbk_options_t* options, const char* 
   if (errno != 0 || !isdigit((unsigned char)*text) || end == NULL || *end != '\0' || index < 1 ||
       index > count || count > MOST_SHARDS)
     argp_error(state, "--shard: '%s' is not I/N with 1 <= I <= N <= %d", text, MOST_SHARDS);
+  options->is_sharded = true;
   options->shard_index = (uint32_t)index;
   options->shard_count = (uint32_t)count;
+}
+
+/* The division of shards hangs on it: one that can't be read must not become another division. */
+static void read_timings(struct argp_state* state, tbk_options_t* options) {
+  static tbk_timings_t timings;
+  char reason[256];
+  if (options->timings_path == NULL) return;
+  if (!options->is_sharded) argp_error(state, "--timings goes with --shard");
+  if (!tbk_timings_read(&timings, options->timings_path, reason, sizeof reason))
+    argp_error(state, "--timings: %s: %s", options->timings_path, reason);
+  options->timings = &timings;
 }
 
 static void isolation(struct argp_state* state, tbk_options_t* options, const char* text) {
@@ -223,6 +242,12 @@ static error_t parse(int key, char* text, struct argp_state* state) {
     case KEY_SHARD:
       shard(state, options, text);
       break;
+    case KEY_TIMINGS:
+      options->timings_path = text;
+      break;
+    case KEY_PHASES:
+      options->phases = text;
+      break;
     case KEY_RESUME:
       options->resume = true;
       break;
@@ -281,6 +306,7 @@ static error_t parse(int key, char* text, struct argp_state* state) {
       break;
     case ARGP_KEY_END:
       check_subject(state, options, positional);
+      read_timings(state, options);
       break;
     default:
       return ARGP_ERR_UNKNOWN;

@@ -7,6 +7,7 @@
 #include "plan.h"
 
 #include "budget_order.h"
+#include "shard.h"
 #include "text.h"
 
 #include "contract.h"
@@ -90,19 +91,52 @@ static bool is_selected(selector_t* selectors, size_t count, const tbk_test_t* t
   return selected;
 }
 
-/* Leaves the selected ones of this shard in `tests`. */
+/* Gives each selected test the number of its shard, from 0. */
+static void divide(const tbk_run_plan_t* plan, const tbk_options_t* options, uint32_t* shards) {
+  tbk_timings_t timings = {0};
+  if (options->timings == NULL) {
+    for (size_t i = 0; i < plan->test_count; i++)
+      shards[i] = (uint32_t)(i % options->shard_count);
+    return;
+  }
+  const char** ids = make(plan->test_count, sizeof *ids);
+  timings = *options->timings;
+  /* Litmus programs are of the whole suite in C. */
+  if (options->torch || options->only.count > 0) timings.first_ns = 0;
+  for (size_t i = 0; i < plan->test_count; i++)
+    ids[i] = plan->tests[i].id;
+  tbk_shard_by_time(ids, plan->test_count, &timings, options->shard_count, shards);
+  free(ids);
+}
+
+/* Leaves those of this shard in `tests`. */
+static void take_shard(tbk_run_plan_t* plan, const tbk_options_t* options) {
+  const size_t count = plan->test_count;
+  uint32_t* shards = make(count, sizeof *shards);
+  divide(plan, options, shards);
+  plan->test_count = 0;
+  for (size_t i = 0; i < count; i++) {
+    tbk_test_t test = plan->tests[i];
+    plan->tests[i] = (tbk_test_t){0}; /* no slot behind the last keeps what was freed */
+    if (shards[i] == options->shard_index - 1)
+      plan->tests[plan->test_count++] = test;
+    else
+      free(test.id);
+  }
+  free(shards);
+}
+
+/* Leaves the selected ones in `tests`. */
 static void select_tests(tbk_run_plan_t* plan, const tbk_options_t* options, size_t count) {
   const tbk_words_t* only = &options->only;
   selector_t* selectors = make(only->count, sizeof *selectors);
-  size_t selected = 0;
   for (size_t i = 0; i < only->count; i++)
     selectors[i] =
         (selector_t){only->items[i], is_area(only->items[i], plan->tests, count), false, false};
   for (size_t i = 0; i < count; i++) {
     tbk_test_t test = plan->tests[i];
-    plan->tests[i] = (tbk_test_t){0}; /* no slot behind the last keeps what was freed */
-    if (is_selected(selectors, only->count, &test, options->tier) &&
-        selected++ % options->shard_count == options->shard_index - 1)
+    plan->tests[i] = (tbk_test_t){0};
+    if (is_selected(selectors, only->count, &test, options->tier))
       plan->tests[plan->test_count++] = test;
     else
       free(test.id);
@@ -140,6 +174,7 @@ void tbk_plan_make(tbk_run_plan_t* plan, const tbk_options_t* options, const tbk
   for (size_t i = 0; i < source->count; i++)
     plan->tests[i] = source->at(i);
   select_tests(plan, options, source->count);
+  take_shard(plan, options);
   plan->item_count = plan->test_count * options->repeat;
   plan->items = make(plan->item_count, sizeof *plan->items);
   for (size_t i = 0; i < plan->item_count; i++)

@@ -111,6 +111,9 @@ static void take_header(struct reader* reader, const json_t* header) {
   else if (json_is_integer(json_object_get(header, "shuffle")))
     differ(reader, "shuffle");
   if (strcmp(text_at(header, NULL, "shard"), shard) != 0) differ(reader, "shard");
+  char timings[TBK_DIGEST_SIZE] = "";
+  if (options->timings_path != NULL) (void)tbk_digest_file(options->timings_path, timings);
+  if (strcmp(text_at(header, NULL, "timings"), timings) != 0) differ(reader, "file of timings");
   if (strcmp(text_at(header, NULL, "tier"), tbk_tier_name(options->tier)) != 0)
     differ(reader, "tier");
   if (json_is_true(json_object_get(header, "budget")) != (options->budget_ns > 0))

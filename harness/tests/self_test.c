@@ -14,6 +14,7 @@ int main(void) {
                            {"text", NULL, NULL, NULL, NULL, tbk_text_tests},
                            {"resume", NULL, NULL, NULL, NULL, tbk_resume_tests},
                            {"patience", NULL, NULL, NULL, NULL, tbk_patience_tests},
+                           {"shard", NULL, NULL, NULL, NULL, tbk_shard_tests},
                            CU_SUITE_INFO_NULL};
   return cunit_run(suites);
 }

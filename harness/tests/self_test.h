@@ -14,5 +14,6 @@ extern CU_TestInfo tbk_plan_tests[];
 extern CU_TestInfo tbk_text_tests[];
 extern CU_TestInfo tbk_resume_tests[];
 extern CU_TestInfo tbk_patience_tests[];
+extern CU_TestInfo tbk_shard_tests[];
 
 #endif /* TBK_HARNESS_SELF_TEST_H */

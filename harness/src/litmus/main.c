@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "duration.h"
 #include "report.h"
 #include "text.h"
 #include "torch.h"
@@ -39,17 +40,17 @@ static const char usage[] =
     "  --torch-library LIB   through PyTorch: a library, by way of the bridge\n"
     "  --torch-import MODULE imported first; may be repeated\n"
     "  --python FILE         that PyTorch is installed for (python3)\n"
-    "  --seconds S           stop after S seconds (60)\n"
+    "  --seconds TIME        stop after TIME, as 90, 90s, 2m or 1h (60s)\n"
     "  --programs N          stop after N programs\n"
     "  --seed N              of all programs (1)\n"
     "  --first N             begin with program N of the seed's\n"
     "  --count               go on after findings, and say how many there were\n"
     "  --coverage            also write in how many programs each pair of edges is\n"
     "  --backend-option K=V  for the library; may be repeated\n"
-    "  --call-timeout S      no call takes longer (20)\n"
-    "  --open-timeout S      loading and opening take no longer (60)\n"
-    "  --shrink-time S       make a finding smaller for at most S seconds (20;\n"
-    "                        60 through PyTorch)\n"
+    "  --call-timeout TIME   no call takes longer (20s)\n"
+    "  --open-timeout TIME   loading and opening take no longer (60s)\n"
+    "  --shrink-time TIME    make a finding smaller for at most TIME (20s;\n"
+    "                        1m through PyTorch)\n"
     "  --output FILE         where results go as JSON lines (litmus.jsonl)\n"
     "  --reproducer FILE     where a finding goes as a C file (litmus.c), or as one in Python\n"
     "                        (litmus.py)\n"
@@ -69,12 +70,10 @@ static _Noreturn void stop(int code, const char* format, const char* word) {
   exit(code);
 }
 
-static double number(const char* text) {
-  char* end;
-  errno = 0;
-  double value = strtod(text, &end);
-  if (errno || end == text || *end != '\0' || !(value > 0 && value < 1e9))
-    stop(EXIT_USAGE, "'%s' is no number above 0", text);
+static double seconds_of(const char* text) {
+  double value = 0;
+  if (!tbk_duration_read(text, &value))
+    stop(EXIT_USAGE, "'%s' is no time such as 90, 90s, 2m or 1h", text);
   return value;
 }
 
@@ -155,7 +154,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
   for (int found; (found = getopt_long(argc, argv, "", known, NULL)) != -1;) {
     switch (found) {
       case SECONDS:
-        choices->seconds = number(optarg);
+        choices->seconds = seconds_of(optarg);
         break;
       case PROGRAMS:
         choices->programs = count(optarg);
@@ -176,13 +175,13 @@ static void choose(choices_t* choices, int argc, char** argv) {
         add_option(choices, optarg);
         break;
       case CALL:
-        choices->subject.call_timeout_s = number(optarg);
+        choices->subject.call_timeout_s = seconds_of(optarg);
         break;
       case OPEN:
-        choices->subject.open_timeout_s = number(optarg);
+        choices->subject.open_timeout_s = seconds_of(optarg);
         break;
       case SHRINK:
-        choices->shrink_s = number(optarg);
+        choices->shrink_s = seconds_of(optarg);
         break;
       case OUTPUT:
         choices->output = optarg;
