@@ -20,6 +20,8 @@ from tbk_reports.words import seen_words
 from tbk_harness import locate, runner
 from tbk_harness.baseline import fingerprint
 from tbk_harness.options import Subject
+from tbk_harness.progress import Display
+from tbk_harness.progress_row import BLAME
 
 LIMIT = 40  # causes; one test of each
 ENVIRONMENT = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}  # the device that is judged stays away
@@ -51,7 +53,12 @@ def representatives(tests: Sequence[Test]) -> list[Test]:
 
 
 def _answers(
-    chosen: Sequence[Test], on: str, subject: Subject, folder: Path, options: Options
+    chosen: Sequence[Test],
+    on: str,
+    subject: Subject,
+    folder: Path,
+    options: Options,
+    display: Display,
 ) -> list[Record]:
     """Runs the tests on another device. What can't be run there is answered with "unknown"."""
     given = options()
@@ -60,7 +67,7 @@ def _answers(
     asked = {**given, "only": tuple(dict.fromkeys(test.id for test in chosen))}
     output = folder / f"{on}-{Path(subject.words).stem}.jsonl"
     output.unlink(missing_ok=True)
-    runner.run(subject.arguments(asked), output, environment=ENVIRONMENT)
+    runner.run(subject.arguments(asked), output, display, environment=ENVIRONMENT, layer="blame")
     seen = {one.id: one for one in read_results(output).tests} if output.exists() else {}
     return [_answer(test, seen.get(test.id), on, subject) for test in chosen]
 
@@ -93,7 +100,7 @@ def substitutions(
     subject: Subject,
     folder: Path,
     options: Options,
-    tell: Callable[[str], None],
+    display: Display,
 ) -> list[Record]:
     """Runs one failing test of each cause on PyTorch's own cpu and, for what went through the
     bridge, on the reference backends."""
@@ -102,14 +109,17 @@ def substitutions(
         return []
     if subject.device == "cpu":  # it is its own substitute
         return [_answer(test, test, PYTORCH, subject) for test in chosen]
-    tell(f"running {len(chosen)} of the failing tests on other devices, to see who is to blame")
-    found = _answers(chosen, PYTORCH, Subject(device="cpu"), folder, options)
+    display.phase(BLAME)
+    display.tell(
+        f"running {len(chosen)} of the failing tests on other devices, to see who is to blame"
+    )
+    found = _answers(chosen, PYTORCH, Subject(device="cpu"), folder, options, display)
     through: list[Record] = []
     for library in map(locate.library, STAND_INS if subject.library else ()):
         rest = _open(through, chosen)
         if library and rest and library.resolve() != Path(subject.library).resolve():
             stand_in = Subject(library=str(library))
-            through += _answers(rest, REFERENCE, stand_in, folder, options)
+            through += _answers(rest, REFERENCE, stand_in, folder, options, display)
     return found + through
 
 

@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.metadata
 import importlib.util
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.text import Text
@@ -31,20 +33,24 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import capabilities, outcome, runner
-from tbk_harness.folder import RESULTS
+from tbk_harness import outcome, progress, torch_names
+from tbk_harness.command_line import Command, option
+from tbk_harness.near import hint
 from tbk_harness.options import (
     PATH,
+    VERDICT,
     Subject,
     device_options,
     running_options,
     verdict_options,
 )
-from tbk_harness.session import Session, request, runner_or_stop
-from tbk_harness.suggest import hint
+from tbk_harness.progress_row import IMPORTING, PROBING
 
-USUAL = ("cpu", "cuda")  # to ask PyTorch takes seconds
+if TYPE_CHECKING:
+    from tbk_harness.capabilities import Declared
+
 NO_DEVICE = 77
+# Where PyTorch came without its headers it is asked, which takes seconds.
 _PARSES = (
     "import re, sys, torch\n"
     "try: torch.device(sys.argv[1])\n"
@@ -66,21 +72,51 @@ def need_pytorch() -> None:
 
 
 def known_device(name: str, imports: tuple[str, ...]) -> None:
-    """Stops where PyTorch has no such device and no module is there that would bring it: to find
-    that out in a run takes the time in which all tests are collected."""
-    if name in USUAL or imports or importlib.metadata.entry_points(group="torch.backends"):
+    """Stops where PyTorch has no such device and nothing is there that would bring it, or where a
+    module to import is not there. What a module brings, tbk-run finds out."""
+    _known_modules(imports)
+    own = torch_names.device_types()
+    type_name = name.partition(":")[0]
+    if type_name in own or imports or importlib.metadata.entry_points(group="torch.backends"):
         return
-    ended = subprocess.run(
-        [sys.executable, "-c", _PARSES, name], capture_output=True, text=True, check=False
-    )
-    if ended.returncode != NO_DEVICE:
-        return  # it is there, or PyTorch itself is at fault, of which the run has more to say
-    meant = hint(name, ended.stdout.split())
-    outcome.stop(
-        EXIT_NO_DEVICE,
-        f"PyTorch knows no device {name!r}{meant}"
-        f"{' A' if meant else '; a'} device that a package brings needs --import MODULE",
-    )
+    if "torch" in sys.modules or not own:  # something in this environment imports it at the start
+        ended = subprocess.run(
+            [sys.executable, "-c", _PARSES, name], capture_output=True, text=True, check=False
+        )
+        if ended.returncode != NO_DEVICE:
+            return  # it is there, or PyTorch itself is at fault, of which the run has more to say
+        own = tuple(ended.stdout.split())
+    outcome.stop(EXIT_NO_DEVICE, unknown_device(name, own))
+
+
+def unknown_device(name: str, known: Sequence[str]) -> str:
+    """Returns what is said of a device that nobody has registered."""
+    if "/" in name or name.endswith(".so"):
+        return f"{name} is no device of PyTorch; tbk run {name} judges a library"
+    meant = hint(name, known)
+    told = f"PyTorch knows no device {name!r}{meant or ';'}"
+    return f"{told} {'W' if meant else 'w'}hich module registers it? --import MODULE"
+
+
+def _known_modules(imports: Sequence[str]) -> None:
+    """Stops where a module is not there; whether it can be imported, the run finds out."""
+    for name in imports:
+        top = name.partition(".")[0]
+        # The workers run as `python -m`, which looks into the current folder, too.
+        path = [str(Path.cwd()), *sys.path]
+        there = importlib.machinery.PathFinder.find_spec(top, path) is not None
+        if there or top in sys.modules or _found(top):
+            continue
+        modules = {one.name for one in pkgutil.iter_modules(path)}
+        outcome.stop(EXIT_BAD_LIBRARY, f"--import: there is no module {name!r}{hint(top, modules)}")
+
+
+def _found(module: str) -> bool:
+    """Returns whether any finder knows it, such as that of an editable install."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _named(name: str | None, device: str | None) -> str:
@@ -91,7 +127,9 @@ def _named(name: str | None, device: str | None) -> str:
     return str(name or device)
 
 
-def _declared(path: Path | None, device: str) -> capabilities.Declared:
+def _declared(path: Path | None, device: str) -> Declared:
+    from tbk_harness import capabilities  # noqa: PLC0415
+
     if path is None:
         return capabilities.Declared()
     try:
@@ -103,10 +141,21 @@ def _declared(path: Path | None, device: str) -> capabilities.Declared:
     return found
 
 
-@click.command(name="check")
+CHECK_EXAMPLES = """\
+tbk check cpu                            PyTorch's own CPU: shows that the suite works here
+tbk check cuda --budget 2m               a first diagnosis; the most telling tests come first
+tbk check npu --import torch_npu         a device that a package brings
+tbk check npu --only torch_copy --open   one suite; then shows the page
+tbk check npu --baseline known.toml      red for what is new alone"""
+PROBE_EXAMPLES = """\
+tbk probe npu --import torch_npu                      writes tbk-capabilities.toml
+tbk check npu --capabilities tbk-capabilities.toml    and this makes it bind"""
+
+
+@click.command(name="check", cls=Command, examples=CHECK_EXAMPLES)
 @device_options
-@click.option(
-    "--capabilities", "file", type=PATH, metavar="FILE",
+@option(
+    VERDICT, "--capabilities", "file", type=PATH, metavar="FILE",
     help="What the device declares to have, as tbk probe wrote it; it binds.",
 )  # fmt: skip
 @running_options
@@ -122,25 +171,38 @@ def check_command(
 ) -> None:
     """Judge the device NAME that PyTorch knows: cpu, cuda, or anybody's own.
 
-    A first diagnosis: tbk check --device NAME --budget 120s. The exit codes are those of tbk run.
+    The exit codes are those of tbk run.
     """
+    display = progress.begin(outcome.console(), options["quiet"])
     device = _named(name, device)
     need_pytorch()
+    display.phase(IMPORTING)
     outcome.known_words(options["only"])
     known_device(device, imports)
+    _known_capabilities(options["require"])
     known = outcome.known_from(waivers, baseline)
     declared = _declared(file, device)
-    session = Session(request(known, options))
+    from tbk_harness.session import Session, request  # noqa: PLC0415  # takes long to import
+
+    session = Session(request(known, options), display)
     if file is not None:
         options["facts"] = str(file)
         record = declared.record(file)
         session.more += [record] if record else []
     session.run_torch(Subject(device, imports), options)
-    judged = session.finish(device)
-    outcome.finish(judged, session.folder, session.request.coverage_dir, session.request.quiet)
+    session.end(device)
 
 
-@click.command(name="probe")
+def _known_capabilities(require: Sequence[str]) -> None:
+    """Stops where a word is none of the torch layer's: tbk-run knows them when it has imported
+    PyTorch and collected all tests."""
+    from tbk_harness.suggest import unknown_capability  # noqa: PLC0415
+
+    if said := unknown_capability(require, torch_names.capability_words()):
+        outcome.stop(EXIT_USAGE, said)
+
+
+@click.command(name="probe", cls=Command, examples=PROBE_EXAMPLES)
 @device_options
 @click.option(
     "--output", type=PATH, metavar="FILE", default=Path("tbk-capabilities.toml"),
@@ -162,9 +224,14 @@ def probe_command(
     With tbk check --capabilities FILE it binds: what is declared there and does not work is a
     failure, and what works without being declared is a note.
     """
+    display = progress.begin(outcome.console())
     device = _named(name, device)
     need_pytorch()
     known_device(device, imports)
+    display.phase(PROBING)
+    from tbk_harness import capabilities  # noqa: PLC0415
+    from tbk_harness.session import runner_or_stop  # noqa: PLC0415
+
     runner_or_stop()
     tests: Sequence[Test] = outcome.read(earlier).tests if earlier else ()
     header = _probed(Subject(device, imports)).header
@@ -175,6 +242,7 @@ def probe_command(
         output.write_text(text, "utf-8")
     except OSError as error:
         outcome.stop(EXIT_NOT_WRITTEN, outcome.reason(error))
+    progress.end()
     out = outcome.console()
     held = [line(word, 60) for word, value in words.items() if value]
     out.print(Text(f"{len(held)} of {len(words)}: {', '.join(held)}"))
@@ -184,6 +252,9 @@ def probe_command(
 
 def _probed(subject: Subject) -> ResultFile:
     """tbk-run probes first, each word where it can crash without harm, and has no time for more."""
+    from tbk_harness import runner  # noqa: PLC0415
+    from tbk_harness.folder import RESULTS  # noqa: PLC0415
+
     with tempfile.TemporaryDirectory(prefix="tbk-probe-") as folder:
         output = Path(folder) / RESULTS
         ended = runner.run(subject.arguments({"budget": "0.001"}), output)

@@ -14,45 +14,53 @@ from tbk_reports.text import line
 from tbk_reports.words import state_words
 
 from tbk_harness import outcome
+from tbk_harness.command_line import Command
 from tbk_harness.diff import Change, diff
 from tbk_harness.folder import PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
+from tbk_harness.options import FAIL_ON_HELP, fail_on
 from tbk_harness.verify import verify
 
 PATH = click.Path(path_type=Path)
 
 
-@click.command(name="report")
+REPORT_EXAMPLES = """\
+tbk report tbk-report/results.jsonl                the pages again, from the file alone
+tbk report shard-*.jsonl --fail-on partial         one verdict on all shards; one that is missing
+                                                   or torn is named
+tbk report results.jsonl --waivers waivers.toml    judged with what is known by now"""
+
+
+@click.command(name="report", cls=Command, examples=REPORT_EXAMPLES)
 @click.argument("results", nargs=-1, required=True, type=PATH)
 @click.option("--waivers", type=PATH, help="Known failures, in TOML.")
 @click.option("--baseline", type=PATH, help="Known causes, as --write-baseline wrote them.")
 @click.option("--write-baseline", type=PATH, metavar="FILE", help="Write the causes to FILE.")
-@click.option(
-    "--fail-on", type=click.Choice(["partial"]),
-    help="Fail where tests of the tier are not recorded, too (exit code 1).",
-)  # fmt: skip
+@click.option("--fail-on", multiple=True, callback=fail_on, metavar="WORDS", help=FAIL_ON_HELP)
 @click.option(
     "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-report",
     show_default=True, help="Where the reports go.",
 )  # fmt: skip
 @click.option("--coverage-dir", type=PATH, help="Coverage pages to link.")
+@click.option("--open", "open_page", is_flag=True, help="Show the page when it is written.")
 def report_command(
     results: tuple[Path, ...],
     waivers: Path | None,
     baseline: Path | None,
     write_baseline: Path | None,
-    fail_on: str | None,
+    fail_on: tuple[str, ...],
     report_dir: Path,
     coverage_dir: Path | None,
+    open_page: bool,
 ) -> None:
     """Judge RESULTS again from the files alone, shards together, and write all reports."""
     known = outcome.known_from(waivers, baseline)
-    found = merge([outcome.read(path) for path in results])
+    found = merge(outcome.read_parts(results))
     outcome.prepare(report_dir)
     judged = outcome.strict(outcome.verdict_on(found, known), fail_on)
     if write_baseline:
         outcome.write_baseline(judged, write_baseline)
-    outcome.finish(judged, report_dir, coverage_dir)
+    outcome.finish(judged, report_dir, coverage_dir, open_page=open_page)
 
 
 @click.command(name="diff")

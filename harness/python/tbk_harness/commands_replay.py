@@ -26,8 +26,8 @@ from tbk_reports.words import check_words, seen_words, state_words
 
 from tbk_harness import debugger, litmus_runner, outcome, runner
 from tbk_harness.folder import RESULTS
+from tbk_harness.near import hint
 from tbk_harness.session import runner_or_stop
-from tbk_harness.suggest import hint
 
 
 @click.command(name="replay")

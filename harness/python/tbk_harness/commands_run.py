@@ -9,17 +9,28 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR, EXIT_USAGE
 from tbk_reports.text import line
 
-from tbk_harness import layers, litmus_layer, locate, outcome, runner, selectors
-from tbk_harness import tsan as sanitizer
-from tbk_harness.litmus_layer import Plan
-from tbk_harness.options import Subject, runner_arguments, runner_options, verdict_options
-from tbk_harness.session import Session, request
+from tbk_harness import outcome, progress
+from tbk_harness.command_line import Command, option
+from tbk_harness.options import (
+    HOW,
+    LIBRARY,
+    WHAT,
+    Subject,
+    runner_arguments,
+    runner_options,
+    verdict_options,
+)
+from tbk_harness.progress_row import IMPORTING
+
+if TYPE_CHECKING:
+    from tbk_harness.litmus_layer import Plan
+    from tbk_harness.session import Session
 
 IMPORT_S = 300
 _LOADS = "from torch_tbk._extension import extension; extension()"
@@ -44,18 +55,28 @@ def no_torch_layer() -> str:
     return line(said[-1], 300) if said else f"importing it ends with status {ended.returncode}"
 
 
-@click.command(name="run")
+EXAMPLES = """\
+tbk run ./libacme.so                          everything, in seconds
+tbk run ./libacme.so --tier thorough --open   sweeps and long repeats; then shows the page
+tbk run ./libacme.so --only memory            an area; also MEM-005, or a test's id
+tbk run ./libacme.so --resume                 goes on after an interruption
+tbk run cpu                                   a backend that comes with the suite
+tbk run ./libacme.so --fail-on warning,partial --require stream    a gate in CI
+tbk run ./libacme.so --shard auto --timings old.jsonl              on several boards"""
+
+
+@click.command(name="run", cls=Command, examples=EXAMPLES)
 @click.argument("library", metavar="LIB")
-@click.option(
-    "--layer", type=click.Choice(["c", "torch", "both"]),
+@option(
+    WHAT, "--layer", type=click.Choice(["c", "torch", "both"]),
     help="The contracts in C, those of a PyTorch device, or both (default: both where PyTorch is).",
 )  # fmt: skip
-@click.option(
-    "--tsan", is_flag=True,
+@option(
+    HOW, "--tsan", is_flag=True,
     help="Find data races in LIB, which was built with -fsanitize=thread; of the C layer.",
 )  # fmt: skip
-@click.option(
-    "--simulated", is_flag=True,
+@option(
+    LIBRARY, "--simulated", is_flag=True,
     help="Give LIB, a backend that comes with the suite, the simulator of its driver.",
 )  # fmt: skip
 @runner_options
@@ -74,11 +95,12 @@ def run_command(
     LIB is a file. Where there is none of that name, `cpu` and `template` are the backends that come
     with the suite. The contracts in C come first, then those of PyTorch, through the bridge.
 
-    The exit codes are those of tbk-run: 0 pass, 1 findings, 2 bad usage, 3 nothing selected,
-    4 bad library, 5 no device, 6 suite error, 7 interrupted, 8 results could not be written.
+    The exit codes: 0 pass, 1 findings, 2 bad usage, 3 nothing selected, 4 bad library, 5 no device,
+    6 suite error, 7 interrupted, 8 results could not be written.
     """
     if layer == "torch" and options["require"]:
         outcome.stop(EXIT_USAGE, "--require is of the C layer, and --layer torch leaves that out")
+    display = progress.begin(outcome.console(), options["quiet"])
     outcome.known_words(options["only"])
     known = outcome.known_from(waivers, baseline)
     if simulated:
@@ -88,15 +110,17 @@ def run_command(
     environment: dict[str, str] = {}
     if tsan:
         layer, options, environment = _under_tsan(library, layer, options)
-    session = Session(request(known, options))
-    chosen, why_not = _layers(layer)
+    from tbk_harness import litmus_layer  # noqa: PLC0415  # what takes long to import
+    from tbk_harness.session import Session, request  # noqa: PLC0415
+
+    session = Session(request(known, options), display)
+    chosen, why_not = _layers(layer, display)
     if why_not:
-        session.tell(why_not)
+        display.tell(why_not)
         session.notes.append(why_not)
     session.environment = environment
     _run(session, library, chosen, options, litmus_layer.plan(options, tsan))
-    judged = session.finish(library)
-    outcome.finish(judged, session.folder, session.request.coverage_dir, session.request.quiet)
+    session.end(library)
 
 
 def _under_tsan(
@@ -105,6 +129,9 @@ def _under_tsan(
     """Returns layer, options and environment of a run under ThreadSanitizer."""
     if layer not in (None, "c"):
         outcome.stop(EXIT_USAGE, "--tsan is of the C layer")
+    from tbk_harness import runner  # noqa: PLC0415
+    from tbk_harness import tsan as sanitizer  # noqa: PLC0415
+
     try:
         found = sanitizer.environment(Path(library), runner.runner())
     except sanitizer.NoTsanError as error:
@@ -118,6 +145,8 @@ def _run(
     session: Session, library: str, chosen: tuple[str, ...], options: dict[str, Any], order: Plan
 ) -> None:
     """C first; where that finds no backend, PyTorch would find none either."""
+    from tbk_harness import layers, litmus_layer, selectors  # noqa: PLC0415
+
     only = options["only"]
     words = selectors.split(only) if len(chosen) > 1 else dict.fromkeys(chosen, only)
     chosen = tuple(layer for layer in chosen if words[layer] or not only)
@@ -135,10 +164,11 @@ def _run(
         session.run_torch(Subject(library=library), {**mine, "only": words["torch"]})
 
 
-def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:
+def _layers(layer: str | None, display: progress.Display) -> tuple[tuple[str, ...], str]:
     """Returns which layers to run, and why the one of PyTorch is none of them."""
     if layer == "c":
         return ("c",), ""
+    display.phase(IMPORTING)
     reason = no_torch_layer()
     if not reason:
         return ("torch",) if layer == "torch" else ("c", "torch"), ""
@@ -149,6 +179,8 @@ def _layers(layer: str | None) -> tuple[tuple[str, ...], str]:
 
 def _simulator(name: str) -> str:
     """Returns the option by which a backend of the suite takes the simulator of its driver."""
+    from tbk_harness import locate  # noqa: PLC0415
+
     found = locate.library(f"{name}_simulator") if name.isidentifier() else None
     if found is None:
         outcome.stop(EXIT_USAGE, f"--simulated: no simulator of a driver comes with {name}")

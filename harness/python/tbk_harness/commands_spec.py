@@ -18,8 +18,9 @@ from tbk_reports.text import line
 from tbk_reports.words import seen_words, state_words
 
 from tbk_harness import mutants, outcome, runner
+from tbk_harness.near import hint
 from tbk_harness.options import runner_arguments, runner_options
-from tbk_harness.suggest import clause_words, hint
+from tbk_harness.suggest import clause_words
 
 
 @click.command(name="list")

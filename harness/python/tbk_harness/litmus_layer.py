@@ -18,6 +18,7 @@ from tbk_harness.folder import PARTS
 from tbk_harness.layers import Part
 from tbk_harness.litmus_part import Subject, document, tests
 from tbk_harness.litmus_runner import REPRODUCER, Hunted, again
+from tbk_harness.progress_row import LITMUS
 from tbk_harness.runner import Ended
 from tbk_harness.session import Session
 
@@ -55,7 +56,7 @@ def run(session: Session, library: str, options: Mapping[str, Any], order: Plan)
     """Runs programs on a library that the C layer could judge, as one more part of the session."""
     if order.program is None:
         if order.why:  # the reports say by themselves that none were run
-            session.tell(order.why)
+            session.display.tell(order.why)
         return
     program = order.program
     path = session.folder / PARTS / f"{LAYER}.jsonl"
@@ -73,7 +74,8 @@ def run(session: Session, library: str, options: Mapping[str, Any], order: Plan)
     )
     hunted = Hunted(0, "", ())
     if not subject.missing and not subject.left_out:
-        session.tell(f"order: litmus programs for {seconds:g} s")
+        session.display.tell(f"order: litmus programs for {seconds:g} s")
+        session.display.phase(LITMUS)
         words = _arguments(options, seconds, SHRINK_S[tier])
         hunted = litmus_runner.hunt(program, library, words, path.parent)
         subject = _found(session, library, options, hunted)

@@ -56,6 +56,13 @@ def library(name: str) -> Path | None:
     return None
 
 
+def libraries() -> list[str]:
+    """Returns the names of this project's backends that are there."""
+    folders = [_HERE / "lib", *(build / "lib" for build in build_folders())]
+    paths = [path for folder in folders for path in folder.glob("libtbk_*.so")]
+    return sorted({path.stem.removeprefix("libtbk_") for path in paths})
+
+
 def _data(packaged: str, in_checkout: str) -> Path:
     inside = _HERE / "data" / packaged
     root = checkout()

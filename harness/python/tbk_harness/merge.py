@@ -7,13 +7,14 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tbk_reports.extent import simulated
 from tbk_reports.model import ResultFile
 
 # What must be the same in all parts, or they are not parts of one run.
-IDENTITY = ("suite", "spec", "backend", "selection", "shuffle", "repeat", "seed", "tier")
+IDENTITY = ("suite", "spec", "backend", "selection", "shuffle", "repeat", "seed", "tier", "timings")
 
 
 def _shards(results: Sequence[ResultFile]) -> list[str]:
@@ -102,6 +103,15 @@ def merge(results: Sequence[ResultFile]) -> ResultFile:
     """Returns one result file; what does not fit together is among its problems."""
     if len(results) == 1:
         return results[0]
+    lost = [part for part in results if not (part.header or part.tests)]
+    told = tuple(f"{part.path} has no results: {part.problems[0]}" for part in lost)
+    if lost:
+        found = _merge([part for part in results if part not in lost])
+        return replace(found, problems=(*told, *found.problems))
+    return _merge(results)
+
+
+def _merge(results: Sequence[ResultFile]) -> ResultFile:
     tests = tuple(test for part in results for test in part.tests)
     twice = [
         f"{test_id} is in more than one file"

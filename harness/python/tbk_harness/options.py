@@ -13,6 +13,10 @@ from typing import Any, TypeVar
 
 import click
 
+from tbk_harness import complete, shards
+from tbk_harness.command_line import option
+from tbk_harness.near import hint
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
@@ -24,7 +28,7 @@ def duration(_: click.Context, __: click.Parameter, value: str | None) -> float 
     """Returns seconds, also as 120s, 2m or 1h."""
     found = _DURATION.fullmatch(value.strip()) if value is not None else None
     if value is not None and (not found or not float(found[1])):
-        raise click.BadParameter(f"{value!r} is no time such as 120s or 2m")
+        raise click.BadParameter(f"{value!r} is no time such as 90s, 2m or 1h")
     return float(found[1]) * _FACTORS[found[2]] if found else None
 
 
@@ -34,72 +38,112 @@ def seconds(context: click.Context, option: click.Parameter, value: str | None) 
     return None if found is None else f"{found:g}"
 
 
-# Handed on to tbk-run as they are; it checks their values.
-_ONLY = click.option(
-    "--only", multiple=True, metavar="SEL", help="A clause, area, profile or test."
+def fail_on(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the words of all that was given, each list at its commas."""
+    words = [word.strip() for value in values for word in value.split(",")]
+    for word in words:
+        if word not in FAIL_ON:
+            meant = hint(word, FAIL_ON) or f"; there are {', '.join(FAIL_ON)}"
+            raise click.BadParameter(f"{word!r} is nothing to fail on{meant}")
+    return tuple(dict.fromkeys(words))
+
+
+WHAT, LIBRARY, HOW = "What is run", "The library", "How it is run"
+VERDICT, REPORTS, DEVICE = "The verdict", "Reports", "The device"
+FAIL_ON = ("warning", "not-shown", "left-out", "partial")
+FAIL_ON_HELP = (
+    "Exit code 1 for these, too, by commas: warning, not-shown, left-out, partial (a run that "
+    "left out tests of its tier)."
 )
-_BACKEND = click.option("--backend-option", multiple=True, metavar="K=V", help="For the library.")
+
+# Handed on to tbk-run as they are; it checks their values.
+_ONLY = option(
+    WHAT, "--only", multiple=True, metavar="SEL", shell_complete=complete.selectors,
+    help="A clause, area, profile or test; may be repeated.",
+)  # fmt: skip
+_BACKEND = option(
+    LIBRARY, "--backend-option", multiple=True, metavar="K=V", help="For the library itself."
+)
 _RUNNING = (
-    click.option(
-        "--tier",
-        type=click.Choice(["quick", "thorough"]),
+    option(
+        WHAT, "--tier", type=click.Choice(["quick", "thorough"]),
         help="Seconds, or a minute or two: sweeps and long repeats as well (default: quick).",
     ),
-    click.option("--jobs", metavar="N", help="Test processes at a time."),
-    click.option("--shard", metavar="I/N", help="Run the I-th of N parts."),
-    click.option("--repeat", metavar="N", help="Run each test N times."),
-    click.option("--shuffle", metavar="SEED", help="Run in another order."),
-    click.option("--seed", metavar="N", help="Seed of the inputs."),
-    click.option("--isolation", metavar="auto|fork|batch", help="One process a test, or many."),
-    click.option(
-        "--timeout", callback=seconds, metavar="TIME", help="Deadline of one test (30s, 1m)."
+    option(
+        WHAT, "--shard", metavar="I/N", callback=shards.read,
+        help="The I-th of N parts; auto: as Bazel, GitLab or Buildkite say in the environment.",
     ),
-    click.option(
-        "--open-timeout", callback=seconds, metavar="TIME", help="Deadline of opening the device."
+    option(
+        WHAT, "--timings", type=PATH, metavar="OLD.jsonl",
+        help="Old results, by which the parts of --shard take about the same time.",
     ),
-    click.option("--require", multiple=True, metavar="WORD", help="What must be declared."),
-    click.option("--memory-limit", metavar="BYTES", help="Resident memory of a test process."),
-    click.option("--most-hangs", metavar="N", help="Whole hangs before later tests get less time."),
-)
+    option(WHAT, "--repeat", metavar="N", help="Each test N times."),
+    option(WHAT, "--shuffle", metavar="SEED", help="In another order."),
+    option(WHAT, "--seed", metavar="N", help="Other inputs."),
+    option(HOW, "--jobs", metavar="N", help="Test processes at a time."),
+    option(
+        HOW, "--isolation", metavar="auto|fork|batch", help="One process a test, or many tests."
+    ),
+    option(
+        HOW, "--timeout", callback=seconds, metavar="TIME", help="Deadline of a test: 30s, 2m, 1h."
+    ),
+    option(
+        HOW, "--open-timeout", callback=seconds, metavar="TIME",
+        help="Deadline of opening the device.",
+    ),
+    option(HOW, "--memory-limit", metavar="BYTES", help="Resident memory of a test process."),
+    option(HOW, "--most-hangs", metavar="N", help="Whole hangs before later tests get less time."),
+    option(
+        VERDICT, "--require", multiple=True, metavar="WORD",
+        shell_complete=complete.capabilities, help="A capability that must be there.",
+    ),
+)  # fmt: skip
 _VERDICT = (
-    click.option("--resume", is_flag=True, help="Go on where an interrupted run ended."),
-    click.option("--waivers", type=PATH, help="Known failures, in TOML."),
-    click.option("--baseline", type=PATH, help="Known causes, as --write-baseline wrote them."),
-    click.option(
-        "--write-baseline", type=PATH, metavar="FILE", help="Write the causes of failure to FILE."
-    ),
-    click.option(
-        "--budget", callback=duration, metavar="TIME",
+    option(
+        HOW, "--budget", callback=duration, metavar="TIME",
         help="Begin no test of the torch layer after TIME (120s, 2m); the most telling come first.",
     ),
-    click.option(
-        "--blame/--no-blame", default=True,
+    option(
+        HOW, "--blame/--no-blame", default=True,
         help="Run what fails in the torch layer on other devices, too, to see who is to blame.",
     ),
-    click.option(
-        "--fail-on", type=click.Choice(["partial"]),
-        help="Fail a run that left out tests of its tier, too (exit code 1).",
+    option(HOW, "--resume", is_flag=True, help="Go on where an interrupted run ended."),
+    option(VERDICT, "--waivers", type=PATH, metavar="FILE", help="Known failures, in TOML."),
+    option(
+        VERDICT, "--baseline", type=PATH, metavar="FILE",
+        help="Known causes, as --write-baseline wrote them.",
     ),
-    click.option(
-        "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-report",
-        show_default=True, help="Where results and reports go.",
+    option(
+        VERDICT, "--write-baseline", type=PATH, metavar="FILE",
+        help="Write the causes of failure to FILE.",
     ),
-    click.option("--coverage-dir", type=PATH, help="Coverage pages to link."),
-    click.option("--quiet", is_flag=True, help="Print the path of the page only."),
+    option(
+        VERDICT, "--fail-on", multiple=True, callback=fail_on, metavar="WORDS", help=FAIL_ON_HELP
+    ),
+    option(
+        REPORTS, "--report-dir", type=click.Path(path_type=Path, file_okay=False),
+        default="tbk-report", show_default=True, help="Where results and reports go.",
+    ),
+    option(REPORTS, "--open", "open_page", is_flag=True, help="Show the page when it is written."),
+    option(REPORTS, "--coverage-dir", type=PATH, help="Coverage pages to link."),
+    option(REPORTS, "--quiet", is_flag=True, help="Print the path of the page only."),
 )  # fmt: skip
 _DEVICE = (
-    click.argument("name", metavar="[NAME]", required=False),
-    click.option("--device", metavar="NAME", help="As in torch.device(NAME); NAME alone does."),
-    click.option(
-        "--import", "imports", multiple=True, metavar="MODULE",
+    click.argument("name", metavar="[NAME]", required=False, shell_complete=complete.devices),
+    option(
+        DEVICE, "--device", metavar="NAME", shell_complete=complete.devices,
+        help="As in torch.device(NAME); NAME alone does.",
+    ),
+    option(
+        DEVICE, "--import", "imports", multiple=True, metavar="MODULE",
         help="Import it first, so that PyTorch knows the device.",
     ),
 )  # fmt: skip
 
 
 def _decorated(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
-    for option in reversed(options):
-        command = option(command)
+    for one in reversed(options):
+        command = one(command)
     return command
 
 

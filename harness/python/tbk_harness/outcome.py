@@ -10,12 +10,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+import click
 from rich.console import Console
 from rich.text import Text
-from tbk_reports.extent import extent
-from tbk_reports.html import coverage_links
 from tbk_reports.model import (
     EXIT_BAD_LIBRARY,
     EXIT_FINDINGS,
@@ -25,20 +24,20 @@ from tbk_reports.model import (
     ResultFile,
     read_results,
 )
-from tbk_reports.render import write_reports
-from tbk_reports.terminal import print_report
 from tbk_reports.text import line
 
-from tbk_harness import baseline, locate, reproducer
-from tbk_harness.enrich import enrich
-from tbk_harness.judge import Known, judge
-from tbk_harness.stacks import name_frames
-from tbk_harness.suggest import unknown_selector
-from tbk_harness.waivers import WaiverError, load_waivers
+from tbk_harness import locate, progress
+from tbk_harness.near import hint
+
+if TYPE_CHECKING:
+    from tbk_harness.judge import Known
+
+# What reads the spec or draws pages is imported where it is used: first a word is on the screen.
 
 
 def stop(code: int, message: str) -> NoReturn:
     """Ends with one clear line, and a documented exit code."""
+    progress.end()
     print(f"tbk: {line(message, 600)}", file=sys.stderr)
     raise SystemExit(code)
 
@@ -62,6 +61,22 @@ def read(path: Path) -> ResultFile:
     return found
 
 
+def read_parts(paths: Sequence[Path]) -> list[ResultFile]:
+    """Reads shards. A file that is torn, empty or not there is a problem of the whole, and takes
+    nothing from the others; where none can be read, there is nothing to report."""
+    found = [_read_part(path) for path in paths]
+    if not any(one.header or one.tests for one in found):
+        read(paths[0])
+    return found
+
+
+def _read_part(path: Path) -> ResultFile:
+    try:
+        return read_results(path)
+    except OSError as error:
+        return ResultFile(str(path), {}, (), None, (f"cannot be read: {error.strerror}",))
+
+
 def today() -> datetime.date:
     return datetime.datetime.now(datetime.timezone.utc).date()
 
@@ -69,29 +84,56 @@ def today() -> datetime.date:
 def verdict_on(results: ResultFile, known: Known) -> Judged:
     """Returns the judge's verdict as of today, with the clauses' sentences and the functions of
     crashes filled in where they fit."""
+    from tbk_harness.enrich import enrich  # noqa: PLC0415
+    from tbk_harness.judge import judge  # noqa: PLC0415
+    from tbk_harness.stacks import name_frames  # noqa: PLC0415
+
     return judge(name_frames(enrich(results)), known, today())
 
 
-def strict(judged: Judged, fail_on: str | None) -> Judged:
-    """With --fail-on partial a pass of a part is a failure, and the reports say why."""
-    if fail_on != "partial" or judged.verdict != "pass":
+def strict(judged: Judged, fail_on: Sequence[str]) -> Judged:
+    """With --fail-on a pass that has these words is a failure, and the reports say why."""
+    if not fail_on or judged.verdict != "pass":
         return judged
-    found = extent(judged)
-    if not found.partial:
+    told = _forbidden(judged, fail_on)
+    if not told:
         return judged
-    told = f"the run is partial, which --fail-on partial forbids: {'; '.join(found.missing)}"
     return replace(
-        judged, verdict="fail", exit_code=EXIT_FINDINGS, problems=(*judged.problems, told)
+        judged, verdict="fail", exit_code=EXIT_FINDINGS, problems=(*judged.problems, *told)
     )
+
+
+def _forbidden(judged: Judged, fail_on: Sequence[str]) -> list[str]:
+    """Returns what --fail-on forbids and the run has, a sentence for each word. What a waiver or a
+    baseline knows is neither a warning nor left out."""
+    from tbk_reports.extent import extent  # noqa: PLC0415
+
+    found = []
+    for word in (one for one in fail_on if one != "partial"):
+        tests = [test for test in judged.tests if word in (test.verdict, test.state)]
+        if tests:
+            count = "1 test is" if len(tests) == 1 else f"{len(tests):,} tests are"
+            found.append(f"{count} {word}, which --fail-on {word} forbids; first {tests[0].id}")
+    extents = extent(judged)
+    if "partial" in fail_on and extents.partial:
+        missing = "; ".join(extents.missing)
+        found.append(f"the run is partial, which --fail-on partial forbids: {missing}")
+    return found
 
 
 def known_words(only: Sequence[str]) -> None:
     """Stops where a word of --only names nothing, before anything is run or replaced."""
-    if said := unknown_selector(only):
+    from tbk_harness.suggest import unknown_selector  # noqa: PLC0415
+
+    if only and (said := unknown_selector(only)):
         stop(EXIT_USAGE, said)
 
 
 def known_from(waivers: Path | None, causes: Path | None = None) -> Known:
+    from tbk_harness import baseline  # noqa: PLC0415
+    from tbk_harness.judge import Known  # noqa: PLC0415
+    from tbk_harness.waivers import WaiverError, load_waivers  # noqa: PLC0415
+
     try:
         return Known(
             load_waivers(waivers) if waivers else (), baseline.load(causes) if causes else None
@@ -105,6 +147,8 @@ def write_baseline(judged: Judged, path: Path) -> None:
     if judged.verdict == "error":
         print(f"tbk: {path} is not written: the run has no verdict", file=sys.stderr)
         return
+    from tbk_harness import baseline  # noqa: PLC0415
+
     try:
         path.write_text(baseline.document(judged, today()), "utf-8")
     except OSError as error:
@@ -118,8 +162,18 @@ def library_file(name: str) -> str:
         return name
     own = locate.library(name) if name.isidentifier() else None
     if own is None:
-        stop(EXIT_BAD_LIBRARY, f"{name}: no such file, and no backend that comes with the suite")
+        told = f"{name}: no such file, and no backend that comes with the suite"
+        stop(EXIT_BAD_LIBRARY, f"{told}{_near_library(name)}")
     return str(own)
+
+
+def _near_library(name: str) -> str:
+    """Returns what was meant: a library beside the one that is not there, or a backend's name."""
+    path = Path(name)
+    beside = {one.name: str(path.parent / one.name) for one in path.parent.glob("*.so*")}
+    if meant := hint(path.name, beside):
+        return meant if path.parent == Path() else f"{meant[:-1]} in {path.parent}?"
+    return hint(name, locate.libraries())
 
 
 def prepare(folder: Path) -> None:
@@ -133,17 +187,40 @@ def prepare(folder: Path) -> None:
         stop(EXIT_NOT_WRITTEN, f"the results cannot be written: {reason(error)}")
 
 
-def finish(judged: Judged, folder: Path, coverage: Path | None, quiet: bool = False) -> NoReturn:
+def show_page(page: Path) -> None:
+    """Shows a page in the browser of the user, if there is one."""
+    progress.end()
+    if click.launch(str(page.resolve())):
+        print(f"tbk: --open: no browser could be started for {page}", file=sys.stderr)
+
+
+def finish(
+    judged: Judged,
+    folder: Path,
+    coverage: Path | None = None,
+    quiet: bool = False,
+    open_page: bool = False,
+) -> NoReturn:
     """Writes all reports, prints the verdict and the page's path last."""
+    from tbk_reports.html import coverage_links  # noqa: PLC0415
+    from tbk_reports.render import write_reports  # noqa: PLC0415
+    from tbk_reports.terminal import print_report  # noqa: PLC0415
+
+    from tbk_harness import reproducer  # noqa: PLC0415
+
     out = console()
     links: Sequence[tuple[str, str]] = coverage_links(coverage, folder) if coverage else ()
     try:
         judged = reproducer.write(judged, folder)
         paths = write_reports(judged, folder, links)
     except OSError as error:
+        progress.end()
         print_report(judged, out)
         stop(EXIT_NOT_WRITTEN, f"the reports cannot be written: {reason(error)}")
+    progress.end()
     if not quiet:
         print_report(judged, out)
     out.print(Text(str(paths["html"])))
+    if open_page:
+        show_page(paths["html"])
     raise SystemExit(judged.exit_code)

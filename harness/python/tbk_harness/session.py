@@ -9,10 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from rich.console import Console
-from rich.text import Text
 from tbk_reports.model import (
     EXIT_FINDINGS,
     EXIT_NOT_WRITTEN,
@@ -26,10 +24,12 @@ from tbk_reports.model import (
 from tbk_reports.text import line
 
 from tbk_harness import blame, folder, layers, outcome, pace, runner
-from tbk_harness.folder import PARTS, RESULTS
+from tbk_harness.folder import PARTS, PREVIOUS, RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.layers import Part
 from tbk_harness.options import Subject
+from tbk_harness.progress import Display
+from tbk_harness.progress_row import JUDGING
 from tbk_harness.suggest import capability_hint, selector_hint
 
 JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
@@ -37,7 +37,6 @@ BLAME_SHARE = 0.25  # of a budget, where a test fails
 LAST_SHARE = 0.05  # of a budget, for the test that runs when it is over
 REPORTS_S = 3.0  # of processor time, for judging and for writing all reports
 MOST_FOR_REPORTS = 0.25  # of a budget
-LAYER_WORDS = {"c": "contracts in C", "torch": "PyTorch"}
 
 
 def runner_or_stop() -> Path:
@@ -60,7 +59,8 @@ class Request:
     coverage_dir: Path | None = None
     write_baseline: Path | None = None
     quiet: bool = False
-    fail_on: str | None = None
+    fail_on: tuple[str, ...] = ()
+    open_page: bool = False
 
 
 def request(known: Known, options: dict[str, Any]) -> Request:
@@ -74,7 +74,7 @@ class Session:
     """One command's runs of tbk-run, in its report folder."""
 
     request: Request
-    console: Console = field(default_factory=outcome.console)
+    display: Display
     parts: list[Part] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
@@ -101,22 +101,15 @@ class Session:
     def results(self) -> Path:
         return self.folder / RESULTS
 
-    def tell(self, words: str) -> None:
-        """A line between two progress bars."""
-        if not self.request.quiet:
-            self.console.print(Text(words, style="dim"))
-
     def run(self, layer: str, arguments: Sequence[str], alone: bool = False) -> Part:
         """Returns one run of tbk-run; `alone`: it is all there is, and its file is the result."""
         path = self.results if alone else self.folder / PARTS / f"{layer}.jsonl"
         path.parent.mkdir(exist_ok=True)
         resume = ["--resume"] if self.request.resume else []
-        console = None if self.request.quiet else self.console
-        said_as = LAYER_WORDS.get(layer, layer)
         environment = self.environment if layer == "c" else None
         ended = runner.run(
-            [*arguments, *resume], path, console, environment=environment, keep=(self._lock,),
-            layer=said_as,
+            [*arguments, *resume], path, self.display, environment=environment, keep=(self._lock,),
+            layer=layer, growth=self._growth(layer, path),
         )  # fmt: skip
         if ended.exit_code == EXIT_USAGE:
             said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
@@ -128,6 +121,12 @@ class Session:
         self.parts.append(part)
         return part
 
+    def _growth(self, layer: str, path: Path) -> runner.Growth:
+        """Returns what is known of a layer's results before there are any."""
+        budget = self.request.budget if layer == "torch" else None
+        deadline = None if budget is None else time.monotonic() + self.left()
+        return runner.Growth(path, previous=self.folder / PREVIOUS, deadline=deadline)
+
     def run_torch(self, subject: Subject, options: dict[str, Any]) -> Part:
         """Returns the torch layer; then, for what fails, the same on other devices."""
         begun = time.time()
@@ -137,7 +136,7 @@ class Session:
             start_up = pace.start_up(results.header, begun)
             self.more += blame.substitutions(
                 results.tests, subject, part.path.parent,
-                lambda: self._blame_options(options, start_up), self.tell,
+                lambda: self._blame_options(options, start_up), self.display,
             )  # fmt: skip
         return part
 
@@ -173,6 +172,7 @@ class Session:
 
     def finish(self, subject: str) -> Judged:
         """Writes the one result file where there are several, and judges it."""
+        self.display.phase(JUDGING)
         written = [part for part in self.parts if part.written]
         if written and written[0].path != self.results:
             layers.compose(
@@ -185,6 +185,13 @@ class Session:
         if self.request.write_baseline:
             outcome.write_baseline(judged, self.request.write_baseline)
         return judged
+
+    def end(self, subject: str) -> NoReturn:
+        """Writes all reports, tells the verdict, and leaves with its exit code."""
+        asked = self.request
+        outcome.finish(
+            self.finish(subject), self.folder, asked.coverage_dir, asked.quiet, asked.open_page
+        )
 
     def _judged(self, subject: str, written: bool) -> Judged:
         """Judges the file, and does not trust it where tbk-run's end tells another story."""

@@ -4,21 +4,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
 import tbk_contracts
 from tbk_contracts.torch_rows import torch_tests
 
-CUTOFF = 0.6
-
-
-def hint(word: str, known: Iterable[str], most: int = 3) -> str:
-    """ "; did you mean A or B?", for the end of a line; empty where nothing is near."""
-    names = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), names, n=most, cutoff=CUTOFF)
-    return f"; did you mean {' or '.join(names[name] for name in near)}?" if near else ""
+from tbk_harness.near import hint
 
 
 def clause_words() -> set[str]:
@@ -43,7 +35,7 @@ def torch_ids() -> set[str]:
     }
 
 
-def _selectors() -> set[str]:
+def selectors() -> set[str]:
     """Whole words of --only, besides prefixes of clauses."""
     ids = clause_words() | torch_ids()
     return ids | {one.partition("/")[0] for one in ids if "/" in one}
@@ -54,7 +46,7 @@ def unknown_selector(only: Iterable[str]) -> str:
     empty where each may select something. Ids are for tbk-run to look at, since parameters have
     names, too."""
     words = [word.removeprefix("profile:") for word in only if "/" not in word]
-    known = _selectors() if words else set()
+    known = selectors() if words else set()
     for word in words:
         prefix = 3 <= len(word) < 7 and any(one.startswith(word) for one in known if "-" in one)
         if word not in known and not prefix:
@@ -65,13 +57,13 @@ def unknown_selector(only: Iterable[str]) -> str:
 def selector_hint(said: str) -> str:
     """Returns what was meant by the word that tbk-run says "names no test"."""
     word = _quoted(said, "' names no test")
-    return hint(word.partition("[")[0], _selectors()) if word else ""
+    return hint(word.partition("[")[0], selectors()) if word else ""
 
 
 def capability_hint(said: str) -> str:
     """Returns what was meant by the word that tbk-run says "is no capability"."""
     word = _quoted(said, "' is no capability")
-    return hint(word, _capability_words()) if word else ""
+    return hint(word, capability_words()) if word else ""
 
 
 def _quoted(said: str, end: str) -> str:
@@ -80,8 +72,17 @@ def _quoted(said: str, end: str) -> str:
     return before.rpartition("'")[2] if found else ""
 
 
-def _capability_words() -> set[str]:
+def capability_words() -> set[str]:
     """Returns those that rows of tests need, in C, and the tables of the ABI."""
     rows = [row for one in tbk_contracts.clauses() for row in tbk_contracts.tests_of(one.id)]
     needed = {word.removeprefix("!") for row in rows for word in (row.needs or "").split()}
     return needed | set(tbk_contracts.interface().words)
+
+
+def unknown_capability(require: Iterable[str], known: Iterable[str]) -> str:
+    """Returns why a word of --require is no capability; empty where all are."""
+    words = set(known)
+    for word in require:
+        if word not in words:
+            return f"--require: {word} is no capability{hint(word, words)}"
+    return ""

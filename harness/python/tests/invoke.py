@@ -30,6 +30,7 @@ def starter(folder: Path, layer: str = "c") -> Tbk:
             "probe",
         ):  # the stand-in has devices that PyTorch does not know
             arguments = (*arguments, "--import=acme_torch")
+            (folder / "acme_torch.py").touch()
         for library in arguments[1:] if arguments[0] == "run" else ():
             if library.endswith(".so") and "=" not in library:
                 (folder / library).touch()  # the stand-in does not read it

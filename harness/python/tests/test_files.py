@@ -82,13 +82,13 @@ def test_a_partial_pass_fails_where_that_is_asked_for(tmp_path: Path) -> None:
     path = synthetic.write(tmp_path / "r.jsonl", synthetic.passing(60), head)
     judged = judge(read_results(path), Known(), TODAY)
     assert (judged.verdict, judged.exit_code) == ("pass", 0)
-    assert strict(judged, None) is judged
-    found = strict(judged, "partial")
+    assert strict(judged, ()) is judged
+    found = strict(judged, ("partial",))
     assert (found.verdict, found.exit_code) == ("fail", 1)
     assert "--only memory" in found.problems[0]
     head = synthetic.header(60)
     path = synthetic.write(tmp_path / "whole.jsonl", synthetic.passing(60), head)
-    assert strict(judge(read_results(path), Known(), TODAY), "partial").exit_code == 0
+    assert strict(judge(read_results(path), Known(), TODAY), ("partial",)).exit_code == 0
 
 
 def test_a_missing_or_doubled_shard_is_an_error(tmp_path: Path) -> None:

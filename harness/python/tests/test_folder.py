@@ -18,7 +18,8 @@ def test_a_typo_leaves_the_last_results_alone(tbk: Tbk, tmp_path: Path) -> None:
     before = (tmp_path / REPORT / folder.RESULTS).read_bytes()
     ended = tbk("run", "goood")
     assert ended.returncode == 4
-    assert ended.stderr == "tbk: goood: no such file, and no backend that comes with the suite\n"
+    told = "no such file, and no backend that comes with the suite; did you mean good.so?"
+    assert ended.stderr == f"tbk: goood: {told}\n"
     assert (tmp_path / REPORT / folder.RESULTS).read_bytes() == before
 
 

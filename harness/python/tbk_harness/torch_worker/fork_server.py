@@ -16,7 +16,7 @@ import pytest
 import tbk_contracts.torch
 import torch
 
-from tbk_harness.torch_worker import launcher, listing, memory
+from tbk_harness.torch_worker import early_name, launcher, listing, memory
 from tbk_harness.torch_worker.request import Request
 from tbk_harness.torch_worker.speech import told
 from tbk_harness.torch_worker.subject import Subject
@@ -106,6 +106,12 @@ class ForkServer(Collection):
         self._library = launcher.Library(str(request.launcher))
         self._subject = Subject(request)
         self._worker: Worker | None = None
+        self._early = 0
+
+    def ask_early(self) -> None:
+        """While the tests are collected, a child finds out whether the device has a name."""
+        if early_name.is_worth_asking(self.request):
+            self._early = early_name.ask(self._subject, self._say)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -117,6 +123,8 @@ class ForkServer(Collection):
         except listing.ListingError as error:
             self._say(said="error", exit=error.code, reason=str(error))
             return True
+        finally:
+            early_name.end(self._early)
         self._worker = Worker(self._subject, session.items, self.folder)
         session.config.pluginmanager.register(self._worker, "tbk-worker")
         for one in [*found, suite]:
@@ -187,6 +195,7 @@ def print_list(request: Request) -> int:
 def serve(request: Request) -> int:
     """Returns the life of a fork server; of its descendants, that of a worker."""
     plugin = ForkServer(request, contracts())
+    plugin.ask_early()
     code = int(pytest.main(_arguments(request, plugin.folder), plugins=[plugin]))
     if plugin.is_worker:
         return launcher.WORKER_EXIT

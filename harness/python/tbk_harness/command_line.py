@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What click lacks: options in groups, and examples, in the help of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+OTHERS = "Options"
+
+
+class Option(click.Option):
+    """An option that stands under a heading of its command's help."""
+
+    def __init__(self, *names: Any, group: str = OTHERS, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.group = group
+
+
+def option(group: str, *names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
+    """As click.option; `group` is the heading."""
+    return click.option(*names, cls=Option, group=group, **settings)
+
+
+def write_examples(formatter: click.HelpFormatter, examples: str) -> None:
+    """Writes commands as they are typed, one a line, unwrapped."""
+    if examples:
+        with formatter.section("Examples"):
+            for line in examples.splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+class Command(click.Command):
+    """A command whose help has its options in groups, in the order in which they begin, and ends
+    with examples."""
+
+    def __init__(self, *names: Any, examples: str = "", **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.examples = examples
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the groups; what belongs to none comes last."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):  # arguments are above
+                groups.setdefault(getattr(parameter, "group", OTHERS), []).append(record)
+        for title in [*(one for one in groups if one != OTHERS), OTHERS]:
+            if title in groups:
+                with formatter.section(title):
+                    formatter.write_dl(groups[title], col_max=28)
+        write_examples(formatter, self.examples)
