@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import click
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-OTHERS = "Options"
+DEVICE, WHAT, LIBRARY, HOW = "The device", "What is run", "The library", "How it is run"
+VERDICT, REPORTS, OUTPUT, OTHERS = "The verdict", "Reports", "Output", "Options"
+ORDER = (DEVICE, WHAT, LIBRARY, HOW, VERDICT, REPORTS, OUTPUT, OTHERS)
 
 
 class Option(click.Option):
@@ -35,22 +37,20 @@ def write_examples(formatter: click.HelpFormatter, examples: str) -> None:
 
 
 class Command(click.Command):
-    """A command whose help has its options in groups, in the order in which they begin, and ends
-    with examples."""
+    """A command whose help has its options in groups, and ends with examples."""
 
     def __init__(self, *names: Any, examples: str = "", **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.examples = examples
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the groups; what belongs to none comes last."""
+        """Writes the groups, each under its heading."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):  # arguments are above
                 groups.setdefault(getattr(parameter, "group", OTHERS), []).append(record)
-        for title in [*(one for one in groups if one != OTHERS), OTHERS]:
-            if title in groups:
-                with formatter.section(title):
-                    formatter.write_dl(groups[title], col_max=28)
+        for title in filter(groups.__contains__, ORDER):
+            with formatter.section(title):
+                formatter.write_dl(groups[title], col_max=28)
         write_examples(formatter, self.examples)

@@ -27,6 +27,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line, shorten
 
 from tbk_harness import kill, kill_torch, locate, mutants, outcome, runner, skeleton
+from tbk_harness.options import seconds
 
 LIMIT = 30
 
@@ -75,7 +76,10 @@ def new_command(name: str) -> None:
     "--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: twice the cores)."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the C layer's sample.")
-@click.option("--timeout", metavar="S", help="Deadline of one test, at the C layer.")
+@click.option(
+    "--timeout", metavar="TIME", callback=seconds,
+    help="Deadline of one test, at the C layer (30s, 2m).",
+)  # fmt: skip
 @click.option("--library", type=click.Path(path_type=Path), help="The mutants' library.")
 @click.option(
     "--output-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-kill-matrix",

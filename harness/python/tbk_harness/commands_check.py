@@ -34,11 +34,10 @@ from tbk_reports.model import (
 from tbk_reports.text import line
 
 from tbk_harness import outcome, progress, torch_names
-from tbk_harness.command_line import Command, option
+from tbk_harness.command_line import VERDICT, Command, option
 from tbk_harness.near import hint
 from tbk_harness.options import (
     PATH,
-    VERDICT,
     Subject,
     device_options,
     running_options,
@@ -74,6 +73,9 @@ def need_pytorch() -> None:
 def known_device(name: str, imports: tuple[str, ...]) -> None:
     """Stops where PyTorch has no such device and nothing is there that would bring it, or where a
     module to import is not there. What a module brings, tbk-run finds out."""
+    if "/" in name or name.endswith(".so"):
+        told = f"{name} is no device of PyTorch; tbk run {name} judges a library"
+        outcome.stop(EXIT_NO_DEVICE, told)
     _known_modules(imports)
     own = torch_names.device_types()
     type_name = name.partition(":")[0]
@@ -91,8 +93,6 @@ def known_device(name: str, imports: tuple[str, ...]) -> None:
 
 def unknown_device(name: str, known: Sequence[str]) -> str:
     """Returns what is said of a device that nobody has registered."""
-    if "/" in name or name.endswith(".so"):
-        return f"{name} is no device of PyTorch; tbk run {name} judges a library"
     meant = hint(name, known)
     told = f"PyTorch knows no device {name!r}{meant or ';'}"
     return f"{told} {'W' if meant else 'w'}hich module registers it? --import MODULE"

@@ -16,11 +16,8 @@ from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR, EXIT_USAGE
 from tbk_reports.text import line
 
 from tbk_harness import outcome, progress
-from tbk_harness.command_line import Command, option
+from tbk_harness.command_line import HOW, LIBRARY, WHAT, Command, option
 from tbk_harness.options import (
-    HOW,
-    LIBRARY,
-    WHAT,
     Subject,
     runner_arguments,
     runner_options,

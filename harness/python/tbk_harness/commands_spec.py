@@ -1,48 +1,83 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""tbk list and tbk show: what there is, and what is known about one clause."""
+"""tbk list and tbk show: what there is, and what is known about one word of a report."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-import tbk_contracts
 from rich.console import Console
 from rich.text import Text
-from tbk_contracts import Clause
-from tbk_contracts.torch_rows import torch_tests_of
-from tbk_reports.model import EXIT_NOTHING_SELECTED, EXIT_PASS, EXIT_SUITE_ERROR, EXIT_USAGE
+from tbk_reports.model import EXIT_NOTHING_SELECTED, EXIT_PASS, EXIT_SUITE_ERROR, EXIT_USAGE, Test
 from tbk_reports.text import line
-from tbk_reports.words import seen_words, state_words
 
-from tbk_harness import mutants, outcome, runner
+from tbk_harness import complete, outcome
+from tbk_harness.command_line import OUTPUT, Command, option
 from tbk_harness.near import hint
 from tbk_harness.options import runner_arguments, runner_options
-from tbk_harness.suggest import clause_words
+
+if TYPE_CHECKING:
+    from tbk_contracts import Clause
+
+    from tbk_harness.explain import Found
+
+COLUMNS = ("id", "clause", "level", "needs", "tier")  # of tbk-run --list
+LIST_EXAMPLES = """\
+tbk list --only STR                  the clauses of an area
+tbk list ./libacme.so --tier quick   the tests in C that a run has
+tbk list --json                      the clauses as JSON, for a program"""
+SHOW_EXAMPLES = """\
+tbk show EVT-019                                  a clause
+tbk show event/elapsed_is_in_milliseconds         a test
+tbk show not-shown                                a verdict
+tbk show TBK_NOT_READY                            a status of the interface
+tbk show stream                                   a capability, of either layer
+tbk show EVT-019 --results tbk-report/results.jsonl    and what a run said of it"""
 
 
-@click.command(name="list")
+@click.command(name="list", cls=Command, examples=LIST_EXAMPLES)
 @click.argument("library", metavar="[LIB]", required=False)
 @runner_options
-def list_command(library: str | None, **options: Any) -> None:
+@option(OUTPUT, "--json", "as_json", is_flag=True, help="A list of objects, as JSON.")
+def list_command(library: str | None, as_json: bool, **options: Any) -> None:
     """List the tests in C that a run of LIB has; without LIB, the clauses of both layers.
 
     LIB is not opened. Each line has the id, the clause, its level and what the test needs.
     """
+    from tbk_harness import runner  # noqa: PLC0415
+
     out = outcome.console()
     if library is None:
-        _list_clauses(options["only"], out)
+        _list_clauses(options["only"], as_json, out)
     try:
         listed = runner.list_tests(runner_arguments(library, options))
     except runner.NoRunnerError as error:
         outcome.stop(EXIT_SUITE_ERROR, str(error))
     if listed.returncode:
         outcome.stop(listed.returncode, listed.stderr or f"status {listed.returncode}")
-    for row in listed.stdout.splitlines():
+    rows = listed.stdout.splitlines()
+    if as_json:
+        _print_json([_row(row) for row in rows])
+    for row in rows:
         out.print(Text(line(row, 400)))
     raise SystemExit(EXIT_PASS)
+
+
+def _print_json(document: object) -> NoReturn:
+    print(json.dumps(document, indent=1, ensure_ascii=False))
+    raise SystemExit(EXIT_PASS)
+
+
+def _row(text: str) -> dict[str, Any]:
+    """Returns a line of tbk-run --list as data. What a test needs may be several words."""
+    first, rest = text.split(" ", 3)[:3], text.split(" ", 3)[3:]
+    needs, _, tier = (rest[0] if rest else "-").rpartition(" ")
+    values = (*first, [] if needs in ("", "-") else needs.split(), tier)
+    return dict(zip(COLUMNS, values, strict=False))
 
 
 def _selected(clause: Clause, only: tuple[str, ...]) -> bool:
@@ -50,80 +85,98 @@ def _selected(clause: Clause, only: tuple[str, ...]) -> bool:
     return not only or any(item in names for item in only)
 
 
-def _list_clauses(only: tuple[str, ...], out: Console) -> NoReturn:
+def _list_clauses(only: tuple[str, ...], as_json: bool, out: Console) -> NoReturn:
+    import tbk_contracts  # noqa: PLC0415  # the whole spec
+
+    from tbk_harness.suggest import clause_words  # noqa: PLC0415
+
     found = [clause for clause in tbk_contracts.clauses() if _selected(clause, only)]
-    for clause in found:
-        told = Text(f"{clause.id:<9}{clause.level:<7}{clause.kind:<11}{clause.profile:<8}")
-        out.print(told.append(clause.text))
     if not found:
         meant = "".join(hint(word, clause_words()) for word in only[:3])
         outcome.stop(EXIT_NOTHING_SELECTED, f"no clause fits {', '.join(only)}{meant}")
+    if as_json:
+        _print_json([asdict(clause) for clause in found])
+    for clause in found:
+        told = Text(f"{clause.id:<9}{clause.level:<7}{clause.kind:<11}{clause.profile:<8}")
+        out.print(told.append(clause.text))
     raise SystemExit(EXIT_PASS)
 
 
-@click.command(name="show")
-@click.argument("clause_id", metavar="CLAUSE")
-@click.option("--results", type=click.Path(path_type=Path), help="Show what a run said of it.")
-def show_command(clause_id: str, results: Path | None) -> None:
-    """Show what is known about CLAUSE: sentence, source, header, tests, mutants, results."""
-    clause = tbk_contracts.clause(clause_id.upper())
-    if clause is None:
-        prefix = clause_id.upper()[:3]
-        near = any(one.prefix == prefix for one in tbk_contracts.clauses())
-        more = f"; `tbk list --only {prefix}` has those of its area" if near else "; see `tbk list`"
-        meant = hint(clause_id, (one.id for one in tbk_contracts.clauses()))
-        outcome.stop(EXIT_USAGE, f"there is no clause {clause_id}{more if near else meant or more}")
+@click.command(name="show", cls=Command, examples=SHOW_EXAMPLES)
+@click.argument("word", metavar="WORD", shell_complete=complete.subjects)
+@option(
+    OUTPUT, "--results", type=click.Path(path_type=Path), metavar="FILE",
+    help="Show what a run said of it, too.",
+)  # fmt: skip
+@option(OUTPUT, "--json", "as_json", is_flag=True, help="The same as JSON.")
+def show_command(word: str, results: Path | None, as_json: bool) -> None:
+    """Show what is known about WORD: a clause, a test, a verdict, a status or a capability.
+
+    Of a clause: sentence, source, header line, tests, and the mutants that break it.
+    """
+    from tbk_harness import explain  # noqa: PLC0415  # the whole spec
+
+    found = explain.found(word)
+    if not found:
+        outcome.stop(EXIT_USAGE, _unknown(word))
+    seen = [(one, _seen(one, results)) for one in found]
+    if as_json:
+        _print_json([{**one.document(), **_records(tests)} for one, tests in seen])
     out = outcome.console()
-    out.print(Text(f"{clause.id}  {clause.text}", style="bold"))
-    for name, value in _facts(clause):
-        out.print(Text(f"  {name:<9}", style="dim").append(value, style="default"))
-    if results:
-        _show_results(clause.id, results, out)
+    for one, tests in seen:
+        _show(one, out)
+        if tests is not None:
+            _show_results(tests, out)
     raise SystemExit(EXIT_PASS)
 
 
-def _facts(clause: Clause) -> list[tuple[str, str]]:
-    facts = [("level", f"{clause.level}, {clause.kind}, profile {clause.profile}")]
-    facts += [("layer", ", ".join(clause.layer))]
-    facts += [(name, value) for name, value in (("reason", clause.reason), ("needs", clause.needs),
-              ("note", clause.note)) if value]  # fmt: skip
-    bases = ", ".join(tbk_contracts.bases_of(clause.id))
-    facts += [("builds on", bases)] if bases else []
-    facts += [("source", source) for source in clause.source]
-    facts += [
-        ("header", f"{row.file}:{row.number} {row.function}, {row.label}")
-        for row in tbk_contracts.header_lines(clause.id)
-    ]
-    for row in tbk_contracts.tests_of(clause.id):
-        facts.append(("test", f"{row.id}  ({row.file}:{row.number}){_needing(row.needs)}"))
-    for test in torch_tests_of(clause.id):
-        name = test.name.removeprefix("test_")
-        place = f"{test.file}:{test.number}"
-        facts.append(
-            ("test", f"torch_{Path(test.file).stem[5:]}/{name}  ({place}){_needing(test.needs)}")
-        )
-    for mutant in mutants.known():
-        if clause.id in mutant.clauses and mutant.kind == "mutant":
-            facts.append(("mutant", f"{mutant.name}: {line(mutant.note, 200)}"))
-    facts += [
-        ("mutant", f"{mutant.name}  ({mutant.file}:{mutant.number})")
-        for mutant in mutants.of_torch_layer()
-        if clause.id in mutant.clauses
-    ]
-    return facts
+def _unknown(word: str) -> str:
+    """Returns why there is nothing to show, with what may have been meant."""
+    import tbk_contracts  # noqa: PLC0415
+
+    from tbk_harness import explain  # noqa: PLC0415
+
+    prefix = word.upper()[:3]
+    told = f"{word} is no clause, test, verdict, status or capability"
+    if any(one.prefix == prefix for one in tbk_contracts.clauses()) and "/" not in word:
+        told += f"; `tbk list --only {prefix}` has the clauses of its area"
+    return told + (hint(word, explain.subjects()) or "; see `tbk list`")
 
 
-def _needing(words: str | None) -> str:
-    return f", needs {words}" if words else ""
+def _show(one: Found, out: Console) -> None:
+    kind = "" if one.kind == "clause" else f"  ({one.kind})"
+    out.print(Text(f"{one.name}{kind}  {one.text}", style="bold"))
+    for name, value in one.facts:
+        out.print(Text(f"  {name:<9} ", style="dim").append(value, style="default"))
 
 
-def _show_results(clause_id: str, path: Path, out: Console) -> None:
-    tests = [test for test in outcome.read(path).tests if test.clause == clause_id]
+def _seen(one: Found, path: Path | None) -> list[Test] | None:
+    """Returns what a run recorded of it; None where no run is asked for, or it is no matter of
+    single tests."""
+    if path is None or one.kind not in ("clause", "test", "verdict"):
+        return None
+    tests = outcome.read(path).tests
+    if one.kind == "test":
+        return [test for test in tests if test.id.partition("[")[0] == one.name]
+    if one.kind == "verdict":
+        return [test for test in tests if one.name in (test.verdict, test.state)]
+    return [test for test in tests if test.clause == one.name]
+
+
+def _records(tests: list[Test] | None) -> dict[str, Any]:
+    if tests is None:
+        return {}
+    return {"results": [{"id": test.id, "state": test.state, "seen": test.seen} for test in tests]}
+
+
+def _show_results(tests: list[Test], out: Console) -> None:
+    from tbk_reports.words import seen_words, state_words  # noqa: PLC0415
+
     for test in tests:
-        told = Text("  result   ", style="dim")
+        told = Text("  result    ", style="dim")
         told.append(f"{line(test.id, 100)}: {state_words(test.state)}", style="default")
         if test.failed:
             told.append(f", seen {line(seen_words(test), 200)}", style="default")
         out.print(told)
     if not tests:
-        out.print(Text("  result   not in this run", style="dim"))
+        out.print(Text("  result    not in this run", style="dim"))

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from tbk_harness import complete, shards
-from tbk_harness.command_line import option
+from tbk_harness.command_line import DEVICE, HOW, LIBRARY, REPORTS, VERDICT, WHAT, option
 from tbk_harness.near import hint
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,8 +48,6 @@ def fail_on(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     return tuple(dict.fromkeys(words))
 
 
-WHAT, LIBRARY, HOW = "What is run", "The library", "How it is run"
-VERDICT, REPORTS, DEVICE = "The verdict", "Reports", "The device"
 FAIL_ON = ("warning", "not-shown", "left-out", "partial")
 FAIL_ON_HELP = (
     "Exit code 1 for these, too, by commas: warning, not-shown, left-out, partial (a run that "

@@ -91,6 +91,35 @@ def test_a_partial_pass_fails_where_that_is_asked_for(tmp_path: Path) -> None:
     assert strict(judge(read_results(path), Known(), TODAY), ("partial",)).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("word", "record"),
+    [
+        ("warning", {"verdict": "warning", "level": "should"}),
+        ("not-shown", {"verdict": "not-shown"}),
+        ("not-shown", {"verdict": "pass", "evidence": "not-shown"}),
+        ("left-out", {"verdict": "left-out"}),
+    ],
+)
+def test_a_pass_fails_on_what_is_asked_for(
+    tmp_path: Path, word: str, record: dict[str, str]
+) -> None:
+    records = [synthetic.case(0), {**synthetic.case(1), **record}]
+    judged = judge(read_results(synthetic.write(tmp_path / "r.jsonl", records)), Known(), TODAY)
+    assert (judged.verdict, judged.exit_code) == ("pass", 0)
+    others = [one for one in ("warning", "not-shown", "left-out") if one != word]
+    assert strict(judged, others) is judged
+    found = strict(judged, [*others, word])
+    assert (found.verdict, found.exit_code) == ("fail", 1)
+    (said,) = found.problems
+    assert said == f"1 test is {word}, which --fail-on {word} forbids; first {records[1]['id']}"
+
+
+def test_what_fails_already_is_not_told_twice(tmp_path: Path) -> None:
+    records = [synthetic.case(0, "fail"), synthetic.case(1, "left-out")]
+    judged = judge(read_results(synthetic.write(tmp_path / "r.jsonl", records)), Known(), TODAY)
+    assert strict(judged, ("left-out", "partial")) is judged
+
+
 def test_a_missing_or_doubled_shard_is_an_error(tmp_path: Path) -> None:
     first, second, third = _shards(tmp_path)
     assert judge(merge([first, third]), Known(), TODAY).exit_code == 6
