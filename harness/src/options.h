@@ -53,10 +53,10 @@ typedef struct tbk_options {
   const char* output;
   uint32_t jobs; /* 0: as many as cores */
   uint32_t shard_index, shard_count;
-  bool is_sharded; /* --shard was given, be it 1/1 */
-  const char* timings_path;           /* NULL: shards take one test after the other */
-  const struct tbk_timings* timings;  /* what is in it; else NULL */
-  const char* phases;                 /* file that is told of each phase; NULL */
+  bool is_sharded;                   /* --shard was given, be it 1/1 */
+  const char* timings_path;          /* NULL: shards take one test after the other */
+  const struct tbk_timings* timings; /* what is in it; else NULL */
+  const char* phases;                /* file that is told of each phase; NULL */
   uint32_t repeat;
   bool shuffle;
   uint64_t shuffle_seed;

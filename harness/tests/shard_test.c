@@ -90,15 +90,15 @@ static json_int_t known(const tbk_timings_t* timings, const char* id) {
 
 static void old_results_are_read(void) {
   tbk_timings_t timings;
-  CU_ASSERT_TRUE(read_text(
-      "{\"record\":\"header\"}\n"
-      "{\"record\":\"test\",\"id\":\"a/b\",\"wall_ns\":5}\n"
-      "{\"record\":\"test\",\"id\":\"a/b\",\"wall_ns\":6}\n"
-      "{\"record\":\"test\",\"id\":\"a/c\",\"wall_ns\":0,\"duration_ns\":7}\n"
-      "{\"record\":\"test\",\"id\":\"litmus/programs\",\"layer\":\"litmus\","
-      "\"facts\":{\"footer\":{\"milliseconds\":2}}}\n"
-      "torn {",
-      &timings));
+  CU_ASSERT_TRUE(
+      read_text("{\"record\":\"header\"}\n"
+                "{\"record\":\"test\",\"id\":\"a/b\",\"wall_ns\":5}\n"
+                "{\"record\":\"test\",\"id\":\"a/b\",\"wall_ns\":6}\n"
+                "{\"record\":\"test\",\"id\":\"a/c\",\"wall_ns\":0,\"duration_ns\":7}\n"
+                "{\"record\":\"test\",\"id\":\"litmus/programs\",\"layer\":\"litmus\","
+                "\"facts\":{\"footer\":{\"milliseconds\":2}}}\n"
+                "torn {",
+                &timings));
   CU_ASSERT_EQUAL(known(&timings, "a/b"), 11);
   CU_ASSERT_EQUAL(known(&timings, "a/c"), 7);
   CU_ASSERT_EQUAL(timings.first_ns, 2000000);
@@ -123,9 +123,8 @@ static void times_have_units(void) {
   }
 }
 
-CU_TestInfo tbk_shard_tests[] = {
-    {"shards take the same time", shards_take_the_same_time},
-    {"more shards than tests", more_shards_than_tests_is_no_harm},
-    {"old results are read", old_results_are_read},
-    {"times have units", times_have_units},
-    CU_TEST_INFO_NULL};
+CU_TestInfo tbk_shard_tests[] = {{"shards take the same time", shards_take_the_same_time},
+                                 {"more shards than tests", more_shards_than_tests_is_no_harm},
+                                 {"old results are read", old_results_are_read},
+                                 {"times have units", times_have_units},
+                                 CU_TEST_INFO_NULL};

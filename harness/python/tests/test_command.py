@@ -208,7 +208,7 @@ def test_list_and_show(tbk: Tbk, tmp_path: Path) -> None:
         assert part in shown.stdout
     assert tbk("show", "XXX-001").returncode == 2
     assert "tbk list --only MEM" in tbk("show", "MEM").stderr
-    assert "did you mean MEM-00" in tbk("show", "mem-0x2").stderr
+    assert "did you mean MEM-005" in tbk("show", "mem-00x5").stderr
     synthetic.write(tmp_path / "r.jsonl", synthetic.failing())
     assert "result" in tbk("show", "MEM-002", "--results", "r.jsonl").stdout
 
