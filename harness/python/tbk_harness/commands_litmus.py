@@ -27,7 +27,7 @@ from tbk_reports.render import write_file
 from tbk_harness import litmus_runner, locate, outcome
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, again
-from tbk_harness.options import duration
+from tbk_harness.options import GATE, duration
 
 PAGE = "report.html"
 _STATES = {"proven": "green", "trivial": "cyan", "not-shown": "yellow", "broken": "red"}
@@ -48,6 +48,7 @@ one in N: a fault that breaks one of N such edges would have been missed with a 
     "--import", "imports", multiple=True, metavar="MODULE",
     help="Import it first, so that PyTorch knows the device.",
 )  # fmt: skip
+@GATE
 @click.option(
     "--time", "seconds", callback=duration, default="60s", show_default=True, metavar="TIME",
     help="Run programs for so long (20s, 2m).",
@@ -98,6 +99,7 @@ def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
         found = next(iter(ordering.findings), None)
         command = _again(library, found, options) if found else ""
         tell(ordering, outcome.console(), command)
+        _tell_gate(hunted.records[-1].get("gate"), options["gate"])
         _write_page(report_dir, ordering, subject, command, reproducer)
     if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
         outcome.stop(hunted.code, hunted.said)
@@ -129,20 +131,26 @@ def _torch_words(options: Mapping[str, Any]) -> list[str]:
         outcome.stop(EXIT_USAGE, "one of them is needed: LIB, or --device NAME")
     if imports and not device:
         outcome.stop(EXIT_USAGE, "--import goes with --device")
+    if options["gate"] and not device and options["layer"] != "torch":
+        outcome.stop(EXIT_USAGE, "--gate goes with --device, or with --layer torch")
+    gate = [f"--torch-gate={outcome.gate_file(options['gate'])}"] if options["gate"] else []
     if device:
         need_pytorch()
         known_device(device, imports)
-        return [f"--torch-device={device}", *(f"--torch-import={name}" for name in imports)]
+        imported = (f"--torch-import={name}" for name in imports)
+        return [f"--torch-device={device}", *imported, *gate]
     if options["layer"] != "torch":
         return []
     need_pytorch()
-    return [f"--torch-library={Path(outcome.library_file(library)).absolute()}"]
+    return [f"--torch-library={Path(outcome.library_file(library)).absolute()}", *gate]
 
 
 def _users_words(options: Mapping[str, Any]) -> list[str]:
+    gate = [f"--gate={options['gate']}"] if options["gate"] else []
     if options["library"]:
-        return [str(options["library"]), "--layer=torch"]
-    return [f"--device={options['device']}", *(f"--import={name}" for name in options["imports"])]
+        return [str(options["library"]), "--layer=torch", *gate]
+    imported = (f"--import={name}" for name in options["imports"])
+    return [f"--device={options['device']}", *imported, *gate]
 
 
 def _again(library: str, found: Finding, options: Mapping[str, Any]) -> str:
@@ -197,6 +205,14 @@ def _tell_finding(finding: Finding, console: Console, again: str) -> None:
         console.print(Text(f"  {reason}"))
     console.print(Text(f"\n{finding.frequency}"))
     console.print(Text(f"the program that it was found by: {again}\n"), soft_wrap=True)
+
+
+def _tell_gate(told: object, gate: str) -> None:
+    if told == "holds":
+        outcome.console().print(Text(f"the gate {gate} holds a stream at a time"))
+    elif told:
+        why = "the device does its work within its calls"
+        outcome.console().print(Text(f"the gate {gate} held its caller and was not used: {why}"))
 
 
 def _tell_edges(ordering: Ordering, console: Console) -> None:

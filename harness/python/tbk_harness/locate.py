@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -61,6 +62,15 @@ def libraries() -> list[str]:
     folders = [_HERE / "lib", *(build / "lib" for build in build_folders())]
     paths = [path for folder in folders for path in folder.glob("libtbk_*.so")]
     return sorted({path.stem.removeprefix("libtbk_") for path in paths})
+
+
+def bridge() -> Path | None:
+    """Returns the bridge's own library, as torch_tbk would load it."""
+    spec = importlib.util.find_spec("torch_tbk")
+    package = [Path(spec.origin).parent] if spec and spec.origin else []
+    built = [build / "python" / "torch_tbk" for build in build_folders()]
+    folders = built[:1] if os.environ.get("TBK_BUILD") else [*package, *built]
+    return next((one / "_C.so" for one in folders if (one / "_C.so").is_file()), None)
 
 
 def _data(packaged: str, in_checkout: str) -> Path:
