@@ -156,7 +156,7 @@ static void choose_pool(draw_t* draw) {
   draw->offered = pools.offered;
 }
 
-/* From 10 us to 1.3 ms, each magnitude as likely. */
+/* From 10 us to 1.3 ms, each magnitude as likely; it ends when the host waits. */
 static uint32_t draw_time(draw_t* draw) {
   return 10u << below(draw, 8);
 }
