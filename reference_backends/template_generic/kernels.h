@@ -10,10 +10,10 @@
 #include <tbk/tbk.h>
 
 /* driver: what your compiler computes with; complex numbers are pairs, and need nothing here. */
-#define TEMPLATE_DTYPES                                                                      \
-  (UINT64_C(1) << TBK_BOOL | UINT64_C(1) << TBK_UINT8 | UINT64_C(1) << TBK_INT8 |            \
-   UINT64_C(1) << TBK_INT16 | UINT64_C(1) << TBK_INT32 | UINT64_C(1) << TBK_INT64 |          \
-   UINT64_C(1) << TBK_FLOAT16 | UINT64_C(1) << TBK_BFLOAT16 | UINT64_C(1) << TBK_FLOAT32 |   \
+#define TEMPLATE_DTYPES                                                                    \
+  (UINT64_C(1) << TBK_BOOL | UINT64_C(1) << TBK_UINT8 | UINT64_C(1) << TBK_INT8 |          \
+   UINT64_C(1) << TBK_INT16 | UINT64_C(1) << TBK_INT32 | UINT64_C(1) << TBK_INT64 |        \
+   UINT64_C(1) << TBK_FLOAT16 | UINT64_C(1) << TBK_BFLOAT16 | UINT64_C(1) << TBK_FLOAT32 | \
    UINT64_C(1) << TBK_FLOAT64)
 
 extern const tbk_kernel_ops_t template_kernels;

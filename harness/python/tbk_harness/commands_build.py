@@ -34,10 +34,14 @@ LIMIT = 30
 
 @click.command(name="new")
 @click.argument("name")
-def new_command(name: str) -> None:
+@click.option(
+    "--kernels", type=click.Choice(["none", "generic"]), default="none", show_default=True,
+    help="generic: pointwise operators and reductions, by a compiler (the host's at first).",
+)  # fmt: skip
+def new_command(name: str, kernels: str) -> None:
     """Write a backend NAME into ./NAME that builds and passes, to fill in."""
     try:
-        folder = skeleton.make(name, Path.cwd())
+        folder = skeleton.make(name, Path.cwd(), kernels)
     except skeleton.SkeletonError as error:
         outcome.stop(EXIT_USAGE, str(error))
     except OSError as error:

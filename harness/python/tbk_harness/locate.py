@@ -87,6 +87,21 @@ def template() -> Path:
     return _data("template", "reference_backends/template")
 
 
+def template_generic() -> Path:
+    """Returns the folder of what the template gets where it has kernels by a compiler."""
+    return _data("template_generic", "reference_backends/template_generic")
+
+
+def emitter() -> Path:
+    """Returns the sources of what writes kernels from programs."""
+    return _data("emit", "reference_backends/emit")
+
+
+def programs() -> Path:
+    """Returns the sources of the library of programs."""
+    return _data("program", "contracts/program")
+
+
 def include() -> Path:
     """Returns the folder that holds tbk/tbk.h."""
     return contracts_root() / "include"
