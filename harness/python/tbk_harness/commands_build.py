@@ -27,6 +27,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line, shorten
 
 from tbk_harness import kill, kill_torch, locate, mutants, outcome, runner, skeleton
+from tbk_harness.near import hint
 from tbk_harness.options import seconds
 
 LIMIT = 30
@@ -150,7 +151,9 @@ def _planned(
     areas = {one.id: one.area for one in tbk_contracts.clauses()}
     chosen, missing = mutants.named(everything, only, areas)
     if missing:
-        outcome.stop(EXIT_NOTHING_SELECTED, f"no mutant fits {' '.join(missing)}")
+        names = {word for one in everything for word in one.words} | set(areas.values())
+        meant = hint(missing[0], names)
+        outcome.stop(EXIT_NOTHING_SELECTED, f"no mutant fits {' '.join(missing)}{meant}")
     matrix = kill.Matrix(
         tests=tests,
         thorough=kill.parse_thorough(listed.stdout),

@@ -24,10 +24,12 @@ from tbk_reports.model import (
 from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
-from tbk_harness import litmus_runner, locate, outcome
+from tbk_harness import litmus_runner, locate, outcome, progress
+from tbk_harness.command_line import Command
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, again
 from tbk_harness.options import GATE, duration
+from tbk_harness.progress_row import LITMUS
 
 PAGE = "report.html"
 _STATES = {"proven": "green", "trivial": "cyan", "not-shown": "yellow", "broken": "red"}
@@ -37,7 +39,13 @@ without it: how many programs without such an edge ended in a way that it forbid
 one in N: a fault that breaks one of N such edges would have been missed with a chance below 1e-9"""
 
 
-@click.command(name="litmus")
+EXAMPLES = """\
+tbk litmus ./libacme.so --time 5m                  as long as you have
+tbk litmus ./libacme.so --seed 7 --first 1203 --programs 1    one program again
+tbk litmus --device npu --import torch_npu         by PyTorch's calls, without a library"""
+
+
+@click.command(name="litmus", cls=Command, examples=EXAMPLES)
 @click.argument("library", metavar="[LIB]", required=False)
 @click.option(
     "--layer", type=click.Choice(["c", "torch"]), default="c", show_default=True,
@@ -72,7 +80,8 @@ one in N: a fault that breaks one of N such edges would have been missed with a 
     "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-litmus",
     show_default=True, help="Where the results and the C file of a finding go.",
 )  # fmt: skip
-def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
+@click.option("--open", "open_page", is_flag=True, help="Show the page when it is written.")
+def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoReturn:
     """Look for faults of order and lifetime in the backend LIB, with programs drawn at random.
 
     LIB is a file. Where there is none of that name, `cpu` and `template` are the backends that come
@@ -89,10 +98,12 @@ def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
     library, words = str(options["library"] or ""), _torch_words(options)
     subject = str(options["device"] or outcome.library_file(library))
     outcome.prepare(report_dir)
+    progress.begin(outcome.console()).phase(LITMUS, options["seconds"])
     if words:
         hunted = litmus_runner.hunt_torch(program, [*words, *_arguments(options)], report_dir)
     else:
         hunted = litmus_runner.hunt(program, subject, _arguments(options), report_dir)
+    progress.end()
     reproducer = report_dir / (TORCH_REPRODUCER if words else REPRODUCER)
     if hunted.records:
         ordering = ordering_of(hunted.records)
@@ -107,6 +118,8 @@ def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
         _tell_alone(outcome.console(), reproducer, "" if words else subject, options)
     if hunted.records:
         outcome.console().print(Text(str(report_dir / PAGE)))
+        if open_page:
+            outcome.show_page(report_dir / PAGE)
     raise SystemExit(hunted.code)
 
 
