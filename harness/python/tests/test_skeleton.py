@@ -74,9 +74,11 @@ def test_the_commands_that_tbk_new_prints_work(
 
 def test_kernels_are_there_only_where_they_are_wanted(tmp_path: Path) -> None:
     plain = make("plain", tmp_path)
-    assert not (plain / "kernels.c").exists() and not (plain / "emit").exists()
+    assert not (plain / "kernels.c").exists()
+    assert not (plain / "emit").exists()
     folder = make("acme", tmp_path, "generic")
     for path in (folder / "kernels.c", folder / "kernels.h", folder / "acme.c"):
         text = path.read_text("utf-8")
-        assert "template" not in text and "TEMPLATE" not in text
+        assert "template" not in text
+        assert "TEMPLATE" not in text
     assert not (folder / "emit" / "tests").exists()
