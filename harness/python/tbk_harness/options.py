@@ -79,7 +79,8 @@ _RUNNING = (
         help="The I-th of N parts; auto: as Bazel, GitLab or Buildkite say in the environment.",
     ),
     option(
-        WHAT, "--timings", type=PATH, metavar="OLD.jsonl",
+        WHAT, "--timings", metavar="OLD.jsonl",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
         help="Old results, by which the parts of --shard take about the same time.",
     ),
     option(WHAT, "--repeat", metavar="N", help="Each test N times."),
