@@ -82,7 +82,7 @@ static bool has_two_devices(const struct facts* facts, const struct word* word) 
 static const struct word words[] = {TBK_TABLE_MAP(TABLE) TBK_OPTIONAL_MAP(ENTRY)
                                         TBK_NEED_PROPERTIES(PROPERTY) TBK_DEVICE_FLAG_MAP(FLAG)
                                             TBK_NEED_KERNELS(KERNELS) TBK_OPERATOR_MAP(OPERATOR)
-                                                TBK_DTYPE_MAP(DTYPE)};
+                                                TBK_GENERIC_KERNELS(OPERATOR) TBK_DTYPE_MAP(DTYPE)};
 
 _Static_assert(sizeof words / sizeof *words == TBK_NEED_COUNT, "a set has room for every word");
 

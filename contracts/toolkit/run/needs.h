@@ -14,10 +14,13 @@
 
 #include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
+#include <tbk/tbk_program.h>
 
 /* X(word): what a device has by its properties, and by its kernels once it is open. */
 #define TBK_NEED_PROPERTIES(X) X(memory_bytes) X(max_allocation) X(granularity) X(two_devices)
 #define TBK_NEED_KERNELS(X) X(prepare)
+/* X(name): kernels that take programs, "op:" and what <tbk/tbk_program.h> calls them. */
+#define TBK_GENERIC_KERNELS(X) X(pointwise) X(reduce)
 
 /* A character for each word: their number is the size of the string. */
 #define TBK_NEED_ONE_MORE(...) "."
@@ -26,7 +29,7 @@ enum {
       sizeof("" TBK_TABLE_MAP(TBK_NEED_ONE_MORE) TBK_OPTIONAL_MAP(TBK_NEED_ONE_MORE)
                  TBK_NEED_PROPERTIES(TBK_NEED_ONE_MORE) TBK_DEVICE_FLAG_MAP(TBK_NEED_ONE_MORE)
                      TBK_NEED_KERNELS(TBK_NEED_ONE_MORE) TBK_OPERATOR_MAP(TBK_NEED_ONE_MORE)
-                         TBK_DTYPE_MAP(TBK_NEED_ONE_MORE)) -
+                         TBK_GENERIC_KERNELS(TBK_NEED_ONE_MORE) TBK_DTYPE_MAP(TBK_NEED_ONE_MORE)) -
       1
 };
 #undef TBK_NEED_ONE_MORE

@@ -1,0 +1,333 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * job.c: operands, arguments, and the calls. What has to come of them is in job_check.c.
+ */
+#include "job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draw.h"
+#include "opcode.h"
+#include "operation.h"
+#include "range.h"
+
+enum { REDUCTION_PARTS = 3 };
+
+/* All that goes to the backend, program included: overwritten once the call has returned. */
+typedef struct job_wire {
+  union {
+    tbk_args_pointwise_t pointwise;
+    tbk_args_reduce_t reduce;
+  } arguments;
+  const tbk_operand_set_t* sets[JOB_SETS];
+  tbk_reduction_t reduction;
+  uint64_t identity[TBK_REDUCTION_MOST_STATES];
+  program_pool_t programs[REDUCTION_PARTS];
+  struct {
+    tbk_operand_set_t set;
+    tbk_tensor_t views[JOB_VIEWS];
+    const tbk_tensor_t* outputs[TBK_PROGRAM_MOST_RESULTS];
+    const tbk_tensor_t* inputs[JOB_INPUTS];
+    int64_t sizes[JOB_VIEWS][TENSOR_RANK], strides[JOB_VIEWS][TENSOR_RANK];
+    uint64_t numbers[TBK_PROGRAM_MOST_NUMBERS];
+    int64_t inner[TENSOR_RANK];
+  } of[JOB_SETS];
+} job_wire_t;
+
+/* One is on its way at a time. */
+static job_wire_t wire;
+
+const tbk_kernel_t* job_kernel(tbk_fixture_t* fx, bool reduces) {
+  if (fx->kernel == NULL) return NULL;
+  return reduces
+             ? fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_reduce, TBK_VERSION_reduce)
+             : fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_pointwise,
+                                       TBK_VERSION_pointwise);
+}
+
+uint64_t job_dtypes(const tbk_fixture_t* fx) {
+  return fx->properties.dtypes & PROGRAM_ANY;
+}
+
+/* ----------------------------------------------------------------------------------- values ---- */
+
+static void draw_ordinary(tbk_fixture_t* fx, const number_type_t* type, void* element) {
+  long double real = (long double)(int64_t)(fx_random(fx) >> 11) * 0x1p-50L - 4;
+  uint64_t whole = fx_random(fx) % 13 - 3;
+  number_store(type, element, (number_t){whole, real, 0});
+}
+
+static void draw_small(tbk_fixture_t* fx, const number_type_t* type, void* element) {
+  int64_t whole = (int64_t)(fx_random(fx) % 7) - (type->is_signed ? 3 : 0);
+  if (type->dtype == TBK_BOOL) whole &= 1;
+  number_store(type, element, (number_t){(uint64_t)whole, whole, 0});
+}
+
+void job_draw(tbk_fixture_t* fx, const number_type_t* type, job_values_t values, void* element) {
+  uint64_t state = fx_random(fx);
+  uint64_t bits = program_draw_bits(&state, (uint32_t)type->dtype);
+  if (values == JOB_SMALL) {
+    draw_small(fx, type, element);
+  } else if (values == JOB_ORDINARY || state % 2 == 0) {
+    draw_ordinary(fx, type, element);
+  } else {
+    if (type->dtype == TBK_BOOL && bits != 0) bits = 1;
+    memcpy(element, &bits, type->size);
+  }
+}
+
+static void draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t values) {
+  for (int64_t i = 0; i < tensor->count; ++i)
+    job_draw(fx, tensor->type, values, tensor_at(tensor, i));
+}
+
+/* --------------------------------------------------------------------------------- operands ---- */
+
+/* The sets after the first are of other sizes. */
+static void make_sizes(const job_form_t* form, job_set_t* set, size_t index) {
+  for (int32_t d = 0; d < form->rank; ++d)
+    set->sizes[d] = form->sizes[d];
+  for (int32_t d = 0; d < form->inner_rank; ++d)
+    set->sizes[form->rank + d] = form->inner_sizes[d];
+  if (form->rank + form->inner_rank > 0 && set->sizes[0] > 0) set->sizes[0] += (int64_t)(index % 3);
+}
+
+static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set, size_t index,
+                       const tbk_program_input_t* input, int32_t rank) {
+  static const int64_t some[TENSOR_RANK] = {5, 3, 2, 2, 1, 2, 1, 2};
+  const int64_t* indexed_sizes = form->indexed_sizes != NULL ? form->indexed_sizes : some;
+  bool indexed = input->kind == TBK_INPUT_INDEXED;
+  tensor_layout_t layout = form->input;
+  if (indexed && layout == TENSOR_BROADCAST) layout = TENSOR_GAPS;
+  tensor_make(fx, &set->inputs[index], input->dtype, indexed ? input->rank : rank,
+              indexed ? indexed_sizes : set->sizes, layout);
+  draw_all(fx, &set->inputs[index], form->values);
+}
+
+static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
+  tensor_t* output = &set->outputs[0];
+  set->alias = -1;
+  if (!job->form.alias || job->form.reduction != NULL) return;
+  for (size_t i = 0; i < job->first->input_count && set->alias < 0; ++i)
+    if (job->first->inputs[i].kind == TBK_INPUT_ALIGNED && set->inputs[i].type == output->type)
+      set->alias = (int32_t)i;
+  if (set->alias < 0) return;
+  tensor_t* input = &set->inputs[set->alias];
+  tensor_make(fx, input, input->type->dtype, input->rank, set->sizes, job->form.output);
+  draw_all(fx, input, job->form.values);
+  *output = *input;
+}
+
+static void make_set(tbk_fixture_t* fx, job_t* job, size_t index) {
+  const job_form_t* form = &job->form;
+  job_set_t* set = &job->sets[index];
+  make_sizes(form, set, index);
+  for (size_t i = 0; i < job->first->input_count; ++i)
+    make_input(fx, form, set, i, &job->first->inputs[i], form->rank + form->inner_rank);
+  if (form->reduction != NULL)
+    for (size_t i = 0; i < job->last->input_count; ++i)
+      make_input(fx, form, set, job->first->input_count + i, &job->last->inputs[i], form->rank);
+  for (size_t r = 0; r < job->last->result_count; ++r)
+    tensor_make(fx, &set->outputs[r], job->last->instructions[job->last->results[r]].dtype,
+                form->rank, set->sizes, form->output);
+  for (size_t n = 0; n < job->first->number_count; ++n)
+    job_draw(fx, number_type(job->first->numbers[n]), form->values, &set->numbers[n]);
+  make_alias(fx, job, set);
+}
+
+void job_make(tbk_fixture_t* fx, job_t* job, const job_form_t* form) {
+  memset(job, 0, sizeof *job);
+  job->form = *form;
+  if (job->form.index_bits == 0) job->form.index_bits = 64;
+  job->first = form->reduction != NULL ? form->reduction->map : form->program;
+  job->last = form->reduction != NULL ? form->reduction->finish : form->program;
+  job->kernel = job_kernel(fx, form->reduction != NULL);
+  job->set_count = form->sets == 0 ? 1 : form->sets;
+  job->input_count = job->first->input_count +
+                     (form->reduction != NULL ? form->reduction->finish->input_count : 0);
+  SUITE_REQUIRE(job->input_count <= JOB_INPUTS && job->set_count <= JOB_SETS);
+  job->sets = (job_set_t*)(void*)fx_zeros(fx, job->set_count * sizeof *job->sets);
+  for (size_t s = 0; s < job->set_count; ++s)
+    make_set(fx, job, s);
+}
+
+void job_ready(tbk_fixture_t* fx, job_t* job) {
+  for (size_t s = 0; s < job->set_count; ++s) {
+    job_set_t* set = &job->sets[s];
+    for (size_t i = 0; i < job->input_count; ++i)
+      tensor_upload(fx, &set->inputs[i]);
+    for (size_t r = 0; r < job->last->result_count; ++r) {
+      tensor_t* output = &set->outputs[r];
+      if (r == 0 && set->alias >= 0) *output = set->inputs[set->alias];
+      set->poison[r] = fx_zeros(fx, output->block_bytes);
+      memcpy(set->poison[r], output->model, output->block_bytes);
+      if (r > 0 || set->alias < 0) tensor_upload(fx, output);
+    }
+  }
+}
+
+/* -------------------------------------------------------------------------------- arguments ---- */
+
+/* Programs go over as copies inside the wire. */
+static const tbk_program_t* wire_program(program_pool_t* pool, const tbk_program_t* p) {
+  program_pool_open(pool);
+  for (size_t i = 0; i < p->input_count; ++i)
+    program_add_input(pool, p->inputs[i]);
+  for (size_t i = 0; i < p->number_count; ++i)
+    program_add_number(pool, p->numbers[i]);
+  for (size_t i = 0; i < p->parameter_count; ++i)
+    program_add_parameter(pool, p->parameters[i]);
+  for (size_t i = 0; i < p->instruction_count; ++i)
+    program_add(pool, p->instructions[i], p->operands + p->instructions[i].operand_first,
+                p->instructions[i].operand_count);
+  for (size_t i = 0; i < p->result_count; ++i)
+    program_add_result(pool, p->results[i]);
+  return &pool->program;
+}
+
+const tbk_program_t* job_program(tbk_fixture_t* fx, const char* text) {
+  tbk_program_t* program;
+  program_pool_t* pool = (program_pool_t*)(void*)fx_zeros(fx, sizeof *pool);
+  tbk_status_t status = tbk_program_parse(text, &program, &fx->error);
+  if (status != TBK_OK) fprintf(stderr, "%s\n%s", fx->error.message, text);
+  SUITE_REQUIRE(status == TBK_OK);
+  wire_program(pool, program);
+  free(program);
+  return &pool->program;
+}
+
+static void describe_set(job_t* job, size_t s) {
+  const job_form_t* form = &job->form;
+  size_t v = 0;
+  for (size_t i = 0; i < job->input_count; ++i, ++v) {
+    tensor_describe(&job->sets[s].inputs[i], &wire.of[s].views[v], wire.of[s].sizes[v],
+                    wire.of[s].strides[v]);
+    wire.of[s].inputs[i] = &wire.of[s].views[v];
+  }
+  for (size_t r = 0; r < job->last->result_count; ++r, ++v) {
+    tensor_describe(&job->sets[s].outputs[r], &wire.of[s].views[v], wire.of[s].sizes[v],
+                    wire.of[s].strides[v]);
+    wire.of[s].outputs[r] = &wire.of[s].views[v];
+  }
+  memcpy(wire.of[s].numbers, job->sets[s].numbers, sizeof wire.of[s].numbers);
+  memcpy(wire.of[s].inner, job->sets[s].sizes + form->rank,
+         (size_t)form->inner_rank * sizeof *wire.of[s].inner);
+  wire.of[s].set =
+      (tbk_operand_set_t){.struct_size = sizeof wire.of[s].set,
+                          .outputs = wire.of[s].outputs,
+                          .inputs = wire.of[s].inputs,
+                          .numbers = wire.of[s].numbers,
+                          .inner_sizes = form->inner_rank > 0 ? wire.of[s].inner : NULL,
+                          .inner_rank = (uint64_t)form->inner_rank};
+  wire.sets[s] = &wire.of[s].set;
+}
+
+static void describe_reduction(job_t* job) {
+  const tbk_reduction_t* r = job->form.reduction;
+  memcpy(wire.identity, r->identity, r->map->result_count * sizeof *r->identity);
+  wire.reduction = (tbk_reduction_t){sizeof wire.reduction,
+                                     wire_program(&wire.programs[0], r->map),
+                                     wire_program(&wire.programs[1], r->combine),
+                                     wire_program(&wire.programs[2], r->finish),
+                                     wire.identity,
+                                     r->flags};
+  wire.arguments.reduce = (tbk_args_reduce_t){sizeof wire.arguments.reduce, &wire.reduction,
+                                              wire.sets, job->set_count, job->form.index_bits};
+}
+
+void job_describe(job_t* job) {
+  memset(&wire, 0, sizeof wire);
+  for (size_t s = 0; s < job->set_count; ++s)
+    describe_set(job, s);
+  if (job->form.reduction != NULL)
+    describe_reduction(job);
+  else
+    wire.arguments.pointwise = (tbk_args_pointwise_t){
+        sizeof wire.arguments.pointwise, wire_program(&wire.programs[0], job->form.program),
+        wire.sets, job->set_count, job->form.index_bits};
+}
+
+void* job_arguments(void) {
+  return &wire.arguments;
+}
+
+/* ------------------------------------------------------------------------------------ calls ---- */
+
+tbk_status_t job_launch(tbk_fixture_t* fx, job_t* job, tbk_stream_t* stream) {
+  memset(&fx->error, 0, sizeof fx->error);
+  tbk_status_t status =
+      job->kernel->launch(fx->self, fx->device, job->kernel, &wire.arguments, stream, &fx->error);
+  memset(&wire, 0xdd, sizeof wire);
+  return status;
+}
+
+static void forget_memory(job_t* job) {
+  for (size_t s = 0; s < job->set_count; ++s)
+    for (size_t v = 0; v < JOB_VIEWS; ++v)
+      wire.of[s].views[v].memory = 0;
+}
+
+static tbk_status_t launch_plan(tbk_fixture_t* fx, job_t* job, const tbk_plan_t* plan,
+                                tbk_memory_t workspace) {
+  tbk_status_t status = job->kernel->launch_plan(fx->self, fx->device, plan, &wire.arguments,
+                                                 workspace, 0, NULL, &fx->error);
+  memset(&wire, 0xdd, sizeof wire);
+  return status;
+}
+
+/* A plan is made without memory, and for other numbers than it is launched with. */
+static tbk_status_t run_plan(tbk_fixture_t* fx, job_t* job) {
+  tbk_plan_t* plan = NULL;
+  uint64_t workspace_bytes = 0;
+  job_describe(job);
+  forget_memory(job);
+  for (size_t s = 0; s < job->set_count; ++s)
+    memset(wire.of[s].numbers, 0, sizeof wire.of[s].numbers);
+  tbk_status_t status = job->kernel->prepare(fx->self, fx->device, job->kernel, &wire.arguments,
+                                             &plan, &workspace_bytes, &fx->error);
+  memset(&wire, 0xdd, sizeof wire);
+  if (status != TBK_OK) return status;
+  tbk_memory_t workspace = workspace_bytes > 0 ? fx_alloc(fx, workspace_bytes) : 0;
+  job_describe(job);
+  if (job->form.how == JOB_TWICE) {
+    for (size_t s = 0; s < job->set_count; ++s)
+      memset(wire.of[s].numbers, 0, sizeof wire.of[s].numbers);
+    REQUIRE_OK(launch_plan(fx, job, plan, workspace));
+    job_ready(fx, job);
+    job_describe(job);
+  }
+  status = launch_plan(fx, job, plan, workspace);
+  job->kernel->plan_destroy(fx->self, plan);
+  return status;
+}
+
+static tbk_status_t call(tbk_fixture_t* fx, job_t* job) {
+  memset(&fx->error, 0, sizeof fx->error);
+  if (job->form.how >= JOB_PLAN && operation_has_plans(job->kernel)) return run_plan(fx, job);
+  tbk_stream_t* stream = job->form.how == JOB_STREAM && fx->stream != NULL ? fx_stream(fx) : NULL;
+  job_describe(job);
+  tbk_status_t status = job_launch(fx, job, stream);
+  range_settle(fx, stream);
+  return status;
+}
+
+bool job_finish(tbk_fixture_t* fx, job_t* job, tbk_here_t here) {
+  int32_t rank = job->form.rank + job->form.inner_rank, most = fx->properties.max_rank;
+  job_ready(fx, job);
+  tbk_status_t status = call(fx, job);
+  if (status == TBK_UNSUPPORTED && most > 0 && rank > most) {
+    job_check_untouched(fx, job, here);
+    return false;
+  }
+  TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-001" : NULL);
+  return tbk_check_status(TBK_OK, status, &fx->error, here) && job_check(fx, job, here);
+}
+
+bool job_run(tbk_fixture_t* fx, job_t* job, const job_form_t* form, tbk_here_t here) {
+  job_make(fx, job, form);
+  return job_finish(fx, job, here);
+}

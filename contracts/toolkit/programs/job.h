@@ -1,0 +1,99 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * job.h: one launch of a generic kernel with fresh operands, and what has to come of it: every element of
+ * every output is held against the oracle, and everything else must stay as it was.
+ */
+#ifndef TBK_CONTRACTS_JOB_H
+#define TBK_CONTRACTS_JOB_H
+
+#include "evaluate.h"
+#include "pool.h"
+#include "tensor.h"
+
+enum { JOB_INPUTS = 16, JOB_SETS = 40, JOB_VIEWS = JOB_INPUTS + TBK_PROGRAM_MOST_RESULTS };
+
+typedef enum job_how {
+  JOB_NULL = 0, /* launched without a stream */
+  JOB_STREAM,   /* on a stream */
+  JOB_PLAN,     /* by a plan, where the kernel makes plans; made for operands without memory */
+  JOB_TWICE     /* by a plan that was launched before, with other numbers */
+} job_how_t;
+
+typedef enum job_values {
+  JOB_ANY = 0, /* special values, small and ordinary numbers, any bits */
+  JOB_SMALL,   /* whole numbers from -3 to 3, of which sums and products are exact */
+  JOB_ORDINARY /* real numbers between -4 and 4 */
+} job_values_t;
+
+typedef struct job_form {
+  const tbk_program_t* program; /* of tbk::pointwise; or */
+  const tbk_reduction_t* reduction;
+  size_t sets; /* 0: one */
+  int32_t rank;
+  const int64_t*
+      sizes; /* of the outputs of the first set; others differ in their first dimension */
+  int32_t inner_rank;
+  const int64_t* inner_sizes;
+  const int64_t* indexed_sizes; /* of the inputs that have an index; NULL: small ones */
+  tensor_layout_t input, output;
+  bool alias; /* the first output is an aligned input of its dtype, where there is one */
+  int64_t index_bits;
+  job_how_t how;
+  job_values_t values;
+  double slack; /* relative, besides: what any order of a reduction may make of rounding */
+} job_form_t;
+
+typedef struct job_set {
+  tensor_t outputs[TBK_PROGRAM_MOST_RESULTS];
+  tensor_t inputs[JOB_INPUTS];
+  uint8_t* poison[TBK_PROGRAM_MOST_RESULTS];
+  uint64_t numbers[TBK_PROGRAM_MOST_NUMBERS];
+  int64_t sizes[TENSOR_RANK]; /* outer, then inner */
+  int32_t alias;              /* the input that output 0 is, or -1 */
+} job_set_t;
+
+typedef struct job {
+  job_form_t form;
+  const tbk_program_t* first; /* the program, or the map: reads the first inputs */
+  const tbk_program_t* last;  /* the program, or finish: makes the outputs */
+  const tbk_kernel_t* kernel;
+  size_t set_count, input_count;
+  job_set_t* sets;
+  uint64_t open, elements; /* how many elements the oracle left open, of how many */
+} job_t;
+
+/* Returns the kernel, NULL where it is not offered. */
+const tbk_kernel_t* job_kernel(tbk_fixture_t* fx, bool reduces);
+/* Returns the program of a text that is well formed; it lives as long as the test. */
+const tbk_program_t* job_program(tbk_fixture_t* fx, const char* text);
+/* Makes the operands on the host. A test may set elements and numbers before job_ready. */
+void job_make(tbk_fixture_t* fx, job_t* job, const job_form_t* form);
+/* Uploads inputs and poison. */
+void job_ready(tbk_fixture_t* fx, job_t* job);
+/* Writes the arguments afresh; they may be changed before job_launch. */
+void job_describe(job_t* job);
+/* Returns the arguments as they go to the kernel. */
+void* job_arguments(void);
+/* Calls the kernel's launch, and overwrites all that the arguments point to. */
+tbk_status_t job_launch(tbk_fixture_t* fx, job_t* job, tbk_stream_t* stream);
+/* Checks the outputs against the oracle, and that nothing else has changed. */
+bool job_check(tbk_fixture_t* fx, job_t* job, tbk_here_t here);
+/* Checks that nothing has changed at all. */
+bool job_check_untouched(tbk_fixture_t* fx, job_t* job, tbk_here_t here);
+/*
+ * Makes, launches as the form says and checks. Programs of few operands whose dtypes the device declares
+ * may not be refused; what the device's rank excludes may, untouched. Returns whether it was run.
+ */
+#define JOB_RUN(fx, job, form) job_run((fx), (job), (form), TBK_HERE("program"))
+bool job_run(tbk_fixture_t* fx, job_t* job, const job_form_t* form, tbk_here_t here);
+/* The same in two steps, behind job_make. */
+bool job_finish(tbk_fixture_t* fx, job_t* job, tbk_here_t here);
+
+/* Sets an element of bits that the form's values allow. */
+void job_draw(tbk_fixture_t* fx, const number_type_t* type, job_values_t values, void* element);
+/* Returns the dtypes of programs that the device declares, INT64 and BOOL among them where it does. */
+uint64_t job_dtypes(const tbk_fixture_t* fx);
+
+#endif /* TBK_CONTRACTS_JOB_H */

@@ -1,0 +1,186 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * job_check.c: what has to come of a job.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "job.h"
+
+static void coordinates_of(int64_t position, const int64_t* sizes, int32_t rank, int64_t* out) {
+  for (int32_t d = rank - 1; d >= 0; --d) {
+    out[d] = position % sizes[d];
+    position /= sizes[d];
+  }
+}
+
+static int64_t places(const int64_t* sizes, int32_t rank) {
+  int64_t count = 1;
+  for (int32_t d = 0; d < rank; ++d)
+    count *= sizes[d];
+  return count;
+}
+
+/* ------------------------------------------------------------------------------- the oracle ---- */
+
+/* As large as the programs ask for. */
+typedef struct oracle {
+  const job_t* job;
+  const job_set_t* set;
+  value_t values[TBK_PROGRAM_MOST_INSTRUCTIONS];
+  int64_t coordinates[TENSOR_RANK];
+} oracle_t;
+
+static void results_of(const oracle_t* o, const tbk_program_t* program, value_t* out_results) {
+  for (size_t r = 0; r < program->result_count; ++r)
+    out_results[r] = o->values[program->results[r]];
+}
+
+static void pointwise_at(oracle_t* o, int64_t position, value_t* out_results) {
+  coordinates_of(position, o->set->sizes, o->job->form.rank, o->coordinates);
+  const eval_place_t place = {o->coordinates, position,        position,
+                              o->set->inputs, o->set->numbers, NULL};
+  evaluate(o->job->form.program, &place, o->values);
+  results_of(o, o->job->form.program, out_results);
+}
+
+static void map_at(oracle_t* o, int64_t outer, int64_t inner, int64_t inner_count, value_t* state) {
+  const job_form_t* form = &o->job->form;
+  coordinates_of(outer, o->set->sizes, form->rank, o->coordinates);
+  coordinates_of(inner, o->set->sizes + form->rank, form->inner_rank, o->coordinates + form->rank);
+  const eval_place_t place = {o->coordinates, inner,           outer * inner_count + inner,
+                              o->set->inputs, o->set->numbers, NULL};
+  evaluate(form->reduction->map, &place, o->values);
+  results_of(o, form->reduction->map, state);
+}
+
+static void combine(oracle_t* o, value_t* states) {
+  const tbk_program_t* program = o->job->form.reduction->combine;
+  const eval_place_t place = {.numbers = o->set->numbers, .parameters = states};
+  evaluate(program, &place, o->values);
+  results_of(o, program, states);
+}
+
+/* In order, from the first element on; the identity where there is none. */
+static void reduce_at(oracle_t* o, int64_t outer, value_t* out_results) {
+  const job_form_t* form = &o->job->form;
+  const tbk_reduction_t* r = form->reduction;
+  size_t count = r->map->result_count;
+  int64_t inner = places(o->set->sizes + form->rank, form->inner_rank);
+  value_t states[2 * TBK_REDUCTION_MOST_STATES];
+  for (size_t k = 0; k < count; ++k)
+    states[k] = value_of_bits(r->map->instructions[r->map->results[k]].dtype, r->identity[k]);
+  for (int64_t i = 0; i < inner; ++i) {
+    map_at(o, outer, i, inner, i == 0 ? states : states + count);
+    if (i > 0) combine(o, states);
+  }
+  coordinates_of(outer, o->set->sizes, form->rank, o->coordinates);
+  const eval_place_t place = {o->coordinates,  outer, outer, o->set->inputs + r->map->input_count,
+                              o->set->numbers, states};
+  evaluate(r->finish, &place, o->values);
+  results_of(o, r->finish, out_results);
+}
+
+static void allow_slack(value_t* v, double slack) {
+  if (slack == 0 || v->open || !value_is_real(v->dtype) || isnan(v->middle)) return;
+  long double wide = slack * fmaxl(fabsl(v->middle), 0x1p-100L);
+  v->low -= wide;
+  v->high += wide;
+}
+
+/* -------------------------------------------------------------------------------- the check ---- */
+
+typedef struct seen {
+  uint8_t* bytes[TBK_PROGRAM_MOST_RESULTS];
+  uint8_t* expected[TBK_PROGRAM_MOST_RESULTS]; /* the poison, with what may stand there */
+} seen_t;
+
+static void download(tbk_fixture_t* fx, const job_t* job, const job_set_t* set, seen_t* seen) {
+  for (size_t r = 0; r < job->last->result_count; ++r) {
+    const tensor_t* output = &set->outputs[r];
+    seen->bytes[r] = fx_zeros(fx, output->block_bytes);
+    seen->expected[r] = fx_zeros(fx, output->block_bytes);
+    fx_download(fx, seen->bytes[r], output->memory, output->block_bytes);
+    memcpy(seen->expected[r], set->poison[r], output->block_bytes);
+  }
+}
+
+static bool check_element(job_t* job, const tensor_t* output, const value_t* value, size_t result,
+                          int64_t position, seen_t* seen, tbk_here_t here) {
+  size_t at = (size_t)((uint8_t*)tensor_at(output, position) - output->model);
+  const uint8_t* element = seen->bytes[result] + at;
+  ++job->elements;
+  job->open += value->open;
+  memcpy(seen->expected[result] + at, element, output->type->size);
+  if (value_allows(value, element)) return true;
+  char wanted[160], got[96];
+  value_print(value, wanted, sizeof wanted);
+  number_print(output->type, element, got, sizeof got);
+  return tbk_check_said(false, here, wanted, "%s in output %zu, %s, element %lld of %lld", got,
+                        result, output->type->name, (long long)position, (long long)output->count);
+}
+
+static bool check_values(job_t* job, const job_set_t* set, seen_t* seen, tbk_here_t here) {
+  static oracle_t oracle;
+  value_t results[TBK_PROGRAM_MOST_RESULTS];
+  int64_t count = places(set->sizes, job->form.rank);
+  oracle.job = job, oracle.set = set;
+  for (int64_t i = 0; i < count; ++i) {
+    if (job->form.reduction != NULL)
+      reduce_at(&oracle, i, results);
+    else
+      pointwise_at(&oracle, i, results);
+    for (size_t r = 0; r < job->last->result_count; ++r) {
+      allow_slack(&results[r], job->form.slack);
+      if (!check_element(job, &set->outputs[r], &results[r], r, i, seen, here)) return false;
+    }
+  }
+  return true;
+}
+
+static bool check_inputs(tbk_fixture_t* fx, const job_t* job, const job_set_t* set, bool all,
+                         tbk_here_t here) {
+  TBK_CHECKS("KRN-004");
+  bool held = true;
+  for (size_t i = 0; i < job->input_count; ++i)
+    if (all || set->alias != (int32_t)i)
+      held = tensor_check_bits(fx, &set->inputs[i], set->inputs[i].model, "an input", here) && held;
+  return held;
+}
+
+static bool check_around(const job_t* job, const job_set_t* set, const seen_t* seen,
+                         tbk_here_t here) {
+  TBK_CHECKS("KRN-003");
+  bool held = true;
+  here.text = "bytes around the elements";
+  for (size_t r = 0; r < job->last->result_count; ++r)
+    held = tbk_check_bytes(seen->expected[r], seen->bytes[r], set->outputs[r].block_bytes, here) &&
+           held;
+  return held;
+}
+
+bool job_check(tbk_fixture_t* fx, job_t* job, tbk_here_t here) {
+  bool held = true;
+  for (size_t s = 0; held && s < job->set_count; ++s) {
+    seen_t seen;
+    download(fx, job, &job->sets[s], &seen);
+    held = check_values(job, &job->sets[s], &seen, here) &&
+           check_around(job, &job->sets[s], &seen, here) &&
+           check_inputs(fx, job, &job->sets[s], false, here);
+  }
+  return tbk_check_said(held, here, "right results", "%s", "as above");
+}
+
+bool job_check_untouched(tbk_fixture_t* fx, job_t* job, tbk_here_t here) {
+  bool held = true;
+  for (size_t s = 0; s < job->set_count; ++s) {
+    const job_set_t* set = &job->sets[s];
+    for (size_t r = 0; r < job->last->result_count; ++r)
+      held = tensor_check_bits(fx, &set->outputs[r], set->poison[r], "an output", here) && held;
+    held = check_inputs(fx, job, set, true, here) && held;
+  }
+  return held;
+}
