@@ -65,7 +65,11 @@
   X(sweep_state)       \
   X(sweep_source)      \
   X(sweep_find)        \
-  X(sweep_objects)
+  X(sweep_objects)     \
+  X(program)           \
+  X(program_opcode)    \
+  X(program_reduce)    \
+  X(program_refusal)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)

@@ -125,6 +125,12 @@ def read_operators(path: Path) -> set[str]:
     return {str(entry["schema"]).partition("(")[0] for entry in entries}
 
 
+def read_generic(header: Path) -> set[str]:
+    """Returns the names of the kernels that take programs."""
+    text = header.read_text() if header.exists() else ""
+    return set(re.findall(r'#define TBK_NAME_\w+ "(\S+)"', text))
+
+
 def read_needs_words(toolkit: Path) -> set[str]:
     """Returns the words of needs.h: those that do not follow from the header."""
     listed = WORDS.findall((toolkit / "run" / "needs.h").read_text())
@@ -179,7 +185,8 @@ def load_world(root: Path, mutants: Path | None) -> World:
         },
         needs_words={*interface.words, *read_needs_words(contracts / "toolkit")},
         suites=read_suites(tests),
-        operators=read_operators(contracts / "spec" / "operators.yml"),
+        operators=read_operators(contracts / "spec" / "operators.yml")
+        | read_generic(contracts / INCLUDE / "tbk" / "tbk_program.h"),
         mutants=load_mutants(mutants) if mutants else None,
         pairs=load_pairs(contracts),
         pair_mutants=load_pair_mutants(mutants) if mutants else None,

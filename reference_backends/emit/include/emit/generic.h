@@ -20,9 +20,7 @@ enum {
   EMIT_NAME_BYTES = EMIT_OPTIONS_BYTES
 };
 
-/* What stands before a kernel: the dialect that it is written in. A compiler of another language wants one of its
- * own, which defines what kernels/c.inc does. */
-extern const char emit_opencl_prelude[], emit_cuda_prelude[], emit_c_prelude[], emit_host_prelude[];
+typedef enum emit_dialect { EMIT_OPENCL, EMIT_CUDA } emit_dialect_t;
 
 /* What a source is specialised for; the rest is words of the launch. Ranks are classes, but exact where
  * the program names coordinates. */
@@ -77,7 +75,7 @@ tbk_status_t emit_generic_launches(const emit_generic_t* generic, const void* ar
 /* Writes the source for a launch that was made of the same arguments; free() gives it back. NULL where
  * there is no memory. OpenCL wants HAS_DOUBLE with the build. */
 char* emit_generic_source(const emit_generic_t* generic, const void* arguments,
-                          const emit_launch_t* launch, const char* prelude);
+                          const emit_launch_t* launch, emit_dialect_t dialect);
 
 /* Returns whether any value is of FLOAT64. */
 bool emit_generic_has_double(const emit_generic_t* generic, const void* arguments);

@@ -14,6 +14,7 @@ AREAS = {
     "PER": "peer",
     "SOM": "async_memory",
     "KRN": "kernel",
+    "PRG": "program",
     "RNG": "random",
     "ERR": "error",
     "FLT": "fault",

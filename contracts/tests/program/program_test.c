@@ -1,0 +1,381 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a program reads: elements by index, its place, random words, numbers; and over what it runs: shapes,
+ * layouts, sets, operands that are one. Programs drawn at random go through all of this in combination.
+ */
+#include <string.h>
+
+#include "dimensions.h"
+#include "draw.h"
+#include "job.h"
+#include "opcode.h"
+#include "room.h"
+
+static job_t job;
+
+static void run_text(tbk_fixture_t* fx, const char* text, int32_t rank, const int64_t* sizes) {
+  size_t mark = room_mark(fx);
+  job_form_t form = {.program = job_program(fx, text), .rank = rank, .sizes = sizes};
+  JOB_RUN(fx, &job, &form);
+  room_release(fx, mark);
+}
+
+/* ---------------------------------------------------------------------------------------- taken -- */
+
+/* 64 instructions, 8 inputs, 4 results and 4 numbers. */
+static void a_program_of_some_size_is_taken(tbk_fixture_t* fx) {
+  static program_pool_t pool;
+  static const int64_t sizes[1] = {33};
+  uint32_t operands[2];
+  program_pool_open(&pool);
+  for (int k = 0; k < 8; ++k) {
+    tbk_instruction_t i = {.opcode = TBK_OPCODE_LOAD, .dtype = TBK_INT64};
+    i.slot = (uint16_t)program_add_input(&pool, (tbk_program_input_t){.dtype = TBK_INT64});
+    operands[0] = program_add(&pool, i, NULL, 0);
+  }
+  for (int k = 0; k < 4; ++k) {
+    tbk_instruction_t i = {.opcode = TBK_OPCODE_NUMBER, .dtype = TBK_INT64};
+    i.slot = (uint16_t)program_add_number(&pool, TBK_INT64);
+    operands[0] = program_add(&pool, i, NULL, 0);
+  }
+  for (uint32_t k = 12; k < 64; ++k) {
+    tbk_instruction_t i = {.opcode = k % 2 == 0 ? TBK_OPCODE_ADD : TBK_OPCODE_XOR,
+                           .dtype = TBK_INT64};
+    operands[0] = k - 12, operands[1] = k - 1;
+    program_add(&pool, i, operands, 2);
+  }
+  for (uint32_t r = 0; r < 4; ++r)
+    program_add_result(&pool, 60 + r);
+  job_form_t form = {.program = &pool.program, .rank = 1, .sizes = sizes};
+  CHECK(JOB_RUN(fx, &job, &form));
+}
+
+/* ----------------------------------------------------------------------------------------- load -- */
+
+/* Indices around both ends, and such as come inside again where only 32 bits of them are looked at. */
+static void set_indices(job_t* it, size_t first, size_t count) {
+  static const int64_t indices[] = {0,
+                                    1,
+                                    2,
+                                    4,
+                                    5,
+                                    6,
+                                    -1,
+                                    -5,
+                                    INT64_C(1) << 32,
+                                    (INT64_C(1) << 32) + 1,
+                                    -(INT64_C(1) << 32),
+                                    INT64_MAX,
+                                    INT64_MIN,
+                                    INT32_MAX,
+                                    3};
+  enum { INDICES = sizeof indices / sizeof *indices };
+  for (size_t k = first; k < first + count; ++k)
+    for (int64_t i = 0; i < it->sets[0].inputs[k].count; ++i)
+      memcpy(tensor_at(&it->sets[0].inputs[k], i),
+             &indices[k == first ? i % INDICES : i / INDICES % INDICES], sizeof *indices);
+}
+
+static void load_with(tbk_fixture_t* fx, const char* text, const int64_t* indexed_sizes,
+                      int64_t index_bits) {
+  static const int64_t sizes[2] = {15, 15};
+  size_t mark = room_mark(fx);
+  job_form_t form = {.program = job_program(fx, text),
+                     .rank = 2,
+                     .sizes = sizes,
+                     .indexed_sizes = indexed_sizes,
+                     .input = TENSOR_TURNED,
+                     .index_bits = index_bits};
+  if (fx->properties.max_rank == 1) form.rank = 1;
+  job_make(fx, &job, &form);
+  set_indices(&job, 0, 2);
+  job_finish(fx, &job, TBK_HERE("LOAD"));
+  room_release(fx, mark);
+}
+
+#define LOAD_BY_TWO(bounds)                                                  \
+  "program 1\ninput 0 INT64\ninput 1 INT64\ninput 2 INT64 indexed 2\n"       \
+  "input 3 BOOL indexed 1\nv0 = LOAD INT64 slot 0\nv1 = LOAD INT64 slot 1\n" \
+  "v2 = LOAD INT64 slot 2 " bounds " v0 v1\nv3 = LOAD INT64 slot 2 " bounds  \
+  " v1 v0\nv4 = LOAD BOOL slot 3 " bounds " v0\nresult 0 v2\nresult 1 v3\nresult 2 v4\n"
+
+static void an_index_that_is_outside_gives_0(tbk_fixture_t* fx) {
+  static const int64_t none[TENSOR_RANK] = {0, 3};
+  for (int64_t bits = 32; bits <= 64; bits += 32) {
+    load_with(fx, LOAD_BY_TWO("zero"), NULL, bits);
+    load_with(fx, LOAD_BY_TWO("zero"), none, bits);
+  }
+}
+
+static void an_index_that_is_outside_is_clamped(tbk_fixture_t* fx) {
+  static const int64_t none[TENSOR_RANK] = {3, 0};
+  for (int64_t bits = 32; bits <= 64; bits += 32) {
+    load_with(fx, LOAD_BY_TWO("clamp"), NULL, bits);
+    load_with(fx, LOAD_BY_TWO("clamp"), none, bits);
+  }
+}
+
+/* Transposed, as gather and padding do it; each dtype. */
+static void elements_are_loaded_by_index(tbk_fixture_t* fx) {
+  static const int64_t sizes[2] = {3, 5};
+  for (uint16_t dtype = 0; dtype < TBK_DTYPE_LIMIT; ++dtype) {
+    static program_pool_t pool;
+    if (!program_dtype_in(dtype, job_dtypes(fx)) || fx->properties.max_rank == 1) continue;
+    program_pool_open(&pool);
+    program_add_input(&pool, (tbk_program_input_t){dtype, TBK_INPUT_INDEXED, 2, 0});
+    tbk_instruction_t place = {.opcode = TBK_OPCODE_COORDINATE, .dtype = TBK_INT64};
+    tbk_instruction_t load = {.opcode = TBK_OPCODE_LOAD, .dtype = dtype};
+    uint32_t operands[2];
+    operands[1] = program_add(&pool, place, NULL, 0);
+    place.slot = 1;
+    operands[0] = program_add(&pool, place, NULL, 0);
+    program_add_result(&pool, program_add(&pool, load, operands, 2));
+    job_form_t form = {.program = &pool.program, .rank = 2, .sizes = sizes, .input = TENSOR_GAPS};
+    JOB_RUN(fx, &job, &form);
+  }
+  CHECK(job_kernel(fx, false) != NULL);
+}
+
+/* ---------------------------------------------------------------------------------------- place -- */
+
+static void a_place_is_counted_in_each_dimension(tbk_fixture_t* fx) {
+  static const int64_t sizes[4] = {3, 4, 2, 5};
+  static const tensor_layout_t layouts[] = {TENSOR_PLAIN, TENSOR_TURNED, TENSOR_ROWS};
+  const tbk_program_t* program = job_program(
+      fx,
+      "program 1\nv0 = COORDINATE INT64 slot 0\nv1 = COORDINATE INT64 slot 1\n"
+      "v2 = COORDINATE INT64 slot 2\nv3 = COORDINATE INT64 slot 3\nv4 = LINEAR_INDEX INT64\n"
+      "result 0 v0\nresult 1 v1\nresult 2 v2\nresult 3 v3\nresult 4 v4\n");
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
+    job_form_t form = {.program = program, .rank = 4, .sizes = sizes, .output = layouts[i]};
+    JOB_RUN(fx, &job, &form);
+  }
+}
+
+static void a_long_row_is_counted_to_its_end(tbk_fixture_t* fx) {
+  static const int64_t sizes[1] = {70001};
+  run_text(fx,
+           "program 1\ninput 0 INT64\nv0 = LINEAR_INDEX INT64\nv1 = LOAD INT64 slot 0\n"
+           "v2 = ADD INT64 v0 v1\nresult 0 v2\nresult 1 v0\n",
+           1, sizes);
+}
+
+static void words_are_those_of_philox(tbk_fixture_t* fx) {
+  static const int64_t sizes[1] = {500};
+  run_text(fx,
+           "program 1\ninput 0 INT64\ninput 1 INT64\ninput 2 INT64\nv0 = LOAD INT64 slot 0\n"
+           "v1 = LOAD INT64 slot 1\nv2 = LOAD INT64 slot 2\nv3 = PHILOX INT64 slot 0 v0 v1 v2\n"
+           "v4 = PHILOX INT64 slot 1 v0 v1 v2\nv5 = PHILOX INT64 slot 2 v0 v1 v2\n"
+           "v6 = PHILOX INT64 slot 3 v0 v1 v2\n"
+           "result 0 v3\nresult 1 v4\nresult 2 v5\nresult 3 v6\n",
+           1, sizes);
+}
+
+/* -------------------------------------------------------------------------------------- numbers -- */
+
+static const char with_numbers[] =
+    "program 1\ninput 0 INT64\nnumber 0 INT64\nnumber 1 BOOL\nv0 = LOAD INT64 slot 0\n"
+    "v1 = NUMBER INT64 slot 0\nv2 = NUMBER BOOL slot 1\nv3 = XOR INT64 v0 v1\n"
+    "v4 = SELECT INT64 v2 v3 v0\nresult 0 v4\nresult 1 v1\nresult 2 v2\n";
+static const char with_real_number[] =
+    "program 1\ninput 0 FLOAT32\nnumber 0 FLOAT32\nv0 = LOAD FLOAT32 slot 0\n"
+    "v1 = NUMBER FLOAT32 slot 0\nv2 = ADD FLOAT32 v0 v1\nresult 0 v2\nresult 1 v1\n";
+
+static void run_with_numbers(tbk_fixture_t* fx, const char* text, job_how_t how) {
+  static const int64_t sizes[1] = {57};
+  job_form_t form = {
+      .program = job_program(fx, text), .rank = 1, .sizes = sizes, .sets = 2, .how = how};
+  for (int round = 0; round < 8; ++round) {
+    size_t mark = room_mark(fx);
+    job_make(fx, &job, &form);
+    job.sets[0].numbers[0] = (uint64_t)round;
+    job_finish(fx, &job, TBK_HERE("NUMBER"));
+    room_release(fx, mark);
+  }
+}
+
+static void numbers_are_arguments(tbk_fixture_t* fx) {
+  run_with_numbers(fx, with_numbers, JOB_NULL);
+  if (fx_has_dtype(fx, TBK_FLOAT32)) run_with_numbers(fx, with_real_number, JOB_NULL);
+}
+
+static void numbers_are_arguments_of_a_plan(tbk_fixture_t* fx) {
+  run_with_numbers(fx, with_numbers, JOB_PLAN);
+  run_with_numbers(fx, with_numbers, JOB_TWICE);
+  if (fx_has_dtype(fx, TBK_FLOAT32)) run_with_numbers(fx, with_real_number, JOB_TWICE);
+}
+
+/* ----------------------------------------------------------------------------------------- sets -- */
+
+static void run_sets(tbk_fixture_t* fx, size_t sets, job_how_t how) {
+  static const int64_t sizes[2] = {2, 9};
+  size_t mark = room_mark(fx);
+  job_form_t form = {.program = job_program(fx, with_numbers),
+                     .rank = fx->properties.max_rank == 1 ? 1 : 2,
+                     .sizes = sizes,
+                     .sets = sets,
+                     .how = how};
+  JOB_RUN(fx, &job, &form);
+  room_release(fx, mark);
+}
+
+static void each_set_is_computed(tbk_fixture_t* fx) {
+  static const size_t counts[] = {1, 2, 3, 7};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
+    for (int how = JOB_NULL; how <= JOB_TWICE; ++how)
+      run_sets(fx, counts[i], (job_how_t)how);
+}
+
+static void no_set_is_nothing_to_do(tbk_fixture_t* fx) {
+  static const int64_t sizes[1] = {5};
+  job_form_t form = {.program = job_program(fx, with_numbers), .rank = 1, .sizes = sizes};
+  job_make(fx, &job, &form);
+  job_ready(fx, &job);
+  job_describe(&job);
+  ((tbk_args_pointwise_t*)job_arguments())->set_count = 0;
+  CHECK_OK(job_launch(fx, &job, NULL));
+  job_check_untouched(fx, &job, TBK_HERE("no sets"));
+}
+
+/* -------------------------------------------------------------------------- drawn, and all of it - */
+
+SWEEP_DIMENSION(shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"7", 2}, {"0", 3}, {"3x5", 4},
+                {"4x1x3", 5}, {"3x0x2", 6}, {"2x3x2x3", 7}, {"rank5", 8}, {"rank8", 9},
+                {"1000", 10}, {"65x17", 11});
+SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
+                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
+                {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE},
+                {"last", TENSOR_BROADCAST_LAST});
+SWEEP_DIMENSION(output_axis, "output", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
+                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS});
+SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN},
+                {"again", JOB_TWICE});
+SWEEP_DIMENSION(sets_axis, "sets", {"1", 1}, {"3", 3});
+SWEEP_DIMENSION(alias_axis, "alias", {"no", 0}, {"yes", 1});
+SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
+SWEEP_DIMENSION(length_axis, "length", {"4", 4}, {"14", 14}, {"40", 40});
+
+typedef struct shape {
+  int32_t rank;
+  int64_t sizes[TENSOR_RANK];
+} shape_t;
+
+static const shape_t shapes[] = {
+    {0, {0}},
+    {1, {1}},
+    {1, {7}},
+    {1, {0}},
+    {2, {3, 5}},
+    {3, {4, 1, 3}},
+    {3, {3, 0, 2}},
+    {4, {2, 3, 2, 3}},
+    {5, {2, 1, 3, 2, 2}},
+    {8, {2, 1, 2, 1, 2, 2, 1, 2}},
+    {1, {1000}},
+    {2, {65, 17}},
+};
+
+static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program) {
+  const shape_t* shape = &shapes[sweep_get(one, &shape_axis)];
+  return (job_form_t){.program = program,
+                      .rank = shape->rank,
+                      .sizes = shape->sizes,
+                      .input = (tensor_layout_t)sweep_get(one, &input_axis),
+                      .output = (tensor_layout_t)sweep_get(one, &output_axis),
+                      .sets = (size_t)sweep_get(one, &sets_axis),
+                      .alias = sweep_get(one, &alias_axis) == 1,
+                      .index_bits = sweep_get(one, &bits_axis),
+                      .how = (job_how_t)sweep_get(one, &how_axis)};
+}
+
+/* A broadcast input can be no output. */
+static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  int64_t how = sweep_get(one, &how_axis), input = sweep_get(one, &input_axis);
+  int32_t rank = shapes[sweep_get(one, &shape_axis)].rank;
+  if (how == JOB_STREAM && fx->stream == NULL) return false;
+  if (sweep_get(one, &alias_axis) == 1 && input >= TENSOR_BROADCAST) return false;
+  return fx->properties.max_rank == 0 || rank <= fx->properties.max_rank;
+}
+
+static void run_drawn(tbk_fixture_t* fx, sweep_case_t* one) {
+  static program_pool_t pool;
+  uint64_t state = fx_random(fx);
+  program_pool_open(&pool);
+  program_wish_t wish = {.dtypes = job_dtypes(fx),
+                         .instructions = (size_t)sweep_get(one, &length_axis),
+                         .rank = shapes[sweep_get(one, &shape_axis)].rank,
+                         .placed = true,
+                         .results = 1 + state % 3,
+                         .result_dtypes = job_dtypes(fx)};
+  program_draw(&pool, &wish, &state);
+  job_form_t form = form_of(one, &pool.program);
+  JOB_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t drawn_space = {{&shape_axis, &input_axis, &output_axis, &how_axis,
+                                           &sets_axis, &alias_axis, &bits_axis, &length_axis},
+                                          fits,
+                                          run_drawn,
+                                          0};
+
+static void a_drawn_program_gives_what_its_instructions_give(tbk_fixture_t* fx) {
+  sweep_run(fx, &drawn_space);
+}
+
+/* What has no place in it may be run over merged dimensions: the layouts of a plain one. */
+static void run_plain(tbk_fixture_t* fx, sweep_case_t* one) {
+  job_form_t form = form_of(
+      one,
+      job_program(
+          fx,
+          "program 1\ninput 0 INT64\ninput 1 INT32\nv0 = LOAD INT64 slot 0\n"
+          "v1 = LOAD INT32 slot 1\nv2 = CAST INT64 v1\nv3 = SUB INT64 v0 v2\nv4 = NOT INT32 v1\n"
+          "result 0 v3\nresult 1 v4\n"));
+  JOB_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t plain_space = {
+    {&shape_axis, &input_axis, &output_axis, &how_axis, &sets_axis, &bits_axis},
+    fits,
+    run_plain,
+    0};
+
+static void any_layout_and_shape_is_right(tbk_fixture_t* fx) {
+  sweep_run(fx, &plain_space);
+}
+
+static void run_alias(tbk_fixture_t* fx, sweep_case_t* one) {
+  run_plain(fx, one);
+}
+
+static const sweep_space_t alias_space = {
+    {&alias_axis, &shape_axis, &input_axis, &output_axis, &how_axis}, fits, run_alias, 0};
+
+static void an_output_may_be_an_input(tbk_fixture_t* fx) {
+  sweep_run(fx, &alias_space);
+}
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("PRG-001", "op:tbk::pointwise dtype:INT64", 0, a_program_of_some_size_is_taken),
+    TBK_CASE("PRG-004", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0,
+             an_index_that_is_outside_gives_0),
+    TBK_CASE("PRG-004", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0,
+             an_index_that_is_outside_is_clamped),
+    TBK_CASE("PRG-004", "op:tbk::pointwise dtype:INT64", 0, elements_are_loaded_by_index),
+    TBK_CASE("PRG-005", "op:tbk::pointwise dtype:INT64", 0, a_place_is_counted_in_each_dimension),
+    TBK_CASE("PRG-005", "op:tbk::pointwise dtype:INT64", 0, a_long_row_is_counted_to_its_end),
+    TBK_CASE("PRG-006", "op:tbk::pointwise dtype:INT64", 0, words_are_those_of_philox),
+    TBK_CASE("PRG-007", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, numbers_are_arguments),
+    TBK_CASE("PRG-007", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0,
+             numbers_are_arguments_of_a_plan),
+    TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, each_set_is_computed),
+    TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, no_set_is_nothing_to_do),
+    TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", TBK_CASE_SLOW,
+             any_layout_and_shape_is_right),
+    TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0, an_output_may_be_an_input),
+    TBK_CASE("PRG-012", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
+             a_drawn_program_gives_what_its_instructions_give),
+};
+TBK_SUITE(program);

@@ -1,0 +1,46 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "rewrite.h"
+
+#include <string.h>
+
+uint32_t rewrite_put(rewrite_t* to, tbk_instruction_t instruction, const uint32_t* operands,
+                     uint32_t operand_count) {
+  tbk_program_t* p = &to->program;
+  if (p->instruction_count == TBK_PROGRAM_MOST_INSTRUCTIONS ||
+      p->operand_count + operand_count > TBK_PROGRAM_MOST_OPERANDS)
+    return UINT32_MAX;
+  instruction.operand_first = operand_count > 0 ? (uint32_t)p->operand_count : 0;
+  instruction.operand_count = operand_count;
+  for (uint32_t k = 0; k < operand_count; ++k)
+    to->operands[p->operand_count++] = operands[k];
+  to->instructions[p->instruction_count] = instruction;
+  return (uint32_t)p->instruction_count++;
+}
+
+uint32_t rewrite_keep(rewrite_t* to, const tbk_instruction_t* instruction,
+                      const uint32_t* operands) {
+  return rewrite_put(to, *instruction, operands, instruction->operand_count);
+}
+
+const tbk_program_t* rewrite_program(rewrite_t* to, const tbk_program_t* old, rewrite_fn function,
+                                     uint64_t context) {
+  uint32_t operands[TBK_PROGRAM_MOST_RANK];
+  to->old = old;
+  to->program = *old;
+  to->program.instructions = to->instructions;
+  to->program.operands = to->operands;
+  to->program.results = to->results;
+  to->program.instruction_count = to->program.operand_count = 0;
+  for (size_t n = 0; n < old->instruction_count; ++n) {
+    const tbk_instruction_t* i = &old->instructions[n];
+    for (uint32_t k = 0; k < i->operand_count; ++k)
+      operands[k] = to->renamed[old->operands[i->operand_first + k]];
+    to->renamed[n] = function(to, i, operands, context);
+  }
+  for (size_t r = 0; r < old->result_count; ++r)
+    to->results[r] = to->renamed[old->results[r]];
+  return tbk_program_check(&to->program, NULL) == TBK_OK ? &to->program : old;
+}

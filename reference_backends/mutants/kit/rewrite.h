@@ -1,0 +1,38 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * rewrite.h: programs written anew, instruction by instruction, for mutants that change what a generic
+ * kernel sees.
+ */
+#ifndef TBK_MUTANTS_REWRITE_H
+#define TBK_MUTANTS_REWRITE_H
+
+#include <tbk/program.h>
+
+/* Points into itself: not to be moved. */
+typedef struct rewrite {
+  tbk_program_t program; /* what has come of it */
+  const tbk_program_t* old;
+  tbk_instruction_t instructions[TBK_PROGRAM_MOST_INSTRUCTIONS];
+  uint32_t operands[TBK_PROGRAM_MOST_OPERANDS];
+  uint32_t results[TBK_PROGRAM_MOST_RESULTS];
+  uint32_t renamed[TBK_PROGRAM_MOST_INSTRUCTIONS]; /* by the old number of a value */
+} rewrite_t;
+
+/* Puts what is to stand for the instruction, and returns the value that stands for its own. Its operands are
+ * already those of the new program. */
+typedef uint32_t (*rewrite_fn)(rewrite_t* to, const tbk_instruction_t* instruction,
+                               const uint32_t* operands, uint64_t context);
+
+/* Adds an instruction; returns its value. */
+uint32_t rewrite_put(rewrite_t* to, tbk_instruction_t instruction, const uint32_t* operands,
+                     uint32_t operand_count);
+/* Adds the instruction as it is. */
+uint32_t rewrite_keep(rewrite_t* to, const tbk_instruction_t* instruction,
+                      const uint32_t* operands);
+/* Returns the new program; the old one where what came of it is not well formed, or has no room. */
+const tbk_program_t* rewrite_program(rewrite_t* to, const tbk_program_t* old, rewrite_fn function,
+                                     uint64_t context);
+
+#endif /* TBK_MUTANTS_REWRITE_H */
