@@ -24,6 +24,10 @@ cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16
   return loop ? loop : set->compare(opcode, takes);
 }
 
+cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype) {
+  return loops()->fold(opcode, dtype);
+}
+
 cpu_move_t cpu_move_find(void) {
   return loops()->move;
 }

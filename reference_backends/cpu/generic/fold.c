@@ -31,12 +31,28 @@ static char* make_states(fold_states_t* states, size_t count, size_t lanes, char
   return memory;
 }
 
+/* What folds lanes at once, where combine is one opcode of both states and nothing else. */
+static cpu_fold_t find_single(const code_t* combine) {
+  const code_step_t* step = combine->steps;
+  if (combine->step_count != 1 || combine->parameter_count != 2 || step->in_count != 2) return NULL;
+  if (step->in[0] == step->in[1] || combine->results[0] != step->out) return NULL;
+  return cpu_fold_find(step->opcode, step->dtype);
+}
+
+static bool only_loads(const code_t* map) {
+  const code_step_t* step = map->steps;
+  return map->step_count == 1 && step->opcode == TBK_OPCODE_LOAD && step->dtype != TBK_BOOL &&
+         map->inputs[step->slot].kind == TBK_INPUT_ALIGNED;
+}
+
 void fold_make(fold_t* fold, const kernel_code_t* code, size_t lanes, size_t levels, char* memory) {
   const code_t* map = code->parts[CODE_MAP];
   *fold = (fold_t){.states = map->result_count,
                    .in_order = !(code->reduction->flags & TBK_REDUCTION_COMMUTATIVE),
                    .identity = code->reduction->identity,
                    .level_count = levels};
+  if (!fold->in_order) fold->single = find_single(code->parts[CODE_COMBINE]);
+  fold->direct = fold->single && only_loads(map);
   for (size_t s = 0; s < fold->states; s++)
     fold->state_bytes[s] = tbk_dtype_bytes(map->result_dtypes[s]);
   memory = frame_make(&fold->map, map, lanes, memory);
@@ -126,6 +142,15 @@ void fold_add_lanes(fold_t* fold, size_t lanes) {
     take_results(fold, &fold->map, &level->states, lanes, true);
     level->lanes = lanes;
   }
+  carry(fold);
+}
+
+void fold_add_folded(fold_t* fold, const void* elements, size_t lanes) {
+  fold_level_t* level = &fold->levels[0];
+  void* to = level->lanes ? fold->halved.at[0] : level->states.at[0];
+  fold->single(to, elements, lanes);
+  if (level->lanes) merge(fold, level, &fold->halved, 1);
+  level->lanes = 1;
   carry(fold);
 }
 

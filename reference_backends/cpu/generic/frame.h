@@ -9,7 +9,7 @@
 
 #include "space.h"
 
-enum { FRAME_LANES_MOST = 1024 };
+enum { FRAME_LANES_MOST = 512 };
 
 /* Some elements of a space in their order: the index moves through the dimensions [first, first +
  * rank), from `position` on, and stays where it is in the others. */
@@ -25,6 +25,8 @@ typedef struct tile {
 
 /* Sets position and index, of the dimensions that are walked. */
 void tile_seek(tile_t* tile, int64_t position);
+/* Returns where the first element lies. */
+char* tile_beginning(const tile_t* tile, const access_t* access);
 /* Moves between a buffer and an operand of the space. */
 void tile_load(const tile_t* tile, const access_t* access, void* buffer);
 void tile_store(const tile_t* tile, const access_t* access, const void* buffer);

@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-enum { FEW = 32 };
+/* So few lanes are not worth a tile; so many elements of a row are folded at once. */
+enum { FEW = 32, ROW_ELEMENTS = 1024 };
 
 static int64_t lesser(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -45,6 +46,28 @@ size_t reduce_bytes(cpu_generic_t* generic) {
   return fold_bytes(generic->code, generic->lanes, generic->levels);
 }
 
+/* Whether the elements of an outer one lie one behind the other, and need not be loaded before. */
+static bool is_row(const fold_t* fold, const space_t* space) {
+  if (!fold->direct || space->inner_rank != 1) return false;
+  const access_t* access = &fold->map.inputs[fold->map.code->steps[0].slot];
+  return access->strides[space->outer_rank] == access->element_bytes;
+}
+
+static void add_tile(fold_t* fold, const tile_t* tile, bool row) {
+  if (row) {
+    const access_t* access = &fold->map.inputs[fold->map.code->steps[0].slot];
+    fold_add_folded(fold, tile_beginning(tile, access), tile->count);
+    return;
+  }
+  frame_run(&fold->map, tile);
+  if (fold->single)
+    fold_add_folded(fold, frame_result(&fold->map, 0), tile->count);
+  else if (fold->in_order)
+    fold_add_in_order(fold, tile->count);
+  else
+    fold_add_lanes(fold, tile->count);
+}
+
 /* One outer element: its states come to lane `to` of `done`. */
 static void fold_along(fold_t* fold, const space_t* space, int64_t outer, int64_t lanes,
                        size_t to) {
@@ -53,16 +76,14 @@ static void fold_along(fold_t* fold, const space_t* space, int64_t outer, int64_
   tile.first = space->outer_rank;
   tile.rank = space->inner_rank;
   tile.linear_moves = true;
+  const bool row = is_row(fold, space);
+  if (row) lanes = ROW_ELEMENTS;
   fold_reset(fold);
   for (int64_t at = 0; at < space->inner_count; at += lanes) {
     tile_seek(&tile, at);
     tile.linear = at;
     tile.count = (size_t)lesser(space->inner_count - at, lanes);
-    frame_run(&fold->map, &tile);
-    if (fold->in_order)
-      fold_add_in_order(fold, tile.count);
-    else
-      fold_add_lanes(fold, tile.count);
+    add_tile(fold, &tile, row);
   }
   fold_lanes(fold, fold_collapse(fold, 1), to);
 }

@@ -102,8 +102,7 @@ static void store_row(char* to, const char* from, int64_t stride, int64_t count,
     store_strided(to, from, stride, count, bytes);
 }
 
-/* Where the first element of a tile lies. */
-static char* beginning(const tile_t* tile, const access_t* access) {
+char* tile_beginning(const tile_t* tile, const access_t* access) {
   char* data = access->data;
   const int32_t rank = tile->space->outer_rank + tile->space->inner_rank;
   for (int32_t d = 0; d < rank; d++)
@@ -136,7 +135,7 @@ static void write_row(char* buffer, char* at, int64_t stride, int64_t count, int
 }
 
 static void each_row(const tile_t* tile, const access_t* access, char* buffer, row_fn move) {
-  char* at = beginning(tile, access);
+  char* at = tile_beginning(tile, access);
   const int64_t bytes = access->element_bytes;
   if (tile->rank == 0) {
     move(buffer, at, bytes, 1, bytes);

@@ -226,7 +226,131 @@ static void first_and_last_are_found(void) {
   session_close(&session);
 }
 
+/* ------------------------------------------------------------------------- combined by one opcode -- */
+
+static const char* const fold_opcodes[] = {"ADD", "MUL", "MIN", "MAX", "AND", "OR", "XOR"};
+static const struct {
+  int32_t dtype;
+  const char* name;
+  int opcodes; /* the first so many of the list, but for BOOL: the last three */
+} fold_types[] = {{TBK_INT32, "INT32", 7},
+                  {TBK_INT64, "INT64", 7},
+                  {TBK_FLOAT32, "FLOAT32", 4},
+                  {TBK_FLOAT64, "FLOAT64", 4},
+                  {TBK_BOOL, "BOOL", 7}};
+
+static double combined_reals(int opcode, double a, double b) {
+  if (opcode == 0) return a + b;
+  if (opcode == 1) return a * b;
+  if (isnan(a) || isnan(b)) return NAN;
+  return opcode == 2 ? fmin(a, b) : fmax(a, b);
+}
+
+static int64_t combined_integers(int opcode, int64_t a, int64_t b) {
+  switch (opcode) {
+    case 0:
+      return (int64_t)((uint64_t)a + (uint64_t)b);
+    case 1:
+      return (int64_t)((uint64_t)a * (uint64_t)b);
+    case 2:
+      return a < b ? a : b;
+    case 3:
+      return a > b ? a : b;
+    case 4:
+      return a & b;
+    case 5:
+      return a | b;
+    default:
+      return a ^ b;
+  }
+}
+
+/* Whole numbers, whose sums are exact, or ones and twos, whose products are; now and then NaN. */
+static void draw_numbers(session_t* session, session_tensor_t* in, int opcode, bool with_nan) {
+  uint64_t state = (uint64_t)opcode + 3;
+  for (int64_t i = 0; i < session_count(in); i++) {
+    void* at = session_element(in, i);
+    const uint64_t bits = session_draw(&state);
+    double real = opcode == 1 ? (bits % 97 ? 1 : -2) : (double)(int64_t)(bits % 2001) - 1000;
+    if (with_nan && i == session_count(in) * 2 / 3) real = NAN;
+    if (in->tensor.dtype == TBK_FLOAT32) *(float*)at = (float)real;
+    if (in->tensor.dtype == TBK_FLOAT64) *(double*)at = real;
+    if (in->tensor.dtype == TBK_INT32) *(uint32_t*)at = (uint32_t)bits;
+    if (in->tensor.dtype == TBK_INT64) *(uint64_t*)at = bits;
+    if (in->tensor.dtype == TBK_BOOL)
+      *(uint8_t*)at = bits % 300 < 299 ? (uint8_t)(bits >> 8 | 2) : 0;
+  }
+  session_upload(session, in);
+}
+
+static bool is_folded(const session_tensor_t* in, const session_tensor_t* out, int opcode) {
+  double real = 0;
+  int64_t whole = 0;
+  for (int64_t i = 0; i < session_count(in); i++) {
+    const void* at = session_element(in, i);
+    double r = 0;
+    int64_t w = 0;
+    if (in->tensor.dtype == TBK_FLOAT32) r = (double)*(const float*)at;
+    if (in->tensor.dtype == TBK_FLOAT64) r = *(const double*)at;
+    if (in->tensor.dtype == TBK_INT32) w = *(const int32_t*)at;
+    if (in->tensor.dtype == TBK_INT64) w = *(const int64_t*)at;
+    if (in->tensor.dtype == TBK_BOOL) w = *(const uint8_t*)at != 0;
+    real = i ? combined_reals(opcode, real, r) : r;
+    whole = i ? combined_integers(opcode, whole, w) : w;
+  }
+  switch (out->tensor.dtype) {
+    case TBK_FLOAT32:
+      return isnan(real) ? isnan(*(float*)out->host) : *(float*)out->host == (float)real;
+    case TBK_FLOAT64:
+      return isnan(real) ? isnan(*(double*)out->host) : *(double*)out->host == real;
+    case TBK_INT32:
+      return *(int32_t*)out->host == (int32_t)whole;
+    case TBK_INT64:
+      return *(int64_t*)out->host == whole;
+    default:
+      return *(uint8_t*)out->host == (uint8_t)whole;
+  }
+}
+
+static void check_fold(session_t* session, const tbk_reduction_t* reduced, int32_t dtype,
+                       int opcode, bool with_nan) {
+  static const int64_t counts[] = {1, 2, 3, 31, 32, 63, 64, 65, 255, 257, 1000, 1024, 5003};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (int64_t stride = 1; stride <= 2; stride++) { /* in place, and through a buffer */
+      const shape_t shape = {0, 1, {counts[i]}, {stride}};
+      session_tensor_t in = input_of(session, &shape, dtype), out;
+      draw_numbers(session, &in, opcode, with_nan);
+      reduce_shape(session, reduced, &shape, dtype, &in, &out, 1);
+      CU_ASSERT(is_folded(&in, &out, opcode));
+      session_free(session, &in);
+      session_free(session, &out);
+    }
+}
+
+static void one_opcode_folds_every_dtype(void) {
+  session_t session = session_open("");
+  for (size_t t = 0; t < sizeof fold_types / sizeof *fold_types; t++)
+    for (int op = fold_types[t].dtype == TBK_BOOL ? 4 : 0; op < fold_types[t].opcodes; op++) {
+      const char* type = fold_types[t].name;
+      char map[128], combine[256], finish[128];
+      snprintf(map, sizeof map, "program 1\ninput 0 %s\nv0 = LOAD %s slot 0\nresult 0 v0\n", type,
+               type);
+      snprintf(combine, sizeof combine,
+               "program 1\nparameter 0 %s\nparameter 1 %s\nv0 = PARAMETER %s slot 0\n"
+               "v1 = PARAMETER %s slot 1\nv2 = %s %s v0 v1\nresult 0 v2\n",
+               type, type, type, type, fold_opcodes[op], type);
+      snprintf(finish, sizeof finish,
+               "program 1\nparameter 0 %s\nv0 = PARAMETER %s slot 0\nresult 0 v0\n", type, type);
+      tbk_reduction_t reduced = reduction(map, combine, finish, zero, TBK_REDUCTION_COMMUTATIVE);
+      check_fold(&session, &reduced, fold_types[t].dtype, op, false);
+      check_fold(&session, &reduced, fold_types[t].dtype, op, true);
+      drop(&reduced);
+    }
+  session_close(&session);
+}
+
 const CU_TestInfo cpu_reduce_tests[] = {
+    {"one_opcode_folds_every_dtype", one_opcode_folds_every_dtype},
     {"sums_are_within_the_bound", sums_are_within_the_bound},
     {"long_sums_keep_their_digits", long_sums_keep_their_digits},
     {"what_is_not_commutative_keeps_its_order", what_is_not_commutative_keeps_its_order},

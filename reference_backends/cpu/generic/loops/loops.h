@@ -27,6 +27,10 @@ typedef void (*cpu_loop_t)(void* out, const void* const* in, size_t count);
 /* Moves bytes between the memory of a device and buffers, as vdev_words_copy does, but faster. */
 typedef void (*cpu_move_t)(void* to, const void* from, size_t size_bytes);
 
+/* Makes one element of `count` (at least one), which may lie in the memory of a device and which the
+ * opcode may combine in any order. */
+typedef void (*cpu_fold_t)(void* out, const void* in, size_t count);
+
 /* Of one set of instructions. Each returns NULL where it has nothing of that kind. */
 typedef struct cpu_loop_set {
   cpu_loop_t (*integer)(uint16_t opcode, uint16_t dtype);
@@ -34,26 +38,42 @@ typedef struct cpu_loop_set {
   cpu_loop_t (*compare)(uint16_t opcode, uint16_t dtype);
   cpu_loop_t (*cast)(uint16_t from, uint16_t to);
   cpu_loop_t (*word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
+  cpu_fold_t (*fold)(uint16_t opcode, uint16_t dtype);
   cpu_move_t move;
 } cpu_loop_set_t;
 extern const cpu_loop_set_t cpu_loops_plain, cpu_loops_wide;
 
 /* Returns the loop of an opcode: `takes` is the dtype of the last operand, `gives` of the value. */
 cpu_loop_t cpu_loop_find(uint16_t opcode, uint16_t takes, uint16_t gives, uint16_t slot);
+/* Returns what folds by this opcode; NULL where there is no such thing. */
+cpu_fold_t cpu_fold_find(uint16_t opcode, uint16_t dtype);
 /* Returns how bytes are moved here. */
 cpu_move_t cpu_move_find(void);
 
 /* Each file of loops defines what it has with the name of the set in it. */
 #ifdef CPU_LOOPS_WIDE
 #define CPU_LOOPS(name) cpu_##name##_wide
+#define CPU_VECTOR_BYTES 32
 #else
 #define CPU_LOOPS(name) cpu_##name##_plain
+#define CPU_VECTOR_BYTES 16
+#endif
+/*
+ * Whether the memory of a device is read and written by whole vectors, each once: `volatile` keeps the
+ * compiler from reading twice what another thread may write meanwhile, and no aligned word is torn by
+ * a vector access of these processors. ThreadSanitizer is told of atomic words instead.
+ */
+#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+#define CPU_READS_VECTORS 0
+#else
+#define CPU_READS_VECTORS 1
 #endif
 cpu_loop_t CPU_LOOPS(integer)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(real)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(compare)(uint16_t opcode, uint16_t dtype);
 cpu_loop_t CPU_LOOPS(cast)(uint16_t from, uint16_t to);
 cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes);
+cpu_fold_t CPU_LOOPS(fold)(uint16_t opcode, uint16_t dtype);
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes);
 
 /* LOOP1 and so on define a loop of one, two or three operands `a`, `b`, `c` of type T, which gives R. */

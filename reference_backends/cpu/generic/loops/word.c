@@ -53,27 +53,24 @@ cpu_loop_t CPU_LOOPS(word)(uint16_t opcode, uint16_t slot, int64_t element_bytes
   return opcode == TBK_OPCODE_BITCAST ? sames[element_bytes] : NULL;
 }
 
-/*
- * Whole vectors, each loaded and stored once: `volatile` keeps the compiler from reading or writing
- * twice what another thread may write meanwhile, and no aligned word is torn by a vector access of
- * the processors that have them. ThreadSanitizer is told of atomic words instead.
- */
-#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
+#if !CPU_READS_VECTORS
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
   vdev_words_copy(to, from, size_bytes);
 }
 #else
-#ifdef CPU_LOOPS_WIDE
-enum { VECTOR = 32 };
-#else
-enum { VECTOR = 16 };
-#endif
+enum { VECTOR = CPU_VECTOR_BYTES, BLOCK = 4 * VECTOR };
 typedef uint64_t __attribute__((vector_size(VECTOR), may_alias, aligned(1))) vector_t;
 
 void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
   char* target = to;
   const char* source = from;
   size_t done = 0;
+  for (; size_bytes - done >= BLOCK; done += BLOCK) {
+    for (size_t i = 0; i < BLOCK; i += VECTOR) {
+      const vector_t vector = *(const volatile vector_t*)(const void*)(source + done + i);
+      *(volatile vector_t*)(void*)(target + done + i) = vector;
+    }
+  }
   for (; size_bytes - done >= VECTOR; done += VECTOR) {
     const vector_t vector = *(const volatile vector_t*)(const void*)(source + done);
     *(volatile vector_t*)(void*)(target + done) = vector;
@@ -83,4 +80,5 @@ void CPU_LOOPS(move)(void* to, const void* from, size_t size_bytes) {
 #endif
 
 const cpu_loop_set_t CPU_LOOPS(loops) = {CPU_LOOPS(integer), CPU_LOOPS(real), CPU_LOOPS(compare),
-                                         CPU_LOOPS(cast),    CPU_LOOPS(word), CPU_LOOPS(move)};
+                                         CPU_LOOPS(cast),    CPU_LOOPS(word), CPU_LOOPS(fold),
+                                         CPU_LOOPS(move)};
