@@ -4,7 +4,7 @@
  *
  * calls.c: makes one call of a program: it goes to the library as it stands.
  */
-#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -19,10 +19,29 @@ static uint64_t now_ns(void) {
 
 /* ---------------------------------------------------------------------------------- callbacks -- */
 
+/* Threads of the host that wait for work: none sleeps for longer than there are none. */
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  unsigned count;
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+void litmus_host_waits(const litmus_runner_t* r, bool begins) {
+  if (!r->offers.delays) return;
+  pthread_mutex_lock(&waiting.lock);
+  waiting.count += begins ? 1u : -1u;
+  if (begins) pthread_cond_broadcast(&waiting.changed);
+  pthread_mutex_unlock(&waiting.lock);
+}
+
+/* Work piles up behind it for as long as the host makes calls; from then on it would only take time. */
 static void sleep_us(uint32_t microseconds) {
-  struct timespec left = {microseconds / 1000000, (long)(microseconds % 1000000) * 1000};
-  while (nanosleep(&left, &left) != 0 && errno == EINTR)
-    continue;
+  const uint64_t until = now_ns() + UINT64_C(1000) * microseconds;
+  const struct timespec end = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+  pthread_mutex_lock(&waiting.lock);
+  while (waiting.count == 0 && now_ns() < until)
+    (void)pthread_cond_clockwait(&waiting.changed, &waiting.lock, CLOCK_MONOTONIC, &end);
+  pthread_mutex_unlock(&waiting.lock);
 }
 
 static void run_callback(void* argument) {
@@ -258,9 +277,14 @@ static void touch_slot(litmus_runner_t* r, const litmus_call_t* call) {
     memcpy(look_at(r, call) + at, slot, size);
 }
 
-void litmus_step(litmus_runner_t* r, uint32_t index) {
-  const litmus_call_t* call = &r->program->calls[index];
-  litmus_note(r, (int32_t)index);
+/* Of those that wait for work, and have it run. */
+static bool waits(unsigned op) {
+  return op == LITMUS_EVENT_SYNCHRONIZE || op == LITMUS_STREAM_SYNCHRONIZE ||
+         op == LITMUS_DEVICE_SYNCHRONIZE || op == LITMUS_EVENT_SPIN || op == LITMUS_STREAM_SPIN ||
+         op == LITMUS_AWAIT_MARK;
+}
+
+static void make_step(litmus_runner_t* r, const litmus_call_t* call, uint32_t index) {
   switch (call->op) {
     case LITMUS_THREAD_RENEW: /* threads.c has done it */
       break;
@@ -288,4 +312,13 @@ void litmus_step(litmus_runner_t* r, uint32_t index) {
       litmus_went_well(r, make_call(r, call),
                        call->op == LITMUS_CELL_RENEW || call->op == LITMUS_ASYNC_ALLOC);
   }
+}
+
+void litmus_step(litmus_runner_t* r, uint32_t index) {
+  const litmus_call_t* call = &r->program->calls[index];
+  const bool is_wait = waits(call->op);
+  litmus_note(r, (int32_t)index);
+  if (is_wait) litmus_host_waits(r, true);
+  make_step(r, call, index);
+  if (is_wait) litmus_host_waits(r, false);
 }

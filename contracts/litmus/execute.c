@@ -121,7 +121,9 @@ static bool give_back_cell(litmus_runner_t* r, int cell) {
 
 static void end(litmus_runner_t* r) {
   bool more = false;
+  litmus_host_waits(r, true);
   wait_for_all(r);
+  litmus_host_waits(r, false);
   if (!litmus_has_ended(r)) count_callbacks(r);
   if (!litmus_has_ended(r)) look_at_cells(r);
   for (int cell = 0; cell < LITMUS_CELLS; cell++)

@@ -156,7 +156,7 @@ static void choose_pool(draw_t* draw) {
   draw->offered = pools.offered;
 }
 
-/* From 10 us to 1.3 ms, each magnitude as likely. */
+/* From 10 us to 1.3 ms, each magnitude as likely; it ends when the host waits. */
 static uint32_t draw_time(draw_t* draw) {
   return 10u << below(draw, 8);
 }
@@ -316,10 +316,22 @@ static bool add(draw_t* draw, litmus_program_t* p, litmus_model_t* model, litmus
   return added;
 }
 
+/* PyTorch has no callbacks that sleep: what a motif begins with is pending if its stream is held. */
+static bool hold(draw_t* draw, litmus_program_t* p, litmus_model_t* model,
+                 const litmus_motif_t* motif, unsigned id) {
+  if (!draw->offers->torch || !draw->offers->delays || below(draw, 2) == 0) return false;
+  const litmus_call_t call = {
+      .op = LITMUS_DELAY, .stream = litmus_motif_stream(motif), .microseconds = draw_time(draw)};
+  return add(draw, p, model, call, id);
+}
+
 /* Goes on with one of the motifs; what is not defined at this point is left out of it. */
 static bool weave(draw_t* draw, litmus_program_t* p, litmus_model_t* model, unsigned id) {
   litmus_motif_t* motif = &draw->motifs[below(draw, MOTIFS)];
-  if (motif->rest == NULL || *motif->rest == '\0') *motif = litmus_motif_draw(p, &draw->random);
+  if (motif->rest == NULL || *motif->rest == '\0') {
+    *motif = litmus_motif_draw(p, &draw->random);
+    if (hold(draw, p, model, motif, id)) return true;
+  }
   bool added = false;
   for (unsigned tries = 0; tries < MOST_TRIES / 2 && !added; tries++)
     added = add(draw, p, model, litmus_motif_call(motif, &draw->random), id);
@@ -354,7 +366,9 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
     program->threads = 2 + below(&draw, offers->threads - 1);
     program->races = offers->races && below(&draw, 2) == 0;
   }
-  unsigned count = below(&draw, 4) == 0 ? LEAST_CALLS + below(&draw, 16) : 24 + below(&draw, 24);
+  /* What is held is let go where the host waits, so of PyTorch's programs more are short. */
+  const bool is_short = (below(&draw, 4) == 0) != offers->torch;
+  unsigned count = is_short ? LEAST_CALLS + below(&draw, 16) : 24 + below(&draw, 24);
   if (program->size_bytes > PLAIN_BYTES) count = LEAST_CALLS;
   litmus_model_begin(out_model, program, 0, 0);
   for (unsigned id = 0; id < count; id++)

@@ -224,6 +224,10 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
   return call;
 }
 
+int8_t litmus_motif_stream(const litmus_motif_t* motif) {
+  return stream_of(motif, motif->rest[1]);
+}
+
 void litmus_motif_step(litmus_motif_t* motif) {
   motif->rest += 2;
 }

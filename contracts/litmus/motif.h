@@ -24,6 +24,8 @@ typedef struct litmus_motif {
 litmus_motif_t litmus_motif_draw(const litmus_program_t* program, uint64_t* random);
 /* Draws a call for the next step; another one each time. The caller goes on with litmus_motif_step. */
 litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random);
+/* Returns the stream of its next call. */
+int8_t litmus_motif_stream(const litmus_motif_t* motif);
 void litmus_motif_step(litmus_motif_t* motif);
 
 #endif /* TBK_LITMUS_MOTIF_H */

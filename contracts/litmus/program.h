@@ -53,7 +53,7 @@ enum {
   X(CALLBACK_READ, "callback(reads %h, %s)", NULL)                                          \
   X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)", NULL)                                \
   X(CALLBACK_LOOK, "callback(looks at mark %m, %s)", NULL)                                  \
-  X(DELAY, "callback(sleeps %u us, %s)", "with %s: busy(%u)")                               \
+  X(DELAY, "callback(sleeps up to %u us, %s)", "with %s: busy(%u)")                         \
   X(WAIT, "event_wait(%s, %e)", "%e.wait(%s)")                                              \
   X(ASYNC_ALLOC, "async_alloc(%c, %s)", "with %s: %c = torch.empty(n, dtype=u8, device=d)") \
   X(ASYNC_FREE, "async_free(%c, %s)", "del %c")                                             \

@@ -90,6 +90,8 @@ bool litmus_went_well(litmus_runner_t* runner, tbk_status_t status, bool takes_m
 
 /* calls.c: makes call `index`, in the thread that is to make it. */
 void litmus_step(litmus_runner_t* runner, uint32_t index);
+/* Callbacks do not sleep while a thread of the host waits for work. */
+void litmus_host_waits(const litmus_runner_t* runner, bool begins);
 /* Tells the parent that `call` begins; -1: none of the program's. */
 void litmus_note(litmus_runner_t* runner, int32_t call);
 /* Put a new thing where the program expects it, or free it, in the order of a stream or at once. */

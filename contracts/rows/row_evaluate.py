@@ -92,10 +92,11 @@ OPERATIONS: dict[str, Callable[..., Tensor]] = {
 
 @dataclass(frozen=True)
 class Values:
-    """What a formula gave, and how large the terms were that it added."""
+    """What a formula gave, the size of the terms that it added, and where a step was subnormal."""
 
     result: Tensor
     terms: Tensor | None
+    subnormal: Tensor
 
 
 @dataclass(frozen=True)
@@ -120,10 +121,23 @@ def bind(row: Row, arguments: Sequence[Any]) -> dict[str, Any]:
     bound = dict(zip(names, arguments, strict=True))
     for name, what in row.conditions:
         value = bound[name]
-        held = {"absent": value is None, "present": value is not None}.get(str(what), value == what)
-        if not held:
+        if not holds(value, what):
             raise NotForThisRow(f"{name} is {value}, not {what}")
     return bound
+
+
+def holds(value: Any, what: object) -> bool:
+    """Returns whether a condition of a row holds of an argument."""
+    match what:
+        case "absent":
+            return value is None
+        case "present":
+            return value is not None
+        case "not_negative":
+            return value is not None and bool(value >= 0)
+        case "positive":
+            return value is not None and bool(value > 0)
+    return type(value) is type(what) and value == what
 
 
 def dtypes(row: Row, bound: Mapping[str, Any], compute: Compute) -> Dtypes:
@@ -206,12 +220,13 @@ def evaluate(
     if formula is None:
         raise NotForThisRow(f"there is no formula for {used.common}")
     machine = Machine(row, bound, used)
-    result, terms = machine.run(formula)
+    result, terms, subnormal = machine.run(formula)
     shape = torch.broadcast_shapes(*(bound[name].shape for name in row.tensors))
     result = result.expand(shape)
     if compute is COMPUTE or used.result is torch.bool:
         result = result.to(used.common).to(used.result)
-    return Values(result, None if terms is None else terms.expand(shape))
+    terms = None if terms is None else terms.expand(shape)
+    return Values(result, terms, subnormal.expand(shape))
 
 
 class Machine:
@@ -222,17 +237,21 @@ class Machine:
         self.bound = bound
         self.used = used
 
-    def run(self, formula: Formula) -> tuple[Tensor, Tensor | None]:
-        """Returns the last value, and the greatest size of what ADD and SUB took."""
+    def run(self, formula: Formula) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Returns the last value, the size of what was added, and where a value was subnormal."""
         values: list[Tensor] = []
         terms: Tensor | None = None
+        subnormal = torch.tensor(False)
         for node in formula.nodes:
             operands = [values[place] for place in node.operands]
             values.append(self.value(node, operands))
             if node.kind == "kOpcode" and node.name in ("ADD", "SUB") and values[-1].dtype in REAL:
                 size = torch.maximum(operands[0].abs(), operands[1].abs())
                 terms = size if terms is None else torch.maximum(terms, size)
-        return values[-1], terms
+        for value in values:
+            if value.dtype in REAL:
+                subnormal = subnormal | (value != 0) & (value.abs() < torch.finfo(value.dtype).tiny)
+        return values[-1], terms, subnormal
 
     def value(self, node: Node, operands: list[Tensor]) -> Tensor:  # noqa: PLR0911  a flat switch
         match node.kind:
@@ -260,12 +279,16 @@ class Machine:
         return (tensor if exact else tensor.to(self.used.common)).to(self.used.compute)
 
     def argument(self, name: str) -> Tensor:
-        """Returns a number of the call; what takes part in the dtype is rounded first."""
+        """Returns a number of the call, cast to the dtype of the call as a tensor would be.
+
+        A real one that takes no part in that dtype, or of a row with exact ones, is not rounded.
+        """
         place = self.row.numbers.index(name)
         made = self.number(self.bound[name])
-        if self.row.number_promotes[place] and "exact_numbers" not in self.row.flags:
-            made = made.to(self.used.common).to(self.used.compute)
-        return made
+        exact = not self.row.number_promotes[place] or "exact_numbers" in self.row.flags
+        if self.used.kind == "real" and exact:
+            return made
+        return made.to(self.used.common).to(self.used.compute)
 
     def number(self, number: float) -> Tensor:
         if self.used.compute is torch.bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from row_evaluate import REAL
-from row_spec import Row
+from row_spec import CONDITIONS, Row
 
 Tensor = torch.Tensor
 REALS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 1.5, -2.5, 3.0, 0.1, -0.1, 1e-3, -1e-3,
@@ -50,7 +50,7 @@ def tensors(dtypes: list[torch.dtype]) -> list[Tensor]:
         shape = [1] * count
         shape[place] = -1
         made.append(values(dtype, few).reshape(shape))
-    return made
+    return [one.contiguous() for one in torch.broadcast_tensors(*made)]
 
 
 def numbers(row: Row, dtype: torch.dtype) -> Iterator[dict[str, Any]]:
@@ -73,7 +73,7 @@ def arguments(row: Row, given: dict[str, Any]) -> list[Any]:
     for one in row.schema.arguments:
         if one.name in given:
             made.append(given[one.name])
-        elif one.name in said and said[one.name] not in ("absent", "present"):
+        elif one.name in said and said[one.name] not in CONDITIONS:
             made.append(said[one.name])
         elif one.is_tensor and not one.is_optional:
             made.append(next(value for value in given.values() if isinstance(value, Tensor)))

@@ -42,6 +42,7 @@ def stale_files(root: Path) -> Iterator[str]:
         ["generate_tables.py", "--root", str(contracts)],
         ["generate_suites.py", "--root", str(contracts)],
         ["generate_areas.py", "--root", str(root)],
+        ["generate_capability_words.py", "--root", str(root)],
         ["generate_trace.py", "--root", str(contracts)],
         ["generate_words.py", "--root", str(contracts)],
         ["generate_pairs.py", "--root", str(root)],

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from generated import generate
 from row_formula import KINDS, Formula, Node
-from row_spec import Row, load_rows
+from row_spec import CONDITIONS, Row, load_rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TARGET = Path("bridge") / "csrc" / "generic" / "pointwise_rows.cpp"
@@ -124,7 +124,7 @@ class Writer:
         for name, what in row.conditions:
             place = row.schema.position(name)
             match what:
-                case "absent" | "present":
+                case str() if what in CONDITIONS:
                     parts.append(f"{{{place}, Is::{upper_camel(what)}, 0, nullptr}}")
                 case bool() | int():
                     parts.append(f"{{{place}, Is::kInteger, {int(what)}, nullptr}}")

@@ -288,8 +288,10 @@ def prune(nodes: list[Node], last: int) -> Formula:
 
 
 def names_in(text: str) -> set[str]:
-    """Returns the names that a formula reads, functions too."""
-    return {node.id for node in ast.walk(ast.parse(text.strip())) if isinstance(node, ast.Name)}
+    """Returns the names that a formula reads, without those of functions that it calls."""
+    nodes = list(ast.walk(ast.parse(text.strip())))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
 
 
 def optional_in(text: str) -> set[str]:

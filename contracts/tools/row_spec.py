@@ -35,11 +35,18 @@ OF_TRUTH = ("compare", "predicate")
 # place of the result, where every opcode is as good as a good libm; of `terms`, of the largest
 # number that was added. `exact` is to the bit.
 CLASSES = {"exact": 0, "rounded": 4, "terms": 4, "elementary": 64, "special": 2048}
+# Where PyTorch is not to be matched; docs/operators-as-data.md has the reasons.
+OPEN = (
+    "zero_sign", "overflow", "nan", "cancellation", "inexact", "float_constants", "minus_infinity",
+    "steps",
+)  # fmt: skip
 FLAGS = ("divides_integers", "exact_numbers", "refuses_truth")
 KEYS = {
     "of", "rule", "apart", "checked", "flags", "when", "class", "forms", "ignored", "numbers",
     "open", *KINDS, "number", "any",
 }  # fmt: skip
+# What has to hold of an argument beside being equal to something.
+CONDITIONS = ("absent", "present", "not_negative", "positive")
 MOST = 4  # tensors, and numbers
 
 
@@ -210,6 +217,9 @@ def check_row(row: Row, absent: frozenset[str]) -> None:
         names = names[:-1]
     said = {*row.tensors, *row.numbers, *absent, *(name for name, _ in row.conditions)}
     said |= set(row.entry.get("ignored", ()))
+    unknown = set(row.entry.get("numbers", ())) - set(names)
+    if unknown:
+        raise SpecError(f"numbers for {min(unknown)}, which is no argument")
     if row.form == "in_place":
         said.add(names[0])
     for name in names:
@@ -232,7 +242,7 @@ def check_entry(entry: Mapping[str, Any]) -> None:
     for key, words in ("rule", RULES), ("class", tuple(CLASSES)):
         if entry.get(key) not in words:
             raise SpecError(f"{key} is one of {', '.join(words)}")
-    for key, words in ("flags", FLAGS), ("forms", FORMS):
+    for key, words in ("flags", FLAGS), ("forms", FORMS), ("open", OPEN):
         for word in entry.get(key, ()):
             if word not in words:
                 raise SpecError(f"{key} are of {', '.join(words)}, not {word}")

@@ -45,10 +45,37 @@ def test_what_makes_all_else_meaningless_is_one_line(
     assert results.tests == []
 
 
-def test_a_device_that_pytorch_does_not_know(tmp_path: Path) -> None:
-    done = judge(tmp_path / "a.jsonl", device="acme")
+@pytest.mark.parametrize("imports", [(), ("broken.absent",)])
+def test_a_device_that_nobody_registers_is_told_before_the_tests_are_collected(
+    tmp_path: Path, imports: tuple[str, ...]
+) -> None:
+    (tmp_path / "test_slow.py").write_text("import time\ntime.sleep(600)\n")
+    words = [f"--torch-import={name}" for name in imports]
+    done = judge(tmp_path / "a.jsonl", *words, device="vulcan", folder=tmp_path)
     assert done.code == 5
-    assert "acme: counting its devices: RuntimeError: Expected one of cpu" in done.stderr
+    said = "PyTorch knows no device 'vulcan', and nothing that was imported registers it"
+    assert f"{said}; did you mean vulkan? Which module does? --import MODULE" in done.stderr
+    assert said in done.results().footer["reason"]
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "line"),
+    [
+        ("broken.at_import", 4, "importing the module broken.at_import: killed by SIGABRT"),
+        ("broken.raises", 4, "RuntimeError: no driver is there"),
+        ("broken.sleeps", 4, "importing the module broken.sleeps: no end after"),
+    ],
+)
+def test_what_a_module_does_to_the_early_question_is_for_the_preflight_to_tell(
+    tmp_path: Path, module: str, code: int, line: str
+) -> None:
+    done = judge(
+        tmp_path / "a.jsonl", "--torch-import", module, "--open-timeout", "4", device="acme"
+    )
+    assert done.code == code, done.stderr
+    assert line in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_the_version_is_that_of_what_makes_the_device(tmp_path: Path) -> None:

@@ -93,7 +93,8 @@ static cu_result add(cuda_device_t* device, const cuda_source_t* source,
                      cuda_program_t** out_program) {
   char* text = NULL;
   if (source->generic != NULL)
-    text = emit_generic_source(source->generic, source->arguments, source->launch, EMIT_CUDA);
+    text =
+        emit_generic_source(source->generic, source->arguments, source->launch, emit_cuda_prelude);
   if (source->generic != NULL && text == NULL) return CU_OUT_OF_MEMORY;
   cuda_program_t* program = calloc(1, sizeof *program);
   cu_result result = CU_OUT_OF_MEMORY;

@@ -4,21 +4,9 @@
  *
  * build.c: operators' arguments made into jobs, what plans know of these, and products in place.
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "inside.h"
-
-tbk_status_t emit_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...) {
-  if (error != NULL) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->message, sizeof error->message, format, arguments);
-    va_end(arguments);
-  }
-  return status;
-}
 
 tbk_status_t emit_build(const emit_operator_t* made_by, const void* arguments, bool bound,
                         emit_job_t* job, tbk_error_t* error) {

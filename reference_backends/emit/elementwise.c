@@ -9,10 +9,6 @@
 
 #include "inside.h"
 
-int64_t emit_groups(int64_t items) {
-  return (items + EMIT_GROUP - 1) / EMIT_GROUP;
-}
-
 static void set_shape(emit_job_t* job) {
   const emit_view_t* out = &job->operands[0];
   emit_shape_t* shape = &job->shape;

@@ -5,6 +5,7 @@
  * host.c: groups one after the other, in an order that is drawn, and their accesses checked.
  */
 #include <emit/host.h>
+#include <emit/object.h>
 #include <string.h>
 
 static _Thread_local emit_host_group_t* running;
@@ -52,4 +53,13 @@ bool emit_host_run(const emit_host_kernel_t* kernel, int64_t groups, const void*
   }
   running = NULL;
   return !group.out_of_range;
+}
+
+const emit_host_kernel_t* emit_host_load(const void* bytes, size_t size) {
+  static const emit_host_functions_t functions = {emit_host_reach, emit_host_draw};
+  const emit_host_kernel_t* (*object)(const emit_host_functions_t*) = NULL;
+  void* symbol = emit_object_load(bytes, size, "emit_host_object");
+  if (symbol == NULL) return NULL;
+  memcpy(&object, &symbol, sizeof object);
+  return object(&functions);
 }

@@ -25,6 +25,9 @@ tbk_status_t emit_want_dtype(const emit_view_t* view, int32_t dtype, tbk_error_t
 /* Makes the fewest dimensions of those that `count` operands share; at least one. */
 void emit_fold(int64_t* rank, int64_t* sizes, int64_t (*strides)[EMIT_MAX_RANK], int count);
 
+/* launch.c */
+int64_t emit_groups(int64_t items);
+
 /* elementwise.c */
 /* Sets options, scalar and shape for a kernel that moves elements, or computes in the output's dtype;
  * one item for each element of the output. */
@@ -32,7 +35,6 @@ void emit_set_raw(emit_job_t* job, const char* kernel);
 void emit_set_arithmetic(emit_job_t* job, const char* kernel);
 /* Every kernel takes one, whether it uses it or not. */
 void emit_set_no_scalar(emit_job_t* job);
-int64_t emit_groups(int64_t items);
 
 /* scalar.c */
 /* Writes the scalar as an element of `dtype`; returns whether it can be one. */

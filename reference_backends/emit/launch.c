@@ -12,6 +12,10 @@
 
 enum { GROUP_FROM = 256 /* elements of an inner space, from which on a group shares them */ };
 
+int64_t emit_groups(int64_t items) {
+  return (items + EMIT_GROUP - 1) / EMIT_GROUP;
+}
+
 /* A space and the strides of the pointers that go through it. */
 typedef struct dimensions {
   int64_t rank, count, sizes[EMIT_MAX_RANK];

@@ -2,10 +2,10 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * object.c: kernels of programs for the host: compiled into shared objects, and loaded.
+ * object.c: C compiled into shared objects, and loaded.
  */
 #include <dlfcn.h>
-#include <emit/host.h>
+#include <emit/object.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern const char emit_host_prelude[];
 extern char** environ;
 
 enum { PATH_BYTES = 512 };
@@ -105,7 +104,7 @@ static int run_compiler(const place_t* place) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
-static void read_log(const place_t* place, int result, emit_host_object_t* out) {
+static void read_log(const place_t* place, int result, emit_object_t* out) {
   FILE* file = fopen(place->log, "re");
   snprintf(out->log, sizeof out->log, "the compiler of the host, %.60s, ended with %d", compiler(),
            result);
@@ -118,7 +117,7 @@ static void read_log(const place_t* place, int result, emit_host_object_t* out) 
   fclose(file);
 }
 
-bool emit_host_compile(const char* body, emit_host_object_t* out) {
+bool emit_object_compile(const char* first, const char* second, emit_object_t* out) {
   place_t place;
   memset(out, 0, sizeof *out);
   if (!make_place(&place)) {
@@ -126,7 +125,7 @@ bool emit_host_compile(const char* body, emit_host_object_t* out) {
     return false;
   }
   int result = 125;
-  if (write_file(place.source, emit_host_prelude, body)) result = run_compiler(&place);
+  if (write_file(place.source, first, second)) result = run_compiler(&place);
   const bool made = result == 0 && read_file(place.object, &out->bytes, &out->size);
   if (!made) read_log(&place, result, out);
   remove_place(&place);
@@ -140,16 +139,11 @@ static bool write_bytes(const char* path, const void* bytes, size_t size) {
   return fclose(file) == 0 && written;
 }
 
-const emit_host_kernel_t* emit_host_load(const void* bytes, size_t size) {
-  static const emit_host_functions_t functions = {emit_host_reach, emit_host_draw};
-  const emit_host_kernel_t* (*object)(const emit_host_functions_t*) = NULL;
+void* emit_object_load(const void* bytes, size_t size, const char* symbol) {
   place_t place;
-  if (!make_place(&place)) return NULL;
   void* library = NULL;
+  if (!make_place(&place)) return NULL;
   if (write_bytes(place.object, bytes, size)) library = dlopen(place.object, RTLD_NOW | RTLD_LOCAL);
   remove_place(&place);
-  void* symbol = library != NULL ? dlsym(library, "emit_host_object") : NULL;
-  if (symbol == NULL) return NULL;
-  memcpy(&object, &symbol, sizeof object);
-  return object(&functions);
+  return library != NULL ? dlsym(library, symbol) : NULL;
 }

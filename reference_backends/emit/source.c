@@ -40,12 +40,12 @@ tbk_status_t emit_generic_launches(const emit_generic_t* generic, const void* ar
 }
 
 char* emit_generic_source(const emit_generic_t* generic, const void* arguments,
-                          const emit_launch_t* launch, emit_dialect_t dialect) {
+                          const emit_launch_t* launch, const char* prelude) {
   char* text = NULL;
   size_t size;
   FILE* out = open_memstream(&text, &size);
   if (out == NULL) return NULL;
-  fputs(dialect == EMIT_OPENCL ? emit_opencl_prelude : emit_cuda_prelude, out);
+  fputs(prelude, out);
   generic->write(arguments, &launch->class, out);
   const bool failed = ferror(out) != 0;
   if (fclose(out) == 0 && !failed) return text;

@@ -51,7 +51,8 @@ static cl_int compile(opencl_device_t* device, opencl_program_t* program, const 
 static cl_int build(opencl_device_t* device, opencl_program_t* program,
                     const opencl_source_t* source) {
   if (source->generic == NULL) return compile(device, program, emit_opencl_source, source->name);
-  char* text = emit_generic_source(source->generic, source->arguments, source->launch, EMIT_OPENCL);
+  char* text =
+      emit_generic_source(source->generic, source->arguments, source->launch, emit_opencl_prelude);
   if (text == NULL) return CL_OUT_OF_HOST_MEMORY;
   const cl_int result = compile(device, program, text, "");
   free(text);

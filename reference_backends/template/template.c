@@ -12,6 +12,14 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <tbk/tbk.h>
+#ifdef TEMPLATE_KERNELS /* kernels.c is there: CMakeLists.txt says so */
+#include "kernels.h"
+#define KERNELS &template_kernels
+#define DTYPES TEMPLATE_DTYPES
+#else
+#define KERNELS NULL
+#define DTYPES 0
+#endif
 
 enum { DEVICES = 2, ALIGNMENT = 64, MEMORY_BYTES = 256 << 20 /* of each device */ };
 
@@ -49,7 +57,9 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
       .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_HOST_VISIBLE, /* driver: rarely the second */
       .memory_bytes = MEMORY_BYTES,
       .memory_alignment = ALIGNMENT,
-      .copy_granularity = 1};
+      .copy_granularity = 1,
+      .dtypes = DTYPES,
+      .max_rank = 8};
   memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
   return TBK_OK;
 }
@@ -63,6 +73,12 @@ static tbk_status_t pass(tbk_instance_t* self, int32_t device, bool is, bool bec
   pthread_mutex_unlock(&self->lock);
   return right ? TBK_OK : fail(TBK_INVALID_STATE, error, is ? "not open" : "open already");
 }
+
+#ifdef TEMPLATE_KERNELS
+tbk_status_t template_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
+  return pass(self, device, true, true, error);
+}
+#endif
 
 static tbk_status_t device_open(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
   if (device < 0 || device >= DEVICES) return fail(TBK_INVALID, error, "no such device");
@@ -152,6 +168,7 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
                                   .name = "tbk_template",
                                   .version = "0.1.0",
                                   .core = &core,
+                                  .kernel = KERNELS,
                                   .instance = self};
   *out_backend = &self->backend;
   return TBK_OK;

@@ -375,3 +375,26 @@ def wall(count: int = 8_000, tests: int = 9_800) -> list[Record]:
         said = {"seen": seen, "expected": "no exception"} if seen else {}
         records.append({**made, **said})
     return records
+
+
+WHOLE_AREAS = 45
+
+
+def whole(clauses: int = 720) -> list[Record]:
+    """Returns a run of both layers that passes: as many areas, clauses and tests as there are."""
+    records: list[Record] = []
+    for index in range(clauses):
+        area = index % WHOLE_AREAS
+        layer = "c" if area < 18 else "torch"
+        suite = f"{layer}_area_{area:02d}"
+        named = {
+            "suite": suite,
+            "clause": f"A{chr(65 + area // 26)}{chr(65 + area % 26)}-{index:03d}",
+        }
+        for test in range(2):
+            made = case(len(records), id=f"{suite}/holds_{index}_{test}", layer=layer, **named)
+            if index % 40 == 7:
+                made |= _ADDED["unsupported"]
+                made["verdict"] = "unsupported"
+            records.append(made)
+    return records + [torch_case(index) for index in range(5_000)]

@@ -15,7 +15,7 @@ import synthetic
 from judged import hostile, judged
 from tbk_reports.document import judged_document
 from tbk_reports.html import coverage_links, render_html
-from tbk_reports.lint import lint_html
+from tbk_reports.lint_page import lint_html
 from tbk_reports.model import Judged
 
 ALL = [

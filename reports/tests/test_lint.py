@@ -45,6 +45,12 @@ def test_a_report_of_another_run_is_found(name: str, tmp_path: Path) -> None:
 LIES = [
     ("html", 'data-verdict="crash" data-count="5"', 'data-verdict="crash" data-count="4"'),
     ("html", 'data-state="crash"', 'data-state="pass"'),
+    ("html", 'data-states="hang:1 ', 'data-states="hang:2 '),
+    ("html", " open>", ">"),
+    ("html", 'id="cause-2"', 'id="cause-1"'),
+    ("html", 'id="MEM-001"', 'id="MEM-999"'),
+    ("html", 'href="#cause-1"', 'href="#cause-9"'),
+    ("html", '"causes":{"cause-1":[', '"causes":{"cause-1":[0,'),
     ("html", "<title>FAIL", "<title>PASS"),
     ("html", "<title>FAIL (quick)", "<title>FAIL (thorough)"),
     ("junit", 'name="tbk.complete" value="yes"', 'name="tbk.complete" value="no"'),

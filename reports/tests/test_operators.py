@@ -14,7 +14,7 @@ from tbk_reports.html import render_html
 from tbk_reports.lint import lint_reports
 from tbk_reports.markdown import render_markdown
 from tbk_reports.model import read_record
-from tbk_reports.operators import NEXT, Operators, operators
+from tbk_reports.operators import NEXT, Operators, operators, percent
 from tbk_reports.registry import FILES
 from tbk_reports.render import write_reports
 from tbk_reports.words import cause_of
@@ -35,6 +35,23 @@ def test_the_worst_of_several_tests_is_what_serves_a_dtype() -> None:
     found = _of(_served(0, "native"), _served(0, "fallback", "fail"), _served(1, "composite"))
     assert found.rows[0].code == "float32:fallback! float16:composite"
     assert found.served == {"composite": 1, "fallback": 1}
+
+
+def test_each_dtype_tells_how_much_of_it_is_native() -> None:
+    found = _of(_served(0, "native"), _served(8, "fallback"), _served(1, "native"))
+    assert found.native == {"float32": (1, 2), "float16": (1, 1)}
+    assert [percent(*share) for share in ((0, 7), (7, 7), (1, 2), (1, 999), (998, 999))] == [
+        "0 %", "100 %", "50 %", "1 %", "99 %",
+    ]  # fmt: skip
+
+
+def test_the_row_with_most_failures_comes_first_and_cells_lead_to_the_worst() -> None:
+    found = _of(
+        _served(0, "native"), _served(8, "fallback"), _served(16, "native", "fail"),
+        _served(16, "native", "crash", id="torch_operators/worse"), _served(24, "missing"),
+    )  # fmt: skip
+    assert [row.name for row in found.worst_first] == ["op_002", "op_003", "op_001", "op_000"]
+    assert found.worst_first[0].cells["float32"].test == "torch_operators/worse"
 
 
 def test_the_next_operators_are_ranked_by_what_they_unlock() -> None:
@@ -117,7 +134,10 @@ def test_the_matrix_is_on_the_page_in_the_summary_and_in_the_document() -> None:
     page = lxml.html.document_fromstring(render_html(WALL).encode())
     rows = page.xpath("//tr[@data-operator]")
     assert len(rows) == len({test.facts["operator"] for test in WALL.tests}) == 1225
-    assert {cell for row in rows for cell in row.xpath("./td/@class")} >= {"native", "fallback"}
+    assert {cell for row in rows for cell in row.xpath("./td/@class")} >= {"native", "fails"}
+    failing = page.xpath("//tr[@data-operator]/td[@class='fails']/a")
+    assert len(failing) == 8_000
+    assert failing[0].get("href") == "#t-torch_operators/op_001[float32]"
     document = judged_document(WALL)["operators"]
     assert document["next"][0]["operator"] == "add"
     assert f"1. `add`: {document['next'][0]['checks']:,} checks" in render_markdown(WALL)
@@ -141,6 +161,8 @@ def test_a_wall_of_failures_is_four_lines_and_a_small_page() -> None:
 # One small lie about operators, which a reader might believe.
 LIES = [
     ("html", 'data-cells="float32:native!', 'data-cells="float32:native'),
+    ("html", 'data-native="', 'data-native="1'),
+    ("html", '<td class="fails"><a href="#t-', '<td class="fails"><a href="#t-x'),
     ("html", 'data-next="add" data-checks="', 'data-next="add" data-checks="1'),
     ("markdown", "1. `add`:", "1. `sub`:"),
     ("json", '"float32": "native!"', '"float32": "native"'),

@@ -59,3 +59,11 @@ def test_tail_keeps_the_end() -> None:
 )  # fmt: skip
 def test_times_in_words(nanoseconds: int, words: str) -> None:
     assert text.time_words(nanoseconds) == words
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(1, "1 byte"), (64, "64 bytes"), (1536, "1.5 KiB"), (2**28, "256 MiB"), (3 * 2**40, "3 TiB")],
+)
+def test_sizes_in_words(size: int, words: str) -> None:
+    assert text.bytes_words(size) == words

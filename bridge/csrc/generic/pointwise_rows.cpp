@@ -24,163 +24,1163 @@ constexpr Node O(uint8_t code, int16_t a, int16_t b = -1, int16_t c = -1) {
   return {NodeKind::kOpcode, code, {a, b, c}, 0};
 }
 
-const Node f0_nodes[] = {T(0)};
-const Formula f0 = {f0_nodes, 1};
-const Node f1_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0)};
-const Formula f1 = {f1_nodes, 2};
-const Node f2_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
-const Formula f2 = {f2_nodes, 5};
-const Node f3_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
-const Formula f3 = {f3_nodes, 5};
-const Node f4_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
-const Formula f4 = {f4_nodes, 5};
-const Node f5_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
-const Formula f5 = {f5_nodes, 5};
-const Node f6_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1)};
-const Formula f6 = {f6_nodes, 3};
-const Node f7_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1)};
-const Formula f7 = {f7_nodes, 3};
-const Node f8_nodes[] = {T(0), N(0), O(TBK_OPCODE_EQ, 0, 1)};
-const Formula f8 = {f8_nodes, 3};
-const Node f9_nodes[] = {T(0), T(1), O(TBK_OPCODE_EQ, 0, 1)};
-const Formula f9 = {f9_nodes, 3};
-const Node f10_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0)};
-const Formula f10 = {f10_nodes, 2};
-const Condition c11[] = {{1, Is::kText, 0, "none"}};
-const Node f12_nodes[] = {L(0.5), T(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_NEG, 1),
-    L(0.7071067811865476), O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_ERFC, 5), O(TBK_OPCODE_MUL, 2, 6)};
-const Formula f12 = {f12_nodes, 8};
-const Condition c13[] = {{1, Is::kText, 0, "tanh"}};
-const Node f14_nodes[] = {L(0.5), T(0), O(TBK_OPCODE_MUL, 0, 1), L(1), L(0.7978845608028654),
+const Node f0_nodes[] = {T(0), N(0), O(TBK_OPCODE_SHL, 0, 1)};
+const Formula f0 = {f0_nodes, 3};
+const Node f1_nodes[] = {T(0), T(1), O(TBK_OPCODE_SHL, 0, 1)};
+const Formula f1 = {f1_nodes, 3};
+const Node f2_nodes[] = {T(0), N(0), O(TBK_OPCODE_SHR, 0, 1)};
+const Formula f2 = {f2_nodes, 3};
+const Node f3_nodes[] = {T(0), T(1), O(TBK_OPCODE_SHR, 0, 1)};
+const Formula f3 = {f3_nodes, 3};
+const Node f4_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), T(1), O(TBK_OPCODE_MUL, 3, 0),
+    O(TBK_OPCODE_SELECT, 2, 0, 4)};
+const Formula f4 = {f4_nodes, 6};
+const Node f5_nodes[] = {T(0)};
+const Formula f5 = {f5_nodes, 1};
+const Node f6_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0)};
+const Formula f6 = {f6_nodes, 2};
+const Node f7_nodes[] = {T(0), O(TBK_OPCODE_ACOS, 0)};
+const Formula f7 = {f7_nodes, 2};
+const Node f8_nodes[] = {T(0), O(TBK_OPCODE_ACOSH, 0)};
+const Formula f8 = {f8_nodes, 2};
+const Node f9_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
+const Formula f9 = {f9_nodes, 5};
+const Node f10_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
+const Formula f10 = {f10_nodes, 5};
+const Node f11_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
+const Formula f11 = {f11_nodes, 5};
+const Node f12_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
+const Formula f12 = {f12_nodes, 5};
+const Node f13_nodes[] = {T(0), N(0), T(1), T(2), O(TBK_OPCODE_DIV, 2, 3), O(TBK_OPCODE_MUL, 1, 4),
+    O(TBK_OPCODE_ADD, 0, 5)};
+const Formula f13 = {f13_nodes, 7};
+const Node f14_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), T(2), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_ADD, 0, 5)};
+const Formula f14 = {f14_nodes, 7};
+const Node f15_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_LT, 0, 2),
+    L(3.141592653589793), O(TBK_OPCODE_SELECT, 3, 4, 2), O(TBK_OPCODE_SELECT, 1, 0, 5)};
+const Formula f15 = {f15_nodes, 7};
+const Node f16_nodes[] = {T(0), O(TBK_OPCODE_ASIN, 0)};
+const Formula f16 = {f16_nodes, 2};
+const Node f17_nodes[] = {T(0), O(TBK_OPCODE_ASINH, 0)};
+const Formula f17 = {f17_nodes, 2};
+const Node f18_nodes[] = {T(0), O(TBK_OPCODE_ATAN, 0)};
+const Formula f18 = {f18_nodes, 2};
+const Node f19_nodes[] = {T(0), T(1), O(TBK_OPCODE_ATAN2, 0, 1)};
+const Formula f19 = {f19_nodes, 3};
+const Node f20_nodes[] = {T(0), O(TBK_OPCODE_ATANH, 0)};
+const Formula f20 = {f20_nodes, 2};
+const Node f21_nodes[] = {T(0), N(0), O(TBK_OPCODE_AND, 0, 1)};
+const Formula f21 = {f21_nodes, 3};
+const Node f22_nodes[] = {N(0), T(0), O(TBK_OPCODE_AND, 0, 1)};
+const Formula f22 = {f22_nodes, 3};
+const Node f23_nodes[] = {T(0), T(1), O(TBK_OPCODE_AND, 0, 1)};
+const Formula f23 = {f23_nodes, 3};
+const Node f24_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHL, 0, 1)};
+const Formula f24 = {f24_nodes, 3};
+const Node f25_nodes[] = {T(0), O(TBK_OPCODE_NOT, 0)};
+const Formula f25 = {f25_nodes, 2};
+const Node f26_nodes[] = {T(0), N(0), O(TBK_OPCODE_OR, 0, 1)};
+const Formula f26 = {f26_nodes, 3};
+const Node f27_nodes[] = {N(0), T(0), O(TBK_OPCODE_OR, 0, 1)};
+const Formula f27 = {f27_nodes, 3};
+const Node f28_nodes[] = {T(0), T(1), O(TBK_OPCODE_OR, 0, 1)};
+const Formula f28 = {f28_nodes, 3};
+const Node f29_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHR, 0, 1)};
+const Formula f29 = {f29_nodes, 3};
+const Node f30_nodes[] = {T(0), N(0), O(TBK_OPCODE_XOR, 0, 1)};
+const Formula f30 = {f30_nodes, 3};
+const Node f31_nodes[] = {N(0), T(0), O(TBK_OPCODE_XOR, 0, 1)};
+const Formula f31 = {f31_nodes, 3};
+const Node f32_nodes[] = {T(0), T(1), O(TBK_OPCODE_XOR, 0, 1)};
+const Formula f32 = {f32_nodes, 3};
+const Node f33_nodes[] = {T(0), O(TBK_OPCODE_CEIL, 0)};
+const Formula f33 = {f33_nodes, 2};
+const Condition c34[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr}};
+const Node f35_nodes[] = {T(0), N(0), O(TBK_OPCODE_MAX, 0, 1), N(1), O(TBK_OPCODE_MIN, 2, 3)};
+const Formula f35 = {f35_nodes, 5};
+const Condition c36[] = {{2, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr}};
+const Node f37_nodes[] = {T(0), N(0), O(TBK_OPCODE_MAX, 0, 1)};
+const Formula f37 = {f37_nodes, 3};
+const Condition c38[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kPresent, 0, nullptr}};
+const Node f39_nodes[] = {T(0), N(0), O(TBK_OPCODE_MIN, 0, 1)};
+const Formula f39 = {f39_nodes, 3};
+const Node f40_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), T(2), O(TBK_OPCODE_MIN, 2, 3)};
+const Formula f40 = {f40_nodes, 5};
+const Node f41_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1)};
+const Formula f41 = {f41_nodes, 3};
+const Node f42_nodes[] = {T(0), T(1), O(TBK_OPCODE_MIN, 0, 1)};
+const Formula f42 = {f42_nodes, 3};
+const Node f43_nodes[] = {T(0), N(0), O(TBK_OPCODE_COPYSIGN, 0, 1)};
+const Formula f43 = {f43_nodes, 3};
+const Node f44_nodes[] = {T(0), T(1), O(TBK_OPCODE_COPYSIGN, 0, 1)};
+const Formula f44 = {f44_nodes, 3};
+const Node f45_nodes[] = {T(0), O(TBK_OPCODE_COS, 0)};
+const Formula f45 = {f45_nodes, 2};
+const Node f46_nodes[] = {T(0), O(TBK_OPCODE_COSH, 0)};
+const Formula f46 = {f46_nodes, 2};
+const Node f47_nodes[] = {T(0), L(0.017453292519943295), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f47 = {f47_nodes, 3};
+const Node f48_nodes[] = {T(0), L(0), O(TBK_OPCODE_EQ, 0, 1), L(kInf), O(TBK_OPCODE_NEG, 0),
+    O(TBK_OPCODE_COPYSIGN, 3, 4), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_FLOOR, 0),
+    O(TBK_OPCODE_EQ, 0, 7), L(kNan), L(1), O(TBK_OPCODE_SUB, 10, 0), L(8),
+    O(TBK_OPCODE_ADD, 11, 12), O(TBK_OPCODE_MUL, 13, 13), O(TBK_OPCODE_DIV, 10, 14),
+    O(TBK_OPCODE_LOG, 13), L(0.5), O(TBK_OPCODE_DIV, 17, 13), O(TBK_OPCODE_SUB, 16, 18),
+    L(0.08333333333333333), L(0.008333333333333333), L(0.003968253968253968),
+    L(0.004166666666666667), L(0.007575757575757576), L(0.021092796092796094),
+    O(TBK_OPCODE_MUL, 15, 20), O(TBK_OPCODE_SUB, 25, 26), O(TBK_OPCODE_MUL, 15, 27),
+    O(TBK_OPCODE_SUB, 24, 28), O(TBK_OPCODE_MUL, 15, 29), O(TBK_OPCODE_SUB, 23, 30),
+    O(TBK_OPCODE_MUL, 15, 31), O(TBK_OPCODE_SUB, 22, 32), O(TBK_OPCODE_MUL, 15, 33),
+    O(TBK_OPCODE_SUB, 21, 34), O(TBK_OPCODE_MUL, 15, 35), O(TBK_OPCODE_SUB, 20, 36),
+    O(TBK_OPCODE_MUL, 15, 37), O(TBK_OPCODE_SUB, 19, 38), O(TBK_OPCODE_DIV, 10, 11),
+    O(TBK_OPCODE_ADD, 11, 10), O(TBK_OPCODE_DIV, 10, 41), O(TBK_OPCODE_ADD, 40, 42), L(2),
+    O(TBK_OPCODE_ADD, 11, 44), O(TBK_OPCODE_DIV, 10, 45), O(TBK_OPCODE_ADD, 43, 46), L(3),
+    O(TBK_OPCODE_ADD, 11, 48), O(TBK_OPCODE_DIV, 10, 49), O(TBK_OPCODE_ADD, 47, 50), L(4),
+    O(TBK_OPCODE_ADD, 11, 52), O(TBK_OPCODE_DIV, 10, 53), O(TBK_OPCODE_ADD, 51, 54), L(5),
+    O(TBK_OPCODE_ADD, 11, 56), O(TBK_OPCODE_DIV, 10, 57), O(TBK_OPCODE_ADD, 55, 58), L(6),
+    O(TBK_OPCODE_ADD, 11, 60), O(TBK_OPCODE_DIV, 10, 61), O(TBK_OPCODE_ADD, 59, 62), L(7),
+    O(TBK_OPCODE_ADD, 11, 64), O(TBK_OPCODE_DIV, 10, 65), O(TBK_OPCODE_ADD, 63, 66),
+    O(TBK_OPCODE_SUB, 39, 67), L(3.141592653589793), O(TBK_OPCODE_ROUND, 0),
+    O(TBK_OPCODE_SUB, 0, 70), O(TBK_OPCODE_MUL, 69, 71), O(TBK_OPCODE_TAN, 72),
+    O(TBK_OPCODE_DIV, 69, 73), O(TBK_OPCODE_SUB, 68, 74), O(TBK_OPCODE_SELECT, 8, 9, 75),
+    O(TBK_OPCODE_ADD, 0, 12), O(TBK_OPCODE_MUL, 77, 77), O(TBK_OPCODE_DIV, 10, 78),
+    O(TBK_OPCODE_LOG, 77), O(TBK_OPCODE_DIV, 17, 77), O(TBK_OPCODE_SUB, 80, 81),
+    O(TBK_OPCODE_MUL, 79, 20), O(TBK_OPCODE_SUB, 25, 83), O(TBK_OPCODE_MUL, 79, 84),
+    O(TBK_OPCODE_SUB, 24, 85), O(TBK_OPCODE_MUL, 79, 86), O(TBK_OPCODE_SUB, 23, 87),
+    O(TBK_OPCODE_MUL, 79, 88), O(TBK_OPCODE_SUB, 22, 89), O(TBK_OPCODE_MUL, 79, 90),
+    O(TBK_OPCODE_SUB, 21, 91), O(TBK_OPCODE_MUL, 79, 92), O(TBK_OPCODE_SUB, 20, 93),
+    O(TBK_OPCODE_MUL, 79, 94), O(TBK_OPCODE_SUB, 82, 95), O(TBK_OPCODE_DIV, 10, 0),
+    O(TBK_OPCODE_ADD, 0, 10), O(TBK_OPCODE_DIV, 10, 98), O(TBK_OPCODE_ADD, 97, 99),
+    O(TBK_OPCODE_ADD, 0, 44), O(TBK_OPCODE_DIV, 10, 101), O(TBK_OPCODE_ADD, 100, 102),
+    O(TBK_OPCODE_ADD, 0, 48), O(TBK_OPCODE_DIV, 10, 104), O(TBK_OPCODE_ADD, 103, 105),
+    O(TBK_OPCODE_ADD, 0, 52), O(TBK_OPCODE_DIV, 10, 107), O(TBK_OPCODE_ADD, 106, 108),
+    O(TBK_OPCODE_ADD, 0, 56), O(TBK_OPCODE_DIV, 10, 110), O(TBK_OPCODE_ADD, 109, 111),
+    O(TBK_OPCODE_ADD, 0, 60), O(TBK_OPCODE_DIV, 10, 113), O(TBK_OPCODE_ADD, 112, 114),
+    O(TBK_OPCODE_ADD, 0, 64), O(TBK_OPCODE_DIV, 10, 116), O(TBK_OPCODE_ADD, 115, 117),
+    O(TBK_OPCODE_SUB, 96, 118), O(TBK_OPCODE_SELECT, 6, 76, 119), O(TBK_OPCODE_SELECT, 2, 5, 120)};
+const Formula f48 = {f48_nodes, 122};
+const Node f49_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1)};
+const Formula f49 = {f49_nodes, 3};
+const Condition c50[] = {{2, Is::kAbsent, 0, nullptr}};
+const Condition c51[] = {{2, Is::kText, 0, "trunc"}};
+const Node f52_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
+const Formula f52 = {f52_nodes, 3};
+const Node f53_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV, 0, 1), O(TBK_OPCODE_TRUNC, 2)};
+const Formula f53 = {f53_nodes, 4};
+const Condition c54[] = {{2, Is::kText, 0, "floor"}};
+const Node f55_nodes[] = {T(0), N(0), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
+const Formula f55 = {f55_nodes, 3};
+const Node f56_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
+    O(TBK_OPCODE_DIV, 3, 1), L(0), O(TBK_OPCODE_NE, 2, 5), O(TBK_OPCODE_LT, 1, 5),
+    O(TBK_OPCODE_LT, 2, 5), O(TBK_OPCODE_NE, 7, 8), O(TBK_OPCODE_AND, 6, 9), L(1),
+    O(TBK_OPCODE_SUB, 4, 11), O(TBK_OPCODE_SELECT, 10, 12, 4), O(TBK_OPCODE_FLOOR, 13),
+    O(TBK_OPCODE_SUB, 13, 14), L(0.5), O(TBK_OPCODE_GT, 15, 16), O(TBK_OPCODE_ADD, 14, 11),
+    O(TBK_OPCODE_SELECT, 17, 18, 14), O(TBK_OPCODE_EQ, 1, 5), O(TBK_OPCODE_DIV, 0, 1),
+    O(TBK_OPCODE_ABS, 21), L(kInf), O(TBK_OPCODE_EQ, 22, 23), O(TBK_OPCODE_ABS, 0),
+    O(TBK_OPCODE_NE, 25, 23), O(TBK_OPCODE_AND, 24, 26), O(TBK_OPCODE_OR, 20, 27),
+    O(TBK_OPCODE_EQ, 13, 5), O(TBK_OPCODE_COPYSIGN, 5, 21), O(TBK_OPCODE_SELECT, 29, 30, 19),
+    O(TBK_OPCODE_SELECT, 28, 21, 31)};
+const Formula f56 = {f56_nodes, 33};
+const Node f57_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1)};
+const Formula f57 = {f57_nodes, 3};
+const Node f58_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_TRUNC, 0, 1)};
+const Formula f58 = {f58_nodes, 3};
+const Node f59_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV, 0, 1), O(TBK_OPCODE_TRUNC, 2)};
+const Formula f59 = {f59_nodes, 4};
+const Node f60_nodes[] = {T(0), T(1), O(TBK_OPCODE_DIV_FLOOR, 0, 1)};
+const Formula f60 = {f60_nodes, 3};
+const Node f61_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1), O(TBK_OPCODE_SUB, 0, 2),
+    O(TBK_OPCODE_DIV, 3, 1), L(0), O(TBK_OPCODE_NE, 2, 5), O(TBK_OPCODE_LT, 1, 5),
+    O(TBK_OPCODE_LT, 2, 5), O(TBK_OPCODE_NE, 7, 8), O(TBK_OPCODE_AND, 6, 9), L(1),
+    O(TBK_OPCODE_SUB, 4, 11), O(TBK_OPCODE_SELECT, 10, 12, 4), O(TBK_OPCODE_FLOOR, 13),
+    O(TBK_OPCODE_SUB, 13, 14), L(0.5), O(TBK_OPCODE_GT, 15, 16), O(TBK_OPCODE_ADD, 14, 11),
+    O(TBK_OPCODE_SELECT, 17, 18, 14), O(TBK_OPCODE_EQ, 1, 5), O(TBK_OPCODE_DIV, 0, 1),
+    O(TBK_OPCODE_ABS, 21), L(kInf), O(TBK_OPCODE_EQ, 22, 23), O(TBK_OPCODE_ABS, 0),
+    O(TBK_OPCODE_NE, 25, 23), O(TBK_OPCODE_AND, 24, 26), O(TBK_OPCODE_OR, 20, 27),
+    O(TBK_OPCODE_EQ, 13, 5), O(TBK_OPCODE_COPYSIGN, 5, 21), O(TBK_OPCODE_SELECT, 29, 30, 19),
+    O(TBK_OPCODE_SELECT, 28, 21, 31)};
+const Formula f61 = {f61_nodes, 33};
+const Node f62_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), N(2), O(TBK_OPCODE_MUL, 0, 3),
+    O(TBK_OPCODE_EXPM1, 4), N(0), N(1), O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 5, 8),
+    O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 2, 9, 10)};
+const Formula f62 = {f62_nodes, 12};
+const Condition c63[] = {{4, Is::kInteger, 0, nullptr}};
+const Node f64_nodes[] = {T(1), L(0), O(TBK_OPCODE_LE, 0, 1), T(0), N(2), N(0),
+    O(TBK_OPCODE_MUL, 4, 5), N(1), O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_MUL, 3, 8),
+    O(TBK_OPCODE_MUL, 0, 4), O(TBK_OPCODE_EXP, 10), O(TBK_OPCODE_MUL, 9, 11),
+    O(TBK_OPCODE_MUL, 3, 7), O(TBK_OPCODE_SELECT, 2, 12, 13)};
+const Formula f64 = {f64_nodes, 15};
+const Condition c65[] = {{4, Is::kInteger, 1, nullptr}, {1, Is::kNotNegative, 0, nullptr}};
+const Node f66_nodes[] = {T(1), L(0), O(TBK_OPCODE_LE, 0, 1), T(0), N(2), O(TBK_OPCODE_MUL, 3, 4),
+    N(0), N(1), O(TBK_OPCODE_MUL, 6, 7), O(TBK_OPCODE_ADD, 0, 8), O(TBK_OPCODE_MUL, 5, 9),
+    O(TBK_OPCODE_MUL, 3, 7), O(TBK_OPCODE_SELECT, 2, 10, 11)};
+const Formula f66 = {f66_nodes, 13};
+const Node f67_nodes[] = {T(0), N(0), O(TBK_OPCODE_EQ, 0, 1)};
+const Formula f67 = {f67_nodes, 3};
+const Node f68_nodes[] = {T(0), T(1), O(TBK_OPCODE_EQ, 0, 1)};
+const Formula f68 = {f68_nodes, 3};
+const Node f69_nodes[] = {T(0), O(TBK_OPCODE_ERF, 0)};
+const Formula f69 = {f69_nodes, 2};
+const Node f70_nodes[] = {T(0), O(TBK_OPCODE_ERFC, 0)};
+const Formula f70 = {f70_nodes, 2};
+const Node f71_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_MUL, 1, 0),
+    O(TBK_OPCODE_LOG1P, 2), O(TBK_OPCODE_NEG, 3), L(2.5), O(TBK_OPCODE_SUB, 4, 5),
+    O(TBK_OPCODE_SQRT, 4), L(3), O(TBK_OPCODE_SUB, 7, 8), L(0.246640727), L(-0.00417768164),
+    L(-0.00125372503), L(0.00021858087), L(-4.39150654e-06), L(-3.5233877e-06), L(3.43273939e-07),
+    L(2.81022636e-08), O(TBK_OPCODE_MUL, 6, 17), O(TBK_OPCODE_ADD, 16, 18),
+    O(TBK_OPCODE_MUL, 6, 19), O(TBK_OPCODE_ADD, 15, 20), O(TBK_OPCODE_MUL, 6, 21),
+    O(TBK_OPCODE_ADD, 14, 22), O(TBK_OPCODE_MUL, 6, 23), O(TBK_OPCODE_ADD, 13, 24),
+    O(TBK_OPCODE_MUL, 6, 25), O(TBK_OPCODE_ADD, 12, 26), O(TBK_OPCODE_MUL, 6, 27),
+    O(TBK_OPCODE_ADD, 11, 28), O(TBK_OPCODE_MUL, 6, 29), O(TBK_OPCODE_ADD, 10, 30), L(1.00167406),
+    L(0.00943887047), L(-0.0076224613), L(0.00573950773), L(-0.00367342844), L(0.00134934322),
+    L(0.000100950558), L(-0.000200214257), O(TBK_OPCODE_MUL, 9, 39), O(TBK_OPCODE_ADD, 38, 40),
+    O(TBK_OPCODE_MUL, 9, 41), O(TBK_OPCODE_ADD, 37, 42), O(TBK_OPCODE_MUL, 9, 43),
+    O(TBK_OPCODE_ADD, 36, 44), O(TBK_OPCODE_MUL, 9, 45), O(TBK_OPCODE_ADD, 35, 46),
+    O(TBK_OPCODE_MUL, 9, 47), O(TBK_OPCODE_ADD, 34, 48), O(TBK_OPCODE_MUL, 9, 49),
+    O(TBK_OPCODE_ADD, 33, 50), O(TBK_OPCODE_MUL, 9, 51), O(TBK_OPCODE_ADD, 32, 52), L(5),
+    O(TBK_OPCODE_LT, 4, 54), L(1.50140941), O(TBK_OPCODE_MUL, 6, 31), O(TBK_OPCODE_ADD, 56, 57),
+    L(2.83297682), O(TBK_OPCODE_MUL, 9, 53), O(TBK_OPCODE_ADD, 59, 60),
+    O(TBK_OPCODE_SELECT, 55, 58, 61), O(TBK_OPCODE_MUL, 0, 62), O(TBK_OPCODE_ERF, 63),
+    O(TBK_OPCODE_SUB, 64, 0), L(1.1283791670955126), O(TBK_OPCODE_NEG, 63),
+    O(TBK_OPCODE_MUL, 67, 63), O(TBK_OPCODE_EXP, 68), O(TBK_OPCODE_MUL, 66, 69),
+    O(TBK_OPCODE_DIV, 65, 70), O(TBK_OPCODE_SUB, 63, 71), O(TBK_OPCODE_ERF, 72),
+    O(TBK_OPCODE_SUB, 73, 0), O(TBK_OPCODE_NEG, 72), O(TBK_OPCODE_MUL, 75, 72),
+    O(TBK_OPCODE_EXP, 76), O(TBK_OPCODE_MUL, 66, 77), O(TBK_OPCODE_DIV, 74, 78),
+    O(TBK_OPCODE_SUB, 72, 79), O(TBK_OPCODE_ABS, 0), L(1), O(TBK_OPCODE_LT, 81, 82),
+    O(TBK_OPCODE_EQ, 81, 82), L(kInf), O(TBK_OPCODE_MUL, 0, 85), L(kNan),
+    O(TBK_OPCODE_SELECT, 84, 86, 87), O(TBK_OPCODE_SELECT, 83, 80, 88)};
+const Formula f71 = {f71_nodes, 90};
+const Node f72_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0)};
+const Formula f72 = {f72_nodes, 2};
+const Node f73_nodes[] = {L(2), T(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f73 = {f73_nodes, 3};
+const Node f74_nodes[] = {T(0), O(TBK_OPCODE_EXPM1, 0)};
+const Formula f74 = {f74_nodes, 2};
+const Node f75_nodes[] = {T(0), O(TBK_OPCODE_FLOOR, 0)};
+const Formula f75 = {f75_nodes, 2};
+const Node f76_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), T(1), O(TBK_OPCODE_ISNAN, 2),
+    O(TBK_OPCODE_MAX, 0, 2), O(TBK_OPCODE_SELECT, 3, 0, 4), O(TBK_OPCODE_SELECT, 1, 2, 5)};
+const Formula f76 = {f76_nodes, 7};
+const Node f77_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), T(1), O(TBK_OPCODE_ISNAN, 2),
+    O(TBK_OPCODE_MIN, 0, 2), O(TBK_OPCODE_SELECT, 3, 0, 4), O(TBK_OPCODE_SELECT, 1, 2, 5)};
+const Formula f77 = {f77_nodes, 7};
+const Node f78_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_TRUNC, 0, 1)};
+const Formula f78 = {f78_nodes, 3};
+const Node f79_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_TRUNC, 0, 1)};
+const Formula f79 = {f79_nodes, 3};
+const Node f80_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0), O(TBK_OPCODE_SUB, 0, 1)};
+const Formula f80 = {f80_nodes, 3};
+const Node f81_nodes[] = {T(0), N(0), O(TBK_OPCODE_GE, 0, 1)};
+const Formula f81 = {f81_nodes, 3};
+const Node f82_nodes[] = {T(0), T(1), O(TBK_OPCODE_GE, 0, 1)};
+const Formula f82 = {f82_nodes, 3};
+const Condition c83[] = {{1, Is::kText, 0, "none"}};
+const Node f84_nodes[] = {T(0), L(0.5), L(-0.7071067811865476), O(TBK_OPCODE_MUL, 0, 2),
+    O(TBK_OPCODE_ERFC, 3), O(TBK_OPCODE_MUL, 1, 4), O(TBK_OPCODE_MUL, 0, 5)};
+const Formula f84 = {f84_nodes, 7};
+const Condition c85[] = {{1, Is::kText, 0, "tanh"}};
+const Node f86_nodes[] = {L(0.5), T(0), O(TBK_OPCODE_MUL, 0, 1), L(1), L(0.7978845608028654),
     L(0.044715), O(TBK_OPCODE_MUL, 5, 1), O(TBK_OPCODE_MUL, 6, 1), O(TBK_OPCODE_MUL, 7, 1),
     O(TBK_OPCODE_ADD, 1, 8), O(TBK_OPCODE_MUL, 4, 9), O(TBK_OPCODE_TANH, 10),
     O(TBK_OPCODE_ADD, 3, 11), O(TBK_OPCODE_MUL, 2, 12)};
-const Formula f14 = {f14_nodes, 14};
-const Node f15_nodes[] = {T(0), O(TBK_OPCODE_LOG, 0)};
-const Formula f15 = {f15_nodes, 2};
-const Node f16_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1)};
-const Formula f16 = {f16_nodes, 3};
-const Node f17_nodes[] = {T(0), T(1), O(TBK_OPCODE_LT, 0, 1)};
-const Formula f17 = {f17_nodes, 3};
-const Node f18_nodes[] = {T(0), T(1), O(TBK_OPCODE_OR, 0, 1)};
-const Formula f18 = {f18_nodes, 3};
-const Node f19_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1)};
-const Formula f19 = {f19_nodes, 3};
-const Node f20_nodes[] = {T(0), T(1), O(TBK_OPCODE_AND, 0, 1)};
-const Formula f20 = {f20_nodes, 3};
-const Node f21_nodes[] = {T(0), T(1), O(TBK_OPCODE_MIN, 0, 1)};
-const Formula f21 = {f21_nodes, 3};
-const Node f22_nodes[] = {T(0), N(0), O(TBK_OPCODE_AND, 0, 1)};
-const Formula f22 = {f22_nodes, 3};
-const Node f23_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1)};
-const Formula f23 = {f23_nodes, 3};
-const Node f24_nodes[] = {T(0), T(1), O(TBK_OPCODE_MUL, 0, 1)};
-const Formula f24 = {f24_nodes, 3};
-const Node f25_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0)};
-const Formula f25 = {f25_nodes, 2};
-const Node f26_nodes[] = {L(1), T(0), O(TBK_OPCODE_DIV, 0, 1)};
-const Formula f26 = {f26_nodes, 3};
-const Node f27_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_SELECT, 2, 1, 0)};
-const Formula f27 = {f27_nodes, 4};
-const Node f28_nodes[] = {L(1), T(0), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 0, 2)};
-const Formula f28 = {f28_nodes, 4};
-const Node f29_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
+const Formula f86 = {f86_nodes, 14};
+const Condition c87[] = {{2, Is::kText, 0, "none"}};
+const Node f88_nodes[] = {T(0), T(1), L(0.5), L(-0.7071067811865476), O(TBK_OPCODE_MUL, 1, 3),
+    O(TBK_OPCODE_ERFC, 4), O(TBK_OPCODE_MUL, 2, 5), L(-0.5), O(TBK_OPCODE_MUL, 7, 1),
+    O(TBK_OPCODE_MUL, 8, 1), O(TBK_OPCODE_EXP, 9), O(TBK_OPCODE_MUL, 1, 10), L(0.3989422804014327),
+    O(TBK_OPCODE_MUL, 11, 12), O(TBK_OPCODE_ADD, 6, 13), O(TBK_OPCODE_MUL, 0, 14)};
+const Formula f88 = {f88_nodes, 16};
+const Condition c89[] = {{2, Is::kText, 0, "tanh"}};
+const Node f90_nodes[] = {T(1), L(0.7978845608028654), L(0.044715), O(TBK_OPCODE_MUL, 2, 0),
+    O(TBK_OPCODE_MUL, 3, 0), O(TBK_OPCODE_MUL, 4, 0), O(TBK_OPCODE_ADD, 0, 5),
+    O(TBK_OPCODE_MUL, 1, 6), O(TBK_OPCODE_TANH, 7), L(1), L(3), O(TBK_OPCODE_MUL, 10, 2),
+    O(TBK_OPCODE_MUL, 11, 0), O(TBK_OPCODE_MUL, 12, 0), O(TBK_OPCODE_ADD, 9, 13),
+    O(TBK_OPCODE_MUL, 1, 14), T(0), L(0.5), O(TBK_OPCODE_ADD, 9, 8), O(TBK_OPCODE_MUL, 17, 18),
+    O(TBK_OPCODE_MUL, 17, 0), O(TBK_OPCODE_MUL, 8, 8), O(TBK_OPCODE_SUB, 9, 21),
+    O(TBK_OPCODE_MUL, 20, 22), O(TBK_OPCODE_MUL, 23, 15), O(TBK_OPCODE_ADD, 19, 24),
+    O(TBK_OPCODE_MUL, 16, 25)};
+const Formula f90 = {f90_nodes, 27};
+const Node f91_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1)};
+const Formula f91 = {f91_nodes, 3};
+const Node f92_nodes[] = {T(0), T(1), O(TBK_OPCODE_GT, 0, 1)};
+const Formula f92 = {f92_nodes, 3};
+const Node f93_nodes[] = {T(0), N(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_GE, 0, 2),
+    O(TBK_OPCODE_LE, 0, 1), O(TBK_OPCODE_AND, 3, 4), L(0), O(TBK_OPCODE_SELECT, 5, 6, 0)};
+const Formula f93 = {f93_nodes, 8};
+const Node f94_nodes[] = {T(1), N(0), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_GE, 0, 2),
+    O(TBK_OPCODE_LE, 0, 1), O(TBK_OPCODE_AND, 3, 4), L(0), T(0), O(TBK_OPCODE_SELECT, 5, 6, 7)};
+const Formula f94 = {f94_nodes, 9};
+const Node f95_nodes[] = {T(0), L(3), O(TBK_OPCODE_ADD, 0, 1), L(0), O(TBK_OPCODE_MAX, 2, 3), L(6),
+    O(TBK_OPCODE_MIN, 4, 5), O(TBK_OPCODE_DIV, 6, 5)};
+const Formula f95 = {f95_nodes, 8};
+const Node f96_nodes[] = {T(1), L(-3), O(TBK_OPCODE_GT, 0, 1), L(3), O(TBK_OPCODE_LT, 0, 3),
+    O(TBK_OPCODE_AND, 2, 4), T(0), L(6), O(TBK_OPCODE_DIV, 6, 7), L(0),
+    O(TBK_OPCODE_SELECT, 5, 8, 9)};
+const Formula f96 = {f96_nodes, 11};
+const Node f97_nodes[] = {T(0), L(3), O(TBK_OPCODE_ADD, 0, 1), L(0), O(TBK_OPCODE_MAX, 2, 3), L(6),
+    O(TBK_OPCODE_MIN, 4, 5), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_DIV, 7, 5)};
+const Formula f97 = {f97_nodes, 9};
+const Node f98_nodes[] = {T(1), L(-3), O(TBK_OPCODE_LT, 0, 1), L(0), L(3), O(TBK_OPCODE_LT, 0, 4),
+    T(0), O(TBK_OPCODE_DIV, 0, 4), L(0.5), O(TBK_OPCODE_ADD, 7, 8), O(TBK_OPCODE_MUL, 6, 9),
+    O(TBK_OPCODE_SELECT, 5, 10, 6), O(TBK_OPCODE_SELECT, 2, 3, 11)};
+const Formula f98 = {f98_nodes, 13};
+const Node f99_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_GE, 0, 3),
+    O(TBK_OPCODE_OR, 2, 4), L(0), T(0), O(TBK_OPCODE_SELECT, 5, 6, 7)};
+const Formula f99 = {f99_nodes, 9};
+const Node f100_nodes[] = {T(0), L(0), O(TBK_OPCODE_EQ, 0, 1), T(1), O(TBK_OPCODE_GT, 0, 1),
+    K(NodeKind::kCompute, 4), O(TBK_OPCODE_SELECT, 2, 3, 5)};
+const Formula f100 = {f100_nodes, 7};
+const Condition c101[] = {{2, Is::kInteger, 0, nullptr}, {3, Is::kPositive, 0, nullptr}};
+const Node f102_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
+    O(TBK_OPCODE_LE, 3, 4), L(0.5), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 7, 3),
+    O(TBK_OPCODE_MUL, 6, 4), O(TBK_OPCODE_SUB, 3, 9), O(TBK_OPCODE_MUL, 4, 10),
+    O(TBK_OPCODE_SELECT, 5, 8, 11)};
+const Formula f102 = {f102_nodes, 13};
+const Condition c103[] = {{3, Is::kInteger, 0, nullptr}, {4, Is::kPositive, 0, nullptr}};
+const Node f104_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
+    O(TBK_OPCODE_LE, 2, 4), T(0), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_MUL, 7, 3),
+    O(TBK_OPCODE_GE, 2, 3), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 2, 6),
+    O(TBK_OPCODE_SELECT, 9, 10, 11), O(TBK_OPCODE_SELECT, 5, 8, 12)};
+const Formula f104 = {f104_nodes, 14};
+const Node f105_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), T(1), O(TBK_OPCODE_ABS, 2),
+    O(TBK_OPCODE_MAX, 1, 3), O(TBK_OPCODE_MIN, 1, 3), O(TBK_OPCODE_DIV, 5, 4), L(kInf),
+    O(TBK_OPCODE_EQ, 1, 7), O(TBK_OPCODE_EQ, 3, 7), O(TBK_OPCODE_OR, 8, 9), L(0),
+    O(TBK_OPCODE_EQ, 4, 11), L(1), O(TBK_OPCODE_MUL, 6, 6), O(TBK_OPCODE_ADD, 13, 14),
+    O(TBK_OPCODE_SQRT, 15), O(TBK_OPCODE_MUL, 4, 16), O(TBK_OPCODE_SELECT, 12, 4, 17),
+    O(TBK_OPCODE_SELECT, 10, 7, 18)};
+const Formula f105 = {f105_nodes, 20};
+const Node f106_nodes[] = {T(0), O(TBK_OPCODE_NE, 0, 0)};
+const Formula f106 = {f106_nodes, 2};
+const Node f107_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(kInf), O(TBK_OPCODE_EQ, 1, 2)};
+const Formula f107 = {f107_nodes, 4};
+const Node f108_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0)};
+const Formula f108 = {f108_nodes, 2};
+const Node f109_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EQ, 0, 2)};
+const Formula f109 = {f109_nodes, 4};
+const Node f110_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_EQ, 0, 1)};
+const Formula f110 = {f110_nodes, 3};
+const Node f111_nodes[] = {T(0), L(2), T(1), O(TBK_OPCODE_POW, 1, 2), O(TBK_OPCODE_MUL, 0, 3)};
+const Formula f111 = {f111_nodes, 5};
+const Node f112_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1)};
+const Formula f112 = {f112_nodes, 3};
+const Node f113_nodes[] = {T(0), T(1), O(TBK_OPCODE_LE, 0, 1)};
+const Formula f113 = {f113_nodes, 3};
+const Node f114_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), N(0), O(TBK_OPCODE_MUL, 0, 3),
+    O(TBK_OPCODE_SELECT, 2, 0, 4)};
+const Formula f114 = {f114_nodes, 6};
+const Condition c115[] = {{3, Is::kInteger, 0, nullptr}};
+const Node f116_nodes[] = {T(1), L(0), O(TBK_OPCODE_GT, 0, 1), T(0), N(0), O(TBK_OPCODE_MUL, 3, 4),
+    O(TBK_OPCODE_SELECT, 2, 3, 5)};
+const Formula f116 = {f116_nodes, 7};
+const Condition c117[] = {{3, Is::kInteger, 1, nullptr}, {2, Is::kNotNegative, 0, nullptr}};
+const Node f118_nodes[] = {N(0), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
+    O(TBK_OPCODE_SUB, 5, 4), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_ADD, 4, 7), L(1),
+    O(TBK_OPCODE_SUB, 9, 0), O(TBK_OPCODE_MUL, 6, 10), O(TBK_OPCODE_SUB, 5, 11),
+    O(TBK_OPCODE_SELECT, 3, 8, 12)};
+const Formula f118 = {f118_nodes, 14};
+const Node f119_nodes[] = {T(2), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
+    O(TBK_OPCODE_SUB, 5, 4), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_ADD, 4, 7), L(1),
+    O(TBK_OPCODE_SUB, 9, 0), O(TBK_OPCODE_MUL, 6, 10), O(TBK_OPCODE_SUB, 5, 11),
+    O(TBK_OPCODE_SELECT, 3, 8, 12)};
+const Formula f119 = {f119_nodes, 14};
+const Node f120_nodes[] = {T(0), O(TBK_OPCODE_LGAMMA, 0)};
+const Formula f120 = {f120_nodes, 2};
+const Node f121_nodes[] = {T(0), O(TBK_OPCODE_LOG, 0)};
+const Formula f121 = {f121_nodes, 2};
+const Node f122_nodes[] = {T(0), O(TBK_OPCODE_LOG10, 0)};
+const Formula f122 = {f122_nodes, 2};
+const Node f123_nodes[] = {T(0), O(TBK_OPCODE_LOG1P, 0)};
+const Formula f123 = {f123_nodes, 2};
+const Node f124_nodes[] = {T(0), O(TBK_OPCODE_LOG2, 0)};
+const Formula f124 = {f124_nodes, 2};
+const Node f125_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_EQ, 0, 1), O(TBK_OPCODE_AND, 5, 6),
+    O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 8), O(TBK_OPCODE_NEG, 9), O(TBK_OPCODE_EXP, 10),
+    O(TBK_OPCODE_LOG1P, 11), O(TBK_OPCODE_ADD, 2, 12), O(TBK_OPCODE_SELECT, 7, 0, 13)};
+const Formula f125 = {f125_nodes, 15};
+const Node f126_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_EQ, 0, 1), O(TBK_OPCODE_AND, 5, 6), L(2),
+    O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 9), O(TBK_OPCODE_NEG, 10), O(TBK_OPCODE_POW, 8, 11),
+    O(TBK_OPCODE_LOG1P, 12), L(1.4426950408889634), O(TBK_OPCODE_MUL, 13, 14),
+    O(TBK_OPCODE_ADD, 2, 15), O(TBK_OPCODE_SELECT, 7, 0, 16)};
+const Formula f126 = {f126_nodes, 18};
+const Node f127_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
+    O(TBK_OPCODE_AND, 1, 3)};
+const Formula f127 = {f127_nodes, 5};
+const Node f128_nodes[] = {T(0), K(NodeKind::kTruth, 0), O(TBK_OPCODE_NOT, 1)};
+const Formula f128 = {f128_nodes, 3};
+const Node f129_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
+    O(TBK_OPCODE_OR, 1, 3)};
+const Formula f129 = {f129_nodes, 5};
+const Node f130_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
+    O(TBK_OPCODE_XOR, 1, 3)};
+const Formula f130 = {f130_nodes, 5};
+const Condition c131[] = {{1, Is::kAbsent, 0, nullptr}};
+const Node f132_nodes[] = {T(0), L(1), O(TBK_OPCODE_SUB, 1, 0), O(TBK_OPCODE_DIV, 0, 2),
+    O(TBK_OPCODE_LOG, 3)};
+const Formula f132 = {f132_nodes, 5};
+const Condition c133[] = {{1, Is::kNotNegative, 0, nullptr}};
+const Node f134_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
+    O(TBK_OPCODE_GT, 0, 4), O(TBK_OPCODE_SELECT, 5, 4, 0), O(TBK_OPCODE_SELECT, 2, 1, 6),
+    O(TBK_OPCODE_SUB, 3, 7), O(TBK_OPCODE_DIV, 7, 8), O(TBK_OPCODE_LOG, 9)};
+const Formula f134 = {f134_nodes, 11};
+const Node f135_nodes[] = {T(1), L(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_GT, 0, 3),
+    O(TBK_OPCODE_OR, 2, 4), L(kNan), T(0), O(TBK_OPCODE_SUB, 3, 0), O(TBK_OPCODE_MUL, 0, 8),
+    O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
+const Formula f135 = {f135_nodes, 12};
+const Condition c136[] = {{2, Is::kNotNegative, 0, nullptr}};
+const Node f137_nodes[] = {T(1), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
+    O(TBK_OPCODE_GT, 0, 4), O(TBK_OPCODE_OR, 2, 5), L(0), T(0), O(TBK_OPCODE_SUB, 3, 0),
+    O(TBK_OPCODE_MUL, 0, 9), O(TBK_OPCODE_DIV, 8, 10), O(TBK_OPCODE_SELECT, 6, 7, 11)};
+const Formula f137 = {f137_nodes, 13};
+const Node f138_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f138 = {f138_nodes, 3};
+const Node f139_nodes[] = {T(0), T(1), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f139 = {f139_nodes, 3};
+const Node f140_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_SELECT, 0, 1, 2)};
+const Formula f140 = {f140_nodes, 4};
+const Node f141_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0), O(TBK_OPCODE_LOG1P, 1),
+    O(TBK_OPCODE_TANH, 2), O(TBK_OPCODE_MUL, 0, 3)};
+const Formula f141 = {f141_nodes, 5};
+const Condition c142[] = {{2, Is::kInteger, 0, nullptr}};
+const Node f143_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 2, 2)};
+const Formula f143 = {f143_nodes, 4};
+const Node f144_nodes[] = {L(2), T(1), T(2), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 0, 3), T(0),
+    O(TBK_OPCODE_MUL, 4, 5)};
+const Formula f144 = {f144_nodes, 7};
+const Node f145_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f145 = {f145_nodes, 3};
+const Node f146_nodes[] = {T(0), T(1), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f146 = {f146_nodes, 3};
+const Condition c147[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
+    {3, Is::kPresent, 0, nullptr}};
+const Node f148_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+    N(1), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(2), O(TBK_OPCODE_SELECT, 7, 8, 0),
+    O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
+const Formula f148 = {f148_nodes, 12};
+const Condition c149[] = {{2, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
+    {3, Is::kPresent, 0, nullptr}};
+const Node f150_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+    E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(1),
+    O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
+const Formula f150 = {f150_nodes, 12};
+const Condition c151[] = {{3, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
+    {2, Is::kPresent, 0, nullptr}};
+const Node f152_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+    N(1), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 8),
+    O(TBK_OPCODE_SELECT, 7, 9, 0), O(TBK_OPCODE_SELECT, 4, 5, 10), O(TBK_OPCODE_SELECT, 1, 2, 11)};
+const Formula f152 = {f152_nodes, 13};
+const Condition c153[] = {{2, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
+    {1, Is::kPresent, 0, nullptr}};
+const Node f154_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+    E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), O(TBK_OPCODE_NEG, 5),
+    O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
+const Formula f154 = {f154_nodes, 12};
+const Condition c155[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
+    {3, Is::kPresent, 0, nullptr}};
+const Node f156_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+    N(0), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(1), O(TBK_OPCODE_SELECT, 7, 8, 0),
+    O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
+const Formula f156 = {f156_nodes, 12};
+const Condition c157[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
+    {3, Is::kPresent, 0, nullptr}};
+const Node f158_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+    E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(0),
+    O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
+const Formula f158 = {f158_nodes, 12};
+const Condition c159[] = {{1, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
+    {2, Is::kPresent, 0, nullptr}};
+const Node f160_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+    N(0), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 8),
+    O(TBK_OPCODE_SELECT, 7, 9, 0), O(TBK_OPCODE_SELECT, 4, 5, 10), O(TBK_OPCODE_SELECT, 1, 2, 11)};
+const Formula f160 = {f160_nodes, 13};
+const Condition c161[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
+    {3, Is::kAbsent, 0, nullptr}};
+const Node f162_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+    E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), O(TBK_OPCODE_NEG, 5),
+    O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
+const Formula f162 = {f162_nodes, 12};
+const Node f163_nodes[] = {T(0), T(1), K(NodeKind::kCompute, 1), N(0), O(TBK_OPCODE_MUL, 2, 3),
+    O(TBK_OPCODE_MUL, 0, 4)};
+const Formula f163 = {f163_nodes, 6};
+const Node f164_nodes[] = {T(0), N(0), O(TBK_OPCODE_NE, 0, 1)};
+const Formula f164 = {f164_nodes, 3};
+const Node f165_nodes[] = {T(0), T(1), O(TBK_OPCODE_NE, 0, 1)};
+const Formula f165 = {f165_nodes, 3};
+const Node f166_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0)};
+const Formula f166 = {f166_nodes, 2};
+const Node f167_nodes[] = {N(0), T(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f167 = {f167_nodes, 3};
+const Condition c168[] = {{1, Is::kInteger, 2, nullptr}};
+const Node f169_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0)};
+const Formula f169 = {f169_nodes, 2};
+const Condition c170[] = {{1, Is::kInteger, 3, nullptr}};
+const Node f171_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 0)};
+const Formula f171 = {f171_nodes, 3};
+const Node f172_nodes[] = {T(0), N(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f172 = {f172_nodes, 3};
+const Node f173_nodes[] = {T(0), T(1), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f173 = {f173_nodes, 3};
+const Node f174_nodes[] = {T(0), L(57.29577951308232), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f174 = {f174_nodes, 3};
+const Node f175_nodes[] = {L(1), T(0), O(TBK_OPCODE_DIV, 0, 1)};
+const Formula f175 = {f175_nodes, 3};
+const Node f176_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_SELECT, 2, 1, 0)};
+const Formula f176 = {f176_nodes, 4};
+const Node f177_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f177 = {f177_nodes, 3};
+const Node f178_nodes[] = {N(0), T(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f178 = {f178_nodes, 3};
+const Node f179_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f179 = {f179_nodes, 3};
+const Node f180_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0)};
+const Formula f180 = {f180_nodes, 2};
+const Node f181_nodes[] = {L(10), N(0), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_POW, 0, 2), L(0),
+    O(TBK_OPCODE_LT, 1, 4), T(0), O(TBK_OPCODE_DIV, 6, 3), O(TBK_OPCODE_ROUND, 7),
+    O(TBK_OPCODE_MUL, 8, 3), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_ROUND, 10),
+    O(TBK_OPCODE_DIV, 11, 3), O(TBK_OPCODE_SELECT, 5, 9, 12)};
+const Formula f181 = {f181_nodes, 14};
+const Node f182_nodes[] = {L(1), T(0), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 0, 2)};
+const Formula f182 = {f182_nodes, 4};
+const Node f183_nodes[] = {N(0), N(1), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f183 = {f183_nodes, 5};
+const Node f184_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f184 = {f184_nodes, 5};
+const Node f185_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), K(NodeKind::kCompute, 2),
+    O(TBK_OPCODE_LT, 0, 1), K(NodeKind::kCompute, 4), O(TBK_OPCODE_SUB, 3, 5)};
+const Formula f185 = {f185_nodes, 7};
+const Node f186_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
     O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 1, 4)};
-const Formula f29 = {f29_nodes, 6};
-const Node f30_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
-const Formula f30 = {f30_nodes, 2};
-const Node f31_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f31 = {f31_nodes, 5};
-const Node f32_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f32 = {f32_nodes, 5};
-const Node f33_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
-const Formula f33 = {f33_nodes, 2};
-const Node f34_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
-const Formula f34 = {f34_nodes, 4};
+const Formula f186 = {f186_nodes, 6};
+const Node f187_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 3, 2),
+    O(TBK_OPCODE_MUL, 0, 4)};
+const Formula f187 = {f187_nodes, 6};
+const Node f188_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f188 = {f188_nodes, 3};
+const Node f189_nodes[] = {T(0), O(TBK_OPCODE_SIGNBIT, 0)};
+const Formula f189 = {f189_nodes, 2};
+const Node f190_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
+    O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 0, 4)};
+const Formula f190 = {f190_nodes, 6};
+const Node f191_nodes[] = {T(0), O(TBK_OPCODE_SIN, 0)};
+const Formula f191 = {f191_nodes, 2};
+const Node f192_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0), L(2), O(TBK_OPCODE_DIV, 1, 2),
+    O(TBK_OPCODE_ROUND, 3), O(TBK_OPCODE_MUL, 2, 4), O(TBK_OPCODE_SUB, 1, 5), O(TBK_OPCODE_ABS, 6),
+    L(0), O(TBK_OPCODE_EQ, 0, 8), L(1), O(TBK_OPCODE_MUL, 2, 7), O(TBK_OPCODE_SUB, 10, 11),
+    L(3.141592653589793), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 13, 14), O(TBK_OPCODE_SIN, 15),
+    O(TBK_OPCODE_MUL, 12, 16), O(TBK_OPCODE_MUL, 13, 0), O(TBK_OPCODE_DIV, 17, 18),
+    O(TBK_OPCODE_SELECT, 9, 10, 19)};
+const Formula f192 = {f192_nodes, 21};
+const Node f193_nodes[] = {T(0), O(TBK_OPCODE_SINH, 0)};
+const Formula f193 = {f193_nodes, 2};
+const Node f194_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
+    O(TBK_OPCODE_LT, 3, 4), L(0.5), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 7, 3),
+    O(TBK_OPCODE_DIV, 8, 4), O(TBK_OPCODE_MUL, 6, 4), O(TBK_OPCODE_SUB, 3, 10),
+    O(TBK_OPCODE_SELECT, 5, 9, 11)};
+const Formula f194 = {f194_nodes, 13};
+const Node f195_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
+    O(TBK_OPCODE_LE, 2, 4), T(0), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_GE, 2, 3),
+    O(TBK_OPCODE_MUL, 2, 6), O(TBK_OPCODE_DIV, 9, 3), O(TBK_OPCODE_SELECT, 8, 6, 10),
+    O(TBK_OPCODE_SELECT, 5, 7, 11)};
+const Formula f195 = {f195_nodes, 13};
+const Node f196_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1), N(1), O(TBK_OPCODE_GT, 2, 3),
+    O(TBK_OPCODE_EXP, 2), O(TBK_OPCODE_LOG1P, 5), O(TBK_OPCODE_DIV, 6, 1),
+    O(TBK_OPCODE_SELECT, 4, 0, 7)};
+const Formula f196 = {f196_nodes, 9};
+const Node f197_nodes[] = {T(1), N(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_EXP, 2), N(1),
+    O(TBK_OPCODE_GT, 2, 4), T(0), O(TBK_OPCODE_MUL, 6, 3), L(1), O(TBK_OPCODE_ADD, 3, 8),
+    O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
+const Formula f197 = {f197_nodes, 12};
+const Node f198_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
+    O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_LT, 0, 4), O(TBK_OPCODE_ADD, 0, 1), L(0),
+    O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 5, 6, 8), O(TBK_OPCODE_SELECT, 2, 3, 9)};
+const Formula f198 = {f198_nodes, 11};
+const Node f199_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
+    O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 4, 5), O(TBK_OPCODE_EQ, 0, 2),
+    L(kInf), O(TBK_OPCODE_NEG, 8), O(TBK_OPCODE_SELECT, 7, 2, 9), O(TBK_OPCODE_SELECT, 3, 6, 10),
+    O(TBK_OPCODE_SELECT, 1, 0, 11)};
+const Formula f199 = {f199_nodes, 13};
+const Node f200_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
+    O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
+const Formula f200 = {f200_nodes, 10};
+const Node f201_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
+    O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
+const Formula f201 = {f201_nodes, 10};
+const Node f202_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
+    O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
+const Formula f202 = {f202_nodes, 10};
+const Node f203_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
+const Formula f203 = {f203_nodes, 2};
+const Node f204_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f204 = {f204_nodes, 5};
+const Node f205_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f205 = {f205_nodes, 5};
+const Node f206_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
+const Formula f206 = {f206_nodes, 2};
+const Node f207_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
+const Formula f207 = {f207_nodes, 2};
+const Node f208_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
+    O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_MUL, 0, 5)};
+const Formula f208 = {f208_nodes, 7};
+const Node f209_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
+const Formula f209 = {f209_nodes, 5};
+const Node f210_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
+    O(TBK_OPCODE_SELECT, 2, 3, 4)};
+const Formula f210 = {f210_nodes, 6};
+const Node f211_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
+const Formula f211 = {f211_nodes, 2};
+const Node f212_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
+const Formula f212 = {f212_nodes, 4};
+const Node f213_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
+    O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
+const Formula f213 = {f213_nodes, 10};
+const Node f214_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
+    O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
+const Formula f214 = {f214_nodes, 10};
+const Node f215_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
+    O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
+const Formula f215 = {f215_nodes, 10};
 
 }  // namespace
 
 const Row kPointwiseRows[] = {
-    {"abs", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f0, &f1, &f1},
-    {"abs.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f0, &f1, &f1},
-    {"abs_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f0, &f1, &f1},
-    {"add.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f2, &f3, &f3},
-    {"add.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f2, &f3, &f3},
-    {"add.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f4, &f5, &f5},
-    {"add.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f4, &f5, &f5},
-    {"add_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f2, &f3, &f3},
-    {"add_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f4, &f5, &f5},
-    {"div.Scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f6},
-    {"div.Scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f6},
-    {"div.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f7},
-    {"div.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f7},
-    {"div_.Scalar", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f6},
-    {"div_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f7},
-    {"eq.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f8, &f8, &f8},
-    {"eq.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f8, &f8, &f8},
-    {"eq.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f9, &f9, &f9},
-    {"eq.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f9, &f9, &f9},
-    {"eq_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f8, &f8, &f8},
-    {"eq_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f9, &f9, &f9},
-    {"exp", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f10},
-    {"exp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f10},
-    {"exp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f10},
-    {"gelu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c11, 1, nullptr, nullptr, &f12},
-    {"gelu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c13, 1, nullptr, nullptr, &f14},
-    {"gelu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c11, 1, nullptr, nullptr, &f12},
-    {"gelu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c13, 1, nullptr, nullptr, &f14},
-    {"gelu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c11, 1, nullptr, nullptr, &f12},
-    {"gelu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c13, 1, nullptr, nullptr, &f14},
-    {"log", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
-    {"log.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
-    {"log_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
-    {"lt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f16, &f16, &f16},
-    {"lt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f16, &f16, &f16},
-    {"lt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f17, &f17, &f17},
-    {"lt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f17, &f17, &f17},
-    {"lt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f16, &f16, &f16},
-    {"lt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f17, &f17, &f17},
-    {"maximum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f18, &f19, &f19},
-    {"maximum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f18, &f19, &f19},
-    {"minimum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f20, &f21, &f21},
-    {"minimum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f20, &f21, &f21},
-    {"mul.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f22, &f23, &f23},
-    {"mul.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f22, &f23, &f23},
-    {"mul.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f20, &f24, &f24},
-    {"mul.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f20, &f24, &f24},
-    {"mul_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f22, &f23, &f23},
-    {"mul_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f20, &f24, &f24},
-    {"neg", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f25, &f25},
-    {"neg.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f25, &f25},
-    {"neg_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f25, &f25},
-    {"reciprocal", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f26},
-    {"reciprocal.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f26},
-    {"reciprocal_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f26},
-    {"relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f27, &f27},
-    {"relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f27, &f27},
-    {"relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f27, &f27},
-    {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f28},
-    {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f28},
-    {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f28},
-    {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f29},
-    {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f29},
-    {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f29},
-    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f30},
-    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f30},
-    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f30},
-    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f31, &f31},
-    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f31, &f31},
-    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f32, &f32},
-    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f32, &f32},
-    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f31, &f31},
-    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f32, &f32},
-    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f33},
-    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f33},
-    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f33},
-    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f34, &f34, &f34},
-    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f34, &f34, &f34},
+    {"__ilshift__.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
+    {"__ilshift__.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
+    {"__irshift__.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
+    {"__irshift__.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
+    {"__lshift__.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
+    {"__lshift__.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
+    {"__lshift__.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
+    {"__lshift__.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
+    {"__rshift__.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
+    {"__rshift__.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
+    {"__rshift__.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
+    {"__rshift__.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
+    {"_prelu_kernel", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f4},
+    {"abs", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f6, &f6},
+    {"abs.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f6, &f6},
+    {"abs_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f6, &f6},
+    {"acos", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
+    {"acos.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
+    {"acos_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
+    {"acosh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8},
+    {"acosh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8},
+    {"acosh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8},
+    {"add.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f9, &f10, &f10},
+    {"add.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f9, &f10, &f10},
+    {"add.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f11, &f12, &f12},
+    {"add.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f11, &f12, &f12},
+    {"add_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f9, &f10, &f10},
+    {"add_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f11, &f12, &f12},
+    {"addcdiv", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f13},
+    {"addcdiv.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f13},
+    {"addcdiv_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f13},
+    {"addcmul", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f14, &f14},
+    {"addcmul.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f14, &f14},
+    {"addcmul_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f14, &f14},
+    {"angle", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
+    {"angle.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
+    {"asin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
+    {"asin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
+    {"asin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
+    {"asinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
+    {"asinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
+    {"asinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
+    {"atan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
+    {"atan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
+    {"atan2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
+    {"atan2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
+    {"atan2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
+    {"atan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
+    {"atanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f20},
+    {"atanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f20},
+    {"atanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f20},
+    {"bitwise_and.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
+    {"bitwise_and.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f22, &f22, nullptr},
+    {"bitwise_and.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f22, &f22, nullptr},
+    {"bitwise_and.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
+    {"bitwise_and.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f23, nullptr},
+    {"bitwise_and.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f23, nullptr},
+    {"bitwise_and_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
+    {"bitwise_and_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f23, nullptr},
+    {"bitwise_left_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f24, nullptr},
+    {"bitwise_left_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f24, nullptr},
+    {"bitwise_left_shift.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
+    {"bitwise_left_shift.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
+    {"bitwise_left_shift.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
+    {"bitwise_left_shift.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
+    {"bitwise_left_shift_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
+    {"bitwise_left_shift_.Tensor_Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
+    {"bitwise_not", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
+    {"bitwise_not.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
+    {"bitwise_not_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
+    {"bitwise_or.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
+    {"bitwise_or.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f27, &f27, nullptr},
+    {"bitwise_or.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f27, &f27, nullptr},
+    {"bitwise_or.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
+    {"bitwise_or.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f28, nullptr},
+    {"bitwise_or.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f28, nullptr},
+    {"bitwise_or_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
+    {"bitwise_or_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f28, nullptr},
+    {"bitwise_right_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f29, nullptr},
+    {"bitwise_right_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f29, nullptr},
+    {"bitwise_right_shift.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
+    {"bitwise_right_shift.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
+    {"bitwise_right_shift.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
+    {"bitwise_right_shift.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
+    {"bitwise_right_shift_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
+    {"bitwise_right_shift_.Tensor_Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
+    {"bitwise_xor.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
+    {"bitwise_xor.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f31, &f31, nullptr},
+    {"bitwise_xor.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f31, &f31, nullptr},
+    {"bitwise_xor.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
+    {"bitwise_xor.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f32, nullptr},
+    {"bitwise_xor.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f32, nullptr},
+    {"bitwise_xor_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
+    {"bitwise_xor_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f32, nullptr},
+    {"ceil", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f33},
+    {"ceil.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f33},
+    {"ceil_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f33},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 0, 0, c34, 2, nullptr, &f35, &f35},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, c36, 2, nullptr, &f37, &f37},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 0, 0, c38, 2, nullptr, &f39, &f39},
+    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
+    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
+    {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
+    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
+    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
+    {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 0, 0, c34, 2, nullptr, &f35, &f35},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, c36, 2, nullptr, &f37, &f37},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 0, 0, c38, 2, nullptr, &f39, &f39},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 0, 0, c34, 2, nullptr, &f35, &f35},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, c36, 2, nullptr, &f37, &f37},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 0, 0, c38, 2, nullptr, &f39, &f39},
+    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
+    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
+    {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
+    {"clamp_max", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f39, &f39},
+    {"clamp_max.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
+    {"clamp_max.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
+    {"clamp_max.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f39, &f39},
+    {"clamp_max_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f39, &f39},
+    {"clamp_max_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
+    {"clamp_min", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f37, &f37},
+    {"clamp_min.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
+    {"clamp_min.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
+    {"clamp_min.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f37, &f37},
+    {"clamp_min_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f37, &f37},
+    {"clamp_min_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
+    {"copysign.Scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f43},
+    {"copysign.Scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f43},
+    {"copysign.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f44},
+    {"copysign.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f44},
+    {"copysign_.Scalar", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f43},
+    {"copysign_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f44},
+    {"cos", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f45},
+    {"cos.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f45},
+    {"cos_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f45},
+    {"cosh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f46},
+    {"cosh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f46},
+    {"cosh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f46},
+    {"deg2rad", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f47},
+    {"deg2rad.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f47},
+    {"deg2rad_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f47},
+    {"digamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f48},
+    {"digamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f48},
+    {"digamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f48},
+    {"div.Scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f49},
+    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f49},
+    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f52, &f53},
+    {"div.Scalar_mode", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f55, &f56},
+    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f49},
+    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f52, &f53},
+    {"div.Scalar_mode_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f55, &f56},
+    {"div.Scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f49},
+    {"div.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f57},
+    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f57},
+    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f58, &f59},
+    {"div.Tensor_mode", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f60, &f61},
+    {"div.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f57},
+    {"div.out_mode", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f57},
+    {"div.out_mode", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f58, &f59},
+    {"div.out_mode", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f60, &f61},
+    {"div_.Scalar", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f49},
+    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f49},
+    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f52, &f53},
+    {"div_.Scalar_mode", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f55, &f56},
+    {"div_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f57},
+    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, c50, 1, nullptr, nullptr, &f57},
+    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c51, 1, nullptr, &f58, &f59},
+    {"div_.Tensor_mode", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, c54, 1, nullptr, &f60, &f61},
+    {"elu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62},
+    {"elu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62},
+    {"elu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f62},
+    {"elu_backward", Form::kFunction, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c63, 1, nullptr, nullptr, &f64},
+    {"elu_backward", Form::kFunction, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c65, 2, nullptr, nullptr, &f66},
+    {"elu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c63, 1, nullptr, nullptr, &f64},
+    {"elu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 5, -1, -1}, {1, 2, 3, -1}, 0, 3, 0, 0, c65, 2, nullptr, nullptr, &f66},
+    {"eq.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f67, &f67, &f67},
+    {"eq.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f67, &f67, &f67},
+    {"eq.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f68, &f68, &f68},
+    {"eq.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f68, &f68, &f68},
+    {"eq_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f67, &f67, &f67},
+    {"eq_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f68, &f68, &f68},
+    {"erf", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f69},
+    {"erf.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f69},
+    {"erf_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f69},
+    {"erfc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f70},
+    {"erfc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f70},
+    {"erfc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f70},
+    {"erfinv", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f71},
+    {"erfinv.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f71},
+    {"erfinv_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f71},
+    {"exp", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f72},
+    {"exp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f72},
+    {"exp2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f73},
+    {"exp2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f73},
+    {"exp2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f73},
+    {"exp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f72},
+    {"expm1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
+    {"expm1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
+    {"expm1_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
+    {"floor", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f75},
+    {"floor.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f75},
+    {"floor_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f75},
+    {"floor_divide", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
+    {"floor_divide.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
+    {"floor_divide.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
+    {"floor_divide.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
+    {"floor_divide_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
+    {"floor_divide_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
+    {"fmax", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f41, &f76},
+    {"fmax.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f41, &f76},
+    {"fmin", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f42, &f77},
+    {"fmin.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f42, &f77},
+    {"fmod.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f78, &f78},
+    {"fmod.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f78, &f78},
+    {"fmod.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f79, &f79},
+    {"fmod.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f79, &f79},
+    {"fmod_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f78, &f78},
+    {"fmod_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f79, &f79},
+    {"frac", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f80},
+    {"frac.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f80},
+    {"frac_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f80},
+    {"ge.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f81, &f81, &f81},
+    {"ge.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f81, &f81, &f81},
+    {"ge.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f82, &f82, &f82},
+    {"ge.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f82, &f82, &f82},
+    {"ge_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f81, &f81, &f81},
+    {"ge_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f82, &f82, &f82},
+    {"gelu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c83, 1, nullptr, nullptr, &f84},
+    {"gelu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c85, 1, nullptr, nullptr, &f86},
+    {"gelu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c83, 1, nullptr, nullptr, &f84},
+    {"gelu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c85, 1, nullptr, nullptr, &f86},
+    {"gelu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c83, 1, nullptr, nullptr, &f84},
+    {"gelu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c85, 1, nullptr, nullptr, &f86},
+    {"gelu_backward", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c87, 1, nullptr, nullptr, &f88},
+    {"gelu_backward", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c89, 1, nullptr, nullptr, &f90},
+    {"gelu_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c87, 1, nullptr, nullptr, &f88},
+    {"gelu_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c89, 1, nullptr, nullptr, &f90},
+    {"gt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f91, &f91, &f91},
+    {"gt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f91, &f91, &f91},
+    {"gt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f92, &f92, &f92},
+    {"gt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f92, &f92, &f92},
+    {"gt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f91, &f91, &f91},
+    {"gt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f92, &f92, &f92},
+    {"hardshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f93},
+    {"hardshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f93},
+    {"hardshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
+    {"hardshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
+    {"hardsigmoid", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95},
+    {"hardsigmoid.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95},
+    {"hardsigmoid_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f95},
+    {"hardsigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f96},
+    {"hardsigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f96},
+    {"hardswish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f97},
+    {"hardswish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f97},
+    {"hardswish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f97},
+    {"hardswish_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f98},
+    {"hardswish_backward.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f98},
+    {"hardtanh", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f35},
+    {"hardtanh.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f35},
+    {"hardtanh_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f35},
+    {"hardtanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f99},
+    {"hardtanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f99},
+    {"heaviside", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f100, &f100},
+    {"heaviside.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f100, &f100},
+    {"heaviside_", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f100, &f100},
+    {"huber_loss", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f102},
+    {"huber_loss.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f102},
+    {"huber_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f104},
+    {"huber_loss_backward.out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f104},
+    {"hypot", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
+    {"hypot.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
+    {"hypot_", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
+    {"isinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f107},
+    {"isinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f107},
+    {"isnan", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f108},
+    {"isnan.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f108},
+    {"isneginf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f109},
+    {"isneginf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f109},
+    {"isposinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f110},
+    {"isposinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f110},
+    {"ldexp.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f111},
+    {"ldexp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f111},
+    {"ldexp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f111},
+    {"le.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f112, &f112, &f112},
+    {"le.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f112, &f112, &f112},
+    {"le.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f113, &f113, &f113},
+    {"le.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f113, &f113, &f113},
+    {"le_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f112, &f112, &f112},
+    {"le_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f113, &f113, &f113},
+    {"leaky_relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f114},
+    {"leaky_relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f114},
+    {"leaky_relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f114},
+    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c115, 1, nullptr, nullptr, &f116},
+    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c117, 2, nullptr, nullptr, &f116},
+    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c115, 1, nullptr, nullptr, &f116},
+    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c117, 2, nullptr, nullptr, &f116},
+    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f118},
+    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f118},
+    {"lerp.Tensor", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp.Tensor_out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f118},
+    {"lerp_.Tensor", Form::kInPlace, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, nullptr, 0, nullptr, nullptr, &f119},
+    {"lgamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
+    {"lgamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
+    {"lgamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
+    {"log", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
+    {"log.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
+    {"log10", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
+    {"log10.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
+    {"log10_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
+    {"log1p", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
+    {"log1p.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
+    {"log1p_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
+    {"log2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
+    {"log2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
+    {"log2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
+    {"log_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
+    {"logaddexp", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
+    {"logaddexp.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
+    {"logaddexp2", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
+    {"logaddexp2.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
+    {"logical_and", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f127, &f127},
+    {"logical_and.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f127, &f127},
+    {"logical_and_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f127, &f127},
+    {"logical_not", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f128, &f128},
+    {"logical_not.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f128, &f128},
+    {"logical_not_", Form::kInPlace, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f128, &f128},
+    {"logical_or", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f129, &f129},
+    {"logical_or.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f129, &f129},
+    {"logical_or_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f129, &f129},
+    {"logical_xor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f130, &f130},
+    {"logical_xor.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f130, &f130},
+    {"logical_xor_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f130, &f130},
+    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c131, 1, nullptr, nullptr, &f132},
+    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f134},
+    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c131, 1, nullptr, nullptr, &f132},
+    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f134},
+    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c131, 1, nullptr, nullptr, &f132},
+    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f134},
+    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c50, 1, nullptr, nullptr, &f135},
+    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c136, 1, nullptr, nullptr, &f137},
+    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c50, 1, nullptr, nullptr, &f135},
+    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c136, 1, nullptr, nullptr, &f137},
+    {"lt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f138, &f138, &f138},
+    {"lt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f138, &f138, &f138},
+    {"lt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f139, &f139, &f139},
+    {"lt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f139, &f139, &f139},
+    {"lt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f138, &f138, &f138},
+    {"lt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f139, &f139, &f139},
+    {"masked_fill.Scalar", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
+    {"masked_fill.Scalar_out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
+    {"masked_fill_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
+    {"maximum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f41, &f41},
+    {"maximum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f41, &f41},
+    {"minimum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f42, &f42},
+    {"minimum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f42, &f42},
+    {"mish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
+    {"mish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
+    {"mish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
+    {"mse_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c142, 1, nullptr, nullptr, &f143},
+    {"mse_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c142, 1, nullptr, nullptr, &f143},
+    {"mse_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c115, 1, nullptr, nullptr, &f144},
+    {"mse_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c115, 1, nullptr, nullptr, &f144},
+    {"mul.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f21, &f145, &f145},
+    {"mul.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f21, &f145, &f145},
+    {"mul.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f23, &f146, &f146},
+    {"mul.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f23, &f146, &f146},
+    {"mul_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f21, &f145, &f145},
+    {"mul_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f23, &f146, &f146},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c147, 3, nullptr, nullptr, &f148},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c149, 3, nullptr, nullptr, &f150},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c151, 3, nullptr, nullptr, &f152},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c153, 3, nullptr, nullptr, &f154},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c155, 3, nullptr, nullptr, &f156},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c157, 3, nullptr, nullptr, &f158},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c159, 3, nullptr, nullptr, &f160},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c161, 3, nullptr, nullptr, &f162},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c147, 3, nullptr, nullptr, &f148},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c149, 3, nullptr, nullptr, &f150},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c151, 3, nullptr, nullptr, &f152},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c153, 3, nullptr, nullptr, &f154},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c155, 3, nullptr, nullptr, &f156},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c157, 3, nullptr, nullptr, &f158},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c159, 3, nullptr, nullptr, &f160},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c161, 3, nullptr, nullptr, &f162},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c147, 3, nullptr, nullptr, &f148},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c149, 3, nullptr, nullptr, &f150},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c151, 3, nullptr, nullptr, &f152},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c153, 3, nullptr, nullptr, &f154},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c155, 3, nullptr, nullptr, &f156},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c157, 3, nullptr, nullptr, &f158},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c159, 3, nullptr, nullptr, &f160},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c161, 3, nullptr, nullptr, &f162},
+    {"native_dropout_backward", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f163},
+    {"native_dropout_backward.out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f163},
+    {"ne.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f164, &f164, &f164},
+    {"ne.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f164, &f164, &f164},
+    {"ne.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f165, &f165, &f165},
+    {"ne.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f165, &f165, &f165},
+    {"ne_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f164, &f164, &f164},
+    {"ne_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f165, &f165, &f165},
+    {"neg", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f166, &f166},
+    {"neg.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f166, &f166},
+    {"neg_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f166, &f166},
+    {"pow.Scalar", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f167},
+    {"pow.Scalar_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f167},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f172},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f172},
+    {"pow.Tensor_Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
+    {"pow.Tensor_Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f172},
+    {"pow_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
+    {"rad2deg", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f174},
+    {"rad2deg.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f174},
+    {"rad2deg_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f174},
+    {"reciprocal", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f175},
+    {"reciprocal.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f175},
+    {"reciprocal_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f175},
+    {"relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f176, &f176},
+    {"relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f176, &f176},
+    {"relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f176, &f176},
+    {"remainder.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f177, &f177},
+    {"remainder.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f178, &f178},
+    {"remainder.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f178, &f178},
+    {"remainder.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f177, &f177},
+    {"remainder.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f179, &f179},
+    {"remainder.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f179, &f179},
+    {"remainder_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f177, &f177},
+    {"remainder_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f179, &f179},
+    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f180},
+    {"round.decimals", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
+    {"round.decimals_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
+    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f180},
+    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f180},
+    {"round_.decimals", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
+    {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
+    {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
+    {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
+    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f183, &f183},
+    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f183, &f183},
+    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f184, &f184},
+    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f184, &f184},
+    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
+    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
+    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
+    {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
+    {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
+    {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
+    {"sigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f187},
+    {"sigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f187},
+    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
+    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
+    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
+    {"signbit", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f188, &f189},
+    {"signbit.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f188, &f189},
+    {"silu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
+    {"silu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
+    {"silu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
+    {"sin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
+    {"sin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
+    {"sin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
+    {"sinc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f192},
+    {"sinc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f192},
+    {"sinc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f192},
+    {"sinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f193},
+    {"sinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f193},
+    {"sinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f193},
+    {"smooth_l1_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f194},
+    {"smooth_l1_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f194},
+    {"smooth_l1_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f195},
+    {"smooth_l1_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f195},
+    {"softplus", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
+    {"softplus.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
+    {"softplus_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
+    {"softplus_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
+    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f198},
+    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f198},
+    {"softshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
+    {"softshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
+    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
+    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
+    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
+    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
+    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
+    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
+    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f202},
+    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f202},
+    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
+    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
+    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
+    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f204, &f204},
+    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f204, &f204},
+    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
+    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
+    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f204, &f204},
+    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
+    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
+    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
+    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
+    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
+    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
+    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
+    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
+    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
+    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f209, &f209},
+    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f209, &f209},
+    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f209, &f209},
+    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f210, &f210},
+    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f210, &f210},
+    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f211},
+    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f211},
+    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f211},
+    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f212, &f212, &f212},
+    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f212, &f212, &f212},
+    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},
+    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},
+    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},
+    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
 };
-const int kPointwiseRowCount = 78;
+const int kPointwiseRowCount = 529;
 
 }  // namespace tbk::generic
 // clang-format on

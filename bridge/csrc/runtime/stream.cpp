@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <runtime/backend.h>
 #include <runtime/error.h>
+#include <runtime/native_stream.h>
 #include <runtime/stream.h>
 
 #include <c10/util/Exception.h>
@@ -220,6 +221,16 @@ void* native_handle(const Stream& stream) {
                                                      &error),
         error, "stream_native_handle", stream.device);
   return native;
+}
+
+Stream* find_native(c10::DeviceIndex device, const void* native) {
+  const DeviceStreams& streams = opened_streams(device);
+  const size_t count = streams.count.load(std::memory_order_acquire);
+  for (size_t id = 0; id < count; id++) {
+    Stream* stream = streams.find(static_cast<c10::StreamId>(id));
+    if (native_handle(*stream) == native) return stream;
+  }
+  return nullptr;
 }
 
 bool query(Stream& stream) {

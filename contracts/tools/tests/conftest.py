@@ -18,6 +18,8 @@ sys.path[:0] = [str(TOOLS), str(TOOLS.parent / "python")]
 from check_spec import accept, write_lock  # noqa: E402
 from generate_areas import TARGET as AREAS_TARGET  # noqa: E402
 from generate_areas import render as render_areas  # noqa: E402
+from generate_capability_words import TARGET as CAPABILITY_WORDS  # noqa: E402
+from generate_capability_words import render as render_capability_words  # noqa: E402
 from generate_clauses import render as render_clauses  # noqa: E402
 from generate_operators import render as render_operators  # noqa: E402
 from generate_pairs import TARGET as PAIRS_TARGET  # noqa: E402
@@ -306,6 +308,7 @@ def checkout(tmp_path: Path) -> Path:
     areas = tmp_path / AREAS_TARGET
     areas.parent.mkdir(parents=True)
     areas.write_text(render_areas(world.areas))
+    (tmp_path / CAPABILITY_WORDS).write_text(render_capability_words(CAPABILITY))
     tables = contracts / "include" / "tbk" / "tables.h"
     tables.write_text(render_tables(world.interface))
     pairs = tmp_path / PAIRS_TARGET

@@ -109,6 +109,8 @@ def test_what_may_be_absent_has_rows_for_both() -> None:
         ({"rule": "selfish"}, "rule is one of"),
         ({"class": "good"}, "class is one of"),
         ({"flags": ["quick"]}, "flags are of"),
+        ({"open": ["all"]}, "open are of"),
+        ({"numbers": {"alpha": [1]}}, "numbers for alpha"),
         ({"colour": 1}, "no key is called colour"),
         ({"apart": ["alpha"]}, "there is no argument alpha"),
         ({"apart": ["self"]}, "no tensor says the dtype"),

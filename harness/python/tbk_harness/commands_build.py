@@ -27,6 +27,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line, shorten
 
 from tbk_harness import kill, kill_torch, locate, mutants, outcome, runner, skeleton
+from tbk_harness.near import hint
 from tbk_harness.options import seconds
 
 LIMIT = 30
@@ -34,10 +35,14 @@ LIMIT = 30
 
 @click.command(name="new")
 @click.argument("name")
-def new_command(name: str) -> None:
+@click.option(
+    "--kernels", type=click.Choice(["none", "generic"]), default="none", show_default=True,
+    help="generic: pointwise operators and reductions, by a compiler (the host's at first).",
+)  # fmt: skip
+def new_command(name: str, kernels: str) -> None:
     """Write a backend NAME into ./NAME that builds and passes, to fill in."""
     try:
-        folder = skeleton.make(name, Path.cwd())
+        folder = skeleton.make(name, Path.cwd(), kernels)
     except skeleton.SkeletonError as error:
         outcome.stop(EXIT_USAGE, str(error))
     except OSError as error:
@@ -146,7 +151,9 @@ def _planned(
     areas = {one.id: one.area for one in tbk_contracts.clauses()}
     chosen, missing = mutants.named(everything, only, areas)
     if missing:
-        outcome.stop(EXIT_NOTHING_SELECTED, f"no mutant fits {' '.join(missing)}")
+        names = {word for one in everything for word in one.words} | set(areas.values())
+        meant = hint(missing[0], names)
+        outcome.stop(EXIT_NOTHING_SELECTED, f"no mutant fits {' '.join(missing)}{meant}")
     matrix = kill.Matrix(
         tests=tests,
         thorough=kill.parse_thorough(listed.stdout),

@@ -24,10 +24,12 @@ from tbk_reports.model import (
 from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
-from tbk_harness import litmus_runner, locate, outcome
+from tbk_harness import litmus_runner, locate, outcome, progress
+from tbk_harness.command_line import Command
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, again
-from tbk_harness.options import duration
+from tbk_harness.options import GATE, duration
+from tbk_harness.progress_row import LITMUS
 
 PAGE = "report.html"
 _STATES = {"proven": "green", "trivial": "cyan", "not-shown": "yellow", "broken": "red"}
@@ -37,7 +39,13 @@ without it: how many programs without such an edge ended in a way that it forbid
 one in N: a fault that breaks one of N such edges would have been missed with a chance below 1e-9"""
 
 
-@click.command(name="litmus")
+EXAMPLES = """\
+tbk litmus ./libacme.so --time 5m                  as long as you have
+tbk litmus ./libacme.so --seed 7 --first 1203 --programs 1    one program again
+tbk litmus --device npu --import torch_npu         by PyTorch's calls, without a library"""
+
+
+@click.command(name="litmus", cls=Command, examples=EXAMPLES)
 @click.argument("library", metavar="[LIB]", required=False)
 @click.option(
     "--layer", type=click.Choice(["c", "torch"]), default="c", show_default=True,
@@ -48,6 +56,7 @@ one in N: a fault that breaks one of N such edges would have been missed with a 
     "--import", "imports", multiple=True, metavar="MODULE",
     help="Import it first, so that PyTorch knows the device.",
 )  # fmt: skip
+@GATE
 @click.option(
     "--time", "seconds", callback=duration, default="60s", show_default=True, metavar="TIME",
     help="Run programs for so long (20s, 2m).",
@@ -71,7 +80,8 @@ one in N: a fault that breaks one of N such edges would have been missed with a 
     "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-litmus",
     show_default=True, help="Where the results and the C file of a finding go.",
 )  # fmt: skip
-def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
+@click.option("--open", "open_page", is_flag=True, help="Show the page when it is written.")
+def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoReturn:
     """Look for faults of order and lifetime in the backend LIB, with programs drawn at random.
 
     LIB is a file. Where there is none of that name, `cpu` and `template` are the backends that come
@@ -88,16 +98,19 @@ def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
     library, words = str(options["library"] or ""), _torch_words(options)
     subject = str(options["device"] or outcome.library_file(library))
     outcome.prepare(report_dir)
+    progress.begin(outcome.console()).phase(LITMUS, options["seconds"])
     if words:
         hunted = litmus_runner.hunt_torch(program, [*words, *_arguments(options)], report_dir)
     else:
         hunted = litmus_runner.hunt(program, subject, _arguments(options), report_dir)
+    progress.end()
     reproducer = report_dir / (TORCH_REPRODUCER if words else REPRODUCER)
     if hunted.records:
         ordering = ordering_of(hunted.records)
         found = next(iter(ordering.findings), None)
         command = _again(library, found, options) if found else ""
         tell(ordering, outcome.console(), command)
+        _tell_gate(hunted.records[-1].get("gate"), options["gate"])
         _write_page(report_dir, ordering, subject, command, reproducer)
     if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
         outcome.stop(hunted.code, hunted.said)
@@ -105,6 +118,8 @@ def litmus_command(report_dir: Path, **options: Any) -> NoReturn:
         _tell_alone(outcome.console(), reproducer, "" if words else subject, options)
     if hunted.records:
         outcome.console().print(Text(str(report_dir / PAGE)))
+        if open_page:
+            outcome.show_page(report_dir / PAGE)
     raise SystemExit(hunted.code)
 
 
@@ -129,20 +144,26 @@ def _torch_words(options: Mapping[str, Any]) -> list[str]:
         outcome.stop(EXIT_USAGE, "one of them is needed: LIB, or --device NAME")
     if imports and not device:
         outcome.stop(EXIT_USAGE, "--import goes with --device")
+    if options["gate"] and not device and options["layer"] != "torch":
+        outcome.stop(EXIT_USAGE, "--gate goes with --device, or with --layer torch")
+    gate = [f"--torch-gate={outcome.gate_file(options['gate'])}"] if options["gate"] else []
     if device:
         need_pytorch()
         known_device(device, imports)
-        return [f"--torch-device={device}", *(f"--torch-import={name}" for name in imports)]
+        imported = (f"--torch-import={name}" for name in imports)
+        return [f"--torch-device={device}", *imported, *gate]
     if options["layer"] != "torch":
         return []
     need_pytorch()
-    return [f"--torch-library={Path(outcome.library_file(library)).absolute()}"]
+    return [f"--torch-library={Path(outcome.library_file(library)).absolute()}", *gate]
 
 
 def _users_words(options: Mapping[str, Any]) -> list[str]:
+    gate = [f"--gate={options['gate']}"] if options["gate"] else []
     if options["library"]:
-        return [str(options["library"]), "--layer=torch"]
-    return [f"--device={options['device']}", *(f"--import={name}" for name in options["imports"])]
+        return [str(options["library"]), "--layer=torch", *gate]
+    imported = (f"--import={name}" for name in options["imports"])
+    return [f"--device={options['device']}", *imported, *gate]
 
 
 def _again(library: str, found: Finding, options: Mapping[str, Any]) -> str:
@@ -197,6 +218,14 @@ def _tell_finding(finding: Finding, console: Console, again: str) -> None:
         console.print(Text(f"  {reason}"))
     console.print(Text(f"\n{finding.frequency}"))
     console.print(Text(f"the program that it was found by: {again}\n"), soft_wrap=True)
+
+
+def _tell_gate(told: object, gate: str) -> None:
+    if told == "holds":
+        outcome.console().print(Text(f"the gate {gate} holds a stream at a time"))
+    elif told:
+        why = "the device does its work within its calls"
+        outcome.console().print(Text(f"the gate {gate} held its caller and was not used: {why}"))
 
 
 def _tell_edges(ordering: Ordering, console: Console) -> None:

@@ -75,7 +75,7 @@ def run(session: Session, library: str, options: Mapping[str, Any], order: Plan)
     hunted = Hunted(0, "", ())
     if not subject.missing and not subject.left_out:
         session.display.tell(f"order: litmus programs for {seconds:g} s")
-        session.display.phase(LITMUS)
+        session.display.phase(LITMUS, seconds)
         words = _arguments(options, seconds, SHRINK_S[tier])
         hunted = litmus_runner.hunt(program, library, words, path.parent)
         subject = _found(session, library, options, hunted)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -63,6 +64,15 @@ def libraries() -> list[str]:
     return sorted({path.stem.removeprefix("libtbk_") for path in paths})
 
 
+def bridge() -> Path | None:
+    """Returns the bridge's own library, as torch_tbk would load it."""
+    spec = importlib.util.find_spec("torch_tbk")
+    package = [Path(spec.origin).parent] if spec and spec.origin else []
+    built = [build / "python" / "torch_tbk" for build in build_folders()]
+    folders = built[:1] if os.environ.get("TBK_BUILD") else [*package, *built]
+    return next((one / "_C.so" for one in folders if (one / "_C.so").is_file()), None)
+
+
 def _data(packaged: str, in_checkout: str) -> Path:
     inside = _HERE / "data" / packaged
     root = checkout()
@@ -75,6 +85,21 @@ def result_schema() -> Path:
 
 def template() -> Path:
     return _data("template", "reference_backends/template")
+
+
+def template_generic() -> Path:
+    """Returns the folder of what the template gets where it has kernels by a compiler."""
+    return _data("template_generic", "reference_backends/template_generic")
+
+
+def emitter() -> Path:
+    """Returns the sources of what writes kernels from programs."""
+    return _data("emit", "reference_backends/emit")
+
+
+def programs() -> Path:
+    """Returns the sources of the library of programs."""
+    return _data("program", "contracts/program")
 
 
 def include() -> Path:

@@ -24,6 +24,13 @@ _FACTORS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)")
 
 
+GATE = click.option(
+    "--gate", metavar="FILE",
+    help="A library that holds a stream of the device shut; cuda, acl, and bridge (for devices"
+    " behind torch_tbk) come with the suite.",
+)  # fmt: skip
+
+
 def duration(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
     """Returns seconds, also as 120s, 2m or 1h."""
     found = _DURATION.fullmatch(value.strip()) if value is not None else None
@@ -72,7 +79,8 @@ _RUNNING = (
         help="The I-th of N parts; auto: as Bazel, GitLab or Buildkite say in the environment.",
     ),
     option(
-        WHAT, "--timings", type=PATH, metavar="OLD.jsonl",
+        WHAT, "--timings", metavar="OLD.jsonl",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
         help="Old results, by which the parts of --shard take about the same time.",
     ),
     option(WHAT, "--repeat", metavar="N", help="Each test N times."),

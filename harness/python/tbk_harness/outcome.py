@@ -176,6 +176,17 @@ def _near_library(name: str) -> str:
     return hint(name, locate.libraries())
 
 
+def gate_file(name: str) -> str:
+    """Returns the path of a gate, one of the suite's where no file has the name; `bridge` is for
+    devices behind torch_tbk."""
+    found = Path(name)
+    if not found.is_file() and name.isidentifier():  # a folder may be named so
+        found = (locate.bridge() if name == "bridge" else locate.library(f"gate_{name}")) or found
+    if not found.is_file():
+        stop(EXIT_BAD_LIBRARY, f"the gate {name}: no such file, and none that comes with the suite")
+    return str(found.absolute())
+
+
 def prepare(folder: Path) -> None:
     """Finds out before a run whether its results can be written."""
     probe = folder / ".tbk-write-probe"

@@ -28,6 +28,7 @@ class Display:
     def __init__(self, console: Console, quiet: bool = False) -> None:
         self.console = console
         self._now, self._since = Progress("starting"), time.monotonic()
+        self._takes: float | None = None
         self._ended = threading.Event()
         self._live: Live | None = None
         self._thread: threading.Thread | None = None
@@ -44,10 +45,12 @@ class Display:
             self._thread = threading.Thread(target=self._log, daemon=True)
             self._thread.start()
 
-    def phase(self, name: str) -> None:
-        """Begins another phase, with a clock of its own; the same name goes on."""
+    def phase(self, name: str, takes: float | None = None) -> None:
+        """Begins another phase, with a clock of its own; the same name goes on. `takes`: so many
+        seconds, where that is known beforehand."""
         if name != self._now.phase:
-            self._now, self._since = Progress(name), time.monotonic()
+            self._now, self._since = Progress(name, left=takes), time.monotonic()
+            self._takes = takes
 
     def show(
         self, done: int, planned: int, failing: int, left: float | None = None, latest: str = ""
@@ -71,7 +74,10 @@ class Display:
 
     def now(self) -> Progress:
         """Returns where the phase is, with its clock."""
-        return replace(self._now, seconds=time.monotonic() - self._since)
+        seconds = time.monotonic() - self._since
+        if self._takes is None:
+            return replace(self._now, seconds=seconds)
+        return replace(self._now, seconds=seconds, left=max(self._takes - seconds, 0.0))
 
     def _draw(self) -> Text:
         now = self.now()

@@ -65,6 +65,8 @@ class Request:
 
 def request(known: Known, options: dict[str, Any]) -> Request:
     """Takes out of click's values what is not for tbk-run."""
+    if options.get("timings") and not options.get("shard"):
+        outcome.stop(EXIT_USAGE, "--timings goes with --shard, whose parts it makes equal")
     names = Request.__dataclass_fields__
     return Request(known, **{name: options.pop(name) for name in tuple(options) if name in names})
 

@@ -8,7 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
-from tbk_harness.locate import include, template
+from tbk_harness.locate import emitter, include, programs, template, template_generic
 
 NAME = re.compile(r"[a-z][a-z_]{0,30}")
 
@@ -22,6 +22,10 @@ TAKEN = "tbk template torch python all clean help install package test none"
 # What belongs to the template inside the checkout, and what takes its place in a copy.
 LEFT_OUT = frozenset({"CMakeLists.txt", "README.md"})
 RENAMED = {"CMakeLists.standalone.txt": "CMakeLists.txt", "README.standalone.md": "README.md"}
+
+
+# What a backend with generic kernels builds of the emitter and of the library of programs.
+SOURCES = ("*.c", "*.h", "embed.cmake", "include/*/*.h", "kernels/*.inc")
 
 
 class SkeletonError(ValueError):
@@ -41,23 +45,45 @@ def check_name(name: str) -> None:
 
 
 def _substituted(text: str, name: str) -> str:
-    return text.replace("tbk_template", name).replace("template", name)
+    text = text.replace("tbk_template", name).replace("template", name)
+    return text.replace("TEMPLATE", name.upper())
 
 
-def _copy(source: Path, target: Path, name: str) -> None:
+def _copy_filled_in(source: Path, target: Path, name: str) -> None:
+    """Copies the files of a folder, under the name of the backend."""
     for path in sorted(source.iterdir()):
         if not path.is_file() or path.name in LEFT_OUT:
             continue
         plain = RENAMED.get(path.name) or _substituted(path.name, name)
         (target / plain).write_text(_substituted(path.read_text("utf-8"), name), "utf-8")
+
+
+def _copy_emitter(target: Path) -> None:
+    """Copies what writes kernels from programs, as it is: emit/ and program/."""
+    for source, folder in ((emitter(), "emit"), (programs(), "program")):
+        for pattern in SOURCES:
+            for path in sorted(source.glob(pattern)):
+                copied = target / folder / path.relative_to(source)
+                copied.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copied)
+
+
+def _copy(source: Path, target: Path, name: str, kernels: str) -> None:
+    _copy_filled_in(source, target, name)
+    if kernels == "generic":
+        _copy_filled_in(template_generic(), target, name)
+        _copy_emitter(target)
     headers = target / "include" / "tbk"
     headers.mkdir(parents=True)
     for header in sorted((include() / "tbk").glob("*.h")):
         shutil.copyfile(header, headers / header.name)
 
 
-def make(name: str, parent: Path) -> Path:
-    """Writes the folder NAME; all of it, or nothing. Raises SkeletonError and OSError."""
+def make(name: str, parent: Path, kernels: str = "none") -> Path:
+    """Writes the folder NAME; all of it, or nothing. Raises SkeletonError and OSError.
+
+    `kernels` is "none", or "generic" for the generic kernels by a compiler.
+    """
     check_name(name)
     target = parent / name
     if target.exists() or target.is_symlink():
@@ -70,7 +96,7 @@ def make(name: str, parent: Path) -> Path:
         shutil.rmtree(waiting)
     waiting.mkdir()
     try:
-        _copy(source, waiting, name)
+        _copy(source, waiting, name, kernels)
         waiting.rename(target)
     except OSError:
         shutil.rmtree(waiting, ignore_errors=True)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,24 @@ def test_a_report_is_made_from_the_file_alone(tbk: Tbk, tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert json.loads((tmp_path / "again" / "judged.json").read_text()) == first
     assert tbk("report", "none.jsonl").returncode == 2
+
+
+def test_a_page_is_shown_where_there_is_a_browser(tbk: Tbk, tmp_path: Path) -> None:
+    place, asked = tmp_path / "bin", tmp_path / "asked"
+    place.mkdir()
+    (place / "xdg-open").write_text(
+        f'#!/bin/sh\necho "$1" > {asked}.part\nmv {asked}.part {asked}\n'
+    )
+    (place / "xdg-open").chmod(0o755)
+    opened = tbk("run", "good.so", "--open", PATH=f"{place}:{os.environ['PATH']}")
+    assert opened.returncode == 0, opened.stderr
+    until = time.monotonic() + 60
+    while not asked.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert asked.read_text().strip() == str(tmp_path / "tbk-report" / "index.html")
+    nobody = tbk("report", "tbk-report/results.jsonl", "--open", PATH="", BROWSER="", DISPLAY="")
+    assert nobody.returncode == 0
+    assert "--open: no browser could be started for tbk-report/index.html" in nobody.stderr
 
 
 def test_diff_fails_on_regressions(tbk: Tbk, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tbk_contracts
 from tbk_harness.enrich import enrich
+from tbk_reports.facts import meaning
 from tbk_reports.model import ResultFile, Test
 
 UPLOADS = tbk_contracts.main_clause("upload")
@@ -55,3 +56,9 @@ def test_a_verb_of_a_sentence_is_no_function() -> None:
     assert len(enriched("THR-004").about) > 1  # "may use and destroy" is not of destroy() alone
     assert enriched("TDN-008").about == ("destroy",)
     assert "device_open" in enriched("FRK-001").about
+
+
+def test_every_capability_of_the_interface_is_told_in_words() -> None:
+    told = [word for word in tbk_contracts.interface().words if ":" not in word]
+    assert len(told) > 10
+    assert [word for word in told if not meaning(word, "c")] == []

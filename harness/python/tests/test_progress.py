@@ -165,6 +165,7 @@ def test_a_terminal_sees_each_phase_and_no_line_that_wraps(tmp_path: Path, width
     drawn_before_the_report = seen.drawn[: seen.drawn.index(shown[-1])]
     assert max(map(len, drawn_before_the_report)) < width
     assert seen.drawn[-1].endswith("index.html")
+    assert seen.longest_silence_s < 5
 
 
 def test_an_error_stands_on_a_line_of_its_own(tmp_path: Path) -> None:
@@ -183,6 +184,17 @@ def test_the_first_word_comes_before_what_is_slow_is_imported() -> None:
     heavy = {"click", "rich", "jinja2", "jsonschema", "yaml", "tbk_contracts", "tbk_reports"}
     assert not heavy & set(loaded)
     assert "tbk_harness.first_word" in loaded
+
+
+def test_the_first_word_takes_a_few_times_what_python_takes(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tbk_harness", "run", "./nothing.so"]
+    first, python = [], []
+    for _ in range(5):
+        began = time.monotonic()
+        subprocess.run([sys.executable, "-c", "pass"], check=True)
+        python.append(time.monotonic() - began)
+        first.append(terminal.watch(command, 80, tmp_path, {}).first_s)
+    assert min(first) < 8 * min(python)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,22 @@ def test_auto_on_the_command_line(tbk: Tbk, tmp_path: Path) -> None:
     assert "Bazel says 1/4, Buildkite says 2/4; --shard I/N decides" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "words", [["--timings=none.jsonl", "--shard=1/2"], ["--timings=old.jsonl"]]
+)
+def test_timings_that_can_divide_nothing_leave_the_last_results_alone(
+    tbk: Tbk, tmp_path: Path, words: list[str]
+) -> None:
+    assert tbk("run", "good.so").returncode == 0
+    before = (tmp_path / "tbk-report" / "results.jsonl").read_bytes()
+    (tmp_path / "old.jsonl").write_text("")
+    ended = tbk("run", "good.so", *words)
+    assert ended.returncode == 2
+    assert "--timings" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert (tmp_path / "tbk-report" / "results.jsonl").read_bytes() == before
+
+
 def _shards(folder: Path, count: int) -> list[str]:
     names = []
     for index in range(1, count + 1):

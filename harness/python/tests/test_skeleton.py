@@ -56,8 +56,11 @@ def test_one_compiler_call_builds_it(tmp_path: Path) -> None:
     assert [row.split()[-1] for row in symbols.stdout.splitlines()] == ["tbk_backend_create"]
 
 
-def test_the_commands_that_tbk_new_prints_work(tbk: Tbk, tmp_path: Path) -> None:
-    ended = tbk("new", "acme")
+@pytest.mark.parametrize("kernels", [(), ("--kernels", "generic")])
+def test_the_commands_that_tbk_new_prints_work(
+    tbk: Tbk, tmp_path: Path, kernels: tuple[str, ...]
+) -> None:
+    ended = tbk("new", "acme", *kernels)
     assert ended.returncode == 0, ended.stderr
     assert "cmake -S . -B build && cmake --build build" in ended.stdout
     for command in ("cmake -S . -B build", "cmake --build build"):
@@ -67,3 +70,15 @@ def test_the_commands_that_tbk_new_prints_work(tbk: Tbk, tmp_path: Path) -> None
     assert (tmp_path / "acme" / "build" / "libacme.so").is_file()
     assert tbk("new", "acme").returncode == 2
     assert tbk("new", "cuda").returncode == 2
+
+
+def test_kernels_are_there_only_where_they_are_wanted(tmp_path: Path) -> None:
+    plain = make("plain", tmp_path)
+    assert not (plain / "kernels.c").exists()
+    assert not (plain / "emit").exists()
+    folder = make("acme", tmp_path, "generic")
+    for path in (folder / "kernels.c", folder / "kernels.h", folder / "acme.c"):
+        text = path.read_text("utf-8")
+        assert "template" not in text
+        assert "TEMPLATE" not in text
+    assert not (folder / "emit" / "tests").exists()

@@ -45,6 +45,8 @@ typedef struct hunt_shared {
   volatile int32_t is_between; /* a program runs that is not asked for: its end says nothing */
   volatile int32_t executor;   /* the process that PyTorch runs in; 0: none yet */
   volatile int32_t awaited;    /* its end is yet to be told */
+  volatile int32_t in_gate;    /* it is within calls of the gate, which is none of the device's */
+  bool gate;                   /* it holds streams */
   litmus_offers_t offers;
   litmus_program_t program;
   litmus_result_t result;
@@ -60,6 +62,7 @@ typedef struct hunt_subject {
   const char* imports[HUNT_IMPORTS];
   unsigned import_count;
   const char* library; /* or NULL */
+  const char* gate;    /* or NULL: a library as of tbk/gate.h */
   const char* options; /* or NULL */
   uint64_t seed;
   double open_timeout_s, call_timeout_s;

@@ -39,6 +39,7 @@ static const char usage[] =
     "  --torch-device NAME   through PyTorch: a device that it knows\n"
     "  --torch-library LIB   through PyTorch: a library, by way of the bridge\n"
     "  --torch-import MODULE imported first; may be repeated\n"
+    "  --torch-gate FILE     a library that holds a stream shut (tbk/gate.h)\n"
     "  --python FILE         that PyTorch is installed for (python3)\n"
     "  --seconds TIME        stop after TIME, as 90, 90s, 2m or 1h (60s)\n"
     "  --programs N          stop after N programs\n"
@@ -104,7 +105,7 @@ static void add_import(choices_t* choices, const char* module) {
 /* A library for tbk.h, or a device or a library for PyTorch, but one of them. */
 static void choose_subject(hunt_subject_t* subject, int count, char** words) {
   const int chosen = count + (subject->device != NULL) + subject->torch;
-  const bool alone = subject->import_count > 0 && count == 1;
+  const bool alone = (subject->import_count > 0 || subject->gate != NULL) && count == 1;
   if (chosen != 1 || alone) {
     fputs(usage, stderr);
     exit(EXIT_USAGE);
@@ -131,6 +132,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
     DEVICE,
     LIBRARY,
     IMPORT,
+    GATE,
     PYTHON
   };
   static const struct option known[] = {{"seconds", 1, NULL, SECONDS},
@@ -149,6 +151,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
                                         {"torch-device", 1, NULL, DEVICE},
                                         {"torch-library", 1, NULL, LIBRARY},
                                         {"torch-import", 1, NULL, IMPORT},
+                                        {"torch-gate", 1, NULL, GATE},
                                         {"python", 1, NULL, PYTHON},
                                         {0}};
   for (int found; (found = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -201,6 +204,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
         break;
       case IMPORT:
         add_import(choices, optarg);
+        break;
+      case GATE:
+        choices->subject.gate = optarg;
         break;
       case PYTHON:
         choices->subject.python = optarg;
@@ -306,7 +312,7 @@ static int run(const choices_t* choices) {
   if (ran) report_edges(output, shared, shown ? &finding : NULL);
   if (ran && choices->coverage) report_coverage(output, shared);
   const char* reason = reason_of(shared, code);
-  report_footer(output, shared, seconds, code, reason);
+  report_footer(output, &choices->subject, shared, seconds, code, reason);
   if (fclose(output) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);
   publish(choices, aside, ran, shown);
   if (reason[0] != '\0') stop(code, "%s", reason);

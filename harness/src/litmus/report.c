@@ -42,6 +42,7 @@ void report_header(FILE* file, const hunt_subject_t* subject) {
   if (subject->torch) tbk_json_text(&json, "layer", "torch");
   if (subject->torch) tbk_json_text(&json, "device", subject->device);
   tbk_json_text(&json, "options", subject->options);
+  if (subject->gate != NULL) tbk_json_text(&json, "gate", subject->gate);
   tbk_json_unsigned(&json, "seed", subject->seed);
   end(file, &json);
 }
@@ -301,8 +302,8 @@ void report_coverage(FILE* file, const hunt_shared_t* shared) {
   end(file, &json);
 }
 
-void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int exit_code,
-                   const char* reason) {
+void report_footer(FILE* file, const hunt_subject_t* subject, const hunt_shared_t* shared,
+                   double seconds, int exit_code, const char* reason) {
   const hunt_stats_t* stats = &shared->stats;
   tbk_json_t json;
   begin(&json, "litmus-footer");
@@ -314,6 +315,8 @@ void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int 
   tbk_json_unsigned(&json, "found", stats->found);
   tbk_json_unsigned(&json, "cpu_milliseconds", cpu_milliseconds());
   tbk_json_unsigned(&json, "milliseconds", (uint64_t)(seconds * 1e3));
+  if (subject->gate != NULL)
+    tbk_json_text(&json, "gate", shared->gate ? "holds" : "holds its caller");
   tbk_json_signed(&json, "exit_code", exit_code);
   tbk_json_text(&json, "reason", reason);
   end(file, &json);

@@ -30,8 +30,8 @@ void report_kinds(FILE* file);
 void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* finding);
 /* In how many programs each ordered pair of kinds of edges is, of those that this device has. */
 void report_coverage(FILE* file, const hunt_shared_t* shared);
-void report_footer(FILE* file, const hunt_shared_t* shared, double seconds, int exit_code,
-                   const char* reason);
+void report_footer(FILE* file, const hunt_subject_t* subject, const hunt_shared_t* shared,
+                   double seconds, int exit_code, const char* reason);
 
 /* Writes the finding as a C file that needs tbk_alone.h and tbk.h, and nothing of the suite. */
 void reproduce(FILE* file, const hunt_subject_t* subject, const finding_t* finding);

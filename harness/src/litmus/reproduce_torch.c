@@ -20,6 +20,20 @@ static bool has_op(const litmus_program_t* p, unsigned op) {
   return false;
 }
 
+/* One gate is shut at a time. A host that waits meanwhile is let go by the timer. */
+static void write_gate(FILE* f, const char* gate) {
+  fprintf(
+      f,
+      "from ctypes import *; from threading import Timer\n"
+      "get = CFUNCTYPE(POINTER(c_void_p), c_uint32)((\"tbk_gate\", CDLL(\"%s\")))(1)\n"
+      "shut = CFUNCTYPE(c_int32, c_int32, c_void_p, c_void_p)(get[3])\n"
+      "let = CFUNCTYPE(c_int32, c_void_p)(get[4])\n"
+      "def busy(us):\n"
+      "    s = torch.accelerator.current_stream(); let(None); Timer(0.05, let, [None]).start()\n"
+      "    assert shut(s.device_index, s.native_handle, None) == 0\n",
+      gate);
+}
+
 static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_program_t* p,
                         const litmus_offers_t* offers) {
   fprintf(f, "import torch");
@@ -36,7 +50,9 @@ static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_pro
   else
     fprintf(f, "torch._C._get_privateuse1_backend_name()");
   fprintf(f, ", 0), %" PRIu64 ", torch.uint8\n", p->size_bytes);
-  if (has_op(p, LITMUS_DELAY))
+  if (has_op(p, LITMUS_DELAY) && subject->gate != NULL)
+    write_gate(f, subject->gate);
+  else if (has_op(p, LITMUS_DELAY))
     fprintf(f, "busy = lambda us: torch.empty(us * %u, dtype=u8, device=d.type).fill_(0)\n",
             offers->bytes_per_us);
 }

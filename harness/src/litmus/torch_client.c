@@ -48,8 +48,17 @@ static void receive(void* out, size_t size) {
     ready = poll(&one, 1, LOOK_MS);
     self.shared->progress.call = (int32_t)page->call;
     self.shared->progress.steps = (uint64_t)page->steps;
+    self.shared->in_gate = page->in_gate > 0;
   }
   if (recv(self.job, out, size, 0) != (ssize_t)size) end_likewise();
+}
+
+/* What the gate does is nothing that the device did. */
+static _Noreturn void end_for_gate(const wire_reply_t* reply) {
+  snprintf(self.shared->reason, sizeof self.shared->reason, "%.*s", (int)sizeof reply->message,
+           reply->message);
+  self.shared->state = HUNT_BAD_LIBRARY;
+  _exit(EXIT_SUCCESS);
 }
 
 static uint8_t* room(int number) {
@@ -83,6 +92,7 @@ static void run_program(void* unused, const litmus_program_t* program, litmus_re
   memset(out_seen, 0, sizeof *out_seen);
   if (send(self.job, &request, sizeof request, MSG_NOSIGNAL) != sizeof request) end_likewise();
   receive(&reply, sizeof reply);
+  if (reply.outcome == WIRE_GATE_FAILED) end_for_gate(&reply);
   out_result->outcome = (litmus_outcome_t)reply.outcome;
   out_result->call = reply.call;
   out_result->answered = reply.answered;
@@ -119,6 +129,7 @@ bool torch_open(const hunt_subject_t* subject, hunt_shared_t* shared,
   *out_executor = (hunt_executor_t){NULL, run_program, close_job};
   self.shared = shared;
   page->call = -1;
+  page->in_gate = 0;
   shared->executor = 0;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) _exit(EXIT_FAILURE);
   shared->awaited = 1;
@@ -128,6 +139,7 @@ bool torch_open(const hunt_subject_t* subject, hunt_shared_t* shared,
   receive(&hello, sizeof hello);
   if (hello.state == HUNT_RUNNING) {
     take_offers(&hello, &shared->offers);
+    shared->gate = hello.gate != 0;
     return true;
   }
   snprintf(shared->reason, sizeof shared->reason, "%.*s", (int)sizeof hello.reason, hello.reason);

@@ -20,7 +20,7 @@
 #include "torch.h"
 #include "torch_parts.h"
 
-enum { SETTLE_MS = 20000, WORDS = 16 + 2 * HUNT_IMPORTS };
+enum { SETTLE_MS = 20000, WORDS = 18 + 2 * HUNT_IMPORTS };
 
 static struct {
   pid_t pid;
@@ -53,6 +53,10 @@ static void command_line(const hunt_subject_t* subject, const char* words[WORDS]
   if (subject->options != NULL) {
     words[at++] = "--option";
     words[at++] = subject->options;
+  }
+  if (subject->gate != NULL) {
+    words[at++] = "--gate";
+    words[at++] = subject->gate;
   }
   words[at++] = "--operations";
   words[at++] = names;

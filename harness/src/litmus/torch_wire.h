@@ -25,7 +25,8 @@ enum {
 typedef struct wire_page {
   volatile int64_t steps; /* goes up by each call */
   volatile int64_t call;
-  int64_t bytes_per_us; /* the children's own; 0: not measured yet */
+  int64_t bytes_per_us;     /* the children's own; 0: not measured yet */
+  volatile int64_t in_gate; /* calls that are within the gate */
 } wire_page_t;
 
 /* From the server on its control socket, of the child that was asked for. */
@@ -41,7 +42,8 @@ typedef struct wire_hello {
   int32_t devices;
   int32_t pinned;
   int32_t bytes_per_us;
-  char reason[496];
+  int32_t gate; /* 1: it holds streams; 0: there is none, or nothing to hold */
+  char reason[492];
 } wire_hello_t;
 
 /* To a child. */
@@ -56,8 +58,9 @@ _Static_assert(sizeof(litmus_call_t) == 24 && offsetof(litmus_call_t, id) == 9 &
                "as litmus_wire.py has it");
 
 /* And back. */
+enum { WIRE_GATE_FAILED = 100 }; /* an outcome: `message` says why, and the child has ended */
 typedef struct wire_reply {
-  int32_t outcome; /* a litmus_outcome_t */
+  int32_t outcome; /* a litmus_outcome_t, or WIRE_GATE_FAILED */
   int32_t call;
   uint64_t answered;
   uint64_t looked; /* bits of ids: their rooms hold what was seen */

@@ -106,7 +106,14 @@ static void end(pid_t pid) {
   reap();
 }
 
+/* A device is not blamed for what its gate does. */
+static hunt_state_t conclude_gate(hunt_shared_t* shared, const char* what, int number) {
+  snprintf(shared->reason, sizeof shared->reason, "the gate: %s %d in a call of it", what, number);
+  return shared->state = HUNT_BAD_LIBRARY;
+}
+
 static hunt_state_t conclude(hunt_shared_t* shared, int outcome, const char* what, int number) {
+  if (shared->in_gate) return conclude_gate(shared, what, number);
   if (shared->state == HUNT_STARTING) {
     snprintf(shared->reason, sizeof shared->reason, "while it is loaded and opened: %s %d", what,
              number);
@@ -155,7 +162,7 @@ static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_
 static hunt_state_t run_job(const hunt_subject_t* subject, const job_t* job,
                             hunt_shared_t* shared) {
   shared->state = HUNT_STARTING;
-  shared->is_control = shared->is_between = 0;
+  shared->is_control = shared->is_between = shared->in_gate = 0;
   shared->progress.patience_ns = (uint64_t)(subject->call_timeout_s * 0.5e9);
   pid_t pid = start(subject, job, shared);
   if (pid > 0) {

@@ -8,8 +8,9 @@
  */
 #include "../nvrtc.h"
 
+#include <emit/generic.h>
 #include <emit/host.h>
-#include <emit/job.h>
+#include <emit/object.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ enum { VERSION_MAJOR = 12, VERSION_MINOR = 8 };
 struct nvrtc_program_object {
   bool known; /* the source is the one that the simulator was built with */
   char* body; /* of a kernel that is written from a program; else NULL */
-  emit_host_object_t object;
+  emit_object_t object;
   sim_image_t image;
   char log[200];
 };
@@ -105,7 +106,7 @@ static int refuse(nvrtc_program program, int result, const char* what) {
 static int compile_body(nvrtc_program program) {
   if (program->image.options[0] != '\0')
     return refuse(program, NVRTC_INVALID_OPTION, "a macro for a kernel that knows none");
-  if (!emit_host_compile(program->body, &program->object))
+  if (!emit_object_compile(emit_host_prelude, program->body, &program->object))
     return refuse(program, NVRTC_COMPILATION, program->object.log);
   program->image.object_bytes = program->object.size;
   program->image.object_sum = sum_of_bytes(program->object.bytes, program->object.size);

@@ -67,7 +67,7 @@ static void compile(tally_t* tally, const char* source, const char* options, con
 
 static void compile_program(const emit_generic_t* generic, const void* arguments,
                             const emit_launch_t* launch, void* closure) {
-  char* source = emit_generic_source(generic, arguments, launch, EMIT_CUDA);
+  char* source = emit_generic_source(generic, arguments, launch, emit_cuda_prelude);
   compile(closure, source, "", launch->name);
   free(source);
 }

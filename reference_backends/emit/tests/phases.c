@@ -9,6 +9,7 @@
 #define EMIT_OPTIONS "test"
 #define EMIT_SYMBOL with_barrier
 #define run run_with_barrier
+#include "c_types.inc"
 #include "host.inc"
 
 typedef struct {

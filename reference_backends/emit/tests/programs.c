@@ -9,6 +9,7 @@
 #include <cunit_run.h>
 #include <emit/generic.h>
 #include <emit/host.h>
+#include <emit/object.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +73,11 @@ static bool run(const emit_generic_t* generic, const void* arguments, emit_launc
   if (status != TBK_OK) puts(error.message);
   if (status != TBK_OK || count != 1) return false;
   *out_launch = launches[0];
-  char* source = emit_generic_source(generic, arguments, &launches[0], EMIT_CUDA);
+  char* source = emit_generic_source(generic, arguments, &launches[0], emit_cuda_prelude);
   free(launches);
-  emit_host_object_t object;
-  const bool made = emit_host_compile(source + strlen(emit_cuda_prelude), &object);
+  emit_object_t object;
+  const bool made =
+      emit_object_compile(emit_host_prelude, source + strlen(emit_cuda_prelude), &object);
   if (!made) puts(object.log);
   free(source);
   CU_ASSERT_TRUE_FATAL(made);
@@ -322,9 +324,10 @@ static void what_reaches_out_is_refused(void) {
 
 static void compile(const emit_generic_t* generic, const void* arguments,
                     const emit_launch_t* launch, void* closure) {
-  emit_host_object_t object;
-  char* source = emit_generic_source(generic, arguments, launch, EMIT_CUDA);
-  const bool made = emit_host_compile(source + strlen(emit_cuda_prelude), &object);
+  emit_object_t object;
+  char* source = emit_generic_source(generic, arguments, launch, emit_cuda_prelude);
+  const bool made =
+      emit_object_compile(emit_host_prelude, source + strlen(emit_cuda_prelude), &object);
   if (!made) printf("%s: %s\n", launch->name, object.log);
   CU_ASSERT_TRUE(made);
   *(int*)closure += made;

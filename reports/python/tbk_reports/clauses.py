@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from . import text
+from .facts import lacking, others
 from .generated.areas import AREAS
 from .litmus import BY_CHANCE, is_litmus
-from .model import Test, grouped
-from .words import HOLDING, OTHERS, STATES, UNDECLARED
+from .model import FAILING, Test, grouped
+from .words import HOLDING, STATES
 
 
 def worst(states: Iterable[str]) -> str:
@@ -35,8 +36,10 @@ class Reason:
 
     @property
     def subject(self) -> str:
-        """Returns the capability that is not declared; empty for other reasons."""
-        return self.words.removesuffix(UNDECLARED) if self.words.endswith(UNDECLARED) else ""
+        """Returns the word of the capability that is not declared; empty for other reasons."""
+        first = self.tests[0]
+        told = first.needs_missing if first.verdict == "unsupported" else ""
+        return "" if told.startswith("!") else text.line(told, 60)
 
     @cached_property
     def clauses(self) -> tuple[str, ...]:
@@ -58,11 +61,6 @@ class Clause:
     state: str
     tests: tuple[tuple[str, str, int], ...]  # id, state, how many records
 
-    @property
-    def haystack(self) -> str:
-        names = " ".join(test_id for test_id, _, _ in self.tests)
-        return f"{self.id} {self.area} {self.sentence} {self.source} {names}".lower()
-
 
 @dataclass(frozen=True)
 class Area:
@@ -72,6 +70,16 @@ class Area:
     @property
     def holding(self) -> int:
         return sum(clause.state in HOLDING for clause in self.clauses)
+
+    @cached_property
+    def states(self) -> dict[str, int]:
+        """Returns how many clauses have each state, the worst first."""
+        found = [clause.state for clause in self.clauses]
+        return {state: found.count(state) for state in STATES if state in found}
+
+    @property
+    def fails(self) -> bool:
+        return not FAILING.isdisjoint(self.states)
 
 
 def reasons(tests: Iterable[Test], key: Callable[[Test], str]) -> tuple[Reason, ...]:
@@ -121,9 +129,10 @@ def areas(tests: Iterable[Test]) -> tuple[Area, ...]:
 
 
 def need_words(test: Test) -> str:
+    """Returns what a test needs that is not there, in words."""
     missing = test.needs_missing or test.evidence_reason
     if not missing:
         return "the reason is not recorded"
     if missing.startswith("!"):
-        return f"{missing[1:]}{OTHERS}"
-    return f"{missing}{UNDECLARED}"
+        return others(missing[1:], test.layer)
+    return lacking(missing, test.layer)

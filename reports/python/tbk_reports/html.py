@@ -9,8 +9,7 @@ import hashlib
 import json
 import os
 import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -20,17 +19,18 @@ import jinja2
 from markupsafe import Markup
 
 from . import text
+from .anchors import area_anchor, clause_anchor, test_anchor
 from .causes import Cause
 from .extent import extent
+from .facts import environment
 from .finding import Finding
 from .lanes import draw
 from .litmus import is_litmus
-from .model import Judged, Test
-from .operators import SERVED_MEANING
+from .model import VERDICTS, Judged, Test
+from .operators import LETTERS, SERVED_MEANING, percent
 from .timings import timings
 from .view import View
 from .words import (
-    GATE_WORDS,
     LEVELS,
     PHASE_WORDS,
     STATE_MEANING,
@@ -49,6 +49,7 @@ DETAIL_LIMIT = 150  # failures that are shown with everything there is about the
 DETAIL_PER_CAUSE = 6
 NAMES_PER_CAUSE = 60  # of the others; the page has all names in its data
 FIRST_CAUSES = 5
+TESTS_PER_CLAUSE = 4  # of the others, too, the page has all names in its data
 SAID_LIMIT = 800
 PROGRAM_LIMIT = 4_000
 ORDER_PROGRAM_LIMIT = 16_000
@@ -74,6 +75,9 @@ def tone(state: str) -> str:
 
 def icon(state: str) -> str:
     return state if state in STATES else "fail"
+
+
+CauseBlock = dict[str, Any]  # what a template needs of a cause
 
 
 @dataclass
@@ -105,15 +109,13 @@ def breaks(value: str) -> Markup:
     return Markup(escaped.replace("_", "_<wbr>").replace("/", "/<wbr>"))  # noqa: S704 - escaped
 
 
-_CLAUSE = re.compile(r"[A-Z]{3}-\d{3}")
+def ticks(value: str) -> Markup:
+    """Returns a sentence in which what stands between backticks is code."""
+    escaped = str(Markup.escape(value))
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))  # noqa: S704 - escaped
 
 
-def clause_anchor(clause: str) -> str:
-    """The id of a clause is that of its row; what is no such id has no anchor."""
-    return clause if _CLAUSE.fullmatch(clause) else ""
-
-
-def environment() -> jinja2.Environment:
+def jinja_environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("tbk_reports", "templates"),
         autoescape=True,
@@ -125,6 +127,9 @@ def environment() -> jinja2.Environment:
         line=text.line,
         breaks=breaks,
         anchor=clause_anchor,
+        test_anchor=test_anchor,
+        area_anchor=area_anchor,
+        ticks=ticks,
         time=text.time_words,
         size=text.bytes_words,
         words=state_words,
@@ -149,7 +154,7 @@ def page(template: str, context: Mapping[str, Any], data: object) -> str:
         f"script-src '{_source_hash(script)}'; base-uri 'none'; form-action 'none'"
     )
     return (
-        environment()
+        jinja_environment()
         .get_template(template)
         .render(
             **context,
@@ -196,16 +201,35 @@ def _detail(test: Test, budget: _Budget) -> dict[str, object]:
     }
 
 
+def _placed(blocks: Iterable[CauseBlock]) -> dict[tuple[str, int], str]:
+    """Returns the anchors of the tests that a cause shows; of several runs the first has it."""
+    anchors: dict[str, tuple[str, int]] = {}
+    for block in blocks:
+        for test in (*(detail["test"] for detail in block["details"]), *block["names"]):
+            anchors.setdefault(test.id, test.key)
+    return {key: test_anchor(test_id) for test_id, key in anchors.items()}
+
+
+def _listed(view: View, elsewhere: set[str]) -> set[tuple[str, str]]:
+    """Returns clause and test of those that have their anchor in the row of the clause."""
+    homes: dict[str, str] = {}
+    for area in view.areas:
+        for clause in area.clauses:
+            for test_id, _, _ in clause.tests[:TESTS_PER_CLAUSE]:
+                homes.setdefault(test_id, clause.id)
+    return {(clause, one) for one, clause in homes.items() if test_anchor(one) not in elsewhere}
+
+
 def _program(cause: Cause) -> str:
     """Returns the shortest of those that the first tests bring."""
     found = [test.program for test in cause.tests[:50] if test.program]
     return min(found, key=len, default="")
 
 
-def _cause_blocks(causes: Sequence[Cause], budget: _Budget) -> list[dict[str, object]]:
+def _cause_blocks(causes: Sequence[Cause], budget: _Budget) -> list[CauseBlock]:
     """Returns each cause with the details of its first tests; of many causes, of the first test
     alone."""
-    blocks: list[dict[str, object]] = []
+    blocks: list[CauseBlock] = []
     details = DETAIL_LIMIT
     for number, cause in enumerate(causes, 1):
         spare = details - (len(causes) - number)  # the later ones keep one each
@@ -225,74 +249,7 @@ def _cause_blocks(causes: Sequence[Cause], budget: _Budget) -> list[dict[str, ob
     return blocks
 
 
-def _pairs(value: object) -> list[tuple[str, str]]:
-    if not isinstance(value, Mapping):
-        return []
-    shown_elsewhere = ("unverified",)
-    return [
-        (text.line(str(key), 60), _plain(item))
-        for key, item in value.items()
-        if key not in shown_elsewhere
-    ]
-
-
-_RUN_WORDS = {"isolation": "processes", "seed": "seed of inputs", "repeat": "runs of each test"}
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return " ".join(_plain(item) for item in value)
-    return "" if value is None else text.line(str(value), 500)
-
-
-def _environment(judged: Judged) -> dict[str, object]:
-    found = _facts(judged.header)
-    layers = judged.header.get("layers")
-    torch = layers.get("torch") if isinstance(layers, Mapping) else None
-    found["torch"] = _facts(torch) if isinstance(torch, Mapping) else None
-    found["end"] = [
-        (name, _plain(judged.footer.get(name)))
-        for name in ("finished", "health", "digest", "reason")
-        if judged.footer.get(name)
-    ]
-    return found
-
-
-def _facts(header: Mapping[str, Any]) -> dict[str, object]:
-    devices = header.get("devices")
-    capabilities = header.get("capabilities")
-    offered = capabilities if isinstance(capabilities, Mapping) else {}
-    return {
-        "backend": _pairs(header.get("backend")),
-        "suite": _pairs(header.get("suite")),
-        "spec": _pairs(header.get("spec")),
-        "machine": _pairs(header.get("machine")),
-        "devices": [_pairs(device) for device in devices] if isinstance(devices, list) else [],
-        "declared": [text.line(str(key), 60) for key, value in offered.items() if value],
-        "undeclared": [text.line(str(key), 60) for key, value in offered.items() if not value],
-        "pytorch": _pairs(header.get("torch")),
-        "command": _typed(header),
-        "gate": GATE_WORDS.get(str(header.get("gate")), _plain(header.get("gate"))),
-        "run": [
-            (_RUN_WORDS.get(name, name), _plain(header.get(name)))
-            for name in ("started", "tier", "isolation", "seed", "shuffle", "repeat", "shard")
-            if header.get(name) not in (None, "", [])
-        ],
-    }
-
-
-def _typed(header: Mapping[str, Any]) -> str:
-    """Returns the command as a user typed it; of files that tbk-run alone wrote, that one."""
-    typed = header.get("typed")
-    words = typed if isinstance(typed, list) and typed else header.get("command")
-    if not isinstance(words, list):
-        return _plain(words)
-    return text.line(shlex.join(str(word) for word in words), 900)
-
-
-def embedded_data(judged: Judged) -> dict[str, object]:
+def embedded_data(judged: Judged, view: View) -> dict[str, object]:
     """Returns what the page carries for machines: every test with its verdict."""
     found = extent(judged)
     return {
@@ -305,7 +262,16 @@ def embedded_data(judged: Judged) -> dict[str, object]:
         "problems": list(judged.problems),
         "notes": list(judged.notes),
         "tests": [[test.id, test.repeat, test.clause, test.verdict] for test in judged.tests],
+        "worst": VERDICTS,
+        "tones": {verdict: tone(verdict) for verdict in judged.counts},
+        "causes": _cause_places(judged, (*view.causes, *view.warnings)),
     }
+
+
+def _cause_places(judged: Judged, causes: Sequence[Cause]) -> dict[str, list[int]]:
+    """Returns for each cause where its tests stand among all."""
+    places = {test.key: place for place, test in enumerate(judged.tests)}
+    return {one.anchor: sorted(places[test.key] for test in one.tests) for one in causes}
 
 
 def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str:
@@ -313,28 +279,29 @@ def render_html(judged: Judged, coverage: Sequence[tuple[str, str]] = ()) -> str
     view, budget = View(judged), _Budget()
     states = [clause.state for area in view.areas for clause in area.clauses]
     levels = [clause.level for area in view.areas for clause in area.clauses]
+    causes, warnings = _cause_blocks(view.causes, budget), _cause_blocks(view.warnings, budget)
     context = {
         "view": view,
         "judged": judged,
-        "causes": _cause_blocks(view.causes, budget),
-        "warnings": _cause_blocks(view.warnings, budget),
+        "causes": causes,
+        "warnings": warnings,
         "timings": timings(judged.tests),
         "order_blocks": _order_blocks(view),
-        "about": _environment(judged),
+        "about": environment(judged),
         "coverage": [(text.line(name, 80), address) for name, address in coverage],
         "states": [(state, states.count(state)) for state in STATES if state in states],
         "levels": [(level, levels.count(level)) for level in LEVELS if level in levels],
         "clause_count": len(states),
         "meaning": STATE_MEANING,
         "served_meaning": SERVED_MEANING,
+        "letters": LETTERS,
+        "percent": percent,
         "first_causes": FIRST_CAUSES,
-        "anchors_by_id": {
-            test.id: cause.anchor
-            for cause in (*view.causes, *view.warnings)
-            for test in cause.tests
-        },
+        "tests_per_clause": TESTS_PER_CLAUSE,
+        "placed": (placed := _placed((*causes, *warnings))),
+        "listed": _listed(view, set(placed.values())),
     }
-    return page("report.html.j2", context, embedded_data(judged))
+    return page("report.html.j2", context, embedded_data(judged, view))
 
 
 def finding_block(finding: Finding, again: str, code: str, name: str) -> dict[str, object]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from . import text
-from .model import Test
+from .model import VERDICTS, Test
 from .words import missing_operator
 
 # Worst first: what several tests of one operator and dtype amount to.
@@ -22,6 +23,7 @@ SERVED_MEANING = {
     "refused": "the device says that it has none for this dtype",
     "missing": "nothing serves it",
 }
+LETTERS = {name: name[0].upper() for name in SERVED}  # all differ
 DTYPES = (
     "float32", "float16", "bfloat16", "float64", "complex64", "complex128",
     "int64", "int32", "int16", "int8", "uint8", "bool",
@@ -36,7 +38,16 @@ class Cell:
     """One operator with one dtype."""
 
     served: str
-    fails: bool
+    rank: int = len(VERDICTS)  # that of the worst verdict of its failures
+    test: str = ""  # the id of the test that fails so; empty where none does
+
+    @property
+    def fails(self) -> bool:
+        return bool(self.test)
+
+    @property
+    def letter(self) -> str:
+        return LETTERS[self.served]
 
     @property
     def code(self) -> str:
@@ -54,8 +65,13 @@ class Row:
         return tuple(name for name in SERVED if name in found)
 
     @property
-    def fails(self) -> bool:
-        return any(cell.fails for cell in self.cells.values())
+    def failing(self) -> int:
+        return sum(cell.fails for cell in self.cells.values())
+
+    @property
+    def worst(self) -> tuple[int, int, str]:
+        """Returns what rows are ordered by: most failures first, then how they are served."""
+        return (-self.failing, min(SERVED.index(name) for name in self.served), self.name)
 
     @property
     def code(self) -> str:
@@ -98,6 +114,26 @@ class Operators:
         found = [cell.served for row in self.rows for cell in row.cells.values()]
         return {name: found.count(name) for name in reversed(SERVED) if name in found}
 
+    @property
+    def worst_first(self) -> tuple[Row, ...]:
+        return tuple(sorted(self.rows, key=lambda row: row.worst))
+
+    @property
+    def native(self) -> dict[str, tuple[int, int]]:
+        """Returns for each dtype how many operators are native, and of how many that is known."""
+        shares = {}
+        for dtype in self.dtypes:
+            found = [row.cells[dtype].served for row in self.rows if dtype in row.cells]
+            shares[dtype] = (found.count("native"), len(found))
+        return shares
+
+
+def percent(part: int, whole: int) -> str:
+    """Returns a share in words: neither "0 %" nor "100 %" where it is not quite that."""
+    if part in (0, whole):
+        return f"{100 * part // max(whole, 1)} %"
+    return f"{min(max(round(100 * part / whole), 1), 99)} %"
+
 
 def _in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (DTYPES.index(name) if name in DTYPES else 99, name))
@@ -121,10 +157,17 @@ def _cells(tests: Iterable[Test]) -> dict[str, dict[str, Cell]]:
         if not name or not served:
             continue
         row = found.setdefault(name, {})
-        before = row.get(dtype, Cell("native", False))
+        before = row.get(dtype, Cell("native"))
         worst = min(served, before.served, key=SERVED.index)
-        row[dtype] = Cell(worst, before.fails or test.failed or test.verdict == "xfail")
+        row[dtype] = Cell(worst, *_worse_failure(before, test))
     return found
+
+
+def _worse_failure(cell: Cell, test: Test) -> tuple[int, str]:
+    """Returns rank and id of the worst failure, of those before and the test."""
+    if not (test.failed or test.verdict == "xfail"):
+        return cell.rank, cell.test
+    return min((cell.rank, cell.test), (VERDICTS.index(test.verdict), test.id), key=itemgetter(0))
 
 
 def _base(name: object) -> str:
@@ -191,6 +234,7 @@ def operator_document(found: Operators) -> dict[str, Any]:
     return {
         "dtypes": list(found.dtypes),
         "served": found.served,
+        "native": {dtype: list(share) for dtype, share in found.native.items()},
         "rows": {row.name: {d: cell.code for d, cell in row.cells.items()} for row in found.rows},
         "next": [
             {"operator": one.name, "served": one.served, "checks": one.checks, "tests": one.tests}

@@ -63,12 +63,13 @@ def ends(text: str, limit: int) -> str:
 
 
 def bytes_words(size: int) -> str:
-    amount = float(size)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
-            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+    """Returns a size in the largest unit that it fills: "256 MiB", "1.5 KiB", "1 byte"."""
+    amount, units = float(size), ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    while amount >= 1024 and len(units) > 1:
         amount /= 1024
-    return f"{size} bytes"
+        del units[0]
+    unit = "byte" if size == 1 else units[0]
+    return f"{amount:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def time_words(nanoseconds: int) -> str:

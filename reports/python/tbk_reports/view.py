@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 from . import text
 from .causes import causes
 from .clauses import areas, need_words, reasons
 from .extent import Extent, drivers, extent, selected_words
+from .facts import moment
 from .litmus import ordering_of_tests
 from .model import Judged, as_count
 from .operators import operators
@@ -95,9 +95,7 @@ class View:
 
     @cached_property
     def started(self) -> str:
-        stated = text.line(str(self.judged.header.get("started") or ""), 40)
-        found = re.match(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)", stated)
-        return f"{found[1]} {found[2]} UTC" if found else stated
+        return moment(self.judged.header.get("started"))
 
     @cached_property
     def limited_to(self) -> str:
@@ -225,7 +223,8 @@ class View:
         ):
             if self.counts.get(name):
                 words.append(f"{self.counts[name]:,} {what}.")
-        return " ".join(words if self.warnings else [*words, "Nothing to fix."])
+        end = "Nothing fails in what was run." if self.extent.partial else "Nothing to fix."
+        return " ".join(words if self.warnings else [*words, end])
 
     @property
     def advice(self) -> str:

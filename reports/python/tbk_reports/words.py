@@ -16,8 +16,6 @@ STATES = (*VERDICTS[:-1], "partly", "trivial", "pass")
 HOLDING = frozenset({"pass", "trivial"})
 LEVELS = ("must", "should", "may")
 EARLY_PHASES = ("load", "create", "open")
-UNDECLARED = " is not declared"
-OTHERS = " is declared; these tests are for backends without it"
 # After the vendor's own causes: nothing that the vendor can mend.
 FOREIGN_BLAME = ("suite", "harness")
 

@@ -4,10 +4,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
+from tbk_contracts.torch.gate import Gate, GateError
 
+from tbk_harness import locate
 from tbk_harness.torch_worker import litmus_wire as wire
 from tbk_harness.torch_worker.litmus_wire import Hello
 from tbk_harness.torch_worker.speech import told_with_cause
@@ -17,6 +22,8 @@ PRIORITIES = (0, -1, 0, -1)
 LONGEST_US = 1280  # of what a program asks for
 MOST_BUSY = 64 << 20  # bytes
 TRIAL = 1 << 20
+MOST_SHUT_S = 0.02  # where a call waits of which that is not known
+LEAST_SHUT_S = 0.003  # from when the host waits
 
 
 class Unusable(Exception):  # noqa: N818  # a verdict, not an error of ours
@@ -30,12 +37,17 @@ class Unusable(Exception):  # noqa: N818  # a verdict, not an error of ours
 class Device:
     """One device or two, with the streams that programs name."""
 
-    def __init__(self, subject: Subject, known: memoryview) -> None:
+    def __init__(self, subject: Subject, known: memoryview, gate: str | None = None) -> None:
         self._subject = subject
         self._known = known
+        self._gate: Gate | None = None
+        self._shut_s = 0.0
+        self._held: torch.Stream | None = None
         self.pinned = False
         self.bytes_per_us = 0
         self._open()
+        if gate is not None:
+            self._take_gate(gate)
 
     def _open(self) -> None:
         try:
@@ -71,7 +83,12 @@ class Device:
 
     def hello(self) -> Hello:
         """Returns what it offers."""
-        return Hello(devices=self.count, pinned=self.pinned, bytes_per_us=self.bytes_per_us)
+        return Hello(
+            devices=self.count,
+            pinned=self.pinned,
+            bytes_per_us=self.bytes_per_us,
+            gate=self._gate is not None,
+        )
 
     def of_cell(self, number: int, devices: int) -> torch.device:
         """Returns where a cell lies: the last of those that are always there is device 1's."""
@@ -118,7 +135,49 @@ class Device:
             least = min(least, time.perf_counter() - began)
         return max(64, min(int(TRIAL / least / 1e6), MOST_BUSY // LONGEST_US))
 
+    def _take_gate(self, library: str) -> None:
+        """A device that is synchronous has nothing to hold, and goes on without."""
+        keeper = locate.library("gate_keeper")
+        if keeper is None:
+            raise Unusable(wire.BAD_LIBRARY, "libtbk_gate_keeper.so was not found: build it")
+        inside = ctypes.addressof(ctypes.c_int64.from_buffer(self._known, 8 * wire.IN_GATE))
+        try:
+            gate = Gate(library, str(keeper), inside)
+            self._gate = gate if gate.holds(self.streams[1][1]) else None
+        except GateError as error:
+            raise Unusable(wire.BAD_LIBRARY, str(error)) from error
+
     def keep_busy(self, stream: torch.Stream, microseconds: int) -> None:
-        """Enqueues work for about so long."""
+        """Holds the stream until the host waits, and so long from there on; where there is no gate,
+        or it is shut, enqueues work for about so long. Raises GateError."""
+        if self._gate is not None and not self._gate.is_shut:
+            self._shut_s = max(LEAST_SHUT_S, microseconds / 1e6)
+            self._held = stream
+            self._gate.close(stream, MOST_SHUT_S)
+            return
         with stream:
             self._busy[stream.device][: microseconds * self.bytes_per_us].fill_(0)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """The host may wait inside. If it has to, what is shut opens some time later: other streams
+        get so long to be wrong."""
+        if self._gate is None:
+            yield
+            return
+        self._gate.let_go(self._shut_s)
+        yield
+        self._gate.stay(MOST_SHUT_S)
+
+    def finish(self, streams: list[torch.Stream]) -> None:
+        """Waits for the streams, last for the one that is held. Raises GateError."""
+        if self._gate is not None:
+            for stream in streams:
+                if stream != self._held:
+                    with self.waiting():
+                        stream.synchronize()
+            self._gate.let_go()
+            self._gate.settle()
+        for stream in streams:
+            stream.synchronize()
+        self.synchronize()

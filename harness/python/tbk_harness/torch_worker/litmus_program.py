@@ -11,11 +11,19 @@ from mmap import mmap
 from typing import Any
 
 import torch
+from tbk_contracts.torch.gate import GateError
 
 from tbk_harness.torch_worker import litmus_wire as wire
 from tbk_harness.torch_worker.litmus_device import Device
 from tbk_harness.torch_worker.litmus_wire import Call, Program, Reply
 from tbk_harness.torch_worker.speech import told
+
+# What may wait on the host, whether it must or not. What only some devices wait in ends with the
+# deadline of the gate.
+_WAITS = {
+    "UPLOAD", "DOWNLOAD", "PEER_COPY", "EVENT_SYNCHRONIZE", "EVENT_SPIN", "STREAM_SYNCHRONIZE",
+    "STREAM_SPIN", "DEVICE_SYNCHRONIZE",
+}  # fmt: skip
 
 
 class _Stuck(Exception):  # noqa: N818  # a verdict, not an error of ours
@@ -33,6 +41,8 @@ class Executor:
         self._memory = [device.slot(number) for number in range(wire.SLOTS)]
         self._first = torch.empty(wire.ROOM, dtype=torch.uint8)
         self._acts = [getattr(self, f"_{name.lower()}", self._unknown) for name in operations]
+        self._copies = [name in ("UPLOAD", "DOWNLOAD") for name in operations]
+        self._waits = [name in _WAITS for name in operations]
         self._size, self._until = 0, 0.0
         self._reply = Reply()
         self._slots: list[torch.Tensor] = []
@@ -50,12 +60,21 @@ class Executor:
         for self._index, call in enumerate(program.calls):
             self._step(self._index)
             act = self._acts[call.op]
-            if not self._guarded(partial(act, call), takes_memory=act == self._async_alloc):
+            if not self._guarded(
+                partial(self._act, act, call), takes_memory=act == self._async_alloc
+            ):
                 break
         self._step(-1)
         self._guarded(lambda: self._end(program))
         self._cells, self._events = [], []
         return self._reply
+
+    def _act(self, act: Callable[[Call], None], call: Call) -> None:
+        if not self._waits[call.op] or self._is_pinned(call):
+            act(call)
+            return
+        with self._device.waiting():
+            act(call)
 
     def _step(self, index: int) -> None:
         self._page[wire.CALL] = index
@@ -76,6 +95,8 @@ class Executor:
         self._reply.outcome = wire.NO_ROOM if lacks else wire.REFUSED
         if isinstance(error, _Stuck):
             self._reply.outcome = wire.STUCK
+        if isinstance(error, GateError):
+            self._reply.outcome = wire.GATE_FAILED
         self._reply.call = self._page[wire.CALL]
         self._reply.message = told(error)
 
@@ -100,9 +121,7 @@ class Executor:
         return torch.Event(self._device.first, enable_timing=number % 2 == 1)
 
     def _end(self, program: Program) -> None:
-        for stream in self._streams:
-            stream.synchronize()
-        self._device.synchronize()
+        self._device.finish(self._streams)
         if self._reply.outcome != wire.RIGHT:
             return
         for number, slot in enumerate(self._slots):
@@ -111,6 +130,11 @@ class Executor:
             if cell is not None:
                 self._room(wire.ROOM_OF_CELLS + number).copy_(cell)
                 self._reply.cells |= 1 << number
+
+    def _is_pinned(self, call: Call) -> bool:
+        """Returns whether it is a copy that only enqueues."""
+        slot = call.slot < wire.SLOTS // 2 and self._device.pinned
+        return slot and not call.blocks and self._copies[call.op]
 
     def _room(self, number: int) -> torch.Tensor:
         room: torch.Tensor = self._rooms[number]

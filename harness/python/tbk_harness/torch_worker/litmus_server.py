@@ -14,7 +14,7 @@ import torch
 from tbk_harness.torch_worker import litmus_wire as wire
 from tbk_harness.torch_worker.litmus_device import Device, Unusable
 from tbk_harness.torch_worker.litmus_program import Executor
-from tbk_harness.torch_worker.litmus_wire import Hello
+from tbk_harness.torch_worker.litmus_wire import Hello, Reply
 from tbk_harness.torch_worker.request import Request
 from tbk_harness.torch_worker.subject import Subject
 
@@ -43,12 +43,14 @@ def serve(request: Request, operations: list[str]) -> int:
 def _work(request: Request, operations: list[str], job: socket.socket, memory: mmap.mmap) -> None:
     """Runs programs until there are no more; does not return."""
     try:
-        device = Device(Subject(request), wire.page(memory))
+        device = Device(Subject(request), wire.page(memory), request.gate)
     except Unusable as unusable:
         job.send(Hello(unusable.state, reason=str(unusable)).pack())
         os._exit(0)
     executor = Executor(device, memory, operations)
     job.send(device.hello().pack())
-    while data := job.recv(wire.MOST_BYTES):
-        job.send(executor.run(wire.unpack(data)).pack())
+    reply = Reply()
+    while reply.outcome != wire.GATE_FAILED and (data := job.recv(wire.MOST_BYTES)):
+        reply = executor.run(wire.unpack(data))
+        job.send(reply.pack())
     os._exit(0)

@@ -13,11 +13,12 @@ CONTROL, PAGE = 3, 4  # descriptors
 CHILD, ENDED = 1, 2  # words on the control socket
 RUNNING, BAD_LIBRARY, NO_DEVICE, NOTHING_TO_ORDER = 1, 4, 5, 6  # hunt_state_t
 RIGHT, REFUSED, STUCK, NO_ROOM = 0, 2, 4, 7  # litmus_outcome_t
+GATE_FAILED = 100
 
 STREAMS, EVENTS, CELLS, SLOTS, CALLS = 4, 4, 8, 12, 56
 FIRST_OF_CELLS, FIRST_OF_SLOTS = 1, 16
 ORDERED_CELLS = 2  # the last: they are allocated by the program
-STEPS, CALL, RATE, PAGE_WORDS = 0, 1, 2, 3  # words of wire_page_t
+STEPS, CALL, RATE, IN_GATE, PAGE_WORDS = 0, 1, 2, 3, 4  # words of wire_page_t
 ROOMS_AT, ROOM = 4096, 1 << 20
 ROOM_OF_CELLS, ROOM_OF_SLOTS = CALLS, CALLS + CELLS
 ROOMS = ROOM_OF_SLOTS + SLOTS
@@ -27,7 +28,7 @@ MOST_BYTES = 4096  # of a request
 WORD = struct.Struct("<ii")
 _HEAD = struct.Struct("<IIQQ")
 _CALL = struct.Struct("<BbbbbbbBBB?xI8x")
-_HELLO = struct.Struct("<iiii496s")
+_HELLO = struct.Struct("<iiiii492s")
 _REPLY = struct.Struct("<iiQQQ200s")
 
 
@@ -83,12 +84,13 @@ class Hello:
     devices: int = 0
     pinned: bool = False
     bytes_per_us: int = 0
+    gate: bool = False
     reason: str = ""
 
     def pack(self) -> bytes:
         """Returns the bytes of wire_hello_t."""
-        numbers = (self.state, self.devices, self.pinned, self.bytes_per_us)
-        return _HELLO.pack(*numbers, _cut(self.reason, 495))
+        numbers = (self.state, self.devices, self.pinned, self.bytes_per_us, self.gate)
+        return _HELLO.pack(*numbers, _cut(self.reason, 491))
 
 
 def _cut(text: str, size: int) -> bytes:

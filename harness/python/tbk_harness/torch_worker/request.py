@@ -21,6 +21,7 @@ class Request:
     launcher: str | None
     timeout: float
     seed: int
+    gate: str | None = None
 
     @property
     def device_name(self) -> str:

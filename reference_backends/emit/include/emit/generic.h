@@ -20,7 +20,9 @@ enum {
   EMIT_NAME_BYTES = EMIT_OPTIONS_BYTES
 };
 
-typedef enum emit_dialect { EMIT_OPENCL, EMIT_CUDA } emit_dialect_t;
+/* What stands before a kernel: the dialect that it is written in. A compiler of another language wants one of its
+ * own, which defines what kernels/c.inc does. */
+extern const char emit_opencl_prelude[], emit_cuda_prelude[], emit_c_prelude[], emit_host_prelude[];
 
 /* What a source is specialised for; the rest is words of the launch. Ranks are classes, but exact where
  * the program names coordinates. */
@@ -75,7 +77,7 @@ tbk_status_t emit_generic_launches(const emit_generic_t* generic, const void* ar
 /* Writes the source for a launch that was made of the same arguments; free() gives it back. NULL where
  * there is no memory. OpenCL wants HAS_DOUBLE with the build. */
 char* emit_generic_source(const emit_generic_t* generic, const void* arguments,
-                          const emit_launch_t* launch, emit_dialect_t dialect);
+                          const emit_launch_t* launch, const char* prelude);
 
 /* Returns whether any value is of FLOAT64. */
 bool emit_generic_has_double(const emit_generic_t* generic, const void* arguments);

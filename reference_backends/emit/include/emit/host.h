@@ -64,18 +64,8 @@ typedef struct emit_host_functions {
   void (*draw)(emit_host_group_t* group);
 } emit_host_functions_t;
 
-/*
- * A kernel that is written from a program, compiled by the host's C compiler: what TBK_HOST_CC names, else
- * "cc". `body` is what stands behind the prelude of its dialect.
- */
-typedef struct emit_host_object {
-  char* bytes; /* a shared object; free() gives it back */
-  size_t size;
-  char log[200]; /* the first line of what the compiler said; "" where all went well */
-} emit_host_object_t;
-/* Compiles. Threads: any. Errors: false with the log. */
-bool emit_host_compile(const char* body, emit_host_object_t* out);
-/* Loads what was compiled, until the process ends; NULL where that is no such object. Threads: any. */
+/* Returns the kernel of an object that was compiled of host.inc's prelude and loaded until the process ends;
+ * NULL where that is no such object. Threads: any. */
 const emit_host_kernel_t* emit_host_load(const void* bytes, size_t size);
 
 #endif /* EMIT_HOST_H */

@@ -24,8 +24,6 @@ enum { EMIT_MAX_RANK = 8, EMIT_OPERANDS = 4, EMIT_GROUP = 64, EMIT_OPTIONS_BYTES
 /* The sources, in OpenCL C and CUDA C++: "NAME[=VALUE]" are defined as the job's options say; OpenCL
  * wants HAS_DOUBLE too. */
 extern const char emit_opencl_source[], emit_cuda_source[];
-/* What stands before kernels that are written from programs. */
-extern const char emit_opencl_prelude[], emit_cuda_prelude[];
 /* All options that there are; ends with NULL. */
 extern const char* const emit_variants[];
 
