@@ -50,6 +50,7 @@ void tbk_protocol_write_end(tbk_json_t* json, uint32_t n, const tbk_case_report_
     tbk_json_unsigned(json, "evidence", (uint64_t)report->evidence);
   text_unless_empty(json, "evidence_reason", report->evidence_reason,
                     sizeof report->evidence_reason);
+  if (report->gates > 0) tbk_json_unsigned(json, "gates", report->gates);
   text_unless_empty(json, "notes", report->notes, sizeof report->notes);
   if (report->needs_missing != NULL) tbk_json_text(json, "needs_missing", report->needs_missing);
   text_unless_empty(json, "calls", report->calls, sizeof report->calls);
@@ -107,6 +108,7 @@ static void read_end(const json_t* object, tbk_case_report_t* report) {
   totals->suite_faults = count_of(object, "suite_faults");
   report->duration_ns = count_of(object, "duration_ns");
   report->evidence = evidence <= TBK_NOT_SHOWN ? (tbk_evidence_t)evidence : TBK_NOT_SHOWN;
+  report->gates = (unsigned)count_of(object, "gates");
   report->failed_phase = phase <= TBK_PHASE_EXIT ? (tbk_phase_t)phase : TBK_PHASE_NONE;
   report->only_should = json_is_true(json_object_get(object, "only_should"));
   report->device_held = json_is_true(json_object_get(object, "device_held"));

@@ -86,6 +86,7 @@ static void put_verdict(tbk_json_t* json, const tbk_outcome_t* outcome,
   tbk_json_text(json, "verdict", tbk_verdict_name(classification->verdict));
   tbk_json_text(json, "evidence", evidence ? tbk_evidence_name(report->evidence) : NULL);
   tbk_json_text(json, "evidence_reason", evidence ? or_null(report->evidence_reason) : NULL);
+  if (evidence && report->gates > 0) tbk_json_unsigned(json, "gates", report->gates);
   tbk_json_unsigned(json, "checks", report->totals.checks);
   tbk_json_unsigned(json, "failures", report->totals.failures);
   tbk_json_unsigned(json, "duration_ns", report->duration_ns);

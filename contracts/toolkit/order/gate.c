@@ -203,6 +203,7 @@ bool gate_held(tbk_fixture_t* fx, tbk_gate_t* gate, void (*call)(void* argument)
   tbk_word_set(&watch.returned, 1);
   tbk_thread_end(thread, FX_PATIENCE_NS);
   gate_open(fx, gate);
+  if (!early) gate_shows(fx);
   return !early;
 }
 
@@ -210,7 +211,12 @@ bool gate_can_control(const tbk_fixture_t* fx) {
   return fx->gate == TBK_GATE_FULL;
 }
 
+void gate_shows(tbk_fixture_t* fx) {
+  fx->resources->by_gates++;
+}
+
 void gate_control(tbk_fixture_t* fx, bool fault_seen) {
+  if (fault_seen) gate_shows(fx);
   if (fault_seen) return;
   if (fx->gate == TBK_GATE_ONE_QUEUE) {
     fx_evidence(fx, TBK_TRIVIAL, "one queue serves all streams: order holds trivially");

@@ -67,6 +67,9 @@ const char* gate_breach(tbk_fixture_t* fx, const tbk_gate_t* gate);
  * TBK_NOT_SHOWN. Call it only for a control that ran while the gate was closed.
  */
 void gate_control(tbk_fixture_t* fx, bool fault_seen);
+/* Notes that a closed gate showed an order, without a control: what it holds would have gone on, and
+   been seen to. */
+void gate_shows(tbk_fixture_t* fx);
 /* Returns whether a control that needs other streams to go on is possible here (TBK_GATE_FULL). */
 bool gate_can_control(const tbk_fixture_t* fx);
 

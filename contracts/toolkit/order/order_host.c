@@ -70,6 +70,8 @@ static void check_still_waiting(order_t* order, const work_kind_t* kind) {
              kind->name);
   if (!atomic_load(&order->at_edge))
     fx_evidence(order->fx, TBK_TRIVIAL, "a call that enqueues waits on the host");
+  else if (gate_is_closed(&order->gate))
+    gate_shows(order->fx); /* the call is under way, and waits */
 }
 
 static void host_program(order_t* order, const work_kind_t* kind, order_edge_fn edge,
@@ -115,6 +117,7 @@ static void ask_while_held(order_t* order, const char* name, order_query_fn quer
                tbk_status_name(status), name);
     CHECK(gate_is_closed(&order->gate)); /* else the question waited */
   }
+  gate_shows(fx);
 }
 
 static void query_program(order_t* order, const work_kind_t* kind, order_edge_fn before,

@@ -51,6 +51,7 @@ void tbk_resources_begin(tbk_fixture_t* fx, tbk_session_t* session, const tbk_ca
   resources.session = session;
   resources.second_open = 0;
   resources.tolerant = row != NULL && injects_errors(row->needs);
+  resources.by_gates = 0;
   resources.evidence = TBK_PROVEN;
   resources.evidence_reason[0] = resources.notes[0] = '\0';
   resources.random = fx->seed;

@@ -97,6 +97,8 @@ extern volatile int32_t* tbk_phase_cell;
 typedef struct tbk_case_report {
   tbk_check_totals_t totals;
   tbk_evidence_t evidence;
+  unsigned gates; /* how often the program without the edge went wrong behind a gate, or a call was
+                     held by one */
   char evidence_reason[192];
   char notes[384];
   const char* needs_missing;         /* found only with the device open: the body did not run */

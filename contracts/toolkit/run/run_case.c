@@ -163,6 +163,7 @@ void tbk_case_run(tbk_session_t* session, size_t index, tbk_case_report_t* out_r
   CU_ErrorCode code = CU_run_test(registered[index].suite, registered[index].test);
   tbk_resources_t* resources = current.fx.resources;
   out_report->evidence = resources->evidence;
+  out_report->gates = resources->by_gates;
   memcpy(out_report->evidence_reason, resources->evidence_reason,
          sizeof resources->evidence_reason);
   memcpy(out_report->notes, resources->notes, sizeof resources->notes);

@@ -114,6 +114,14 @@ class Edge:
     controls: int
     shown: int
     one_in: int
+    gates: int = 0  # tests of the run that showed such an order by a stream that was held shut
+
+    @property
+    def gate_words(self) -> str:
+        """Returns what gates showed of a kind that programs did not show; empty where nothing."""
+        if self.state not in ("not-shown", "trivial") or not self.gates:
+            return ""
+        return f"shown by gates: {text.count_words(self.gates, 'test')}"
 
     @property
     def rate(self) -> str:
@@ -225,11 +233,17 @@ class Ordering:
         return STATE_WORDS[edge.state] if edge.state != "broken" or alone else "may be broken"
 
     @property
+    def by_gates(self) -> int:
+        """Returns how many kinds gates of the run's tests showed, and programs did not."""
+        return sum(bool(edge.gate_words) for edge in self.edges)
+
+    @property
     def headline(self) -> str:
         """Returns the share of the kinds of edges that are proven, in words."""
         share = f"{self.proven} of {text.count_words(len(self.edges), 'kind')} of order proven"
         if not self.findings:
-            return share
+            more = f", {self.by_gates} more shown by gates of tests" if self.by_gates else ""
+            return share + more
         return f"A fault of order was found: {self.findings[0].words}"
 
     @property

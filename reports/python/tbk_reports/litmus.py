@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from .finding import Ordering, Record, ordering_of
 from .model import Test
@@ -27,6 +29,7 @@ def is_litmus_id(name: str) -> bool:
 
 def ordering_of_tests(tests: Iterable[Test]) -> Ordering | None:
     """Returns what litmus programs said in a run; None where none was asked for."""
+    tests = list(tests)
     mine = [test for test in tests if is_litmus(test)]
     if not mine:
         return None
@@ -36,4 +39,13 @@ def ordering_of_tests(tests: Iterable[Test]) -> Ordering | None:
             fact = test.facts.get(name)
             if isinstance(fact, dict):
                 records.append({**fact, "record": f"litmus-{name}"})
-    return ordering_of(records)
+    return _with_gates(ordering_of(records), tests)
+
+
+def _with_gates(ordering: Ordering, tests: Iterable[Test]) -> Ordering:
+    """Adds how many tests of each kind's clause saw by a closed gate that it is kept."""
+    held = Counter(
+        test.clause for test in tests if test.gates and test.state == "pass" and not is_litmus(test)
+    )
+    edges = tuple(replace(edge, gates=held[edge.clause]) for edge in ordering.edges)
+    return replace(ordering, edges=edges)

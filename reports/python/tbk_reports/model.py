@@ -74,6 +74,7 @@ class Test:
     repeat: int = 0
     evidence: str = ""
     evidence_reason: str = ""
+    gates: int = 0  # how often an order was seen by a stream that was held shut
     checks: int = 0
     failures: int = 0
     duration_ns: int = 0
