@@ -14,7 +14,7 @@ from typing import Any
 
 from tbk_reports.model import WAIVABLE, Judged, Test
 from tbk_reports.text import line
-from tbk_reports.words import cause_of, difference_words
+from tbk_reports.words import difference_words, fingerprint
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,15 +48,6 @@ class Entry:
     @property
     def words(self) -> str:
         return f"known cause: {self.said or self.cause}"
-
-
-def fingerprint(test: Test) -> str:
-    """Returns what failures of one cause share. All crashes look alike, so theirs names the clause,
-    too; and so does that of a warning, which no failure shares."""
-    cause = cause_of(test)
-    if not cause:
-        return f"{test.clause}/{test.recorded}"
-    return cause if test.recorded == "fail" else f"{cause}/{test.clause}"
 
 
 def causes(tests: Iterable[Test]) -> list[Entry]:

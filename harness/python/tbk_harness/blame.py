@@ -15,10 +15,9 @@ from typing import Any
 
 from tbk_reports.model import WAIVABLE, WARNING, ResultFile, Test, read_results
 from tbk_reports.text import line
-from tbk_reports.words import seen_words
+from tbk_reports.words import fingerprint, seen_words
 
 from tbk_harness import locate, runner
-from tbk_harness.baseline import fingerprint
 from tbk_harness.options import Subject
 from tbk_harness.progress import Display
 from tbk_harness.progress_row import BLAME

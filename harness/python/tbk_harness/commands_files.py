@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 from rich.text import Text
+from tbk_reports.comparison import Comparison
+from tbk_reports.comparison_page import PAGE, SUMMARY, lint_comparison, write_comparison
+from tbk_reports.comparison_terminal import print_comparison
 from tbk_reports.lint import lint_reports
-from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS, EXIT_USAGE
+from tbk_reports.model import EXIT_FINDINGS, EXIT_NOT_WRITTEN, EXIT_PASS, EXIT_USAGE
 from tbk_reports.text import line
-from tbk_reports.words import state_words
 
 from tbk_harness import outcome
 from tbk_harness.command_line import Command
-from tbk_harness.diff import Change, diff
 from tbk_harness.folder import PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
 from tbk_harness.options import FAIL_ON_HELP, fail_on
@@ -66,8 +67,12 @@ def report_command(
 @click.command(name="diff")
 @click.argument("results", nargs=-1, type=PATH, metavar="[BEFORE] [AFTER]")
 @click.option("--waivers", type=PATH, help="Known failures, in TOML; for both sides.")
-def diff_command(results: tuple[Path, ...], waivers: Path | None) -> None:
-    """Compare two result files. Regressions and lost tests make the exit code 1.
+@click.option(
+    "--report-dir", type=click.Path(path_type=Path, file_okay=False),
+    help=f"Write {PAGE} and {SUMMARY} there, too.",
+)  # fmt: skip
+def diff_command(results: tuple[Path, ...], waivers: Path | None, report_dir: Path | None) -> None:
+    """Compare two result files, by cause. What is new or no longer tested makes the exit code 1.
 
     AFTER is tbk-report/results.jsonl unless it is given, and BEFORE what the run before left beside
     AFTER, results.previous.jsonl.
@@ -81,35 +86,19 @@ def diff_command(results: tuple[Path, ...], waivers: Path | None) -> None:
     files = [outcome.read(path) for path in (before, after)]
     for problem in mixed(files):
         outcome.stop(EXIT_USAGE, f"these are not compared: {problem}")
-    sides = [outcome.verdict_on(file, known) for file in files]
-    found = diff(sides[0].tests, sides[1].tests)
-    out = outcome.console()
-    for title, changes, style in (
-        ("regression", found.regressions, "bold red"),
-        ("lost", found.lost, "bold red"),
-        ("fixed", found.fixes, "green"),
-        ("new", found.new, "default"),
-        ("changed", found.other, "default"),
-    ):
-        for change in changes:
-            out.print(_change(title, change, style))
-    counted = (
-        f"{len(found.regressions)} regressions, {len(found.lost)} lost, {len(found.fixes)} fixed, "
-        f"{len(found.new)} new, {len(found.other)} otherwise changed, {found.same} the same"
-    )
-    out.print(Text(counted))
-    torn = [judged for judged in sides if judged.exit_code > EXIT_FINDINGS]
-    for judged in torn:
-        said = judged.problems[0] if judged.problems else "no verdict"
-        out.print(Text(f"{line(', '.join(judged.sources))}: {line(said)}", style="bold red"))
-    raise SystemExit(EXIT_PASS if found.clean and not torn else EXIT_FINDINGS)
+    found = Comparison(*(outcome.verdict_on(file, known) for file in files))
+    if report_dir:
+        _write_comparison(found, report_dir)
+    print_comparison(found, outcome.console())
+    raise SystemExit(EXIT_PASS if found.clean and not found.torn else EXIT_FINDINGS)
 
 
-def _change(title: str, change: Change, style: str) -> Text:
-    told = Text(f"{title:<11}", style=style)
-    told.append(f"{line(change.id, 100)} ({line(change.clause, 20)}): ", style="default")
-    before = state_words(change.before) if change.before else "not there"
-    return told.append(f"{before} → {state_words(change.after)}", style="default")
+def _write_comparison(found: Comparison, folder: Path) -> None:
+    """Ends the command where the reports can't be written."""
+    try:
+        write_comparison(found, folder)
+    except OSError as error:
+        outcome.stop(EXIT_NOT_WRITTEN, f"{folder}: {error.strerror or error}")
 
 
 @click.command(name="verify")
@@ -133,7 +122,7 @@ def verify_command(results: tuple[Path, ...]) -> None:
 @click.argument("folder", type=PATH, default="tbk-report")
 def lint_command(folder: Path) -> None:
     """Compare the reports in FOLDER: they must say the same. For the suite's own tests."""
-    found = lint_reports(folder)
+    found = [*lint_reports(folder), *lint_comparison(folder)]
     out = outcome.console()
     for problem in found:
         out.print(Text(line(problem, 400), style="red"))

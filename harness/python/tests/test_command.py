@@ -179,11 +179,22 @@ def test_diff_fails_on_regressions(tbk: Tbk, tmp_path: Path) -> None:
         tbk("diff", "a.jsonl", "a.jsonl"),
     )  # fmt: skip
     assert worse.returncode == 1
-    assert "regression " in worse.stdout
-    assert " regressions, " in worse.stdout.splitlines()[-1]
-    assert better.stdout.count("fixed ") >= 15
+    assert worse.stdout.count("\nnew: ") + worse.stdout.startswith("new: ") == 4
+    assert worse.stdout.splitlines()[-1].startswith("worse: 4 causes new")
+    assert better.stdout.count("mended: ") == 4
     assert same.returncode == 0
     assert "300 the same" in same.stdout
+
+
+def test_diff_writes_a_page_and_a_summary_that_agree(tbk: Tbk, tmp_path: Path) -> None:
+    synthetic.write(tmp_path / "a.jsonl", synthetic.passing())
+    synthetic.write(tmp_path / "b.jsonl", synthetic.failing())
+    assert tbk("diff", "a.jsonl", "b.jsonl", "--report-dir", "d").returncode == 1
+    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == ["diff.html", "diff.md"]
+    (tmp_path / "file").write_text("")
+    ended = tbk("diff", "a.jsonl", "b.jsonl", "--report-dir", "file/d")
+    assert ended.returncode == 8
+    assert ended.stderr.count("\n") == 1
 
 
 def test_diff_does_not_trust_a_torn_file(tbk: Tbk, tmp_path: Path) -> None:

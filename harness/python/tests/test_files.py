@@ -10,13 +10,13 @@ import jsonschema
 import pytest
 import synthetic
 import tbk_contracts
-from tbk_harness.diff import diff
 from tbk_harness.enrich import enrich
 from tbk_harness.judge import Known, judge
 from tbk_harness.locate import result_schema
 from tbk_harness.merge import merge, mixed
 from tbk_harness.outcome import strict
 from tbk_harness.verify import verify
+from tbk_reports.changes import diff
 from tbk_reports.extent import extent
 from tbk_reports.model import ResultFile, Test, read_record, read_results
 

@@ -30,7 +30,7 @@ def test_the_run_before_is_kept_and_is_what_diff_compares_with(tbk: Tbk, tmp_pat
     assert (tmp_path / REPORT / folder.PREVIOUS).read_bytes() == before
     ended = tbk("diff")
     assert ended.returncode == 1
-    assert "regression" in ended.stdout
+    assert ended.stdout.startswith("new: ")
     assert tbk("diff", REPORT).stdout == ended.stdout
 
 

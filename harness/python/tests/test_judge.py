@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import synthetic
-from tbk_harness.baseline import fingerprint
 from tbk_harness.blame import attributed
 from tbk_harness.judge import Known, judge
 from tbk_harness.waivers import Waiver, WaiverError, parse_waivers
 from tbk_reports.model import Judged, read_record, read_results
 from tbk_reports.view import View
+from tbk_reports.words import fingerprint
 
 TODAY = datetime.date(2026, 3, 1)
 

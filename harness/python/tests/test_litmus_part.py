@@ -12,10 +12,10 @@ import fake_tbk_litmus
 import pytest
 from invoke import Tbk, starter
 from tbk_harness import litmus_part
-from tbk_harness.diff import diff
 from tbk_harness.layers import had
 from tbk_harness.litmus_part import ENDS, Subject, clause_of
 from tbk_harness.litmus_runner import Hunted
+from tbk_reports.changes import diff
 from tbk_reports.finding import finding_of
 from tbk_reports.lint import lint_reports
 from tbk_reports.model import Test

@@ -154,6 +154,15 @@ def cause_of(test: Test) -> str:
     return f"{test.cause.rstrip('/')}/{operator}" if operator else test.cause
 
 
+def fingerprint(test: Test) -> str:
+    """Returns what failures of one cause share. All crashes look alike, so theirs names the clause,
+    too; and so does that of a warning, which no failure shares."""
+    cause = cause_of(test)
+    if not cause:
+        return f"{test.clause}/{test.recorded}"
+    return cause if test.recorded == "fail" else f"{cause}/{test.clause}"
+
+
 def fingerprint_words(test: Test, clauses: int, subject: str = "") -> str:
     """tbk-run's fingerprints in words: crash/PHASE/SIGNAL, hang/PHASE, fail/FILE/CHECK/SEEN,
     required/WORD."""

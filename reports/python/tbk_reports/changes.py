@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What differs between two runs: what broke, what was mended, what is no longer tested."""
+"""What became of each test from one run to another: broken, mended, no longer tested."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tbk_reports.clauses import worst
-from tbk_reports.litmus import is_litmus_id
-from tbk_reports.model import HARMLESS, Test
+from .clauses import worst
+from .litmus import is_litmus_id
+from .model import HARMLESS, Test
 
 # How much a verdict says: a test that passed and now says nothing is lost, though it fails nothing.
 SAYS_NOTHING = frozenset({"unsupported", "not-shown", "left-out", "not-reached"})
