@@ -142,8 +142,10 @@ def holds(value: Any, what: object) -> bool:
 
 def dtypes(row: Row, bound: Mapping[str, Any], compute: Compute) -> Dtypes:
     """Returns the dtypes of a call."""
-    tensors = [bound[n] for n, part in zip(row.tensors, row.tensor_promotes, strict=True) if part]
-    numbers = [bound[n] for n, part in zip(row.numbers, row.number_promotes, strict=True) if part]
+    operands = [bound[n] for n, part in zip(row.tensors, row.tensor_promotes, strict=True) if part]
+    tensors = [one for one in operands if isinstance(one, Tensor)]
+    numbers = [one for one in operands if not isinstance(one, Tensor)]
+    numbers += [bound[n] for n, part in zip(row.numbers, row.number_promotes, strict=True) if part]
     common: torch.dtype = tensors[0].dtype
     if "refuses_truth" in row.flags:
         for one in (*tensors, *numbers):
@@ -221,7 +223,8 @@ def evaluate(
         raise NotForThisRow(f"there is no formula for {used.common}")
     machine = Machine(row, bound, used)
     result, terms, subnormal = machine.run(formula)
-    shape = torch.broadcast_shapes(*(bound[name].shape for name in row.tensors))
+    operands = [bound[name] for name in row.tensors if isinstance(bound[name], Tensor)]
+    shape = torch.broadcast_shapes(*(one.shape for one in operands))
     result = result.expand(shape)
     if compute is COMPUTE or used.result is torch.bool:
         result = result.to(used.common).to(used.result)
@@ -270,13 +273,20 @@ class Machine:
         return self.number(end_of(node.kind, self.used.common))
 
     def tensor(self, name: str) -> Tensor:
-        tensor: Tensor = self.bound[name]
+        tensor = self.bound[name]
+        if not isinstance(tensor, Tensor):  # a number that PyTorch takes for a tensor
+            made = self.number(tensor)
+            return made if "exact_numbers" in self.row.flags else self.rounded(made)
         if name in self.row.apart:
             if tensor.dtype is not torch.bool:
                 raise NotForThisRow(f"{name} is not of truth values")
             return tensor
         exact = "exact_numbers" in self.row.flags and tensor.dim() == 0
         return (tensor if exact else tensor.to(self.used.common)).to(self.used.compute)
+
+    def rounded(self, value: Tensor) -> Tensor:
+        """Returns a value cast to the dtype of the call, and back to what is computed in."""
+        return value.to(self.used.common).to(self.used.compute)
 
     def argument(self, name: str) -> Tensor:
         """Returns a number of the call, cast to the dtype of the call as a tensor would be.
@@ -288,7 +298,7 @@ class Machine:
         exact = not self.row.number_promotes[place] or "exact_numbers" in self.row.flags
         if self.used.kind == "real" and exact:
             return made
-        return made.to(self.used.common).to(self.used.compute)
+        return self.rounded(made)
 
     def number(self, number: float) -> Tensor:
         if self.used.compute is torch.bool:

@@ -13,12 +13,14 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is what the rows are held against")
 
+import take_overloads
 import torch
 from row_compare import error_of_formula, faults
 from row_evaluate import NotForThisRow
 from row_formula import Formula, Node
 from row_operands import DTYPES, calls, mixed_calls
 from row_spec import CLASSES, Row, load_rows
+from take_overloads import TARGET as OVERLOADS
 from take_schemas import TARGET, take
 
 CONTRACTS = Path(__file__).resolve().parent.parent
@@ -79,6 +81,18 @@ def test_a_formula_is_as_good_as_its_class_says(row: Row) -> None:
 
 def test_the_schemas_are_those_of_pytorch() -> None:
     assert (CONTRACTS / TARGET).read_text() == take(CONTRACTS)
+
+
+def test_the_overloads_are_those_of_pytorch() -> None:
+    assert (CONTRACTS / OVERLOADS).read_text() == take_overloads.take(CONTRACTS)
+
+
+def test_what_no_struct_holds_is_known() -> None:
+    left_out = [one for one in take_overloads.dispatched() if not take_overloads.is_held(one)]
+    assert {one.partition("(")[0].partition(".")[0] for one in left_out} == {
+        "get_gradients", "quantized_gru", "quantized_lstm", "record_stream", "set", "set_",
+        "sym_is_contiguous",
+    }  # fmt: skip
 
 
 def changed(row: Row, old: str, new: str) -> Row:

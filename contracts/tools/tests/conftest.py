@@ -22,6 +22,8 @@ from generate_capability_words import TARGET as CAPABILITY_WORDS  # noqa: E402
 from generate_capability_words import render as render_capability_words  # noqa: E402
 from generate_clauses import render as render_clauses  # noqa: E402
 from generate_operators import render as render_operators  # noqa: E402
+from generate_overloads import TARGET as OVERLOADS_TARGET  # noqa: E402
+from generate_overloads import render as render_overloads  # noqa: E402
 from generate_pairs import TARGET as PAIRS_TARGET  # noqa: E402
 from generate_pairs import render as render_pairs  # noqa: E402
 from generate_rows import TARGET as ROWS_TARGET  # noqa: E402
@@ -321,6 +323,10 @@ def checkout(tmp_path: Path) -> Path:
     operators = contracts / "include" / "tbk" / "tbk_operators.h"
     operators.write_text(render_operators(safe_load(OPERATORS)["operators"]))
     shutil.copy(TOOLS.parent / "include" / "tbk" / "tbk_opcodes.h", operators.parent)
+    schemas = [str(entry["schema"]) for entry in safe_load(OPERATORS)["operators"]]
+    overloads = contracts / "spec" / "operators" / "overloads.txt"
+    overloads.write_text("".join(f"1 {one}\n" for one in [*schemas, "neg(Tensor self) -> Tensor"]))
+    (contracts / OVERLOADS_TARGET).write_text(render_overloads(contracts))
     rows = tmp_path / ROWS_TARGET
     rows.parent.mkdir(parents=True)
     rows.write_text(render_rows(tmp_path))
