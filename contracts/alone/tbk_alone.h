@@ -73,12 +73,8 @@ static int work_count, left_count, looks, other_way, done[CALLS]; /* atomic */
 /* The next call of this thread is about some bytes; or it is one of the looks that are judged. */
 static _Thread_local size_t range_at, range_bytes;
 static _Thread_local int is_judged;
-static inline void of(size_t at, size_t bytes) {
-  range_at = at, range_bytes = bytes;
-}
-static inline void judged(void) {
-  is_judged = 1;
-}
+#define of(at, bytes) (void)(range_at = (at), range_bytes = (bytes))
+#define judged() (void)(is_judged = 1)
 static inline size_t range(size_t* at) {
   const size_t bytes = range_bytes > 0 ? range_bytes : litmus.bytes;
   *at = range_bytes > 0 ? range_at : 0;
@@ -202,17 +198,18 @@ static inline void event_query(int e, tbk_status_t answer) {
 static inline void stream_query(int s, tbk_status_t answer) {
   other_way |= b->stream->stream_query(self, on(s), &error) != answer;
 }
+#define UNTIL_OK(ask)               \
+  do {                              \
+    tbk_status_t answer = (ask);    \
+    while (answer == TBK_NOT_READY) \
+      answer = (ask);               \
+    OK(answer);                     \
+  } while (0)
 static inline void event_query_until_ok(int e) {
-  tbk_status_t answer;
-  while ((answer = b->event->event_query(self, events[e], &error)) == TBK_NOT_READY)
-    continue;
-  OK(answer);
+  UNTIL_OK(b->event->event_query(self, events[e], &error));
 }
 static inline void stream_query_until_ok(int s) {
-  tbk_status_t answer;
-  while ((answer = b->stream->stream_query(self, on(s), &error)) == TBK_NOT_READY)
-    continue;
-  OK(answer);
+  UNTIL_OK(b->stream->stream_query(self, on(s), &error));
 }
 static inline void stream_synchronize(int s) {
   OK(b->stream->stream_synchronize(self, on(s), &error));
@@ -274,9 +271,7 @@ static inline void* run_thread(void* number) {
   calls((int)(intptr_t)number);
   return NULL;
 }
-static inline int is_done(int number) {
-  return __atomic_load_n(&done[number % CALLS], __ATOMIC_SEQ_CST);
-}
+#define is_done(number) __atomic_load_n(&done[(number) % CALLS], __ATOMIC_SEQ_CST)
 static inline int may_begin(int number, int meanwhile) {
   for (int i = 0; i < number && !meanwhile; i++)
     while (!is_done(i))
@@ -288,7 +283,7 @@ typedef struct {
   pthread_t before;
 } successor_t;
 static inline void* succeed(void* argument) {
-  successor_t* successor = (successor_t*)argument;
+  const successor_t* successor = (const successor_t*)argument;
   pthread_join(successor->before, NULL);
   __atomic_store_n(&done[successor->number], 1, __ATOMIC_SEQ_CST);
   calls(successor->thread);
@@ -384,7 +379,7 @@ static inline int run(int round) {
   return wrong;
 }
 /* What a device does at each so-manyth call shows in one of several rounds. */
-enum { LEAST_ROUNDS = 12 };
+#define LEAST_ROUNDS 12
 int main(int argc, char** argv) {
   tbk_host_t host = {.struct_size = sizeof host, .abi_version = TBK_ABI_VERSION};
   void* library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
