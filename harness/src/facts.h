@@ -26,6 +26,7 @@ typedef struct tbk_facts {
   uint64_t open_ns;
   uint64_t import_ns; /* of the torch layer: of the modules that make PyTorch know the device */
   bool exclusive;
+  uint32_t jobs;        /* tests at a time; 0: not known yet */
   bool sound;           /* the health probe succeeded before any test */
   char health[256];     /* why not */
   tbk_exit_t exit_code; /* PASS, or why no test can run */

@@ -163,6 +163,8 @@ void tbk_record_header(tbk_results_t* results, const tbk_options_t* options,
   (void)json_object_set_new(header, "traced", traced_calls());
   (void)json_object_set_new(header, "machine", machine());
   add_request(header, options, plan);
+  if (facts->jobs > 0)
+    (void)json_object_set_new(header, "jobs", json_integer((json_int_t)facts->jobs));
   (void)json_object_set_new(header, "isolation",
                             json_string(isolation == TBK_ISOLATION_BATCH ? "batch" : "fork"));
   (void)json_object_set_new(header, "gate", json_string(tbk_gate_name(facts->gate)));

@@ -199,6 +199,7 @@ static tbk_exit_t run_tests(tbk_run_t* run, bool has_header) {
     return refuse(run, run->facts.exit_code, run->facts.reason, has_header);
   }
   if (run->facts.exclusive) run->loop.jobs = 1;
+  run->facts.jobs = run->loop.jobs;
   run->isolation = choose_isolation(run);
   if (!has_header)
     tbk_record_header(&run->recorder.results, run->options, &run->recorder.plan, &run->facts,

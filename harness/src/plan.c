@@ -99,14 +99,14 @@ static void divide(const tbk_run_plan_t* plan, const tbk_options_t* options, uin
       shards[i] = (uint32_t)(i % options->shard_count);
     return;
   }
-  const char** ids = make(plan->test_count, sizeof *ids);
+  tbk_sharded_t* tests = make(plan->test_count, sizeof *tests);
   timings = *options->timings;
   /* Litmus programs are of the whole suite in C. */
   if (options->torch || options->only.count > 0) timings.first_ns = 0;
   for (size_t i = 0; i < plan->test_count; i++)
-    ids[i] = plan->tests[i].id;
-  tbk_shard_by_time(ids, plan->test_count, &timings, options->shard_count, shards);
-  free(ids);
+    tests[i] = (tbk_sharded_t){plan->tests[i].id, (plan->tests[i].flags & TBK_CASE_ALONE) != 0};
+  tbk_shard_by_time(tests, plan->test_count, &timings, options->shard_count, shards);
+  free(tests);
 }
 
 /* Leaves those of this shard in `tests`. */

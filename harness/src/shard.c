@@ -26,8 +26,14 @@ static json_int_t time_of(const json_t* record, const char* key) {
   return value < 0 ? 0 : value > most ? most : value;
 }
 
+static void take_header(tbk_timings_t* timings, const json_t* header) {
+  const json_int_t jobs = json_integer_value(json_object_get(header, "jobs"));
+  if (timings->jobs == 0 && jobs > 0 && jobs <= 1024) timings->jobs = (uint32_t)jobs;
+}
+
 static void take(tbk_timings_t* timings, const json_t* record) {
   const char* id = text_of(record, "id");
+  if (strcmp(text_of(record, "record"), "header") == 0) take_header(timings, record);
   if (strcmp(text_of(record, "record"), "test") != 0 || *id == '\0') return;
   const json_t* facts = json_object_get(record, "facts");
   const json_int_t programs = time_of(json_object_get(facts, "footer"), "milliseconds");
@@ -74,6 +80,10 @@ typedef struct weighed {
   size_t at;
 } weighed_t;
 
+static double beside(const tbk_timings_t* timings) {
+  return timings->jobs > 0 ? timings->jobs : 1;
+}
+
 /* The costliest first; of equal ones, in their order. */
 static int compare(const void* one, const void* other) {
   const weighed_t *a = one, *b = other;
@@ -81,13 +91,13 @@ static int compare(const void* one, const void* other) {
   return a->at < b->at ? -1 : 1;
 }
 
-static weighed_t* weigh(const char* const* ids, size_t count, const tbk_timings_t* timings) {
+static weighed_t* weigh(const tbk_sharded_t* of, size_t count, const tbk_timings_t* timings) {
   weighed_t* tests = calloc(count + 1, sizeof *tests);
   double sum = 0;
   size_t known = 0;
   if (tests == NULL) abort();
   for (size_t i = 0; i < count; i++) {
-    const json_t* spent = json_object_get(timings->wall_ns, ids[i]);
+    const json_t* spent = json_object_get(timings->wall_ns, of[i].id);
     tests[i] = (weighed_t){spent != NULL ? (double)json_integer_value(spent) : -1, i};
     if (spent == NULL) continue;
     sum += tests[i].cost;
@@ -95,7 +105,10 @@ static weighed_t* weigh(const char* const* ids, size_t count, const tbk_timings_
   }
   const double mean = sum > 0 ? sum / (double)known : 1, least = mean / 1000;
   for (size_t i = 0; i < count; i++)
-    tests[i].cost = tests[i].cost < 0 ? mean : tests[i].cost < least ? least : tests[i].cost;
+    tests[i].cost = (tests[i].cost < 0       ? mean
+                     : tests[i].cost < least ? least
+                                             : tests[i].cost) *
+                    (of[i].alone ? beside(timings) : 1);
   qsort(tests, count, sizeof *tests, compare);
   return tests;
 }
@@ -107,14 +120,14 @@ static uint32_t least_busy(const double* loads, uint32_t count) {
   return found;
 }
 
-void tbk_shard_by_time(const char* const* ids, size_t count, const tbk_timings_t* timings,
+void tbk_shard_by_time(const tbk_sharded_t* of, size_t count, const tbk_timings_t* timings,
                        uint32_t shard_count, uint32_t* out_shards) {
-  weighed_t* tests = weigh(ids, count, timings);
+  weighed_t* tests = weigh(of, count, timings);
   /* No more shards than tests get one, but for a first one that has enough to do. */
   const uint32_t used = shard_count <= count ? shard_count : (uint32_t)count + 1;
   double* loads = calloc((size_t)used + 1, sizeof *loads);
   if (loads == NULL) abort();
-  loads[0] = (double)timings->first_ns;
+  loads[0] = (double)timings->first_ns * beside(timings);
   for (size_t i = 0; i < count; i++) {
     const uint32_t shard = least_busy(loads, used);
     loads[shard] += tests[i].cost;
