@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import synthetic
 import terminal
+from invoke import STAND_IN
 from rich.console import Console
 from tbk_harness import first_word, progress
 from tbk_harness.progress_row import (
@@ -166,6 +167,15 @@ def test_a_terminal_sees_each_phase_and_no_line_that_wraps(tmp_path: Path, width
     assert max(map(len, drawn_before_the_report)) < width
     assert seen.drawn[-1].endswith("index.html")
     assert seen.longest_silence_s < 5
+
+
+def test_who_is_to_blame_is_a_phase_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "acme_torch.py").touch()
+    command = [sys.executable, "-m", "tbk_harness", "check", "acme", "--import=acme_torch"]
+    seen = terminal.watch(command, 80, tmp_path, {"TBK_RUN": str(STAND_IN)})
+    assert seen.code == 1
+    assert any(one.startswith(f"{BLAME} ") for one in seen.drawn)
+    assert any("to see who is to blame" in one for one in seen.drawn)
 
 
 def test_an_error_stands_on_a_line_of_its_own(tmp_path: Path) -> None:
