@@ -305,6 +305,19 @@ PREPARE(plan_notes_numbers) {
   }
   return PREPARE_INNER;
 }
+PREPARE(prepare_wants_numbers) {
+  const tbk_args_pointwise_t* a = sound(arguments);
+  for (size_t n = 0; a != NULL && a->set_count > 0 && n < a->program->number_count; ++n)
+    if (a->sets[0]->numbers[n] == 0) return wrap_fail(error, TBK_INVALID, "a number is 0");
+  return PREPARE_INNER;
+}
+LAUNCH_PLAN(plan_refuses_other_numbers) {
+  const tbk_args_pointwise_t* a = sound(arguments);
+  if (a != NULL && a->set_count > 0 && a->program->number_count > 0 &&
+      remembered(a)[0] != a->sets[0]->numbers[0])
+    return wrap_fail(error, TBK_INVALID, "not the numbers of the plan");
+  return LAUNCH_PLAN_INNER;
+}
 LAUNCH_PLAN(plan_keeps_numbers) {
   WITH_NUMBERS_REMEMBERED(LAUNCH_PLAN_INNER);
 }
@@ -393,6 +406,13 @@ LAUNCH(outputs_are_cleared_first) {
 
 #define POINTWISE_ROW(function, clause, operation, narrow, note) \
   KERNEL_ROW(function, clause, operation, narrow, TBK_NAME_pointwise, launch, note)
+/* What prepare was given is noted. */
+#define PLAN_ROW(function, operation, note)                                                      \
+  {                                                                                              \
+#function, "KRN-013", MUTANT, operation, NARROW, note,                                       \
+        {PATCH(launching.prepare, plan_notes_numbers), PATCH(launching.launch_plan, function) }, \
+         TBK_NAME_pointwise, 0, 0, 0                                                             \
+  }
 #define OPCODE_ROW(name, number, operands, takes, gives, bound, meaning)                      \
   KERNEL_ROW(opcode_##name, OPCODE_CLAUSE(number), VALUE, NARROW,                             \
              (number) == TBK_OPCODE_PARAMETER ? TBK_NAME_reduce : TBK_NAME_pointwise, launch, \
@@ -416,18 +436,10 @@ const mutant_t mutants_program[] = {
                   "the message is empty"),
     POINTWISE_ROW(numbers_are_compiled_in, "PRG-007", STATE, NARROW,
                   "of the first set, by content"),
-    {"plan_keeps_numbers",
-     "PRG-007",
-     MUTANT,
-     STATE,
-     NARROW,
-     "a plan computes with the numbers it was made for",
-     {PATCH(launching.prepare, plan_notes_numbers),
-      PATCH(launching.launch_plan, plan_keeps_numbers)},
-     TBK_NAME_pointwise,
-     0,
-     0,
-     0},
+    PLAN_ROW(plan_keeps_numbers, STATE, "a plan computes with the numbers it was made for"),
+    PLAN_ROW(plan_refuses_other_numbers, RETURN, "INVALID, as if they were shapes"),
+    KERNEL_ROW(prepare_wants_numbers, "KRN-009", RETURN, NARROW, TBK_NAME_pointwise, prepare,
+               "INVALID for 0"),
     POINTWISE_ROW(only_the_first_set_is_computed, "PRG-008", EXTENT, BROAD,
                   "the others stay as they were"),
     POINTWISE_ROW(the_last_of_many_sets_is_forgotten, "PRG-008", EXTENT, NARROW, "from four on"),

@@ -47,9 +47,9 @@ struct tbk_kernel {
                          tbk_error_t* error) TBK_MUST_CHECK;
 
   /**
-   * Plan a launch for arguments of these shapes, strides, dtypes and numbers. May be NULL.
+   * Plan a launch for arguments of these shapes, strides, dtypes and kinds of numbers. May be NULL.
    * Requires:  arguments->struct_size covers its version; else INVALID (checked).     [KRN-001]
-   * Ensures:   host only: reads no device memory, and memory handles may be 0.        [KRN-009]
+   * Ensures:   host only: reads no device memory; handles and values of numbers may be 0. [KRN-009]
    * Ensures:   *out_workspace_bytes is what launch_plan needs.                        [KRN-010]
    * Ensures:   loading code for the first time may take seconds, and wait for work.   [KRN-029]
    * Ordering:  host only.                                                             [STR-018]
@@ -65,11 +65,11 @@ struct tbk_kernel {
                           uint64_t* out_workspace_bytes, tbk_error_t* error) TBK_MUST_CHECK;
 
   /**
-   * Run `plan` on arguments equal to those it was made for, but for handles and offsets.
+   * Run `plan` on arguments like those it was made for: handles, offsets, numbers may be others.
    * Requires:  workspace has the bytes that prepare asked for (undefined).            [KRN-012]
    * Requires:  workspace_offset is a multiple of memory_alignment (undefined).        [KRN-028]
    * Requires:  memory of tensors is aligned as memory_alloc's where flat (undefined). [KRN-027]
-   * Ensures:   the results of launch, each time, as often as wanted.                  [KRN-013]
+   * Ensures:   the results of launch each time, whatever the values of numbers are.   [KRN-013]
    * Ensures:   UNSUPPORTED is not answered any more.                                  [KRN-014]
    * Ordering:  stream NULL: complete on return, ordered after nothing else.           [CPY-006]
    * Ordering:  with a stream: enqueued, in the order of that stream.                  [STR-001]

@@ -388,7 +388,7 @@ const tbk_clause_t tbk_clauses[] = {
    "UNSUPPORTED with a reason, before any effect.",
    "aten/src/ATen/native/CPUFallback.cpp: cpu_fallback; ABI: a fallback after a half-done launch would compute on spoilt operands"},
   {"KRN-009", "kernel", "must", "compute", "checked",
-   "host only: reads no device memory, and memory handles may be 0.",
+   "host only: reads no device memory; handles and values of numbers may be 0.",
    "ABI: planning must be possible before anything is allocated"},
   {"KRN-010", "kernel", "must", "compute", "checked",
    "*out_workspace_bytes is what launch_plan needs.",
@@ -400,7 +400,7 @@ const tbk_clause_t tbk_clauses[] = {
    "workspace has the bytes that prepare asked for (undefined).",
    "ABI: bounds are the host's to keep"},
   {"KRN-013", "kernel", "must", "compute", "checked",
-   "the results of launch, each time, as often as wanted.",
+   "the results of launch each time, whatever the values of numbers are.",
    "ABI: a plan is cached by signature and used many times"},
   {"KRN-014", "kernel", "must", "compute", "checked",
    "UNSUPPORTED is not answered any more.",
@@ -900,7 +900,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "f16077c8dc2146a7afa9d8054963fed4ce956bd3d06d13c23475422116b81d0d";
+    "e7a16f13566727df15bc904df985468d146daec4a5db6aedf06378ec878009c4";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

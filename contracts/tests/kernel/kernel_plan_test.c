@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------------------------------ prepare -- */
 
-/* With handles of no memory at all: whatever is read through them is not there. */
+/* With handles of no memory at all, and numbers that are 0: whatever is read of them is not there. */
 static void check_handles_0(tbk_fixture_t* fx, operator_id_t id) {
   planned_t* it = (planned_t*)(void*)fx_zeros(fx, sizeof *it);
   planned_operation(fx, &it->operation, id);
@@ -24,6 +24,7 @@ static void check_handles_0(tbk_fixture_t* fx, operator_id_t id) {
   for (int k = 0; k < 3; ++k)
     wire->inputs[k].memory = 0;
   wire->output.memory = 0;
+  operation_forget_numbers(&it->operation);
   REQUIRE_OK(planned_prepare(fx, it));
   operation_check_untouched(fx, &it->operation, TBK_HERE("prepare"));
   planned_workspace(fx, it);
@@ -90,19 +91,18 @@ static void the_workspace_that_was_asked_for_suffices(tbk_fixture_t* fx) {
   planned_for_each(fx, check_workspace_suffices);
 }
 
-/* One plan, fresh operands each time: other memory, other values, other scalars' places. */
+/* One plan, fresh operands each time: other memory, other values, other numbers of the same kind. */
 static void check_many_launches(tbk_fixture_t* fx, operator_id_t id, tbk_stream_t* stream) {
   planned_t* it = planned_make(fx, id);
   size_t mark = room_mark(fx); /* operands and workspace of the plan stay */
-  tbk_scalar_t scalar = it->operation.scalar;
+  const int64_t kind = it->operation.scalar.kind;
   for (int round = 0; round < RANGE_ROUNDS; ++round) {
     CHECK_OK(planned_launch(fx, it, stream));
     range_settle(fx, stream);
     OPERATION_CHECK(fx, &it->operation);
     room_release(fx, mark);
     planned_operation(fx, &it->operation, id);
-    it->operation.scalar = scalar; /* a plan is for these numbers */
-    operation_ready(fx, &it->operation);
+    CHECK_EQUAL(kind, it->operation.scalar.kind); /* which a plan is for */
   }
   CHECK_OK(planned_launch(fx, it, stream));
   range_settle(fx, stream);
@@ -138,8 +138,6 @@ static void check_many_in_flight(tbk_fixture_t* fx, operator_id_t id) {
   operation_t* flights = (operation_t*)(void*)fx_zeros(fx, FLIGHTS * sizeof *flights);
   for (int i = 0; i < FLIGHTS; ++i) {
     planned_operation(fx, &flights[i], id);
-    flights[i].scalar = it->operation.scalar;
-    operation_ready(fx, &flights[i]);
   }
   for (int i = 0; i < FLIGHTS; ++i) {
     it->operation.wire = flights[i].wire;

@@ -11,6 +11,7 @@
 #include "draw.h"
 #include "job.h"
 #include "opcode.h"
+#include "operation.h"
 #include "room.h"
 
 static job_t job;
@@ -207,6 +208,22 @@ static void numbers_are_arguments_of_a_plan(tbk_fixture_t* fx) {
   if (fx_has_dtype(fx, TBK_FLOAT32)) run_with_numbers(fx, with_real_number, JOB_TWICE);
 }
 
+static void tell_whether_there_are_plans(tbk_fixture_t* fx) {
+  if (!operation_has_plans(job_kernel(fx, false)))
+    fx_evidence(fx, TBK_NOT_SHOWN, "tbk::pointwise makes no plans, and was launched");
+}
+
+/* Prepared without memory, and with numbers that are 0. */
+static void a_plan_is_made_without_numbers(tbk_fixture_t* fx) {
+  tell_whether_there_are_plans(fx);
+  run_with_numbers(fx, with_numbers, JOB_PLAN);
+}
+
+static void a_plan_serves_any_numbers(tbk_fixture_t* fx) {
+  tell_whether_there_are_plans(fx);
+  run_with_numbers(fx, with_numbers, JOB_TWICE);
+}
+
 /* ----------------------------------------------------------------------------------------- sets -- */
 
 static void run_sets(tbk_fixture_t* fx, size_t sets, job_how_t how) {
@@ -370,6 +387,10 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-007", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, numbers_are_arguments),
     TBK_CASE("PRG-007", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0,
              numbers_are_arguments_of_a_plan),
+    TBK_CASE("KRN-009", "op:tbk::pointwise prepare dtype:INT64 dtype:BOOL", 0,
+             a_plan_is_made_without_numbers),
+    TBK_CASE("KRN-013", "op:tbk::pointwise prepare dtype:INT64 dtype:BOOL", 0,
+             a_plan_serves_any_numbers),
     TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, each_set_is_computed),
     TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, no_set_is_nothing_to_do),
     TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", TBK_CASE_SLOW,

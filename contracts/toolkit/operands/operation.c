@@ -209,6 +209,13 @@ void operation_describe(operation_t* operation) {
   wire->arguments.struct_size = operators[operation->form.id].arguments_size;
 }
 
+void operation_forget_numbers(operation_t* operation) {
+  const tbk_scalar_t nothing = {operation->scalar.kind, 0, 0, 0};
+  wire_t* wire = operation->wire;
+  if (operation->form.id == OPERATOR_FILL) wire->arguments.fill.value = nothing;
+  if (operation->form.id == OPERATOR_ADD) wire->arguments.add.alpha = nothing;
+}
+
 /* ---------------------------------------------------------------------------------- launch ---- */
 
 tbk_status_t operation_launch(tbk_fixture_t* fx, operation_t* operation, tbk_stream_t* stream) {

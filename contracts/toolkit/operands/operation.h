@@ -105,6 +105,8 @@ void operation_lay_out(tbk_fixture_t* fx, operation_t* operation, const form_t* 
 void operation_ready(tbk_fixture_t* fx, operation_t* operation);
 /* Writes the arguments into the wire. */
 void operation_describe(operation_t* operation);
+/* Takes the values of numbers, and not their kinds, out of the wire: what a plan may not look at. */
+void operation_forget_numbers(operation_t* operation);
 
 /*
  * Launches once without a stream, so that nothing has to be compiled or loaded when it counts, and
