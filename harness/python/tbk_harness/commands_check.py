@@ -26,6 +26,7 @@ from tbk_reports.model import (
     EXIT_NOT_WRITTEN,
     EXIT_NOTHING_SELECTED,
     EXIT_PASS,
+    EXIT_SUITE_ERROR,
     EXIT_USAGE,
     ResultFile,
     Test,
@@ -33,10 +34,11 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import outcome, progress, torch_names
+from tbk_harness import locate, outcome, progress, torch_names
 from tbk_harness.command_line import VERDICT, Command, option
 from tbk_harness.near import hint
 from tbk_harness.options import (
+    GATE,
     PATH,
     Subject,
     device_options,
@@ -158,6 +160,7 @@ tbk check npu --capabilities tbk-capabilities.toml    and this makes it bind"""
     VERDICT, "--capabilities", "file", type=PATH, metavar="FILE",
     help="What the device declares to have, as tbk probe wrote it; it binds.",
 )  # fmt: skip
+@GATE
 @running_options
 @verdict_options
 def check_command(
@@ -184,6 +187,9 @@ def check_command(
     declared = _declared(file, device)
     from tbk_harness.session import Session, request  # noqa: PLC0415  # takes long to import
 
+    if gate := options.pop("gate"):
+        display.phase("trying the gate")
+        display.tell(_tried_gate(gate, device, imports))
     session = Session(request(known, options), display)
     if file is not None:
         options["facts"] = str(file)
@@ -191,6 +197,25 @@ def check_command(
         session.more += [record] if record else []
     session.run_torch(Subject(device, imports), options)
     session.end(device)
+
+
+def _tried_gate(name: str, device: str, imports: Sequence[str]) -> str:
+    """Has the proofs of order use a gate. Returns what it does; stops where it does not hold."""
+    library, keeper = outcome.gate_file(name), locate.library("gate_keeper")
+    if keeper is None:
+        outcome.stop(EXIT_SUITE_ERROR, "libtbk_gate_keeper.so was not found: build it")
+    os.environ.update({"TBK_GATE": library, "TBK_GATE_KEEPER": str(keeper)})
+    words = [sys.executable, "-m", "tbk_harness.torch_worker.gate_trial", device, *imports]
+    try:
+        tried = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        outcome.stop(EXIT_BAD_LIBRARY, f"the gate {name}: 60 s without an end")
+    if tried.returncode < 0:
+        outcome.stop(EXIT_BAD_LIBRARY, f"the gate {name}: signal {-tried.returncode}")
+    said = line(tried.stdout.strip(), 400)
+    if tried.returncode != EXIT_PASS:
+        outcome.stop(tried.returncode, said or f"the gate {name} could not be tried")
+    return f"the gate {name} {said}"
 
 
 def _known_capabilities(require: Sequence[str]) -> None:

@@ -24,8 +24,8 @@ _FACTORS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)")
 
 
-GATE = click.option(
-    "--gate", metavar="FILE",
+GATE = option(
+    HOW, "--gate", metavar="FILE",
     help="A library that holds a stream of the device shut; cuda, acl, and bridge (for devices"
     " behind torch_tbk) come with the suite.",
 )  # fmt: skip

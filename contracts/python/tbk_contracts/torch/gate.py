@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 
 import torch
@@ -13,6 +14,9 @@ _MESSAGE = 512
 _SYNCHRONOUS = 1  # KEEPER_SYNCHRONOUS
 FIRST_S, ATTEMPTS = 0.25, 4  # how long a probe holds a stream at most; each time twice as long
 PATIENCE_S = 10.0  # for work whose gate is open
+
+
+LIBRARY, KEEPER = "TBK_GATE", "TBK_GATE_KEEPER"  # files, for the proofs of order of a process
 
 
 class GateError(Exception):
@@ -127,3 +131,47 @@ class Gate:
                     f"{PATIENCE_S:g} s later the work behind it is not complete"
                 )
             time.sleep(0.0005)
+
+
+# ------------------------------------------------------------------------ the one of a process --
+
+_taken: dict[tuple[int, torch.device], Gate | None] = {}  # by process, as forks make their own
+
+
+def of(device: torch.device) -> Gate | None:
+    """Returns the gate that the environment names; None where there is none, or it does not hold
+    streams of this device: what is proved is then proved by loads."""
+    library, keeper = os.environ.get(LIBRARY), os.environ.get(KEEPER)
+    if not library or not keeper:
+        return None
+    key = (os.getpid(), device)
+    if key not in _taken:
+        _taken[key] = _tried(library, keeper, device)
+    return _taken[key]
+
+
+def _tried(library: str, keeper: str, device: torch.device) -> Gate | None:
+    try:
+        found = Gate(library, keeper)
+        return found if found.holds(torch.Stream(device)) else None
+    except (GateError, RuntimeError):  # it was good before the first test, or the run had stopped
+        return None
+
+
+def shut(stream: torch.Stream, most_s: float) -> bool:
+    """Holds the stream, where a gate is and holds no other one. Returns whether it does."""
+    found = of(stream.device)
+    if found is None or found.is_shut:
+        return False
+    try:
+        return found.close(stream, most_s)
+    except GateError:
+        return False
+
+
+def let_go() -> None:
+    """Lets go of what is held in this process, and waits until it is open."""
+    for (process, _), found in _taken.items():
+        if process == os.getpid() and found is not None:
+            found.let_go()
+            found.settle()

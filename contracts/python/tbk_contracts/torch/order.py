@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tbk_contracts.torch import check
+from tbk_contracts.torch import check, gate
 
 ATTEMPTS = 4  # each with a load twice as long as the one before
 FIRST_S = 0.06  # how long the first load is to last
@@ -64,14 +64,18 @@ class Load:
         self.lasts_s = 0.0
         """How long the load takes as measured: less than asked for where steps are short."""
         self._end: torch.Event | None = None
-        self._step: Step | None = None
+        self._step: Step | None = None  # whose tensors live as long as it works
 
     def hold(self) -> None:
         """Waits until all devices are idle, then enqueues the load. Current device and streams stay
         as they are."""
         settle(self.stream.device)
-        chain = _chain(self.stream.device)
         self._end = torch.Event(self.stream.device)
+        if gate.shut(self.stream, self.seconds):
+            self.lasts_s = self.seconds
+            self._end.record(self.stream)
+            return
+        chain = _chain(self.stream.device)
         with on(self.stream):
             self._step = chain.make(self.stream.device, chain.size)
             _finish(self.stream)
@@ -125,8 +129,9 @@ _chains: dict[torch.device, _Chain] = {}
 
 
 def asynchronous(device: torch.device) -> bool:
-    """Returns whether some operator of this device is still at work when its call has returned."""
-    return _chain(device).step_s > 0
+    """Returns whether some operator of this device is still at work when its call has returned, or
+    a gate holds it."""
+    return gate.of(device) is not None or _chain(device).step_s > 0
 
 
 def _chain(device: torch.device) -> _Chain:
@@ -219,7 +224,7 @@ def holder(stream: torch.Stream, seconds: float) -> Callable[[], torch.Event]:
 
     def hold() -> torch.Event:
         with on(stream):
-            for _ in range(steps):
+            for _ in range(0 if gate.shut(stream, seconds) else steps):
                 step()
             end = torch.Event(stream.device)
             end.record(stream)
@@ -312,7 +317,8 @@ def _works_on(works: Callable[[], bool], load: Load) -> bool:
 
 
 def settle(device: torch.device) -> None:
-    """Waits for all work of all devices."""
+    """Waits for all work of all devices; what a gate holds goes on."""
+    gate.let_go()
     for index in range(torch.accelerator.device_count()):
         torch.accelerator.synchronize(torch.device(device.type, index))
 
