@@ -5,6 +5,7 @@
  * cache.c: code by the content of its program, the least recently used forgotten where there are many.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../cpu.h"
 
@@ -119,15 +120,68 @@ static kernel_code_t* find(code_cache_t* cache, const tbk_program_t* program,
   return code;
 }
 
-/* Both are checked each time: what was seen before is only known to be so by reading all of it. */
+/* ---------------------------------------------------------------------------- seen before -- */
+
+/* How many of the cache, the most recently used first, are compared with what is asked for. */
+enum { RECENT = 16 };
+
+static bool same_bytes(const void* one, size_t one_count, const void* other, size_t other_count,
+                       size_t size) {
+  if (one_count != other_count || one_count == 0) return one_count == other_count;
+  return other && memcmp(one, other, one_count * size) == 0;
+}
+
+/* Whether a program that nobody has checked is that of the cache, byte by byte: so it need not be
+ * checked. Nothing is read beyond counts that are those of the cache. */
+static bool is_copy(const tbk_program_t* kept, const tbk_program_t* given) {
+#define SAME(items, count) \
+  same_bytes(kept->items, kept->count, given->items, given->count, sizeof *kept->items)
+  return given && given->struct_size >= sizeof *given && given->version == kept->version &&
+         SAME(instructions, instruction_count) && SAME(operands, operand_count) &&
+         SAME(inputs, input_count) && SAME(numbers, number_count) &&
+         SAME(parameters, parameter_count) && SAME(results, result_count);
+#undef SAME
+}
+
+static bool is_copied_reduction(const tbk_reduction_t* kept, const tbk_reduction_t* given) {
+  return given->struct_size >= sizeof *given && given->flags == kept->flags && given->identity &&
+         is_copy(kept->map, given->map) && is_copy(kept->combine, given->combine) &&
+         is_copy(kept->finish, given->finish) &&
+         memcmp(kept->identity, given->identity,
+                kept->map->result_count * sizeof *kept->identity) == 0;
+}
+
+/* Returns a reference to the code of what was seen lately; NULL where it was not. */
+static kernel_code_t* find_recent(code_cache_t* cache, const tbk_program_t* program,
+                                  const tbk_reduction_t* reduction) {
+  int left = RECENT;
+  pthread_mutex_lock(&cache->lock);
+  kernel_code_t* code = TAILQ_FIRST(&cache->kept);
+  for (; code && left > 0; code = TAILQ_NEXT(code, entry), left--)
+    if (program && code->program
+            ? is_copy(code->program, program)
+            : reduction && code->reduction && is_copied_reduction(code->reduction, reduction))
+      break;
+  if (left == 0) code = NULL;
+  if (code) code_keep(code);
+  pthread_mutex_unlock(&cache->lock);
+  return code;
+}
+
 kernel_code_t* code_of_program(code_cache_t* cache, const tbk_program_t* program,
                                tbk_status_t* out_status, tbk_error_t* error) {
+  *out_status = TBK_OK;
+  kernel_code_t* code = program ? find_recent(cache, program, NULL) : NULL;
+  if (code) return code;
   *out_status = tbk_program_check(program, error);
   return *out_status == TBK_OK ? find(cache, program, NULL, out_status, error) : NULL;
 }
 
 kernel_code_t* code_of_reduction(code_cache_t* cache, const tbk_reduction_t* reduction,
                                  tbk_status_t* out_status, tbk_error_t* error) {
+  *out_status = TBK_OK;
+  kernel_code_t* code = reduction ? find_recent(cache, NULL, reduction) : NULL;
+  if (code) return code;
   *out_status = tbk_reduction_check(reduction, error);
   return *out_status == TBK_OK ? find(cache, NULL, reduction, out_status, error) : NULL;
 }

@@ -2,13 +2,18 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * main.c: runs the tests of the generic kernels of the cpu backend.
+ * main.c: runs the tests of the generic kernels of the cpu backend, on a build of it.
  */
 #include <cunit_run.h>
 
 #include "session.h"
 
-int main(void) {
+int main(int count, char** words) {
+  if (count != 2) {
+    fprintf(stderr, "usage: tbk-cpu-selftest LIBRARY\n");
+    return EXIT_FAILURE;
+  }
+  session_library = words[1];
   CU_SuiteInfo suites[] = {
       {.pName = "opcode", .pTests = (CU_TestInfo*)cpu_opcode_tests},
       {.pName = "cast", .pTests = (CU_TestInfo*)cpu_cast_tests},

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char* session_library;
+
 uint64_t session_draw(uint64_t* state) {
   uint64_t value = *state += UINT64_C(0x9e3779b97f4a7c15);
   value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -22,7 +24,7 @@ session_t session_open(const char* options) {
   const tbk_host_t host = {
       .struct_size = sizeof host, .abi_version = TBK_ABI_VERSION, .options = options};
   session_t session = {0};
-  void* library = dlopen(TBK_CPU_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(session_library, RTLD_NOW | RTLD_LOCAL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(library);
   entry_fn entry = (entry_fn)dlsym(library, TBK_ENTRY_SYMBOL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(entry);

@@ -28,6 +28,8 @@ typedef struct session {
   tbk_stream_t* stream;
 } session_t;
 
+extern const char* session_library; /* the backend's file */
+
 /* Opens device 0; ends the test where that fails. */
 session_t session_open(const char* options);
 void session_close(session_t* session);
