@@ -111,7 +111,7 @@ static void write_words(const emit_pointers_t* pointers, const emit_space_t* spa
 
 static void set_name(const emit_space_t* space, emit_launch_t* out) {
   const emit_class_t* class = &out->class;
-  const int32_t outer = class->is_exact ? space->rank : class->outer;
+  const int32_t outer = class->is_exact ? class->rank : class->outer;
   snprintf(out->name, sizeof out->name, "%016" PRIx64 "-%d.%d%s%s.%d", space->hash, outer,
            class->inner, class->is_exact ? "x" : "", class->is_grouped ? "g" : "",
            class->index_bits);
@@ -122,6 +122,7 @@ static tbk_status_t finish(const emit_pointers_t* pointers, const emit_space_t* 
   emit_layout_t layout;
   emit_class_t* class = &out->class;
   class->is_exact = space->has_coordinates;
+  class->rank = class->is_exact ? space->rank : 0;
   class->index_bits = (int32_t)space->index_bits;
   class->is_grouped = space->is_reduction && walk->inner.count >= GROUP_FROM;
   class->outer = classify(&walk->outer, walk->walking, class->is_exact);

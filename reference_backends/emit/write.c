@@ -13,7 +13,8 @@ typedef struct form {
   const char *integer, *real; /* NULL where the opcode does not take such */
 } form_t;
 
-/* %0 to %2 are the operands, %t names their type, %F makes a function's name of it. */
+/* %0 to %2 are the operands, %t names their type, %F makes a function's name of it. A NaN is not rounded to a
+ * whole number: PoCL makes 0 of one that it knows while it compiles. */
 static const form_t forms[TBK_OPCODE_LIMIT] = {
     [TBK_OPCODE_SELECT] = {"%0 ? %1 : %2", "%0 ? %1 : %2"},
     [TBK_OPCODE_ADD] = {"add_%t(%0, %1)", "%0 + %1"},
@@ -44,10 +45,10 @@ static const form_t forms[TBK_OPCODE_LIMIT] = {
     [TBK_OPCODE_GE] = {"%0 >= %1", "%0 >= %1"},
     [TBK_OPCODE_ISNAN] = {NULL, "%0 != %0"},
     [TBK_OPCODE_SIGNBIT] = {NULL, "signbit_%t(%0)"},
-    [TBK_OPCODE_FLOOR] = {NULL, "%F(floor)(%0)"},
-    [TBK_OPCODE_CEIL] = {NULL, "%F(ceil)(%0)"},
-    [TBK_OPCODE_TRUNC] = {NULL, "%F(trunc)(%0)"},
-    [TBK_OPCODE_ROUND] = {NULL, "%F(rint)(%0)"},
+    [TBK_OPCODE_FLOOR] = {NULL, "%0 != %0 ? %0 : %F(floor)(%0)"},
+    [TBK_OPCODE_CEIL] = {NULL, "%0 != %0 ? %0 : %F(ceil)(%0)"},
+    [TBK_OPCODE_TRUNC] = {NULL, "%0 != %0 ? %0 : %F(trunc)(%0)"},
+    [TBK_OPCODE_ROUND] = {NULL, "%0 != %0 ? %0 : %F(rint)(%0)"},
     [TBK_OPCODE_SQRT] = {NULL, "%F(sqrt)(%0)"},
     [TBK_OPCODE_EXP] = {NULL, "%F(exp)(%0)"},
     [TBK_OPCODE_EXPM1] = {NULL, "%F(expm1)(%0)"},
@@ -205,7 +206,7 @@ static void write_number(FILE* out, const emit_scope_t* scope, const tbk_instruc
 }
 
 static void write_coordinate(FILE* out, const emit_scope_t* scope, const tbk_instruction_t* one) {
-  const int outer = scope->class->outer;
+  const int outer = scope->class->rank;
   if (scope->inner_letter != NULL && one->slot >= outer)
     fprintf(out, "(i64)%s%d", scope->inner_letter, one->slot - outer);
   else

@@ -28,6 +28,7 @@ extern const char emit_opencl_prelude[], emit_cuda_prelude[], emit_c_prelude[], 
  * the program names coordinates. */
 typedef struct emit_class {
   int32_t outer, inner; /* ranks of the space, at least 1; inner is 0 without a reduction */
+  int32_t rank;         /* of the outer space, where that is exact: it may be 0 */
   int32_t index_bits;   /* 32 or 64 */
   bool is_grouped;      /* a group makes each output together */
   bool is_exact;        /* nothing was folded: coordinates are those of the launch */
