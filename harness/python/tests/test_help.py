@@ -38,7 +38,11 @@ def test_each_command_that_is_shown_stands_in_one_group() -> None:
 
 
 @pytest.mark.parametrize("example", _examples())
-def test_examples_are_understood(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_are_understood(
+    example: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.jsonl").touch()
     monkeypatch.setenv("CI_NODE_INDEX", "1")
     monkeypatch.setenv("CI_NODE_TOTAL", "4")
     words = shlex.split(example)[1:]
