@@ -64,7 +64,7 @@ class Beside(TorchDispatchMode):
     """Computes with a row beside each call that has one, and collects what differs."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.found: list[str] = []
         self.called: set[str] = set()
 

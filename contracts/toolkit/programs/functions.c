@@ -72,16 +72,33 @@ static long double log_gamma(long double a) {
   return lgammal_r(a, &sign);
 }
 
-#define FUNCTIONS(X)                                                                           \
-  X(SQRT, sqrtl(a))                                                                            \
-  X(EXP, expl(a))                                                                              \
-  X(EXPM1, expm1l(a))                                                                          \
-  X(LOG, logl(a))                                                                              \
-  X(LOG1P, log1pl(a)) X(LOG2, log2l(a)) X(LOG10, log10l(a)) X(POW, powl(a, b)) X(SIN, sinl(a)) \
-      X(COS, cosl(a)) X(TAN, tanl(a)) X(ASIN, asinl(a)) X(ACOS, acosl(a)) X(ATAN, atanl(a))    \
-          X(ATAN2, atan2l(a, b)) X(SINH, sinhl(a)) X(COSH, coshl(a)) X(TANH, tanhl(a))         \
-              X(ASINH, asinhl(a)) X(ACOSH, acoshl(a)) X(ATANH, atanhl(a)) X(ERF, erfl(a))      \
-                  X(ERFC, erfcl(a)) X(LGAMMA, log_gamma(a))
+/* clang-format off */
+#define FUNCTIONS(X) \
+  X(SQRT, sqrtl(a)) \
+  X(EXP, expl(a)) \
+  X(EXPM1, expm1l(a)) \
+  X(LOG, logl(a)) \
+  X(LOG1P, log1pl(a)) \
+  X(LOG2, log2l(a)) \
+  X(LOG10, log10l(a)) \
+  X(POW, powl(a, b)) \
+  X(SIN, sinl(a)) \
+  X(COS, cosl(a)) \
+  X(TAN, tanl(a)) \
+  X(ASIN, asinl(a)) \
+  X(ACOS, acosl(a)) \
+  X(ATAN, atanl(a)) \
+  X(ATAN2, atan2l(a, b)) \
+  X(SINH, sinhl(a)) \
+  X(COSH, coshl(a)) \
+  X(TANH, tanhl(a)) \
+  X(ASINH, asinhl(a)) \
+  X(ACOSH, acoshl(a)) \
+  X(ATANH, atanhl(a)) \
+  X(ERF, erfl(a)) \
+  X(ERFC, erfcl(a)) \
+  X(LGAMMA, log_gamma(a))
+/* clang-format on */
 
 long double evaluate_real(uint16_t opcode, uint16_t dtype, const long double* in) {
   long double a = in[0], b = in[1];
