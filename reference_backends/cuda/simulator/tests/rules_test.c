@@ -164,7 +164,7 @@ static void handles_are_of_a_context(void) {
   BREAKS(TIMING_CONTEXT, 400, cu.event_elapsed(&milliseconds, here_too, event));
   CU_ASSERT_EQUAL(cu.context_pop(&context), CU_OK);
   BREAKS(STREAM_CONTEXT, CU_OK, cu.fill(there, 1, 64, first));
-  CU_ASSERT_EQUAL(cu.stream_synchronize(first), CU_OK); /* before the memory goes with its context */
+  CU_ASSERT_EQUAL(cu.stream_synchronize(first), CU_OK); /* the memory goes first */
   BREAKS(POINTER_CONTEXT, CU_OK, cu.copy_d2d(there, here, 64, second));
   BREAKS(LEGACY_STREAM, CU_OK, cu.fill(there, 1, 64, NULL));
   CU_ASSERT_EQUAL(cu.context_synchronize(), CU_OK);
