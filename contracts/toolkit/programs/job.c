@@ -279,7 +279,8 @@ static tbk_status_t launch_plan(tbk_fixture_t* fx, job_t* job, const tbk_plan_t*
   return status;
 }
 
-/* A plan is made without memory, and for other numbers than it is launched with. */
+/* A plan is made without memory, and for other numbers than it is launched with. Where prepare refuses, as it
+ * may, the kernel is launched. */
 static tbk_status_t run_plan(tbk_fixture_t* fx, job_t* job) {
   tbk_plan_t* plan = NULL;
   uint64_t workspace_bytes = 0;
@@ -290,6 +291,9 @@ static tbk_status_t run_plan(tbk_fixture_t* fx, job_t* job) {
   tbk_status_t status = job->kernel->prepare(fx->self, fx->device, job->kernel, &wire.arguments,
                                              &plan, &workspace_bytes, &fx->error);
   memset(&wire, 0xdd, sizeof wire);
+  job->plan_refused = status == TBK_UNSUPPORTED;
+  if (job->plan_refused) job_describe(job);
+  if (job->plan_refused) return job_launch(fx, job, NULL);
   if (status != TBK_OK) return status;
   tbk_memory_t workspace = workspace_bytes > 0 ? fx_alloc(fx, workspace_bytes) : 0;
   job_describe(job);

@@ -61,6 +61,7 @@ typedef struct job {
   const tbk_kernel_t* kernel;
   size_t set_count, input_count;
   job_set_t* sets;
+  bool plan_refused;       /* the form wanted a plan, and prepare refused; it was launched */
   uint64_t open, elements; /* how many elements the oracle left open, of how many */
 } job_t;
 
