@@ -22,28 +22,19 @@ from torch_tbk._load import load
 from torch_tbk._reference import reference
 
 if TYPE_CHECKING:
-    from torch_tbk.device_module import (
-        Capability,
-        DeviceModule,
-        DeviceProperties,
-        FallbackCount,
-        RouteCount,
-    )
+    from torch_tbk.device_module import Capability, DeviceModule, DeviceProperties, FallbackCount
 
 __all__ = [
     "Capability",
     "DeviceModule",
     "DeviceProperties",
     "FallbackCount",
-    "RouteCount",
     "autoload",
     "load",
     "reference",
 ]
 
-_NEED_PYTORCH = frozenset(
-    {"Capability", "DeviceModule", "DeviceProperties", "FallbackCount", "RouteCount"}
-)
+_NEED_PYTORCH = frozenset({"Capability", "DeviceModule", "DeviceProperties", "FallbackCount"})
 
 
 def __getattr__(name: str) -> Any:
