@@ -71,12 +71,6 @@ static cu_result start(cu_function function, emit_launch_t* launch, cu_stream qu
                                       queue, parameters, NULL);
 }
 
-/* Leaves the context with an error that is no word of the driver, unless there is one of it. */
-static tbk_status_t leave(tbk_instance_t* self, int32_t device, tbk_status_t status) {
-  tbk_status_t left = cuda_leave(self, device, CU_OK, "launching", NULL);
-  return left == TBK_OK ? status : left;
-}
-
 static tbk_status_t run(tbk_instance_t* self, int32_t device, const kernel_t* kernel,
                         const void* arguments, launches_t* launches, tbk_stream_t* stream,
                         tbk_error_t* error) {
@@ -85,7 +79,7 @@ static tbk_status_t run(tbk_instance_t* self, int32_t device, const kernel_t* ke
   tbk_status_t status = cuda_begin(self, device, stream, &queue, error);
   if (status != TBK_OK) return status;
   status = compile(&self->devices[device], kernel, arguments, launches, &result, error);
-  if (status != TBK_OK) return leave(self, device, status);
+  if (status != TBK_OK) return cuda_leave_with(self, device, status, "launching");
   for (size_t i = 0; i < launches->count && result == CU_OK; i++)
     result = start(launches->functions[i], &launches->all[i], queue);
   return cuda_end(self, device, stream, result, "launching a kernel", error);
@@ -107,7 +101,7 @@ static tbk_status_t compile_alone(tbk_instance_t* self, int32_t device, const ke
   tbk_status_t status = cuda_enter(self, device, error);
   if (status != TBK_OK) return status;
   status = compile(&self->devices[device], kernel, arguments, launches, &result, error);
-  if (status != TBK_OK) return leave(self, device, status);
+  if (status != TBK_OK) return cuda_leave_with(self, device, status, "preparing");
   return cuda_leave(self, device, result, "preparing", error);
 }
 

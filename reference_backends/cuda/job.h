@@ -31,6 +31,10 @@ tbk_status_t cuda_program_find(cuda_device_t* device, const cuda_source_t* sourc
 /* generic.c: tbk::pointwise and tbk::reduce; NULL for another name or version. */
 const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version);
 
+/* kernel.c: leaves the context with `status`, which is no word of the driver's, unless the driver has one. */
+tbk_status_t cuda_leave_with(tbk_instance_t* self, int32_t device, tbk_status_t status,
+                             const char* what);
+
 /* product.c: enqueues a matrix product by cuBLAS, in the device's context; false, and nothing is enqueued,
  * where it does not serve this job. */
 bool cuda_product_enqueue(cuda_device_t* device, const emit_job_t* job, cu_stream queue,

@@ -67,6 +67,12 @@ static tbk_status_t enqueue_apart(cuda_device_t* device, const emit_job_t* job, 
   return status;
 }
 
+tbk_status_t cuda_leave_with(tbk_instance_t* self, int32_t device, tbk_status_t status,
+                             const char* what) {
+  tbk_status_t left = cuda_leave(self, device, CU_OK, what, NULL);
+  return left == TBK_OK ? status : left;
+}
+
 tbk_status_t cuda_job_submit(tbk_instance_t* self, int32_t device, const emit_job_t* job,
                              tbk_stream_t* stream, tbk_error_t* error) {
   cu_stream queue;
@@ -79,10 +85,7 @@ tbk_status_t cuda_job_submit(tbk_instance_t* self, int32_t device, const emit_jo
   if (status == TBK_OK)
     status = (emit_is_in_place_product(job) ? enqueue_apart : enqueue)(&self->devices[device], job,
                                                                        queue, &result, error);
-  if (status != TBK_OK) {
-    tbk_status_t left = cuda_leave(self, device, CU_OK, "launching", NULL);
-    return left == TBK_OK ? status : left;
-  }
+  if (status != TBK_OK) return cuda_leave_with(self, device, status, "launching");
   return cuda_end(self, device, stream, result, "launching a kernel", error);
 }
 
@@ -109,8 +112,7 @@ static tbk_status_t compile(tbk_instance_t* self, int32_t device, const emit_job
     status = find_by_hand(state, move.options, &function, &result, error);
   }
   if (status == TBK_OK) return cuda_leave(self, device, result, "preparing", error);
-  tbk_status_t left = cuda_leave(self, device, CU_OK, "preparing", NULL);
-  return left == TBK_OK ? status : left;
+  return cuda_leave_with(self, device, status, "preparing");
 }
 
 static tbk_status_t prepare(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,

@@ -43,10 +43,13 @@ static void remove_place(const place_t* place) {
   rmdir(place->folder);
 }
 
-static bool write_file(const char* path, const char* first, const char* second) {
+/* Writes two pieces, one behind the other. */
+static bool write_file(const char* path, const void* first, size_t first_bytes, const void* second,
+                       size_t second_bytes) {
   FILE* file = fopen(path, "we");
   if (file == NULL) return false;
-  const bool written = fputs(first, file) >= 0 && fputs(second, file) >= 0;
+  const bool written = fwrite(first, 1, first_bytes, file) == first_bytes &&
+                       fwrite(second, 1, second_bytes, file) == second_bytes;
   return fclose(file) == 0 && written;
 }
 
@@ -125,25 +128,20 @@ bool emit_object_compile(const char* first, const char* second, emit_object_t* o
     return false;
   }
   int result = 125;
-  if (write_file(place.source, first, second)) result = run_compiler(&place);
+  if (write_file(place.source, first, strlen(first), second, strlen(second)))
+    result = run_compiler(&place);
   const bool made = result == 0 && read_file(place.object, &out->bytes, &out->size);
   if (!made) read_log(&place, result, out);
   remove_place(&place);
   return made;
 }
 
-static bool write_bytes(const char* path, const void* bytes, size_t size) {
-  FILE* file = fopen(path, "we");
-  if (file == NULL) return false;
-  const bool written = fwrite(bytes, size, 1, file) == 1;
-  return fclose(file) == 0 && written;
-}
-
 void* emit_object_load(const void* bytes, size_t size, const char* symbol) {
   place_t place;
   void* library = NULL;
   if (!make_place(&place)) return NULL;
-  if (write_bytes(place.object, bytes, size)) library = dlopen(place.object, RTLD_NOW | RTLD_LOCAL);
+  if (write_file(place.object, bytes, size, "", 0))
+    library = dlopen(place.object, RTLD_NOW | RTLD_LOCAL);
   remove_place(&place);
   return library != NULL ? dlsym(library, symbol) : NULL;
 }
