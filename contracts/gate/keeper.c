@@ -94,13 +94,13 @@ static void wait_until(uint64_t when_ns) {
 
 /* The lock is held, but not while the library is called. */
 static void open_gate(void) {
+  self.early = self.early || self.closing; /* before: the call ends as soon as it is open */
   pthread_mutex_unlock(&self.lock);
   enter(1);
   char message[256] = "";
   const int32_t result = self.gate->open(message);
   enter(-1);
   pthread_mutex_lock(&self.lock);
-  self.early = self.early || self.closing;
   self.failed = self.failed || result != 0;
   if (result != 0) snprintf(self.message, sizeof self.message, "%.*s", 255, message);
 }
