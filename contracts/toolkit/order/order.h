@@ -35,6 +35,13 @@ typedef struct order order_t;
 typedef void (*order_edge_fn)(order_t* order, tbk_fixture_t* fx);
 typedef tbk_status_t (*order_query_fn)(order_t* order, tbk_fixture_t* fx);
 
+/* What became of a program behind a gate. */
+typedef enum order_outcome {
+  ORDER_HELD,   /* all its calls came through while its work was held */
+  ORDER_WAITED, /* one waited on the host: it is tried again with pinned memory */
+  ORDER_OPEN    /* the gate was open */
+} order_outcome_t;
+
 typedef struct order_pair {
   work_t first;
   work_t second;
@@ -56,6 +63,7 @@ struct order {
   atomic_int at_edge;
   atomic_int past_edge;
   unsigned programs; /* that were begun */
+  bool told_of_pinned;
   bool keeps_events; /* from one program to the next: recorded again and again */
   size_t pair_count;
   order_pair_t pairs[ORDER_PAIRS];
@@ -97,6 +105,8 @@ bool order_comes_through(order_t* order, tbk_stream_t* stream); /* soon enough f
 void order_start(order_t* order, order_edge_fn edge, actor_fn body);
 void order_start_with(order_t* order, actor_fn body, void* argument);
 void order_finish(order_t* order);
+extern const char order_waits[], order_by_pinned[]; /* what programs say of themselves */
+order_outcome_t order_outcome(order_t* order, bool was_closed, bool came_through);
 
 /* Edges and questions that several tests use. */
 void edge_wait(order_t* order, tbk_fixture_t* fx);   /* record on a, b waits */

@@ -21,6 +21,10 @@ static void plain_bytes(bench_t* bench, uint8_t* bytes, uint64_t size_bytes) {
   }
 }
 
+static uint8_t* host_memory(const bench_t* bench) {
+  return bench->uses_pinned ? bench->pinned : bench->host;
+}
+
 static uint8_t* host_cell(bench_t* bench, uint8_t* base) {
   SUITE_REQUIRE(bench->host_used < bench->cells);
   return base + bench->host_used++ * bench->cell_bytes;
@@ -275,6 +279,25 @@ void bench_begin(tbk_fixture_t* fx, bench_t* bench, uint64_t cell_bytes, uint32_
 void bench_end(tbk_fixture_t* fx, bench_t* bench) {
   if (bench->plan != NULL) bench->copy_kernel->plan_destroy(fx->self, bench->plan);
   bench->plan = NULL;
+  if (bench->pinned != NULL) fx->pinned->pinned_free(fx->self, bench->pinned);
+  bench->pinned = NULL;
+}
+
+void bench_unpin(bench_t* bench) {
+  bench->uses_pinned = false;
+}
+
+bool bench_pin(tbk_fixture_t* fx, bench_t* bench) {
+  if (bench->uses_pinned || fx->pinned == NULL) return false;
+  if (bench->pinned == NULL) {
+    void* memory = NULL;
+    const uint64_t size_bytes = bench->cell_bytes * bench->cells;
+    if (fx->pinned->pinned_alloc(fx->self, fx->device, size_bytes, &memory, NULL) != TBK_OK)
+      return false;
+    bench->pinned = memory;
+  }
+  bench->uses_pinned = true;
+  return true;
 }
 
 void bench_reset(tbk_fixture_t* fx, bench_t* bench) {
@@ -309,7 +332,7 @@ const work_kind_t* bench_kind(const bench_t* bench, const char* name) {
 
 static void work_begin(bench_t* bench, work_t* work, const work_kind_t* kind) {
   *work = (work_t){.kind = kind, .bench = bench};
-  work->host = host_cell(bench, bench->host);
+  work->host = host_cell(bench, host_memory(bench));
 }
 
 void work_write(tbk_fixture_t* fx, bench_t* bench, work_t* work, const work_kind_t* kind,

@@ -73,6 +73,8 @@ struct bench {
   uint8_t* after;
   uint8_t* host; /* as many cells of host memory, and of expectations */
   uint8_t* expected;
+  uint8_t* pinned; /* as many cells again, once they were wanted */
+  bool uses_pinned;
   uint64_t random;
   uint8_t next_byte;
   int32_t dtype; /* of kernels */
@@ -90,6 +92,13 @@ void bench_begin(tbk_fixture_t* fx, bench_t* bench, uint64_t cell_bytes, uint32_
 void bench_end(tbk_fixture_t* fx, bench_t* bench);
 /* Forgets all work; the contents of the cells stay as they are known to the host. */
 void bench_reset(tbk_fixture_t* fx, bench_t* bench);
+/*
+ * From the next bench_reset on uploads and downloads are of memory that is not pinned, which many drivers
+ * cannot move without waiting on the host. bench_pin: from then on of pinned memory; returns false where they
+ * are so already, or there is none to be had.
+ */
+void bench_unpin(bench_t* bench);
+bool bench_pin(tbk_fixture_t* fx, bench_t* bench);
 /* Brings the contents of used cells to the device, when all work is prepared; reads them back. */
 void bench_upload(tbk_fixture_t* fx, bench_t* bench);
 void bench_download(tbk_fixture_t* fx, bench_t* bench);
