@@ -5,90 +5,10 @@
  * check_launch.c: whether the sets of a launch are what its program declares. Handles and storages are
  * not looked at: a plan is made without.
  */
-#include <stdio.h>
-
 #include "bits.h"
 #include "fail.h"
 #include "opcode.h"
-
-typedef struct space {
-  int64_t sizes[TBK_PROGRAM_MOST_RANK];
-  int32_t rank;
-} space_t;
-
-/* What a tensor is told by: "set 2, input 1". */
-typedef struct place {
-  size_t set;
-  const char* kind;
-  size_t index;
-  tbk_error_t* error;
-} place_t;
-
-#define WRONG(place, ...) (program_fail((place)->error, __VA_ARGS__), tell((place)), TBK_INVALID)
-
-static void tell(const place_t* at) {
-  program_fail_in(at->error, "set %zu, %s %zu: ", at->set, at->kind, at->index);
-}
-
-/* ----------------------------------------------------------------------------- one tensor ------ */
-
-static tbk_status_t check_shape(const place_t* at, const tbk_tensor_t* tensor, uint32_t dtype) {
-  if (tensor == NULL || tensor->struct_size < sizeof *tensor) return WRONG(at, "it is not there");
-  if (tensor->dtype != (int32_t)dtype)
-    return WRONG(at, "dtype %d; declared is %s", tensor->dtype, program_dtype_name(dtype));
-  if (tensor->rank < 0 || tensor->rank > TBK_PROGRAM_MOST_RANK)
-    return WRONG(at, "rank %d", tensor->rank);
-  if (tensor->rank > 0 && (tensor->sizes == NULL || tensor->strides == NULL))
-    return WRONG(at, "sizes or strides at NULL");
-  for (int32_t d = 0; d < tensor->rank; ++d)
-    if (tensor->sizes[d] < 0) return WRONG(at, "size %lld", (long long)tensor->sizes[d]);
-  return TBK_OK;
-}
-
-/* Returns how many places there are, -1 where 63 bits do not hold it. */
-static int64_t places(const int64_t* sizes, int32_t rank) {
-  int64_t count = 1;
-  for (int32_t d = 0; d < rank; ++d)
-    if (sizes[d] == 0) return 0;
-  for (int32_t d = 0; d < rank; ++d) {
-    if (count > INT64_MAX / sizes[d]) return -1;
-    count *= sizes[d];
-  }
-  return count;
-}
-
-/* Returns whether the offset of each element fits into 32 bits. */
-static bool offsets_are_short(const tbk_tensor_t* tensor) {
-  int64_t low = tensor->offset, high = tensor->offset;
-  if (low < 0 || high > INT32_MAX) return false;
-  for (int32_t d = 0; d < tensor->rank; ++d) {
-    int64_t stride = tensor->strides[d], last = tensor->sizes[d] - 1;
-    if (last <= 0 || stride == 0) continue;
-    if (last > INT32_MAX || stride > INT32_MAX || stride < -INT32_MAX) return false;
-    *(stride < 0 ? &low : &high) += stride * last;
-    if (low < INT32_MIN || high > INT32_MAX) return false;
-  }
-  return true;
-}
-
-static tbk_status_t check_extent(const place_t* at, const tbk_tensor_t* tensor, int64_t bits) {
-  int64_t count = places(tensor->sizes, tensor->rank);
-  if (count < 0) return WRONG(at, "more elements than 63 bits hold");
-  if (bits == 32 && count > 0 && (count > INT32_MAX || !offsets_are_short(tensor)))
-    return WRONG(at, "index_bits is 32, and it reaches further");
-  return TBK_OK;
-}
-
-static tbk_status_t check_sizes(const place_t* at, const tbk_tensor_t* tensor,
-                                const space_t* space) {
-  if (tensor->rank != space->rank)
-    return WRONG(at, "rank %d in a space of %d", tensor->rank, space->rank);
-  for (int32_t d = 0; d < space->rank; ++d)
-    if (tensor->sizes[d] != space->sizes[d])
-      return WRONG(at, "size %lld in dimension %d of a space of %lld", (long long)tensor->sizes[d],
-                   d, (long long)space->sizes[d]);
-  return TBK_OK;
-}
+#include "tensors.h"
 
 /* ---------------------------------------------------------------------------- one program ------ */
 
@@ -98,10 +18,10 @@ static tbk_status_t check_inputs(const tbk_program_t* p, const tbk_operand_set_t
   for (size_t i = 0; i < p->input_count; ++i) {
     const tbk_tensor_t* tensor = set->inputs[skip + i];
     at.index = skip + i;
-    tbk_status_t status = check_shape(&at, tensor, p->inputs[i].dtype);
-    if (status == TBK_OK) status = check_extent(&at, tensor, bits);
+    tbk_status_t status = program_check_shape(&at, tensor, p->inputs[i].dtype);
+    if (status == TBK_OK) status = program_check_extent(&at, tensor, bits);
     if (status == TBK_OK && p->inputs[i].kind == TBK_INPUT_ALIGNED)
-      status = check_sizes(&at, tensor, space);
+      status = program_check_sizes(&at, tensor, space);
     if (status != TBK_OK) return status;
     if (p->inputs[i].kind == TBK_INPUT_INDEXED && tensor->rank != p->inputs[i].rank)
       return WRONG(&at, "rank %d; declared is %d", tensor->rank, p->inputs[i].rank);
@@ -126,15 +46,15 @@ static tbk_status_t check_outputs(const tbk_program_t* p, const tbk_operand_set_
   for (size_t i = 0; i < p->result_count; ++i) {
     const tbk_tensor_t* tensor = set->outputs[i];
     at.index = i;
-    tbk_status_t status = check_shape(&at, tensor, p->instructions[p->results[i]].dtype);
-    if (status == TBK_OK) status = check_extent(&at, tensor, bits);
+    tbk_status_t status = program_check_shape(&at, tensor, p->instructions[p->results[i]].dtype);
+    if (status == TBK_OK) status = program_check_extent(&at, tensor, bits);
     if (status != TBK_OK) return status;
     if (i == 0) {
       out_space->rank = tensor->rank;
       for (int32_t d = 0; d < tensor->rank; ++d)
         out_space->sizes[d] = tensor->sizes[d];
     }
-    status = check_sizes(&at, tensor, out_space);
+    status = program_check_sizes(&at, tensor, out_space);
     if (status != TBK_OK) return status;
   }
   return TBK_OK;
@@ -203,8 +123,8 @@ static tbk_status_t whole_space(const tbk_operand_set_t* set, const space_t* out
       return WRONG(&at, "%lld", (long long)set->inner_sizes[at.index]);
     out_space->sizes[out_space->rank++] = set->inner_sizes[at.index];
   }
-  int64_t count = places(out_space->sizes, out_space->rank);
-  int64_t inner = places(set->inner_sizes, (int32_t)set->inner_rank);
+  int64_t count = program_places(out_space->sizes, out_space->rank);
+  int64_t inner = program_places(set->inner_sizes, (int32_t)set->inner_rank);
   if (count < 0 || inner < 0) return WRONG(&at, "more elements than 63 bits hold");
   if (bits == 32 && (count > INT32_MAX || inner > INT32_MAX))
     return WRONG(&at, "index_bits is 32, and the space is larger");

@@ -125,9 +125,10 @@ def read_operators(path: Path) -> set[str]:
     return {str(entry["schema"]).partition("(")[0] for entry in entries}
 
 
-def read_generic(header: Path) -> set[str]:
-    """Returns the names of the kernels that take programs."""
-    text = header.read_text() if header.exists() else ""
+def read_generic(folder: Path) -> set[str]:
+    """Returns the names of the generic kernels."""
+    headers = [folder / "tbk_program.h", folder / "tbk_index.h"]
+    text = "".join(header.read_text() for header in headers if header.exists())
     return set(re.findall(r'#define TBK_NAME_\w+ "(\S+)"', text))
 
 
@@ -186,7 +187,7 @@ def load_world(root: Path, mutants: Path | None) -> World:
         needs_words={*interface.words, *read_needs_words(contracts / "toolkit")},
         suites=read_suites(tests),
         operators=read_operators(contracts / "spec" / "operators.yml")
-        | read_generic(contracts / INCLUDE / "tbk" / "tbk_program.h"),
+        | read_generic(contracts / INCLUDE / "tbk"),
         mutants=load_mutants(mutants) if mutants else None,
         pairs=load_pairs(contracts),
         pair_mutants=load_pair_mutants(mutants) if mutants else None,

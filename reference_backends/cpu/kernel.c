@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/tbk_index.h>
 
 typedef struct kernel {
   tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
@@ -75,9 +76,14 @@ static void run(vdev_work_t* work) {
   job->compute(job);
 }
 
+static void free_job(cpu_job_t* job) {
+  cpu_generic_free(job->generic);
+  free(job->index);
+}
+
 static void drop(vdev_work_t* work) {
   free(((job_work_t*)work)->workspace);
-  cpu_generic_free(((job_work_t*)work)->job.generic);
+  free_job(&((job_work_t*)work)->job);
 }
 
 static job_work_t* new_job(tbk_instance_t* self) {
@@ -126,8 +132,8 @@ static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kerne
     return cpu_fail(TBK_INVALID, error, "out_plan or out_workspace_bytes is NULL");
   cpu_job_t job = {.cache = &self->programs};
   status = kernel->build(NULL, arguments, &job, error);
+  free_job(&job);
   if (status != TBK_OK) return status;
-  cpu_generic_free(job.generic);
   tbk_plan_t* plan = calloc(1, sizeof *plan);
   if (!plan) return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for a plan");
   plan->kernel = kernel;
@@ -190,7 +196,7 @@ static const kernel_t kernels[] = {
     KERNEL(add_Tensor, add),          KERNEL(mul_Tensor, mul),
     KERNEL(where_self, where),        KERNEL_WITH_PLAN(sum_dim_IntList, sum),
     KERNEL_WITH_PLAN(mm, mm),         KERNEL_WITH_PLAN(pointwise, pointwise),
-    KERNEL_WITH_PLAN(reduce, reduce),
+    KERNEL_WITH_PLAN(reduce, reduce), KERNEL_WITH_PLAN(index, index),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,

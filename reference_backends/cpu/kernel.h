@@ -32,6 +32,7 @@ typedef struct cpu_number {
 
 typedef struct cpu_job cpu_job_t;
 typedef struct cpu_generic cpu_generic_t;
+typedef struct cpu_index cpu_index_t;
 struct cpu_job {
   void (*compute)(const cpu_job_t* job);
   int operand_count;
@@ -44,6 +45,7 @@ struct cpu_job {
   char* workspace;
   code_cache_t* cache;    /* where the code of programs is found */
   cpu_generic_t* generic; /* tbk::pointwise, tbk::reduce */
+  cpu_index_t* index;     /* tbk::index */
   uint64_t shapes;        /* a hash of their programs, sizes and strides */
 };
 
@@ -59,6 +61,7 @@ tbk_status_t cpu_build_sum(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*)
 tbk_status_t cpu_build_mm(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_pointwise(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_reduce(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_index(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 void cpu_generic_free(cpu_generic_t* generic); /* NULL is nothing */
 
 /* tensor.c: checks a tensor and finds where it lies; `data` stays NULL where `arena` is. */

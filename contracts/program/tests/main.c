@@ -31,6 +31,7 @@ int main(void) {
       {"check", NULL, NULL, NULL, NULL, check_tests},
       {"launch", NULL, NULL, NULL, NULL, launch_tests},
       {"form", NULL, NULL, NULL, NULL, form_tests},
+      {"index", NULL, NULL, NULL, NULL, index_tests},
       CU_SUITE_INFO_NULL,
   };
   return cunit_run(suites);

@@ -711,6 +711,42 @@ const tbk_clause_t tbk_clauses[] = {
   {"PRG-020", "program", "must", "compute", "checked",
    "each set of a launch is reduced over its own inner space; a launch without sets does nothing.",
    "ABI: the norm of a hundred parameters is one launch"},
+  {"PRG-021", "program", "must", "compute", "checked",
+   "a call of tbk::index of a dtype and ranks that the device declares is not refused, whatever its mode, its flags and the number of its indices.",
+   "ABI: what may be refused at will cannot be relied on"},
+  {"PRG-022", "program", "must", "compute", "checked",
+   "a gather gives each place the table's element that its indices and coordinates name, of any strides and shape.",
+   "ABI: gather, take, index_select, index and embedding are one call each"},
+  {"PRG-023", "program", "must", "compute", "checked",
+   "a write puts each value where its indices name; of several values for one place one is kept, whole, and what no place names stays.",
+   "ABI: scatter, index_copy, index_put and put are one call each"},
+  {"PRG-024", "program", "must", "compute", "checked",
+   "each place counts once in a sum, product, least or greatest, however many go to one element; NaN is not lost.",
+   "ABI: scatter_reduce, index_add and the gradients of indexing"},
+  {"PRG-025", "program", "must", "compute", "checked",
+   "a sum of n real numbers in any order has the error of n additions at the most.",
+   "ABI: accumulation without an order may round differently, and no worse"},
+  {"PRG-026", "program", "must", "compute", "checked",
+   "with NEGATIVE an index from -n to -1 counts from the end of its dimension.",
+   "ABI: index and take do, gather and scatter do not"},
+  {"PRG-027", "program", "must", "compute", "checked",
+   "the place of a bad index is left out, a gather gives 0 there; the report is made the number of an index that was bad, and stays as it is where none was.",
+   "ABI: a bad index is told once, to whom looks, and never writes elsewhere"},
+  {"PRG-028", "program", "must", "compute", "checked",
+   "with ORDERED the last value in the order of the space is kept, and sums are made in that order, each addition rounded.",
+   "ABI: torch.use_deterministic_algorithms"},
+  {"PRG-029", "program", "must", "compute", "checked",
+   "with FLAT the index is a position in the whole table, whatever its strides.",
+   "ABI: take and put"},
+  {"PRG-030", "program", "must", "compute", "checked",
+   "arguments of tbk::index that do not fit each other are INVALID with a reason; nothing has happened.",
+   "ABI: arguments may come from another process"},
+  {"PRG-031", "program", "must", "compute", "checked",
+   "indices and offsets keep 64 bits, whatever index_bits is.",
+   "ABI: an index of 2^32 is no index of 0"},
+  {"PRG-032", "program", "must", "compute", "checked",
+   "the values of a gather may be an index exactly, and get the same elements.",
+   "ABI: take into its own index"},
   {"RNG-001", "random", "must", "compute", "checked",
    "generator != NULL, its offset a multiple of 4; else INVALID (checked).",
    "ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash; c10/core/GeneratorImpl.h: set_offset"},
@@ -900,7 +936,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "e7a16f13566727df15bc904df985468d146daec4a5db6aedf06378ec878009c4";
+    "5096c74a02250bf37059a5731c8f4ad3f0f0fabe45dd572659f11b521f970802";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * program.h: what hosts and backends alike need of programs: whether one is well formed, its text, and
- * its bytes. The library tbk::program; it knows no device.
+ * its bytes; and of calls of the generic kernels. The library tbk::program; it knows no device.
  *
  * Threads: any, each call by itself. No function keeps what it is given.
  */
@@ -11,7 +11,7 @@
 #define TBK_PROGRAM_H
 
 #include <stdbool.h>
-#include <tbk/tbk_program.h>
+#include <tbk/tbk_index.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +35,13 @@ tbk_status_t tbk_reduction_check(const tbk_reduction_t* reduction, tbk_error_t* 
  */
 tbk_status_t tbk_pointwise_check(const tbk_args_pointwise_t* arguments, tbk_error_t* error);
 tbk_status_t tbk_reduce_check(const tbk_args_reduce_t* arguments, tbk_error_t* error);
+/*
+ * Returns OK where a call of tbk::index is well formed: modes and flags that there are, one dtype, each index
+ * of the space's sizes and named, the space within the table where it names dimensions, and index_bits
+ * wide enough. Handles and the extent of storages are not looked at, nor what the indices are.
+ * Errors: INVALID; the message names the tensor.
+ */
+tbk_status_t tbk_index_check(const tbk_args_index_t* arguments, tbk_error_t* error);
 
 /*
  * Returns a hash of the content: equal programs have equal ones, in every process and on every machine.
