@@ -110,4 +110,5 @@ BUILD_PACKAGES=(ccache cmake ninja-build gcc g++ libc6-dev pkg-config libcunit1-
   nettle-dev libopenblas-serial-dev python3 python3-venv)
 BRIDGE_PACKAGES=(python3-dev)
 OPENCL_PACKAGES=(pocl-opencl-icd ocl-icd-libopencl1)
-CHECK_PACKAGES=(clang-format clang-tidy "${OPENCL_PACKAGES[@]}")
+SIGN_PACKAGES=(minisign openssh-client)
+CHECK_PACKAGES=(clang-format clang-tidy "${SIGN_PACKAGES[@]}" "${OPENCL_PACKAGES[@]}")

@@ -32,7 +32,7 @@ def test_reports_of_one_run_agree(run: Judged, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES.values())
 
 
-@pytest.mark.parametrize("name", ["html", "junit", "markdown", "terminal"])
+@pytest.mark.parametrize("name", ["html", "junit", "markdown", "terminal", "badge"])
 def test_a_report_of_another_run_is_found(name: str, tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     write_reports(RUNS["failing"], one)
@@ -71,6 +71,10 @@ LIES = [
     ("json", '"exit_code": 1', '"exit_code": 0'),
     ("json", '"verdict": "fail",\n "exit_code"', '"verdict": "pass",\n "exit_code"'),
     ("json", '"crash": 5', '"crash": 4'),
+    ("badge", "fails, quick", "passes, quick"),
+    ("badge-json", "fails, quick", "passes, quick"),
+    ("badge-json", "fails, quick", "fails, quick, simulated"),
+    ("badge-json", "fails, quick", "fails, quick, partial"),
 ]
 
 

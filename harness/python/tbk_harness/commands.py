@@ -18,14 +18,16 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "commands_run": ("run",),
     "commands_check": ("check", "probe"),
     "commands_spec": ("list", "show"),
-    "commands_files": ("report", "diff", "verify", "lint-reports"),
+    "commands_files": ("report", "diff", "lint-reports"),
+    "commands_statement": ("certify", "verify", "badge"),
     "commands_replay": ("replay",),
     "commands_build": ("new", "kill-matrix"),
     "commands_litmus": ("litmus",),
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Judge a backend": ("run", "check", "litmus", "replay"),
-    "Read results": ("report", "diff", "verify"),
+    "Read results": ("report", "diff"),
+    "Show it to others": ("certify", "verify", "badge"),
     "Look things up": ("list", "show"),
     "Begin, and keep": ("new", "probe", "kill-matrix"),
 }

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""tbk report, diff, verify and lint-reports: the commands that read files alone."""
+"""tbk report, diff and lint-reports: the commands that read result files alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tbk_harness.command_line import Command
 from tbk_harness.folder import PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
 from tbk_harness.options import FAIL_ON_HELP, fail_on
-from tbk_harness.verify import verify
 
 PATH = click.Path(path_type=Path)
 
@@ -99,23 +98,6 @@ def _write_comparison(found: Comparison, folder: Path) -> None:
         write_comparison(found, folder)
     except OSError as error:
         outcome.stop(EXIT_NOT_WRITTEN, f"{folder}: {error.strerror or error}")
-
-
-@click.command(name="verify")
-@click.argument("results", nargs=-1, required=True, type=PATH)
-def verify_command(results: tuple[Path, ...]) -> None:
-    """Recompute what RESULTS state about themselves: digest, counts, plan and schema."""
-    out = outcome.console()
-    bad = False
-    for path in results:
-        outcome.read(path)
-        found = verify(path)
-        bad = bad or bool(found)
-        for problem in found:
-            out.print(Text(f"{path}: {line(problem)}", style="red"))
-        if not found:
-            out.print(Text(f"{path}: sound"))
-    raise SystemExit(EXIT_FINDINGS if bad else EXIT_PASS)
 
 
 @click.command(name="lint-reports", hidden=True)

@@ -110,7 +110,8 @@ def _filled(test: Test, same_wording: bool) -> Test:
     )
 
 
-def _digest(layer: str) -> str:
+def layer_digest(layer: str) -> str:
+    """Returns the digest that a run of this package's spec has for a layer."""
     among = tbk_contracts.at_layer(layer, tbk_contracts.clauses())
     sentences = "".join(f"{one.id} {one.text}\n" for one in among)
     return hashlib.sha256(sentences.encode()).hexdigest()
@@ -120,5 +121,5 @@ def enrich(results: ResultFile) -> ResultFile:
     """Fills them in where this package's spec has the wording that the run was made with."""
     spec = results.header.get("spec")
     stated = str(spec.get("digest") or "") if isinstance(spec, dict) else ""
-    same = stated in (_digest("c"), _digest("torch"))
+    same = stated in (layer_digest("c"), layer_digest("torch"))
     return replace(results, tests=tuple(_filled(test, same) for test in results.tests))

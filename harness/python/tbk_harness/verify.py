@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 from tbk_reports.extent import simulated
-from tbk_reports.model import MORE_KINDS, ResultFile, parse_line, read_results
+from tbk_reports.model import MORE_KINDS, ResultFile, parse_line, parse_results
 from tbk_reports.text import line
 
 from tbk_harness.locate import result_schema
@@ -35,10 +35,10 @@ def _validators() -> dict[str, jsonschema.Draft202012Validator]:
     }
 
 
-def schema_problems(path: Path) -> list[str]:
+def schema_problems(data: bytes) -> list[str]:
     validators = _validators()
     found: list[str] = []
-    for number, raw in enumerate(path.read_bytes().split(b"\n"), 1):
+    for number, raw in enumerate(data.split(b"\n"), 1):
         if not raw.strip():
             continue
         try:
@@ -69,5 +69,10 @@ def _unsaid(result: ResultFile) -> list[str]:
 
 def verify(path: Path) -> list[str]:
     """Returns all that is wrong with a result file; empty for a sound one. Raises OSError."""
-    result = read_results(path)
-    return [*result.problems, *_unsaid(result), *schema_problems(path)]
+    data = path.read_bytes()
+    return problems_of(parse_results(data, str(path)), data)
+
+
+def problems_of(result: ResultFile, data: bytes) -> list[str]:
+    """Returns all that is wrong with a result file that was read from `data`."""
+    return [*result.problems, *_unsaid(result), *schema_problems(data)]

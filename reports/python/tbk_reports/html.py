@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,9 @@ def ticks(value: str) -> Markup:
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))  # noqa: S704 - escaped
 
 
+@cache
 def jinja_environment() -> jinja2.Environment:
+    """Returns the one whose templates are compiled once in a process; nobody changes it."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("tbk_reports", "templates"),
         autoescape=True,

@@ -132,6 +132,24 @@ def lint_terminal(document: dict[str, Any], source: str) -> list[str]:
     return found if shown or not failing else [*found, "terminal: no failure is shown"]
 
 
+_BADGE = {"pass": "passes", "fail": "fails", "error": "no verdict"}
+
+
+def lint_badge(document: dict[str, Any], svg: str, source: str) -> list[str]:
+    """Compares the badges with the word, the tier and what takes from them."""
+    said = json.loads(source)["message"]
+    verdict, found = document["verdict"], extent(judged_from_document(document))
+    words = said.split(", ")
+    partial = verdict == "pass" and not document["complete"]
+    result = differ("badge word", "partial" if partial else _BADGE[verdict], words[0])
+    result += differ("badge simulated", found.simulated, "simulated" in words)
+    if verdict != "error":
+        result += differ("badge tier", document["tier"], words[1])
+        result += differ("badge partial", not document["complete"], "partial" in words)
+    name = ET.fromstring(svg).get("aria-label")  # noqa: S314 - our own file
+    return result + differ("badge picture", f"tbk: {said}", name)
+
+
 def lint_json(document: dict[str, Any]) -> list[str]:
     matrix = operator_document(operators(judged_from_document(document).tests))
     if matrix != document["operators"]:
@@ -158,6 +176,8 @@ def lint_reports(folder: Path) -> list[str]:
         found += lint_junit(document, (folder / FILES["junit"]).read_text("utf-8"))
         found += lint_markdown(document, (folder / FILES["markdown"]).read_text("utf-8"))
         found += lint_terminal(document, (folder / FILES["terminal"]).read_text("utf-8"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        badge, as_json = (folder / FILES[name] for name in ("badge", "badge-json"))
+        found += lint_badge(document, badge.read_text("utf-8"), as_json.read_text("utf-8"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ET.ParseError) as error:
         return [f"the reports cannot be read: {error}"]
     return found

@@ -271,7 +271,11 @@ class _Reading:
 
 def read_results(path: Path) -> ResultFile:
     """Reads a result file; never raises for what is in it (OSError when it can't be read)."""
-    data = path.read_bytes()
+    return parse_results(path.read_bytes(), str(path))
+
+
+def parse_results(data: bytes, name: str) -> ResultFile:
+    """Reads what is in a result file that is called `name`; never raises for it."""
     reading = _Reading()
     start = 0
     for number, raw in enumerate(data.split(b"\n"), 1):
@@ -282,7 +286,7 @@ def read_results(path: Path) -> ResultFile:
     tests = tuple(read_record(record, names) for record in reading.records)
     problems = [*reading.problems, *_bookkeeping(reading, tests, data)]
     return ResultFile(
-        str(path), reading.header or {}, tests, reading.footer, tuple(dict.fromkeys(problems)),
+        name, reading.header or {}, tests, reading.footer, tuple(dict.fromkeys(problems)),
         tuple(reading.more),
     )  # fmt: skip
 

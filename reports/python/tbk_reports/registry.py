@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from .badge import badge_of_run
 from .document import judged_document
 from .html import render_html
 from .junit import render_junit
@@ -43,6 +44,14 @@ REPORTS = (
     Report(
         "terminal", "terminal.txt", "what the terminal showed, for logs",
         lambda run, _: render_terminal(run),
+    ),
+    Report(
+        "badge", "badge.svg", "a badge: the word, and of what it is",
+        lambda run, _: badge_of_run(run).svg(),
+    ),
+    Report(
+        "badge-json", "badge.json", "the same for the endpoint of shields.io",
+        lambda run, _: badge_of_run(run).json(),
     ),
 )  # fmt: skip
 FILES = {report.name: report.file for report in REPORTS}
