@@ -20,13 +20,14 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "commands_spec": ("list", "show"),
     "commands_files": ("report", "diff", "lint-reports"),
     "commands_statement": ("certify", "verify", "badge"),
+    "commands_history": ("history",),
     "commands_replay": ("replay",),
     "commands_build": ("new", "kill-matrix"),
     "commands_litmus": ("litmus",),
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Judge a backend": ("run", "check", "litmus", "replay"),
-    "Read results": ("report", "diff"),
+    "Read results": ("report", "diff", "history"),
     "Show it to others": ("certify", "verify", "badge"),
     "Look things up": ("list", "show"),
     "Begin, and keep": ("new", "probe", "kill-matrix"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -108,21 +109,27 @@ def extent(judged: Judged) -> Extent:
     """Returns what the file says of itself: its plan, what it recorded, and what it left
     unanswered.
     """
-    header, footer = judged.header, judged.footer
-    mine = [test for test in judged.tests if test.suite != DECLARED]
+    mine = Counter(test.verdict for test in judged.tests if test.suite != DECLARED)
+    return extent_of(judged.header, judged.footer, mine)
+
+
+def extent_of(
+    header: Mapping[str, object], footer: Mapping[str, object], verdicts: Mapping[str, int]
+) -> Extent:
+    """Returns the same of a file of which only the number of tests by verdict is known."""
+    recorded = sum(verdicts.values())
     planned = max(as_count(header.get("planned")), as_count(footer.get("planned")))
     missing = [*selected_words(header), *_never_begun(header)]
-    if len(mine) < planned:
-        missing.append(f"{len(mine):,} of {planned:,} planned tests are recorded")
+    if recorded < planned:
+        missing.append(f"{recorded:,} of {planned:,} planned tests are recorded")
     for verdict, how in (("left-out", "left out by the budget"), ("not-reached", "not reached")):
-        count = sum(test.verdict == verdict for test in mine)
-        if count:
+        if count := verdicts.get(verdict, 0):
             missing.append(f"{text.count_words(count, 'test')} {how}")
     return Extent(
         _tier(header),
         _layers(header),
         planned,
-        len(mine),
+        recorded,
         tuple(missing),
         simulated(header, footer),
     )
