@@ -74,6 +74,13 @@ void emit_write_values(FILE* out, const tbk_program_t* program, const emit_scope
 /* The type in which values of a dtype are held, and in which they are stored. */
 const char* emit_value_type(uint16_t dtype);
 const char* emit_stored_type(uint16_t dtype);
+/* What is called of an element to have its value, and of a value to store it; "" for nothing. */
+const char* emit_load_name(uint16_t dtype);
+const char* emit_store_name(uint16_t dtype);
+/* What ends the names of functions on values of a dtype: "i32", "f64". */
+const char* emit_suffix(uint16_t dtype);
+/* index.inc, which stands behind what it has to know. */
+extern const char emit_index_kernel[];
 /* Bits as a literal of a dtype. */
 void emit_write_literal(FILE* out, uint16_t dtype, uint64_t bits);
 /* Splits a position into coordinates: "o0", "o1", ... of the sizes that begin at a word. */

@@ -100,12 +100,20 @@ const char* emit_stored_type(uint16_t dtype) {
   return types[dtype].stored;
 }
 
+const char* emit_load_name(uint16_t dtype) {
+  return types[dtype].load;
+}
+
+const char* emit_store_name(uint16_t dtype) {
+  return types[dtype].store;
+}
+
 static bool is_real(uint16_t dtype) {
   return dtype == TBK_FLOAT16 || dtype == TBK_BFLOAT16 || dtype == TBK_FLOAT32 ||
          dtype == TBK_FLOAT64;
 }
 
-static const char* suffix_of(uint16_t dtype) {
+const char* emit_suffix(uint16_t dtype) {
   if (is_real(dtype)) return dtype == TBK_FLOAT64 ? "f64" : "f32";
   return dtype == TBK_INT64 ? "i64" : "i32";
 }
@@ -141,7 +149,7 @@ static void write_form(FILE* out, const char* form, const tbk_program_t* program
     }
     form++;
     if (*form == 't')
-      fputs(suffix_of(dtype), out);
+      fputs(emit_suffix(dtype), out);
     else if (*form == 'F')
       fputs(dtype == TBK_FLOAT64 ? "F64" : "F32", out);
     else
@@ -165,9 +173,9 @@ static void write_integer_cast(FILE* out, uint16_t from, uint16_t to, const char
   if (!is_real(from))
     fprintf(out, "(%s)%s%s", type->value, type->store, value);
   else if (to == TBK_INT64)
-    fprintf(out, "whole64_%s(%s)", suffix_of(from), value);
+    fprintf(out, "whole64_%s(%s)", emit_suffix(from), value);
   else
-    fprintf(out, "(i32)%swhole32_%s(%s)", type->store, suffix_of(from), value);
+    fprintf(out, "(i32)%swhole32_%s(%s)", type->store, emit_suffix(from), value);
 }
 
 static void write_cast(FILE* out, uint16_t from, uint16_t to, const char* value) {

@@ -36,6 +36,8 @@ static const char* const computed[] = {"INT32", "INT64", "FLOAT32", "FLOAT64", "
 static const char* const all[] = {"BOOL",  "UINT8",   "INT8",    "INT16",    "INT32",
                                   "INT64", "FLOAT16", "FLOAT32", "BFLOAT16", "FLOAT64"};
 enum { ALL = sizeof all / sizeof *all };
+static const uint16_t moved[ALL] = {TBK_BOOL,  TBK_UINT8,   TBK_INT8,    TBK_INT16,    TBK_INT32,
+                                    TBK_INT64, TBK_FLOAT16, TBK_FLOAT32, TBK_BFLOAT16, TBK_FLOAT64};
 
 static void fail(visitor_t* v, const char* what) {
   printf("%s\n%s\n", what, v->text);
@@ -263,6 +265,33 @@ static void reduction(visitor_t* v, size_t inner_rank, uint64_t flags) {
   free(finish);
 }
 
+/* Elements of each dtype, by indices of both. */
+static void every_index(visitor_t* v, uint16_t dtype) {
+  static const int64_t places[] = {TBK_INDEX_BY(0), TBK_INDEX_BY(1), TBK_INDEX_ALONG(0)};
+  static const int64_t table_sizes[] = {4, 5, 6}, table_strides[] = {30, 6, 1};
+  static const int64_t space_sizes[] = {6, 3}, space_strides[] = {3, 1};
+  tbk_tensor_t views[4];
+  for (int i = 0; i < 4; i++)
+    views[i] = (tbk_tensor_t){.struct_size = sizeof *views,
+                              .dtype = i < 2    ? dtype
+                                       : i == 2 ? TBK_INT32
+                                                : TBK_INT64,
+                              .rank = i == 0 ? 3 : 2,
+                              .sizes = i == 0 ? table_sizes : space_sizes,
+                              .strides = i == 0 ? table_strides : space_strides};
+  const tbk_tensor_t* const indices[] = {&views[2], &views[3]};
+  const tbk_args_index_t arguments = {.struct_size = sizeof arguments,
+                                      .mode = TBK_INDEX_ADD,
+                                      .bounds = TBK_BOUNDS_ZERO,
+                                      .index_bits = 64,
+                                      .table = &views[0],
+                                      .values = &views[1],
+                                      .indices = indices,
+                                      .index_count = 2,
+                                      .places = places};
+  launch(v, &emit_index, &arguments);
+}
+
 int everything(everything_fn visit, void* closure) {
   visitor_t v = {.visit = visit, .closure = closure};
   for (size_t i = 0; i < sizeof computed / sizeof *computed; i++)
@@ -270,6 +299,8 @@ int everything(everything_fn visit, void* closure) {
   for (int i = 0; i < ALL; i++)
     every_cast(&v, all[i]);
   every_bitcast(&v);
+  for (int i = 0; i < ALL; i++)
+    every_index(&v, moved[i]);
   pointwise(&v, sources, 3, 32);
   for (uint64_t flags = 0; flags <= TBK_REDUCTION_COMMUTATIVE; flags++)
     for (size_t inner_rank = 1; inner_rank <= 2; inner_rank++)

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce. A launch is made of the
+ * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and that of tbk::index. A launch is made of the
  * arguments at each call, cheaply; the source is written once for each `name` of a launch, which a
  * backend compiles and keeps. Each kernel is called "run" and takes the words by value, then pointers.
  */
@@ -49,7 +49,7 @@ typedef struct emit_limits {
   int32_t most_words; /* at most EMIT_WORDS */
 } emit_limits_t;
 
-/* One of the two kernels: how launches and sources are made of its arguments. */
+/* One of the kernels: how launches and sources are made of its arguments. */
 typedef struct emit_generic {
   const char* name;
   uint32_t version;
@@ -62,7 +62,7 @@ typedef struct emit_generic {
   bool (*has_double)(const void* arguments);
 } emit_generic_t;
 
-extern const emit_generic_t emit_pointwise, emit_reduce;
+extern const emit_generic_t emit_pointwise, emit_reduce, emit_index;
 
 /*
  * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none.
