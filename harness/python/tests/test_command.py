@@ -33,7 +33,8 @@ def test_a_run_ends_with_verdict_and_page(tbk: Tbk, tmp_path: Path) -> None:
     assert page == "tbk-report/index.html"
     assert (tmp_path / page).stat().st_size > 10_000
     assert sorted(path.name for path in (tmp_path / "tbk-report").iterdir()) == [
-        "index.html", "judged.json", "junit.xml", "results.jsonl", "summary.md", "terminal.txt",
+        "badge.json", "badge.svg", "index.html", "judged.json", "junit.xml", "results.jsonl",
+        "summary.md", "terminal.txt",
     ]  # fmt: skip
     assert tbk("lint-reports").returncode == 0
     assert tbk("verify", "tbk-report/results.jsonl").returncode == 0
