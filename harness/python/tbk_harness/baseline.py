@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tbk_reports.extent import tier_of
 from tbk_reports.model import WAIVABLE, Judged, Test
 from tbk_reports.text import line
 from tbk_reports.words import difference_words, fingerprint
@@ -21,7 +22,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-HEAD_KEYS = frozenset({"device", "torch", "suite", "written", "cause"})
+HEAD_KEYS = frozenset({"device", "torch", "suite", "tier", "written", "cause"})
 KEYS = ("cause", "kind", "tests", "clauses", "example", "said")
 HEAD = """\
 # The causes of failure that were known when this file was written, by tbk --write-baseline.
@@ -44,6 +45,7 @@ class Entry:
     clauses: tuple[str, ...] = ()
     example: str = ""
     said: str = ""
+    tier: str = ""  # of the run that it was written from; empty where that is not known
 
     @property
     def words(self) -> str:
@@ -87,13 +89,14 @@ def document(judged: Judged, today: datetime.date) -> str:
         "device": judged.backend_name,
         "torch": torch.get("version") if isinstance(torch, Mapping) else None,
         "suite": suite.get("version") if isinstance(suite, Mapping) else None,
+        "tier": tier_of(judged.header),
     }
     lines = [f"{name} = {_text(str(value))}\n" for name, value in facts.items() if value]
     found = causes(judged.tests)
     return "".join([HEAD, *lines, f"written = {today}\n", *map(_table, found)])
 
 
-def _entry(given: object, name: str) -> Entry:
+def _entry(given: object, name: str, tier: str) -> Entry:
     if not isinstance(given, dict):
         raise BaselineError(f"{name}: not a table")
     unknown = sorted(set(given) - set(KEYS))
@@ -111,7 +114,7 @@ def _entry(given: object, name: str) -> Entry:
         raise BaselineError(f"{name}: clauses must be a list of ids")
     return Entry(
         given["cause"], given["kind"], tests, tuple(clauses),
-        str(given.get("example", "")), str(given.get("said", "")),
+        str(given.get("example", "")), str(given.get("said", "")), tier,
     )  # fmt: skip
 
 
@@ -127,7 +130,12 @@ def parse(text: str, name: str) -> tuple[Entry, ...]:
     entries = document.get("cause", [])
     if not isinstance(entries, list):
         raise BaselineError(f"{name}: entries are [[cause]] tables")
-    found = tuple(_entry(one, f"{name}, entry {number}") for number, one in enumerate(entries, 1))
+    tier = document.get("tier", "")
+    if tier not in ("", "quick", "thorough"):
+        raise BaselineError(f"{name}: tier must be quick or thorough")
+    found = tuple(
+        _entry(one, f"{name}, entry {number}", tier) for number, one in enumerate(entries, 1)
+    )
     seen: set[tuple[str, str]] = set()
     for number, entry in enumerate(found, 1):
         if (entry.cause, entry.kind) in seen:

@@ -23,6 +23,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "commands_history": ("history",),
     "commands_replay": ("replay",),
     "commands_build": ("new", "kill-matrix"),
+    "commands_init": ("init",),
     "commands_litmus": ("litmus",),
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -30,7 +31,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Read results": ("report", "diff", "history"),
     "Show it to others": ("certify", "verify", "badge"),
     "Look things up": ("list", "show"),
-    "Begin, and keep": ("new", "probe", "kill-matrix"),
+    "Begin, and keep": ("new", "init", "probe", "kill-matrix"),
 }
 EXAMPLES = """\
 tbk run ./libacme.so                    a library, in C and through PyTorch

@@ -12,12 +12,18 @@ from tbk_reports.comparison import Comparison
 from tbk_reports.comparison_page import PAGE, SUMMARY, lint_comparison, write_comparison
 from tbk_reports.comparison_terminal import print_comparison
 from tbk_reports.lint import lint_reports
-from tbk_reports.model import EXIT_FINDINGS, EXIT_NOT_WRITTEN, EXIT_PASS, EXIT_USAGE
+from tbk_reports.model import (
+    EXIT_FINDINGS,
+    EXIT_NOT_WRITTEN,
+    EXIT_PASS,
+    EXIT_USAGE,
+    ResultFile,
+)
 from tbk_reports.text import line
 
 from tbk_harness import outcome
 from tbk_harness.command_line import Command
-from tbk_harness.folder import PREVIOUS, RESULTS
+from tbk_harness.folder import PARTS, PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
 from tbk_harness.options import FAIL_ON_HELP, fail_on
 
@@ -66,23 +72,26 @@ def report_command(
 @click.command(name="diff")
 @click.argument("results", nargs=-1, type=PATH, metavar="[BEFORE] [AFTER]")
 @click.option("--waivers", type=PATH, help="Known failures, in TOML; for both sides.")
+@click.option("--baseline", type=PATH, help="Known causes, for both sides: they are not new.")
 @click.option(
     "--report-dir", type=click.Path(path_type=Path, file_okay=False),
     help=f"Write {PAGE} and {SUMMARY} there, too.",
 )  # fmt: skip
-def diff_command(results: tuple[Path, ...], waivers: Path | None, report_dir: Path | None) -> None:
+def diff_command(
+    results: tuple[Path, ...], waivers: Path | None, baseline: Path | None, report_dir: Path | None
+) -> None:
     """Compare two result files, by cause. What is new or no longer tested makes the exit code 1.
 
     AFTER is tbk-report/results.jsonl unless it is given, and BEFORE what the run before left beside
-    AFTER, results.previous.jsonl.
+    AFTER, results.previous.jsonl. A folder is its results.jsonl; where it has none, the shards that
+    lie in it, or in its parts/, together.
     """
-    known = outcome.known_from(waivers)
+    known = outcome.known_from(waivers, baseline)
     if len(results) > 2:
         outcome.stop(EXIT_USAGE, "two result files are compared, not more")
-    after = results[-1] if results else Path("tbk-report")
-    after = after / RESULTS if after.is_dir() else after
-    before = results[0] if len(results) > 1 else after.with_name(PREVIOUS)
-    files = [outcome.read(path) for path in (before, after)]
+    after = _side(results[-1] if results else Path("tbk-report"))
+    before = _side(results[0]) if len(results) > 1 else [after[0].with_name(PREVIOUS)]
+    files = [_together(paths) for paths in (before, after)]
     for problem in mixed(files):
         outcome.stop(EXIT_USAGE, f"these are not compared: {problem}")
     found = Comparison(*(outcome.verdict_on(file, known) for file in files))
@@ -90,6 +99,18 @@ def diff_command(results: tuple[Path, ...], waivers: Path | None, report_dir: Pa
         _write_comparison(found, report_dir)
     print_comparison(found, outcome.console())
     raise SystemExit(EXIT_PASS if found.clean and not found.torn else EXIT_FINDINGS)
+
+
+def _side(path: Path) -> list[Path]:
+    """Returns the result files of one side: a file, or what a folder has."""
+    if not path.is_dir() or (path / RESULTS).exists():
+        return [path / RESULTS if path.is_dir() else path]
+    parts = sorted(path.glob("*.jsonl")) or sorted((path / PARTS).glob("*.jsonl"))
+    return parts or [path / RESULTS]
+
+
+def _together(paths: list[Path]) -> ResultFile:
+    return outcome.read(paths[0]) if len(paths) == 1 else merge(outcome.read_parts(paths))
 
 
 def _write_comparison(found: Comparison, folder: Path) -> None:

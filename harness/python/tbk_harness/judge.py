@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tbk_reports.extent import tier_of
 from tbk_reports.litmus import is_litmus
 from tbk_reports.model import (
     ERRORS,
@@ -83,6 +84,12 @@ def _exhaustive(results: ResultFile) -> bool:
     )
 
 
+def _shows(tier: str, other: str) -> bool:
+    """Returns whether what a run of one tier found must show in a run of `tier`: the quick one has
+    fewer tests, and repeats less."""
+    return tier == other or other != "thorough"
+
+
 def _apply(results: ResultFile, known: Known, today: datetime.date) -> _Waived:
     """Returns what is declared becomes tests; then waivers, then the baseline say what is known."""
     tests, problems, notes = capabilities.declared(results, _exhaustive(results))
@@ -90,9 +97,11 @@ def _apply(results: ResultFile, known: Known, today: datetime.date) -> _Waived:
     _apply_waivers(waived, results, known.waivers, today)
     if known.baseline is not None:
         complete = _exhaustive(results)
+        tier = tier_of(results.header)
         found = baseline.apply(
             known.baseline, waived.tests,
-            lambda entry: complete and layers.had(results.header, entry.example, entry.clauses),
+            lambda entry: complete and _shows(tier, entry.tier)
+            and layers.had(results.header, entry.example, entry.clauses),
         )  # fmt: skip
         for at, entry in found.known.items():
             waived.tests[at] = with_verdict(waived.tests[at], "xfail", entry.words)

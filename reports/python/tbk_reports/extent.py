@@ -45,7 +45,7 @@ class Extent:
         return self.tier == TIERS[-1] and not self.partial and not self.simulated
 
 
-def _tier(header: Mapping[str, object]) -> str:
+def tier_of(header: Mapping[str, object]) -> str:
     """Returns the lowest of its layers; a file from before there were tiers is quick."""
     layers = header.get("layers")
     stated = {
@@ -126,7 +126,7 @@ def extent_of(
         if count := verdicts.get(verdict, 0):
             missing.append(f"{text.count_words(count, 'test')} {how}")
     return Extent(
-        _tier(header),
+        tier_of(header),
         _layers(header),
         planned,
         recorded,
