@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import tbk_contracts
-from tbk_reports.conformance import Claim, Conformance, Promise
-from tbk_reports.extent import selected_words
+from tbk_reports.conformance import Conformance
 from tbk_reports.html import render_html
 from tbk_reports.model import ResultFile, parse_results
 from tbk_reports.statement import (
@@ -35,7 +34,8 @@ from tbk_reports.text import line
 
 from tbk_harness import __version__, signature
 from tbk_harness.archive import RESULTS, SIGNATURES, SUMS, ArchiveError, Member, order, unpack
-from tbk_harness.enrich import enrich, layer_digest
+from tbk_harness.claim import claim_of, profiles
+from tbk_harness.enrich import enrich
 from tbk_harness.judge import Known, judge
 from tbk_harness.merge import merge
 from tbk_harness.verify import problems_of
@@ -55,63 +55,6 @@ def own_digest() -> str:
             found.update(f"{package}/{path.relative_to(root).as_posix()}\n".encode())
             found.update(path.read_bytes())
     return found.hexdigest()
-
-
-@cache
-def profiles() -> dict[str, frozenset[str]]:
-    """Returns the clauses that each profile asks for: those that a backend must keep."""
-    found: dict[str, set[str]] = {}
-    for one in tbk_contracts.clauses():
-        if one.checked_must:
-            found.setdefault(one.profile, set()).add(one.id)
-    return {name: frozenset(clauses) for name, clauses in found.items()}
-
-
-# ----------------------------------------------------------------------------------- the claim ---
-
-
-def claim_of(results: ResultFile, profile: str = "") -> Claim:
-    """Returns what is claimed of a run: `profile`, or all that the backend declares."""
-    ran = headers(results.header)
-    among = {one.id: one for layer in ran for one in tbk_contracts.at_layer(layer, all_clauses())}
-    promises = [
-        Promise(one.id, one.level, one.profile, one.text, one.kind == "checked", one.reason or "")
-        for one in among.values()
-    ]
-    wanted = profiles().get(profile, frozenset())
-    return Claim(profile, wanted, tuple(promises), tuple(_doubts(results, promises)))
-
-
-def all_clauses() -> Sequence[tbk_contracts.Clause]:
-    """Returns the clauses of which a statement speaks."""
-    return tbk_contracts.clauses()
-
-
-def _doubts(results: ResultFile, promises: Sequence[Promise]) -> list[str]:
-    """Returns why it can't be said that the run was of this suite: it has other sentences, or no
-    test of a clause that has tests."""
-    found = []
-    for layer, header in headers(results.header).items():
-        spec, suite = header.get("spec"), header.get("suite")
-        stated = spec.get("digest") if isinstance(spec, Mapping) else None
-        version = suite.get("version") if isinstance(suite, Mapping) else None
-        if stated != layer_digest(layer):
-            which = "a changed suite" if version == __version__ else f"tbk {version}"
-            found.append(
-                f"the {layer} layer was held against other clauses than those of tbk "
-                f"{__version__}: those of {line(which, 60)}"
-            )
-    recorded = {test.clause for test in results.tests}
-    silent = [one.id for one in promises if one.testable and one.id not in recorded]
-    if silent and not found and not selected_words(results.header):
-        named = ", ".join(silent[:6]) + (", …" if len(silent) > 6 else "")
-        found.append(f"no test is recorded of {len(silent)} clauses that have tests: {named}")
-    known = {one.id: one.sentence for one in promises}
-    told = ((test.clause, test.clause_text) for test in results.tests if test.clause_text)
-    other = [clause for clause, sentence in told if known.get(clause, sentence) != sentence]
-    if other and not found:
-        found.append(f"the records have another sentence for {other[0]} than this tbk")
-    return found
 
 
 # ------------------------------------------------------------------------------------- making ---

@@ -19,7 +19,7 @@ from tbk_reports.render import write_file
 from tbk_reports.statement import NEVER_SHOWN
 from tbk_reports.text import count_words, line
 
-from tbk_harness import archive, certificate, outcome, signature
+from tbk_harness import archive, certificate, claim, outcome, signature
 from tbk_harness.certificate import Checked, Source
 from tbk_harness.command_line import Command
 from tbk_harness.folder import RESULTS
@@ -68,9 +68,9 @@ def _bytes(path: Path) -> bytes:
 
 
 def _profile(name: str) -> str:
-    if name and name not in certificate.profiles():
-        there = ", ".join(sorted(certificate.profiles()))
-        meant = hint(name, certificate.profiles()) or f"; there are {there}"
+    if name and name not in claim.profiles():
+        there = ", ".join(sorted(claim.profiles()))
+        meant = hint(name, claim.profiles()) or f"; there are {there}"
         outcome.stop(EXIT_USAGE, f"there is no profile {name!r}{meant}")
     return name
 

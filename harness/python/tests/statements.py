@@ -10,7 +10,7 @@ from typing import Any
 
 import synthetic
 import tbk_contracts
-from tbk_harness import __version__, archive, certificate
+from tbk_harness import __version__, archive, certificate, claim
 from tbk_harness.enrich import layer_digest
 
 DAY = datetime.date(2026, 3, 2)
@@ -28,7 +28,7 @@ expires = {expires}
 
 def records() -> list[synthetic.Record]:
     """Returns a pass for each clause of the C layer that has tests."""
-    among = tbk_contracts.at_layer("c", certificate.all_clauses())
+    among = tbk_contracts.at_layer("c", claim.all_clauses())
     return [
         synthetic.case(
             at, id=f"{one.area}/holds_{one.id}", suite=one.area, clause=one.id, level=one.level,

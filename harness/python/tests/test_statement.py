@@ -23,7 +23,7 @@ import tampering
 import tbk_contracts
 from invoke import Tbk
 from statements import DAY
-from tbk_harness import archive, certificate, signature
+from tbk_harness import archive, certificate, claim, signature
 from tbk_harness.certificate import Checked, check
 from tbk_reports.conformance import Conformance
 
@@ -285,7 +285,7 @@ def test_minisign_signs_too(tmp_path: Path) -> None:
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tampering.Bench:
     few = [one for one in tbk_contracts.at_layer("c", tbk_contracts.clauses())
            if one.kind == "checked"][:FEW]  # fmt: skip
-    monkeypatch.setattr(certificate, "all_clauses", lambda: few)
+    monkeypatch.setattr(claim, "all_clauses", lambda: few)
     records = _changed(5, **FAIL)
     waiver = statements.WAIVER.format(clause=records[5]["clause"], expires="2026-06-01")
     source = statements.source(statements.write(tmp_path / "r.jsonl", records), waiver)
