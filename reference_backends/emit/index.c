@@ -11,14 +11,26 @@
 #include "generic.h"
 #include "inside.h"
 
-enum { RANK = EMIT_MAX_RANK, INDEX_WORDS = RANK + 1 };
+enum { RANK = EMIT_MAX_RANK, INDEX_WORDS = RANK + 1, ALL_INDEX_WORDS = INDEX_WORDS * RANK };
 
 /* Where the words of a launch stand; the names are those of index.inc. */
-#define WORDS(X)                                                                               \
-  X(COUNT, 1)                                                                                  \
-  X(INNER, 1) X(SERIAL, 1) X(MODE, 1) X(NEGATIVE, 1) X(FLAT, 1) X(REPORT, 1) X(TABLE_COUNT, 1) \
-      X(TABLE_RANK, 1) X(OFFSETS, 3) X(SIZES, RANK) X(VALUES, RANK) X(TABLE_SIZES, RANK)       \
-          X(TABLE_STRIDES, RANK) X(PLACES, RANK) X(INDICES, INDEX_WORDS* RANK)
+#define WORDS(X)         \
+  X(COUNT, 1)            \
+  X(INNER, 1)            \
+  X(SERIAL, 1)           \
+  X(MODE, 1)             \
+  X(NEGATIVE, 1)         \
+  X(FLAT, 1)             \
+  X(REPORT, 1)           \
+  X(TABLE_COUNT, 1)      \
+  X(TABLE_RANK, 1)       \
+  X(OFFSETS, 3)          \
+  X(SIZES, RANK)         \
+  X(VALUES, RANK)        \
+  X(TABLE_SIZES, RANK)   \
+  X(TABLE_STRIDES, RANK) \
+  X(PLACES, RANK)        \
+  X(INDICES, ALL_INDEX_WORDS)
 enum {
 #define WORD_ENTRY(name, count) W_##name, W_##name##_LAST = W_##name + (count)-1,
   WORDS(WORD_ENTRY)
