@@ -4,24 +4,134 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-import decisions
+import c_pages
+import check_site
+import click
+import command_pages
+import exit_pages
+import navigation
+import pytest
+import schema_page
+from tbk_contracts.header import load_header
+from tbk_harness.commands import tbk
+from tbk_reports import model
 
 ROOT = Path(__file__).resolve().parents[2]
+CONTRACTS = ROOT / "contracts"
+DOCS = ROOT / "docs"
 
 
 def test_every_decision_stands_in_the_navigation_by_number() -> None:
-    nav = decisions.extend([{"Explanation": [{"Decisions": decisions.LIST}]}], ROOT / "docs")
+    behind = {navigation.DECISIONS: navigation.decisions(DOCS)}
+    nav = navigation.extend([{"Explanation": [{"Decisions": navigation.DECISIONS}]}], behind)
     listed = nav[0]["Explanation"][0]["Decisions"]
     paths = [path for one in listed[1:] for path in one.values()]
-    assert listed[0] == decisions.LIST
-    assert paths == sorted(f"adr/{path.name}" for path in (ROOT / "docs/adr").glob("[0-9]*.md"))
+    assert listed[0] == navigation.DECISIONS
+    assert paths == sorted(f"adr/{path.name}" for path in (DOCS / "adr").glob("[0-9]*.md"))
     assert {"5. Ordering is proved with gates": "adr/0005-gates.md"} in listed
 
 
 def test_the_list_of_decisions_has_every_page() -> None:
-    listed = (ROOT / "docs" / decisions.LIST).read_text("utf-8")
-    missing = [path.name for path in (ROOT / "docs/adr").glob("[0-9]*.md")
+    listed = (DOCS / navigation.DECISIONS).read_text("utf-8")
+    missing = [path.name for path in (DOCS / "adr").glob("[0-9]*.md")
                if f"({path.name})" not in listed]  # fmt: skip
     assert missing == []
+
+
+def test_every_sentence_of_the_header_stands_beside_its_function() -> None:
+    pages = c_pages.pages(CONTRACTS)
+    blocks = load_header(CONTRACTS)
+    assert len(blocks) > 40
+    for block in blocks:
+        page = pages[f"{c_pages.FOLDER}/{Path(block.file).stem}.md"]
+        section = page.partition(f"{{ #{block.function} }}")[2].partition("\n### ")[0]
+        assert (
+            c_pages.declaration(block).replace("\n    ", " ").removesuffix(";") == block.declaration
+        )
+        for line in block.lines:
+            assert f"| {line.label} | {c_pages.escape(line.text)} | " in section
+            assert (
+                not line.clause
+                or f"[{line.clause}](../clauses.md#{line.clause.lower()})" in section
+            )
+    assert "typedef struct tbk_event_ops {" in pages[f"{c_pages.FOLDER}/event.md"]
+    assert "#ifndef TBK_EVENT_H" not in pages[f"{c_pages.FOLDER}/event.md"]
+
+
+def test_every_command_and_option_has_its_row() -> None:
+    pages = command_pages.pages()
+    with click.Context(tbk) as context:
+        for name in tbk.list_commands(context):
+            command = tbk.get_command(context, name)
+            assert command
+            page = pages[f"{command_pages.FOLDER}/{name}.md"]
+            shown = [
+                one for one in command.params if isinstance(one, click.Option) and not one.hidden
+            ]
+            assert [one.opts for one in shown if f"`{one.opts[-1]}" not in page
+                    and f" {one.opts[-1]}" not in page] == []  # fmt: skip
+            assert getattr(command, "examples", "") in page
+
+
+def test_every_exit_code_has_a_page_and_the_table_is_theirs() -> None:
+    known = {value for name, value in vars(model).items() if name.startswith("EXIT_")}
+    codes = exit_pages.load()
+    assert [one["code"] for one in codes] == sorted(known)
+    assert all(one["cases"] for one in codes)
+    page = (DOCS / exit_pages.INDEX).read_text("utf-8")
+    assert page == exit_pages.filled(page), "run ci/site/exit_pages.py"
+    assert exit_pages.linked(page).count("](exit-codes/") == len(codes)
+    for path, text in exit_pages.pages().items():
+        for linked in check_links(text):
+            made = (*command_pages.pages(), *exit_pages.pages())
+            place = ((DOCS / path).parent / linked).resolve()
+            assert place.is_file() or str(place.relative_to(DOCS)) in made
+
+
+def check_links(text: str) -> list[str]:
+    """Returns the files that a page links to."""
+    parts = [one.partition(")")[0].partition("#")[0] for one in text.split("](")[1:]]
+    return [one for one in parts if one]
+
+
+def test_every_member_of_a_result_file_has_its_row() -> None:
+    schema = json.loads((ROOT / "harness/schema/results.schema.json").read_text("utf-8"))
+    page = schema_page.page(schema)
+    for name, one in schema["$defs"].items():
+        if one.get("type") == "object":
+            section = page.partition(f"{{ #{name} }}")[2].partition("\n## ")[0]
+            for member in one["properties"]:
+                assert f"| `{member}` | " in section
+    assert "| `backend.path` | string | yes |" in page
+
+
+@pytest.mark.parametrize(
+    ("page", "fault"),
+    [
+        ('<a href="other.html#there">', None),
+        ('<a href="https://example.org/">', None),
+        ('<a href="none.html">', "no such page: none.html"),
+        ('<a href="other.html#nowhere">', "no such anchor: other.html#nowhere"),
+        ('<img src="none.png">', "no such page: none.png"),
+        ('<script src="https://example.org/a.js"></script>', "asks another host"),
+        ('<link rel="preconnect" href="//example.org">', "asks another host"),
+        ("<style>a { background: url(https://example.org/a.png) }</style>", "asks another host"),
+    ],
+)
+def test_a_fault_of_a_site_is_told(page: str, fault: str | None, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(page)
+    (tmp_path / "other.html").write_text('<h1 id="there">')
+    found = list(check_site.faults(tmp_path))
+    assert (fault is None and not found) or (len(found) == 1 and str(fault) in found[0])
+
+
+def test_a_style_that_asks_another_host_and_a_site_without_pages_are_told(tmp_path: Path) -> None:
+    (tmp_path / "site.css").write_text('@import "https://example.org/a.css";')
+    found = list(check_site.faults(tmp_path))
+    assert [one.partition(": ")[2] for one in found] == [
+        "no pages",
+        "asks another host: https://example.org/a.css",
+    ]
