@@ -12,8 +12,8 @@
 #include <ATen/ops/sub_ops.h>
 #include <aten/copy.h>
 #include <aten/empty.h>
-#include <aten/fallback.h>
 #include <aten/operands.h>
+#include <generic/pointwise.h>
 #include <tbk/tbk_operators.h>
 #include <torch/library.h>
 
@@ -126,8 +126,8 @@ at::Tensor add_into(const at::Tensor& self, const at::Tensor& other, const at::S
            [&](const tbk_tensor_t* first, const tbk_tensor_t* second, const tbk_tensor_t* out) {
              return launch_add(device, first, second, factor, out);
            }))
-    at::native::call_fallback_fn<&cpu_fallback, at::_ops::add_out>::call(self, other, alpha,
-                                                                         shape.out);
+    at::native::call_fallback_fn<&generic::pointwise_or_fallback, at::_ops::add_out>::call(
+        self, other, alpha, shape.out);
   return shape.out;
 }
 
@@ -142,8 +142,8 @@ at::Tensor sub_into(const at::Tensor& self, const at::Tensor& other, const at::S
            [&](const tbk_tensor_t* first, const tbk_tensor_t* second, const tbk_tensor_t* out) {
              return launch_add(device, first, second, factor, out);
            }))
-    at::native::call_fallback_fn<&cpu_fallback, at::_ops::sub_out>::call(self, other, alpha,
-                                                                         shape.out);
+    at::native::call_fallback_fn<&generic::pointwise_or_fallback, at::_ops::sub_out>::call(
+        self, other, alpha, shape.out);
   return shape.out;
 }
 
@@ -171,7 +171,8 @@ at::Tensor mul_into(const at::Tensor& self, const at::Tensor& other, const at::T
   Shape shape = settle_shape(self, other, wanted);
   const bool is_exact = is_exact_factor(other, shape.dtype);
   if (!(is_exact ? run_mul_exactly(shape, self, other) : run_mul(shape, self, other)))
-    at::native::call_fallback_fn<&cpu_fallback, at::_ops::mul_out>::call(self, other, shape.out);
+    at::native::call_fallback_fn<&generic::pointwise_or_fallback, at::_ops::mul_out>::call(
+        self, other, shape.out);
   return shape.out;
 }
 

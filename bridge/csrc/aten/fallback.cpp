@@ -147,7 +147,7 @@ class Call {
     find_device();
     refuse_stray_generator();
     check_tensors();
-    const char* name = count_fallback(op_, device_);
+    const char* name = count_fallback(op_, device_, dtype_);
     HostMirror mirror(device_, name);
     bring_arguments(mirror);
     {
@@ -179,6 +179,7 @@ class Call {
         for_each_tensor(argument(i), [&](const at::Tensor& tensor) {
           if (!has_tensor && is_ours(tensor)) {
             device_ = tensor.device().index();
+            dtype_ = tensor.scalar_type();
             has_tensor = true;
           }
         });
@@ -287,6 +288,7 @@ class Call {
   const std::vector<c10::Argument>& arguments_;
   const bool updates_statistics_;
   c10::DeviceIndex device_ = 0;
+  at::ScalarType dtype_ = at::ScalarType::Undefined;
   bool has_tensor_ = false;
   std::optional<at::Device> result_device_;
   c10::SmallVector<std::pair<const c10::Argument*, IValue>, 2> written_;

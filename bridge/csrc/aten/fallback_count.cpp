@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <aten/fallback.h>
 #include <aten/fallback_count.h>
+#include <aten/routes.h>
 #include <c10/util/Exception.h>
 #include <runtime/backend.h>
 
@@ -18,6 +19,7 @@ namespace {
 
 struct Counter {
   std::string name;
+  OperatorCounter* routes = nullptr;
   std::array<std::atomic<uint64_t>, 128> by_device{};
   std::atomic<bool> has_warned{false};
 };
@@ -69,12 +71,13 @@ Counter& find_counter(const c10::OperatorHandle& op) {
     std::string name = full_name(op.operator_name());
     counter = &all.by_name[name];
     counter->name = std::move(name);
+    counter->routes = &counter_of(counter->name);
   }
   return *counter;
 }
 
 /// Without the lock where this thread counts the same operator again.
-Counter& counter_of(const c10::OperatorHandle& op) {
+Counter& fallback_counter(const c10::OperatorHandle& op) {
   static thread_local const c10::FunctionSchema* schema = nullptr;
   static thread_local Counter* counter = nullptr;
   if (schema != &op.schema() || !is_named(counter->name, op.operator_name())) {
@@ -86,15 +89,17 @@ Counter& counter_of(const c10::OperatorHandle& op) {
 
 }  // namespace
 
-const char* count_fallback(const c10::OperatorHandle& op, c10::DeviceIndex device) {
+const char* count_fallback(const c10::OperatorHandle& op, c10::DeviceIndex device,
+                           at::ScalarType dtype) {
   const FallbackMode now = fallback_mode();
   if (now == FallbackMode::error) [[unlikely]]
     C10_THROW_ERROR(
         NotImplementedError,
         c10::str(full_name(op.operator_name()), ": the backend '", Backend::get().name(),
                  "' does not offer it, and the fallback to the CPU is switched off"));
-  Counter& counter = counter_of(op);
+  Counter& counter = fallback_counter(op);
   counter.by_device[static_cast<size_t>(device)].fetch_add(1, std::memory_order_relaxed);
+  count_call(*counter.routes, Route::fallback, device, dtype);
   if (now == FallbackMode::warn && !counter.has_warned.exchange(true)) [[unlikely]]
     TORCH_WARN(counter.name, " runs on the CPU: the backend '", Backend::get().name(),
                "' does not offer it");

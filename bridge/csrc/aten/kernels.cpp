@@ -37,7 +37,7 @@ bool is_unaligned(const DeviceState& device, const tbk_tensor_t& tensor) {
   return device.flat_address() && (tensor.memory & (device.properties.memory_alignment - 1)) != 0;
 }
 
-bool accepts(const DeviceState& device, std::initializer_list<const tbk_tensor_t*> tensors) {
+bool accepts(const DeviceState& device, c10::ArrayRef<const tbk_tensor_t*> tensors) {
   for (const tbk_tensor_t* tensor : tensors)
     if (!has_dtype(device.properties, tensor->dtype) || tensor->rank > device.properties.max_rank ||
         is_unaligned(device, *tensor))
@@ -90,6 +90,8 @@ void align_memory(tbk_tensor_t& description, c10::DeviceIndex device) {
 }
 
 const tbk_kernel_t* Kernel::find(c10::DeviceIndex device) {
+  if (!is_generic() && !is_open(Route::named)) [[unlikely]]
+    return nullptr;
   std::atomic<uintptr_t>& found = found_[static_cast<size_t>(device)];
   uintptr_t value = found.load(std::memory_order_acquire);
   if (value == kNotAsked) [[unlikely]] {
@@ -100,6 +102,15 @@ const tbk_kernel_t* Kernel::find(c10::DeviceIndex device) {
   return value == kNotOffered ? nullptr : reinterpret_cast<const tbk_kernel_t*>(value);
 }
 
+void Kernel::count(c10::DeviceIndex device, int32_t dtype) {
+  OperatorCounter* counter = counter_.load(std::memory_order_acquire);
+  if (counter == nullptr) [[unlikely]] {
+    counter = &counter_of(std::string("aten::") + name_);
+    counter_.store(counter, std::memory_order_release);
+  }
+  count_call(*counter, Route::named, device, static_cast<at::ScalarType>(dtype));
+}
+
 bool offers(Kernel& kernel, c10::DeviceIndex device, at::ScalarType dtype) {
   Backend& backend = Backend::get();
   backend.ensure_open(device);
@@ -108,14 +119,16 @@ bool offers(Kernel& kernel, c10::DeviceIndex device, at::ScalarType dtype) {
 }
 
 bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
-            std::initializer_list<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others) {
+            c10::ArrayRef<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others) {
   Stream& stream = current_stream(device);  // opens the device, or throws
   const tbk_kernel_t* offered = kernel.find(device);
   if (offered == nullptr || !accepts(Backend::get().device(device), tensors)) return false;
   stream.note(kernel.name());
-  if (has_plans(offered))
-    return launch_planned(offered, device, arguments, stream, make_plan_key(tensors, others));
-  return launch_at_once(offered, device, arguments, stream);
+  const bool is_done = has_plans(offered) ? launch_planned(offered, device, arguments, stream,
+                                                           make_plan_key(tensors, others))
+                                          : launch_at_once(offered, device, arguments, stream);
+  if (is_done && !kernel.is_generic()) kernel.count(device, tensors.back()->dtype);
+  return is_done;
 }
 
 }  // namespace tbk

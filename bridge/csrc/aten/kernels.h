@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/TensorBase.h>
+#include <aten/routes.h>
 #include <runtime/backend.h>
 #include <runtime/device_allocator.h>
 #include <runtime/stream.h>
@@ -58,15 +59,23 @@ class Kernel {
   const char* name() const {
     return name_;
   }
-  /// Returns the kernel, which the backend owns; NULL where it offers none for `device`. Asked once
-  /// a device, then remembered. The device is open.
+  /// Returns whether it is one of the generic kernels, which take programs.
+  bool is_generic() const {
+    return name_[0] == 't' && name_[1] == 'b' && name_[2] == 'k' && name_[3] == ':';
+  }
+  /// Returns the kernel, which the backend owns; NULL where it offers none for `device`, and where
+  /// the route of named kernels is closed to one that has an operator's name. Asked once a device,
+  /// then remembered. The device is open.
   const tbk_kernel_t* find(c10::DeviceIndex device);
+  /// Counts a call that it has served.
+  void count(c10::DeviceIndex device, int32_t dtype);
 
  private:
   const char* name_;
   uint32_t version_;
   // 0: not asked yet; 1: not offered; else the kernel.
   std::array<std::atomic<uintptr_t>, 128> found_{};
+  std::atomic<OperatorCounter*> counter_{nullptr};
 };
 
 /// Returns whether it is worth while to prepare operands of `dtype` for `kernel`. Opens the device.
@@ -78,8 +87,9 @@ bool offers(Kernel& kernel, c10::DeviceIndex device, at::ScalarType dtype);
 /// aligned: the caller falls back. Where a kernel finds no memory for itself, the device gets back
 /// what the allocator keeps, and the call is made once more. Other errors throw. Any thread.
 /// `tensors` are those in `arguments`, for the dtype, the rank and the plan's signature; `others`
-/// is what else is in there and a plan may depend on, as numbers: scalars, dimensions, flags.
+/// is what else is in there and a plan may depend on, as numbers: scalars, dimensions, flags. What a
+/// kernel with an operator's name serves is counted, with the dtype of the last tensor.
 bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
-            std::initializer_list<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others = {});
+            c10::ArrayRef<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others = {});
 
 }  // namespace tbk

@@ -71,8 +71,7 @@ Plan::~Plan() {
   kernel->plan_destroy(Backend::get().instance(), handle);
 }
 
-PlanKey make_plan_key(std::initializer_list<const tbk_tensor_t*> tensors,
-                      c10::ArrayRef<int64_t> others) {
+PlanKey make_plan_key(c10::ArrayRef<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others) {
   PlanKey key;
   for (const tbk_tensor_t* tensor : tensors) {
     key.push_back(tensor->dtype);

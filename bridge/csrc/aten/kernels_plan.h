@@ -7,7 +7,6 @@
 #include <c10/util/SmallVector.h>
 #include <tbk/tbk_arguments.h>
 
-#include <initializer_list>
 #include <memory>
 
 namespace tbk {
@@ -16,8 +15,7 @@ namespace tbk {
 /// and offsets.
 using PlanKey = c10::SmallVector<int64_t, 48>;
 /// Returns the key of a call; what `tensors` and `others` are, launch() of kernels.h says.
-PlanKey make_plan_key(std::initializer_list<const tbk_tensor_t*> tensors,
-                      c10::ArrayRef<int64_t> others);
+PlanKey make_plan_key(c10::ArrayRef<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others);
 
 /// Holds a prepared launch, which goes back to the backend with the last reference.
 struct Plan {

@@ -57,8 +57,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("addr", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("addr_", addr_);
   m.impl("addr.out", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
-  // The form that is given its output resizes it on the way, and warns.
-  m.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("_has_compatible_shallow_copy_type", has_compatible_shallow_copy_type);
 }
 

@@ -6,8 +6,8 @@
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/where_ops.h>
 #include <aten/empty.h>
-#include <aten/fallback.h>
 #include <aten/operands.h>
+#include <generic/pointwise.h>
 #include <tbk/tbk_operators.h>
 #include <torch/library.h>
 
@@ -64,8 +64,8 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::
     at::Tensor out = empty_on(condition.device().index(), {0}, result_dtype(self, other));
     if (where_into(condition, self, other, out)) return out;
   }
-  return at::native::call_fallback_fn<&cpu_fallback, at::_ops::where_self>::call(condition, self,
-                                                                                 other);
+  return at::native::call_fallback_fn<&generic::pointwise_or_fallback, at::_ops::where_self>::call(
+      condition, self, other);
 }
 
 at::Tensor& where_out(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other,
@@ -73,8 +73,8 @@ at::Tensor& where_out(const at::Tensor& condition, const at::Tensor& self, const
   if (is_regular(condition, self, other) && out.device() == condition.device() &&
       out.scalar_type() == result_dtype(self, other) && where_into(condition, self, other, out))
     return out;
-  return at::native::call_fallback_fn<&cpu_fallback, at::_ops::where_self_out>::call(
-      condition, self, other, out);
+  return at::native::call_fallback_fn<&generic::pointwise_or_fallback,
+                                      at::_ops::where_self_out>::call(condition, self, other, out);
 }
 
 }  // namespace

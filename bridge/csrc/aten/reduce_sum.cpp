@@ -4,8 +4,8 @@
 #include <ATen/native/CPUFallback.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/sum_ops.h>
-#include <aten/fallback.h>
 #include <aten/operands.h>
+#include <generic/reduce.h>
 #include <tbk/tbk_operators.h>
 #include <torch/library.h>
 
@@ -75,8 +75,9 @@ at::Tensor& sum_out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool ke
     at::native::resize_output(out, result_sizes(self, over, keepdim));
     if (launch_sum(self, over, keepdim, out)) return out;
   }
-  return at::native::call_fallback_fn<&cpu_fallback, at::_ops::sum_IntList_out>::call(
-      self, dim, keepdim, dtype, out);
+  return at::native::call_fallback_fn<&generic::reduce_or_fallback,
+                                      at::_ops::sum_IntList_out>::call(self, dim, keepdim, dtype,
+                                                                       out);
 }
 
 }  // namespace

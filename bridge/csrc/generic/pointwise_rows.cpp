@@ -35,65 +35,65 @@ const Formula f3 = {f3_nodes, 3};
 const Node f4_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), T(1), O(TBK_OPCODE_MUL, 3, 0),
     O(TBK_OPCODE_SELECT, 2, 0, 4)};
 const Formula f4 = {f4_nodes, 6};
-const Node f5_nodes[] = {T(0)};
-const Formula f5 = {f5_nodes, 1};
-const Node f6_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0)};
+const Node f5_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0)};
+const Formula f5 = {f5_nodes, 2};
+const Node f6_nodes[] = {T(0), O(TBK_OPCODE_ACOS, 0)};
 const Formula f6 = {f6_nodes, 2};
-const Node f7_nodes[] = {T(0), O(TBK_OPCODE_ACOS, 0)};
+const Node f7_nodes[] = {T(0), O(TBK_OPCODE_ACOSH, 0)};
 const Formula f7 = {f7_nodes, 2};
-const Node f8_nodes[] = {T(0), O(TBK_OPCODE_ACOSH, 0)};
-const Formula f8 = {f8_nodes, 2};
-const Node f9_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
+const Node f8_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
+const Formula f8 = {f8_nodes, 5};
+const Node f9_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
 const Formula f9 = {f9_nodes, 5};
-const Node f10_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
+const Node f10_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
 const Formula f10 = {f10_nodes, 5};
-const Node f11_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_AND, 1, 2), O(TBK_OPCODE_OR, 0, 3)};
+const Node f11_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
 const Formula f11 = {f11_nodes, 5};
-const Node f12_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_ADD, 0, 3)};
-const Formula f12 = {f12_nodes, 5};
-const Node f13_nodes[] = {T(0), N(0), T(1), T(2), O(TBK_OPCODE_DIV, 2, 3), O(TBK_OPCODE_MUL, 1, 4),
+const Node f12_nodes[] = {T(0), N(0), T(1), T(2), O(TBK_OPCODE_DIV, 2, 3), O(TBK_OPCODE_MUL, 1, 4),
+    O(TBK_OPCODE_ADD, 0, 5)};
+const Formula f12 = {f12_nodes, 7};
+const Node f13_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), T(2), O(TBK_OPCODE_MUL, 3, 4),
     O(TBK_OPCODE_ADD, 0, 5)};
 const Formula f13 = {f13_nodes, 7};
-const Node f14_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), T(2), O(TBK_OPCODE_MUL, 3, 4),
-    O(TBK_OPCODE_ADD, 0, 5)};
-const Formula f14 = {f14_nodes, 7};
-const Node f15_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_LT, 0, 2),
+const Node f14_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_LT, 0, 2),
     L(3.141592653589793), O(TBK_OPCODE_SELECT, 3, 4, 2), O(TBK_OPCODE_SELECT, 1, 0, 5)};
-const Formula f15 = {f15_nodes, 7};
-const Node f16_nodes[] = {T(0), O(TBK_OPCODE_ASIN, 0)};
+const Formula f14 = {f14_nodes, 7};
+const Node f15_nodes[] = {T(0), O(TBK_OPCODE_ASIN, 0)};
+const Formula f15 = {f15_nodes, 2};
+const Node f16_nodes[] = {T(0), O(TBK_OPCODE_ASINH, 0)};
 const Formula f16 = {f16_nodes, 2};
-const Node f17_nodes[] = {T(0), O(TBK_OPCODE_ASINH, 0)};
+const Node f17_nodes[] = {T(0), O(TBK_OPCODE_ATAN, 0)};
 const Formula f17 = {f17_nodes, 2};
-const Node f18_nodes[] = {T(0), O(TBK_OPCODE_ATAN, 0)};
-const Formula f18 = {f18_nodes, 2};
-const Node f19_nodes[] = {T(0), T(1), O(TBK_OPCODE_ATAN2, 0, 1)};
-const Formula f19 = {f19_nodes, 3};
-const Node f20_nodes[] = {T(0), O(TBK_OPCODE_ATANH, 0)};
-const Formula f20 = {f20_nodes, 2};
-const Node f21_nodes[] = {T(0), N(0), O(TBK_OPCODE_AND, 0, 1)};
+const Node f18_nodes[] = {T(0), T(1), O(TBK_OPCODE_ATAN2, 0, 1)};
+const Formula f18 = {f18_nodes, 3};
+const Node f19_nodes[] = {T(0), O(TBK_OPCODE_ATANH, 0)};
+const Formula f19 = {f19_nodes, 2};
+const Node f20_nodes[] = {T(0), N(0), O(TBK_OPCODE_AND, 0, 1)};
+const Formula f20 = {f20_nodes, 3};
+const Node f21_nodes[] = {N(0), T(0), O(TBK_OPCODE_AND, 0, 1)};
 const Formula f21 = {f21_nodes, 3};
-const Node f22_nodes[] = {N(0), T(0), O(TBK_OPCODE_AND, 0, 1)};
+const Node f22_nodes[] = {T(0), T(1), O(TBK_OPCODE_AND, 0, 1)};
 const Formula f22 = {f22_nodes, 3};
-const Node f23_nodes[] = {T(0), T(1), O(TBK_OPCODE_AND, 0, 1)};
+const Node f23_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHL, 0, 1)};
 const Formula f23 = {f23_nodes, 3};
-const Node f24_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHL, 0, 1)};
-const Formula f24 = {f24_nodes, 3};
-const Node f25_nodes[] = {T(0), O(TBK_OPCODE_NOT, 0)};
-const Formula f25 = {f25_nodes, 2};
-const Node f26_nodes[] = {T(0), N(0), O(TBK_OPCODE_OR, 0, 1)};
+const Node f24_nodes[] = {T(0), O(TBK_OPCODE_NOT, 0)};
+const Formula f24 = {f24_nodes, 2};
+const Node f25_nodes[] = {T(0), N(0), O(TBK_OPCODE_OR, 0, 1)};
+const Formula f25 = {f25_nodes, 3};
+const Node f26_nodes[] = {N(0), T(0), O(TBK_OPCODE_OR, 0, 1)};
 const Formula f26 = {f26_nodes, 3};
-const Node f27_nodes[] = {N(0), T(0), O(TBK_OPCODE_OR, 0, 1)};
+const Node f27_nodes[] = {T(0), T(1), O(TBK_OPCODE_OR, 0, 1)};
 const Formula f27 = {f27_nodes, 3};
-const Node f28_nodes[] = {T(0), T(1), O(TBK_OPCODE_OR, 0, 1)};
+const Node f28_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHR, 0, 1)};
 const Formula f28 = {f28_nodes, 3};
-const Node f29_nodes[] = {N(0), T(0), O(TBK_OPCODE_SHR, 0, 1)};
+const Node f29_nodes[] = {T(0), N(0), O(TBK_OPCODE_XOR, 0, 1)};
 const Formula f29 = {f29_nodes, 3};
-const Node f30_nodes[] = {T(0), N(0), O(TBK_OPCODE_XOR, 0, 1)};
+const Node f30_nodes[] = {N(0), T(0), O(TBK_OPCODE_XOR, 0, 1)};
 const Formula f30 = {f30_nodes, 3};
-const Node f31_nodes[] = {N(0), T(0), O(TBK_OPCODE_XOR, 0, 1)};
+const Node f31_nodes[] = {T(0), T(1), O(TBK_OPCODE_XOR, 0, 1)};
 const Formula f31 = {f31_nodes, 3};
-const Node f32_nodes[] = {T(0), T(1), O(TBK_OPCODE_XOR, 0, 1)};
-const Formula f32 = {f32_nodes, 3};
+const Node f32_nodes[] = {T(0)};
+const Formula f32 = {f32_nodes, 1};
 const Node f33_nodes[] = {T(0), O(TBK_OPCODE_CEIL, 0)};
 const Formula f33 = {f33_nodes, 2};
 const Condition c34[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr}};
@@ -663,90 +663,90 @@ const Row kPointwiseRows[] = {
     {"__rshift__.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
     {"__rshift__.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
     {"_prelu_kernel", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f4},
-    {"abs", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f6, &f6},
-    {"abs.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f6, &f6},
-    {"abs_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f6, &f6},
-    {"acos", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
-    {"acos.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
-    {"acos_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
-    {"acosh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8},
-    {"acosh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8},
-    {"acosh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f8},
-    {"add.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f9, &f10, &f10},
-    {"add.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f9, &f10, &f10},
-    {"add.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f11, &f12, &f12},
-    {"add.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f11, &f12, &f12},
-    {"add_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f9, &f10, &f10},
-    {"add_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f11, &f12, &f12},
-    {"addcdiv", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f13},
-    {"addcdiv.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f13},
-    {"addcdiv_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f13},
-    {"addcmul", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f14, &f14},
-    {"addcmul.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f14, &f14},
-    {"addcmul_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f14, &f14},
-    {"angle", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
-    {"angle.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
-    {"asin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
-    {"asin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
-    {"asin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
-    {"asinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
-    {"asinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
-    {"asinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
-    {"atan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
-    {"atan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
-    {"atan2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
-    {"atan2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
-    {"atan2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
-    {"atan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
-    {"atanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f20},
-    {"atanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f20},
-    {"atanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f20},
-    {"bitwise_and.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
-    {"bitwise_and.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f22, &f22, nullptr},
-    {"bitwise_and.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f22, &f22, nullptr},
-    {"bitwise_and.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
-    {"bitwise_and.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f23, nullptr},
-    {"bitwise_and.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f23, nullptr},
-    {"bitwise_and_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
-    {"bitwise_and_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f23, nullptr},
-    {"bitwise_left_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f24, nullptr},
-    {"bitwise_left_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f24, nullptr},
+    {"abs", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f5},
+    {"abs.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f5},
+    {"abs_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f5},
+    {"acos", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f6},
+    {"acos.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f6},
+    {"acos_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f6},
+    {"acosh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
+    {"acosh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
+    {"acosh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f7},
+    {"add.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f8, &f9, &f9},
+    {"add.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f8, &f9, &f9},
+    {"add.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f10, &f11, &f11},
+    {"add.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f10, &f11, &f11},
+    {"add_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers, nullptr, 0, &f8, &f9, &f9},
+    {"add_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers, nullptr, 0, &f10, &f11, &f11},
+    {"addcdiv", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f12},
+    {"addcdiv.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f12},
+    {"addcdiv_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, nullptr, &f12},
+    {"addcmul", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f13, &f13},
+    {"addcmul.out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f13, &f13},
+    {"addcmul_", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {3, -1, -1, -1}, 0, 7, 1, 0, nullptr, 0, nullptr, &f13, &f13},
+    {"angle", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f14},
+    {"angle.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f14},
+    {"asin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
+    {"asin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
+    {"asin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f15},
+    {"asinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
+    {"asinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
+    {"asinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f16},
+    {"atan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
+    {"atan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
+    {"atan2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
+    {"atan2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
+    {"atan2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f18},
+    {"atan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f17},
+    {"atanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
+    {"atanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
+    {"atanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f19},
+    {"bitwise_and.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f20, &f20, nullptr},
+    {"bitwise_and.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
+    {"bitwise_and.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f21, &f21, nullptr},
+    {"bitwise_and.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f20, &f20, nullptr},
+    {"bitwise_and.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f22, nullptr},
+    {"bitwise_and.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f22, nullptr},
+    {"bitwise_and_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f20, &f20, nullptr},
+    {"bitwise_and_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f22, nullptr},
+    {"bitwise_left_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f23, nullptr},
+    {"bitwise_left_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f23, nullptr},
     {"bitwise_left_shift.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
     {"bitwise_left_shift.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
     {"bitwise_left_shift.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
     {"bitwise_left_shift.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
     {"bitwise_left_shift_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f1, nullptr},
     {"bitwise_left_shift_.Tensor_Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f0, nullptr},
-    {"bitwise_not", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
-    {"bitwise_not.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
-    {"bitwise_not_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
-    {"bitwise_or.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
-    {"bitwise_or.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f27, &f27, nullptr},
-    {"bitwise_or.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f27, &f27, nullptr},
-    {"bitwise_or.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
-    {"bitwise_or.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f28, nullptr},
-    {"bitwise_or.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f28, nullptr},
-    {"bitwise_or_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
-    {"bitwise_or_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f28, nullptr},
-    {"bitwise_right_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f29, nullptr},
-    {"bitwise_right_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f29, nullptr},
+    {"bitwise_not", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f24, nullptr},
+    {"bitwise_not.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f24, nullptr},
+    {"bitwise_not_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f24, nullptr},
+    {"bitwise_or.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
+    {"bitwise_or.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
+    {"bitwise_or.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f26, &f26, nullptr},
+    {"bitwise_or.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
+    {"bitwise_or.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f27, nullptr},
+    {"bitwise_or.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f27, nullptr},
+    {"bitwise_or_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f25, &f25, nullptr},
+    {"bitwise_or_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f27, nullptr},
+    {"bitwise_right_shift.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f28, nullptr},
+    {"bitwise_right_shift.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f28, nullptr},
     {"bitwise_right_shift.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
     {"bitwise_right_shift.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
     {"bitwise_right_shift.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
     {"bitwise_right_shift.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
     {"bitwise_right_shift_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f3, nullptr},
     {"bitwise_right_shift_.Tensor_Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f2, nullptr},
-    {"bitwise_xor.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
-    {"bitwise_xor.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f31, &f31, nullptr},
-    {"bitwise_xor.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f31, &f31, nullptr},
-    {"bitwise_xor.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
-    {"bitwise_xor.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f32, nullptr},
-    {"bitwise_xor.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f32, nullptr},
-    {"bitwise_xor_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
-    {"bitwise_xor_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f32, nullptr},
-    {"ceil", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f33},
-    {"ceil.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f33},
-    {"ceil_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f33},
+    {"bitwise_xor.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f29, &f29, nullptr},
+    {"bitwise_xor.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
+    {"bitwise_xor.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f30, &f30, nullptr},
+    {"bitwise_xor.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f29, &f29, nullptr},
+    {"bitwise_xor.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f31, nullptr},
+    {"bitwise_xor.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f31, nullptr},
+    {"bitwise_xor_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f29, &f29, nullptr},
+    {"bitwise_xor_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f31, nullptr},
+    {"ceil", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
+    {"ceil.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
+    {"ceil_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
     {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 0, 0, c34, 2, nullptr, &f35, &f35},
     {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, c36, 2, nullptr, &f37, &f37},
     {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 0, 0, c38, 2, nullptr, &f39, &f39},
@@ -850,19 +850,19 @@ const Row kPointwiseRows[] = {
     {"expm1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
     {"expm1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
     {"expm1_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f74},
-    {"floor", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f75},
-    {"floor.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f75},
-    {"floor_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f75},
+    {"floor", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f75},
+    {"floor.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f75},
+    {"floor_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f75},
     {"floor_divide", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
     {"floor_divide.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
     {"floor_divide.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
     {"floor_divide.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
     {"floor_divide_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f55, &f56},
     {"floor_divide_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers | kDividesIntegers, nullptr, 0, nullptr, &f60, &f61},
-    {"fmax", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f41, &f76},
-    {"fmax.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f41, &f76},
-    {"fmin", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f42, &f77},
-    {"fmin.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f42, &f77},
+    {"fmax", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f76},
+    {"fmax.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f76},
+    {"fmin", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f77},
+    {"fmin.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f77},
     {"fmod.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f78, &f78},
     {"fmod.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f78, &f78},
     {"fmod.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f79, &f79},
@@ -913,9 +913,9 @@ const Row kPointwiseRows[] = {
     {"hardtanh_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f35},
     {"hardtanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f99},
     {"hardtanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f99},
-    {"heaviside", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f100, &f100},
-    {"heaviside.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f100, &f100},
-    {"heaviside_", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f100, &f100},
+    {"heaviside", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f100, &f100},
+    {"heaviside.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f100, &f100},
+    {"heaviside_", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f100, &f100},
     {"huber_loss", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f102},
     {"huber_loss.out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f102},
     {"huber_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f104},
@@ -972,18 +972,18 @@ const Row kPointwiseRows[] = {
     {"logaddexp.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
     {"logaddexp2", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
     {"logaddexp2.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
-    {"logical_and", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f127, &f127},
-    {"logical_and.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f127, &f127},
-    {"logical_and_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f127, &f127},
-    {"logical_not", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f128, &f128},
-    {"logical_not.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f128, &f128},
-    {"logical_not_", Form::kInPlace, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f25, &f128, &f128},
-    {"logical_or", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f129, &f129},
-    {"logical_or.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f129, &f129},
-    {"logical_or_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f129, &f129},
-    {"logical_xor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f130, &f130},
-    {"logical_xor.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f130, &f130},
-    {"logical_xor_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f32, &f130, &f130},
+    {"logical_and", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f127, &f127},
+    {"logical_and.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f127, &f127},
+    {"logical_and_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f127, &f127},
+    {"logical_not", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f128, &f128},
+    {"logical_not.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f128, &f128},
+    {"logical_not_", Form::kInPlace, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f128, &f128},
+    {"logical_or", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f129, &f129},
+    {"logical_or.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f129, &f129},
+    {"logical_or_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f129, &f129},
+    {"logical_xor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f130, &f130},
+    {"logical_xor.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f130, &f130},
+    {"logical_xor_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f130, &f130},
     {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c131, 1, nullptr, nullptr, &f132},
     {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f134},
     {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c131, 1, nullptr, nullptr, &f132},
@@ -1003,10 +1003,10 @@ const Row kPointwiseRows[] = {
     {"masked_fill.Scalar", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
     {"masked_fill.Scalar_out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
     {"masked_fill_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
-    {"maximum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f41, &f41},
-    {"maximum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f28, &f41, &f41},
-    {"minimum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f42, &f42},
-    {"minimum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f23, &f42, &f42},
+    {"maximum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f41},
+    {"maximum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f41},
+    {"minimum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f42},
+    {"minimum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f42},
     {"mish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
     {"mish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
     {"mish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
@@ -1014,12 +1014,12 @@ const Row kPointwiseRows[] = {
     {"mse_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c142, 1, nullptr, nullptr, &f143},
     {"mse_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c115, 1, nullptr, nullptr, &f144},
     {"mse_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c115, 1, nullptr, nullptr, &f144},
-    {"mul.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f21, &f145, &f145},
-    {"mul.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f21, &f145, &f145},
-    {"mul.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f23, &f146, &f146},
-    {"mul.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f23, &f146, &f146},
-    {"mul_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f21, &f145, &f145},
-    {"mul_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f23, &f146, &f146},
+    {"mul.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f145, &f145},
+    {"mul.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f145, &f145},
+    {"mul.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f146, &f146},
+    {"mul.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f146, &f146},
+    {"mul_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f145, &f145},
+    {"mul_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f146, &f146},
     {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c147, 3, nullptr, nullptr, &f148},
     {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c149, 3, nullptr, nullptr, &f150},
     {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c151, 3, nullptr, nullptr, &f152},
@@ -1086,30 +1086,30 @@ const Row kPointwiseRows[] = {
     {"remainder.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f179, &f179},
     {"remainder_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f177, &f177},
     {"remainder_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f179, &f179},
-    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f180},
+    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f180},
     {"round.decimals", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
     {"round.decimals_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
-    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f180},
-    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f180},
+    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f180},
+    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f180},
     {"round_.decimals", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
     {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
     {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
     {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
-    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f183, &f183},
-    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f183, &f183},
-    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f184, &f184},
-    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f184, &f184},
-    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
-    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
-    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
+    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f183, &f183},
+    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f183, &f183},
+    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f184, &f184},
+    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f184, &f184},
+    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
+    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
+    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
     {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
     {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
     {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
     {"sigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f187},
     {"sigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f187},
-    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
-    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
-    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f5, &f185, &f185},
+    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
+    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
+    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
     {"signbit", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f188, &f189},
     {"signbit.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f188, &f189},
     {"silu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
@@ -1166,9 +1166,9 @@ const Row kPointwiseRows[] = {
     {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f209, &f209},
     {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f210, &f210},
     {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f210, &f210},
-    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f211},
-    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f211},
-    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f5, &f211},
+    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f211},
+    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f211},
+    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f211},
     {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f212, &f212, &f212},
     {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f212, &f212, &f212},
     {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},

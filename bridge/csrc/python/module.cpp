@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <aten/fallback.h>
+#include <aten/routes.h>
 #include <python/describe.h>
 #include <runtime/backend.h>
 #include <runtime/current.h>
@@ -10,6 +11,7 @@
 #include <runtime/host_allocator.h>
 #include <runtime/stream.h>
 
+#include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
 #include <torch/version.h>
@@ -31,7 +33,9 @@ std::string load(const std::string& path, const std::string& options, const py::
     py::gil_scoped_acquire gil;
     check(name);
   };
-  fallback_mode();  // raises here, and not in some operator, where TBK_FALLBACK is not understood
+  // These raise here, and not in some operator, where TBK_FALLBACK or TBK_ROUTE is not understood.
+  fallback_mode();
+  forced_route();
   py::gil_scoped_release no_gil;
   return Backend::load(path, options, check_name).name();
 }
@@ -89,6 +93,31 @@ void set_mode_by_name(const std::string& wanted) {
   for (auto [mode, name] : mode_names)
     if (wanted == name) return set_fallback_mode(mode);
   TORCH_CHECK_VALUE(false, "there is no fallback mode '", wanted, "', only silent, warn and error");
+}
+
+py::list route_rows() {
+  py::list rows;
+  for (const RouteCount& row : route_counts()) {
+    const bool has_dtype = row.dtype != at::ScalarType::Undefined;
+    const py::object dtype = has_dtype
+                                 ? py::reinterpret_borrow<py::object>(
+                                       reinterpret_cast<PyObject*>(torch::getTHPDtype(row.dtype)))
+                                 : py::none();
+    rows.append(py::make_tuple(row.operator_name, static_cast<int>(row.device), dtype,
+                               kRouteNames[static_cast<int>(row.route)], row.count));
+  }
+  return rows;
+}
+
+std::optional<std::string> route_name() {
+  const std::optional<Route> route = forced_route();
+  if (!route.has_value()) return std::nullopt;
+  return kRouteNames[static_cast<int>(*route)];
+}
+
+void set_route_by_name(const std::optional<std::string>& wanted) {
+  if (!wanted.has_value()) return set_forced_route(std::nullopt);
+  set_forced_route(route_of(*wanted, "the route"));
 }
 
 /// What calls the backend, waits, or takes a lock under which the backend is called, is defined by
@@ -166,6 +195,10 @@ void define_fallback(Definer def) {
   def.quick("reset_fallbacks", reset_fallbacks);
   def.quick("fallback_mode", mode_name);
   def.quick("set_fallback_mode", set_mode_by_name, py::arg("mode"));
+  def.quick("routes", route_rows);
+  def.quick("reset_routes", reset_route_counts);
+  def.quick("forced_route", route_name);
+  def.quick("set_forced_route", set_route_by_name, py::arg("route"));
 }
 
 }  // namespace

@@ -22,19 +22,28 @@ from torch_tbk._load import load
 from torch_tbk._reference import reference
 
 if TYPE_CHECKING:
-    from torch_tbk.device_module import Capability, DeviceModule, DeviceProperties, FallbackCount
+    from torch_tbk.device_module import (
+        Capability,
+        DeviceModule,
+        DeviceProperties,
+        FallbackCount,
+        RouteCount,
+    )
 
 __all__ = [
     "Capability",
     "DeviceModule",
     "DeviceProperties",
     "FallbackCount",
+    "RouteCount",
     "autoload",
     "load",
     "reference",
 ]
 
-_NEED_PYTORCH = frozenset({"Capability", "DeviceModule", "DeviceProperties", "FallbackCount"})
+_NEED_PYTORCH = frozenset(
+    {"Capability", "DeviceModule", "DeviceProperties", "FallbackCount", "RouteCount"}
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,9 +16,9 @@ from torch_tbk.device_module import _utils, amp, fallback, memory, random
 from torch_tbk.device_module import device as _device
 from torch_tbk.device_module import stream as _stream
 from torch_tbk.device_module.device import Capability, DeviceProperties
-from torch_tbk.device_module.fallback import FallbackCount
+from torch_tbk.device_module.fallback import FallbackCount, RouteCount
 
-__all__ = ["Capability", "DeviceModule", "DeviceProperties", "FallbackCount"]
+__all__ = ["Capability", "DeviceModule", "DeviceProperties", "FallbackCount", "RouteCount"]
 
 
 if TYPE_CHECKING:
@@ -124,11 +124,17 @@ class DeviceModule(_Module):
     is_bf16_supported = staticmethod(amp.is_bf16_supported)
 
     FallbackCount = FallbackCount
+    RouteCount = RouteCount
     fallbacks = staticmethod(fallback.fallbacks)
     reset_fallbacks = staticmethod(fallback.reset_fallbacks)
     get_fallback_mode = staticmethod(fallback.get_fallback_mode)
     set_fallback_mode = staticmethod(fallback.set_fallback_mode)
     fallback_mode = staticmethod(fallback.fallback_mode)
+    routes = staticmethod(fallback.routes)
+    reset_routes = staticmethod(fallback.reset_routes)
+    get_forced_route = staticmethod(fallback.get_forced_route)
+    set_forced_route = staticmethod(fallback.set_forced_route)
+    forced_route = staticmethod(fallback.forced_route)
 
     def __init__(self, name: str) -> None:
         super().__init__(f"torch.{name}", f"The devices of {name}; see torch_tbk.device_module.")

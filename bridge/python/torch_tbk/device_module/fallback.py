@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ran on the CPU because the backend has no kernel for it."""
+"""Who computed each operator: the device, by which route, or the CPU for want of a kernel."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, cast
 
+import torch
+
 from torch_tbk._binding import binding
 
 FallbackMode = Literal["silent", "warn", "error"]
 """What happens where an operator would run on the CPU; see `set_fallback_mode`."""
+
+Route = Literal["named", "generic", "composed", "fallback"]
+"""Who serves an operator: a kernel of its own name, a generic kernel with a program, several
+programs one after the other, or PyTorch's CPU."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,66 @@ def fallbacks() -> list[FallbackCount]:
 def reset_fallbacks() -> None:
     """Counts from 0 again."""
     binding.reset_fallbacks()
+
+
+@dataclass(frozen=True)
+class RouteCount:
+    """How often an operator was served in one way."""
+
+    operator: str
+    """As "aten::exp.out"."""
+    device: int
+    """The index of the device."""
+    dtype: torch.dtype | None
+    """The result's; of a fallback the first tensor's; None: there was none."""
+    route: Route
+    """Who served it."""
+    count: int
+    """Calls since the start, or reset_routes."""
+
+
+def routes() -> list[RouteCount]:
+    """Returns who has served which operators so far, sorted by operator. All threads'.
+
+    What PyTorch makes of other operators before a device sees it is not there; those it is made of
+    are.
+    """
+    return [RouteCount(*row) for row in binding.routes()]
+
+
+def reset_routes() -> None:
+    """Counts routes from 0 again."""
+    binding.reset_routes()
+
+
+def get_forced_route() -> Route | None:
+    """Returns the one route that operators may take; None: they take the first that serves."""
+    return cast("Route | None", binding.forced_route())
+
+
+def set_forced_route(route: Route | None) -> None:
+    """Closes all routes but one, for all threads, to see whether that one is right.
+
+    Args:
+        route: what operators may be served by; what it does not serve runs on the CPU. None opens
+            all again. The environment variable TBK_ROUTE gives the first value, None where it is
+            not set.
+
+    Raises:
+        ValueError: no such route.
+    """
+    binding.set_forced_route(route)
+
+
+@contextmanager
+def forced_route(route: Route | None) -> Iterator[None]:
+    """Context manager: set_forced_route inside, and what it was afterwards. For all threads."""
+    previous = get_forced_route()
+    set_forced_route(route)
+    try:
+        yield
+    finally:
+        set_forced_route(previous)
 
 
 def get_fallback_mode() -> FallbackMode:

@@ -30,14 +30,15 @@ def _() -> None:
     kernels.result("floor", floor)
 
 
-@mutant("xor_of_steps", "OPS-550", "xor with a second operand that has steps", narrow=True,
+@mutant("xor_of_steps", "OPS-550", "xor of an operand that has steps", narrow=True,
         tests="of_two_operands[name=bitwise_xor")  # fmt: skip
 def _() -> None:
-    def xor(made: torch.Tensor, _: Any, other: Any) -> torch.Tensor:
-        steps = isinstance(other, torch.Tensor) and other.dim() > 1 and other.stride(-1) == 2
+    def xor(made: torch.Tensor, *operands: Any) -> torch.Tensor:
+        steps = any(isinstance(one, torch.Tensor) and one.dim() > 1 and one.stride(-1) == 2
+                    for one in operands)  # fmt: skip
         return made + 1 if steps and made.dtype != torch.bool else made
 
-    kernels.result("bitwise_xor.Tensor", xor)
+    kernels.result("bitwise_xor.Tensor bitwise_xor.Scalar", xor)
 
 
 @mutant("greatest_of_long_rows", "OPS-529", "cummax starts again after 1,024 elements", narrow=True,

@@ -65,6 +65,21 @@ def _same(
 EITHER_ZERO = ("maximum", "minimum", "fmax", "fmin", "relu")
 
 
+def _stepped(one: torch.Tensor) -> torch.Tensor:
+    """The same values, two elements apart."""
+    return torch.stack([one, one], -1).select(-1, 0)
+
+
+def _nearer(seen: torch.Tensor, right: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """PyTorch's CPU computes vectors, or element by element where operands are stepped, and the two
+    do not always agree: fmod of doubles by a subnormal number is NaN in vectors alone. Either
+    is right; returns what is nearer to `seen`.
+    """
+    is_nan = right.isnan() & other.isnan()
+    is_other = (seen == other) | (seen.isnan() & other.isnan())
+    return torch.where((right != other) & ~is_nan & is_other, other, right)
+
+
 def _same_special(
     name: str, call: Callable[..., torch.Tensor], device: torch.device, *operands: torch.Tensor
 ) -> None:
@@ -73,6 +88,7 @@ def _same_special(
     seen = host.download(call(*[host.upload(one, device) for one in operands]))
     right = call(*operands)
     check.equal(f"{what}: shape", tuple(seen.shape), tuple(right.shape))
+    right = _nearer(seen, right, call(*[_stepped(one) for one in operands]))
     if not subnormal.kept(device, operands[0].dtype):
         check.note("subnormal numbers are left out: the device takes them for 0")
         out = torch.stack([subnormal.among(one) for one in (*operands, right)]).any(0)

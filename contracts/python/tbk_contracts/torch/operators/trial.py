@@ -70,7 +70,7 @@ def _try_sample(
     if watch is not None and served is not None:
         served.take(watch)
     judge.results(entry, sample, got, expected, device, margin)
-    judge.arguments(entry, placed, expected)
+    judge.arguments(entry, sample, placed, expected)
     if expected.draws and entry.title not in table.UNDEFINED:
         _same_again(entry, sample, device, got)
     return None

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What operators are composed of on the device: reductions and programs, one after the other.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <aten/routes.h>
+#include <c10/util/FunctionRef.h>
+#include <generic/reduce.h>
+
+namespace tbk::generic {
+
+/// Names the programs of compositions.
+enum class Formulas : uint8_t { kSoftmax, kSoftmaxBackward, kLayerNorm, kLayerNormBackward };
+
+/// Says which program of a composition is meant: for which dtypes, and in which form.
+struct ProgramKey {
+  Formulas of;
+  at::ScalarType in, out;
+  int form;
+  auto operator<=>(const ProgramKey&) const = default;
+};
+
+/// Returns the program of `key`, which `write` builds the first time. Any thread.
+const Program* program_by_key(const ProgramKey& key,
+                              c10::function_ref<void(ProgramBuilder&)> write);
+
+/// Reduces `inputs`, which have the sizes that `reduced` is made of, to `outputs`, which have its sizes
+/// with keepdim. Returns false, with nothing done, where the backend refuses.
+bool run_reduction(const Reduction& reduction, const Reduced& reduced,
+                   c10::ArrayRef<const at::Tensor*> outputs,
+                   c10::ArrayRef<const at::Tensor*> inputs, c10::ArrayRef<double> numbers = {});
+/// Computes `program` for each place of `out`, to whose sizes `inputs` broadcast. Returns false, with
+/// nothing done, where the backend refuses.
+bool run_program(const Program& program, const at::Tensor& out,
+                 c10::ArrayRef<const at::Tensor*> inputs);
+
+/// Returns the counter of PyTorch's `name` ("aten::_softmax") and `overload` ("out").
+OperatorCounter& counter_of_operator(const char* name, const char* overload);
+
+}  // namespace tbk::generic

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <aten/kernels.h>
+#include <generic/launch.h>
+#include <runtime/backend.h>
+
+#include <limits>
+
+namespace tbk::generic {
+namespace {
+
+constinit Kernel pointwise_kernel(TBK_NAME_pointwise, TBK_VERSION_pointwise);
+constinit Kernel reduce_kernel(TBK_NAME_reduce, TBK_VERSION_reduce);
+
+bool is_offered(Kernel& kernel, c10::DeviceIndex device) {
+  Backend::get().ensure_open(device);
+  return kernel.find(device) != nullptr;
+}
+
+constexpr int64_t kMost32 = std::numeric_limits<int32_t>::max();
+
+bool fits_32(const tbk_tensor_t& tensor) {
+  int64_t last = tensor.offset, count = 1;
+  for (int32_t d = 0; d < tensor.rank; d++) {
+    if (__builtin_mul_overflow(count, tensor.sizes[d], &count)) return false;
+    last += tensor.sizes[d] > 0 ? (tensor.sizes[d] - 1) * tensor.strides[d] : 0;
+  }
+  return last <= kMost32 && count <= kMost32;
+}
+
+}  // namespace
+
+bool offers_pointwise(c10::DeviceIndex device) {
+  return is_offered(pointwise_kernel, device);
+}
+bool offers_reduce(c10::DeviceIndex device) {
+  return is_offered(reduce_kernel, device);
+}
+
+void Launch::add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t description, c10::IntArrayRef strides,
+                 bool is_outer) {
+  Item& item = to.emplace_back();
+  item.description = description;
+  item.strides.append(strides.begin(), strides.end());
+  item.is_outer = is_outer;
+}
+
+void Launch::output(const at::TensorBase& tensor, c10::IntArrayRef strides) {
+  add(outputs_, describe(tensor), strides, true);
+}
+void Launch::input(const at::TensorBase& tensor, c10::IntArrayRef strides) {
+  add(inputs_, describe_input(tensor), strides, false);
+}
+void Launch::outer_input(const at::TensorBase& tensor, c10::IntArrayRef strides) {
+  add(inputs_, describe_input(tensor), strides, true);
+}
+
+/// Whether each operand steps from `dimension` to the next as through one.
+bool Launch::can_merge(size_t dimension) const {
+  const int64_t next = all_sizes_[dimension + 1];
+  const auto fits = [&](const Item& item) {
+    if (dimension + 1 >= item.strides.size()) return true;
+    return item.strides[dimension] == item.strides[dimension + 1] * next;
+  };
+  return std::all_of(outputs_.begin(), outputs_.end(), fits) &&
+         std::all_of(inputs_.begin(), inputs_.end(), fits);
+}
+
+void Launch::drop(size_t dimension) {
+  all_sizes_.erase(all_sizes_.begin() + static_cast<ptrdiff_t>(dimension));
+  for (c10::SmallVectorImpl<Item>* items : {static_cast<c10::SmallVectorImpl<Item>*>(&outputs_),
+                                            static_cast<c10::SmallVectorImpl<Item>*>(&inputs_)})
+    for (Item& item : *items)
+      if (dimension < item.strides.size())
+        item.strides.erase(item.strides.begin() + static_cast<ptrdiff_t>(dimension));
+}
+
+/// Makes the dimensions from `first` as few as their strides allow; the order of the elements stays.
+void Launch::merge(size_t first, size_t count, Numbers& sizes) {
+  size_t end = first + count;
+  for (size_t d = end; d-- > first;) {
+    const bool is_single = all_sizes_[d] == 1;
+    const bool is_joined = !is_single && d + 1 < end && can_merge(d);
+    if (!is_single && !is_joined) continue;
+    if (is_joined) all_sizes_[d + 1] *= all_sizes_[d];
+    drop(d);
+    end--;
+  }
+  sizes.assign(all_sizes_.begin() + static_cast<ptrdiff_t>(first),
+               all_sizes_.begin() + static_cast<ptrdiff_t>(end));
+}
+
+void Launch::point(c10::SmallVectorImpl<Item>& items,
+                   c10::SmallVectorImpl<const tbk_tensor_t*>& into) {
+  for (Item& item : items) {
+    item.description.rank = static_cast<int32_t>(item.strides.size());
+    item.description.sizes = all_sizes_.data();
+    item.description.strides = item.strides.data();
+    into.push_back(&item.description);
+  }
+}
+
+int64_t Launch::index_bits() const {
+  const auto fits = [](const Item& item) { return fits_32(item.description); };
+  return std::all_of(outputs_.begin(), outputs_.end(), fits) &&
+                 std::all_of(inputs_.begin(), inputs_.end(), fits)
+             ? 32
+             : 64;
+}
+
+bool Launch::knows(uint64_t dtypes) const {
+  return (dtypes & ~Backend::get().device(device_).properties.dtypes) == 0 &&
+         all_sizes_.size() <= TBK_PROGRAM_MOST_RANK;
+}
+
+/// What a plan depends on, besides the tensors: the program, how many dimensions go, how wide indices
+/// are. Numbers have no part in it.
+template <class Arguments>
+bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments) {
+  c10::SmallVector<const tbk_tensor_t*, 8> tensors;
+  point(outputs_, tensors);
+  point(inputs_, tensors);
+  const tbk_operand_set_t set = {sizeof set,      tensors.data(), tensors.data() + outputs_.size(),
+                                 numbers_.data(), inner_.data(),  inner_.size()};
+  const tbk_operand_set_t* const sets[] = {&set};
+  arguments.sets = sets;
+  arguments.set_count = 1;
+  arguments.index_bits = index_bits();
+  const std::array<int64_t, 3> others = {
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity)),
+      static_cast<int64_t>(inner_.size()), arguments.index_bits};
+  return launch(kernel, device_, &arguments, tensors, others);
+}
+
+bool Launch::pointwise(const Program& program) {
+  merge(0, sizes_.size(), sizes_);
+  if (!knows(program.dtypes)) return false;
+  tbk_args_pointwise_t arguments = {};
+  arguments.struct_size = sizeof arguments;
+  arguments.program = &program.view;
+  return run(pointwise_kernel, &program, arguments);
+}
+
+bool Launch::reduce(const Reduction& reduction) {
+  const size_t outer = sizes_.size();
+  merge(outer, inner_.size(), inner_);
+  merge(0, outer, sizes_);
+  if (!knows(reduction.dtypes())) return false;
+  tbk_args_reduce_t arguments = {};
+  arguments.struct_size = sizeof arguments;
+  arguments.reduction = &reduction.view;
+  return run(reduce_kernel, &reduction, arguments);
+}
+
+}  // namespace tbk::generic

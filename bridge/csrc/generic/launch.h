@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/TensorBase.h>
+#include <c10/util/SmallVector.h>
+#include <generic/program.h>
+#include <tbk/tbk_arguments.h>
+
+namespace at {
+struct TensorIteratorBase;
+}
+
+namespace tbk::generic {
+
+/// Returns whether the backend offers tbk::pointwise, or tbk::reduce, on `device`. Opens the device.
+bool offers_pointwise(c10::DeviceIndex device);
+bool offers_reduce(c10::DeviceIndex device);
+
+/// Gathers the operands of one launch of a generic kernel, and launches it. The tensors outlive it.
+class Launch {
+ public:
+  /// `sizes` is the space; of a reduction the outer one, and `inner` what goes. They outlive it.
+  Launch(c10::DeviceIndex device, c10::IntArrayRef sizes, c10::IntArrayRef inner = {})
+      : device_(device), sizes_(sizes.begin(), sizes.end()), inner_(inner.begin(), inner.end()) {
+    all_sizes_.append(sizes_.begin(), sizes_.end());
+    all_sizes_.append(inner_.begin(), inner_.end());
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+  /// Adds an operand, with strides in elements along each dimension. Outputs come first: a lazy clone
+  /// that is written gets memory of its own then.
+  void output(const at::TensorBase& tensor, c10::IntArrayRef strides);
+  void input(const at::TensorBase& tensor, c10::IntArrayRef strides);
+  /// Adds an input of what finish reads, which has the sizes of the outer space alone.
+  void outer_input(const at::TensorBase& tensor, c10::IntArrayRef strides);
+  void number(uint64_t bits) {
+    numbers_.push_back(bits);
+  }
+
+  /// Launches `program` on the current stream. Returns false, with nothing done, where the backend
+  /// refuses, or a dtype or the rank is beyond it. Errors: those of launch() of kernels.h.
+  bool pointwise(const Program& program);
+  bool reduce(const Reduction& reduction);
+
+ private:
+  using Numbers = c10::SmallVector<int64_t, 8>;
+  struct Item {
+    tbk_tensor_t description;
+    Numbers strides;
+    bool is_outer;
+  };
+
+  void add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t description, c10::IntArrayRef strides,
+           bool is_outer);
+  void merge(size_t first, size_t count, Numbers& sizes);
+  bool can_merge(size_t dimension) const;
+  void drop(size_t dimension);
+  void point(c10::SmallVectorImpl<Item>& items, c10::SmallVectorImpl<const tbk_tensor_t*>& into);
+  int64_t index_bits() const;
+  bool knows(uint64_t dtypes) const;
+  template <class Arguments>
+  bool run(class Kernel& kernel, const void* identity, Arguments arguments);
+
+  c10::DeviceIndex device_;
+  Numbers sizes_, inner_, all_sizes_;
+  c10::SmallVector<Item, 2> outputs_;
+  c10::SmallVector<Item, 4> inputs_;
+  c10::SmallVector<uint64_t, 4> numbers_;
+};
+
+}  // namespace tbk::generic

@@ -1,0 +1,365 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <generic/recipes.h>
+
+#include <array>
+#include <limits>
+#include <map>
+#include <mutex>
+
+namespace tbk::generic {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Builds the parts of one reduction side by side.
+class Maker {
+ public:
+  Maker(at::ScalarType in, at::ScalarType as, at::ScalarType out) : out_(out), dtype_(work(as)) {
+    loaded_ = map_.cast(map_.cast(map_.input(in), as), dtype_);
+  }
+
+  /// Returns NULL where `recipe` has no meaning for the dtypes.
+  const Reduction* make(Recipe recipe);
+  /// The one of two inputs.
+  const Reduction* dot(at::ScalarType in, at::ScalarType as);
+
+ private:
+  /// Truth values count and compare as integers.
+  static at::ScalarType work(at::ScalarType as) {
+    const at::ScalarType computed = computed_in(as);
+    return computed == at::kBool ? at::kInt : computed;
+  }
+  bool is_real() const {
+    return dtype_ == at::kFloat || dtype_ == at::kDouble;
+  }
+
+  Value number(int index) {
+    while (static_cast<int>(numbers_.size()) <= index) {
+      numbers_.push_back(finish_.number(dtype_));
+      map_numbers_.push_back(map_.number(dtype_));
+      combine_.number(dtype_);
+    }
+    return numbers_[static_cast<size_t>(index)];
+  }
+
+  /// Declares a state; `value` is that of one element.
+  void state(Value value, uint64_t identity) {
+    map_.result(value);
+    dtypes_.push_back(map_.dtype_of(value));
+    identity_.push_back(identity);
+  }
+  /// Returns the states of both sides of combine, after all are declared.
+  void open() {
+    for (c10::SmallVector<Value, 4>* side : {&a_, &b_})
+      for (const at::ScalarType dtype : dtypes_)
+        side->push_back(combine_.parameter(dtype));
+    for (const at::ScalarType dtype : dtypes_)
+      end_.push_back(finish_.parameter(dtype));
+  }
+  Value pick(Value condition, Value yes, Value no) {
+    return combine_.apply(TBK_OPCODE_SELECT, {condition, yes, no});
+  }
+  void result(Value value) {
+    finish_.result(finish_.cast(value, out_));
+  }
+  const Reduction* intern() {
+    return intern_reduction(map_.intern(), combine_.intern(), finish_.intern(), identity_, true);
+  }
+
+  /// One state, which one opcode makes of two; finish is left to the caller.
+  void fold(uint16_t opcode, Value value, double identity) {
+    state(value, bits_in(map_.dtype_of(value), identity));
+    open();
+    combine_.result(combine_.apply(opcode, {a_[0], b_[0]}));
+  }
+  const Reduction* folded(uint16_t opcode, Value value, double identity) {
+    fold(opcode, value, identity);
+    result(end_[0]);
+    return intern();
+  }
+  Value one() {
+    return map_.constant(1, dtype_);
+  }
+  Value magnitude() {
+    return map_.apply(TBK_OPCODE_ABS, {loaded_});
+  }
+  uint64_t extreme_bits(bool is_least) const {
+    if (is_real()) return bits_in(dtype_, is_least ? -kInfinity : kInfinity);
+    const bool is_wide = dtype_ == at::kLong;
+    const int64_t least =
+        is_wide ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
+    return bits_in(dtype_, is_least ? least : -(least + 1));
+  }
+
+  const Reduction* sum();
+  const Reduction* nan_sum();
+  const Reduction* mean();
+  const Reduction* count();
+  const Reduction* truth(uint16_t opcode, bool identity);
+  const Reduction* extreme(bool is_max);
+  const Reduction* both_extremes();
+  const Reduction* indexed(bool is_max, bool has_value);
+  const Reduction* deviations(Recipe recipe);
+  const Reduction* exponentials(bool is_log);
+  const Reduction* power();
+  const Reduction* root_of_squares();
+
+  at::ScalarType out_, dtype_;
+  ProgramBuilder map_, combine_, finish_;
+  Value loaded_ = 0;
+  std::vector<uint64_t> identity_;
+  c10::SmallVector<at::ScalarType, 4> dtypes_;
+  c10::SmallVector<Value, 4> a_, b_, end_, numbers_, map_numbers_;
+};
+
+const Reduction* Maker::sum() {
+  return folded(TBK_OPCODE_ADD, loaded_, 0);
+}
+
+const Reduction* Maker::nan_sum() {
+  if (!is_real()) return sum();
+  const Value is_nan = map_.apply(TBK_OPCODE_ISNAN, {loaded_});
+  const Value zero = map_.constant(0, dtype_);
+  return folded(TBK_OPCODE_ADD, map_.apply(TBK_OPCODE_SELECT, {is_nan, zero, loaded_}), 0);
+}
+
+const Reduction* Maker::mean() {
+  const Value count = number(0);
+  fold(TBK_OPCODE_ADD, loaded_, 0);
+  result(finish_.apply(TBK_OPCODE_DIV, {end_[0], count}));
+  return intern();
+}
+
+const Reduction* Maker::count() {
+  const Value is_set = map_.cast(loaded_, at::kBool);
+  return folded(TBK_OPCODE_ADD, map_.cast(is_set, at::kLong), 0);
+}
+
+const Reduction* Maker::truth(uint16_t opcode, bool identity) {
+  return folded(opcode, map_.cast(loaded_, at::kBool), identity);
+}
+
+const Reduction* Maker::extreme(bool is_max) {
+  state(loaded_, extreme_bits(is_max));
+  open();
+  combine_.result(combine_.apply(is_max ? TBK_OPCODE_MAX : TBK_OPCODE_MIN, {a_[0], b_[0]}));
+  result(end_[0]);
+  return intern();
+}
+
+const Reduction* Maker::both_extremes() {
+  state(loaded_, extreme_bits(false));
+  state(loaded_, extreme_bits(true));
+  open();
+  combine_.result(combine_.apply(TBK_OPCODE_MIN, {a_[0], b_[0]}));
+  combine_.result(combine_.apply(TBK_OPCODE_MAX, {a_[1], b_[1]}));
+  result(end_[0]);
+  result(end_[1]);
+  return intern();
+}
+
+/// An index of -1 stands for no element yet. The earlier of equals stays, in whatever order they come.
+const Reduction* Maker::indexed(bool is_max, bool has_value) {
+  state(loaded_, extreme_bits(is_max));
+  state(map_.linear_index(), bits_in(at::kLong, int64_t{-1}));
+  open();
+  const auto op = [&](uint16_t opcode, Value x, Value y) { return combine_.apply(opcode, {x, y}); };
+  Value is_better = op(is_max ? TBK_OPCODE_GT : TBK_OPCODE_LT, b_[0], a_[0]);
+  Value is_equal = op(TBK_OPCODE_EQ, a_[0], b_[0]);
+  if (is_real()) {
+    const Value a_nan = combine_.apply(TBK_OPCODE_ISNAN, {a_[0]});
+    const Value b_nan = combine_.apply(TBK_OPCODE_ISNAN, {b_[0]});
+    const Value a_is_number = combine_.apply(TBK_OPCODE_NOT, {a_nan});
+    is_better = op(TBK_OPCODE_OR, is_better, op(TBK_OPCODE_AND, b_nan, a_is_number));
+    is_equal = op(TBK_OPCODE_OR, is_equal, op(TBK_OPCODE_AND, a_nan, b_nan));
+  }
+  const Value zero = combine_.constant(0, at::kLong);
+  const Value is_first = op(TBK_OPCODE_LT, b_[1], a_[1]);
+  is_better = op(TBK_OPCODE_OR, is_better, op(TBK_OPCODE_AND, is_equal, is_first));
+  is_better = op(TBK_OPCODE_OR, is_better, op(TBK_OPCODE_LT, a_[1], zero));
+  is_better = op(TBK_OPCODE_AND, is_better, op(TBK_OPCODE_GE, b_[1], zero));
+  combine_.result(pick(is_better, b_[0], a_[0]));
+  combine_.result(pick(is_better, b_[1], a_[1]));
+  if (has_value) result(end_[0]);
+  finish_.result(end_[1]);
+  return intern();
+}
+
+/// Mean, squared deviations and count of two parts give those of both (Chan, Golub and LeVeque).
+const Reduction* Maker::deviations(Recipe recipe) {
+  if (!is_real()) return nullptr;
+  const Value divisor = number(0);
+  const Value epsilon = recipe == Recipe::kNormMean ? number(1) : Value{0};
+  state(loaded_, 0);
+  state(map_.apply(TBK_OPCODE_SUB, {loaded_, loaded_}), 0);  // NaN of an infinity
+  state(map_.constant(1, at::kLong), 0);
+  open();
+  const auto op = [&](uint16_t opcode, Value x, Value y) { return combine_.apply(opcode, {x, y}); };
+  const Value count = op(TBK_OPCODE_ADD, a_[2], b_[2]);
+  const Value zero = combine_.constant(0, at::kLong);
+  const Value a_is_empty = op(TBK_OPCODE_EQ, a_[2], zero),
+              b_is_empty = op(TBK_OPCODE_EQ, b_[2], zero);
+  const Value difference = op(TBK_OPCODE_SUB, b_[0], a_[0]);
+  const Value share =
+      op(TBK_OPCODE_DIV, combine_.cast(b_[2], dtype_), combine_.cast(count, dtype_));
+  const Value mean = op(TBK_OPCODE_ADD, a_[0], op(TBK_OPCODE_MUL, difference, share));
+  const Value square = op(TBK_OPCODE_MUL, difference, difference);
+  const Value weight = op(TBK_OPCODE_MUL, combine_.cast(a_[2], dtype_), share);
+  const Value squares =
+      op(TBK_OPCODE_ADD, op(TBK_OPCODE_ADD, a_[1], b_[1]), op(TBK_OPCODE_MUL, square, weight));
+  combine_.result(pick(b_is_empty, a_[0], pick(a_is_empty, b_[0], mean)));
+  // Of an infinity there is no deviation.
+  const Value nothing = op(TBK_OPCODE_SUB, mean, mean);
+  const Value both = op(TBK_OPCODE_ADD, squares, nothing);
+  combine_.result(pick(b_is_empty, a_[1], pick(a_is_empty, b_[1], both)));
+  combine_.result(count);
+  Value spread = finish_.apply(TBK_OPCODE_DIV, {end_[1], divisor});
+  if (recipe == Recipe::kNormMean) {
+    result(end_[0]);
+    spread = finish_.apply(TBK_OPCODE_SQRT, {finish_.apply(TBK_OPCODE_ADD, {spread, epsilon})});
+    result(finish_.apply(TBK_OPCODE_DIV, {finish_.constant(1, dtype_), spread}));
+    return intern();
+  }
+  const bool is_root = recipe == Recipe::kStd || recipe == Recipe::kStdMean;
+  result(is_root ? finish_.apply(TBK_OPCODE_SQRT, {spread}) : spread);
+  if (recipe == Recipe::kVarMean || recipe == Recipe::kStdMean) {
+    // Of nothing there is no mean.
+    const Value is_empty = finish_.apply(TBK_OPCODE_EQ, {end_[2], finish_.constant(0, at::kLong)});
+    const Value nan = finish_.constant(std::numeric_limits<double>::quiet_NaN(), dtype_);
+    result(finish_.apply(TBK_OPCODE_SELECT, {is_empty, nan, end_[0]}));
+  }
+  return intern();
+}
+
+/// The greatest, and the sum of exponentials of the differences from it. An infinity less itself would
+/// be NaN: what is equal to the greatest keeps its sum.
+const Reduction* Maker::exponentials(bool is_log) {
+  if (!is_real()) return nullptr;
+  state(loaded_, bits_in(dtype_, -kInfinity));
+  state(one(), bits_in(dtype_, 0.0));
+  open();
+  const Value most = combine_.apply(TBK_OPCODE_MAX, {a_[0], b_[0]});
+  const auto scaled = [&](const c10::SmallVector<Value, 4>& side) {
+    const Value less = combine_.apply(TBK_OPCODE_SUB, {side[0], most});
+    const Value sum =
+        combine_.apply(TBK_OPCODE_MUL, {side[1], combine_.apply(TBK_OPCODE_EXP, {less})});
+    return pick(combine_.apply(TBK_OPCODE_EQ, {side[0], most}), side[1], sum);
+  };
+  combine_.result(most);
+  combine_.result(combine_.apply(TBK_OPCODE_ADD, {scaled(a_), scaled(b_)}));
+  if (is_log) {
+    result(finish_.apply(TBK_OPCODE_ADD, {end_[0], finish_.apply(TBK_OPCODE_LOG, {end_[1]})}));
+  } else {
+    // PyTorch's sum is NaN where an infinity is the greatest.
+    const Value nothing = finish_.apply(TBK_OPCODE_SUB, {end_[0], end_[0]});
+    result(end_[0]);
+    result(finish_.apply(TBK_OPCODE_ADD, {end_[1], nothing}));
+  }
+  return intern();
+}
+
+const Reduction* Maker::power() {
+  if (!is_real()) return nullptr;
+  const Value order = number(0);
+  const Value size = magnitude();
+  fold(TBK_OPCODE_ADD, map_.apply(TBK_OPCODE_POW, {size, map_numbers_[0]}), 0);
+  const Value inverse = finish_.apply(TBK_OPCODE_DIV, {finish_.constant(1, dtype_), order});
+  result(finish_.apply(TBK_OPCODE_POW, {end_[0], inverse}));
+  return intern();
+}
+
+const Reduction* Maker::root_of_squares() {
+  if (!is_real()) return nullptr;
+  fold(TBK_OPCODE_ADD, map_.apply(TBK_OPCODE_MUL, {loaded_, loaded_}), 0);
+  result(finish_.apply(TBK_OPCODE_SQRT, {end_[0]}));
+  return intern();
+}
+
+const Reduction* Maker::dot(at::ScalarType in, at::ScalarType as) {
+  const Value other = map_.cast(map_.cast(map_.input(in), as), dtype_);
+  return folded(TBK_OPCODE_ADD, map_.apply(TBK_OPCODE_MUL, {loaded_, other}), 0);
+}
+
+const Reduction* Maker::make(Recipe recipe) {
+  switch (recipe) {
+    case Recipe::kSum:
+      return sum();
+    case Recipe::kNanSum:
+      return nan_sum();
+    case Recipe::kProd:
+      return folded(TBK_OPCODE_MUL, loaded_, 1);
+    case Recipe::kMean:
+      return is_real() ? mean() : nullptr;
+    case Recipe::kAny:
+      return truth(TBK_OPCODE_OR, false);
+    case Recipe::kAll:
+      return truth(TBK_OPCODE_AND, true);
+    case Recipe::kCount:
+      return count();
+    case Recipe::kMax:
+    case Recipe::kMin:
+      return extreme(recipe == Recipe::kMax);
+    case Recipe::kMinMax:
+      return both_extremes();
+    case Recipe::kMaxIndex:
+    case Recipe::kMinIndex:
+      return indexed(recipe == Recipe::kMaxIndex, true);
+    case Recipe::kArgMax:
+    case Recipe::kArgMin:
+      return indexed(recipe == Recipe::kArgMax, false);
+    case Recipe::kVar:
+    case Recipe::kStd:
+    case Recipe::kVarMean:
+    case Recipe::kStdMean:
+    case Recipe::kNormMean:
+      return deviations(recipe);
+    case Recipe::kLogSumExp:
+    case Recipe::kMaxSumExp:
+      return exponentials(recipe == Recipe::kLogSumExp);
+    case Recipe::kNorm1:
+      return folded(TBK_OPCODE_ADD, magnitude(), 0);
+    case Recipe::kNorm2:
+      return root_of_squares();
+    case Recipe::kNormMost:
+      return folded(TBK_OPCODE_MAX, magnitude(), 0);
+    case Recipe::kNormLeast:
+      return folded(TBK_OPCODE_MIN, magnitude(), kInfinity);
+    case Recipe::kNormP:
+      return power();
+    case Recipe::kDot:
+      break;
+  }
+  return nullptr;
+}
+
+using Key = std::array<int, 4>;
+
+struct Made {
+  std::mutex lock;
+  std::map<Key, const Reduction*> of;
+};
+
+Made& made() {
+  static auto* instance = new Made;
+  return *instance;
+}
+
+}  // namespace
+
+const Reduction* reduction_of(Recipe recipe, at::ScalarType in, at::ScalarType as,
+                              at::ScalarType out) {
+  if (computed_in(in) == at::ScalarType::Undefined || computed_in(as) == at::ScalarType::Undefined)
+    return nullptr;
+  const Key key = {static_cast<int>(recipe), static_cast<int>(in), static_cast<int>(as),
+                   static_cast<int>(out)};
+  std::lock_guard<std::mutex> guard(made().lock);
+  const auto found = made().of.find(key);
+  if (found != made().of.end()) return found->second;
+  Maker maker(in, as, out);
+  const Reduction* reduction = recipe == Recipe::kDot ? maker.dot(in, as) : maker.make(recipe);
+  made().of[key] = reduction;
+  return reduction;
+}
+
+}  // namespace tbk::generic
