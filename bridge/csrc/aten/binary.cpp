@@ -87,7 +87,7 @@ bool launch_add(c10::DeviceIndex device, const tbk_tensor_t* self, const tbk_ten
                 const at::Scalar& alpha, const tbk_tensor_t* out) {
   const tbk_scalar_t scalar = to_scalar(alpha);
   const tbk_args_add_Tensor_t arguments = {sizeof arguments, self, other, scalar, out};
-  return launch(add_kernel, device, &arguments, {self, other, out}, numbers_of(scalar));
+  return launch(add_kernel, device, &arguments, {self, other, out}, plan_key_of(scalar));
 }
 
 bool launch_mul(c10::DeviceIndex device, const tbk_tensor_t* self, const tbk_tensor_t* other,

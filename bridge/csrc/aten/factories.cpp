@@ -34,7 +34,7 @@ at::Tensor& fill_scalar(at::Tensor& self, const at::Scalar& value) {
   const tbk_tensor_t tensor = describe(once);
   const tbk_scalar_t scalar = to_scalar(single.item());
   const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &tensor, scalar};
-  if (!launch(fill_kernel, self.device().index(), &arguments, {&tensor}, numbers_of(scalar)))
+  if (!launch(fill_kernel, self.device().index(), &arguments, {&tensor}, plan_key_of(scalar)))
     copy_tensor(once, single, false);
   return self;
 }

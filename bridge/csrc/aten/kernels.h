@@ -87,7 +87,7 @@ bool offers(Kernel& kernel, c10::DeviceIndex device, at::ScalarType dtype);
 /// aligned: the caller falls back. Where a kernel finds no memory for itself, the device gets back
 /// what the allocator keeps, and the call is made once more. Other errors throw. Any thread.
 /// `tensors` are those in `arguments`, for the dtype, the rank and the plan's signature; `others`
-/// is what else is in there and a plan may depend on, as numbers: scalars, dimensions, flags. What a
+/// is what else is in there and a plan may depend on, as numbers: dimensions, flags, kinds of scalars. What a
 /// kernel with an operator's name serves is counted, with the dtype of the last tensor.
 bool launch(Kernel& kernel, c10::DeviceIndex device, const void* arguments,
             c10::ArrayRef<const tbk_tensor_t*> tensors, c10::ArrayRef<int64_t> others = {});

@@ -36,4 +36,11 @@ struct Plan {
 std::shared_ptr<const Plan> find_plan(const tbk_kernel_t* kernel, c10::DeviceIndex device,
                                       const void* arguments, const PlanKey& key);
 
+/// How many plans backends were asked for since the start, and how many are kept now. Those are
+/// bounded: of each kernel and device the last ones used.
+struct PlanCounts {
+  uint64_t made, kept;
+};
+PlanCounts plan_counts();
+
 }  // namespace tbk

@@ -123,7 +123,7 @@ bool add_product(const at::Tensor& self, const at::Tensor& product, const at::Sc
   const Operand summand(self, device, out.scalar_type(), out.sizes());
   const tbk_scalar_t scalar = to_scalar(number_in(out.scalar_type(), alpha));
   const tbk_args_add_Tensor_t arguments = {sizeof arguments, *summand, &other, scalar, &result};
-  return launch(add_kernel, device, &arguments, {*summand, &other, &result}, numbers_of(scalar));
+  return launch(add_kernel, device, &arguments, {*summand, &other, &result}, plan_key_of(scalar));
 }
 
 bool broadcasts_to(const at::Tensor& self, at::IntArrayRef sizes) {

@@ -7,8 +7,6 @@
 #include <c10/core/DynamicCast.h>
 #include <runtime/memory.h>
 
-#include <cstring>
-
 namespace tbk {
 namespace {
 
@@ -24,12 +22,6 @@ at::Tensor cast(const at::Tensor& tensor, at::ScalarType dtype) {
 at::Tensor settle(const at::Tensor& tensor, c10::DeviceIndex device, at::ScalarType dtype) {
   if (is_host_number(tensor)) return number_on(device, tensor, dtype);
   return tensor.scalar_type() == dtype ? tensor : cast(tensor, dtype);
-}
-
-int64_t bits_of(double number) {
-  int64_t bits;
-  std::memcpy(&bits, &number, sizeof bits);
-  return bits;
 }
 
 }  // namespace
@@ -88,10 +80,6 @@ tbk_scalar_t to_scalar(const at::Scalar& value) {
   if (value.isFloatingPoint()) return {TBK_SCALAR_DOUBLE, 0, value.to<double>(), 0};
   const auto number = value.to<c10::complex<double>>();
   return {TBK_SCALAR_COMPLEX, 0, number.real(), number.imag()};
-}
-
-std::array<int64_t, 4> numbers_of(const tbk_scalar_t& scalar) {
-  return {scalar.kind, scalar.integer, bits_of(scalar.real), bits_of(scalar.imaginary)};
 }
 
 }  // namespace tbk

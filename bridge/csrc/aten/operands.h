@@ -58,7 +58,9 @@ at::Scalar number_in(at::ScalarType dtype, const at::Scalar& value);
 
 /// Returns `value` as the C interface has it: what kind it is, and its value.
 tbk_scalar_t to_scalar(const at::Scalar& value);
-/// Returns `scalar` as numbers, for the key of a plan.
-std::array<int64_t, 4> numbers_of(const tbk_scalar_t& scalar);
+/// Returns what a plan may depend on of `scalar`: its kind. A plan is launched with any values.
+inline std::array<int64_t, 1> plan_key_of(const tbk_scalar_t& scalar) {
+  return {scalar.kind};
+}
 
 }  // namespace tbk

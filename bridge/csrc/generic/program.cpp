@@ -223,4 +223,12 @@ const Reduction* intern_reduction(const Program* map, const Program* combine, co
   return place.get();
 }
 
+uint64_t program_count() {
+  const auto count = [](auto& all) {
+    std::lock_guard<std::mutex> guard(all.lock);
+    return all.of.size();
+  };
+  return count(programs()) + count(reductions());
+}
+
 }  // namespace tbk::generic

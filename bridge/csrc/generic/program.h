@@ -85,4 +85,7 @@ struct Reduction {
 const Reduction* intern_reduction(const Program* map, const Program* combine, const Program* finish,
                                   std::vector<uint64_t> identity, bool is_commutative);
 
+/// Returns how many programs and reductions there are; none ever goes. Any thread.
+uint64_t program_count();
+
 }  // namespace tbk::generic

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <aten/fallback.h>
+#include <aten/kernels_plan.h>
 #include <aten/routes.h>
+#include <generic/program.h>
 #include <python/describe.h>
 #include <runtime/backend.h>
 #include <runtime/current.h>
@@ -109,6 +111,11 @@ py::list route_rows() {
   return rows;
 }
 
+py::tuple plan_row() {
+  const PlanCounts counts = plan_counts();
+  return py::make_tuple(generic::program_count(), counts.made, counts.kept);
+}
+
 std::optional<std::string> route_name() {
   const std::optional<Route> route = forced_route();
   if (!route.has_value()) return std::nullopt;
@@ -197,6 +204,7 @@ void define_fallback(Definer def) {
   def.quick("set_fallback_mode", set_mode_by_name, py::arg("mode"));
   def.quick("routes", route_rows);
   def.quick("reset_routes", reset_route_counts);
+  def.quick("plans", plan_row);
   def.quick("forced_route", route_name);
   def.quick("set_forced_route", set_route_by_name, py::arg("route"));
 }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         DeviceModule,
         DeviceProperties,
         FallbackCount,
+        PlanCounts,
         RouteCount,
     )
 
@@ -35,6 +36,7 @@ __all__ = [
     "DeviceModule",
     "DeviceProperties",
     "FallbackCount",
+    "PlanCounts",
     "RouteCount",
     "autoload",
     "load",
@@ -42,7 +44,14 @@ __all__ = [
 ]
 
 _NEED_PYTORCH = frozenset(
-    {"Capability", "DeviceModule", "DeviceProperties", "FallbackCount", "RouteCount"}
+    {
+        "Capability",
+        "DeviceModule",
+        "DeviceProperties",
+        "FallbackCount",
+        "PlanCounts",
+        "RouteCount",
+    }
 )
 
 

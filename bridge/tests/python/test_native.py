@@ -282,7 +282,7 @@ def products_of_many_shapes(device: torch.device) -> None:
             torch.testing.assert_close(product.cpu(), a @ a.t())
 
 
-def test_more_shapes_than_plans_are_kept(device: torch.device) -> None:
+def test_many_shapes_one_after_the_other(device: torch.device) -> None:
     products_of_many_shapes(device)
 
 

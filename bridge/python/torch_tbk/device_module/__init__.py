@@ -16,9 +16,16 @@ from torch_tbk.device_module import _utils, amp, fallback, memory, random
 from torch_tbk.device_module import device as _device
 from torch_tbk.device_module import stream as _stream
 from torch_tbk.device_module.device import Capability, DeviceProperties
-from torch_tbk.device_module.fallback import FallbackCount, RouteCount
+from torch_tbk.device_module.fallback import FallbackCount, PlanCounts, RouteCount
 
-__all__ = ["Capability", "DeviceModule", "DeviceProperties", "FallbackCount", "RouteCount"]
+__all__ = [
+    "Capability",
+    "DeviceModule",
+    "DeviceProperties",
+    "FallbackCount",
+    "PlanCounts",
+    "RouteCount",
+]
 
 
 if TYPE_CHECKING:
@@ -125,6 +132,7 @@ class DeviceModule(_Module):
 
     FallbackCount = FallbackCount
     RouteCount = RouteCount
+    PlanCounts = PlanCounts
     fallbacks = staticmethod(fallback.fallbacks)
     reset_fallbacks = staticmethod(fallback.reset_fallbacks)
     get_fallback_mode = staticmethod(fallback.get_fallback_mode)
@@ -132,6 +140,7 @@ class DeviceModule(_Module):
     fallback_mode = staticmethod(fallback.fallback_mode)
     routes = staticmethod(fallback.routes)
     reset_routes = staticmethod(fallback.reset_routes)
+    plans = staticmethod(fallback.plans)
     get_forced_route = staticmethod(fallback.get_forced_route)
     set_forced_route = staticmethod(fallback.set_forced_route)
     forced_route = staticmethod(fallback.forced_route)

@@ -73,6 +73,27 @@ def reset_routes() -> None:
     binding.reset_routes()
 
 
+@dataclass(frozen=True)
+class PlanCounts:
+    """How much has been prepared so far, for all operators together."""
+
+    programs: int
+    """What generic kernels were given to compile: one for each formula, its dtypes included."""
+    made: int
+    """Plans that the backend was asked for: one for each kernel, sizes and strides."""
+    kept: int
+    """Plans that are kept, of each kernel and device at most 1024: those used last."""
+
+
+def plans() -> PlanCounts:
+    """Returns what has been prepared so far. All threads'.
+
+    A number that changes, as a learning rate does, adds nothing: a step of training that was made
+    before adds no plan, or its sizes are new.
+    """
+    return PlanCounts(*binding.plans())
+
+
 def get_forced_route() -> Route | None:
     """Returns the one route that operators may take; None: they take the first that serves."""
     return cast("Route | None", binding.forced_route())
