@@ -340,7 +340,9 @@ def torch_case(index: int, verdict: str = "pass", **changes: Any) -> Record:
     """Returns a test of the torch layer: an operator with a dtype, and how it is served."""
     dtypes = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "uint8", "bool")
     name, dtype = f"op_{index // len(dtypes):03d}", dtypes[index % len(dtypes)]
-    served = ("native", "composite", "fallback", "refused")[index // 3 % 4]
+    served = ("native", "composite", "fallback", "refused", "named", "generic", "composed")[
+        index // 3 % 7
+    ]
     program = f'import torch\n\nx = torch.ones(4, device="acme")\nprint(torch.{name}(x))\n'
     made = case(index, verdict)
     test_id = f"torch_operators/{name}[{dtype}]"

@@ -14,7 +14,16 @@ from tbk_reports.html import render_html
 from tbk_reports.lint import lint_reports
 from tbk_reports.markdown import render_markdown
 from tbk_reports.model import read_record
-from tbk_reports.operators import NEXT, Operators, operators, percent
+from tbk_reports.operators import (
+    LETTERS,
+    NEXT,
+    ON_DEVICE,
+    SERVED,
+    SERVED_MEANING,
+    Operators,
+    operators,
+    percent,
+)
 from tbk_reports.registry import FILES
 from tbk_reports.render import write_reports
 from tbk_reports.words import cause_of
@@ -40,6 +49,23 @@ def test_the_worst_of_several_tests_is_what_serves_a_dtype() -> None:
 def test_each_dtype_tells_how_much_of_it_is_native() -> None:
     found = _of(_served(0, "native"), _served(8, "fallback"), _served(1, "native"))
     assert found.native == {"float32": (1, 2), "float16": (1, 1)}
+
+
+def test_each_kind_of_kernel_of_the_device_counts_as_its_own() -> None:
+    ways = ("named", "generic", "composed", "native", "composite", "fallback")
+    found = _of(*(_served(8 * index, way) for index, way in enumerate(ways)))
+    assert found.served == dict.fromkeys(
+        ("native", "named", "generic", "composed", "composite", "fallback"), 1
+    )
+    assert sum(own for own, _ in found.native.values()) == 4
+    assert not {one.name for one in found.next} & {
+        row.name for row in found.rows if set(row.served) <= set(ON_DEVICE)
+    }
+
+
+def test_the_letters_of_all_ways_differ() -> None:
+    assert set(LETTERS) == set(SERVED) == set(SERVED_MEANING)
+    assert len(set(LETTERS.values())) == len(SERVED)
     assert [percent(*share) for share in ((0, 7), (7, 7), (1, 2), (1, 999), (998, 999))] == [
         "0 %", "100 %", "50 %", "1 %", "99 %",
     ]  # fmt: skip

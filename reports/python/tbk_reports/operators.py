@@ -15,15 +15,23 @@ from .model import VERDICTS, Test
 from .words import missing_operator
 
 # Worst first: what several tests of one operator and dtype amount to.
-SERVED = ("missing", "refused", "fallback", "composite", "native")
+SERVED = ("missing", "refused", "fallback", "composite", "composed", "generic", "named", "native")
+ON_DEVICE = ("composed", "generic", "named", "native")  # by itself, with no help of PyTorch's
 SERVED_MEANING = {
-    "native": "a kernel of the device",
+    "native": "a kernel of the device, which does not tell of what kind",
+    "named": "a kernel of the device that has the operator's name",
+    "generic": "a kernel of the device that takes programs",
+    "composed": "several kernels of the device, one after the other",
     "composite": "PyTorch makes it of other operators",
     "fallback": "PyTorch's cpu computes it, with copies there and back",
     "refused": "the device says that it has none for this dtype",
     "missing": "nothing serves it",
 }
-LETTERS = {name: name[0].upper() for name in SERVED}  # all differ
+# All differ.
+LETTERS = {
+    "native": "N", "named": "K", "generic": "G", "composed": "S", "composite": "C", "fallback": "F",
+    "refused": "R", "missing": "M",
+}  # fmt: skip
 DTYPES = (
     "float32", "float16", "bfloat16", "float64", "complex64", "complex128",
     "int64", "int32", "int16", "int8", "uint8", "bool",
@@ -120,11 +128,12 @@ class Operators:
 
     @property
     def native(self) -> dict[str, tuple[int, int]]:
-        """Returns for each dtype how many operators are native, and of how many that is known."""
+        """Returns for each dtype how many operators the device computes by itself, by whatever
+        kernels, and of how many that is known."""
         shares = {}
         for dtype in self.dtypes:
             found = [row.cells[dtype].served for row in self.rows if dtype in row.cells]
-            shares[dtype] = (found.count("native"), len(found))
+            shares[dtype] = (sum(how in ON_DEVICE for how in found), len(found))
         return shares
 
 

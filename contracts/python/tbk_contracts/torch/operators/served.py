@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who computed an operator: measured, not asked.
 
-native     its own kernel is registered for the device, and nothing went to the host
+native     its own kernel is registered for the device, and nothing went to the host; where the
+           device's module tells by which route, that route stands in its place:
+           named      a kernel of the operator's name
+           generic    one kernel that takes programs
+           composed   several of those, one after the other
 composite  PyTorch made it of other operators
 fallback   operands went to the host, which computed
 refused    there is a kernel, and it raised NotImplementedError
@@ -11,7 +15,8 @@ missing    there is none, and nothing in its place
 What goes to the host needs memory there: the profiler of PyTorch's CPU allocator sees each tensor
 that is made on the host during the call. A device may count too: where its module has a function
 `fallbacks`, which gives a list that grows, or a list of rows with `operator` and `count`, that is
-believed when it says more, never when it says less.
+believed when it says more, never when it says less. So with `routes`, a list of rows with
+`operator`, `route` and `count`: it is asked only which kernel of the device it was.
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 # The profiler's library tells on standard error when it starts and stops, unless it is told not to.
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+
+ROUTES = ("named", "generic", "composed")  # the one that takes most kernels last
 
 A_NUMBER = 16  # bytes: what a single element takes, which any operator may hand to its caller
 
@@ -60,6 +67,18 @@ def counted(device: torch.device) -> Counter[str] | None:
     return found
 
 
+def routed(device: torch.device) -> Counter[tuple[str, str]]:
+    """Returns what the device's module says has been served so far, by operator and route; nothing
+    where it does not say.
+    """
+    ask = getattr(getattr(torch, device.type, None), "routes", None)
+    found: Counter[tuple[str, str]] = Counter()
+    for row in ask() if callable(ask) else ():
+        if getattr(row, "route", None) in ROUTES:
+            found[str(row.operator), row.route] += int(row.count)
+    return found
+
+
 class Watch:
     """Sees the operators that a call asks of a device, and what it brings to the host."""
 
@@ -68,7 +87,9 @@ class Watch:
         self.operators: list[Any] = []
         self.transfers = 0
         self.counted: dict[str, int] | None = None
+        self.routes: set[str] = set()
         self._before: Counter[str] | None = None
+        self._routed: Counter[tuple[str, str]] = Counter()
         self._mode: Any = _Names(self.operators)
         # All that PyTorch's own CPU does is on the host: there is nothing to be seen.
         self._profile: Any = (
@@ -77,6 +98,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._before = counted(self.device)
+        self._routed = routed(self.device)
         if self._profile is not None:
             self._profile.__enter__()
         self._mode.__enter__()
@@ -93,6 +115,7 @@ class Watch:
         after = counted(self.device)
         if after is not None:
             self.counted = dict(after - (self._before or Counter()))
+        self.routes = {route for _, route in routed(self.device) - self._routed}
 
 
 def _made_on_host(seen: Any) -> int:
@@ -131,6 +154,11 @@ def registered(operator: Any, key: str) -> str:
     return "composite" if rows[0] else "missing"
 
 
+def _route_of(routes: set[str]) -> str:
+    """A kernel of the device may ask for others, for a copy: that of most kernels says how."""
+    return max(routes, key=ROUTES.index, default="native")
+
+
 @dataclass
 class Served:
     """How the calls of one operator were served, so far as was seen."""
@@ -152,7 +180,7 @@ class Served:
         if self.transfers or self.fell_back or "fallback" in states:
             self.how = "fallback"
         else:
-            self.how = "native" if states == ["native"] else "composite"
+            self.how = _route_of(watch.routes) if states == ["native"] else "composite"
 
     def refuse(self, error: Exception) -> None:
         """The call raised it."""
