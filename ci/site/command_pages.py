@@ -17,7 +17,7 @@ INDEX = "command-line.md"
 
 
 def _code(text: str) -> str:
-    return f"`{text}`".replace("|", "&#124;")
+    return f"`{text}`"  # Markdown of Python keeps a | in code from ending a cell
 
 
 def _cell(text: str) -> str:

@@ -74,6 +74,7 @@ def test_every_command_and_option_has_its_row() -> None:
             assert [one.opts for one in shown if f"`{one.opts[-1]}" not in page
                     and f" {one.opts[-1]}" not in page] == []  # fmt: skip
             assert getattr(command, "examples", "") in page
+    assert "| `--layer [c|torch|both]` | " in pages[f"{command_pages.FOLDER}/run.md"]
 
 
 def test_every_exit_code_has_a_page_and_the_table_is_theirs() -> None:
