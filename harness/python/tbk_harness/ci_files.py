@@ -73,6 +73,11 @@ SYSTEMS: Mapping[str, System] = {
          f"{SCRIPT} night      # at night"),
         at_root=False,
     ),
+    "pytorch-ci": System(
+        {".github/workflows/tbk-pytorch.yml": "pytorch-ci.yml.j2"},
+        (BASELINE, _COMMIT,
+         "gh variable set TBK_PACKAGE --body ...   # then ask for a place in its allowlist"),
+    ),
 }  # fmt: skip
 
 
@@ -156,7 +161,7 @@ def _branch(root: Path) -> str:
 
 def _labels(system: str, runner: str) -> str:
     """Returns labels as the system wants them."""
-    if system == "github":
+    if system in ("github", "pytorch-ci"):
         return f"[{runner.replace(',', ', ')}]" if "," in runner else runner or "ubuntu-latest"
     return runner.replace(",", " && " if system == "jenkins" else ", ")
 

@@ -24,12 +24,13 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "commands_replay": ("replay",),
     "commands_build": ("new", "kill-matrix"),
     "commands_init": ("init",),
+    "commands_callback": ("callback",),
     "commands_litmus": ("litmus",),
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Judge a backend": ("run", "check", "litmus", "replay"),
     "Read results": ("report", "diff", "history"),
-    "Show it to others": ("certify", "verify", "badge"),
+    "Show it to others": ("certify", "verify", "badge", "callback"),
     "Look things up": ("list", "show"),
     "Begin, and keep": ("new", "init", "probe", "kill-matrix"),
 }

@@ -51,8 +51,9 @@ def init_command(
 ) -> None:
     """Write what a repository needs to be judged by the CI system NAME.
 
-    NAME is github, gitlab, jenkins, buildkite, ctest or shell. Each push gets a quick gate, each
-    night the whole; red is what is new. All call ci/tbk.sh, which does the same by hand.
+    NAME is github, gitlab, jenkins, buildkite, ctest or shell: each push gets a quick gate, each
+    night the whole; red is what is new. pytorch-ci answers PyTorch's own CI. All call ci/tbk.sh,
+    which does the same by hand.
     """
     root = Path.cwd()
     if library and device:

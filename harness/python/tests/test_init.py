@@ -23,7 +23,10 @@ from tbk_reports.model import read_results
 
 TODAY = datetime.date(2026, 3, 1)
 SCHEMAS = {
-    "vendor.github-workflows": [("github", ".github/workflows/tbk.yml")],
+    "vendor.github-workflows": [
+        ("github", ".github/workflows/tbk.yml"),
+        ("pytorch-ci", ".github/workflows/tbk-pytorch.yml"),
+    ],
     "vendor.gitlab-ci": [("gitlab", "ci/tbk.gitlab-ci.yml"), ("gitlab", ".gitlab-ci.yml")],
     "vendor.buildkite": [("buildkite", ".buildkite/tbk.yml")],
 }
@@ -69,7 +72,7 @@ def test_no_mark_of_a_template_is_left_and_bash_reads_the_script(
     assert not [path for path, text in files.items() if "<@" in text or "{%" in text]
     subprocess.run(["bash", "-n"], input=files["ci/tbk.sh"], text=True, check=True)
     shards = f"/{wish.shards}"
-    if system not in ("shell", "gitlab", "buildkite") and wish.shards > 1:
+    if system not in ("shell", "gitlab", "buildkite", "pytorch-ci") and wish.shards > 1:
         assert any(shards in text for path, text in files.items() if path != "ci/tbk.sh")
 
 
@@ -217,3 +220,16 @@ def test_the_script_from_the_first_day_to_what_is_new(tmp_path: Path) -> None:
     for words in ((), ("quick", "x"), ("shard",), ("together",), ("nosuch",)):
         assert _script(tmp_path, *words)[0] == 2
     assert _script(tmp_path, "together", "nosuch.jsonl")[0] == 3
+
+
+def test_the_callback_of_a_run_is_the_output_of_a_step(tbk: Tbk, tmp_path: Path) -> None:
+    assert tbk("callback").returncode == 2
+    assert tbk("run", "bad.so").returncode == 1
+    outputs = tmp_path / "outputs"
+    ended = tbk("callback", "tbk-report", GITHUB_OUTPUT=str(outputs))
+    assert ended.returncode == 0, ended.stderr
+    told = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+    assert told["conclusion"] == "failure"
+    assert {"test-results", "failed-tests-detail", "triage-verdict"} < set(told)
+    (tmp_path / "tbk-report/judged.json").write_text("[]")
+    assert tbk("callback").returncode == 2
