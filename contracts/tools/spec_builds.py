@@ -14,12 +14,14 @@ QUOTED = re.compile(r'"([A-Z]{3}-\d{3})"')
 
 
 def bases(world: World) -> Iterator[str]:
-    """Each clause builds on checked ones of the C layer, and none on itself, however far around."""
-    known = {one.id for one in world.c_clauses() if one.kind == "checked"}
+    """Each clause builds on checked ones of its layer, and none on itself, however far around."""
+    known = {one.id: one.layer for one in world.clauses if one.kind == "checked"}
     for one in world.clauses:
         for base in one.builds_on:
-            if base not in known:
-                yield f"{one.file}: {one.id} builds on {base}, which is no checked clause of C"
+            if not set(one.layer) & set(known.get(base, ())):
+                layer = "C" if "c" in one.layer else "PyTorch's layer"
+                known_as = f"no checked clause of {layer}"
+                yield f"{one.file}: {one.id} builds on {base}, which is {known_as}"
     around = circle(load_bases(world.contracts, world.clauses))
     if around:
         yield f"{' builds on '.join([*around, around[0]])}: a circle"

@@ -100,11 +100,14 @@ def _filled(test: Test, same_wording: bool) -> Test:
     if not fits:
         return filled
     implied = _implied(filled, clause)
+    bases = tbk_contracts.all_bases(clause.id)
+    of_torch = test.layer == "torch"  # whose calls no record has: a test asks what it stands on
     return replace(
         filled,
-        about=_about(clause),
+        asked=frozenset({clause.id, *bases}) if of_torch else test.asked,
+        about=(clause.id,) if of_torch else _about(clause),
         label=clause.line or "",
-        bases=tbk_contracts.all_bases(clause.id),
+        bases=bases,
         checked=implied or (test.checked if test.layer == "c" and test.failed else ""),
         implied=bool(implied),
     )

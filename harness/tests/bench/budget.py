@@ -3,12 +3,14 @@
 """How much a first diagnosis finds: sabotaged devices under `tbk check --budget`, beside a load.
 
     budget.py BUILD FOLDER [--set first]... [--budget 120] [--jobs 1] [--load CORES] [--sound 3]
-              [--only NAME]... [--shard 1/1] [--resume]
+              [--only NAME]... [--shard 1/1] [--seed 1] [--count 30] [--whole] [--resume]
 
 The sound device is checked first, each time to the end: what fails there is found falsely. Then
 each device of bridge/tests/mutants/tbk_torch_sabotages, until the first record of a failure that
-the sound one does not have, or to the end. Each run is a line here, and in FOLDER/budget.jsonl;
---resume leaves out what that has. Exits with 1 where fewer than `--least` of a hundred are found, a
+the sound one does not have, or to the end; with --whole always to the end, so that its results can
+be ranked (ranking.py --torch). The set `mutants` is drawn by --seed from those mutants of the torch
+layer which are not narrow. Each run is a line here, and in FOLDER/budget.jsonl; --resume leaves out
+what that has. Exits with 1 where fewer than `--least` of a hundred are found, a
 sound device has a finding, or a run ends late.
 """
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -34,7 +37,9 @@ from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS, FAILING
 
 DEVICES = ROOT / "bridge/tests/mutants"
 SOUND = "sound"
-SETS = ("first", "held_out")
+SETS = ("first", "held_out", "mutants")
+CHOSEN = {"mutants": "TBK_TORCH_MUTANT"}  # by the set; else by SABOTAGE
+SABOTAGE = "TBK_TORCH_SABOTAGE"
 LATE = 1.1  # of the budget
 LEAST = 25 / 30
 NOT_RUN = ("unsupported", "left-out")
@@ -53,6 +58,7 @@ class Diagnosis:
     """The first test whose failure counts."""
     clause: str = ""
     seconds: float = 0  # until then, or in all
+    ended: float = 0  # seconds in all
     cpu_seconds: float = 0  # of all processes, in all; of several runs where --jobs is not 1
     begun: int = 0  # tests, until then
     exit_code: int | None = None  # None: it was ended when it had found something
@@ -111,14 +117,28 @@ def environment(build: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "TBK_BUILD": str(build), "TBK_TORCH_LIBRARY": library}
 
 
-def sabotages(build: Path, sets: tuple[str, ...]) -> list[Diagnosis]:
-    """Returns one of each, not yet run."""
-    command = [sys.executable, "-m", "tbk_torch_sabotages"]
+def listed(module: str, build: Path) -> list[str]:
+    """Returns what a module of DEVICES says that it has, a line each."""
+    command = [sys.executable, "-m", module]
     done = subprocess.run(
         command, env=environment(build), capture_output=True, text=True, check=True
     )
-    rows = [line.split() for line in done.stdout.splitlines()]
+    return done.stdout.splitlines()
+
+
+def sabotages(build: Path, sets: tuple[str, ...]) -> list[Diagnosis]:
+    """Returns one of each, not yet run."""
+    rows = [line.split() for line in listed("tbk_torch_sabotages", build)]
     return [Diagnosis(of, name, area) for of, name, area in rows if of in sets]
+
+
+def mutants(build: Path, seed: int, count: int | None) -> list[Diagnosis]:
+    """Returns mutants of the torch layer that are not narrow, drawn by a seed, not yet run; all
+    without a count."""
+    rows = [json.loads(line) for line in listed("tbk_torch_mutants", build)]
+    broad = [row for row in rows if not row["narrow"]]
+    drawn = random.Random(seed).sample(broad, min(count or len(broad), len(broad)))  # noqa: S311
+    return [Diagnosis("mutants", row["name"], row["mechanism"]) for row in drawn]
 
 
 def pairs(test: dict[str, Any]) -> set[tuple[str, ...]]:
@@ -155,12 +175,27 @@ def end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def diagnose(told: Diagnosis, known: set[str], build: Path, folder: Path, budget: float) -> None:
-    """Checks one device, as its vendor would. `known`: what fails on the sound one, too."""
+def take(told: Diagnosis, ledger: Ledger, known: set[str]) -> None:
+    """Counts what a run has recorded since; the first failure that counts is what it has found."""
+    for test in ledger.read():
+        told.begun += not told.found
+        if test["verdict"] not in FAILING or test["id"] in known:
+            continue
+        told.failed.append(test["id"])
+        if not (told.found or told.is_sound):
+            told.found, told.clause = test["id"], test["clause"]
+            told.seconds = round(time.monotonic() - ledger.began, 1)
+
+
+def diagnose(
+    told: Diagnosis, known: set[str], build: Path, folder: Path, budget: float, whole: bool
+) -> None:
+    """Checks one device, as its vendor would. `known`: what fails on the sound one, too. `whole`:
+    go on when something is found."""
     words = [str(Path(sys.executable).parent / "tbk"), "check", "--device", "tbk_cpu", "--import",
              "tbk_torch_device", "--budget", f"{budget:g}s",
              "--report-dir", str(folder)]  # fmt: skip
-    chosen = {} if told.is_sound else {"TBK_TORCH_SABOTAGE": told.name}
+    chosen = {} if told.is_sound else {CHOSEN.get(told.of, SABOTAGE): told.name}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "parts/torch.jsonl").unlink(missing_ok=True)
     before, ledger = (
@@ -172,18 +207,12 @@ def diagnose(told: Diagnosis, known: set[str], build: Path, folder: Path, budget
             words, env={**environment(build), **chosen}, stdout=said, stderr=said
         )
         running = True
-        while running and not told.found:
+        while running and (whole or not told.found):
             time.sleep(0.1)
             running = process.poll() is None
-            for test in ledger.read():
-                told.begun += 1
-                if test["verdict"] in FAILING and test["id"] not in known:
-                    told.failed.append(test["id"])
-                    told.found = told.found or ("" if told.is_sound else test["id"])
-                    told.clause = told.clause or test["clause"]
-                if told.found:
-                    break
-        told.seconds = round(time.monotonic() - ledger.began, 1)
+            take(told, ledger, known)
+        told.ended = round(time.monotonic() - ledger.began, 1)
+        told.seconds = told.seconds or told.ended
         if running:
             end(process)
         else:
@@ -207,13 +236,13 @@ def conclude(told: list[Diagnosis], budget: float, least: float) -> bool:
         median = f", half of them within {found[len(found) // 2]:.0f} s" if found else ""
         print(f"{of}: {len(found)} of {len(broken)} found{median}; missed: "
               f"{', '.join(one.name for one in broken if not one.found) or 'none'}")  # fmt: skip
-        good &= len(found) >= int(least * len(broken)) or of != SETS[0]
+        good &= len(found) >= int(least * len(broken)) or of == "held_out"
     sound = [one for one in told if one.is_sound]
     for one in sound:
         for mark, (tests, clauses, values) in one.shares.items():
             print(f"{one.name}: after {mark} s {tests:.0f} tests, {clauses:.1%} of the clauses, "
                   f"{values:.1%} of their values")  # fmt: skip
-    whole = [one.seconds for one in told if one.exit_code is not None]
+    whole = [one.ended for one in told if one.exit_code is not None]
     late = sum(one > LATE * budget for one in whole)
     false = sum(one.is_false for one in sound)
     print(f"{false} of {len(sound)} sound devices with findings; whole runs took "
@@ -231,6 +260,9 @@ def main() -> int:
     parser.add_argument("--load", type=int, default=len(os.sched_getaffinity(0)), help="busy loops")
     parser.add_argument("--only", action="append", help="a sabotage")
     parser.add_argument("--shard", default="1/1", help="which part of them, of how many")
+    parser.add_argument("--seed", type=int, default=1, help="by which mutants are drawn")
+    parser.add_argument("--count", type=int, default=30, help="of mutants")
+    parser.add_argument("--whole", action="store_true", help="go on when something was found")
     parser.add_argument("--sound", type=int, default=3, help="runs of the sound device")
     parser.add_argument("--least", type=float, default=LEAST, help="of 1, how many must be found")
     parser.add_argument("--resume", action="store_true", help="go on where FOLDER ends")
@@ -244,14 +276,17 @@ def main() -> int:
     told = [Diagnosis(**json.loads(line)) for line in lines]
     done = {one.name for one in told}
     shard, count = map(int, given.shard.split("/"))
-    rows = sabotages(build, tuple(given.set or SETS[:1]))
+    sets = tuple(given.set or SETS[:1])
+    rows = sabotages(build, sets)
+    if "mutants" in sets:
+        rows += mutants(build, given.seed, None if given.only else given.count)
     if given.only:
         rows = [one for one in rows if one.name in given.only]
     sound = [Diagnosis(SOUND, f"{SOUND}-{at + 1}", SOUND) for at in range(given.sound)]
 
     def run(one: Diagnosis) -> None:
         known = {test for other in told if other.is_sound for test in other.failed}
-        diagnose(one, known, build, folder / one.name, given.budget)
+        diagnose(one, known, build, folder / one.name, given.budget, given.whole)
         told.append(one)
         with results.open("a") as file:
             file.write(json.dumps(asdict(one)) + "\n")

@@ -4,6 +4,8 @@
 
 Each mutant meets the whole suite. With more than five failing clauses it counts one over the rank
 of the first cause that has the broken clause, over the clauses of that cause; 0 where none has it.
+With --torch TABLE no suite is run: the result files are of mutants of PyTorch's layer, by name, and
+TABLE is what `python -m tbk_torch_mutants` prints.
 """
 
 from __future__ import annotations
@@ -76,6 +78,21 @@ def tell(which: str, counted: list[Place]) -> None:
           f"among the first {TOP} {top:.1%}, causes left by folding {left} (median)")  # fmt: skip
 
 
+def report(places: list[Place]) -> int:
+    """Prints where each broken clause stands, and the figures of halves and all."""
+    counted = [one for one in places if one.clauses >= LEAST_CLAUSES]
+    for one in sorted(counted, key=lambda one: one.score):
+        print(f"{one.score:5.2f}  rank {one.rank:3}  {one.clauses:3} clauses  {one.name}")
+    if not counted:
+        print("no mutant fails more than five clauses", file=sys.stderr)
+        return 1
+    print(f"{len(counted)} of {len(places)} mutants fail more than five clauses")
+    for which in (0, 1):
+        tell(f"half {which}", [one for one in counted if half(one.name) == which])
+    tell("all", counted)
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=Path)
@@ -84,7 +101,13 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", type=Path, help="a file with the names of mutants, one a line")
+    parser.add_argument("--torch", type=Path, help="the table of mutants of PyTorch's layer")
     given = parser.parse_args()
+    if given.torch:
+        rows = map(json.loads, given.torch.read_text("utf-8").splitlines())
+        broken = {row["name"]: set(row["clauses"].split()) for row in rows}
+        there = [file for file in sorted(given.results.glob("*.jsonl")) if file.stem in broken]
+        return report([place(file.stem, broken[file.stem], file) for file in there])
     listed = subprocess.run([given.build / "bin" / "tbk-mutants"], capture_output=True, check=True)
     mutants = {
         str(entry["name"]): set(str(entry["clause"]).split())
@@ -102,17 +125,7 @@ def main() -> int:
         for name, file in zip(names, files, strict=True)
         if file.exists()
     ]
-    counted = [one for one in places if one.clauses >= LEAST_CLAUSES]
-    for one in sorted(counted, key=lambda one: one.score):
-        print(f"{one.score:5.2f}  rank {one.rank:3}  {one.clauses:3} clauses  {one.name}")
-    if not counted:
-        print("no mutant fails more than five clauses", file=sys.stderr)
-        return 1
-    print(f"{len(counted)} of {len(places)} mutants fail more than five clauses")
-    for which in (0, 1):
-        tell(f"half {which}", [one for one in counted if half(one.name) == which])
-    tell("all", counted)
-    return 0
+    return report(places)
 
 
 if __name__ == "__main__":

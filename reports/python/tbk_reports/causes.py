@@ -13,8 +13,11 @@ from . import text
 from .evidence import Evidence, gather
 from .litmus import is_litmus
 from .model import VERDICTS, Test, grouped
-from .ranking import best, may_follow, rank, subject
+from .ranking import best, builds_on, may_follow, rank, rank_missing, subject
 from .words import EARLY_PHASES, FOREIGN_BLAME, cause_of, fingerprint_words, state_words
+
+# What causes of PyTorch's layer begin with that many clauses may share (words.cause_of).
+MISSING, RAISES = "missing/", "raises/"
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,8 @@ class Cause:
             first.blame in FOREIGN_BLAME or (not self.ranked and first.verdict == "not-reached"),
             first.phase not in EARLY_PHASES,
             self.must == 0,
-            not self.ranked,  # the C layer before PyTorch, which stands on it
+            first.layer == "torch",  # the C layer before PyTorch, which stands on it
+            not self.ranked,
             *self.ranked,
             -self.weight,
             -self.must,
@@ -108,18 +112,24 @@ class Cause:
 def _cause_key(test: Test, evidence: Evidence) -> str:
     if test.verdict == "xpass":
         return "xpass\0" + test.waiver
-    if evidence.tells(test):  # then the run says how much speaks for the clause
-        return f"{test.blame}\0{evidence.clause([test])}"
     cause = cause_of(test)
+    if evidence.of(test).tells(test) and not cause.startswith(MISSING):
+        # Then the run says how much speaks for the clause. Wrong values of two operators are two.
+        of_operator = test.layer == "torch" and "operator" in test.facts
+        one = cause if of_operator and not cause.startswith(RAISES) else ""
+        return f"{test.blame}\0{evidence.of(test).clause([test])}\0{one}"
     return f"{test.blame}\0{cause}" if cause else f"{test.clause}\0{test.verdict}"
 
 
-def _group(key: str, tests: list[Test], evidence: Evidence) -> Cause:
+def _group(key: str, tests: list[Test], among: Evidence) -> Cause:
+    evidence = among.of(tests[0])
     if not any(map(evidence.tells, tests)):
         return Cause(key, "", tuple(tests))
+    if cause_of(tests[0]).startswith(MISSING):
+        return Cause(key, "", tuple(tests), ranked=rank_missing(tests, evidence))
     first, clause = best(evidence.own(tests)).key, evidence.clause(tests)
     ordered = tuple(sorted(tests, key=lambda test: test.key != first))
-    accused = subject(tests, evidence)
+    accused = "" if tests[0].layer == "torch" else subject(tests, evidence)
     return Cause(key, "", ordered, 0, accused, clause, rank(tests, evidence))
 
 
@@ -130,6 +140,16 @@ def _has_same_clause(cause: Cause, head: Cause) -> bool:
     return of_order and not {head.clause}.isdisjoint(cause.clauses)
 
 
+def _follows(cause: Cause, first: tuple[Test, ...], evidence: Evidence) -> bool:
+    """Returns whether a cause may follow from another one's own tests, in the same layer."""
+    if cause.first.layer != first[0].layer:
+        return False
+    if cause.first.layer != "torch":
+        return may_follow(cause.tests, first, evidence)
+    same = cause_of(cause.first) == cause_of(first[0]) and cause_of(first[0]).startswith(RAISES)
+    return same or builds_on(cause.tests, first, evidence.of(cause.first))
+
+
 def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
     """Each cause that may follow from one before it joins that one."""
     heads: list[Cause] = []
@@ -138,7 +158,7 @@ def _folded(ranked: list[Cause], evidence: Evidence) -> list[Cause]:
             own = head.own or len(head.tests)
             ranked_both = cause.ranked and head.ranked
             if _has_same_clause(cause, head) or (
-                ranked_both and may_follow(cause.tests, head.tests[:own], evidence)
+                ranked_both and _follows(cause, head.tests[:own], evidence)
             ):
                 heads[at] = replace(head, tests=head.tests + cause.tests, own=own)
                 break

@@ -88,6 +88,11 @@ class Evidence:
     failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
     ran_of: Mapping[str, float]
     answered: Mapping[str, int]  # by the function: wrong answers and ends that followed its call
+    torch: Evidence | None = None  # what the tests of PyTorch's layer say, if any ran
+
+    def of(self, test: Test) -> Evidence:
+        """Returns what the tests of the same layer say."""
+        return self.torch if self.torch is not None and test.layer == "torch" else self
 
     def suspicion(self, thing: str) -> float:
         """Returns from 0 to 1 how well a fault in it explains the run (Ochiai's coefficient);
@@ -279,7 +284,7 @@ def _has_run(test: Test) -> bool:
     not.
     """
     never_begun = test.recorded == "not-reached" and not test.asked
-    return test.layer == "c" and test.verdict not in NOT_RUN and not never_begun
+    return test.verdict not in NOT_RUN and not never_begun
 
 
 def _elsewhere(test: Test) -> bool:
@@ -296,8 +301,15 @@ def _comparable(ran: list[Test]) -> list[Test]:
 
 
 def gather(tests: Iterable[Test]) -> Evidence:
-    """Returns what the C layer's tests say together, those of other layers left out."""
-    ran = _comparable([test for test in tests if _has_run(test)])
+    """Returns what the tests say together, each layer by itself; those of other programs left
+    out."""
+    ran = [test for test in tests if _has_run(test)]
+    torch = [test for test in ran if test.layer == "torch" and test.asked]
+    found = _gathered(_comparable([test for test in ran if test.layer == "c"]))
+    return replace(found, torch=_gathered(torch)) if torch else found
+
+
+def _gathered(ran: list[Test]) -> Evidence:
     failing = [test for test in ran if test.failed]
     of_clause = grouped(ran, lambda test: test.clause)
     failed_of: dict[str, float] = defaultdict(float)

@@ -108,6 +108,24 @@ def rank(tests: Sequence[Test], evidence: Evidence) -> Rank:
     return (-round(score, 3), best(evidence.own(tests)).index)
 
 
+def rank_missing(tests: Sequence[Test], evidence: Evidence) -> Rank:
+    """Returns the place of failures by one operator that is missing, among those of clauses: all
+    that call it fail, and no clause is broken."""
+    share = min(len(tests) / evidence.failing, 1.0) if evidence.failing else 0.0
+    score = WEIGHTS["suspicious"] * math.log(math.sqrt(share) + 0.05)
+    score += WEIGHTS["explains"] * math.log(share + 0.1)
+    return (-round(score, 3), min(test.index for test in tests))
+
+
+def builds_on(tests: Sequence[Test], first: Sequence[Test], evidence: Evidence) -> bool:
+    """Tells whether failures of PyTorch's layer may follow from those of `first`: their clause
+    builds on that one, or is the same, and most of that one's tests fail."""
+    if tests[0].blame != first[0].blame:
+        return False
+    base = first[0].clause
+    return base in tests[0].bases and evidence.fails_as_such(base, set())
+
+
 def may_follow(tests: Sequence[Test], first: Sequence[Test], evidence: Evidence) -> bool:
     """Tells whether failures may follow from those of `first`: all asked what its clause is about,
     or they ended in the same way in the same call."""
