@@ -12,7 +12,8 @@ import click
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 DEVICE, WHAT, LIBRARY, HOW = "The device", "What is run", "The library", "How it is run"
 VERDICT, REPORTS, OUTPUT, OTHERS = "The verdict", "Reports", "Output", "Options"
-ORDER = (DEVICE, WHAT, LIBRARY, HOW, VERDICT, REPORTS, OUTPUT, OTHERS)
+FARM = "The farm"
+ORDER = (DEVICE, WHAT, LIBRARY, HOW, FARM, VERDICT, REPORTS, OUTPUT, OTHERS)
 
 
 class Option(click.Option):

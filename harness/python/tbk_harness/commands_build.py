@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 import tbk_contracts
@@ -27,6 +28,8 @@ from tbk_reports.model import (
 from tbk_reports.text import line, shorten
 
 from tbk_harness import kill, kill_torch, locate, mutants, outcome, runner, skeleton
+from tbk_harness.farm.place import Place, farm_options
+from tbk_harness.farm.place import place as farm_place
 from tbk_harness.near import hint
 from tbk_harness.options import seconds
 
@@ -86,6 +89,7 @@ def new_command(name: str, kernels: str) -> None:
     help="Deadline of one test, at the C layer (30s, 2m).",
 )  # fmt: skip
 @click.option("--library", type=click.Path(path_type=Path), help="The mutants' library.")
+@farm_options
 @click.option(
     "--output-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-kill-matrix",
     show_default=True, help="Where matrix.json, matrix.md and matrix.html go.",
@@ -100,6 +104,7 @@ def kill_command(
     timeout: str | None,
     library: Path | None,
     output_dir: Path,
+    **options: Any,
 ) -> None:
     """Show that each check can fail: run the suite against every deliberately broken backend.
 
@@ -113,24 +118,49 @@ def kill_command(
         outcome.stop(
             EXIT_BAD_LIBRARY, "the mutants' library was not found; build the checkout first"
         )
+    place = farm_place(options)
     if layer == "torch":
+        if place is not None:
+            outcome.stop(EXIT_USAGE, "--farm is of the C layer")
         if timeout:
             outcome.stop(EXIT_USAGE, "--timeout is of the C layer")
         _kill_torch(target, only, frozen, full, jobs, output_dir)
     matrix, chosen = _planned(target, full, only, frozen, seed)
     outcome.prepare(output_dir)
-    options = [f"--timeout={timeout}"] if timeout else []
+    words = [f"--timeout={timeout}"] if timeout else []
     started = time.monotonic()
     pairs = [one for one in chosen if one.kind == "pair"]
     matrix.calls = kill.trace(target, matrix, pairs)
     out = outcome.console()
     with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
         task = progress.add_task("killing", total=len(chosen))
-        kill.run_all(
-            target, matrix, chosen, jobs or kill.default_jobs(), options,
-            lambda _: progress.advance(task),
-        )  # fmt: skip
+        count = jobs or kill.default_jobs()
+        if place is None:
+            kill.run_all(target, matrix, chosen, count, words, lambda _: progress.advance(task))
+        else:
+            _kill_on_farm(
+                target, matrix, chosen, words, place, output_dir, lambda: progress.advance(task)
+            )
     _finish(matrix, output_dir, time.monotonic() - started)
+
+
+def _kill_on_farm(
+    library: Path,
+    matrix: kill.Matrix,
+    chosen: list[mutants.Mutant],
+    words: list[str],
+    place: Place,
+    folder: Path,
+    advance: Callable[[], None],
+) -> None:
+    """Ends the command in one line where there is no such farm."""
+    from tbk_harness.farm import mutants as on_farm  # noqa: PLC0415
+    from tbk_harness.farm.watch import FarmError  # noqa: PLC0415
+
+    try:
+        on_farm.run_all(library, matrix, chosen, words, place, folder, lambda _: advance())
+    except FarmError as error:
+        outcome.stop(error.code, str(error))
 
 
 def _planned(

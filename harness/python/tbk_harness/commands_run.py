@@ -8,6 +8,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,8 @@ from tbk_reports.text import line
 
 from tbk_harness import outcome, progress
 from tbk_harness.command_line import HOW, LIBRARY, WHAT, Command, option
+from tbk_harness.farm.place import PARTS, Place, farm_options
+from tbk_harness.farm.place import place as farm_place
 from tbk_harness.options import (
     Subject,
     runner_arguments,
@@ -59,7 +63,8 @@ tbk run ./libacme.so --only memory            an area; also MEM-005, or a test's
 tbk run ./libacme.so --resume                 goes on after an interruption
 tbk run cpu                                   a backend that comes with the suite
 tbk run ./libacme.so --fail-on warning,partial --require stream    a gate in CI
-tbk run ./libacme.so --shard auto --timings old.jsonl              on several boards"""
+tbk run ./libacme.so --shard auto --timings old.jsonl              on several boards
+tbk run ./libacme.so --farm ray://head:10001 --resource acme=1     the same, by Ray"""
 
 
 @click.command(name="run", cls=Command, examples=EXAMPLES)
@@ -78,6 +83,8 @@ tbk run ./libacme.so --shard auto --timings old.jsonl              on several bo
 )  # fmt: skip
 @runner_options
 @verdict_options
+@farm_options
+@PARTS
 def run_command(
     library: str,
     layer: str | None,
@@ -95,6 +102,7 @@ def run_command(
     The exit codes: 0 pass, 1 findings, 2 bad usage, 3 nothing selected, 4 bad library, 5 no device,
     6 suite error, 7 interrupted, 8 results could not be written.
     """
+    place = _place(options, tsan)
     if layer == "torch" and options["require"]:
         outcome.stop(EXIT_USAGE, "--require is of the C layer, and --layer torch leaves that out")
     display = progress.begin(outcome.console(), options["quiet"])
@@ -110,14 +118,61 @@ def run_command(
     from tbk_harness import litmus_layer  # noqa: PLC0415  # what takes long to import
     from tbk_harness.session import Session, request  # noqa: PLC0415
 
-    session = Session(request(known, options), display)
+    session = Session(request(known, options, place is not None), display)
     chosen, why_not = _layers(layer, display)
     if why_not:
         display.tell(why_not)
         session.notes.append(why_not)
     session.environment = environment
-    _run(session, library, chosen, options, litmus_layer.plan(options, tsan))
+    order = litmus_layer.plan(options, tsan)
+    if place is not None:
+        _run_on_farm(session, place, library, chosen, options, order)
+    else:
+        _run(session, library, chosen, options, order)
     session.end(library)
+
+
+def _place(options: dict[str, Any], tsan: bool) -> Place | None:
+    """Returns the farm to run on; None where this machine does."""
+    place = farm_place(options)
+    if place is None:
+        return None
+    for name in ("shard", "budget"):
+        if options[name] is not None:
+            outcome.stop(EXIT_USAGE, f"--{name} does not go with --farm, which divides by itself")
+    if tsan:
+        outcome.stop(EXIT_USAGE, "--tsan does not go with --farm")
+    return place
+
+
+def _run_on_farm(
+    session: Session,
+    place: Place,
+    library: str,
+    chosen: tuple[str, ...],
+    options: dict[str, Any],
+    order: Plan,
+) -> None:
+    """The same as on this machine, with the tests and the programs on the nodes of a farm."""
+    from tbk_harness import layers, litmus_layer  # noqa: PLC0415
+    from tbk_harness.farm import layer as on_farm  # noqa: PLC0415
+
+    words, chosen = _words(chosen, options["only"])
+    farm = on_farm.begin(session, place, library, options["timings"])
+    run = on_farm.FarmRun(session, farm, library, options, session.request.resume)
+    try:
+        if "c" in chosen:
+            session.parts.append(run.run("c", words["c"]))
+            if layers.stops_here(session.parts[0].ended, bool(options["only"])):
+                session.not_begun += [layer for layer in chosen if layer != "c"]
+                return
+            litmus_layer.run(session, library, options, order, run.hunt)
+        if "torch" in chosen:
+            begun = time.time()
+            session.parts.append(run.run("torch", words["torch"]))
+            session.substitute(session.parts[-1], Subject(library=library), options, begun)
+    finally:
+        on_farm.end(session, farm)
 
 
 def _under_tsan(
@@ -138,15 +193,24 @@ def _under_tsan(
     return "c", sanitizer.defaults(options), found
 
 
+def _words(
+    chosen: tuple[str, ...], only: tuple[str, ...]
+) -> tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]:
+    """Returns the words of --only by layer, and the layers that are asked for."""
+    from tbk_harness import selectors  # noqa: PLC0415
+
+    words = selectors.split(only) if len(chosen) > 1 else dict.fromkeys(chosen, only)
+    return words, tuple(layer for layer in chosen if words[layer] or not only)
+
+
 def _run(
     session: Session, library: str, chosen: tuple[str, ...], options: dict[str, Any], order: Plan
 ) -> None:
     """C first; where that finds no backend, PyTorch would find none either."""
-    from tbk_harness import layers, litmus_layer, selectors  # noqa: PLC0415
+    from tbk_harness import layers, litmus_layer  # noqa: PLC0415
 
     only = options["only"]
-    words = selectors.split(only) if len(chosen) > 1 else dict.fromkeys(chosen, only)
-    chosen = tuple(layer for layer in chosen if words[layer] or not only)
+    words, chosen = _words(chosen, only)
     if "c" in chosen:
         mine = {**options, "only": words["c"]}
         alone = chosen == ("c",) and order.program is None

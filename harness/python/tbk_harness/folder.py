@@ -7,6 +7,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 from pathlib import Path
 
 from tbk_harness import outcome
@@ -14,6 +15,7 @@ from tbk_harness import outcome
 RESULTS = "results.jsonl"
 PREVIOUS = "results.previous.jsonl"
 _TEST = re.compile(rb'"record"\s*:\s*"test"')
+FARM = "farm"  # in PARTS: what the nodes of a farm wrote
 PARTS = "parts"  # what tbk-run wrote where results.jsonl is made of several files
 
 
@@ -45,6 +47,7 @@ def set_aside(folder: Path) -> None:
         results.replace(folder / PREVIOUS)
     for path in [results, *(folder / PARTS).glob("*.jsonl")]:
         path.unlink(missing_ok=True)
+    shutil.rmtree(folder / PARTS / FARM, ignore_errors=True)
 
 
 def _has_tests(results: Path) -> bool:

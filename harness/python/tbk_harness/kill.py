@@ -278,17 +278,38 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
     return _row(mutant, results.tests, ended.exit_code, said, seconds)
 
 
-def judge(library: Path, matrix: Matrix, mutant: Mutant, options: Sequence[str]) -> Row:
-    """Returns what becomes of one mutant; thorough tests run where quick ones do not notice it."""
+@dataclass(frozen=True)
+class Task:
+    """What is to be run against one mutant, wherever that is."""
+
+    mutant: Mutant
+    quick: tuple[str, ...]
+    thorough: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+def task(matrix: Matrix, mutant: Mutant, options: Sequence[str]) -> Task:
+    """Returns it; thorough tests run where quick ones do not notice a mutant."""
     whole = matrix.full and mutant.kind != "pair"
     tier = ["--tier=thorough"] if whole else []
     quick, thorough = selection(mutant, matrix)
-    if not quick and mutant.kind == "pair":
+    return Task(mutant, tuple(quick), tuple(thorough), (*options, *tier))
+
+
+def judge(library: Path, matrix: Matrix, mutant: Mutant, options: Sequence[str]) -> Row:
+    """Returns what becomes of one mutant."""
+    return judge_task(library, task(matrix, mutant, options))
+
+
+def judge_task(library: Path, asked: Task) -> Row:
+    """Returns what becomes of its mutant."""
+    mutant = asked.mutant
+    if not asked.quick and mutant.kind == "pair":
         return _row(mutant, (), EXIT_FINDINGS, "no quick test that cites it calls it", 0.0)
-    row = run_one(library, mutant, quick, [*options, *tier])
-    if row.citing or row.refused or not thorough:
+    row = run_one(library, mutant, asked.quick, asked.options)
+    if row.citing or row.refused or not asked.thorough:
         return row
-    more = run_one(library, mutant, thorough, [f"--timeout={THOROUGH_TIMEOUT_S}"])
+    more = run_one(library, mutant, asked.thorough, [f"--timeout={THOROUGH_TIMEOUT_S}"])
     return replace(
         more, ran=row.ran + more.ran, killers=row.killers + more.killers,
         seconds=row.seconds + more.seconds,

@@ -50,7 +50,7 @@ class Part:
         if footer is not None and footer.get("exit_code") == self.ended.exit_code:
             return None
         said = line(self.ended.said, 300)
-        problem = f"tbk-run ended with status {self.ended.exit_code}"
+        problem = f"{self.ended.by} ended with status {self.ended.exit_code}"
         if not self.written:
             problem = said or problem
         elif said:
@@ -61,12 +61,15 @@ class Part:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class Piece:
+    """A part as it stands in its file."""
+
     read: ResultFile
     records: list[Record]  # all but header and footer
 
 
-def _piece(path: Path) -> _Piece:
+def piece(path: Path) -> Piece:
+    """Reads a part. Raises OSError."""
     records = []
     for raw in path.read_bytes().splitlines():
         try:
@@ -75,7 +78,7 @@ def _piece(path: Path) -> _Piece:
             continue  # one of the problems of `read`
         if isinstance(record, dict) and record.get("record") not in ("header", "footer"):
             records.append(record)
-    return _Piece(read_results(path), records)
+    return Piece(read_results(path), records)
 
 
 def _number(record: Record | None, name: str) -> int:
@@ -87,7 +90,7 @@ def _words(value: object) -> list[str]:
     return list(map(str, value)) if isinstance(value, list) else []
 
 
-def _header(pieces: Sequence[_Piece]) -> Record:
+def _header(pieces: Sequence[Piece]) -> Record:
     """Returns the first one's, with both whole beside it."""
     # Litmus programs are of the C layer's library, and no layer of their own.
     all_planned = sum(_number(piece.read.header, "planned") for piece in pieces)
@@ -105,7 +108,8 @@ def _verdict(footer: Record) -> str:
     return str(verdict) if verdict in VERDICTS else "error"
 
 
-def _footer(pieces: Sequence[_Piece], digest: str, spent_ns: int) -> Record:
+def footer(pieces: Sequence[Piece], digest: str, spent_ns: int) -> Record:
+    """Returns that of the whole: the worst of them, with the sums of what they count."""
     footers: list[Record] = [dict(piece.read.footer or {}) for piece in pieces]
     of_layers = [piece for piece in pieces if not _is_litmus(piece)]
     busy = [piece for piece in of_layers if not _idle(piece)] or of_layers
@@ -136,17 +140,17 @@ def _footer(pieces: Sequence[_Piece], digest: str, spent_ns: int) -> Record:
     }
 
 
-def _is_litmus(piece: _Piece) -> bool:
+def _is_litmus(piece: Piece) -> bool:
     return piece.read.header.get("layer") == LAYER
 
 
-def _idle(piece: _Piece) -> bool:
+def _idle(piece: Piece) -> bool:
     """Tests were planned, and none was run: that takes no verdict of another layer away."""
     footer = piece.read.footer or {}
     return bool(piece.read.tests) and footer.get("exit_code") == EXIT_NOTHING_SELECTED
 
 
-def _empty(piece: _Piece) -> bool:
+def _empty(piece: Piece) -> bool:
     header, footer = piece.read.header, piece.read.footer or {}
     nothing = footer.get("exit_code") == EXIT_NOTHING_SELECTED and not piece.read.tests
     return nothing and not header.get("selection")
@@ -181,7 +185,7 @@ def compose(
     The parts are of one run and of layers that share no test. What is wrong with a part is wrong
     with the whole: one without a footer leaves it without one.
     """
-    pieces = [_piece(path) for path in paths]
+    pieces = [piece(path) for path in paths]
     # A shard may be empty in one of the layers; that is a verdict where it is so in all of them.
     pieces = [one for one in pieces if not _empty(one)] or pieces
     records = [record for piece in pieces for record in piece.records]
@@ -192,8 +196,8 @@ def compose(
     lines = [header, *records, *more]
     body = b"".join(json.dumps(one, separators=(",", ":")).encode() + b"\n" for one in lines)
     if all(piece.read.footer is not None for piece in pieces):
-        footer = _footer(pieces, hashlib.sha256(body).hexdigest(), spent_ns)
-        body += json.dumps(footer, separators=(",", ":")).encode() + b"\n"
+        end = footer(pieces, hashlib.sha256(body).hexdigest(), spent_ns)
+        body += json.dumps(end, separators=(",", ":")).encode() + b"\n"
     waiting = output.with_name(output.name + ".part")
     waiting.write_bytes(body)
     waiting.replace(output)

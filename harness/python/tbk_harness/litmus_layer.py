@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,8 +52,17 @@ def plan(options: Mapping[str, Any], tsan: bool) -> Plan:
     return Plan(program, why)
 
 
-def run(session: Session, library: str, options: Mapping[str, Any], order: Plan) -> None:
-    """Runs programs on a library that the C layer could judge, as one more part of the session."""
+Hunt = Callable[[list[str], Path], Hunted]
+
+
+def run(
+    session: Session, library: str, options: Mapping[str, Any], order: Plan,
+    hunt: Hunt | None = None,
+) -> None:  # fmt: skip
+    """Runs programs on a library that the C layer could judge, as one more part of the session.
+
+    `hunt`: by tbk-litmus's words, with what it writes in a folder; on this machine by default.
+    """
     if order.program is None:
         if order.why:  # the reports say by themselves that none were run
             session.display.tell(order.why)
@@ -77,7 +86,8 @@ def run(session: Session, library: str, options: Mapping[str, Any], order: Plan)
         session.display.tell(f"order: litmus programs for {seconds:g} s")
         session.display.phase(LITMUS, seconds)
         words = _arguments(options, seconds, SHRINK_S[tier])
-        hunted = litmus_runner.hunt(program, library, words, path.parent)
+        here = hunt or (lambda said, folder: litmus_runner.hunt(program, library, said, folder))
+        hunted = here(words, path.parent)
         subject = _found(session, library, options, hunted)
     records = tests(litmus_runner.kinds(program), hunted, subject)
     path.write_bytes(document(records, header, hunted, tier))

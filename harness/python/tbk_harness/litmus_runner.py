@@ -22,7 +22,7 @@ from tbk_reports.model import (
     parse_line,
 )
 
-from tbk_harness import locate
+from tbk_harness import locate, tether
 from tbk_harness.interruption import handed_on
 
 RESULTS = "litmus.jsonl"
@@ -70,10 +70,15 @@ def _records(raw: bytes) -> Iterator[Record]:
             yield record
 
 
-def hunt(program: Path, library: str, arguments: Sequence[str], folder: Path) -> Hunted:
-    """Runs programs on a library, with the results and the C file of a finding in `folder`."""
+def hunt(
+    program: Path, library: str, arguments: Sequence[str], folder: Path, tethered: bool = False
+) -> Hunted:
+    """Runs programs on a library, with the results and the C file of a finding in `folder`.
+
+    `tethered`: it gets TERM where this process ends, however that ends.
+    """
     subject = f"./{library}" if library.startswith("-") else library
-    return _hunt(program, [subject, *arguments], folder, REPRODUCER)
+    return _hunt(program, [subject, *arguments], folder, REPRODUCER, tethered)
 
 
 def hunt_torch(program: Path, arguments: Sequence[str], folder: Path) -> Hunted:
@@ -82,10 +87,19 @@ def hunt_torch(program: Path, arguments: Sequence[str], folder: Path) -> Hunted:
     return _hunt(program, words, folder, TORCH_REPRODUCER)
 
 
-def _hunt(program: Path, arguments: Sequence[str], folder: Path, reproducer: str) -> Hunted:
+def _hunt(
+    program: Path, arguments: Sequence[str], folder: Path, reproducer: str, tethered: bool = False
+) -> Hunted:
     results = folder / RESULTS
     files = (f"--output={results}", f"--reproducer={folder / reproducer}")
-    code, stderr = _run([str(program), *arguments, *files])
+    command = [str(program), *arguments, *files]
+    code, stderr = _run(tether.command(*command) if tethered else command)
+    return hunted_from(code, stderr, folder)
+
+
+def hunted_from(code: int, stderr: str, folder: Path) -> Hunted:
+    """Returns what a run told that has ended, with its results in `folder`."""
+    results = folder / RESULTS
     said = [one for one in stderr.splitlines() if one.startswith(_RUNNER)]
     # An early interruption leaves nothing to tell.
     read = tuple(_records(results.read_bytes())) if code in RAN and results.exists() else ()

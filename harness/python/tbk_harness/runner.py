@@ -18,6 +18,7 @@ from typing import IO
 from tbk_reports.model import FAILING, VERDICTS, as_count, parse_line
 from tbk_reports.text import line
 
+from tbk_harness import tether
 from tbk_harness.interruption import handed_on
 from tbk_harness.locate import tbk_run
 from tbk_harness.progress import Display
@@ -142,6 +143,7 @@ class Growth:
 class Ended:
     exit_code: int
     said: str
+    by: str = "tbk-run"
 
 
 def _said(file: IO[bytes]) -> str:
@@ -185,14 +187,17 @@ def run(
     keep: tuple[int, ...] = (),
     layer: str = "c",
     growth: Growth | None = None,
+    tethered: bool = False,
 ) -> Ended:
     """Runs tbk-run with its results in `output`; with a display, it says how that goes.
 
     `alone`: in a session of its own, so that a Ctrl-C reaches it once, through us.
     `environment`: what is added to our own. `keep`: descriptors that it holds as long as it lives.
     `layer`: of PHASES, what the display calls it; `growth`: what it knows of `output` beforehand.
+    `tethered`: it gets TERM where this process ends, however that ends.
     """
     command = [str(runner()), *arguments, "--output", str(output), "--quiet"]
+    command = tether.command(*command) if tethered else command
     with (
         tempfile.TemporaryFile() as said,
         tempfile.TemporaryDirectory(prefix="tbk-phases-") as folder,

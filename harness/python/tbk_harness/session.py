@@ -63,10 +63,12 @@ class Request:
     open_page: bool = False
 
 
-def request(known: Known, options: dict[str, Any]) -> Request:
+def request(known: Known, options: dict[str, Any], on_farm: bool = False) -> Request:
     """Takes out of click's values what is not for tbk-run."""
-    if options.get("timings") and not options.get("shard"):
-        outcome.stop(EXIT_USAGE, "--timings goes with --shard, whose parts it makes equal")
+    if options.get("timings") and not (options.get("shard") or on_farm):
+        outcome.stop(
+            EXIT_USAGE, "--timings goes with --shard or --farm, whose parts it makes equal"
+        )
     names = Request.__dataclass_fields__
     return Request(known, **{name: options.pop(name) for name in tuple(options) if name in names})
 
@@ -133,6 +135,13 @@ class Session:
         """Returns the torch layer; then, for what fails, the same on other devices."""
         begun = time.time()
         part = self.run("torch", subject.arguments({**options, **self._budgets()}))
+        self.substitute(part, subject, options, begun)
+        return part
+
+    def substitute(
+        self, part: Part, subject: Subject, options: Mapping[str, Any], begun: float
+    ) -> None:
+        """Runs what fails in the torch layer, which began at this time of day, on other devices."""
         if self.request.blame and part.written and part.ended.exit_code in JUDGED:
             results = read_results(part.path)
             start_up = pace.start_up(results.header, begun)
@@ -140,7 +149,6 @@ class Session:
                 results.tests, subject, part.path.parent,
                 lambda: self._blame_options(options, start_up), self.display,
             )  # fmt: skip
-        return part
 
     def _blame_options(self, options: Mapping[str, Any], start_up: float) -> dict[str, Any] | None:
         """What one more run on another device is told; None where the budget leaves no time for
@@ -168,8 +176,8 @@ class Session:
             made["failing_budget"] = self._budget(1 - BLAME_SHARE)["budget"]
         return made
 
-    def _spent_ns(self) -> int:
-        """Since this command began, with all that it ran besides."""
+    def spent_ns(self) -> int:
+        """Returns the time since this command began, with all that it ran besides."""
         return int((time.monotonic() - self.started) * 1e9)
 
     def finish(self, subject: str) -> Judged:
@@ -178,7 +186,7 @@ class Session:
         written = [part for part in self.parts if part.written]
         if written and written[0].path != self.results:
             layers.compose(
-                [part.path for part in written], self.more, self.results, self._spent_ns(),
+                [part.path for part in written], self.more, self.results, self.spent_ns(),
                 ["tbk", *sys.argv[1:]], self.not_begun,
             )  # fmt: skip
         judged = self._judged(subject, bool(written))

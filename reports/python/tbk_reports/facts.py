@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from .model import Judged, as_count
 from .words import GATE_WORDS
 
 Pairs = list[tuple[str, str]]
+MOST_NODES = 64
 
 # Of the C layer: what a word means, and what says that it is not there.
 _TABLES = {
@@ -237,6 +239,30 @@ def typed(header: Mapping[str, Any]) -> str:
     return text.line(shlex.join(str(word) for word in words), 900)
 
 
+def _farm(header: Mapping[str, Any]) -> Pairs:
+    """Returns which node of a farm ran what."""
+    layers = header.get("layers")
+    headers = list(layers.values()) if isinstance(layers, Mapping) else [header]
+    farms = [one.get("farm") for one in headers if isinstance(one, Mapping)]
+    told = [farm for farm in farms if isinstance(farm, Mapping)]
+    if not told:
+        return []
+    parts, tests = Counter[str](), Counter[str]()
+    for farm in told:
+        nodes = farm.get("nodes")
+        for name, ran in nodes.items() if isinstance(nodes, Mapping) else ():
+            members = ran if isinstance(ran, Mapping) else {}
+            parts[str(name)] += as_count(members.get("parts"))
+            tests[str(name)] += as_count(members.get("tests"))
+    found = [("where", _yes(told[0].get("where"))), ("a part takes", _yes(told[0].get("takes")))]
+    lost = [one for farm in told for one in farm.get("lost") or () if isinstance(one, str)]
+    found += [("went away", text.line(", ".join(dict.fromkeys(lost)), 300))] if lost else []
+    return found + [
+        (text.line(name, 60), f"{parts[name]:,} parts, {tests[name]:,} tests")
+        for name in sorted(parts)[:MOST_NODES]
+    ]
+
+
 def environment(judged: Judged) -> dict[str, Any]:
     """Returns what the page says of backend, devices, machine and run; of the torch layer beside
     another, what is its own."""
@@ -245,4 +271,5 @@ def environment(judged: Judged) -> dict[str, Any]:
     torch = layers.get("torch") if isinstance(layers, Mapping) else None
     found["torch"] = _of_layer(torch) if isinstance(torch, Mapping) else None
     found["end"] = _pairs(judged.footer, _END)
+    found["farm"] = _farm(judged.header)
     return found

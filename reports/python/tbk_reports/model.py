@@ -97,6 +97,7 @@ class Test:
     output_bytes: int = 0
     seed: str = ""
     replay: str = ""
+    node: str = ""  # of a farm, where it ran
     recorded: str = ""
     waiver: str = ""
     blame_how: str = ""  # how it was found out who is to blame
