@@ -25,7 +25,7 @@ def _part(path: Path, shard: str, tests: dict[str, str], **more: Any) -> Path:
     records = [
         {
             "record": "test", "index": at, "id": name, "suite": "s", "clause": "MEM-001",
-            "level": "must", "verdict": verdict, 
+            "level": "must", "verdict": verdict,
             "replay": f"tbk-run /tmp/copy/liba.so --only {name}",
         }
         for at, (name, verdict) in enumerate(tests.items())

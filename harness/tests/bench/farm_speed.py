@@ -4,7 +4,8 @@
 
 `python harness/tests/bench/farm_speed.py FOLDER`: ends with 1 below 2.2.
 
-Both runs use Ray and the same parts; the device waits, so that the machine's cores do not bound three nodes.
+Both runs use Ray and the same parts; the device waits, so that the cores of the machine do not
+bound three nodes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ WORDS = ("--backend-option=open_ms=50", "--isolation=fork", "--jobs=1", "--parts
 def seconds(folder: Path, nodes: int) -> float:
     """Returns how long the second of two runs takes: the first one starts Ray's workers."""
     with farm(nodes) as local:
-        tbk(local.address, folder / "warm", "--only=version", "--parts=6").communicate()
+        tbk(local.address, folder / "warm", "--only=memory", "--parts=6").communicate()
         began = time.monotonic()
         process = tbk(local.address, folder / str(nodes), *WORDS)
         process.communicate(timeout=PATIENCE)

@@ -86,6 +86,7 @@ class Driver:
             raise NoFarmError(f"no node of the farm has {self._words()}; {self._offered()}")
         blobs = {name: path.read_bytes() for name, path in self._files.items()}
         self._blobs = self.ray.put(blobs)
+        self.tell("ready")
 
     def _local(self, boards: int) -> dict[str, Any]:
         more = {name: amount * boards for name, amount in self._takes.items()}

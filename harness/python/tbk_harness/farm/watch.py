@@ -63,7 +63,7 @@ class Farm:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._start()
         try:
-            self._until("alive")
+            self._until("ready")
         except BaseException:
             self.__exit__()
             raise
