@@ -17,6 +17,9 @@ import spec_torch
 from spec_world import COMMENT, World
 from tbk_contracts import PROGRAM, Block, Clause, clause_files, load_entries, text_digest
 from tbk_contracts.header import LABELS, HeaderLine
+from tbk_contracts.profiles import faults as profile_faults
+from tbk_contracts.profiles import load_entries as load_profiles
+from tbk_contracts.profiles import make as make_profiles
 
 # Ordering, lifetime and memory: one mutant may be caught by luck.
 THREE_MUTANTS = {"MEM", "STR", "EVT", "CBK", "SOM", "TDN"}
@@ -293,6 +296,16 @@ def code_lines(path: Path) -> int:
     return sum(bool(line.strip()) for line in text.splitlines())
 
 
+def profiles(world: World) -> Iterator[str]:
+    """Yields what is wrong with the profiles; one that asks for no clause is."""
+    entries = load_profiles(world.contracts)
+    found = list(profile_faults(entries, world.clauses))
+    yield from found
+    for one in () if found else make_profiles(entries, world.clauses):
+        if not one.clauses:
+            yield f"profiles.yml: {one.name} asks for no clause"
+
+
 CHECKS: tuple[Callable[[World], Iterator[str]], ...] = (
     header_blocks,
     header_words,
@@ -314,4 +327,5 @@ CHECKS: tuple[Callable[[World], Iterator[str]], ...] = (
     torch_tests,
     torch_mutants,
     sizes,
+    profiles,
 )

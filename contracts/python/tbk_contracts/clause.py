@@ -18,7 +18,7 @@ from tbk_contracts.places import contracts_root
 PROGRAM = "program"
 """What `of` says for a clause that no single function keeps."""
 
-NOT_CLAUSES = {"areas.yml", "operators.yml", "pairs.yml", "ids.lock.yml"}
+NOT_CLAUSES = {"areas.yml", "operators.yml", "pairs.yml", "profiles.yml", "ids.lock.yml"}
 
 try:
     from yaml import CSafeLoader as _Loader

@@ -88,6 +88,13 @@ typedef struct tbk_backend {
   const tbk_event_ops_t* event; /* needs stream */
 } tbk_backend_t;
 """
+PROFILES = """\
+- name: all
+  text: all that there is
+  areas: all
+  operators: all
+  dtypes: all
+"""
 PAIRS = """\
 kinds:
   - kind: refuses_abroad
@@ -274,6 +281,7 @@ FILES = {
     "contracts/include/tbk/backend.h": BACKEND,
     "contracts/spec/areas.yml": AREAS,
     "contracts/spec/pairs.yml": PAIRS,
+    "contracts/spec/profiles.yml": PROFILES,
     "contracts/spec/memory.yml": MEMORY,
     "contracts/spec/thread.yml": THREAD,
     "contracts/spec/torch/memory.yml": TORCH,

@@ -17,7 +17,7 @@ from tbk_harness.near import nearest
 MODULES: Mapping[str, tuple[str, ...]] = {
     "commands_run": ("run",),
     "commands_check": ("check", "probe"),
-    "commands_spec": ("list", "show"),
+    "commands_spec": ("list", "profiles", "show"),
     "commands_files": ("report", "diff", "lint-reports"),
     "commands_statement": ("certify", "verify", "badge"),
     "commands_history": ("history",),
@@ -31,7 +31,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Judge a backend": ("run", "check", "litmus", "replay"),
     "Read results": ("report", "diff", "history"),
     "Show it to others": ("certify", "verify", "badge", "callback"),
-    "Look things up": ("list", "show"),
+    "Look things up": ("list", "profiles", "show"),
     "Begin, and keep": ("new", "init", "probe", "kill-matrix"),
 }
 EXAMPLES = """\

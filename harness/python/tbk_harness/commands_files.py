@@ -25,7 +25,7 @@ from tbk_harness import outcome
 from tbk_harness.command_line import Command
 from tbk_harness.folder import PARTS, PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
-from tbk_harness.options import FAIL_ON_HELP, fail_on
+from tbk_harness.options import FAIL_ON_HELP, PROFILE, fail_on
 
 PATH = click.Path(path_type=Path)
 
@@ -48,6 +48,7 @@ tbk report results.jsonl --waivers waivers.toml    judged with what is known by 
     show_default=True, help="Where the reports go.",
 )  # fmt: skip
 @click.option("--coverage-dir", type=PATH, help="Coverage pages to link.")
+@PROFILE
 @click.option("--open", "open_page", is_flag=True, help="Show the page when it is written.")
 def report_command(
     results: tuple[Path, ...],
@@ -57,6 +58,7 @@ def report_command(
     fail_on: tuple[str, ...],
     report_dir: Path,
     coverage_dir: Path | None,
+    profile: str | None,
     open_page: bool,
 ) -> None:
     """Judge RESULTS again from the files alone, shards together, and write all reports."""
@@ -64,6 +66,7 @@ def report_command(
     found = merge(outcome.read_parts(results))
     outcome.prepare(report_dir)
     judged = outcome.strict(outcome.verdict_on(found, known), fail_on)
+    judged = outcome.with_profile(judged, profile)
     if write_baseline:
         outcome.write_baseline(judged, write_baseline)
     outcome.finish(judged, report_dir, coverage_dir, open_page=open_page)

@@ -67,6 +67,23 @@ def list_command(library: str | None, as_json: bool, **options: Any) -> None:
     raise SystemExit(EXIT_PASS)
 
 
+@click.command(name="profiles", cls=Command, examples="tbk show training          one of them")
+@option(OUTPUT, "--json", "as_json", is_flag=True, help="A list of objects, as JSON.")
+def profiles_command(as_json: bool) -> None:
+    """List the profiles: what a device is for, and what that asks of it."""
+    from tbk_contracts.profiles import profiles  # noqa: PLC0415  # the whole spec
+
+    if as_json:
+        _print_json([one.document() for one in profiles()])
+    out = outcome.console()
+    for one in profiles():
+        operators = "all" if one.operators is None else str(len(one.operators))
+        dtypes = "all" if one.dtypes is None else str(len(one.dtypes))
+        told = f"{len(one.clauses)} clauses, {operators} operators, {dtypes} dtypes"
+        out.print(Text(f"{one.name:<11}{told:<42}").append(one.text, style="dim"))
+    raise SystemExit(EXIT_PASS)
+
+
 def _print_json(document: object) -> NoReturn:
     print(json.dumps(document, indent=1, ensure_ascii=False))
     raise SystemExit(EXIT_PASS)
@@ -137,7 +154,7 @@ def _unknown(word: str) -> str:
     from tbk_harness import explain  # noqa: PLC0415
 
     prefix = word.upper()[:3]
-    told = f"{word} is no clause, test, verdict, status or capability"
+    told = f"{word} is no clause, test, verdict, status, capability or profile"
     if any(one.prefix == prefix for one in tbk_contracts.clauses()) and "/" not in word:
         told += f"; `tbk list --only {prefix}` has the clauses of its area"
     return told + (hint(word, explain.subjects()) or "; see `tbk list`")

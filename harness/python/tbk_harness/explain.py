@@ -14,6 +14,7 @@ from typing import Any
 
 import tbk_contracts
 from tbk_contracts import Clause, Row
+from tbk_contracts.profiles import profiles
 from tbk_contracts.torch_rows import TorchTest, torch_tests
 from tbk_reports.model import FAILING
 from tbk_reports.text import line
@@ -217,7 +218,21 @@ def found(word: str) -> list[Found]:
     """Returns all that a word is; a word such as "stream" may be several things."""
     if "/" in word:
         return list(_test(word))
-    return [*_clause(word), *_verdict(word), *_status(word), *_capability(word)]
+    return [*_clause(word), *_verdict(word), *_status(word), *_capability(word), *_profile(word)]
+
+
+def _profile(word: str) -> Iterator[Found]:
+    for one in profiles():
+        if one.name == word:
+            areas = dict.fromkeys(clause.area for clause in map(tbk_contracts.clause, one.clauses)
+                                  if clause is not None)  # fmt: skip
+            facts = (
+                ("clauses", f"{len(one.clauses)}, mandatory and tested, of {', '.join(areas)}"),
+                ("operators", "all" if one.operators is None else ", ".join(one.operators)),
+                ("dtypes", "all" if one.dtypes is None else ", ".join(one.dtypes)),
+                ("ask", f"tbk run LIB --profile {one.name}"),
+            )
+            yield Found("profile", one.name, one.text, facts)
 
 
 def subjects() -> set[str]:
@@ -226,4 +241,5 @@ def subjects() -> set[str]:
     words = {*_needed(), *tbk_contracts.interface().words, *torch_names.capability_words()}
     clauses = {one.id for one in tbk_contracts.clauses()}
     codes = {f"TBK_{name}" for name in statuses()}
-    return tests | words | clauses | codes | set(STATE_MEANING)
+    named = {one.name for one in profiles()}
+    return tests | words | clauses | codes | named | set(STATE_MEANING)

@@ -55,6 +55,18 @@ def fail_on(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     return tuple(dict.fromkeys(words))
 
 
+def known_profile(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Returns the name of a profile that there is."""
+    if value is not None:
+        from tbk_contracts.profiles import profiles  # noqa: PLC0415  # the whole spec
+
+        names = [one.name for one in profiles()]
+        if value not in names:
+            meant = hint(value, names) or f"; there are {', '.join(names)}"
+            raise click.BadParameter(f"{value!r} is no profile{meant}")
+    return value
+
+
 FAIL_ON = ("warning", "not-shown", "left-out", "partial")
 FAIL_ON_HELP = (
     "Exit code 1 for these, too, by commas: warning, not-shown, left-out, partial (a run that "
@@ -104,7 +116,13 @@ _RUNNING = (
         shell_complete=complete.capabilities, help="A capability that must be there.",
     ),
 )  # fmt: skip
+PROFILE = option(
+    VERDICT, "--profile", metavar="NAME", callback=known_profile,
+    help="Tell how much of a profile is met, and what to write next: bring-up, inference, training,"
+    " full.",
+)  # fmt: skip
 _VERDICT = (
+    PROFILE,
     option(
         HOW, "--budget", callback=duration, metavar="TIME",
         help="Begin no test of the torch layer after TIME (120s, 2m); the most telling come first.",

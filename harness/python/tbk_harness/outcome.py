@@ -91,6 +91,16 @@ def verdict_on(results: ResultFile, known: Known) -> Judged:
     return judge(name_frames(enrich(results)), known, today())
 
 
+def with_profile(judged: Judged, name: str | None) -> Judged:
+    """Returns it with the profile that the reports hold it against; that changes no verdict."""
+    if name is None:
+        return judged
+    from tbk_contracts.profiles import profiles  # noqa: PLC0415  # the whole spec
+
+    asked = next(one for one in profiles() if one.name == name)
+    return replace(judged, profile=asked.document())
+
+
 def strict(judged: Judged, fail_on: Sequence[str]) -> Judged:
     """With --fail-on a pass that has these words is a failure, and the reports say why."""
     if not fail_on or judged.verdict != "pass":

@@ -61,6 +61,7 @@ class Request:
     quiet: bool = False
     fail_on: tuple[str, ...] = ()
     open_page: bool = False
+    profile: str | None = None
 
 
 def request(known: Known, options: dict[str, Any], on_farm: bool = False) -> Request:
@@ -192,6 +193,7 @@ class Session:
         judged = self._judged(subject, bool(written))
         judged = replace(judged, notes=(*self.notes, *judged.notes))
         judged = outcome.strict(judged, self.request.fail_on)
+        judged = outcome.with_profile(judged, self.request.profile)
         if self.request.write_baseline:
             outcome.write_baseline(judged, self.request.write_baseline)
         return judged

@@ -12,6 +12,7 @@ from .calls import traced
 from .extent import extent
 from .model import Judged, Test, as_count, as_text, read_record
 from .operators import operator_document, operators
+from .profile import share, share_document
 
 
 def judged_document(judged: Judged) -> dict[str, Any]:
@@ -33,6 +34,8 @@ def judged_document(judged: Judged) -> dict[str, Any]:
         "baseline": list(judged.baseline),
         "notes": list(judged.notes),
         "operators": operator_document(operators(judged.tests)),
+        "profile": judged.profile,
+        "share": share_document(share(judged)),
         "header": judged.header,
         "footer": judged.footer,
         "tests": [_lean(test) for test in judged.tests],
@@ -62,4 +65,5 @@ def judged_from_document(document: Mapping[str, Any]) -> Judged:
         sources=tuple(document.get("sources") or ()),
         baseline=tuple(document.get("baseline") or ()),
         notes=tuple(document.get("notes") or ()),
+        profile=dict(document.get("profile") or {}),
     )

@@ -40,6 +40,8 @@ class _Page(HTMLParser):
     failures: list[tuple[str, str]] = field(default_factory=list)
     operators: dict[str, str] = field(default_factory=dict)
     next: list[tuple[str, int]] = field(default_factory=list)
+    unlocks: list[tuple[str, int]] = field(default_factory=list)
+    met: str = ""
     native: dict[str, list[int]] = field(default_factory=dict)
     areas: dict[str, tuple[str, bool]] = field(default_factory=dict)
     anchors: list[str] = field(default_factory=list)
@@ -68,6 +70,10 @@ class _Page(HTMLParser):
             self.operators[named["data-operator"]] = named["data-cells"]
         elif tag == "li" and "data-next" in named:
             self.next.append((named["data-next"], int(named["data-checks"])))
+        elif tag == "li" and "data-unlock" in named:
+            self.unlocks.append((named["data-unlock"], int(named["data-weight"])))
+        elif tag == "p" and "data-met" in named:
+            self.met = named["data-met"]
         elif tag == "td" and "data-native" in named:
             self.native[named["data-dtype"]] = [int(named["data-native"]), int(named["data-of"])]
         elif tag == "details" and "data-area" in named:
@@ -133,6 +139,10 @@ def lint_html(document: dict[str, Any], source: str) -> list[str]:
     found += differ("html headline", view.headline, page.heading)
     found += differ("html notes", document["notes"], data.get("notes"))
     found += differ("html operators", _operator_rows(document), page.operators)
+    told = document.get("share") or {"next": [], "met": None}
+    unlocks = [(one["name"], len(one["clauses"]) + one["pairs"]) for one in told["next"]]
+    found += differ("html profile", {True: "yes", False: "no"}.get(told["met"], ""), page.met)
+    found += differ("html what to write next", unlocks, page.unlocks)
     found += differ("html next operators", next_operators(document), page.next)
     if tests != data.get("tests"):
         found.append("html: the embedded tests are not those of the JSON")

@@ -146,6 +146,16 @@ def _next(view: View) -> list[str]:
     return [*lines, ""]
 
 
+def _profile(view: View) -> list[str]:
+    if view.share is None:
+        return []
+    lines = ["### Profile", "", escape(view.share.headline, 400), ""]
+    lines += [
+        f"* write {escape(one.name, 120)} ({one.kind}): {one.words}" for one in view.share.next
+    ]
+    return [*lines, ""]
+
+
 def render_markdown(judged: Judged) -> str:
     view = View(judged)
     lines = [
@@ -175,6 +185,7 @@ def render_markdown(judged: Judged) -> str:
             lines.append(f"\nand {len(view.causes) - CAUSES} more causes in the full report")
         lines.append("")
     lines += _warnings(view)
+    lines += _profile(view)
     lines += _next(view)
     if view.order_words:
         lines += ["### Order", "", escape(view.order_words, 400), ""]

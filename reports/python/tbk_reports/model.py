@@ -338,6 +338,7 @@ class Judged:
     sources: tuple[str, ...] = ()
     baseline: tuple[dict[str, Any], ...] = ()  # its entries, and what became of each
     notes: tuple[str, ...] = ()  # worth knowing, and no finding
+    profile: dict[str, Any] = field(default_factory=dict)  # what was asked for by --profile
 
     @property
     def counts(self) -> dict[str, int]:

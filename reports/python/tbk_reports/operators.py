@@ -185,7 +185,7 @@ def _base(name: object) -> str:
     return _ODD.sub("_", plain)[:80]
 
 
-def _lacked(test: Test) -> tuple[tuple[str, ...], str]:
+def lacked(test: Test) -> tuple[tuple[str, ...], str]:
     """Returns the operators without which this test does not pass, or not natively; how they are
     served."""
     if test.failed or test.verdict == "xfail":
@@ -214,7 +214,7 @@ def _checks(test: Test) -> int:
 def _next(tests: Iterable[Test]) -> tuple[Next, ...]:
     found: dict[str, Next] = {}
     for test in tests:
-        names, served = _lacked(test)
+        names, served = lacked(test)
         for name in filter(None, names):
             entry = found.setdefault(name, Next(name, served))
             entry.served = min(served, entry.served, key=SERVED.index)

@@ -76,6 +76,15 @@ def _not_covered(console: Console, view: View) -> None:
         _told(console, "trivial", f"{reason.words} ({len(reason.tests)})")
 
 
+def _profile(console: Console, view: View) -> None:
+    """How much of the profile is met, and what to write next; nothing where none was asked for."""
+    if view.share is None:
+        return
+    for number, one in enumerate(view.share.next, 1):
+        _told(console, f"write next, {number}", f"{one.name} ({one.kind}) unlocks {one.words}")
+    _told(console, "profile", view.share.headline)
+
+
 def print_report(judged: Judged, console: Console) -> None:
     """Causes, what was left out, and last of all the verdict line."""
     view = View(judged)
@@ -93,6 +102,7 @@ def print_report(judged: Judged, console: Console) -> None:
     if view.operators.next:
         words = _some([f"{one.name} ({one.checks})" for one in view.operators.next], 5)
         _told(console, "implement next", f"{words}: each with its checks that do not run natively")
+    _profile(console, view)
     if view.order_words:
         _told(console, "order", view.order_words)
     _not_covered(console, view)

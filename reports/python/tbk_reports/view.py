@@ -14,6 +14,7 @@ from .facts import moment
 from .litmus import ordering_of_tests
 from .model import Judged, as_count
 from .operators import operators
+from .profile import share
 from .words import ADVICE, ERROR_WORDS, SIMULATED, state_words
 
 
@@ -44,6 +45,7 @@ class View:
         self.waived = tuple(test for test in judged.tests if test.verdict == "xfail")
         self.known = reasons(self.waived, lambda test: test.waiver or "known")
         self.operators = operators(judged.tests)
+        self.share = share(judged)
         self.ordering = ordering_of_tests(judged.tests)
         self.notes = tuple(test for test in judged.tests if test.notes)
 
