@@ -24,8 +24,11 @@ def test_each_profile_has_all_of_the_one_before_it() -> None:
 def test_faults_of_the_data_are_told() -> None:
     assert list(faults([ENTRY], clauses())) == []
     assert list(faults([ENTRY, ENTRY], clauses())) == ["profiles.yml: one is there twice"]
-    for change in ({"areas": ["nosuch"]}, {"areas": []}, {"dtypes": ["float31"]}, {"more": 1},
-                   {"extends": "two"}):  # fmt: skip
+    wrong: list[dict[str, object]] = [
+        {"areas": ["nosuch"]}, {"areas": []}, {"dtypes": ["float31"]}, {"more": 1},
+        {"extends": "two"},
+    ]  # fmt: skip
+    for change in wrong:
         assert list(faults([{**ENTRY, **change}], clauses())), change
 
 
