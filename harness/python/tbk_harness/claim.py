@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import tbk_contracts
+import tbk_contracts.profiles
+from tbk_contracts.profiles import Profile
 from tbk_reports.conformance import Claim, Promise
 from tbk_reports.extent import selected_words
 from tbk_reports.model import ResultFile
@@ -18,14 +19,9 @@ from tbk_harness import __version__
 from tbk_harness.enrich import layer_digest
 
 
-@cache
-def profiles() -> dict[str, frozenset[str]]:
-    """Returns the clauses that each profile asks for: those that a backend must keep."""
-    found: dict[str, set[str]] = {}
-    for one in tbk_contracts.clauses():
-        if one.checked_must:
-            found.setdefault(one.profile, set()).add(one.id)
-    return {name: frozenset(clauses) for name, clauses in found.items()}
+def profiles() -> dict[str, Profile]:
+    """Returns the profiles of this tbk, by name."""
+    return {one.name: one for one in tbk_contracts.profiles.profiles()}
 
 
 def claim_of(results: ResultFile, profile: str = "") -> Claim:
@@ -36,8 +32,8 @@ def claim_of(results: ResultFile, profile: str = "") -> Claim:
         Promise(one.id, one.level, one.profile, one.text, one.kind == "checked", one.reason or "")
         for one in among.values()
     ]
-    wanted = profiles().get(profile, frozenset())
-    return Claim(profile, wanted, tuple(promises), tuple(_doubts(results, promises)))
+    asked = profiles()[profile].document() if profile else None
+    return Claim(profile, asked, tuple(promises), tuple(_doubts(results, promises)))
 
 
 def all_clauses() -> Sequence[tbk_contracts.Clause]:

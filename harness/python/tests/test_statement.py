@@ -157,15 +157,24 @@ def test_a_waiver_is_said_with_its_end_and_ends(tmp_path: Path) -> None:
     assert (late.word, late.good) == ("not conformant", False)
 
 
-def test_a_profile_asks_for_clauses(tmp_path: Path) -> None:
+def test_a_profile_asks_for_clauses_and_operators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unmet = _changed(0, verdict="unsupported", needs_missing="peer")
-    profile = str(unmet[0]["profile"])
+    clauses = tuple(str(one["clause"]) for one in unmet[:3])
+    small = claim.Profile("small", "a few", clauses, (), ("float32",))
+    wide = claim.Profile("wide", "an operator", clauses[1:], ("add",), ("float32",))
+    monkeypatch.setattr(claim, "profiles", lambda: {"small": small, "wide": wide})
     path = statements.write(tmp_path / "r.jsonl", unmet)
     assert _conformance(path).word == "conformant"
-    found = _conformance(path, profile=profile)
-    assert (found.word, found.unmet) == ("profile not shown", (unmet[0]["clause"],))
+    found = _conformance(path, profile="small")
+    assert (found.word, found.unmet) == ("profile not shown", clauses[:1])
     whole = statements.write(tmp_path / "whole.jsonl")
-    assert _conformance(whole, profile=profile).word == "conformant"
+    assert _conformance(whole, profile="small").word == "conformant"
+    found = _conformance(whole, profile="wide")
+    assert found.reasons["profile not shown"] == (
+        "of its operators 0 are on the device, and 1 not tested",
+    )
 
 
 # -------------------------------------------------------------------------------------- archives
@@ -335,7 +344,7 @@ def test_from_results_to_a_checked_archive(tbk: Tbk, tmp_path: Path) -> None:
     statements.write(tmp_path / "tbk-report" / "results.jsonl")
     key = _key(tmp_path, "alice")
     _signers(tmp_path, key)
-    made = tbk("certify", "-o", "a.zip", "--sign", "alice", "--profile", "core")
+    made = tbk("certify", "-o", "a.zip", "--sign", "alice")
     assert (made.returncode, made.stderr) == (0, "")
     assert made.stdout.startswith("CONFORMANT (thorough): acme 1.4.2 conforms in the C layer")
     found = tbk("verify", "a.zip", "--signers", "signers", "--conformant")
@@ -367,7 +376,7 @@ def test_from_results_to_a_checked_archive(tbk: Tbk, tmp_path: Path) -> None:
     ("arguments", "code", "said"),
     [
         (["certify", "none.jsonl", "-o", "a.zip"], 2, "cannot read none.jsonl"),
-        (["certify", "r.jsonl", "-o", "a.zip", "--profile", "croe"], 2, "did you mean core"),
+        (["certify", "r.jsonl", "-o", "a.zip", "--profile", "trainin"], 2, "did you mean training"),
         (["certify", "r.jsonl", "-o", "a.zip", "--sign", "r.jsonl"], 2, "does not sign"),
         (["certify", "r.jsonl", "-o", "a.zip", "--waivers", "r.jsonl"], 2, "waivers.toml"),
         (["certify", "r.jsonl", "-o", "no/a.zip"], 8, "the archive cannot be written"),

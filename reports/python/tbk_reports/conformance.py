@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from . import text
 from .clauses import Clause, areas, need_words
 from .extent import Extent, extent
 from .model import FAILING, Judged, Test, grouped
+from .profile import share
 from .words import SIMULATED
 
 # Worst first: the word of a statement is the first of these that is true of it.
@@ -89,8 +91,8 @@ class Claim:
 
     profile: str = ""
     """Empty: all that the backend declares."""
-    wanted: frozenset[str] = frozenset()
-    """The clauses that the profile asks for."""
+    asked: Mapping[str, Any] | None = None
+    """The profile as data: its clauses, operators and dtypes."""
     promises: Sequence[Promise] = ()
     """All clauses of the layers that ran."""
     doubts: Sequence[str] = ()
@@ -142,7 +144,18 @@ class Conformance:
     def unmet(self) -> tuple[str, ...]:
         """Returns the clauses that the profile asks for and that nothing shows."""
         states = {row.id: row.state for row in self.rows}
-        return tuple(id for id in sorted(self.claim.wanted) if states.get(id) not in SHOWN)
+        wanted = sorted((self.claim.asked or {}).get("clauses", ()))
+        return tuple(id for id in wanted if states.get(id) not in SHOWN)
+
+    @cached_property
+    def operators_short(self) -> str:
+        """Returns how many operators of the profile are not shown on the device, in words; empty
+        where it has them all."""
+        asked = self.claim.asked
+        found = share(replace(self.judged, profile=dict(asked))) if asked else None
+        held, *others = found.operators.items() if found else [("", 0)]
+        missing = ", ".join(f"{count:,} {how}" for how, count in others if count)
+        return f"of its operators {held[1]:,} are {held[0]}, and {missing}" if missing else ""
 
     @cached_property
     def waived(self) -> tuple[Test, ...]:
@@ -171,8 +184,9 @@ class Conformance:
             found[QUICK] = (
                 "only a complete run of the thorough tier can say that a device conforms",
             )
-        if self.unmet:
-            found[PROFILE] = (_unmet_words(self.claim.profile, self.unmet),)
+        short = [_unmet_words(self.claim.profile, self.unmet)] if self.unmet else []
+        short += [self.operators_short] if self.operators_short else []
+        found |= {PROFILE: tuple(short)} if short else {}
         if self.waived:
             found[WITH_WAIVERS] = _debts(self.waived)
         return found
