@@ -23,6 +23,7 @@ import tampering
 import tbk_contracts
 from invoke import Tbk
 from statements import DAY
+from tbk_contracts.profiles import Profile
 from tbk_harness import archive, certificate, claim, signature
 from tbk_harness.certificate import Checked, check
 from tbk_reports.conformance import Conformance
@@ -162,8 +163,8 @@ def test_a_profile_asks_for_clauses_and_operators(
 ) -> None:
     unmet = _changed(0, verdict="unsupported", needs_missing="peer")
     clauses = tuple(str(one["clause"]) for one in unmet[:3])
-    small = claim.Profile("small", "a few", clauses, (), ("float32",))
-    wide = claim.Profile("wide", "an operator", clauses[1:], ("add",), ("float32",))
+    small = Profile("small", "a few", clauses, (), ("float32",))
+    wide = Profile("wide", "an operator", clauses[1:], ("add",), ("float32",))
     monkeypatch.setattr(claim, "profiles", lambda: {"small": small, "wide": wide})
     path = statements.write(tmp_path / "r.jsonl", unmet)
     assert _conformance(path).word == "conformant"
