@@ -51,8 +51,9 @@ def render(text: str, written: set[str], areas: list[str]) -> str:
         raise ValueError(f"{TARGET} has no list SUITES(X)")
     suites = ordered(re.findall(r"\bX\((\w+)\)", found[0].partition(")")[2]), written, areas)
     rows = [f"  X({suite})" for suite in suites]
-    width = max(len(row) for row in ["#define SUITES(X)", *rows]) + 1
-    lines = [f"{row:<{width}}\\" for row in ["#define SUITES(X)", *rows[:-1]]] + rows[-1:]
+    goes_on = ["#define SUITES(X)", *rows[:-1]]
+    width = max(map(len, goes_on)) + 1
+    lines = [f"{row:<{width}}\\" for row in goes_on] + rows[-1:]
     return text[: found.start()] + "\n".join(lines) + "\n" + text[found.end() :]
 
 
