@@ -14,6 +14,7 @@ _MESSAGE = 512
 _SYNCHRONOUS = 1  # KEEPER_SYNCHRONOUS
 FIRST_S, ATTEMPTS = 0.25, 4  # how long a probe holds a stream at most; each time twice as long
 PATIENCE_S = 10.0  # for work whose gate is open
+LEAST_S, LONGER = 0.03, 8  # work that stays pending so long, or so often its usual time, is held
 
 
 LIBRARY, KEEPER = "TBK_GATE", "TBK_GATE_KEEPER"  # files, for the proofs of order of a process
@@ -100,15 +101,14 @@ class Gate:
 
     def _attempt(self, stream: torch.Stream, value: torch.Tensor, seconds: float) -> bool | None:
         torch.accelerator.synchronize(stream.device)
+        usual_s = self._timed(stream, value)
         event = torch.Event(stream.device)
         if not self.close(stream, seconds):
             self.settle()
             self._await(stream, event)
             return False
-        with stream:
-            value.fill_(1)
-            event.record(stream)
-        pending = not event.query() or not stream.query()  # either may be what is broken
+        _enqueue(stream, value, event)
+        pending = self._stays_pending(stream, event, max(LEAST_S, LONGER * usual_s))
         shut = self.is_shut
         self.let_go()
         self.settle()
@@ -122,6 +122,24 @@ class Gate:
             )
         return True
 
+    def _timed(self, stream: torch.Stream, value: torch.Tensor) -> float:
+        """Returns the seconds that the work of a probe takes with nothing shut."""
+        event = torch.Event(stream.device)
+        begin = time.monotonic()
+        _enqueue(stream, value, event)
+        self._await(stream, event)
+        return time.monotonic() - begin
+
+    def _stays_pending(self, stream: torch.Stream, event: torch.Event, seconds: float) -> bool:
+        """Returns whether work is pending after `seconds`, or when the gate opens. Work that nothing
+        holds is pending too when it is asked for at once."""
+        until = time.monotonic() + seconds
+        while not (event.query() and stream.query()):  # either may be what is broken
+            if time.monotonic() > until or not self.is_shut:
+                return True
+            time.sleep(0.0005)
+        return False
+
     def _await(self, stream: torch.Stream, event: torch.Event) -> None:
         until = time.monotonic() + PATIENCE_S
         while not (event.query() or stream.query()):
@@ -131,6 +149,12 @@ class Gate:
                     f"{PATIENCE_S:g} s later the work behind it is not complete"
                 )
             time.sleep(0.0005)
+
+
+def _enqueue(stream: torch.Stream, value: torch.Tensor, event: torch.Event) -> None:
+    with stream:
+        value.fill_(1)
+        event.record(stream)
 
 
 # ------------------------------------------------------------------------ the one of a process --
