@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import lxml.html
@@ -92,6 +93,17 @@ def test_the_next_operators_are_ranked_by_what_they_unlock() -> None:
     assert [(one.name, one.served, one.checks, one.tests) for one in found.next] == [
         ("mul", "missing", 95, 2), ("op_001", "missing", 50, 1), ("op_000", "fallback", 7, 1),
     ]  # fmt: skip
+
+
+def test_what_a_traced_script_calls_comes_first(tmp_path: Path) -> None:
+    found = judged([_served(0, "fallback", checks=9), _served(8, "missing", checks=2)])
+    traced = replace(found, trace={"op_001": 12, "elsewhere": 99})
+    assert [one.name for one in operators(found.tests).next] == ["op_000", "op_001"]
+    first, second = operators(traced.tests, traced.trace).next
+    assert (first.name, first.calls, second.name, second.calls) == ("op_001", 12, "op_000", 0)
+    assert first.words.endswith("; your script calls it 12 times")
+    write_reports(traced, tmp_path)
+    assert not lint_reports(tmp_path)
 
 
 def test_what_waits_for_an_operator_is_counted() -> None:

@@ -26,13 +26,14 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "commands_init": ("init",),
     "commands_callback": ("callback",),
     "commands_litmus": ("litmus",),
+    "commands_trace": ("trace",),
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Judge a backend": ("run", "check", "litmus", "replay"),
     "Read results": ("report", "diff", "history"),
     "Show it to others": ("certify", "verify", "badge", "callback"),
     "Look things up": ("list", "profiles", "show"),
-    "Begin, and keep": ("new", "init", "probe", "kill-matrix"),
+    "Begin, and keep": ("new", "init", "probe", "trace", "kill-matrix"),
 }
 EXAMPLES = """\
 tbk run ./libacme.so                    a library, in C and through PyTorch

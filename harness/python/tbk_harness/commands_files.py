@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ from tbk_harness import outcome
 from tbk_harness.command_line import Command
 from tbk_harness.folder import PARTS, PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
-from tbk_harness.options import FAIL_ON_HELP, PROFILE, fail_on
+from tbk_harness.options import FAIL_ON_HELP, PROFILE, TRACE, fail_on
 
 PATH = click.Path(path_type=Path)
 
@@ -49,6 +50,7 @@ tbk report results.jsonl --waivers waivers.toml    judged with what is known by 
 )  # fmt: skip
 @click.option("--coverage-dir", type=PATH, help="Coverage pages to link.")
 @PROFILE
+@TRACE
 @click.option("--open", "open_page", is_flag=True, help="Show the page when it is written.")
 def report_command(
     results: tuple[Path, ...],
@@ -59,6 +61,7 @@ def report_command(
     report_dir: Path,
     coverage_dir: Path | None,
     profile: str | None,
+    trace: Mapping[str, int] | None,
     open_page: bool,
 ) -> None:
     """Judge RESULTS again from the files alone, shards together, and write all reports."""
@@ -66,7 +69,7 @@ def report_command(
     found = merge(outcome.read_parts(results))
     outcome.prepare(report_dir)
     judged = outcome.strict(outcome.verdict_on(found, known), fail_on)
-    judged = outcome.with_profile(judged, profile)
+    judged = outcome.with_trace(outcome.with_profile(judged, profile), trace)
     if write_baseline:
         outcome.write_baseline(judged, write_baseline)
     outcome.finish(judged, report_dir, coverage_dir, open_page=open_page)

@@ -67,6 +67,18 @@ def known_profile(_: click.Context, __: click.Parameter, value: str | None) -> s
     return value
 
 
+def traced_calls(_: click.Context, __: click.Parameter, value: Path | None) -> Any:
+    """Returns the calls that a script makes, by operator, as tbk trace wrote them."""
+    if value is None:
+        return None
+    from tbk_harness.traced import TraceError, calls_by_operator  # noqa: PLC0415
+
+    try:
+        return calls_by_operator(value)
+    except TraceError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 FAIL_ON = ("warning", "not-shown", "left-out", "partial")
 FAIL_ON_HELP = (
     "Exit code 1 for these, too, by commas: warning, not-shown, left-out, partial (a run that "
@@ -121,8 +133,14 @@ PROFILE = option(
     help="Tell how much of a profile is met, and what to write next: bring-up, inference, training,"
     " full.",
 )  # fmt: skip
+TRACE = option(
+    VERDICT, "--trace", metavar="FILE", callback=traced_calls,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
+    help="Of tbk trace: what your own script calls most comes first in what to implement next.",
+)  # fmt: skip
 _VERDICT = (
     PROFILE,
+    TRACE,
     option(
         HOW, "--budget", callback=duration, metavar="TIME",
         help="Begin no test of the torch layer after TIME (120s, 2m); the most telling come first.",

@@ -62,6 +62,7 @@ class Request:
     fail_on: tuple[str, ...] = ()
     open_page: bool = False
     profile: str | None = None
+    trace: Mapping[str, int] | None = None
 
 
 def request(known: Known, options: dict[str, Any], on_farm: bool = False) -> Request:
@@ -194,6 +195,7 @@ class Session:
         judged = replace(judged, notes=(*self.notes, *judged.notes))
         judged = outcome.strict(judged, self.request.fail_on)
         judged = outcome.with_profile(judged, self.request.profile)
+        judged = outcome.with_trace(judged, self.request.trace)
         if self.request.write_baseline:
             outcome.write_baseline(judged, self.request.write_baseline)
         return judged

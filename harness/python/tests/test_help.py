@@ -43,6 +43,7 @@ def test_examples_are_understood(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old.jsonl").touch()
+    (tmp_path / "trace.json").write_text('{"tbk_trace": 1, "operators": []}', "utf-8")
     monkeypatch.setenv("CI_NODE_INDEX", "1")
     monkeypatch.setenv("CI_NODE_TOTAL", "4")
     words = shlex.split(example)[1:]

@@ -33,7 +33,8 @@ def judged_document(judged: Judged) -> dict[str, Any]:
         "sources": list(judged.sources),
         "baseline": list(judged.baseline),
         "notes": list(judged.notes),
-        "operators": operator_document(operators(judged.tests)),
+        "operators": operator_document(operators(judged.tests, judged.trace)),
+        "trace": judged.trace,
         "profile": judged.profile,
         "share": share_document(share(judged)),
         "header": judged.header,
@@ -66,4 +67,5 @@ def judged_from_document(document: Mapping[str, Any]) -> Judged:
         baseline=tuple(document.get("baseline") or ()),
         notes=tuple(document.get("notes") or ()),
         profile=dict(document.get("profile") or {}),
+        trace=dict(document.get("trace") or {}),
     )

@@ -151,10 +151,11 @@ def lint_badge(document: dict[str, Any], svg: str, source: str) -> list[str]:
 
 
 def lint_json(document: dict[str, Any]) -> list[str]:
-    matrix = operator_document(operators(judged_from_document(document).tests))
+    judged = judged_from_document(document)
+    matrix = operator_document(operators(judged.tests, judged.trace))
     if matrix != document["operators"]:
         return ["json: the operators do not fit the tests"]
-    again = extent(judged_from_document(document))
+    again = extent(judged)
     if (again.tier, not again.partial) != (document["tier"], document["complete"]):
         return ["json: tier or completeness do not fit the header and the tests"]
     counts = dict(Counter(test.get("verdict") for test in document["tests"]))

@@ -339,6 +339,7 @@ class Judged:
     baseline: tuple[dict[str, Any], ...] = ()  # its entries, and what became of each
     notes: tuple[str, ...] = ()  # worth knowing, and no finding
     profile: dict[str, Any] = field(default_factory=dict)  # what was asked for by --profile
+    trace: dict[str, int] = field(default_factory=dict)  # calls by operator, of --trace
 
     @property
     def counts(self) -> dict[str, int]:

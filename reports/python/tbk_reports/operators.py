@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -95,6 +95,8 @@ class Next:
     served: str  # missing, refused or fallback
     checks: int = 0
     tests: int = 0
+    calls: int = 0
+    """How often the user's own script calls it, where that was traced."""
     dtypes: set[str] = field(default_factory=set)
 
     @property
@@ -102,6 +104,8 @@ class Next:
         gain = text.count_words(self.checks, "check")
         dtypes = f" ({', '.join(_in_order(self.dtypes))})" if self.dtypes else ""
         tests = text.count_words(self.tests, "test")
+        if self.calls:
+            dtypes += f"; your script calls it {text.count_words(self.calls, 'time')}"
         if self.served == "fallback":
             return f"{gain} in {tests} run on PyTorch's cpu instead{dtypes}"
         return f"{gain} in {tests} wait for it: it is {self.served}{dtypes}"
@@ -211,7 +215,8 @@ def _checks(test: Test) -> int:
     return max(waiting if isinstance(waiting, int) else 0, test.checks, 1)
 
 
-def _next(tests: Iterable[Test]) -> tuple[Next, ...]:
+def _next(tests: Iterable[Test], trace: Mapping[str, int]) -> tuple[Next, ...]:
+    """What a traced script calls comes first, by its calls; then what unlocks most."""
     found: dict[str, Next] = {}
     for test in tests:
         names, served = lacked(test)
@@ -222,12 +227,15 @@ def _next(tests: Iterable[Test]) -> tuple[Next, ...]:
             entry.tests += 1
             if dtype := _name(test, "dtype"):
                 entry.dtypes.add(dtype)
-    ranked = sorted(found.values(), key=lambda one: (-one.checks, -one.tests, one.name))
+    for entry in found.values():
+        entry.calls = trace.get(entry.name, 0)
+    ranked = sorted(found.values(), key=lambda one: (-one.calls, -one.checks, -one.tests, one.name))
     return tuple(ranked[:NEXT])
 
 
-def operators(tests: Iterable[Test]) -> Operators:
-    """Returns the matrix, and the ten that unlock most; empty where no test says what it used."""
+def operators(tests: Iterable[Test], trace: Mapping[str, int] | None = None) -> Operators:
+    """Returns the matrix, and the ten that unlock most; empty where no test says what it used.
+    `trace` has the calls that a script makes of operators, by name; these come first."""
     tests = tuple(tests)
     cells = _cells(tests)
     dtypes = tuple(_in_order({dtype for row in cells.values() for dtype in row}))
@@ -235,7 +243,7 @@ def operators(tests: Iterable[Test]) -> Operators:
         Row(name, {dtype: cells[name][dtype] for dtype in dtypes if dtype in cells[name]})
         for name in sorted(cells)
     )
-    return Operators(dtypes, rows, _next(tests))
+    return Operators(dtypes, rows, _next(tests, trace or {}))
 
 
 def operator_document(found: Operators) -> dict[str, Any]:
@@ -246,7 +254,13 @@ def operator_document(found: Operators) -> dict[str, Any]:
         "native": {dtype: list(share) for dtype, share in found.native.items()},
         "rows": {row.name: {d: cell.code for d, cell in row.cells.items()} for row in found.rows},
         "next": [
-            {"operator": one.name, "served": one.served, "checks": one.checks, "tests": one.tests}
+            {
+                "operator": one.name,
+                "served": one.served,
+                "checks": one.checks,
+                "tests": one.tests,
+                "calls": one.calls,
+            }
             for one in found.next
         ],
     }

@@ -44,7 +44,7 @@ class View:
         self.left_out = tuple(test for test in judged.tests if test.verdict == "left-out")
         self.waived = tuple(test for test in judged.tests if test.verdict == "xfail")
         self.known = reasons(self.waived, lambda test: test.waiver or "known")
-        self.operators = operators(judged.tests)
+        self.operators = operators(judged.tests, judged.trace)
         self.share = share(judged)
         self.ordering = ordering_of_tests(judged.tests)
         self.notes = tuple(test for test in judged.tests if test.notes)

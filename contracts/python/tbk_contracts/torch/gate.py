@@ -131,8 +131,8 @@ class Gate:
         return time.monotonic() - begin
 
     def _stays_pending(self, stream: torch.Stream, event: torch.Event, seconds: float) -> bool:
-        """Returns whether work is pending after `seconds`, or when the gate opens. Work that nothing
-        holds is pending too when it is asked for at once."""
+        """Returns whether work is pending after `seconds`, or when the gate opens: asked at once,
+        work that nothing holds is pending too."""
         until = time.monotonic() + seconds
         while not (event.query() and stream.query()):  # either may be what is broken
             if time.monotonic() > until or not self.is_shut:
