@@ -32,7 +32,7 @@ def test_what_gates_showed_is_told_beside_and_proves_nothing() -> None:
     found = ordering(held("EVT-018"), held("EVT-018"), held("EVT-012"))
     assert [edge.gate_words for edge in found.edges] == ["shown by gates: 2 tests", ""]
     assert [edge.state for edge in found.edges] == ["not-shown", "proven"]
-    assert found.headline == "1 of 2 kinds of order proven, 1 more shown by gates of tests"
+    assert found.headline == "1 of 2 kinds of order shown by gates of tests, and 1 more proven"
 
 
 def test_only_a_test_that_passed_behind_a_gate_counts() -> None:

@@ -240,11 +240,13 @@ class Ordering:
     @property
     def headline(self) -> str:
         """Returns the share of the kinds of edges that are proven, in words."""
-        share = f"{self.proven} of {text.count_words(len(self.edges), 'kind')} of order proven"
-        if not self.findings:
-            more = f", {self.by_gates} more shown by gates of tests" if self.by_gates else ""
-            return share + more
-        return f"A fault of order was found: {self.findings[0].words}"
+        if self.findings:
+            return f"A fault of order was found: {self.findings[0].words}"
+        kinds = f"{text.count_words(len(self.edges), 'kind')} of order"
+        if self.by_gates:
+            shown = f"{self.by_gates} of {kinds} shown by gates of tests"
+            return f"{shown}, and {self.proven} more proven"
+        return f"{self.proven} of {kinds} proven"
 
     @property
     def extent_words(self) -> str:
