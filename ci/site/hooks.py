@@ -21,6 +21,7 @@ import c_pages  # noqa: E402
 import command_pages  # noqa: E402
 import exit_pages  # noqa: E402
 import navigation  # noqa: E402
+import program_pages  # noqa: E402
 import schema_page  # noqa: E402
 
 ROOT = HERE.parents[1]
@@ -36,7 +37,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     behind = {
         navigation.DECISIONS: navigation.decisions(Path(config.docs_dir)),
         c_pages.INDEX: navigation.headings(parts),
-        command_pages.INDEX: navigation.headings(command_pages.pages()),
+        command_pages.INDEX: navigation.headings(
+            {**command_pages.pages(), **program_pages.pages()}
+        ),
         exit_pages.INDEX: navigation.headings(exit_pages.pages()),
     }
     config.nav = navigation.extend(config.nav, behind)
@@ -49,6 +52,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     made = {
         **c_pages.pages(CONTRACTS),
         **command_pages.pages(),
+        **program_pages.pages(),
         **exit_pages.pages(),
         schema_page.PATH: schema_page.page(json.loads(schema)),
         schema_page.FILE: schema,
@@ -59,9 +63,11 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: object) -> str:
-    """Links clauses to the functions that state them, and exit codes to their pages."""
+    """Links clauses to the functions that state them, exit codes to their pages, and decisions."""
     if page.file.src_uri == exit_pages.INDEX:
         return exit_pages.linked(markdown)
+    if page.file.src_uri == navigation.DECISIONS:
+        return navigation.listed(markdown, ROOT / "docs")
     if page.file.src_uri != CLAUSES:
         return markdown
     places = c_pages.places(CONTRACTS)

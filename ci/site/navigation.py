@@ -26,6 +26,14 @@ def decisions(docs: Path) -> list[Entry]:
     return [{title(path): path.relative_to(docs).as_posix()} for path in found]
 
 
+def listed(page: str, docs: Path) -> str:
+    """Returns the page of decisions with a link to each behind it, by number."""
+    links = [
+        f"* [{name}]({Path(path).name})\n" for one in decisions(docs) for name, path in one.items()
+    ]
+    return f"{page.rstrip()}\n\n{''.join(links)}"
+
+
 def headings(pages: Mapping[str, str]) -> list[Entry]:
     """Returns an entry for each page: its first line and its path."""
     return [{text.split("\n", 1)[0].lstrip("# "): path} for path, text in pages.items()]

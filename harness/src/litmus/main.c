@@ -55,7 +55,8 @@ static const char usage[] =
     "  --output FILE         where results go as JSON lines (litmus.jsonl)\n"
     "  --reproducer FILE     where a finding goes as a C file (litmus.c), or as one in Python\n"
     "                        (litmus.py)\n"
-    "  --kinds               print the kinds of edges, and what each needs, and do no more\n";
+    "  --kinds               print the kinds of edges, and what each needs, and do no more\n"
+    "  --help                print this, and do no more\n";
 
 static void interrupt(int number) {
   (void)number;
@@ -133,7 +134,8 @@ static void choose(choices_t* choices, int argc, char** argv) {
     LIBRARY,
     IMPORT,
     GATE,
-    PYTHON
+    PYTHON,
+    HELP
   };
   static const struct option known[] = {{"seconds", 1, NULL, SECONDS},
                                         {"programs", 1, NULL, PROGRAMS},
@@ -153,6 +155,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
                                         {"torch-import", 1, NULL, IMPORT},
                                         {"torch-gate", 1, NULL, GATE},
                                         {"python", 1, NULL, PYTHON},
+                                        {"help", 0, NULL, HELP},
                                         {0}};
   for (int found; (found = getopt_long(argc, argv, "", known, NULL)) != -1;) {
     switch (found) {
@@ -211,6 +214,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
       case PYTHON:
         choices->subject.python = optarg;
         break;
+      case HELP:
+        fputs(usage, stdout);
+        exit(EXIT_PASS);
       default:
         fputs(usage, stderr);
         exit(EXIT_USAGE);
