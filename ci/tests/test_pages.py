@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["torch-device.md"]
+PAGES = ["torch-device.md", "custom-operators.md"]
 FILE_LINE = re.compile(r"^(?:/\*|#|//) (?P<path>[\w./-]+\.\w+)(?: \*/)?$")
 
 
@@ -150,3 +150,10 @@ def test_the_skeletons_for_drivers_compile_and_keep_order(tmp_path: Path) -> Non
     subprocess.run([*strict, "callbacks.c", "-o", "callbacks"], cwd=tmp_path, check=True)
     ran = subprocess.run([tmp_path / "callbacks"], capture_output=True, text=True, check=True)
     assert ran.stdout == "1000\n"
+
+
+def test_the_example_of_operators_is_that_of_its_page() -> None:
+    found = {one.path: one.text for one in listings(ROOT / "docs" / "custom-operators.md")}
+    example = ROOT / "bridge" / "example" / "operators"
+    for name in ("acme.yml", "operators.c"):
+        assert found[f"acme/{name}"] == (example / name).read_text()

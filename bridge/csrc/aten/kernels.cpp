@@ -105,7 +105,9 @@ const tbk_kernel_t* Kernel::find(c10::DeviceIndex device) {
 void Kernel::count(c10::DeviceIndex device, int32_t dtype) {
   OperatorCounter* counter = counter_.load(std::memory_order_acquire);
   if (counter == nullptr) [[unlikely]] {
-    counter = &counter_of(std::string("aten::") + name_);
+    const std::string name = name_;
+    const bool is_custom = name.find("::") != std::string::npos;  // "acme::swish"
+    counter = &counter_of(is_custom ? name : "aten::" + name);
     counter_.store(counter, std::memory_order_release);
   }
   count_call(*counter, Route::named, device, static_cast<at::ScalarType>(dtype));

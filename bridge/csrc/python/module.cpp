@@ -4,6 +4,7 @@
 #include <aten/kernels_plan.h>
 #include <aten/routes.h>
 #include <generic/program.h>
+#include <python/custom.h>
 #include <python/describe.h>
 #include <runtime/backend.h>
 #include <runtime/current.h>
@@ -151,6 +152,8 @@ void define_backend(Definer def) {
   def.quick("name", [] { return Backend::get().name(); });
   def.quick("version", [] { return Backend::get().version(); });
   def.quick("path", [] { return Backend::get().path(); });
+  def.quick("launch_custom", launch_custom, py::arg("name"), py::arg("version"),
+            py::arg("arguments"));
 }
 
 void define_devices(Definer def) {

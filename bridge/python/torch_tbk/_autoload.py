@@ -11,7 +11,10 @@ from torch_tbk._load import load
 
 
 def autoload(
-    path: str | Path, *, options: str | Mapping[str, object] | None = None
+    path: str | Path,
+    *,
+    options: str | Mapping[str, object] | None = None,
+    operators: str | Path | None = None,
 ) -> Callable[[], None]:
     """Makes the function that a vendor's package names as its entry point.
 
@@ -39,6 +42,7 @@ def autoload(
     Args:
         path: the backend's library.
         options: as for `load`.
+        operators: as for `load`.
 
     Returns:
         A function without arguments that loads the backend; calling it again does nothing. What
@@ -46,6 +50,6 @@ def autoload(
     """
 
     def load_backend() -> None:
-        load(path, options=options)
+        load(path, options=options, operators=operators)
 
     return load_backend

@@ -27,7 +27,10 @@ _loaded: DeviceModule | None = None
 
 
 def load(
-    path: str | os.PathLike[str], *, options: str | Mapping[str, object] | None = None
+    path: str | os.PathLike[str],
+    *,
+    options: str | Mapping[str, object] | None = None,
+    operators: str | os.PathLike[str] | None = None,
 ) -> DeviceModule:
     """Loads the backend in the library at `path`; `torch.<its name>` is there from now on.
 
@@ -42,6 +45,8 @@ def load(
             backends that come with this package: `torch_tbk.reference("cpu")`.
         options: what the backend's documentation offers, as `{"devices": 4, "key": "value"}` or
             `"devices=4,key=value"`.
+        operators: a YAML file that describes operators of the vendor's own, which are then in
+            `torch.ops`; docs/custom-operators.md. Several files take a call each.
 
     Returns:
         The module that is also `torch.<name>`.
@@ -51,12 +56,19 @@ def load(
         FileNotFoundError: there is no such file.
         ValueError: the file is no backend, the backend refuses the options, or its name is one that
             PyTorch keeps for itself, has in use, or can't parse; or TBK_FALLBACK is not understood.
+            Also what is wrong in `operators`, in one line with its file and line; the device is
+            there then.
         RuntimeError: another backend is in use in this process already. PyTorch has room for one.
     """
     import torch  # noqa: F401, PLC0415  # before the lock: it may run the autoload of a package
 
     with _lock:
-        return _load(_resolve(path), _option_string(options))
+        module = _load(_resolve(path), _option_string(options))
+        if operators is not None:
+            from torch_tbk.custom.register import register_file  # noqa: PLC0415  # takes a while
+
+            register_file(Path(operators))
+        return module
 
 
 def _load(path: str, options: str) -> DeviceModule:

@@ -27,9 +27,10 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "commands_callback": ("callback",),
     "commands_litmus": ("litmus",),
     "commands_trace": ("trace",),
+    "commands_operators": ("operators",),
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Judge a backend": ("run", "check", "litmus", "replay"),
+    "Judge a backend": ("run", "check", "operators", "litmus", "replay"),
     "Read results": ("report", "diff", "history"),
     "Show it to others": ("certify", "verify", "badge", "callback"),
     "Look things up": ("list", "profiles", "show"),
