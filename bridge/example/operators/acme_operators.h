@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+/* clang-format off */
+
 /* swish(Tensor x, float beta=1.0) -> Tensor */
 #define TBK_NAME_acme__swish "acme::swish"
 #define TBK_VERSION_acme__swish 1u
@@ -46,6 +48,8 @@ typedef struct tbk_args_acme__scale_ {
   const tbk_tensor_t* x; /* output */
   double by;
 } tbk_args_acme__scale__t;
+
+/* clang-format on */
 
 #ifdef __cplusplus
 }

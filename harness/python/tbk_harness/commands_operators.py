@@ -185,6 +185,9 @@ class _Process:
         """Returns the exit code, and what it said on its standard error."""
         code = self._process.wait()
         self._reader.join()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
         return code, "".join(self._said)
 
     def blame(self, code: int) -> Row:

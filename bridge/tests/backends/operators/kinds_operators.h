@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+/* clang-format off */
+
 /* total(Tensor x, Tensor? y, Tensor[] list, int i, int? j, float f, float? g, bool b, Scalar s, Scalar? t, int[] ints, float[] floats, bool[2] bools, str text, ScalarType dtype, ScalarType? other, *, int last=0) -> (Tensor sum, Tensor none) */
 #define TBK_NAME_kinds__total "kinds::total"
 #define TBK_VERSION_kinds__total 3u
@@ -33,6 +35,8 @@ typedef struct tbk_args_kinds__total {
   const tbk_tensor_t* sum; /* output */
   const tbk_tensor_t* none; /* output */
 } tbk_args_kinds__total_t;
+
+/* clang-format on */
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A file of operators that says what it can't say: one line, with the file and the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch_tbk.custom.formula import Formula
+from torch_tbk.custom.lines import OperatorsError
+from torch_tbk.custom.spec import read_operators
+
+RIGHT = """\
+namespace: acme
+operators:
+  - schema: f(Tensor x, Tensor y, float a=1.0) -> Tensor
+    formula: x * y + a
+    outputs:
+      - {like: x}
+    kernel: {name: "acme::f"}
+    backward:
+      gradients:
+        x: grad * y
+        y: grad * x
+    dtypes: [float32]
+    samples:
+      - {x: [3], y: [3]}
+"""
+
+# What is written instead of what, and what is said of it, from the line on.
+MISTAKES = [
+    ("namespace: acme", "namespace: aten", "1: aten is kept by PyTorch"),
+    ("namespace: acme", "namespace: Acme", "1: namespace: 'Acme' does not match"),
+    ("namespace: acme\n", "", "1: 'namespace' is a required property"),
+    ("operators:", "operators: []\nothers:", "3: unknown key 'others'"),
+    ("f(Tensor x,", "f(Tensor x", "3: PyTorch can't read"),
+    ("schema: f", "schema: acme::f", "3: write it without acme::"),
+    ("float a=1.0", "Generator? a=None", "3: a is a Generator?, which no argument struct"),
+    ("-> Tensor", "-> int", "3: returns int"),
+    ("-> Tensor", "-> ()", "3: an operator writes an argument (a!), or returns tensors"),
+    ("f(Tensor x", "f(Tensor(a!) x", "3: an operator writes an argument, or returns tensors"),
+    ("x * y + a", "x * z + a", "4: 'z' is no argument"),
+    ("x * y + a", "sigmiod(x)", "4: 'sigmiod' is no argument, and no function of PyTorch; sigmoid"),
+    ("x * y + a", "x *", "4: not an expression"),
+    ("x * y + a", "x.sum()", "4: a formula has no .sum: write sum(...)"),
+    ("x * y + a", "'[x for x in y]'", "4: a formula has no ListComp"),
+    ("x * y + a", "__import__('os')", "4: '__import__' is no argument"),
+    ("    formula: x * y + a\n", "", "3: operators: 'formula' is a required property"),
+    ("{like: x}", "{like: z}", "6: no argument is called 'z'"),
+    ("{like: x}", "{shape: [1]}", "6: an output has `like`, or `shape` and `dtype`"),
+    ("- {like: x}", "- {like: x}\n      - {like: y}", "5: 2 rules for 1 results"),
+    ("{like: x}", "{like: x, dtype: float31}", "6: 'float31' is no dtype"),
+    ("kernel:", "kernal:", "7: unknown key 'kernal'; kernel is meant?"),
+    ('"acme::f"', "f", "7: operators.kernel.name: 'f' does not match"),
+    ("        y: grad * x\n", "", "8: it says nothing of y: give its gradient"),
+    ("y: grad * x", "z: grad * x", "9: no argument is called 'z'"),
+    ("grad * y", "grda * y", "10: 'grda' is no argument, and no function of PyTorch; grad is"),
+    ("gradients:", "operator: f\n      gradients:", "8: it has `gradients`, or `operator`"),
+    ("[float32]", "[flaot32]", "12: 'flaot32' is no dtype"),
+    ("y: [3]}", "z: [3]}", "14: no argument is called 'z'"),
+    (", y: [3]}", "}", "14: it has no y"),
+    ("y: [3]}", "y: 3}", "14: a shape is a list of sizes, not 3"),
+    ("y: [3]}", "y: {shap: [3]}}", "14: unknown key 'shap'; shape is meant?"),
+    ("    kernel:", "    formula: x\n    kernel:", "7: 'formula' stands here twice"),
+    ("- {like: x}", "- {like: x", "7: "),
+    ("    dtypes:", "\tdtypes:", "12: found character '\\t'"),
+]
+
+
+@pytest.mark.parametrize(("there", "instead", "says"), MISTAKES)
+def test_a_mistake_is_one_line_with_its_place(
+    there: str, instead: str, says: str, tmp_path: Path
+) -> None:
+    assert there in RIGHT
+    file = tmp_path / "acme.yml"
+    file.write_text(RIGHT.replace(there, instead, 1))
+    with pytest.raises(OperatorsError) as caught:
+        read_operators(file)
+    said = str(caught.value)
+    assert said.startswith(f"{file}:{says}"), said
+    assert "\n" not in said
+
+
+SECOND = """\
+  - schema: g(Tensor x) -> Tensor
+    formula: x * x
+    backward: {operator: g_backward, arguments: [grad, x], gives: [x]}
+    samples: [{x: [3]}]
+  - schema: g_backward(Tensor grad, Tensor x) -> Tensor
+    formula: 2 * grad * x
+    samples: [{grad: [3], x: [3]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "says"),
+    [
+        ("operator: g_backward", "operator: g_backwards", "17: no operator of this file is called"),
+        ("arguments: [grad, x]", "arguments: [grad]", "17: g_backward takes 2 arguments, and"),
+        ("arguments: [grad, x]", "arguments: [grad, z]", "17: no argument is called 'z'"),
+        ("gives: [x]", "gives: [x, x]", "17: g_backward returns 1 tensors, and gives names 2"),
+        (", gives: [x]", "", "17: `operator` needs `gives`"),
+        ("g(Tensor x)", "f(Tensor x)", "15: acme::f stands in"),
+    ],
+)
+def test_a_mistake_between_operators_is_one_line_with_its_place(
+    there: str, instead: str, says: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "acme.yml"
+    file.write_text(RIGHT + SECOND)
+    assert [one.name for one in read_operators(file)] == ["f", "g", "g_backward"]
+    file.write_text(RIGHT + SECOND.replace(there, instead, 1))
+    with pytest.raises(OperatorsError) as caught:
+        read_operators(file)
+    assert str(caught.value).startswith(f"{file}:{says}"), caught.value
+
+
+def test_an_operator_takes_a_tensor(tmp_path: Path) -> None:
+    file = tmp_path / "acme.yml"
+    entry = "{schema: f(float a) -> Tensor, formula: a + 1, samples: [{a: 1.0}]}"
+    file.write_text(f"namespace: acme\noperators:\n  - {entry}\n")
+    with pytest.raises(OperatorsError, match=r"acme\.yml:3: an operator takes a tensor"):
+        read_operators(file)
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(OperatorsError, match=r"none\.yml: it can't be read: No such file"):
+        read_operators(tmp_path / "none.yml")
+
+
+def test_a_formula_names_parts_and_chooses() -> None:
+    formula = Formula("s = sigmoid(x)\ns if y is None else s * y + size(x, 0)", ["x", "y"])
+    x = torch.ones(2)
+    assert torch.equal(formula({"x": x, "y": None}), torch.sigmoid(x))
+    assert torch.equal(formula({"x": x, "y": x}), torch.sigmoid(x) + 2)
+    assert formula.names == {"x", "y"}
