@@ -11,7 +11,15 @@
 namespace tbk::generic {
 
 /// Names the programs of compositions.
-enum class Formulas : uint8_t { kSoftmax, kSoftmaxBackward, kLayerNorm, kLayerNormBackward };
+enum class Formulas : uint8_t {
+  kSoftmax,
+  kSoftmaxBackward,
+  kUniform,
+  kNormal,
+  kExponential,
+  kBernoulli,
+  kInteger
+};
 
 /// Says which program of a composition is meant: for which dtypes, and in which form.
 struct ProgramKey {

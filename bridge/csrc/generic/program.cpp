@@ -131,6 +131,10 @@ Value ProgramBuilder::linear_index() {
   return add({TBK_OPCODE_LINEAR_INDEX, number_of(at::kLong), 0, 0, 0, 0, 0});
 }
 
+Value ProgramBuilder::random_word(uint16_t word, Value seed, Value first, Value number) {
+  return add({TBK_OPCODE_PHILOX, number_of(at::kLong), word, 0, 0, 0, 0}, {seed, first, number});
+}
+
 Value ProgramBuilder::cast(Value value, at::ScalarType dtype) {
   if (dtype_of(value) == dtype) return value;
   return add({TBK_OPCODE_CAST, number_of(dtype), 0, 0, 0, 0, 0}, value);

@@ -41,6 +41,9 @@ class ProgramBuilder {
   Value infinity(at::ScalarType dtype, bool is_negative);
   /// Returns the position in the space, an INT64.
   Value linear_index();
+  /// Returns a random word of 32 bits as an INT64: `word` (0 to 3) of the block `first` + `number` of
+  /// `seed`'s; all INT64.
+  Value random_word(uint16_t word, Value seed, Value first, Value number);
   /// Returns `value` as `dtype`: itself where it is that already.
   Value cast(Value value, at::ScalarType dtype);
   /// Returns what `opcode` makes of `operands`. They are of the dtypes that it takes.
