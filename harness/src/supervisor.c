@@ -149,7 +149,7 @@ static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
     tbk_recorder_release(&run->recorder, hold);
     return;
   }
-  if (outcome->report.device_held && !hold->turned_away) {
+  if (outcome->report.device_held && run->facts.exclusive && !hold->turned_away) {
     hold->turned_away = true;
     hold->turned_at = position;
   }

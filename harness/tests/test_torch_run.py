@@ -120,6 +120,19 @@ def test_an_exclusive_device_has_one_process_at_a_time(
     assert list(alone.results().verdicts.values()) == 4 * ["pass"]
 
 
+@pytest.mark.parametrize("isolation", ["fork", "batch"])
+def test_who_finds_an_exclusive_device_taken_runs_again(
+    isolation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only = ("--only", "torch_act_held", "--isolation", isolation)
+    monkeypatch.setenv("TBK_ACT_FLAG", str(tmp_path / "shared"))
+    shared = judge(tmp_path / "a.jsonl", *only)  # nothing says that others may have it
+    assert "fail" in shared.results().verdicts.values()
+    monkeypatch.setenv("TBK_ACT_FLAG", str(tmp_path / "exclusive"))
+    waited = judge(tmp_path / "b.jsonl", *only, "--torch-import", "broken.exclusive")
+    assert list(waited.results().verdicts.values()) == 3 * ["pass"]
+
+
 def test_a_simulated_device_is_told_by_its_own_word(tmp_path: Path) -> None:
     only = ("--only", f"{HOSTILE}/first_passes")
     done = judge(tmp_path / "a.jsonl", "--torch-import", "broken.simulated", *only)

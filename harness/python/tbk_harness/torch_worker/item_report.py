@@ -26,6 +26,7 @@ PYTEST_EXITS = (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Excep
                 pytest.exit.Exception)  # fmt: skip
 NO_MARKS = ("skip", "skipif", "xfail")  # what a device lacks is a need, and no more is excused
 SOURCE_LIMIT = 6_000  # characters
+HELD = "device_open: UNAVAILABLE"  # as the bridge says it; it counts where a device is exclusive
 PHASES = {
     "setup": launcher.PHASE_OPEN,
     "call": launcher.PHASE_BODY,
@@ -76,6 +77,7 @@ def members(seen: Seen) -> dict[str, Any]:
             made["facts"] = {**totals.facts, "source": seen.source}
         made |= {"checks": max(totals.checks, 1), "failures": 1} | _failure(seen)
         made["only_should"] = seen.only_should
+        made["device_held"] = HELD in made.get("seen", "")
     elif totals.warning is not None:
         made |= {"failures": 1, "only_should": True, "phase": launcher.PHASE_BODY}
         made |= _words(totals.warning)
