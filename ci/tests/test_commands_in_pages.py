@@ -36,7 +36,8 @@ def parse(words: list[str]) -> None:
         command = tbk.get_command(context, words[0])
         if command is None:
             raise click.UsageError(f"no command {words[0]}")
-        with click.Context(command, info_name=words[0], parent=context) as inner:
+        settings = command.context_settings
+        with click.Context(command, info_name=words[0], parent=context, **settings) as inner:
             command.make_parser(inner).parse_args(list(words[1:]))
 
 
