@@ -303,17 +303,22 @@ def waits(
             if not works():
                 continue
             call()
-            if works() and _works_on(works, load):
+            waited = not works() or _is_over(works, load)
+            if waited is False:
                 return False
-            answer = True
+            answer = waited or answer
     return answer
 
 
-def _works_on(works: Callable[[], bool], load: Load) -> bool:
-    """Returns whether the stream is at work a part of the load later. Who was woken by the last
-    operation may ask before the device has noted that it was the last."""
+def _is_over(works: Callable[[], bool], load: Load) -> bool | None:
+    """Returns whether the stream is at rest a part of the load later; None where the host slept for
+    so long that this says nothing. Who was woken by the last operation may ask before the device
+    has noted that it was the last."""
+    begun = time.monotonic()
     time.sleep(load.lasts_s / 4)
-    return works()
+    is_over = not works()
+    overslept = time.monotonic() - begun > load.lasts_s / 2
+    return None if is_over and overslept else is_over
 
 
 def settle(device: torch.device) -> None:
