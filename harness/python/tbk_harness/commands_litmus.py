@@ -36,7 +36,8 @@ _STATES = {"proven": "green", "trivial": "cyan", "not-shown": "yellow", "broken"
 
 _LEGEND = """\
 without it: how many programs without such an edge ended in a way that it forbids
-one in N: a fault that breaks one of N such edges would have been missed with a chance below 1e-9"""
+one in N: a fault that breaks one of N such edges would have been missed with a chance below 1e-9;
+all in one process, so of faults that some processes have and others have not this says nothing"""
 
 
 EXAMPLES = """\
