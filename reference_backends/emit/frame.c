@@ -53,6 +53,7 @@ void emit_lay_out(const emit_pointers_t* pointers, const emit_class_t* class, si
 void emit_write_head(FILE* out, const emit_pointers_t* pointers, const emit_layout_t* layout,
                      const emit_class_t* class) {
   fprintf(out, "typedef struct { i64 w[%d]; } parameters_t;\n", layout->count);
+  fprintf(out, "#define ZERO_WORD p.w[%d]\n", EMIT_WORD_ZERO);
   fprintf(out, "typedef i%d ix;\n#define POINTERS(X)", class->index_bits);
   for (int32_t k = 0; k < pointers->count; k++)
     fprintf(out, " X(%d, %s)", k, emit_stored_type(pointers->of[k].dtype));

@@ -27,11 +27,11 @@ typedef struct emit_pointers {
   } of[EMIT_POINTERS];
 } emit_pointers_t;
 
-/* Where the words of a launch stand. */
+/* Where the words of a launch stand. The one that is always 0 hides constants from compilers: HIDDEN. */
 typedef struct emit_layout {
   int32_t sizes, inner_sizes, strides[EMIT_POINTERS], offsets, numbers, count;
 } emit_layout_t;
-enum { EMIT_WORD_COUNT = 0, EMIT_WORD_INNER = 1, EMIT_WORD_SIZES = 2 };
+enum { EMIT_WORD_COUNT = 0, EMIT_WORD_INNER = 1, EMIT_WORD_ZERO = 2, EMIT_WORD_SIZES = 3 };
 
 void emit_add_pointer(emit_pointers_t* pointers, uint16_t dtype, uint16_t rank,
                       emit_access_t access);

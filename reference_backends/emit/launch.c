@@ -88,6 +88,7 @@ static void write_words(const emit_pointers_t* pointers, const emit_space_t* spa
   const emit_class_t* class = &out->class;
   out->words[EMIT_WORD_COUNT] = walk->outer.count;
   out->words[EMIT_WORD_INNER] = walk->inner.count;
+  out->words[EMIT_WORD_ZERO] = 0;
   put(out, layout->sizes, walk->outer.sizes, class->outer);
   put(out, layout->inner_sizes, walk->inner.sizes, class->inner);
   for (int32_t i = 0; i < walk->walking; i++) {

@@ -13,8 +13,7 @@ typedef struct form {
   const char *integer, *real; /* NULL where the opcode does not take such */
 } form_t;
 
-/* %0 to %2 are the operands, %t names their type, %F makes a function's name of it. A NaN is not rounded to a
- * whole number: PoCL makes 0 of one that it knows while it compiles. */
+/* %0 to %2 are the operands, %t names their type, %F makes a function's name of it. */
 static const form_t forms[TBK_OPCODE_LIMIT] = {
     [TBK_OPCODE_SELECT] = {"%0 ? %1 : %2", "%0 ? %1 : %2"},
     [TBK_OPCODE_ADD] = {"add_%t(%0, %1)", "%0 + %1"},
@@ -45,10 +44,10 @@ static const form_t forms[TBK_OPCODE_LIMIT] = {
     [TBK_OPCODE_GE] = {"%0 >= %1", "%0 >= %1"},
     [TBK_OPCODE_ISNAN] = {NULL, "%0 != %0"},
     [TBK_OPCODE_SIGNBIT] = {NULL, "signbit_%t(%0)"},
-    [TBK_OPCODE_FLOOR] = {NULL, "%0 != %0 ? %0 : %F(floor)(%0)"},
-    [TBK_OPCODE_CEIL] = {NULL, "%0 != %0 ? %0 : %F(ceil)(%0)"},
-    [TBK_OPCODE_TRUNC] = {NULL, "%0 != %0 ? %0 : %F(trunc)(%0)"},
-    [TBK_OPCODE_ROUND] = {NULL, "%0 != %0 ? %0 : %F(rint)(%0)"},
+    [TBK_OPCODE_FLOOR] = {NULL, "%F(floor)(%0)"},
+    [TBK_OPCODE_CEIL] = {NULL, "%F(ceil)(%0)"},
+    [TBK_OPCODE_TRUNC] = {NULL, "%F(trunc)(%0)"},
+    [TBK_OPCODE_ROUND] = {NULL, "%F(rint)(%0)"},
     [TBK_OPCODE_SQRT] = {NULL, "%F(sqrt)(%0)"},
     [TBK_OPCODE_EXP] = {NULL, "%F(exp)(%0)"},
     [TBK_OPCODE_EXPM1] = {NULL, "%F(expm1)(%0)"},
@@ -120,15 +119,15 @@ const char* emit_suffix(uint16_t dtype) {
 
 void emit_write_literal(FILE* out, uint16_t dtype, uint64_t bits) {
   if (dtype == TBK_FLOAT32)
-    fprintf(out, "FLOAT_OF_BITS(0x%08" PRIx32 "u)", (uint32_t)bits);
+    fprintf(out, "FLOAT_OF_BITS((u32)HIDDEN(0x%" PRIx32 "u))", (uint32_t)bits);
   else if (dtype == TBK_FLOAT64)
-    fprintf(out, "DOUBLE_OF_BITS((u64)0x%" PRIx64 "ul)", bits);
+    fprintf(out, "DOUBLE_OF_BITS(HIDDEN(0x%" PRIx64 "ul))", bits);
   else if (dtype == TBK_INT64)
-    fprintf(out, "(i64)0x%" PRIx64 "ul", bits);
+    fprintf(out, "(i64)HIDDEN(0x%" PRIx64 "ul)", bits);
   else if (is_real(dtype))
-    fprintf(out, "%s((u16)0x%" PRIx64 "u)", types[dtype].load, bits);
+    fprintf(out, "%s((u16)HIDDEN(0x%" PRIx64 "u))", types[dtype].load, bits);
   else
-    fprintf(out, "(i32)%s0x%08" PRIx32 "u", types[dtype].store, (uint32_t)bits);
+    fprintf(out, "(i32)%s(u32)HIDDEN(0x%" PRIx32 "u)", types[dtype].store, (uint32_t)bits);
 }
 
 static const uint32_t* operands_of(const tbk_program_t* program, const tbk_instruction_t* of) {

@@ -78,7 +78,7 @@ static void add_opcode(program_pool_t* pool, uint16_t opcode, const uint32_t* op
 }
 
 static void run(tbk_fixture_t* fx, const tbk_program_t* program, const char* said) {
-  static const int64_t sizes[1] = {PLACES};
+  const int64_t sizes[1] = {program->input_count > 0 ? PLACES : 3};
   static job_t job;
   size_t mark = room_mark(fx);
   tbk_checks_context(said);
@@ -91,15 +91,27 @@ static void run(tbk_fixture_t* fx, const tbk_program_t* program, const char* sai
   room_release(fx, mark);
 }
 
+/* Which special values the operands are, where they are constants; NULL where they are loaded. */
+typedef const uint8_t constants_t[3];
+
+static uint32_t add_operand(program_pool_t* pool, uint16_t dtype, const uint8_t* special) {
+  if (special == NULL) return load(pool, dtype);
+  tbk_instruction_t i = {.opcode = TBK_OPCODE_CONSTANT, .dtype = dtype};
+  set_special(number_type(dtype), *special, &i.immediate);
+  return program_add(pool, i, NULL, 0);
+}
+
 /* Opcodes of one dtype, as many as a program has results: to compile each alone would take minutes. */
-static uint16_t check_some(tbk_fixture_t* fx, uint16_t first, uint16_t last, uint16_t dtype) {
+static uint16_t check_some(tbk_fixture_t* fx, uint16_t first, uint16_t last, uint16_t dtype,
+                           constants_t* constants) {
   static program_pool_t pool;
   char said[160];
   uint32_t operands[3];
   program_pool_open(&pool);
-  int length = snprintf(said, sizeof said, "%s:", program_dtype_name(dtype));
+  int length = snprintf(said, sizeof said, "%s%s:", program_dtype_name(dtype),
+                        constants == NULL ? "" : " constants");
   for (int k = 0; k < 3; ++k)
-    operands[k] = load(&pool, dtype);
+    operands[k] = add_operand(&pool, dtype, constants == NULL ? NULL : &(*constants)[k]);
   for (; first <= last && pool.program.result_count < TBK_PROGRAM_MOST_RESULTS; ++first) {
     const program_opcode_t* row = program_opcode(first);
     if (row->name == NULL || !program_dtype_in(dtype, row->takes)) continue;
@@ -110,12 +122,17 @@ static uint16_t check_some(tbk_fixture_t* fx, uint16_t first, uint16_t last, uin
   return first;
 }
 
-static void check_opcodes(tbk_fixture_t* fx, uint16_t first, uint16_t last) {
+static void check_opcodes_of(tbk_fixture_t* fx, uint16_t first, uint16_t last,
+                             constants_t* constants) {
   for (uint16_t dtype = 0; dtype < TBK_DTYPE_LIMIT; ++dtype)
     for (uint16_t next = first;
          program_dtype_in(dtype, PROGRAM_V & job_dtypes(fx)) && next <= last;)
-      next = check_some(fx, next, last, dtype);
+      next = check_some(fx, next, last, dtype, constants);
   CHECK(job_kernel(fx, false) != NULL);
+}
+
+static void check_opcodes(tbk_fixture_t* fx, uint16_t first, uint16_t last) {
+  check_opcodes_of(fx, first, last, NULL);
 }
 
 static void arithmetic_is_as_the_table_says(tbk_fixture_t* fx) {
@@ -212,6 +229,14 @@ static void nothing_is_contracted(tbk_fixture_t* fx) {
       "contraction");
 }
 
+/* A compiler that knows the operands computes the value itself, or finds a path in a library's function that
+ * no call may take, and drops the rest of the kernel with it. */
+static void constants_give_what_elements_give(tbk_fixture_t* fx) {
+  static constants_t all[] = {{7, 7, 15}, {14, 2, 8}, {17, 13, 12}, {6, 4, 1}};
+  for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
+    check_opcodes_of(fx, TBK_OPCODE_ADD, TBK_OPCODE_LGAMMA, &all[k]);
+}
+
 /* Sums are added in the order that the program says. */
 static void nothing_is_rearranged(tbk_fixture_t* fx) {
   run(fx,
@@ -234,6 +259,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-002", "op:tbk::pointwise", 0, bits_are_taken_as_another_dtype),
     TBK_CASE("PRG-003", "op:tbk::pointwise", TBK_CASE_SLOW, every_dtype_is_cast_to_every_other),
     TBK_CASE("PRG-012", "op:tbk::pointwise dtype:FLOAT32 dtype:BOOL", 0, nothing_is_contracted),
+    TBK_CASE("PRG-012", "op:tbk::pointwise", TBK_CASE_SLOW, constants_give_what_elements_give),
     TBK_CASE("PRG-012", "op:tbk::pointwise dtype:FLOAT32 dtype:BOOL", 0, nothing_is_rearranged),
 };
 TBK_SUITE(program_opcode);
