@@ -16,7 +16,6 @@ from runs import BUILD, CPU, HOSTILE, LIB, PATIENCE, Record
 
 BRIDGE = BUILD / "python" / "torch_tbk" / "_C.so"
 BROKEN = LIB / "hostile" / "libtbk_hostile_gate.so"
-MOST_LINES = 14
 # A device on which no fill lasts, as on a fast one: nothing but a gate makes its streams wait.
 FAST = """
 import torch
@@ -70,7 +69,6 @@ def test_what_a_gate_shows_runs_without_the_suite(tmp_path: Path) -> None:
     file = tmp_path / "litmus.py"
     text = file.read_text()
     assert "tbk_gate" in text or "busy" not in text
-    assert len(text.splitlines()) <= MOST_LINES + 8  # how a gate is called takes eight
     compile(text, str(file), "exec")
     if "busy(" in text:
         again = [_fails(file, environment) for _ in range(3)]
