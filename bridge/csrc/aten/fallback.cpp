@@ -305,10 +305,9 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
 }
 
-// PyTorch would make these of operators that fall back one by one, and round worse than the CPU's own
-// kernels do.
+// PyTorch would make this of operators that fall back one by one, and round worse than the CPU's own
+// kernel does.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("native_layer_norm", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
 }
 

@@ -50,11 +50,13 @@ bool run_reduction(const Reduction& reduction, const Reduced& reduced,
 }
 
 bool run_program(const Program& program, const at::Tensor& out,
-                 c10::ArrayRef<const at::Tensor*> inputs) {
+                 c10::ArrayRef<const at::Tensor*> inputs, c10::ArrayRef<double> numbers) {
   Launch launch(out.device().index(), out.sizes());
   launch.output(out, out.strides());
   for (const at::Tensor* in : inputs)
     launch.input(*in, in->expand(out.sizes()).strides());
+  for (size_t i = 0; i < numbers.size(); i++)
+    launch.number(bits_in(static_cast<at::ScalarType>(program.numbers[i]), numbers[i]));
   return launch.pointwise(program);
 }
 

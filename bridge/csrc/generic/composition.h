@@ -14,6 +14,10 @@ namespace tbk::generic {
 enum class Formulas : uint8_t {
   kSoftmax,
   kSoftmaxBackward,
+  kLayerNorm,
+  kLayerNormWeighed,
+  kLayerNormNormal,
+  kLayerNormBackward,
   kUniform,
   kNormal,
   kExponential,
@@ -41,7 +45,7 @@ bool run_reduction(const Reduction& reduction, const Reduced& reduced,
 /// Computes `program` for each place of `out`, to whose sizes `inputs` broadcast. Returns false, with
 /// nothing done, where the backend refuses.
 bool run_program(const Program& program, const at::Tensor& out,
-                 c10::ArrayRef<const at::Tensor*> inputs);
+                 c10::ArrayRef<const at::Tensor*> inputs, c10::ArrayRef<double> numbers = {});
 
 /// Returns the counter of PyTorch's `name` ("aten::_softmax") and `overload` ("out").
 OperatorCounter& counter_of_operator(const char* name, const char* overload);
