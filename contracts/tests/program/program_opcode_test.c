@@ -13,6 +13,7 @@
 #include "job.h"
 #include "opcode.h"
 #include "room.h"
+#include "sweep.h"
 
 enum { SPECIALS = 18, PLACES = SPECIALS * SPECIALS + 300 };
 
@@ -122,17 +123,16 @@ static uint16_t check_some(tbk_fixture_t* fx, uint16_t first, uint16_t last, uin
   return first;
 }
 
-static void check_opcodes_of(tbk_fixture_t* fx, uint16_t first, uint16_t last,
+static void check_opcodes_of(tbk_fixture_t* fx, uint16_t first, uint16_t last, uint16_t dtype,
                              constants_t* constants) {
-  for (uint16_t dtype = 0; dtype < TBK_DTYPE_LIMIT; ++dtype)
-    for (uint16_t next = first;
-         program_dtype_in(dtype, PROGRAM_V & job_dtypes(fx)) && next <= last;)
-      next = check_some(fx, next, last, dtype, constants);
-  CHECK(job_kernel(fx, false) != NULL);
+  for (uint16_t next = first; program_dtype_in(dtype, PROGRAM_V & job_dtypes(fx)) && next <= last;)
+    next = check_some(fx, next, last, dtype, constants);
 }
 
 static void check_opcodes(tbk_fixture_t* fx, uint16_t first, uint16_t last) {
-  check_opcodes_of(fx, first, last, NULL);
+  for (uint16_t dtype = 0; dtype < TBK_DTYPE_LIMIT; ++dtype)
+    check_opcodes_of(fx, first, last, dtype, NULL);
+  CHECK(job_kernel(fx, false) != NULL);
 }
 
 static void arithmetic_is_as_the_table_says(tbk_fixture_t* fx) {
@@ -230,11 +230,40 @@ static void nothing_is_contracted(tbk_fixture_t* fx) {
 }
 
 /* A compiler that knows the operands computes the value itself, or finds a path in a library's function that
- * no call may take, and drops the rest of the kernel with it. */
+ * no call may take, and drops the rest of the kernel with it. Programs are many: a sweep stops in time where each
+ * takes long to compile. */
+enum { ARITHMETIC, BITS, COMPARISONS, FUNCTIONS };
+static const uint16_t groups[][2] = {[ARITHMETIC] = {TBK_OPCODE_ADD, TBK_OPCODE_COPYSIGN},
+                                     [BITS] = {TBK_OPCODE_AND, TBK_OPCODE_SHR},
+                                     [COMPARISONS] = {TBK_OPCODE_EQ, TBK_OPCODE_SIGNBIT},
+                                     [FUNCTIONS] = {TBK_OPCODE_FLOOR, TBK_OPCODE_LGAMMA}};
+static constants_t constants[] = {{7, 7, 15}, {14, 2, 8}, {17, 13, 12}, {6, 4, 1}};
+
+SWEEP_DIMENSION(group_axis, "opcodes", {"functions", FUNCTIONS}, {"arithmetic", ARITHMETIC},
+                {"comparisons", COMPARISONS}, {"bits", BITS});
+SWEEP_DIMENSION(constant_axis, "constants", {"large", 0}, {"bounds", 1}, {"ordinary", 2},
+                {"special", 3});
+SWEEP_DIMENSION(dtype_axis, "dtype", {"FLOAT32", TBK_FLOAT32}, {"FLOAT64", TBK_FLOAT64},
+                {"INT64", TBK_INT64}, {"INT32", TBK_INT32}, {"BOOL", TBK_BOOL});
+
+static bool group_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  const int64_t group = sweep_get(one, &group_axis);
+  const bool real = number_type((int32_t)sweep_get(one, &dtype_axis))->digits != 0;
+  if (group == (real ? BITS : FUNCTIONS)) return false;
+  return fx_has_dtype(fx, (int32_t)sweep_get(one, &dtype_axis));
+}
+
+static void run_constants(tbk_fixture_t* fx, sweep_case_t* one) {
+  const uint16_t* group = groups[sweep_get(one, &group_axis)];
+  check_opcodes_of(fx, group[0], group[1], (uint16_t)sweep_get(one, &dtype_axis),
+                   &constants[sweep_get(one, &constant_axis)]);
+}
+
+static const sweep_space_t constant_space = {
+    {&group_axis, &constant_axis, &dtype_axis}, group_fits, run_constants, 0};
+
 static void constants_give_what_elements_give(tbk_fixture_t* fx) {
-  static constants_t all[] = {{7, 7, 15}, {14, 2, 8}, {17, 13, 12}, {6, 4, 1}};
-  for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
-    check_opcodes_of(fx, TBK_OPCODE_ADD, TBK_OPCODE_LGAMMA, &all[k]);
+  sweep_run(fx, &constant_space);
 }
 
 /* Sums are added in the order that the program says. */
