@@ -53,7 +53,7 @@ def test_who_is_not_let_run_gets_the_time_that_it_waited(tmp_path: Path) -> None
 def test_who_hangs_gets_no_more_time(tmp_path: Path) -> None:
     test = only_test(tmp_path / "x.jsonl", "hang_in_call")
     assert test["verdict"] == "hang"
-    assert test["wall_ns"] < 3e9
+    assert test["wall_ns"] < 4 * 1.5e9
 
 
 @pytest.mark.usefixtures("crowded")
