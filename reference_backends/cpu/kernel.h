@@ -33,6 +33,7 @@ typedef struct cpu_number {
 typedef struct cpu_job cpu_job_t;
 typedef struct cpu_generic cpu_generic_t;
 typedef struct cpu_index cpu_index_t;
+typedef struct cpu_sort cpu_sort_t;
 struct cpu_job {
   void (*compute)(const cpu_job_t* job);
   int operand_count;
@@ -44,8 +45,9 @@ struct cpu_job {
   uint64_t workspace_bytes;
   char* workspace;
   code_cache_t* cache;    /* where the code of programs is found */
-  cpu_generic_t* generic; /* tbk::pointwise, tbk::reduce */
+  cpu_generic_t* generic; /* tbk::pointwise, tbk::reduce, tbk::scan */
   cpu_index_t* index;     /* tbk::index */
+  cpu_sort_t* sort;       /* tbk::sort */
   uint64_t shapes;        /* a hash of their programs, sizes and strides */
 };
 
@@ -62,6 +64,8 @@ tbk_status_t cpu_build_mm(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_pointwise(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_reduce(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_index(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_sort(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_scan(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 void cpu_generic_free(cpu_generic_t* generic); /* NULL is nothing */
 
 /* tensor.c: checks a tensor and finds where it lies; `data` stays NULL where `arena` is. */
@@ -74,6 +78,8 @@ tbk_status_t cpu_add_output(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu
                             tbk_error_t* error);
 tbk_status_t cpu_want_same_sizes(const cpu_job_t* job, tbk_error_t* error);
 tbk_status_t cpu_want_dtype(const cpu_view_t* view, int32_t dtype, tbk_error_t* error);
+/* Adds dtype, sizes and strides to a hash. */
+uint64_t cpu_hash_view(uint64_t hash, const cpu_view_t* view);
 /* Steps `index` through `sizes`, last dimension first; false when it is back at the beginning. */
 bool cpu_next_index(int64_t* index, const int64_t* sizes, int32_t rank);
 

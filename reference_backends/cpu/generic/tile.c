@@ -165,7 +165,7 @@ void tile_store(const tile_t* tile, const access_t* access, const void* buffer) 
   each_row(tile, access, (char*)(uintptr_t)buffer, write_row);
 }
 
-void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
+static void count_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
   int64_t coordinate = tile->index[d], rows = 1;
   if (d < tile->first || d >= tile->first + tile->rank) {
     lanes_fill(buffer, (uint64_t)coordinate, sizeof *buffer, tile->count);
@@ -180,6 +180,14 @@ void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
     left = rows;
     if (++coordinate == tile->space->sizes[d]) coordinate = 0;
   }
+}
+
+void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
+  const space_t* space = tile->space;
+  count_coordinates(tile, d, buffer);
+  if (!space->reversed || d != space->outer_rank + space->inner_rank - 1) return;
+  for (size_t i = 0; i < tile->count; i++)
+    buffer[i] = space->sizes[d] - 1 - buffer[i];
 }
 
 /* Returns where the element lies that lane `i` asks for; NULL where it gets 0. */

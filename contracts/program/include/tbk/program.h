@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_scan.h>
+#include <tbk/tbk_sort.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +44,17 @@ tbk_status_t tbk_reduce_check(const tbk_args_reduce_t* arguments, tbk_error_t* e
  * Errors: INVALID; the message names the tensor.
  */
 tbk_status_t tbk_index_check(const tbk_args_index_t* arguments, tbk_error_t* error);
+/*
+ * Returns OK where a call of tbk::sort is well formed: one dtype, a dimension to sort, values and indices of the
+ * same sizes, no longer than a segment, and index_bits wide enough. Handles and the extent of storages are not
+ * looked at.
+ * Errors: INVALID; the message names the tensor.
+ */
+tbk_status_t tbk_sort_check(const tbk_args_sort_t* arguments, tbk_error_t* error);
+/*
+ * The same as tbk_reduce_check, for tbk::scan. Requires: a reduction that has been checked.
+ */
+tbk_status_t tbk_scan_check(const tbk_args_scan_t* arguments, tbk_error_t* error);
 
 /*
  * Returns a hash of the content: equal programs have equal ones, in every process and on every machine.
