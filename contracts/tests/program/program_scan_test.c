@@ -316,6 +316,14 @@ static void long_segments_are_whole(tbk_fixture_t* fx) {
   }
 }
 
+/* Sums that the dtype of the output cannot count by ones. */
+static void halves_are_rounded_once(tbk_fixture_t* fx) {
+  for (uint64_t flags = 0; flags <= TBK_SCAN_REVERSE; ++flags) {
+    run_row(fx, HALF, flags, 1, 3000);
+    run_row(fx, HALF, flags, 70, 1000);
+  }
+}
+
 /* Each length once: what is odd, a power of two, one more and one less. */
 static void every_short_length_is_whole(tbk_fixture_t* fx) {
   for (int64_t length = 0; length <= 140; ++length)
@@ -426,6 +434,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
              each_place_has_all_before_it),
     TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64", TBK_CASE_SLOW, long_segments_are_whole),
+    TBK_CASE("PRG-065", "op:tbk::scan dtype:FLOAT16 dtype:FLOAT32", 0, halves_are_rounded_once),
     TBK_CASE("PRG-065", "op:tbk::scan dtype:INT64", 0, every_short_length_is_whole),
     TBK_CASE("PRG-066", "op:tbk::scan dtype:INT64 dtype:BOOL", 0,
              what_is_not_commutative_is_combined_in_order),

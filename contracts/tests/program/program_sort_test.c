@@ -156,14 +156,31 @@ static void run_form(tbk_fixture_t* fx, const sort_form_t* form) {
 static void long_segments_are_put_in_order(tbk_fixture_t* fx) {
   for (uint64_t flags = 0; flags <= (TBK_SORT_DESCENDING | TBK_SORT_STABLE); ++flags) {
     run_form(fx, &(sort_form_t){.dtype = TBK_INT64, .rank = 1, .sizes = {70001}, .flags = flags});
-    run_form(fx, &(sort_form_t){.dtype = TBK_INT64,
-                                .rank = 2,
-                                .sizes = {2, 33333},
-                                .fewer = 33000,
-                                .flags = flags,
-                                .draw = SORT_FEW});
     run_form(fx, &(sort_form_t){.dtype = TBK_INT64, .rank = 2, .sizes = {5000, 3}, .flags = flags});
   }
+}
+
+static void the_first_of_long_segments_are_kept(tbk_fixture_t* fx) {
+  for (uint64_t flags = 0; flags <= (TBK_SORT_DESCENDING | TBK_SORT_STABLE); ++flags)
+    for (int64_t kept = 1; kept < 20000; kept = kept * 26 + 7)
+      run_form(fx, &(sort_form_t){.dtype = TBK_INT64,
+                                  .rank = 2,
+                                  .sizes = {2, 20011},
+                                  .fewer = 20011 - kept,
+                                  .flags = flags});
+}
+
+/* Zeros of both signs, and NaN of several. */
+static void equal_elements_keep_their_bits(tbk_fixture_t* fx) {
+  for (int32_t dtype = 0; dtype < 64; ++dtype)
+    for (uint64_t flags = 0; flags <= TBK_SORT_DESCENDING; ++flags)
+      for (int64_t fewer = 0; (job_dtypes(fx) >> dtype & 1) != 0 && fewer <= 30; fewer += 30)
+        run_form(fx, &(sort_form_t){.dtype = dtype,
+                                    .rank = 2,
+                                    .sizes = {2, 100},
+                                    .fewer = fewer,
+                                    .flags = flags,
+                                    .draw = SORT_FEW});
 }
 
 /* Each length once: what is odd, a power of two, one more and one less. */
@@ -284,7 +301,9 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-061", "op:tbk::sort dtype:INT64", 0,
              equal_elements_stay_in_order_where_it_is_stable),
     TBK_CASE("PRG-062", "op:tbk::sort dtype:INT64", 0, the_first_of_a_segment_are_kept),
+    TBK_CASE("PRG-062", "op:tbk::sort dtype:INT64", 0, the_first_of_long_segments_are_kept),
     TBK_CASE("PRG-063", "op:tbk::sort dtype:INT64", 0, an_index_names_its_value),
+    TBK_CASE("PRG-063", "op:tbk::sort", 0, equal_elements_keep_their_bits),
     TBK_CASE("PRG-064", "op:tbk::sort dtype:INT64", 0, what_does_not_fit_is_refused),
 };
 TBK_SUITE(program_sort);
