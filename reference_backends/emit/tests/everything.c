@@ -224,6 +224,25 @@ static const char sources[] =
     "result 0 v3\nresult 1 v4\nresult 2 v5\nresult 3 v6\nresult 4 v8\nresult 5 v9\nresult 6 v10\n"
     "result 7 v12\n";
 
+/* The same as running ones: of few elements, and of many. */
+static void scans(visitor_t* v, const tbk_reduction_t* reduction) {
+  for (int32_t rank = 2; rank <= 3; rank++)
+    for (uint64_t flags = 0; flags <= TBK_SCAN_REVERSE; flags++) {
+      operands_t o = {.count = 0};
+      add_outputs(&o, reduction->finish, rank);
+      add_inputs(&o, reduction->map, rank);
+      add_inputs(&o, reduction->finish, rank);
+      set_operands(&o, reduction->finish->result_count);
+      const tbk_args_scan_t arguments = {.struct_size = sizeof arguments,
+                                         .reduction = reduction,
+                                         .sets = o.sets,
+                                         .set_count = 1,
+                                         .flags = flags,
+                                         .index_bits = 32};
+      launch(v, &emit_scan, &arguments);
+    }
+}
+
 /* The greatest and where it is, of few elements and of many, in any order and in this one. */
 static void reduction(visitor_t* v, size_t inner_rank, uint64_t flags) {
   static const uint64_t identity[] = {0xff800000, 0};
@@ -259,6 +278,7 @@ static void reduction(visitor_t* v, size_t inner_rank, uint64_t flags) {
                                          .set_count = 1,
                                          .index_bits = 32};
     launch(v, &emit_reduce, &arguments);
+    if (inner_rank == 1) scans(v, &one);
   }
   free(map);
   free(combine);
@@ -292,6 +312,18 @@ static void every_index(visitor_t* v, uint16_t dtype) {
   launch(v, &emit_index, &arguments);
 }
 
+static void every_sort(visitor_t* v, uint16_t dtype) {
+  operands_t o = {.count = 0};
+  add_tensor(&o, dtype, 2);
+  add_tensor(&o, TBK_INT64, 2);
+  const tbk_args_sort_t arguments = {.struct_size = sizeof arguments,
+                                     .input = o.pointers[0],
+                                     .values = o.pointers[0],
+                                     .indices = o.pointers[1],
+                                     .index_bits = 64};
+  launch(v, &emit_sort, &arguments);
+}
+
 int everything(everything_fn visit, void* closure) {
   visitor_t v = {.visit = visit, .closure = closure};
   for (size_t i = 0; i < sizeof computed / sizeof *computed; i++)
@@ -301,6 +333,8 @@ int everything(everything_fn visit, void* closure) {
   every_bitcast(&v);
   for (int i = 0; i < ALL; i++)
     every_index(&v, moved[i]);
+  for (int i = 0; i < ALL; i++)
+    every_sort(&v, moved[i]);
   pointwise(&v, sources, 3, 32);
   for (uint64_t flags = 0; flags <= TBK_REDUCTION_COMMUTATIVE; flags++)
     for (size_t inner_rank = 1; inner_rank <= 2; inner_rank++)
