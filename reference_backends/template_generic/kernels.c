@@ -89,7 +89,7 @@ static void start(run_fn run, const emit_launch_t* launch, void* workspace) {
   run(0, launch->groups, launch->words, pointers);
 }
 
-/* driver: allocate and free the workspace in the order of the stream. */
+/* driver: the order of the launches counts; allocate and free the workspace in it. */
 static tbk_status_t start_each(const run_fn* runs, const emit_launch_t* launches, size_t count,
                                tbk_error_t* error) {
   const uint64_t bytes = emit_generic_workspace(launches, count);

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * generic.h: kernels written from programs, for tbk::pointwise, tbk::reduce and tbk::scan, and those of
- * tbk::index and tbk::sort. A launch is made of the arguments at each call, cheaply; the source is written once for each `name` of a launch, which a
- * backend compiles and keeps. Each kernel is called "run" and takes the words by value, then pointers.
+ * tbk::index and tbk::sort. A launch is made of the arguments at each call, cheaply; the source is written once for
+ * each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by
+ * value, then pointers.
  */
 #ifndef EMIT_GENERIC_H
 #define EMIT_GENERIC_H
@@ -69,7 +70,8 @@ extern const emit_generic_t emit_sort;
 extern const emit_generic_t emit_scan;
 
 /*
- * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none.
+ * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none. They are run one
+ * after the other, in this order: what one of tbk::sort writes the next one reads.
  * Ensures: what is malformed is found before any launch is made.
  * Errors: INVALID where arguments or programs are not well formed, or a tensor reaches out of its storage;
  * UNSUPPORTED where there are more words than the limits have, or an output has a stride of 0;
