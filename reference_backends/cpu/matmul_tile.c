@@ -94,10 +94,18 @@ void cpu_tile_store(cpu_tile_t from, cpu_plane_t to, int64_t rows, int64_t colum
 
 /* ------------------------------------------------------------------------------- products ------ */
 
+static double real_of(cpu_number_t number) {
+  return number.real;
+}
+
+static int64_t integer_of(cpu_number_t number) {
+  return number.integer;
+}
+
 /* Without BLAS, and of integers: row by row, so that the compiler makes vectors of the innermost loop. */
 #define MULTIPLY(name, T, part)                                                              \
   static void multiply_##name(const cpu_tile_product_t* p) {                                 \
-    const T alpha = (T)p->alpha.part, beta = (T)p->beta.part;                                \
+    const T alpha = (T)part##_of(p->alpha), beta = (T)part##_of(p->beta);                    \
     const T *a = (const T*)(const void*)p->a.data, *b = (const T*)(const void*)p->b.data;    \
     for (int64_t i = 0; i < p->m; i++) {                                                     \
       T* out = (T*)(void*)p->out.data + i * p->out.row;                                      \
