@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dimensions.h"
 #include "matmul_job.h"
 #include "room.h"
 
@@ -15,28 +16,41 @@ static matmul_job_t job;
 
 /* ------------------------------------------------------------------------------- what is taken -- */
 
-static void every_dtype_and_rank_is_taken(tbk_fixture_t* fx) {
-  static const int32_t dtypes[] = {TBK_FLOAT16, TBK_BFLOAT16, TBK_FLOAT32, TBK_FLOAT64, TBK_UINT8,
-                                   TBK_INT8,    TBK_INT16,    TBK_INT32,   TBK_INT64};
+SWEEP_DIMENSION(dtype_axis, "dtype", {"FLOAT32", TBK_FLOAT32}, {"FLOAT64", TBK_FLOAT64},
+                {"FLOAT16", TBK_FLOAT16}, {"BFLOAT16", TBK_BFLOAT16}, {"UINT8", TBK_UINT8},
+                {"INT8", TBK_INT8}, {"INT16", TBK_INT16}, {"INT32", TBK_INT32},
+                {"INT64", TBK_INT64});
+SWEEP_DIMENSION(real_axis, "dtype", {"FLOAT32", TBK_FLOAT32}, {"FLOAT64", TBK_FLOAT64},
+                {"FLOAT16", TBK_FLOAT16}, {"BFLOAT16", TBK_BFLOAT16});
+SWEEP_DIMENSION(rank_axis, "rank", {"2", 2}, {"3", 3}, {"4", 4}, {"5", 5}, {"6", 6}, {"7", 7},
+                {"8", 8});
+SWEEP_DIMENSION(added_axis, "added", {"nothing", MATMUL_NOTHING}, {"tensor", MATMUL_TENSOR});
+
+static bool is_declared(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const int32_t most = fx->properties.max_rank;
-  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
-    if (!fx_has_dtype(fx, dtypes[i])) continue;
-    for (int32_t rank = 2; rank <= TENSOR_RANK && (most == 0 || rank <= most); ++rank) {
-      matmul_form_t form = {.dtype = dtypes[i],
-                            .batch_rank = rank - 2,
-                            .batch = {2, 1, 3, 1, 2, 2},
-                            .m = rank,
-                            .n = 3,
-                            .k = 5,
-                            .added = rank % 2 == 0 ? MATMUL_TENSOR : MATMUL_NOTHING,
-                            .alpha = -2,
-                            .beta = 3,
-                            .drawn = JOB_SMALL};
-      size_t mark = room_mark(fx);
-      MATMUL_RUN(fx, &job, &form);
-      room_release(fx, mark);
-    }
-  }
+  const int64_t rank = sweep_get(one, &rank_axis);
+  return (most == 0 || rank <= most) && fx_has_dtype(fx, (int32_t)sweep_get(one, &dtype_axis));
+}
+
+static void run_declared(tbk_fixture_t* fx, sweep_case_t* one) {
+  const matmul_form_t form = {.dtype = (int32_t)sweep_get(one, &dtype_axis),
+                              .batch_rank = (int32_t)sweep_get(one, &rank_axis) - 2,
+                              .batch = {2, 1, 3, 1, 2, 2},
+                              .m = 4,
+                              .n = 3,
+                              .k = 5,
+                              .added = (matmul_added_t)sweep_get(one, &added_axis),
+                              .alpha = -2,
+                              .beta = 3,
+                              .drawn = JOB_SMALL};
+  MATMUL_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t declared_space = {
+    {&dtype_axis, &rank_axis, &added_axis}, is_declared, run_declared, 0};
+
+static void every_dtype_and_rank_is_taken(tbk_fixture_t* fx) {
+  sweep_run(fx, &declared_space);
 }
 
 /* ---------------------------------------------------------------------------------- what is bad -- */
@@ -166,38 +180,56 @@ static void put_special(const matmul_form_t* form, int which) {
   }
 }
 
-static void run_special(tbk_fixture_t* fx, const matmul_form_t* form, int which) {
-  size_t mark = room_mark(fx);
-  matmul_make(fx, &job, form);
-  for (int i = MATMUL_A; i <= MATMUL_OUT; ++i)
-    surround(fx, &job.operands[i]);
-  put_special(form, which);
-  matmul_finish(fx, &job, TBK_HERE("NaN and infinities"));
-  room_release(fx, mark);
+enum { FEW, ALONE, SEVERAL_TILES, ONE_ROW, ONE_COLUMN };
+static const int64_t forms[][3] = {[FEW] = {3, 5, 4},
+                                   [ALONE] = {1, 1, 1},
+                                   [SEVERAL_TILES] = {35, 18, 17},
+                                   [ONE_ROW] = {1, 40, 9},
+                                   [ONE_COLUMN] = {40, 1, 9}};
+SWEEP_DIMENSION(form_axis, "shape", {"few", FEW}, {"alone", ALONE}, {"tiles", SEVERAL_TILES},
+                {"row", ONE_ROW}, {"column", ONE_COLUMN});
+SWEEP_DIMENSION(place_axis, "special", {"a-nan", 0}, {"a-inf", 1}, {"a-minus", 2}, {"b-nan", 3},
+                {"b-inf", 4}, {"b-minus", 5}, {"ab-nan", 6}, {"ab-inf", 7}, {"ab-minus", 8},
+                {"c-nan", 9}, {"c-inf", 10}, {"c-minus", 11});
+SWEEP_DIMENSION(gap_axis, "gaps", {"rows", TENSOR_ROWS}, {"elements", TENSOR_GAPS});
+SWEEP_DIMENSION(transposed_axis, "transposed", {"none", 0}, {"a", 1}, {"b", 2}, {"ab", 3});
+
+static bool is_real_matrix(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  const int32_t most = fx->properties.max_rank;
+  return (most == 0 || most >= 2) && fx_has_dtype(fx, (int32_t)sweep_get(one, &real_axis));
 }
 
 /* Small whole numbers, some of them 0: what is multiplied by 0 counts too. */
+static void run_special(tbk_fixture_t* fx, sweep_case_t* one) {
+  const int64_t* sizes_of = forms[sweep_get(one, &form_axis)];
+  const int64_t which = sweep_get(one, &place_axis), turned = sweep_get(one, &transposed_axis);
+  const tensor_layout_t gaps = (tensor_layout_t)sweep_get(one, &gap_axis);
+  const matmul_form_t form = {
+      .dtype = (int32_t)sweep_get(one, &real_axis),
+      .m = sizes_of[0],
+      .n = sizes_of[1],
+      .k = sizes_of[2],
+      .added = which >= 9 ? MATMUL_TENSOR : (matmul_added_t)sweep_get(one, &added_axis),
+      .layouts = {gaps, gaps},
+      .transposed = {(turned & 1) != 0, (turned & 2) != 0},
+      .alpha = 2,
+      .beta = -1,
+      .drawn = JOB_SMALL};
+  matmul_make(fx, &job, &form);
+  for (int i = MATMUL_A; i <= MATMUL_OUT; ++i)
+    surround(fx, &job.operands[i]);
+  put_special(&form, (int)which);
+  matmul_finish(fx, &job, TBK_HERE("NaN and infinities"));
+}
+
+static const sweep_space_t special_space = {
+    {&real_axis, &place_axis, &form_axis, &gap_axis, &transposed_axis, &added_axis},
+    is_real_matrix,
+    run_special,
+    2};
+
 static void nan_reaches_its_row_or_column(tbk_fixture_t* fx) {
-  static const int32_t dtypes[] = {TBK_FLOAT32, TBK_FLOAT64, TBK_FLOAT16, TBK_BFLOAT16};
-  static const int64_t forms[][3] = {{3, 5, 4}, {1, 1, 1}, {35, 18, 17}, {1, 40, 9}, {40, 1, 9}};
-  for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; ++d)
-    for (size_t f = 0; f < sizeof forms / sizeof *forms && fx_has_dtype(fx, dtypes[d]); ++f)
-      for (int which = 0; which < 12; ++which) {
-        const int layout = (int)(f + (size_t)which) % 3;
-        const matmul_form_t form = {
-            .dtype = dtypes[d],
-            .m = forms[f][0],
-            .n = forms[f][1],
-            .k = forms[f][2],
-            .added = which >= 9 || which % 2 == 0 ? MATMUL_TENSOR : MATMUL_NOTHING,
-            .layouts = {layout == 1 ? TENSOR_GAPS : TENSOR_ROWS,
-                        layout == 2 ? TENSOR_GAPS : TENSOR_ROWS},
-            .transposed = {which % 2 != 0, which % 4 < 2},
-            .alpha = 2,
-            .beta = -1,
-            .drawn = JOB_SMALL};
-        run_special(fx, &form, which);
-      }
+  sweep_run(fx, &special_space);
 }
 
 /* -------------------------------------------------------------------------------- 64-bit numbers -- */
