@@ -10,7 +10,7 @@
 #include "generic.h"
 #include "inside.h"
 
-enum { OUT, A, B, C, TENSORS, TILE = 32, BATCH = EMIT_MAX_RANK - 2, ALL_STRIDES = TENSORS * BATCH };
+enum { OUT, A, B, C, TENSORS, TILE = 64, BATCH = EMIT_MAX_RANK - 2, ALL_STRIDES = TENSORS * BATCH };
 
 /* Where the words of a launch stand; the names are those of matmul.inc. */
 #define WORDS(X)      \
