@@ -139,7 +139,8 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
 #define KERNEL(generic) \
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, opencl_plan_destroy}, &emit_##generic }
 
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index), KERNEL(matmul)};
+static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
+                                   KERNEL(matmul)};
 
 const tbk_kernel_t* opencl_generic_find(const char* name, uint32_t version) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

@@ -147,7 +147,7 @@ static matmul_form_t form_of(const sweep_case_t* one) {
                         .drawn = (job_values_t)at(one, VALUES)};
   memcpy(form.batch, shape->batch, sizeof form.batch);
   for (int i = 0; i < MATMUL_OPERANDS; ++i) {
-    form.layouts[i] = (tensor_layout_t)at(one, (size_t)(IN_A + i));
+    form.layouts[i] = (tensor_layout_t)at(one, IN_A + (size_t)i);
     form.transposed[i] = (at(one, TRANSPOSED) >> i & 1) != 0;
   }
   return form;
