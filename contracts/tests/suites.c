@@ -74,6 +74,8 @@
   X(program_index_edge) \
   X(program_scan)       \
   X(program_sort)
+  X(program_matmul)     \
+  X(program_matmul_edge)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)

@@ -82,6 +82,8 @@ const char* emit_suffix(uint16_t dtype);
 /* index.inc, which stands behind what it has to know. */
 extern const char emit_index_kernel[];
 extern const char emit_sort_kernel[]; /* sort.inc */
+/* index.inc and matmul.inc, which stand behind what they have to know. */
+extern const char emit_index_kernel[], emit_matmul_kernel[];
 /* Bits as a literal of a dtype. */
 void emit_write_literal(FILE* out, uint16_t dtype, uint64_t bits);
 /* Splits a position into coordinates: "o0", "o1", ... of the sizes that begin at a word. */

@@ -185,6 +185,8 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
 static const kernel_t kernels[] = {
     KERNEL(pointwise), KERNEL(reduce), KERNEL(index), KERNEL(sort), KERNEL(scan),
 };
+static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
+                                   KERNEL(matmul)};
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,
                                        uint32_t version) {

@@ -14,6 +14,7 @@
 
 #include <tbk/tables.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
 #include <tbk/tbk_operators.h>
 #include <tbk/tbk_scan.h>
 #include <tbk/tbk_sort.h>
@@ -28,6 +29,7 @@
   X(index)                     \
   X(sort)                      \
   X(scan)
+#define TBK_GENERIC_KERNELS(X) X(pointwise) X(reduce) X(index) X(matmul)
 
 /* A character for each word: their number is the size of the string. */
 #define TBK_NEED_ONE_MORE(...) "."

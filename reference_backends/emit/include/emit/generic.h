@@ -6,6 +6,10 @@
  * tbk::index and tbk::sort. A launch is made of the arguments at each call, cheaply; the source is written once for
  * each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by
  * value, then pointers.
+ * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
+ * tbk::matmul. A launch is made of the arguments at each call, cheaply; the source is written once for each `name`
+ * of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by value, then
+ * pointers.
  */
 #ifndef EMIT_GENERIC_H
 #define EMIT_GENERIC_H
@@ -68,6 +72,7 @@ typedef struct emit_generic {
 extern const emit_generic_t emit_pointwise, emit_reduce, emit_index;
 extern const emit_generic_t emit_sort;
 extern const emit_generic_t emit_scan;
+extern const emit_generic_t emit_pointwise, emit_reduce, emit_index, emit_matmul;
 
 /*
  * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none. They are run one
