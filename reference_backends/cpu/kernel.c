@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
 
 typedef struct kernel {
@@ -79,6 +80,7 @@ static void run(vdev_work_t* work) {
 static void free_job(cpu_job_t* job) {
   cpu_generic_free(job->generic);
   free(job->index);
+  free(job->convolution);
 }
 
 static void drop(vdev_work_t* work) {
@@ -192,11 +194,17 @@ void cpu_plans_destroy_all(tbk_instance_t* self) {
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, NAMES(name, build) }
 
 static const kernel_t kernels[] = {
-    KERNEL(fill__Scalar, fill),       KERNEL(copy_, copy),
-    KERNEL(add_Tensor, add),          KERNEL(mul_Tensor, mul),
-    KERNEL(where_self, where),        KERNEL_WITH_PLAN(sum_dim_IntList, sum),
-    KERNEL_WITH_PLAN(mm, mm),         KERNEL_WITH_PLAN(pointwise, pointwise),
-    KERNEL_WITH_PLAN(reduce, reduce), KERNEL_WITH_PLAN(index, index),
+    KERNEL(fill__Scalar, fill),
+    KERNEL(copy_, copy),
+    KERNEL(add_Tensor, add),
+    KERNEL(mul_Tensor, mul),
+    KERNEL(where_self, where),
+    KERNEL_WITH_PLAN(sum_dim_IntList, sum),
+    KERNEL_WITH_PLAN(mm, mm),
+    KERNEL_WITH_PLAN(pointwise, pointwise),
+    KERNEL_WITH_PLAN(reduce, reduce),
+    KERNEL_WITH_PLAN(index, index),
+    KERNEL_WITH_PLAN(convolution, convolution),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,

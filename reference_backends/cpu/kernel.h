@@ -33,6 +33,7 @@ typedef struct cpu_number {
 typedef struct cpu_job cpu_job_t;
 typedef struct cpu_generic cpu_generic_t;
 typedef struct cpu_index cpu_index_t;
+typedef struct cpu_convolution cpu_convolution_t;
 struct cpu_job {
   void (*compute)(const cpu_job_t* job);
   int operand_count;
@@ -43,10 +44,11 @@ struct cpu_job {
   bool pack[3];     /* mm: operands that go through the workspace */
   uint64_t workspace_bytes;
   char* workspace;
-  code_cache_t* cache;    /* where the code of programs is found */
-  cpu_generic_t* generic; /* tbk::pointwise, tbk::reduce */
-  cpu_index_t* index;     /* tbk::index */
-  uint64_t shapes;        /* a hash of their programs, sizes and strides */
+  code_cache_t* cache;            /* where the code of programs is found */
+  cpu_generic_t* generic;         /* tbk::pointwise, tbk::reduce */
+  cpu_index_t* index;             /* tbk::index */
+  cpu_convolution_t* convolution; /* tbk::convolution */
+  uint64_t shapes;                /* a hash of their programs, sizes and strides */
 };
 
 /* `arena` is NULL where only shapes are asked about (prepare). */
@@ -62,6 +64,7 @@ tbk_status_t cpu_build_mm(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_pointwise(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_reduce(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_index(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_convolution(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 void cpu_generic_free(cpu_generic_t* generic); /* NULL is nothing */
 
 /* tensor.c: checks a tensor and finds where it lies; `data` stays NULL where `arena` is. */
@@ -93,5 +96,8 @@ typedef struct cpu_matrix {
 } cpu_matrix_t;
 bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, cpu_matrix_t a, cpu_matrix_t b,
                    cpu_matrix_t c);
+/* The same, added to what C is. */
+bool cpu_blas_gemm_onto(int32_t dtype, int32_t m, int32_t n, int32_t k, cpu_matrix_t a,
+                        cpu_matrix_t b, cpu_matrix_t c);
 
 #endif /* TBK_CPU_KERNEL_H */
