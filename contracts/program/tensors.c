@@ -63,6 +63,13 @@ tbk_status_t program_check_extent(const place_t* at, const tbk_tensor_t* tensor,
   return TBK_OK;
 }
 
+tbk_status_t program_check_written(const place_t* at, const tbk_tensor_t* tensor) {
+  for (int32_t d = 0; d < tensor->rank; ++d)
+    if (tensor->sizes[d] > 1 && tensor->strides[d] == 0)
+      return WRONG(at, "it is written, and has a stride of 0");
+  return TBK_OK;
+}
+
 tbk_status_t program_check_sizes(const place_t* at, const tbk_tensor_t* tensor,
                                  const space_t* space) {
   if (tensor->rank != space->rank)
@@ -71,12 +78,5 @@ tbk_status_t program_check_sizes(const place_t* at, const tbk_tensor_t* tensor,
     if (tensor->sizes[d] != space->sizes[d])
       return WRONG(at, "size %lld in dimension %d of a space of %lld", (long long)tensor->sizes[d],
                    d, (long long)space->sizes[d]);
-  return TBK_OK;
-}
-
-tbk_status_t program_check_written(const place_t* at, const tbk_tensor_t* tensor) {
-  for (int32_t d = 0; d < tensor->rank; ++d)
-    if (tensor->sizes[d] > 1 && tensor->strides[d] == 0)
-      return WRONG(at, "it is written, and has a stride of 0");
   return TBK_OK;
 }

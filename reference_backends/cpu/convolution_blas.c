@@ -151,6 +151,12 @@ static cpu_matrix_t matrix(void* data, int64_t stride, bool transposed) {
   return (cpu_matrix_t){data, (int32_t)stride, transposed};
 }
 
+/* c = a * b + beta * c */
+static bool multiply(const cpu_convolution_t* one, int64_t m, int64_t n, int64_t k, cpu_matrix_t a,
+                     cpu_matrix_t b, double beta, cpu_matrix_t c) {
+  return cpu_blas_gemm(one->computed, (int32_t)m, (int32_t)n, (int32_t)k, 1, a, b, beta, c);
+}
+
 /* ----------------------------------------------------------------------------- modes ----------- */
 
 static bool make_panel(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
@@ -160,9 +166,8 @@ static bool make_panel(const cpu_convolution_t* one, int64_t image, int64_t grou
   for (int64_t f = 0; f < filters; f++)
     fill(one->computed, b->panel, f * count, count,
          cpu_convolution_bias(one, group * filters + f).real);
-  if (!cpu_blas_gemm_onto(one->computed, (int32_t)filters, (int32_t)count, (int32_t)depth(one),
-                          matrix(b->weight, depth(one), false), matrix(b->patches, count, false),
-                          matrix(b->panel, count, false)))
+  if (!multiply(one, filters, count, depth(one), matrix(b->weight, depth(one), false),
+                matrix(b->patches, count, false), 1, matrix(b->panel, count, false)))
     return false;
   narrow(one, b, b->panel, filters * count);
   cpu_panel_move(one, image, group, begin, count, raw(b, b->panel), CPU_STORE);
@@ -189,9 +194,8 @@ static bool make_channels(const cpu_convolution_t* one, int64_t image, int64_t g
   for (int64_t begin = 0; begin < one->output_places; begin += one->tile) {
     const int64_t count = min(one->tile, one->output_places - begin);
     load_panel(one, image, group, begin, count, b);
-    if (!cpu_blas_gemm(one->computed, (int32_t)(channels * one->taps), (int32_t)count,
-                       (int32_t)one->filters, matrix(weight, depth(one), true),
-                       matrix(b->panel, count, false), matrix(b->patches, count, false)))
+    if (!multiply(one, channels * one->taps, count, one->filters, matrix(weight, depth(one), true),
+                  matrix(b->panel, count, false), 0, matrix(b->patches, count, false)))
       return false;
     cpu_patches_add(one, channels, begin, count, b->patches, b->sums);
   }
@@ -214,9 +218,8 @@ static bool add_weight(const cpu_convolution_t* one, int64_t image, int64_t grou
   load_panel(one, image, group, begin, count, b);
   if (is_harmed(one, b->panel, one->filters * count)) return false;
   load_patches(one, image, group, begin, count, b);
-  return cpu_blas_gemm_onto(one->computed, (int32_t)one->filters, (int32_t)depth(one),
-                            (int32_t)count, matrix(b->panel, count, false),
-                            matrix(b->patches, count, true), matrix(b->weight, depth(one), false));
+  return multiply(one, one->filters, depth(one), count, matrix(b->panel, count, false),
+                  matrix(b->patches, count, true), 1, matrix(b->weight, depth(one), false));
 }
 
 static bool make_weight(const cpu_convolution_t* one, int64_t group, const buffers_t* b) {

@@ -8,14 +8,13 @@
 #include <string.h>
 
 #include "convolution.h"
-#include "generic/frame.h"
 
 static void move_elements(char* tensor, int64_t stride, char* matrix, int64_t count, int64_t bytes,
                           cpu_direction_t direction) {
   if (direction == CPU_LOAD)
-    elements_load(matrix, tensor, stride, count, bytes);
+    cpu_row_load(matrix, tensor, stride, count, bytes);
   else
-    elements_store(tensor, matrix, stride, count, bytes);
+    cpu_row_store(tensor, matrix, stride, count, bytes);
 }
 
 /* ----------------------------------------------------------------------------- whole blocks ---- */
@@ -146,7 +145,7 @@ static void load_run(const cpu_convolution_t* one, const char* channel, const in
   }
   if (span.count == 0) return;
   channel += span.x[0] * strides[0] + span.x[1] * strides[1] + span.x[2] * strides[2];
-  elements_load(to + span.first * bytes, channel, one->stride[2] * strides[2], span.count, bytes);
+  cpu_row_load(to + span.first * bytes, channel, one->stride[2] * strides[2], span.count, bytes);
 }
 
 void cpu_patches_load(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,

@@ -88,16 +88,19 @@ void cpu_store(char* to, int32_t dtype, cpu_number_t number);
 tbk_status_t cpu_number_of(const tbk_scalar_t* scalar, cpu_number_t* out_number,
                            tbk_error_t* error);
 
-/* blas.c: C = A * B, row-major; false where no BLAS can be had. */
+/* generic/tile.c: `count` elements of `bytes` each, between the memory of a device, where they lie `stride` bytes
+ * apart, and a buffer. */
+void cpu_row_load(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
+void cpu_row_store(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
+
+/* blas.c: C = alpha * A * B + beta * C, row-major; false where no BLAS can be had. With a beta of 0 C is not
+ * read. */
 typedef struct cpu_matrix {
   char* data;
   int32_t stride; /* elements between rows; between columns where it is transposed */
   bool transposed;
 } cpu_matrix_t;
-bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, cpu_matrix_t a, cpu_matrix_t b,
-                   cpu_matrix_t c);
-/* The same, added to what C is. */
-bool cpu_blas_gemm_onto(int32_t dtype, int32_t m, int32_t n, int32_t k, cpu_matrix_t a,
-                        cpu_matrix_t b, cpu_matrix_t c);
+bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, double alpha, cpu_matrix_t a,
+                   cpu_matrix_t b, double beta, cpu_matrix_t c);
 
 #endif /* TBK_CPU_KERNEL_H */

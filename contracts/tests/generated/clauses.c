@@ -747,6 +747,42 @@ const tbk_clause_t tbk_clauses[] = {
   {"PRG-032", "program", "must", "compute", "checked",
    "the values of a gather may be an index exactly, and get the same elements.",
    "ABI: take into its own index"},
+  {"PRG-045", "program", "must", "compute", "checked",
+   "a call of tbk::convolution of a dtype and ranks that the device declares is not refused, whatever its mode, its groups, its strides, padding and dilation.",
+   "ABI: what may be refused at will cannot be relied on"},
+  {"PRG-046", "program", "must", "compute", "checked",
+   "a convolution of one to three dimensions gives each element the sum over the taps and the channels of its group, of any strides and shape.",
+   "ABI: conv1d, conv2d and conv3d are one call each"},
+  {"PRG-047", "program", "must", "compute", "checked",
+   "a gradient by the input gives each element of the input the sum of all products that name it, and 0 where none does.",
+   "ABI: the backward pass, and conv_transpose1d to 3d"},
+  {"PRG-048", "program", "must", "compute", "checked",
+   "a gradient by the weight gives each tap the sum over all images and places.",
+   "ABI: the backward pass"},
+  {"PRG-049", "program", "must", "compute", "checked",
+   "a bias is added once to each element of its channel, of an output or of an input that is written.",
+   "ABI: a convolution with bias is one call, transposed too"},
+  {"PRG-050", "program", "must", "compute", "checked",
+   "what is outside of the input is left out of a sum: no NaN comes of padding, nor of the gaps of a stride.",
+   "ABI: 0 times infinity is NaN, and padding is no element"},
+  {"PRG-051", "program", "must", "compute", "checked",
+   "a sum of n products of FLOAT32 or FLOAT64 has the error of n additions in that dtype at the most; none is computed in a narrower format.",
+   "ABI: torch.backends.cudnn.allow_tf32 asks before digits are lost"},
+  {"PRG-052", "program", "must", "compute", "checked",
+   "products of FLOAT16 and BFLOAT16 are summed in FLOAT32 or better, and rounded once.",
+   "ABI: a sum in FLOAT16 stays at 2048 where ones are added"},
+  {"PRG-053", "program", "must", "compute", "checked",
+   "products of integers and their sums wrap.",
+   "ABI: integers are modulo 2 to the width, as in every opcode"},
+  {"PRG-054", "program", "must", "compute", "checked",
+   "sizes may be 0, and an output may have fewer or more places than fit; what names no product is 0, or the bias.",
+   "ABI: output padding, and batches without images"},
+  {"PRG-055", "program", "must", "compute", "checked",
+   "arguments of tbk::convolution that do not fit each other are INVALID with a reason; nothing has happened.",
+   "ABI: arguments may come from another process"},
+  {"PRG-056", "program", "must", "compute", "checked",
+   "positions and offsets of a convolution keep 64 bits where index_bits is 64, and with 32 the result is the same.",
+   "ABI: a place at 2^32 is no place at 0"},
   {"RNG-001", "random", "must", "compute", "checked",
    "generator != NULL, its offset a multiple of 4; else INVALID (checked).",
    "ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash; c10/core/GeneratorImpl.h: set_offset"},
@@ -936,7 +972,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "5096c74a02250bf37059a5731c8f4ad3f0f0fabe45dd572659f11b521f970802";
+    "8d3acf3dc1daaa9ceed5734f637a952ba29078575c751ccb1f9a023f8a26edc2";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

@@ -23,9 +23,6 @@ typedef struct tile {
   size_t count;
 } tile_t;
 
-/* Moves elements that lie `stride` bytes apart in the memory of a device, and without gaps in a buffer. */
-void elements_load(void* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
-void elements_store(char* to, const void* from, int64_t stride, int64_t count, int64_t bytes);
 /* Sets position and index, of the dimensions that are walked. */
 void tile_seek(tile_t* tile, int64_t position);
 /* Returns where the first element lies. */
