@@ -209,6 +209,15 @@ static void positions_keep_64_bits(tbk_fixture_t* fx) {
   }
 }
 
+static void results_are_the_same_with_32_bits(tbk_fixture_t* fx) {
+  for (int64_t mode = TBK_CONVOLUTION_OUTPUT; mode <= TBK_CONVOLUTION_WEIGHT; ++mode)
+    for (int64_t bits = 32; bits <= 64; bits += 32) {
+      convolution_form_t form = plain;
+      form.mode = mode, form.index_bits = bits, form.bias = mode != TBK_CONVOLUTION_WEIGHT;
+      run(fx, &form, "a width of indices");
+    }
+}
+
 /* Two images lie 2^31 elements apart; what lies between is touched by nobody. */
 static void far_call(tbk_fixture_t* fx, tbk_memory_t memory, int64_t mode, uint8_t* values) {
   static const int64_t images[3] = {2, 1, 1}, one[3] = {1, 1, 1};
@@ -267,6 +276,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-052", "op:tbk::convolution dtype:FLOAT16", 0, long_sums_of_narrow_numbers_go_on),
     TBK_CASE("PRG-053", "op:tbk::convolution dtype:INT64", 0, integers_wrap),
     TBK_CASE("PRG-056", "op:tbk::convolution dtype:FLOAT32", 0, positions_keep_64_bits),
+    TBK_CASE("PRG-056", "op:tbk::convolution dtype:FLOAT32", 0, results_are_the_same_with_32_bits),
     TBK_CASE("PRG-056", "op:tbk::convolution dtype:UINT8", TBK_CASE_THOROUGH,
              images_beyond_32_bits_are_reached),
 };
