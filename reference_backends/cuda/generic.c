@@ -144,7 +144,12 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
 #define KERNEL(generic) \
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##generic }
 
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index)};
+static const kernel_t kernels[] = {
+    KERNEL(pointwise),
+    KERNEL(reduce),
+    KERNEL(index),
+    KERNEL(convolution),
+};
 
 const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

@@ -2,7 +2,8 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and that of tbk::index. A launch is made of the
+ * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
+ * tbk::convolution. A launch is made of the
  * arguments at each call, cheaply; the source is written once for each `name` of a launch, which a
  * backend compiles and keeps. Each kernel is called "run" and takes the words by value, then pointers.
  */
@@ -63,6 +64,7 @@ typedef struct emit_generic {
 } emit_generic_t;
 
 extern const emit_generic_t emit_pointwise, emit_reduce, emit_index;
+extern const emit_generic_t emit_convolution;
 
 /*
  * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none.
