@@ -51,18 +51,27 @@ static void open_call(call_t* c) {
 static const int64_t no_step[4] = {0, 0, 0, 0};
 static const int64_t far_apart[4] = {INT64_C(1) << 31, 40, 8, 1};
 
-#define DTYPES(c, which) c->input.dtype = c->weight.dtype = c->output.dtype = c->bias.dtype = which
-#define RANKS(c, which) c->input.rank = c->weight.rank = c->output.rank = which
-#define GRADIENT(c, which) (c->args.mode = TBK_CONVOLUTION_##which, c->args.bias = NULL)
+static void set_dtypes(call_t* c, int32_t dtype) {
+  c->input.dtype = c->weight.dtype = c->output.dtype = c->bias.dtype = dtype;
+}
+
+static void set_ranks(call_t* c, int32_t rank) {
+  c->input.rank = c->weight.rank = c->output.rank = rank;
+}
+
+static void set_mode(call_t* c, int64_t mode) {
+  c->args.mode = mode;
+  c->args.bias = NULL;
+}
 
 #define CHANGES(X)                                                                                 \
   X(fits, (void)c, NULL)                                                                           \
   X(no_bias, c->args.bias = NULL, NULL)                                                            \
-  X(one_dimension, RANKS(c, 3), NULL)                                                              \
-  X(integers, DTYPES(c, TBK_UINT8), NULL)                                                          \
-  X(by_input, GRADIENT(c, INPUT), NULL)                                                            \
+  X(one_dimension, set_ranks(c, 3), NULL)                                                          \
+  X(integers, set_dtypes(c, TBK_UINT8), NULL)                                                      \
+  X(by_input, set_mode(c, TBK_CONVOLUTION_INPUT), NULL)                                            \
   X(by_input_biased, (c->args.mode = TBK_CONVOLUTION_INPUT, c->bias_sizes[0] = 4), NULL)           \
-  X(by_weight, GRADIENT(c, WEIGHT), NULL)                                                          \
+  X(by_weight, set_mode(c, TBK_CONVOLUTION_WEIGHT), NULL)                                          \
   X(reads_one, c->weight.strides = c->input.strides = no_step, NULL)                               \
   X(larger, c->output_sizes[2] = 100, NULL)                                                        \
   X(nothing, (c->input_sizes[0] = c->output_sizes[0] = 0, c->weight_sizes[2] = 0), NULL)           \
@@ -80,18 +89,20 @@ static const int64_t far_apart[4] = {INT64_C(1) << 31, 40, 8, 1};
   X(no_input, c->args.input = NULL, "input: it is not there")                                      \
   X(no_weight, c->args.weight = NULL, "weight: it is not there")                                   \
   X(no_output, c->args.output = NULL, "output: it is not there")                                   \
-  X(truth, DTYPES(c, TBK_BOOL), "input: dtype 11")                                                 \
-  X(complex_numbers, DTYPES(c, TBK_COMPLEX64), "input: dtype 9")                                   \
+  X(truth, set_dtypes(c, TBK_BOOL), "input: dtype 11")                                             \
+  X(complex_numbers, set_dtypes(c, TBK_COMPLEX64), "input: dtype 9")                               \
   X(weight_dtype, c->weight.dtype = TBK_FLOAT64, "weight: dtype 7; declared is FLOAT32")           \
   X(output_dtype, c->output.dtype = TBK_FLOAT16, "output: dtype 5")                                \
   X(bias_dtype, c->bias.dtype = TBK_FLOAT16, "bias: dtype 5")                                      \
-  X(no_space, RANKS(c, 2), "input: rank 2")                                                        \
-  X(four, RANKS(c, 6), "input: rank 6")                                                            \
+  X(no_space, set_ranks(c, 2), "input: rank 2")                                                    \
+  X(four, set_ranks(c, 6), "input: rank 6")                                                        \
   X(weight_rank, c->weight.rank = 3, "weight: rank 3")                                             \
   X(output_rank, c->output.rank = 3, "output: rank 3")                                             \
   X(overlap, c->output.strides = no_step, "output: it is written, and has a stride")               \
-  X(overlap_input, (GRADIENT(c, INPUT), c->input.strides = no_step), "input: it is written")       \
-  X(overlap_weight, (GRADIENT(c, WEIGHT), c->weight.strides = no_step), "weight: it is written")   \
+  X(overlap_input, (set_mode(c, TBK_CONVOLUTION_INPUT), c->input.strides = no_step),               \
+    "input: it is written")                                                                        \
+  X(overlap_weight, (set_mode(c, TBK_CONVOLUTION_WEIGHT), c->weight.strides = no_step),            \
+    "weight: it is written")                                                                       \
   X(images, c->output_sizes[0] = 1, "2 images come to 1")                                          \
   X(divide_input, c->args.groups = 3, "3 groups do not divide 4 and 6")                            \
   X(divide_output, c->args.groups = 4, "4 groups do not divide 4 and 6")                           \

@@ -28,6 +28,14 @@ static const convolution_form_t plain = {.mode = TBK_CONVOLUTION_OUTPUT,
                                          .drawn = JOB_SMALL,
                                          .bias = true};
 
+/* Returns whether the device takes tensors of so many spatial dimensions; what it does not is not shown. */
+static bool takes(tbk_fixture_t* fx, int32_t spatial) {
+  const int32_t most = fx->properties.max_rank;
+  if (most == 0 || 2 + spatial <= most) return true;
+  fx_evidence(fx, TBK_NOT_SHOWN, "the device takes no tensors of rank 3, or 4");
+  return false;
+}
+
 static void run(tbk_fixture_t* fx, const convolution_form_t* form, const char* text) {
   const size_t mark = room_mark(fx);
   convolution_run(fx, &job, form, TBK_HERE(text));
@@ -38,6 +46,7 @@ static void run(tbk_fixture_t* fx, const convolution_form_t* form, const char* t
 
 /* Numbers that no library has a kernel of its own for. */
 static void odd_numbers_are_taken(tbk_fixture_t* fx) {
+  if (!takes(fx, 1)) return;
   for (int64_t mode = TBK_CONVOLUTION_OUTPUT; mode <= TBK_CONVOLUTION_WEIGHT; ++mode)
     for (int32_t spatial = 1; spatial <= SPATIAL; ++spatial)
       for (int64_t groups = 1; groups <= 13; groups += 4) {
@@ -122,6 +131,7 @@ static const struct {
 
 /* The device must be usable as before: the same call unchanged comes last. */
 static void what_does_not_fit_is_refused(tbk_fixture_t* fx) {
+  if (!takes(fx, 2)) return;
   convolution_make(fx, &job, &plain);
   convolution_ready(fx, &job);
   for (size_t i = 0; i < sizeof changes / sizeof *changes; ++i) {
@@ -168,6 +178,7 @@ static void run_long(tbk_fixture_t* fx, int64_t mode, int32_t dtype, number_t va
 
 /* Ones: a sum in FLOAT16 stays at 2048, one in BFLOAT16 at 256. */
 static void long_sums_of_narrow_numbers_go_on(tbk_fixture_t* fx) {
+  if (!takes(fx, 1)) return;
   for (int64_t mode = TBK_CONVOLUTION_OUTPUT; mode <= TBK_CONVOLUTION_WEIGHT; ++mode) {
     run_long(fx, mode, TBK_FLOAT16, (number_t){1, 1, 0});
     if (fx_has_dtype(fx, TBK_BFLOAT16)) run_long(fx, mode, TBK_BFLOAT16, (number_t){1, 1, 0});
@@ -178,6 +189,7 @@ static void long_sums_of_narrow_numbers_go_on(tbk_fixture_t* fx) {
 static void integers_wrap(tbk_fixture_t* fx) {
   static const int32_t dtypes[] = {TBK_UINT8, TBK_INT8, TBK_INT16, TBK_INT32, TBK_INT64};
   static const uint64_t odd[] = {101, 77, 30011, 1999999999, UINT64_C(0x123456789abcdef1)};
+  if (!takes(fx, 1)) return;
   for (int64_t mode = TBK_CONVOLUTION_OUTPUT; mode <= TBK_CONVOLUTION_WEIGHT; ++mode)
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i)
       if (fx_has_dtype(fx, dtypes[i])) run_long(fx, mode, dtypes[i], (number_t){odd[i], 0, 0});
@@ -188,6 +200,7 @@ static void integers_wrap(tbk_fixture_t* fx) {
 /* Places that are outside, and inside where 32 bits of them are looked at. */
 static void positions_keep_64_bits(tbk_fixture_t* fx) {
   static const int64_t far = INT64_C(1) << 32;
+  if (!takes(fx, 1)) return;
   for (int64_t mode = TBK_CONVOLUTION_OUTPUT; mode <= TBK_CONVOLUTION_WEIGHT; ++mode) {
     convolution_form_t form = {.mode = mode,
                                .dtype = TBK_FLOAT32,
@@ -210,6 +223,7 @@ static void positions_keep_64_bits(tbk_fixture_t* fx) {
 }
 
 static void results_are_the_same_with_32_bits(tbk_fixture_t* fx) {
+  if (!takes(fx, 2)) return;
   for (int64_t mode = TBK_CONVOLUTION_OUTPUT; mode <= TBK_CONVOLUTION_WEIGHT; ++mode)
     for (int64_t bits = 32; bits <= 64; bits += 32) {
       convolution_form_t form = plain;
@@ -248,6 +262,7 @@ static void far_call(tbk_fixture_t* fx, tbk_memory_t memory, int64_t mode, uint8
 static void images_beyond_32_bits_are_reached(tbk_fixture_t* fx) {
   const uint64_t far = UINT64_C(1) << 31, whole = fx_round(fx, far + 1);
   uint8_t values[2] = {20, 30};
+  if (!takes(fx, 1)) return;
   if (room_allocation(&fx->properties) < whole + 2 * fx_round(fx, 1024)) {
     fx_evidence(fx, TBK_NOT_SHOWN, "the device has no room for images of 2^31 elements");
     return;
