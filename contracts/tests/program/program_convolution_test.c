@@ -61,7 +61,7 @@ static const shape_t shapes[] = {
     [NO_TAP] = {2, 2, {3, 4}, {0, 2}, {1, 1}, {0, 0}, {1, 1}, 0},
     /* Rows and places beyond what one group of items does at a time. */
     [WIDE] = {1, 1, {301}, {5}, {1}, {2}, {1}, 0},
-    [MANY] = {2, 2, {23, 19}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 0},
+    [MANY] = {2, 2, {31, 29}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 0},
 };
 
 /* Channels and filters of a group, and how many groups. */
