@@ -34,6 +34,7 @@ typedef struct cpu_job cpu_job_t;
 typedef struct cpu_generic cpu_generic_t;
 typedef struct cpu_index cpu_index_t;
 typedef struct cpu_sort cpu_sort_t;
+typedef struct cpu_convolution cpu_convolution_t;
 struct cpu_job {
   void (*compute)(const cpu_job_t* job);
   int operand_count;
@@ -49,6 +50,11 @@ struct cpu_job {
   cpu_index_t* index;     /* tbk::index */
   cpu_sort_t* sort;       /* tbk::sort */
   uint64_t shapes;        /* a hash of their programs, sizes and strides */
+  code_cache_t* cache;            /* where the code of programs is found */
+  cpu_generic_t* generic;         /* tbk::pointwise, tbk::reduce */
+  cpu_index_t* index;             /* tbk::index */
+  cpu_convolution_t* convolution; /* tbk::convolution */
+  uint64_t shapes;                /* a hash of their programs, sizes and strides */
 };
 
 /* `arena` is NULL where only shapes are asked about (prepare). */
@@ -67,6 +73,7 @@ tbk_status_t cpu_build_matmul(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_
 tbk_status_t cpu_build_index(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_sort(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_scan(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_convolution(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 void cpu_generic_free(cpu_generic_t* generic); /* NULL is nothing */
 
 /* tensor.c: checks a tensor and finds where it lies; `data` stays NULL where `arena` is. */

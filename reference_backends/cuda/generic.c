@@ -167,6 +167,11 @@ static const kernel_t kernels[] = {
 };
 static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
                                    KERNEL(matmul)};
+    KERNEL(pointwise),
+    KERNEL(reduce),
+    KERNEL(index),
+    KERNEL(convolution),
+};
 
 const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

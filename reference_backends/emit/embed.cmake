@@ -39,4 +39,12 @@ set(EMIT_PRELUDES ${CMAKE_CURRENT_BINARY_DIR}/opencl_prelude.c ${CMAKE_CURRENT_B
 
 # What writes kernels from programs; a backend out of this project that has a compiler takes these.
 set(EMIT_PROGRAM_SOURCES fail.c frame.c index.c launch.c matmul.c object.c pointwise.c reduction.c source.c tensor.c write.c)
+embed(emit_convolution_kernel ${CMAKE_CURRENT_BINARY_DIR}/convolution_kernel.c ${kernels}/convolution.inc)
+set(EMIT_PRELUDES ${CMAKE_CURRENT_BINARY_DIR}/opencl_prelude.c ${CMAKE_CURRENT_BINARY_DIR}/cuda_prelude.c
+                  ${CMAKE_CURRENT_BINARY_DIR}/c_prelude.c ${CMAKE_CURRENT_BINARY_DIR}/index_kernel.c
+                  ${CMAKE_CURRENT_BINARY_DIR}/convolution_kernel.c)
+
+# What writes kernels from programs; a backend out of this project that has a compiler takes these.
+set(EMIT_PROGRAM_SOURCES convolution.c
+    fail.c frame.c index.c launch.c object.c pointwise.c reduction.c source.c tensor.c write.c)
 list(TRANSFORM EMIT_PROGRAM_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

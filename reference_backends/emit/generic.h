@@ -84,6 +84,8 @@ extern const char emit_index_kernel[];
 extern const char emit_sort_kernel[]; /* sort.inc */
 /* index.inc and matmul.inc, which stand behind what they have to know. */
 extern const char emit_index_kernel[], emit_matmul_kernel[];
+/* convolution.inc, the same. */
+extern const char emit_convolution_kernel[];
 /* Bits as a literal of a dtype. */
 void emit_write_literal(FILE* out, uint16_t dtype, uint64_t bits);
 /* Splits a position into coordinates: "o0", "o1", ... of the sizes that begin at a word. */

@@ -4,6 +4,7 @@
  *
  * generic.c: the kernels that are written from programs. Each operand set is a launch of its own; all are compiled
  * generic.c: tbk::pointwise, tbk::reduce, tbk::index and tbk::matmul. Each operand set is a launch of its own; all are compiled
+ * generic.c: the generic kernels. Each operand set is a launch of its own; all are compiled
  * before the first is enqueued, so that a refusal has no effect.
  */
 #include <stdlib.h>
@@ -163,6 +164,11 @@ static const kernel_t kernels[] = {
 };
 static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
                                    KERNEL(matmul)};
+    KERNEL(pointwise),
+    KERNEL(reduce),
+    KERNEL(index),
+    KERNEL(convolution),
+};
 
 const tbk_kernel_t* opencl_generic_find(const char* name, uint32_t version) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

@@ -187,6 +187,11 @@ static const kernel_t kernels[] = {
 };
 static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
                                    KERNEL(matmul)};
+    KERNEL(pointwise),
+    KERNEL(reduce),
+    KERNEL(index),
+    KERNEL(convolution),
+};
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,
                                        uint32_t version) {

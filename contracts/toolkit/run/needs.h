@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <tbk/tables.h>
+#include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
 #include <tbk/tbk_matmul.h>
 #include <tbk/tbk_operators.h>
@@ -23,6 +24,7 @@
 #define TBK_NEED_PROPERTIES(X) X(memory_bytes) X(max_allocation) X(granularity) X(two_devices)
 #define TBK_NEED_KERNELS(X) X(prepare)
 /* X(name): generic kernels, "op:" and what their headers call them. */
+/* X(name): generic kernels, "op:" and what <tbk/tbk_program.h>, <tbk/tbk_index.h> and their like call them. */
 #define TBK_GENERIC_KERNELS(X) \
   X(pointwise)                 \
   X(reduce)                    \
@@ -30,6 +32,7 @@
   X(sort)                      \
   X(scan)
 #define TBK_GENERIC_KERNELS(X) X(pointwise) X(reduce) X(index) X(matmul)
+  X(convolution)
 
 /* A character for each word: their number is the size of the string. */
 #define TBK_NEED_ONE_MORE(...) "."

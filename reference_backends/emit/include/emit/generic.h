@@ -10,6 +10,10 @@
  * tbk::matmul. A launch is made of the arguments at each call, cheaply; the source is written once for each `name`
  * of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by value, then
  * pointers.
+ * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
+ * tbk::convolution. A launch is made of the
+ * arguments at each call, cheaply; the source is written once for each `name` of a launch, which a
+ * backend compiles and keeps. Each kernel is called "run" and takes the words by value, then pointers.
  */
 #ifndef EMIT_GENERIC_H
 #define EMIT_GENERIC_H
@@ -73,6 +77,7 @@ extern const emit_generic_t emit_pointwise, emit_reduce, emit_index;
 extern const emit_generic_t emit_sort;
 extern const emit_generic_t emit_scan;
 extern const emit_generic_t emit_pointwise, emit_reduce, emit_index, emit_matmul;
+extern const emit_generic_t emit_convolution;
 
 /*
  * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none. They are run one
