@@ -10,9 +10,9 @@
 #include <string.h>
 #include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
 #include <tbk/tbk_scan.h>
 #include <tbk/tbk_sort.h>
-#include <tbk/tbk_matmul.h>
 
 typedef struct kernel {
   tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
@@ -204,18 +204,7 @@ static const kernel_t kernels[] = {
     KERNEL_WITH_PLAN(mm, mm),         KERNEL_WITH_PLAN(pointwise, pointwise),
     KERNEL_WITH_PLAN(reduce, reduce), KERNEL_WITH_PLAN(index, index),
     KERNEL_WITH_PLAN(sort, sort),     KERNEL_WITH_PLAN(scan, scan),
-    KERNEL_WITH_PLAN(matmul, matmul),
-    KERNEL(fill__Scalar, fill),
-    KERNEL(copy_, copy),
-    KERNEL(add_Tensor, add),
-    KERNEL(mul_Tensor, mul),
-    KERNEL(where_self, where),
-    KERNEL_WITH_PLAN(sum_dim_IntList, sum),
-    KERNEL_WITH_PLAN(mm, mm),
-    KERNEL_WITH_PLAN(pointwise, pointwise),
-    KERNEL_WITH_PLAN(reduce, reduce),
-    KERNEL_WITH_PLAN(index, index),
-    KERNEL_WITH_PLAN(convolution, convolution),
+    KERNEL_WITH_PLAN(matmul, matmul), KERNEL_WITH_PLAN(convolution, convolution),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,

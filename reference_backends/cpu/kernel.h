@@ -45,16 +45,12 @@ struct cpu_job {
   bool pack[3];     /* mm: operands that go through the workspace */
   uint64_t workspace_bytes;
   char* workspace;
-  code_cache_t* cache;    /* where the code of programs is found */
-  cpu_generic_t* generic; /* tbk::pointwise, tbk::reduce, tbk::scan */
-  cpu_index_t* index;     /* tbk::index */
-  cpu_sort_t* sort;       /* tbk::sort */
-  uint64_t shapes;        /* a hash of their programs, sizes and strides */
   code_cache_t* cache;            /* where the code of programs is found */
-  cpu_generic_t* generic;         /* tbk::pointwise, tbk::reduce */
+  cpu_generic_t* generic;         /* tbk::pointwise, tbk::reduce, tbk::scan */
   cpu_index_t* index;             /* tbk::index */
-  cpu_convolution_t* convolution; /* tbk::convolution */
+  cpu_sort_t* sort;               /* tbk::sort */
   uint64_t shapes;                /* a hash of their programs, sizes and strides */
+  cpu_convolution_t* convolution; /* tbk::convolution */
 };
 
 /* `arena` is NULL where only shapes are asked about (prepare). */

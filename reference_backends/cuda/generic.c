@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * generic.c: the kernels that are written from programs. Each operand set is a launch of its own; all are compiled
- * generic.c: tbk::pointwise, tbk::reduce, tbk::index and tbk::matmul. Each operand set is a launch of its own; all are compiled
  * before the first is enqueued, so that a refusal has no effect.
  */
 #include <stdlib.h>
@@ -163,14 +162,8 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##generic }
 
 static const kernel_t kernels[] = {
-    KERNEL(pointwise), KERNEL(reduce), KERNEL(index), KERNEL(sort), KERNEL(scan),
-};
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
-                                   KERNEL(matmul)};
-    KERNEL(pointwise),
-    KERNEL(reduce),
-    KERNEL(index),
-    KERNEL(convolution),
+    KERNEL(pointwise), KERNEL(reduce), KERNEL(index),       KERNEL(sort),
+    KERNEL(scan),      KERNEL(matmul), KERNEL(convolution),
 };
 
 const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version) {

@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * generic.c: the kernels that are written from programs. Each operand set is a launch of its own; all are compiled
- * generic.c: tbk::pointwise, tbk::reduce, tbk::index and tbk::matmul. Each operand set is a launch of its own; all are compiled
- * generic.c: the generic kernels. Each operand set is a launch of its own; all are compiled
  * before the first is enqueued, so that a refusal has no effect.
  */
 #include <stdlib.h>
@@ -160,14 +158,8 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, opencl_plan_destroy}, &emit_##generic }
 
 static const kernel_t kernels[] = {
-    KERNEL(pointwise), KERNEL(reduce), KERNEL(index), KERNEL(sort), KERNEL(scan),
-};
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
-                                   KERNEL(matmul)};
-    KERNEL(pointwise),
-    KERNEL(reduce),
-    KERNEL(index),
-    KERNEL(convolution),
+    KERNEL(pointwise), KERNEL(reduce), KERNEL(index),       KERNEL(sort),
+    KERNEL(scan),      KERNEL(matmul), KERNEL(convolution),
 };
 
 const tbk_kernel_t* opencl_generic_find(const char* name, uint32_t version) {

@@ -183,14 +183,8 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
 
 /* Add kernels of your own by the names in <tbk/tbk_operators.h>; they stand before these. */
 static const kernel_t kernels[] = {
-    KERNEL(pointwise), KERNEL(reduce), KERNEL(index), KERNEL(sort), KERNEL(scan),
-};
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
-                                   KERNEL(matmul)};
-    KERNEL(pointwise),
-    KERNEL(reduce),
-    KERNEL(index),
-    KERNEL(convolution),
+    KERNEL(pointwise), KERNEL(reduce), KERNEL(index),       KERNEL(sort),
+    KERNEL(scan),      KERNEL(matmul), KERNEL(convolution),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,

@@ -24,14 +24,13 @@
 #define TBK_NEED_PROPERTIES(X) X(memory_bytes) X(max_allocation) X(granularity) X(two_devices)
 #define TBK_NEED_KERNELS(X) X(prepare)
 /* X(name): generic kernels, "op:" and what their headers call them. */
-/* X(name): generic kernels, "op:" and what <tbk/tbk_program.h>, <tbk/tbk_index.h> and their like call them. */
 #define TBK_GENERIC_KERNELS(X) \
   X(pointwise)                 \
   X(reduce)                    \
   X(index)                     \
   X(sort)                      \
-  X(scan)
-#define TBK_GENERIC_KERNELS(X) X(pointwise) X(reduce) X(index) X(matmul)
+  X(scan)                      \
+  X(matmul)                    \
   X(convolution)
 
 /* A character for each word: their number is the size of the string. */

@@ -323,6 +323,8 @@ static void every_sort(visitor_t* v, uint16_t dtype) {
                                      .indices = o.pointers[1],
                                      .index_bits = 64};
   launch(v, &emit_sort, &arguments);
+}
+
 /* Matrices of each dtype, in a batch, with something to add. */
 static void every_matmul(visitor_t* v, uint16_t dtype) {
   static const int64_t matrices[][3] = {{2, 3, 5}, {2, 3, 4}, {2, 4, 5}, {2, 3, 5}};
@@ -331,11 +333,6 @@ static void every_matmul(visitor_t* v, uint16_t dtype) {
       .kind = tbk_dtype_kind(dtype) == TBK_KIND_INTEGER ? TBK_SCALAR_INT : TBK_SCALAR_DOUBLE,
       .integer = 1,
       .real = 1};
-/* A plane with a bias, of each dtype that is summed. */
-static void every_convolution(visitor_t* v, uint16_t dtype) {
-  static const int64_t shapes[3][4] = {{2, 4, 5, 6}, {6, 2, 3, 2}, {2, 6, 3, 5}}, channels[] = {6};
-  static const int64_t steps[3][4] = {{120, 30, 6, 1}, {12, 6, 2, 1}, {90, 15, 5, 1}};
-  static const int64_t ones[] = {1, 1}, none[] = {0, 0};
   tbk_tensor_t views[4];
   for (int i = 0; i < 4; i++)
     views[i] = (tbk_tensor_t){.struct_size = sizeof *views,
@@ -352,6 +349,17 @@ static void every_convolution(visitor_t* v, uint16_t dtype) {
                                        .beta = one,
                                        .index_bits = 64};
   launch(v, &emit_matmul, &arguments);
+}
+
+/* A plane with a bias, of each dtype that is summed. */
+static void every_convolution(visitor_t* v, uint16_t dtype) {
+  static const int64_t shapes[3][4] = {{2, 4, 5, 6}, {6, 2, 3, 2}, {2, 6, 3, 5}}, channels[] = {6};
+  static const int64_t steps[3][4] = {{120, 30, 6, 1}, {12, 6, 2, 1}, {90, 15, 5, 1}};
+  static const int64_t ones[] = {1, 1}, none[] = {0, 0};
+  tbk_tensor_t views[4];
+  for (int i = 0; i < 4; i++)
+    views[i] = (tbk_tensor_t){.struct_size = sizeof *views,
+                              .dtype = dtype,
                               .rank = i < 3 ? 4 : 1,
                               .sizes = i < 3 ? shapes[i] : channels,
                               .strides = i < 3 ? steps[i] : ones};
@@ -380,7 +388,9 @@ int everything(everything_fn visit, void* closure) {
     every_index(&v, moved[i]);
   for (int i = 0; i < ALL; i++)
     every_sort(&v, moved[i]);
+  for (int i = 0; i < ALL; i++)
     if (moved[i] != TBK_BOOL) every_matmul(&v, moved[i]);
+  for (int i = 0; i < ALL; i++)
     if (moved[i] != TBK_BOOL) every_convolution(&v, moved[i]);
   pointwise(&v, sources, 3, 32);
   for (uint64_t flags = 0; flags <= TBK_REDUCTION_COMMUTATIVE; flags++)

@@ -3,17 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * generic.h: kernels written from programs, for tbk::pointwise, tbk::reduce and tbk::scan, and those of
- * tbk::index and tbk::sort. A launch is made of the arguments at each call, cheaply; the source is written once for
- * each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by
+ * tbk::index, tbk::sort, tbk::matmul and tbk::convolution. A launch is made of the arguments at each call, cheaply; the
+ * source is written once for each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by
  * value, then pointers.
- * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
- * tbk::matmul. A launch is made of the arguments at each call, cheaply; the source is written once for each `name`
- * of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by value, then
- * pointers.
- * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
- * tbk::convolution. A launch is made of the
- * arguments at each call, cheaply; the source is written once for each `name` of a launch, which a
- * backend compiles and keeps. Each kernel is called "run" and takes the words by value, then pointers.
  */
 #ifndef EMIT_GENERIC_H
 #define EMIT_GENERIC_H
@@ -76,7 +68,7 @@ typedef struct emit_generic {
 extern const emit_generic_t emit_pointwise, emit_reduce, emit_index;
 extern const emit_generic_t emit_sort;
 extern const emit_generic_t emit_scan;
-extern const emit_generic_t emit_pointwise, emit_reduce, emit_index, emit_matmul;
+extern const emit_generic_t emit_matmul;
 extern const emit_generic_t emit_convolution;
 
 /*
