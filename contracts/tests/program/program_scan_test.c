@@ -153,8 +153,8 @@ static void run_row(tbk_fixture_t* fx, int id, uint64_t flags, int64_t outer, in
 /* Longer than any block; and more segments than a group has items. */
 static void long_segments_are_whole(tbk_fixture_t* fx) {
   for (uint64_t flags = 0; flags <= TBK_SCAN_REVERSE; ++flags) {
-    run_row(fx, SCAN_SUM_INTEGERS, flags, 1, 300001);
-    run_row(fx, SCAN_ORDERED, flags, 3, 66667);
+    run_row(fx, SCAN_SUM_INTEGERS, flags, 1, 70001);
+    run_row(fx, SCAN_ORDERED, flags, 3, 16667);
     run_row(fx, SCAN_ORDERED, flags, 7001, 3);
   }
 }
