@@ -117,6 +117,11 @@ typedef struct span {
   int64_t first, count, x[CPU_SPATIAL];
 } span_t;
 
+/* How many steps lie in `length`, the last one in part; a division takes longer than the rest of a run. */
+static int64_t steps_in(int64_t length, int64_t step) {
+  return step == 1 ? length : (length - 1) / step + 1;
+}
+
 static span_t find_span(const cpu_convolution_t* one, const int64_t* tap, const run_t* run) {
   const int64_t* sizes = one->input.sizes + 2;
   const int64_t step = one->stride[2];
@@ -125,11 +130,11 @@ static span_t find_span(const cpu_convolution_t* one, const int64_t* tap, const 
     span.x[d] = run->place[d] * one->stride[d] + tap[d] * one->dilation[d] - one->padding[d];
     if (d < 2 && (span.x[d] < 0 || span.x[d] >= sizes[d])) return span;
   }
-  if (span.x[2] < 0) span.first = (-span.x[2] - 1) / step + 1;
+  if (span.x[2] < 0) span.first = steps_in(-span.x[2], step);
   if (span.first >= run->count) return (span_t){.first = 0};
   span.x[2] += span.first * step;
   if (span.x[2] >= sizes[2]) return span;
-  const int64_t held = (sizes[2] - 1 - span.x[2]) / step + 1, asked = run->count - span.first;
+  const int64_t held = steps_in(sizes[2] - span.x[2], step), asked = run->count - span.first;
   span.count = held < asked ? held : asked;
   return span;
 }
