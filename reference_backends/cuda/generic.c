@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.c: tbk::pointwise and tbk::reduce. Each operand set is a launch of its own; all are compiled
+ * generic.c: the generic kernels. Each operand set is a launch of its own; all are compiled
  * before the first is enqueued, so that a refusal has no effect.
  */
 #include <stdlib.h>
