@@ -75,7 +75,7 @@ static int32_t computed_in(int32_t dtype) {
 static bool serves(const cpu_convolution_t* one) {
   const bool has_products = one->input.count > 0 && one->weight.count > 0 && one->output.count > 0;
   return one->computed >= 0 && has_products && depth(one) <= INT_MAX / 2 &&
-         one->filters <= INT_MAX / 2;
+         one->filters <= INT_MAX / 2 && one->weight.count / one->groups <= INT_MAX;
 }
 
 uint64_t cpu_convolution_plan(cpu_convolution_t* one) {

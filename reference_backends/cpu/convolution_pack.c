@@ -117,6 +117,11 @@ typedef struct span {
   int64_t first, count, x[CPU_SPATIAL];
 } span_t;
 
+/* How many steps lie in `length`, the last one in part; a division takes longer than the rest of a run. */
+static int64_t steps_in(int64_t length, int64_t step) {
+  return step == 1 ? length : (length - 1) / step + 1;
+}
+
 static span_t find_span(const cpu_convolution_t* one, const int64_t* tap, const run_t* run) {
   const int64_t* sizes = one->input.sizes + 2;
   const int64_t step = one->stride[2];
@@ -125,11 +130,11 @@ static span_t find_span(const cpu_convolution_t* one, const int64_t* tap, const 
     span.x[d] = run->place[d] * one->stride[d] + tap[d] * one->dilation[d] - one->padding[d];
     if (d < 2 && (span.x[d] < 0 || span.x[d] >= sizes[d])) return span;
   }
-  if (span.x[2] < 0) span.first = (-span.x[2] - 1) / step + 1;
+  if (span.x[2] < 0) span.first = steps_in(-span.x[2], step);
   if (span.first >= run->count) return (span_t){.first = 0};
   span.x[2] += span.first * step;
   if (span.x[2] >= sizes[2]) return span;
-  const int64_t held = (sizes[2] - 1 - span.x[2]) / step + 1, asked = run->count - span.first;
+  const int64_t held = steps_in(sizes[2] - span.x[2], step), asked = run->count - span.first;
   span.count = held < asked ? held : asked;
   return span;
 }
@@ -145,7 +150,8 @@ static void load_run(const cpu_convolution_t* one, const char* channel, const in
   }
   if (span.count == 0) return;
   channel += span.x[0] * strides[0] + span.x[1] * strides[1] + span.x[2] * strides[2];
-  cpu_row_load(to + span.first * bytes, channel, one->stride[2] * strides[2], span.count, bytes);
+  const int64_t step = span.count > 1 ? one->stride[2] * strides[2] : bytes;
+  cpu_row_load(to + span.first * bytes, channel, step, span.count, bytes);
 }
 
 void cpu_patches_load(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
@@ -177,18 +183,24 @@ static void add_span(int32_t dtype, void* sums, const void* matrix, int64_t at, 
 #undef ADD
 }
 
+static void add_run(const cpu_convolution_t* one, int64_t channel, const int64_t* tap,
+                    const run_t* run, const void* matrix, int64_t from, void* sums) {
+  const int64_t* sizes = one->input.sizes + 2;
+  const span_t span = find_span(one, tap, run);
+  if (span.count == 0) return;
+  const int64_t row = (channel * sizes[0] + span.x[0]) * sizes[1] + span.x[1];
+  add_span(one->computed, sums, matrix, row * sizes[2] + span.x[2], one->stride[2],
+           from + span.first, span.count);
+}
+
 void cpu_patches_add(const cpu_convolution_t* one, int64_t channels, int64_t begin, int64_t count,
                      const void* matrix, void* sums) {
-  const int64_t* sizes = one->input.sizes + 2;
   int64_t from = 0;
   for (int64_t c = 0; c < channels; c++) {
     int64_t tap[CPU_SPATIAL] = {0};
     do
       for (run_t run = first_run(one, begin, count); run.left > 0; next_run(one, &run)) {
-        const span_t span = find_span(one, tap, &run);
-        const int64_t row = (c * sizes[0] + span.x[0]) * sizes[1] + span.x[1];
-        add_span(one->computed, sums, matrix, row * sizes[2] + span.x[2], one->stride[2],
-                 from + span.first, span.count);
+        add_run(one, c, tap, &run, matrix, from, sums);
         from += run.count;
       }
     while (cpu_next_index(tap, one->weight.sizes + 2, CPU_SPATIAL));

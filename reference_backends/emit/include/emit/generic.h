@@ -6,6 +6,10 @@
  * tbk::index, tbk::sort, tbk::matmul and tbk::convolution. A launch is made of the arguments at each call, cheaply; the
  * source is written once for each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by
  * value, then pointers.
+ * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
+ * tbk::convolution. A launch is made of the arguments at each call, cheaply; the source is written once for
+ * each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the
+ * words by value, then pointers.
  */
 #ifndef EMIT_GENERIC_H
 #define EMIT_GENERIC_H
