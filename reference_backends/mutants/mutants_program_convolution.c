@@ -170,7 +170,7 @@ LAUNCH(volumes_are_refused) {
   if (c != NULL && c->last == 4) return wrap_fail(error, TBK_UNSUPPORTED, "three dimensions");
   return LAUNCH_INNER;
 }
-LAUNCH(empty_convolutions_are_refused) {
+LAUNCH(batches_without_images_are_refused) {
   const convolution_copy_t* c = convolution_copy_of(arguments);
   if (c != NULL && c->views[IN].sizes[0] == 0) return wrap_fail(error, TBK_INVALID, "no images");
   return LAUNCH_INNER;
@@ -208,7 +208,8 @@ const mutant_t mutants_program_convolution[] = {
     CONVOLUTION_ROW(last_double_is_left_out, "PRG-051", VALUE, NARROW, "a sum is one short"),
     CONVOLUTION_ROW(narrow_sums_stop_at_1000, "PRG-052", VALUE, NARROW, "as a narrow sum would"),
     CONVOLUTION_ROW(last_integer_is_left_out, "PRG-053", VALUE, NARROW, "a sum is one short"),
-    CONVOLUTION_ROW(empty_convolutions_are_refused, "PRG-054", RETURN, NARROW, "as if malformed"),
+    CONVOLUTION_ROW(batches_without_images_are_refused, "PRG-054", RETURN, NARROW,
+                    "as if malformed"),
     CONVOLUTION_ROW(what_has_no_product_stays, "PRG-054", VALUE, BROAD, "it is not written"),
     CONVOLUTION_ROW(places_beyond_are_not_written, "PRG-054", EXTENT, NARROW, "those that fit are"),
     CONVOLUTION_ROW(malformed_convolutions_are_accepted, "PRG-055", RETURN, BROAD,
