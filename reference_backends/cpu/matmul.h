@@ -37,7 +37,15 @@ uint64_t cpu_product_bytes(const cpu_product_t* product);
 /* Computes it. `workspace` has so many bytes, and lies at a multiple of 64. */
 void cpu_product_compute(const cpu_product_t* product, char* workspace);
 
-/* matmul_tile.c: a matrix of what is computed in, beside a number for each of its strides, in elements. */
+/* Sizes of strides and of parts. */
+static inline int64_t cpu_smaller(int64_t one, int64_t other) {
+  return one < other ? one : other;
+}
+static inline int64_t cpu_stride_size(int64_t stride) {
+  return stride < 0 ? -stride : stride;
+}
+
+/* matmul_tile.c: a matrix of what is computed in. Strides are in elements. */
 typedef struct cpu_tile {
   char* data;
   int64_t row, column;
@@ -50,6 +58,8 @@ typedef struct cpu_tile_product {
 } cpu_tile_product_t;
 /* Multiplies by BLAS where there is one for it, else by a loop. A beta of 0 does not read `out`. */
 void cpu_tile_multiply(const cpu_tile_product_t* product);
+/* Returns how many elements a row has room for. */
+int64_t cpu_tile_lanes(int64_t count);
 /* Makes a tile at `data` of a part of a matrix; its rows or, for BLAS, its columns lie without gaps, as those of
  * the matrix do. */
 cpu_tile_t cpu_tile_load(cpu_plane_t from, int64_t rows, int64_t columns, int32_t dtype,

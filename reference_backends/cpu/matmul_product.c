@@ -10,11 +10,7 @@
 #include "matmul.h"
 
 /* A tile of b is packed once for each tile of rows, so that packing costs little beside the product. */
-enum { ROWS_MOST = 256, COLUMNS_MOST = 512, DEPTH_MOST = 512, ODD_MOST = 16, LANES = 16 };
-
-static int64_t smaller(int64_t one, int64_t other) {
-  return one < other ? one : other;
-}
+enum { ROWS_MOST = 256, COLUMNS_MOST = 512, DEPTH_MOST = 512, ODD_MOST = 16 };
 
 /* ---------------------------------------------------------------------------------- plan ------- */
 
@@ -69,21 +65,17 @@ static void transpose(cpu_product_t* p) {
   turn(&p->out);
 }
 
-static int64_t size_of(int64_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
 /* Whether columns of the output lie without gaps, or more so than rows. */
 static bool has_columns(const cpu_product_t* p) {
   if (p->n == 1) return false;
   if (p->m == 1) return p->out.column != p->bytes;
-  return size_of(p->out.row) < size_of(p->out.column);
+  return cpu_stride_size(p->out.row) < cpu_stride_size(p->out.column);
 }
 
 static void choose_tiles(cpu_product_t* p, int64_t rows, int64_t columns, int64_t depth) {
-  p->rows = smaller(p->m, rows);
-  p->columns = smaller(p->n, columns);
-  p->depth = smaller(p->k, depth);
+  p->rows = cpu_smaller(p->m, rows);
+  p->columns = cpu_smaller(p->n, columns);
+  p->depth = cpu_smaller(p->k, depth);
 }
 
 void cpu_product_plan(cpu_product_t* p) {
@@ -100,13 +92,10 @@ void cpu_product_plan(cpu_product_t* p) {
 
 /* ---------------------------------------------------------------------------------- tiles ------ */
 
-static int64_t lanes(int64_t count) {
-  return (count + LANES - 1) / LANES * LANES;
-}
-
 /* Bytes of a tile, of rows or columns without gaps. */
 static int64_t tile_bytes(const cpu_product_t* p, bool is_packed, int64_t rows, int64_t columns) {
-  return is_packed ? lanes(rows) * lanes(columns) * tbk_dtype_bytes(p->computed) : 0;
+  return is_packed ? cpu_tile_lanes(rows) * cpu_tile_lanes(columns) * tbk_dtype_bytes(p->computed)
+                   : 0;
 }
 
 uint64_t cpu_product_bytes(const cpu_product_t* p) {
@@ -146,7 +135,7 @@ static cpu_tile_t begin(const cpu_product_t* p, cpu_plane_t c, cpu_plane_t out, 
   const int64_t stride = rows > 1 ? out.row / p->bytes : columns;
   if (p->packs_out && p->has_c)
     return cpu_tile_load_rows(c, rows, columns, p->dtype, p->computed, p->out_tile);
-  if (p->packs_out) return (cpu_tile_t){p->out_tile, lanes(columns), 1};
+  if (p->packs_out) return (cpu_tile_t){p->out_tile, cpu_tile_lanes(columns), 1};
   const cpu_tile_t tile = {out.data, stride, 1};
   for (int64_t i = 0; p->has_c && !is_same(&c, &out) && i < rows; i++)
     cpu_row_load(out.data + i * out.row, c.data + i * c.row, c.column, columns, p->bytes);
@@ -154,7 +143,7 @@ static cpu_tile_t begin(const cpu_product_t* p, cpu_plane_t c, cpu_plane_t out, 
 }
 
 static void compute_tile(const cpu_product_t* p, int64_t i, int64_t j) {
-  const int64_t m = smaller(p->rows, p->m - i), n = smaller(p->columns, p->n - j);
+  const int64_t m = cpu_smaller(p->rows, p->m - i), n = cpu_smaller(p->columns, p->n - j);
   const cpu_plane_t out = part_of(p->out, i, j), c = part_of(p->c, i, j);
   cpu_tile_product_t one = {.computed = p->computed, .m = m, .n = n, .alpha = p->alpha};
   one.out = begin(p, c, out, m, n);
@@ -162,7 +151,7 @@ static void compute_tile(const cpu_product_t* p, int64_t i, int64_t j) {
   int64_t q = 0;
   do {
     const cpu_plane_t a = part_of(p->a, i, q), b = part_of(p->b, q, j);
-    one.k = smaller(p->depth, p->k - q);
+    one.k = cpu_smaller(p->depth, p->k - q);
     if (one.k > 0) one.a = read_tile(p, &a, p->packs_a, p->a_tile, m, one.k);
     if (one.k > 0) one.b = read_tile(p, &b, p->packs_b, p->b_tile, one.k, n);
     cpu_tile_multiply(&one);

@@ -4,20 +4,13 @@
  *
  * matmul_tile.c: tiles of numbers that are computed with: made of elements, multiplied, and rounded again.
  */
-#include <limits.h>
-#include <string.h>
-
 #include "generic/loops/loops.h"
 #include "matmul.h"
 
 enum { ROW_MOST = 512 }; /* elements that are converted at a time */
 
-static int64_t lanes(int64_t count) {
+int64_t cpu_tile_lanes(int64_t count) {
   return (count + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP;
-}
-
-static int64_t smaller(int64_t one, int64_t other) {
-  return one < other ? one : other;
 }
 
 /* ------------------------------------------------------------------------------- elements ------ */
@@ -37,10 +30,10 @@ static void load_row(char* to, const char* from, int64_t stride, int64_t count, 
   const cpu_loop_t convert = cast(dtype, computed);
   _Alignas(64) char raw[ROW_MOST * 8] = {0};
   for (int64_t done = 0; done < count; done += ROW_MOST) {
-    const int64_t part = smaller(count - done, ROW_MOST);
+    const int64_t part = cpu_smaller(count - done, ROW_MOST);
     const void* const in[] = {raw};
     cpu_row_load(raw, from + done * stride, stride, part, bytes);
-    convert(to + done * wide, in, (size_t)lanes(part));
+    convert(to + done * wide, in, (size_t)cpu_tile_lanes(part));
   }
 }
 
@@ -54,30 +47,26 @@ static void store_row(char* to, const char* from, int64_t stride, int64_t count,
   const cpu_loop_t convert = cast(computed, dtype);
   _Alignas(64) char raw[ROW_MOST * 8];
   for (int64_t done = 0; done < count; done += ROW_MOST) {
-    const int64_t part = smaller(count - done, ROW_MOST);
+    const int64_t part = cpu_smaller(count - done, ROW_MOST);
     const void* const in[] = {from + done * wide};
-    convert(raw, in, (size_t)lanes(part));
+    convert(raw, in, (size_t)cpu_tile_lanes(part));
     cpu_row_store(to + done * stride, raw, stride, part, bytes);
   }
 }
 
 cpu_tile_t cpu_tile_load_rows(cpu_plane_t from, int64_t rows, int64_t columns, int32_t dtype,
                               int32_t computed, char* data) {
-  const int64_t pitch = lanes(columns), wide = tbk_dtype_bytes(computed);
+  const int64_t pitch = cpu_tile_lanes(columns), wide = tbk_dtype_bytes(computed);
   for (int64_t i = 0; i < rows; i++)
     load_row(data + i * pitch * wide, from.data + i * from.row, from.column, columns, dtype,
              computed);
   return (cpu_tile_t){data, pitch, 1};
 }
 
-static int64_t size_of(int64_t stride) {
-  return stride < 0 ? -stride : stride;
-}
-
 cpu_tile_t cpu_tile_load(cpu_plane_t from, int64_t rows, int64_t columns, int32_t dtype,
                          int32_t computed, char* data) {
   const bool by_loop = computed == TBK_INT64; /* which wants rows */
-  if (by_loop || columns == 1 || size_of(from.row) >= size_of(from.column))
+  if (by_loop || columns == 1 || cpu_stride_size(from.row) >= cpu_stride_size(from.column))
     return cpu_tile_load_rows(from, rows, columns, dtype, computed, data);
   const cpu_plane_t turned = {from.data, from.column, from.row};
   cpu_tile_t tile = cpu_tile_load_rows(turned, columns, rows, dtype, computed, data);
