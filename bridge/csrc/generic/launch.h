@@ -17,6 +17,9 @@ namespace tbk::generic {
 bool offers_pointwise(c10::DeviceIndex device);
 bool offers_reduce(c10::DeviceIndex device);
 
+/// Returns 32 where every position and element offset of `tensors` fits into that, else 64.
+int64_t index_bits_of(c10::ArrayRef<const tbk_tensor_t*> tensors);
+
 /// Gathers the operands of one launch of a generic kernel, and launches it. The tensors outlive it.
 class Launch {
  public:
@@ -58,7 +61,6 @@ class Launch {
   bool can_merge(size_t dimension) const;
   void drop(size_t dimension);
   void point(c10::SmallVectorImpl<Item>& items, c10::SmallVectorImpl<const tbk_tensor_t*>& into);
-  int64_t index_bits() const;
   bool knows(uint64_t dtypes) const;
   template <class Arguments>
   bool run(class Kernel& kernel, const void* identity, Arguments arguments);
