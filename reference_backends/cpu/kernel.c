@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
 
 typedef struct kernel {
   tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
@@ -197,6 +198,7 @@ static const kernel_t kernels[] = {
     KERNEL(where_self, where),        KERNEL_WITH_PLAN(sum_dim_IntList, sum),
     KERNEL_WITH_PLAN(mm, mm),         KERNEL_WITH_PLAN(pointwise, pointwise),
     KERNEL_WITH_PLAN(reduce, reduce), KERNEL_WITH_PLAN(index, index),
+    KERNEL_WITH_PLAN(matmul, matmul),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,

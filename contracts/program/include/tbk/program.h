@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,13 @@ tbk_status_t tbk_reduce_check(const tbk_args_reduce_t* arguments, tbk_error_t* e
  * Errors: INVALID; the message names the tensor.
  */
 tbk_status_t tbk_index_check(const tbk_args_index_t* arguments, tbk_error_t* error);
+/*
+ * Returns OK where a call of tbk::matmul is well formed: one dtype that it has, matrices whose sizes fit in one
+ * batch, scalars of the dtype's kind, and index_bits wide enough. Handles and the extent of storages are not
+ * looked at.
+ * Errors: INVALID; the message names the tensor.
+ */
+tbk_status_t tbk_matmul_check(const tbk_args_matmul_t* arguments, tbk_error_t* error);
 
 /*
  * Returns a hash of the content: equal programs have equal ones, in every process and on every machine.
