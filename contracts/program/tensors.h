@@ -39,6 +39,8 @@ tbk_status_t program_check_extent(const place_t* at, const tbk_tensor_t* tensor,
 tbk_status_t program_check_written(const place_t* at, const tbk_tensor_t* tensor);
 tbk_status_t program_check_sizes(const place_t* at, const tbk_tensor_t* tensor,
                                  const space_t* space);
+/* Checks that a tensor that is written has an element for each place. */
+tbk_status_t program_check_written(const place_t* at, const tbk_tensor_t* tensor);
 /* Returns how many places there are, -1 where 63 bits do not hold it. */
 int64_t program_places(const int64_t* sizes, int32_t rank);
 

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
 #include <tbk/tbk_matmul.h>
 
@@ -80,6 +81,7 @@ static void run(vdev_work_t* work) {
 static void free_job(cpu_job_t* job) {
   cpu_generic_free(job->generic);
   free(job->index);
+  free(job->convolution);
 }
 
 static void drop(vdev_work_t* work) {
@@ -198,7 +200,7 @@ static const kernel_t kernels[] = {
     KERNEL(where_self, where),        KERNEL_WITH_PLAN(sum_dim_IntList, sum),
     KERNEL_WITH_PLAN(mm, mm),         KERNEL_WITH_PLAN(pointwise, pointwise),
     KERNEL_WITH_PLAN(reduce, reduce), KERNEL_WITH_PLAN(index, index),
-    KERNEL_WITH_PLAN(matmul, matmul),
+    KERNEL_WITH_PLAN(matmul, matmul), KERNEL_WITH_PLAN(convolution, convolution),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,

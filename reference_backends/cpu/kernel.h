@@ -33,6 +33,7 @@ typedef struct cpu_number {
 typedef struct cpu_job cpu_job_t;
 typedef struct cpu_generic cpu_generic_t;
 typedef struct cpu_index cpu_index_t;
+typedef struct cpu_convolution cpu_convolution_t;
 struct cpu_job {
   void (*compute)(const cpu_job_t* job);
   int operand_count;
@@ -43,10 +44,11 @@ struct cpu_job {
   bool pack[3];     /* mm: operands that go through the workspace */
   uint64_t workspace_bytes;
   char* workspace;
-  code_cache_t* cache;    /* where the code of programs is found */
-  cpu_generic_t* generic; /* tbk::pointwise, tbk::reduce */
-  cpu_index_t* index;     /* tbk::index */
-  uint64_t shapes;        /* a hash of their programs, sizes and strides */
+  code_cache_t* cache;            /* where the code of programs is found */
+  cpu_generic_t* generic;         /* tbk::pointwise, tbk::reduce */
+  cpu_index_t* index;             /* tbk::index */
+  cpu_convolution_t* convolution; /* tbk::convolution */
+  uint64_t shapes;                /* a hash of their programs, sizes and strides */
 };
 
 /* `arena` is NULL where only shapes are asked about (prepare). */
@@ -63,6 +65,7 @@ tbk_status_t cpu_build_pointwise(vdev_arena_t*, const void*, cpu_job_t*, tbk_err
 tbk_status_t cpu_build_reduce(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_matmul(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_index(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_convolution(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 void cpu_generic_free(cpu_generic_t* generic); /* NULL is nothing */
 
 /* tensor.c: checks a tensor and finds where it lies; `data` stays NULL where `arena` is. */
@@ -88,8 +91,8 @@ tbk_status_t cpu_number_of(const tbk_scalar_t* scalar, cpu_number_t* out_number,
 
 /* generic/tile.c: `count` elements of `bytes` each, between the memory of a device, where they lie `stride` bytes
  * apart, and a buffer. */
-void cpu_row_load(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
-void cpu_row_store(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
+void cpu_row_load(void* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
+void cpu_row_store(char* to, const void* from, int64_t stride, int64_t count, int64_t bytes);
 
 /* blas.c: C = alpha * A * B + beta * C, row-major; false where no BLAS can be had. With a beta of 0 C is not
  * read. */

@@ -86,7 +86,7 @@ void lanes_fill(void* buffer, uint64_t bits, int64_t element_bytes, size_t count
   }
 }
 
-void cpu_row_load(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes) {
+void cpu_row_load(void* to, const char* from, int64_t stride, int64_t count, int64_t bytes) {
   if (stride == bytes)
     cpu_move_find()(to, from, (size_t)(count * bytes));
   else if (stride == 0)
@@ -95,7 +95,7 @@ void cpu_row_load(char* to, const char* from, int64_t stride, int64_t count, int
     load_strided(to, from, stride, count, bytes);
 }
 
-void cpu_row_store(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes) {
+void cpu_row_store(char* to, const void* from, int64_t stride, int64_t count, int64_t bytes) {
   if (stride == bytes)
     cpu_move_find()(to, from, (size_t)(count * bytes));
   else
