@@ -80,10 +80,3 @@ tbk_status_t program_check_sizes(const place_t* at, const tbk_tensor_t* tensor,
                    d, (long long)space->sizes[d]);
   return TBK_OK;
 }
-
-tbk_status_t program_check_written(const place_t* at, const tbk_tensor_t* tensor) {
-  for (int32_t d = 0; d < tensor->rank; ++d)
-    if (tensor->sizes[d] > 1 && tensor->strides[d] == 0)
-      return WRONG(at, "it is written, and has a stride of 0");
-  return TBK_OK;
-}

@@ -8,6 +8,7 @@
 #include <tbk/tbk_convolution.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tbk::generic {
@@ -101,6 +102,20 @@ at::Tensor new_result(const at::Tensor& like, at::IntArrayRef sizes, at::MemoryF
   return result;
 }
 
+/// How wide indices are: for the offsets, and for places in what is padded.
+int64_t width_of(c10::ArrayRef<const tbk_tensor_t*> tensors, const Operands& operands,
+                 const Window& window) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  for (size_t d = 0; d < window.stride.size(); d++) {
+    const int64_t x = operands.input.sizes()[d + 2], y = operands.output.sizes()[d + 2],
+                  k = operands.weight.sizes()[d + 2];
+    const double last = static_cast<double>(y) * static_cast<double>(window.stride[d]) +
+                        static_cast<double>(k) * static_cast<double>(window.dilation[d]);
+    if (last > most || window.padding[d] > most - x) return 64;
+  }
+  return index_bits_of(tensors);
+}
+
 /// What a plan depends on, besides the tensors.
 PlanNumbers plan_numbers(int64_t mode, const Window& window, bool has_bias, int64_t index_bits) {
   PlanNumbers numbers = {mode, window.groups, has_bias, index_bits};
@@ -125,7 +140,7 @@ bool launch_mode(int64_t mode, const Operands& operands, const Window& window) {
     bias = describe_input(*operands.bias);
     tensors.push_back(&bias);
   }
-  const int64_t bits = index_bits_of(tensors);
+  const int64_t bits = width_of(tensors, operands, window);
   const tbk_args_convolution_t arguments = {sizeof arguments,
                                             mode,
                                             &input,
