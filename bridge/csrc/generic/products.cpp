@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators that are made of a product and of something before or after it.
+// Operators that are a product in another form, or one with something before or after it.
+#include <ATen/ExpandUtils.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/_addmm_activation_ops.h>
 #include <ATen/ops/addbmm_ops.h>
+#include <ATen/ops/addr_ops.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/relu.h>
 #include <aten/empty.h>
@@ -15,6 +18,61 @@
 
 namespace tbk::generic {
 namespace {
+
+bool is_addr(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row) {
+  return is_ours(self) && is_ours(column) && is_ours(row) && column.dim() == 1 && row.dim() == 1 &&
+         self.device() == column.device() && row.device() == column.device() &&
+         at::is_expandable_to(self.sizes(), {column.size(0), row.size(0)});
+}
+
+/// The strides are those of an elementwise operator, which addr is to PyTorch.
+at::Tensor addr_result(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row) {
+  at::TensorIteratorConfig config;
+  config.check_all_same_dtype(false).declare_static_dtype(column.scalar_type());
+  config.add_owned_output(at::Tensor())
+      .add_owned_const_input(self.expand({column.size(0), row.size(0)}));
+  config.add_owned_const_input(column.unsqueeze(1)).add_const_input(row);
+  return config.build().output();
+}
+
+/// A column by a row.
+template <class Op>
+bool addr_into(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
+               const at::Scalar& beta, const at::Scalar& alpha, const at::Tensor& out) {
+  if (!is_open(Route::generic) || !is_addr(self, column, row)) return false;
+  return serve_product<Op>({column.unsqueeze(1), row.unsqueeze(0), &self, beta, alpha}, out);
+}
+
+at::Tensor& addr_out(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
+                     const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
+  using Op = at::_ops::addr_out;
+  if (addr_into<Op>(self, column, row, beta, alpha, out)) return out;
+  return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, column, row, beta, alpha, out);
+}
+
+at::Tensor addr(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
+                const at::Scalar& beta, const at::Scalar& alpha) {
+  using Op = at::_ops::addr;
+  if (is_open(Route::generic) && is_addr(self, column, row)) {
+    const at::Tensor out = addr_result(self, column, row);
+    if (addr_into<Op>(self, column, row, beta, alpha, out)) return out;
+  }
+  return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, column, row, beta, alpha);
+}
+
+/// PyTorch's CPU knows that it writes to its input by the address of the C++ object, which is not the
+/// same after a fallback, and would resize it.
+at::Tensor& addr_in_place(at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
+                          const at::Scalar& beta, const at::Scalar& alpha) {
+  if (addr_into<at::_ops::addr_>(self, column, row, beta, alpha, self)) return self;
+  TORCH_CHECK(self.dim() == 2, "2D tensor expected, got ", self.dim(), "D tensor for input");
+  TORCH_CHECK(column.dim() != 1 || row.dim() != 1 ||
+                  (self.size(0) == column.size(0) && self.size(1) == row.size(0)),
+              "size mismatch, input: ", self.sizes(), ", v1: ", column.sizes(),
+              ", v2: ", row.sizes());
+  return at::native::call_fallback_fn<&cpu_fallback, at::_ops::addr_out>::call(self, column, row,
+                                                                               beta, alpha, self);
+}
 
 template <class Op>
 void count(const at::Tensor& out) {
@@ -107,6 +165,10 @@ at::Tensor& addmm_activation_out(const at::Tensor& self, const at::Tensor& first
 
 // PyTorch makes the other forms of _addmm_activation of the one with out.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  // PyTorch's addr for other devices checks fewer shapes, and resizes what addr_ writes to.
+  m.impl("addr", addr);
+  m.impl("addr_", addr_in_place);
+  m.impl("addr.out", addr_out);
   m.impl("addbmm", addbmm);
   m.impl("addbmm_", addbmm_in_place);
   m.impl("addbmm.out", addbmm_out);
