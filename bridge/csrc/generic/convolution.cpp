@@ -73,15 +73,33 @@ bool is_operand(const at::Tensor& tensor, const at::Tensor& like) {
          tensor.scalar_type() == like.scalar_type() && !tensor.is_neg();
 }
 
-/// What PyTorch's CPU convolves; of integers no gradients.
-bool is_convolved(at::ScalarType dtype, bool is_forward) {
-  return dtype == at::kFloat || dtype == at::kDouble || dtype == at::kHalf ||
-         dtype == at::kBFloat16 || (is_forward && dtype == at::kLong);
+/// What PyTorch's CPU convolves. Of integers it makes no gradients, and of narrow ones only what is neither
+/// transposed nor dilated.
+bool is_convolved(at::ScalarType dtype, const Window& window, bool is_forward) {
+  switch (dtype) {
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kFloat:
+    case at::kDouble:
+      return true;
+    case at::kLong:
+      return is_forward;
+    case at::kByte:
+    case at::kChar:
+    case at::kShort:
+    case at::kInt:
+      return is_forward && !window.transposed &&
+             std::all_of(window.dilation.begin(), window.dilation.end(),
+                         [](int64_t each) { return each == 1; });
+    default:
+      return false;
+  }
 }
 
-bool is_served(const at::Tensor& input, const at::Tensor& weight, bool is_forward) {
+bool is_served(const at::Tensor& input, const at::Tensor& weight, const Window& window,
+               bool is_forward) {
   return is_ours(input) && is_operand(input, input) && is_operand(weight, input) &&
-         is_convolved(input.scalar_type(), is_forward) &&
+         is_convolved(input.scalar_type(), window, is_forward) &&
          offers(kernel, input.device().index(), input.scalar_type());
 }
 
@@ -196,7 +214,7 @@ at::Tensor bias_gradient(const at::Tensor& gradient) {
 
 std::optional<at::Tensor> convolve(const at::Tensor& input, const at::Tensor& weight,
                                    const std::optional<at::Tensor>& bias, const Window& window) {
-  if (!is_open(Route::generic) || !is_served(input, weight, /*is_forward=*/true))
+  if (!is_open(Route::generic) || !is_served(input, weight, window, /*is_forward=*/true))
     return std::nullopt;
   const Sizes sizes = result_sizes(input, weight, window);
   const at::Tensor* added = bias.has_value() && bias->defined() ? &*bias : nullptr;
@@ -212,7 +230,7 @@ std::optional<at::Tensor> convolve(const at::Tensor& input, const at::Tensor& we
 std::optional<Three> convolve_backward(const at::Tensor& gradient, const at::Tensor& input,
                                        const at::Tensor& weight, const Window& window,
                                        std::array<bool, 3> wanted) {
-  if (!is_open(Route::composed) || !is_served(input, weight, /*is_forward=*/false) ||
+  if (!is_open(Route::composed) || !is_served(input, weight, window, /*is_forward=*/false) ||
       !is_operand(gradient, input) || !offers_reduce(input.device().index()))
     return std::nullopt;
   const Sizes sizes = result_sizes(input, weight, window);

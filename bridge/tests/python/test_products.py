@@ -36,7 +36,7 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
     "expanded": lambda t: t[..., :1, :].expand(t.shape) if t.dim() > 1 else t[:1].expand(t.shape),
     "behind": lambda t: torch.cat([t, t])[len(t) :],
 }
-FACTORS = {"beta": 3, "alpha": 2}
+FACTORS: dict[str, Any] = {"beta": 3, "alpha": 2}
 CALLS: dict[str, Call] = {
     "mm": lambda o: torch.mm(o["a"], o["b"]),
     "mm of turned": lambda o: torch.mm(o["b"].t(), o["a"].t()),
