@@ -279,7 +279,7 @@ LEFT: dict[str, Callable[[dict[str, Tensor]], Tensor]] = {
     ),
     "half of an integer": lambda o: torch.addmm(o["c"].int(), o["a"].int(), o["b"].int(), beta=0.5),
     "a row in place": lambda o: o["w"].addbmm_(o["A"], o["B"]),
-    "complex numbers": lambda o: o["a"].cfloat() @ o["b"].cfloat(),
+    "complex numbers": lambda o: torch.complex(o["a"], o["a"]) @ torch.complex(o["b"], o["b"]),
     "complex numbers of two vectors": lambda o: torch.vdot(1j * o["u"], 2j * o["u"]),
     "a negative view": lambda o: torch.bmm(torch._neg_view(o["A"]), o["B"]),
 }
@@ -318,20 +318,22 @@ def test_gradients_have_gradients(name: str, device: torch.device) -> None:
 
 def attention(x: Tensor) -> Tensor:
     split = x.unflatten(-1, (2, 4)).transpose(1, 2)
-    return functional.scaled_dot_product_attention(split, split.flip(0), split)
+    return functional.scaled_dot_product_attention(split, split * 2, split)
 
 
 def multi_head(x: Tensor) -> Tensor:
     torch.manual_seed(5)
     layer = torch.nn.MultiheadAttention(8, 2, batch_first=True).to(x.device)
-    return layer(x, x, x)[0] + layer(x, x, x, need_weights=False)[0]
+    first: Tensor = layer(x, x, x)[0]
+    second: Tensor = layer(x, x, x, need_weights=False)[0]
+    return first + second
 
 
 def linear(x: Tensor) -> Tensor:
     torch.manual_seed(5)
-    return torch.nn.Sequential(torch.nn.Linear(8, 3), torch.nn.Linear(3, 8, bias=False)).to(
-        x.device
-    )(x)
+    layers = torch.nn.Sequential(torch.nn.Linear(8, 3), torch.nn.Linear(3, 8, bias=False))
+    made: Tensor = layers.to(x.device)(x)
+    return made
 
 
 @pytest.mark.parametrize("layer", [attention, multi_head, linear])
@@ -344,8 +346,7 @@ def test_layers_learn_without_the_host(
         backend.reset_fallbacks()
         out = layer(x)
         out.square().sum().backward()
-        fell = [row for row in backend.fallbacks() if "mm" in row.operator or "mv" in row.operator]
-        assert fell == []
+        assert backend.fallbacks() == []
         assert x.grad is not None
         seen.append((out.detach().cpu(), x.grad.cpu()))
     torch.testing.assert_close(seen[1], seen[0], rtol=1e-4, atol=1e-5)
@@ -354,18 +355,16 @@ def test_layers_learn_without_the_host(
 def test_plans_are_for_strides_and_not_for_numbers(
     backend: DeviceModule, device: torch.device
 ) -> None:
-    given = operands("plain", torch.float32, device)
+    first, second = (values((13, 13), torch.float32, seed).to(device) for seed in (1, 2))
 
-    def made(a: Tensor, **factors: float) -> int:
+    def made(a: Tensor, **factors: Any) -> int:
         before = backend.plans().made
-        torch.addmm(given["c"], a, given["b"], **factors)
+        torch.addmm(second, a, second, **factors)
         return backend.plans().made - before
 
-    made(given["a"])
-    assert [made(given["a"], alpha=n / 7, beta=n) for n in (1, 2.5, -3)] == [0, 0, 0]
-    turned = LAYOUTS["turned"](given["a"])
-    assert made(turned) <= 1
-    assert made(turned, alpha=3) == 0
+    assert made(first) == 1
+    assert [made(first, alpha=n / 7, beta=n) for n in (1, 2.5, -3)] == [0, 0, 0]
+    assert [made(first.t()), made(first.t(), alpha=3)] == [1, 0]
 
 
 def test_each_call_is_counted(backend: DeviceModule, device: torch.device) -> None:
