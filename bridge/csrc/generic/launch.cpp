@@ -17,29 +17,28 @@ bool is_offered(Kernel& kernel, c10::DeviceIndex device) {
   return kernel.find(device) != nullptr;
 }
 
-constexpr int64_t kMost32 = std::numeric_limits<int32_t>::max();
+}  // namespace
 
 bool fits_32(const tbk_tensor_t& tensor) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
   int64_t last = tensor.offset, count = 1;
   for (int32_t d = 0; d < tensor.rank; d++) {
     if (__builtin_mul_overflow(count, tensor.sizes[d], &count)) return false;
     last += tensor.sizes[d] > 0 ? (tensor.sizes[d] - 1) * tensor.strides[d] : 0;
   }
-  return last <= kMost32 && count <= kMost32;
+  return last <= most && count <= most;
 }
 
-}  // namespace
+int64_t index_bits_of(c10::ArrayRef<const tbk_tensor_t*> tensors) {
+  const auto fits = [](const tbk_tensor_t* tensor) { return fits_32(*tensor); };
+  return std::all_of(tensors.begin(), tensors.end(), fits) ? 32 : 64;
+}
 
 bool offers_pointwise(c10::DeviceIndex device) {
   return is_offered(pointwise_kernel, device);
 }
 bool offers_reduce(c10::DeviceIndex device) {
   return is_offered(reduce_kernel, device);
-}
-
-int64_t index_bits_of(c10::ArrayRef<const tbk_tensor_t*> tensors) {
-  const auto fits = [](const tbk_tensor_t* tensor) { return fits_32(*tensor); };
-  return std::all_of(tensors.begin(), tensors.end(), fits) ? 32 : 64;
 }
 
 void Launch::add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t description, c10::IntArrayRef strides,
@@ -105,6 +104,14 @@ void Launch::point(c10::SmallVectorImpl<Item>& items,
   }
 }
 
+int64_t Launch::index_bits() const {
+  const auto fits = [](const Item& item) { return fits_32(item.description); };
+  return std::all_of(outputs_.begin(), outputs_.end(), fits) &&
+                 std::all_of(inputs_.begin(), inputs_.end(), fits)
+             ? 32
+             : 64;
+}
+
 bool Launch::knows(uint64_t dtypes) const {
   return (dtypes & ~Backend::get().device(device_).properties.dtypes) == 0 &&
          all_sizes_.size() <= TBK_PROGRAM_MOST_RANK;
@@ -122,7 +129,7 @@ bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments) {
   const tbk_operand_set_t* const sets[] = {&set};
   arguments.sets = sets;
   arguments.set_count = 1;
-  arguments.index_bits = index_bits_of(tensors);
+  arguments.index_bits = index_bits();
   const std::array<int64_t, 3> others = {
       static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity)),
       static_cast<int64_t>(inner_.size()), arguments.index_bits};

@@ -16,8 +16,9 @@ namespace tbk::generic {
 /// Returns whether the backend offers tbk::pointwise, or tbk::reduce, on `device`. Opens the device.
 bool offers_pointwise(c10::DeviceIndex device);
 bool offers_reduce(c10::DeviceIndex device);
-
-/// Returns 32 where every position and element offset of `tensors` fits into that, else 64.
+/// Returns whether positions and offsets of elements of `tensor` fit into 32 bits.
+bool fits_32(const tbk_tensor_t& tensor);
+/// Returns 32 where those of all `tensors` do, else 64.
 int64_t index_bits_of(c10::ArrayRef<const tbk_tensor_t*> tensors);
 
 /// Gathers the operands of one launch of a generic kernel, and launches it. The tensors outlive it.
@@ -61,6 +62,7 @@ class Launch {
   bool can_merge(size_t dimension) const;
   void drop(size_t dimension);
   void point(c10::SmallVectorImpl<Item>& items, c10::SmallVectorImpl<const tbk_tensor_t*>& into);
+  int64_t index_bits() const;
   bool knows(uint64_t dtypes) const;
   template <class Arguments>
   bool run(class Kernel& kernel, const void* identity, Arguments arguments);

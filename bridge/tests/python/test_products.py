@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from products import skip_unless_served, values
 from torch.nn import functional
 
 if TYPE_CHECKING:
@@ -79,19 +80,10 @@ REAL_CALLS: dict[str, Call] = {
 @pytest.fixture(autouse=True)
 def served(backend: DeviceModule, device: torch.device) -> Iterator[None]:
     """Skips where the backend does not offer the kernel; PyTorch's own warnings are not ours."""
-    backend.reset_routes()
-    torch.ones(1, 2, 2, device=device).bmm(torch.ones(1, 2, 2, device=device))
-    if "generic" not in {row.route for row in backend.routes() if "bmm" in row.operator}:
-        pytest.skip("the backend does not offer tbk::matmul")
+    skip_unless_served(backend, device)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def values(shape: tuple[int, ...], dtype: torch.dtype, seed: int) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    made = torch.randn(shape, generator=generator)
-    return made.to(dtype) if dtype.is_floating_point else (made * 9).abs().to(dtype)
 
 
 def operands(
@@ -314,42 +306,6 @@ def test_gradients_have_gradients(name: str, device: torch.device) -> None:
     leaves = [each.requires_grad_() for each in given.values()]
     assert torch.autograd.gradcheck(call, leaves, fast_mode=True)
     assert torch.autograd.gradgradcheck(call, leaves, fast_mode=True)
-
-
-def attention(x: Tensor) -> Tensor:
-    split = x.unflatten(-1, (2, 4)).transpose(1, 2)
-    return functional.scaled_dot_product_attention(split, split * 2, split)
-
-
-def multi_head(x: Tensor) -> Tensor:
-    torch.manual_seed(5)
-    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True).to(x.device)
-    first: Tensor = layer(x, x, x)[0]
-    second: Tensor = layer(x, x, x, need_weights=False)[0]
-    return first + second
-
-
-def linear(x: Tensor) -> Tensor:
-    torch.manual_seed(5)
-    layers = torch.nn.Sequential(torch.nn.Linear(8, 3), torch.nn.Linear(3, 8, bias=False))
-    made: Tensor = layers.to(x.device)(x)
-    return made
-
-
-@pytest.mark.parametrize("layer", [attention, multi_head, linear])
-def test_layers_learn_without_the_host(
-    layer: Callable[[Tensor], Tensor], backend: DeviceModule, device: torch.device
-) -> None:
-    seen = []
-    for where in ("cpu", device):
-        x = values((2, 5, 8), torch.float32, 1).to(where).requires_grad_()
-        backend.reset_fallbacks()
-        out = layer(x)
-        out.square().sum().backward()
-        assert backend.fallbacks() == []
-        assert x.grad is not None
-        seen.append((out.detach().cpu(), x.grad.cpu()))
-    torch.testing.assert_close(seen[1], seen[0], rtol=1e-4, atol=1e-5)
 
 
 def test_plans_are_for_strides_and_not_for_numbers(
