@@ -94,21 +94,31 @@ void cpu_tile_store(cpu_tile_t from, cpu_plane_t to, int64_t rows, int64_t colum
 
 /* ------------------------------------------------------------------------------- products ------ */
 
+static double real_of(cpu_number_t number) {
+  return number.real;
+}
+
+static int64_t integer_of(cpu_number_t number) {
+  return number.integer;
+}
+
 /* Without BLAS, and of integers: row by row, so that the compiler makes vectors of the innermost loop. */
-#define MULTIPLY(name, T, part)                                                              \
-  static void multiply_##name(const cpu_tile_product_t* p) {                                 \
-    const T alpha = (T)p->alpha.part, beta = (T)p->beta.part;                                \
-    const T *a = (const T*)(const void*)p->a.data, *b = (const T*)(const void*)p->b.data;    \
-    for (int64_t i = 0; i < p->m; i++) {                                                     \
-      T* out = (T*)(void*)p->out.data + i * p->out.row;                                      \
-      for (int64_t j = 0; j < p->n; j++)                                                     \
-        out[j] = beta == 0 ? 0 : beta * out[j];                                              \
-      for (int64_t q = 0; q < p->k; q++) {                                                   \
-        const T factor = alpha * a[i * p->a.row + q * p->a.column], *row = b + q * p->b.row; \
-        for (int64_t j = 0; j < p->n; j++)                                                   \
-          out[j] += factor * row[j * p->b.column];                                           \
-      }                                                                                      \
-    }                                                                                        \
+#define MULTIPLY(name, T, part)                                                          \
+  static void multiply_##name(const cpu_tile_product_t* p) {                             \
+    typedef T number;                                                                    \
+    const number alpha = (number)part##_of(p->alpha), beta = (number)part##_of(p->beta); \
+    const number *a = (const void*)p->a.data, *b = (const void*)p->b.data;               \
+    for (int64_t i = 0; i < p->m; i++) {                                                 \
+      number* out = (number*)(void*)p->out.data + i * p->out.row;                        \
+      for (int64_t j = 0; j < p->n; j++)                                                 \
+        out[j] = beta == 0 ? 0 : beta * out[j];                                          \
+      for (int64_t q = 0; q < p->k; q++) {                                               \
+        const number factor = alpha * a[i * p->a.row + q * p->a.column];                 \
+        const number* row = b + q * p->b.row;                                            \
+        for (int64_t j = 0; j < p->n; j++)                                               \
+          out[j] += factor * row[j * p->b.column];                                       \
+      }                                                                                  \
+    }                                                                                    \
   }
 MULTIPLY(float, float, real)
 MULTIPLY(double, double, real)

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.c: tbk::pointwise and tbk::reduce. Each operand set is a launch of its own; all are compiled
+ * generic.c: tbk::pointwise, tbk::reduce, tbk::index and tbk::matmul. Each operand set is a launch of its own; all are compiled
  * before the first is enqueued, so that a refusal has no effect.
  */
 #include <stdlib.h>
@@ -144,7 +144,8 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
 #define KERNEL(generic) \
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##generic }
 
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index)};
+static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
+                                   KERNEL(matmul)};
 
 const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

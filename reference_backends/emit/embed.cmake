@@ -22,9 +22,11 @@ embed(emit_opencl_prelude ${CMAKE_CURRENT_BINARY_DIR}/opencl_prelude.c ${kernels
 embed(emit_cuda_prelude ${CMAKE_CURRENT_BINARY_DIR}/cuda_prelude.c ${kernels}/cuda.inc ${opcodes})
 embed(emit_c_prelude ${CMAKE_CURRENT_BINARY_DIR}/c_prelude.c ${kernels}/c_types.inc ${kernels}/c.inc ${opcodes})
 embed(emit_index_kernel ${CMAKE_CURRENT_BINARY_DIR}/index_kernel.c ${kernels}/index.inc)
+embed(emit_matmul_kernel ${CMAKE_CURRENT_BINARY_DIR}/matmul_kernel.c ${kernels}/matmul.inc)
 set(EMIT_PRELUDES ${CMAKE_CURRENT_BINARY_DIR}/opencl_prelude.c ${CMAKE_CURRENT_BINARY_DIR}/cuda_prelude.c
-                  ${CMAKE_CURRENT_BINARY_DIR}/c_prelude.c ${CMAKE_CURRENT_BINARY_DIR}/index_kernel.c)
+                  ${CMAKE_CURRENT_BINARY_DIR}/c_prelude.c ${CMAKE_CURRENT_BINARY_DIR}/index_kernel.c
+                  ${CMAKE_CURRENT_BINARY_DIR}/matmul_kernel.c)
 
 # What writes kernels from programs; a backend out of this project that has a compiler takes these.
-set(EMIT_PROGRAM_SOURCES fail.c frame.c index.c launch.c object.c pointwise.c reduction.c source.c tensor.c write.c)
+set(EMIT_PROGRAM_SOURCES fail.c frame.c index.c launch.c matmul.c object.c pointwise.c reduction.c source.c tensor.c write.c)
 list(TRANSFORM EMIT_PROGRAM_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

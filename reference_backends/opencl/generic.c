@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.c: tbk::pointwise, tbk::reduce and tbk::index. Each operand set is a launch of its own; all are compiled
+ * generic.c: tbk::pointwise, tbk::reduce, tbk::index and tbk::matmul. Each operand set is a launch of its own; all are compiled
  * before the first is enqueued, so that a refusal has no effect.
  */
 #include <stdlib.h>
@@ -139,7 +139,8 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
 #define KERNEL(generic) \
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, opencl_plan_destroy}, &emit_##generic }
 
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index)};
+static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
+                                   KERNEL(matmul)};
 
 const tbk_kernel_t* opencl_generic_find(const char* name, uint32_t version) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

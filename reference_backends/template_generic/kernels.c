@@ -169,7 +169,8 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##generic }
 
 /* Add kernels of your own by the names in <tbk/tbk_operators.h>; they stand before these. */
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index)};
+static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index),
+                                   KERNEL(matmul)};
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,
                                        uint32_t version) {

@@ -747,6 +747,42 @@ const tbk_clause_t tbk_clauses[] = {
   {"PRG-032", "program", "must", "compute", "checked",
    "the values of a gather may be an index exactly, and get the same elements.",
    "ABI: take into its own index"},
+  {"PRG-033", "program", "must", "compute", "checked",
+   "a call of tbk::matmul of a dtype and rank that the device declares is not refused, whatever its sizes, strides and scalars, with c and without.",
+   "ABI: what may be refused at will cannot be relied on"},
+  {"PRG-034", "program", "must", "compute", "checked",
+   "each element of out is the sum of the products of its row of a and its column of b, of any sizes.",
+   "ABI: what is left over at the end of a tile, or is counted twice in it"},
+  {"PRG-035", "program", "must", "compute", "checked",
+   "a sum of k products of FLOAT32 or FLOAT64 has the error of k products and additions of its dtype at the most, never that of a narrower format.",
+   "ABI: torch.backends.cuda.matmul.allow_tf32 is false unless somebody sets it"},
+  {"PRG-036", "program", "must", "compute", "checked",
+   "FLOAT16 and BFLOAT16 are summed with the error of FLOAT32 at the most, and rounded once.",
+   "ABI: mixed precision trains with products of halves"},
+  {"PRG-037", "program", "must", "compute", "checked",
+   "products and sums of integers wrap, alpha and beta among them.",
+   "ABI: as integers do in every other kernel"},
+  {"PRG-038", "program", "must", "compute", "checked",
+   "each place of the batch has matrices of its own, where strides say that they lie: transposed, with gaps, backwards, shared by a stride of 0, or further apart than 32 bits count.",
+   "ABI: a transposed or broadcast operand is one of other strides"},
+  {"PRG-039", "program", "must", "compute", "checked",
+   "out is alpha times the sum plus beta times the element of c, of any strides.",
+   "ABI: addmm, baddbmm, and a bias by strides of 0"},
+  {"PRG-040", "program", "must", "compute", "checked",
+   "without c nothing is added, whatever beta is and whatever stood in out.",
+   "ABI: fresh memory may hold NaN"},
+  {"PRG-041", "program", "must", "compute", "checked",
+   "without k the sum is 0, and without elements nothing is written.",
+   "ABI: a batch may be empty"},
+  {"PRG-042", "program", "must", "compute", "checked",
+   "a NaN or an infinity of a counts in its row of out, one of b in its column, one of c in its element, also where it is multiplied by an element that is 0; and nowhere else.",
+   "ABI: a scaler of gradients looks for them"},
+  {"PRG-043", "program", "must", "compute", "checked",
+   "out may be c exactly, and gets the same values.",
+   "ABI: addmm_ and the sum of gradients"},
+  {"PRG-044", "program", "must", "compute", "checked",
+   "arguments of tbk::matmul that do not fit each other are INVALID with a reason; nothing has happened.",
+   "ABI: arguments may come from another process"},
   {"RNG-001", "random", "must", "compute", "checked",
    "generator != NULL, its offset a multiple of 4; else INVALID (checked).",
    "ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash; c10/core/GeneratorImpl.h: set_offset"},
@@ -936,7 +972,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "5096c74a02250bf37059a5731c8f4ad3f0f0fabe45dd572659f11b521f970802";
+    "6e17cfc89b09e3541f09e081fe3a7c7817f1e1cf69a808b66543c38b01c7a259";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

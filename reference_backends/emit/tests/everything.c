@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/dtypes.h>
 
 enum { TEXT_BYTES = 8192 };
 
@@ -292,6 +293,32 @@ static void every_index(visitor_t* v, uint16_t dtype) {
   launch(v, &emit_index, &arguments);
 }
 
+/* Matrices of each dtype, in a batch, with something to add. */
+static void every_matmul(visitor_t* v, uint16_t dtype) {
+  static const int64_t matrices[][3] = {{2, 3, 5}, {2, 3, 4}, {2, 4, 5}, {2, 3, 5}};
+  static const int64_t apart[] = {100, 10, 1};
+  const tbk_scalar_t one = {
+      .kind = tbk_dtype_kind(dtype) == TBK_KIND_INTEGER ? TBK_SCALAR_INT : TBK_SCALAR_DOUBLE,
+      .integer = 1,
+      .real = 1};
+  tbk_tensor_t views[4];
+  for (int i = 0; i < 4; i++)
+    views[i] = (tbk_tensor_t){.struct_size = sizeof *views,
+                              .dtype = dtype,
+                              .rank = 3,
+                              .sizes = matrices[i],
+                              .strides = apart};
+  const tbk_args_matmul_t arguments = {.struct_size = sizeof arguments,
+                                       .a = &views[1],
+                                       .b = &views[2],
+                                       .c = &views[3],
+                                       .out = &views[0],
+                                       .alpha = one,
+                                       .beta = one,
+                                       .index_bits = 64};
+  launch(v, &emit_matmul, &arguments);
+}
+
 int everything(everything_fn visit, void* closure) {
   visitor_t v = {.visit = visit, .closure = closure};
   for (size_t i = 0; i < sizeof computed / sizeof *computed; i++)
@@ -301,6 +328,8 @@ int everything(everything_fn visit, void* closure) {
   every_bitcast(&v);
   for (int i = 0; i < ALL; i++)
     every_index(&v, moved[i]);
+  for (int i = 0; i < ALL; i++)
+    if (moved[i] != TBK_BOOL) every_matmul(&v, moved[i]);
   pointwise(&v, sources, 3, 32);
   for (uint64_t flags = 0; flags <= TBK_REDUCTION_COMMUTATIVE; flags++)
     for (size_t inner_rank = 1; inner_rank <= 2; inner_rank++)

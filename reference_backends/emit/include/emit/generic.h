@@ -2,9 +2,10 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and that of tbk::index. A launch is made of the
- * arguments at each call, cheaply; the source is written once for each `name` of a launch, which a
- * backend compiles and keeps. Each kernel is called "run" and takes the words by value, then pointers.
+ * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
+ * tbk::matmul. A launch is made of the arguments at each call, cheaply; the source is written once for each `name`
+ * of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by value, then
+ * pointers.
  */
 #ifndef EMIT_GENERIC_H
 #define EMIT_GENERIC_H
@@ -62,7 +63,7 @@ typedef struct emit_generic {
   bool (*has_double)(const void* arguments);
 } emit_generic_t;
 
-extern const emit_generic_t emit_pointwise, emit_reduce, emit_index;
+extern const emit_generic_t emit_pointwise, emit_reduce, emit_index, emit_matmul;
 
 /*
  * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none.
