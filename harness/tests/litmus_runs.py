@@ -72,19 +72,22 @@ class Run:
     found: int
     cpu_seconds: float
     index: int  # of the first finding, where the run ended with it
+    processes: int
+    found_in: int  # of them; only where the run goes on after what it finds
     edges: dict[str, Record]
 
 
 def litmus(
     library: Path, options: tuple[str, ...], programs: int, *, seed: int = 1, counts: bool = False,
-    seconds: float = 100_000, call_timeout: float = 0.5,
+    processes: int = 1, seconds: float = 100_000, call_timeout: float = 0.5,
 ) -> Run:  # fmt: skip
     """Runs programs in one thread, and returns what was found; nothing is made smaller."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "litmus.jsonl"
         words = [f"--backend-option={option}" for option in (*options, *SEEDED)]
         done = subprocess.run(
-            [LITMUS, library, f"--programs={programs}", f"--seed={seed}", f"--seconds={seconds}",
+            [LITMUS, library, f"--programs={programs}", f"--processes={processes}",
+             f"--seed={seed}", f"--seconds={seconds}",
              "--shrink-time=0.001", f"--call-timeout={call_timeout}", f"--output={output}",
              f"--reproducer={folder}/litmus.c", *(["--count"] if counts else []), *words],
             capture_output=True, text=True, check=False,
@@ -99,6 +102,8 @@ def litmus(
         found=footer["found"],
         cpu_seconds=footer["cpu_milliseconds"] / 1000,
         index=next((r["index"] for r in records if r["record"] == "litmus-finding"), -1),
+        processes=footer["processes"],
+        found_in=footer["found_in"],
         edges={r["kind"]: r for r in records if r["record"] == "litmus-edge"},
     )
 
@@ -108,10 +113,12 @@ def stated(edges: dict[str, Record], programs: int, kind: str) -> float:
     return float(edges[kind]["one_in"]) / programs
 
 
-def plant(kind: str, one_in: int, chance: int) -> tuple[str, ...]:
-    return (f"mutant={PLANTED[kind]}", f"one_in={one_in}", f"chance={chance}")
+def plant(kind: str, one_in: int, chance: int, share: int = 100) -> tuple[str, ...]:
+    """Returns the options of a fault of one of so many calls, in so many of a hundred processes."""
+    rate = (f"one_in={one_in}", f"chance={chance}", f"share={share}")
+    return (f"mutant={PLANTED[kind]}", *rate)
 
 
-def sound(programs: int) -> Run:
+def sound(programs: int, processes: int = 1) -> Run:
     """Returns a run of the reference, which says how sure programs are."""
-    return litmus(CPU, (), programs)
+    return litmus(CPU, (), programs, processes=processes)

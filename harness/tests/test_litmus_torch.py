@@ -151,7 +151,7 @@ def test_bad_input_gets_one_line(
 @pytest.mark.parametrize(
     "words",
     [["--torch-device=cpu", str(CPU)], ["--torch-device=cpu", f"--torch-library={CPU}"],
-     ["--torch-import=json", str(CPU)]],
+     ["--torch-import=json", str(CPU)], ["--torch-device=cpu", "--processes=2"]],
 )  # fmt: skip
 def test_one_subject_is_needed(words: list[str], tmp_path: Path) -> None:
     done = subprocess.run([*arguments(tmp_path, ()), *words], capture_output=True, check=False)

@@ -170,6 +170,7 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
   tbk_json_unsigned(&json, "shown", shrunk->shown);
   tbk_json_unsigned(&json, "replays", shrunk->replays);
   tbk_json_unsigned(&json, "repeats", shrunk->repeats);
+  tbk_json_unsigned(&json, "processes", shrunk->processes);
   end(file, &json);
 }
 

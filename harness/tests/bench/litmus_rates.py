@@ -6,6 +6,8 @@
                                             programs that show it, by programs a second
     litmus_rates.py planted [--most N]      20 planted rates: is each found in as many programs as
                                             exclude it, by what a run of the reference says?
+    litmus_rates.py shares [--rounds N]     20 rates that some processes have and others have not:
+                                            is each found in as many as exclude it, N times?
     litmus_rates.py rare [--most N]         50 faults that are rarer, or show only behind many
                                             pieces of work, or in large ones
     litmus_rates.py sound [--programs N]    the reference and all legal devices: no finding
@@ -38,6 +40,8 @@ RARE = (
     "rare_wait", "rare_copy", "rare_callback", "rare_record", "rare_event_synchronize",
     "rare_event_query", "rare_stream_synchronize", "rare_device_synchronize", "rare_upload",
 )  # fmt: skip
+PROCESSES = (24, 48, 96, 192)
+EACH = 3_000  # programs of a process
 LEARNED = 100_000  # programs of the reference, from which rates are known
 
 Line = dict[str, Any]
@@ -66,6 +70,22 @@ def planted(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
         run = litmus(MUTANTS, plant(kind, rate, number + 1), allowed, seed=number + 2)
         yield {"kind": kind, "one_in": rate, "excluded_by": needed, "looked_at": allowed,
                "found_at": run.index + 1 if run.code else None}, run.code == 1  # fmt: skip
+
+
+def shares(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """Four of each of five kinds, in 24 to 192 processes, with share and rate as stated."""
+    cases = [(count, kind) for count in PROCESSES for kind in list(PLANTED) if kind != "RERECORD"]
+    known = {count: sound(count * EACH, count) for count in PROCESSES}
+    for number, (count, kind) in enumerate(cases):
+        edge = known[count].edges[kind]
+        share, rate = edge["share_percent"], edge["share_one_in"]
+        missed = 0
+        for again in range(choices.rounds):
+            options = plant(kind, rate, 1000 * number + again, share)
+            missed += not litmus(MUTANTS, options, count * EACH, seed=number + 2,
+                                 processes=count).code  # fmt: skip
+        yield {"kind": kind, "processes": count, "share_percent": share, "one_in": rate,
+               "rounds": choices.rounds, "missed": missed}, missed == 0  # fmt: skip
 
 
 def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
@@ -102,8 +122,8 @@ def alarms(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
                "cpu_seconds": run.cpu_seconds}, run.code == 0  # fmt: skip
 
 
-PARTS = {"kills": kills, "planted": planted, "rare": rare, "sound": alarms}
-MISSED = {"planted": 1}  # of 20
+PARTS = {"kills": kills, "planted": planted, "shares": shares, "rare": rare, "sound": alarms}
+MISSED = {"planted": 1, "shares": 1}  # of 20
 
 
 def main() -> int:
@@ -111,6 +131,7 @@ def main() -> int:
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--programs", type=int, default=20_000)
     parser.add_argument("--most", type=int, default=30_000_000)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     choices = parser.parse_args()

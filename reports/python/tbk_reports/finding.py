@@ -70,6 +70,7 @@ class Finding:
     shown: int = 0
     replays: int = 0
     repeats: int = 0
+    processes: int = 0
 
     @property
     def words(self) -> str:
@@ -90,6 +91,7 @@ class Finding:
     def frequency(self) -> str:
         """Returns how often the smallest program showed it when it was run again."""
         tries = f", each with up to {self.repeats} tries" if self.repeats > 1 else ""
+        tries += f", each in up to {self.processes} processes" if self.processes > 1 else ""
         return (
             f"run again, it showed {self.shown} of {self.replays} times{tries}; "
             f"it was {self.calls_before} calls"
@@ -179,7 +181,8 @@ def finding_of(record: Record) -> Finding:
         _place(one, len(calls)) for one in (moved[:MOST_LINKS] if isinstance(moved, list) else ())
     ]
     outcome = text.line(as_text(record.get("outcome")), 40)
-    counts = ("size_bytes", "seed", "index", "calls_before", "shown", "replays", "repeats")
+    replays = ("calls_before", "shown", "replays", "repeats", "processes")
+    counts = ("size_bytes", "seed", "index", *replays)
     return Finding(
         outcome=outcome,
         message=text.line(as_text(record.get("message")), LINE),
