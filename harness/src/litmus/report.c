@@ -64,7 +64,7 @@ void finding_explain(finding_t* finding) {
   if (reason->count < LITMUS_LINES)
     snprintf(reason->lines[reason->count++], LITMUS_LINE,
              "one thread that makes all these calls does not show it [%s]",
-             litmus_edge_clause(false, LITMUS_EDGE_HAND_OVER));
+             litmus_edge_clause(finding->shrunk.program.torch, LITMUS_EDGE_HAND_OVER));
 }
 
 /* Several kinds may cite one clause. */
@@ -195,6 +195,8 @@ static const char* needed_by(int kind) {
 static bool is_offered(const litmus_offers_t* offers, int kind) {
   if (litmus_edge_clause(offers->torch, kind) == NULL) return false;
   if (kind == LITMUS_EDGE_COPY_ACROSS) return offers->peer;
+  if (kind == LITMUS_EDGE_PINNED_SOURCE) return offers->pinned;
+  if (kind == LITMUS_EDGE_BACKWARD || kind == LITMUS_EDGE_BACKWARD_CALLER) return offers->autograd;
   const char* needed = needed_by(kind);
   if (!strcmp(needed, "cross_device_wait")) return offers->cross_device_wait;
   if (!strcmp(needed, "callback")) return offers->callback;
