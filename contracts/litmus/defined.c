@@ -129,8 +129,10 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
     case LITMUS_FILL:
     case LITMUS_KERNEL_FILL:
       return cell_is_usable(model, call, call->cell);
+    case LITMUS_PINNED_UPLOAD: /* what is pinned already is handed on as it is */
+      return call->slot >= LITMUS_SLOTS / 2 && cell_is_usable(model, call, call->cell) &&
+             slot_may_be_uploaded(model, call);
     case LITMUS_UPLOAD:
-    case LITMUS_PINNED_UPLOAD:
       return cell_is_usable(model, call, call->cell) && slot_may_be_uploaded(model, call);
     case LITMUS_DOWNLOAD:
       return cell_is_usable(model, call, call->cell) && slot_is_idle(model, call);

@@ -104,6 +104,7 @@ static const char* const torch_series[] = {
     "MaRa",
     "MaMaMaRa",
     "UaMaMbRaRb",
+    "OaMaOaMbRaRb",
     "CaRa",
     "CaR0",
     "WaCaR0",
@@ -243,6 +244,7 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
   if (letter == 'G' || letter == 'U' || letter == 'H' || letter == 'O' || letter == 'c' ||
       letter == 'A' || letter == 'E')
     call.slot = motif->slot;
+  if (letter == 'M') call.slot = (int8_t)(call.slot / 2 + LITMUS_SLOTS / 2);
   set_cells(motif, &call, letter, random);
   return call;
 }
