@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -106,6 +108,25 @@ def litmus(
         found_in=footer["found_in"],
         edges={r["kind"]: r for r in records if r["record"] == "litmus-edge"},
     )
+
+
+def through_pytorch(options: tuple[str, ...], seconds: float) -> Record:
+    """Runs programs of PyTorch's calls on a mutant behind the bridge; nothing is made smaller."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [f"--backend-option={option}" for option in (*options, *SEEDED)]
+        ended = hunted(
+            [str(LITMUS), f"--torch-library={MUTANTS}", f"--python={sys.executable}",
+             f"--seconds={seconds}", "--shrink-time=0.01", "--call-timeout=6",
+             f"--output={folder}/litmus.jsonl", f"--reproducer={folder}/litmus.py", *words],
+            Path(folder), "litmus.py", {**os.environ, "TBK_BUILD": str(BUILD)},
+        )  # fmt: skip
+        if ended.code not in (0, 1):
+            raise RuntimeError(f"{options}: {ended.stderr.strip()}")
+        footer = ended.one("footer")
+        found = [one for one in ended.records if one["record"] == "litmus-finding"]
+        clauses = found[0]["clauses"] if found else []
+    return {"code": ended.code, "programs": footer["programs"],
+            "milliseconds": footer["milliseconds"], "clauses": clauses}  # fmt: skip
 
 
 def stated(edges: dict[str, Record], programs: int, kind: str) -> float:

@@ -10,11 +10,13 @@
                                             is each found in as many as exclude it, N times?
     litmus_rates.py rare [--most N]         50 faults that are rarer, or show only behind many
                                             pieces of work, or in large ones
+    litmus_rates.py torch [--seconds N]     of each mutant of order and lifetime, behind the bridge:
+                                            is it found by PyTorch's calls, in so long?
     litmus_rates.py sound [--programs N]    the reference and all legal devices: no finding
 
 Each prints a JSON object a line, the last one the sum, and appends them to --output. Ends with 1
 where something is missed: kills below 20.7 a second, more than one planted rate, any rare fault, or
-where a legal device raises an alarm.
+where a legal device raises an alarm; of PyTorch's calls, where one is missed that they reach.
 Times are processor time.
 """
 
@@ -29,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from litmus_mutants import BROKEN
-from litmus_runs import MUTANTS, PLANTED, SURE, litmus, plant, sound, stated
+from litmus_mutants import BROKEN, NO_CALL_OF_PYTORCH
+from litmus_runs import MUTANTS, PLANTED, SURE, litmus, plant, sound, stated, through_pytorch
 from runs import BUILD, CPU
 
 RATES = (100, 1_000, 10_000, 100_000)
@@ -101,6 +103,19 @@ def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
                run.index + 1 if run.code else None}, run.code == 1  # fmt: skip
 
 
+def torch(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """Of those that no call of PyTorch reaches, what is missing is said, and none may be found."""
+    for what, name in BROKEN.items():
+        if choices.only and name not in choices.only:
+            continue
+        missing = NO_CALL_OF_PYTORCH.get(name, "")
+        found = {} if missing else through_pytorch((f"mutant={name}",), choices.seconds)
+        yield (
+            {"fault": what, "mutant": name, "missing": missing, **found},
+            (bool(missing) or found["code"] == 1),
+        )
+
+
 def legal() -> list[str]:
     listed = subprocess.run(
         [BUILD / "bin" / "tbk-mutants", "anti"], capture_output=True, text=True, check=True
@@ -122,7 +137,8 @@ def alarms(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
                "cpu_seconds": run.cpu_seconds}, run.code == 0  # fmt: skip
 
 
-PARTS = {"kills": kills, "planted": planted, "shares": shares, "rare": rare, "sound": alarms}
+PARTS = {"kills": kills, "planted": planted, "shares": shares, "rare": rare, "torch": torch,
+         "sound": alarms}  # fmt: skip
 MISSED = {"planted": 1, "shares": 1}  # of 20
 
 
@@ -132,6 +148,8 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=20_000)
     parser.add_argument("--most", type=int, default=30_000_000)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--only", nargs="*", help="mutants, of the part `torch`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     choices = parser.parse_args()
