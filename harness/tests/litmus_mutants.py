@@ -84,6 +84,7 @@ _NO_CALLBACKS = "PyTorch's streams take no callbacks"
 _OWN_ALLOCATOR = "memory is PyTorch's caching allocator's, which frees nothing in a stream's order"
 _ALWAYS_A_STREAM = "PyTorch names a stream for each copy and each operator"
 _STREAMS_STAY = "PyTorch's streams come from a pool, are made by whoever comes first, and stay"
+_FLAT = "addresses of that device are flat, so the bridge adds offsets itself"
 _SEGMENTS = "memory is of segments that PyTorch's allocator keeps, whichever thread asks for it"
 
 # Of these, those that no program of PyTorch's calls reaches, and what is missing.
@@ -107,6 +108,11 @@ NO_CALL_OF_PYTORCH = {
     "destroy_drops_work": _STREAMS_STAY,
     "synchronize_forgets_gone": _STREAMS_STAY,
     "stream_ends_with_thread": _STREAMS_STAY,
+    "record_reaches_waiters": _STREAMS_STAY,  # it shows where who waited is gone
     "free_own_memory_only": _SEGMENTS,
+    "synchronize_clears_fresh_memory": _SEGMENTS,
+    "alloc_seventh_the_same": _SEGMENTS,
+    "upload_ignores_offset": _FLAT,
+    "download_from_next_byte": _FLAT,
     "memory_ends_with_thread": _SEGMENTS,
 }
