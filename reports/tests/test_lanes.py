@@ -161,7 +161,7 @@ def test_the_page_says_what_it_knows_of_faults_of_some_processes() -> None:
     footer = {"record": "litmus-footer", "programs": 1200, "controls": 300, "milliseconds": 1500}
     shares = {"share_percent": 28, "share_one_in": 96}
     many = page({**edge("RECORD", "proven", 410), **shares}, {**footer, "processes": 64})
-    assert "of 28 %, one in 96" in many
+    assert "in 28 % of processes: one in 96" in many
     assert "in 1.5 s, in 64 processes" in many
     assert "share of processes" in many
     assert "one process" not in many

@@ -142,6 +142,13 @@ class Edge:
         return f"{self.share_percent} %, one in {self.share_one_in:,}"
 
     @property
+    def share_words(self) -> str:
+        """Returns the same as a sentence says it."""
+        if not self.share:
+            return ""
+        return f"in {self.share_percent} % of processes: one in {self.share_one_in:,}"
+
+    @property
     def control_words(self) -> str:
         """Returns how many programs without the edge showed that it was gone."""
         return f"{self.shown:,} of {self.controls:,}" if self.controls else ""
