@@ -246,6 +246,7 @@ def test_what_does_not_end_is_told_apart(mutant: str, outcome: str, tmp_path: Pa
     [
         ("/no/such/file.so", (), 4, "No such file"),
         ("/tmp", (), 4, "directory"),
+        ("/" + "x" * 5000, (), 4, "too long"),
         (str(LITMUS), (), 4, "library"),
         (str(CPU), ("no_such_key=1",), 4, "no_such_key"),
         (str(CPU), ("devices=0",), 5, "no device"),

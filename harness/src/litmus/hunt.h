@@ -46,9 +46,10 @@ typedef struct hunt_range {
   bool coverage;     /* counts which pairs of edges there are */
 } hunt_range_t;
 
+enum { HUNT_PATH = 4096, HUNT_OPTIONS = 2048 };
 /* What a worker is to do, as it finds it after exec. */
 typedef struct hunt_job {
-  char library[4096], options[2048]; /* where it is not PyTorch that runs programs */
+  char library[HUNT_PATH], options[HUNT_OPTIONS]; /* where it is not PyTorch that runs programs */
   uint64_t seed;
   unsigned repeats; /* of one program; 0: it is `range` that is asked for */
   hunt_range_t range;

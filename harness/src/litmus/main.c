@@ -31,7 +31,7 @@ typedef struct choices {
   bool counts;
   const char* output;
   const char* reproducer;
-  char options[2048];
+  char options[HUNT_OPTIONS];
 } choices_t;
 
 static const char usage[] =
@@ -123,6 +123,8 @@ static void choose_subject(hunt_subject_t* subject, int count, char** words) {
   }
   if (count == 1) subject->library = words[0];
   subject->torch = count == 0;
+  if (subject->library != NULL && strlen(subject->library) >= HUNT_PATH)
+    stop(EXIT_LIBRARY, "%s: the name is too long", subject->library);
 }
 
 /* Through PyTorch all is one process's: starting it takes seconds. A number of programs is what ends in
