@@ -107,11 +107,11 @@ def test_a_number_of_programs_is_divided(tmp_path: Path) -> None:
 
 
 def test_a_time_is_divided_as_starting_costs_allow(tmp_path: Path) -> None:
-    code, _, records = run(tmp_path, CPU, "--seconds=3")
+    code, _, records = run(tmp_path, CPU, "--seconds=4")
     footer = records[-1]
     assert code == 0
-    assert footer["processes"] >= 3
-    assert footer["opening_milliseconds"] < 1500
+    assert footer["processes"] > 1
+    assert footer["opening_milliseconds"] < footer["milliseconds"]
     assert run(tmp_path, CPU, "--seconds=1", "--processes=1")[2][-1]["processes"] == 1
 
 
