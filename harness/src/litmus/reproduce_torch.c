@@ -57,13 +57,14 @@ static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_pro
             offers->bytes_per_us);
 }
 
-/* Forward is on a stream, and backward copies. */
+/* Forward is on a stream, and backward copies. The first one takes longer than a gate is shut. */
 static void write_backward(FILE* f) {
   fprintf(f,
           "leaf, one = torch.ones(1, device=d, requires_grad=True), torch.ones(1, device=d)\n"
           "def backward(s, to, source):\n"
           "    with s: y = leaf.clone()\n"
-          "    y.register_hook(lambda g: (to.copy_(source), None)[1]); y.backward(one)\n");
+          "    y.register_hook(lambda g: (to.copy_(source), None)[1]); y.backward(one)\n"
+          "leaf.clone().backward(one)\n");
 }
 
 static void write_threads(FILE* f) {
