@@ -40,7 +40,7 @@ typedef struct tbk_args_sort {
   const tbk_tensor_t* values;  /* or NULL */
   const tbk_tensor_t* indices; /* INT64, or NULL */
   uint64_t flags;              /* TBK_SORT_DESCENDING ... */
-  int64_t index_bits;          /* 32 where every position and element offset fits into it, else 64 */
+  int64_t index_bits; /* 32 where every position and element offset fits into it, else 64 */
 } tbk_args_sort_t;
 
 #ifdef __cplusplus
