@@ -17,18 +17,17 @@ bool is_offered(Kernel& kernel, c10::DeviceIndex device) {
   return kernel.find(device) != nullptr;
 }
 
-constexpr int64_t kMost32 = std::numeric_limits<int32_t>::max();
+}  // namespace
 
 bool fits_32(const tbk_tensor_t& tensor) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
   int64_t last = tensor.offset, count = 1;
   for (int32_t d = 0; d < tensor.rank; d++) {
     if (__builtin_mul_overflow(count, tensor.sizes[d], &count)) return false;
     last += tensor.sizes[d] > 0 ? (tensor.sizes[d] - 1) * tensor.strides[d] : 0;
   }
-  return last <= kMost32 && count <= kMost32;
+  return last <= most && count <= most;
 }
-
-}  // namespace
 
 bool offers_pointwise(c10::DeviceIndex device) {
   return is_offered(pointwise_kernel, device);
