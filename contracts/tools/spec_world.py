@@ -128,7 +128,7 @@ def read_operators(path: Path) -> set[str]:
 def read_generic(folder: Path) -> set[str]:
     """Returns the names of the generic kernels."""
     text = "".join(header.read_text() for header in sorted(folder.glob("tbk_*.h")))
-    return set(re.findall(r'#define TBK_NAME_\w+ "(tbk::\S+)"', text))
+    return set(re.findall(r'#define TBK_NAME_\w+ "(tbk::\w+)"', text))
 
 
 def read_needs_words(toolkit: Path) -> set[str]:

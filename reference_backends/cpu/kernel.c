@@ -8,7 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
 #include <tbk/tbk_scan.h>
 #include <tbk/tbk_sort.h>
 
@@ -82,6 +84,7 @@ static void free_job(cpu_job_t* job) {
   cpu_generic_free(job->generic);
   free(job->index);
   free(job->sort);
+  free(job->convolution);
 }
 
 static void drop(vdev_work_t* work) {
@@ -201,6 +204,7 @@ static const kernel_t kernels[] = {
     KERNEL_WITH_PLAN(mm, mm),         KERNEL_WITH_PLAN(pointwise, pointwise),
     KERNEL_WITH_PLAN(reduce, reduce), KERNEL_WITH_PLAN(index, index),
     KERNEL_WITH_PLAN(sort, sort),     KERNEL_WITH_PLAN(scan, scan),
+    KERNEL_WITH_PLAN(matmul, matmul), KERNEL_WITH_PLAN(convolution, convolution),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,

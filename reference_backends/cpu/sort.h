@@ -24,8 +24,9 @@ typedef struct sort_pair {
   int64_t index;
 } sort_pair_t;
 
-/* sort_key.c: returns the rank of an element's bits: as unsigned numbers are less, so are elements. */
-uint64_t cpu_sort_key(int32_t dtype, uint64_t bits);
+/* sort_key.c: makes pairs of elements' bits, whose keys are less as elements come first. */
+void cpu_sort_keys(int32_t dtype, bool descending, const uint64_t* words, int64_t count,
+                   sort_pair_t* pairs);
 /* sort_pairs.c: sorts by keys that have so many bytes; equal ones stay in order. `spare` is as long; returns
  * which of the two has the result. */
 sort_pair_t* cpu_sort_pairs(sort_pair_t* pairs, sort_pair_t* spare, int64_t count,

@@ -6,35 +6,41 @@
  */
 #include "sort.h"
 
-/* Signed numbers begin at the least. */
-static uint64_t key_of_integer(uint64_t bits, int64_t bytes) {
-  return bits ^ UINT64_C(1) << (8 * bytes - 1);
+/* The bits of infinity; 0 of a dtype that has none. */
+static uint64_t infinity_of(int32_t dtype) {
+  switch (dtype) {
+    case TBK_FLOAT16:
+      return 0x7c00;
+    case TBK_BFLOAT16:
+      return 0x7f80;
+    case TBK_FLOAT32:
+      return 0x7f800000;
+    case TBK_FLOAT64:
+      return UINT64_C(0x7ff) << 52;
+    default:
+      return 0;
+  }
 }
 
 /* The bits of a real number grow with its size, of a negative one as it gets less. -0 is 0, and all NaN are the
- * same, above infinity, whose bits are those of the exponent. */
-static uint64_t key_of_real(uint64_t bits, int64_t bytes, uint64_t infinity) {
-  const uint64_t sign = UINT64_C(1) << (8 * bytes - 1), size = bits & (sign - 1);
+ * same, above infinity. */
+static uint64_t key_of_real(uint64_t bits, uint64_t sign, uint64_t infinity) {
+  const uint64_t size = bits & (sign - 1);
   if (size > infinity) return sign | (infinity + 1);
   if (size == 0) return sign;
   return bits & sign ? sign - size : sign | size;
 }
 
-uint64_t cpu_sort_key(int32_t dtype, uint64_t bits) {
-  switch (dtype) {
-    case TBK_UINT8:
-      return bits;
-    case TBK_BOOL:
-      return bits != 0;
-    case TBK_FLOAT16:
-      return key_of_real(bits, 2, 0x7c00);
-    case TBK_BFLOAT16:
-      return key_of_real(bits, 2, 0x7f80);
-    case TBK_FLOAT32:
-      return key_of_real(bits, 4, 0x7f800000);
-    case TBK_FLOAT64:
-      return key_of_real(bits, 8, UINT64_C(0x7ff) << 52);
-    default:
-      return key_of_integer(bits, tbk_dtype_bytes(dtype));
+void cpu_sort_keys(int32_t dtype, bool descending, const uint64_t* words, int64_t count,
+                   sort_pair_t* pairs) {
+  const int64_t bits = 8 * tbk_dtype_bytes(dtype);
+  const uint64_t sign = UINT64_C(1) << (bits - 1), infinity = infinity_of(dtype);
+  const uint64_t least =
+      dtype == TBK_UINT8 || dtype == TBK_BOOL ? 0 : sign; /* signed ones begin there */
+  const uint64_t flip = descending ? sign | (sign - 1) : 0;
+  for (int64_t i = 0; i < count; i++) {
+    const uint64_t word = dtype == TBK_BOOL ? words[i] != 0 : words[i];
+    const uint64_t key = infinity ? key_of_real(word, sign, infinity) : word ^ least;
+    pairs[i] = (sort_pair_t){key ^ flip, i};
   }
 }

@@ -56,30 +56,35 @@ sort_pair_t* cpu_sort_pairs(sort_pair_t* pairs, sort_pair_t* spare, int64_t coun
   return pairs;
 }
 
-/* Returns the greatest key that is kept, and how many of those that are equal to it are. */
-static uint64_t find_last(const sort_pair_t* pairs, int64_t count, int64_t kept, int64_t key_bytes,
-                          int64_t* out_equal) {
-  uint64_t prefix = 0, mask = 0;
-  for (int64_t byte = key_bytes - 1; byte >= 0; byte--) {
-    int64_t places[DIGITS] = {0};
-    unsigned d = 0;
-    for (int64_t i = 0; i < count; i++)
-      if ((pairs[i].key & mask) == prefix) places[digit_of(pairs[i].key, byte)]++;
-    for (; kept > places[d]; d++)
-      kept -= places[d];
-    prefix |= (uint64_t)d << (8 * byte);
-    mask |= (uint64_t)(DIGITS - 1) << (8 * byte);
-  }
-  *out_equal = kept;
-  return prefix;
+/* Returns how many are left without those above `last`, as far as the mask looks. */
+static int64_t drop_above(sort_pair_t* pairs, int64_t count, uint64_t last, uint64_t mask) {
+  int64_t to = 0;
+  for (int64_t i = 0; i < count; i++)
+    if ((pairs[i].key & mask) <= last) pairs[to++] = pairs[i];
+  return to;
+}
+
+/* Returns the digit up to which those with these digits before it are kept, and how many of that one are. */
+static unsigned find_last(const sort_pair_t* pairs, int64_t count, uint64_t digits, uint64_t mask,
+                          int64_t byte, int64_t* kept) {
+  int64_t places[DIGITS] = {0};
+  unsigned digit = 0;
+  for (int64_t i = 0; i < count; i++)
+    if ((pairs[i].key & mask) == digits) places[digit_of(pairs[i].key, byte)]++;
+  for (; *kept > places[digit]; digit++)
+    *kept -= places[digit];
+  return digit;
 }
 
 void cpu_sort_select(sort_pair_t* pairs, int64_t count, int64_t kept, int64_t key_bytes) {
-  int64_t equal, to = 0;
-  if (kept == 0 || kept == count) return;
-  const uint64_t last = find_last(pairs, count, kept, key_bytes, &equal);
-  for (int64_t i = 0; i < count && to < kept; i++) {
-    if (pairs[i].key > last || (pairs[i].key == last && equal-- <= 0)) continue;
-    pairs[to++] = pairs[i];
+  uint64_t last = 0, mask = 0;
+  int64_t equal = kept, to = 0;
+  if (kept == 0) return;
+  for (int64_t byte = key_bytes - 1; byte >= 0 && count > kept; byte--) {
+    last |= (uint64_t)find_last(pairs, count, last, mask, byte, &equal) << (8 * byte);
+    mask |= (uint64_t)(DIGITS - 1) << (8 * byte);
+    count = drop_above(pairs, count, last, mask);
   }
+  for (int64_t i = 0; i < count && count > kept; i++)
+    if (pairs[i].key != last || equal-- > 0) pairs[to++] = pairs[i];
 }

@@ -9,32 +9,29 @@
 
 /* What one segment needs, in the workspace. */
 typedef struct room {
+  sort_pair_t *pairs, *spare; /* of all; of what is kept */
   uint64_t* words;
-  sort_pair_t *pairs, *spare;
 } room_t;
 
 uint64_t cpu_sort_bytes(const cpu_sort_t* sort) {
-  return (uint64_t)sort->length * (sizeof(uint64_t) + 2 * sizeof(sort_pair_t));
+  return (uint64_t)sort->length * (sizeof(uint64_t) + sizeof(sort_pair_t)) +
+         (uint64_t)sort->kept * sizeof(sort_pair_t);
 }
 
 static room_t room_in(const cpu_sort_t* sort, char* workspace) {
   room_t room;
   room.pairs = (sort_pair_t*)(void*)workspace;
   room.spare = room.pairs + sort->length;
-  room.words = (uint64_t*)(void*)(room.spare + sort->length);
+  room.words = (uint64_t*)(void*)(room.spare + sort->kept);
   return room;
 }
 
 static void load(const cpu_sort_t* sort, const char* from, const room_t* room) {
   const int64_t bytes = sort->input.element_bytes;
   const int64_t stride = sort->input.strides[sort->input.rank - 1];
-  const uint64_t all = bytes == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * bytes)) - 1;
-  for (int64_t i = 0; i < sort->length; i++) {
-    const uint64_t word = cpu_load_word(from + i * stride, bytes);
-    const uint64_t key = cpu_sort_key(sort->input.dtype, word);
-    room->words[i] = word;
-    room->pairs[i] = (sort_pair_t){sort->descending ? key ^ all : key, i};
-  }
+  for (int64_t i = 0; i < sort->length; i++)
+    room->words[i] = cpu_load_word(from + i * stride, bytes);
+  cpu_sort_keys(sort->input.dtype, sort->descending, room->words, sort->length, room->pairs);
 }
 
 static void store(const cpu_sort_t* sort, const room_t* room, const sort_pair_t* sorted,

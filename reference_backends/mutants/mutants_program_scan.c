@@ -162,7 +162,7 @@ LAUNCH(reversed_scans_combine_as_they_lie) {
 LAUNCH(scans_are_never_reversed) {
   LAUNCH_CHANGED(c->arguments.flags &= ~(uint64_t)TBK_SCAN_REVERSE);
 }
-static uint32_t results[TBK_PROGRAM_MOST_RESULTS];
+static _Thread_local uint32_t results[TBK_PROGRAM_MOST_RESULTS];
 LAUNCH(last_state_is_not_scanned) {
   LAUNCH_CHANGED(c->reduction.combine = rewrite_without_last(c->reduction.combine, 2, results));
 }

@@ -29,6 +29,11 @@ bool fits_32(const tbk_tensor_t& tensor) {
   return last <= most && count <= most;
 }
 
+int64_t index_bits_of(c10::ArrayRef<const tbk_tensor_t*> tensors) {
+  const auto fits = [](const tbk_tensor_t* tensor) { return fits_32(*tensor); };
+  return std::all_of(tensors.begin(), tensors.end(), fits) ? 32 : 64;
+}
+
 bool offers_pointwise(c10::DeviceIndex device) {
   return is_offered(pointwise_kernel, device);
 }

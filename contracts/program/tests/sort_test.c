@@ -2,10 +2,12 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * sort_test.c: which calls of tbk::sort are well formed. Each case changes one member of one that is.
+ * sort_test.c: which calls of tbk::sort are well formed. Each case changes one member of one that is; and
+ * members drawn at random are refused in words, or are within what the struct says.
  */
 #include <string.h>
 
+#include "draw.h"
 #include "program_test.h"
 
 /* The first 3 of segments of 5. */
@@ -92,7 +94,64 @@ static void checks_calls(void) {
   }
 }
 
+/* A number that is near to what may stand there, or anything. */
+static int64_t odd_number(uint64_t* state) {
+  uint64_t drawn = program_random(state);
+  return drawn % 4 == 0 ? (int64_t)program_random(state) : (int64_t)(drawn >> 8) % 9 - 1;
+}
+
+static void change_at_random(call_t* c, uint64_t* state) {
+  int64_t* const numbers[] = {&c->sizes[0],     &c->sizes[1],       &c->kept[0],
+                              &c->kept[1],      &c->strides[0],     &c->strides[1],
+                              &c->input.offset, &c->args.index_bits};
+  tbk_tensor_t* const tensors[] = {&c->input, &c->values, &c->indices};
+  tbk_tensor_t* tensor = tensors[program_random(state) % 3];
+  switch (program_random(state) % 6) {
+    case 0:
+      c->args.flags = (uint64_t)odd_number(state);
+      break;
+    case 1:
+      tensor->dtype = (int32_t)odd_number(state);
+      break;
+    case 2:
+      tensor->rank = (int32_t)(program_random(state) % 3);
+      break;
+    case 3:
+      *(program_random(state) % 2 == 0 ? &c->args.values : &c->args.indices) = NULL;
+      break;
+    default:
+      *numbers[program_random(state) % 8] = odd_number(state);
+  }
+}
+
+/* What is accepted keeps what the struct promises; a sanitizer sees who reads beyond an array. */
+static void refuses_what_is_drawn_in_words(void) {
+  uint64_t state = 1;
+  size_t accepted = 0;
+  for (int i = 0; i < 200000; ++i) {
+    call_t c;
+    tbk_error_t error = {""};
+    open_call(&c);
+    for (uint64_t left = 1 + program_random(&state) % 3; left > 0; --left)
+      change_at_random(&c, &state);
+    tbk_status_t status = tbk_sort_check(&c.args, &error);
+    if (status != TBK_OK) CU_ASSERT_TRUE_FATAL(status == TBK_INVALID && error.message[0] != '\0');
+    if (status != TBK_OK) continue;
+    ++accepted;
+    const int32_t last = c.input.rank - 1;
+    CU_ASSERT_TRUE_FATAL(c.args.flags < 4 && last >= 0);
+    CU_ASSERT_TRUE_FATAL(c.args.values != NULL || c.args.indices != NULL);
+    CU_ASSERT_TRUE_FATAL(c.kept[last] >= 0 && c.kept[last] <= c.sizes[last]);
+    if (c.args.values != NULL)
+      CU_ASSERT_TRUE_FATAL(c.values.dtype == c.input.dtype && c.values.rank == c.input.rank);
+    if (c.args.indices != NULL)
+      CU_ASSERT_TRUE_FATAL(c.indices.dtype == TBK_INT64 && c.indices.rank == c.input.rank);
+  }
+  CU_ASSERT_TRUE(accepted > 1000);
+}
+
 CU_TestInfo sort_tests[] = {
     {"checks_calls", checks_calls},
+    {"refuses_what_is_drawn_in_words", refuses_what_is_drawn_in_words},
     CU_TEST_INFO_NULL,
 };

@@ -9,185 +9,28 @@
 #include <string.h>
 
 #include "dimensions.h"
-#include "reduction_row.h"
 #include "room.h"
+#include "scan_rows.h"
 
 static job_t job;
-
-/* ----------------------------------------------------------------------------------------- rows -- */
-
-enum {
-  SUM_INTEGERS,
-  SUM_REALS,
-  SUM_ORDINARY,
-  PRODUCT,
-  MOST,
-  ORDERED,
-  FOUR_STATES,
-  HALF,
-  EVEN,
-  PLACED,
-  FINISHED,
-  NUMBERED
-};
-
-static const reduction_row_t rows[] = {
-    [SUM_INTEGERS] = {LOAD("INT64") "result 0 v0\n",
-                      TWO("INT64") "v2 = ADD INT64 v0 v1\nresult 0 v2\n",
-                      ONE("INT64") "result 0 v0\n",
-                      {0},
-                      TBK_REDUCTION_COMMUTATIVE,
-                      JOB_ANY,
-                      0,
-                      {0}},
-    [SUM_REALS] = {LOAD("FLOAT32") "result 0 v0\n",
-                   TWO("FLOAT32") "v2 = ADD FLOAT32 v0 v1\nresult 0 v2\n",
-                   ONE("FLOAT32") "result 0 v0\n",
-                   {0},
-                   TBK_REDUCTION_COMMUTATIVE,
-                   JOB_SMALL,
-                   0,
-                   {TBK_FLOAT32}},
-    /* Numbers above 1, so that no sum is far less than its terms. */
-    [SUM_ORDINARY] =
-        {"program 1\ninput 0 FLOAT32\nv0 = LOAD FLOAT32 slot 0\nv1 = ABS FLOAT32 v0\n"
-         "v2 = CONSTANT FLOAT32 bits 0x3f800000\nv3 = ADD FLOAT32 v1 v2\nresult 0 v3\n",
-         TWO("FLOAT32") "v2 = ADD FLOAT32 v0 v1\nresult 0 v2\n",
-         ONE("FLOAT32") "result 0 v0\n",
-         {0},
-         TBK_REDUCTION_COMMUTATIVE,
-         JOB_ORDINARY,
-         1e-3,
-         {TBK_FLOAT32}},
-    [PRODUCT] = {LOAD("INT64") "v1 = CONSTANT INT64 bits 0x1\nv2 = OR INT64 v0 v1\nresult 0 v2\n",
-                 TWO("INT64") "v2 = MUL INT64 v0 v1\nresult 0 v2\n",
-                 ONE("INT64") "result 0 v0\n",
-                 {1},
-                 TBK_REDUCTION_COMMUTATIVE,
-                 JOB_ANY,
-                 0,
-                 {0}},
-    /* The greatest so far, and the last place of it; NaN is greater, and stays. */
-    [MOST] = {"program 1\ninput 0 FLOAT32\nv0 = LOAD FLOAT32 slot 0\nv1 = LINEAR_INDEX INT64\n"
-              "result 0 v0\nresult 1 v1\n",
-              FOUR("FLOAT32", "INT64") "v4 = GE BOOL v2 v0\nv5 = ISNAN BOOL v2\n"
-                                       "v6 = OR BOOL v4 v5\nv7 = CONSTANT INT64 bits 0x0\n"
-                                       "v8 = GE BOOL v3 v7\nv9 = AND BOOL v6 v8\n"
-                                       "v10 = SELECT FLOAT32 v9 v2 v0\n"
-                                       "v11 = SELECT INT64 v9 v3 v1\nresult 0 v10\nresult 1 v11\n",
-              "program 1\nparameter 0 FLOAT32\nparameter 1 INT64\nv0 = PARAMETER FLOAT32 slot 0\n"
-              "v1 = PARAMETER INT64 slot 1\nresult 0 v0\nresult 1 v1\n",
-              {0xff800000, UINT64_MAX},
-              0,
-              JOB_ANY,
-              0,
-              {TBK_FLOAT32}},
-    /* Maps x -> a * x + b, one after the other: modulo 2^64 exact, and no two orders agree. */
-    [ORDERED] = {"program 1\ninput 0 INT64\ninput 1 INT64\nv0 = LOAD INT64 slot 0\n"
-                 "v1 = LOAD INT64 slot 1\nv2 = CONSTANT INT64 bits 0x1\nv3 = OR INT64 v0 v2\n"
-                 "result 0 v3\nresult 1 v1\n",
-                 FOUR("INT64", "INT64") "v4 = MUL INT64 v0 v2\nv5 = MUL INT64 v1 v2\n"
-                                        "v6 = ADD INT64 v5 v3\nresult 0 v4\nresult 1 v6\n",
-                 "program 1\nparameter 0 INT64\nparameter 1 INT64\nv0 = PARAMETER INT64 slot 0\n"
-                 "v1 = PARAMETER INT64 slot 1\nresult 0 v0\nresult 1 v1\n",
-                 {1, 0},
-                 0,
-                 JOB_ANY,
-                 0,
-                 {0}},
-    [FOUR_STATES] = {"program 1\ninput 0 INT32\nv0 = LOAD INT32 slot 0\nv1 = CAST INT64 v0\n"
-                     "v2 = CONSTANT INT32 bits 0x0\nv3 = LT BOOL v0 v2\n"
-                     "result 0 v0\nresult 1 v0\nresult 2 v1\nresult 3 v3\n",
-                     "program 1\nparameter 0 INT32\nparameter 1 INT32\nparameter 2 INT64\n"
-                     "parameter 3 BOOL\nparameter 4 INT32\nparameter 5 INT32\nparameter 6 INT64\n"
-                     "parameter 7 BOOL\nv0 = PARAMETER INT32 slot 0\nv1 = PARAMETER INT32 slot 1\n"
-                     "v2 = PARAMETER INT64 slot 2\nv3 = PARAMETER BOOL slot 3\n"
-                     "v4 = PARAMETER INT32 slot 4\nv5 = PARAMETER INT32 slot 5\n"
-                     "v6 = PARAMETER INT64 slot 6\nv7 = PARAMETER BOOL slot 7\n"
-                     "v8 = MIN INT32 v0 v4\nv9 = MAX INT32 v1 v5\nv10 = ADD INT64 v2 v6\n"
-                     "v11 = XOR BOOL v3 v7\nresult 0 v8\nresult 1 v9\nresult 2 v10\nresult 3 v11\n",
-                     "program 1\nparameter 0 INT32\nparameter 1 INT32\nparameter 2 INT64\n"
-                     "parameter 3 BOOL\nv0 = PARAMETER INT32 slot 0\nv1 = PARAMETER INT32 slot 1\n"
-                     "v2 = PARAMETER INT64 slot 2\nv3 = PARAMETER BOOL slot 3\n"
-                     "result 0 v0\nresult 1 v1\nresult 2 v2\nresult 3 v3\n",
-                     {INT32_MAX, UINT64_C(0x80000000), 0, 0},
-                     TBK_REDUCTION_COMMUTATIVE,
-                     JOB_ANY,
-                     0,
-                     {TBK_INT32}},
-    /* Squares, summed in FLOAT32, which are soon more than FLOAT16 can count. */
-    [HALF] = {"program 1\ninput 0 FLOAT16\nv0 = LOAD FLOAT16 slot 0\nv1 = CAST FLOAT32 v0\n"
-              "v2 = MUL FLOAT32 v1 v1\nresult 0 v2\n",
-              TWO("FLOAT32") "v2 = ADD FLOAT32 v0 v1\nresult 0 v2\n",
-              ONE("FLOAT32") "v1 = CONSTANT FLOAT32 bits 0x3f801000\nv2 = MUL FLOAT32 v0 v1\n"
-                             "v3 = CAST FLOAT16 v2\nresult 0 v3\n",
-              {0},
-              TBK_REDUCTION_COMMUTATIVE,
-              JOB_SMALL,
-              0,
-              {TBK_FLOAT16, TBK_FLOAT32}},
-    [EVEN] = {LOAD("BOOL") "result 0 v0\n",
-              TWO("BOOL") "v2 = XOR BOOL v0 v1\nresult 0 v2\n",
-              ONE("BOOL") "v1 = NOT BOOL v0\nresult 0 v1\n",
-              {0},
-              TBK_REDUCTION_COMMUTATIVE,
-              JOB_ANY,
-              0,
-              {0}},
-    /* Coordinates, and the index along the last dimension, in the map. */
-    [PLACED] =
-        {"program 1\ninput 0 INT64\nv0 = LOAD INT64 slot 0\nv1 = LINEAR_INDEX INT64\n"
-         "v2 = COORDINATE INT64 slot 0\nv3 = CONSTANT INT64 bits 0x3e9\nv4 = MUL INT64 v2 v3\n"
-         "v5 = XOR INT64 v0 v1\nv6 = ADD INT64 v5 v4\nv7 = MUL INT64 v6 v3\nresult 0 v7\n",
-         TWO("INT64") "v2 = ADD INT64 v0 v1\nresult 0 v2\n",
-         ONE("INT64") "v1 = COORDINATE INT64 slot 0\nv2 = XOR INT64 v0 v1\nresult 0 v2\n",
-         {0},
-         TBK_REDUCTION_COMMUTATIVE,
-         JOB_ANY,
-         0,
-         {0}},
-    /* An aligned input of the same space, one by index, and the place. */
-    [FINISHED] = {LOAD("INT64") "result 0 v0\n",
-                  TWO("INT64") "v2 = ADD INT64 v0 v1\nresult 0 v2\n",
-                  "program 1\ninput 0 INT64\ninput 1 INT64 indexed 1\nparameter 0 INT64\n"
-                  "v0 = PARAMETER INT64 slot 0\nv1 = LOAD INT64 slot 0\nv2 = LINEAR_INDEX INT64\n"
-                  "v3 = LOAD INT64 slot 1 zero v2\nv4 = XOR INT64 v0 v1\nv5 = ADD INT64 v4 v3\n"
-                  "result 0 v5\nresult 1 v2\n",
-                  {0},
-                  TBK_REDUCTION_COMMUTATIVE,
-                  JOB_ANY,
-                  0,
-                  {0}},
-    [NUMBERED] = {"program 1\ninput 0 INT64\nnumber 0 INT64\nv0 = LOAD INT64 slot 0\n"
-                  "v1 = NUMBER INT64 slot 0\nv2 = MUL INT64 v0 v1\nresult 0 v2\n",
-                  "program 1\nnumber 0 INT64\nparameter 0 INT64\nparameter 1 INT64\n"
-                  "v0 = PARAMETER INT64 slot 0\nv1 = PARAMETER INT64 slot 1\nv2 = ADD INT64 v0 v1\n"
-                  "result 0 v2\n",
-                  "program 1\nnumber 0 INT64\nparameter 0 INT64\nv0 = PARAMETER INT64 slot 0\n"
-                  "v1 = NUMBER INT64 slot 0\nv2 = SUB INT64 v0 v1\nresult 0 v2\n",
-                  {0},
-                  TBK_REDUCTION_COMMUTATIVE,
-                  JOB_ANY,
-                  0,
-                  {0}},
-};
 
 /* ---------------------------------------------------------------------------------------- sweep -- */
 
 #define ROW(id, word) \
   { word, id }
-SWEEP_DIMENSION(any_row_axis, "row", ROW(SUM_INTEGERS, "sum"), ROW(SUM_REALS, "sum_real"),
-                ROW(SUM_ORDINARY, "sum_ordinary"), ROW(PRODUCT, "product"), ROW(MOST, "max"),
-                ROW(HALF, "half"), ROW(EVEN, "even"), ROW(FOUR_STATES, "four"));
-SWEEP_DIMENSION(order_axis, "row", ROW(ORDERED, "maps"), ROW(MOST, "max"));
-SWEEP_DIMENSION(state_axis, "row", ROW(FOUR_STATES, "four"), ROW(MOST, "max"),
-                ROW(ORDERED, "maps"));
-SWEEP_DIMENSION(direction_axis, "row", ROW(ORDERED, "maps"), ROW(SUM_INTEGERS, "sum"),
-                ROW(MOST, "max"));
-SWEEP_DIMENSION(place_axis, "row", ROW(PLACED, "placed"), ROW(FINISHED, "finish"),
-                ROW(NUMBERED, "numbers"));
-SWEEP_DIMENSION(alias_axis, "row", ROW(SUM_INTEGERS, "sum"), ROW(ORDERED, "maps"), ROW(MOST, "max"),
-                ROW(FINISHED, "finish"));
+SWEEP_DIMENSION(any_row_axis, "row", ROW(SCAN_SUM_INTEGERS, "sum"), ROW(SCAN_SUM_REALS, "sum_real"),
+                ROW(SCAN_SUM_ORDINARY, "sum_ordinary"), ROW(SCAN_PRODUCT, "product"),
+                ROW(SCAN_MOST, "max"), ROW(SCAN_HALF, "half"), ROW(SCAN_EVEN, "even"),
+                ROW(SCAN_FOUR_STATES, "four"));
+SWEEP_DIMENSION(order_axis, "row", ROW(SCAN_ORDERED, "maps"), ROW(SCAN_MOST, "max"));
+SWEEP_DIMENSION(state_axis, "row", ROW(SCAN_FOUR_STATES, "four"), ROW(SCAN_MOST, "max"),
+                ROW(SCAN_ORDERED, "maps"));
+SWEEP_DIMENSION(direction_axis, "row", ROW(SCAN_ORDERED, "maps"), ROW(SCAN_SUM_INTEGERS, "sum"),
+                ROW(SCAN_MOST, "max"));
+SWEEP_DIMENSION(place_axis, "row", ROW(SCAN_PLACED, "placed"), ROW(SCAN_FINISHED, "finish"),
+                ROW(SCAN_NUMBERED, "numbers"));
+SWEEP_DIMENSION(alias_axis, "row", ROW(SCAN_SUM_INTEGERS, "sum"), ROW(SCAN_ORDERED, "maps"),
+                ROW(SCAN_MOST, "max"), ROW(SCAN_FINISHED, "finish"));
 SWEEP_DIMENSION(both_axis, "direction", {"forward", 0}, {"reverse", TBK_SCAN_REVERSE});
 SWEEP_DIMENSION(back_axis, "direction", {"reverse", TBK_SCAN_REVERSE});
 SWEEP_DIMENSION(apart_axis, "place", {"apart", 0});
@@ -226,11 +69,11 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
     count *= outer->sizes[d];
   if (sweep_get(one, &how_axis) == JOB_STREAM && fx->stream == NULL) return false;
   if (fx->properties.max_rank > 0 && outer->rank + 1 > fx->properties.max_rank) return false;
-  return reduction_row_fits(fx, &rows[at(one, ROW_ID)]) && count <= 20000;
+  return reduction_row_fits(fx, &scan_rows[at(one, ROW_ID)]) && count <= 20000;
 }
 
 static void run_scan(tbk_fixture_t* fx, sweep_case_t* one) {
-  const reduction_row_t* row = &rows[at(one, ROW_ID)];
+  const reduction_row_t* row = &scan_rows[at(one, ROW_ID)];
   const outer_t* outer = &outers[sweep_get(one, &outer_axis)];
   const tbk_reduction_t reduction = reduction_of_row(fx, row);
   int64_t sizes[TENSOR_RANK];
@@ -293,7 +136,7 @@ static void an_output_may_be_an_input(tbk_fixture_t* fx) {
 /* -------------------------------------------------------------------------------------- by hand -- */
 
 static void run_row(tbk_fixture_t* fx, int id, uint64_t flags, int64_t outer, int64_t length) {
-  const tbk_reduction_t reduction = reduction_of_row(fx, &rows[id]);
+  const tbk_reduction_t reduction = reduction_of_row(fx, &scan_rows[id]);
   const int64_t sizes[2] = {outer, length};
   size_t mark = room_mark(fx);
   job_form_t form = {.reduction = &reduction,
@@ -301,8 +144,8 @@ static void run_row(tbk_fixture_t* fx, int id, uint64_t flags, int64_t outer, in
                      .flags = flags,
                      .rank = 2,
                      .sizes = sizes,
-                     .values = rows[id].values,
-                     .slack = rows[id].slack};
+                     .values = scan_rows[id].values,
+                     .slack = scan_rows[id].slack};
   JOB_RUN(fx, &job, &form);
   room_release(fx, mark);
 }
@@ -310,31 +153,31 @@ static void run_row(tbk_fixture_t* fx, int id, uint64_t flags, int64_t outer, in
 /* Longer than any block; and more segments than a group has items. */
 static void long_segments_are_whole(tbk_fixture_t* fx) {
   for (uint64_t flags = 0; flags <= TBK_SCAN_REVERSE; ++flags) {
-    run_row(fx, SUM_INTEGERS, flags, 1, 300001);
-    run_row(fx, ORDERED, flags, 3, 66667);
-    run_row(fx, ORDERED, flags, 7001, 3);
+    run_row(fx, SCAN_SUM_INTEGERS, flags, 1, 70001);
+    run_row(fx, SCAN_ORDERED, flags, 3, 16667);
+    run_row(fx, SCAN_ORDERED, flags, 7001, 3);
   }
 }
 
 /* Sums that the dtype of the output cannot count by ones. */
 static void halves_are_rounded_once(tbk_fixture_t* fx) {
   for (uint64_t flags = 0; flags <= TBK_SCAN_REVERSE; ++flags) {
-    run_row(fx, HALF, flags, 1, 3000);
-    run_row(fx, HALF, flags, 70, 1000);
+    run_row(fx, SCAN_HALF, flags, 1, 3000);
+    run_row(fx, SCAN_HALF, flags, 70, 1000);
   }
 }
 
 /* Each length once: what is odd, a power of two, one more and one less. */
 static void every_short_length_is_whole(tbk_fixture_t* fx) {
   for (int64_t length = 0; length <= 140; ++length)
-    run_row(fx, ORDERED, (uint64_t)length % 2, 2, length);
+    run_row(fx, SCAN_ORDERED, (uint64_t)length % 2, 2, length);
 }
 
 /* Sets of lengths that differ. */
 static void each_set_is_scanned_by_itself(tbk_fixture_t* fx) {
   static const int64_t sizes[1] = {67};
   for (size_t sets = 2; sets <= 7; sets += 5) {
-    const tbk_reduction_t reduction = reduction_of_row(fx, &rows[ORDERED]);
+    const tbk_reduction_t reduction = reduction_of_row(fx, &scan_rows[SCAN_ORDERED]);
     size_t mark = room_mark(fx);
     job_form_t form = {
         .reduction = &reduction, .scans = true, .rank = 1, .sizes = sizes, .sets = sets};
@@ -356,7 +199,7 @@ static tbk_args_scan_t* scan(void) {
 }
 
 static void no_set_is_nothing_to_do(tbk_fixture_t* fx) {
-  const tbk_reduction_t reduction = reduction_of_row(fx, &rows[SUM_INTEGERS]);
+  const tbk_reduction_t reduction = reduction_of_row(fx, &scan_rows[SCAN_SUM_INTEGERS]);
   open_plain(fx, &reduction);
   job_describe(&job);
   scan()->set_count = 0;
@@ -414,7 +257,7 @@ static const struct {
 
 /* The device must be usable as before: the same launch unchanged comes last. */
 static void what_does_not_fit_is_refused(tbk_fixture_t* fx) {
-  const tbk_reduction_t sum = reduction_of_row(fx, &rows[SUM_INTEGERS]);
+  const tbk_reduction_t sum = reduction_of_row(fx, &scan_rows[SCAN_SUM_INTEGERS]);
   open_plain(fx, &sum);
   for (size_t i = 0; i < sizeof changes / sizeof *changes; ++i) {
     tbk_checks_context(changes[i].name);

@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #include <tbk/tables.h>
+#include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
 #include <tbk/tbk_operators.h>
 #include <tbk/tbk_scan.h>
 #include <tbk/tbk_sort.h>
@@ -27,7 +29,9 @@
   X(reduce)                    \
   X(index)                     \
   X(sort)                      \
-  X(scan)
+  X(scan)                      \
+  X(matmul)                    \
+  X(convolution)
 
 /* A character for each word: their number is the size of the string. */
 #define TBK_NEED_ONE_MORE(...) "."

@@ -26,6 +26,8 @@ size_t pointwise_bytes(const cpu_generic_t* generic);
 void pointwise_compute(const cpu_generic_t* generic);
 size_t reduce_bytes(cpu_generic_t* generic); /* sets levels too */
 void reduce_compute(const cpu_generic_t* generic);
+/* Whether the lanes of a tile are elements of the inner space: there are many of them, and they lie together. */
+bool reduce_goes_along(const cpu_generic_t* generic, const space_t* space);
 size_t scan_bytes(const cpu_generic_t* generic);
 void scan_compute(const cpu_generic_t* generic);
 /* Makes the last dimension the inner space, and turns it round. */

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-enum { FEW = 32 }; /* so few segments are not worth a tile */
-
 typedef struct scan {
   frame_t map, combine, finish;
   size_t states;
@@ -140,18 +138,17 @@ static void scan_across(const scan_t* scan, const space_t* space, const tile_t* 
   }
 }
 
-static void scan_space(const scan_t* scan, const space_t* space, int64_t lanes) {
-  for (int64_t at = 0; at < space->outer_count;) {
+static void scan_space(const scan_t* scan, const cpu_generic_t* generic, const space_t* space) {
+  const int64_t lanes = (int64_t)generic->lanes;
+  const bool along = reduce_goes_along(generic, space);
+  for (int64_t at = 0; along && at < space->outer_count; at++)
+    scan_along(scan, space, at, lanes);
+  for (int64_t at = 0; !along && at < space->outer_count; at += lanes) {
     tile_t block = {.space = space, .rank = space->outer_rank};
-    const int64_t left = space->outer_count - at, count = left < lanes ? left : lanes;
-    if (count < FEW) {
-      scan_along(scan, space, at++, lanes);
-      continue;
-    }
+    const int64_t left = space->outer_count - at;
     tile_seek(&block, at);
-    block.count = (size_t)count;
+    block.count = (size_t)(left < lanes ? left : lanes);
     scan_across(scan, space, &block);
-    at += count;
   }
 }
 
@@ -165,6 +162,6 @@ void scan_compute(const cpu_generic_t* generic) {
     frame_begin(&scan.map, space, inputs, generic->lanes);
     frame_begin(&scan.combine, space, NULL, generic->lanes);
     frame_begin(&scan.finish, space, inputs + scan.map.code->input_count, generic->lanes);
-    scan_space(&scan, space, (int64_t)generic->lanes);
+    scan_space(&scan, generic, space);
   }
 }
