@@ -271,8 +271,10 @@ void synchronize_device(c10::DeviceIndex device) {
           "device_synchronize", device);
   }
   size_t count = streams.count.load(std::memory_order_acquire);
-  for (size_t id = 0; id < count; id++) streams.at(id).forget();
-  for (size_t id = 0; id < count; id++) streams.at(id).bad_index.raise_if_any(streams.at(id));
+  for (size_t id = 0; id < count; id++)
+    streams.at(id).forget();
+  for (size_t id = 0; id < count; id++)
+    streams.at(id).bad_index.raise_if_any(streams.at(id));
 }
 
 }  // namespace tbk

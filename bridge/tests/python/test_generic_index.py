@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 import torch
+from likeness import check_same, moved
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
@@ -32,7 +33,6 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
     "turned": lambda t: t.transpose(0, -1).contiguous().transpose(0, -1),
     "stepped": lambda t: t.repeat_interleave(2, 0)[::2],
 }
-HALF = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 # x is 4 by 5 and y 3 by 5; i, j and i2 hold places in 0 to 3, k in 0 to 2, and r different ones.
 READ: dict[str, Call] = {
@@ -128,20 +128,6 @@ def operands(dtype: torch.dtype, layout: str = "plain") -> Operands:
         "k": torch.tensor([2, 0, 2]), "r": torch.tensor([3, 0, 2]),
         "i2": LAYOUTS[layout](places), "r2": LAYOUTS[layout](different),
     }  # fmt: skip
-
-
-def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """Returns the tensor on the device, with its strides."""
-    there = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
-    return there.copy_(tensor)
-
-
-def check_same(seen: Tensor, expected: Tensor) -> None:
-    assert (seen.dtype, seen.shape, seen.stride()) == (
-        expected.dtype, expected.shape, expected.stride(),
-    )  # fmt: skip
-    limit = HALF.get(expected.dtype)
-    torch.testing.assert_close(seen.cpu(), expected, equal_nan=True, rtol=limit, atol=limit)
 
 
 def check(call: Call, host: Operands, device: torch.device, backend: DeviceModule) -> None:
@@ -318,7 +304,7 @@ def test_a_bad_place_is_left_out(device: torch.device, backend: DeviceModule) ->
     assert x.tolist() == [0.0, 3.0, 0.0, 3.0]
 
 
-# ---------------------------------------------------------------------- gradients and losses --
+# --------------------------------------------------------------------------------- gradients --
 
 LEARN: dict[str, Call] = {
     "embedding": lambda x, i2, **_: torch.nn.functional.embedding(i2, x),
@@ -348,69 +334,6 @@ def test_gradients(name: str, device: torch.device, backend: DeviceModule) -> No
         seen = gradient(LEARN[name], there)
         assert backend.fallbacks() == []
         check_same(seen, gradient(LEARN[name], host))
-
-
-def loss_operands(shape: tuple[int, ...], dtype: torch.dtype) -> Operands:
-    generator = torch.Generator().manual_seed(5)
-    scores = torch.randn(*shape, generator=generator).to(dtype)
-    classes = shape[0] if len(shape) == 1 else shape[1]
-    sizes = () if len(shape) == 1 else (shape[0], *shape[2:])
-    target = torch.randint(classes, sizes, generator=generator)
-    weight = torch.rand(classes, generator=generator).to(dtype)
-    return {"scores": scores, "target": target, "weight": weight}
-
-
-def loss_of(there: Operands, reduction: str, weighted: bool, ignored: int) -> list[Tensor]:
-    scores = there["scores"].detach().requires_grad_()
-    loss = torch.nn.functional.cross_entropy(
-        scores, there["target"], there["weight"] if weighted else None,
-        ignore_index=ignored, reduction=reduction,
-    )  # fmt: skip
-    loss.sum().backward()
-    assert scores.grad is not None
-    return [loss.detach(), scores.grad]
-
-
-@pytest.mark.parametrize("shape", [(6, 5), (5,), (2, 5, 3, 4), (2, 5, 3), (1, 1)])
-@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
-def test_cross_entropy(
-    shape: tuple[int, ...], reduction: str, device: torch.device, backend: DeviceModule
-) -> None:
-    host = loss_operands(shape, torch.float32)
-    there = {key: moved(tensor, device) for key, tensor in host.items()}
-    for weighted, ignored in itertools.product((False, True), (-100, 0)):
-        backend.reset_fallbacks()
-        seen = loss_of(there, reduction, weighted, ignored)
-        assert backend.fallbacks() == []
-        for one, like in zip(seen, loss_of(host, reduction, weighted, ignored), strict=True):
-            check_same(one, like)
-
-
-@pytest.mark.parametrize("shape", [(6, 5), (5,), (0, 5), (2, 5, 3, 4)])
-def test_nll_loss_and_its_total_weight(
-    shape: tuple[int, ...], device: torch.device, backend: DeviceModule
-) -> None:
-    op = torch.ops.aten.nll_loss2d_forward if len(shape) == 4 else torch.ops.aten.nll_loss_forward
-    for dtype, reduction, ignored in itertools.product(REAL[:4], (0, 1, 2), (-100, 1)):
-        host = loss_operands(shape, dtype)
-        there = {key: moved(tensor, device) for key, tensor in host.items()}
-        call = partial(op, reduction=reduction, ignore_index=ignored)
-        backend.reset_fallbacks()
-        seen = call(there["scores"], there["target"], there["weight"])
-        assert backend.fallbacks() == []
-        expected = call(host["scores"], host["target"], host["weight"])
-        for one, like in zip(seen, expected, strict=True):
-            check_same(one, like)
-
-
-def test_all_targets_ignored(device: torch.device) -> None:
-    host = loss_operands((3, 5), torch.float32)
-    host["target"].fill_(-100)
-    there = {key: moved(tensor, device) for key, tensor in host.items()}
-    for reduction in ("none", "mean", "sum"):
-        seen, expected = (loss_of(each, reduction, True, -100) for each in (there, host))
-        for one, like in zip(seen, expected, strict=True):
-            check_same(one, like)
 
 
 # --------------------------------------------------------------------------------- the routes --

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from likeness import check_same, moved
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
@@ -23,7 +24,6 @@ Call = Callable[..., Any]
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32,
           torch.int8, torch.uint8]  # fmt: skip
 REAL = [dtype for dtype in DTYPES if dtype.is_floating_point]
-HALF = {torch.float16: 2e-2, torch.bfloat16: 1e-1}
 SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
     "plain": lambda t: t,
     "turned": lambda t: t.transpose(0, -1).contiguous().transpose(0, -1),
@@ -51,19 +51,6 @@ def values(dtype: torch.dtype, shape: str = "plain", seed: int = 3) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     drawn = (torch.randn(4, 7, generator=generator) * 2).to(dtype)
     return SHAPES[shape](drawn)
-
-
-def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    there = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
-    return there.copy_(tensor)
-
-
-def check_same(seen: Tensor, expected: Tensor) -> None:
-    assert (seen.dtype, seen.shape, seen.stride()) == (
-        expected.dtype, expected.shape, expected.stride(),
-    )  # fmt: skip
-    limit = HALF.get(expected.dtype)
-    torch.testing.assert_close(seen.cpu(), expected, equal_nan=True, rtol=limit, atol=limit)
 
 
 def run(call: Call, host: Tensor, device: torch.device, backend: DeviceModule) -> tuple[Any, Any]:
