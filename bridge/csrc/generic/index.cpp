@@ -137,10 +137,6 @@ struct Placement::Operands {
       each.strides.push_back(0);
     }
   }
-  int64_t index_bits() const {
-    const auto fits = [](const tbk_tensor_t* tensor) { return fits_32(*tensor); };
-    return std::all_of(tensors.begin(), tensors.end(), fits) ? 32 : 64;
-  }
 
   bool is_complex;
   Shaped table_shape, values_shape;
@@ -183,7 +179,7 @@ bool Placement::launch_on_device(int64_t mode, const Shaped& table, const Shaped
   arguments.mode = mode;
   arguments.flags = flags_ | (is_ordered ? TBK_INDEX_ORDERED : 0);
   arguments.bounds = TBK_BOUNDS_ZERO;
-  arguments.index_bits = operands.index_bits();
+  arguments.index_bits = index_bits_of(operands.tensors);
   arguments.table = &operands.table;
   arguments.values = &operands.values;
   arguments.indices = operands.tensors.data() + 2;

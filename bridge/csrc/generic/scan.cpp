@@ -15,7 +15,6 @@
 #include <tbk/tbk_scan.h>
 #include <torch/library.h>
 
-#include <algorithm>
 #include <array>
 
 namespace tbk::generic {
@@ -204,14 +203,12 @@ bool run_scan(const Reduction& reduction, int64_t dim, c10::ArrayRef<const at::T
   const tbk_operand_set_t set = {sizeof set, tensors.data(), tensors.data() + outputs.size(),
                                  nullptr,    nullptr,        0};
   const tbk_operand_set_t* const sets[] = {&set};
-  const bool is_small = std::all_of(tensors.begin(), tensors.end(),
-                                    [](const tbk_tensor_t* each) { return fits_32(*each); });
   tbk_args_scan_t arguments = {};
   arguments.struct_size = sizeof arguments;
   arguments.reduction = &reduction.view;
   arguments.sets = sets;
   arguments.set_count = 1;
-  arguments.index_bits = is_small ? 32 : 64;
+  arguments.index_bits = index_bits_of(tensors);
   const std::array<int64_t, 2> others = {
       static_cast<int64_t>(reinterpret_cast<uintptr_t>(&reduction)), arguments.index_bits};
   return launch(scan_kernel, device, &arguments, tensors, others);

@@ -49,13 +49,11 @@ bool run_sort(const at::Tensor& self, int64_t dim, uint64_t flags, const at::Ten
   if (values.numel() == 0) return true;
   if (at::globalContext().deterministicAlgorithms()) flags |= TBK_SORT_STABLE;
   const Sorted to(values, dim, true), places(indices, dim, true), from(self, dim, false);
-  const bool is_small =
-      fits_32(from.description) && fits_32(to.description) && fits_32(places.description);
-  const tbk_args_sort_t arguments = {
-      sizeof arguments,  &from.description, &to.description, &places.description, flags,
-      is_small ? 32 : 64};
-  return launch(sort_kernel, self.device().index(), &arguments,
-                {&from.description, &to.description, &places.description},
+  const std::array<const tbk_tensor_t*, 3> tensors = {&from.description, &to.description,
+                                                      &places.description};
+  const tbk_args_sort_t arguments = {sizeof arguments, tensors[0], tensors[1],
+                                     tensors[2],       flags,      index_bits_of(tensors)};
+  return launch(sort_kernel, self.device().index(), &arguments, tensors,
                 std::array<int64_t, 2>{static_cast<int64_t>(flags), arguments.index_bits});
 }
 
