@@ -22,7 +22,12 @@ enum class Formulas : uint8_t {
   kNormal,
   kExponential,
   kBernoulli,
-  kInteger
+  kInteger,
+  kNllClass,
+  kNllWeight,
+  kNllLoss,
+  kNllMean,
+  kNllGradient
 };
 
 /// Says which program of a composition is meant: for which dtypes, and in which form.

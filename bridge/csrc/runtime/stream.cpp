@@ -105,9 +105,9 @@ Stream* take_any(DeviceStreams& streams) {
 
 }  // namespace
 
-std::string Stream::noted() const {
+std::string OperationNotes::text() const {
   std::string text;
-  size_t end = noted_.load(std::memory_order_relaxed);
+  size_t end = count_.load(std::memory_order_relaxed);
   for (size_t at = end - std::min(end, operations_.size()); at < end; at++) {
     const char* operation = operations_[at % operations_.size()].load(std::memory_order_relaxed);
     if (operation == nullptr) continue;
@@ -258,6 +258,7 @@ void synchronize(Stream& stream) {
           error, "stream_synchronize", stream.device);
   }
   stream.forget();
+  stream.bad_index.raise_if_any(stream);
 }
 
 void synchronize_device(c10::DeviceIndex device) {
@@ -272,6 +273,8 @@ void synchronize_device(c10::DeviceIndex device) {
   size_t count = streams.count.load(std::memory_order_acquire);
   for (size_t id = 0; id < count; id++)
     streams.at(id).forget();
+  for (size_t id = 0; id < count; id++)
+    streams.at(id).bad_index.raise_if_any(streams.at(id));
 }
 
 }  // namespace tbk

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <c10/core/Stream.h>
+#include <runtime/bad_index.h>
+#include <runtime/operation_notes.h>
 #include <tbk/tbk.h>
 
-#include <array>
-#include <atomic>
-#include <cstddef>
 #include <string>
 
 namespace tbk {
@@ -20,20 +19,22 @@ struct Stream {
   int priority = 0;
   // NULL where the backend has no streams: every call is synchronous.
   tbk_stream_t* handle = nullptr;
+  BadIndex bad_index;
 
   /// Remembers that `operation` was enqueued; a literal or interned, borrowed for ever. For
   /// messages about deferred errors only, so that lost updates between threads don't matter.
   void note(const char* operation) noexcept {
-    size_t at = noted_.fetch_add(1, std::memory_order_relaxed);
-    operations_[at % operations_.size()].store(operation, std::memory_order_relaxed);
+    notes_.note(operation);
   }
   /// Forgets what was noted: nothing enqueued so far can be the cause of a later error.
   void forget() noexcept {
-    noted_.store(0, std::memory_order_relaxed);
+    notes_.forget();
   }
   /// Returns the last eight operations since forget(), the latest last, separated by ", "; empty if
   /// none.
-  std::string noted() const;
+  std::string noted() const {
+    return notes_.text();
+  }
 
   /// Returns what PyTorch calls it.
   c10::Stream wrap() const {
@@ -41,8 +42,7 @@ struct Stream {
   }
 
  private:
-  std::array<std::atomic<const char*>, 8> operations_{};
-  std::atomic<size_t> noted_{0};
+  OperationNotes notes_;
 };
 
 /// Returns stream 0 of `device`. This and what follows opens the device that it names, unless it is
@@ -81,8 +81,8 @@ void* native_handle(const Stream& stream);
 /// Returns whether all that was enqueued is complete; true where the backend has no streams. Does
 /// not block. Errors: those of that work.
 bool query(Stream& stream);
-/// Waits on the host for all that was enqueued. Errors: those of that work. Does not touch the GIL:
-/// who holds it releases it first.
+/// Waits on the host for all that was enqueued. Errors: those of that work; IndexError where it found
+/// an index out of range. Does not touch the GIL: who holds it releases it first.
 void synchronize(Stream& stream);
 /// Waits for all streams of `device`; a device that is not open has nothing to wait for and stays
 /// closed. Once it has succeeded, the operations noted so far are forgotten, as in synchronize.

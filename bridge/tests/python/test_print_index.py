@@ -99,7 +99,7 @@ def test_an_index_out_of_range_is_refused(device: torch.device) -> None:
     tensor = torch.arange(3.0, device=device)
     for key in (3, -4, [0, 5]):
         with pytest.raises(IndexError):
-            tensor[key]
+            tensor[key].cpu()
     with pytest.raises(IndexError):
         tensor[torch.ones(4, dtype=torch.bool, device=device)]
 
