@@ -3,6 +3,7 @@
 #include <generic/axis.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace tbk::generic {
@@ -61,6 +62,8 @@ int64_t Axis::most_results() const {
       return divided_up(out, in) + 1;
     case Along::kReflect:
       return 3;
+    case Along::kTwice:
+      return 2;
     case Along::kReplicate:
       return in == 1 ? out : std::max<int64_t>({before, after, 0}) + 1;
     default:
@@ -95,7 +98,8 @@ bool Axis::is_identity() const {
 std::array<uint64_t, 9> Axis::numbers(at::ScalarType real) const {
   std::array<uint64_t, 9> result = {};
   size_t count = 0;
-  for (const int64_t number : {in, out, kernel, stride, dilation, before})
+  const int64_t step = is_shifted() ? std::countr_zero(static_cast<uint64_t>(stride)) : stride;
+  for (const int64_t number : {in, out, kernel, step, dilation, before})
     result[count++] = bits_in(at::kLong, number);
   for (const double number : {scale, inverse_of(*this), shift_of(*this)})
     result[count++] = bits_in(real, number);
@@ -121,7 +125,7 @@ Value AxisBuilder::clamped(Value index) {
 
 AxisBuilder::Window AxisBuilder::window(Value place) {
   if (axis_.along == Along::kWindow) {
-    const Value begin = op(TBK_OPCODE_SUB, op(TBK_OPCODE_MUL, place, stride_), before_);
+    const Value begin = op(TBK_OPCODE_SUB, times_stride(place), before_);
     const Value steps = op(TBK_OPCODE_MUL, op(TBK_OPCODE_SUB, kernel_, whole(1)), dilation_);
     return {begin, op(TBK_OPCODE_ADD, op(TBK_OPCODE_ADD, begin, steps), whole(1))};
   }
@@ -170,6 +174,8 @@ Value AxisBuilder::single(Value place) {
       return op(TBK_OPCODE_REM_FLOOR, moved, in_);
     case Along::kReplicate:
       return clamped(moved);
+    case Along::kTwice:
+      return op(TBK_OPCODE_SHR, place, whole(1));
     case Along::kReflect: {
       const Value size = b_.apply(TBK_OPCODE_ABS, {moved});
       const Value turn = op(TBK_OPCODE_MUL, op(TBK_OPCODE_SUB, in_, whole(1)), whole(2));
@@ -248,11 +254,13 @@ Value AxisBuilder::first_candidate(Value index) {
     case Along::kWindow: {
       const Value steps = op(TBK_OPCODE_MUL, op(TBK_OPCODE_SUB, kernel_, whole(1)), dilation_);
       const Value beyond = op(TBK_OPCODE_SUB, op(TBK_OPCODE_ADD, index, before_), steps);
-      const Value rest = op(TBK_OPCODE_SUB, stride_, whole(1));
-      return op(TBK_OPCODE_DIV_FLOOR, op(TBK_OPCODE_ADD, beyond, rest), stride_);
+      const Value rest = op(TBK_OPCODE_SUB, times_stride(whole(1)), whole(1));
+      return by_stride(op(TBK_OPCODE_ADD, beyond, rest));
     }
     case Along::kAdaptive:
       return op(TBK_OPCODE_DIV_TRUNC, op(TBK_OPCODE_MUL, index, out_), in_);
+    case Along::kTwice:
+      return op(TBK_OPCODE_SHL, index, whole(1));
     case Along::kReplicate:
       return select(op(TBK_OPCODE_EQ, index, whole(0)), whole(0),
                     op(TBK_OPCODE_ADD, index, before_));

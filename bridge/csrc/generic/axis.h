@@ -16,6 +16,7 @@ enum class Along : uint8_t {
   kWindow,        ///< Those of a window; each counts 1 / divisor.
   kAdaptive,      ///< The window that PyTorch's adaptive pooling has, the same.
   kNearest,       ///< One.
+  kTwice,         ///< One, the same for two.
   kNearestExact,  ///< One, from the middle.
   kLinear,        ///< The two around it.
   kLinearEnds,    ///< The two around it; the first and the last place fall together.
@@ -53,9 +54,13 @@ struct Axis {
   int64_t most_results() const;
   /// Returns whether the result is the input.
   bool is_identity() const;
+  /// Returns whether the stride is a power of two, which needs no division.
+  bool is_shifted() const {
+    return stride > 0 && (stride & (stride - 1)) == 0;
+  }
   /// Returns what of the axis its programs depend on.
   int form() const {
-    return static_cast<int>(along) | static_cast<int>(divisor) << 4;
+    return static_cast<int>(along) | static_cast<int>(divisor) << 4 | is_shifted() << 6;
   }
   /// Returns the numbers that AxisBuilder declares, as bits; `real` is the dtype of weights.
   std::array<uint64_t, 9> numbers(at::ScalarType real) const;
@@ -112,6 +117,12 @@ class AxisBuilder {
   }
   Value constant(double value) {
     return b_.constant(value, real_);
+  }
+  Value times_stride(Value value) {
+    return op(axis_.is_shifted() ? TBK_OPCODE_SHL : TBK_OPCODE_MUL, value, stride_);
+  }
+  Value by_stride(Value value) {
+    return op(axis_.is_shifted() ? TBK_OPCODE_SHR : TBK_OPCODE_DIV_FLOOR, value, stride_);
   }
   Value is_within(Value index, Value count);
   Value clamped(Value index);

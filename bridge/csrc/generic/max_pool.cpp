@@ -187,7 +187,9 @@ void write_backward(ProgramBuilder& b, at::ScalarType dtype, const Axes& axes) {
 
 const Reduction* gradient_of(at::ScalarType dtype, const Axes& axes) {
   const at::ScalarType computed = computed_in(dtype);
-  const int form = axes[0].axis.form() << 2 | static_cast<int>(axes.size());
+  auto form = static_cast<int>(axes.size());
+  for (const AxisOf& each : axes)
+    form = form << 7 | each.axis.form();
   const auto declare = [&](ProgramBuilder& b) {
     for (const AxisOf& each : axes)
       AxisBuilder(b, each.axis, at::kFloat);

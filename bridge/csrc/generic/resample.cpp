@@ -116,6 +116,7 @@ bool is_move(const Axis& axis) {
   switch (axis.along) {
     case Along::kNearest:
     case Along::kNearestExact:
+    case Along::kTwice:
     case Along::kReflect:
     case Along::kReplicate:
     case Along::kFlip:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Batch norm and group norm as compositions, in the shapes, dtypes and forms that PyTorch's CPU takes.
+"""Batch norm and group norm as compositions, in the shapes, dtypes and forms that the CPU takes.
 
 Their values are held against those of float64, and may be off where the CPU's are.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-import torch.nn.functional as F
+from torch.nn import functional as nnf
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
@@ -75,7 +75,9 @@ def drawn(sizes: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.randint(-12, 12, sizes, generator=generator).div(3).to(dtype)
 
 
-def learned(function: Callable[[Tensor], Any], x: Tensor, device: torch.device | str) -> list[Tensor]:
+def learned(
+    function: Callable[[Tensor], Any], x: Tensor, device: torch.device | str
+) -> list[Tensor]:
     """Returns the results of `function`, and its gradient."""
     here = x.detach().to(device).requires_grad_()
     out = function(here)
@@ -110,7 +112,7 @@ def test_averages(
     name: str, dtype: torch.dtype, backend: DeviceModule, device: torch.device
 ) -> None:
     rank, options = AVERAGES[name]
-    pool = F.avg_pool2d if rank == 2 else F.avg_pool3d
+    pool = nnf.avg_pool2d if rank == 2 else nnf.avg_pool3d
     check(lambda x: pool(x, **options), drawn(SIZES[rank], dtype), backend, device)
 
 
@@ -120,7 +122,7 @@ def test_the_greatest(
     name: str, dtype: torch.dtype, backend: DeviceModule, device: torch.device
 ) -> None:
     rank, options = GREATEST[name]
-    pool = F.max_pool2d if rank == 2 else F.max_pool3d
+    pool = nnf.max_pool2d if rank == 2 else nnf.max_pool3d
     check(lambda x: pool(x, return_indices=True, **options), drawn(SIZES[rank], dtype), backend,
           device)  # fmt: skip
 
@@ -132,18 +134,18 @@ def test_adaptive_ones(
 ) -> None:
     sizes = ADAPTIVE[name]
     x = drawn(SIZES[len(sizes)], dtype)
-    average = F.adaptive_avg_pool2d if len(sizes) == 2 else F.adaptive_avg_pool3d
-    greatest = F.adaptive_max_pool2d if len(sizes) == 2 else F.adaptive_max_pool3d
+    average = nnf.adaptive_avg_pool2d if len(sizes) == 2 else nnf.adaptive_avg_pool3d
+    greatest = nnf.adaptive_max_pool2d if len(sizes) == 2 else nnf.adaptive_max_pool3d
     check(lambda t: average(t, sizes), x, backend, device)
     check(lambda t: greatest(t, sizes, return_indices=True), x, backend, device)
 
 
 LINES: dict[str, Callable[[Tensor], Any]] = {
-    "average": lambda t: F.avg_pool1d(t, 3, 2, 1),
-    "greatest": lambda t: F.max_pool1d(t, 3, 2, 1, return_indices=True),
-    "adaptive average": lambda t: F.adaptive_avg_pool1d(t, 4),
-    "adaptive greatest": lambda t: F.adaptive_max_pool1d(t, 4, return_indices=True),
-    "power": lambda t: F.lp_pool1d(t, 2, 2),
+    "average": lambda t: nnf.avg_pool1d(t, 3, 2, 1),
+    "greatest": lambda t: nnf.max_pool1d(t, 3, 2, 1, return_indices=True),
+    "adaptive average": lambda t: nnf.adaptive_avg_pool1d(t, 4),
+    "adaptive greatest": lambda t: nnf.adaptive_max_pool1d(t, 4, return_indices=True),
+    "power": lambda t: nnf.lp_pool1d(t, 2, 2),
 }
 
 
@@ -158,17 +160,17 @@ def test_layouts_change_nothing(
     layout: str, rank: int, backend: DeviceModule, device: torch.device
 ) -> None:
     x = LAYOUTS[layout](drawn(SIZES[rank]))
-    average = F.avg_pool2d if rank == 2 else F.avg_pool3d
-    greatest = F.max_pool2d if rank == 2 else F.max_pool3d
-    adaptive = F.adaptive_avg_pool2d if rank == 2 else F.adaptive_avg_pool3d
+    average = nnf.avg_pool2d if rank == 2 else nnf.avg_pool3d
+    greatest = nnf.max_pool2d if rank == 2 else nnf.max_pool3d
+    adaptive = nnf.adaptive_avg_pool2d if rank == 2 else nnf.adaptive_avg_pool3d
     check(lambda t: average(t, 3, 2, 1), x, backend, device)
     check(lambda t: greatest(t, 3, 2, 1, return_indices=True), x, backend, device)
     check(lambda t: adaptive(t, 2), x, backend, device)
 
 
 def test_without_a_batch(backend: DeviceModule, device: torch.device) -> None:
-    check(lambda t: F.max_pool2d(t, 2, return_indices=True), drawn((3, 6, 7)), backend, device)
-    check(lambda t: F.avg_pool3d(t, 2), drawn((3, 4, 6, 7)), backend, device)
+    check(lambda t: nnf.max_pool2d(t, 2, return_indices=True), drawn((3, 6, 7)), backend, device)
+    check(lambda t: nnf.avg_pool3d(t, 2), drawn((3, 4, 6, 7)), backend, device)
 
 
 @pytest.mark.parametrize("layout", ["plain", "channels last"])
@@ -181,13 +183,13 @@ def test_infinities_and_what_is_no_number(layout: str, device: torch.device) -> 
     x[1, 2, 3, 3] = float("inf")
     x = LAYOUTS[layout](x)
     for pool in (
-        lambda t: F.max_pool2d(t, 3, 2, 1, return_indices=True),
-        lambda t: F.max_pool2d(t, 2, 1, return_indices=True),
-        lambda t: F.adaptive_max_pool2d(t, 3, return_indices=True),
+        lambda t: nnf.max_pool2d(t, 3, 2, 1, return_indices=True),
+        lambda t: nnf.max_pool2d(t, 2, 1, return_indices=True),
+        lambda t: nnf.adaptive_max_pool2d(t, 3, return_indices=True),
     ):
         for one, like in zip(pool(x.to(device)), pool(x), strict=True):
             torch.testing.assert_close(one.cpu(), like, equal_nan=True, rtol=0, atol=0)
-    torch.testing.assert_close(F.avg_pool2d(x.to(device), 3).cpu(), F.avg_pool2d(x, 3),
+    torch.testing.assert_close(nnf.avg_pool2d(x.to(device), 3).cpu(), nnf.avg_pool2d(x, 3),
                                equal_nan=True)  # fmt: skip
 
 
@@ -195,32 +197,32 @@ def test_infinities_and_what_is_no_number(layout: str, device: torch.device) -> 
 def test_integers(dtype: torch.dtype, device: torch.device) -> None:
     x = drawn((2, 3, 6, 7)).mul(3).to(dtype)
     try:
-        expected = F.max_pool2d(x, 3, 2, 1, return_indices=True)
+        expected = nnf.max_pool2d(x, 3, 2, 1, return_indices=True)
     except RuntimeError:
         pytest.skip("PyTorch's CPU does not pool it")
-    for one, like in zip(F.max_pool2d(x.to(device), 3, 2, 1, return_indices=True), expected,
+    for one, like in zip(nnf.max_pool2d(x.to(device), 3, 2, 1, return_indices=True), expected,
                          strict=True):  # fmt: skip
         torch.testing.assert_close(one.cpu(), like)
 
 
 def test_a_large_image(backend: DeviceModule, device: torch.device) -> None:
     x = drawn((2, 8, 65, 57))
-    check(lambda t: F.max_pool2d(t, 3, 2, 1, return_indices=True), x, backend, device)
-    check(lambda t: F.avg_pool2d(t, 7, 3, 2), x, backend, device)
+    check(lambda t: nnf.max_pool2d(t, 3, 2, 1, return_indices=True), x, backend, device)
+    check(lambda t: nnf.avg_pool2d(t, 7, 3, 2), x, backend, device)
 
 
 @pytest.mark.parametrize(
     "odd",
     [
-        lambda x: F.max_pool2d(x, 2, padding=2),
-        lambda x: F.max_pool2d(x, 20),
-        lambda x: F.max_pool2d(x, 0),
-        lambda x: F.avg_pool2d(x, 2, padding=2),
-        lambda x: F.avg_pool2d(x, 2, divisor_override=0),
-        lambda x: F.avg_pool2d(x.long(), 2).sum() + F.avg_pool2d(x.bool(), 2),
-        lambda x: F.adaptive_avg_pool2d(x, (-1, 2)),
-        lambda x: F.adaptive_avg_pool2d(x[:, :, :0], (2, 2)),
-        lambda x: F.max_pool3d(x[0, 0], 2),
+        lambda x: nnf.max_pool2d(x, 2, padding=2),
+        lambda x: nnf.max_pool2d(x, 20),
+        lambda x: nnf.max_pool2d(x, 0),
+        lambda x: nnf.avg_pool2d(x, 2, padding=2),
+        lambda x: nnf.avg_pool2d(x, 2, divisor_override=0),
+        lambda x: nnf.avg_pool2d(x.long(), 2).sum() + nnf.avg_pool2d(x.bool(), 2),
+        lambda x: nnf.adaptive_avg_pool2d(x, (-1, 2)),
+        lambda x: nnf.adaptive_avg_pool2d(x[:, :, :0], (2, 2)),
+        lambda x: nnf.max_pool3d(x[0, 0], 2),
     ],
 )
 def test_what_pytorch_refuses_is_refused(
@@ -234,10 +236,14 @@ def test_what_pytorch_refuses_is_refused(
 
 def test_empty_batches_and_given_outputs(device: torch.device) -> None:
     empty = torch.empty(0, 3, 6, 7)
-    assert F.max_pool2d(empty.to(device), 2).shape == (0, 3, 3, 3)
-    assert F.avg_pool2d(empty.to(device), 2).shape == (0, 3, 3, 3)
+    assert nnf.max_pool2d(empty.to(device), 2).shape == (0, 3, 3, 3)
+    assert nnf.avg_pool2d(empty.to(device), 2).shape == (0, 3, 3, 3)
     x = drawn((2, 3, 6, 7))
-    for out in (torch.empty(2, 3, 3, 3), torch.empty(0), torch.empty(3, 3, 3, 2).permute(3, 0, 1, 2)):
+    for out in (
+        torch.empty(2, 3, 3, 3),
+        torch.empty(0),
+        torch.empty(3, 3, 3, 2).permute(3, 0, 1, 2),
+    ):
         given = out.to(device)
         torch.ops.aten.avg_pool2d.out(x.to(device), [2, 2], out=given)
-        torch.testing.assert_close(given.cpu(), F.avg_pool2d(x, 2))
+        torch.testing.assert_close(given.cpu(), nnf.avg_pool2d(x, 2))
