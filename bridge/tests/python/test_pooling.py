@@ -134,8 +134,8 @@ def test_adaptive_ones(
 ) -> None:
     sizes = ADAPTIVE[name]
     x = drawn(SIZES[len(sizes)], dtype)
-    average = nnf.adaptive_avg_pool2d if len(sizes) == 2 else nnf.adaptive_avg_pool3d
-    greatest = nnf.adaptive_max_pool2d if len(sizes) == 2 else nnf.adaptive_max_pool3d
+    average: Any = nnf.adaptive_avg_pool2d if len(sizes) == 2 else nnf.adaptive_avg_pool3d
+    greatest: Any = nnf.adaptive_max_pool2d if len(sizes) == 2 else nnf.adaptive_max_pool3d
     check(lambda t: average(t, sizes), x, backend, device)
     check(lambda t: greatest(t, sizes, return_indices=True), x, backend, device)
 
@@ -182,11 +182,12 @@ def test_infinities_and_what_is_no_number(layout: str, device: torch.device) -> 
     x[1, 1:] = -float("inf")
     x[1, 2, 3, 3] = float("inf")
     x = LAYOUTS[layout](x)
-    for pool in (
+    pools: list[Callable[[Tensor], Any]] = [
         lambda t: nnf.max_pool2d(t, 3, 2, 1, return_indices=True),
         lambda t: nnf.max_pool2d(t, 2, 1, return_indices=True),
         lambda t: nnf.adaptive_max_pool2d(t, 3, return_indices=True),
-    ):
+    ]
+    for pool in pools:
         for one, like in zip(pool(x.to(device)), pool(x), strict=True):
             torch.testing.assert_close(one.cpu(), like, equal_nan=True, rtol=0, atol=0)
     torch.testing.assert_close(nnf.avg_pool2d(x.to(device), 3).cpu(), nnf.avg_pool2d(x, 3),

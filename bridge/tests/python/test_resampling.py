@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,7 +27,7 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
     "stepped": lambda t: t.repeat_interleave(2, 0)[::2],
 }
 SIZES = {1: (2, 3, 7), 2: (2, 3, 5, 6), 3: (2, 3, 4, 5, 3)}
-PADDINGS = {
+PADDINGS: dict[int, list[tuple[int, ...]]] = {
     1: [(1, 2), (3, 0), (0, 0), (-1, 2), (6, 6)],
     2: [(1, 2, 3, 0), (4, 4, 4, 4), (0, 0, -2, 1)],
     3: [(1, 2, 3, 0, 2, 1), (2, 2, 0, 0, 0, 0)],
@@ -103,7 +104,7 @@ def test_padding(
 ) -> None:
     x = drawn(SIZES[rank], dtype)
     for padding in PADDINGS[rank]:
-        check(lambda t, p=padding: nnf.pad(t, p, mode=mode), x, backend, device)
+        check(partial(nnf.pad, pad=padding, mode=mode), x, backend, device)
 
 
 def test_padding_beyond_its_size(backend: DeviceModule, device: torch.device) -> None:
