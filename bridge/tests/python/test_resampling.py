@@ -249,3 +249,18 @@ def test_empty_batches(device: torch.device) -> None:
     assert nnf.pad(x, (1, 1, 1, 1), mode="reflect").shape == (0, 3, 7, 8)
     assert nnf.interpolate(x, scale_factor=2).shape == (0, 3, 10, 12)
     assert x.flip(0).shape == x.roll(1, 0).shape == torch.cat([x, x]).shape == x.shape
+
+
+def test_other_sizes_make_no_other_program(backend: DeviceModule, device: torch.device) -> None:
+    """A size is a number of the launch, and so is a scale."""
+
+    def run(size: int) -> None:
+        x = drawn((2, 3, size, size + 1)).to(device).requires_grad_()
+        out = nnf.interpolate(nnf.max_pool2d(x, 3, 2, 1), (size - 1, 7), mode="bilinear")
+        nnf.adaptive_avg_pool2d(nnf.pad(out, (1, 2, 1, 1), mode="reflect"), 3).sum().backward()
+
+    run(11)
+    before = backend.plans().programs
+    for size in (10, 12, 15, 23):
+        run(size)
+    assert backend.plans().programs == before
