@@ -18,6 +18,7 @@
 #include <generic/windows.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -127,6 +128,24 @@ bool is_pooled(const at::Tensor& input, const at::Tensor& out, const at::Tensor&
          input.scalar_type() != at::kBool;
 }
 
+/// Returns both as they lie around the dimension at `place`.
+Pooled split(const Pooled& pooled, size_t place) {
+  return {around(pooled.values, place),
+          pooled.places.defined() ? around(pooled.places, place) : pooled.places};
+}
+
+/// Returns new ones, of another size at `place`.
+Pooled empty_along(const Pooled& like, size_t place, int64_t size) {
+  at::DimVector sizes(like.values.sizes().begin(), like.values.sizes().end());
+  sizes[place] = size;
+  const c10::DeviceIndex device = like.values.device().index();
+  return {empty_on(device, sizes, like.values.scalar_type()), empty_on(device, sizes, at::kLong)};
+}
+
+size_t place_in(c10::IntArrayRef order, int64_t dimension) {
+  return static_cast<size_t>(std::find(order.begin(), order.end(), dimension) - order.begin());
+}
+
 /// The dimensions one after the other, the last one first.
 bool forward(const at::Tensor& input, const at::Tensor& out, const at::Tensor& places,
              const Axes& axes) {
@@ -138,23 +157,13 @@ bool forward(const at::Tensor& input, const at::Tensor& out, const at::Tensor& p
   Pooled now = {input.permute(order).contiguous(), {}};
   int64_t size = 1;
   for (size_t i = axes.size(); i-- > 0;) {
-    const auto& [dimension, axis] = axes[i];
-    const auto place =
-        static_cast<size_t>(std::find(order.begin(), order.end(), dimension) - order.begin());
-    at::DimVector sizes(now.values.sizes().begin(), now.values.sizes().end());
-    sizes[place] = axis.out;
-    const c10::DeviceIndex device = out.device().index();
-    Pooled made = target;
-    if (i > 0 || !is_direct)
-      made = {empty_on(device, sizes, out.scalar_type()), empty_on(device, sizes, at::kLong)};
-    const auto split = [&](const Pooled& pooled) {
-      return Pooled{around(pooled.values, place),
-                    pooled.places.defined() ? around(pooled.places, place) : pooled.places};
-    };
-    const bool is_first = i + 1 == axes.size();
-    if (!run_pass(split(now), split(made), {out.scalar_type(), axis, is_first}, size)) return false;
+    const Axis& axis = axes[i].axis;
+    const size_t place = place_in(order, axes[i].dimension);
+    Pooled made = i == 0 && is_direct ? target : empty_along(now, place, axis.out);
+    const Pass pass = {out.scalar_type(), axis, /*is_first=*/i + 1 == axes.size()};
+    if (!run_pass(split(now, place), split(made, place), pass, size)) return false;
     size *= axis.in;
-    now = made;
+    now = std::move(made);
   }
   if (!is_direct) {
     target.values.copy_(now.values);
@@ -210,53 +219,56 @@ const Reduction* gradient_of(at::ScalarType dtype, const Axes& axes) {
   return intern_reduction(map, combine, finish, {0}, true);
 }
 
-/// Returns a contiguous tensor as what is before the last `rank` dimensions but `behind` ones, those, and
-/// what is behind.
+/// Returns a contiguous tensor as what is before dimension `first`, `rank` dimensions, and what is behind.
 at::Tensor spread(const at::Tensor& tensor, size_t first, size_t rank) {
   const c10::IntArrayRef sizes = tensor.sizes();
   at::DimVector result = {c10::multiply_integers(sizes.slice(0, first))};
-  result.append(sizes.begin() + first, sizes.begin() + first + rank);
+  for (const int64_t size : sizes.slice(first, rank))
+    result.push_back(size);
   result.push_back(c10::multiply_integers(sizes.slice(first + rank)));
   return tensor.view(result);
 }
 
 /// Whether the pooled dimensions lie one behind the other.
-bool lie_together(c10::IntArrayRef order, size_t first, const Axes& axes) {
+bool lie_together(c10::IntArrayRef order, const Axes& axes) {
+  const size_t first = place_in(order, axes[0].dimension);
   for (size_t i = 0; i < axes.size(); i++)
     if (first + i >= order.size() || order[first + i] != axes[i].dimension) return false;
   return true;
 }
 
-bool run_backward(const at::Tensor& gradient, const at::Tensor& places, const at::Tensor& out,
-                  const Axes& axes) {
-  at::DimVector order = memory_order(out), inner;
-  auto first =
-      static_cast<size_t>(std::find(order.begin(), order.end(), axes[0].dimension) - order.begin());
-  if (!lie_together(order, first, axes)) {
-    std::sort(order.begin(), order.end());
-    first = static_cast<size_t>(axes[0].dimension);
-  }
-  const at::Tensor target = out.permute(order);
-  const at::Tensor made = target.is_contiguous()
-                              ? target
-                              : empty_on(out.device().index(), target.sizes(), out.scalar_type());
-  const auto lies = [&](const at::Tensor& tensor) {
-    return spread(tensor.permute(order).contiguous(), first, axes.size());
-  };
-  const at::Tensor given = lies(gradient), where = lies(places),
-                   result = spread(made, first, axes.size());
+/// All are as `spread` has them.
+bool launch_backward(const at::Tensor& gradient, const at::Tensor& places, const at::Tensor& out,
+                     const Axes& axes) {
+  at::DimVector inner;
   for (const AxisOf& each : axes)
     inner.push_back(each.axis.most_results());
-  Launch launch(out.device().index(), result.sizes(), inner);
+  Launch launch(out.device().index(), out.sizes(), inner);
   launch.keep_dimensions();
-  launch.output(result, result.strides());
-  launch.indexed_input(given);
-  launch.indexed_input(where);
+  launch.output(out, out.strides());
+  launch.indexed_input(gradient);
+  launch.indexed_input(places);
   for (const AxisOf& each : axes)
     for (const uint64_t number : each.axis.numbers(at::kFloat))
       launch.number(number);
-  if (!launch.reduce(*gradient_of(out.scalar_type(), axes))) return false;
-  if (!target.is_contiguous()) target.copy_(made);
+  return launch.reduce(*gradient_of(out.scalar_type(), axes));
+}
+
+bool run_backward(const at::Tensor& gradient, const at::Tensor& places, const at::Tensor& out,
+                  const Axes& axes) {
+  at::DimVector order = memory_order(out);
+  if (!lie_together(order, axes)) std::sort(order.begin(), order.end());
+  const size_t first = place_in(order, axes[0].dimension);
+  const at::Tensor target = out.permute(order);
+  const bool is_direct = target.is_contiguous();
+  const at::Tensor made =
+      is_direct ? target : empty_on(out.device().index(), target.sizes(), out.scalar_type());
+  const auto lying = [&](const at::Tensor& tensor) {
+    return spread(tensor.permute(order).contiguous(), first, axes.size());
+  };
+  if (!launch_backward(lying(gradient), lying(places), spread(made, first, axes.size()), axes))
+    return false;
+  if (!is_direct) target.copy_(made);
   return true;
 }
 
