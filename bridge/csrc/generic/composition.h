@@ -37,7 +37,6 @@ enum class Formulas : uint8_t {
   kMaxPoolSum,
   kResampleAdd,
   kResampleFinish,
-  kCrop,
   kTriangle,
   kSequence,
   kUniform,

@@ -17,18 +17,22 @@ bool is_offered(Kernel& kernel, c10::DeviceIndex device) {
   return kernel.find(device) != nullptr;
 }
 
-constexpr int64_t kMost32 = std::numeric_limits<int32_t>::max();
+}  // namespace
 
 bool fits_32(const tbk_tensor_t& tensor) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
   int64_t last = tensor.offset, count = 1;
   for (int32_t d = 0; d < tensor.rank; d++) {
     if (__builtin_mul_overflow(count, tensor.sizes[d], &count)) return false;
     last += tensor.sizes[d] > 0 ? (tensor.sizes[d] - 1) * tensor.strides[d] : 0;
   }
-  return last <= kMost32 && count <= kMost32;
+  return last <= most && count <= most;
 }
 
-}  // namespace
+int64_t index_bits_of(c10::ArrayRef<const tbk_tensor_t*> tensors) {
+  const auto fits = [](const tbk_tensor_t* tensor) { return fits_32(*tensor); };
+  return std::all_of(tensors.begin(), tensors.end(), fits) ? 32 : 64;
+}
 
 bool offers_pointwise(c10::DeviceIndex device) {
   return is_offered(pointwise_kernel, device);
@@ -112,7 +116,8 @@ int64_t Launch::index_bits() const {
   const auto fits = [](const Item& item) { return fits_32(item.description); };
   int64_t count = 1;
   for (const int64_t size : all_sizes_)
-    if (__builtin_mul_overflow(count, size, &count) || count > kMost32) return 64;
+    if (__builtin_mul_overflow(count, size, &count) || count > std::numeric_limits<int32_t>::max())
+      return 64;
   return std::all_of(outputs_.begin(), outputs_.end(), fits) &&
                  std::all_of(inputs_.begin(), inputs_.end(), fits)
              ? 32
