@@ -260,10 +260,4 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
 }
 
-// PyTorch would make this of operators that fall back one by one, and round worse than the CPU's own
-// kernel does.
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
-}
-
 }  // namespace tbk

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/ExpandUtils.h>
+#include <aten/empty.h>
 #include <generic/composition.h>
 
 #include <map>
@@ -58,6 +59,19 @@ bool run_program(const Program& program, const at::Tensor& out,
   for (size_t i = 0; i < numbers.size(); i++)
     launch.number(bits_in(static_cast<at::ScalarType>(program.numbers[i]), numbers[i]));
   return launch.pointwise(program);
+}
+
+at::Tensor empty_as(const at::Tensor& like, c10::IntArrayRef sizes) {
+  const c10::DeviceIndex device = like.device().index();
+  const at::ScalarType dtype = like.scalar_type();
+  switch (like.suggest_memory_format()) {
+    case at::MemoryFormat::ChannelsLast:
+      return empty_strided_on(device, sizes, c10::get_channels_last_strides_2d(sizes), dtype);
+    case at::MemoryFormat::ChannelsLast3d:
+      return empty_strided_on(device, sizes, c10::get_channels_last_strides_3d(sizes), dtype);
+    default:
+      return empty_on(device, sizes, dtype);
+  }
 }
 
 OperatorCounter& counter_of_operator(const char* name, const char* overload) {

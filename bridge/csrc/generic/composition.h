@@ -18,6 +18,27 @@ enum class Formulas : uint8_t {
   kLayerNormWeighed,
   kLayerNormNormal,
   kLayerNormBackward,
+  kNormalize,
+  kNormalizeScale,
+  kNormalizeInput,
+  kNormalizeScaled,
+  kNormalizeSums,
+  kPairSum,
+  kPair,
+  kRunning,
+  kResample,
+  kResampleSum,
+  kResampleBackward,
+  kMaxPool,
+  kMaxPoolCombine,
+  kMaxPoolFinish,
+  kMaxPoolBackward,
+  kMaxPoolAdd,
+  kMaxPoolSum,
+  kResampleAdd,
+  kResampleFinish,
+  kTriangle,
+  kSequence,
   kUniform,
   kNormal,
   kExponential,
@@ -52,7 +73,19 @@ bool run_reduction(const Reduction& reduction, const Reduced& reduced,
 bool run_program(const Program& program, const at::Tensor& out,
                  c10::ArrayRef<const at::Tensor*> inputs, c10::ArrayRef<double> numbers = {});
 
+/// Returns a new tensor of the dtype and the memory format of `like`; contiguous where that is none.
+at::Tensor empty_as(const at::Tensor& like, c10::IntArrayRef sizes);
+
 /// Returns the counter of PyTorch's `name` ("aten::_softmax") and `overload` ("out").
 OperatorCounter& counter_of_operator(const char* name, const char* overload);
+
+/// Counts a call of `Op` as composed where it is served; `like` has the device and dtype of its result.
+/// Returns whether it is.
+template <class Op>
+bool count_composed(bool is_served, const at::Tensor& like) {
+  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
+  if (is_served) count_call(counter, Route::composed, like.device().index(), like.scalar_type());
+  return is_served;
+}
 
 }  // namespace tbk::generic

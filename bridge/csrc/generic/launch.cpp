@@ -41,29 +41,36 @@ bool offers_reduce(c10::DeviceIndex device) {
   return is_offered(reduce_kernel, device);
 }
 
-void Launch::add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t description, c10::IntArrayRef strides,
-                 bool is_outer) {
+Launch::Item& Launch::add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t description,
+                          c10::IntArrayRef strides) {
   Item& item = to.emplace_back();
   item.description = description;
   item.strides.append(strides.begin(), strides.end());
-  item.is_outer = is_outer;
+  item.is_indexed = false;
+  return item;
 }
 
 void Launch::output(const at::TensorBase& tensor, c10::IntArrayRef strides) {
-  add(outputs_, describe(tensor), strides, true);
+  add(outputs_, describe(tensor), strides);
 }
 void Launch::input(const at::TensorBase& tensor, c10::IntArrayRef strides) {
-  add(inputs_, describe_input(tensor), strides, false);
+  add(inputs_, describe_input(tensor), strides);
 }
 void Launch::outer_input(const at::TensorBase& tensor, c10::IntArrayRef strides) {
-  add(inputs_, describe_input(tensor), strides, true);
+  add(inputs_, describe_input(tensor), strides);
+}
+
+void Launch::indexed_input(const at::TensorBase& tensor) {
+  Item& item = add(inputs_, describe_input(tensor), tensor.strides());
+  item.own_sizes.append(tensor.sizes().begin(), tensor.sizes().end());
+  item.is_indexed = true;
 }
 
 /// Whether each operand steps from `dimension` to the next as through one.
 bool Launch::can_merge(size_t dimension) const {
   const int64_t next = all_sizes_[dimension + 1];
   const auto fits = [&](const Item& item) {
-    if (dimension + 1 >= item.strides.size()) return true;
+    if (item.is_indexed || dimension + 1 >= item.strides.size()) return true;
     return item.strides[dimension] == item.strides[dimension + 1] * next;
   };
   return std::all_of(outputs_.begin(), outputs_.end(), fits) &&
@@ -75,12 +82,13 @@ void Launch::drop(size_t dimension) {
   for (c10::SmallVectorImpl<Item>* items : {static_cast<c10::SmallVectorImpl<Item>*>(&outputs_),
                                             static_cast<c10::SmallVectorImpl<Item>*>(&inputs_)})
     for (Item& item : *items)
-      if (dimension < item.strides.size())
+      if (!item.is_indexed && dimension < item.strides.size())
         item.strides.erase(item.strides.begin() + static_cast<ptrdiff_t>(dimension));
 }
 
 /// Makes the dimensions from `first` as few as their strides allow; the order of the elements stays.
 void Launch::merge(size_t first, size_t count, Numbers& sizes) {
+  if (keeps_dimensions_) return;
   size_t end = first + count;
   for (size_t d = end; d-- > first;) {
     const bool is_single = all_sizes_[d] == 1;
@@ -98,7 +106,7 @@ void Launch::point(c10::SmallVectorImpl<Item>& items,
                    c10::SmallVectorImpl<const tbk_tensor_t*>& into) {
   for (Item& item : items) {
     item.description.rank = static_cast<int32_t>(item.strides.size());
-    item.description.sizes = all_sizes_.data();
+    item.description.sizes = item.is_indexed ? item.own_sizes.data() : all_sizes_.data();
     item.description.strides = item.strides.data();
     into.push_back(&item.description);
   }
@@ -106,6 +114,10 @@ void Launch::point(c10::SmallVectorImpl<Item>& items,
 
 int64_t Launch::index_bits() const {
   const auto fits = [](const Item& item) { return fits_32(item.description); };
+  int64_t count = 1;
+  for (const int64_t size : all_sizes_)
+    if (__builtin_mul_overflow(count, size, &count) || count > std::numeric_limits<int32_t>::max())
+      return 64;
   return std::all_of(outputs_.begin(), outputs_.end(), fits) &&
                  std::all_of(inputs_.begin(), inputs_.end(), fits)
              ? 32
@@ -117,8 +129,8 @@ bool Launch::knows(uint64_t dtypes) const {
          all_sizes_.size() <= TBK_PROGRAM_MOST_RANK;
 }
 
-/// What a plan depends on, besides the tensors: the program, how many dimensions go, how wide indices
-/// are. Numbers have no part in it.
+/// What a plan depends on, besides the tensors: the program, what goes, how wide indices are. Numbers
+/// have no part in it.
 template <class Arguments>
 bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments) {
   c10::SmallVector<const tbk_tensor_t*, 8> tensors;
@@ -130,9 +142,9 @@ bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments) {
   arguments.sets = sets;
   arguments.set_count = 1;
   arguments.index_bits = index_bits();
-  const std::array<int64_t, 3> others = {
-      static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity)),
-      static_cast<int64_t>(inner_.size()), arguments.index_bits};
+  Numbers others = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity)),
+                    static_cast<int64_t>(inner_.size()), arguments.index_bits};
+  others.append(inner_.begin(), inner_.end());
   return launch(kernel, device_, &arguments, tensors, others);
 }
 

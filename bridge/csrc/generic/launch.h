@@ -39,8 +39,14 @@ class Launch {
   void input(const at::TensorBase& tensor, c10::IntArrayRef strides);
   /// Adds an input of what finish reads, which has the sizes of the outer space alone.
   void outer_input(const at::TensorBase& tensor, c10::IntArrayRef strides);
+  /// Adds an input that the program loads by indices, as it is.
+  void indexed_input(const at::TensorBase& tensor);
   void number(uint64_t bits) {
     numbers_.push_back(bits);
+  }
+  /// Leaves dimensions as they are said: for programs that ask for coordinates.
+  void keep_dimensions() {
+    keeps_dimensions_ = true;
   }
 
   /// Launches `program` on the current stream. Returns false, with nothing done, where the backend
@@ -53,11 +59,12 @@ class Launch {
   struct Item {
     tbk_tensor_t description;
     Numbers strides;
-    bool is_outer;
+    Numbers own_sizes;  ///< Of an indexed one.
+    bool is_indexed;
   };
 
-  void add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t description, c10::IntArrayRef strides,
-           bool is_outer);
+  static Item& add(c10::SmallVectorImpl<Item>& to, tbk_tensor_t description,
+                   c10::IntArrayRef strides);
   void merge(size_t first, size_t count, Numbers& sizes);
   bool can_merge(size_t dimension) const;
   void drop(size_t dimension);
@@ -69,6 +76,7 @@ class Launch {
 
   c10::DeviceIndex device_;
   Numbers sizes_, inner_, all_sizes_;
+  bool keeps_dimensions_ = false;
   c10::SmallVector<Item, 2> outputs_;
   c10::SmallVector<Item, 4> inputs_;
   c10::SmallVector<uint64_t, 4> numbers_;

@@ -87,7 +87,8 @@ Value ProgramBuilder::add(tbk_instruction_t instruction, c10::ArrayRef<Value> op
   for (size_t i = 0; i < program_.instructions.size(); i++) {
     const tbk_instruction_t& there = program_.instructions[i];
     if (there.opcode == instruction.opcode && there.dtype == instruction.dtype &&
-        there.slot == instruction.slot && there.immediate == instruction.immediate &&
+        there.slot == instruction.slot && there.bounds == instruction.bounds &&
+        there.immediate == instruction.immediate &&
         operands.equals(c10::ArrayRef<Value>(program_.operands.data() + there.operand_first,
                                              there.operand_count)))
       return static_cast<Value>(i);
@@ -129,6 +130,20 @@ Value ProgramBuilder::infinity(at::ScalarType dtype, bool is_negative) {
 
 Value ProgramBuilder::linear_index() {
   return add({TBK_OPCODE_LINEAR_INDEX, number_of(at::kLong), 0, 0, 0, 0, 0});
+}
+
+Value ProgramBuilder::coordinate(uint16_t dimension) {
+  return add({TBK_OPCODE_COORDINATE, number_of(at::kLong), dimension, 0, 0, 0, 0});
+}
+
+uint16_t ProgramBuilder::indexed_input(at::ScalarType dtype, uint16_t rank) {
+  program_.inputs.push_back({number_of(dtype), TBK_INPUT_INDEXED, rank, 0});
+  return static_cast<uint16_t>(program_.inputs.size() - 1);
+}
+
+Value ProgramBuilder::load(uint16_t slot, c10::ArrayRef<Value> indices, uint16_t bounds) {
+  const uint16_t dtype = program_.inputs[slot].dtype;
+  return add({TBK_OPCODE_LOAD, dtype, slot, bounds, 0, 0, 0}, indices);
 }
 
 Value ProgramBuilder::random_word(uint16_t word, Value seed, Value first, Value number) {

@@ -41,6 +41,13 @@ class ProgramBuilder {
   Value infinity(at::ScalarType dtype, bool is_negative);
   /// Returns the position in the space, an INT64.
   Value linear_index();
+  /// Returns the position along a dimension of the space, an INT64. Its launch keeps dimensions.
+  Value coordinate(uint16_t dimension);
+  /// Declares the next input as one that `load` reads, of `rank` dimensions; returns its slot.
+  uint16_t indexed_input(at::ScalarType dtype, uint16_t rank);
+  /// Returns the element of such an input at `indices`, an INT64 for each of its dimensions; `bounds` is
+  /// one of TBK_BOUNDS_...
+  Value load(uint16_t slot, c10::ArrayRef<Value> indices, uint16_t bounds);
   /// Returns a random word of 32 bits as an INT64: `word` (0 to 3) of the block `first` + `number` of
   /// `seed`'s; all INT64.
   Value random_word(uint16_t word, Value seed, Value first, Value number);

@@ -189,28 +189,3 @@ void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
   for (size_t i = 0; i < tile->count; i++)
     buffer[i] = space->sizes[d] - 1 - buffer[i];
 }
-
-/* Returns where the element lies that lane `i` asks for; NULL where it gets 0. */
-static const char* place_of(const access_t* access, uint16_t bounds, const void* const* in,
-                            size_t i) {
-  const char* at = access->data;
-  for (int32_t d = 0; d < access->own_rank && at; d++) {
-    const int64_t last = access->own_sizes[d] - 1;
-    int64_t index = ((const int64_t*)in[d])[i];
-    if (bounds == TBK_BOUNDS_ZERO && (index < 0 || index > last)) return NULL;
-    if (bounds == TBK_BOUNDS_CLAMP) index = index < 0 ? 0 : index > last ? last : index;
-    at += index * access->strides[d];
-  }
-  return at;
-}
-
-void tile_gather(const tile_t* tile, const access_t* access, uint16_t bounds, const void* const* in,
-                 void* buffer) {
-  const int64_t bytes = access->element_bytes;
-  for (size_t i = 0; i < tile->count; i++) {
-    const char* at = place_of(access, bounds, in, i);
-    uint64_t word = at ? cpu_load_word(at, bytes) : 0;
-    if (access->dtype == TBK_BOOL) word = word != 0;
-    memcpy((char*)buffer + (int64_t)i * bytes, &word, (size_t)bytes);
-  }
-}

@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What depends on the place of an element: arange, linspace, eye, tril and triu. One program each.
+#include <ATen/MemoryOverlap.h>
+#include <ATen/native/CPUFallback.h>
+#include <ATen/ops/arange_ops.h>
+#include <ATen/ops/eye_ops.h>
+#include <ATen/ops/linspace_ops.h>
+#include <ATen/ops/tril_ops.h>
+#include <ATen/ops/triu_ops.h>
+#include <aten/fallback.h>
+#include <aten/operands.h>
+#include <generic/composition.h>
+#include <runtime/backend.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tbk::generic {
+namespace {
+
+bool is_written(const at::Tensor& out) {
+  return is_open(Route::generic) && is_ours(out) && out.layout() == at::kStrided && !out.is_neg() &&
+         !out.is_complex() && at::has_internal_overlap(out) == at::MemOverlap::No &&
+         offers_pointwise(out.device().index());
+}
+
+template <class Op>
+bool counted(bool is_served, const at::Tensor& out) {
+  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
+  if (is_served) count_call(counter, Route::generic, out.device().index(), out.scalar_type());
+  return is_served;
+}
+
+/// Makes `out` a line of that many elements; a longer or a shorter one PyTorch warns of.
+bool can_be_line(const at::Tensor& out, int64_t count) {
+  if (out.numel() != 0 && out.numel() != count) return false;
+  if (out.numel() != count) out.resize_({count});
+  return true;
+}
+
+/// PyTorch steps in FLOAT64, which not every device has.
+at::ScalarType stepped_in(const at::Tensor& out) {
+  const uint64_t dtypes = Backend::get().device(out.device().index()).properties.dtypes;
+  const bool has_double = (dtypes >> static_cast<unsigned>(at::kDouble) & 1) != 0;
+  return has_double ? at::kDouble : computed_in(out.scalar_type());
+}
+
+enum class Sequence : uint8_t { kRange, kSpace };
+
+/// start + step * i; of a space what is beyond the middle is counted from its end.
+const Program* sequence_program(Sequence of, at::ScalarType stepped, at::ScalarType out) {
+  const ProgramKey key = {Formulas::kSequence, stepped, out, static_cast<int>(of)};
+  return program_by_key(key, [&](ProgramBuilder& b) {
+    const Value index = b.linear_index();
+    const Value start = b.number(stepped), step = b.number(stepped);
+    const auto steps = [&](Value count) {
+      return b.apply(TBK_OPCODE_MUL, {b.cast(count, stepped), step});
+    };
+    Value result = b.apply(TBK_OPCODE_ADD, {start, steps(index)});
+    if (of == Sequence::kSpace) {
+      const Value end = b.number(stepped), last = b.number(at::kLong);
+      const Value left = b.apply(TBK_OPCODE_SUB, {last, index});
+      const Value from_end = b.apply(TBK_OPCODE_SUB, {end, steps(left)});
+      const Value is_first_half = b.apply(TBK_OPCODE_LT, {index, left});
+      result = b.apply(TBK_OPCODE_SELECT, {is_first_half, result, from_end});
+    }
+    b.result(b.cast(result, out));
+  });
+}
+
+/// How many steps there are; -1 where PyTorch raises.
+int64_t range_count(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
+                    at::ScalarType dtype) {
+  const double width = end.toDouble() - start.toDouble(), by = step.toDouble();
+  if (by == 0 || !std::isfinite(width) || !std::isfinite(by) || (width != 0 && width * by < 0))
+    return -1;
+  const double most = std::ldexp(1.0, 53);
+  if (std::abs(start.toDouble()) > most || std::abs(end.toDouble()) > most) return -1;
+  if (dtype == at::kLong) {
+    const int64_t whole = step.toLong(), sign = whole > 0 ? 1 : -1;
+    return whole == 0 ? -1 : (end.toLong() - start.toLong() + whole - sign) / whole;
+  }
+  const double count = std::ceil(width / by);
+  return count < most ? static_cast<int64_t>(count) : -1;
+}
+
+bool is_real_number(const at::Scalar& number) {
+  return !number.isComplex() && !number.isBoolean();
+}
+
+bool range_into(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
+                const at::Tensor& out) {
+  const at::ScalarType dtype = out.scalar_type();
+  if (!is_written(out) || dtype == at::kBool || !is_real_number(start) || !is_real_number(end) ||
+      !is_real_number(step))
+    return false;
+  const int64_t count = range_count(start, end, step, dtype);
+  const bool is_whole = at::isIntegralType(dtype, /*includeBool=*/false);
+  const at::ScalarType stepped = is_whole ? at::kLong : stepped_in(out);
+  if (count < 0 || !can_be_line(out, count)) return false;
+  if (count == 0) return true;
+  Launch launch(out.device().index(), out.sizes());
+  launch.output(out, out.strides());
+  for (const at::Scalar* number : {&start, &step})
+    launch.number(is_whole ? bits_in(stepped, number->toLong())
+                           : bits_in(stepped, number->toDouble()));
+  return launch.pointwise(*sequence_program(Sequence::kRange, stepped, dtype));
+}
+
+at::Tensor& arange(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
+                   at::Tensor& out) {
+  using Op = at::_ops::arange_start_out;
+  if (counted<Op>(range_into(start, end, step, out), out)) return out;
+  return at::native::call_fallback_fn<&cpu_fallback, Op>::call(start, end, step, out);
+}
+
+/// Whole numbers are truncated, in which a rounding would show.
+bool space_into(const at::Scalar& start, const at::Scalar& end, int64_t steps,
+                const at::Tensor& out) {
+  if (!is_written(out) || !at::isFloatingType(out.scalar_type()) || !is_real_number(start) ||
+      !is_real_number(end) || steps < 0 || !can_be_line(out, steps))
+    return false;
+  if (steps == 0) return true;
+  const at::ScalarType stepped = stepped_in(out);
+  const double from = start.toDouble(), to = steps > 1 ? end.toDouble() : from;
+  const auto last = static_cast<double>(steps - 1);
+  Launch launch(out.device().index(), out.sizes());
+  launch.output(out, out.strides());
+  for (const double number : {from, (to - from) / std::max(last, 1.0), to})
+    launch.number(bits_in(stepped, number));
+  launch.number(bits_in(at::kLong, steps - 1));
+  return launch.pointwise(*sequence_program(Sequence::kSpace, stepped, out.scalar_type()));
+}
+
+at::Tensor& linspace(const at::Scalar& start, const at::Scalar& end, int64_t steps,
+                     at::Tensor& out) {
+  using Op = at::_ops::linspace_out;
+  if (counted<Op>(space_into(start, end, steps, out), out)) return out;
+  return at::native::call_fallback_fn<&cpu_fallback, Op>::call(start, end, steps, out);
+}
+
+enum class Triangle : uint8_t { kLower, kUpper, kOnes };
+
+struct Cell {
+  Value row, column;
+};
+
+Cell cell_of(ProgramBuilder& b) {
+  const Value index = b.linear_index(), rows = b.number(at::kLong), columns = b.number(at::kLong);
+  const Value line = b.apply(TBK_OPCODE_DIV_TRUNC, {index, columns});
+  return {b.apply(TBK_OPCODE_REM_TRUNC, {line, rows}),
+          b.apply(TBK_OPCODE_REM_TRUNC, {index, columns})};
+}
+
+/// What is on one side of a diagonal stays; or ones on a diagonal.
+const Program* triangle_program(Triangle of, at::ScalarType dtype) {
+  const ProgramKey key = {Formulas::kTriangle, dtype, dtype, static_cast<int>(of)};
+  return program_by_key(key, [&](ProgramBuilder& b) {
+    const Cell cell = cell_of(b);
+    const Value beyond = b.apply(TBK_OPCODE_SUB, {cell.column, cell.row});
+    const Value diagonal = b.number(at::kLong);
+    if (of == Triangle::kOnes)
+      return b.result(b.cast(b.apply(TBK_OPCODE_EQ, {beyond, diagonal}), dtype));
+    const uint16_t opcode = of == Triangle::kLower ? TBK_OPCODE_LE : TBK_OPCODE_GE;
+    const Value stays = b.apply(opcode, {beyond, diagonal});
+    const at::ScalarType computed = computed_in(dtype);
+    const Value value = b.cast(b.input(dtype), computed), zero = b.constant(0, computed);
+    b.result(b.cast(b.apply(TBK_OPCODE_SELECT, {stays, value, zero}), dtype));
+  });
+}
+
+/// `self` is not defined where there are ones.
+bool triangle_into(const at::Tensor& self, Triangle of, int64_t diagonal, const at::Tensor& out) {
+  Launch launch(out.device().index(), out.sizes());
+  launch.output(out, out.strides());
+  if (self.defined()) launch.input(self, self.strides());
+  for (const int64_t number : {out.size(-2), out.size(-1), diagonal})
+    launch.number(bits_in(at::kLong, number));
+  return launch.pointwise(*triangle_program(of, out.scalar_type()));
+}
+
+/// An output that is the input is one exactly.
+bool is_cut(const at::Tensor& self, const at::Tensor& out) {
+  return is_written(out) && is_ours(self) && self.device() == out.device() &&
+         self.layout() == at::kStrided && !self.is_neg() && self.dim() >= 2 &&
+         self.scalar_type() == out.scalar_type() && self.sizes() == out.sizes() &&
+         (!out.is_alias_of(self) ||
+          (self.storage_offset() == out.storage_offset() && self.strides() == out.strides()));
+}
+
+template <class Op, Triangle kOf>
+at::Tensor& cut(const at::Tensor& self, c10::SymInt diagonal, at::Tensor& out) {
+  if (counted<Op>(is_cut(self, out) &&
+                      (out.numel() == 0 ||
+                       triangle_into(self, kOf, diagonal.guard_int(__FILE__, __LINE__), out)),
+                  out))
+    return out;
+  return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, diagonal, out);
+}
+
+bool eye_into(int64_t rows, int64_t columns, const at::Tensor& out) {
+  if (!is_written(out) || rows < 0 || columns < 0) return false;
+  const at::DimVector sizes = {rows, columns};
+  if (out.sizes() != sizes && out.numel() != 0) return false;  // PyTorch warns
+  if (out.sizes() != sizes) out.resize_(sizes);
+  return out.numel() == 0 || triangle_into({}, Triangle::kOnes, 0, out);
+}
+
+at::Tensor& eye(c10::SymInt rows, at::Tensor& out) {
+  using Op = at::_ops::eye_out;
+  const int64_t count = rows.guard_int(__FILE__, __LINE__);
+  if (counted<Op>(eye_into(count, count, out), out)) return out;
+  return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(rows, out);
+}
+
+at::Tensor& eye_of(c10::SymInt rows, c10::SymInt columns, at::Tensor& out) {
+  using Op = at::_ops::eye_m_out;
+  if (counted<Op>(
+          eye_into(rows.guard_int(__FILE__, __LINE__), columns.guard_int(__FILE__, __LINE__), out),
+          out))
+    return out;
+  return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(rows, columns, out);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("arange.start_out", arange);
+  m.impl("linspace.out", linspace);
+  m.impl("eye.out", eye);
+  m.impl("eye.m_out", eye_of);
+  m.impl("tril.out", cut<at::_ops::tril_out, Triangle::kLower>);
+  m.impl("triu.out", cut<at::_ops::triu_out, Triangle::kUpper>);
+}
+
+}  // namespace tbk::generic
