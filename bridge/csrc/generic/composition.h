@@ -22,7 +22,15 @@ enum class Formulas : uint8_t {
   kNormal,
   kExponential,
   kBernoulli,
-  kInteger
+  kInteger,
+  kFusedAdam,
+  kFusedAdagrad,
+  kFusedSgd,
+  kUnscale,
+  kNotFinite,
+  kGreatest,
+  kUpdateScale,
+  kCopy
 };
 
 /// Says which program of a composition is meant: for which dtypes, and in which form.

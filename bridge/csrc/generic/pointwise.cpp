@@ -20,11 +20,7 @@
 #include <string_view>
 
 namespace tbk::generic {
-namespace {
 
-using Stack = torch::jit::Stack;
-
-/// Dense or not, but a tensor like others.
 bool is_plain(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == at::kStrided && !tensor.is_quantized() &&
          !tensor.is_nested() && tensor.has_storage() && !tensor.is_conj() && !tensor.is_neg() &&
@@ -53,6 +49,20 @@ bool holds(const Condition& condition, const c10::IValue& value) {
   }
   return false;
 }
+
+OverloadRows rows_of(std::string_view overload) {
+  const Row* end = kPointwiseRows + kPointwiseRowCount;
+  const auto less = [](const Row& row, std::string_view name) { return row.overload < name; };
+  const Row* first = std::lower_bound(kPointwiseRows, end, overload, less);
+  OverloadRows rows{first, 0};
+  while (first + rows.count < end && overload == first[rows.count].overload)
+    rows.count++;
+  return rows;
+}
+
+namespace {
+
+using Stack = torch::jit::Stack;
 
 /// One call that a row may serve. What it refuses it has not touched, but for an output's size.
 class Call {
@@ -285,22 +295,6 @@ class Call {
   at::TensorIterator iterator_;
 };
 
-/// The rows of one overload, which stand together.
-struct Rows {
-  const Row* first = nullptr;
-  int count = 0;
-};
-
-Rows rows_of(std::string_view overload) {
-  const Row* end = kPointwiseRows + kPointwiseRowCount;
-  const auto less = [](const Row& row, std::string_view name) { return row.overload < name; };
-  const Row* first = std::lower_bound(kPointwiseRows, end, overload, less);
-  Rows rows{first, 0};
-  while (first + rows.count < end && overload == first[rows.count].overload)
-    rows.count++;
-  return rows;
-}
-
 /// Serves one overload; made when it is registered.
 class Pointwise final : public c10::OperatorKernel {
  public:
@@ -321,7 +315,7 @@ class Pointwise final : public c10::OperatorKernel {
   }
 
  private:
-  const Rows rows_;
+  const OverloadRows rows_;
   OperatorCounter& counter_;
 };
 
