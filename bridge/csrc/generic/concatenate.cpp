@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-// cat: each tensor is copied to its part of the result, all in one launch.
-#include <ATen/MemoryOverlap.h>
-#include <ATen/core/op_registration/op_registration.h>
+// cat of tensors of one dtype: each is copied to its part of the result, all in one launch.
+#include <ATen/core/IListRef.h>
+#include <ATen/ops/cat_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <aten/empty.h>
-#include <aten/fallback.h>
 #include <aten/operands.h>
 #include <aten/routes.h>
 #include <generic/composition.h>
@@ -16,13 +15,11 @@
 namespace tbk::generic {
 namespace {
 
-using Stack = torch::jit::Stack;
-
 /// Parts of one dtype, device and rank, which differ in size along one dimension alone; PyTorch raises,
 /// promotes or leaves parts out for others.
 class Parts {
  public:
-  Parts(std::vector<at::Tensor> tensors, int64_t dim) : tensors_(std::move(tensors)) {
+  Parts(const at::ITensorListRef& tensors, int64_t dim) : tensors_(tensors.begin(), tensors.end()) {
     is_served_ = !tensors_.empty() && is_ours(first()) && first().dim() > 0 &&
                  dim >= -first().dim() && dim < first().dim();
     if (!is_served_) return;
@@ -53,11 +50,6 @@ class Parts {
       if (each.suggest_memory_format() != format) return at::MemoryFormat::Contiguous;
     return format;
   }
-  bool has(const at::Tensor& out) const {
-    return std::any_of(tensors_.begin(), tensors_.end(),
-                       [&](const at::Tensor& each) { return out.is_alias_of(each); });
-  }
-
   /// Copies each part to `out`, which has these sizes. Returns false where the backend refuses.
   bool copy_to(const at::Tensor& out) const {
     std::deque<Launch> launches;
@@ -104,58 +96,32 @@ class Parts {
   bool is_served_ = false;
 };
 
-/// Serves cat(tensors, dim), and with `has_out` the form that writes to a tensor.
-class Concatenate final : public c10::OperatorKernel {
- public:
-  explicit Concatenate(bool has_out)
-      : has_out_(has_out), counter_(counter_of(has_out ? "aten::cat.out" : "aten::cat")) {}
+at::Tensor empty_for(const Parts& parts) {
+  at::Tensor out = empty_on(parts.device(), parts.sizes(), parts.dtype());
+  const at::MemoryFormat format = parts.format();
+  if (format != at::MemoryFormat::Contiguous)
+    out.unsafeGetTensorImpl()->empty_tensor_restride(format);
+  return out;
+}
 
-  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-    const size_t count = op.schema().arguments().size();
-    if (is_open(Route::generic)) {
-      const Parts parts(torch::jit::peek(*stack, 0, count).toTensorVector(),
-                        torch::jit::peek(*stack, 1, count).toInt());
-      const at::Tensor out = parts.is_served() ? output(parts, *stack) : at::Tensor();
-      if (out.defined() && parts.copy_to(out)) {
-        torch::jit::drop(*stack, count);
-        torch::jit::push(*stack, out);
-        return count_call(counter_, Route::generic, parts.device(), parts.dtype());
-      }
+at::Tensor cat(const at::ITensorListRef& tensors, int64_t dim) {
+  static OperatorCounter& counter = counter_of_operator("aten::cat", "");
+  const Parts parts(tensors, dim);
+  if (is_open(Route::generic) && parts.is_served()) {
+    at::Tensor out = empty_for(parts);
+    if (parts.copy_to(out)) {
+      count_call(counter, Route::generic, parts.device(), parts.dtype());
+      return out;
     }
-    cpu_fallback(op, stack);
   }
-
- private:
-  /// Not defined where PyTorch promotes, or raises.
-  at::Tensor output(const Parts& parts, const Stack& stack) const {
-    if (!has_out_) {
-      at::Tensor fresh = empty_on(parts.device(), parts.sizes(), parts.dtype());
-      const at::MemoryFormat format = parts.format();
-      if (format != at::MemoryFormat::Contiguous)
-        fresh.unsafeGetTensorImpl()->empty_tensor_restride(format);
-      return fresh;
-    }
-    const at::Tensor& out = torch::jit::peek(stack, 2, 3).toTensor();
-    const bool is_fit = is_ours(out) && is_plain(out) && out.device().index() == parts.device() &&
-                        out.scalar_type() == parts.dtype() && !parts.has(out) &&
-                        at::has_internal_overlap(out) == at::MemOverlap::No;
-    // A new one has the memory format of the parts, which PyTorch sees to.
-    if (!is_fit || out.sizes() != parts.sizes()) return at::Tensor();
-    return out;
-  }
-
-  const bool has_out_;
-  OperatorCounter& counter_;
-};
+  // PyTorch's own, which promotes, and has the form with an output do the rest.
+  return at::compositeexplicitautogradnonfunctional::cat(tensors, dim);
+}
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  const auto kernel = [](bool has_out) {
-    return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Concatenate>(has_out));
-  };
-  m.impl("cat", kernel(false));
-  m.impl("cat.out", kernel(true));
+  m.impl("cat", cat);
 }
 
 }  // namespace tbk::generic
