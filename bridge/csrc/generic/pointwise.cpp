@@ -321,8 +321,8 @@ class Pointwise final : public c10::OperatorKernel {
 
 /// Overloads that have kernels by hand, which come here when they are done.
 constexpr std::string_view kByHand[] = {
-    "add.Tensor", "add_.Tensor", "add.out", "sub.Tensor", "sub_.Tensor",   "sub.out",
-    "mul.Tensor", "mul_.Tensor", "mul.out", "where.self", "where.self_out"};
+    "mse_loss", "add.Tensor", "add_.Tensor", "add.out", "sub.Tensor", "sub_.Tensor",
+    "sub.out",  "mul.Tensor", "mul_.Tensor", "mul.out", "where.self", "where.self_out"};
 
 /// What PyTorch makes of other operators, whose results have other strides than TensorIterator's: those
 /// operators come here.
@@ -361,7 +361,8 @@ void pointwise_or_fallback(const c10::OperatorHandle& op, Stack* stack) {
   }();
   const c10::OperatorName& name = op.operator_name();
   const size_t base = std::string_view("aten::").size();
-  const auto kernel = kernels->find(name.name.substr(base) + "." + name.overload_name);
+  const std::string end = name.overload_name.empty() ? "" : "." + name.overload_name;
+  const auto kernel = kernels->find(name.name.substr(base) + end);
   TORCH_INTERNAL_ASSERT(kernel != kernels->end(), name, " is not said to have a kernel by hand");
   kernel->second.run(op, stack);
 }
