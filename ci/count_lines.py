@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "layout.md"
 INCLUDE = ROOT / "contracts" / "include"
-BESIDE = {"dtypes.h", "tables.h", "tbk_arguments.h", "tbk_operators.h"}  # no parts of tbk.h
+GENERATED = {"dtypes.h", "tables.h"}  # what tbk.h includes that nobody reads as a manual
 BEGIN, END = "<!-- sizes: begin -->\n", "<!-- sizes: end -->\n"
 ROOMS = [
     "contracts/include",
@@ -109,6 +109,16 @@ def language_of(name: str) -> str | None:
     return LANGUAGES.get(Path(name).suffix)
 
 
+def parts(name: str = "tbk.h") -> dict[str, int]:
+    """Returns the lines of a header and of those that it includes, by name."""
+    text = (INCLUDE / "tbk" / name).read_text()
+    found = {name: len(text.splitlines())}
+    for other in re.findall(r"^#include <tbk/(\w+\.h)>", text, re.MULTILINE):
+        if other not in GENERATED and other not in found:
+            found |= parts(other)
+    return found
+
+
 def table() -> str:
     """Returns the Markdown table."""
     # With what is not added yet: else the table is stale with the commit that it comes in.
@@ -127,13 +137,12 @@ def table() -> str:
             counts = [sizes[room][column] for column in COLUMNS]
             cells = " | ".join(f"{count:,}" if count else "" for count in counts)
             lines.append(f"| `{room}` | {cells} |")
-    parts = [path for path in (INCLUDE / "tbk").glob("*.h") if path.name not in BESIDE]
-    sizes_of = [len(part.read_text().splitlines()) for part in parts]
+    header = parts()
     template = code_lines(ROOT / "reference_backends/template/template.c")
     lines.append("")
     lines.append(
-        f"`tbk.h` and its {len(parts) - 1} parts have {sum(sizes_of):,} lines, mostly prose, the "
-        f"longest {max(sizes_of)}; `template.c` {template} of code."
+        f"`tbk.h` and its {len(header) - 1} parts have {sum(header.values()):,} lines, mostly "
+        f"prose, the longest {max(header.values())}; `template.c` {template} of code."
     )
     return "\n".join(lines) + "\n"
 

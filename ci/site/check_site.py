@@ -71,7 +71,7 @@ def faults(site: Path) -> Iterator[str]:
             file, anchor = target(path, address)
             if not file.is_file():
                 yield f"{place}: no such page: {address}"
-            elif file in pages and not file.is_relative_to(site / "sample") \
+            elif file in pages and not file.is_relative_to(site / "gallery") \
                     and anchor not in pages[file].anchors and anchor != "__top":  # fmt: skip
                 yield f"{place}: no such anchor: {address}"
     for style in sorted(site.rglob("*.css")):

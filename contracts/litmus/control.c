@@ -48,9 +48,9 @@ static bool let_go(litmus_program_t* p, int index) {
   return false;
 }
 
-/* How the edge goes: its call is taken out, or moved, or given another stream, or does not block, or
-   waits for no other thread. What copies is never taken out: that would show by itself. */
-enum { NEVER, OUT, AHEAD, ELSEWHERE, MEANWHILE, UNBLOCKED };
+/* How the edge goes: its call is taken out, or moved, or given another stream, or does not block, or is
+   a copy of its own, or waits for no other thread. What copies is never taken out: that would show by itself. */
+enum { NEVER, OUT, AHEAD, ELSEWHERE, MEANWHILE, UNBLOCKED, ALONE };
 #define LIFETIME "memory that work uses is not to be handed out"
 #define SOURCE "memory that work reads is not to be written"
 static const struct {
@@ -81,6 +81,9 @@ static const struct {
     [LITMUS_EDGE_RECORD_STREAM] = {NEVER, LIFETIME},
     [LITMUS_EDGE_HAND_OVER] = {MEANWHILE, NULL},
     [LITMUS_EDGE_STREAM_SHARED] = {ELSEWHERE, NULL},
+    [LITMUS_EDGE_PINNED_SOURCE] = {NEVER, SOURCE},
+    [LITMUS_EDGE_BACKWARD] = {ELSEWHERE, NULL},
+    [LITMUS_EDGE_BACKWARD_CALLER] = {ALONE, NULL},
 };
 
 litmus_edge_t litmus_control_turn(bool torch, uint64_t turn) {
@@ -107,6 +110,7 @@ bool litmus_control(litmus_program_t* out, const litmus_program_t* program, litm
   if (controls[kind].how == OUT) take_out(out, index);
   if (controls[kind].how == AHEAD && !move_ahead(out, index)) return false;
   if (controls[kind].how == UNBLOCKED) call->blocks = false;
+  if (controls[kind].how == ALONE) call->op = LITMUS_COPY;
   if (controls[kind].how == MEANWHILE && !let_go(out, index)) return false;
   if (controls[kind].how == ELSEWHERE)
     call->stream = (int8_t)((call->stream + 1 + (int)(litmus_random(random) % 3)) % LITMUS_STREAMS);

@@ -90,12 +90,16 @@ static bool devices_fit(const litmus_program_t* p, const litmus_call_t* call) {
     case LITMUS_FILL:
     case LITMUS_KERNEL_FILL:
     case LITMUS_UPLOAD:
+    case LITMUS_PINNED_UPLOAD:
     case LITMUS_DOWNLOAD:
       return device < 0 || device == litmus_cell_device(p, call->cell);
     case LITMUS_COPY:
     case LITMUS_KERNEL_COPY:
       return litmus_cell_device(p, call->cell) == litmus_cell_device(p, call->other) &&
              (device < 0 || device == litmus_cell_device(p, call->cell));
+    case LITMUS_BACKWARD:
+      return device == 0 && litmus_cell_device(p, call->cell) == 0 &&
+             litmus_cell_device(p, call->other) == 0;
     case LITMUS_PEER_COPY: /* PyTorch's names the stream of device 0; the other one is the last */
       if (p->torch)
         return device == 0 && p->devices > 1 &&
@@ -125,12 +129,16 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
     case LITMUS_FILL:
     case LITMUS_KERNEL_FILL:
       return cell_is_usable(model, call, call->cell);
+    case LITMUS_PINNED_UPLOAD: /* what is pinned already is handed on as it is */
+      return call->slot >= LITMUS_SLOTS / 2 && cell_is_usable(model, call, call->cell) &&
+             slot_may_be_uploaded(model, call);
     case LITMUS_UPLOAD:
       return cell_is_usable(model, call, call->cell) && slot_may_be_uploaded(model, call);
     case LITMUS_DOWNLOAD:
       return cell_is_usable(model, call, call->cell) && slot_is_idle(model, call);
     case LITMUS_COPY:
     case LITMUS_KERNEL_COPY:
+    case LITMUS_BACKWARD:
     case LITMUS_PEER_COPY:
       return call->cell != call->other && cell_is_usable(model, call, call->cell) &&
              cell_is_usable(model, call, call->other);

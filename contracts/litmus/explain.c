@@ -180,6 +180,13 @@ static uint64_t lifetime(const litmus_program_t* p) {
   return edges;
 }
 
+/* What PyTorch promises of the bytes of a copy between host and device. */
+static litmus_edge_t promise_of(const litmus_call_t* call) {
+  if (call->op == LITMUS_DOWNLOAD) return LITMUS_EDGE_PAGEABLE_COPY;
+  if (call->op == LITMUS_PINNED_UPLOAD) return LITMUS_EDGE_PINNED_SOURCE;
+  return call->blocks ? LITMUS_EDGE_BLOCKING_SOURCE : LITMUS_EDGE_PAGEABLE_SOURCE;
+}
+
 /* Of PyTorch: bytes that nothing wrote came by a copy, that of the end among them, that promises more. */
 static void blame_copy(const litmus_model_t* model, litmus_reason_t* reason,
                        const litmus_read_t* read) {
@@ -190,9 +197,7 @@ static void blame_copy(const litmus_model_t* model, litmus_reason_t* reason,
     if (!litmus_set_has(&read->sees, (int)w) || !writer->copies) continue;
     const litmus_call_t* call = &model->program->calls[writer->call];
     if (model->cell_of[writer->reads] >= 0 || writer->reads < LITMUS_PLACE_OF_CELLS) continue;
-    const litmus_edge_t kind = call->op == LITMUS_DOWNLOAD ? LITMUS_EDGE_PAGEABLE_COPY
-                               : call->blocks              ? LITMUS_EDGE_BLOCKING_SOURCE
-                                                           : LITMUS_EDGE_PAGEABLE_SOURCE;
+    const litmus_edge_t kind = promise_of(call);
     reason->edges |= UINT64_C(1) << kind;
     say(reason, "of its copy: %s [%s]", litmus_edge_text(true, kind),
         litmus_edge_clause(true, kind));

@@ -51,6 +51,8 @@ static const struct {
     {LITMUS_CELL_RENEW, {2, 0, 1, 6}},
     {LITMUS_THREAD_RENEW, {2, 1, 2, 4}},
     {LITMUS_RECORD_STREAM, {3, 1, 1, 12}},
+    {LITMUS_PINNED_UPLOAD, {4, 2, 4, 4}},
+    {LITMUS_BACKWARD, {4, 4, 1, 2}},
 };
 enum { KINDS = sizeof weights / sizeof *weights, POOL = 256 };
 
@@ -102,6 +104,10 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
     case LITMUS_ASYNC_ALLOC:
     case LITMUS_ASYNC_FREE:
       return offers->async_memory;
+    case LITMUS_PINNED_UPLOAD:
+      return offers->pinned;
+    case LITMUS_BACKWARD:
+      return offers->autograd;
     case LITMUS_THREAD_RENEW:
       return offers->threads_in > 0;
     default:
@@ -126,6 +132,8 @@ static unsigned offers_key(const litmus_offers_t* offers) {
                         offers->delays,
                         offers->async_memory,
                         offers->kernel,
+                        offers->pinned,
+                        offers->autograd,
                         offers->devices > 1,
                         offers->threads_in > 0};
   unsigned key = 0;

@@ -39,7 +39,7 @@ litmus_set_t litmus_known(const litmus_model_t* model, int thread) {
 unsigned litmus_stream_tails(const litmus_model_t* model, int stream, int thread,
                              int16_t out[LITMUS_THREADS]) {
   unsigned count = 0, got = 0;
-  if (model->program->threads <= 1) {
+  if (model->program->threads <= 1 || model->program->torch) { /* PyTorch's threads take turns */
     out[0] = model->stream_tail[stream];
     return out[0] >= 0;
   }

@@ -93,13 +93,16 @@ static bool is_callback(const litmus_model_t* model, int node) {
   return op >= LITMUS_CALLBACK_READ && op <= LITMUS_DELAY;
 }
 
-static bool is_across(const litmus_model_t* model, int node) {
+/* Returns whether it is of such a call of PyTorch's. */
+static bool is_torch(const litmus_model_t* model, int node, litmus_op_t op) {
   int call = model->nodes[node].call;
-  return model->program->torch && call >= 0 && model->program->calls[call].op == LITMUS_PEER_COPY;
+  return model->program->torch && call >= 0 && model->program->calls[call].op == op;
 }
 
 static litmus_edge_t stream_edge(const litmus_model_t* model, int from, int to) {
-  if (is_across(model, from) || is_across(model, to)) return LITMUS_EDGE_COPY_ACROSS;
+  if (is_torch(model, from, LITMUS_PEER_COPY) || is_torch(model, to, LITMUS_PEER_COPY))
+    return LITMUS_EDGE_COPY_ACROSS;
+  if (is_torch(model, to, LITMUS_BACKWARD)) return LITMUS_EDGE_BACKWARD;
   if (is_callback(model, from)) return LITMUS_EDGE_CALLBACK_BEFORE;
   if (is_callback(model, to)) return LITMUS_EDGE_CALLBACK_AFTER;
   const bool shared =

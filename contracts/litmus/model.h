@@ -53,10 +53,10 @@
     NULL)                                                                                         \
   X(ASYNC_FREE, "SOM-005", "freed memory is not handed out before earlier work is complete",      \
     "MEM-509", "freed memory is not handed out before work that is pending on it is complete")    \
-  X(HAND_OVER, "THR-004", "what is complete for one thread is so for who goes on after it", NULL, \
-    NULL)                                                                                         \
+  X(HAND_OVER, "THR-004", "what is complete for one thread is so for who goes on after it",       \
+    "FRK-507", "threads use one device, one after the other or at the same time")                 \
   X(STREAM_SHARED, "THR-003", "work of a stream keeps its order, whichever thread enqueued it",   \
-    NULL, NULL)                                                                                   \
+    "STR-514", "a stream is the same queue in all threads")                                       \
   X(BLOCKING_SOURCE, NULL, NULL, "CPY-503",                                                       \
     "a copy that blocks has read its source when it returns")                                     \
   X(PAGEABLE_SOURCE, NULL, NULL, "CPY-505",                                                       \
@@ -67,7 +67,12 @@
   X(COPY_ACROSS, NULL, NULL, "CPY-507",                                                           \
     "a copy between devices is ordered on the streams of both")                                   \
   X(RECORD_STREAM, NULL, NULL, "MEM-514",                                                         \
-    "recorded memory is not handed out before the stream's work is complete")
+    "recorded memory is not handed out before the stream's work is complete")                     \
+  X(PINNED_SOURCE, NULL, NULL, "PIN-506",                                                         \
+    "pinned memory that was freed keeps its bytes until the copy from it is complete")            \
+  X(BACKWARD, NULL, NULL, "AGD-502", "backward runs on the stream of the forward operator")       \
+  X(BACKWARD_CALLER, NULL, NULL, "AGD-504",                                                       \
+    "behind backward the caller's stream may read what it wrote")
 
 typedef enum litmus_edge {
 #define LITMUS_EDGE_ENUM(name, clause, text, torch_clause, torch_text) LITMUS_EDGE_##name,

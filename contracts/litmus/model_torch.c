@@ -12,14 +12,14 @@
 enum { NONE = -1, FAR = LITMUS_STREAMS - 1 /* device 1's, where there are two */ };
 
 /* The call reads its source before it returns; the rest of the copy is work. */
-static void add_taken_upload(litmus_model_t* model, int index, const litmus_call_t* call) {
+static void add_taken_upload(litmus_model_t* model, int index, const litmus_call_t* call,
+                             litmus_edge_t kind) {
   const int taken = litmus_new_place(model, NONE), node = litmus_new_node(model, index);
   litmus_add_host_edges(model, node);
   litmus_set_reads(model, node, call->slot);
   litmus_set_writes(model, node, taken);
   model->nodes[node].copies = true;
-  litmus_add_edge(model, node, litmus_host_node(model, index),
-                  call->blocks ? LITMUS_EDGE_BLOCKING_SOURCE : LITMUS_EDGE_PAGEABLE_SOURCE);
+  litmus_add_edge(model, node, litmus_host_node(model, index), kind);
   const int work = litmus_work_node(model, index, call->stream);
   litmus_set_reads(model, work, taken);
   litmus_set_writes(model, work, model->cell_place[call->cell]);
@@ -67,6 +67,21 @@ static void add_across(litmus_model_t* model, int index, const litmus_call_t* ca
   model->nodes[node].copies = true;
 }
 
+/* The copy is backward's, on the stream of forward; the caller, who is on its first stream, goes on
+   behind it there. That it begins behind the caller's work no clause says. */
+static void add_backward(litmus_model_t* model, int index, const litmus_call_t* call) {
+  const int node = litmus_work_node(model, index, call->stream);
+  litmus_set_reads(model, node, model->cell_place[call->other]);
+  litmus_set_writes(model, node, model->cell_place[call->cell]);
+  model->nodes[node].copies = true;
+  const int behind = litmus_new_node(model, index), caller = LITMUS_CALLERS_STREAM;
+  litmus_add_host_edges(model, behind);
+  litmus_add_edge(model, model->stream_tail[caller], behind, LITMUS_EDGE_STREAM);
+  litmus_add_edge(model, node, behind, LITMUS_EDGE_BACKWARD_CALLER);
+  model->nodes[behind].stream = LITMUS_CALLERS_STREAM;
+  model->stream_tail[caller] = (int16_t)behind;
+}
+
 /* Beside the work of one stream, or of all, the copies to ordinary memory are over. */
 static void add_synchronize(litmus_model_t* model, int index, const litmus_call_t* call) {
   const bool device = call->op == LITMUS_DEVICE_SYNCHRONIZE;
@@ -90,7 +105,8 @@ static void add_allocation(litmus_model_t* model, int index, const litmus_call_t
 static bool add_copy(litmus_model_t* model, int index, const litmus_call_t* call) {
   if (is_pinned(model, call) && !call->blocks) return false;
   if (call->op == LITMUS_UPLOAD)
-    add_taken_upload(model, index, call);
+    add_taken_upload(model, index, call,
+                     call->blocks ? LITMUS_EDGE_BLOCKING_SOURCE : LITMUS_EDGE_PAGEABLE_SOURCE);
   else if (call->blocks)
     add_blocking_download(model, index, call);
   else
@@ -103,6 +119,12 @@ bool litmus_model_add_torch(litmus_model_t* model, int index, const litmus_call_
     case LITMUS_UPLOAD:
     case LITMUS_DOWNLOAD:
       return add_copy(model, index, call);
+    case LITMUS_PINNED_UPLOAD:
+      add_taken_upload(model, index, call, LITMUS_EDGE_PINNED_SOURCE);
+      return true;
+    case LITMUS_BACKWARD:
+      add_backward(model, index, call);
+      return true;
     case LITMUS_PEER_COPY:
       add_across(model, index, call);
       return true;

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * motif.c: the series as text: a letter for what is done, one for the stream (a, b, c, or n for
- * NULL; d is that of device 1; - where none is named). The cell is the motif's.
+ * NULL; d is that of device 1; 0 the default one; - where none is named). The cell is the motif's.
  *
  *   W write, R read, G download, U upload   of the cell
  *   r record, w wait, s synchronise, q query until OK, e renew   the event; t, u: record, wait for another
@@ -13,7 +13,8 @@
  *   x allocate, f free   the cell in order; y allocate, V write, T read   another
  *   K write, L download, P peer copy to   the cell of device 1; X record, Y wait for   its event
  *   N renew the cell; J the thread ends, and another takes its place
- *   PyTorch's: A write, E download   the cell by a copy that blocks; B record the cell on the stream
+ *   PyTorch's: A write, E download   the cell by a copy that blocks; B record the cell on the stream;
+ *   M upload from pinned memory that is dropped; C backward writes the cell, of forward on the stream
  */
 #include "motif.h"
 
@@ -100,17 +101,36 @@ static const char* const torch_series[] = {
     "KdXdYbWbRc",
     "PbLd",
     "KdPb",
+    "MaRa",
+    "MaMaMaRa",
+    "UaMaMbRaRb",
+    "OaMaOaMbRaRb",
+    "CaRa",
+    "CaR0",
+    "WaCaR0",
+    "WaCaRa",
+    "CaS0H-",
+    "CaG0S0H-",
+    "r0waCaR0",
 };
 enum { TORCH_SERIES = sizeof torch_series / sizeof *torch_series };
+
+/* Those of them that a thread of PyTorch's can leave behind. */
+static const char* const torch_thread_series[] = {
+    "WaJ-Ra", "WaSaJ-Rb",       "WaraJ-wbRb", "e-WaraJ-wbRb", "WaraJ-s-Rb",
+    "CaJ-R0", "xaWaJ-fayaVaTa", "xaJ-WaRa",   "GaJ-SaH-",     "MaJ-Ra",
+};
+enum { TORCH_THREAD_SERIES = sizeof torch_thread_series / sizeof *torch_thread_series };
 
 static unsigned below(uint64_t* random, unsigned limit) {
   return (unsigned)((litmus_random(random) >> 32) * limit >> 32);
 }
 
 static const char* series_of(const litmus_program_t* program, uint64_t* random) {
+  const bool ends_thread = program->threads > 1 && below(random, 2) == 0;
+  if (program->torch && ends_thread) return torch_thread_series[below(random, TORCH_THREAD_SERIES)];
   if (program->torch) return torch_series[below(random, TORCH_SERIES)];
-  if (program->threads > 1 && below(random, 2) == 0)
-    return thread_series[below(random, THREAD_SERIES)];
+  if (ends_thread) return thread_series[below(random, THREAD_SERIES)];
   return series[below(random, SERIES)];
 }
 
@@ -175,6 +195,8 @@ static const uint8_t plain['z' + 1] = {
     ['E'] = 1 + LITMUS_DOWNLOAD,
     ['B'] = 1 + LITMUS_RECORD_STREAM,
     ['N'] = 1 + LITMUS_CELL_RENEW,
+    ['M'] = 1 + LITMUS_PINNED_UPLOAD,
+    ['C'] = 1 + LITMUS_BACKWARD,
     ['J'] = 1 + LITMUS_THREAD_RENEW,
 };
 
@@ -188,7 +210,9 @@ static litmus_op_t op_of(char letter, uint64_t* random) {
 
 static int8_t stream_of(const litmus_motif_t* motif, char letter) {
   if (letter == 'd') return LITMUS_STREAMS - 1;
-  return letter == 'n' ? -1 : letter == '-' ? 0 : motif->streams[letter - 'a'];
+  return letter == 'n'                    ? -1
+         : letter == '-' || letter == '0' ? LITMUS_CALLERS_STREAM
+                                          : motif->streams[letter - 'a'];
 }
 
 /* A copy out of the cell goes to whatever other cell. */
@@ -220,6 +244,7 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
   if (letter == 'G' || letter == 'U' || letter == 'H' || letter == 'O' || letter == 'c' ||
       letter == 'A' || letter == 'E')
     call.slot = motif->slot;
+  if (letter == 'M') call.slot = (int8_t)(call.slot / 2 + LITMUS_SLOTS / 2);
   set_cells(motif, &call, letter, random);
   return call;
 }

@@ -25,8 +25,9 @@
 
 enum {
   LITMUS_DEVICES = 2,
-  LITMUS_THREADS = 3, /* of the host; the first one makes the program's things, and stays */
-  LITMUS_STREAMS = 4, /* the first two are device 0's; so are those of one device alone */
+  LITMUS_THREADS = 3,        /* of the host; the first one makes the program's things, and stays */
+  LITMUS_STREAMS = 4,        /* the first two are device 0's; so are those of one device alone */
+  LITMUS_CALLERS_STREAM = 0, /* of PyTorch: the default one, on which each thread is */
   LITMUS_EVENTS = 4,
   LITMUS_CELLS = 8,  /* the last two are allocated in the order of a stream */
   LITMUS_SLOTS = 12, /* the first half is pinned where that is offered */
@@ -45,6 +46,7 @@ enum {
 #define LITMUS_OP_MAP(X)                                                                    \
   X(FILL, "fill(%c, %v, %s)", "with %s: %c.%z")                                             \
   X(UPLOAD, "upload(%c, %h, %s)", "with %s: %c.copy_(%h%b)")                                \
+  X(PINNED_UPLOAD, NULL, "with %s: %c.copy_(%h.pin_memory(), non_blocking=True)")           \
   X(DOWNLOAD, "download(%h, %c, %s)", "with %s: %h.copy_(%c%b)")                            \
   X(COPY, "copy(%c, %o, %s)", "with %s: %c.copy_(%o)")                                      \
   X(KERNEL_FILL, "launch_fill(%c, %v, %s)", NULL)                                           \
@@ -54,6 +56,7 @@ enum {
   X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)", NULL)                                \
   X(CALLBACK_LOOK, "callback(looks at mark %m, %s)", NULL)                                  \
   X(DELAY, "callback(sleeps up to %u us, %s)", "with %s: busy(%u)")                         \
+  X(BACKWARD, NULL, "backward(%s, %c, %o)")                                                 \
   X(WAIT, "event_wait(%s, %e)", "%e.wait(%s)")                                              \
   X(ASYNC_ALLOC, "async_alloc(%c, %s)", "with %s: %c = torch.empty(n, dtype=u8, device=d)") \
   X(ASYNC_FREE, "async_free(%c, %s)", "del %c")                                             \
@@ -72,7 +75,8 @@ enum {
   X(HOST_LOOK, "host looks at mark %m", NULL)                                               \
   X(AWAIT_MARK, "host waits for mark %m, querying %s", NULL)                                \
   X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)", NULL)                                  \
-  X(THREAD_RENEW, "the thread ends, another takes its place", NULL)                         \
+  X(THREAD_RENEW, "the thread ends, another takes its place",                               \
+    "the thread ends, another takes its place")                                             \
   X(RECORD_STREAM, NULL, "%c.record_stream(%s)")
 
 typedef enum litmus_op {

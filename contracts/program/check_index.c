@@ -32,19 +32,11 @@ static tbk_status_t check_words(const tbk_args_index_t* a, tbk_error_t* error) {
   return TBK_OK;
 }
 
-/* A tensor that is written has an element for each place. */
-static tbk_status_t check_written(const place_t* at, const tbk_tensor_t* tensor) {
-  for (int32_t d = 0; d < tensor->rank; ++d)
-    if (tensor->sizes[d] > 1 && tensor->strides[d] == 0)
-      return WRONG(at, "it is written, and has a stride of 0");
-  return TBK_OK;
-}
-
 static tbk_status_t check_tensor(const tbk_args_index_t* a, const tbk_tensor_t* tensor,
                                  uint32_t dtype, bool is_written, const place_t* at) {
   tbk_status_t status = program_check_shape(at, tensor, dtype);
   if (status == TBK_OK) status = program_check_extent(at, tensor, a->index_bits);
-  return status == TBK_OK && is_written ? check_written(at, tensor) : status;
+  return status == TBK_OK && is_written ? program_check_written(at, tensor) : status;
 }
 
 static tbk_status_t check_both(const tbk_args_index_t* a, space_t* out_space, tbk_error_t* error) {

@@ -155,3 +155,34 @@ tbk_status_t tbk_reduce_check(const tbk_args_reduce_t* a, tbk_error_t* error) {
     status = reduce_set(a, (place_t){s, "operands", 0, error});
   return status;
 }
+
+/* Outputs, and the inputs of map and finish, have one space. */
+static tbk_status_t scan_set(const tbk_args_scan_t* a, place_t at) {
+  const tbk_reduction_t* r = a->reduction;
+  const tbk_operand_set_t* set = a->sets[at.set];
+  space_t space = {{0}, 0};
+  size_t inputs = r->map->input_count + r->finish->input_count;
+  tbk_status_t status = check_set(set, inputs, r->map->number_count, at);
+  if (status != TBK_OK) return status;
+  if (set->inner_rank != 0) return WRONG(&at, "it has an inner space");
+  status = check_outputs(r->finish, set, a->index_bits, at, &space);
+  if (status != TBK_OK) return status;
+  if (space.rank == 0) return WRONG(&at, "rank 0: there is no dimension to go along");
+  status = check_coordinates(r->map, &space, at);
+  if (status == TBK_OK) status = check_coordinates(r->finish, &space, at);
+  if (status == TBK_OK) status = check_inputs(r->map, set, 0, &space, a->index_bits, at);
+  if (status == TBK_OK)
+    status = check_inputs(r->finish, set, r->map->input_count, &space, a->index_bits, at);
+  return status == TBK_OK ? check_numbers(r->map, set, at) : status;
+}
+
+tbk_status_t tbk_scan_check(const tbk_args_scan_t* a, tbk_error_t* error) {
+  if (a == NULL || a->struct_size < sizeof *a || a->reduction == NULL)
+    return program_fail(error, "no arguments, or no reduction");
+  if (a->flags > TBK_SCAN_REVERSE)
+    return program_fail(error, "flags are 0x%llx", (unsigned long long)a->flags);
+  tbk_status_t status = check_list(a->sets, a->set_count, a->index_bits, error);
+  for (size_t s = 0; status == TBK_OK && s < a->set_count; ++s)
+    status = scan_set(a, (place_t){s, "operands", 0, error});
+  return status;
+}

@@ -63,6 +63,13 @@ tbk_status_t program_check_extent(const place_t* at, const tbk_tensor_t* tensor,
   return TBK_OK;
 }
 
+tbk_status_t program_check_written(const place_t* at, const tbk_tensor_t* tensor) {
+  for (int32_t d = 0; d < tensor->rank; ++d)
+    if (tensor->sizes[d] > 1 && tensor->strides[d] == 0)
+      return WRONG(at, "it is written, and has a stride of 0");
+  return TBK_OK;
+}
+
 tbk_status_t program_check_sizes(const place_t* at, const tbk_tensor_t* tensor,
                                  const space_t* space) {
   if (tensor->rank != space->rank)

@@ -35,6 +35,8 @@ void program_tell(const place_t* at);
 tbk_status_t program_check_shape(const place_t* at, const tbk_tensor_t* tensor, uint32_t dtype);
 /* Checks that 63 bits count its elements, and that index_bits reach them. */
 tbk_status_t program_check_extent(const place_t* at, const tbk_tensor_t* tensor, int64_t bits);
+/* Checks that a tensor that is written has an element for each place. */
+tbk_status_t program_check_written(const place_t* at, const tbk_tensor_t* tensor);
 tbk_status_t program_check_sizes(const place_t* at, const tbk_tensor_t* tensor,
                                  const space_t* space);
 /* Returns how many places there are, -1 where 63 bits do not hold it. */

@@ -48,6 +48,7 @@ def stale_files(root: Path) -> Iterator[str]:
         ["generate_pairs.py", "--root", str(root)],
         ["generate_rows.py", "--root", str(root)],
         ["generate_overloads.py", "--root", str(contracts)],
+        ["generate_named.py", "--root", str(root)],
         [
             "generate_operators.py",
             *("--source", str(spec / "operators.yml")),

@@ -83,11 +83,11 @@ def plain(schema: str, known: dict[str, Overload]) -> str:
     return schema
 
 
-def render(contracts: Path) -> str:
-    """Returns the header of contracts/ at a path."""
+def structs(contracts: Path) -> list[Overload]:
+    """Returns the overloads that have a struct in the header, in its order."""
     known = read_list((contracts / "spec" / "operators" / "overloads.txt").read_text())
     seen = set(by_hand(contracts, known))
-    parts = []
+    found = []
     for one in known.values():
         identifier = parse_schema(one.schema).identifier
         if identifier in seen:
@@ -95,8 +95,13 @@ def render(contracts: Path) -> str:
                 raise SchemaError(f"{one.name}: {identifier} means two overloads")
             continue
         seen.add(identifier)
-        parts.append(struct(one))
-    return HEAD + "\n" + "\n".join(parts) + TAIL
+        found.append(one)
+    return found
+
+
+def render(contracts: Path) -> str:
+    """Returns the header of contracts/ at a path."""
+    return HEAD + "\n" + "\n".join(map(struct, structs(contracts))) + TAIL
 
 
 def hand_names(contracts: Path) -> set[str]:

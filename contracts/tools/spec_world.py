@@ -127,9 +127,8 @@ def read_operators(path: Path) -> set[str]:
 
 def read_generic(folder: Path) -> set[str]:
     """Returns the names of the generic kernels."""
-    headers = [folder / "tbk_program.h", folder / "tbk_index.h"]
-    text = "".join(header.read_text() for header in headers if header.exists())
-    return set(re.findall(r'#define TBK_NAME_\w+ "(\S+)"', text))
+    text = "".join(header.read_text() for header in sorted(folder.glob("tbk_*.h")))
+    return set(re.findall(r'#define TBK_NAME_\w+ "(tbk::\w+)"', text))
 
 
 def read_needs_words(toolkit: Path) -> set[str]:

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -72,19 +74,22 @@ class Run:
     found: int
     cpu_seconds: float
     index: int  # of the first finding, where the run ended with it
+    processes: int
+    found_in: int  # of them; only where the run goes on after what it finds
     edges: dict[str, Record]
 
 
 def litmus(
     library: Path, options: tuple[str, ...], programs: int, *, seed: int = 1, counts: bool = False,
-    seconds: float = 100_000, call_timeout: float = 0.5,
+    processes: int = 1, seconds: float = 100_000, call_timeout: float = 0.5,
 ) -> Run:  # fmt: skip
     """Runs programs in one thread, and returns what was found; nothing is made smaller."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "litmus.jsonl"
         words = [f"--backend-option={option}" for option in (*options, *SEEDED)]
         done = subprocess.run(
-            [LITMUS, library, f"--programs={programs}", f"--seed={seed}", f"--seconds={seconds}",
+            [LITMUS, library, f"--programs={programs}", f"--processes={processes}",
+             f"--seed={seed}", f"--seconds={seconds}",
              "--shrink-time=0.001", f"--call-timeout={call_timeout}", f"--output={output}",
              f"--reproducer={folder}/litmus.c", *(["--count"] if counts else []), *words],
             capture_output=True, text=True, check=False,
@@ -99,8 +104,29 @@ def litmus(
         found=footer["found"],
         cpu_seconds=footer["cpu_milliseconds"] / 1000,
         index=next((r["index"] for r in records if r["record"] == "litmus-finding"), -1),
+        processes=footer["processes"],
+        found_in=footer["found_in"],
         edges={r["kind"]: r for r in records if r["record"] == "litmus-edge"},
     )
+
+
+def through_pytorch(options: tuple[str, ...], seconds: float) -> Record:
+    """Runs programs of PyTorch's calls on a mutant behind the bridge; nothing is made smaller."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [f"--backend-option={option}" for option in (*options, *SEEDED)]
+        ended = hunted(
+            [str(LITMUS), f"--torch-library={MUTANTS}", f"--python={sys.executable}",
+             f"--seconds={seconds}", "--shrink-time=0.01", "--call-timeout=6",
+             f"--output={folder}/litmus.jsonl", f"--reproducer={folder}/litmus.py", *words],
+            Path(folder), "litmus.py", {**os.environ, "TBK_BUILD": str(BUILD)},
+        )  # fmt: skip
+        if ended.code not in (0, 1):
+            raise RuntimeError(f"{options}: {ended.stderr.strip()}")
+        footer = ended.one("footer")
+        found = [one for one in ended.records if one["record"] == "litmus-finding"]
+        clauses = found[0]["clauses"] if found else []
+    return {"code": ended.code, "programs": footer["programs"],
+            "milliseconds": footer["milliseconds"], "clauses": clauses}  # fmt: skip
 
 
 def stated(edges: dict[str, Record], programs: int, kind: str) -> float:
@@ -108,10 +134,12 @@ def stated(edges: dict[str, Record], programs: int, kind: str) -> float:
     return float(edges[kind]["one_in"]) / programs
 
 
-def plant(kind: str, one_in: int, chance: int) -> tuple[str, ...]:
-    return (f"mutant={PLANTED[kind]}", f"one_in={one_in}", f"chance={chance}")
+def plant(kind: str, one_in: int, chance: int, share: int = 100) -> tuple[str, ...]:
+    """Returns the options of a fault of one of so many calls, in so many of a hundred processes."""
+    rate = (f"one_in={one_in}", f"chance={chance}", f"share={share}")
+    return (f"mutant={PLANTED[kind]}", *rate)
 
 
-def sound(programs: int) -> Run:
+def sound(programs: int, processes: int = 1) -> Run:
     """Returns a run of the reference, which says how sure programs are."""
-    return litmus(CPU, (), programs)
+    return litmus(CPU, (), programs, processes=processes)

@@ -15,6 +15,7 @@ int main(void) {
                            {"resume", NULL, NULL, NULL, NULL, tbk_resume_tests},
                            {"patience", NULL, NULL, NULL, NULL, tbk_patience_tests},
                            {"shard", NULL, NULL, NULL, NULL, tbk_shard_tests},
+                           {"sure", NULL, NULL, NULL, NULL, tbk_sure_tests},
                            CU_SUITE_INFO_NULL};
   return cunit_run(suites);
 }

@@ -145,6 +145,18 @@ def test_what_shows_only_in_much_is_found(mutant: str, option: str, programs: in
     assert litmus(MUTANTS, (f"mutant={mutant}", option), programs).code == 1
 
 
+# Those that the fewest programs show: of what a thread leaves behind, and of what takes many calls.
+@pytest.mark.parametrize(
+    "mutant",
+    ["memory_ends_with_thread", "synchronize_own_streams_only", "async_free_on_idle_stream",
+     "wait_every_100th_is_left_out", "event_synchronize_asks_eight_times"],
+)  # fmt: skip
+def test_what_shows_most_seldom_is_drawn_often_enough(mutant: str) -> None:
+    """At 40,000 programs a second, one in 2,000 is 20 kills a second."""
+    run = litmus(MUTANTS, (f"mutant={mutant}",), 20_000, counts=True)
+    assert run.found * 2_000 > run.programs
+
+
 def test_a_count_goes_on_after_what_is_found() -> None:
     run = litmus(MUTANTS, ("mutant=wait_does_nothing",), 500, counts=True)
     assert run.code == 1
@@ -234,6 +246,7 @@ def test_what_does_not_end_is_told_apart(mutant: str, outcome: str, tmp_path: Pa
     [
         ("/no/such/file.so", (), 4, "No such file"),
         ("/tmp", (), 4, "directory"),
+        ("/" + "x" * 5000, (), 4, "too long"),
         (str(LITMUS), (), 4, "library"),
         (str(CPU), ("no_such_key=1",), 4, "no_such_key"),
         (str(CPU), ("devices=0",), 5, "no device"),

@@ -98,6 +98,65 @@ def test_the_same_seed_gives_the_same_programs(tmp_path: Path) -> None:
         assert again.one("finding")["program"] == first.one("finding")["program"]
 
 
+def test_threads_of_the_host_are_in_the_file_that_shows_it(tmp_path: Path) -> None:
+    options = ("mutant=synchronize_own_streams_only", *SEEDED)
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS))
+    found = ended.one("finding")
+    assert (ended.code, found["outcome"]) == (1, "wrong")
+    assert any(one.startswith("thread ") for one in found["program"])
+    assert "FRK-507" in found["clauses"]
+    text = ended.reproducer.read_text()
+    assert len(text.splitlines()) <= MOST_LINES + 2  # that make threads
+    assert _run(ended.reproducer).returncode != 0
+    sound = tmp_path / "sound.py"
+    sound.write_text(text.replace(str(MUTANTS), str(CPU)).replace(f"{options[0]},", ""))
+    assert _run(sound).returncode == 0
+
+
+# A device whose backward takes another stream than its forward took.
+BACKWARD_ELSEWHERE = """
+import torch
+register = torch.Tensor.register_hook
+def register_elsewhere(self, hook):
+    stream = torch.Stream(self.device)
+    def run(gradient):
+        with stream: hook(gradient)
+    return register(self, run)
+torch.Tensor.register_hook = register_elsewhere
+"""
+# One that hands pinned memory out again while a copy from it is pending.
+PINNED_AT_ONCE = """
+import torch
+rooms, pin = {}, torch.Tensor.pin_memory
+def pin_memory(self):
+    if len(self) not in rooms: rooms[len(self)] = pin(torch.empty_like(self))
+    return rooms[len(self)].copy_(self)
+torch.Tensor.pin_memory = pin_memory
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "clauses"),
+    [(BACKWARD_ELSEWHERE, {"AGD-502", "AGD-504"}), (PINNED_AT_ONCE, {"PIN-506"})],
+    ids=["backward", "pinned memory"],
+)
+def test_what_autograd_and_loaders_rely_on_is_judged(
+    module: str, clauses: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "breaks.py").write_text(module)
+    monkeypatch.setitem(ENVIRONMENT, "PYTHONPATH", str(tmp_path))
+    words = ("--torch-import=breaks", "--shrink-time=60")
+    ended = hunt(tmp_path, SEEDED, through_bridge(CPU), *words)
+    found = ended.one("finding")
+    assert (ended.code, found["outcome"]) == (1, "wrong")
+    assert set(found["clauses"]) & clauses
+    text = ended.reproducer.read_text()
+    assert "breaks" in text
+    assert _run(ended.reproducer).returncode != 0
+    (tmp_path / "breaks.py").write_text("")
+    assert _run(ended.reproducer).returncode == 0
+
+
 DIES = """
 import itertools, os, torch
 calls, wait = itertools.count(), torch.accelerator.synchronize
@@ -151,7 +210,7 @@ def test_bad_input_gets_one_line(
 @pytest.mark.parametrize(
     "words",
     [["--torch-device=cpu", str(CPU)], ["--torch-device=cpu", f"--torch-library={CPU}"],
-     ["--torch-import=json", str(CPU)]],
+     ["--torch-import=json", str(CPU)], ["--torch-device=cpu", "--processes=2"]],
 )  # fmt: skip
 def test_one_subject_is_needed(words: list[str], tmp_path: Path) -> None:
     done = subprocess.run([*arguments(tmp_path, ()), *words], capture_output=True, check=False)

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -88,6 +90,23 @@ def test_the_version_is_that_of_what_makes_the_device(tmp_path: Path) -> None:
     plain = judge(tmp_path / "b.jsonl", *one).results().header
     assert plain["backend"]["version"] == plain["torch"]["version"]  # the device is PyTorch's own
     assert "driver" not in plain["devices"][0]
+
+
+@pytest.mark.parametrize(("imported", "package"), [("bisect", None), ("_pytest.stash", "pytest")])
+def test_a_device_is_not_given_the_version_of_pytorch(imported: str, package: str | None) -> None:
+    """It has that of the package of a module that was imported for it, or none."""
+    program = f"""
+import torch
+from tbk_harness.torch_worker.request import Request
+from tbk_harness.torch_worker.subject import Subject
+torch.utils.rename_privateuse1_backend("acme")
+print(Subject(Request("acme", [{imported!r}], None, [], None, 0, None, 1.0, 1)).version())
+"""
+    alone = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=alone
+    )
+    assert done.stdout.strip() == (importlib.metadata.version(package) if package else "")
 
 
 def test_what_lies_above_the_contracts_is_no_part_of_them(tmp_path: Path) -> None:

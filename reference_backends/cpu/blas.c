@@ -34,16 +34,17 @@ static void load(void) {
   dgemm = (dgemm_fn)dlsym(library, "cblas_dgemm");
 }
 
-bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, cpu_matrix_t a, cpu_matrix_t b,
-                   cpu_matrix_t c) {
+bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, double alpha, cpu_matrix_t a,
+                   cpu_matrix_t b, double beta, cpu_matrix_t c) {
   pthread_once(&once, load);
   if (!sgemm || !dgemm) return false;
   const int ta = a.transposed ? TRANSPOSED : AS_IS, tb = b.transposed ? TRANSPOSED : AS_IS;
   const void *left = a.data, *right = b.data;
   void* out = c.data;
   if (dtype == TBK_FLOAT32)
-    sgemm(ROW_MAJOR, ta, tb, m, n, k, 1.0f, left, a.stride, right, b.stride, 0.0f, out, c.stride);
+    sgemm(ROW_MAJOR, ta, tb, m, n, k, (float)alpha, left, a.stride, right, b.stride, (float)beta,
+          out, c.stride);
   else
-    dgemm(ROW_MAJOR, ta, tb, m, n, k, 1.0, left, a.stride, right, b.stride, 0.0, out, c.stride);
+    dgemm(ROW_MAJOR, ta, tb, m, n, k, alpha, left, a.stride, right, b.stride, beta, out, c.stride);
   return true;
 }

@@ -8,7 +8,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
+#include <tbk/tbk_scan.h>
+#include <tbk/tbk_sort.h>
 
 typedef struct kernel {
   tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
@@ -79,6 +83,8 @@ static void run(vdev_work_t* work) {
 static void free_job(cpu_job_t* job) {
   cpu_generic_free(job->generic);
   free(job->index);
+  free(job->sort);
+  free(job->convolution);
 }
 
 static void drop(vdev_work_t* work) {
@@ -197,6 +203,8 @@ static const kernel_t kernels[] = {
     KERNEL(where_self, where),        KERNEL_WITH_PLAN(sum_dim_IntList, sum),
     KERNEL_WITH_PLAN(mm, mm),         KERNEL_WITH_PLAN(pointwise, pointwise),
     KERNEL_WITH_PLAN(reduce, reduce), KERNEL_WITH_PLAN(index, index),
+    KERNEL_WITH_PLAN(sort, sort),     KERNEL_WITH_PLAN(scan, scan),
+    KERNEL_WITH_PLAN(matmul, matmul), KERNEL_WITH_PLAN(convolution, convolution),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,

@@ -33,20 +33,24 @@ typedef struct cpu_number {
 typedef struct cpu_job cpu_job_t;
 typedef struct cpu_generic cpu_generic_t;
 typedef struct cpu_index cpu_index_t;
+typedef struct cpu_sort cpu_sort_t;
+typedef struct cpu_convolution cpu_convolution_t;
 struct cpu_job {
   void (*compute)(const cpu_job_t* job);
   int operand_count;
   cpu_view_t operands[CPU_OPERANDS_MOST]; /* the output, then the inputs */
-  cpu_number_t scalar;
+  cpu_number_t scalar, beta;
   char value[16];   /* of an element of the output: fill_ */
   uint32_t reduced; /* bit n: dimension n is summed over */
   bool pack[3];     /* mm: operands that go through the workspace */
   uint64_t workspace_bytes;
   char* workspace;
-  code_cache_t* cache;    /* where the code of programs is found */
-  cpu_generic_t* generic; /* tbk::pointwise, tbk::reduce */
-  cpu_index_t* index;     /* tbk::index */
-  uint64_t shapes;        /* a hash of their programs, sizes and strides */
+  code_cache_t* cache;            /* where the code of programs is found */
+  cpu_generic_t* generic;         /* tbk::pointwise, tbk::reduce, tbk::scan */
+  cpu_index_t* index;             /* tbk::index */
+  cpu_sort_t* sort;               /* tbk::sort */
+  uint64_t shapes;                /* a hash of their programs, sizes and strides */
+  cpu_convolution_t* convolution; /* tbk::convolution */
 };
 
 /* `arena` is NULL where only shapes are asked about (prepare). */
@@ -61,7 +65,11 @@ tbk_status_t cpu_build_sum(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*)
 tbk_status_t cpu_build_mm(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_pointwise(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_reduce(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_matmul(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 tbk_status_t cpu_build_index(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_sort(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_scan(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
+tbk_status_t cpu_build_convolution(vdev_arena_t*, const void*, cpu_job_t*, tbk_error_t*);
 void cpu_generic_free(cpu_generic_t* generic); /* NULL is nothing */
 
 /* tensor.c: checks a tensor and finds where it lies; `data` stays NULL where `arena` is. */
@@ -74,6 +82,8 @@ tbk_status_t cpu_add_output(vdev_arena_t* arena, const tbk_tensor_t* tensor, cpu
                             tbk_error_t* error);
 tbk_status_t cpu_want_same_sizes(const cpu_job_t* job, tbk_error_t* error);
 tbk_status_t cpu_want_dtype(const cpu_view_t* view, int32_t dtype, tbk_error_t* error);
+/* Adds dtype, sizes and strides to a hash. */
+uint64_t cpu_hash_view(uint64_t hash, const cpu_view_t* view);
 /* Steps `index` through `sizes`, last dimension first; false when it is back at the beginning. */
 bool cpu_next_index(int64_t* index, const int64_t* sizes, int32_t rank);
 
@@ -85,13 +95,19 @@ void cpu_store(char* to, int32_t dtype, cpu_number_t number);
 tbk_status_t cpu_number_of(const tbk_scalar_t* scalar, cpu_number_t* out_number,
                            tbk_error_t* error);
 
-/* blas.c: C = A * B, row-major; false where no BLAS can be had. */
+/* generic/tile.c: `count` elements of `bytes` each, between the memory of a device, where they lie `stride` bytes
+ * apart, and a buffer. */
+void cpu_row_load(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
+void cpu_row_store(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
+
+/* blas.c: C = alpha * A * B + beta * C, row-major; false where no BLAS can be had. With a beta of 0 C is not
+ * read. */
 typedef struct cpu_matrix {
   char* data;
   int32_t stride; /* elements between rows; between columns where it is transposed */
   bool transposed;
 } cpu_matrix_t;
-bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, cpu_matrix_t a, cpu_matrix_t b,
-                   cpu_matrix_t c);
+bool cpu_blas_gemm(int32_t dtype, int32_t m, int32_t n, int32_t k, double alpha, cpu_matrix_t a,
+                   cpu_matrix_t b, double beta, cpu_matrix_t c);
 
 #endif /* TBK_CPU_KERNEL_H */

@@ -13,20 +13,13 @@ static void compute(const cpu_job_t* job) {
   cpu_index_compute(job->index);
 }
 
-static uint64_t hash_view(uint64_t hash, const cpu_view_t* view) {
-  hash = vdev_mix(hash ^ (uint64_t)view->dtype << 32 ^ (uint64_t)view->rank);
-  for (int32_t d = 0; d < view->rank; d++)
-    hash = vdev_mix(vdev_mix(hash ^ (uint64_t)view->sizes[d]) ^ (uint64_t)view->strides[d]);
-  return hash;
-}
-
 /* Of all but memory and offsets. */
 static uint64_t hash_of(const tbk_args_index_t* args, const cpu_index_t* one) {
   uint64_t hash = vdev_mix((uint64_t)args->mode << 32 | args->flags << 8 | (uint64_t)args->bounds);
   hash = vdev_mix(hash ^ (args->report != NULL) ^ args->index_count << 8);
-  hash = hash_view(hash_view(hash, &one->table), &one->values);
+  hash = cpu_hash_view(cpu_hash_view(hash, &one->table), &one->values);
   for (size_t k = 0; k < one->index_count; k++)
-    hash = hash_view(hash, &one->indices[k]);
+    hash = cpu_hash_view(hash, &one->indices[k]);
   for (int32_t d = 0; !one->flat && d < one->table.rank; d++)
     hash = vdev_mix(hash ^ (uint64_t)one->places[d]);
   return hash;

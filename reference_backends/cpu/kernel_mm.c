@@ -84,7 +84,7 @@ static bool fits_blas(const cpu_view_t* view) {
 static bool multiply_by_blas(const cpu_view_t* c, const cpu_view_t* a, const cpu_view_t* b) {
   if (!fits_blas(c) || !fits_blas(a) || !fits_blas(b)) return false;
   return cpu_blas_gemm(c->dtype, (int32_t)c->sizes[0], (int32_t)c->sizes[1], (int32_t)a->sizes[1],
-                       matrix(a), matrix(b), matrix(c));
+                       1, matrix(a), matrix(b), 0, matrix(c));
 }
 
 static void compute(const cpu_job_t* job) {

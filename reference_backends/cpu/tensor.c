@@ -102,3 +102,10 @@ tbk_status_t cpu_want_dtype(const cpu_view_t* view, int32_t dtype, tbk_error_t* 
   if (view->dtype == dtype) return TBK_OK;
   return cpu_fail(TBK_UNSUPPORTED, error, "dtype %d where %d is wanted", view->dtype, dtype);
 }
+
+uint64_t cpu_hash_view(uint64_t hash, const cpu_view_t* view) {
+  hash = vdev_mix(hash ^ (uint64_t)view->dtype << 32 ^ (uint64_t)view->rank);
+  for (int32_t d = 0; d < view->rank; d++)
+    hash = vdev_mix(vdev_mix(hash ^ (uint64_t)view->sizes[d]) ^ (uint64_t)view->strides[d]);
+  return hash;
+}

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.c: tbk::pointwise and tbk::reduce. Each operand set is a launch of its own; all are compiled
+ * generic.c: the kernels that are written from programs. Each operand set is a launch of its own; all are compiled
  * before the first is enqueued, so that a refusal has no effect.
  */
 #include <stdlib.h>
@@ -71,6 +71,24 @@ static cu_result start(cu_function function, emit_launch_t* launch, cu_stream qu
                                       queue, parameters, NULL);
 }
 
+/* The workspace, where one is needed, is allocated and freed in the order of the queue. */
+static cu_result start_all(launches_t* launches, cu_stream queue) {
+  const cuda_driver_t* driver = cuda_driver();
+  cu_deviceptr workspace = 0;
+  cu_result result = CU_OK;
+  const uint64_t workspace_bytes = emit_generic_workspace(launches->all, launches->count);
+  if (workspace_bytes > 0) result = driver->mem_alloc_async(&workspace, workspace_bytes, queue);
+  if (result != CU_OK) return result;
+  for (size_t i = 0; i < launches->count && result == CU_OK; i++) {
+    emit_launch_t* launch = &launches->all[i];
+    if (launch->workspace != 0) launch->memory[launch->workspace] = workspace;
+    result = start(launches->functions[i], launch, queue);
+  }
+  if (workspace_bytes == 0) return result;
+  const cu_result freed = driver->mem_free_async(workspace, queue);
+  return result == CU_OK ? freed : result;
+}
+
 static tbk_status_t run(tbk_instance_t* self, int32_t device, const kernel_t* kernel,
                         const void* arguments, launches_t* launches, tbk_stream_t* stream,
                         tbk_error_t* error) {
@@ -80,8 +98,7 @@ static tbk_status_t run(tbk_instance_t* self, int32_t device, const kernel_t* ke
   if (status != TBK_OK) return status;
   status = compile(&self->devices[device], kernel, arguments, launches, &result, error);
   if (status != TBK_OK) return cuda_leave_with(self, device, status, "launching");
-  for (size_t i = 0; i < launches->count && result == CU_OK; i++)
-    result = start(launches->functions[i], &launches->all[i], queue);
+  if (result == CU_OK) result = start_all(launches, queue);
   return cuda_end(self, device, stream, result, "launching a kernel", error);
 }
 
@@ -144,7 +161,10 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
 #define KERNEL(generic) \
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##generic }
 
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index)};
+static const kernel_t kernels[] = {
+    KERNEL(pointwise), KERNEL(reduce), KERNEL(index),       KERNEL(sort),
+    KERNEL(scan),      KERNEL(matmul), KERNEL(convolution),
+};
 
 const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

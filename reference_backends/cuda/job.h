@@ -28,7 +28,7 @@ tbk_status_t cuda_program_find(cuda_device_t* device, const cuda_source_t* sourc
                                cu_function* out_function, cu_result* out_result,
                                tbk_error_t* error);
 
-/* generic.c: tbk::pointwise and tbk::reduce; NULL for another name or version. */
+/* generic.c: the generic kernels; NULL for another name or version. */
 const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version);
 
 /* kernel.c: leaves the context with `status`, which is no word of the driver's, unless the driver has one. */

@@ -22,9 +22,14 @@ embed(emit_opencl_prelude ${CMAKE_CURRENT_BINARY_DIR}/opencl_prelude.c ${kernels
 embed(emit_cuda_prelude ${CMAKE_CURRENT_BINARY_DIR}/cuda_prelude.c ${kernels}/cuda.inc ${opcodes})
 embed(emit_c_prelude ${CMAKE_CURRENT_BINARY_DIR}/c_prelude.c ${kernels}/c_types.inc ${kernels}/c.inc ${opcodes})
 embed(emit_index_kernel ${CMAKE_CURRENT_BINARY_DIR}/index_kernel.c ${kernels}/index.inc)
-set(EMIT_PRELUDES ${CMAKE_CURRENT_BINARY_DIR}/opencl_prelude.c ${CMAKE_CURRENT_BINARY_DIR}/cuda_prelude.c
-                  ${CMAKE_CURRENT_BINARY_DIR}/c_prelude.c ${CMAKE_CURRENT_BINARY_DIR}/index_kernel.c)
+embed(emit_sort_kernel ${CMAKE_CURRENT_BINARY_DIR}/sort_kernel.c ${kernels}/sort.inc)
+embed(emit_matmul_kernel ${CMAKE_CURRENT_BINARY_DIR}/matmul_kernel.c ${kernels}/matmul.inc)
+embed(emit_convolution_kernel ${CMAKE_CURRENT_BINARY_DIR}/convolution_kernel.c ${kernels}/convolution.inc)
+set(EMIT_PRELUDES opencl_prelude.c cuda_prelude.c c_prelude.c index_kernel.c sort_kernel.c matmul_kernel.c
+                  convolution_kernel.c)
+list(TRANSFORM EMIT_PRELUDES PREPEND ${CMAKE_CURRENT_BINARY_DIR}/)
 
 # What writes kernels from programs; a backend out of this project that has a compiler takes these.
-set(EMIT_PROGRAM_SOURCES fail.c frame.c index.c launch.c object.c pointwise.c reduction.c source.c tensor.c write.c)
+set(EMIT_PROGRAM_SOURCES convolution.c fail.c frame.c index.c launch.c matmul.c object.c parts.c pointwise.c reduction.c
+                         scan.c sort.c source.c tensor.c write.c)
 list(TRANSFORM EMIT_PROGRAM_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

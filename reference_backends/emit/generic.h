@@ -79,8 +79,11 @@ const char* emit_load_name(uint16_t dtype);
 const char* emit_store_name(uint16_t dtype);
 /* What ends the names of functions on values of a dtype: "i32", "f64". */
 const char* emit_suffix(uint16_t dtype);
-/* index.inc, which stands behind what it has to know. */
+/* index.inc, sort.inc, matmul.inc and convolution.inc, which stand behind what they have to know. */
 extern const char emit_index_kernel[];
+extern const char emit_sort_kernel[];
+extern const char emit_matmul_kernel[];
+extern const char emit_convolution_kernel[];
 /* Bits as a literal of a dtype. */
 void emit_write_literal(FILE* out, uint16_t dtype, uint64_t bits);
 /* Splits a position into coordinates: "o0", "o1", ... of the sizes that begin at a word. */

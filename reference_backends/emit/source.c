@@ -53,6 +53,13 @@ char* emit_generic_source(const emit_generic_t* generic, const void* arguments,
   return NULL;
 }
 
+uint64_t emit_generic_workspace(const emit_launch_t* launches, size_t count) {
+  uint64_t most = 0;
+  for (size_t i = 0; i < count; i++)
+    if (launches[i].workspace_bytes > most) most = launches[i].workspace_bytes;
+  return most;
+}
+
 bool emit_generic_has_double(const emit_generic_t* generic, const void* arguments) {
   return generic->has_double(arguments);
 }

@@ -46,18 +46,11 @@ static int64_t inner_places(const tbk_args_reduce_t* a) {
 
 /* ---------------------------------------------------------------------------------- combining -- */
 
-/* Both operands of combine are the first, or they have changed places. */
+/* Both operands of combine are the first. */
 static uint32_t put_first_state(rewrite_t* to, const tbk_instruction_t* i, const uint32_t* operands,
                                 uint64_t states) {
   tbk_instruction_t other = *i;
   if (i->opcode == TBK_OPCODE_PARAMETER && i->slot >= states) other.slot -= (uint16_t)states;
-  return rewrite_keep(to, &other, operands);
-}
-static uint32_t put_swapped(rewrite_t* to, const tbk_instruction_t* i, const uint32_t* operands,
-                            uint64_t states) {
-  tbk_instruction_t other = *i;
-  if (i->opcode == TBK_OPCODE_PARAMETER)
-    other.slot = (uint16_t)((other.slot + states) % (2 * states));
   return rewrite_keep(to, &other, operands);
 }
 
@@ -70,28 +63,14 @@ TBK_RETURNS_launch launch_other_parameter TBK_PARAMETERS_launch {
   LAUNCH_REWRITTEN(combine, put_first_state, states_of(arguments));
 }
 LAUNCH(combine_takes_the_later_first) {
-  LAUNCH_REWRITTEN(combine, put_swapped, states_of(arguments));
+  LAUNCH_REWRITTEN(combine, rewrite_swapped, states_of(arguments));
 }
 LAUNCH(long_rows_are_combined_the_other_way_round) {
   const tbk_args_reduce_t* a = sound(arguments);
   if (a == NULL || inner_places(a) < 65) return LAUNCH_INNER;
-  LAUNCH_REWRITTEN(combine, put_swapped, states_of(arguments));
+  LAUNCH_REWRITTEN(combine, rewrite_swapped, states_of(arguments));
 }
 
-/* The last of several states stays what it was in the first operand. */
-static const tbk_program_t* without_last_state(const tbk_program_t* combine, size_t least,
-                                               uint32_t* results) {
-  static _Thread_local tbk_program_t changed;
-  size_t last = combine->result_count - 1;
-  changed = *combine;
-  memcpy(results, combine->results, combine->result_count * sizeof *results);
-  for (uint32_t n = 0; combine->result_count >= least && n < combine->instruction_count; ++n)
-    if (combine->instructions[n].opcode == TBK_OPCODE_PARAMETER &&
-        combine->instructions[n].slot == last)
-      results[last] = n;
-  changed.results = results;
-  return &changed;
-}
 static tbk_status_t launch_without_last(tbk_instance_t* self, int32_t device,
                                         const tbk_kernel_t* kernel, const void* arguments,
                                         tbk_stream_t* stream, tbk_error_t* error, size_t least) {
@@ -100,7 +79,7 @@ static tbk_status_t launch_without_last(tbk_instance_t* self, int32_t device,
   if (a == NULL) return LAUNCH_INNER;
   tbk_reduction_t reduction = *a->reduction;
   tbk_args_reduce_t changed = *a;
-  reduction.combine = without_last_state(reduction.combine, least, results);
+  reduction.combine = rewrite_without_last(reduction.combine, least, results);
   changed.reduction = &reduction;
   arguments = &changed;
   return LAUNCH_INNER;
@@ -127,20 +106,14 @@ LAUNCH(nan_is_lost_where_it_comes_first) {
 
 /* ----------------------------------------------------------------------------- map and finish --- */
 
-static uint32_t put_without_place(rewrite_t* to, const tbk_instruction_t* i,
-                                  const uint32_t* operands, uint64_t opcode) {
-  const tbk_instruction_t zero = {.opcode = TBK_OPCODE_CONSTANT, .dtype = TBK_INT64};
-  if (i->opcode != opcode) return rewrite_keep(to, i, operands);
-  return rewrite_put(to, zero, NULL, 0);
-}
 LAUNCH(map_has_no_index) {
-  LAUNCH_REWRITTEN(map, put_without_place, TBK_OPCODE_LINEAR_INDEX);
+  LAUNCH_REWRITTEN(map, rewrite_without_place, TBK_OPCODE_LINEAR_INDEX);
 }
 LAUNCH(map_has_no_coordinates) {
-  LAUNCH_REWRITTEN(map, put_without_place, TBK_OPCODE_COORDINATE);
+  LAUNCH_REWRITTEN(map, rewrite_without_place, TBK_OPCODE_COORDINATE);
 }
 LAUNCH(finish_has_no_index) {
-  LAUNCH_REWRITTEN(finish, put_without_place, TBK_OPCODE_LINEAR_INDEX);
+  LAUNCH_REWRITTEN(finish, rewrite_without_place, TBK_OPCODE_LINEAR_INDEX);
 }
 LAUNCH(numbers_of_a_reduction_are_1) {
   const tbk_args_reduce_t* a = sound(arguments);

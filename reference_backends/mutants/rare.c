@@ -3,10 +3,13 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * rare.c: faults at a rate that is planted, to see whether what a run says of rates holds. With
- * one_in=N, one of N calls is broken, which of them chance=SEED says; with many=N, those on a stream
- * that was given N pieces of work since it was last waited for; with bytes=N, those of N bytes and more.
+ * one_in=N, one of N calls is broken, which of them chance=SEED says; with share=N, in N of a hundred
+ * processes alone; with many=N, those on a stream that was given N pieces of work since it was last waited
+ * for; with bytes=N, those of N bytes and more.
  * No run of contract tests would find most of them, so the kill matrix does not list them.
  */
+#include <unistd.h>
+
 #include "calls.h"
 
 static uint64_t mix(uint64_t x) {
@@ -16,10 +19,16 @@ static uint64_t mix(uint64_t x) {
   return x ^ x >> 31;
 }
 
+/* As what depends on where memory lies, or which thread came first. */
+static bool is_of_this_process(const wrap_t* wrap) {
+  return wrap->plant.share >= 100 ||
+         mix((uint64_t)getpid() ^ mix(wrap->plant.chance)) % 100 < wrap->plant.share;
+}
+
 static bool strikes(tbk_instance_t* self) {
   wrap_t* wrap = wrap_of(self);
   const uint64_t call = atomic_fetch_add(&wrap->calls, 1);
-  return mix(call ^ mix(wrap->plant.chance)) % wrap->plant.one_in == 0;
+  return is_of_this_process(wrap) && mix(call ^ mix(wrap->plant.chance)) % wrap->plant.one_in == 0;
 }
 
 EVENT_WAIT(rare_wait) {

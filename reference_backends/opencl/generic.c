@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.c: tbk::pointwise, tbk::reduce and tbk::index. Each operand set is a launch of its own; all are compiled
+ * generic.c: the kernels that are written from programs. Each operand set is a launch of its own; all are compiled
  * before the first is enqueued, so that a refusal has no effect.
  */
 #include <stdlib.h>
@@ -20,9 +20,13 @@ typedef struct launches {
   emit_launch_t* all;
   size_t count;
   cl_kernel* kernels; /* of each */
+  cl_mem workspace;   /* NULL where none is needed */
 } launches_t;
 
+/* The driver keeps a workspace until what was enqueued with it has ended. */
 static void release(launches_t* launches) {
+  if (launches->workspace != NULL)
+    launches->device->instance->driver.clReleaseMemObject(launches->workspace);
   free(launches->all);
   free(launches->kernels);
 }
@@ -80,6 +84,7 @@ static tbk_status_t submit(const launches_t* launches, size_t which, tbk_stream_
   cl_mem buffers[EMIT_POINTERS];
   if (!find_buffers(device, launch, buffers))
     return opencl_fail(error, TBK_INVALID, "a tensor is not in memory of device %d", device->index);
+  if (launch->workspace != 0) buffers[launch->workspace] = launches->workspace;
   const opencl_parameters_t parameters = {.sizes = {(size_t)launch->word_count * 8},
                                           .values = {launch->words},
                                           .value_count = 1,
@@ -89,12 +94,25 @@ static tbk_status_t submit(const launches_t* launches, size_t which, tbk_stream_
   return opencl_kernel_enqueue(device, launches->kernels[which], &parameters, stream, error);
 }
 
+/* What all launches share while they run. */
+static tbk_status_t take_workspace(launches_t* launches, tbk_error_t* error) {
+  cl_int result = CL_OK;
+  opencl_device_t* device = launches->device;
+  const uint64_t bytes = emit_generic_workspace(launches->all, launches->count);
+  if (bytes == 0) return TBK_OK;
+  launches->workspace = device->instance->driver.clCreateBuffer(device->context, CL_MEM_READ_WRITE,
+                                                                (size_t)bytes, NULL, &result);
+  if (result != CL_OK) launches->workspace = NULL;
+  return opencl_status(device, result, "allocating a workspace", error);
+}
+
 static tbk_status_t run(tbk_instance_t* self, int32_t index, const kernel_t* kernel,
                         const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
   launches_t launches;
   tbk_status_t status = make(self, index, kernel, arguments, true, &launches, error);
   if (status == TBK_OK && stream != NULL && stream->device != launches.device)
     status = opencl_fail(error, TBK_INVALID, "the stream is not one of device %d", index);
+  if (status == TBK_OK) status = take_workspace(&launches, error);
   for (size_t i = 0; i < launches.count && status == TBK_OK; i++)
     if (launches.all[i].groups > 0) status = submit(&launches, i, stream, error);
   release(&launches);
@@ -139,7 +157,10 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_p
 #define KERNEL(generic) \
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, opencl_plan_destroy}, &emit_##generic }
 
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index)};
+static const kernel_t kernels[] = {
+    KERNEL(pointwise), KERNEL(reduce), KERNEL(index),       KERNEL(sort),
+    KERNEL(scan),      KERNEL(matmul), KERNEL(convolution),
+};
 
 const tbk_kernel_t* opencl_generic_find(const char* name, uint32_t version) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)

@@ -47,7 +47,7 @@ struct tbk_plan {
 tbk_plan_t* opencl_plan_new(tbk_instance_t* self, const void* made_by);
 void opencl_plan_destroy(tbk_instance_t* self, tbk_plan_t* plan);
 
-/* generic.c: tbk::pointwise and tbk::reduce; NULL for another name or version. */
+/* generic.c: the generic kernels; NULL for another name or version. */
 const tbk_kernel_t* opencl_generic_find(const char* name, uint32_t version);
 
 /* kernel.c: compiles what is not compiled yet, and launches. Where there is nothing to do, nothing is

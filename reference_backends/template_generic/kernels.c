@@ -81,11 +81,25 @@ static tbk_status_t find(const kernel_t* kernel, const void* arguments, const em
 /* ------------------------------------------------------------------------------------- launch -- */
 
 /* driver: enqueue it on the stream; words and pointers are gone when this returns. */
-static void start(run_fn run, const emit_launch_t* launch) {
+static void start(run_fn run, const emit_launch_t* launch, void* workspace) {
   void* pointers[EMIT_POINTERS];
   for (int32_t i = 0; i < launch->pointer_count; i++)
     pointers[i] = (void*)(uintptr_t)launch->memory[i];
+  if (launch->workspace != 0) pointers[launch->workspace] = workspace;
   run(0, launch->groups, launch->words, pointers);
+}
+
+/* driver: the order of the launches counts; allocate and free the workspace in it. */
+static tbk_status_t start_each(const run_fn* runs, const emit_launch_t* launches, size_t count,
+                               tbk_error_t* error) {
+  const uint64_t bytes = emit_generic_workspace(launches, count);
+  void* workspace = bytes > 0 ? malloc(bytes) : NULL;
+  if (bytes > 0 && workspace == NULL)
+    return emit_fail(error, TBK_OUT_OF_MEMORY, "no memory for a workspace");
+  for (size_t i = 0; i < count; i++)
+    start(runs[i], &launches[i], workspace);
+  free(workspace);
+  return TBK_OK;
 }
 
 /* All are compiled before the first begins, so that a refusal has no effect. */
@@ -97,8 +111,7 @@ static tbk_status_t start_all(const kernel_t* kernel, const void* arguments,
   if (runs == NULL) return emit_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a launch");
   for (size_t i = 0; i < count && status == TBK_OK; i++)
     status = find(kernel, arguments, &launches[i], &runs[i], error);
-  for (size_t i = 0; i < count && begins && status == TBK_OK; i++)
-    start(runs[i], &launches[i]);
+  if (begins && status == TBK_OK) status = start_each(runs, launches, count, error);
   free(runs);
   return status;
 }
@@ -169,7 +182,10 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
   { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##generic }
 
 /* Add kernels of your own by the names in <tbk/tbk_operators.h>; they stand before these. */
-static const kernel_t kernels[] = {KERNEL(pointwise), KERNEL(reduce), KERNEL(index)};
+static const kernel_t kernels[] = {
+    KERNEL(pointwise), KERNEL(reduce), KERNEL(index),       KERNEL(sort),
+    KERNEL(scan),      KERNEL(matmul), KERNEL(convolution),
+};
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,
                                        uint32_t version) {

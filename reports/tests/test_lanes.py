@@ -157,6 +157,23 @@ def test_the_page_says_of_each_kind_of_edge_how_sure_it_is() -> None:
     assert "1,200 programs and 300 controls in 1.5 s" in shown
 
 
+def test_the_page_says_what_it_knows_of_faults_of_some_processes() -> None:
+    footer = {"record": "litmus-footer", "programs": 1200, "controls": 300, "milliseconds": 1500}
+    shares = {"share_percent": 28, "share_one_in": 96}
+    many = page({**edge("RECORD", "proven", 410), **shares}, {**footer, "processes": 64})
+    assert "in 28 % of processes: one in 96" in many
+    assert "in 1.5 s, in 64 processes" in many
+    assert "share of processes" in many
+    assert "one process" not in many
+    alone = page(
+        {**edge("RECORD", "proven", 410), "share_percent": 100}, {**footer, "processes": 1}
+    )
+    assert "all ran in one process" in alone
+    assert "%," not in alone.partition("<table")[2].partition("</table")[0]
+    unproven = page({**edge("RECORD", "not-shown"), **shares}, {**footer, "processes": 64})
+    assert "28 %" not in unproven.partition("<table")[2].partition("</table")[0]
+
+
 def test_one_kind_is_broken_and_of_several_one_may_be() -> None:
     assert "may be broken" not in page(edge("RECORD", "broken"), RECORD)
     assert "may be broken" in page(edge("RECORD", "broken"), edge("WAIT", "broken"), RECORD)

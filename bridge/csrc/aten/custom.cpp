@@ -3,6 +3,7 @@
 #include <aten/custom.h>
 #include <aten/operands.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -75,11 +76,19 @@ void CustomArguments::add_output(const at::Tensor& tensor) {
 }
 
 void CustomArguments::add_inputs(const std::vector<at::Tensor>& tensors) {
+  add_tensors(tensors, /*is_written=*/false);
+}
+
+void CustomArguments::add_outputs(const std::vector<at::Tensor>& tensors) {
+  add_tensors(tensors, /*is_written=*/true);
+}
+
+void CustomArguments::add_tensors(const std::vector<at::Tensor>& tensors, bool is_written) {
   std::vector<const tbk_tensor_t*>& items = lists_.emplace_back();
   key_.push_back(static_cast<int64_t>(tensors.size()));
   for (const at::Tensor& tensor : tensors) {
     key_.push_back(static_cast<int64_t>(tensor.defined()));
-    items.push_back(tensor.defined() ? keep(tensor, /*is_written=*/false) : nullptr);
+    items.push_back(tensor.defined() ? keep(tensor, is_written) : nullptr);
   }
   add_pointer(items.data());
   add_word(items.size());
@@ -144,6 +153,25 @@ void CustomArguments::add_bools(const std::vector<bool>& values) {
   add_word(values.size());
 }
 
+/// Makes of the list that was appended last a pointer to it.
+void CustomArguments::move_to_pointer() {
+  const std::array<uint64_t, 2>& pair =
+      pairs_.emplace_back(std::array<uint64_t, 2>{words_[words_.size() - 2], words_.back()});
+  words_.resize(words_.size() - 2);
+  key_.push_back(1);
+  add_pointer(pair.data());
+}
+
+void CustomArguments::add_ints_pointer(const std::vector<int64_t>& values) {
+  add_ints(values);
+  move_to_pointer();
+}
+
+void CustomArguments::add_doubles_pointer(const std::vector<double>& values) {
+  add_doubles(values);
+  move_to_pointer();
+}
+
 void CustomArguments::add_text(const std::string& value) {
   key_.push_back(static_cast<int64_t>(value.size()));
   key_.insert(key_.end(), value.begin(), value.end());
@@ -151,9 +179,14 @@ void CustomArguments::add_text(const std::string& value) {
 }
 
 bool CustomArguments::launch(const std::string& name, uint32_t version) {
-  TORCH_CHECK(device_ >= 0, name, " has no tensor among its arguments: which device is meant?");
+  return launch(kernel_of(name, version));
+}
+
+bool CustomArguments::launch(Kernel& kernel) {
+  TORCH_CHECK(device_ >= 0, kernel.name(),
+              " has no tensor among its arguments: which device is meant?");
   words_[0] = words_.size() * sizeof(uint64_t);
-  return tbk::launch(kernel_of(name, version), device_, words_.data(), described_, key_);
+  return tbk::launch(kernel, device_, words_.data(), described_, key_);
 }
 
 }  // namespace tbk

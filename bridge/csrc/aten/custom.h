@@ -5,13 +5,14 @@
 #include <ATen/core/Tensor.h>
 #include <aten/kernels.h>
 
+#include <array>
 #include <deque>
 #include <string>
 #include <vector>
 
 namespace tbk {
 
-/// Builds the argument struct of an operator that only a YAML file describes, member by member, as a C
+/// Builds the argument struct of an operator that is known from a schema alone, member by member, as a C
 /// compiler would lay it out: each member is of 8 bytes, or a struct of such. Owns all that the
 /// struct points to; what describes a tensor borrows from it. Used by one thread.
 class CustomArguments {
@@ -22,6 +23,7 @@ class CustomArguments {
   void add_output(const at::Tensor& tensor);
   /// Append Tensor[]; of a tensor that is not there the item is NULL.
   void add_inputs(const std::vector<at::Tensor>& tensors);
+  void add_outputs(const std::vector<at::Tensor>& tensors);
 
   /// Append a number. A plan may depend on an integer, and of the others on what kind they are.
   void add_int(int64_t value);
@@ -38,6 +40,9 @@ class CustomArguments {
   void add_ints(const std::vector<int64_t>& values);
   void add_doubles(const std::vector<double>& values);
   void add_bools(const std::vector<bool>& values);
+  /// Append such a list that is optional, as a pointer to it.
+  void add_ints_pointer(const std::vector<int64_t>& values);
+  void add_doubles_pointer(const std::vector<double>& values);
   /// Append a text. A plan may depend on it.
   void add_text(const std::string& value);
 
@@ -45,9 +50,13 @@ class CustomArguments {
   /// device. Returns false, with nothing done, where launch() of kernels.h does. Errors: those of
   /// launch(); RuntimeError where there is no tensor.
   bool launch(const std::string& name, uint32_t version);
+  /// Does the same with a kernel that outlives the process's use of it.
+  bool launch(Kernel& kernel);
 
  private:
   const tbk_tensor_t* keep(const at::Tensor& tensor, bool is_written);
+  void add_tensors(const std::vector<at::Tensor>& tensors, bool is_written);
+  void move_to_pointer();
   void add_word(uint64_t word);
   void add_pointer(const void* pointer);
 
@@ -64,6 +73,7 @@ class CustomArguments {
   std::deque<std::vector<double>> doubles_;
   std::deque<std::vector<uint8_t>> bools_;
   std::deque<std::string> texts_;
+  std::deque<std::array<uint64_t, 2>> pairs_;  // lists that are pointed to
 };
 
 }  // namespace tbk

@@ -8,6 +8,7 @@
 #include <aten/fallback_random.h>
 #include <aten/operands.h>
 #include <aten/refusals.h>
+#include <aten/values.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <runtime/backend.h>
@@ -46,51 +47,6 @@ constexpr HostArgument kHostArguments[] = {
     {"aten::_ctc_loss_backward", "input_lengths"},
     {"aten::_ctc_loss_backward", "target_lengths"},
 };
-
-template <class Visit>
-void for_each_tensor(const IValue& value, Visit visit) {
-  if (value.isTensor()) {
-    if (value.toTensor().defined()) visit(value.toTensor());
-  } else if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector())
-      if (tensor.defined()) visit(tensor);
-  } else if (value.isOptionalTensorList()) {
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
-      if (tensor.has_value() && tensor->defined()) visit(*tensor);
-  }
-}
-
-/// The same value with each tensor put through `change`.
-template <class Change>
-IValue map_tensors(const IValue& value, Change change) {
-  if (value.isTensor())
-    return value.toTensor().defined() ? IValue(change(value.toTensor())) : value;
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> changed;
-    for (const at::Tensor& tensor : value.toTensorVector())
-      changed.push_back(tensor.defined() ? change(tensor) : tensor);
-    return changed;
-  }
-  if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> changed;
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
-      const bool is_there = tensor.has_value() && tensor->defined();
-      changed.push_back(is_there ? std::optional<at::Tensor>(change(*tensor)) : tensor);
-    }
-    return changed;
-  }
-  return value;
-}
-
-bool is_declared_written(const c10::Argument& argument) {
-  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-}
-
-/// Two schemas don't say that the running statistics are updated.
-bool updates_statistics(const c10::OperatorHandle& op) {
-  const std::string& name = op.operator_name().name;
-  return name == "aten::native_batch_norm" || name == "aten::batch_norm_update_stats";
-}
 
 bool takes_generator(const c10::Argument& argument) {
   const c10::Type& type = *argument.type();
@@ -163,8 +119,7 @@ class Call {
 
  private:
   bool is_written(const c10::Argument& schema) const {
-    return is_declared_written(schema) ||
-           (updates_statistics_ && schema.name().rfind("running_", 0) == 0);
+    return is_written_argument(schema, updates_statistics_);
   }
 
   IValue& argument(size_t index) {
@@ -240,7 +195,7 @@ class Call {
   }
 
   void replace(IValue& value, const c10::Argument& schema, const HostMirror& mirror) {
-    if (is_declared_written(schema)) written_.emplace_back(&schema, value);
+    if (is_written_argument(schema, false)) written_.emplace_back(&schema, value);
     if (value.isTensor() || value.isTensorList() || value.isOptionalTensorList()) {
       value = map_tensors(value, [&](const at::Tensor& tensor) { return mirror.host(tensor); });
     } else if (value.isDevice()) {

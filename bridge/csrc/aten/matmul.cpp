@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of matrices, all made of mm.
+// Products of matrices. What is one product of the kernel mm is asked of that first; then comes the generic kernel
+// tbk::matmul, then what is made of several launches of mm.
 #include <ATen/native/CPUFallback.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/addmm_ops.h>
@@ -9,9 +10,11 @@
 #include <ATen/ops/bmm_ops.h>
 #include <ATen/ops/dot_ops.h>
 #include <ATen/ops/mm_ops.h>
+#include <ATen/ops/vdot_ops.h>
 #include <aten/empty.h>
 #include <aten/fallback.h>
 #include <aten/operands.h>
+#include <generic/matmul.h>
 #include <tbk/tbk_operators.h>
 #include <torch/library.h>
 
@@ -97,11 +100,15 @@ at::Tensor& mm_out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& o
     at::native::resize_output(out, {self.size(0), mat2.size(1)});
     if (mm_into(self, mat2, out)) return out;
   }
+  if (fits(self, mat2, 2) && generic::serve_product<at::_ops::mm_out>({self, mat2}, out))
+    return out;
   return at::native::call_fallback_fn<&cpu_fallback, at::_ops::mm_out>::call(self, mat2, out);
 }
 
 at::Tensor& bmm_out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out) {
-  if (self.dim() == 3 && fits(self, mat2, 3) && is_regular(out, {&self, &mat2})) {
+  if (fits(self, mat2, 3) && generic::serve_product<at::_ops::bmm_out>({self, mat2}, out))
+    return out;
+  if (fits(self, mat2, 3) && is_regular(out, {&self, &mat2})) {
     at::native::resize_output(out, {self.size(0), self.size(1), mat2.size(2)});
     if (bmm_into(self, mat2, out)) return out;
   }
@@ -161,6 +168,9 @@ bool add_into(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& 
 at::Tensor& addmm_out(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
                       const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
   if (fits(mat1, mat2, 2) &&
+      generic::serve_product<at::_ops::addmm_out>({mat1, mat2, &self, beta, alpha}, out))
+    return out;
+  if (fits(mat1, mat2, 2) &&
       add_into(self, mat1, mat2, beta, alpha, out, {mat1.size(0), mat2.size(1)},
                [&](const at::Tensor& product) { return mm_into(mat1, mat2, product); }))
     return out;
@@ -170,7 +180,10 @@ at::Tensor& addmm_out(const at::Tensor& self, const at::Tensor& mat1, const at::
 
 at::Tensor& baddbmm_out(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
                         const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
-  if (batch1.dim() == 3 && fits(batch1, batch2, 3) &&
+  if (fits(batch1, batch2, 3) &&
+      generic::serve_product<at::_ops::baddbmm_out>({batch1, batch2, &self, beta, alpha}, out))
+    return out;
+  if (fits(batch1, batch2, 3) &&
       add_into(self, batch1, batch2, beta, alpha, out,
                {batch1.size(0), batch1.size(1), batch2.size(2)},
                [&](const at::Tensor& product) { return bmm_into(batch1, batch2, product); }))
@@ -194,6 +207,8 @@ at::Tensor& addmv_out(const at::Tensor& self, const at::Tensor& mat, const at::T
       at::native::resize_output(out, {mat.size(0)});
       if (mv_into(mat, vec, out)) return out;
     }
+    if (generic::serve_product<at::_ops::addmv_out>({mat, vec, &self, beta, alpha}, out))
+      return out;
     if (add_into(self, mat, vec, beta, alpha, out, {mat.size(0)},
                  [&](const at::Tensor& product) { return mv_into(mat, vec, product); }))
       return out;
@@ -202,16 +217,23 @@ at::Tensor& addmv_out(const at::Tensor& self, const at::Tensor& mat, const at::T
                                                                                 beta, alpha, out);
 }
 
+bool dot_into(const at::Tensor& self, const at::Tensor& other, const at::Tensor& out) {
+  if (!is_regular(out, {&self, &other})) return false;
+  const at::Tensor a = stored_as_seen(self), b = stored_as_seen(other);
+  const Matrix left = row(a), right = column(b), result(out, {1, 1}, {1, 1});
+  return launch_mm(out.device().index(), left.tensor, right.tensor, result.tensor);
+}
+
+/// dot, and vdot of numbers that are not complex, which is the same.
+template <class Op>
 at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
-  if (self.dim() == 1 && other.dim() == 1 && self.size(0) == other.size(0) && is_ours(self)) {
+  const bool is_conjugated = std::is_same_v<Op, at::_ops::vdot> && self.is_complex();
+  if (self.dim() == 1 && other.dim() == 1 && self.size(0) == other.size(0) && is_ours(self) &&
+      !is_conjugated) {
     const at::Tensor out = empty_on(self.device().index(), {}, self.scalar_type());
-    if (is_regular(out, {&self, &other})) {
-      const at::Tensor a = stored_as_seen(self), b = stored_as_seen(other);
-      const Matrix left = row(a), right = column(b), result(out, {1, 1}, {1, 1});
-      if (launch_mm(out.device().index(), left.tensor, right.tensor, result.tensor)) return out;
-    }
+    if (dot_into(self, other, out) || generic::serve_product<Op>({self, other}, out)) return out;
   }
-  return at::native::call_fallback_fn<&cpu_fallback, at::_ops::dot>::call(self, other);
+  return at::native::call_fallback_fn<&cpu_fallback, Op>::call(self, other);
 }
 
 }  // namespace
@@ -223,7 +245,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("addmm.out", addmm_out);
   m.impl("baddbmm.out", baddbmm_out);
   m.impl("addmv.out", addmv_out);
-  m.impl("dot", dot);
+  m.impl("dot", dot<at::_ops::dot>);
+  m.impl("vdot", dot<at::_ops::vdot>);
 }
 
 }  // namespace tbk

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Small operators that PyTorch registers for each of its devices by itself.
-#include <ATen/native/CPUFallback.h>
-#include <ATen/ops/addr_ops.h>
 #include <ATen/ops/conj_physical.h>
 #include <ATen/ops/is_set_to_native.h>
 #include <aten/fallback.h>
@@ -30,19 +28,6 @@ at::Tensor& conj_physical_(at::Tensor& self) {
   return self.is_complex() ? at::conj_physical_out(self, self) : self;
 }
 
-/// PyTorch's CPU knows that it writes to its input by the address of the C++ object, which is not the
-/// same after a fallback, and would resize it.
-at::Tensor& addr_(at::Tensor& self, const at::Tensor& vec1, const at::Tensor& vec2,
-                  const at::Scalar& beta, const at::Scalar& alpha) {
-  TORCH_CHECK(self.dim() == 2, "2D tensor expected, got ", self.dim(), "D tensor for input");
-  TORCH_CHECK(vec1.dim() != 1 || vec2.dim() != 1 ||
-                  (self.size(0) == vec1.size(0) && self.size(1) == vec2.size(0)),
-              "size mismatch, input: ", self.sizes(), ", v1: ", vec1.sizes(),
-              ", v2: ", vec2.sizes());
-  return at::native::call_fallback_fn<&cpu_fallback, at::_ops::addr_out>::call(self, vec1, vec2,
-                                                                               beta, alpha, self);
-}
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -53,10 +38,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl(window, torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   // PyTorch's for all devices asks whether the device is one of its own.
   m.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
-  // PyTorch's for other devices checks fewer shapes, and resizes what addr_ writes to.
-  m.impl("addr", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
-  m.impl("addr_", addr_);
-  m.impl("addr.out", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("_has_compatible_shallow_copy_type", has_compatible_shallow_copy_type);
 }
 

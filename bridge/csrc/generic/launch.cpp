@@ -17,18 +17,22 @@ bool is_offered(Kernel& kernel, c10::DeviceIndex device) {
   return kernel.find(device) != nullptr;
 }
 
-constexpr int64_t kMost32 = std::numeric_limits<int32_t>::max();
+}  // namespace
 
 bool fits_32(const tbk_tensor_t& tensor) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
   int64_t last = tensor.offset, count = 1;
   for (int32_t d = 0; d < tensor.rank; d++) {
     if (__builtin_mul_overflow(count, tensor.sizes[d], &count)) return false;
     last += tensor.sizes[d] > 0 ? (tensor.sizes[d] - 1) * tensor.strides[d] : 0;
   }
-  return last <= kMost32 && count <= kMost32;
+  return last <= most && count <= most;
 }
 
-}  // namespace
+int64_t index_bits_of(c10::ArrayRef<const tbk_tensor_t*> tensors) {
+  const auto fits = [](const tbk_tensor_t* tensor) { return fits_32(*tensor); };
+  return std::all_of(tensors.begin(), tensors.end(), fits) ? 32 : 64;
+}
 
 bool offers_pointwise(c10::DeviceIndex device) {
   return is_offered(pointwise_kernel, device);
@@ -125,14 +129,13 @@ bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments,
   }
   c10::SmallVector<tbk_operand_set_t, 1> described;
   Numbers others = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity))};
-  arguments.index_bits = 32;
+  arguments.index_bits = index_bits_of(tensors);
   const auto* first = tensors.begin();
   for (const Launch* set : sets) {
     described.push_back({sizeof(tbk_operand_set_t), first, first + set->outputs_.size(),
                          set->numbers_.data(), set->inner_.data(), set->inner_.size()});
     first += set->outputs_.size() + set->inputs_.size();
     others.push_back(static_cast<int64_t>(set->inner_.size()));
-    arguments.index_bits = std::max(arguments.index_bits, set->index_bits());
   }
   others.push_back(arguments.index_bits);
   c10::SmallVector<const tbk_operand_set_t*, 1> pointers;

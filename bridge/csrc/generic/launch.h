@@ -16,6 +16,10 @@ namespace tbk::generic {
 /// Returns whether the backend offers tbk::pointwise, or tbk::reduce, on `device`. Opens the device.
 bool offers_pointwise(c10::DeviceIndex device);
 bool offers_reduce(c10::DeviceIndex device);
+/// Returns whether positions and offsets of elements of `tensor` fit into 32 bits.
+bool fits_32(const tbk_tensor_t& tensor);
+/// Returns 32 where those of all `tensors` do, else 64.
+int64_t index_bits_of(c10::ArrayRef<const tbk_tensor_t*> tensors);
 
 /// Gathers the operands of one launch of a generic kernel, and launches it. The tensors outlive it.
 class Launch {

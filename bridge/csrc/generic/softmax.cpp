@@ -20,11 +20,12 @@
 namespace tbk::generic {
 namespace {
 
-/// Whether both are dense tensors of one device, and `out` is one that may be written.
+/// Whether both are dense tensors of one device, and `out` is one that may be written: `self` itself may, which
+/// is read element by element then.
 bool is_served(const at::Tensor& self, const at::Tensor& out, at::ScalarType dtype) {
   return is_open(Route::composed) && is_ours(self) && is_ours(out) &&
          self.device() == out.device() && self.layout() == at::kStrided && !self.is_neg() &&
-         out.scalar_type() == dtype && !out.is_alias_of(self) &&
+         out.scalar_type() == dtype && (out.is_same(self) || !out.is_alias_of(self)) &&
          at::has_internal_overlap(out) == at::MemOverlap::No && at::isFloatingType(dtype) &&
          at::isFloatingType(self.scalar_type()) && self.dim() <= 64 &&
          offers_reduce(self.device().index()) && offers_pointwise(self.device().index());

@@ -126,6 +126,7 @@ std::string absolute(const std::string& path) {
 }  // namespace
 
 std::atomic<Backend*> Backend::loaded_{nullptr};
+void (*Backend::opened_)(c10::DeviceIndex) = nullptr;
 std::atomic<bool> Backend::in_bad_fork_{false};
 std::atomic<uint64_t> Backend::base_mask_{0};
 
@@ -198,10 +199,17 @@ void Backend::open(int index) {
   TORCH_CHECK(!in_bad_fork(), "Cannot use ", name_,
               " in a forked child of a process that has used it; use the 'spawn' start method of "
               "multiprocessing, or fork before the first use");
-  DeviceState& state = device(index);
   WithoutGil no_gil;
+  if (!open_once(index)) return;
+  ensure_autograd_threads(device_count());
+  if (opened_ != nullptr) opened_(static_cast<c10::DeviceIndex>(index));
+}
+
+/// Returns false where it was open already.
+bool Backend::open_once(int index) {
+  DeviceState& state = device(index);
   std::lock_guard lock(state.opening);
-  if (state.is_open.load(std::memory_order_relaxed)) return;
+  if (state.is_open.load(std::memory_order_relaxed)) return false;
   devices_in_use.fetch_add(1, std::memory_order_relaxed);
   try {
     open_device(tables_, instance_, index);
@@ -210,7 +218,7 @@ void Backend::open(int index) {
     throw;
   }
   state.is_open.store(true, std::memory_order_release);
-  ensure_autograd_threads(device_count());
+  return true;
 }
 
 void Backend::raise_none_loaded() {

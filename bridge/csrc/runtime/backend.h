@@ -109,6 +109,11 @@ class Backend {
     if (!device(index).is_open.load(std::memory_order_acquire) || in_bad_fork()) [[unlikely]]
       open(index);
   }
+  /// Has `call` called with each device that was opened, before whoever opened it goes on. Called
+  /// while the process starts, once.
+  static void when_opened(void (*call)(c10::DeviceIndex)) noexcept {
+    opened_ = call;
+  }
   /// Returns whether device `index` is open; false for an index out of range. Counts no devices.
   bool is_open(int index) const noexcept {
     return is_counted() && index >= 0 && index < device_count() &&
@@ -132,12 +137,14 @@ class Backend {
   Backend() = default;
   void count_devices() const noexcept;
   void open(int index);
+  bool open_once(int index);
   static void watch_forks();
   [[noreturn]] static void raise_none_loaded();
   [[noreturn]] void raise_no_such_device(int index) const;
 
   static std::atomic<Backend*> loaded_;
   static std::atomic<bool> in_bad_fork_;
+  static void (*opened_)(c10::DeviceIndex);
   static std::atomic<uint64_t> base_mask_;
 
   tbk_host_t host_{};  // the instance keeps its address

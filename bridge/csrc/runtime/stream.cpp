@@ -43,6 +43,10 @@ struct DeviceStreams {
     if (id < 0 || static_cast<size_t>(id) >= most_streams) return nullptr;
     return by_id[static_cast<size_t>(id)].load(std::memory_order_acquire);
   }
+  /// `id` is less than `count`.
+  Stream& at(size_t id) const {
+    return *by_id[id].load(std::memory_order_acquire);
+  }
   /// The caller has the lock and has seen that there is room.
   Stream& add(c10::DeviceIndex device, int priority, tbk_stream_t* handle) {
     size_t id = count.load(std::memory_order_relaxed);
@@ -118,7 +122,7 @@ std::string noted_operations(c10::DeviceIndex device) {
   const DeviceStreams* streams = find_streams(device);
   size_t count = streams != nullptr ? streams->count.load(std::memory_order_acquire) : 0;
   for (size_t id = 0; id < count; id++) {
-    std::string noted = streams->find(static_cast<c10::StreamId>(id))->noted();
+    std::string noted = streams->at(id).noted();
     if (noted.empty()) continue;
     if (!text.empty()) text += "; ";
     text += c10::str("on stream ", id, ": ", noted);
@@ -138,13 +142,13 @@ void make_default_stream(c10::DeviceIndex device) {
 }
 
 Stream& default_stream(c10::DeviceIndex device) {
-  return *opened_streams(device).find(0);
+  return opened_streams(device).at(0);
 }
 
 Stream& current_stream(c10::DeviceIndex device) {
   DeviceStreams& streams = opened_streams(device);
   Stream* stream = current[static_cast<size_t>(device)];
-  return stream != nullptr ? *stream : *streams.find(0);
+  return stream != nullptr ? *stream : streams.at(0);
 }
 
 c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept {
@@ -227,8 +231,8 @@ Stream* find_native(c10::DeviceIndex device, const void* native) {
   const DeviceStreams& streams = opened_streams(device);
   const size_t count = streams.count.load(std::memory_order_acquire);
   for (size_t id = 0; id < count; id++) {
-    Stream* stream = streams.find(static_cast<c10::StreamId>(id));
-    if (native_handle(*stream) == native) return stream;
+    Stream& stream = streams.at(id);
+    if (native_handle(stream) == native) return &stream;
   }
   return nullptr;
 }
@@ -266,8 +270,7 @@ void synchronize_device(c10::DeviceIndex device) {
           "device_synchronize", device);
   }
   size_t count = streams.count.load(std::memory_order_acquire);
-  for (size_t id = 0; id < count; id++)
-    streams.find(static_cast<c10::StreamId>(id))->forget();
+  for (size_t id = 0; id < count; id++) streams.at(id).forget();
 }
 
 }  // namespace tbk

@@ -34,7 +34,9 @@ NUMBERS: dict[str, Callable[[Tensor, float], Any]] = {
     "leaky relu": torch.nn.functional.leaky_relu,
     "var": lambda x, n: x.var(1, correction=n),
     "norm": lambda x, n: torch.linalg.vector_norm(x, 2.5 + n, dim=1),
-    "addmm": lambda x, n: torch.addmm(x, x[:, :3], x, beta=n, alpha=n),
+    # Not a beta of 0: nothing is added then, which is another launch.
+    "addmm": lambda x, n: torch.addmm(x, x[:, :3], x, beta=n + 2, alpha=n),
+    "baddbmm": lambda x, n: torch.baddbmm(x, x[None, :, :3], x[None], beta=n + 2, alpha=n),
 }
 
 

@@ -36,16 +36,18 @@ enum { TBK_CONVOLUTION_MOST_SPATIAL = 3 };
  *   output[n, f, y] = sum over c, k of input[n, g * (C / groups) + c, y * stride + k * dilation - padding]
  *                                    * weight[f, c, k]
  *
- * where an input outside of its sizes counts as 0. The two gradients sum the same products by the other
+ * of the places that the input has: a product of one outside of its sizes is left out of the sum, so that no
+ * NaN comes of padding, whatever the weight is. The two gradients sum the same products by the other
  * two tensors: input[...] = sum of output * weight, weight[...] = sum of input * output, each over all
- * places of the formula that name that element; 0 where none does. Hence a transposed convolution from T to
- * U is INPUT with `output` T and `input` U; its output padding is in the sizes of U alone.
+ * places of the formula that name that element; 0 where none does. To each element of an output or input
+ * that is written the bias of its channel is added. Hence a transposed convolution from T to U is INPUT with
+ * `output` T and `input` U; its output padding is in the sizes of U alone.
  *
- * All have one dtype: FLOAT16, BFLOAT16, FLOAT32, FLOAT64 or an integer. Sums take any order. FLOAT32 is computed
- * in FLOAT32 or better; FLOAT16 and BFLOAT16 are summed in FLOAT32 or better and rounded once; integers wrap.
- * Strides are any; channels-last is a matter of strides. What is written has no stride of 0 and no overlap, and
- * nothing that is read lies in it. The sizes of output need not be the greatest that fit: places that read
- * nothing but zeros are 0.
+ * All have one dtype: FLOAT16, BFLOAT16, FLOAT32, FLOAT64 or an integer, but not BOOL. Sums take any order.
+ * FLOAT32 is computed in FLOAT32 or better; FLOAT16 and BFLOAT16 are summed in FLOAT32 or better and rounded
+ * once; integers wrap. Strides are any; channels-last is a matter of strides. What is written has no stride of 0
+ * and no overlap, and nothing that is read lies in it. The sizes of output need not be the greatest that fit, nor
+ * fit: places that name no place of the input are 0, or the bias. N, C, F and each x, k and y may be 0.
  */
 #define TBK_NAME_convolution "tbk::convolution"
 #define TBK_VERSION_convolution 1u
@@ -55,12 +57,13 @@ typedef struct tbk_args_convolution {
   const tbk_tensor_t* input;
   const tbk_tensor_t* weight;
   const tbk_tensor_t* output;
-  const tbk_tensor_t* bias; /* [F] of OUTPUT, [C] of INPUT, added to each element; or NULL. WEIGHT: NULL */
+  const tbk_tensor_t* bias; /* [F] of OUTPUT, [C] of INPUT, or NULL; of WEIGHT NULL */
   const int64_t* stride;    /* d of each; at least 1 */
   const int64_t* padding;   /* at least 0; the same on both sides */
   const int64_t* dilation;  /* at least 1 */
   int64_t groups;           /* divides C and F */
-  int64_t index_bits;       /* 32 where every position and element offset fits into it, else 64 */
+  /* 32 where every element offset, and every y * stride + k * dilation and x + padding, fits into it, else 64 */
+  int64_t index_bits;
 } tbk_args_convolution_t;
 
 #ifdef __cplusplus

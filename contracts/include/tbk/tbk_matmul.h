@@ -22,12 +22,14 @@ extern "C" {
  *
  * The host has made one shape of all: a, b, c and out have one dtype and one rank, out has the sizes
  * [batch..., m, n], a [batch..., m, k], b [batch..., k, n], c those of out; what is broadcast has strides
- * of 0. The dtype is FLOAT16, BFLOAT16, FLOAT32, FLOAT64 or an integer. Complex products are several calls.
+ * of 0. The dtype is FLOAT16, BFLOAT16, FLOAT32, FLOAT64 or an integer, which BOOL is not. Complex products
+ * are several calls.
  *
  * Sums take any order. FLOAT32 is computed in FLOAT32 or better, never in a narrower format; FLOAT16 and
  * BFLOAT16 are summed in FLOAT32 or better and rounded once; integers wrap. alpha and beta are INT for
  * integers, else DOUBLE, rounded to FLOAT32 where that is computed in. Without k the sum is 0. `c` NULL adds
  * nothing, and beta is not read: a host leaves out what it would multiply by 0, so that no NaN comes of it.
+ * Where alpha or beta is 0, whether a NaN or an infinity that it multiplies counts is open.
  *
  * `out` has no stride of 0 and no overlap; it may be c exactly, and lies in nothing else that is read.
  */

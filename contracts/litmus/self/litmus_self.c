@@ -105,7 +105,7 @@ litmus_program_t program_of(const litmus_call_t* calls, bool torch) {
   litmus_program_t program = {.devices = 2,
                               .crosses = true,
                               .size_bytes = 1,
-                              .threads = torch ? 1 : 2,
+                              .threads = 2,
                               .races = !torch,
                               .torch = torch,
                               .pinned = torch};

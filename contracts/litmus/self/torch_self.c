@@ -27,6 +27,15 @@
 #define NOTE(m, s) \
   { .op = LITMUS_RECORD_STREAM, .cell = (m), .stream = (s) }
 
+#define BACKWARD(m, s) \
+  { .op = LITMUS_BACKWARD, .cell = (m), .other = 2, .stream = (s) }
+#define DROPPED_SEND(m, s) \
+  { .op = LITMUS_PINNED_UPLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s) }
+#define FILL_BY_1(m, v, s) \
+  { .op = LITMUS_FILL, .cell = (m), .value = (v), .stream = (s), .thread = 1 }
+#define SYNC_BY_1(s) \
+  { .op = LITMUS_STREAM_SYNCHRONIZE, .stream = (s), .thread = 1 }
+
 enum { PINNED = 0 };
 
 static const sample_t edges[] = {
@@ -64,12 +73,18 @@ static const sample_t edges[] = {
      PINNED,
      {FILL_IT(0, V, 0), BLOCKING_FETCH(1, 0), PINNED_FETCH(0, 1)}},
     {LITMUS_EDGE_PAGEABLE_COPY, HOST_SLOT, {FILL_IT(0, V, 0), FETCH(0, 0), SYNC(0), GET_HOST}},
+    {LITMUS_EDGE_HAND_OVER, PINNED, {FILL_BY_1(0, V, 0), SYNC_BY_1(0), PINNED_FETCH(0, 1)}},
+    {LITMUS_EDGE_STREAM_SHARED, PINNED, {FILL_BY_1(0, V, 0), PINNED_FETCH(0, 0)}},
+    {LITMUS_EDGE_BACKWARD,
+     PINNED,
+     {FILL_IT(2, V, 1), BACKWARD(0, 1), RECORD_IT(0, 1), WAIT_FOR(2, 0), PINNED_FETCH(0, 2)}},
+    {LITMUS_EDGE_BACKWARD_CALLER, PINNED, {BACKWARD(0, 1), PINNED_FETCH(0, 0)}},
     {LITMUS_EDGE_COPY_ACROSS, FAR_CELL, {FILL_IT(FAR, V, 3), ACROSS(0)}},
 };
 
 /* Edges whose loss makes a program undefined, or shows as bytes that nothing wrote. */
 static const int not_sampled[] = {LITMUS_EDGE_BLOCKING_SOURCE, LITMUS_EDGE_PAGEABLE_SOURCE,
-                                  LITMUS_EDGE_RECORD_STREAM};
+                                  LITMUS_EDGE_PINNED_SOURCE, LITMUS_EDGE_RECORD_STREAM};
 
 static void each_edge_bears(void) {
   uint64_t has = 0;
@@ -94,6 +109,10 @@ static const sample_t open[] = {
     {0, PINNED, {SEND(0, 0), PINNED_FETCH(0, 1)}},
     {0, PINNED, {WAIT_FOR(1, 0), FILL_IT(0, V, 0), RECORD_IT(0, 0), PINNED_FETCH(0, 1)}},
     {0, PINNED, {FILL_IT(0, V, 0), ACROSS(1), PINNED_FETCH(0, 2)}},
+    {0, PINNED, {FILL_IT(0, V, 0), BACKWARD(0, 1), PINNED_FETCH(0, 1)}},
+    {0, PINNED, {BACKWARD(0, 1), PINNED_FETCH(0, 2)}},
+    {0, PINNED, {DROPPED_SEND(0, 0), PINNED_FETCH(0, 1)}},
+    {0, PINNED, {FILL_BY_1(0, V, 0), PINNED_FETCH(0, 1)}},
 };
 
 static void nothing_else_orders(void) {
@@ -140,6 +159,15 @@ static const rule_t rules[] = {
      false,
      {ALLOC(FRESH, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FILL_IT(FRESH, V, 1), NOTE(FRESH, 2),
       FREE(FRESH, 0)}},
+    {"the host writes what was copied to pinned memory", true, {DROPPED_SEND(0, 0), SET_HOST}},
+    {"what is pinned is pinned again",
+     false,
+     {{.op = LITMUS_PINNED_UPLOAD, .slot = 0, .cell = 0, .stream = 0}}},
+    {"backward copies a cell to itself", false, {BACKWARD(2, 1)}},
+    {"backward is between devices", false, {BACKWARD(FAR, 1)}},
+    {"two threads do not take turns",
+     false,
+     {FILL_IT(0, V, 0), {.op = LITMUS_EVENT_POLL, .thread = 1, .meanwhile = true}}},
     {"a copy names no stream", false, {FILL_IT(0, V, -1)}},
     {"there are callbacks", false, {MARK_IT(0)}},
     {"memory is freed outside of the order of streams", false, {RENEW(0)}},
@@ -171,6 +199,9 @@ static void the_generator_reaches_all(void) {
                                   .pinned = true,
                                   .peer = true,
                                   .async_memory = true,
+                                  .autograd = true,
+                                  .threads = LITMUS_THREADS,
+                                  .threads_in = 4,
                                   .cross_device_wait = true,
                                   .delays = true};
   check_generator(&offers, count_kinds);

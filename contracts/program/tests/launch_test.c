@@ -25,6 +25,7 @@ typedef struct launch {
   uint64_t identity[1];
   tbk_reduction_t reduction;
   tbk_args_reduce_t reduce;
+  tbk_args_scan_t scan;
 } launch_t;
 
 #define POINTWISE                                                                            \
@@ -63,6 +64,7 @@ static void open_launch(launch_t* l, const char* program) {
   l->reduction =
       (tbk_reduction_t){sizeof l->reduction, l->map, l->combine, l->finish, l->identity, 0};
   l->reduce = (tbk_args_reduce_t){sizeof l->reduce, &l->reduction, l->sets, 1, 64};
+  l->scan = (tbk_args_scan_t){sizeof l->scan, &l->reduction, l->sets, 1, TBK_SCAN_REVERSE, 64};
 }
 
 static void close_launch(launch_t* l) {
@@ -178,10 +180,11 @@ static void knows_how_far_an_operand_reaches(void) {
 static void no_sets_are_no_mistake(void) {
   launch_t l;
   open_launch(&l, POINTWISE);
-  l.pointwise.set_count = l.reduce.set_count = 0;
-  l.pointwise.sets = l.reduce.sets = NULL;
+  l.pointwise.set_count = l.reduce.set_count = l.scan.set_count = 0;
+  l.pointwise.sets = l.reduce.sets = l.scan.sets = NULL;
   CU_ASSERT_EQUAL(tbk_pointwise_check(&l.pointwise, NULL), TBK_OK);
   CU_ASSERT_EQUAL(tbk_reduce_check(&l.reduce, NULL), TBK_OK);
+  CU_ASSERT_EQUAL(tbk_scan_check(&l.scan, NULL), TBK_OK);
   close_launch(&l);
 }
 
@@ -231,11 +234,53 @@ static void checks_reduce(void) {
   }
 }
 
+/* -------------------------------------------------------------------------------------- scan --- */
+
+#define SCAN_CHANGES(X)                                                             \
+  X(s_fits, (void)l, NULL)                                                          \
+  X(s_forward, l->scan.flags = 0, NULL)                                             \
+  X(s_short, l->scan.struct_size = 8, "no arguments")                               \
+  X(s_no_reduction, l->scan.reduction = NULL, "no reduction")                       \
+  X(s_flags, l->scan.flags = 2, "flags are 0x2")                                    \
+  X(s_bits, l->scan.index_bits = 8, "index_bits is 8")                              \
+  X(s_sets, l->scan.sets = NULL, "1 sets at NULL")                                  \
+  X(s_set, l->sets[0] = NULL, "set 0, operands 0: they are not there")              \
+  X(s_inner, (l->set.inner_rank = 1, l->set.inner_sizes = l->inner), "inner space") \
+  X(s_rank, l->output.rank = 0, "rank 0: there is no dimension")                    \
+  X(s_outer, l->output.rank = 1, "input 0: rank 2 in a space of 1")                 \
+  X(s_size, l->aligned.sizes = l->long_sizes, "input 0: size 1 in dimension 0")     \
+  X(s_dtype, l->output.dtype = TBK_INT8, "output 0: dtype 1")                       \
+  X(s_finish, l->indexed.rank = 2, "input 1: rank 2; declared is 1")                \
+  X(s_number, l->numbers[0] = 2, "number 0")
+SCAN_CHANGES(NAMED)
+
+static const struct {
+  const char* name;
+  void (*change)(launch_t*);
+  const char* words;
+} scan_changes[] = {SCAN_CHANGES(ENTRY)};
+
+static void checks_scan(void) {
+  for (size_t i = 0; i < sizeof scan_changes / sizeof *scan_changes; ++i) {
+    launch_t l;
+    tbk_error_t error = {"nothing"};
+    open_launch(&l, POINTWISE);
+    scan_changes[i].change(&l);
+    tbk_status_t status = tbk_scan_check(&l.scan, &error);
+    if (scan_changes[i].words == NULL)
+      CU_ASSERT_EQUAL(status, TBK_OK)
+    else
+      expect_refused(status, &error, scan_changes[i].words);
+    close_launch(&l);
+  }
+}
+
 CU_TestInfo launch_tests[] = {
     {"checks_pointwise", checks_pointwise},
     {"refuses_parameters", refuses_parameters},
     {"knows_how_far_an_operand_reaches", knows_how_far_an_operand_reaches},
     {"no_sets_are_no_mistake", no_sets_are_no_mistake},
     {"checks_reduce", checks_reduce},
+    {"checks_scan", checks_scan},
     CU_TEST_INFO_NULL,
 };

@@ -32,6 +32,9 @@ int main(void) {
       {"launch", NULL, NULL, NULL, NULL, launch_tests},
       {"form", NULL, NULL, NULL, NULL, form_tests},
       {"index", NULL, NULL, NULL, NULL, index_tests},
+      {"sort", NULL, NULL, NULL, NULL, sort_tests},
+      {"matmul", NULL, NULL, NULL, NULL, matmul_tests},
+      {"convolution", NULL, NULL, NULL, NULL, convolution_tests},
       CU_SUITE_INFO_NULL,
   };
   return cunit_run(suites);

@@ -14,6 +14,9 @@ extern CU_TestInfo check_tests[];
 extern CU_TestInfo launch_tests[];
 extern CU_TestInfo form_tests[];
 extern CU_TestInfo index_tests[];
+extern CU_TestInfo sort_tests[];
+extern CU_TestInfo matmul_tests[];
+extern CU_TestInfo convolution_tests[];
 
 /* Makes a program of a text that is well formed; aborts otherwise. */
 tbk_program_t* program_of(const char* text);

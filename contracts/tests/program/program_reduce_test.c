@@ -10,30 +10,12 @@
 
 #include "dimensions.h"
 #include "job.h"
+#include "reduction_row.h"
 #include "room.h"
 
 static job_t job;
 
 /* ----------------------------------------------------------------------------------------- rows -- */
-
-typedef struct row {
-  const char *map, *combine, *finish;
-  uint64_t identity[TBK_REDUCTION_MOST_STATES];
-  uint64_t flags;
-  job_values_t values;
-  double slack;
-  int32_t dtypes[3]; /* besides INT64 and BOOL, ended by 0 */
-} row_t;
-
-#define ONE(dtype) "program 1\nparameter 0 " dtype "\nv0 = PARAMETER " dtype " slot 0\n"
-#define TWO(dtype)                                                                 \
-  "program 1\nparameter 0 " dtype "\nparameter 1 " dtype "\nv0 = PARAMETER " dtype \
-  " slot 0\nv1 = PARAMETER " dtype " slot 1\n"
-#define FOUR(a, b)                                                                     \
-  "program 1\nparameter 0 " a "\nparameter 1 " b "\nparameter 2 " a "\nparameter 3 " b \
-  "\nv0 = PARAMETER " a " slot 0\nv1 = PARAMETER " b " slot 1\nv2 = PARAMETER " a      \
-  " slot 2\nv3 = PARAMETER " b " slot 3\n"
-#define LOAD(dtype) "program 1\ninput 0 " dtype "\nv0 = LOAD " dtype " slot 0\n"
 
 enum {
   SUM_INTEGERS,
@@ -50,7 +32,7 @@ enum {
   NUMBERED
 };
 
-static const row_t rows[] = {
+static const reduction_row_t rows[] = {
     [SUM_INTEGERS] = {LOAD("INT64") "result 0 v0\n",
                       TWO("INT64") "v2 = ADD INT64 v0 v1\nresult 0 v2\n",
                       ONE("INT64") "result 0 v0\n",
@@ -207,21 +189,6 @@ static const row_t rows[] = {
                   {0}},
 };
 
-static bool has_dtypes(const tbk_fixture_t* fx, const row_t* row) {
-  for (int k = 0; k < 3 && row->dtypes[k] != 0; ++k)
-    if (!fx_has_dtype(fx, row->dtypes[k])) return false;
-  return true;
-}
-
-static tbk_reduction_t reduction_of(tbk_fixture_t* fx, const row_t* row) {
-  return (tbk_reduction_t){sizeof(tbk_reduction_t),
-                           job_program(fx, row->map),
-                           job_program(fx, row->combine),
-                           job_program(fx, row->finish),
-                           row->identity,
-                           row->flags};
-}
-
 /* ---------------------------------------------------------------------------------------- sweep -- */
 
 #define ROW(id, word) \
@@ -269,7 +236,7 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   int64_t places = outer->rank == 0 ? 1 : outer->sizes[0] * (outer->rank > 1 ? outer->sizes[1] : 1);
   if (sweep_get(one, &how_axis) == JOB_STREAM && fx->stream == NULL) return false;
   if (fx->properties.max_rank > 0 && rank > fx->properties.max_rank) return false;
-  return has_dtypes(fx, &rows[row_of(one)]) && inner * places <= 20000;
+  return reduction_row_fits(fx, &rows[row_of(one)]) && inner * places <= 20000;
 }
 
 /* As many elements as are asked for, the last dimension the longest. */
@@ -282,9 +249,9 @@ static void inner_sizes(int64_t count, int32_t rank, int64_t* out_sizes) {
 }
 
 static void run_reduction(tbk_fixture_t* fx, sweep_case_t* one) {
-  const row_t* row = &rows[row_of(one)];
+  const reduction_row_t* row = &rows[row_of(one)];
   const outer_t* outer = &outers[sweep_get(one, &outer_axis)];
-  const tbk_reduction_t reduction = reduction_of(fx, row);
+  const tbk_reduction_t reduction = reduction_of_row(fx, row);
   int32_t rank = (int32_t)sweep_get(one, &inner_rank_axis);
   int64_t inner[TENSOR_RANK];
   inner_sizes(sweep_get(one, &inner_axis), rank, inner);
@@ -344,7 +311,7 @@ static void map_and_finish_know_their_place(tbk_fixture_t* fx) {
 /* -------------------------------------------------------------------------------------- by hand -- */
 
 static void run_row(tbk_fixture_t* fx, int id, int64_t outer, int64_t inner, size_t sets) {
-  const tbk_reduction_t reduction = reduction_of(fx, &rows[id]);
+  const tbk_reduction_t reduction = reduction_of_row(fx, &rows[id]);
   size_t mark = room_mark(fx);
   job_form_t form = {.reduction = &reduction,
                      .rank = outer > 0 ? 1 : 0,
@@ -374,7 +341,7 @@ static void many_outputs_are_made(tbk_fixture_t* fx) {
 static void each_set_has_its_own_inner_space(tbk_fixture_t* fx) {
   static const int64_t inner[1] = {67};
   for (size_t sets = 2; sets <= 7; sets += 5) {
-    const tbk_reduction_t reduction = reduction_of(fx, &rows[ORDERED]);
+    const tbk_reduction_t reduction = reduction_of_row(fx, &rows[ORDERED]);
     size_t mark = room_mark(fx);
     job_form_t form = {
         .reduction = &reduction, .inner_rank = 1, .inner_sizes = inner, .sets = sets};
@@ -385,7 +352,7 @@ static void each_set_has_its_own_inner_space(tbk_fixture_t* fx) {
 
 static void no_set_is_nothing_to_do(tbk_fixture_t* fx) {
   static const int64_t inner[1] = {5};
-  const tbk_reduction_t reduction = reduction_of(fx, &rows[SUM_INTEGERS]);
+  const tbk_reduction_t reduction = reduction_of_row(fx, &rows[SUM_INTEGERS]);
   job_form_t form = {.reduction = &reduction, .inner_rank = 1, .inner_sizes = inner};
   job_make(fx, &job, &form);
   job_ready(fx, &job);

@@ -22,6 +22,7 @@ typedef struct job_wire {
   union {
     tbk_args_pointwise_t pointwise;
     tbk_args_reduce_t reduce;
+    tbk_args_scan_t scan;
   } arguments;
   const tbk_operand_set_t* sets[JOB_SETS];
   tbk_reduction_t reduction;
@@ -47,6 +48,10 @@ const tbk_kernel_t* job_kernel(tbk_fixture_t* fx, bool reduces) {
              ? fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_reduce, TBK_VERSION_reduce)
              : fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_pointwise,
                                        TBK_VERSION_pointwise);
+}
+
+static const tbk_kernel_t* scan_kernel(tbk_fixture_t* fx) {
+  return fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_scan, TBK_VERSION_scan);
 }
 
 uint64_t job_dtypes(const tbk_fixture_t* fx) {
@@ -111,7 +116,7 @@ static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set
 static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
   tensor_t* output = &set->outputs[0];
   set->alias = -1;
-  if (!job->form.alias || job->form.reduction != NULL) return;
+  if (!job->form.alias || (job->form.reduction != NULL && !job->form.scans)) return;
   for (size_t i = 0; i < job->first->input_count && set->alias < 0; ++i)
     if (job->first->inputs[i].kind == TBK_INPUT_ALIGNED && set->inputs[i].type == output->type)
       set->alias = (int32_t)i;
@@ -145,7 +150,7 @@ void job_make(tbk_fixture_t* fx, job_t* job, const job_form_t* form) {
   if (job->form.index_bits == 0) job->form.index_bits = 64;
   job->first = form->reduction != NULL ? form->reduction->map : form->program;
   job->last = form->reduction != NULL ? form->reduction->finish : form->program;
-  job->kernel = job_kernel(fx, form->reduction != NULL);
+  job->kernel = form->scans ? scan_kernel(fx) : job_kernel(fx, form->reduction != NULL);
   job->set_count = form->sets == 0 ? 1 : form->sets;
   job->input_count = job->first->input_count +
                      (form->reduction != NULL ? form->reduction->finish->input_count : 0);
@@ -235,8 +240,13 @@ static void describe_reduction(job_t* job) {
                                      wire_program(&wire.programs[2], r->finish),
                                      wire.identity,
                                      r->flags};
-  wire.arguments.reduce = (tbk_args_reduce_t){sizeof wire.arguments.reduce, &wire.reduction,
-                                              wire.sets, job->set_count, job->form.index_bits};
+  if (job->form.scans)
+    wire.arguments.scan = (tbk_args_scan_t){
+        sizeof wire.arguments.scan, &wire.reduction, wire.sets, job->set_count, job->form.flags,
+        job->form.index_bits};
+  else
+    wire.arguments.reduce = (tbk_args_reduce_t){sizeof wire.arguments.reduce, &wire.reduction,
+                                                wire.sets, job->set_count, job->form.index_bits};
 }
 
 void job_describe(job_t* job) {

@@ -30,7 +30,9 @@ typedef enum job_values {
 typedef struct job_form {
   const tbk_program_t* program; /* of tbk::pointwise; or */
   const tbk_reduction_t* reduction;
-  size_t sets; /* 0: one */
+  bool scans;     /* tbk::scan of the reduction; else tbk::reduce */
+  uint64_t flags; /* of a scan */
+  size_t sets;    /* 0: one */
   int32_t rank;
   const int64_t*
       sizes; /* of the outputs of the first set; others differ in their first dimension */

@@ -84,6 +84,22 @@ static void reduce_at(oracle_t* o, int64_t outer, value_t* out_results) {
   results_of(o, r->finish, out_results);
 }
 
+/* The element at a place, combined with `states`, which are of those before it, where there are any. */
+static void scan_at(oracle_t* o, int64_t position, int64_t along, bool is_first, value_t* states,
+                    value_t* out_results) {
+  const job_form_t* form = &o->job->form;
+  const tbk_reduction_t* r = form->reduction;
+  coordinates_of(position, o->set->sizes, form->rank, o->coordinates);
+  eval_place_t place = {o->coordinates, along, position, o->set->inputs, o->set->numbers, NULL};
+  evaluate(r->map, &place, o->values);
+  results_of(o, r->map, is_first ? states : states + r->map->result_count);
+  if (!is_first) combine(o, states);
+  place.inputs += r->map->input_count;
+  place.parameters = states;
+  evaluate(r->finish, &place, o->values);
+  results_of(o, r->finish, out_results);
+}
+
 static void allow_slack(value_t* v, double slack) {
   if (slack == 0 || v->open || !value_is_real(v->dtype) || isnan(v->middle)) return;
   long double wide = slack * fmaxl(fabsl(v->middle), 0x1p-100L);
@@ -123,20 +139,44 @@ static bool check_element(job_t* job, const tensor_t* output, const value_t* val
                         result, output->type->name, (long long)position, (long long)output->count);
 }
 
+static bool check_results(job_t* job, const job_set_t* set, value_t* results, int64_t position,
+                          seen_t* seen, tbk_here_t here) {
+  for (size_t r = 0; r < job->last->result_count; ++r) {
+    allow_slack(&results[r], job->form.slack);
+    if (!check_element(job, &set->outputs[r], &results[r], r, position, seen, here)) return false;
+  }
+  return true;
+}
+
+static bool check_segment(job_t* job, oracle_t* oracle, int64_t segment, seen_t* seen,
+                          tbk_here_t here) {
+  value_t states[2 * TBK_REDUCTION_MOST_STATES], results[TBK_PROGRAM_MOST_RESULTS];
+  const int64_t length = oracle->set->sizes[job->form.rank - 1];
+  for (int64_t i = 0; i < length; ++i) {
+    int64_t along = (job->form.flags & TBK_SCAN_REVERSE) != 0 ? length - 1 - i : i;
+    int64_t position = segment * length + along;
+    scan_at(oracle, position, along, i == 0, states, results);
+    if (!check_results(job, oracle->set, results, position, seen, here)) return false;
+  }
+  return true;
+}
+
 static bool check_values(job_t* job, const job_set_t* set, seen_t* seen, tbk_here_t here) {
   static oracle_t oracle;
   value_t results[TBK_PROGRAM_MOST_RESULTS];
   int64_t count = places(set->sizes, job->form.rank);
   oracle.job = job, oracle.set = set;
+  if (job->form.scans) count = places(set->sizes, job->form.rank - 1);
   for (int64_t i = 0; i < count; ++i) {
+    if (job->form.scans) {
+      if (!check_segment(job, &oracle, i, seen, here)) return false;
+      continue;
+    }
     if (job->form.reduction != NULL)
       reduce_at(&oracle, i, results);
     else
       pointwise_at(&oracle, i, results);
-    for (size_t r = 0; r < job->last->result_count; ++r) {
-      allow_slack(&results[r], job->form.slack);
-      if (!check_element(job, &set->outputs[r], &results[r], r, i, seen, here)) return false;
-    }
+    if (!check_results(job, set, results, i, seen, here)) return false;
   }
   return true;
 }

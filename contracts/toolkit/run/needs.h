@@ -13,14 +13,25 @@
 #include <stdint.h>
 
 #include <tbk/tables.h>
+#include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
 #include <tbk/tbk_operators.h>
+#include <tbk/tbk_scan.h>
+#include <tbk/tbk_sort.h>
 
 /* X(word): what a device has by its properties, and by its kernels once it is open. */
 #define TBK_NEED_PROPERTIES(X) X(memory_bytes) X(max_allocation) X(granularity) X(two_devices)
 #define TBK_NEED_KERNELS(X) X(prepare)
-/* X(name): generic kernels, "op:" and what <tbk/tbk_program.h> and <tbk/tbk_index.h> call them. */
-#define TBK_GENERIC_KERNELS(X) X(pointwise) X(reduce) X(index)
+/* X(name): generic kernels, "op:" and what their headers call them. */
+#define TBK_GENERIC_KERNELS(X) \
+  X(pointwise)                 \
+  X(reduce)                    \
+  X(index)                     \
+  X(sort)                      \
+  X(scan)                      \
+  X(matmul)                    \
+  X(convolution)
 
 /* A character for each word: their number is the size of the string. */
 #define TBK_NEED_ONE_MORE(...) "."

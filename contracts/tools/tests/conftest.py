@@ -21,6 +21,8 @@ from generate_areas import render as render_areas  # noqa: E402
 from generate_capability_words import TARGET as CAPABILITY_WORDS  # noqa: E402
 from generate_capability_words import render as render_capability_words  # noqa: E402
 from generate_clauses import render as render_clauses  # noqa: E402
+from generate_named import TARGET as NAMED_TARGET  # noqa: E402
+from generate_named import render as render_named  # noqa: E402
 from generate_operators import render as render_operators  # noqa: E402
 from generate_overloads import TARGET as OVERLOADS_TARGET  # noqa: E402
 from generate_overloads import render as render_overloads  # noqa: E402
@@ -338,4 +340,7 @@ def checkout(tmp_path: Path) -> Path:
     rows = tmp_path / ROWS_TARGET
     rows.parent.mkdir(parents=True)
     rows.write_text(render_rows(tmp_path))
+    named = tmp_path / NAMED_TARGET
+    named.parent.mkdir(parents=True)
+    named.write_text(render_named(tmp_path))
     return tmp_path

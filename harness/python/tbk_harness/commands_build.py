@@ -39,8 +39,10 @@ LIMIT = 30
 @click.command(name="new")
 @click.argument("name")
 @click.option(
-    "--kernels", type=click.Choice(["none", "generic"]), default="none", show_default=True,
-    help="generic: pointwise operators and reductions, by a compiler (the host's at first).",
+    "--kernels", type=click.Choice(["none", "generic", "named"]), default="none",
+    show_default=True,
+    help="generic: nearly all operators, by a compiler (the host's at first). named: those of a "
+    "library, by the names of PyTorch's overloads.",
 )  # fmt: skip
 def new_command(name: str, kernels: str) -> None:
     """Write a backend NAME into ./NAME that builds and passes, to fill in."""

@@ -32,12 +32,13 @@ from tbk_harness.options import GATE, duration
 from tbk_harness.progress_row import LITMUS
 
 PAGE = "report.html"
+MOST_PROCESSES = 512
 _STATES = {"proven": "green", "trivial": "cyan", "not-shown": "yellow", "broken": "red"}
 
 _LEGEND = """\
 without it: how many programs without such an edge ended in a way that it forbids
 one in N: a fault that breaks one of N such edges would have been missed with a chance below 1e-9;
-all in one process, so of faults that some processes have and others have not this says nothing"""
+"""
 
 
 EXAMPLES = """\
@@ -62,7 +63,14 @@ tbk litmus --device npu --import torch_npu         by PyTorch's calls, without a
     "--time", "seconds", callback=duration, default="60s", show_default=True, metavar="TIME",
     help="Run programs for so long (20s, 2m).",
 )  # fmt: skip
-@click.option("--programs", type=click.IntRange(min=1), metavar="N", help="At most so many.")
+@click.option(
+    "--programs", type=click.IntRange(min=1), metavar="N",
+    help="At most so many, in one process unless --processes says otherwise.",
+)  # fmt: skip
+@click.option(
+    "--processes", type=click.IntRange(1, MOST_PROCESSES), metavar="N",
+    help="At most so many of LIB, one after the other; by default as many as there is time for.",
+)  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N")
 @click.option(
     "--first", type=click.IntRange(min=0), default=0, metavar="N",
@@ -143,6 +151,8 @@ def _torch_words(options: Mapping[str, Any]) -> list[str]:
     library, device, imports = options["library"], options["device"], options["imports"]
     if bool(library) == bool(device):
         outcome.stop(EXIT_USAGE, "one of them is needed: LIB, or --device NAME")
+    if (options["processes"] or 1) > 1 and (device or options["layer"] == "torch"):
+        outcome.stop(EXIT_USAGE, "--processes goes with a library: PyTorch runs in one process")
     if imports and not device:
         outcome.stop(EXIT_USAGE, "--import goes with --device")
     if options["gate"] and not device and options["layer"] != "torch":
@@ -187,7 +197,8 @@ def _arguments(options: Mapping[str, Any]) -> list[str]:
     found = [f"--seconds={options['seconds']:g}", f"--seed={options['seed']}"]
     found += [f"--first={options['first']}", f"--call-timeout={options['call_timeout']:g}"]
     found += [f"--open-timeout={options['open_timeout']:g}"]
-    found += [f"--programs={options['programs']}"] if options["programs"] else []
+    counts = ("programs", "processes")
+    found += [f"--{name}={options[name]}" for name in counts if options[name]]
     return [*found, *(f"--backend-option={one}" for one in options["backend_option"])]
 
 
@@ -230,15 +241,15 @@ def _tell_gate(told: object, gate: str) -> None:
 
 
 def _tell_edges(ordering: Ordering, console: Console) -> None:
-    head = f"{'clause':8} {'state':10} {'without it':>14} {'one in':>9}  what"
+    head = f"{'clause':8} {'state':10} {'without it':>14} {'one in':>9} {'of processes':>17}  what"
     console.print(Text(head, style="dim"))
     for edge in ordering.edges:
         rate = f"{edge.one_in:,}" if edge.state == "proven" else ""
         row = Text(f"{edge.clause:8} ")
         row.append(f"{edge.state:10}", style=_STATES.get(edge.state, ""))
-        row.append(f" {edge.control_words:>14} {rate:>9}  {text.shorten(edge.words, 80)}")
-        console.print(row)
-    console.print(Text(_LEGEND, style="dim"))
+        row.append(f" {edge.control_words:>14} {rate:>9} {edge.share:>17}  ")
+        console.print(row.append(text.shorten(edge.words, 80)))
+    console.print(Text(_LEGEND + ordering.process_words, style="dim"))
 
 
 def _tell_end(ordering: Ordering, console: Console) -> None:

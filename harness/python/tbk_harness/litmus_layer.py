@@ -25,6 +25,7 @@ from tbk_harness.session import Session
 # Of a tier: what programs get, and what a finding gets besides to become smaller.
 SECONDS = {"quick": 0.5, "thorough": 58.0}
 SHRINK_S = {"quick": 3.0, "thorough": 20.0}
+PROCESSES = {"quick": ("--processes=1",), "thorough": ()}  # else as many as there is time for
 SHARE = 0.1  # of a budget
 LEAST_S = 0.1  # below it nothing is begun
 FIRST_SHARDS = ("", "1")
@@ -85,7 +86,7 @@ def run(
     if not subject.missing and not subject.left_out:
         session.display.tell(f"order: litmus programs for {seconds:g} s")
         session.display.phase(LITMUS, seconds)
-        words = _arguments(options, seconds, SHRINK_S[tier])
+        words = [*_arguments(options, seconds, SHRINK_S[tier]), *PROCESSES[tier]]
         here = hunt or (lambda said, folder: litmus_runner.hunt(program, library, said, folder))
         hunted = here(words, path.parent)
         subject = _found(session, library, options, hunted)

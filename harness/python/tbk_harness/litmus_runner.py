@@ -31,6 +31,7 @@ TORCH_REPRODUCER = "litmus.py"
 RAN = (EXIT_PASS, EXIT_FINDINGS, EXIT_INTERRUPTED)  # with other codes the last results stay
 MISSING = "tbk-litmus was not found: build it (cmake --build build)"
 LIBRARY = 2  # its place in the command
+_LATER = "process "  # a sentence about it begins so
 _RUNNER = "tbk-litmus: "  # its own lines, among what the library prints
 
 
@@ -100,10 +101,18 @@ def _hunt(
 def hunted_from(code: int, stderr: str, folder: Path) -> Hunted:
     """Returns what a run told that has ended, with its results in `folder`."""
     results = folder / RESULTS
-    said = [one for one in stderr.splitlines() if one.startswith(_RUNNER)]
+    lines = [one for one in stderr.splitlines() if one.startswith(_RUNNER)]
+    said = lines[-1].removeprefix(_RUNNER) if lines else ""
     # An early interruption leaves nothing to tell.
-    read = tuple(_records(results.read_bytes())) if code in RAN and results.exists() else ()
-    return Hunted(code, said[-1].removeprefix(_RUNNER) if said else "", read)
+    read = tuple(_records(results.read_bytes())) if results.exists() else ()
+    return Hunted(code, said, read if code in RAN or _is_of(read, said) else ())
+
+
+def _is_of(records: Sequence[Record], said: str) -> bool:
+    """Returns whether a run left them that ended with a later process than its first: what those
+    before it saw is kept. Other results are of the run before."""
+    footer = records[-1] if records else {}
+    return said.startswith(_LATER) and footer.get("reason") == said
 
 
 def kinds(program: Path) -> tuple[Record, ...]:

@@ -92,6 +92,11 @@ def template_generic() -> Path:
     return _data("template_generic", "reference_backends/template_generic")
 
 
+def template_named() -> Path:
+    """Returns the folder of what the template gets where it has operators by name."""
+    return _data("template_named", "reference_backends/template_named")
+
+
 def emitter() -> Path:
     """Returns the sources of what writes kernels from programs."""
     return _data("emit", "reference_backends/emit")

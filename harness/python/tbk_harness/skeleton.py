@@ -8,7 +8,14 @@ import re
 import shutil
 from pathlib import Path
 
-from tbk_harness.locate import emitter, include, programs, template, template_generic
+from tbk_harness.locate import (
+    emitter,
+    include,
+    programs,
+    template,
+    template_generic,
+    template_named,
+)
 
 NAME = re.compile(r"[a-z][a-z_]{0,30}")
 
@@ -73,6 +80,8 @@ def _copy(source: Path, target: Path, name: str, kernels: str) -> None:
     if kernels == "generic":
         _copy_filled_in(template_generic(), target, name)
         _copy_emitter(target)
+    if kernels == "named":
+        _copy_filled_in(template_named(), target, name)
     headers = target / "include" / "tbk"
     headers.mkdir(parents=True)
     for header in sorted((include() / "tbk").glob("*.h")):
@@ -82,7 +91,8 @@ def _copy(source: Path, target: Path, name: str, kernels: str) -> None:
 def make(name: str, parent: Path, kernels: str = "none") -> Path:
     """Writes the folder NAME; all of it, or nothing. Raises SkeletonError and OSError.
 
-    `kernels` is "none", or "generic" for the generic kernels by a compiler.
+    `kernels` is "none", "generic" for the generic kernels by a compiler, or "named" for operators
+    by their names.
     """
     check_name(name)
     target = parent / name

@@ -51,7 +51,8 @@ def main() -> int:
         print("tbk-litmus: the time was over before a program was run", file=sys.stderr)
         return 3
     findings = {"wrong.so": [FINDING], "dead.so": [CRASH]}.get(library, [])
-    footer = {"record": "litmus-footer", "programs": 100, "controls": 30, "milliseconds": 500}
+    footer = {"record": "litmus-footer", "programs": 100, "controls": 30, "milliseconds": 500,
+              "processes": 1 if "--processes=1" in sys.argv else 40}  # fmt: skip
     states = edges("broken" if library == "wrong.so" else "proven")
     output = next(one for one in sys.argv if one.startswith("--output=")).partition("=")[2]
     records = [*findings, *states, footer]

@@ -52,6 +52,17 @@ def test_nothing_found_is_a_pass_with_the_share_that_is_proven(run: Tbk, tmp_pat
     assert starter(tmp_path)("verify", "tbk-report/results.jsonl").returncode == 0
 
 
+def test_a_quick_run_is_one_process_and_a_thorough_one_is_several(run: Tbk, tmp_path: Path) -> None:
+    def page(*words: str) -> str:
+        run("good.so", *words)
+        return (tmp_path / "tbk-report" / "index.html").read_text()
+
+    assert "all ran in one process" in page()
+    thorough = page("--tier", "thorough")
+    assert "in 40 processes" in thorough
+    assert "all ran in one process" not in thorough
+
+
 def test_a_finding_is_a_cause_with_its_picture_and_its_program(run: Tbk, tmp_path: Path) -> None:
     ended = run("wrong.so")
     assert ended.returncode == 1

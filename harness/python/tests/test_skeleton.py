@@ -56,7 +56,7 @@ def test_one_compiler_call_builds_it(tmp_path: Path) -> None:
     assert [row.split()[-1] for row in symbols.stdout.splitlines()] == ["tbk_backend_create"]
 
 
-@pytest.mark.parametrize("kernels", [(), ("--kernels", "generic")])
+@pytest.mark.parametrize("kernels", [(), ("--kernels", "generic"), ("--kernels", "named")])
 def test_the_commands_that_tbk_new_prints_work(
     tbk: Tbk, tmp_path: Path, kernels: tuple[str, ...]
 ) -> None:

@@ -69,18 +69,33 @@ static bool run_control(hunt_executor_t* executor, hunt_shared_t* shared, uint64
   return false;
 }
 
-void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
-                     const hunt_range_t* range) {
+/* Programs go on from the time at which the device is open. */
+static uint64_t end_of(const hunt_range_t* range, uint64_t now_ns) {
+  const bool is_sliced = range->slice_ns > 0 && now_ns + range->slice_ns < range->until_ns;
+  return is_sliced ? now_ns + range->slice_ns : range->until_ns;
+}
+
+/* Returns whether program `index` of the seed, or its control, shows something. */
+static bool hunt_program(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
+                         uint64_t index, bool coverage) {
   static litmus_model_t model;
   litmus_seen_t seen;
+  shared->index = index;
+  shared->is_control = 0;
+  litmus_generate(&shared->program, &shared->offers, seed, index, &model);
+  const bool found = run(executor, shared, &model, true, &seen);
+  if (coverage) litmus_cover(&shared->stats.coverage, &model);
+  if (found || index % CONTROL_EVERY != 0) return found;
+  return run_control(executor, shared, seed, index);
+}
+
+void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed,
+                     const hunt_range_t* range) {
+  const uint64_t since = tbk_now_ns(), until = end_of(range, since);
   shared->state = HUNT_RUNNING;
-  for (uint64_t i = range->first; i < range->last && tbk_now_ns() < range->until_ns; i++) {
-    shared->index = i;
-    shared->is_control = 0;
-    litmus_generate(&shared->program, &shared->offers, seed, i, &model);
-    bool found = run(executor, shared, &model, true, &seen);
-    if (range->coverage) litmus_cover(&shared->stats.coverage, &model);
-    if (!found && i % CONTROL_EVERY == 0) found = run_control(executor, shared, seed, i);
+  for (uint64_t i = range->first; i < range->last && tbk_now_ns() < until; i++) {
+    const bool found = hunt_program(executor, shared, seed, i, range->coverage);
+    shared->ran_ns = tbk_now_ns() - since;
     if (!found) continue;
     shared->stats.found++;
     if (range->counts) continue;

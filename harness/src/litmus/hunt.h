@@ -37,10 +37,31 @@ typedef struct hunt_stats {
   litmus_coverage_t coverage;
 } hunt_stats_t;
 
+/* Programs `first` to `last`, until one shows something or the time is over. */
+typedef struct hunt_range {
+  uint64_t first, last;
+  uint64_t until_ns;
+  uint64_t slice_ns; /* of the time once the device is open; 0: all until then */
+  bool counts;       /* goes on after a finding */
+  bool coverage;     /* counts which pairs of edges there are */
+} hunt_range_t;
+
+enum { HUNT_PATH = 4096, HUNT_OPTIONS = 2048 };
+/* What a worker is to do, as it finds it after exec. */
+typedef struct hunt_job {
+  char library[HUNT_PATH], options[HUNT_OPTIONS]; /* where it is not PyTorch that runs programs */
+  uint64_t seed;
+  unsigned repeats; /* of one program; 0: it is `range` that is asked for */
+  hunt_range_t range;
+} hunt_job_t;
+
 typedef struct hunt_shared {
+  int fd; /* of this memory */
+  hunt_job_t job;
   litmus_progress_t progress;
   volatile int32_t state;
-  volatile uint64_t index; /* of the program that runs */
+  volatile uint64_t index;  /* of the program that runs */
+  volatile uint64_t ran_ns; /* how long programs of the range ran */
   volatile int32_t is_control;
   volatile int32_t is_between; /* a program runs that is not asked for: its end says nothing */
   volatile int32_t executor;   /* the process that PyTorch runs in; 0: none yet */
@@ -68,14 +89,6 @@ typedef struct hunt_subject {
   double open_timeout_s, call_timeout_s;
 } hunt_subject_t;
 
-/* Programs `first` to `last`, until one shows something or the time is over. */
-typedef struct hunt_range {
-  uint64_t first, last;
-  uint64_t until_ns;
-  bool counts;   /* goes on after a finding */
-  bool coverage; /* counts which pairs of edges there are */
-} hunt_range_t;
-
 /* Runs a range in a worker. What died or hung in a call is `found`, too. */
 hunt_state_t hunt_range(const hunt_subject_t* subject, const hunt_range_t* range,
                         hunt_shared_t* shared);
@@ -88,6 +101,10 @@ hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* pro
 
 /* Memory that a worker shares with its parent; ends the process where there is none. */
 hunt_shared_t* hunt_share(void);
+/* What a process does that was started as a worker, with that memory as `fd`. */
+_Noreturn void hunt_serve(int fd);
+/* Words of the command that starts such a process; those of no user. */
+#define HUNT_WORKER "--worker"
 /* A signal came that ends the run. */
 extern volatile int hunt_interrupted;
 

@@ -26,11 +26,12 @@ typedef struct choices {
   double seconds, shrink_s;
   uint64_t programs;
   uint64_t first;
+  uint64_t processes; /* 0: as many as there is time for, or one for a number of programs */
   bool coverage;
   bool counts;
   const char* output;
   const char* reproducer;
-  char options[2048];
+  char options[HUNT_OPTIONS];
 } choices_t;
 
 static const char usage[] =
@@ -43,6 +44,8 @@ static const char usage[] =
     "  --python FILE         that PyTorch is installed for (python3)\n"
     "  --seconds TIME        stop after TIME, as 90, 90s, 2m or 1h (60s)\n"
     "  --programs N          stop after N programs\n"
+    "  --processes N         at most so many, one after the other, each with a part of the time\n"
+    "                        (512), or of the programs (1)\n"
     "  --seed N              of all programs (1)\n"
     "  --first N             begin with program N of the seed's\n"
     "  --count               go on after findings, and say how many there were\n"
@@ -88,6 +91,13 @@ static uint64_t count(const char* text) {
   return value;
 }
 
+static uint64_t count_processes(const char* text) {
+  const uint64_t value = count(text);
+  if (value < 1 || value > MOST_PROCESSES)
+    stop(EXIT_USAGE, "'%s' processes: there are 1 to 512 of them", text);
+  return value;
+}
+
 static void add_option(choices_t* choices, const char* text) {
   size_t used = strlen(choices->options);
   int more = snprintf(choices->options + used, sizeof choices->options - used, "%s%s",
@@ -113,12 +123,24 @@ static void choose_subject(hunt_subject_t* subject, int count, char** words) {
   }
   if (count == 1) subject->library = words[0];
   subject->torch = count == 0;
+  if (subject->library != NULL && strlen(subject->library) >= HUNT_PATH)
+    stop(EXIT_LIBRARY, "%s: the name is too long", subject->library);
+}
+
+/* Through PyTorch all is one process's: starting it takes seconds. A number of programs is what ends in
+   the same way again, so it is divided only where that is asked for. */
+static void choose_processes(choices_t* choices) {
+  const bool is_one = choices->subject.torch || choices->programs > 0;
+  if (choices->processes > 1 && choices->subject.torch)
+    stop(EXIT_USAGE, "%s goes with a library: PyTorch runs in one process", "--processes");
+  if (choices->processes == 0) choices->processes = is_one ? 1 : MOST_PROCESSES;
 }
 
 static void choose(choices_t* choices, int argc, char** argv) {
   enum {
     SECONDS = 1,
     PROGRAMS,
+    PROCESSES,
     SEED,
     FIRST,
     COUNT,
@@ -139,6 +161,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
   };
   static const struct option known[] = {{"seconds", 1, NULL, SECONDS},
                                         {"programs", 1, NULL, PROGRAMS},
+                                        {"processes", 1, NULL, PROCESSES},
                                         {"seed", 1, NULL, SEED},
                                         {"first", 1, NULL, FIRST},
                                         {"count", 0, NULL, COUNT},
@@ -164,6 +187,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
         break;
       case PROGRAMS:
         choices->programs = count(optarg);
+        break;
+      case PROCESSES:
+        choices->processes = count_processes(optarg);
         break;
       case SEED:
         choices->subject.seed = count(optarg);
@@ -226,6 +252,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
   if (choices->shrink_s == 0) choices->shrink_s = choices->subject.torch ? 60 : 20;
   if (choices->reproducer == NULL)
     choices->reproducer = choices->subject.torch ? "litmus.py" : "litmus.c";
+  choose_processes(choices);
   if (choices->programs == 0) choices->programs = UINT64_MAX - choices->first;
 }
 
@@ -298,27 +325,30 @@ static void publish(const choices_t* choices, const char* aside, bool ran, bool 
 
 static int run(const choices_t* choices) {
   static finding_t finding;
+  static processes_t processes;
   static char aside[4096];
   if (snprintf(aside, sizeof aside, "%s.part", choices->output) >= (int)sizeof aside)
     stop(EXIT_UNWRITTEN, "%s: the name is too long", choices->output);
   FILE* output = create(aside);
   hunt_shared_t* shared = hunt_share();
   uint64_t started = tbk_now_ns();
-  const hunt_range_t range = {choices->first, choices->first + choices->programs,
-                              started + (uint64_t)(choices->seconds * 1e9), choices->counts,
-                              choices->coverage};
+  const hunt_range_t range = {.first = choices->first,
+                              .last = choices->first + choices->programs,
+                              .until_ns = started + (uint64_t)(choices->seconds * 1e9),
+                              .counts = choices->counts,
+                              .coverage = choices->coverage};
   report_header(output, &choices->subject);
   hunt_state_t state =
-      (choices->counts ? hunt_count : hunt_range)(&choices->subject, &range, shared);
+      processes_hunt(&choices->subject, &range, choices->processes, shared, &processes);
   double seconds = (double)(tbk_now_ns() - started) / 1e9;
   const bool shown = state == HUNT_FOUND && !choices->counts;
   if (shown) found(choices, shared, output, &finding);
   int code = code_of_run(shared, state);
   const bool ran = shown || shared->stats.programs > shared->stats.no_room;
-  if (ran) report_edges(output, shared, shown ? &finding : NULL);
+  if (ran) report_edges(output, shared, &processes, shown ? &finding : NULL);
   if (ran && choices->coverage) report_coverage(output, shared);
   const char* reason = reason_of(shared, code);
-  report_footer(output, &choices->subject, shared, seconds, code, reason);
+  report_footer(output, &choices->subject, shared, &processes, seconds, code, reason);
   if (fclose(output) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);
   publish(choices, aside, ran, shown);
   if (reason[0] != '\0') stop(code, "%s", reason);
@@ -326,6 +356,7 @@ static int run(const choices_t* choices) {
 }
 
 int main(int argc, char** argv) {
+  if (argc == 3 && !strcmp(argv[1], HUNT_WORKER)) hunt_serve(atoi(argv[2]));
   static choices_t choices = {.seconds = 60, .output = "litmus.jsonl"};
   choices.subject =
       (hunt_subject_t){.python = "python3", .seed = 1, .call_timeout_s = 20, .open_timeout_s = 60};

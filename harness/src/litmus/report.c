@@ -16,8 +16,7 @@
 #include "version.h"
 
 enum { LINE_BYTES = 1 << 16, FEW_POLLS = 100 };
-/* e^-20.7 is below 1e-9: so many expected sightings, and missing all is as unlikely as that. */
-#define SURE 20.7
+#define MISS 1e-9 /* the chance that what is excluded would have been missed */
 
 static char line[LINE_BYTES];
 
@@ -65,7 +64,7 @@ void finding_explain(finding_t* finding) {
   if (reason->count < LITMUS_LINES)
     snprintf(reason->lines[reason->count++], LITMUS_LINE,
              "one thread that makes all these calls does not show it [%s]",
-             litmus_edge_clause(false, LITMUS_EDGE_HAND_OVER));
+             litmus_edge_clause(finding->shrunk.program.torch, LITMUS_EDGE_HAND_OVER));
 }
 
 /* Several kinds may cite one clause. */
@@ -171,6 +170,7 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
   tbk_json_unsigned(&json, "shown", shrunk->shown);
   tbk_json_unsigned(&json, "replays", shrunk->replays);
   tbk_json_unsigned(&json, "repeats", shrunk->repeats);
+  tbk_json_unsigned(&json, "processes", shrunk->processes);
   end(file, &json);
 }
 
@@ -195,6 +195,8 @@ static const char* needed_by(int kind) {
 static bool is_offered(const litmus_offers_t* offers, int kind) {
   if (litmus_edge_clause(offers->torch, kind) == NULL) return false;
   if (kind == LITMUS_EDGE_COPY_ACROSS) return offers->peer;
+  if (kind == LITMUS_EDGE_PINNED_SOURCE) return offers->pinned;
+  if (kind == LITMUS_EDGE_BACKWARD || kind == LITMUS_EDGE_BACKWARD_CALLER) return offers->autograd;
   const char* needed = needed_by(kind);
   if (!strcmp(needed, "cross_device_wait")) return offers->cross_device_wait;
   if (!strcmp(needed, "callback")) return offers->callback;
@@ -218,14 +220,6 @@ void report_kinds(FILE* file) {
   }
 }
 
-/* The least rate that so many of so many are likely to come from (Wilson, 95 %, one side). */
-static double least_rate(uint64_t seen, uint64_t of) {
-  const double z = 1.645, n = (double)of, p = n > 0 ? (double)seen / n : 0;
-  if (seen == 0) return 0;
-  double middle = p + z * z / (2 * n), spread = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
-  return (middle - spread) / (1 + z * z / n);
-}
-
 static bool is_synchronous(const hunt_stats_t* stats) {
   return stats->polls >= FEW_POLLS && stats->polls_not_ready == 0;
 }
@@ -236,7 +230,7 @@ static const char* state_of(const hunt_shared_t* shared, litmus_edge_t kind, uin
   *out_why = "";
   if (broken >> kind & 1) return "broken";
   if (!litmus_has_control(kind, out_why)) return "not-shown";
-  if (edge->shown > 0 && one_in >= 1) return "proven";
+  if (one_in >= 1) return "proven";
   if (edge->shown > 0) {
     *out_why = "too few programs without the edge showed that it was gone";
     return "not-shown";
@@ -250,17 +244,23 @@ static const char* state_of(const hunt_shared_t* shared, litmus_edge_t kind, uin
   return "not-shown";
 }
 
-void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* finding) {
+static void write_sure(tbk_json_t* json, sure_t sure) {
+  tbk_json_unsigned(json, "one_in", (uint64_t)sure.one_in);
+  tbk_json_unsigned(json, "share_percent", (uint64_t)ceil(100 * sure.share));
+  tbk_json_unsigned(json, "share_one_in", (uint64_t)sure.share_one_in);
+}
+
+void report_edges(FILE* file, const hunt_shared_t* shared, const processes_t* processes,
+                  const finding_t* finding) {
   const hunt_stats_t* stats = &shared->stats;
   for (int kind = 0; kind < LITMUS_EDGES; kind++) {
     const hunt_edge_t* edge = &stats->edges[kind];
     const char* why;
     tbk_json_t json;
     if (kind == LITMUS_EDGE_HOST || !is_offered(&shared->offers, kind)) continue;
-    double sightings = (double)stats->programs * least_rate(edge->shown, edge->tried);
-    double one_in = floor(sightings / SURE);
-    const char* state =
-        state_of(shared, (litmus_edge_t)kind, finding ? finding->reason.edges : 0, one_in, &why);
+    const sure_t sure = sure_of(processes->edges[kind], processes->count, stats->programs, MISS);
+    const char* state = state_of(shared, (litmus_edge_t)kind, finding ? finding->reason.edges : 0,
+                                 sure.one_in, &why);
     begin(&json, "litmus-edge");
     write_kind(&json, shared->offers.torch, kind);
     tbk_json_text(&json, "state", state);
@@ -268,7 +268,7 @@ void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* find
     tbk_json_unsigned(&json, "tried", edge->tried);
     tbk_json_unsigned(&json, "controls", edge->controls);
     tbk_json_unsigned(&json, "shown", edge->shown);
-    tbk_json_unsigned(&json, "one_in", (uint64_t)one_in);
+    write_sure(&json, sure);
     end(file, &json);
   }
 }
@@ -303,7 +303,8 @@ void report_coverage(FILE* file, const hunt_shared_t* shared) {
 }
 
 void report_footer(FILE* file, const hunt_subject_t* subject, const hunt_shared_t* shared,
-                   double seconds, int exit_code, const char* reason) {
+                   const processes_t* processes, double seconds, int exit_code,
+                   const char* reason) {
   const hunt_stats_t* stats = &shared->stats;
   tbk_json_t json;
   begin(&json, "litmus-footer");
@@ -313,6 +314,9 @@ void report_footer(FILE* file, const hunt_subject_t* subject, const hunt_shared_
   tbk_json_unsigned(&json, "looks", stats->looks);
   tbk_json_unsigned(&json, "no_room", stats->no_room);
   tbk_json_unsigned(&json, "found", stats->found);
+  tbk_json_unsigned(&json, "processes", processes->count);
+  tbk_json_unsigned(&json, "found_in", processes->found_in);
+  tbk_json_unsigned(&json, "opening_milliseconds", processes->opening_ns / 1000000);
   tbk_json_unsigned(&json, "cpu_milliseconds", cpu_milliseconds());
   tbk_json_unsigned(&json, "milliseconds", (uint64_t)(seconds * 1e3));
   if (subject->gate != NULL)

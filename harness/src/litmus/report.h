@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "processes.h"
 #include "shrink.h"
 
 /* One finding, shrunk and explained. */
@@ -27,11 +28,12 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
 /* A line for each kind of edge that there is, with what a device must have for it. */
 void report_kinds(FILE* file);
 /* A line for each kind of edge that this device has. */
-void report_edges(FILE* file, const hunt_shared_t* shared, const finding_t* finding);
+void report_edges(FILE* file, const hunt_shared_t* shared, const processes_t* processes,
+                  const finding_t* finding);
 /* In how many programs each ordered pair of kinds of edges is, of those that this device has. */
 void report_coverage(FILE* file, const hunt_shared_t* shared);
 void report_footer(FILE* file, const hunt_subject_t* subject, const hunt_shared_t* shared,
-                   double seconds, int exit_code, const char* reason);
+                   const processes_t* processes, double seconds, int exit_code, const char* reason);
 
 /* Writes the finding as a C file that needs tbk_alone.h and tbk.h, and nothing of the suite. */
 void reproduce(FILE* file, const hunt_subject_t* subject, const finding_t* finding);

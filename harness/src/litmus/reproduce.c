@@ -207,6 +207,9 @@ static void write_comment(FILE* f, const hunt_subject_t* subject, const finding_
   if (finding->shrunk.repeats > 1)
     fprintf(f, " * It need not show each time: it is tried %u times.\n *\n",
             4 * finding->shrunk.repeats);
+  if (finding->shrunk.processes > 1)
+    fprintf(
+        f, " * Some processes show it and others do not: run it again where it ends with 0.\n *\n");
   for (uint32_t i = 0; i < finding->reason.count; i++)
     fprintf(f, " * %s\n", finding->reason.lines[i]);
   fprintf(f, " */\n");

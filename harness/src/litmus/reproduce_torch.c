@@ -57,6 +57,22 @@ static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_pro
             offers->bytes_per_us);
 }
 
+/* Forward is on a stream, and backward copies. The first one takes longer than a gate is shut. */
+static void write_backward(FILE* f) {
+  fprintf(f,
+          "leaf, one = torch.ones(1, device=d, requires_grad=True), torch.ones(1, device=d)\n"
+          "def backward(s, to, source):\n"
+          "    with s: y = leaf.clone()\n"
+          "    y.register_hook(lambda g: (to.copy_(source), None)[1]); y.backward(one)\n"
+          "leaf.clone().backward(one)\n");
+}
+
+static void write_threads(FILE* f) {
+  fprintf(f,
+          "from concurrent.futures import ThreadPoolExecutor as Thread\n"
+          "t1, t2 = Thread(1), Thread(1)\n");
+}
+
 /* What a program and the look that was wrong need. */
 typedef struct needs {
   const litmus_program_t* program;
@@ -149,6 +165,12 @@ static const char* place_of(const litmus_model_t* model, const litmus_read_t* re
   return out;
 }
 
+static void write_in_thread(FILE* f, const litmus_call_t* call, bool polls, const char* text) {
+  fprintf(f, "t%u.submit(exec, \"", call->thread);
+  if (polls) fprintf(f, "asked%u = ", call->id);
+  fprintf(f, "%s\", globals()).result()\n", text);
+}
+
 static void write_calls(FILE* f, const finding_t* finding, const char* before,
                         const litmus_read_t* read) {
   const litmus_program_t* p = &finding->shrunk.program;
@@ -157,10 +179,18 @@ static void write_calls(FILE* f, const finding_t* finding, const char* before,
     const bool polls = call->op == LITMUS_EVENT_POLL || call->op == LITMUS_STREAM_POLL;
     char text[LITMUS_TEXT];
     if (call->op == LITMUS_HOST_READ && (read == NULL || read->call_id != call->id)) continue;
-    litmus_call_text(p, call, text);
+    litmus_call_t by_one = *call; /* the text names no thread */
+    by_one.thread = 0;
+    litmus_call_text(p, &by_one, text);
     fprintf(f, "%s", before);
-    if (polls) fprintf(f, "asked%u = ", call->id);
-    fprintf(f, "%s\n", text);
+    if (call->op == LITMUS_THREAD_RENEW)
+      fprintf(f, "t%u.shutdown(); t%u = Thread(1)\n", call->thread, call->thread);
+    else if (call->thread > 0)
+      write_in_thread(f, call, polls, text);
+    else if (polls)
+      fprintf(f, "asked%u = %s\n", call->id, text);
+    else
+      fprintf(f, "%s\n", text);
   }
 }
 
@@ -203,6 +233,8 @@ void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers
   const litmus_read_t* read =
       result->outcome == LITMUS_WRONG && built ? &model.reads[result->wrong.read] : NULL;
   write_start(f, subject, p, offers);
+  if (has_op(p, LITMUS_BACKWARD)) write_backward(f);
+  if (p->threads > 1) write_threads(f);
   if (*before != '\0') fprintf(f, "for _ in range(%u):\n", finding->shrunk.repeats);
   const needs_t needs = needs_of(p, &model, read);
   write_all_things(f, &needs, before);

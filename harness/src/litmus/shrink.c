@@ -11,7 +11,7 @@
 
 #include "clock.h"
 
-enum { REPLAYS = 20, MOST_REPEATS = 200 };
+enum { REPLAYS = 20, TIMES = 8 };
 #define HUNG_TRY_S 1.0
 
 typedef struct shrinking {
@@ -26,9 +26,17 @@ static bool is_same(const litmus_result_t* a, const litmus_result_t* b) {
   return a->outcome == b->outcome && a->status == b->status;
 }
 
-static bool shows(shrinking_t* s, const litmus_program_t* program) {
+static bool shows_in_a_process(shrinking_t* s, const litmus_program_t* program) {
   if (hunt_one(&s->subject, program, s->best->repeats, s->shared) != HUNT_FOUND) return false;
   return is_same(&s->shared->result, &s->best->result);
+}
+
+static bool shows(shrinking_t* s, const litmus_program_t* program) {
+  for (unsigned i = 0; i < s->best->processes; i++) {
+    if (i > 0 && tbk_now_ns() > s->until_ns) return false;
+    if (shows_in_a_process(s, program)) return true;
+  }
+  return false;
 }
 
 static bool keep_if_shown(shrinking_t* s, const litmus_program_t* program) {
@@ -142,17 +150,25 @@ static void make_simpler(shrinking_t* s) {
   }
 }
 
-static bool shows_twice(shrinking_t* s) {
-  if (!shows(s, &s->best->program)) return false;
-  return shows(s, &s->best->program);
+/* Whatever takes a second each time has to do with two. */
+static bool shows_each_time(shrinking_t* s) {
+  const bool is_slow = s->subject.torch || s->best->result.outcome == LITMUS_HUNG;
+  for (unsigned i = 0; i < (is_slow ? 2 : TIMES); i++)
+    if (!shows(s, &s->best->program)) return false;
+  return true;
 }
 
-/* Where threads decide, or how many calls there were before, it need not show each time. */
+/* Where threads decide, or how many calls there were before, it need not show each time; and what some
+   processes have and others have not shows in no number of times in one of the others. */
 static bool find_repeats(shrinking_t* s) {
-  for (s->best->repeats = 1; s->best->repeats <= MOST_REPEATS && tbk_now_ns() < s->until_ns;
-       s->best->repeats *= 4)
-    if (shows_twice(s)) return true;
-  s->best->repeats = MOST_REPEATS;
+  static const struct {
+    unsigned repeats, processes;
+  } ways[] = {{1, 1}, {4, 1}, {1, 16}, {16, 1}, {64, 1}, {16, 16}, {200, 1}};
+  for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++) {
+    s->best->repeats = ways[i].repeats;
+    s->best->processes = ways[i].processes;
+    if (tbk_now_ns() < s->until_ns && shows_each_time(s)) return true;
+  }
   return false;
 }
 

@@ -15,7 +15,8 @@ typedef struct shrunk {
   uint32_t calls_before;
   bool needs_threads;      /* one thread that makes the same calls did not show it */
   unsigned shown, replays; /* how often the smallest program showed it, of how many runs */
-  unsigned repeats;        /* at most so many times within each run */
+  unsigned repeats;        /* at most so many times within each process */
+  unsigned processes;      /* at most so many for each run */
 } shrunk_t;
 
 /* Takes calls out, a few at a time, for as long as the rest is defined and shows the same,

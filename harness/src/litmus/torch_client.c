@@ -19,6 +19,8 @@
 #include "torch_parts.h"
 
 enum { LOOK_MS = 2, FOR_EVER = -1 };
+/* Beside what its calls cost, it costs little that threads make them in turns. */
+enum { THREADS_IN = 6 };
 
 static struct {
   int job;
@@ -114,6 +116,9 @@ static void take_offers(const wire_hello_t* hello, litmus_offers_t* out_offers) 
                                   .fill = true,
                                   .pinned = hello->pinned != 0,
                                   .peer = hello->devices > 1,
+                                  .autograd = hello->autograd != 0,
+                                  .threads = LITMUS_THREADS,
+                                  .threads_in = THREADS_IN,
                                   .async_memory = true,
                                   .cross_device_wait = hello->devices > 1,
                                   .delays = true,

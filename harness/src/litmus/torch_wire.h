@@ -43,7 +43,8 @@ typedef struct wire_hello {
   int32_t pinned;
   int32_t bytes_per_us;
   int32_t gate; /* 1: it holds streams; 0: there is none, or nothing to hold */
-  char reason[492];
+  int32_t autograd;
+  char reason[488];
 } wire_hello_t;
 
 /* To a child. */
@@ -54,7 +55,8 @@ typedef struct wire_request {
   litmus_call_t calls[LITMUS_CALLS];
 } wire_request_t;
 _Static_assert(sizeof(litmus_call_t) == 24 && offsetof(litmus_call_t, id) == 9 &&
-                   offsetof(litmus_call_t, microseconds) == 12,
+                   offsetof(litmus_call_t, microseconds) == 12 &&
+                   offsetof(litmus_call_t, thread) == 16,
                "as litmus_wire.py has it");
 
 /* And back. */

@@ -8,6 +8,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,18 +26,21 @@
 
 volatile int hunt_interrupted;
 
-hunt_shared_t* hunt_share(void) {
-  void* memory =
-      mmap(NULL, sizeof(hunt_shared_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory != MAP_FAILED) return memory;
-  perror("tbk-litmus");
-  exit(6);
+static hunt_shared_t* map(int fd) {
+  void* memory = mmap(NULL, sizeof(hunt_shared_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return memory == MAP_FAILED ? NULL : memory;
 }
 
-typedef struct job {
-  const hunt_range_t* range; /* or NULL: one program */
-  unsigned repeats;
-} job_t;
+hunt_shared_t* hunt_share(void) {
+  const int fd = memfd_create("tbk-litmus", MFD_CLOEXEC);
+  hunt_shared_t* shared = fd >= 0 && ftruncate(fd, sizeof(hunt_shared_t)) == 0 ? map(fd) : NULL;
+  if (shared == NULL) {
+    perror("tbk-litmus");
+    exit(6);
+  }
+  shared->fd = fd;
+  return shared;
+}
 
 static void run_program(void* self, const litmus_program_t* program, litmus_result_t* out_result,
                         litmus_seen_t* out_seen) {
@@ -47,12 +51,12 @@ static void close_library(void* self) {
   litmus_runner_close(self);
 }
 
-static bool open_library(const hunt_subject_t* subject, hunt_shared_t* shared,
-                         hunt_executor_t* out_executor) {
+static bool open_library(hunt_shared_t* shared, hunt_executor_t* out_executor) {
   int load, status;
+  const hunt_job_t* job = &shared->job;
   litmus_runner_t* runner =
-      litmus_runner_open(subject->library, subject->options, &shared->progress, shared->reason,
-                         sizeof shared->reason, &load, &status);
+      litmus_runner_open(job->library, job->options[0] == '\0' ? NULL : job->options,
+                         &shared->progress, shared->reason, sizeof shared->reason, &load, &status);
   *out_executor = (hunt_executor_t){runner, run_program, close_library};
   if (runner == NULL) {
     shared->state = load != TBK_LOAD_OK ? HUNT_BAD_LIBRARY : HUNT_NO_DEVICE;
@@ -71,25 +75,57 @@ static bool open_library(const hunt_subject_t* subject, hunt_shared_t* shared,
   return false;
 }
 
-static void work(const hunt_subject_t* subject, const job_t* job, hunt_shared_t* shared) {
-  hunt_executor_t executor;
-  if (!(subject->torch ? torch_open : open_library)(subject, shared, &executor)) return;
-  if (job->range != NULL)
-    hunt_work_range(&executor, shared, subject->seed, job->range);
+static void work(hunt_executor_t* executor, hunt_shared_t* shared) {
+  const hunt_job_t* job = &shared->job;
+  if (job->repeats > 0)
+    hunt_work_one(executor, shared, job->seed, job->repeats);
   else
-    hunt_work_one(&executor, shared, subject->seed, job->repeats);
+    hunt_work_range(executor, shared, job->seed, &job->range);
 }
 
-static pid_t start(const hunt_subject_t* subject, const job_t* job, hunt_shared_t* shared) {
+void hunt_serve(int fd) {
+  hunt_executor_t executor;
+  hunt_shared_t* shared = map(fd);
+  if (shared == NULL) _exit(1);
+  close(fd);
+  if (open_library(shared, &executor)) work(&executor, shared);
+  _exit(0);
+}
+
+/* Programs of PyTorch run in a child of the server, which this process asks for one. */
+static _Noreturn void serve_torch(const hunt_subject_t* subject, hunt_shared_t* shared) {
+  hunt_executor_t executor;
+  if (torch_open(subject, shared, &executor)) work(&executor, shared);
+  _exit(0);
+}
+
+/* A fork has the addresses of its parent: only who is executed anew is laid out anew. */
+static _Noreturn void execute(const hunt_shared_t* shared) {
+  char name[] = "tbk-litmus", word[] = HUNT_WORKER, fd[16];
+  snprintf(fd, sizeof fd, "%d", shared->fd);
+  char* const words[] = {name, word, fd, NULL};
+  fcntl(shared->fd, F_SETFD, 0);
+  execv("/proc/self/exe", words);
+  hunt_serve(shared->fd); /* where there is no such file */
+}
+
+/* The parent ends it, whatever the terminal sends to both. */
+static void ignore_signals(void) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    signal(numbers[i], SIG_IGN);
+}
+
+static pid_t start(const hunt_subject_t* subject, hunt_shared_t* shared) {
   fflush(NULL);
   pid_t parent = getpid(), pid = fork();
   if (pid != 0) return pid;
-  signal(SIGINT, SIG_IGN); /* the parent ends it */
+  ignore_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  work(subject, job, shared);
-  _exit(0);
+  if (subject->torch) serve_torch(subject, shared);
+  execute(shared);
 }
 
 /* Kills what was left behind; the server of processes with PyTorch goes on. */
@@ -159,12 +195,20 @@ static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_
   }
 }
 
-static hunt_state_t run_job(const hunt_subject_t* subject, const job_t* job,
-                            hunt_shared_t* shared) {
+static void describe(const hunt_subject_t* subject, hunt_job_t* job) {
+  job->seed = subject->seed;
+  if (subject->torch) return;
+  snprintf(job->library, sizeof job->library, "%s", subject->library);
+  snprintf(job->options, sizeof job->options, "%s", subject->options ? subject->options : "");
+}
+
+static hunt_state_t run_job(const hunt_subject_t* subject, hunt_shared_t* shared) {
+  describe(subject, &shared->job);
+  shared->ran_ns = 0;
   shared->state = HUNT_STARTING;
   shared->is_control = shared->is_between = shared->in_gate = 0;
   shared->progress.patience_ns = (uint64_t)(subject->call_timeout_s * 0.5e9);
-  pid_t pid = start(subject, job, shared);
+  pid_t pid = start(subject, shared);
   if (pid > 0) {
     const hunt_state_t state = watch(pid, subject, shared);
     torch_settle(shared);
@@ -176,8 +220,9 @@ static hunt_state_t run_job(const hunt_subject_t* subject, const job_t* job,
 
 hunt_state_t hunt_range(const hunt_subject_t* subject, const hunt_range_t* range,
                         hunt_shared_t* shared) {
-  const job_t job = {.range = range};
-  return run_job(subject, &job, shared);
+  shared->job.range = *range;
+  shared->job.repeats = 0;
+  return run_job(subject, shared);
 }
 
 /* What dies or hangs in a program is started again behind it. */
@@ -197,7 +242,7 @@ hunt_state_t hunt_count(const hunt_subject_t* subject, const hunt_range_t* range
 
 hunt_state_t hunt_one(const hunt_subject_t* subject, const litmus_program_t* program,
                       unsigned repeats, hunt_shared_t* shared) {
-  const job_t job = {.repeats = repeats};
+  shared->job.repeats = repeats;
   shared->program = *program;
-  return run_job(subject, &job, shared);
+  return run_job(subject, shared);
 }

@@ -6,13 +6,17 @@
                                             programs that show it, by programs a second
     litmus_rates.py planted [--most N]      20 planted rates: is each found in as many programs as
                                             exclude it, by what a run of the reference says?
+    litmus_rates.py shares [--rounds N]     20 rates that some processes have and others have not:
+                                            is each found in as many as exclude it, N times?
     litmus_rates.py rare [--most N]         50 faults that are rarer, or show only behind many
                                             pieces of work, or in large ones
+    litmus_rates.py torch [--seconds N]     of each mutant of order and lifetime, behind the bridge:
+                                            is it found by PyTorch's calls, in so long?
     litmus_rates.py sound [--programs N]    the reference and all legal devices: no finding
 
 Each prints a JSON object a line, the last one the sum, and appends them to --output. Ends with 1
 where something is missed: kills below 20.7 a second, more than one planted rate, any rare fault, or
-where a legal device raises an alarm.
+where a legal device raises an alarm; of PyTorch's calls, where one is missed that they reach.
 Times are processor time.
 """
 
@@ -27,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from litmus_mutants import BROKEN
-from litmus_runs import MUTANTS, PLANTED, SURE, litmus, plant, sound, stated
+from litmus_mutants import BROKEN, NO_CALL_OF_PYTORCH
+from litmus_runs import MUTANTS, PLANTED, SURE, litmus, plant, sound, stated, through_pytorch
 from runs import BUILD, CPU
 
 RATES = (100, 1_000, 10_000, 100_000)
@@ -38,6 +42,8 @@ RARE = (
     "rare_wait", "rare_copy", "rare_callback", "rare_record", "rare_event_synchronize",
     "rare_event_query", "rare_stream_synchronize", "rare_device_synchronize", "rare_upload",
 )  # fmt: skip
+PROCESSES = (24, 48, 96, 192)
+EACH = 3_000  # programs of a process
 LEARNED = 100_000  # programs of the reference, from which rates are known
 
 Line = dict[str, Any]
@@ -68,6 +74,22 @@ def planted(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
                "found_at": run.index + 1 if run.code else None}, run.code == 1  # fmt: skip
 
 
+def shares(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """Four of each of five kinds, in 24 to 192 processes, with share and rate as stated."""
+    cases = [(count, kind) for count in PROCESSES for kind in list(PLANTED) if kind != "RERECORD"]
+    known = {count: sound(count * EACH, count) for count in PROCESSES}
+    for number, (count, kind) in enumerate(cases):
+        edge = known[count].edges[kind]
+        share, rate = edge["share_percent"], edge["share_one_in"]
+        missed = 0
+        for again in range(choices.rounds):
+            options = plant(kind, rate, 1000 * number + again, share)
+            missed += not litmus(MUTANTS, options, count * EACH, seed=number + 2,
+                                 processes=count).code  # fmt: skip
+        yield {"kind": kind, "processes": count, "share_percent": share, "one_in": rate,
+               "rounds": choices.rounds, "missed": missed}, missed == 0  # fmt: skip
+
+
 def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
     """One of 100 to 100,000 calls; behind 2 to 500 pieces of work; from 256 bytes to 1 MiB on."""
     rates = [(name, f"one_in={rate}") for name in RARE for rate in RATES[:3]]
@@ -79,6 +101,19 @@ def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
         run = litmus(MUTANTS, (f"mutant={name}", option), choices.most, seed=5)
         yield {"mutant": name, "option": option, "looked_at": choices.most, "found_at":
                run.index + 1 if run.code else None}, run.code == 1  # fmt: skip
+
+
+def torch(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """Of those that no call of PyTorch reaches, what is missing is said, and none may be found."""
+    for what, name in BROKEN.items():
+        if choices.only and name not in choices.only:
+            continue
+        missing = NO_CALL_OF_PYTORCH.get(name, "")
+        found = {} if missing else through_pytorch((f"mutant={name}",), choices.seconds)
+        yield (
+            {"fault": what, "mutant": name, "missing": missing, **found},
+            (bool(missing) or found["code"] == 1),
+        )
 
 
 def legal() -> list[str]:
@@ -102,8 +137,9 @@ def alarms(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
                "cpu_seconds": run.cpu_seconds}, run.code == 0  # fmt: skip
 
 
-PARTS = {"kills": kills, "planted": planted, "rare": rare, "sound": alarms}
-MISSED = {"planted": 1}  # of 20
+PARTS = {"kills": kills, "planted": planted, "shares": shares, "rare": rare, "torch": torch,
+         "sound": alarms}  # fmt: skip
+MISSED = {"planted": 1, "shares": 1}  # of 20
 
 
 def main() -> int:
@@ -111,6 +147,9 @@ def main() -> int:
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--programs", type=int, default=20_000)
     parser.add_argument("--most", type=int, default=30_000_000)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--only", nargs="*", help="mutants, of the part `torch`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     choices = parser.parse_args()

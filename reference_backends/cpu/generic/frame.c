@@ -50,7 +50,9 @@ static void run_step(const frame_t* frame, const code_step_t* step, const tile_t
       break;
     case TBK_OPCODE_LINEAR_INDEX:
       for (size_t i = 0; i < tile->count; i++)
-        ((int64_t*)out)[i] = tile->linear + (tile->linear_moves ? (int64_t)i : 0);
+        ((int64_t*)out)[i] =
+            !tile->linear_moves ? tile->linear
+                                : tile->linear + (tile->space->reversed ? -(int64_t)i : (int64_t)i);
       break;
     case TBK_OPCODE_LOAD:
       access = &frame->inputs[step->slot];

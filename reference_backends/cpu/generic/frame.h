@@ -19,7 +19,7 @@ typedef struct tile {
   int64_t position;          /* of the first element among those walked */
   int64_t index[SPACE_RANK]; /* of the first element; all dimensions of the space */
   int64_t linear;            /* LINEAR_INDEX of the first element */
-  bool linear_moves;         /* and of the others: one more each */
+  bool linear_moves;         /* and of the others: one more each, one less in a reversed space */
   size_t count;
 } tile_t;
 

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.c: the arguments of tbk::pointwise and tbk::reduce, checked and made a job.
+ * generic.c: the arguments of tbk::pointwise, tbk::reduce and tbk::scan, checked and made a job.
  */
 #include "generic.h"
 
@@ -12,18 +12,18 @@
 /* What all buffers of a frame may take together, so that they stay in a cache near by. */
 enum { NEAR_BYTES = 128 << 10, LANES_LEAST = 128, LINE = 64 };
 
-space_rules_t generic_rules(const kernel_code_t* code) {
+space_rules_t generic_rules(const kernel_code_t* code, bool scans) {
   const code_t *map = code->parts[0], *finish = code->parts[CODE_FINISH];
   bool coordinates = map->reads_coordinates, outer_index = map->reads_linear_index;
   bool inner_index = false, ordered = false;
   if (code->reduction) {
     coordinates = coordinates || finish->reads_coordinates;
     inner_index = map->reads_linear_index;
-    outer_index = finish->reads_linear_index;
+    outer_index = finish->reads_linear_index && !scans;
     ordered = !(code->reduction->flags & TBK_REDUCTION_COMMUTATIVE);
   }
   return (space_rules_t){.merge_outer = !coordinates,
-                         .merge_inner = !coordinates,
+                         .merge_inner = !coordinates && !scans,
                          .sort_outer = !coordinates && !outer_index,
                          .sort_inner = !coordinates && !inner_index && !ordered};
 }
@@ -36,14 +36,15 @@ void cpu_generic_free(cpu_generic_t* generic) {
 }
 
 /* One block: the job, its spaces, their tensors and their numbers. */
-static cpu_generic_t* new_generic(kernel_code_t* code, size_t set_count) {
-  const size_t tensors = space_outputs(code) + space_inputs(code), numbers = space_numbers(code);
+static cpu_generic_t* new_generic(cpu_generic_t kind) {
+  const size_t tensors = space_outputs(kind.code) + space_inputs(kind.code);
+  const size_t numbers = space_numbers(kind.code);
   const size_t each = sizeof(space_t) + tensors * sizeof(access_t) + numbers * sizeof(uint64_t);
   size_t bytes;
-  if (__builtin_mul_overflow(set_count, each, &bytes) || bytes > SIZE_MAX / 2) return NULL;
+  if (__builtin_mul_overflow(kind.set_count, each, &bytes) || bytes > SIZE_MAX / 2) return NULL;
   cpu_generic_t* generic = calloc(1, sizeof *generic + bytes);
   if (!generic) return NULL;
-  generic->set_count = set_count;
+  *generic = kind;
   generic->spaces = (space_t*)(generic + 1);
   return generic;
 }
@@ -69,13 +70,14 @@ static tbk_status_t make_spaces(vdev_arena_t* arena, cpu_generic_t* generic,
   const size_t tensors = space_outputs(generic->code) + space_inputs(generic->code);
   access_t* accesses = (access_t*)(generic->spaces + generic->set_count);
   uint64_t* numbers = (uint64_t*)(accesses + generic->set_count * tensors);
-  const space_rules_t rules = generic_rules(generic->code);
+  const space_rules_t rules = generic_rules(generic->code, generic->scans);
   for (size_t i = 0; i < generic->set_count; i++) {
     space_t* space = &generic->spaces[i];
     tbk_status_t status =
         space_make(arena, generic->code, sets[i], accesses, numbers, space, error);
     if (status != TBK_OK) return status;
     *hash = vdev_mix(*hash ^ shape_hash(space));
+    if (generic->scans) scan_turn(space, generic->reversed);
     space_simplify(space, rules);
     accesses += tensors;
     numbers += space_numbers(generic->code);
@@ -101,7 +103,9 @@ static size_t choose_lanes(const cpu_generic_t* generic) {
 
 static tbk_status_t take_scratch(cpu_generic_t* generic, tbk_error_t* error) {
   generic->lanes = choose_lanes(generic);
-  size_t bytes = generic->code->program ? pointwise_bytes(generic) : reduce_bytes(generic);
+  size_t bytes = generic->scans           ? scan_bytes(generic)
+                 : generic->code->program ? pointwise_bytes(generic)
+                                          : reduce_bytes(generic);
   bytes = (bytes + LINE) / LINE * LINE;
   generic->scratch = aligned_alloc(LINE, bytes);
   if (!generic->scratch)
@@ -111,16 +115,15 @@ static tbk_status_t take_scratch(cpu_generic_t* generic, tbk_error_t* error) {
 }
 
 /* Takes the reference to the code, also on failure. */
-static tbk_status_t build(vdev_arena_t* arena, kernel_code_t* code,
-                          const tbk_operand_set_t* const* sets, size_t set_count, cpu_job_t* job,
+static tbk_status_t build(vdev_arena_t* arena, cpu_generic_t kind,
+                          const tbk_operand_set_t* const* sets, cpu_job_t* job,
                           tbk_error_t* error) {
-  cpu_generic_t* generic = new_generic(code, set_count);
+  cpu_generic_t* generic = new_generic(kind);
   if (!generic) {
-    code_drop(code);
+    code_drop(kind.code);
     return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for a launch");
   }
-  generic->code = code;
-  job->shapes = code->hash;
+  job->shapes = vdev_mix(kind.code->hash ^ (uint64_t)kind.reversed);
   tbk_status_t status = make_spaces(arena, generic, sets, &job->shapes, error);
   if (status == TBK_OK && arena) status = take_scratch(generic, error);
   if (status == TBK_OK)
@@ -138,6 +141,10 @@ static void compute_reduce(const cpu_job_t* job) {
   reduce_compute(job->generic);
 }
 
+static void compute_scan(const cpu_job_t* job) {
+  scan_compute(job->generic);
+}
+
 tbk_status_t cpu_build_pointwise(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
                                  tbk_error_t* error) {
   const tbk_args_pointwise_t* args = arguments;
@@ -147,7 +154,8 @@ tbk_status_t cpu_build_pointwise(vdev_arena_t* arena, const void* arguments, cpu
   if (!code) return status;
   status = tbk_pointwise_check(args, error);
   if (status != TBK_OK) return code_drop(code), status;
-  return build(arena, code, args->sets, args->set_count, job, error);
+  const cpu_generic_t kind = {.code = code, .set_count = args->set_count};
+  return build(arena, kind, args->sets, job, error);
 }
 
 tbk_status_t cpu_build_reduce(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
@@ -159,5 +167,22 @@ tbk_status_t cpu_build_reduce(vdev_arena_t* arena, const void* arguments, cpu_jo
   if (!code) return status;
   status = tbk_reduce_check(args, error);
   if (status != TBK_OK) return code_drop(code), status;
-  return build(arena, code, args->sets, args->set_count, job, error);
+  const cpu_generic_t kind = {.code = code, .set_count = args->set_count};
+  return build(arena, kind, args->sets, job, error);
+}
+
+tbk_status_t cpu_build_scan(vdev_arena_t* arena, const void* arguments, cpu_job_t* job,
+                            tbk_error_t* error) {
+  const tbk_args_scan_t* args = arguments;
+  tbk_status_t status;
+  job->compute = compute_scan;
+  kernel_code_t* code = code_of_reduction(job->cache, args->reduction, &status, error);
+  if (!code) return status;
+  status = tbk_scan_check(args, error);
+  if (status != TBK_OK) return code_drop(code), status;
+  const cpu_generic_t kind = {.code = code,
+                              .set_count = args->set_count,
+                              .scans = true,
+                              .reversed = (args->flags & TBK_SCAN_REVERSE) != 0};
+  return build(arena, kind, args->sets, job, error);
 }

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.h: a launch of tbk::pointwise or tbk::reduce, as a job that refers to nothing of the caller's.
+ * generic.h: a launch of tbk::pointwise, tbk::reduce or tbk::scan, as a job that refers to nothing of the caller's.
  */
 #ifndef TBK_CPU_GENERIC_H
 #define TBK_CPU_GENERIC_H
@@ -14,16 +14,23 @@ struct cpu_generic {
   size_t set_count;
   space_t* spaces;
   size_t lanes, levels;
-  char* scratch; /* NULL where only shapes are asked about */
+  bool scans, reversed; /* tbk::scan */
+  char* scratch;        /* NULL where only shapes are asked about */
 };
 
-/* What may be done to the spaces of a program, or of a reduction. */
-space_rules_t generic_rules(const kernel_code_t* code);
+/* What may be done to the spaces of a program, of a reduction, or of a scan. */
+space_rules_t generic_rules(const kernel_code_t* code, bool scans);
 
-/* pointwise.c, reduce.c: the bytes of scratch memory that a launch needs, and its work. */
+/* pointwise.c, reduce.c, scan.c: the bytes of scratch memory that a launch needs, and its work. */
 size_t pointwise_bytes(const cpu_generic_t* generic);
 void pointwise_compute(const cpu_generic_t* generic);
 size_t reduce_bytes(cpu_generic_t* generic); /* sets levels too */
 void reduce_compute(const cpu_generic_t* generic);
+/* Whether the lanes of a tile are elements of the inner space: there are many of them, and they lie together. */
+bool reduce_goes_along(const cpu_generic_t* generic, const space_t* space);
+size_t scan_bytes(const cpu_generic_t* generic);
+void scan_compute(const cpu_generic_t* generic);
+/* Makes the last dimension the inner space, and turns it round. */
+void scan_turn(space_t* space, bool reversed);
 
 #endif /* TBK_CPU_GENERIC_H */

@@ -28,7 +28,7 @@ static int64_t least_step(const space_t* space, size_t map_inputs, int32_t d) {
   return least;
 }
 
-static bool goes_along(const cpu_generic_t* generic, const space_t* space) {
+bool reduce_goes_along(const cpu_generic_t* generic, const space_t* space) {
   const int64_t lanes = (int64_t)generic->lanes;
   const int64_t outer = lesser(space->outer_count, lanes),
                 inner = lesser(space->inner_count, lanes);
@@ -137,7 +137,7 @@ void reduce_compute(const cpu_generic_t* generic) {
   for (size_t i = 0; i < generic->set_count; i++) {
     const space_t* space = &generic->spaces[i];
     const access_t* inputs = space->accesses + space->output_count;
-    const bool along = goes_along(generic, space);
+    const bool along = reduce_goes_along(generic, space);
     if (space->outer_count == 0) continue;
     frame_begin(&fold.map, space, inputs, generic->lanes);
     frame_begin(&fold.combine, space, NULL, generic->lanes);

@@ -31,6 +31,8 @@ typedef struct space {
   size_t output_count, input_count;
   access_t* accesses; /* the outputs, then the inputs */
   const uint64_t* numbers;
+  bool
+      reversed; /* the last dimension is walked from its end; coordinates count from its beginning */
 } space_t;
 
 /* What may be done to a space before it is walked. */

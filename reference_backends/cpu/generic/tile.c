@@ -86,7 +86,7 @@ void lanes_fill(void* buffer, uint64_t bits, int64_t element_bytes, size_t count
   }
 }
 
-static void load_row(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes) {
+void cpu_row_load(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes) {
   if (stride == bytes)
     cpu_move_find()(to, from, (size_t)(count * bytes));
   else if (stride == 0)
@@ -95,7 +95,7 @@ static void load_row(char* to, const char* from, int64_t stride, int64_t count, 
     load_strided(to, from, stride, count, bytes);
 }
 
-static void store_row(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes) {
+void cpu_row_store(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes) {
   if (stride == bytes)
     cpu_move_find()(to, from, (size_t)(count * bytes));
   else
@@ -127,11 +127,11 @@ static char* behind(const tile_t* tile, const access_t* access, int64_t* index, 
 typedef void (*row_fn)(char* buffer, char* at, int64_t stride, int64_t count, int64_t bytes);
 
 static void read_row(char* buffer, char* at, int64_t stride, int64_t count, int64_t bytes) {
-  load_row(buffer, at, stride, count, bytes);
+  cpu_row_load(buffer, at, stride, count, bytes);
 }
 
 static void write_row(char* buffer, char* at, int64_t stride, int64_t count, int64_t bytes) {
-  store_row(at, buffer, stride, count, bytes);
+  cpu_row_store(at, buffer, stride, count, bytes);
 }
 
 static void each_row(const tile_t* tile, const access_t* access, char* buffer, row_fn move) {
@@ -165,7 +165,7 @@ void tile_store(const tile_t* tile, const access_t* access, const void* buffer) 
   each_row(tile, access, (char*)(uintptr_t)buffer, write_row);
 }
 
-void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
+static void count_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
   int64_t coordinate = tile->index[d], rows = 1;
   if (d < tile->first || d >= tile->first + tile->rank) {
     lanes_fill(buffer, (uint64_t)coordinate, sizeof *buffer, tile->count);
@@ -180,6 +180,14 @@ void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
     left = rows;
     if (++coordinate == tile->space->sizes[d]) coordinate = 0;
   }
+}
+
+void tile_coordinates(const tile_t* tile, int32_t d, int64_t* buffer) {
+  const space_t* space = tile->space;
+  count_coordinates(tile, d, buffer);
+  if (!space->reversed || d != space->outer_rank + space->inner_rank - 1) return;
+  for (size_t i = 0; i < tile->count; i++)
+    buffer[i] = space->sizes[d] - 1 - buffer[i];
 }
 
 /* Returns where the element lies that lane `i` asks for; NULL where it gets 0. */

@@ -66,6 +66,7 @@ tbk_status_t session_reduce(session_t* session, const tbk_reduction_t* reduction
 uint64_t session_draw(uint64_t* state);
 
 extern const CU_TestInfo cpu_pointwise_tests[], cpu_reduce_tests[], cpu_opcode_tests[],
-    cpu_cast_tests[];
+    cpu_cast_tests[], cpu_matmul_tests[];
+extern const CU_TestInfo cpu_convolution_tests[];
 
 #endif /* TBK_CPU_SESSION_H */

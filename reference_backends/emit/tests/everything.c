@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/dtypes.h>
 
 enum { TEXT_BYTES = 8192 };
 
@@ -224,6 +225,25 @@ static const char sources[] =
     "result 0 v3\nresult 1 v4\nresult 2 v5\nresult 3 v6\nresult 4 v8\nresult 5 v9\nresult 6 v10\n"
     "result 7 v12\n";
 
+/* The same as running ones: of few elements, and of many. */
+static void scans(visitor_t* v, const tbk_reduction_t* reduction) {
+  for (int32_t rank = 2; rank <= 3; rank++)
+    for (uint64_t flags = 0; flags <= TBK_SCAN_REVERSE; flags++) {
+      operands_t o = {.count = 0};
+      add_outputs(&o, reduction->finish, rank);
+      add_inputs(&o, reduction->map, rank);
+      add_inputs(&o, reduction->finish, rank);
+      set_operands(&o, reduction->finish->result_count);
+      const tbk_args_scan_t arguments = {.struct_size = sizeof arguments,
+                                         .reduction = reduction,
+                                         .sets = o.sets,
+                                         .set_count = 1,
+                                         .flags = flags,
+                                         .index_bits = 32};
+      launch(v, &emit_scan, &arguments);
+    }
+}
+
 /* The greatest and where it is, of few elements and of many, in any order and in this one. */
 static void reduction(visitor_t* v, size_t inner_rank, uint64_t flags) {
   static const uint64_t identity[] = {0xff800000, 0};
@@ -259,6 +279,7 @@ static void reduction(visitor_t* v, size_t inner_rank, uint64_t flags) {
                                          .set_count = 1,
                                          .index_bits = 32};
     launch(v, &emit_reduce, &arguments);
+    if (inner_rank == 1) scans(v, &one);
   }
   free(map);
   free(combine);
@@ -292,6 +313,70 @@ static void every_index(visitor_t* v, uint16_t dtype) {
   launch(v, &emit_index, &arguments);
 }
 
+static void every_sort(visitor_t* v, uint16_t dtype) {
+  operands_t o = {.count = 0};
+  add_tensor(&o, dtype, 2);
+  add_tensor(&o, TBK_INT64, 2);
+  const tbk_args_sort_t arguments = {.struct_size = sizeof arguments,
+                                     .input = o.pointers[0],
+                                     .values = o.pointers[0],
+                                     .indices = o.pointers[1],
+                                     .index_bits = 64};
+  launch(v, &emit_sort, &arguments);
+}
+
+/* Matrices of each dtype, in a batch, with something to add. */
+static void every_matmul(visitor_t* v, uint16_t dtype) {
+  static const int64_t matrices[][3] = {{2, 3, 5}, {2, 3, 4}, {2, 4, 5}, {2, 3, 5}};
+  static const int64_t apart[] = {100, 10, 1};
+  const tbk_scalar_t one = {
+      .kind = tbk_dtype_kind(dtype) == TBK_KIND_INTEGER ? TBK_SCALAR_INT : TBK_SCALAR_DOUBLE,
+      .integer = 1,
+      .real = 1};
+  tbk_tensor_t views[4];
+  for (int i = 0; i < 4; i++)
+    views[i] = (tbk_tensor_t){.struct_size = sizeof *views,
+                              .dtype = dtype,
+                              .rank = 3,
+                              .sizes = matrices[i],
+                              .strides = apart};
+  const tbk_args_matmul_t arguments = {.struct_size = sizeof arguments,
+                                       .a = &views[1],
+                                       .b = &views[2],
+                                       .c = &views[3],
+                                       .out = &views[0],
+                                       .alpha = one,
+                                       .beta = one,
+                                       .index_bits = 64};
+  launch(v, &emit_matmul, &arguments);
+}
+
+/* A plane with a bias, of each dtype that is summed. */
+static void every_convolution(visitor_t* v, uint16_t dtype) {
+  static const int64_t shapes[3][4] = {{2, 4, 5, 6}, {6, 2, 3, 2}, {2, 6, 3, 5}}, channels[] = {6};
+  static const int64_t steps[3][4] = {{120, 30, 6, 1}, {12, 6, 2, 1}, {90, 15, 5, 1}};
+  static const int64_t ones[] = {1, 1}, none[] = {0, 0};
+  tbk_tensor_t views[4];
+  for (int i = 0; i < 4; i++)
+    views[i] = (tbk_tensor_t){.struct_size = sizeof *views,
+                              .dtype = dtype,
+                              .rank = i < 3 ? 4 : 1,
+                              .sizes = i < 3 ? shapes[i] : channels,
+                              .strides = i < 3 ? steps[i] : ones};
+  const tbk_args_convolution_t arguments = {.struct_size = sizeof arguments,
+                                            .mode = TBK_CONVOLUTION_OUTPUT,
+                                            .input = &views[0],
+                                            .weight = &views[1],
+                                            .output = &views[2],
+                                            .bias = &views[3],
+                                            .stride = ones,
+                                            .padding = none,
+                                            .dilation = ones,
+                                            .groups = 2,
+                                            .index_bits = 64};
+  launch(v, &emit_convolution, &arguments);
+}
+
 int everything(everything_fn visit, void* closure) {
   visitor_t v = {.visit = visit, .closure = closure};
   for (size_t i = 0; i < sizeof computed / sizeof *computed; i++)
@@ -301,6 +386,12 @@ int everything(everything_fn visit, void* closure) {
   every_bitcast(&v);
   for (int i = 0; i < ALL; i++)
     every_index(&v, moved[i]);
+  for (int i = 0; i < ALL; i++)
+    every_sort(&v, moved[i]);
+  for (int i = 0; i < ALL; i++)
+    if (moved[i] != TBK_BOOL) every_matmul(&v, moved[i]);
+  for (int i = 0; i < ALL; i++)
+    if (moved[i] != TBK_BOOL) every_convolution(&v, moved[i]);
   pointwise(&v, sources, 3, 32);
   for (uint64_t flags = 0; flags <= TBK_REDUCTION_COMMUTATIVE; flags++)
     for (size_t inner_rank = 1; inner_rank <= 2; inner_rank++)

@@ -44,3 +44,32 @@ const tbk_program_t* rewrite_program(rewrite_t* to, const tbk_program_t* old, re
     to->results[r] = to->renamed[old->results[r]];
   return tbk_program_check(&to->program, NULL) == TBK_OK ? &to->program : old;
 }
+
+uint32_t rewrite_swapped(rewrite_t* to, const tbk_instruction_t* instruction,
+                         const uint32_t* operands, uint64_t states) {
+  tbk_instruction_t other = *instruction;
+  if (other.opcode == TBK_OPCODE_PARAMETER)
+    other.slot = (uint16_t)((other.slot + states) % (2 * states));
+  return rewrite_keep(to, &other, operands);
+}
+
+uint32_t rewrite_without_place(rewrite_t* to, const tbk_instruction_t* instruction,
+                               const uint32_t* operands, uint64_t opcode) {
+  const tbk_instruction_t zero = {.opcode = TBK_OPCODE_CONSTANT, .dtype = TBK_INT64};
+  if (instruction->opcode != opcode) return rewrite_keep(to, instruction, operands);
+  return rewrite_put(to, zero, NULL, 0);
+}
+
+const tbk_program_t* rewrite_without_last(const tbk_program_t* combine, size_t least,
+                                          uint32_t* results) {
+  static _Thread_local tbk_program_t changed;
+  const size_t last = combine->result_count - 1;
+  changed = *combine;
+  memcpy(results, combine->results, combine->result_count * sizeof *results);
+  for (uint32_t n = 0; combine->result_count >= least && n < combine->instruction_count; ++n)
+    if (combine->instructions[n].opcode == TBK_OPCODE_PARAMETER &&
+        combine->instructions[n].slot == last)
+      results[last] = n;
+  changed.results = results;
+  return &changed;
+}

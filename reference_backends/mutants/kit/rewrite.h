@@ -35,4 +35,15 @@ uint32_t rewrite_keep(rewrite_t* to, const tbk_instruction_t* instruction,
 const tbk_program_t* rewrite_program(rewrite_t* to, const tbk_program_t* old, rewrite_fn function,
                                      uint64_t context);
 
+/* For rewrite_program. Of a combine of so many states, the two operands have changed places. */
+uint32_t rewrite_swapped(rewrite_t* to, const tbk_instruction_t* instruction,
+                         const uint32_t* operands, uint64_t states);
+/* COORDINATE or LINEAR_INDEX, whichever opcode it is, is 0. */
+uint32_t rewrite_without_place(rewrite_t* to, const tbk_instruction_t* instruction,
+                               const uint32_t* operands, uint64_t opcode);
+/* Returns a combine, which is the thread's, whose last state stays what it was in the first operand, where it has
+ * at least so many states. `results` is room for its results. */
+const tbk_program_t* rewrite_without_last(const tbk_program_t* combine, size_t least,
+                                          uint32_t* results);
+
 #endif /* TBK_MUTANTS_REWRITE_H */

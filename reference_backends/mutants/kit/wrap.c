@@ -131,6 +131,7 @@ static bool take_plant(wrap_t* wrap, const char* option) {
     uint64_t* value;
   } keys[] = {{"one_in=", &wrap->plant.one_in},
               {"chance=", &wrap->plant.chance},
+              {"share=", &wrap->plant.share},
               {"many=", &wrap->plant.many},
               {"bytes=", &wrap->plant.bytes}};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
@@ -153,6 +154,7 @@ static void pass_options(instance_memory_t* memory, const char* options, const m
   memory->options[0] = '\0';
   memory->wrap.plant.one_in = memory->wrap.plant.chance = 1;
   memory->wrap.plant.many = memory->wrap.plant.bytes = 1;
+  memory->wrap.plant.share = 100;
   size_t used = 0;
   for (char* part = strtok_r(copy, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
     if (strncmp(part, "mutant=", 7) == 0) continue;

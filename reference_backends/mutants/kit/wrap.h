@@ -82,7 +82,7 @@ typedef struct wrap {
   atomic_uintptr_t kept;
   int opened[WRAP_DEVICES];
   struct { /* rare.c: options of its own; never 0 */
-    uint64_t one_in, chance, many, bytes;
+    uint64_t one_in, chance, share, many, bytes;
   } plant;
 } wrap_t;
 

@@ -16,6 +16,7 @@ BEGINNING = -1  # in the place of a call; the number of calls is the end
 MOST_CALLS = 64
 MOST_LINKS = 64
 LINE = 200
+ALL = 100  # percent
 HOST_ORDER = "HOST"  # the kind of edge that no device can break
 
 ENDINGS = {
@@ -69,6 +70,7 @@ class Finding:
     shown: int = 0
     replays: int = 0
     repeats: int = 0
+    processes: int = 0
 
     @property
     def words(self) -> str:
@@ -89,6 +91,7 @@ class Finding:
     def frequency(self) -> str:
         """Returns how often the smallest program showed it when it was run again."""
         tries = f", each with up to {self.repeats} tries" if self.repeats > 1 else ""
+        tries += f", each in up to {self.processes} processes" if self.processes > 1 else ""
         return (
             f"run again, it showed {self.shown} of {self.replays} times{tries}; "
             f"it was {self.calls_before} calls"
@@ -114,6 +117,8 @@ class Edge:
     controls: int
     shown: int
     one_in: int
+    share_percent: int = 100  # of processes: what so many have would have been seen, too
+    share_one_in: int = 0
     gates: int = 0  # tests of the run that showed such an order by a stream that was held shut
 
     @property
@@ -127,6 +132,21 @@ class Edge:
     def rate(self) -> str:
         """Returns the rarest fault that would have been seen; empty where nothing is proven."""
         return f"one in {self.one_in:,}" if self.state == "proven" and self.one_in else ""
+
+    @property
+    def share(self) -> str:
+        """Returns the least share of processes that may have such a fault, and how rare it may be
+        there; empty where it is said only of what all have."""
+        if not self.rate or not 0 < self.share_percent < ALL:
+            return ""
+        return f"{self.share_percent} %, one in {self.share_one_in:,}"
+
+    @property
+    def share_words(self) -> str:
+        """Returns the same as a sentence says it."""
+        if not self.share:
+            return ""
+        return f"in {self.share_percent} % of processes: one in {self.share_one_in:,}"
 
     @property
     def control_words(self) -> str:
@@ -168,7 +188,8 @@ def finding_of(record: Record) -> Finding:
         _place(one, len(calls)) for one in (moved[:MOST_LINKS] if isinstance(moved, list) else ())
     ]
     outcome = text.line(as_text(record.get("outcome")), 40)
-    counts = ("size_bytes", "seed", "index", "calls_before", "shown", "replays", "repeats")
+    replays = ("calls_before", "shown", "replays", "repeats", "processes")
+    counts = ("size_bytes", "seed", "index", *replays)
     return Finding(
         outcome=outcome,
         message=text.line(as_text(record.get("message")), LINE),
@@ -208,6 +229,8 @@ def edge_of(record: Record) -> Edge:
         controls=as_count(record.get("controls")),
         shown=as_count(record.get("shown")),
         one_in=as_count(record.get("one_in")),
+        share_percent=as_count(record.get("share_percent")) or ALL,
+        share_one_in=as_count(record.get("share_one_in")),
     )
 
 
@@ -221,6 +244,7 @@ class Ordering:
     controls: int = 0
     no_room: int = 0
     milliseconds: int = 0
+    processes: int = 0
     options: str = ""
 
     @property
@@ -254,7 +278,21 @@ class Ordering:
         programs = text.count_words(self.programs, "program")
         ran = f"{programs} and {text.count_words(self.controls, 'control')}"
         room = f"; {self.no_room:,} found no memory, and say nothing" if self.no_room else ""
-        return f"{ran} in {self.milliseconds / 1000:.1f} s{room}"
+        spread = f", in {self.processes:,} processes" if self.processes > 1 else ""
+        return f"{ran} in {self.milliseconds / 1000:.1f} s{spread}{room}"
+
+    @property
+    def process_words(self) -> str:
+        """Returns what is said of faults that some processes have and others have not."""
+        if self.processes <= 1:
+            return (
+                "all ran in one process, so of faults that some processes have and others have not "
+                "this says nothing"
+            )
+        return (
+            "where a share of processes is named, so would have been a fault that only so many "
+            "have, and that breaks one of so many edges there; else it is said of what all have"
+        )
 
 
 def ordering_of(records: Iterable[Record]) -> Ordering:
@@ -266,7 +304,7 @@ def ordering_of(records: Iterable[Record]) -> Ordering:
 
     footer: Record = next(iter(of("footer")), {})
     header: Record = next(iter(of("header")), {})
-    counts = ("programs", "controls", "no_room", "milliseconds")
+    counts = ("programs", "controls", "no_room", "milliseconds", "processes")
     return Ordering(
         edges=tuple(map(edge_of, of("edge"))),
         findings=tuple(map(finding_of, of("finding"))),

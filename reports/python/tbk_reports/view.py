@@ -239,8 +239,9 @@ class View:
             f"{count:,} {state_words(verdict)}" for verdict, count in self.counts.items()
         )
         error = self.word == "error"
+        own = f"{self.name}: "  # tbk-run says it, too
         if error and self.problems and not self.total:
-            return f"{self.stamp}  {self.title_name}: {self.problems[0]}"
+            return f"{self.stamp}  {self.title_name}: {self.problems[0].removeprefix(own)}"
         tail = f" ({counted})" if counted else ""
         reason = f": {self.problems[0]}" if error and self.problems else ""
         return (

@@ -11,7 +11,11 @@
 #define TBK_PROGRAM_H
 
 #include <stdbool.h>
+#include <tbk/tbk_convolution.h>
 #include <tbk/tbk_index.h>
+#include <tbk/tbk_matmul.h>
+#include <tbk/tbk_scan.h>
+#include <tbk/tbk_sort.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +46,31 @@ tbk_status_t tbk_reduce_check(const tbk_args_reduce_t* arguments, tbk_error_t* e
  * Errors: INVALID; the message names the tensor.
  */
 tbk_status_t tbk_index_check(const tbk_args_index_t* arguments, tbk_error_t* error);
+/*
+ * Returns OK where a call of tbk::sort is well formed: one dtype, a dimension to sort, values and indices of the
+ * same sizes, no longer than a segment, and index_bits wide enough. Handles and the extent of storages are not
+ * looked at.
+ * Errors: INVALID; the message names the tensor.
+ */
+tbk_status_t tbk_sort_check(const tbk_args_sort_t* arguments, tbk_error_t* error);
+/*
+ * The same as tbk_reduce_check, for tbk::scan. Requires: a reduction that has been checked.
+ */
+tbk_status_t tbk_scan_check(const tbk_args_scan_t* arguments, tbk_error_t* error);
+/*
+ * Returns OK where a call of tbk::matmul is well formed: one dtype that it has, matrices whose sizes fit in one
+ * batch, scalars of the dtype's kind, and index_bits wide enough. Handles and the extent of storages are not
+ * looked at.
+ * Errors: INVALID; the message names the tensor.
+ */
+tbk_status_t tbk_matmul_check(const tbk_args_matmul_t* arguments, tbk_error_t* error);
+/*
+ * Returns OK where a call of tbk::convolution is well formed: a mode that there is, one dtype, channels and groups
+ * that come to each other, a bias for each channel, and index_bits wide enough. Handles and the extent of
+ * storages are not looked at.
+ * Errors: INVALID; the message names the tensor or the dimension.
+ */
+tbk_status_t tbk_convolution_check(const tbk_args_convolution_t* arguments, tbk_error_t* error);
 
 /*
  * Returns a hash of the content: equal programs have equal ones, in every process and on every machine.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -34,6 +34,38 @@ class Unusable(Exception):  # noqa: N818  # a verdict, not an error of ours
         self.state = state
 
 
+class Backward:
+    """A graph of one node, whose backward does what is asked for."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._leaf = torch.ones(1, device=device, requires_grad=True)
+        self._one = torch.ones(1, device=device)
+
+    @classmethod
+    def of(cls, device: torch.device) -> Backward | None:
+        """Returns one that works; None for a device without the kernels that it takes."""
+        ran: list[bool] = []
+        try:
+            made = cls(device)
+            made.run(torch.accelerator.current_stream(device), lambda: ran.append(True))
+        except RuntimeError:
+            return None
+        return made if ran else None
+
+    def run(self, stream: torch.Stream, act: Callable[[], object]) -> None:
+        """Runs forward on the stream, and `act` in backward, which the caller's stream goes on
+        behind."""
+
+        def hook(_: torch.Tensor) -> None:
+            act()
+
+        self._leaf.grad = None
+        with stream:
+            made = self._leaf.clone()
+        made.register_hook(hook)
+        made.backward(self._one)
+
+
 class Device:
     """One device or two, with the streams that programs name."""
 
@@ -45,6 +77,7 @@ class Device:
         self._held: torch.Stream | None = None
         self.pinned = False
         self.bytes_per_us = 0
+        self.backward: Backward | None = None
         self._open()
         if gate is not None:
             self._take_gate(gate)
@@ -66,6 +99,7 @@ class Device:
         try:
             self.pinned = bool(self.slot(0).is_pinned())
             self._calibrate()
+            self.backward = Backward.of(self.first)
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
 
@@ -88,6 +122,7 @@ class Device:
             pinned=self.pinned,
             bytes_per_us=self.bytes_per_us,
             gate=self._gate is not None,
+            autograd=self.backward is not None,
         )
 
     def of_cell(self, number: int, devices: int) -> torch.device:

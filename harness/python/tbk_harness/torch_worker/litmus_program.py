@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from mmap import mmap
 from typing import Any
@@ -43,6 +44,8 @@ class Executor:
         self._acts = [getattr(self, f"_{name.lower()}", self._unknown) for name in operations]
         self._copies = [name in ("UPLOAD", "DOWNLOAD") for name in operations]
         self._waits = [name in _WAITS for name in operations]
+        self._take_memory = (self._async_alloc, self._pinned_upload, self._backward)
+        self._threads = [ThreadPoolExecutor(1) for _ in range(wire.THREADS)]
         self._size, self._until = 0, 0.0
         self._reply = Reply()
         self._slots: list[torch.Tensor] = []
@@ -60,14 +63,19 @@ class Executor:
         for self._index, call in enumerate(program.calls):
             self._step(self._index)
             act = self._acts[call.op]
-            if not self._guarded(
-                partial(self._act, act, call), takes_memory=act == self._async_alloc
-            ):
+            made = partial(self._act, act, call)
+            if call.thread and act != self._thread_renew:
+                made = partial(self._in_thread, call.thread, made)
+            if not self._guarded(made, takes_memory=act in self._take_memory):
                 break
         self._step(-1)
         self._guarded(lambda: self._end(program))
         self._cells, self._events = [], []
         return self._reply
+
+    def _in_thread(self, thread: int, act: Callable[[], None]) -> None:
+        """Threads take turns: what one does has returned before the next call."""
+        self._threads[thread].submit(act).result()
 
     def _act(self, act: Callable[[Call], None], call: Call) -> None:
         if not self._waits[call.op] or self._is_pinned(call):
@@ -154,6 +162,18 @@ class Executor:
         with self._streams[call.stream]:
             self._cells[call.cell].copy_(self._slots[call.slot], non_blocking=not call.blocks)
 
+    def _pinned_upload(self, call: Call) -> None:
+        with self._streams[call.stream]:
+            pinned = self._slots[call.slot].pin_memory()
+            self._cells[call.cell].copy_(pinned, non_blocking=True)
+
+    def _backward(self, call: Call) -> None:
+        to, source = self._cells[call.cell], self._cells[call.other]
+        if self._device.backward is None:
+            self._unknown(call)
+        else:
+            self._device.backward.run(self._streams[call.stream], lambda: to.copy_(source))
+
     def _download(self, call: Call) -> None:
         with self._streams[call.stream]:
             self._slots[call.slot].copy_(self._cells[call.cell], non_blocking=not call.blocks)
@@ -185,6 +205,10 @@ class Executor:
 
     def _record(self, call: Call) -> None:
         self._events[call.event].record(self._streams[call.stream])
+
+    def _thread_renew(self, call: Call) -> None:
+        self._threads[call.thread].shutdown()
+        self._threads[call.thread] = ThreadPoolExecutor(1)
 
     def _event_renew(self, call: Call) -> None:
         self._events[call.event] = self._new_event(call.event)

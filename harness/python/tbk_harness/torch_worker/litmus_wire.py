@@ -15,7 +15,7 @@ RUNNING, BAD_LIBRARY, NO_DEVICE, NOTHING_TO_ORDER = 1, 4, 5, 6  # hunt_state_t
 RIGHT, REFUSED, STUCK, NO_ROOM = 0, 2, 4, 7  # litmus_outcome_t
 GATE_FAILED = 100
 
-STREAMS, EVENTS, CELLS, SLOTS, CALLS = 4, 4, 8, 12, 56
+STREAMS, EVENTS, CELLS, SLOTS, CALLS, THREADS = 4, 4, 8, 12, 56, 3
 FIRST_OF_CELLS, FIRST_OF_SLOTS = 1, 16
 ORDERED_CELLS = 2  # the last: they are allocated by the program
 STEPS, CALL, RATE, IN_GATE, PAGE_WORDS = 0, 1, 2, 3, 4  # words of wire_page_t
@@ -27,13 +27,13 @@ MOST_BYTES = 4096  # of a request
 
 WORD = struct.Struct("<ii")
 _HEAD = struct.Struct("<IIQQ")
-_CALL = struct.Struct("<BbbbbbbBBB?xI8x")
-_HELLO = struct.Struct("<iiiii492s")
+_CALL = struct.Struct("<BbbbbbbBBB?xIB7x")
+_HELLO = struct.Struct("<iiiiii488s")
 _REPLY = struct.Struct("<iiQQQ200s")
 
 
 class Call(NamedTuple):
-    """litmus_call_t; PyTorch's are made by one thread, once each, and of whole cells."""
+    """litmus_call_t; PyTorch's are made in turns, once each, and of whole cells."""
 
     op: int
     stream: int
@@ -47,6 +47,7 @@ class Call(NamedTuple):
     id: int
     blocks: bool
     microseconds: int
+    thread: int
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,13 @@ class Hello:
     pinned: bool = False
     bytes_per_us: int = 0
     gate: bool = False
+    autograd: bool = False
     reason: str = ""
 
     def pack(self) -> bytes:
         """Returns the bytes of wire_hello_t."""
         numbers = (self.state, self.devices, self.pinned, self.bytes_per_us, self.gate)
-        return _HELLO.pack(*numbers, _cut(self.reason, 491))
+        return _HELLO.pack(*numbers, self.autograd, _cut(self.reason, 487))
 
 
 def _cut(text: str, size: int) -> bytes:

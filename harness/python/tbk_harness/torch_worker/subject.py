@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from importlib.metadata import entry_points
+from importlib import metadata
 from typing import Any
 
 import torch
@@ -71,8 +71,8 @@ class Subject:
 
     def version(self) -> str:
         """Returns the version of what makes it a device: its module's, that of a package that was
-        imported or declares itself for it, or that of the runtime PyTorch was built with; PyTorch's
-        where the device is its own.
+        imported or declares itself for it, or that of the runtime PyTorch was built with. Where
+        nobody says it, PyTorch's for a device of its own, and nothing for another one.
         """
         told = (
             getattr(self.module, "backend_version", None),
@@ -82,15 +82,33 @@ class Subject:
                 for name in self._request.imports
             ),
             self._declared(),
+            self._installed(),
             getattr(torch.version, self.name, None),
+            "" if self._is_added else torch.__version__,
         )
-        return next((one for one in told if isinstance(one, str) and one), torch.__version__)
+        return next((one for one in told if isinstance(one, str) and one), "")
+
+    @property
+    def _is_added(self) -> bool:
+        return self.name == torch._C._get_privateuse1_backend_name()
+
+    def _installed(self) -> str:
+        """Returns the version of the first package that has a module which was imported for it."""
+        if not self._request.imports:
+            return ""
+        packages = metadata.packages_distributions()
+        owners = [packages.get(name.partition(".")[0], []) for name in self._request.imports]
+        return next((metadata.version(one) for some in owners for one in some), "")
 
     def _declared(self) -> str:
         """Returns the version of the one package that declares such a device to PyTorch."""
-        if self.name != torch._C._get_privateuse1_backend_name():
+        if not self._is_added:
             return ""
-        found = [one.dist for one in entry_points(group="torch.backends") if one.dist is not None]
+        found = [
+            one.dist
+            for one in metadata.entry_points(group="torch.backends")
+            if one.dist is not None
+        ]
         return found[0].version if len(found) == 1 else ""
 
     def count(self) -> int:

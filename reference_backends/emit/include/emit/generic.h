@@ -2,9 +2,14 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and that of tbk::index. A launch is made of the
- * arguments at each call, cheaply; the source is written once for each `name` of a launch, which a
- * backend compiles and keeps. Each kernel is called "run" and takes the words by value, then pointers.
+ * generic.h: kernels written from programs, for tbk::pointwise, tbk::reduce and tbk::scan, and those of
+ * tbk::index, tbk::sort, tbk::matmul and tbk::convolution. A launch is made of the arguments at each call, cheaply; the
+ * source is written once for each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the words by
+ * value, then pointers.
+ * generic.h: kernels written from programs, for tbk::pointwise and tbk::reduce, and those of tbk::index and
+ * tbk::convolution. A launch is made of the arguments at each call, cheaply; the source is written once for
+ * each `name` of a launch, which a backend compiles and keeps. Each kernel is called "run" and takes the
+ * words by value, then pointers.
  */
 #ifndef EMIT_GENERIC_H
 #define EMIT_GENERIC_H
@@ -41,6 +46,8 @@ typedef struct emit_launch {
   int64_t words[EMIT_WORDS];
   tbk_memory_t memory[EMIT_POINTERS]; /* outputs, then inputs; 0 where nothing is read or written */
   int64_t groups;                     /* of EMIT_GROUP items each; 0 where there is nothing to do */
+  int32_t workspace; /* the pointer that is the workspace of all launches; 0 where there is none */
+  uint64_t workspace_bytes;
 } emit_launch_t;
 
 /* What a launch may be made of. */
@@ -63,9 +70,14 @@ typedef struct emit_generic {
 } emit_generic_t;
 
 extern const emit_generic_t emit_pointwise, emit_reduce, emit_index;
+extern const emit_generic_t emit_sort;
+extern const emit_generic_t emit_scan;
+extern const emit_generic_t emit_matmul;
+extern const emit_generic_t emit_convolution;
 
 /*
- * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none.
+ * Makes the launches of all sets, an array that free() gives back; NULL and 0 where there are none. They are run one
+ * after the other, in this order: what one of tbk::sort writes the next one reads.
  * Ensures: what is malformed is found before any launch is made.
  * Errors: INVALID where arguments or programs are not well formed, or a tensor reaches out of its storage;
  * UNSUPPORTED where there are more words than the limits have, or an output has a stride of 0;
@@ -79,6 +91,10 @@ tbk_status_t emit_generic_launches(const emit_generic_t* generic, const void* ar
  * there is no memory. OpenCL wants HAS_DOUBLE with the build. */
 char* emit_generic_source(const emit_generic_t* generic, const void* arguments,
                           const emit_launch_t* launch, const char* prelude);
+
+/* Returns how many bytes of device memory the launches share while they run, one after the other: the caller
+ * allocates them, and puts them at `workspace` of each. */
+uint64_t emit_generic_workspace(const emit_launch_t* launches, size_t count);
 
 /* Returns whether any value is of FLOAT64. */
 bool emit_generic_has_double(const emit_generic_t* generic, const void* arguments);

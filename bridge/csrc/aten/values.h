@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Arguments as the dispatcher hands them to a kernel that serves any operator.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+
+#include <string>
+
+namespace tbk {
+
+/// Calls `visit` with each tensor in `value` that is there.
+template <class Visit>
+void for_each_tensor(const c10::IValue& value, Visit visit) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) visit(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector())
+      if (tensor.defined()) visit(tensor);
+  } else if (value.isOptionalTensorList()) {
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
+      if (tensor.has_value() && tensor->defined()) visit(*tensor);
+  }
+}
+
+/// Returns the same value with each tensor put through `change`.
+template <class Change>
+c10::IValue map_tensors(const c10::IValue& value, Change change) {
+  if (value.isTensor())
+    return value.toTensor().defined() ? c10::IValue(change(value.toTensor())) : value;
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> changed;
+    for (const at::Tensor& tensor : value.toTensorVector())
+      changed.push_back(tensor.defined() ? change(tensor) : tensor);
+    return changed;
+  }
+  if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> changed;
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
+      const bool is_there = tensor.has_value() && tensor->defined();
+      changed.push_back(is_there ? std::optional<at::Tensor>(change(*tensor)) : tensor);
+    }
+    return changed;
+  }
+  return value;
+}
+
+/// Returns whether an operator writes running statistics, which two schemas do not say.
+inline bool updates_statistics(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  return name == "aten::native_batch_norm" || name == "aten::batch_norm_update_stats";
+}
+
+/// Returns whether an argument is written; `updates`: by such an operator.
+inline bool is_written_argument(const c10::Argument& argument, bool updates) {
+  return (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) ||
+         (updates && argument.name().rfind("running_", 0) == 0);
+}
+
+}  // namespace tbk

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Products of matrices by the generic kernel tbk::matmul.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <generic/composition.h>
+
+namespace tbk::generic {
+
+/// One product as PyTorch has it: beta * summand + alpha * (first @ second). In place of the first may stand a
+/// vector, a row then; in place of the second too, a column.
+struct Product {
+  const at::Tensor& first;
+  const at::Tensor& second;
+  const at::Tensor* summand = nullptr;  ///< Broadcasts to the result; NULL adds nothing.
+  at::Scalar beta = 0;                  ///< 0: the summand is not read.
+  at::Scalar alpha = 1;
+};
+
+/// Returns whether the backend offers tbk::matmul on `device` for `dtype`. Opens the device.
+bool offers_matmul(c10::DeviceIndex device, at::ScalarType dtype);
+
+/// Computes `product`, whose operands' sizes fit each other, into `out` by one launch, on the current stream.
+/// Returns false, with nothing done but that `out` may have got its size, where the route is closed, the
+/// backend does not offer the kernel or refuses, a tensor is of another device or dtype or is written while
+/// it is read, and where PyTorch would raise. Errors: those of launch() of kernels.h. Any thread.
+bool multiply(const Product& product, const at::Tensor& out);
+
+/// Does the same, and counts a call of the operator `Op` where that is done.
+template <class Op>
+bool serve_product(const Product& product, const at::Tensor& out) {
+  static OperatorCounter& counter = counter_of_operator(Op::name, Op::overload_name);
+  if (!multiply(product, out)) return false;
+  count_call(counter, Route::generic, out.device().index(), out.scalar_type());
+  return true;
+}
+
+}  // namespace tbk::generic

@@ -1,0 +1,202 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * matmul_job.c: operands, arguments, calls of tbk::matmul, and the check of what came of them.
+ */
+#include "matmul_job.h"
+
+#include <string.h>
+
+#include "operation.h"
+#include "range.h"
+
+/* All that goes to the backend: overwritten once the call has returned. */
+static struct {
+  tbk_args_matmul_t arguments;
+  tbk_tensor_t views[MATMUL_OPERANDS];
+  int64_t sizes[MATMUL_OPERANDS][TENSOR_RANK], strides[MATMUL_OPERANDS][TENSOR_RANK];
+} wire;
+
+static const char* const names[MATMUL_OPERANDS] = {"a", "b", "c", "out"};
+
+/* --------------------------------------------------------------------------------- operands ---- */
+
+static bool has(const matmul_job_t* job, int operand) {
+  return operand != MATMUL_C || job->form.added == MATMUL_TENSOR;
+}
+
+/* A stride for a size, and back. */
+static void turn(int64_t* numbers, int32_t rank) {
+  const int64_t last = numbers[rank - 1];
+  numbers[rank - 1] = numbers[rank - 2];
+  numbers[rank - 2] = last;
+}
+
+static void make_operand(tbk_fixture_t* fx, matmul_job_t* job, int operand, int64_t rows,
+                         int64_t columns) {
+  const matmul_form_t* form = &job->form;
+  const int32_t rank = form->batch_rank + 2;
+  tensor_t* tensor = &job->operands[operand];
+  int64_t sizes[TENSOR_RANK];
+  memcpy(sizes, form->batch, sizeof form->batch);
+  sizes[rank - 2] = rows, sizes[rank - 1] = columns;
+  if (form->transposed[operand]) turn(sizes, rank);
+  tensor_make(fx, tensor, form->dtype, rank, sizes, form->layouts[operand]);
+  if (form->transposed[operand]) {
+    turn(tensor->sizes, rank);
+    turn(tensor->strides, rank);
+  }
+  const bool is_read = operand != MATMUL_OUT || form->added == MATMUL_OUTPUT;
+  for (int64_t i = 0; is_read && i < tensor->count; ++i)
+    job_draw(fx, tensor->type, form->drawn, tensor_at(tensor, i));
+}
+
+void matmul_make(tbk_fixture_t* fx, matmul_job_t* job, const matmul_form_t* form) {
+  memset(job, 0, sizeof *job);
+  job->form = *form;
+  if (job->form.index_bits == 0) job->form.index_bits = 64;
+  job->kernel = fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_matmul, TBK_VERSION_matmul);
+  make_operand(fx, job, MATMUL_A, form->m, form->k);
+  make_operand(fx, job, MATMUL_B, form->k, form->n);
+  make_operand(fx, job, MATMUL_C, form->m, form->n);
+  make_operand(fx, job, MATMUL_OUT, form->m, form->n);
+}
+
+void matmul_ready(tbk_fixture_t* fx, matmul_job_t* job) {
+  for (int i = 0; i < MATMUL_OPERANDS; ++i) {
+    if (!has(job, i)) continue;
+    tensor_t* tensor = &job->operands[i];
+    tensor_upload(fx, tensor);
+    job->before[i] = fx_zeros(fx, tensor->block_bytes);
+    memcpy(job->before[i], tensor->model, tensor->block_bytes);
+  }
+  if (job->form.added == MATMUL_OUTPUT) job->operands[MATMUL_C] = job->operands[MATMUL_OUT];
+}
+
+/* ------------------------------------------------------------------------------------ calls ---- */
+
+static tbk_scalar_t scalar(const matmul_job_t* job, double value) {
+  if (number_type(job->form.dtype)->is_integer)
+    return (tbk_scalar_t){.kind = TBK_SCALAR_INT, .integer = (int64_t)value};
+  return (tbk_scalar_t){.kind = TBK_SCALAR_DOUBLE, .real = value};
+}
+
+tbk_args_matmul_t* matmul_describe(matmul_job_t* job) {
+  const matmul_form_t* form = &job->form;
+  const bool adds = form->added != MATMUL_NOTHING;
+  memset(&wire, 0, sizeof wire);
+  for (int i = 0; i < MATMUL_OPERANDS; ++i)
+    tensor_describe(&job->operands[i], &wire.views[i], wire.sizes[i], wire.strides[i]);
+  wire.arguments = (tbk_args_matmul_t){.struct_size = sizeof wire.arguments,
+                                       .a = &wire.views[MATMUL_A],
+                                       .b = &wire.views[MATMUL_B],
+                                       .c = adds ? &wire.views[MATMUL_C] : NULL,
+                                       .out = &wire.views[MATMUL_OUT],
+                                       .alpha = scalar(job, form->alpha),
+                                       .beta = scalar(job, form->beta),
+                                       .index_bits = form->index_bits};
+  return &wire.arguments;
+}
+
+tbk_status_t matmul_launch(tbk_fixture_t* fx, matmul_job_t* job, tbk_stream_t* stream) {
+  memset(&fx->error, 0, sizeof fx->error);
+  tbk_status_t status =
+      job->kernel->launch(fx->self, fx->device, job->kernel, &wire.arguments, stream, &fx->error);
+  memset(&wire, 0xdd, sizeof wire);
+  return status;
+}
+
+/* A plan is made without memory, and for other scalars. Where prepare refuses, as it may, the kernel is launched. */
+static tbk_status_t run_plan(tbk_fixture_t* fx, matmul_job_t* job) {
+  tbk_plan_t* plan = NULL;
+  uint64_t workspace_bytes = 0;
+  matmul_describe(job);
+  wire.arguments.alpha = scalar(job, job->form.alpha + 1);
+  wire.arguments.beta = scalar(job, 0);
+  for (int i = 0; i < MATMUL_OPERANDS; ++i)
+    wire.views[i].memory = 0;
+  tbk_status_t status = job->kernel->prepare(fx->self, fx->device, job->kernel, &wire.arguments,
+                                             &plan, &workspace_bytes, &fx->error);
+  matmul_describe(job);
+  if (status == TBK_UNSUPPORTED) return matmul_launch(fx, job, NULL);
+  if (status != TBK_OK) return status;
+  tbk_memory_t workspace = workspace_bytes > 0 ? fx_alloc(fx, workspace_bytes) : 0;
+  status = job->kernel->launch_plan(fx->self, fx->device, plan, &wire.arguments, workspace, 0, NULL,
+                                    &fx->error);
+  memset(&wire, 0xdd, sizeof wire);
+  job->kernel->plan_destroy(fx->self, plan);
+  return status;
+}
+
+static tbk_status_t call(tbk_fixture_t* fx, matmul_job_t* job) {
+  memset(&fx->error, 0, sizeof fx->error);
+  if (job->form.how >= JOB_PLAN && operation_has_plans(job->kernel)) return run_plan(fx, job);
+  tbk_stream_t* stream = job->form.how == JOB_STREAM && fx->stream != NULL ? fx_stream(fx) : NULL;
+  matmul_describe(job);
+  tbk_status_t status = matmul_launch(fx, job, stream);
+  range_settle(fx, stream);
+  return status;
+}
+
+bool matmul_finish(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
+  matmul_ready(fx, job);
+  tbk_status_t status = call(fx, job);
+  TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-033" : NULL);
+  return tbk_check_status(TBK_OK, status, &fx->error, here) && matmul_check(fx, job, here);
+}
+
+bool matmul_run(tbk_fixture_t* fx, matmul_job_t* job, const matmul_form_t* form, tbk_here_t here) {
+  matmul_make(fx, job, form);
+  return matmul_finish(fx, job, here);
+}
+
+/* ------------------------------------------------------------------------------------ check ---- */
+
+static bool tell(const matmul_job_t* job, const matmul_cell_t* cell, int64_t at, const void* seen,
+                 tbk_here_t here) {
+  const number_type_t* type = job->operands[MATMUL_OUT].type;
+  const long double middle = cell->low + (cell->high - cell->low) / 2;
+  char wanted[96], got[96];
+  uint8_t element[16];
+  number_store(type, element, (number_t){cell->integer, middle, 0});
+  number_print(type, element, wanted, sizeof wanted);
+  number_print(type, seen, got, sizeof got);
+  return tbk_check_said(false, here, wanted, "%s in out, %s, row %lld, column %lld of %lld", got,
+                        type->name, (long long)(at / job->form.n), (long long)(at % job->form.n),
+                        (long long)job->form.n);
+}
+
+static bool check_out(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
+  const tensor_t* out = &job->operands[MATMUL_OUT];
+  const matmul_cell_t* cells = matmul_expect(fx, job);
+  uint8_t* seen = fx_zeros(fx, out->block_bytes);
+  fx_download(fx, seen, out->memory, out->block_bytes);
+  for (int64_t i = 0; i < out->count; ++i) {
+    const size_t at = (size_t)((uint8_t*)tensor_at(out, i) - out->model);
+    if (!matmul_allows(out->type, &cells[i], seen + at))
+      return tell(job, &cells[i], i, seen + at, here);
+    memcpy(job->before[MATMUL_OUT] + at, seen + at, out->type->size);
+  }
+  TBK_CHECKS("KRN-003");
+  here.text = "bytes around the elements of out";
+  return tbk_check_bytes(job->before[MATMUL_OUT], seen, out->block_bytes, here);
+}
+
+static bool check_same(tbk_fixture_t* fx, const matmul_job_t* job, int operands, tbk_here_t here) {
+  bool held = true;
+  TBK_CHECKS("KRN-004");
+  for (int i = 0; i < operands; ++i)
+    if (has(job, i))
+      held = tensor_check_bits(fx, &job->operands[i], job->before[i], names[i], here) && held;
+  return held;
+}
+
+bool matmul_check(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
+  bool held = check_out(fx, job, here) && check_same(fx, job, MATMUL_OUT, here);
+  return tbk_check_said(held, here, "right elements", "%s", "as above");
+}
+
+bool matmul_check_untouched(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
+  return check_same(fx, job, MATMUL_OPERANDS, here);
+}

@@ -1,0 +1,150 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * matmul_test.c: products against plain loops, of elements that are not aligned, which no allocator hands out
+ * and the contract tests cannot have; and of batches that are folded into one product.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+
+enum { OUT, A, B, OPERANDS, RANK = 3 };
+
+typedef struct product {
+  session_tensor_t tensors[OPERANDS];
+  int64_t batch, m, n, k;
+} product_t;
+
+static double number(const session_tensor_t* tensor, int64_t at) {
+  float narrow;
+  double wide;
+  int16_t whole;
+  const void* element = session_element(tensor, at);
+  memcpy(&narrow, element, sizeof narrow);
+  memcpy(&whole, element, sizeof whole);
+  if (tensor->tensor.dtype != TBK_FLOAT64)
+    return tensor->tensor.dtype == TBK_FLOAT32 ? (double)narrow : (double)whole;
+  memcpy(&wide, element, sizeof wide);
+  return wide;
+}
+
+static void set_number(session_tensor_t* tensor, int64_t at, int64_t value) {
+  const float narrow = (float)value;
+  const double wide = (double)value;
+  const int16_t whole = (int16_t)value;
+  void* element = session_element(tensor, at);
+  switch (tensor->tensor.dtype) {
+    case TBK_FLOAT32:
+      memcpy(element, &narrow, sizeof narrow);
+      break;
+    case TBK_FLOAT64:
+      memcpy(element, &wide, sizeof wide);
+      break;
+    default:
+      memcpy(element, &whole, sizeof whole);
+  }
+}
+
+/* Tensors of small whole numbers. A stride of b is 0 where it is shared; behind the last matrix there is room for
+ * one more. */
+static void open_product(session_t* session, product_t* p, int32_t dtype, bool shares_b) {
+  const int64_t sizes[OPERANDS][RANK] = {
+      {p->batch + 1, p->m, p->n}, {p->batch + 1, p->m, p->k}, {p->batch + 1, p->k, p->n}};
+  const int64_t strides[RANK] = {0, p->n, 1};
+  uint64_t state = 3;
+  for (int i = 0; i < OPERANDS; i++) {
+    session_tensor_t* tensor = &p->tensors[i];
+    *tensor =
+        session_tensor(session, dtype, RANK, sizes[i], i == B && shares_b ? strides : NULL, 0);
+    tensor->sizes[0]--;
+    tensor->tensor.sizes = tensor->sizes;
+    tensor->tensor.strides = tensor->strides;
+    for (int64_t at = 0; i != OUT && at < session_count(tensor); at++)
+      set_number(tensor, at, (int64_t)(session_draw(&state) % 9) - 4);
+  }
+}
+
+/* With `shift`, all lies so many bytes behind where the allocator put it. */
+static void launch(session_t* session, product_t* p, uint64_t shift) {
+  const bool real = p->tensors[OUT].tensor.dtype != TBK_INT16;
+  const tbk_kernel_t* kernel =
+      session->backend->kernel->kernel_find(session->self, 0, TBK_NAME_matmul, TBK_VERSION_matmul);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(kernel);
+  for (int i = 0; i < OPERANDS; i++) {
+    p->tensors[i].tensor.memory += shift;
+    p->tensors[i].bytes -= shift;
+    session_upload(session, &p->tensors[i]);
+  }
+  const tbk_args_matmul_t arguments = {
+      .struct_size = sizeof arguments,
+      .a = &p->tensors[A].tensor,
+      .b = &p->tensors[B].tensor,
+      .out = &p->tensors[OUT].tensor,
+      .alpha = {real ? TBK_SCALAR_DOUBLE : TBK_SCALAR_INT, 2, 2, 0},
+      .index_bits = 64};
+  tbk_error_t error = {{0}};
+  CU_ASSERT_EQUAL(kernel->launch(session->self, 0, kernel, &arguments, NULL, &error), TBK_OK);
+  session_download(session, &p->tensors[OUT]);
+  for (int i = 0; i < OPERANDS; i++)
+    p->tensors[i].tensor.memory -= shift;
+}
+
+static double sum(const product_t* p, int64_t place, int64_t i, int64_t j) {
+  double total = 0;
+  for (int64_t q = 0; q < p->k; q++)
+    total += number(&p->tensors[A], (place * p->m + i) * p->k + q) *
+             number(&p->tensors[B], (place * p->k + q) * p->n + j);
+  return total;
+}
+
+static void compare(const product_t* p) {
+  int64_t at = 0;
+  for (int64_t place = 0; place < p->batch; place++)
+    for (int64_t i = 0; i < p->m; i++)
+      for (int64_t j = 0; j < p->n; j++)
+        CU_ASSERT_EQUAL(number(&p->tensors[OUT], at++), 2 * sum(p, place, i, j));
+}
+
+static void close_product(session_t* session, product_t* p) {
+  for (int i = 0; i < OPERANDS; i++)
+    session_free(session, &p->tensors[i]);
+}
+
+static void run_all(int64_t batch, int64_t m, int64_t n, int64_t k, bool shares_b, bool is_odd) {
+  static const int32_t dtypes[] = {TBK_FLOAT32, TBK_FLOAT64, TBK_INT16};
+  session_t session = session_open(NULL);
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+    product_t p = {.batch = batch, .m = m, .n = n, .k = k};
+    open_product(&session, &p, dtypes[i], shares_b);
+    launch(&session, &p, is_odd ? 1 : 0);
+    compare(&p);
+    close_product(&session, &p);
+  }
+  session_close(&session);
+}
+
+static void elements_that_are_not_aligned(void) {
+  run_all(2, 19, 35, 17, false, true);
+}
+
+static void batches_of_one_matrix(void) {
+  run_all(5, 7, 9, 11, true, false);
+}
+
+static void batches_of_one_row(void) {
+  run_all(40, 1, 9, 11, true, false);
+}
+
+static void more_than_a_tile(void) {
+  run_all(1, 300, 530, 600, false, false);
+}
+
+const CU_TestInfo cpu_matmul_tests[] = {
+    {"elements_that_are_not_aligned", elements_that_are_not_aligned},
+    {"batches_of_one_matrix", batches_of_one_matrix},
+    {"batches_of_one_row", batches_of_one_row},
+    {"more_than_a_tile", more_than_a_tile},
+    CU_TEST_INFO_NULL,
+};
