@@ -129,13 +129,14 @@ bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments,
   }
   c10::SmallVector<tbk_operand_set_t, 1> described;
   Numbers others = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity))};
-  arguments.index_bits = index_bits_of(tensors);
+  arguments.index_bits = 32;
   const auto* first = tensors.begin();
   for (const Launch* set : sets) {
     described.push_back({sizeof(tbk_operand_set_t), first, first + set->outputs_.size(),
                          set->numbers_.data(), set->inner_.data(), set->inner_.size()});
     first += set->outputs_.size() + set->inputs_.size();
     others.push_back(static_cast<int64_t>(set->inner_.size()));
+    arguments.index_bits = std::max(arguments.index_bits, set->index_bits());
   }
   others.push_back(arguments.index_bits);
   c10::SmallVector<const tbk_operand_set_t*, 1> pointers;
