@@ -48,7 +48,15 @@ enum class Formulas : uint8_t {
   kNllWeight,
   kNllLoss,
   kNllMean,
-  kNllGradient
+  kNllGradient,
+  kFusedAdam,
+  kFusedAdagrad,
+  kFusedSgd,
+  kUnscale,
+  kNotFinite,
+  kGreatest,
+  kUpdateScale,
+  kCopy
 };
 
 /// Says which program of a composition is meant: for which dtypes, and in which form.

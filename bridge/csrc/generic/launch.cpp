@@ -132,40 +132,56 @@ bool Launch::knows(uint64_t dtypes) const {
 /// What a plan depends on, besides the tensors: the program, what goes, how wide indices are. Numbers
 /// have no part in it.
 template <class Arguments>
-bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments) {
+bool Launch::run(Kernel& kernel, const void* identity, Arguments arguments,
+                 c10::ArrayRef<Launch*> sets) {
   c10::SmallVector<const tbk_tensor_t*, 8> tensors;
-  point(outputs_, tensors);
-  point(inputs_, tensors);
-  const tbk_operand_set_t set = {sizeof set,      tensors.data(), tensors.data() + outputs_.size(),
-                                 numbers_.data(), inner_.data(),  inner_.size()};
-  const tbk_operand_set_t* const sets[] = {&set};
-  arguments.sets = sets;
-  arguments.set_count = 1;
-  arguments.index_bits = index_bits();
-  Numbers others = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity)),
-                    static_cast<int64_t>(inner_.size()), arguments.index_bits};
-  others.append(inner_.begin(), inner_.end());
-  return launch(kernel, device_, &arguments, tensors, others);
+  for (Launch* set : sets) {
+    set->point(set->outputs_, tensors);
+    set->point(set->inputs_, tensors);
+  }
+  c10::SmallVector<tbk_operand_set_t, 1> described;
+  Numbers others = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(identity))};
+  arguments.index_bits = 32;
+  const auto* first = tensors.begin();
+  for (const Launch* set : sets) {
+    described.push_back({sizeof(tbk_operand_set_t), first, first + set->outputs_.size(),
+                         set->numbers_.data(), set->inner_.data(), set->inner_.size()});
+    first += set->outputs_.size() + set->inputs_.size();
+    others.push_back(static_cast<int64_t>(set->inner_.size()));
+    others.append(set->inner_.begin(), set->inner_.end());
+    arguments.index_bits = std::max(arguments.index_bits, set->index_bits());
+  }
+  others.push_back(arguments.index_bits);
+  c10::SmallVector<const tbk_operand_set_t*, 1> pointers;
+  for (const tbk_operand_set_t& set : described)
+    pointers.push_back(&set);
+  arguments.sets = pointers.data();
+  arguments.set_count = pointers.size();
+  return launch(kernel, sets[0]->device_, &arguments, tensors, others);
 }
 
-bool Launch::pointwise(const Program& program) {
-  merge(0, sizes_.size(), sizes_);
-  if (!knows(program.dtypes)) return false;
+bool Launch::pointwise(const Program& program, c10::ArrayRef<Launch*> sets) {
+  for (Launch* set : sets) {
+    set->merge(0, set->sizes_.size(), set->sizes_);
+    if (!set->knows(program.dtypes)) return false;
+  }
   tbk_args_pointwise_t arguments = {};
   arguments.struct_size = sizeof arguments;
   arguments.program = &program.view;
-  return run(pointwise_kernel, &program, arguments);
+  return run(pointwise_kernel, &program, arguments, sets);
 }
 
-bool Launch::reduce(const Reduction& reduction) {
-  const size_t outer = sizes_.size();
-  merge(outer, inner_.size(), inner_);
-  merge(0, outer, sizes_);
-  if (!knows(reduction.dtypes())) return false;
+bool Launch::reduce(const Reduction& reduction, c10::ArrayRef<Launch*> sets) {
+  for (Launch* set : sets) {
+    const size_t outer = set->sizes_.size();
+    set->merge(outer, set->inner_.size(), set->inner_);
+    set->merge(0, outer, set->sizes_);
+    if (!set->knows(reduction.dtypes())) return false;
+  }
   tbk_args_reduce_t arguments = {};
   arguments.struct_size = sizeof arguments;
   arguments.reduction = &reduction.view;
-  return run(reduce_kernel, &reduction, arguments);
+  return run(reduce_kernel, &reduction, arguments, sets);
 }
 
 }  // namespace tbk::generic

@@ -51,8 +51,16 @@ class Launch {
 
   /// Launches `program` on the current stream. Returns false, with nothing done, where the backend
   /// refuses, or a dtype or the rank is beyond it. Errors: those of launch() of kernels.h.
-  bool pointwise(const Program& program);
-  bool reduce(const Reduction& reduction);
+  bool pointwise(const Program& program) {
+    return pointwise(program, {this});
+  }
+  bool reduce(const Reduction& reduction) {
+    return reduce(reduction, {this});
+  }
+  /// The same of several sets of operands, at once. None reads or writes what another one writes; all
+  /// are on one device.
+  static bool pointwise(const Program& program, c10::ArrayRef<Launch*> sets);
+  static bool reduce(const Reduction& reduction, c10::ArrayRef<Launch*> sets);
 
  private:
   using Numbers = c10::SmallVector<int64_t, 8>;
@@ -72,7 +80,8 @@ class Launch {
   int64_t index_bits() const;
   bool knows(uint64_t dtypes) const;
   template <class Arguments>
-  bool run(class Kernel& kernel, const void* identity, Arguments arguments);
+  static bool run(class Kernel& kernel, const void* identity, Arguments arguments,
+                  c10::ArrayRef<Launch*> sets);
 
   c10::DeviceIndex device_;
   Numbers sizes_, inner_, all_sizes_;

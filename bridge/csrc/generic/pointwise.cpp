@@ -20,11 +20,7 @@
 #include <string_view>
 
 namespace tbk::generic {
-namespace {
 
-using Stack = torch::jit::Stack;
-
-/// Dense or not, but a tensor like others.
 bool is_plain(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == at::kStrided && !tensor.is_quantized() &&
          !tensor.is_nested() && tensor.has_storage() && !tensor.is_conj() && !tensor.is_neg() &&
@@ -53,6 +49,20 @@ bool holds(const Condition& condition, const c10::IValue& value) {
   }
   return false;
 }
+
+OverloadRows rows_of(std::string_view overload) {
+  const Row* end = kPointwiseRows + kPointwiseRowCount;
+  const auto less = [](const Row& row, std::string_view name) { return row.overload < name; };
+  const Row* first = std::lower_bound(kPointwiseRows, end, overload, less);
+  OverloadRows rows{first, 0};
+  while (first + rows.count < end && overload == first[rows.count].overload)
+    rows.count++;
+  return rows;
+}
+
+namespace {
+
+using Stack = torch::jit::Stack;
 
 /// One call that a row may serve. What it refuses it has not touched, but for an output's size.
 class Call {
@@ -285,22 +295,6 @@ class Call {
   at::TensorIterator iterator_;
 };
 
-/// The rows of one overload, which stand together.
-struct Rows {
-  const Row* first = nullptr;
-  int count = 0;
-};
-
-Rows rows_of(std::string_view overload) {
-  const Row* end = kPointwiseRows + kPointwiseRowCount;
-  const auto less = [](const Row& row, std::string_view name) { return row.overload < name; };
-  const Row* first = std::lower_bound(kPointwiseRows, end, overload, less);
-  Rows rows{first, 0};
-  while (first + rows.count < end && overload == first[rows.count].overload)
-    rows.count++;
-  return rows;
-}
-
 /// Serves one overload; made when it is registered.
 class Pointwise final : public c10::OperatorKernel {
  public:
@@ -321,14 +315,14 @@ class Pointwise final : public c10::OperatorKernel {
   }
 
  private:
-  const Rows rows_;
+  const OverloadRows rows_;
   OperatorCounter& counter_;
 };
 
 /// Overloads that have kernels by hand, which come here when they are done.
 constexpr std::string_view kByHand[] = {
-    "add.Tensor", "add_.Tensor", "add.out", "sub.Tensor", "sub_.Tensor",   "sub.out",
-    "mul.Tensor", "mul_.Tensor", "mul.out", "where.self", "where.self_out"};
+    "mse_loss", "add.Tensor", "add_.Tensor", "add.out", "sub.Tensor", "sub_.Tensor",
+    "sub.out",  "mul.Tensor", "mul_.Tensor", "mul.out", "where.self", "where.self_out"};
 
 /// What PyTorch makes of other operators, whose results have other strides than TensorIterator's: those
 /// operators come here.
@@ -367,7 +361,8 @@ void pointwise_or_fallback(const c10::OperatorHandle& op, Stack* stack) {
   }();
   const c10::OperatorName& name = op.operator_name();
   const size_t base = std::string_view("aten::").size();
-  const auto kernel = kernels->find(name.name.substr(base) + "." + name.overload_name);
+  const std::string end = name.overload_name.empty() ? "" : "." + name.overload_name;
+  const auto kernel = kernels->find(name.name.substr(base) + end);
   TORCH_INTERNAL_ASSERT(kernel != kernels->end(), name, " is not said to have a kernel by hand");
   kernel->second.run(op, stack);
 }

@@ -28,6 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tbk", "the bridge's tests")
     group.addoption("--tbk-backend", metavar="PATH", help="its library; the cpu reference")
     group.addoption("--tbk-options", metavar="KEY=VALUE,...", default="", help="for the backend")
+    group.addoption(
+        "--tbk-models", choices=["small", "published"], default="small", help="their depth"
+    )
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from five.training import FAMILIES, SMALL, Trainer
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
@@ -86,6 +88,29 @@ def test_a_schedule_adds_no_plan(
         rates.update(schedule.get_last_lr())
     assert len(rates) == 10
     assert backend.plans() == before
+
+
+@pytest.mark.parametrize(("name", "optimizer"), [("GPT", "foreach"), ("LSTM", "fused")])
+def test_new_lengths_compile_nothing(
+    backend: DeviceModule, device: torch.device, name: str, optimizer: str
+) -> None:
+    """Another learning rate at each step, and sentences of 50 lengths, of which 20 come first.
+
+    New ones are planned, and compiled for is nothing; once all were seen no more plans are kept.
+    """
+    size = dataclasses.replace(SMALL, length=52)
+    trainer = Trainer(FAMILIES[name], device, size, optimizer=optimizer)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(trainer.made, 200)
+    words, _ = FAMILIES[name].batch(size, 0)
+    seen = []
+    for number in range(200):
+        length = 2 + number * 7 % 50
+        trainer.step((words[:, :length], words[:, 1 : length + 1]))
+        schedule.step()
+        seen.append(backend.plans())
+    assert {plans.programs for plans in seen[20:]} == {seen[20].programs}
+    assert seen[50].made > seen[20].made
+    assert seen[199].kept == seen[50].kept
 
 
 def exponentials_of_many_sizes(line: Tensor, expected: Tensor) -> None:
