@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["torch-device.md", "custom-operators.md"]
+PAGES = ["torch-device.md", "custom-operators.md", "zero-fallbacks.md"]
 FILE_LINE = re.compile(r"^(?:/\*|#|//) (?P<path>[\w./-]+\.\w+)(?: \*/)?$")
 
 

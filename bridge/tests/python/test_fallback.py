@@ -252,11 +252,14 @@ def test_sparse_and_quantised_are_refused_in_a_line(device: torch.device) -> Non
         assert str(refused.value)
 
 
-def test_statistics_that_no_schema_mentions_are_updated(device: torch.device) -> None:
+def test_statistics_that_no_schema_mentions_are_updated(
+    device: torch.device, backend: DeviceModule
+) -> None:
     x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
     here = torch.nn.BatchNorm1d(3)
     there = torch.nn.BatchNorm1d(3).to(device)
-    torch.testing.assert_close(there(x.to(device)).cpu(), here(x))
+    with backend.forced_route("named"):  # so that it falls back
+        torch.testing.assert_close(there(x.to(device)).cpu(), here(x))
     for name, buffer in here.named_buffers():
         assert torch.equal(there.get_buffer(name).cpu(), buffer), name
 

@@ -77,4 +77,6 @@ def test_who_computed_is_told(
     with capsys.disabled():
         print(f"\n{name}: {sum(fell_back.values())} of {calls} calls fell back: {fell_back}")
     assert calls > 0
-    assert sum(fell_back.values()) < calls
+    # Without generic kernels PyTorch's CPU computes what has no kernel of its name.
+    if {row.route for row in backend.routes()} & {"generic", "composed"}:
+        assert fell_back == {}
