@@ -72,6 +72,10 @@ class Device:
     confirm: list[Confirmation] = field(default_factory=list)
 
 
+def today() -> datetime.date:
+    return datetime.datetime.now(datetime.timezone.utc).date()
+
+
 def devices() -> list[Device]:
     """Returns the devices, in the order of the page. Raises TypeError for an unknown member."""
     rows = yaml.safe_load(DEVICES.read_text("utf-8"))["devices"]
@@ -102,7 +106,14 @@ def installed(device: Device, home: Path, python: Path) -> Path | str:
     """Makes the environment of a device, or returns why it can't be made."""
     shutil.rmtree(home, ignore_errors=True)
     run([sys.executable, "-m", "venv", home])
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     steps: list[list[str | Path]] = [
         [*pip, "scikit-build-core>=1.0", *SUITE],
         [*pip, "--no-build-isolation", *device.packages],
@@ -167,12 +178,12 @@ def judged(device: Device, python: Path, work: Path) -> dict[str, Any]:
     if device.module:
         module = device.command[device.command.index("--import") + 1]
         (work / f"{module}.py").write_text(device.module, "utf-8")
-    command = [python, "-m", "tbk_harness", *device.command, "--report-dir", reports]
-    code, whole, first = watched(command, reports, work)
+    words = [*device.command, "--report-dir", str(reports)]
+    code, whole, first = watched([python, "-m", "tbk_harness", *words], reports, work)
     results = reports / "results.jsonl"
     if not results.is_file():
         return {"exit_code": code, "why_not": f"no result file; exit code {code}"}
-    view = View(judge(read_results(results), Known(), datetime.datetime.now(datetime.UTC).date()))
+    view = View(judge(read_results(results), Known(), today()))
     home = FOLDER / device.name
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -186,6 +197,7 @@ def judged(device: Device, python: Path, work: Path) -> dict[str, Any]:
         "causes": [line(cause.title, 200) for cause in view.causes],
         "first_failure_seconds": round(first, 1),
         "seconds": round(whole, 1),
+        "load": round(os.getloadavg()[0], 1),
         "torch": (header.get("torch") or {}).get("version", ""),
         "machine": header.get("machine", {}),
     }
@@ -194,8 +206,8 @@ def judged(device: Device, python: Path, work: Path) -> dict[str, Any]:
 def table(rows: dict[str, dict[str, Any]]) -> str:
     """Returns the text of the page: a table of all devices, then each with what was confirmed."""
     text = [
-        "| device | verdict | tests that ran | causes | first failing test | all | |",
-        "|---|---|---:|---:|---:|---:|---|",
+        "| device | verdict | tests that ran | causes | first failing test | all | load | |",
+        "|---|---|---:|---:|---:|---:|---:|---|",
     ]
     sections = []
     for device in devices():
@@ -208,14 +220,14 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 def table_row(device: Device, row: dict[str, Any]) -> str:
     link = f"[{device.name}](#{device.name.replace('_', '-')})"
     if "verdict" not in row:
-        return f"| {link} | not run | | | | | |"
+        return f"| {link} | not run | | | | | | |"
     ran = sum(row["counts"].get(one, 0) for one in row["counts"] if one not in
               ("unsupported", "left-out", "not-reached"))  # fmt: skip
     first = f"{row['first_failure_seconds']:.0f} s" if row["first_failure_seconds"] else ""
     home = f"gallery/{device.name}"
     files = f"[page]({home}/index.html), [results]({home}/results.jsonl.gz)"
     return (f"| {link} | {row['verdict']} | {ran:,} | {len(row['causes'])} | {first} | "
-            f"{row['seconds']:.0f} s | {files} |")  # fmt: skip
+            f"{row['seconds']:.0f} s | {row['load']} | {files} |")  # fmt: skip
 
 
 def section(device: Device, row: dict[str, Any]) -> str:
@@ -282,7 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             row = judged(device, python, work)
             row["confirmed"] = confirmed(device, python, work)
             bad |= "verdict" not in row or not all(one["confirmed"] for one in row["confirmed"])
-        row["date"] = datetime.datetime.now(datetime.UTC).date().isoformat()
+        row["date"] = today().isoformat()
         (FOLDER / device.name).mkdir(parents=True, exist_ok=True)
         (FOLDER / device.name / "run.json").write_text(json.dumps(row, indent=1) + "\n", "utf-8")
         print(f"{device.name}: {row.get('verdict') or 'not run: ' + row['why_not']}", flush=True)
