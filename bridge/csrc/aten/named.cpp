@@ -69,7 +69,10 @@ class NamedCall {
     CustomArguments arguments;
     if (!add_arguments(arguments)) return false;
     if (!writes_arguments() && !add_results(arguments)) return false;
-    return arguments.launch(offer_.kernel);
+    if (!arguments.launch(offer_.kernel)) return false;
+    for (size_t i = 0; i < given_.size(); i++)
+      if (is_written_argument(schema_.arguments()[i], false)) count_writes(given_[i]);
+    return true;
   }
 
   /// Returns what the operator returns, once it was served.

@@ -47,6 +47,13 @@ c10::IValue map_tensors(const c10::IValue& value, Change change) {
   return value;
 }
 
+/// Counts a write of each tensor of a list. PyTorch counts those of tensors, and leaves lists to kernels.
+inline void count_writes(const c10::IValue& value) {
+  if (!value.isTensorList()) return;
+  for (const at::Tensor& tensor : value.toTensorVector())
+    if (tensor.defined()) tensor.unsafeGetTensorImpl()->bump_version();
+}
+
 /// Returns whether an operator writes running statistics, which two schemas do not say.
 inline bool updates_statistics(const c10::OperatorHandle& op) {
   const std::string& name = op.operator_name().name;

@@ -5,6 +5,7 @@
 #include <aten/empty.h>
 #include <aten/operands.h>
 #include <aten/routes.h>
+#include <aten/values.h>
 #include <generic/formula.h>
 #include <generic/host_number.h>
 #include <generic/pointwise.h>
@@ -250,6 +251,7 @@ class Foreach final : public c10::OperatorKernel {
     for (int i = 0; i < rows_.count; i++) {
       Call call(rows_.first[i], lists, is_in_place);
       if (!call.run()) continue;
+      if (is_in_place) count_writes(torch::jit::peek(*stack, 0, op.schema().arguments().size()));
       torch::jit::drop(*stack, op.schema().arguments().size());
       if (!is_in_place) torch::jit::push(*stack, std::move(call.outputs()));
       count_call(counter_, Route::generic, call.device(), call.dtype());

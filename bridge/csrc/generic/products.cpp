@@ -35,11 +35,11 @@ at::Tensor addr_result(const at::Tensor& self, const at::Tensor& column, const a
   return config.build().output();
 }
 
-/// A column by a row.
+/// A column by a row. Of what is multiplied by 0 an elementwise operator keeps NaN, and a product need not.
 template <class Op>
 bool addr_into(const at::Tensor& self, const at::Tensor& column, const at::Tensor& row,
                const at::Scalar& beta, const at::Scalar& alpha, const at::Tensor& out) {
-  if (!is_open(Route::generic) || !is_addr(self, column, row)) return false;
+  if (!is_open(Route::generic) || !is_addr(self, column, row) || alpha.equal(0)) return false;
   return serve_product<Op>({column.unsqueeze(1), row.unsqueeze(0), &self, beta, alpha}, out);
 }
 
