@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tbk_contracts.torch import check, host
-from tbk_contracts.torch.operators import oracle, table
+from tbk_contracts.torch.operators import exceptions, oracle, table
 from tbk_contracts.torch.operators.entries import Entry
 from tbk_contracts.torch.operators.oracle import Expected, is_inexact, unit
 from tbk_contracts.torch.operators.samples import Sample
@@ -74,6 +74,8 @@ def _leaf(
         check.tensor("result", _dense(seen), _dense(right))
         return
     limits = limit(entry, sample, index, expected, right.dtype)
+    if entry.is_gradient:
+        limits = limits + exceptions.absolute(entry.title, right.dtype, "gradients")
     if not entry.is_gradient and index in table.PHASE.get(entry.title, ()):
         seen, right = seen.abs(), right.abs()
     reference = _as_wide(expected.wide[index])
@@ -220,5 +222,7 @@ def _settled(before: torch.Tensor, seen: torch.Tensor, right: torch.Tensor) -> t
     right = right.detach()
     is_written = before.detach() != right
     off = (_as_wide(seen) - _as_wide(right)).abs()
-    near = off <= table.UNITS * unit(_as_wide(right).nan_to_num(0.0, 0.0, 0.0), right.dtype)
+    # An average of what stood there and of what is new: the two may cancel.
+    sizes = torch.maximum(_as_wide(right).abs(), _as_wide(before.detach()).abs())
+    near = off <= table.UNITS * unit(sizes.nan_to_num(0.0, 0.0, 0.0), right.dtype)
     return torch.where(is_written & near, right, seen)
