@@ -212,7 +212,7 @@ def _run(
     only = options["only"]
     words, chosen = _words(chosen, only)
     if "c" in chosen:
-        mine = {**options, "only": words["c"]}
+        mine = {**options, "only": words["c"], **session.budget_of_c("torch" in chosen)}
         alone = chosen == ("c",) and order.program is None
         part = session.run("c", runner_arguments(library, mine), alone=alone)
         if layers.stops_here(part.ended, bool(only)):

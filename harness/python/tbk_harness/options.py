@@ -143,7 +143,7 @@ _VERDICT = (
     TRACE,
     option(
         HOW, "--budget", callback=duration, metavar="TIME",
-        help="Begin no test of the torch layer after TIME (120s, 2m); the most telling come first.",
+        help="Begin no test after TIME (120s, 2m); the most telling come first.",
     ),
     option(
         HOW, "--blame/--no-blame", default=True,

@@ -34,6 +34,7 @@ from tbk_harness.suggest import capability_hint, selector_hint
 
 JUDGED = (EXIT_PASS, EXIT_FINDINGS, EXIT_SUITE_ERROR)  # it ran to its end
 BLAME_SHARE = 0.25  # of a budget, where a test fails
+C_SHARE = 0.5  # of a budget, where PyTorch's layer is to come
 LAST_SHARE = 0.05  # of a budget, for the test that runs when it is over
 REPORTS_S = 3.0  # of processor time, for judging and for writing all reports
 MOST_FOR_REPORTS = 0.25  # of a budget
@@ -177,6 +178,10 @@ class Session:
         if made and self.request.blame:
             made["failing_budget"] = self._budget(1 - BLAME_SHARE)["budget"]
         return made
+
+    def budget_of_c(self, is_shared: bool) -> dict[str, str]:
+        """Returns what the C layer gets; `is_shared`: PyTorch's layer is to have the rest."""
+        return self._budget(C_SHARE if is_shared else 1 - LAST_SHARE)
 
     def spent_ns(self) -> int:
         """Returns the time since this command began, with all that it ran besides."""

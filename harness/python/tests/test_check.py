@@ -181,6 +181,18 @@ def test_a_budget_holds_for_the_whole_command(both: Tbk, tmp_path: Path) -> None
     assert failing[0] < budgets[1] < 100
 
 
+def test_the_layer_in_c_gets_half_of_a_budget_at_the_most(both: Tbk, tmp_path: Path) -> None:
+    runner = tmp_path / "tbk-run"
+    runner.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec {STAND_IN} "$@"\n')
+    runner.chmod(0o755)
+    both("run", "good.so", "--budget", "100", runner=str(runner))
+    calls = [line for line in (tmp_path / "calls").read_text().splitlines() if "--output" in line]
+    budgets = [float(line.partition("--budget=")[2].split()[0]) for line in calls]
+    assert len(budgets) == 2
+    assert 20 < budgets[0] <= 50
+    assert budgets[0] < budgets[1]
+
+
 def test_no_device_loads_itself_where_another_is_asked(both: Tbk, tmp_path: Path) -> None:
     runner = tmp_path / "tbk-run"
     say = f'echo "$TORCH_DEVICE_BACKEND_AUTOLOAD" >> {tmp_path}/calls'
