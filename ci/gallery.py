@@ -188,6 +188,8 @@ def judged(device: Device, python: Path, work: Path) -> dict[str, Any]:
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     shutil.copy(reports / "index.html", home / "index.html")
+    if (reports / "reproducers").is_dir():  # the page links them
+        shutil.copytree(reports / "reproducers", home / "reproducers")
     (home / "results.jsonl.gz").write_bytes(gzip.compress(results.read_bytes(), 9, mtime=0))
     header = view.judged.header
     return {
@@ -198,7 +200,7 @@ def judged(device: Device, python: Path, work: Path) -> dict[str, Any]:
         "first_failure_seconds": round(first, 1),
         "seconds": round(whole, 1),
         "load": round(os.getloadavg()[0], 1),
-        "torch": (header.get("torch") or {}).get("version", ""),
+        "torch": header.get("layers", {}).get("torch", header).get("torch", {}).get("version", ""),
         "machine": header.get("machine", {}),
     }
 
@@ -238,7 +240,7 @@ def section(device: Device, row: dict[str, Any]) -> str:
     if "verdict" not in row:
         return "\n".join([*text, "", f"Not run: {row['why_not']}."])
     text += ["", f"`tbk {' '.join(device.command)}`, on {row['date']}, PyTorch "
-             f"{row['torch'] or 'not asked'}: {row['verdict']}."]  # fmt: skip
+             f"{row['torch'] or 'never begun'}: {row['verdict']}."]  # fmt: skip
     if row["causes"]:
         more = len(row["causes"]) - CAUSES
         text += ["", "First on the page:", "", *(f"1. {one}" for one in row["causes"][:CAUSES])]
