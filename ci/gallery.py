@@ -13,7 +13,6 @@ the verdict; 1 where one was not, or where PyTorch did not confirm a cause; 2 fo
 from __future__ import annotations
 
 import argparse
-import datetime
 import gzip
 import json
 import os
@@ -27,9 +26,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tbk_harness.judge import Known, judge
+from tbk_harness import outcome
+from tbk_harness.judge import Known
 from tbk_harness.locate import binary
-from tbk_reports.model import FAILING, read_results
+from tbk_reports.model import FAILING
 from tbk_reports.text import line
 from tbk_reports.view import View
 
@@ -70,10 +70,6 @@ class Device:
     """Why it cannot be run, for one that is only told of."""
     note: str = ""
     confirm: list[Confirmation] = field(default_factory=list)
-
-
-def today() -> datetime.date:
-    return datetime.datetime.now(datetime.timezone.utc).date()
 
 
 def devices() -> list[Device]:
@@ -183,7 +179,7 @@ def judged(device: Device, python: Path, work: Path) -> dict[str, Any]:
     results = reports / "results.jsonl"
     if not results.is_file():
         return {"exit_code": code, "why_not": f"no result file; exit code {code}"}
-    view = View(judge(read_results(results), Known(), today()))
+    view = View(outcome.verdict_on(outcome.read(results), Known()))
     home = FOLDER / device.name
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -296,7 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             row = judged(device, python, work)
             row["confirmed"] = confirmed(device, python, work)
             bad |= "verdict" not in row or not all(one["confirmed"] for one in row["confirmed"])
-        row["date"] = today().isoformat()
+        row["date"] = outcome.today().isoformat()
         (FOLDER / device.name).mkdir(parents=True, exist_ok=True)
         (FOLDER / device.name / "run.json").write_text(json.dumps(row, indent=1) + "\n", "utf-8")
         print(f"{device.name}: {row.get('verdict') or 'not run: ' + row['why_not']}", flush=True)
