@@ -28,9 +28,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tbk", "the bridge's tests")
     group.addoption("--tbk-backend", metavar="PATH", help="its library; the cpu reference")
     group.addoption("--tbk-options", metavar="KEY=VALUE,...", default="", help="for the backend")
+    group.addoption("--tbk-every", metavar="N", type=int, default=1, help="cases of many; all")
     group.addoption(
         "--tbk-models", choices=["small", "published"], default="small", help="their depth"
     )
+
+
+MANY = 8  # cases of one test, from which on some stand for all
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out cases of tests that have many, where --tbk-every asks for that."""
+    step = config.getoption("--tbk-every")
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = {one for some in cases.values() if len(some) >= MANY
+                for place, one in enumerate(some) if place % step}  # fmt: skip
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")
