@@ -20,7 +20,7 @@ CARRIED = [
     (r"reports/python/(tbk_reports/.+)", r"\1"),
     (r"contracts/((spec|include|alone|tests)/.+\.(c|h|json|yml))", r"tbk_contracts/data/\1"),
     (r"harness/(schema/.+)", r"tbk_harness/data/\1"),
-    (r"reference_backends/(template(_generic)?/.+)", r"tbk_harness/data/\1"),
+    (r"reference_backends/(template(_generic|_named)?/.+)", r"tbk_harness/data/\1"),
     (r"reference_backends/(emit/(?!tests/).+\.(c|h|inc|cmake))", r"tbk_harness/data/\1"),
     (r"contracts/(program/(?!tests/).+\.(c|h))", r"tbk_harness/data/\1"),
 ]
