@@ -39,7 +39,7 @@ struct Offer {
   const c10::OperatorHandle function;
 };
 
-/// What a kernel can be given: with memory of its own, and bits that mean what they say.
+/// Returns whether a kernel can be given it: with memory of its own, and bits that mean what they say.
 bool is_plain(const at::Tensor& tensor) {
   return tensor.layout() == at::kStrided && !tensor.is_neg() && !tensor.is_conj() &&
          !tensor.is_quantized() && !tensor.is_nested() && tensor.has_storage() &&
@@ -185,7 +185,7 @@ class NamedCall {
                                                             : std::nullopt;
   }
 
-  /// Whether `out` can get a result of that form; where it may, it gets its size.
+  /// Returns whether `out` can get a result of that form, and gives it its size where it may.
   bool takes(const at::Tensor& out, const at::Tensor& form) const {
     if (out.scalar_type() != form.scalar_type()) return false;
     if (form_ == NamedForm::in_place && out.sizes() != form.sizes()) return false;
@@ -242,7 +242,7 @@ class Silent final : public c10::WarningHandler {
 /// Says that devices are asked when they are opened.
 [[maybe_unused]] const bool kIsAsked = (Backend::when_opened(offer_named), true);
 
-/// What was offered so far: never taken back, and never destroyed, since threads may be running at the end.
+/// Keeps what was offered so far: never taken back or destroyed, since threads may run at the end.
 struct Offers {
   std::mutex lock;
   std::unordered_set<std::string> names;

@@ -29,7 +29,7 @@ bool are_same(const Argument& one, const Argument& other) {
   return one.name() == other.name() && *one.type() == *other.type();
 }
 
-/// Whether `longer` begins with the arguments of `shorter`.
+/// Returns whether `longer` begins with the arguments of `shorter`.
 bool begins_with(const Arguments& longer, const Arguments& shorter) {
   return longer.size() >= shorter.size() &&
          std::equal(shorter.begin(), shorter.end(), longer.begin(), are_same);

@@ -10,7 +10,7 @@
 
 namespace tbk {
 
-/// How an operator of PyTorch gives the results of the function that a kernel computes.
+/// Says how an operator of PyTorch gives the results of the function that a kernel computes.
 enum class NamedForm : uint8_t {
   function,  ///< New tensors; or, where the function itself writes arguments, these.
   in_place,  ///< The first argument.
