@@ -228,6 +228,13 @@ def table_row(device: Device, row: dict[str, Any]) -> str:
             f"{row['seconds']:.0f} s | {row['load']} | {files} |")  # fmt: skip
 
 
+def spaced(program: str) -> str:
+    """Returns a program as ruff formats it: an empty line after its imports, which come first."""
+    lines = program.rstrip().splitlines()
+    count = sum(one.startswith("import ") for one in lines)
+    return "\n".join([*lines[:count], "", *lines[count:]])
+
+
 def section(device: Device, row: dict[str, Any]) -> str:
     anchor = device.name.replace("_", "-")
     text = [f"### {device.name} {{ #{anchor} }}", "", device.title + "."]
@@ -244,7 +251,7 @@ def section(device: Device, row: dict[str, Any]) -> str:
     for one in row["confirmed"]:
         state = "Confirmed" if one["confirmed"] else "**Not confirmed**"
         text += ["", f"{state} in plain PyTorch: {one['cause']}. It says `{one['said']}`", "",
-                 "```python", one["program"].rstrip(), "```"]  # fmt: skip
+                 "```python", spaced(one["program"]), "```"]  # fmt: skip
     return "\n".join(text)
 
 

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,7 @@ from runs import CPU, PATIENCE, TBK_RUN, Record, read
 RESOURCE = "acme"
 STORE_BYTES = 80 * 1024 * 1024
 NODES = 3
+STARTS = 3  # tries at starting a node
 
 
 @dataclass
@@ -49,25 +50,41 @@ class Local:
 @contextmanager
 def farm(count: int = NODES) -> Iterator[Local]:
     """Starts a farm, and ends it."""
-    made: Any = importlib.import_module("ray.cluster_utils").Cluster(
-        initialize_head=True,
-        head_node_args={
-            "num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE_BYTES,
-            "node_name": "head",
-        },
-    )  # fmt: skip
+    made = _head()
     try:
-        nodes = [
-            made.add_node(
-                wait=False, num_cpus=0, resources={RESOURCE: 1}, object_store_memory=STORE_BYTES,
-                node_name=f"board-{number}",
-            )
-            for number in range(count)
-        ]  # fmt: skip
+        nodes = [_added(made, f"board-{number}") for number in range(count)]
         made.wait_for_nodes(timeout=PATIENCE)
         yield Local(made, nodes)
     finally:
         made.shutdown()
+
+
+def _head() -> Any:
+    cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
+    settings = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE_BYTES}
+    return _started(
+        lambda: cluster(initialize_head=True, head_node_args={**settings, "node_name": "head"})
+    )
+
+
+def _added(cluster: Any, name: str) -> Any:
+    return _started(
+        lambda: cluster.add_node(
+            wait=False, num_cpus=0, resources={RESOURCE: 1}, object_store_memory=STORE_BYTES,
+            node_name=name,
+        )
+    )  # fmt: skip
+
+
+def _started(start: Callable[[], Any]) -> Any:
+    """Returns what Ray starts. Ray gives it 30 s, which a busy machine may not have at once."""
+    for left in reversed(range(STARTS)):
+        try:
+            return start()
+        except Exception:
+            if not left:
+                raise
+    raise AssertionError
 
 
 def tbk(address: str, folder: Path, *words: str) -> subprocess.Popen[str]:

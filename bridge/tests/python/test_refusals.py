@@ -75,6 +75,7 @@ def test_jagged_nested_tensors_work(device: torch.device) -> None:
     assert torch.equal(padded[1, :2].cpu(), parts[1].cpu() * 2)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested:UserWarning")  # once a process
 def test_an_encoder_takes_a_padding_mask(device: torch.device) -> None:
     """In eval mode PyTorch would make nested tensors. What is padding may be anything."""
     torch.manual_seed(0)
