@@ -67,11 +67,12 @@ typedef int8_t aclnn_c;
 #define ACLNN_SIGNATURE_ppppdppp(K) K##8(p, p, p, p, d, p, p, p)
 
 /* X(signature) */
-#define ACLNN_SIGNATURES(X) \
-  X(pp) X(pdp) X(pip) X(pnp) X(ppp) X(pibp) X(pinp) X(pipp) X(ppbp) X(ppdp) X(ppip) \
-  X(ppnp) X(pppc) X(pppp) X(pibnp) X(pibpp) X(pippp) X(ppbbp) X(ppbnp) X(ppbpp) X(ppibp) \
-  X(pppbp) X(pppip) X(ppppp) X(pbibpp) X(piibpp) X(pippip) X(pipppp) X(ppibpp) X(ppiibp) \
-  X(pppbnp) X(ppppip) X(piibbpp) X(ppppbpp) X(ppppppc) X(ppppdppp)
+#define ACLNN_SIGNATURES(X)                                                                        \
+  X(pp)                                                                                            \
+  X(pdp) X(pip) X(pnp) X(ppp) X(pibp) X(pinp) X(pipp) X(ppbp) X(ppdp) X(ppip) X(ppnp) X(pppc)      \
+      X(pppp) X(pibnp) X(pibpp) X(pippp) X(ppbbp) X(ppbnp) X(ppbpp) X(ppibp) X(pppbp) X(pppip)     \
+          X(ppppp) X(pbibpp) X(piibpp) X(pippip) X(pipppp) X(ppibpp) X(ppiibp) X(pppbnp) X(ppppip) \
+              X(piibbpp) X(ppppbpp) X(ppppppc) X(ppppdppp)
 
 /* Parameters of phase one; the words of them; and the arguments that the words hold. */
 #define ACLNN_PARAMETERS_1(A) aclnn_##A a0
@@ -84,14 +85,36 @@ typedef int8_t aclnn_c;
 #define ACLNN_PARAMETERS_8(A, B, C, D, E, F, G, H) \
   ACLNN_PARAMETERS_7(A, B, C, D, E, F, G), aclnn_##H a7
 
-#define ACLNN_WORDS_1(A) {.A = a0}
-#define ACLNN_WORDS_2(A, B) ACLNN_WORDS_1(A), {.B = a1}
-#define ACLNN_WORDS_3(A, B, C) ACLNN_WORDS_2(A, B), {.C = a2}
-#define ACLNN_WORDS_4(A, B, C, D) ACLNN_WORDS_3(A, B, C), {.D = a3}
-#define ACLNN_WORDS_5(A, B, C, D, E) ACLNN_WORDS_4(A, B, C, D), {.E = a4}
-#define ACLNN_WORDS_6(A, B, C, D, E, F) ACLNN_WORDS_5(A, B, C, D, E), {.F = a5}
-#define ACLNN_WORDS_7(A, B, C, D, E, F, G) ACLNN_WORDS_6(A, B, C, D, E, F), {.G = a6}
-#define ACLNN_WORDS_8(A, B, C, D, E, F, G, H) ACLNN_WORDS_7(A, B, C, D, E, F, G), {.H = a7}
+#define ACLNN_WORDS_1(A) \
+  { .A = a0 }
+#define ACLNN_WORDS_2(A, B) \
+  ACLNN_WORDS_1(A), {       \
+    .B = a1                 \
+  }
+#define ACLNN_WORDS_3(A, B, C) \
+  ACLNN_WORDS_2(A, B), {       \
+    .C = a2                    \
+  }
+#define ACLNN_WORDS_4(A, B, C, D) \
+  ACLNN_WORDS_3(A, B, C), {       \
+    .D = a3                       \
+  }
+#define ACLNN_WORDS_5(A, B, C, D, E) \
+  ACLNN_WORDS_4(A, B, C, D), {       \
+    .E = a4                          \
+  }
+#define ACLNN_WORDS_6(A, B, C, D, E, F) \
+  ACLNN_WORDS_5(A, B, C, D, E), {       \
+    .F = a5                             \
+  }
+#define ACLNN_WORDS_7(A, B, C, D, E, F, G) \
+  ACLNN_WORDS_6(A, B, C, D, E, F), {       \
+    .G = a6                                \
+  }
+#define ACLNN_WORDS_8(A, B, C, D, E, F, G, H) \
+  ACLNN_WORDS_7(A, B, C, D, E, F, G), {       \
+    .H = a7                                   \
+  }
 
 #define ACLNN_VALUES_1(A) w[0].A
 #define ACLNN_VALUES_2(A, B) ACLNN_VALUES_1(A), w[1].B

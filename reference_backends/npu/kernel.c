@@ -58,7 +58,8 @@ bool npu_overlap(const emit_view_t* one, const emit_view_t* other) {
 /* Whether the output may share bytes with an input: aclnn says of no operator that it may. */
 static bool is_in_place(const emit_job_t* job) {
   for (int i = 1; i < job->operand_count; i++)
-    if (job->operands[i].count > 0 && npu_overlap(&job->operands[0], &job->operands[i])) return true;
+    if (job->operands[i].count > 0 && npu_overlap(&job->operands[0], &job->operands[i]))
+      return true;
   return false;
 }
 

@@ -60,7 +60,8 @@ static uint64_t choose_apart(npu_named_call_t* call) {
     if (!overlaps_another(call, i)) continue;
     call->apart[i] = true;
     call->targets[i] = call->views[i];
-    bytes += npu_aligned((uint64_t)(call->views[i].count * call->views[i].element_bytes)) + npu_aligned(1);
+    bytes += npu_aligned((uint64_t)(call->views[i].count * call->views[i].element_bytes)) +
+             npu_aligned(1);
   }
   return bytes;
 }
@@ -69,12 +70,13 @@ static void place_apart(npu_named_call_t* call, char* memory) {
   for (int i = 0; i < call->view_count; i++) {
     if (!call->apart[i]) continue;
     call->views[i] = npu_contiguous(&call->targets[i], memory);
-    memory += npu_aligned((uint64_t)(call->views[i].count * call->views[i].element_bytes)) + npu_aligned(1);
+    memory += npu_aligned((uint64_t)(call->views[i].count * call->views[i].element_bytes)) +
+              npu_aligned(1);
   }
 }
 
-static acl_result copy_back(const npu_named_call_t* call, npu_queue_t* queue, tbk_status_t* out_status,
-                            tbk_error_t* error) {
+static acl_result copy_back(const npu_named_call_t* call, npu_queue_t* queue,
+                            tbk_status_t* out_status, tbk_error_t* error) {
   acl_result result = ACL_OK;
   for (int i = 0; i < call->view_count && result == ACL_OK && *out_status == TBK_OK; i++) {
     npu_step_t step;
@@ -127,7 +129,8 @@ static acl_result run(npu_named_call_t* call, npu_queue_t* queue) {
   }
   /* Memory that has grown lies elsewhere; what was placed in the old one stays valid there. */
   if (bytes > 0) workspace = (char*)workspace + apart;
-  acl_result result = npu_aclnn(call->row->function).issue(workspace, bytes, executor, queue->native);
+  acl_result result =
+      npu_aclnn(call->row->function).issue(workspace, bytes, executor, queue->native);
   if (result != ACL_OK) return result;
   return copy_back(call, queue, &call->status, call->error);
 }
@@ -184,9 +187,14 @@ enum {
 };
 
 static const npu_named_t rows[] = {
-#define NAMED(overload, function, recipe, dtypes) \
-  {{sizeof(tbk_kernel_t), launch, NULL, NULL, NULL}, TBK_NAME_##overload, TBK_VERSION_##overload, \
-   sizeof(tbk_args_##overload##_t), ACLNN_FUNCTION_##function, recipe, dtypes},
+#define NAMED(overload, function, recipe, dtypes)    \
+  {{sizeof(tbk_kernel_t), launch, NULL, NULL, NULL}, \
+   TBK_NAME_##overload,                              \
+   TBK_VERSION_##overload,                           \
+   sizeof(tbk_args_##overload##_t),                  \
+   ACLNN_FUNCTION_##function,                        \
+   recipe,                                           \
+   dtypes},
 #include "named_rows.inc"
 #undef NAMED
 };

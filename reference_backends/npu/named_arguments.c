@@ -19,7 +19,7 @@ static size_t member_bytes(char letter) {
 static const char* arguments_of(char letter) {
   static const char* const classes[][2] = {
       {"tqToO", "t"}, {"sSJ", "s"}, {"lkLIXA", "l"}, {"ix0Cg", "i"}, {"bBFz", "b"},
-      {"de", "d"},      {"myY", "n"}, {"Z", "z"},      {"c", "c"},     {"w", "ii"},
+      {"de", "d"},    {"myY", "n"}, {"Z", "z"},      {"c", "c"},     {"w", "ii"},
   };
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
     if (strchr(classes[i][0], letter) != NULL) return classes[i][1];
@@ -119,8 +119,9 @@ bool npu_named_read(npu_named_call_t* call) {
 
 static bool keep(npu_named_call_t* call, const void* handle, acl_result (*destroy)(const void*)) {
   if (handle == NULL) {
-    call->status = npu_fail(call->error, TBK_UNSUPPORTED, "aclnn%s: an operand that cannot be described",
-                            npu_aclnn_row(call->row->function)->name);
+    call->status =
+        npu_fail(call->error, TBK_UNSUPPORTED, "aclnn%s: an operand that cannot be described",
+                 npu_aclnn_row(call->row->function)->name);
     return false;
   }
   call->handles[call->handle_count++] = (npu_named_handle_t){destroy, handle};
@@ -334,8 +335,8 @@ bool npu_named_build(npu_named_call_t* call) {
   int view = 0;
   for (const char* letter = call->row->recipe; *letter != '\0'; letter++) {
     const bool described = strchr("tqToOsSJlkLIXA", *letter) != NULL;
-    const bool added = described ? add_described(call, *letter, member, &view)
-                                 : add_value(call, *letter, member);
+    const bool added =
+        described ? add_described(call, *letter, member, &view) : add_value(call, *letter, member);
     if (!added) return false;
     member += member_bytes(*letter);
   }

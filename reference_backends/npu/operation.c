@@ -57,9 +57,9 @@ acl_tensor* npu_describe_view(const emit_view_t* view) {
     if (strides[i] < 0) return NULL;
     storage += (view->sizes[i] - 1) * strides[i];
   }
-  return npu_nn()->create_tensor(view->sizes, (uint64_t)view->rank, npu_acl_dtype(view->dtype), strides,
-                           offset, format_of(view->rank), &storage, 1,
-                           (void*)(uintptr_t)(view->memory - (uint64_t)beyond));
+  return npu_nn()->create_tensor(view->sizes, (uint64_t)view->rank, npu_acl_dtype(view->dtype),
+                                 strides, offset, format_of(view->rank), &storage, 1,
+                                 (void*)(uintptr_t)(view->memory - (uint64_t)beyond));
 }
 
 static void release(const acl_operators_t* nn, npu_parts_t* parts) {

@@ -119,6 +119,8 @@ GIVEN: dict[str, Arguments] = {
     "sort.stable": [signed(2, 5).round(), {"stable": True, "dim": 0}],
 }
 GIVEN["addmm"].pop(3)
+# Two name the dtype; of half, PyTorch's CPU keeps mean and deviation in half, and no other device does.
+FLOAT32_ALONE = ("_softmax_backward_data", "_log_softmax_backward_data", "native_layer_norm")
 # Within the domain of these, and where they are not smooth: what has no row here takes both signs.
 POSITIVE = {
     "acos", "asin", "atanh", "erfinv", "log", "log10", "log1p", "log2", "pow", "rsqrt", "sqrt",
@@ -191,8 +193,7 @@ def samples(name: str, dtypes: str) -> Iterator[tuple[str, Arguments]]:
     first = GIVEN.get(name) or made(name, whole)
     yield "plain", first
     yield "strided", each(first, sparse)
-    # Of half, PyTorch's CPU keeps the mean and the deviation in half, and no other device does.
-    if not whole and name != "native_layer_norm":
+    if not whole and name not in FLOAT32_ALONE:
         yield "float16", each(first, lambda x: x.half() if x.is_floating_point() else x)
     if dtypes in ("NUMBERS", "ALL") and name not in GIVEN:
         yield "int64", made(name, is_whole=True)

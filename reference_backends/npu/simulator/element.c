@@ -24,8 +24,10 @@ static sim_number_t widen(const narrow_t* kind, uint16_t bits) {
   const int exponent = bits >> kind->fraction & ((1 << width) - 1);
   const int fraction = bits & ((1 << kind->fraction) - 1);
   sim_number_t value = ldexpl(fraction, kind->least - kind->fraction);
-  if (exponent > 0) value = ldexpl(fraction + (1 << kind->fraction), kind->least + exponent - 1 - kind->fraction);
-  if (exponent == (1 << width) - 1) value = fraction != 0 ? (sim_number_t)NAN : (sim_number_t)INFINITY;
+  if (exponent > 0)
+    value = ldexpl(fraction + (1 << kind->fraction), kind->least + exponent - 1 - kind->fraction);
+  if (exponent == (1 << width) - 1)
+    value = fraction != 0 ? (sim_number_t)NAN : (sim_number_t)INFINITY;
   return bits >> 15 ? -value : value;
 }
 
@@ -113,12 +115,18 @@ void sim_element_write(int dtype, sim_number_t value, char* to) {
     float f32;
     double f64;
   } bits = {.i64 = 0};
-  if (dtype == TBK_FLOAT16) bits.u16 = narrow(&half, value);
-  else if (dtype == TBK_BFLOAT16) bits.u16 = narrow(&brain, value);
-  else if (dtype == TBK_FLOAT32) bits.f32 = (float)value;
-  else if (dtype == TBK_FLOAT64) bits.f64 = (double)value;
-  else if (dtype == TBK_BOOL) bits.i64 = value != 0;
-  else bits.i64 = whole(value);
+  if (dtype == TBK_FLOAT16)
+    bits.u16 = narrow(&half, value);
+  else if (dtype == TBK_BFLOAT16)
+    bits.u16 = narrow(&brain, value);
+  else if (dtype == TBK_FLOAT32)
+    bits.f32 = (float)value;
+  else if (dtype == TBK_FLOAT64)
+    bits.f64 = (double)value;
+  else if (dtype == TBK_BOOL)
+    bits.i64 = value != 0;
+  else
+    bits.i64 = whole(value);
   vdev_words_copy(to, &bits, (uint64_t)sim_element_size(dtype));
 }
 

@@ -185,9 +185,10 @@ static void place(int code, const sim_variables_t* variables, int64_t first, int
                   sim_number_t* out) {
   for (int i = 0; i < count; i++) {
     const int64_t index = first + i;
-    out[i] = (sim_number_t)(code == SIM_STEP_INDEX    ? index
-                            : code == SIM_STEP_COLUMN ? index % variables->columns
-                                                      : index / variables->columns % variables->rows);
+    out[i] =
+        (sim_number_t)(code == SIM_STEP_INDEX    ? index
+                       : code == SIM_STEP_COLUMN ? index % variables->columns
+                                                 : index / variables->columns % variables->rows);
   }
 }
 

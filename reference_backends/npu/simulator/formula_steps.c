@@ -20,7 +20,7 @@ static number negative(number a) {
 }
 
 static number bit_not(number a) {
-  return (number)~(int64_t)a;
+  return (number) ~(int64_t)a;
 }
 
 /* Newton's method on erf, from a rational guess. */
@@ -34,13 +34,13 @@ static number inverse_erf(number a) {
   return y;
 }
 
-#define BINARY(name, value)                   \
-  static number name(number a, number b) {    \
-    return (value);                           \
+#define BINARY(name, value)                \
+  static number name(number a, number b) { \
+    return (value);                        \
   }
 BINARY(add, a + b)
 BINARY(subtract, a - b)
-BINARY(multiply, a * b)
+BINARY(multiply, a* b)
 BINARY(divide, a / b)
 BINARY(equal, a == b)
 BINARY(unequal, a != b)
@@ -52,7 +52,7 @@ BINARY(and_also, a != 0 && b != 0)
 BINARY(or_else, a != 0 || b != 0)
 BINARY(maximum, isnan(a) || a > b ? a : b)
 BINARY(minimum, isnan(a) || a < b ? a : b)
-BINARY(bit_and, (number)((int64_t)a & (int64_t)b))
+BINARY(bit_and, (number)((int64_t)a&(int64_t)b))
 BINARY(bit_or, (number)((int64_t)a | (int64_t)b))
 BINARY(bit_xor, (number)((int64_t)a ^ (int64_t)b))
 /* An absent bound bounds nothing; what is absent is its default. */
@@ -88,26 +88,76 @@ typedef struct row {
   number constant;
 } row_t;
 
-#define ONE(name, function) {name, 1, function, NULL, NULL, 0}
-#define TWO(name, function) {name, 2, NULL, function, NULL, 0}
-#define NONE(name, value) {name, 0, NULL, NULL, NULL, value}
+#define ONE(name, function) \
+  { name, 1, function, NULL, NULL, 0 }
+#define TWO(name, function) \
+  { name, 2, NULL, function, NULL, 0 }
+#define NONE(name, value) \
+  { name, 0, NULL, NULL, NULL, value }
 
 static const row_t rows[] = {
-    NONE("number", 0), NONE("index", 0), NONE("row", 0), NONE("column", 0),
-    NONE("pi", 3.141592653589793238462643383279502884L), NONE("inf", INFINITY),
-    ONE("neg", negative), ONE("abs", fabsl), ONE("signbit", of_sign), ONE("bitnot", bit_not),
-    ONE("exp", expl), ONE("exp2", exp2l), ONE("expm1", expm1l), ONE("log", logl), ONE("log2", log2l),
-    ONE("log10", log10l), ONE("log1p", log1pl), ONE("sqrt", sqrtl), ONE("sin", sinl), ONE("cos", cosl),
-    ONE("tan", tanl), ONE("asin", asinl), ONE("acos", acosl), ONE("atan", atanl), ONE("sinh", sinhl),
-    ONE("cosh", coshl), ONE("tanh", tanhl), ONE("asinh", asinhl), ONE("acosh", acoshl),
-    ONE("atanh", atanhl), ONE("erf", erfl), ONE("erfc", erfcl), ONE("erfinv", inverse_erf),
-    ONE("floor", floorl), ONE("ceil", ceill), ONE("trunc", truncl), ONE("round", rintl),
-    TWO("add", add), TWO("sub", subtract), TWO("mul", multiply), TWO("div", divide),
-    TWO("pow", powl), TWO("eq", equal), TWO("ne", unequal), TWO("lt", less), TWO("le", at_most),
-    TWO("gt", greater), TWO("ge", at_least), TWO("and", and_also), TWO("or", or_else),
-    TWO("max", maximum), TWO("min", minimum), TWO("bitand", bit_and), TWO("bitor", bit_or),
-    TWO("bitxor", bit_xor), TWO("fmod", fmodl), TWO("remainder", remainder_of), TWO("gcd", common_divisor),
-    TWO("atan2", atan2l), TWO("raised", raised), TWO("lowered", lowered), TWO("given", given),
+    NONE("number", 0),
+    NONE("index", 0),
+    NONE("row", 0),
+    NONE("column", 0),
+    NONE("pi", 3.141592653589793238462643383279502884L),
+    NONE("inf", INFINITY),
+    ONE("neg", negative),
+    ONE("abs", fabsl),
+    ONE("signbit", of_sign),
+    ONE("bitnot", bit_not),
+    ONE("exp", expl),
+    ONE("exp2", exp2l),
+    ONE("expm1", expm1l),
+    ONE("log", logl),
+    ONE("log2", log2l),
+    ONE("log10", log10l),
+    ONE("log1p", log1pl),
+    ONE("sqrt", sqrtl),
+    ONE("sin", sinl),
+    ONE("cos", cosl),
+    ONE("tan", tanl),
+    ONE("asin", asinl),
+    ONE("acos", acosl),
+    ONE("atan", atanl),
+    ONE("sinh", sinhl),
+    ONE("cosh", coshl),
+    ONE("tanh", tanhl),
+    ONE("asinh", asinhl),
+    ONE("acosh", acoshl),
+    ONE("atanh", atanhl),
+    ONE("erf", erfl),
+    ONE("erfc", erfcl),
+    ONE("erfinv", inverse_erf),
+    ONE("floor", floorl),
+    ONE("ceil", ceill),
+    ONE("trunc", truncl),
+    ONE("round", rintl),
+    TWO("add", add),
+    TWO("sub", subtract),
+    TWO("mul", multiply),
+    TWO("div", divide),
+    TWO("pow", powl),
+    TWO("eq", equal),
+    TWO("ne", unequal),
+    TWO("lt", less),
+    TWO("le", at_most),
+    TWO("gt", greater),
+    TWO("ge", at_least),
+    TWO("and", and_also),
+    TWO("or", or_else),
+    TWO("max", maximum),
+    TWO("min", minimum),
+    TWO("bitand", bit_and),
+    TWO("bitor", bit_or),
+    TWO("bitxor", bit_xor),
+    TWO("fmod", fmodl),
+    TWO("remainder", remainder_of),
+    TWO("gcd", common_divisor),
+    TWO("atan2", atan2l),
+    TWO("raised", raised),
+    TWO("lowered", lowered),
+    TWO("given", given),
     {"where", 3, NULL, NULL, where, 0},
 };
 enum { ROWS = sizeof rows / sizeof *rows };

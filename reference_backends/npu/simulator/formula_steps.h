@@ -11,7 +11,14 @@
 
 #include "formula.h"
 
-enum { SIM_STEP_NUMBER, SIM_STEP_INDEX, SIM_STEP_ROW, SIM_STEP_COLUMN, SIM_STEP_FIRST, SIM_STEP_LETTER = 128 };
+enum {
+  SIM_STEP_NUMBER,
+  SIM_STEP_INDEX,
+  SIM_STEP_ROW,
+  SIM_STEP_COLUMN,
+  SIM_STEP_FIRST,
+  SIM_STEP_LETTER = 128
+};
 
 /* Returns the code of a step; -1 where there is none of this name. */
 int sim_step_find(const char* name, size_t length);

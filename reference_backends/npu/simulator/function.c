@@ -48,7 +48,8 @@ static void add_tensor(plan_t* plan, sim_call_t* call, const void* handle, bool 
   }
 }
 
-static void add_list_of_tensors(plan_t* plan, sim_call_t* call, const void* handle, bool is_written) {
+static void add_list_of_tensors(plan_t* plan, sim_call_t* call, const void* handle,
+                                bool is_written) {
   const sim_object_t* object = plan_take(plan, handle, SIM_LIST);
   if (object == NULL) return;
   if (object->as.list.count > (uint64_t)(ACLNN_TENSORS - call->tensors)) {
@@ -148,24 +149,23 @@ static acl_result plan_function(aclnn_function_t function, const char* name,
   return plan_finish(&plan, plan.result, out_workspace_bytes, out_executor);
 }
 
-#define ACLNN(name, signature, arguments, page)                                                    \
-  SIM_EXPORT acl_result function_plan_##name(ACLNN_SIGNATURE_##signature(ACLNN_PARAMETERS_),       \
-                                             uint64_t* out_workspace_bytes,                        \
-                                             acl_executor** out_executor)                          \
-      __asm__(ACL_PHASE_ONE_SYMBOL(#name));                                                        \
-  SIM_EXPORT acl_result function_issue_##name(void* workspace, uint64_t workspace_bytes,           \
-                                              acl_executor* executor, acl_stream stream)           \
-      __asm__(ACL_PHASE_TWO_SYMBOL(#name));                                                        \
-  acl_result function_plan_##name(ACLNN_SIGNATURE_##signature(ACLNN_PARAMETERS_),                  \
-                                  uint64_t* out_workspace_bytes, acl_executor** out_executor) {    \
-    const aclnn_word_t words[] = {ACLNN_SIGNATURE_##signature(ACLNN_WORDS_)};                      \
-    return plan_function(ACLNN_FUNCTION_##name, ACL_PHASE_ONE_SYMBOL(#name), words,                \
-                         out_workspace_bytes, out_executor);                                       \
-  }                                                                                                \
-  acl_result function_issue_##name(void* workspace, uint64_t workspace_bytes,                      \
-                                   acl_executor* executor, acl_stream stream) {                    \
-    return sim_issue(SIM_OPERATORS + ACLNN_FUNCTION_##name, ACL_PHASE_TWO_SYMBOL(#name),           \
-                     workspace, workspace_bytes, executor, stream);                                \
+#define ACLNN(name, signature, arguments, page)                                                 \
+  SIM_EXPORT acl_result function_plan_##name(                                                   \
+      ACLNN_SIGNATURE_##signature(ACLNN_PARAMETERS_), uint64_t* out_workspace_bytes,            \
+      acl_executor** out_executor) __asm__(ACL_PHASE_ONE_SYMBOL(#name));                        \
+  SIM_EXPORT acl_result function_issue_##name(                                                  \
+      void* workspace, uint64_t workspace_bytes, acl_executor* executor,                        \
+      acl_stream stream) __asm__(ACL_PHASE_TWO_SYMBOL(#name));                                  \
+  acl_result function_plan_##name(ACLNN_SIGNATURE_##signature(ACLNN_PARAMETERS_),               \
+                                  uint64_t* out_workspace_bytes, acl_executor** out_executor) { \
+    const aclnn_word_t words[] = {ACLNN_SIGNATURE_##signature(ACLNN_WORDS_)};                   \
+    return plan_function(ACLNN_FUNCTION_##name, ACL_PHASE_ONE_SYMBOL(#name), words,             \
+                         out_workspace_bytes, out_executor);                                    \
+  }                                                                                             \
+  acl_result function_issue_##name(void* workspace, uint64_t workspace_bytes,                   \
+                                   acl_executor* executor, acl_stream stream) {                 \
+    return sim_issue(SIM_OPERATORS + ACLNN_FUNCTION_##name, ACL_PHASE_TWO_SYMBOL(#name),        \
+                     workspace, workspace_bytes, executor, stream);                             \
   }
 #include "../aclnn.inc"
 #undef ACLNN

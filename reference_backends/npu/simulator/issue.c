@@ -120,8 +120,8 @@ static acl_result take_workspace(const sim_context_t* context, const sim_executo
   return ACL_OK;
 }
 
-static acl_result check_executor(const sim_object_t* object, int op,
-                                 const sim_context_t* context, const char* call) {
+static acl_result check_executor(const sim_object_t* object, int op, const sim_context_t* context,
+                                 const char* call) {
   const sim_executor_t* executor = object->as.executor;
   if (executor->op != op) return sim_broken(SIM_EXECUTOR_KIND, call);
   if (object->context != context) return sim_broken(SIM_EXECUTOR_CONTEXT, call);
@@ -192,11 +192,11 @@ acl_result sim_issue(int op, const char* call, const void* workspace, uint64_t b
   return result;
 }
 
-#define SIM_DEFINE_ISSUE(member, name, page, ...)                                               \
-  acl_result issue_##member(void* workspace, uint64_t workspace_bytes, acl_executor* executor,  \
-                            acl_stream stream) {                                                \
-    return sim_issue(SIM_OPERATOR_##member, ACL_PHASE_TWO_SYMBOL(name), workspace, workspace_bytes, \
-                 executor, stream);                                                             \
+#define SIM_DEFINE_ISSUE(member, name, page, ...)                                              \
+  acl_result issue_##member(void* workspace, uint64_t workspace_bytes, acl_executor* executor, \
+                            acl_stream stream) {                                               \
+    return sim_issue(SIM_OPERATOR_##member, ACL_PHASE_TWO_SYMBOL(name), workspace,             \
+                     workspace_bytes, executor, stream);                                       \
   }
 ACL_OPERATOR_MAP(SIM_DEFINE_ISSUE)
 

@@ -167,7 +167,7 @@ acl_result plan_fill(acl_tensor* self, const acl_scalar* value, uint64_t* out_wo
                      acl_executor** out_executor) {
   plan_t plan;
   if (!plan_begin(&plan, SIM_OPERATOR_fill, ACL_PHASE_ONE_SYMBOL("InplaceFillScalar"),
-             out_workspace_bytes, out_executor))
+                  out_workspace_bytes, out_executor))
     return plan.result;
   take_tensor(&plan, self);
   const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &plan.views[0],
@@ -177,8 +177,8 @@ acl_result plan_fill(acl_tensor* self, const acl_scalar* value, uint64_t* out_wo
 
 acl_result plan_zero(acl_tensor* self, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_zero, ACL_PHASE_ONE_SYMBOL("InplaceZero"), out_workspace_bytes,
-             out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_zero, ACL_PHASE_ONE_SYMBOL("InplaceZero"),
+                  out_workspace_bytes, out_executor))
     return plan.result;
   take_tensor(&plan, self);
   const tbk_args_fill__Scalar_t arguments = {
@@ -189,8 +189,8 @@ acl_result plan_zero(acl_tensor* self, uint64_t* out_workspace_bytes, acl_execut
 acl_result plan_copy(acl_tensor* self, const acl_tensor* source, uint64_t* out_workspace_bytes,
                      acl_executor** out_executor) {
   plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_copy, ACL_PHASE_ONE_SYMBOL("InplaceCopy"), out_workspace_bytes,
-             out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_copy, ACL_PHASE_ONE_SYMBOL("InplaceCopy"),
+                  out_workspace_bytes, out_executor))
     return plan.result;
   take_tensor(&plan, self);
   take_tensor(&plan, source);
@@ -202,7 +202,7 @@ acl_result plan_add(const acl_tensor* self, const acl_tensor* other, const acl_s
                     acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
   if (!plan_begin(&plan, SIM_OPERATOR_add, ACL_PHASE_ONE_SYMBOL("Add"), out_workspace_bytes,
-             out_executor))
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, self);
@@ -216,7 +216,7 @@ acl_result plan_mul(const acl_tensor* self, const acl_tensor* other, acl_tensor*
                     uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
   if (!plan_begin(&plan, SIM_OPERATOR_mul, ACL_PHASE_ONE_SYMBOL("Mul"), out_workspace_bytes,
-             out_executor))
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, self);
@@ -230,7 +230,7 @@ acl_result plan_where(const acl_tensor* condition, const acl_tensor* self, const
                       acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
   if (!plan_begin(&plan, SIM_OPERATOR_where, ACL_PHASE_ONE_SYMBOL("SWhere"), out_workspace_bytes,
-             out_executor))
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, condition);
@@ -245,7 +245,7 @@ acl_result plan_sum(const acl_tensor* self, const acl_ints* dims, bool keepdim, 
                     acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
   if (!plan_begin(&plan, SIM_OPERATOR_sum, ACL_PHASE_ONE_SYMBOL("ReduceSum"), out_workspace_bytes,
-             out_executor))
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, self);
@@ -261,7 +261,8 @@ acl_result plan_mm(const acl_tensor* self, const acl_tensor* mat2, acl_tensor* o
                    acl_executor** out_executor) {
   enum { USE_FP32_ADD = 4, CUBE_MATH_TYPES = 5 };
   plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_mm, ACL_PHASE_ONE_SYMBOL("Mm"), out_workspace_bytes, out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_mm, ACL_PHASE_ONE_SYMBOL("Mm"), out_workspace_bytes,
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, self);

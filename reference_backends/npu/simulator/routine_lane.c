@@ -88,10 +88,12 @@ static bool run_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine, lan
 static bool lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine) {
   const sim_argument_t* space = run->in[0];
   lane_t lane = {.count = along(space, dims), .call = run->call};
-  lane.length = run->out[0]->count * lane.count == 0 ? 1 : run->out[0]->count / (space->count / lane.count);
+  lane.length =
+      run->out[0]->count * lane.count == 0 ? 1 : run->out[0]->count / (space->count / lane.count);
   const bool has_second = run->inputs > 1 && run->from[1] != NULL;
   if (lane.length < 1 || (has_second && run->in[1]->count != space->count)) return false;
-  sim_number_t* room = malloc(sizeof *room * (size_t)(2 * lane.count + SIM_RESULTS * lane.length + 1));
+  sim_number_t* room =
+      malloc(sizeof *room * (size_t)(2 * lane.count + SIM_RESULTS * lane.length + 1));
   sim_number_t* values = malloc(sizeof *values * (size_t)(space->count + 1));
   lane.order = malloc(sizeof *lane.order * (size_t)(lane.count + 1));
   bool done = room != NULL && values != NULL && lane.order != NULL;
@@ -108,18 +110,18 @@ static bool lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine) {
 
 /* ----------------------------------------------------------------------------------- reductions -- */
 
-#define FOLD(name, first, step)                                     \
-  static bool lane_##name(const lane_t* lane) {                     \
-    sim_number_t folded = (first);                                  \
-    for (int64_t i = 0; i < lane->count; i++) {                     \
-      const sim_number_t x = lane->in[0][i];                        \
-      folded = (step);                                              \
-    }                                                               \
-    lane->out[0][0] = folded;                                       \
-    return true;                                                    \
+#define FOLD(name, first, step)                 \
+  static bool lane_##name(const lane_t* lane) { \
+    sim_number_t folded = (first);              \
+    for (int64_t i = 0; i < lane->count; i++) { \
+      const sim_number_t x = lane->in[0][i];    \
+      folded = (step);                          \
+    }                                           \
+    lane->out[0][0] = folded;                   \
+    return true;                                \
   }
 FOLD(sum, 0, folded + x)
-FOLD(prod, 1, folded * x)
+FOLD(prod, 1, folded* x)
 FOLD(max, lane->in[0][0], isnan(folded) || folded >= x ? folded : x)
 FOLD(min, lane->in[0][0], isnan(folded) || folded <= x ? folded : x)
 #undef FOLD
@@ -340,9 +342,9 @@ static bool lane_cummin(const lane_t* lane) {
 
 /* ----------------------------------------------------------------------- by name, and where along -- */
 
-#define ALONG(name, dim)                                 \
-  bool sim_##name(sim_run_t* run) {                      \
-    return lanes(run, dims_of(run, dim), lane_##name);   \
+#define ALONG(name, dim)                               \
+  bool sim_##name(sim_run_t* run) {                    \
+    return lanes(run, dims_of(run, dim), lane_##name); \
   }
 #define LISTED INT64_MAX /* the list's dimensions; without one, all */
 ALONG(sum, LISTED)

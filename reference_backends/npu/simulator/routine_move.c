@@ -158,7 +158,8 @@ bool sim_stack(sim_run_t* run) {
   for (int64_t i = 0; i < out->count; i++) {
     place_t place = place_of(out, i);
     const int64_t k = place.at[dim];
-    memmove(&place.at[dim], &place.at[dim + 1], sizeof *place.at * (size_t)(EMIT_MAX_RANK - 1 - dim));
+    memmove(&place.at[dim], &place.at[dim + 1],
+            sizeof *place.at * (size_t)(EMIT_MAX_RANK - 1 - dim));
     run->to[0][i] = run->from[k][index_of(run->in[k], &place)];
   }
   return true;
@@ -271,8 +272,7 @@ bool sim_bucketize(sim_run_t* run) {
   for (int64_t i = 0; i < run->out[0]->count; i++) {
     int64_t at = 0;
     const sim_number_t value = run->from[0][i];
-    while (at < run->in[1]->count &&
-           (right ? run->from[1][at] <= value : run->from[1][at] < value))
+    while (at < run->in[1]->count && (right ? run->from[1][at] <= value : run->from[1][at] < value))
       at++;
     run->to[0][i] = (sim_number_t)at;
   }

@@ -82,8 +82,8 @@ bool sim_layer_norm(sim_run_t* run) {
       variance += (x[i] - mean) * (x[i] - mean) / (sim_number_t)width;
     const sim_number_t rstd = 1 / sqrtl(variance + (sim_number_t)run->call->real[0]);
     for (int64_t i = 0; i < width; i++)
-      run->to[0][row * width + i] = (x[i] - mean) * rstd * factor(run->from[1], i, 1) +
-                                    factor(run->from[2], i, 0);
+      run->to[0][row * width + i] =
+          (x[i] - mean) * rstd * factor(run->from[1], i, 1) + factor(run->from[2], i, 0);
     if (run->to[1] != NULL) run->to[1][row] = mean;
     if (run->to[2] != NULL) run->to[2][row] = rstd;
   }

@@ -50,7 +50,8 @@ static void fill_variables(const sim_run_t* run, sim_number_t* const* arrays,
     out->numbers['i' - 'a' + i] = i < call->wholes ? (sim_number_t)call->whole[i] : sim_absent;
   for (int i = 0; i < 2; i++) /* x, y */
     out->numbers['x' - 'a' + i] = i < call->reals ? (sim_number_t)call->real[i] : sim_absent;
-  out->columns = like->rank > 0 && like->sizes[like->rank - 1] > 0 ? like->sizes[like->rank - 1] : 1;
+  out->columns =
+      like->rank > 0 && like->sizes[like->rank - 1] > 0 ? like->sizes[like->rank - 1] : 1;
   out->rows = like->rank > 1 && like->sizes[like->rank - 2] > 0 ? like->sizes[like->rank - 2] : 1;
 }
 
@@ -126,7 +127,8 @@ bool sim_each(sim_run_t* run) {
   const int count = run->results, lists = count > 0 ? run->inputs / count : 0;
   bool done = one != NULL && lists * count == run->inputs;
   for (int i = 0; done && i < count; i++) {
-    *one = (sim_run_t){.call = run->call, .inputs = lists, .results = 1, .formula = {run->formula[0]}};
+    *one =
+        (sim_run_t){.call = run->call, .inputs = lists, .results = 1, .formula = {run->formula[0]}};
     one->out[0] = run->out[i];
     one->to[0] = run->to[i];
     for (int k = 0; k < lists; k++) {
@@ -149,7 +151,8 @@ enum { REDUCE_MEAN = 1, REDUCE_SUM = 2 };
 bool sim_loss(sim_run_t* run) {
   sim_number_t* arrays[SIM_TENSORS] = {NULL};
   const sim_argument_t* space = run->in[0];
-  if (reduction_of(run) != REDUCE_MEAN && reduction_of(run) != REDUCE_SUM) return sim_pointwise(run);
+  if (reduction_of(run) != REDUCE_MEAN && reduction_of(run) != REDUCE_SUM)
+    return sim_pointwise(run);
   bool fits = broadcast_all(run, space, arrays);
   sim_number_t* terms = malloc(sizeof *terms * (size_t)(space->count + 1));
   fits = fits && terms != NULL;
