@@ -119,7 +119,7 @@ GIVEN: dict[str, Arguments] = {
     "sort.stable": [signed(2, 5).round(), {"stable": True, "dim": 0}],
 }
 GIVEN["addmm"].pop(3)
-# Two name the dtype; of half, PyTorch's CPU keeps mean and deviation in half, and no other device does.
+# Two name the dtype; of half, PyTorch's CPU alone keeps mean and deviation in half.
 FLOAT32_ALONE = ("_softmax_backward_data", "_log_softmax_backward_data", "native_layer_norm")
 # Within the domain of these, and where they are not smooth: what has no row here takes both signs.
 POSITIVE = {
@@ -130,8 +130,8 @@ POSITIVE = {
 
 
 def tensors(name: str, is_whole: bool) -> Iterator[torch.Tensor]:
-    """Yields the tensors of a call, the first one of two dimensions, another one that broadcasts."""
-    base = name.split(".")[0]
+    """Yields the tensors of a call: one of two dimensions, then some that broadcast."""
+    base = name.split(".", maxsplit=1)[0]
     make = real if base in POSITIVE else signed
     shapes = [(2, 3)] * 4 if base.endswith("backward") or base.startswith("_foreach") else [
         (2, 3), (3,), (2, 1), (2, 3)]  # fmt: skip
@@ -182,7 +182,7 @@ def each(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
 
 
 def sparse(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns the same values, every second element of a larger storage and the first one left out."""
+    """Returns the same values, every second element of a storage, without its first one."""
     room = torch.zeros(2 * tensor.numel() + 1, dtype=tensor.dtype, device=tensor.device)
     strides = [2 * stride for stride in tensor.contiguous().stride()]
     return room.as_strided(tensor.shape, strides, 1).copy_(tensor)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each overload in the table of a backend with an operator library computes as PyTorch's CPU does."""
+"""Each overload in the table of a backend with an operator library computes as the CPU's does."""
 
 from __future__ import annotations
 
