@@ -9,7 +9,7 @@
 #include "routine.h"
 
 static const char* const meanings[ACLNN_FUNCTIONS] = {
-#define MEANS(name, text) [ACLNN_FUNCTION_##name] = text,
+#define MEANS(name, text) [ACLNN_FUNCTION_##name] = (text),
 #include "meanings.inc"
 #undef MEANS
 };
