@@ -188,6 +188,12 @@ def sparse(tensor: torch.Tensor) -> torch.Tensor:
     return room.as_strided(tensor.shape, strides, 1).copy_(tensor)
 
 
+def extreme(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns what is no number, infinite, zero, or equal to others, in the same shape."""
+    numbers = torch.tensor([torch.nan, torch.inf, -torch.inf, 0.0, 1.0, 0.5, 1.0])
+    return numbers.repeat(tensor.numel())[: tensor.numel()].reshape(tensor.shape)
+
+
 def samples(name: str, dtypes: str) -> Iterator[tuple[str, Arguments]]:
     whole = dtypes in ("INTEGERS", "WHOLE")
     first = GIVEN.get(name) or made(name, whole)
@@ -197,6 +203,8 @@ def samples(name: str, dtypes: str) -> Iterator[tuple[str, Arguments]]:
         yield "float16", each(first, lambda x: x.half() if x.is_floating_point() else x)
     if dtypes in ("NUMBERS", "ALL") and name not in GIVEN:
         yield "int64", made(name, is_whole=True)
+    if not whole and name not in GIVEN:
+        yield "extremes", each(first, extreme)
 
 
 def call(name: str, arguments: Arguments, device: torch.device) -> list[torch.Tensor]:
