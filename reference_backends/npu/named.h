@@ -24,7 +24,7 @@
  *   d, e      a real number; -1 where it is absent    C     the correction of a variance, 1 where absent
  *   m, g, Z   the text of a rounding mode, of an approximation, as it is
  *   y         the dtype of the first output           -     left out
- * What takes no member: Y as y, A all dimensions, F false, 0 zero, c cubeMathType, % exchanges the last two.
+ * What takes no member: A all dimensions, F false, 0 zero, c cubeMathType, % exchanges the last two.
  */
 typedef struct npu_named {
   tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */

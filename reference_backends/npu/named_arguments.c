@@ -9,7 +9,7 @@
 #include "named.h"
 
 static size_t member_bytes(char letter) {
-  if (strchr("YAF0c%", letter) != NULL) return 0;
+  if (strchr("AF0c%", letter) != NULL) return 0;
   if (letter == 's') return sizeof(tbk_scalar_t);
   if (strchr("TOlk", letter) != NULL) return sizeof(tbk_int_list_t);
   return sizeof(int64_t);
@@ -19,7 +19,7 @@ static size_t member_bytes(char letter) {
 static const char* arguments_of(char letter) {
   static const char* const classes[][2] = {
       {"tqToO", "t"}, {"sSJ", "s"}, {"lkLIXA", "l"}, {"ix0Cg", "i"}, {"bBFz", "b"},
-      {"de", "d"},    {"myY", "n"}, {"Z", "z"},      {"c", "c"},     {"w", "ii"},
+      {"de", "d"},    {"my", "n"},  {"Z", "z"},      {"c", "c"},     {"w", "ii"},
   };
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
     if (strchr(classes[i][0], letter) != NULL) return classes[i][1];
@@ -313,7 +313,6 @@ static bool add_value(npu_named_call_t* call, char letter, const char* member) {
       word->n = rounding_of(pointer);
       return true;
     case 'y':
-    case 'Y':
       word->n = dtype_of_output(call);
       return true;
     case 'Z':

@@ -119,6 +119,17 @@ GIVEN: dict[str, Arguments] = {
     "sort.stable": [signed(2, 5).round(), {"stable": True, "dim": 0}],
 }
 GIVEN["addmm"].pop(3)
+# A tensor without dimensions counts as one of one element.
+ALONE: dict[str, Arguments] = {
+    "gather": [signed(1)[0], 0, places(0)[0]],
+    "index_select": [signed(1)[0], -1, places(0)],
+    "scatter.src": [signed(1)[0], 0, places(0)[0], real(1)[0]],
+    "scatter_add": [signed(1)[0], -1, places(0)[0], real(1)[0]],
+    "index_add": [signed(1)[0], 0, places(0), real(1)[0]],
+    "max.dim": [signed(1)[0], 0], "kthvalue": [signed(1)[0], 1], "topk": [signed(1)[0], 1],
+    "sort": [signed(1)[0]], "median.dim": [signed(1)[0], 0], "cumsum": [signed(1)[0], 0],
+    "_softmax": [signed(1)[0], 0, False], "argmax": [signed(1)[0], 0], "amax": [signed(1)[0]],
+}  # fmt: skip
 # Two name the dtype; of half, PyTorch's CPU alone keeps mean and deviation in half.
 FLOAT32_ALONE = ("_softmax_backward_data", "_log_softmax_backward_data", "native_layer_norm")
 # Within the domain of these, and where they are not smooth: what has no row here takes both signs.
@@ -203,6 +214,8 @@ def samples(name: str, dtypes: str) -> Iterator[tuple[str, Arguments]]:
         yield "float16", each(first, lambda x: x.half() if x.is_floating_point() else x)
     if dtypes in ("NUMBERS", "ALL") and name not in GIVEN:
         yield "int64", made(name, is_whole=True)
+    if name in ALONE:
+        yield "no dimensions", ALONE[name]
     if not whole and name not in GIVEN:
         yield "extremes", each(first, extreme)
 

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "element.h"
 #include "routine.h"
 
 typedef struct place {
@@ -28,8 +29,13 @@ static int64_t index_of(const sim_argument_t* shape, const place_t* place) {
   return index;
 }
 
+/* A tensor without dimensions is taken as one of one element. */
 static int dim_of(int64_t dim, int rank) {
-  return (int)(dim < 0 ? dim + rank : dim);
+  return rank == 0 ? 0 : (int)(dim < 0 ? dim + rank : dim);
+}
+
+static int64_t size_along(const sim_argument_t* shape, int dim) {
+  return shape->rank == 0 ? 1 : shape->sizes[dim];
 }
 
 /* Where the element for a place of the result comes from; false where it comes from nowhere. */
@@ -167,7 +173,8 @@ bool sim_stack(sim_run_t* run) {
 
 /* ---------------------------------------------------------------------------------------- indices -- */
 
-/* Counts from the end where it is negative; false where it names nothing. */
+/* Counts from the end where it is negative; false where it names nothing: then what is read is NaN, and nothing
+ * is written. */
 static bool resolve(sim_number_t value, int64_t size, int64_t* out) {
   *out = (int64_t)value;
   if (*out < 0) *out += size;
@@ -179,8 +186,8 @@ bool sim_gather(sim_run_t* run) {
   const int dim = dim_of(run->call->whole[0], in->rank);
   for (int64_t i = 0; i < index->count; i++) {
     place_t place = place_of(index, i);
-    if (!resolve(run->from[1][i], in->rank == 0 ? 1 : in->sizes[dim], &place.at[dim])) return false;
-    run->to[0][i] = run->from[0][index_of(in, &place)];
+    const bool is_there = resolve(run->from[1][i], size_along(in, dim), &place.at[dim]);
+    run->to[0][i] = is_there ? run->from[0][index_of(in, &place)] : sim_absent;
   }
   return true;
 }
@@ -190,9 +197,8 @@ bool sim_index_select(sim_run_t* run) {
   const int dim = dim_of(run->call->whole[0], in->rank);
   for (int64_t i = 0; i < out->count; i++) {
     place_t place = place_of(out, i);
-    if (!resolve(run->from[1][place.at[dim]], in->rank == 0 ? 1 : in->sizes[dim], &place.at[dim]))
-      return false;
-    run->to[0][i] = run->from[0][index_of(in, &place)];
+    const bool is_there = resolve(run->from[1][place.at[dim]], size_along(in, dim), &place.at[dim]);
+    run->to[0][i] = is_there ? run->from[0][index_of(in, &place)] : sim_absent;
   }
   return true;
 }
@@ -200,8 +206,8 @@ bool sim_index_select(sim_run_t* run) {
 bool sim_take(sim_run_t* run) {
   for (int64_t i = 0; i < run->out[0]->count; i++) {
     int64_t at;
-    if (!resolve(run->from[1][i], run->in[0]->count, &at)) return false;
-    run->to[0][i] = run->from[0][at];
+    const bool is_there = resolve(run->from[1][i], run->in[0]->count, &at);
+    run->to[0][i] = is_there ? run->from[0][at] : sim_absent;
   }
   return true;
 }
@@ -210,8 +216,8 @@ bool sim_embedding(sim_run_t* run) {
   const int64_t width = run->in[0]->rank == 2 ? run->in[0]->sizes[1] : 0;
   for (int64_t i = 0; width > 0 && i < run->out[0]->count; i++) {
     int64_t at;
-    if (!resolve(run->from[1][i / width], run->in[0]->sizes[0], &at)) return false;
-    run->to[0][i] = run->from[0][at * width + i % width];
+    const bool is_there = resolve(run->from[1][i / width], run->in[0]->sizes[0], &at);
+    run->to[0][i] = is_there ? run->from[0][at * width + i % width] : sim_absent;
   }
   return true;
 }
@@ -221,7 +227,7 @@ bool sim_embedding_backward(sim_run_t* run) {
   const int64_t width = run->out[0]->sizes[1], padding = run->call->whole[1];
   for (int64_t i = 0; i < run->in[0]->count; i++) {
     int64_t at;
-    if (!resolve(run->from[1][i / width], run->out[0]->sizes[0], &at)) return false;
+    if (!resolve(run->from[1][i / width], run->out[0]->sizes[0], &at)) continue;
     if (at != padding) run->to[0][at * width + i % width] += run->from[0][i];
   }
   return true;
@@ -239,7 +245,7 @@ static bool scatter(sim_run_t* run, bool adds) {
     place_t place = place_of(index, i);
     const sim_number_t value =
         run->inputs > 2 ? run->from[2][index_of(run->in[2], &place)] : run->call->scalar[0];
-    if (!resolve(run->from[1][i], out->sizes[dim], &place.at[dim])) return false;
+    if (!resolve(run->from[1][i], size_along(out, dim), &place.at[dim])) continue;
     sim_number_t* to = &run->to[0][index_of(out, &place)];
     *to = adds ? *to + value : value;
   }
@@ -260,7 +266,7 @@ bool sim_index_add(sim_run_t* run) {
   copy_self(run);
   for (int64_t i = 0; i < source->count; i++) {
     place_t place = place_of(source, i);
-    if (!resolve(run->from[1][place.at[dim]], out->sizes[dim], &place.at[dim])) return false;
+    if (!resolve(run->from[1][place.at[dim]], size_along(out, dim), &place.at[dim])) continue;
     run->to[0][index_of(out, &place)] += run->call->scalar[0] * run->from[2][i];
   }
   return true;
