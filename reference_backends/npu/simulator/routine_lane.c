@@ -2,34 +2,20 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * routine_lane.c: what works along dimensions: reductions, scans, softmax, sorting. A lane is what lies along
- * them at one place of the others.
+ * routine_lane.c: what works along dimensions: lanes, and reductions.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "element.h"
-#include "routine.h"
+#include "lane.h"
 
-/* A lane of each of two inputs, of `count` elements, and what comes of it, of `length`. */
-typedef struct lane {
-  const sim_number_t* in[2];
-  int64_t count;
-  sim_number_t* out[SIM_RESULTS];
-  int64_t length;
-  const sim_call_t* call;
-  int64_t* order; /* room for `count` places */
-} lane_t;
-
-typedef bool (*lane_routine_t)(const lane_t* lane);
-
-/* Dimensions, as a set of bits. */
-static uint32_t dims_of(const sim_run_t* run, int64_t dim) {
+uint32_t sim_lane_dims(const sim_run_t* run, int64_t dim) {
   const int rank = run->in[0]->rank;
   uint32_t dims = 0;
   if (rank == 0) return 0;
-  if (dim != INT64_MAX) return UINT32_C(1) << (dim < 0 ? dim + rank : dim);
+  if (dim != LISTED) return UINT32_C(1) << (dim < 0 ? dim + rank : dim);
   if (run->call->lists == 0 || run->call->list[0].count == 0) return (UINT32_C(1) << rank) - 1;
   for (int i = 0; i < run->call->list[0].count; i++) {
     const int64_t one = run->call->list[0].items[i];
@@ -84,8 +70,7 @@ static bool run_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine, lan
   return true;
 }
 
-/* Computes the formula of each element first; the second input, where there is one, is as large. */
-static bool lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine) {
+bool sim_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine) {
   const sim_argument_t* space = run->in[0];
   lane_t lane = {.count = along(space, dims), .call = run->call};
   lane.length =
@@ -95,7 +80,7 @@ static bool lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine) {
   sim_number_t* room =
       malloc(sizeof *room * (size_t)(2 * lane.count + SIM_RESULTS * lane.length + 1));
   sim_number_t* values = malloc(sizeof *values * (size_t)(space->count + 1));
-  lane.order = malloc(sizeof *lane.order * (size_t)(lane.count + 1));
+  lane.order = malloc(sizeof *lane.order * (size_t)(2 * lane.count + 1));
   bool done = room != NULL && values != NULL && lane.order != NULL;
   if (done) {
     sim_number_t* const mapped[2] = {values, has_second ? run->from[1] : NULL};
@@ -132,7 +117,7 @@ static bool lane_mean(const lane_t* lane) {
   return true;
 }
 
-static bool lane_logsumexp(const lane_t* lane) {
+bool lane_logsumexp(const lane_t* lane) {
   sim_number_t sum = 0;
   lane_max(lane);
   const sim_number_t most = isfinite(lane->out[0][0]) ? lane->out[0][0] : 0;
@@ -214,139 +199,12 @@ static bool lane_std_mean(const lane_t* lane) {
   return lane_std(lane);
 }
 
-/* --------------------------------------------------------------------------------------- sorting -- */
-
-/* NaN is greater than any number. */
-static bool is_less(sim_number_t x, sim_number_t y) {
-  return isnan(y) ? !isnan(x) : x < y;
-}
-
-/* Stable, by insertion: lanes of tests are short. */
-static void order(const lane_t* lane, bool descending) {
-  for (int64_t i = 0; i < lane->count; i++) {
-    int64_t k = i;
-    for (; k > 0; k--) {
-      const sim_number_t x = lane->in[0][i], y = lane->in[0][lane->order[k - 1]];
-      if (descending ? !is_less(y, x) : !is_less(x, y)) break;
-      lane->order[k] = lane->order[k - 1];
-    }
-    lane->order[k] = i;
-  }
-}
-
-static bool give_ordered(const lane_t* lane, bool descending) {
-  order(lane, descending);
-  for (int64_t i = 0; i < lane->length && i < lane->count; i++) {
-    lane->out[0][i] = lane->in[0][lane->order[i]];
-    lane->out[1][i] = (sim_number_t)lane->order[i];
-  }
-  return lane->length <= lane->count;
-}
-
-/* stable, dim, descending */
-static bool lane_sort(const lane_t* lane) {
-  return give_ordered(lane, lane->call->whole[2] != 0);
-}
-
-/* k, dim, largest, sorted */
-static bool lane_topk(const lane_t* lane) {
-  return give_ordered(lane, lane->call->whole[2] != 0);
-}
-
-static bool give_place(const lane_t* lane, int64_t rank) {
-  order(lane, false);
-  int64_t at = lane->order[rank];
-  for (int64_t i = 0; i < lane->count; i++)
-    if (isnan(lane->in[0][i])) at = i;
-  lane->out[0][0] = lane->in[0][at];
-  lane->out[1][0] = (sim_number_t)at;
-  return true;
-}
-
-static bool lane_median(const lane_t* lane) {
-  return lane->count > 0 && give_place(lane, (lane->count - 1) / 2);
-}
-
-static bool lane_kth(const lane_t* lane) {
-  const int64_t k = lane->call->whole[0];
-  return k > 0 && k <= lane->count && give_place(lane, k - 1);
-}
-
-/* ----------------------------------------------------------------------------- softmax and scans -- */
-
-static bool lane_log_softmax(const lane_t* lane) {
-  lane_logsumexp(lane);
-  const sim_number_t total = lane->out[0][0];
-  for (int64_t i = 0; i < lane->count; i++)
-    lane->out[0][i] = lane->in[0][i] - total;
-  return true;
-}
-
-static bool lane_softmax(const lane_t* lane) {
-  lane_log_softmax(lane);
-  for (int64_t i = 0; i < lane->count; i++)
-    lane->out[0][i] = expl(lane->out[0][i]);
-  return true;
-}
-
-static bool lane_softmax_backward(const lane_t* lane) {
-  sim_number_t sum = 0;
-  for (int64_t i = 0; i < lane->count; i++)
-    sum += lane->in[0][i] * lane->in[1][i];
-  for (int64_t i = 0; i < lane->count; i++)
-    lane->out[0][i] = lane->in[1][i] * (lane->in[0][i] - sum);
-  return true;
-}
-
-static bool lane_log_softmax_backward(const lane_t* lane) {
-  sim_number_t sum = 0;
-  for (int64_t i = 0; i < lane->count; i++)
-    sum += lane->in[0][i];
-  for (int64_t i = 0; i < lane->count; i++)
-    lane->out[0][i] = lane->in[0][i] - expl(lane->in[1][i]) * sum;
-  return true;
-}
-
-static bool lane_cumsum(const lane_t* lane) {
-  sim_number_t sum = 0;
-  for (int64_t i = 0; i < lane->count; i++)
-    lane->out[0][i] = sum += lane->in[0][i];
-  return true;
-}
-
-static bool lane_cumprod(const lane_t* lane) {
-  sim_number_t product = 1;
-  for (int64_t i = 0; i < lane->count; i++)
-    lane->out[0][i] = product *= lane->in[0][i];
-  return true;
-}
-
-static bool cumulate(const lane_t* lane, bool largest) {
-  int64_t at = 0;
-  for (int64_t i = 0; i < lane->count; i++) {
-    const sim_number_t x = lane->in[0][i], y = lane->in[0][at];
-    if (isnan(x) || (!isnan(y) && (largest ? x >= y : x <= y))) at = i;
-    lane->out[0][i] = lane->in[0][at];
-    lane->out[1][i] = (sim_number_t)at;
-  }
-  return true;
-}
-
-static bool lane_cummax(const lane_t* lane) {
-  return cumulate(lane, true);
-}
-
-static bool lane_cummin(const lane_t* lane) {
-  return cumulate(lane, false);
-}
-
 /* ----------------------------------------------------------------------- by name, and where along -- */
 
-#define ALONG(name, dim)                               \
-  bool sim_##name(sim_run_t* run) {                    \
-    return lanes(run, dims_of(run, dim), lane_##name); \
+#define ALONG(name, dim)                                         \
+  bool sim_##name(sim_run_t* run) {                              \
+    return sim_lanes(run, sim_lane_dims(run, dim), lane_##name); \
   }
-#define LISTED INT64_MAX /* the list's dimensions; without one, all */
 ALONG(sum, LISTED)
 ALONG(mean, LISTED)
 ALONG(prod, run->call->wholes > 2 ? run->call->whole[0] : LISTED)
@@ -362,15 +220,3 @@ ALONG(max_at, run->call->whole[0])
 ALONG(min_at, run->call->whole[0])
 ALONG(min_max, LISTED)
 ALONG(std_mean, LISTED)
-ALONG(median, run->call->wholes > 0 ? run->call->whole[0] : LISTED)
-ALONG(kth, run->call->whole[1])
-ALONG(softmax, run->call->whole[0])
-ALONG(log_softmax, run->call->whole[0])
-ALONG(softmax_backward, run->call->whole[0])
-ALONG(log_softmax_backward, run->call->whole[0])
-ALONG(cumsum, run->call->whole[0])
-ALONG(cumprod, run->call->scalars > 0 ? (int64_t)run->call->scalar[0] : run->call->whole[0])
-ALONG(cummax, run->call->whole[0])
-ALONG(cummin, run->call->whole[0])
-ALONG(sort, run->call->whole[1])
-ALONG(topk, run->call->whole[1])
