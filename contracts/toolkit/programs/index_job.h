@@ -54,6 +54,8 @@ void index_ready(tbk_fixture_t* fx, index_job_t* job);
 tbk_args_index_t* index_describe(index_job_t* job);
 /* Calls the kernel's launch, and overwrites all that the arguments point to. */
 tbk_status_t index_launch(tbk_fixture_t* fx, index_job_t* job, tbk_stream_t* stream);
+/* Returns how the job is called. */
+generic_call_t index_call(index_job_t* job);
 bool index_check(tbk_fixture_t* fx, index_job_t* job, tbk_here_t here);
 /* Checks that nothing has changed at all. */
 bool index_check_untouched(tbk_fixture_t* fx, index_job_t* job, tbk_here_t here);

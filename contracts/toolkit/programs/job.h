@@ -9,17 +9,11 @@
 #define TBK_CONTRACTS_JOB_H
 
 #include "evaluate.h"
+#include "generic_call.h"
 #include "pool.h"
 #include "tensor.h"
 
 enum { JOB_INPUTS = 16, JOB_SETS = 40, JOB_VIEWS = JOB_INPUTS + TBK_PROGRAM_MOST_RESULTS };
-
-typedef enum job_how {
-  JOB_NULL = 0, /* launched without a stream */
-  JOB_STREAM,   /* on a stream */
-  JOB_PLAN,     /* by a plan, where the kernel makes plans; made for operands without memory */
-  JOB_TWICE     /* by a plan that was launched before, with other numbers */
-} job_how_t;
 
 typedef enum job_values {
   JOB_ANY = 0, /* special values, small and ordinary numbers, any bits */
@@ -56,6 +50,8 @@ typedef struct job_set {
   int32_t alias;              /* the input that output 0 is, or -1 */
 } job_set_t;
 
+typedef struct job_wire job_wire_t;
+
 typedef struct job {
   job_form_t form;
   const tbk_program_t* first; /* the program, or the map: reads the first inputs */
@@ -63,6 +59,7 @@ typedef struct job {
   const tbk_kernel_t* kernel;
   size_t set_count, input_count;
   job_set_t* sets;
+  job_wire_t* wire;        /* what goes to the backend */
   bool plan_refused;       /* the form wanted a plan, and prepare refused; it was launched */
   uint64_t open, elements; /* how many elements the oracle left open, of how many */
 } job_t;
@@ -77,10 +74,12 @@ void job_make(tbk_fixture_t* fx, job_t* job, const job_form_t* form);
 void job_ready(tbk_fixture_t* fx, job_t* job);
 /* Writes the arguments afresh; they may be changed before job_launch. */
 void job_describe(job_t* job);
-/* Returns the arguments as they go to the kernel. */
+/* Returns the arguments, as they go to the kernel, of the job that the thread has described last. */
 void* job_arguments(void);
 /* Calls the kernel's launch, and overwrites all that the arguments point to. */
 tbk_status_t job_launch(tbk_fixture_t* fx, job_t* job, tbk_stream_t* stream);
+/* Returns how the job is called. */
+generic_call_t job_call(job_t* job);
 /* Checks the outputs against the oracle, and that nothing else has changed. */
 bool job_check(tbk_fixture_t* fx, job_t* job, tbk_here_t here);
 /* Checks that nothing has changed at all. */
