@@ -5,6 +5,7 @@
  * tbk::matmul: products of matrices of one element to more than a tile holds, alone and in batches, over dtypes,
  * layouts, scalars, what is added, and ways to launch.
  */
+#include <math.h>
 #include <string.h>
 
 #include "dimensions.h"
@@ -56,9 +57,23 @@ static const shape_t shapes[] = {
 };
 
 /* Of each pair the first multiplies the product, the second what is added. */
-static const double scalars[][2] = {{1, 1}, {2, -3}, {-1, 1}, {1, 0},     {0, 1},
-                                    {0, 0}, {3, 2},  {1, -1}, {0.3, 1.7}, {-2.5, 0.125}};
-enum { PLAIN, WHOLE, MINUS, NO_BETA, NO_ALPHA, NEITHER, TWICE, LESS, ROUNDED, BROKEN };
+static const double scalars[][2] = {
+    {1, 1}, {2, -3}, {-1, 1},    {1, 0},        {0, 1},           {0, 0},
+    {3, 2}, {1, -1}, {0.3, 1.7}, {-2.5, 0.125}, {2, (double)NAN}, {1, (double)INFINITY}};
+enum {
+  PLAIN,
+  WHOLE,
+  MINUS,
+  NO_BETA,
+  NO_ALPHA,
+  NEITHER,
+  TWICE,
+  LESS,
+  ROUNDED,
+  BROKEN,
+  UNREAD_NAN,
+  UNREAD_INFINITY
+};
 
 /* ---------------------------------------------------------------------------------------- sweep -- */
 
@@ -88,15 +103,16 @@ SWEEP_DIMENSION(any_axis, "values", {"any", JOB_ANY});
 #define READ                                                                           \
   {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET}, {"gaps", TENSOR_GAPS},           \
       {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS}, {"reversed", TENSOR_REVERSED}, \
-      {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE}, {          \
-    "last", TENSOR_BROADCAST_LAST                                                      \
+      {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE},            \
+      {"last", TENSOR_BROADCAST_LAST}, {                                               \
+    "backwards", TENSOR_BACKWARDS                                                      \
   }
 SWEEP_DIMENSION(a_axis, "a", READ);
 SWEEP_DIMENSION(b_axis, "b", READ);
 SWEEP_DIMENSION(c_axis, "c", READ);
 SWEEP_DIMENSION(out_axis, "out", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
-                {"reversed", TENSOR_REVERSED});
+                {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(plain_axis, "layout", {"plain", TENSOR_PLAIN});
 SWEEP_DIMENSION(shared_axis, "a", {"plain", TENSOR_PLAIN}, {"shared", TENSOR_BROADCAST});
 SWEEP_DIMENSION(common_axis, "b", {"plain", TENSOR_PLAIN}, {"shared", TENSOR_BROADCAST});
@@ -114,6 +130,9 @@ SWEEP_DIMENSION(scalar_axis, "scalars", {"1,1", PLAIN}, {"2,-3", WHOLE}, {"-1,1"
                 {"1,0", NO_BETA}, {"0,1", NO_ALPHA}, {"0,0", NEITHER}, {"3,2", TWICE},
                 {"1,-1", LESS}, {"0.3,1.7", ROUNDED}, {"-2.5,0.125", BROKEN});
 SWEEP_DIMENSION(one_axis, "scalars", {"1,1", PLAIN});
+/* Without c beta is not read. */
+SWEEP_DIMENSION(unread_axis, "scalars", {"1,1", PLAIN}, {"2,-3", WHOLE}, {"0.3,1.7", ROUNDED},
+                {"2,nan", UNREAD_NAN}, {"1,inf", UNREAD_INFINITY});
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN});
 SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
 
@@ -183,7 +202,7 @@ SPACE(output_space, shape_axis, dtype_axis, small_axis, plain_axis, b_axis, plai
 SPACE(empty_space, empty_axis, dtype_axis, small_axis, plain_axis, plain_axis, c_axis, out_axis,
       transposed_axis, added_axis, scalar_axis);
 SPACE(nothing_space, shape_axis, real_axis, small_axis, plain_axis, plain_axis, plain_axis,
-      out_axis, transposed_axis, nothing_axis, scalar_axis);
+      out_axis, transposed_axis, nothing_axis, unread_axis);
 
 static void each_element_is_its_sum(tbk_fixture_t* fx) {
   sweep_run(fx, &product_space);

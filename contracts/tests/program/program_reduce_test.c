@@ -27,6 +27,7 @@ enum {
   LAST,
   MOMENTS,
   FOUR_STATES,
+  LIMITS,
   PLACED,
   FINISHED,
   NUMBERED
@@ -151,6 +152,27 @@ static const reduction_row_t rows[] = {
                      JOB_ANY,
                      0,
                      {TBK_INT32}},
+    /* States whose identities are all something else than 0. */
+    [LIMITS] = {"program 1\ninput 0 INT32\nv0 = LOAD INT32 slot 0\nv1 = CAST INT64 v0\n"
+                "v2 = CONSTANT INT32 bits 0x0\nv3 = LT BOOL v0 v2\n"
+                "result 0 v0\nresult 1 v1\nresult 2 v1\nresult 3 v3\n",
+                "program 1\nparameter 0 INT32\nparameter 1 INT64\nparameter 2 INT64\n"
+                "parameter 3 BOOL\nparameter 4 INT32\nparameter 5 INT64\nparameter 6 INT64\n"
+                "parameter 7 BOOL\nv0 = PARAMETER INT32 slot 0\nv1 = PARAMETER INT64 slot 1\n"
+                "v2 = PARAMETER INT64 slot 2\nv3 = PARAMETER BOOL slot 3\n"
+                "v4 = PARAMETER INT32 slot 4\nv5 = PARAMETER INT64 slot 5\n"
+                "v6 = PARAMETER INT64 slot 6\nv7 = PARAMETER BOOL slot 7\n"
+                "v8 = MAX INT32 v0 v4\nv9 = MUL INT64 v1 v5\nv10 = MIN INT64 v2 v6\n"
+                "v11 = AND BOOL v3 v7\nresult 0 v8\nresult 1 v9\nresult 2 v10\nresult 3 v11\n",
+                "program 1\nparameter 0 INT32\nparameter 1 INT64\nparameter 2 INT64\n"
+                "parameter 3 BOOL\nv0 = PARAMETER INT32 slot 0\nv1 = PARAMETER INT64 slot 1\n"
+                "v2 = PARAMETER INT64 slot 2\nv3 = PARAMETER BOOL slot 3\n"
+                "result 0 v0\nresult 1 v1\nresult 2 v2\nresult 3 v3\n",
+                {UINT64_C(0x80000000), 1, INT64_MAX, 1},
+                TBK_REDUCTION_COMMUTATIVE,
+                JOB_ANY,
+                0,
+                {TBK_INT32}},
     /* Coordinates of the whole space, the index of the inner one. */
     [PLACED] =
         {"program 1\ninput 0 INT64\nv0 = LOAD INT64 slot 0\nv1 = LINEAR_INDEX INT64\n"
@@ -195,7 +217,8 @@ static const reduction_row_t rows[] = {
   { word, id }
 SWEEP_DIMENSION(any_row_axis, "row", ROW(SUM_INTEGERS, "sum"), ROW(SUM_REALS, "sum_real"),
                 ROW(MOST, "max"), ROW(ARGUMENT, "argmax"), ROW(ANY, "xor"), ROW(ORDERED, "maps"),
-                ROW(LAST, "last"), ROW(MOMENTS, "moments"), ROW(FOUR_STATES, "four"));
+                ROW(LAST, "last"), ROW(MOMENTS, "moments"), ROW(FOUR_STATES, "four"),
+                ROW(LIMITS, "limits"));
 SWEEP_DIMENSION(order_axis, "row", ROW(ORDERED, "maps"), ROW(LAST, "last"));
 SWEEP_DIMENSION(state_axis, "row", ROW(FOUR_STATES, "four"), ROW(ARGUMENT, "argmax"),
                 ROW(MOMENTS, "moments"));
@@ -205,14 +228,16 @@ SWEEP_DIMENSION(nan_axis, "row", ROW(MOST, "max"));
 SWEEP_DIMENSION(inner_axis, "inner", {"0", 0}, {"1", 1}, {"2", 2}, {"7", 7}, {"63", 63}, {"64", 64},
                 {"65", 65}, {"1000", 1000}, {"5000", 5000});
 SWEEP_DIMENSION(empty_axis, "inner", {"0", 0});
-SWEEP_DIMENSION(inner_rank_axis, "dims", {"1", 1}, {"2", 2}, {"3", 3});
+SWEEP_DIMENSION(inner_rank_axis, "dims", {"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}, {"6", 6});
 SWEEP_DIMENSION(outer_axis, "outer", {"scalar", 0}, {"1", 1}, {"3", 2}, {"2x5", 3}, {"130", 4},
                 {"0", 5});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
-                {"broadcast", TENSOR_BROADCAST}, {"last", TENSOR_BROADCAST_LAST});
+                {"broadcast", TENSOR_BROADCAST}, {"last", TENSOR_BROADCAST_LAST},
+                {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(output_axis, "output", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS},
-                {"turned", TENSOR_TURNED});
+                {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
+                {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN},
                 {"again", JOB_TWICE});
 SWEEP_DIMENSION(sets_axis, "sets", {"1", 1}, {"3", 3});
@@ -239,12 +264,20 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   return reduction_row_fits(fx, &rows[row_of(one)]) && inner * places <= 20000;
 }
 
+/* Returns the least number from 2 on that divides the count. */
+static int64_t least_divisor(int64_t count) {
+  for (int64_t k = 2; k * k <= count; ++k)
+    if (count % k == 0) return k;
+  return count;
+}
+
 /* As many elements as are asked for, the last dimension the longest. */
 static void inner_sizes(int64_t count, int32_t rank, int64_t* out_sizes) {
-  for (int32_t d = 0; d < rank; ++d)
-    out_sizes[d] = 1;
-  if (rank == 3 && count % 5 == 0 && count > 0) out_sizes[0] = 5, count /= 5;
-  if (rank >= 2 && count % 2 == 0 && count > 0) out_sizes[rank - 2] *= 2, count /= 2;
+  for (int32_t d = 0; d + 1 < rank; ++d) {
+    const int64_t least = count > 0 ? least_divisor(count) : 1;
+    out_sizes[d] = least < count ? least : 1;
+    count /= out_sizes[d];
+  }
   out_sizes[rank - 1] = count;
 }
 

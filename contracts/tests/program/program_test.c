@@ -229,25 +229,6 @@ static void a_plan_serves_any_numbers(tbk_fixture_t* fx) {
 
 /* ----------------------------------------------------------------------------------------- sets -- */
 
-static void run_sets(tbk_fixture_t* fx, size_t sets, job_how_t how) {
-  static const int64_t sizes[2] = {2, 9};
-  size_t mark = room_mark(fx);
-  job_form_t form = {.program = job_program(fx, with_numbers),
-                     .rank = fx->properties.max_rank == 1 ? 1 : 2,
-                     .sizes = sizes,
-                     .sets = sets,
-                     .how = how};
-  JOB_RUN(fx, &job, &form);
-  room_release(fx, mark);
-}
-
-static void each_set_is_computed(tbk_fixture_t* fx) {
-  static const size_t counts[] = {1, 2, 3, 7};
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
-    for (int how = JOB_NULL; how <= JOB_TWICE; ++how)
-      run_sets(fx, counts[i], (job_how_t)how);
-}
-
 static void no_set_is_nothing_to_do(tbk_fixture_t* fx) {
   static const int64_t sizes[1] = {5};
   job_form_t form = {.program = job_program(fx, with_numbers), .rank = 1, .sizes = sizes};
@@ -263,17 +244,22 @@ static void no_set_is_nothing_to_do(tbk_fixture_t* fx) {
 
 SWEEP_DIMENSION(shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"7", 2}, {"0", 3}, {"3x5", 4},
                 {"4x1x3", 5}, {"3x0x2", 6}, {"2x3x2x3", 7}, {"rank5", 8}, {"rank8", 9},
-                {"1000", 10}, {"65x17", 11});
+                {"1000", 10}, {"65x17", 11}, {"3x3x3", 12}, {"rank6", 13});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
                 {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE},
-                {"last", TENSOR_BROADCAST_LAST});
+                {"last", TENSOR_BROADCAST_LAST}, {"reversed", TENSOR_REVERSED},
+                {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(output_axis, "output", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
-                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS});
+                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
+                {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN},
                 {"again", JOB_TWICE});
 SWEEP_DIMENSION(sets_axis, "sets", {"1", 1}, {"3", 3});
-SWEEP_DIMENSION(alias_axis, "alias", {"no", 0}, {"yes", 1});
+SWEEP_DIMENSION(count_axis, "sets", {"1", 1}, {"2", 2}, {"3", 3}, {"7", 7});
+SWEEP_DIMENSION(mix_axis, "mix", {"sizes", JOB_MIX_SIZES}, {"empty", JOB_MIX_EMPTY},
+                {"ranks", JOB_MIX_RANKS});
+SWEEP_DIMENSION(alias_axis, "alias", {"no", 0}, {"first", 1}, {"second", 2});
 SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
 SWEEP_DIMENSION(length_axis, "length", {"4", 4}, {"14", 14}, {"40", 40});
 
@@ -295,6 +281,8 @@ static const shape_t shapes[] = {
     {8, {2, 1, 2, 1, 2, 2, 1, 2}},
     {1, {1000}},
     {2, {65, 17}},
+    {3, {3, 3, 3}},
+    {6, {2, 3, 3, 2, 2, 1}},
 };
 
 static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program) {
@@ -305,9 +293,14 @@ static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program)
                       .input = (tensor_layout_t)sweep_get(one, &input_axis),
                       .output = (tensor_layout_t)sweep_get(one, &output_axis),
                       .sets = (size_t)sweep_get(one, &sets_axis),
-                      .alias = sweep_get(one, &alias_axis) == 1,
+                      .alias = (int)sweep_get(one, &alias_axis),
                       .index_bits = sweep_get(one, &bits_axis),
                       .how = (job_how_t)sweep_get(one, &how_axis)};
+}
+
+static bool shares_elements(int64_t layout) {
+  return layout == TENSOR_BROADCAST || layout == TENSOR_BROADCAST_MIDDLE ||
+         layout == TENSOR_BROADCAST_LAST;
 }
 
 /* A broadcast input can be no output. */
@@ -315,7 +308,7 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   int64_t how = sweep_get(one, &how_axis), input = sweep_get(one, &input_axis);
   int32_t rank = shapes[sweep_get(one, &shape_axis)].rank;
   if (how == JOB_STREAM && fx->stream == NULL) return false;
-  if (sweep_get(one, &alias_axis) == 1 && input >= TENSOR_BROADCAST) return false;
+  if (sweep_get(one, &alias_axis) > 0 && shares_elements(input)) return false;
   return fx->properties.max_rank == 0 || rank <= fx->properties.max_rank;
 }
 
@@ -364,6 +357,24 @@ static const sweep_space_t plain_space = {
 
 static void any_layout_and_shape_is_right(tbk_fixture_t* fx) {
   sweep_run(fx, &plain_space);
+}
+
+/* Sets that differ in size, in rank, or of which some are empty; each has numbers of its own. */
+static void run_sets(tbk_fixture_t* fx, sweep_case_t* one) {
+  job_form_t form = form_of(one, job_program(fx, with_numbers));
+  form.sets = (size_t)sweep_get(one, &count_axis);
+  form.mix = (job_mix_t)sweep_get(one, &mix_axis);
+  JOB_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t sets_space = {
+    {&count_axis, &mix_axis, &shape_axis, &input_axis, &output_axis, &how_axis, &bits_axis},
+    fits,
+    run_sets,
+    0};
+
+static void each_set_is_computed(tbk_fixture_t* fx) {
+  sweep_run(fx, &sets_space);
 }
 
 static void run_alias(tbk_fixture_t* fx, sweep_case_t* one) {

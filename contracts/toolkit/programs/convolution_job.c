@@ -94,7 +94,7 @@ void convolution_make(tbk_fixture_t* fx, convolution_job_t* job, const convoluti
   if (form->bias)
     make_operand(fx, job, CONVOLUTION_BIAS,
                  form->mode == TBK_CONVOLUTION_OUTPUT ? filters : channels, 0, form->input,
-                 TENSOR_GAPS);
+                 form->bias_layout);
   if (form->odd) make_odd(fx, job);
 }
 

@@ -26,7 +26,7 @@ typedef struct convolution_form {
   int64_t stride[SPATIAL], padding[SPATIAL], dilation[SPATIAL]; /* 0 is 1, but of padding */
   int64_t more;       /* places of the output in each dimension beyond those that fit */
   int64_t index_bits; /* 0: 64 */
-  int input_layout, weight_layout, output_layout;
+  int input_layout, weight_layout, output_layout, bias_layout;
   bool bias;
   bool odd; /* NaN and infinities in what padding is not multiplied by */
   job_how_t how;

@@ -91,15 +91,15 @@ void index_make(tbk_fixture_t* fx, index_job_t* job, const index_form_t* form) {
     tensor_make(fx, &job->report, TBK_INT32, 0, form->sizes, TENSOR_PLAIN);
     memset(tensor_at(&job->report, 0), 0, sizeof(int32_t));
   }
-  if (form->alias) job->values = job->indices[0];
+  if (form->alias > 0) job->values = job->indices[form->alias - 1];
 }
 
 void index_ready(tbk_fixture_t* fx, index_job_t* job) {
   tensor_upload(fx, &job->table);
   for (size_t k = 0; k < job->form.index_count; ++k)
     tensor_upload(fx, &job->indices[k]);
-  if (job->form.alias)
-    job->values = job->indices[0];
+  if (job->form.alias > 0)
+    job->values = job->indices[job->form.alias - 1];
   else
     tensor_upload(fx, &job->values);
   if (job->form.report) tensor_upload(fx, &job->report);
@@ -230,8 +230,10 @@ static bool check_report(tbk_fixture_t* fx, const index_job_t* job, tbk_here_t h
 static bool check_inputs(tbk_fixture_t* fx, const index_job_t* job, bool all, tbk_here_t here) {
   bool gathers = job->form.mode == TBK_INDEX_GATHER, held = true;
   TBK_CHECKS("KRN-004");
-  for (size_t k = job->form.alias && !all; k < job->form.index_count; ++k)
-    held = tensor_check_bits(fx, &job->indices[k], job->indices[k].model, "an index", here) && held;
+  for (size_t k = 0; k < job->form.index_count; ++k)
+    if (all || (int)k != job->form.alias - 1)
+      held =
+          tensor_check_bits(fx, &job->indices[k], job->indices[k].model, "an index", here) && held;
   if (gathers || all)
     held = tensor_check_bits(fx, &job->table, job->table_before, "the table", here) && held;
   if (!gathers || all)

@@ -34,8 +34,9 @@ typedef struct index_form {
       expanded[TENSOR_RANK]; /* of each index, the dimensions of the space that it has not got */
   index_draw_t draw;
   tensor_layout_t table, values, index;
-  bool report, alias; /* alias: the values of a gather are index 0 */
-  job_how_t how;      /* but JOB_TWICE, which is as JOB_PLAN */
+  bool report;
+  int alias;     /* 0, or 1 + the index that the values of a gather are */
+  job_how_t how; /* but JOB_TWICE, which is as JOB_PLAN */
   job_values_t drawn;
 } index_form_t;
 

@@ -83,13 +83,17 @@ static void draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t val
 
 /* --------------------------------------------------------------------------------- operands ---- */
 
-/* The sets after the first are of other sizes. */
+/* The sets after the first are others. */
 static void make_sizes(const job_form_t* form, job_set_t* set, size_t index) {
   for (int32_t d = 0; d < form->rank; ++d)
     set->sizes[d] = form->sizes[d];
   for (int32_t d = 0; d < form->inner_rank; ++d)
     set->sizes[form->rank + d] = form->inner_sizes[d];
-  if (form->rank + form->inner_rank > 0 && set->sizes[0] > 0) set->sizes[0] += (int64_t)(index % 3);
+  set->rank = form->rank;
+  if (form->mix == JOB_MIX_RANKS && set->rank > 1 && index % 2 == 1) set->rank--;
+  if (form->rank + form->inner_rank == 0) return;
+  if (form->mix == JOB_MIX_EMPTY && index % 2 == 1) set->sizes[0] = 0;
+  if (form->mix != JOB_MIX_EMPTY && set->sizes[0] > 0) set->sizes[0] += (int64_t)(index % 3);
 }
 
 static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set, size_t index,
@@ -105,9 +109,11 @@ static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set
 }
 
 static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
-  tensor_t* output = &set->outputs[0];
+  const size_t which = (size_t)(job->form.alias > 0 ? job->form.alias - 1 : 0);
+  tensor_t* output = &set->outputs[which];
   set->alias = -1;
-  if (!job->form.alias || (job->form.reduction != NULL && !job->form.scans)) return;
+  if (job->form.alias == 0 || which >= job->last->result_count) return;
+  if (job->form.reduction != NULL && !job->form.scans) return;
   for (size_t i = 0; i < job->first->input_count && set->alias < 0; ++i)
     if (job->first->inputs[i].kind == TBK_INPUT_ALIGNED && set->inputs[i].type == output->type)
       set->alias = (int32_t)i;
@@ -123,13 +129,13 @@ static void make_set(tbk_fixture_t* fx, job_t* job, size_t index) {
   job_set_t* set = &job->sets[index];
   make_sizes(form, set, index);
   for (size_t i = 0; i < job->first->input_count; ++i)
-    make_input(fx, form, set, i, &job->first->inputs[i], form->rank + form->inner_rank);
+    make_input(fx, form, set, i, &job->first->inputs[i], set->rank + form->inner_rank);
   if (form->reduction != NULL)
     for (size_t i = 0; i < job->last->input_count; ++i)
-      make_input(fx, form, set, job->first->input_count + i, &job->last->inputs[i], form->rank);
+      make_input(fx, form, set, job->first->input_count + i, &job->last->inputs[i], set->rank);
   for (size_t r = 0; r < job->last->result_count; ++r)
     tensor_make(fx, &set->outputs[r], job->last->instructions[job->last->results[r]].dtype,
-                form->rank, set->sizes, form->output);
+                set->rank, set->sizes, form->output);
   for (size_t n = 0; n < job->first->number_count; ++n)
     job_draw(fx, number_type(job->first->numbers[n]), form->values, &set->numbers[n]);
   make_alias(fx, job, set);
@@ -160,10 +166,11 @@ void job_ready(tbk_fixture_t* fx, job_t* job) {
       tensor_upload(fx, &set->inputs[i]);
     for (size_t r = 0; r < job->last->result_count; ++r) {
       tensor_t* output = &set->outputs[r];
-      if (r == 0 && set->alias >= 0) *output = set->inputs[set->alias];
+      const bool aliased = set->alias >= 0 && (int)r == job->form.alias - 1;
+      if (aliased) *output = set->inputs[set->alias];
       set->poison[r] = fx_zeros(fx, output->block_bytes);
       memcpy(set->poison[r], output->model, output->block_bytes);
-      if (r > 0 || set->alias < 0) tensor_upload(fx, output);
+      if (!aliased) tensor_upload(fx, output);
     }
   }
 }

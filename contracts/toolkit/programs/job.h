@@ -21,20 +21,26 @@ typedef enum job_values {
   JOB_ORDINARY /* real numbers between -4 and 4 */
 } job_values_t;
 
+typedef enum job_mix {
+  JOB_MIX_SIZES = 0, /* in the size of their first dimension */
+  JOB_MIX_EMPTY,     /* every other one has no elements */
+  JOB_MIX_RANKS      /* every other one lacks the last dimension; for tbk::pointwise */
+} job_mix_t;
+
 typedef struct job_form {
   const tbk_program_t* program; /* of tbk::pointwise; or */
   const tbk_reduction_t* reduction;
   bool scans;     /* tbk::scan of the reduction; else tbk::reduce */
   uint64_t flags; /* of a scan */
   size_t sets;    /* 0: one */
+  job_mix_t mix;  /* how sets after the first differ from it */
   int32_t rank;
-  const int64_t*
-      sizes; /* of the outputs of the first set; others differ in their first dimension */
+  const int64_t* sizes; /* of the outputs of the first set */
   int32_t inner_rank;
   const int64_t* inner_sizes;
   const int64_t* indexed_sizes; /* of the inputs that have an index; NULL: small ones */
   tensor_layout_t input, output;
-  bool alias; /* the first output is an aligned input of its dtype, where there is one */
+  int alias; /* 0, or 1 + the output that is an aligned input of its dtype, where there is one */
   int64_t index_bits;
   job_how_t how;
   job_values_t values;
@@ -47,7 +53,8 @@ typedef struct job_set {
   uint8_t* poison[TBK_PROGRAM_MOST_RESULTS];
   uint64_t numbers[TBK_PROGRAM_MOST_NUMBERS];
   int64_t sizes[TENSOR_RANK]; /* outer, then inner */
-  int32_t alias;              /* the input that output 0 is, or -1 */
+  int32_t rank;               /* of the outputs */
+  int32_t alias;              /* the input that an output is, or -1 */
 } job_set_t;
 
 typedef struct job_wire job_wire_t;
