@@ -104,7 +104,7 @@ static bool is_wild(const tbk_instruction_t* i, const value_t* in, size_t count)
     exact = exact && value_is_exact(&in[k]) && !is_subnormal(in[k].dtype, in[k].middle);
   switch (i->opcode) {
     case TBK_OPCODE_LGAMMA:
-      return !(in[0].low > 2);
+      return !(in[0].low > 2) && !isnan(in[0].middle);
     case TBK_OPCODE_DIV:
       return in[1].low < 0 && in[1].high > 0;
     case TBK_OPCODE_SIN:
