@@ -215,7 +215,7 @@ LAUNCH(launch_after_a_refusal_is_lost) {
 
 #define PLANS(name, kernel, operation, note, prepared, launched)                                 \
   {                                                                                              \
-    name, "KRN-013", MUTANT, operation, NARROW, note,                                            \
+    name, "PRG-081", MUTANT, operation, NARROW, note,                                            \
         {PATCH(launching.prepare, prepared), PATCH(launching.launch_plan, launched)}, kernel, 0, \
         0, 0                                                                                     \
   }
@@ -228,12 +228,12 @@ LAUNCH(launch_after_a_refusal_is_lost) {
 
 extern const mutant_t mutants_narrow_generic_state[];
 const mutant_t mutants_narrow_generic_state[] = {
-    SHARED(reductions_share_their_buffer, "PRG-016", TBK_NAME_reduce,
+    SHARED(reductions_share_their_buffer, "PRG-080", TBK_NAME_reduce,
            "lost while one is pending on another stream"),
-    SHARED(products_share_their_workspace, "PRG-034", TBK_NAME_matmul,
+    SHARED(products_share_their_workspace, "PRG-080", TBK_NAME_matmul,
            "lost while one is pending on another stream"),
     {"sorts_go_ahead",
-     "STR-001",
+     "PRG-083",
      MUTANT,
      ORDER,
      NARROW,
@@ -245,15 +245,15 @@ const mutant_t mutants_narrow_generic_state[] = {
      0},
     KERNEL(scans_without_a_stream_are_late, "CPY-006", ORDER, TBK_NAME_scan, launch,
            "not complete on return"),
-    KERNEL(programs_of_the_first_device_do_nothing_on_others, "PRG-012", STATE, TBK_NAME_pointwise,
+    KERNEL(programs_of_the_first_device_do_nothing_on_others, "PRG-080", STATE, TBK_NAME_pointwise,
            launch, "found in a cache that all devices share"),
-    KERNEL(numbers_of_two_threads_are_shared, "PRG-007", THREAD, TBK_NAME_pointwise, launch,
+    KERNEL(numbers_of_two_threads_are_shared, "PRG-080", THREAD, TBK_NAME_pointwise, launch,
            "where both launch at once"),
-    KERNEL(second_thread_is_refused_a_sort, "PRG-057", THREAD, TBK_NAME_sort, launch,
+    KERNEL(second_thread_is_refused_a_sort, "PRG-080", THREAD, TBK_NAME_sort, launch,
            "where both launch at once"),
-    KERNEL(programs_of_other_constants_are_lost, "PRG-012", STATE, TBK_NAME_pointwise, launch,
+    KERNEL(programs_of_other_constants_are_lost, "PRG-081", STATE, TBK_NAME_pointwise, launch,
            "found in a cache that forgets immediates"),
-    KERNEL(reductions_of_other_identities_are_one, "PRG-013", STATE, TBK_NAME_reduce, launch,
+    KERNEL(reductions_of_other_identities_are_one, "PRG-081", STATE, TBK_NAME_reduce, launch,
            "found in a cache that forgets identities"),
     PLANS("sorts_are_planned_by_size", TBK_NAME_sort, STATE, "with the flags of the first plan",
           sort_is_prepared_by_size, sort_of_plans_by_size),
@@ -263,6 +263,6 @@ const mutant_t mutants_narrow_generic_state[] = {
     PLANS("programs_are_planned_by_size", TBK_NAME_pointwise, STATE,
           "with the strides of the first plan", program_is_prepared_by_size,
           program_of_plans_by_size),
-    KERNEL(launch_after_a_refusal_is_lost, "PRG-011", STATE, TBK_NAME_pointwise, launch,
+    KERNEL(launch_after_a_refusal_is_lost, "PRG-082", STATE, TBK_NAME_pointwise, launch,
            "once, after INVALID"),
     {0}};
