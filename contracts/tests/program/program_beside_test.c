@@ -26,17 +26,19 @@ static bool is_offered(const tbk_fixture_t* fx, const sweep_case_t* one) {
   return generic_sample_offered(fx, sample_of(one));
 }
 
-/* A test that does this for each kernel. Where none is offered, that no other is remains to be seen. */
-#define FOR_EACH_KERNEL(test, function)                                            \
-  static void test##_of(tbk_fixture_t* fx, sweep_case_t* one) {                    \
-    function(fx, sample_of(one));                                                  \
-  }                                                                                \
-  static void test(tbk_fixture_t* fx) {                                            \
-    static const sweep_space_t space = {{&kernel_axis}, is_offered, test##_of, 0}; \
-    SUITE_REQUIRE(kernel_axis.count == generic_sample_count);                      \
-    sweep_run(fx, &space);                                                         \
-    CHECK(generic_kernel(fx, "tbk::none", 1) == NULL);                             \
-  }
+/* The space of a test that does this for each kernel. */
+#define EACH_KERNEL(space, function)                                \
+  static void function##_of(tbk_fixture_t* fx, sweep_case_t* one) { \
+    function(fx, sample_of(one));                                   \
+  }                                                                 \
+  static const sweep_space_t space = {{&kernel_axis}, is_offered, function##_of, 0}
+
+/* Where no kernel is offered, that there is no other remains to be seen. */
+static void run_each(tbk_fixture_t* fx, const sweep_space_t* space) {
+  SUITE_REQUIRE(kernel_axis.count == generic_sample_count);
+  sweep_run(fx, space);
+  CHECK(generic_kernel(fx, "tbk::none", 1) == NULL);
+}
 
 static bool holds(tbk_fixture_t* fx, const generic_sample_t* sample, void* job) {
   return sample->check(fx, job, TBK_HERE(sample->name));
@@ -71,7 +73,11 @@ static void check_order(tbk_fixture_t* fx, const generic_sample_t* sample) {
   holds(fx, sample, it.jobs[0]);
 }
 
-FOR_EACH_KERNEL(a_launch_comes_after_what_its_stream_holds, check_order)
+EACH_KERNEL(order_space, check_order);
+
+static void a_launch_comes_after_what_its_stream_holds(tbk_fixture_t* fx) {
+  run_each(fx, &order_space);
+}
 
 /* --------------------------------------------------------------------------------- two streams -- */
 
@@ -96,7 +102,11 @@ static void check_two_streams(tbk_fixture_t* fx, const generic_sample_t* sample)
     holds(fx, sample, it.jobs[k]);
 }
 
-FOR_EACH_KERNEL(a_launch_beside_one_that_is_pending_is_whole, check_two_streams)
+EACH_KERNEL(two_streams_space, check_two_streams);
+
+static void a_launch_beside_one_that_is_pending_is_whole(tbk_fixture_t* fx) {
+  run_each(fx, &two_streams_space);
+}
 
 /* --------------------------------------------------------------------------------- two devices -- */
 
@@ -117,7 +127,11 @@ static void check_devices(tbk_fixture_t* fx, const generic_sample_t* sample) {
   fx->properties = properties;
   check_form(fx, sample, 0);
 }
-FOR_EACH_KERNEL(each_device_computes_what_the_other_did, check_devices)
+EACH_KERNEL(devices_space, check_devices);
+
+static void each_device_computes_what_the_other_did(tbk_fixture_t* fx) {
+  run_each(fx, &devices_space);
+}
 
 /* ------------------------------------------------------------------------------------- threads -- */
 
@@ -150,7 +164,11 @@ static void check_threads(tbk_fixture_t* fx, const generic_sample_t* sample) {
     holds(fx, sample, works[k].job);
 }
 
-FOR_EACH_KERNEL(threads_launch_at_the_same_time, check_threads)
+EACH_KERNEL(threads_space, check_threads);
+
+static void threads_launch_at_the_same_time(tbk_fixture_t* fx) {
+  run_each(fx, &threads_space);
+}
 
 /* ----------------------------------------------------------------------------------- one thing -- */
 
@@ -162,7 +180,11 @@ static void check_turns(tbk_fixture_t* fx, const generic_sample_t* sample) {
     check_form(fx, sample, form);
 }
 
-FOR_EACH_KERNEL(launches_that_differ_are_not_taken_for_each_other, check_turns)
+EACH_KERNEL(turns_space, check_turns);
+
+static void launches_that_differ_are_not_taken_for_each_other(tbk_fixture_t* fx) {
+  run_each(fx, &turns_space);
+}
 
 enum { FORMS = 16 };
 
@@ -187,7 +209,11 @@ static void check_plans(tbk_fixture_t* fx, const generic_sample_t* sample) {
     if (plans[form].plan != NULL) calls[form].kernel->plan_destroy(fx->self, plans[form].plan);
 }
 
-FOR_EACH_KERNEL(plans_that_differ_are_not_taken_for_each_other, check_plans)
+EACH_KERNEL(plans_space, check_plans);
+
+static void plans_that_differ_are_not_taken_for_each_other(tbk_fixture_t* fx) {
+  run_each(fx, &plans_space);
+}
 
 /* -------------------------------------------------------------------------------------- errors -- */
 
@@ -203,7 +229,11 @@ static void check_after_refusal(tbk_fixture_t* fx, const generic_sample_t* sampl
   holds(fx, sample, job);
 }
 
-FOR_EACH_KERNEL(a_launch_after_a_refusal_is_whole, check_after_refusal)
+EACH_KERNEL(after_refusal_space, check_after_refusal);
+
+static void a_launch_after_a_refusal_is_whole(tbk_fixture_t* fx) {
+  run_each(fx, &after_refusal_space);
+}
 
 static const tbk_case_t cases[] = {
     TBK_CASE("PRG-080", "kernel dtype:INT64 dtype:BOOL stream", 0,
