@@ -30,6 +30,7 @@ void expect_told(tbk_status_t status, const tbk_error_t* error, const char* word
  * A table of calls that are well formed but for one change: MAP(X) has rows X(name, change, words), words NULL
  * where the changed call is well formed too. A file says with CHANGED what a change is made to: "call_t* c".
  */
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of types and variables, and statements */
 #define CHANGE_TABLE(table, MAP) \
   MAP(CHANGE_FUNCTION)           \
   static const struct {          \
@@ -55,5 +56,7 @@ void expect_told(tbk_status_t status, const tbk_error_t* error, const char* word
       close(&it);                                                        \
     }                                                                    \
   } while (0)
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif /* TBK_PROGRAM_TEST_H */

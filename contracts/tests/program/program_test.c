@@ -245,6 +245,8 @@ static void no_set_is_nothing_to_do(tbk_fixture_t* fx) {
 SWEEP_DIMENSION(shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"7", 2}, {"0", 3}, {"3x5", 4},
                 {"4x1x3", 5}, {"3x0x2", 6}, {"2x3x2x3", 7}, {"rank5", 8}, {"rank8", 9},
                 {"1000", 10}, {"65x17", 11}, {"3x3x3", 12}, {"rank6", 13});
+/* Of equal sizes beside each other: strides that change places are seen. */
+SWEEP_DIMENSION(square_axis, "square", {"3x3x3", 12}, {"rank6", 13});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
                 {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE},
@@ -285,8 +287,13 @@ static const shape_t shapes[] = {
     {6, {2, 3, 3, 2, 2, 1}},
 };
 
+/* A space has one of the two dimensions. */
+static const shape_t* shape_of(const sweep_case_t* one) {
+  return &shapes[sweep_get(one, &shape_axis) + sweep_get(one, &square_axis)];
+}
+
 static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program) {
-  const shape_t* shape = &shapes[sweep_get(one, &shape_axis)];
+  const shape_t* shape = shape_of(one);
   return (job_form_t){.program = program,
                       .rank = shape->rank,
                       .sizes = shape->sizes,
@@ -306,7 +313,7 @@ static bool shares_elements(int64_t layout) {
 /* A broadcast input can be no output. */
 static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   int64_t how = sweep_get(one, &how_axis), input = sweep_get(one, &input_axis);
-  int32_t rank = shapes[sweep_get(one, &shape_axis)].rank;
+  int32_t rank = shape_of(one)->rank;
   if (how == JOB_STREAM && fx->stream == NULL) return false;
   if (sweep_get(one, &alias_axis) > 0 && shares_elements(input)) return false;
   return fx->properties.max_rank == 0 || rank <= fx->properties.max_rank;
@@ -354,6 +361,14 @@ static const sweep_space_t plain_space = {
     fits,
     run_plain,
     0};
+
+/* Each layout of each of them, however it is launched. */
+static const sweep_space_t square_space = {
+    {&square_axis, &input_axis, &how_axis, &output_axis, &bits_axis}, fits, run_plain, 3};
+
+static void dimensions_of_one_size_stay_apart(tbk_fixture_t* fx) {
+  sweep_run(fx, &square_space);
+}
 
 static void any_layout_and_shape_is_right(tbk_fixture_t* fx) {
   sweep_run(fx, &plain_space);
@@ -409,6 +424,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, no_set_is_nothing_to_do),
     TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", TBK_CASE_SLOW,
              any_layout_and_shape_is_right),
+    TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0,
+             dimensions_of_one_size_stay_apart),
     TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0, an_output_may_be_an_input),
     TBK_CASE("PRG-012", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
              a_drawn_program_gives_what_its_instructions_give),

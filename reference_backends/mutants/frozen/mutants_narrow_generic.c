@@ -110,9 +110,13 @@ LAUNCH(beta_of_doubles_is_a_float) {
   GENERIC_CHANGED(if (c->views[MATMUL_OUT].tensor.dtype == TBK_FLOAT64) c->as.matmul.beta.real =
                       (double)(float)c->as.matmul.beta.real);
 }
+static void round_alpha(generic_copy_t* c) {
+  const int64_t half = c->as.matmul.alpha.integer / 2;
+  if (c->views[MATMUL_OUT].tensor.dtype == TBK_INT64)
+    c->as.matmul.alpha.integer = (int64_t)(double)half * 2;
+}
 LAUNCH(alpha_of_64_bits_goes_through_double) {
-  GENERIC_CHANGED(if (c->views[MATMUL_OUT].tensor.dtype == TBK_INT64) c->as.matmul.alpha.integer =
-                      (int64_t)(double)(c->as.matmul.alpha.integer / 2) * 2);
+  GENERIC_CHANGED(round_alpha(c));
 }
 /* A column that is broadcast is taken for a row. */
 static void transpose_broadcast(generic_copy_t* c) {
