@@ -170,6 +170,16 @@ static void threads_launch_at_the_same_time(tbk_fixture_t* fx) {
   run_each(fx, &threads_space);
 }
 
+/* Downloads without a stream are ordered after nothing, and see what is complete. */
+static void check_complete(tbk_fixture_t* fx, const generic_sample_t* sample) {
+  check_form(fx, sample, 0);
+}
+EACH_KERNEL(complete_space, check_complete);
+
+static void a_launch_without_a_stream_is_complete_on_return(tbk_fixture_t* fx) {
+  run_each(fx, &complete_space);
+}
+
 /* ----------------------------------------------------------------------------------- one thing -- */
 
 /* There and back, so that each comes before and after each that it may be taken for. */
@@ -241,6 +251,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-080", "kernel dtype:INT64 dtype:BOOL two_devices", 0,
              each_device_computes_what_the_other_did),
     TBK_CASE("PRG-080", "kernel dtype:INT64 dtype:BOOL", 0, threads_launch_at_the_same_time),
+    TBK_CASE("CPY-006", "kernel dtype:INT64 dtype:BOOL", 0,
+             a_launch_without_a_stream_is_complete_on_return),
     TBK_CASE("PRG-081", "kernel dtype:INT64 dtype:BOOL", 0,
              launches_that_differ_are_not_taken_for_each_other),
     TBK_CASE("PRG-081", "kernel dtype:INT64 dtype:BOOL", 0,

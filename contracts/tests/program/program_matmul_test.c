@@ -25,6 +25,7 @@ enum {
   ONE,
   SHORT,
   VECTOR,
+  ROW,
   DOT,
   OUTER,
   ODD,
@@ -44,15 +45,25 @@ enum {
 };
 
 static const shape_t shapes[] = {
-    [ONE] = {0, {0}, 1, 1, 1},        [SHORT] = {0, {0}, 3, 2, 4},
-    [VECTOR] = {0, {0}, 37, 1, 20},   [DOT] = {0, {0}, 1, 1, 300},
-    [OUTER] = {0, {0}, 19, 23, 1},    [ODD] = {0, {0}, 17, 33, 19},
-    [TILE] = {0, {0}, 32, 32, 32},    [BEYOND] = {0, {0}, 67, 70, 65},
-    [DEEP] = {0, {0}, 5, 6, 1100},    [WIDE] = {0, {0}, 3, 530, 4},
-    [TALL] = {0, {0}, 270, 3, 5},     [BATCH] = {1, {3}, 9, 7, 5},
-    [BATCHES] = {2, {2, 3}, 5, 4, 6}, [WHOLE_RANK] = {6, {2, 1, 2, 3, 1, 2}, 3, 2, 4},
-    [NO_K] = {0, {0}, 17, 5, 0},      [NO_K_BATCH] = {1, {3}, 4, 20, 0},
-    [NO_ROWS] = {0, {0}, 0, 4, 3},    [NO_COLUMNS] = {1, {2}, 4, 0, 3},
+    [ONE] = {0, {0}, 1, 1, 1},
+    [SHORT] = {0, {0}, 3, 2, 4},
+    [VECTOR] = {0, {0}, 37, 1, 20},
+    [ROW] = {0, {0}, 1, 37, 20},
+    [DOT] = {0, {0}, 1, 1, 300},
+    [OUTER] = {0, {0}, 19, 23, 1},
+    [ODD] = {0, {0}, 17, 33, 19},
+    [TILE] = {0, {0}, 32, 32, 32},
+    [BEYOND] = {0, {0}, 67, 70, 65},
+    [DEEP] = {0, {0}, 5, 6, 1100},
+    [WIDE] = {0, {0}, 3, 530, 4},
+    [TALL] = {0, {0}, 270, 3, 5},
+    [BATCH] = {1, {3}, 9, 7, 5},
+    [BATCHES] = {2, {2, 3}, 5, 4, 6},
+    [WHOLE_RANK] = {6, {2, 1, 2, 3, 1, 2}, 3, 2, 4},
+    [NO_K] = {0, {0}, 17, 5, 0},
+    [NO_K_BATCH] = {1, {3}, 4, 20, 0},
+    [NO_ROWS] = {0, {0}, 0, 4, 3},
+    [NO_COLUMNS] = {1, {2}, 4, 0, 3},
     [NO_BATCH] = {1, {0}, 4, 3, 2},
 };
 
@@ -78,11 +89,11 @@ enum {
 /* ---------------------------------------------------------------------------------------- sweep -- */
 
 SWEEP_DIMENSION(shape_axis, "shape", {"one", ONE}, {"short", SHORT}, {"vector", VECTOR},
-                {"dot", DOT}, {"outer", OUTER}, {"odd", ODD}, {"tile", TILE}, {"beyond", BEYOND},
-                {"deep", DEEP}, {"wide", WIDE}, {"tall", TALL}, {"batch", BATCH},
-                {"batches", BATCHES}, {"rank8", WHOLE_RANK});
+                {"row", ROW}, {"dot", DOT}, {"outer", OUTER}, {"odd", ODD}, {"tile", TILE},
+                {"beyond", BEYOND}, {"deep", DEEP}, {"wide", WIDE}, {"tall", TALL},
+                {"batch", BATCH}, {"batches", BATCHES}, {"rank8", WHOLE_RANK});
 SWEEP_DIMENSION(few_axis, "shape", {"short", SHORT}, {"odd", ODD}, {"beyond", BEYOND},
-                {"vector", VECTOR}, {"batch", BATCH}, {"batches", BATCHES});
+                {"vector", VECTOR}, {"row", ROW}, {"batch", BATCH}, {"batches", BATCHES});
 SWEEP_DIMENSION(batch_axis, "shape", {"batch", BATCH}, {"batches", BATCHES}, {"rank8", WHOLE_RANK});
 SWEEP_DIMENSION(empty_axis, "shape", {"k", NO_K}, {"batch-k", NO_K_BATCH}, {"rows", NO_ROWS},
                 {"columns", NO_COLUMNS}, {"batch", NO_BATCH});

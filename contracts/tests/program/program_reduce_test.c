@@ -175,16 +175,20 @@ static void many_outputs_are_made(tbk_fixture_t* fx) {
   run_row(fx, REDUCE_ORDERED, 5000, 2, 1);
 }
 
-/* Lengths that differ from set to set, as those of parameters do. */
-static void each_set_has_its_own_inner_space(tbk_fixture_t* fx) {
+/* Lengths that differ from set to set, as those of parameters do, and numbers. */
+static void reduce_sets(tbk_fixture_t* fx, const reduction_row_t* row, size_t sets) {
   static const int64_t inner[1] = {67};
+  const tbk_reduction_t reduction = reduction_of_row(fx, row);
+  size_t mark = room_mark(fx);
+  job_form_t form = {.reduction = &reduction, .inner_rank = 1, .inner_sizes = inner, .sets = sets};
+  JOB_RUN(fx, &job, &form);
+  room_release(fx, mark);
+}
+
+static void each_set_has_its_own_inner_space(tbk_fixture_t* fx) {
   for (size_t sets = 2; sets <= 7; sets += 5) {
-    const tbk_reduction_t reduction = reduction_of_row(fx, &reduce_rows[REDUCE_ORDERED]);
-    size_t mark = room_mark(fx);
-    job_form_t form = {
-        .reduction = &reduction, .inner_rank = 1, .inner_sizes = inner, .sets = sets};
-    JOB_RUN(fx, &job, &form);
-    room_release(fx, mark);
+    reduce_sets(fx, &reduce_rows[REDUCE_ORDERED], sets);
+    reduce_sets(fx, &reduce_rows[REDUCE_NUMBERED], sets);
   }
 }
 

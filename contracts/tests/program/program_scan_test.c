@@ -176,16 +176,21 @@ static void every_short_length_is_whole(tbk_fixture_t* fx) {
     run_row(fx, SCAN_ORDERED, (uint64_t)length % 2, 2, length);
 }
 
-/* Sets of lengths that differ. */
-static void each_set_is_scanned_by_itself(tbk_fixture_t* fx) {
+/* Sets of lengths that differ, and of numbers. */
+static void scan_sets(tbk_fixture_t* fx, const reduction_row_t* row, size_t sets) {
   static const int64_t sizes[1] = {67};
+  const tbk_reduction_t reduction = reduction_of_row(fx, row);
+  size_t mark = room_mark(fx);
+  job_form_t form = {
+      .reduction = &reduction, .scans = true, .rank = 1, .sizes = sizes, .sets = sets};
+  JOB_RUN(fx, &job, &form);
+  room_release(fx, mark);
+}
+
+static void each_set_is_scanned_by_itself(tbk_fixture_t* fx) {
   for (size_t sets = 2; sets <= 7; sets += 5) {
-    const tbk_reduction_t reduction = reduction_of_row(fx, &scan_rows[SCAN_ORDERED]);
-    size_t mark = room_mark(fx);
-    job_form_t form = {
-        .reduction = &reduction, .scans = true, .rank = 1, .sizes = sizes, .sets = sets};
-    JOB_RUN(fx, &job, &form);
-    room_release(fx, mark);
+    scan_sets(fx, &scan_rows[SCAN_ORDERED], sets);
+    scan_sets(fx, &scan_rows[SCAN_NUMBERED], sets);
   }
 }
 

@@ -185,7 +185,7 @@ static const char with_real_number[] =
 static void run_with_numbers(tbk_fixture_t* fx, const char* text, job_how_t how) {
   static const int64_t sizes[1] = {57};
   job_form_t form = {
-      .program = job_program(fx, text), .rank = 1, .sizes = sizes, .sets = 2, .how = how};
+      .program = job_program(fx, text), .rank = 1, .sizes = sizes, .sets = 3, .how = how};
   for (int round = 0; round < 8; ++round) {
     size_t mark = room_mark(fx);
     job_make(fx, &job, &form);
