@@ -39,6 +39,7 @@ std::array<Watched, std::size(generic_kernels)> watched;
 
 std::atomic<const Fault*> current{nullptr};
 std::atomic<int> changed{0};
+std::atomic<unsigned> called{0};  // kernels, as bits
 
 const Watched& of(const tbk_kernel_t* kernel) {
   for (const Watched& one : watched)
@@ -49,6 +50,7 @@ const Watched& of(const tbk_kernel_t* kernel) {
 tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kernel_t* kernel,
                     const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
   const Watched& one = of(kernel);
+  called |= 1U << (&one - watched.data());
   const Fault* fault = current.load();
   if (fault == nullptr || std::string(fault->kernel) != one.name)
     return one.before.launch(self, device, kernel, arguments, stream, error);
@@ -133,6 +135,16 @@ extern "C" [[gnu::visibility("default")]] const char* tbk_torch_routes_faults() 
     for_each([&](const Fault& one) { lines += std::string(one.kernel) + ": " + one.name + "\n"; });
     return lines;
   }();
+  return names.c_str();
+}
+
+/// Returns which kernels were called since it was asked last, one on each line.
+extern "C" [[gnu::visibility("default")]] const char* tbk_torch_routes_called() {
+  static std::string names;
+  names.clear();
+  const unsigned bits = called.exchange(0);
+  for (size_t i = 0; i < watched.size(); i++)
+    if ((bits >> i & 1) != 0) names += std::string(generic_kernels[i].name) + "\n";
   return names.c_str();
 }
 

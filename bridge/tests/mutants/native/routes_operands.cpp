@@ -4,6 +4,7 @@
 #include <c10/core/ScalarType.h>
 #include <routes_sets.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -52,9 +53,11 @@ bool pack_broadcast(A& a, Scratch& scratch) {
     bool changed = false;
     for (size_t i = 0; i < count_inputs(a); i++) {
       const tbk_tensor_t* before = inputs[i];
-      if (before->rank == 0 || before->strides[0] != 0 || before->sizes[0] < 2) continue;
-      own_strides(inputs[i], scratch)[0] = 1;
-      if (is_inside(*inputs[i]))
+      int64_t* strides = own_strides(inputs[i], scratch);
+      for (int32_t d = 0; d < before->rank; d++)
+        if (strides[d] == 0) strides[d] = 1;
+      const bool counts = !std::equal(strides, strides + before->rank, before->strides);
+      if (counts && is_inside(*inputs[i]))
         changed = true;
       else
         inputs[i] = before;
@@ -81,21 +84,34 @@ bool exchange_inputs(A& a, Scratch& scratch) {
   });
 }
 
-template <class A, bool is_last>
+/// Returns whether a result of the program depends on number `slot`.
+bool is_read(const tbk_program_t& program, size_t slot) {
+  std::vector<bool> counts(program.instruction_count, false);
+  for (size_t i = 0; i < program.result_count; i++)
+    counts[program.results[i]] = true;
+  bool found = false;
+  for (size_t i = program.instruction_count; i-- > 0;) {
+    const tbk_instruction_t& step = program.instructions[i];
+    if (!counts[i]) continue;
+    found = found || (step.opcode == TBK_OPCODE_NUMBER && step.slot == slot);
+    for (uint32_t k = 0; k < step.operand_count; k++)
+      counts[program.operands[step.operand_first + k]] = true;
+  }
+  return found;
+}
+
+template <class A, size_t place>
 bool change_number(A& a, Scratch& scratch) {
   const size_t count = first_program(a).number_count;
-  if (count < (is_last ? 2 : 1)) return false;
-  const size_t place = is_last ? count - 1 : 0;
-  const auto distrusted = [&](tbk_program_t& program) {
+  const bool counts = each_program(a, scratch, [&](tbk_program_t& program) {
     each_step(program, scratch, [](tbk_instruction_t&, uint32_t*) { return false; });
-    return true;
-  };
-  each_program(a, scratch, distrusted);
-  return each_set(a, scratch, [&](tbk_operand_set_t& set, const tbk_tensor_t**) {
-    uint64_t* numbers = scratch.copy(set.numbers, count);
-    set.numbers = numbers;
-    return make_other(numbers[place], first_program(a).numbers[place]);
+    return is_read(program, place);
   });
+  return counts && each_set(a, scratch, [&](tbk_operand_set_t& set, const tbk_tensor_t**) {
+           uint64_t* numbers = scratch.copy(set.numbers, count);
+           set.numbers = numbers;
+           return make_other(numbers[place], first_program(a).numbers[place]);
+         });
 }
 
 template <class A>
@@ -115,8 +131,7 @@ bool share_numbers(A& a, Scratch& scratch) {
   });
 }
 
-template <class A>
-bool change_identity(A& a, Scratch& scratch) {
+bool change_identity(Reduce& a, Scratch& scratch) {
   tbk_reduction_t* reduction = scratch.copy(*a.reduction);
   const tbk_program_t& map = *reduction->map;
   uint64_t* identity = scratch.copy(reduction->identity, map.result_count);
@@ -145,24 +160,26 @@ bool turn_scan(Scan& a, Scratch&) {
   return true;
 }
 
-#define OPERANDS(kernel, A)                                                    \
-  {"the first input is one element", kernel, on<A, hold_first<A>>},            \
-      {"the last input is one element", kernel, on<A, hold_last<A>>},          \
-      {"the first input is turned", kernel, on<A, turn_first<A>>},             \
-      {"what is broadcast is packed", kernel, on<A, pack_broadcast<A>>},       \
-      {"two inputs are exchanged", kernel, on<A, exchange_inputs<A>>},         \
-      {"the first number is another", kernel, on<A, change_number<A, false>>}, \
-      {"the last number is another", kernel, on<A, change_number<A, true>>},   \
-      {"the last set is lost", kernel, on<A, lose_last_set<A>>}, {             \
-    "all sets have the numbers of the first", kernel, on<A, share_numbers<A>>  \
-  }
+#define NUMBER(kernel, A, place) \
+  { "number " #place " is another", kernel, on<A, change_number<A, place>> }
+#define LISTS(kernel, A)                                                                      \
+  {"the first input is turned", kernel, on<A, turn_first<A>>},                                \
+      {"the last input is one element", kernel, on<A, hold_last<A>>},                         \
+      {"what is broadcast is packed", kernel, on<A, pack_broadcast<A>>},                      \
+      {"two inputs are exchanged", kernel, on<A, exchange_inputs<A>>},                        \
+      {"the last set is lost", kernel, on<A, lose_last_set<A>>}, NUMBER(kernel, A, 0),        \
+      NUMBER(kernel, A, 1), NUMBER(kernel, A, 2), NUMBER(kernel, A, 3), NUMBER(kernel, A, 4), \
+      NUMBER(kernel, A, 5), NUMBER(kernel, A, 6), NUMBER(kernel, A, 7)
 
 constexpr Fault table[] = {
-    OPERANDS(TBK_NAME_pointwise, Pointwise),
-    OPERANDS(TBK_NAME_reduce, Reduce),
-    OPERANDS(TBK_NAME_scan, Scan),
-    {"the identity is another", TBK_NAME_reduce, on<Reduce, change_identity<Reduce>>},
-    {"the identity is another", TBK_NAME_scan, on<Scan, change_identity<Scan>>},
+    LISTS(TBK_NAME_pointwise, Pointwise),
+    LISTS(TBK_NAME_reduce, Reduce),
+    {"the first input is one element", TBK_NAME_pointwise, on<Pointwise, hold_first<Pointwise>>},
+    {"the first input is one element", TBK_NAME_reduce, on<Reduce, hold_first<Reduce>>},
+    {"the first input is one element", TBK_NAME_scan, on<Scan, hold_first<Scan>>},
+    {"all sets have the numbers of the first", TBK_NAME_pointwise,
+     on<Pointwise, share_numbers<Pointwise>>},
+    {"the identity is another", TBK_NAME_reduce, on<Reduce, change_identity>},
     {"the last of what goes is lost", TBK_NAME_reduce, on<Reduce, lose_last_of_inner>},
     {"the direction is the other", TBK_NAME_scan, on<Scan, turn_scan>},
 };
@@ -179,10 +196,10 @@ bool make_other(uint64_t& bits, int32_t dtype) {
       bits ^= 1;
       return true;
     case c10::ScalarType::Int:
-      bits = static_cast<uint32_t>(bits + 1);
+      bits = bits == 1 ? 2 : static_cast<uint32_t>(bits - 1);
       return true;
     case c10::ScalarType::Long:
-      bits++;
+      bits = bits == 1 ? 2 : bits - 1;
       return true;
     default:
       return false;

@@ -119,24 +119,29 @@ bool round_loads(A& a, Scratch& scratch) {
 #opcode " is " #instead, kernel, on < A, rewrite < A, replace < TBK_OPCODE_##opcode, \
         TBK_OPCODE_##instead>>>                                                          \
   }
-#define STEPS(kernel, A)                                                                       \
-  OPCODE(kernel, A, ADD, SUB), OPCODE(kernel, A, SUB, ADD), OPCODE(kernel, A, MUL, ADD),       \
-      OPCODE(kernel, A, DIV, MUL), OPCODE(kernel, A, MAX, MIN), OPCODE(kernel, A, MIN, MAX),   \
-      OPCODE(kernel, A, ISNAN, SIGNBIT), OPCODE(kernel, A, EQ, NE), OPCODE(kernel, A, LT, GE), \
-      OPCODE(kernel, A, GT, LE), OPCODE(kernel, A, SQRT, ABS), OPCODE(kernel, A, EXP, EXPM1),  \
-      {"conditions hold", kernel, on<A, rewrite<A, decide<true>>>},                            \
-      {"conditions fail", kernel, on<A, rewrite<A, decide<false>>>},                           \
-      {"constants are others", kernel, on<A, rewrite<A, change_constant>>},                    \
-      {"coordinates are 0", kernel, on<A, rewrite<A, make_zero<TBK_OPCODE_COORDINATE>>>},      \
-      {"positions are 0", kernel, on<A, rewrite<A, make_zero<TBK_OPCODE_LINEAR_INDEX>>>},      \
-      {"random words are others", kernel, on<A, rewrite<A, change_word>>}, {                   \
-    "operands are rounded to half precision", kernel, on<A, round_loads<A>>                    \
+#define STEPS(kernel, A)                                                                         \
+  OPCODE(kernel, A, ADD, SUB), OPCODE(kernel, A, SUB, ADD), OPCODE(kernel, A, MUL, ADD),         \
+      OPCODE(kernel, A, MAX, MIN), OPCODE(kernel, A, ISNAN, SIGNBIT), OPCODE(kernel, A, EQ, NE), \
+      OPCODE(kernel, A, LT, GE), OPCODE(kernel, A, EXP, EXPM1),                                  \
+      {"conditions hold", kernel, on<A, rewrite<A, decide<true>>>},                              \
+      {"conditions fail", kernel, on<A, rewrite<A, decide<false>>>},                             \
+      {"constants are others", kernel, on<A, rewrite<A, change_constant>>},                      \
+      {"positions are 0", kernel, on<A, rewrite<A, make_zero<TBK_OPCODE_LINEAR_INDEX>>>}, {      \
+    "operands are rounded to half precision", kernel, on<A, round_loads<A>>                      \
+  }
+#define MORE_STEPS(kernel, A)                                                          \
+  OPCODE(kernel, A, DIV, MUL), OPCODE(kernel, A, MIN, MAX), OPCODE(kernel, A, GT, LE), \
+      OPCODE(kernel, A, SQRT, ABS), {                                                  \
+    "coordinates are 0", kernel, on<A, rewrite<A, make_zero<TBK_OPCODE_COORDINATE>>>   \
   }
 
 constexpr Fault table[] = {
     STEPS(TBK_NAME_pointwise, Pointwise),
+    MORE_STEPS(TBK_NAME_pointwise, Pointwise),
     STEPS(TBK_NAME_reduce, Reduce),
+    MORE_STEPS(TBK_NAME_reduce, Reduce),
     STEPS(TBK_NAME_scan, Scan),
+    {"random words are others", TBK_NAME_pointwise, on<Pointwise, rewrite<Pointwise, change_word>>},
 };
 
 }  // namespace

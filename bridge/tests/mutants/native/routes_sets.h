@@ -86,7 +86,7 @@ bool each_step(tbk_program_t& program, Scratch& scratch, Each change) {
   return changed;
 }
 
-/// Makes number or constant `bits` another one. Returns false where that can't be told: of 0 by a factor.
+/// Makes number or constant `bits` another one; of what counts something, never 0. Returns false where there is none.
 bool make_other(uint64_t& bits, int32_t dtype);
 
 }  // namespace tbk::routes

@@ -76,6 +76,7 @@ MASKS: dict[str, Sample] = {
 EMBEDDINGS: dict[str, Sample] = {
     "plain": learned(lambda w, i: nnf.embedding(i, w), TABLE, fixed=[PLACES]),
     "padding": learned(lambda w, i: nnf.embedding(i, w, padding_idx=2), TABLE, fixed=[PLACES]),
+    "a bad row": refused(lambda w, i: nnf.embedding(i, w), TABLE, LINE + 3),
     "halves": learned(lambda w, i: nnf.embedding(i, w), real(5, 3, dtype=torch.bfloat16),
                       fixed=[LINE]),
 }  # fmt: skip
@@ -89,19 +90,28 @@ CLASSES: dict[str, Sample] = {
     for reduction in ("none", "mean", "sum")
     for form in ("plain", "weight", "ignored and weight")
 }  # fmt: skip
+CLASSES["large scores"] = learned(nnf.cross_entropy, real(6, 5) * 200, fixed=[whole(6)])
+CLASSES["impossible classes"] = learned(
+    nnf.cross_entropy, real(6, 5).index_fill(1, torch.tensor([0, 1]), -torch.inf),
+    fixed=[whole(6, below=3) + 2],
+)  # fmt: skip
+CLASSES["a bad class"] = refused(nnf.cross_entropy, real(3, 5), torch.tensor([0, 7, 1]))
 CLASSES["images"] = learned(nnf.cross_entropy, real(2, 5, 3, 4), fixed=[whole(2, 3, 4)])
 UNEQUAL = torch.randperm(36, generator=torch.Generator().manual_seed(1)).float().reshape(6, 6)
 SORTING: dict[str, Sample] = {
     "sort": learned(lambda x: x.sort(1), UNEQUAL),
     "sort downwards": of(lambda x: x.sort(0, descending=True), UNEQUAL),
     "sort with NaN": of(lambda x: x.sort(0), torch.tensor([2.0, torch.nan, -torch.inf, 7, -1])),
-    "equal ones stay": of(lambda x: x.sort(0, stable=True), whole(6, 6, below=3)),
+    "equal ones stay": of(lambda x: x.sort(dim=0, stable=True), whole(6, 6, below=3)),
     "argsort": of(lambda x: x.argsort(0), UNEQUAL),
     "topk": learned(lambda x: x.topk(2, 1), UNEQUAL),
     "the least": of(lambda x: x.topk(3, 0, largest=False), UNEQUAL),
     "kthvalue": of(lambda x: x.kthvalue(3, 1), UNEQUAL),
     "median": of(lambda x: [*x.median(0), x.median()], UNEQUAL),
-    "nanmedian": of(lambda x: x.nanmedian(0), torch.tensor([2.0, torch.nan, 7, -1])),
+    "medians with NaN": of(
+        lambda x: [*x.nanmedian(0), *x.median(0)],
+        torch.tensor([[2.0, 4], [torch.nan, 1], [7, 9], [-1, -5]]),
+    ),
 }
 FAMILIES = {"index": INDEX, "masks": MASKS, "embeddings": EMBEDDINGS, "classes": CLASSES,
             "sorting": SORTING}  # fmt: skip

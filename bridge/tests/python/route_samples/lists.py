@@ -35,9 +35,10 @@ FOREACH: dict[str, Sample] = {
                     positive),
     "addcmul": each(lambda x, y, z: torch._foreach_addcmul_(x, y, z, 0.5), real, real, real),
     "lerp": each(lambda x, y: torch._foreach_lerp_(x, y, 0.3), real, real),
+    "lerp beyond the middle": each(lambda x, y: torch._foreach_lerp(x, y, 0.7), real, real),
     "sqrt": each(torch._foreach_sqrt, positive),
     "norm": each(lambda x: torch._foreach_norm(x, 2), real),
-    "clip": each(lambda x: torch.nn.utils.get_total_norm(x), real),
+    "clip": each(torch.nn.utils.get_total_norm, real),
 }  # fmt: skip
 
 
@@ -75,10 +76,11 @@ OPTIMIZERS: dict[str, Sample] = {
 }
 
 
-def unscaled(bad: float) -> Sample:
+def unscaled(bad: float, where: int) -> Sample:
     def run(place: Place) -> list[Tensor]:
-        gradients = [place(real(*sizes)) for sizes in SIZES]
-        gradients[1][2] = bad
+        host = [real(*sizes) for sizes in SIZES]
+        host[where][-1] = bad
+        gradients = [place(one) for one in host]
         found = place(torch.zeros(1))
         torch._amp_foreach_non_finite_check_and_unscale_(
             gradients, found, place(torch.tensor([0.25]))
@@ -98,9 +100,11 @@ def updated(found: float, tracker: int) -> Sample:
 
 
 SCALING: dict[str, Sample] = {
-    "finite": unscaled(1.5),
-    "infinite": unscaled(float("inf")),
-    "NaN": unscaled(float("nan")),
+    "finite": unscaled(1.5, 0),
+    "infinite": unscaled(float("inf"), 0),
+    "NaN": unscaled(float("nan"), 1),
+    "large": unscaled(3e37, 1),
+    "infinite in the last": unscaled(-float("inf"), 2),
     "the scale shrinks": updated(1.0, 2),
     "the scale grows": updated(0.0, 3),
     "the scale stays": updated(0.0, 1),

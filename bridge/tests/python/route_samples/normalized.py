@@ -38,6 +38,6 @@ NORMS: dict[str, Sample] = {
         IMAGES.to(memory_format=torch.channels_last),
     ),
     "group": learned(lambda x, w, b: nnf.group_norm(x, 2, w, b, 1e-2), IMAGES, WEIGHT, BIAS),
-    "instance": learned(lambda x: nnf.instance_norm(x), IMAGES),
+    "instance": learned(nnf.instance_norm, IMAGES),
 }  # fmt: skip
 FAMILIES = {"norms": NORMS}

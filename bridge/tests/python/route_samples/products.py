@@ -13,7 +13,7 @@ ONE, OTHER, SUMMAND = real(4, 4), real(4, 4, seed=1), real(4, 4, seed=2)
 BATCH, OTHERS = real(3, 4, 4), real(3, 4, 4, seed=1)
 QUERY, KEY, VALUE = (real(2, 2, 4, 4, seed=seed) for seed in range(3))
 MASK = torch.tensor([[True, False, True, True], [True, True, False, True],
-                     [False, True, True, True], [True, True, True, False]])  # fmt: skip
+                     [False, False, True, True], [True, True, True, False]])  # fmt: skip
 
 
 def scaled(function: object, summand: Tensor, *operands: Tensor) -> Sample:
@@ -47,7 +47,10 @@ PRODUCTS: dict[str, Sample] = {
 def encoder(x: Tensor) -> Tensor:
     """Attention that does not learn calls operators of its own."""
     torch.manual_seed(3)
-    layer = torch.nn.MultiheadAttention(4, 2, batch_first=True).eval().to(x.device)
+    layer = torch.nn.MultiheadAttention(4, 2, batch_first=True).eval()
+    for one in (layer.in_proj_bias, layer.out_proj.bias):
+        torch.nn.init.normal_(one)  # which are 0 otherwise
+    layer.to(x.device)
     hidden = torch.tensor([[False, False, True, True], [False, True, False, True]]).to(x.device)
     with torch.no_grad():
         made: Tensor = layer(x, x, x, key_padding_mask=hidden)[0]

@@ -11,6 +11,8 @@ from route_samples.sample import Sample, learned, of, real, whole, written
 
 CUBE = real(3, 4, 5)
 TIES = whole(4, 7, below=3).float()
+ZEROS = real(4, 4)
+ZEROS[0, 1] = ZEROS[1, 0] = ZEROS[1, 2] = ZEROS[3, 3] = 0
 NAN = real(3, 6).index_fill(1, torch.tensor([2, 4]), float("nan"))
 
 REDUCTIONS: dict[str, Sample] = {
@@ -18,7 +20,7 @@ REDUCTIONS: dict[str, Sample] = {
     "sum of columns": of(lambda x: x.sum(0), CUBE),
     "sum of the last, kept": of(lambda x: x.sum(-1, keepdim=True), CUBE),
     "sum of two": of(lambda x: x.sum((0, -1)), CUBE.transpose(0, 1)),
-    "sum of a broadcast": of(lambda x: x.expand(3, 4).sum(0), real(4)),
+    "prod of a broadcast": of(lambda x: x[1].expand(3, 4).prod(0), real(4, 4)),
     "sum as double": of(lambda x: x.sum(1, dtype=torch.float64), CUBE),
     "sum of integers": of(lambda x: x.sum(0), whole(4, 3, dtype=torch.int32)),
     "sum of nothing": of(lambda x: [x[:0].sum(0), x[:0].prod(0), x[:0].any(0), x[:0].all(0)],
@@ -36,10 +38,12 @@ REDUCTIONS: dict[str, Sample] = {
     "nansum": of(lambda x: x.nansum(1), NAN),
     "var": of(lambda x: [x.var(1), x.std(0, correction=0), x.var(0, correction=2)], real(5, 6)),
     "var and mean": of(lambda x: torch.var_mean(x, 0), real(5, 6)),
-    "logsumexp": of(lambda x: x.logsumexp(1), CUBE),
+    "logsumexp": of(lambda x: [x.logsumexp(1), (x * 200).logsumexp(0)], CUBE),
     "norm": of(lambda x: [torch.linalg.vector_norm(x, order, 0)
                           for order in (2, 1, 3.5, float("inf"), 0)], CUBE),
     "softmax": learned(lambda x: [x.softmax(1), x.softmax(-1)], CUBE),
+    "softmax of impossible ones": of(
+        lambda x: x.softmax(0), real(5, 3).index_fill(0, torch.tensor([0, 1]), -torch.inf)),
     "log_softmax": learned(lambda x: x.log_softmax(0), CUBE),
     "mse_loss": learned(nnf.mse_loss, real(4, 5), real(4, 5, seed=1)),
 }  # fmt: skip
@@ -49,9 +53,11 @@ SCANS: dict[str, Sample] = {
     "cumsum in place": written(lambda x: x.cumsum_(1), real(4, 5)),
     "cumsum of integers": of(lambda x: x.cumsum(1), whole(3, 6, dtype=torch.int32)),
     "cumprod": learned(lambda x: x.cumprod(1), real(3, 4)),
+    "cumprod with zeros": learned(lambda x: x.cumprod(1), ZEROS),
     "cummax": of(lambda x: x.cummax(1), TIES),
     "cummin": of(lambda x: x.cummin(0), TIES),
     "cummax with NaN": of(lambda x: x.cummax(1), NAN),
     "logcumsumexp": of(lambda x: x.logcumsumexp(1), real(3, 5)),
+    "logcumsumexp of large ones": of(lambda x: x.logcumsumexp(1), real(3, 5) * 200),
 }
 FAMILIES = {"reductions": REDUCTIONS, "scans": SCANS}

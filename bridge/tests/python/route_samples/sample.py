@@ -62,7 +62,9 @@ def of(function: Callable[..., Any], *operands: Tensor) -> Sample:
     return run
 
 
-def learned(function: Callable[..., Any], *operands: Tensor, fixed: Sequence[Tensor] = ()) -> Sample:
+def learned(
+    function: Callable[..., Any], *operands: Tensor, fixed: Sequence[Tensor] = ()
+) -> Sample:
     """Returns a sample that has the gradients of the operands, too; `fixed` follow them."""
 
     def run(place: Place) -> list[Tensor]:
