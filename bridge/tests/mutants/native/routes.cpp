@@ -13,7 +13,12 @@
 namespace tbk::routes {
 namespace {
 
-constexpr Faults (*tables[])() = {operand_faults, program_faults, movement_faults, product_faults};
+constexpr Faults (*tables[])() = {
+    pointwise_operand_faults, reduce_operand_faults, state_faults,
+    pointwise_faults,         more_pointwise_faults, reduce_faults,
+    more_reduce_faults,       scan_faults,           random_faults,
+    movement_faults,          product_faults,
+};
 
 struct Generic {
   const char* name;

@@ -57,8 +57,15 @@ constexpr Faults all_of(const Fault (&table)[count]) {
   return {table, count};
 }
 
-Faults operand_faults();
-Faults program_faults();
+Faults pointwise_operand_faults();
+Faults reduce_operand_faults();
+Faults state_faults();
+Faults pointwise_faults();
+Faults more_pointwise_faults();
+Faults reduce_faults();
+Faults more_reduce_faults();
+Faults scan_faults();
+Faults random_faults();
 Faults movement_faults();
 Faults product_faults();
 

@@ -160,27 +160,30 @@ bool turn_scan(Scan& a, Scratch&) {
   return true;
 }
 
-#define NUMBER(kernel, A, place) \
-  { "number " #place " is another", kernel, on<A, change_number<A, place>> }
-#define LISTS(kernel, A)                                                                      \
-  {"the first input is turned", kernel, on<A, turn_first<A>>},                                \
-      {"the last input is one element", kernel, on<A, hold_last<A>>},                         \
-      {"what is broadcast is packed", kernel, on<A, pack_broadcast<A>>},                      \
-      {"two inputs are exchanged", kernel, on<A, exchange_inputs<A>>},                        \
-      {"the last set is lost", kernel, on<A, lose_last_set<A>>}, NUMBER(kernel, A, 0),        \
-      NUMBER(kernel, A, 1), NUMBER(kernel, A, 2), NUMBER(kernel, A, 3), NUMBER(kernel, A, 4), \
-      NUMBER(kernel, A, 5), NUMBER(kernel, A, 6), NUMBER(kernel, A, 7)
-
+template <class A>
 constexpr Fault table[] = {
-    LISTS(TBK_NAME_pointwise, Pointwise),
-    LISTS(TBK_NAME_reduce, Reduce),
-    {"the first input is one element", TBK_NAME_pointwise, on<Pointwise, hold_first<Pointwise>>},
-    {"the first input is one element", TBK_NAME_reduce, on<Reduce, hold_first<Reduce>>},
-    {"the first input is one element", TBK_NAME_scan, on<Scan, hold_first<Scan>>},
+    {"the first input is one element", name_of<A>, on<A, hold_first<A>>},
+    {"the first input is turned", name_of<A>, on<A, turn_first<A>>},
+    {"the last input is one element", name_of<A>, on<A, hold_last<A>>},
+    {"what is broadcast is packed", name_of<A>, on<A, pack_broadcast<A>>},
+    {"two inputs are exchanged", name_of<A>, on<A, exchange_inputs<A>>},
+    {"the last set is lost", name_of<A>, on<A, lose_last_set<A>>},
+    {"number 0 is another", name_of<A>, on<A, change_number<A, 0>>},
+    {"number 1 is another", name_of<A>, on<A, change_number<A, 1>>},
+    {"number 2 is another", name_of<A>, on<A, change_number<A, 2>>},
+    {"number 3 is another", name_of<A>, on<A, change_number<A, 3>>},
+    {"number 4 is another", name_of<A>, on<A, change_number<A, 4>>},
+    {"number 5 is another", name_of<A>, on<A, change_number<A, 5>>},
+    {"number 6 is another", name_of<A>, on<A, change_number<A, 6>>},
+    {"number 7 is another", name_of<A>, on<A, change_number<A, 7>>},
+};
+
+constexpr Fault state_table[] = {
     {"all sets have the numbers of the first", TBK_NAME_pointwise,
      on<Pointwise, share_numbers<Pointwise>>},
     {"the identity is another", TBK_NAME_reduce, on<Reduce, change_identity>},
     {"the last of what goes is lost", TBK_NAME_reduce, on<Reduce, lose_last_of_inner>},
+    {"the first input is one element", TBK_NAME_scan, on<Scan, hold_first<Scan>>},
     {"the direction is the other", TBK_NAME_scan, on<Scan, turn_scan>},
 };
 
@@ -206,8 +209,16 @@ bool make_other(uint64_t& bits, int32_t dtype) {
   }
 }
 
-Faults operand_faults() {
-  return all_of(table);
+Faults pointwise_operand_faults() {
+  return all_of(table<Pointwise>);
+}
+
+Faults reduce_operand_faults() {
+  return all_of(table<Reduce>);
+}
+
+Faults state_faults() {
+  return all_of(state_table);
 }
 
 }  // namespace tbk::routes

@@ -114,40 +114,64 @@ bool round_loads(A& a, Scratch& scratch) {
   });
 }
 
-#define OPCODE(kernel, A, opcode, instead)                                               \
-  {                                                                                      \
-#opcode " is " #instead, kernel, on < A, rewrite < A, replace < TBK_OPCODE_##opcode, \
-        TBK_OPCODE_##instead>>>                                                          \
-  }
-#define STEPS(kernel, A)                                                                         \
-  OPCODE(kernel, A, ADD, SUB), OPCODE(kernel, A, SUB, ADD), OPCODE(kernel, A, MUL, ADD),         \
-      OPCODE(kernel, A, MAX, MIN), OPCODE(kernel, A, ISNAN, SIGNBIT), OPCODE(kernel, A, EQ, NE), \
-      OPCODE(kernel, A, LT, GE), OPCODE(kernel, A, EXP, EXPM1),                                  \
-      {"conditions hold", kernel, on<A, rewrite<A, decide<true>>>},                              \
-      {"conditions fail", kernel, on<A, rewrite<A, decide<false>>>},                             \
-      {"constants are others", kernel, on<A, rewrite<A, change_constant>>},                      \
-      {"positions are 0", kernel, on<A, rewrite<A, make_zero<TBK_OPCODE_LINEAR_INDEX>>>}, {      \
-    "operands are rounded to half precision", kernel, on<A, round_loads<A>>                      \
-  }
-#define MORE_STEPS(kernel, A)                                                          \
-  OPCODE(kernel, A, DIV, MUL), OPCODE(kernel, A, MIN, MAX), OPCODE(kernel, A, GT, LE), \
-      OPCODE(kernel, A, SQRT, ABS), {                                                  \
-    "coordinates are 0", kernel, on<A, rewrite<A, make_zero<TBK_OPCODE_COORDINATE>>>   \
-  }
+template <class A, uint16_t opcode, uint16_t instead>
+constexpr Change instead_of = on<A, rewrite<A, replace<opcode, instead>>>;
 
+template <class A>
 constexpr Fault table[] = {
-    STEPS(TBK_NAME_pointwise, Pointwise),
-    MORE_STEPS(TBK_NAME_pointwise, Pointwise),
-    STEPS(TBK_NAME_reduce, Reduce),
-    MORE_STEPS(TBK_NAME_reduce, Reduce),
-    STEPS(TBK_NAME_scan, Scan),
+    {"ADD is SUB", name_of<A>, instead_of<A, TBK_OPCODE_ADD, TBK_OPCODE_SUB>},
+    {"SUB is ADD", name_of<A>, instead_of<A, TBK_OPCODE_SUB, TBK_OPCODE_ADD>},
+    {"MUL is ADD", name_of<A>, instead_of<A, TBK_OPCODE_MUL, TBK_OPCODE_ADD>},
+    {"MAX is MIN", name_of<A>, instead_of<A, TBK_OPCODE_MAX, TBK_OPCODE_MIN>},
+    {"ISNAN is SIGNBIT", name_of<A>, instead_of<A, TBK_OPCODE_ISNAN, TBK_OPCODE_SIGNBIT>},
+    {"EQ is NE", name_of<A>, instead_of<A, TBK_OPCODE_EQ, TBK_OPCODE_NE>},
+    {"LT is GE", name_of<A>, instead_of<A, TBK_OPCODE_LT, TBK_OPCODE_GE>},
+    {"EXP is EXPM1", name_of<A>, instead_of<A, TBK_OPCODE_EXP, TBK_OPCODE_EXPM1>},
+    {"conditions hold", name_of<A>, on<A, rewrite<A, decide<true>>>},
+    {"conditions fail", name_of<A>, on<A, rewrite<A, decide<false>>>},
+    {"constants are others", name_of<A>, on<A, rewrite<A, change_constant>>},
+    {"positions are 0", name_of<A>, on<A, rewrite<A, make_zero<TBK_OPCODE_LINEAR_INDEX>>>},
+    {"operands are rounded to half precision", name_of<A>, on<A, round_loads<A>>},
+};
+
+/// Of what no running reduction has.
+template <class A>
+constexpr Fault more_table[] = {
+    {"DIV is MUL", name_of<A>, instead_of<A, TBK_OPCODE_DIV, TBK_OPCODE_MUL>},
+    {"MIN is MAX", name_of<A>, instead_of<A, TBK_OPCODE_MIN, TBK_OPCODE_MAX>},
+    {"GT is LE", name_of<A>, instead_of<A, TBK_OPCODE_GT, TBK_OPCODE_LE>},
+    {"SQRT is ABS", name_of<A>, instead_of<A, TBK_OPCODE_SQRT, TBK_OPCODE_ABS>},
+    {"coordinates are 0", name_of<A>, on<A, rewrite<A, make_zero<TBK_OPCODE_COORDINATE>>>},
+};
+
+constexpr Fault random_table[] = {
     {"random words are others", TBK_NAME_pointwise, on<Pointwise, rewrite<Pointwise, change_word>>},
 };
 
 }  // namespace
 
-Faults program_faults() {
-  return all_of(table);
+Faults pointwise_faults() {
+  return all_of(table<Pointwise>);
+}
+
+Faults more_pointwise_faults() {
+  return all_of(more_table<Pointwise>);
+}
+
+Faults reduce_faults() {
+  return all_of(table<Reduce>);
+}
+
+Faults more_reduce_faults() {
+  return all_of(more_table<Reduce>);
+}
+
+Faults scan_faults() {
+  return all_of(table<Scan>);
+}
+
+Faults random_faults() {
+  return all_of(random_table);
 }
 
 }  // namespace tbk::routes

@@ -11,6 +11,16 @@ using Pointwise = tbk_args_pointwise_t;
 using Reduce = tbk_args_reduce_t;
 using Scan = tbk_args_scan_t;
 
+/// The kernel that takes arguments of this type.
+template <class A>
+inline constexpr const char* name_of = nullptr;
+template <>
+inline constexpr const char* name_of<Pointwise> = TBK_NAME_pointwise;
+template <>
+inline constexpr const char* name_of<Reduce> = TBK_NAME_reduce;
+template <>
+inline constexpr const char* name_of<Scan> = TBK_NAME_scan;
+
 /// Returns the program whose numbers and results a launch is made for.
 inline const tbk_program_t& first_program(const Pointwise& a) {
   return *a.program;
