@@ -67,9 +67,8 @@ bool pack_broadcast(A& a, Scratch& scratch) {
 }
 
 bool are_alike(const tbk_tensor_t& one, const tbk_tensor_t& other) {
-  const auto bytes = static_cast<size_t>(one.rank) * sizeof(int64_t);
   return one.dtype == other.dtype && one.rank == other.rank &&
-         std::memcmp(one.sizes, other.sizes, bytes) == 0 && one.memory != other.memory;
+         std::equal(one.sizes, one.sizes + one.rank, other.sizes) && one.memory != other.memory;
 }
 
 template <class A>
@@ -123,10 +122,11 @@ bool lose_last_set(A& a, Scratch&) {
 
 template <class A>
 bool share_numbers(A& a, Scratch& scratch) {
-  const size_t bytes = first_program(a).number_count * sizeof(uint64_t);
+  const size_t count = first_program(a).number_count;
   return each_set(a, scratch, [&](tbk_operand_set_t& set, const tbk_tensor_t**) {
-    const bool differs = std::memcmp(set.numbers, a.sets[0]->numbers, bytes) != 0;
-    set.numbers = a.sets[0]->numbers;
+    const uint64_t* first = a.sets[0]->numbers;
+    const bool differs = !std::equal(first, first + count, set.numbers);
+    set.numbers = first;
     return differs;
   });
 }
