@@ -48,6 +48,7 @@ IN_SEVERAL = 3  # the clauses from which on what their checks name is what they 
 CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
 
 _WORD = re.compile(r"[A-Z_]{2,}")
+_ACCEPTS = re.compile(r"\bnot refused\b")
 _WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b|\bbecomes\b|\bfor ever\b")
 
 
@@ -60,6 +61,8 @@ def fits(test: Test) -> float:
     if test.recorded in ("hang", "not-reached") or "waited" in test.seen:
         return 1.0 if _WAITS.search(test.clause_text) else 0.0
     expected, seen = _words(test.expected), _words(test.seen.partition(":")[0])
+    if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
+        return 1.0 if seen & set(REFUSALS) else -1.0
     refusal = test.label in ("Requires", "Errors")
     if _words(test.clause_text) & (expected | seen) - {"OK"}:
         return 0.0 if refusal and "OK" in seen else 1.0  # what does nothing refuses nothing
