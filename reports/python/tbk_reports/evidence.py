@@ -79,6 +79,12 @@ def breach(test: Test) -> float:
     return NO_CHECK
 
 
+def is_missing_refusal(test: Test) -> bool:
+    """Tells whether a call that its clause has refused went through: that harms no legal call."""
+    refusal = test.label in ("Requires", "Errors")
+    return refusal and bool(_words(test.expected) & set(REFUSALS)) and test.seen.startswith("OK")
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What all tests of a run say together."""
@@ -91,6 +97,7 @@ class Evidence:
     failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
     ran_of: Mapping[str, float]
     answered: Mapping[str, int]  # by the function: wrong answers and ends that followed its call
+    unrefused: float = 0.0  # the failing tests in which a refusal is missing
     torch: Evidence | None = None  # what the tests of PyTorch's layer say, if any ran
 
     def of(self, test: Test) -> Evidence:
@@ -111,6 +118,12 @@ class Evidence:
         if not thing:
             return 1.0
         return self.failed_of.get(thing, 0) / self.failing if self.failing else 0.0
+
+    def explained_by(self, test: Test, thing: str) -> float:
+        """Returns the share of the failing tests that may fail as this one does, which asked it:
+        where a refusal is missing, no more than those of refusals."""
+        most = self.unrefused / self.failing if is_missing_refusal(test) and self.failing else 1.0
+        return min(self.explained(thing), most)
 
     def things(self, tests: Sequence[Test]) -> set[str]:
         """Returns what the clause of some failing tests speaks of and they asked, in any way."""
@@ -179,6 +192,11 @@ class Evidence:
         failed = sum(breach(test) for test in ran if test.failed and self.is_own(test))
         return failed / len(ran) if ran else 0.0
 
+    def borne_out(self, clause: str) -> float:
+        """Returns the same where few tests say little: a half where none ran."""
+        count = len(self.of_clause.get(clause, ()))
+        return (self.share(clause) * count + 0.25) / (count + 0.5)
+
     def follows(self, tests: Sequence[Test]) -> float:
         """Returns 1 where a clause that this one builds on fails as such; 0 for none."""
         things = self.things(tests) or self.shared(tests)
@@ -216,10 +234,11 @@ class Evidence:
 
     def named_by_checks(self, tests: Sequence[Test]) -> float:
         """Returns the share of the failing tests of which a check of this clause failed, whatever
-        they are of."""
+        they are of; less where the clause's own tests do not bear it out."""
         clause = self.clause(tests)
         named = sum(_count(test) for test in tests if test.checked == clause)
-        return named / self.failing if self.failing else 0.0  # of warnings alone, none fails
+        # Of warnings alone, none fails.
+        return named / self.failing * self.borne_out(clause) if self.failing else 0.0
 
 
 def _as_of(one: Test, test: Test) -> Test:
@@ -332,5 +351,6 @@ def _gathered(ran: list[Test]) -> Evidence:
         failed_of=failed_of,
         ran_of=ran_of,
         answered=Counter(test.call for test in failing if test.call and is_answer(test)),
+        unrefused=sum(map(_count, filter(is_missing_refusal, failing))),
     )
     return replace(evidence, accused=held_against(failing, of_clause, evidence.is_distinct))
