@@ -79,10 +79,9 @@ def breach(test: Test) -> float:
     return NO_CHECK
 
 
-def is_missing_refusal(test: Test) -> bool:
-    """Tells whether a call that its clause has refused went through: that harms no legal call."""
-    refusal = test.label in ("Requires", "Errors")
-    return refusal and bool(_words(test.expected) & set(REFUSALS)) and test.seen.startswith("OK")
+def went_through(test: Test) -> bool:
+    """Tells whether a call that was to be refused was not."""
+    return bool(_words(test.expected) & set(REFUSALS)) and test.seen.startswith("OK")
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Evidence:
     failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
     ran_of: Mapping[str, float]
     answered: Mapping[str, int]  # by the function: wrong answers and ends that followed its call
-    unrefused: float = 0.0  # the failing tests in which a refusal is missing
+    unrefused: float = 0.0  # the failing tests in which a call went through that was to be refused
     torch: Evidence | None = None  # what the tests of PyTorch's layer say, if any ran
 
     def of(self, test: Test) -> Evidence:
@@ -120,9 +119,10 @@ class Evidence:
         return self.failed_of.get(thing, 0) / self.failing if self.failing else 0.0
 
     def explained_by(self, test: Test, thing: str) -> float:
-        """Returns the share of the failing tests that may fail as this one does, which asked it:
-        where a refusal is missing, no more than those of refusals."""
-        most = self.unrefused / self.failing if is_missing_refusal(test) and self.failing else 1.0
+        """Returns the share of the failing tests that may fail for the same reason as this one,
+        which asked it: that its clause's refusal is missing harms no legal call."""
+        is_refusal = test.label in ("Requires", "Errors") and went_through(test)
+        most = self.unrefused / self.failing if is_refusal and self.failing else 1.0
         return min(self.explained(thing), most)
 
     def things(self, tests: Sequence[Test]) -> set[str]:
@@ -351,6 +351,6 @@ def _gathered(ran: list[Test]) -> Evidence:
         failed_of=failed_of,
         ran_of=ran_of,
         answered=Counter(test.call for test in failing if test.call and is_answer(test)),
-        unrefused=sum(map(_count, filter(is_missing_refusal, failing))),
+        unrefused=sum(map(_count, filter(went_through, failing))),
     )
     return replace(evidence, accused=held_against(failing, of_clause, evidence.is_distinct))
