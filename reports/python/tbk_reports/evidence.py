@@ -193,9 +193,12 @@ class Evidence:
         return failed / len(ran) if ran else 0.0
 
     def borne_out(self, clause: str) -> float:
-        """Returns the same where few tests say little: a half where none ran."""
-        count = len(self.of_clause.get(clause, ()))
-        return (self.share(clause) * count + 0.25) / (count + 0.5)
+        """Returns the same of those that passed or failed by their own checks: what had no time
+        or ended in a crash says little for its clause, and nothing against it."""
+        ran = self.of_clause.get(clause, ())
+        failed = sum(breach(test) for test in ran if test.failed and self.is_own(test))
+        passed = sum(not test.failed for test in ran)
+        return (failed + 0.25) / (failed + passed + 0.5)
 
     def follows(self, tests: Sequence[Test]) -> float:
         """Returns 1 where a clause that this one builds on fails as such; 0 for none."""
