@@ -13,6 +13,7 @@
 #include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
 
+#include "needs.h"
 #include "tables.h"
 
 static tbk_trace_t private_cell;
@@ -36,7 +37,7 @@ static tbk_kernel_t plan_owner;
 typedef struct kernel_face {
   tbk_kernel_t face;
   const tbk_kernel_t* inner;
-  size_t operation; /* among the operators of tbk_operators.h, or their count */
+  size_t operation; /* among `operators`, or their count */
 } kernel_face_t;
 
 enum { FACE_LIMIT = 512 };
@@ -139,7 +140,7 @@ static unsigned has_failed(tbk_status_t status) {
 #include "../generated/trace_calls.h"
 
 #define X(name) "op:" TBK_NAME_##name,
-static const char* const operators[] = {TBK_OPERATOR_MAP(X)};
+static const char* const operators[] = {TBK_OPERATOR_MAP(X) TBK_GENERIC_KERNELS(X)};
 #undef X
 enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
 
