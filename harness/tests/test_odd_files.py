@@ -106,9 +106,7 @@ def test_results_that_others_touch_meanwhile_are_not_said_to_be_written(
 ) -> None:
     output = tmp_path / "report" / "results.jsonl"
     output.parent.mkdir()
-    words = command(
-        TEMPLATE, output, "--only", "memory", "--repeat", "6", "--isolation", isolation
-    )
+    words = command(TEMPLATE, output, "--only", "memory", "--repeat", "6", "--isolation", isolation)
     with subprocess.Popen(words, stdout=-3, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: output.exists() and output.stat().st_size > 0)
         process.send_signal(signal.SIGSTOP)
