@@ -27,12 +27,12 @@ def computes_as_before(when: str) -> None:
         check.equal(f"{what}, {when}", struct.pack("<d", made).hex(), expected.hex())
 
 
-@clause("DEV-590", fresh=True)
+@clause("DEV-590")
 def test_loading_the_package_leaves_the_arithmetic_of_the_host() -> None:
     computes_as_before("after the package was loaded")
 
 
-@clause("DEV-590", fresh=True)
+@clause("DEV-590")
 def test_using_a_device_leaves_the_arithmetic_of_the_host(device: torch.device) -> None:
     sent = host.values((9,))
     check.tensor("a round trip", host.download(host.upload(sent, device)), sent)
