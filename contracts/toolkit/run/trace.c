@@ -13,6 +13,7 @@
 #include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
 
+#include "arithmetic.h"
 #include "needs.h"
 #include "tables.h"
 
@@ -174,6 +175,7 @@ static void begin_call(int32_t call, unsigned aspects) {
 }
 
 static void end_call(int32_t call, unsigned aspects) {
+  tbk_arithmetic_restore();
   if (is_paused) return;
   if (aspects != 0) note((size_t)call, aspects);
   note_last(2 * call + 1);
