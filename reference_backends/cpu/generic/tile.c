@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * tile.c: elements between the memory of a device and buffers. A tile is moved row by row: a row is
- * what lies in the last dimension, in which an operand moves by one stride.
+ * what an operand goes through by one stride.
  */
 #include <string.h>
 
@@ -110,18 +110,39 @@ char* tile_beginning(const tile_t* tile, const access_t* access) {
   return data;
 }
 
-/* Moves `at` and `index` behind a row of `count` elements. */
-static char* behind(const tile_t* tile, const access_t* access, int64_t* index, char* at,
-                    int64_t count) {
+/* What an operand goes through by one stride: the last dimensions of a tile, as far as they are one. */
+typedef struct rows {
+  int32_t first; /* of these dimensions */
+  int64_t size, stride;
+  int64_t begun; /* where in a row a tile begins */
+} rows_t;
+
+static rows_t find_rows(const tile_t* tile, const access_t* access) {
+  const int64_t* sizes = tile->space->sizes;
   int32_t d = tile->first + tile->rank - 1;
-  at += count * access->strides[d];
-  index[d] += count;
-  while (index[d] == tile->space->sizes[d] && d > tile->first) {
-    at += access->strides[d - 1] - access->strides[d] * index[d];
-    index[d--] = 0;
-    index[d]++;
+  while (d > tile->first && sizes[d] == 1)
+    d--;
+  rows_t rows = {d, sizes[d], access->strides[d], tile->index[d]};
+  while (rows.first > tile->first) {
+    const int32_t next = rows.first - 1;
+    if (sizes[next] != 1 && access->strides[next] != rows.stride * rows.size) break;
+    rows.begun += tile->index[next] * rows.size;
+    rows.size *= sizes[next];
+    rows.first = next;
   }
-  return at;
+  return rows;
+}
+
+/* Returns the beginning of the next row, and moves `index` there, of the dimensions before. */
+static char* next_row(const tile_t* tile, const access_t* access, int32_t d, int64_t* index,
+                      char* row) {
+  for (d--; d >= tile->first; d--) {
+    row += access->strides[d];
+    if (++index[d] < tile->space->sizes[d]) break;
+    row -= access->strides[d] * index[d];
+    index[d] = 0;
+  }
+  return row;
 }
 
 typedef void (*row_fn)(char* buffer, char* at, int64_t stride, int64_t count, int64_t bytes);
@@ -141,15 +162,16 @@ static void each_row(const tile_t* tile, const access_t* access, char* buffer, r
     move(buffer, at, bytes, 1, bytes);
     return;
   }
-  const int32_t last = tile->first + tile->rank - 1;
+  rows_t rows = find_rows(tile, access);
   int64_t index[SPACE_RANK];
   memcpy(index, tile->index, sizeof index);
-  for (int64_t left = (int64_t)tile->count; left > 0;) {
-    const int64_t rest = tile->space->sizes[last] - index[last], row = rest < left ? rest : left;
-    move(buffer, at, access->strides[last], row, bytes);
-    buffer += row * bytes;
-    left -= row;
-    if (left) at = behind(tile, access, index, at, row);
+  char* row = at - rows.begun * rows.stride;
+  for (int64_t left = (int64_t)tile->count; left > 0; rows.begun = 0) {
+    const int64_t rest = rows.size - rows.begun, count = rest < left ? rest : left;
+    move(buffer, row + rows.begun * rows.stride, rows.stride, count, bytes);
+    buffer += count * bytes;
+    left -= count;
+    row = next_row(tile, access, rows.first, index, row);
   }
 }
 
