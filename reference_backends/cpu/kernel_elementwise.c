@@ -38,15 +38,19 @@ static void copy_element(char* to, const char* from, int64_t size_bytes) {
 }
 
 static void fill_row(const cpu_job_t* job, char* const* at, const int64_t* steps, int64_t count) {
-  char* to = at[0];
-  for (int64_t i = 0; i < count; i++, to += steps[0])
-    copy_element(to, job->value, job->operands[0].element_bytes);
+  const int64_t element = job->operands[0].element_bytes;
+  if (cpu_is_word(element)) {
+    cpu_row_copy(at[0], steps[0], job->value, 0, count, element);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++)
+    copy_element(at[0] + i * steps[0], job->value, element);
 }
 
 static void copy_row(const cpu_job_t* job, char* const* at, const int64_t* steps, int64_t count) {
   const int64_t element = job->operands[0].element_bytes;
-  if (steps[0] == element && steps[1] == element) {
-    vdev_words_copy(at[0], at[1], (uint64_t)(count * element));
+  if (cpu_is_word(element)) {
+    cpu_row_copy(at[0], steps[0], at[1], steps[1], count, element);
     return;
   }
   for (int64_t i = 0; i < count; i++)

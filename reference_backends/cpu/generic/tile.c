@@ -102,6 +102,24 @@ void cpu_row_store(char* to, const char* from, int64_t stride, int64_t count, in
     store_strided(to, from, stride, count, bytes);
 }
 
+void cpu_row_copy(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count,
+                  int64_t bytes) {
+  enum { ELEMENTS = 256 };
+  uint64_t buffer[ELEMENTS];
+  if (to_stride == bytes && from_stride == bytes) {
+    cpu_move_find()(to, from, (size_t)(count * bytes));
+    return;
+  }
+  while (count > 0) {
+    const int64_t some = count < ELEMENTS ? count : ELEMENTS;
+    cpu_row_load((char*)buffer, from, from_stride, some, bytes);
+    cpu_row_store(to, (const char*)buffer, to_stride, some, bytes);
+    from += some * from_stride;
+    to += some * to_stride;
+    count -= some;
+  }
+}
+
 char* tile_beginning(const tile_t* tile, const access_t* access) {
   char* data = access->data;
   const int32_t rank = tile->space->outer_rank + tile->space->inner_rank;
