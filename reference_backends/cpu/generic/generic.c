@@ -56,7 +56,9 @@ static uint64_t shape_hash(const space_t* space) {
   for (size_t i = 0; i < space->output_count + space->input_count; i++) {
     const access_t* access = &space->accesses[i];
     hash = vdev_mix(hash ^ (uint64_t)access->dtype);
-    for (int32_t d = 0; d < SPACE_RANK; d++)
+    const int32_t rank =
+        access->own_rank < 0 ? space->outer_rank + space->inner_rank : access->own_rank;
+    for (int32_t d = 0; d < rank; d++)
       hash = vdev_mix(hash ^ (uint64_t)access->strides[d]);
     for (int32_t d = 0; d < access->own_rank; d++)
       hash = vdev_mix(hash ^ (uint64_t)access->own_sizes[d]);
