@@ -45,15 +45,15 @@ static int64_t at_window(const session_tensor_t* in, bounds_t bounds, int64_t a,
   return in->tensor.dtype == TBK_INT16 ? *(const int16_t*)element : *(const int64_t*)element;
 }
 
-/* A sum over the window, and the square of the second coordinate. */
-static int64_t right_sum(const session_tensor_t* in, bounds_t bounds, const window_t* window,
-                         int64_t uneven, int64_t number) {
+/* A sum over the window, and the square of the second coordinate; it wraps around. */
+static uint64_t right_sum(const session_tensor_t* in, bounds_t bounds, const window_t* window,
+                          int64_t uneven, int64_t number) {
   const int64_t c = number % window->outer[2], b = number / window->outer[2] % window->outer[1];
   const int64_t a = number / window->outer[2] / window->outer[1];
-  int64_t sum = b * b;
+  uint64_t sum = (uint64_t)(b * b);
   for (int64_t k = 0; k < window->inner; k++) {
     const int64_t index = 3 * b + uneven * k * k - 4;
-    sum += index * at_window(in, bounds, a, index, c);
+    sum += (uint64_t)index * (uint64_t)at_window(in, bounds, a, index, c);
   }
   return sum;
 }
@@ -70,7 +70,7 @@ static void check_window(session_t* session, const tbk_reduction_t* sum, const w
   int64_t wrong = 0;
   for (int64_t i = 0; i < session_count(&out); i++)
     wrong +=
-        *(int64_t*)session_element(&out, i) != right_sum(&in, bounds, window, (int64_t)uneven, i);
+        *(uint64_t*)session_element(&out, i) != right_sum(&in, bounds, window, (int64_t)uneven, i);
   CU_ASSERT_EQUAL(wrong, 0);
   session_free(session, &in);
   session_free(session, &out);
