@@ -17,6 +17,7 @@ typedef struct tap {
 } tap_t;
 
 /* In a step of 1 the compiler makes vectors of it. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a declaration takes no parentheses. */
 #define DEFINE(T)                                                                              \
   static void add_to_panel_##T(T* to, const T* plane, int64_t step, int64_t count, T weight) { \
     if (step == 1)                                                                             \
@@ -59,6 +60,7 @@ typedef struct tap {
     else                                                                                       \
       *weight += sum_##T(panel, plane, tap->step, count);                                      \
   }
+/* NOLINTEND(bugprone-macro-parentheses) */
 DEFINE(float)
 DEFINE(double)
 
