@@ -51,6 +51,7 @@ static const struct {
     {LITMUS_CELL_RENEW, {2, 0, 1, 6}},
     {LITMUS_THREAD_RENEW, {2, 1, 2, 4}},
     {LITMUS_RECORD_STREAM, {3, 1, 1, 12}},
+    {LITMUS_EMPTY_CACHE, {1, 0, 0, 4}},
     {LITMUS_PINNED_UPLOAD, {4, 2, 4, 4}},
     {LITMUS_BACKWARD, {4, 4, 1, 2}},
 };

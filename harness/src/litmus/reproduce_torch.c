@@ -100,6 +100,11 @@ static bool is_named(const needs_t* needs, char kind, int number) {
   return program_names(p, kind, number);
 }
 
+/* Some cells begin within their memory. */
+static bool is_within(int cell) {
+  return cell == 1 || cell == 4;
+}
+
 static void write_value(FILE* f, const litmus_program_t* p, char kind, int number) {
   const bool far = p->devices > 1 &&
                    (kind == 's' ? litmus_stream_device(p, number) : litmus_cell_device(p, number));
@@ -110,7 +115,10 @@ static void write_value(FILE* f, const litmus_program_t* p, char kind, int numbe
   if (kind == 'e')
     fprintf(f, "torch.Event(d%s)", litmus_event_is_timed(number) ? ", enable_timing=True" : "");
   if (kind == 'c')
-    fprintf(f, "torch.full((n,), %d, dtype=u8).to(%s)", LITMUS_FIRST_OF_CELLS + number, device);
+    fprintf(f,
+            is_within(number) ? "torch.full((n + 64,), %d, dtype=u8).to(%s)[64:]"
+                              : "torch.full((n,), %d, dtype=u8).to(%s)",
+            LITMUS_FIRST_OF_CELLS + number, device);
   if (kind == 'h')
     fprintf(f, "torch.full((n,), %d, dtype=u8%s)", LITMUS_FIRST_OF_SLOTS + number,
             p->pinned && number < LITMUS_SLOTS / 2 ? ", pin_memory=True" : "");

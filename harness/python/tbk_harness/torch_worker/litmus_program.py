@@ -114,13 +114,15 @@ class Executor:
         self._slots = [one[: self._size] for one in self._memory]
         for number, slot in enumerate(self._slots):
             slot.fill_(wire.FIRST_OF_SLOTS + number)
-        self._streams = self._device.streams[program.devices]
+        self._streams = list(self._device.streams[program.devices])
         self._events = [self._new_event(number) for number in range(wire.EVENTS)]
         self._cells = [None] * wire.CELLS
         first = self._first[: self._size]
         for number in range(wire.CELLS - wire.ORDERED_CELLS):
             on = self._device.of_cell(number, program.devices)
-            self._cells[number] = torch.empty(self._size, dtype=torch.uint8, device=on)
+            offset = wire.OFFSETS[number]
+            memory = torch.empty(self._size + offset, dtype=torch.uint8, device=on)
+            self._cells[number] = memory[offset:]
             first.fill_(wire.FIRST_OF_CELLS + number)
             self._cells[number].copy_(first)
         self._device.synchronize()  # the copies have read their source, and no more (CPY-503)
@@ -202,6 +204,12 @@ class Executor:
 
     def _record_stream(self, call: Call) -> None:
         self._cells[call.cell].record_stream(self._streams[call.stream])
+
+    def _empty_cache(self, call: Call) -> None:
+        torch.accelerator.empty_cache()
+
+    def _stream_renew(self, call: Call) -> None:
+        self._streams[call.stream] = self._device.new_stream(call.stream)
 
     def _record(self, call: Call) -> None:
         self._events[call.event].record(self._streams[call.stream])
