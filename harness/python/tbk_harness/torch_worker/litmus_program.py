@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from mmap import mmap
 from typing import Any
@@ -117,15 +118,23 @@ class Executor:
         self._streams = list(self._device.streams[program.devices])
         self._events = [self._new_event(number) for number in range(wire.EVENTS)]
         self._cells = [None] * wire.CELLS
+        if any(self._acts[call.op] == self._empty_cache for call in program.calls):
+            torch.accelerator.empty_cache()  # so that these cells are of new segments, too
         first = self._first[: self._size]
         for number in range(wire.CELLS - wire.ORDERED_CELLS):
             on = self._device.of_cell(number, program.devices)
-            offset = wire.OFFSETS[number]
-            memory = torch.empty(self._size + offset, dtype=torch.uint8, device=on)
-            self._cells[number] = memory[offset:]
+            self._cells[number] = self._new_cell(number, on)
             first.fill_(wire.FIRST_OF_CELLS + number)
             self._cells[number].copy_(first)
         self._device.synchronize()  # the copies have read their source, and no more (CPY-503)
+
+    def _new_cell(self, number: int, device: torch.device) -> torch.Tensor:
+        """Returns memory of one of several streams, each of which has segments of its own; all that
+        used it before has been waited for."""
+        offset, home = wire.OFFSETS[number], self._streams[wire.HOMES[number]]
+        with home if home.device == device else nullcontext():
+            memory = torch.empty(self._size + offset, dtype=torch.uint8, device=device)
+        return memory[offset:]
 
     def _new_event(self, number: int) -> torch.Event:
         return torch.Event(self._device.first, enable_timing=number % 2 == 1)

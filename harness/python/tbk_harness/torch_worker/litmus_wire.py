@@ -19,6 +19,7 @@ STREAMS, EVENTS, CELLS, SLOTS, CALLS, THREADS = 4, 4, 8, 12, 56, 3
 FIRST_OF_CELLS, FIRST_OF_SLOTS = 1, 16
 ORDERED_CELLS = 2  # the last: they are allocated by the program
 OFFSETS = (0, 64, 0, 0, 64, 0)  # of the others: where a cell begins in its memory, in bytes
+HOMES = (0, 0, 0, 1, 2, 0)  # the stream that a cell is allocated on
 STEPS, CALL, RATE, IN_GATE, PAGE_WORDS = 0, 1, 2, 3, 4  # words of wire_page_t
 ROOMS_AT, ROOM = 4096, 1 << 20
 ROOM_OF_CELLS, ROOM_OF_SLOTS = CALLS, CALLS + CELLS
