@@ -109,6 +109,8 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
       return offers->pinned;
     case LITMUS_BACKWARD:
       return offers->autograd;
+    case LITMUS_EMPTY_CACHE:
+      return offers->cache;
     case LITMUS_THREAD_RENEW:
       return offers->threads_in > 0;
     default:
@@ -125,18 +127,10 @@ typedef struct pools {
 
 /* Whatever is_offered looks at. */
 static unsigned offers_key(const litmus_offers_t* offers) {
-  const bool facts[] = {true,
-                        offers->torch,
-                        offers->fill,
-                        offers->peer,
-                        offers->callback,
-                        offers->delays,
-                        offers->async_memory,
-                        offers->kernel,
-                        offers->pinned,
-                        offers->autograd,
-                        offers->devices > 1,
-                        offers->threads_in > 0};
+  const bool facts[] = {
+      true,           offers->torch,        offers->fill,          offers->peer,   offers->callback,
+      offers->delays, offers->async_memory, offers->kernel,        offers->pinned, offers->autograd,
+      offers->cache,  offers->devices > 1,  offers->threads_in > 0};
   unsigned key = 0;
   for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++)
     key |= (unsigned)facts[i] << i;

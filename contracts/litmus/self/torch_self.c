@@ -216,6 +216,7 @@ static void the_generator_reaches_all(void) {
                                   .peer = true,
                                   .async_memory = true,
                                   .autograd = true,
+                                  .cache = true,
                                   .threads = LITMUS_THREADS,
                                   .threads_in = 4,
                                   .cross_device_wait = true,

@@ -66,6 +66,15 @@ class Backward:
         made.backward(self._one)
 
 
+def _can_empty_cache() -> bool:
+    """Returns whether PyTorch knows the device's allocator as one with a cache."""
+    try:
+        torch.accelerator.empty_cache()
+    except (AttributeError, RuntimeError):
+        return False
+    return True
+
+
 class Device:
     """One device or two, with the streams that programs name."""
 
@@ -78,6 +87,7 @@ class Device:
         self.pinned = False
         self.bytes_per_us = 0
         self.backward: Backward | None = None
+        self.cache = False
         self._open()
         if gate is not None:
             self._take_gate(gate)
@@ -100,6 +110,7 @@ class Device:
             self.pinned = bool(self.slot(0).is_pinned())
             self._calibrate()
             self.backward = Backward.of(self.first)
+            self.cache = _can_empty_cache()
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
 
@@ -127,6 +138,7 @@ class Device:
             bytes_per_us=self.bytes_per_us,
             gate=self._gate is not None,
             autograd=self.backward is not None,
+            cache=self.cache,
         )
 
     def of_cell(self, number: int, devices: int) -> torch.device:

@@ -30,7 +30,7 @@ MOST_BYTES = 4096  # of a request
 WORD = struct.Struct("<ii")
 _HEAD = struct.Struct("<IIQQ")
 _CALL = struct.Struct("<BbbbbbbBBB?xIB7x")
-_HELLO = struct.Struct("<iiiiii488s")
+_HELLO = struct.Struct("<iiiiiii484s")
 _REPLY = struct.Struct("<iiQQQ200s")
 
 
@@ -89,12 +89,13 @@ class Hello:
     bytes_per_us: int = 0
     gate: bool = False
     autograd: bool = False
+    cache: bool = False
     reason: str = ""
 
     def pack(self) -> bytes:
         """Returns the bytes of wire_hello_t."""
         numbers = (self.state, self.devices, self.pinned, self.bytes_per_us, self.gate)
-        return _HELLO.pack(*numbers, self.autograd, _cut(self.reason, 487))
+        return _HELLO.pack(*numbers, self.autograd, self.cache, _cut(self.reason, 483))
 
 
 def _cut(text: str, size: int) -> bytes:
