@@ -120,21 +120,27 @@ class Executor:
         self._cells = [None] * wire.CELLS
         if any(self._acts[call.op] == self._empty_cache for call in program.calls):
             torch.accelerator.empty_cache()  # so that these cells are of new segments, too
-        first = self._first[: self._size]
+        first = memory = self._first[: self._size]
+        self._apart = -(-self._size // wire.ALIGNED) * wire.ALIGNED
         for number in range(wire.CELLS - wire.ORDERED_CELLS):
             on = self._device.of_cell(number, program.devices)
-            self._cells[number] = self._new_cell(number, on)
+            begin = self._apart if number in wire.BEHIND else 0
+            memory = memory if begin else self._new_memory(number, on)
+            self._cells[number] = memory[begin : begin + self._size]
             first.fill_(wire.FIRST_OF_CELLS + number)
             self._cells[number].copy_(first)
         self._device.synchronize()  # the copies have read their source, and no more (CPY-503)
 
-    def _new_cell(self, number: int, device: torch.device) -> torch.Tensor:
-        """Returns memory of one of several streams, each of which has segments of its own; all that
-        used it before has been waited for."""
-        offset, home = wire.OFFSETS[number], self._streams[wire.HOMES[number]]
+    def _new_memory(self, number: int, device: torch.device) -> torch.Tensor:
+        """Returns memory for a cell, and for the next one where that lies behind it.
+
+        It is of one of several streams, each of which has segments of its own; all that used it
+        before has been waited for.
+        """
+        home = self._streams[wire.HOMES[number]]
+        size = self._apart + self._size if number + 1 in wire.BEHIND else self._size
         with home if home.device == device else nullcontext():
-            memory = torch.empty(self._size + offset, dtype=torch.uint8, device=device)
-        return memory[offset:]
+            return torch.empty(size, dtype=torch.uint8, device=device)
 
     def _new_event(self, number: int) -> torch.Event:
         return torch.Event(self._device.first, enable_timing=number % 2 == 1)
