@@ -596,61 +596,62 @@ const Node f197_nodes[] = {T(1), N(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_EXP
     O(TBK_OPCODE_GT, 2, 4), T(0), O(TBK_OPCODE_MUL, 6, 3), L(1), O(TBK_OPCODE_ADD, 3, 8),
     O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
 const Formula f197 = {f197_nodes, 12};
-const Node f198_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
+const Condition c198[] = {{1, Is::kNotNegativeFinite, 0, nullptr}};
+const Node f199_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
     O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_LT, 0, 4), O(TBK_OPCODE_ADD, 0, 1), L(0),
     O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 5, 6, 8), O(TBK_OPCODE_SELECT, 2, 3, 9)};
-const Formula f198 = {f198_nodes, 11};
-const Node f199_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
+const Formula f199 = {f199_nodes, 11};
+const Node f200_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
     O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 4, 5), O(TBK_OPCODE_EQ, 0, 2),
     L(kInf), O(TBK_OPCODE_NEG, 8), O(TBK_OPCODE_SELECT, 7, 2, 9), O(TBK_OPCODE_SELECT, 3, 6, 10),
     O(TBK_OPCODE_SELECT, 1, 0, 11)};
-const Formula f199 = {f199_nodes, 13};
-const Node f200_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
-    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
-    O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f200 = {f200_nodes, 10};
-const Node f201_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f200 = {f200_nodes, 13};
+const Node f201_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
 const Formula f201 = {f201_nodes, 10};
-const Node f202_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+const Node f202_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
 const Formula f202 = {f202_nodes, 10};
-const Node f203_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
-const Formula f203 = {f203_nodes, 2};
-const Node f204_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f204 = {f204_nodes, 5};
-const Node f205_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f205 = {f205_nodes, 5};
-const Node f206_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
-const Formula f206 = {f206_nodes, 2};
-const Node f207_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
-const Formula f207 = {f207_nodes, 2};
-const Node f208_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
-    O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_MUL, 0, 5)};
-const Formula f208 = {f208_nodes, 7};
-const Node f209_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
-const Formula f209 = {f209_nodes, 5};
-const Node f210_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
-    O(TBK_OPCODE_SELECT, 2, 3, 4)};
-const Formula f210 = {f210_nodes, 6};
-const Node f211_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
-const Formula f211 = {f211_nodes, 2};
-const Node f212_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
-const Formula f212 = {f212_nodes, 4};
-const Node f213_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
-    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
+const Node f203_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f213 = {f213_nodes, 10};
-const Node f214_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+const Formula f203 = {f203_nodes, 10};
+const Node f204_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
+const Formula f204 = {f204_nodes, 2};
+const Node f205_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f205 = {f205_nodes, 5};
+const Node f206_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f206 = {f206_nodes, 5};
+const Node f207_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
+const Formula f207 = {f207_nodes, 2};
+const Node f208_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
+const Formula f208 = {f208_nodes, 2};
+const Node f209_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
+    O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_MUL, 0, 5)};
+const Formula f209 = {f209_nodes, 7};
+const Node f210_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
+const Formula f210 = {f210_nodes, 5};
+const Node f211_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
+    O(TBK_OPCODE_SELECT, 2, 3, 4)};
+const Formula f211 = {f211_nodes, 6};
+const Node f212_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
+const Formula f212 = {f212_nodes, 2};
+const Node f213_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
+const Formula f213 = {f213_nodes, 4};
+const Node f214_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
 const Formula f214 = {f214_nodes, 10};
-const Node f215_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Node f215_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
 const Formula f215 = {f215_nodes, 10};
+const Node f216_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+    O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
+    O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
+const Formula f216 = {f216_nodes, 10};
 
 }  // namespace
 
@@ -752,35 +753,35 @@ const Row kPointwiseRows[] = {
     {"ceil", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
     {"ceil.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
     {"ceil_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f33},
-    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 0, 0, c34, 2, nullptr, &f35, &f35},
-    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, c36, 2, nullptr, &f37, &f37},
-    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 0, 0, c38, 2, nullptr, &f39, &f39},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, 0, c34, 2, nullptr, &f35, &f35},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, c36, 2, nullptr, &f37, &f37},
+    {"clamp", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, 0, c38, 2, nullptr, &f39, &f39},
     {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
     {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
     {"clamp.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
     {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
     {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
     {"clamp.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
-    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 0, 0, c34, 2, nullptr, &f35, &f35},
-    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, c36, 2, nullptr, &f37, &f37},
-    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 0, 0, c38, 2, nullptr, &f39, &f39},
-    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 0, 0, c34, 2, nullptr, &f35, &f35},
-    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, c36, 2, nullptr, &f37, &f37},
-    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 0, 0, c38, 2, nullptr, &f39, &f39},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, 0, c34, 2, nullptr, &f35, &f35},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, c36, 2, nullptr, &f37, &f37},
+    {"clamp.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, 0, c38, 2, nullptr, &f39, &f39},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 3, 1, 3, 0, c34, 2, nullptr, &f35, &f35},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, c36, 2, nullptr, &f37, &f37},
+    {"clamp_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {2, -1, -1, -1}, 1, 1, 1, 0, c38, 2, nullptr, &f39, &f39},
     {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c34, 2, nullptr, &f40, &f40},
     {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c36, 2, nullptr, &f41, &f41},
     {"clamp_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 2, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c38, 2, nullptr, &f42, &f42},
-    {"clamp_max", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f39, &f39},
+    {"clamp_max", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, &f39, &f39},
     {"clamp_max.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
     {"clamp_max.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
-    {"clamp_max.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f39, &f39},
-    {"clamp_max_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f39, &f39},
+    {"clamp_max.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, &f39, &f39},
+    {"clamp_max_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, &f39, &f39},
     {"clamp_max_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f42, &f42},
-    {"clamp_min", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f37, &f37},
+    {"clamp_min", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, &f37, &f37},
     {"clamp_min.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
     {"clamp_min.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
-    {"clamp_min.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f37, &f37},
-    {"clamp_min_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, &f37, &f37},
+    {"clamp_min.out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, &f37, &f37},
+    {"clamp_min_", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, &f37, &f37},
     {"clamp_min_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, &f41, &f41},
     {"copysign.Scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f43},
     {"copysign.Scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f43},
@@ -952,12 +953,12 @@ const Row kPointwiseRows[] = {
     {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c117, 2, nullptr, nullptr, &f116},
     {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c115, 1, nullptr, nullptr, &f116},
     {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c117, 2, nullptr, nullptr, &f116},
-    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f118},
-    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f118},
-    {"lerp.Tensor", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, nullptr, 0, nullptr, nullptr, &f119},
-    {"lerp.Tensor_out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, nullptr, 0, nullptr, nullptr, &f119},
-    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f118},
-    {"lerp_.Tensor", Form::kInPlace, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f118},
+    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f118},
+    {"lerp.Tensor", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp.Tensor_out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f118},
+    {"lerp_.Tensor", Form::kInPlace, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
     {"lgamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
     {"lgamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
     {"lgamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
@@ -1064,15 +1065,15 @@ const Row kPointwiseRows[] = {
     {"pow.Scalar_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f167},
     {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
     {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f172},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f172},
     {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
     {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f172},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f172},
     {"pow.Tensor_Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
     {"pow.Tensor_Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
     {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
     {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f172},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f172},
     {"pow_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
     {"rad2deg", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f174},
     {"rad2deg.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f174},
@@ -1137,53 +1138,53 @@ const Row kPointwiseRows[] = {
     {"softplus.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
     {"softplus_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
     {"softplus_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f198},
-    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f198},
+    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c198, 1, nullptr, nullptr, &f199},
+    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c198, 1, nullptr, nullptr, &f199},
     {"softshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
     {"softshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
-    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
-    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f199},
-    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
-    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
-    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
-    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
-    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f202},
-    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f202},
-    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
-    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
-    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
-    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f204, &f204},
-    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f204, &f204},
-    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
-    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
-    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f204, &f204},
-    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
-    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
-    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
-    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
-    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
-    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
-    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
-    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
-    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
-    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f209, &f209},
-    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f209, &f209},
-    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f209, &f209},
-    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f210, &f210},
-    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f210, &f210},
-    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f211},
-    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f211},
-    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f211},
-    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f212, &f212, &f212},
-    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f212, &f212, &f212},
-    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},
-    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
-    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
-    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},
-    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
-    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
-    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},
-    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
+    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
+    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
+    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f202},
+    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f202},
+    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
+    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
+    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
+    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f204},
+    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f204},
+    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f204},
+    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
+    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
+    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f206, &f206},
+    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f206, &f206},
+    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
+    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f206, &f206},
+    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
+    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
+    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
+    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
+    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
+    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
+    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f209},
+    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f209},
+    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f210, &f210},
+    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f210, &f210},
+    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f210, &f210},
+    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f211, &f211},
+    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f211, &f211},
+    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f212},
+    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f212},
+    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f212},
+    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f213, &f213, &f213},
+    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f213, &f213, &f213},
+    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
+    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
+    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
 };
 const int kPointwiseRowCount = 529;
 
