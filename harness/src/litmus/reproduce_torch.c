@@ -10,6 +10,9 @@
 
 #include "report.h"
 
+/* Where it was found other programs went between, and each try was another device's state. */
+enum { TIMES = 16 };
+
 static const char* indent(const finding_t* finding) {
   return finding->shrunk.repeats > 1 ? "    " : "";
 }
@@ -243,7 +246,7 @@ void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers
   write_start(f, subject, p, offers);
   if (has_op(p, LITMUS_BACKWARD)) write_backward(f);
   if (p->threads > 1) write_threads(f);
-  if (*before != '\0') fprintf(f, "for _ in range(%u):\n", finding->shrunk.repeats);
+  if (*before != '\0') fprintf(f, "for _ in range(%u):\n", TIMES * finding->shrunk.repeats);
   const needs_t needs = needs_of(p, &model, read);
   write_all_things(f, &needs, before);
   write_calls(f, finding, before, read);
