@@ -62,8 +62,7 @@ def modulation(order: int, quadrature: bool) -> Callable[[Number], Number]:
         angle = x - mp.pi * (2 * order + 1) / 4
         j, y = mp.besselj(order, x), mp.bessely(order, x)
         c, s = mp.cos(angle), mp.sin(angle)
-        size = mp.sqrt(x) * ((y * c - j * s) * x if quadrature else j * c + y * s)
-        return size
+        return mp.sqrt(x) * ((y * c - j * s) * x if quadrature else j * c + y * s)
 
     return value
 

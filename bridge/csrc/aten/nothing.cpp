@@ -50,7 +50,8 @@ class Shapes {
   /// Returns whether no result has an element. Errors: what PyTorch raises for the call.
   bool are_empty() {
     for (const IValue& value : arguments_)
-      results_.push_back(map_tensors(value, [&](const at::Tensor& each) { return shape_of(each); }));
+      results_.push_back(
+          map_tensors(value, [&](const at::Tensor& each) { return shape_of(each); }));
     c10::impl::ExcludeDispatchKeyGuard below_autograd(
         c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
     op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &results_);
