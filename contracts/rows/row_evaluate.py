@@ -137,6 +137,8 @@ def holds(value: Any, what: object) -> bool:
             return value is not None and bool(value >= 0)
         case "positive":
             return value is not None and bool(value > 0)
+        case "not_negative_finite":
+            return value is not None and bool(0 <= value < math.inf)
     return type(value) is type(what) and value == what
 
 

@@ -46,7 +46,7 @@ KEYS = {
     "open", *KINDS, "number", "any",
 }  # fmt: skip
 # What has to hold of an argument beside being equal to something.
-CONDITIONS = ("absent", "present", "not_negative", "positive")
+CONDITIONS = ("absent", "present", "not_negative", "positive", "not_negative_finite")
 MOST = 4  # tensors, and numbers
 
 

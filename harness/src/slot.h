@@ -69,6 +69,8 @@ typedef struct tbk_slot {
   tbk_order_t order;
   uint32_t ended; /* tests of the job whose "end" came */
   uint64_t test_started_ns, deadline_ns;
+  uint64_t limit_ns;     /* of the test in flight, from its last check on */
+  uint32_t checks;       /* that it had made when that was last looked at */
   uint64_t kill_sent_ns; /* 0: not killed */
   tbk_patience_t patience;
   tbk_outcome_t outcome; /* of the test in flight; of the process in a probe */

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runs import HOSTILE, Record, hostile, run
+from runs import CPU, HOSTILE, Record, hostile, run
 
 ONE = ("--only", "copy/an_upload_writes_its_range_only", "--timeout", "1.5", "--jobs", "1")
 OTHERS = 3  # with them, 0.6 s of a processor take 2.4 s
@@ -61,3 +61,12 @@ def test_who_spins_is_found_all_the_same(tmp_path: Path) -> None:
     test = only_test(tmp_path / "x.jsonl", "spin_in_call")
     assert test["verdict"] == "hang"
     assert "though it waited" in test["seen"]
+
+
+def test_who_goes_on_making_checks_does_not_hang(tmp_path: Path) -> None:
+    """A device that takes its time for each new shape, in a test of a hundred shapes."""
+    slow = ("--backend-option", "shape_ms=20", "--timeout", "1")
+    only = ("--only", "program_scan/every_short_length_is_whole")
+    [test] = run(CPU, tmp_path / "x.jsonl", *only, *slow).results().tests
+    assert test["verdict"] == "pass"
+    assert test["wall_ns"] > 1e9  # else nothing was shown

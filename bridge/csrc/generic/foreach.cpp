@@ -208,7 +208,8 @@ class Call {
       const bool is_checked = (row_.checked >> i & 1) != 0;
       if (!is_real(value)) return false;
       const at::Scalar number = value.toScalar();
-      if (!is_promoting && !fits(number, dtype_, is_checked)) return false;
+      if (!is_promoting || is_checked)
+        if (!fits(number, dtype_, is_checked && !is_promoting)) return false;
       const bool is_exact = !is_promoting || has_exact_numbers();
       numbers.push_back(bits_of(number, dtype_, computed_in(dtype_), is_exact));
     }

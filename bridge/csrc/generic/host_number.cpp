@@ -87,8 +87,8 @@ at::Scalar value_of(const at::Tensor& number) {
 bool fits(const at::Scalar& value, at::ScalarType dtype, bool is_checked) {
   const bool is_integer = at::isIntegralType(dtype, /*includeBool=*/true);
   if (value.isComplex() || (is_checked && value.isBoolean() && dtype != at::kBool)) return false;
-  if (!value.isFloatingPoint()) return !is_integer || fits_integer(value.to<int64_t>(), dtype);
-  return !is_integer && fits_real(value.toDouble(), dtype);
+  if (!is_integer) return fits_real(value.toDouble(), dtype);
+  return !value.isFloatingPoint() && fits_integer(value.to<int64_t>(), dtype);
 }
 
 uint64_t bits_of(const at::Scalar& value, at::ScalarType common, at::ScalarType computed,

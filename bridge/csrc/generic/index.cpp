@@ -231,6 +231,8 @@ std::optional<int64_t> wrapped(int64_t dim, const at::TensorBase& self) {
 }
 
 at::Tensor number_of(const at::Scalar& value, c10::DeviceIndex device, at::ScalarType dtype) {
+  // A number beyond a small type becomes an infinity where one element is filled; PyTorch refuses it here.
+  if (at::isReducedFloatingType(dtype)) at::empty({2}, at::dtype(dtype)).fill_(value);
   at::Tensor number = empty_on(device, {}, dtype);
   const Composition part;  // a fill is of another route
   return number.fill_(value);

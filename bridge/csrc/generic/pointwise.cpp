@@ -27,8 +27,9 @@ bool is_plain(const at::Tensor& tensor) {
          !tensor._is_zerotensor();
 }
 
+/// Returns whether an INT64 or a double holds it.
 bool is_real(const c10::IValue& value) {
-  return value.isScalar() && !value.isComplexDouble();
+  return value.isScalar() && !value.isComplexDouble() && value.toScalar().type() != at::kUInt64;
 }
 
 bool holds(const Condition& condition, const c10::IValue& value) {
@@ -38,7 +39,7 @@ bool holds(const Condition& condition, const c10::IValue& value) {
     case Is::kPresent:
       return !value.isNone() && !(value.isTensor() && !value.toTensor().defined());
     case Is::kInteger:
-      if (value.isBool()) return value.toBool() == (condition.integer != 0);
+      if (value.isBool()) return static_cast<int64_t>(value.toBool()) == condition.integer;
       return value.isInt() && value.toInt() == condition.integer;
     case Is::kText:
       return value.isString() && value.toStringRef() == condition.text;
@@ -46,6 +47,9 @@ bool holds(const Condition& condition, const c10::IValue& value) {
       return is_real(value) && value.toScalar().toDouble() >= 0;
     case Is::kPositive:
       return is_real(value) && value.toScalar().toDouble() > 0;
+    case Is::kNotNegativeFinite:
+      return is_real(value) && value.toScalar().toDouble() >= 0 &&
+             std::isfinite(value.toScalar().toDouble());
   }
   return false;
 }
@@ -107,7 +111,7 @@ class Call {
         if (has_device && tensor.device().index() != device_) return false;
         device_ = tensor.device().index();
         has_device = true;
-      } else if (!is_host_number(tensor)) {
+      } else if (!is_host_number(tensor) || tensor.scalar_type() == at::kUInt64) {
         return false;
       }
       tensors_.push_back(tensor);
@@ -231,7 +235,8 @@ class Call {
     for (size_t i = 0; i < numbers_.size(); i++) {
       const bool is_checked = (row_.checked >> i & 1) != 0;
       const bool is_wrapped = (row_.promoting >> i & 1) != 0;
-      if (!is_wrapped && !fits(numbers_[i], types_.common, is_checked)) return false;
+      if (is_wrapped && !is_checked) continue;
+      if (!fits(numbers_[i], types_.common, is_checked && !is_wrapped)) return false;
     }
     return true;
   }

@@ -47,7 +47,15 @@ enum class DtypeRule : uint8_t {
 enum class Form : uint8_t { kFunction, kInPlace, kOut };
 
 /// What has to hold of one argument, by its position in the schema. Truth values are integers.
-enum class Is : uint8_t { kAbsent, kPresent, kInteger, kText, kNotNegative, kPositive };
+enum class Is : uint8_t {
+  kAbsent,
+  kPresent,
+  kInteger,
+  kText,
+  kNotNegative,
+  kPositive,
+  kNotNegativeFinite
+};
 struct Condition {
   int8_t argument;
   Is is;

@@ -35,6 +35,8 @@ UNDEFINED = frozenset(
 )
 # PyTorch's documentation demands these arguments on the host, whatever the device.
 ONLY_INPUT_MOVES = frozenset({"tensor_split"})
+# Which of equal values these take is PyTorch's own choice: they get values that differ.
+TIES_ARE_OPEN = frozenset({"kthvalue", "topk"})
 SAMPLES_LOOKED_AT = 96
 # What falls back is equal to the bit; kernels may add up in another order. A gradient
 # that is a sum of many which cancel out has an error of the size of those, not of its own.
@@ -117,6 +119,15 @@ def pick(samples: Iterator[Any], most: int) -> tuple[list[Any], int]:
         return seen, len(seen)
     step = (len(seen) - 1) / (most - 1)
     return [seen[round(i * step)] for i in range(most)], len(seen)
+
+
+def _without_ties(sample: Any) -> Any:
+    """Returns a sample of whole numbers with others, no two of which are equal."""
+    if sample.input.is_floating_point():
+        return sample
+    values = torch.randperm(sample.input.numel()).to(sample.input.dtype)
+    sample.input = values.reshape(sample.input.shape)
+    return sample
 
 
 def _place(device: torch.device) -> Callable[[Any], Any]:
@@ -238,6 +249,8 @@ class Judge:
         torch.manual_seed(0)
         samples = self.entry.sample_inputs("cpu", self.dtype, requires_grad=has_gradients)
         chosen, self.outcome.available = pick(samples, most)
+        if self.entry.name in TIES_ARE_OPEN:
+            chosen = [_without_ties(sample) for sample in chosen]
         self.backend.reset_fallbacks()
         for number, sample in enumerate(chosen):
             self._judge_sample(sample, number, has_gradients)

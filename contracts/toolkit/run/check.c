@@ -125,6 +125,7 @@ static void record(tbk_here_t here, const char* expected, const char* seen, va_l
 bool tbk_check_said(bool held, tbk_here_t here, const char* expected, const char* seen_format,
                     ...) {
   atomic_fetch_add_explicit(&state.checks, 1, memory_order_relaxed);
+  tbk_trace_check();
   if (held || here.file == NULL) return held;
   va_list arguments;
   va_start(arguments, seen_format);

@@ -188,6 +188,10 @@ const char* tbk_trace_before(void) {
   return is_of_test ? tbk_trace_name((size_t)latest.before) : NULL;
 }
 
+void tbk_trace_check(void) {
+  __atomic_fetch_add(&tbk_trace_cell->checks, 1, __ATOMIC_RELAXED);
+}
+
 void tbk_trace_case(const char* line) {
   snprintf(tbk_trace_cell->sweep_case, sizeof tbk_trace_cell->sweep_case, "%s",
            line != NULL ? line : "");
@@ -197,6 +201,7 @@ void tbk_trace_reset(void) {
   tbk_trace_case(NULL);
   __atomic_fetch_add(&test_number, 1, __ATOMIC_RELAXED);
   note_last(0);
+  __atomic_store_n(&tbk_trace_cell->checks, 0, __ATOMIC_RELAXED);
   for (size_t i = 0; i < TBK_TRACE_LIMIT; i++) {
     __atomic_store_n(&tbk_trace_cell->called[i], 0, __ATOMIC_RELAXED);
     __atomic_store_n(&tbk_trace_cell->states[i], 0, __ATOMIC_RELAXED);

@@ -39,6 +39,7 @@ typedef struct tbk_trace {
   volatile int32_t last; /* 2 * the index of the function, + 1 once it has returned; 0: none */
   volatile uint8_t called[TBK_TRACE_LIMIT];
   volatile uint8_t states[TBK_TRACE_LIMIT]; /* the bits from TBK_TRACE_FOREIGN on */
+  volatile uint32_t checks;                 /* how many the test has made so far */
   char sweep_case[TBK_TRACE_CASE]; /* of a sweep, the line of the case that runs; else empty */
 } tbk_trace_t;
 
@@ -53,6 +54,8 @@ const char* tbk_trace_latest(void);
 const char* tbk_trace_before(void);
 /* From here on calls of this thread are noted, or not: those that a failed check makes by itself. */
 void tbk_trace_pause(bool pause);
+/* Notes that a check was made: the test gets on. */
+void tbk_trace_check(void);
 /* Notes the case of a sweep that runs from here on; NULL: none does. */
 void tbk_trace_case(const char* line);
 /* Returns the function of this index, from 1 on, or "op:NAME" of an operator launched, or NULL. */
