@@ -77,7 +77,9 @@
   X(program_convolution)      \
   X(program_convolution_edge) \
   X(program_matmul)           \
-  X(program_matmul_edge)
+  X(program_matmul_edge)      \
+  X(program_beside)           \
+  X(program_layout)
 
 #define DECLARE(name) extern const tbk_suite_t tbk_suite_##name;
 SUITES(DECLARE)

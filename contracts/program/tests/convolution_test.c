@@ -64,6 +64,7 @@ static void set_mode(call_t* c, int64_t mode) {
   c->args.bias = NULL;
 }
 
+#define CHANGED call_t* c
 #define CHANGES(X)                                                                                 \
   X(fits, (void)c, NULL)                                                                           \
   X(no_bias, c->args.bias = NULL, NULL)                                                            \
@@ -121,31 +122,14 @@ static void set_mode(call_t* c, int64_t mode) {
   X(bias_of_input, c->args.mode = TBK_CONVOLUTION_INPUT, "bias: 6 elements for 4 channels")        \
   X(bias_of_weight, c->args.mode = TBK_CONVOLUTION_WEIGHT, "by the weight has no bias")
 
-#define NAMED(name, change, words)       \
-  static void change_##name(call_t* c) { \
-    change;                              \
-  }
-CHANGES(NAMED)
+CHANGE_TABLE(changes, CHANGES);
 
-static const struct {
-  void (*change)(call_t*);
-  const char* words;
-} changes[] = {
-#define ENTRY(name, change, words) {change_##name, words},
-    CHANGES(ENTRY)};
+static void close_call(call_t* c) {
+  (void)c; /* nothing of it is allocated */
+}
 
 static void checks_calls(void) {
-  for (size_t i = 0; i < sizeof changes / sizeof *changes; ++i) {
-    call_t c;
-    tbk_error_t error = {"nothing"};
-    open_call(&c);
-    changes[i].change(&c);
-    tbk_status_t status = tbk_convolution_check(&c.args, &error);
-    if (changes[i].words == NULL)
-      CU_ASSERT_EQUAL(status, TBK_OK)
-    else
-      expect_refused(status, &error, changes[i].words);
-  }
+  CHECK_CHANGES(changes, call_t, open_call, tbk_convolution_check(&it.args, &error), close_call);
 }
 
 /* A number that is near to what may stand there, or anything. */

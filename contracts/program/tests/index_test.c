@@ -36,6 +36,7 @@ static void open_call(call_t* c) {
 static int64_t no_step[2] = {0, 1};
 static int64_t far_apart[2] = {INT64_C(1) << 31, 1};
 
+#define CHANGED call_t* c
 #define CHANGES(X)                                                                                 \
   X(fits, (void)c, NULL)                                                                           \
   X(flat, (c->args.flags = TBK_INDEX_FLAT, c->args.places = NULL), NULL)                           \
@@ -71,31 +72,14 @@ static int64_t far_apart[2] = {INT64_C(1) << 31, 1};
   X(report_rank, (c->report.rank = 1, c->report.sizes = c->sizes, c->report.strides = c->strides), \
     "report: rank 1")
 
-#define NAMED(name, change, words)       \
-  static void change_##name(call_t* c) { \
-    change;                              \
-  }
-CHANGES(NAMED)
+CHANGE_TABLE(changes, CHANGES);
 
-static const struct {
-  void (*change)(call_t*);
-  const char* words;
-} changes[] = {
-#define ENTRY(name, change, words) {change_##name, words},
-    CHANGES(ENTRY)};
+static void close_call(call_t* c) {
+  (void)c; /* nothing of it is allocated */
+}
 
 static void checks_calls(void) {
-  for (size_t i = 0; i < sizeof changes / sizeof *changes; ++i) {
-    call_t c;
-    tbk_error_t error = {"nothing"};
-    open_call(&c);
-    changes[i].change(&c);
-    tbk_status_t status = tbk_index_check(&c.args, &error);
-    if (changes[i].words == NULL)
-      CU_ASSERT_EQUAL(status, TBK_OK)
-    else
-      expect_refused(status, &error, changes[i].words);
-  }
+  CHECK_CHANGES(changes, call_t, open_call, tbk_index_check(&it.args, &error), close_call);
 }
 
 /* A number that is near to what may stand there, or anything. */

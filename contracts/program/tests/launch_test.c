@@ -80,6 +80,7 @@ static int64_t huge[2] = {INT64_MAX, 3};
 static int64_t wide[2] = {INT64_C(1) << 30, 1};
 static int64_t minus[2] = {3, -1};
 
+#define CHANGED launch_t* l
 #define CHANGES(X)                                                                       \
   X(no_sets, l->pointwise.sets = NULL, "1 sets at NULL")                                 \
   X(no_program, l->pointwise.program = NULL, "no program")                               \
@@ -110,30 +111,17 @@ static int64_t minus[2] = {3, -1};
   X(a_bool, l->numbers[0] = 2, "number 0: more bits than BOOL has")                      \
   X(a_float, l->numbers[1] = UINT64_C(1) << 32, "number 1: more bits than FLOAT32")
 
-#define NAMED(name, change, words)         \
-  static void change_##name(launch_t* l) { \
-    change;                                \
-  }
-CHANGES(NAMED)
+CHANGE_TABLE(changes, CHANGES);
 
-static const struct {
-  const char* name;
-  void (*change)(launch_t*);
-  const char* words;
-} changes[] = {
-#define ENTRY(name, change, words) {#name, change_##name, words},
-    CHANGES(ENTRY)};
+static void open_pointwise(launch_t* l) {
+  tbk_error_t error;
+  open_launch(l, POINTWISE);
+  CU_ASSERT_EQUAL(tbk_pointwise_check(&l->pointwise, &error), TBK_OK);
+}
 
 static void checks_pointwise(void) {
-  for (size_t i = 0; i < sizeof changes / sizeof *changes; ++i) {
-    launch_t l;
-    tbk_error_t error = {"nothing"};
-    open_launch(&l, POINTWISE);
-    CU_ASSERT_EQUAL(tbk_pointwise_check(&l.pointwise, &error), TBK_OK);
-    changes[i].change(&l);
-    expect_refused(tbk_pointwise_check(&l.pointwise, &error), &error, changes[i].words);
-    close_launch(&l);
-  }
+  CHECK_CHANGES(changes, launch_t, open_pointwise, tbk_pointwise_check(&it.pointwise, &error),
+                close_launch);
 }
 
 static void refuses_parameters(void) {
@@ -211,27 +199,11 @@ static void open_reduce(launch_t* l) {
   X(r_dtype, l->output.dtype = TBK_INT8, "output 0: dtype 1")                     \
   X(r_finish, l->indexed.dtype = TBK_INT8, "input 1: dtype 1; declared is INT64") \
   X(r_number, l->numbers[0] = 2, "number 0")
-REDUCE_CHANGES(NAMED)
-
-static const struct {
-  const char* name;
-  void (*change)(launch_t*);
-  const char* words;
-} reduce_changes[] = {REDUCE_CHANGES(ENTRY)};
+CHANGE_TABLE(reduce_changes, REDUCE_CHANGES);
 
 static void checks_reduce(void) {
-  for (size_t i = 0; i < sizeof reduce_changes / sizeof *reduce_changes; ++i) {
-    launch_t l;
-    tbk_error_t error = {"nothing"};
-    open_reduce(&l);
-    reduce_changes[i].change(&l);
-    tbk_status_t status = tbk_reduce_check(&l.reduce, &error);
-    if (reduce_changes[i].words == NULL)
-      CU_ASSERT_EQUAL(status, TBK_OK)
-    else
-      expect_refused(status, &error, reduce_changes[i].words);
-    close_launch(&l);
-  }
+  CHECK_CHANGES(reduce_changes, launch_t, open_reduce, tbk_reduce_check(&it.reduce, &error),
+                close_launch);
 }
 
 /* -------------------------------------------------------------------------------------- scan --- */
@@ -252,27 +224,11 @@ static void checks_reduce(void) {
   X(s_dtype, l->output.dtype = TBK_INT8, "output 0: dtype 1")                       \
   X(s_finish, l->indexed.rank = 2, "input 1: rank 2; declared is 1")                \
   X(s_number, l->numbers[0] = 2, "number 0")
-SCAN_CHANGES(NAMED)
-
-static const struct {
-  const char* name;
-  void (*change)(launch_t*);
-  const char* words;
-} scan_changes[] = {SCAN_CHANGES(ENTRY)};
+CHANGE_TABLE(scan_changes, SCAN_CHANGES);
 
 static void checks_scan(void) {
-  for (size_t i = 0; i < sizeof scan_changes / sizeof *scan_changes; ++i) {
-    launch_t l;
-    tbk_error_t error = {"nothing"};
-    open_launch(&l, POINTWISE);
-    scan_changes[i].change(&l);
-    tbk_status_t status = tbk_scan_check(&l.scan, &error);
-    if (scan_changes[i].words == NULL)
-      CU_ASSERT_EQUAL(status, TBK_OK)
-    else
-      expect_refused(status, &error, scan_changes[i].words);
-    close_launch(&l);
-  }
+  CHECK_CHANGES(scan_changes, launch_t, open_pointwise, tbk_scan_check(&it.scan, &error),
+                close_launch);
 }
 
 CU_TestInfo launch_tests[] = {

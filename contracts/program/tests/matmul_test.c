@@ -52,6 +52,7 @@ static void set_rank(call_t* c, int32_t rank) {
   }
 }
 
+#define CHANGED call_t* c
 #define CHANGES(X)                                                                               \
   X(fits, (void)c, NULL)                                                                         \
   X(one_matrix, set_rank(c, 2), NULL)                                                            \
@@ -90,31 +91,14 @@ static void set_rank(call_t* c, int32_t rank) {
   X(overlap, c->strides[OUT][1] = 0, "out: it is written, and has a stride of 0")                \
   X(reaches, (c->args.index_bits = 32, c->strides[B][0] = INT64_C(1) << 31), "b: index_bits is 32")
 
-#define NAMED(name, change, words)       \
-  static void change_##name(call_t* c) { \
-    change;                              \
-  }
-CHANGES(NAMED)
+CHANGE_TABLE(changes, CHANGES);
 
-static const struct {
-  void (*change)(call_t*);
-  const char* words;
-} changes[] = {
-#define ENTRY(name, change, words) {change_##name, words},
-    CHANGES(ENTRY)};
+static void close_call(call_t* c) {
+  (void)c; /* nothing of it is allocated */
+}
 
 static void checks_calls(void) {
-  for (size_t i = 0; i < sizeof changes / sizeof *changes; ++i) {
-    call_t c;
-    tbk_error_t error = {"nothing"};
-    open_call(&c);
-    changes[i].change(&c);
-    tbk_status_t status = tbk_matmul_check(&c.args, &error);
-    if (changes[i].words == NULL)
-      CU_ASSERT_EQUAL(status, TBK_OK)
-    else
-      expect_refused(status, &error, changes[i].words);
-  }
+  CHECK_CHANGES(changes, call_t, open_call, tbk_matmul_check(&it.args, &error), close_call);
 }
 
 /* A number that is near to what may stand there, or anything. */

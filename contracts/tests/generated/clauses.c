@@ -867,6 +867,18 @@ const tbk_clause_t tbk_clauses[] = {
   {"PRG-072", "program", "must", "compute", "checked",
    "each set of a launch is scanned by itself; a launch without sets does nothing.",
    "ABI: lists of tensors are one launch"},
+  {"PRG-080", "program", "must", "compute", "checked",
+   "a launch of a generic kernel gives its results whatever is pending on other streams, has run on other devices, and other threads launch meanwhile.",
+   "ABI: what launches share is the backend's to guard"},
+  {"PRG-081", "program", "must", "compute", "checked",
+   "launches and plans of a generic kernel that differ in anything are never taken for one another: in a constant, an identity, a flag, a stride, an optional tensor.",
+   "ABI: code and plans may be kept by what they were made for"},
+  {"PRG-082", "program", "must", "compute", "checked",
+   "a launch of a generic kernel after ones that were INVALID gives its results.",
+   "ABI: nothing has changed by a refusal"},
+  {"PRG-083", "program", "must", "compute", "checked",
+   "a launch of a generic kernel with a stream comes after what the stream holds, and reads its arguments before it returns.",
+   "ABI: generic kernels are kernels"},
   {"RNG-001", "random", "must", "compute", "checked",
    "generator != NULL, its offset a multiple of 4; else INVALID (checked).",
    "ABI: a NULL where a result or an object must stand is the commonest slip of a host; an answer is cheaper than a crash; c10/core/GeneratorImpl.h: set_offset"},
@@ -1056,7 +1068,7 @@ const tbk_clause_t tbk_clauses[] = {
 const size_t tbk_clause_count = sizeof tbk_clauses / sizeof *tbk_clauses;
 
 const char tbk_spec_digest[] =
-    "32405b7b56f0eaf351457ee9d46423834dca8347130d34cd7b6d259d46b56d57";
+    "e97a98acca04c59fa8edd28a4f0c6633484701ad1e64cf91165b1d324e6aaa81";
 
 static int compare_id(const void* id, const void* clause) {
   return strcmp(id, ((const tbk_clause_t*)clause)->id);

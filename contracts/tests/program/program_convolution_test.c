@@ -38,6 +38,7 @@ enum {
   NO_PLACE,
   NO_TAP,
   WIDE,
+  IMAGES,
   MANY
 };
 
@@ -61,6 +62,7 @@ static const shape_t shapes[] = {
     [NO_TAP] = {2, 2, {3, 4}, {0, 2}, {1, 1}, {0, 0}, {1, 1}, 0},
     /* Rows and places beyond what one group of items does at a time. */
     [WIDE] = {1, 1, {301}, {5}, {1}, {2}, {1}, 0},
+    [IMAGES] = {1, 37, {5}, {2}, {1}, {1}, {1}, 0},
     [MANY] = {2, 2, {31, 29}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 0},
 };
 
@@ -97,7 +99,7 @@ static convolution_form_t form_of(int64_t which, int64_t grouped) {
 SWEEP_DIMENSION(shape_axis, "shape", {"plane", PLANE}, {"strided", STRIDED}, {"padded", PADDED},
                 {"dilated", DILATED}, {"points", POINTS}, {"line", LINE}, {"volume", VOLUME},
                 {"whole", WHOLE}, {"apart", APART}, {"single", SINGLE}, {"wide", WIDE},
-                {"many", MANY});
+                {"images", IMAGES}, {"many", MANY});
 SWEEP_DIMENSION(edge_axis, "shape", {"fewer", FEWER}, {"more", MORE}, {"apart", APART},
                 {"no-image", NO_IMAGE}, {"no-place", NO_PLACE}, {"no-tap", NO_TAP},
                 {"padded", PADDED}, {"plane", PLANE});
@@ -128,16 +130,22 @@ SWEEP_DIMENSION(every_real_axis, "dtype", {"FLOAT32", TBK_FLOAT32}, {"FLOAT64", 
 #define LAYOUTS                                                                            \
   {"plain", TENSOR_PLAIN}, {"last", CONVOLUTION_CHANNELS_LAST}, {"gaps", TENSOR_GAPS},     \
       {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED}, {"offset", TENSOR_OFFSET}, \
-      {"rows", TENSOR_ROWS}, {"broadcast", TENSOR_BROADCAST}, {                            \
-    "broadcast-last", TENSOR_BROADCAST_LAST                                                \
+      {"rows", TENSOR_ROWS}, {"broadcast", TENSOR_BROADCAST},                              \
+      {"broadcast-last", TENSOR_BROADCAST_LAST}, {                                         \
+    "backwards", TENSOR_BACKWARDS                                                          \
   }
 SWEEP_DIMENSION(output_axis, "output", LAYOUTS);
 SWEEP_DIMENSION(input_axis, "input", LAYOUTS);
 SWEEP_DIMENSION(weight_axis, "weight", LAYOUTS);
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN});
 SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
-SWEEP_DIMENSION(bias_axis, "bias", {"none", 0}, {"there", 1});
-SWEEP_DIMENSION(biased_axis, "bias", {"there", 1});
+/* The layout of the bias, behind 1. */
+#define BIASES                                                                                  \
+  {"there", 1 + TENSOR_GAPS}, {"plain", 1 + TENSOR_PLAIN}, {"reversed", 1 + TENSOR_REVERSED}, { \
+    "broadcast", 1 + TENSOR_BROADCAST                                                           \
+  }
+SWEEP_DIMENSION(bias_axis, "bias", {"none", 0}, BIASES);
+SWEEP_DIMENSION(biased_axis, "bias", BIASES);
 
 static int64_t first_of(const sweep_case_t* one, size_t dimension) {
   return sweep_get(one, one->space->dimensions[dimension]);
@@ -168,6 +176,7 @@ static convolution_form_t form_of_case(const sweep_case_t* one) {
   form.how = (job_how_t)sweep_get(one, &how_axis);
   form.index_bits = sweep_get(one, &bits_axis);
   form.bias = first_of(one, 9) != 0;
+  form.bias_layout = form.bias ? (int)first_of(one, 9) - 1 : TENSOR_PLAIN;
   return form;
 }
 

@@ -9,6 +9,7 @@
 
 #include "index_job.h"
 #include "room.h"
+#include "sweep.h"
 
 static index_job_t job;
 
@@ -190,18 +191,49 @@ static void a_table_beyond_32_bits_is_reached(tbk_fixture_t* fx) {
 
 /* ------------------------------------------------------------------------------ aliases, reports -- */
 
+/* Of one or two indices, which the values are. */
+SWEEP_DIMENSION(alias_axis, "values", {"first", 1}, {"second", 2});
+SWEEP_DIMENSION(indices_axis, "indices", {"1", 1}, {"2", 2}, {"3", 3});
+SWEEP_DIMENSION(layout_axis, "layout", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
+                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
+                {"backwards", TENSOR_BACKWARDS});
+SWEEP_DIMENSION(dtype_axis, "dtype", {"INT64", TBK_INT64}, {"INT32", TBK_INT32});
+SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN});
+
+static bool alias_fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  const int64_t count = sweep_get(one, &indices_axis);
+  if (sweep_get(one, &how_axis) == JOB_STREAM && fx->stream == NULL) return false;
+  return sweep_get(one, &alias_axis) <= count &&
+         (fx->properties.max_rank == 0 || fx->properties.max_rank >= 3);
+}
+
+static void run_alias(tbk_fixture_t* fx, sweep_case_t* one) {
+  const tensor_layout_t layout = (tensor_layout_t)sweep_get(one, &layout_axis);
+  const int64_t count = sweep_get(one, &indices_axis);
+  index_form_t form = {.mode = TBK_INDEX_GATHER,
+                       .bounds = TBK_BOUNDS_ZERO,
+                       .dtype = (int32_t)sweep_get(one, &dtype_axis),
+                       .rank = 2,
+                       .sizes = {5, 3},
+                       .table_rank = 3,
+                       .table_sizes = {4, 3, 5},
+                       .index_count = (size_t)count,
+                       .table = TENSOR_GAPS,
+                       .values = layout,
+                       .index = layout,
+                       .alias = (int)sweep_get(one, &alias_axis),
+                       .how = (job_how_t)sweep_get(one, &how_axis)};
+  form.index_dtype = form.dtype;
+  for (int64_t d = 0; d < form.table_rank; ++d)
+    form.places[d] = TBK_INDEX_BY(d % count);
+  INDEX_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t alias_space = {
+    {&alias_axis, &indices_axis, &layout_axis, &dtype_axis, &how_axis}, alias_fits, run_alias, 0};
+
 static void values_may_be_the_index(tbk_fixture_t* fx) {
-  for (int layout = TENSOR_PLAIN; layout <= TENSOR_TURNED; ++layout)
-    for (int32_t dtype = TBK_INT32; dtype <= TBK_INT64; ++dtype) {
-      index_form_t form = plain;
-      size_t mark = room_mark(fx);
-      form.mode = TBK_INDEX_GATHER, form.dtype = form.index_dtype = dtype;
-      form.places[1] = TBK_INDEX_BY(0), form.table_sizes[1] = 4;
-      form.expanded[0] = 0, form.alias = true;
-      form.index = form.values = (tensor_layout_t)layout;
-      INDEX_RUN(fx, &job, &form);
-      room_release(fx, mark);
-    }
+  sweep_run(fx, &alias_space);
 }
 
 /* What an earlier call reported stays, until the host takes it back. */

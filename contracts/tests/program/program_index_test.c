@@ -36,6 +36,7 @@ enum {
   EMBEDDING,
   TWO,
   TAKE,
+  TAKE_ONE,
   ONE_PLACE,
   NO_INDEX,
   MANY,
@@ -54,6 +55,8 @@ static const shape_t shapes[] = {
     [EMBEDDING] = {3, {2, 3, 8}, 2, {11, 8}, {BY(0), ALONG(2)}, 1, {4}, 0},
     [TWO] = {3, {3, 4, 2}, 3, {5, 2, 6}, {BY(0), ALONG(2), BY(1)}, 2, {4, 6}, 0},
     [TAKE] = {2, {2, 9}, 3, {3, 2, 2}, {0}, 1, {0}, TBK_INDEX_FLAT},
+    /* All places are that of a single element. */
+    [TAKE_ONE] = {2, {2, 3}, 0, {0}, {0}, 1, {0}, TBK_INDEX_FLAT},
     [ONE_PLACE] = {0, {0}, 1, {6}, {BY(0)}, 1, {0}, 0},
     [NO_INDEX] = {0, {0}, 0, {0}, {0}, 0, {0}, 0},
     /* Hundreds of places are one. */
@@ -72,11 +75,12 @@ static const shape_t shapes[] = {
                     0},
 };
 
-#define SHAPES                                                                              \
-  {"select", SELECT}, {"last", SELECT_LAST}, {"gather", GATHER}, {"embedding", EMBEDDING},  \
-      {"two", TWO}, {"take", TAKE}, {"one", ONE_PLACE}, {"none", NO_INDEX}, {"many", MANY}, \
-      {"groups", GROUPS}, {"empty", EMPTY}, {"twice", TWICE}, {"turned", TURNED}, {         \
-    "rank8", WHOLE_RANK                                                                     \
+#define SHAPES                                                                                    \
+  {"select", SELECT}, {"last", SELECT_LAST}, {"gather", GATHER}, {"embedding", EMBEDDING},        \
+      {"two", TWO}, {"take", TAKE}, {"take_one", TAKE_ONE}, {"one", ONE_PLACE},                   \
+      {"none", NO_INDEX}, {"many", MANY}, {"groups", GROUPS}, {"empty", EMPTY}, {"twice", TWICE}, \
+      {"turned", TURNED}, {                                                                       \
+    "rank8", WHOLE_RANK                                                                           \
   }
 
 static index_form_t form_of(int64_t which) {
@@ -100,7 +104,7 @@ static index_form_t form_of(int64_t which) {
 SWEEP_DIMENSION(shape_axis, "shape", SHAPES);
 SWEEP_DIMENSION(doubles_axis, "shape", {"select", SELECT}, {"embedding", EMBEDDING}, {"take", TAKE},
                 {"many", MANY}, {"two", TWO});
-SWEEP_DIMENSION(flat_axis, "shape", {"take", TAKE});
+SWEEP_DIMENSION(flat_axis, "shape", {"take", TAKE}, {"take_one", TAKE_ONE});
 SWEEP_DIMENSION(indexed_axis, "shape", {"select", SELECT}, {"gather", GATHER}, {"two", TWO},
                 {"take", TAKE}, {"one", ONE_PLACE}, {"many", MANY}, {"twice", TWICE});
 SWEEP_DIMENSION(gather_axis, "mode", {"gather", TBK_INDEX_GATHER});
@@ -123,12 +127,15 @@ SWEEP_DIMENSION(few_axis, "dtype", {"INT64", TBK_INT64}, {"FLOAT32", TBK_FLOAT32
 SWEEP_DIMENSION(index_axis, "index", {"INT64", TBK_INT64}, {"INT32", TBK_INT32});
 SWEEP_DIMENSION(table_axis, "table", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
-                {"reversed", TENSOR_REVERSED}, {"broadcast", TENSOR_BROADCAST});
+                {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS},
+                {"broadcast", TENSOR_BROADCAST});
 SWEEP_DIMENSION(values_axis, "values", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS},
                 {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
-                {"broadcast", TENSOR_BROADCAST}, {"last", TENSOR_BROADCAST_LAST});
+                {"backwards", TENSOR_BACKWARDS}, {"broadcast", TENSOR_BROADCAST},
+                {"last", TENSOR_BROADCAST_LAST});
 SWEEP_DIMENSION(place_axis, "indices", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS},
-                {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED});
+                {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
+                {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN});
 SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
 SWEEP_DIMENSION(drawn_axis, "draw", {"inside", INDEX_INSIDE}, {"one", INDEX_ONE});

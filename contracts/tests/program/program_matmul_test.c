@@ -5,6 +5,7 @@
  * tbk::matmul: products of matrices of one element to more than a tile holds, alone and in batches, over dtypes,
  * layouts, scalars, what is added, and ways to launch.
  */
+#include <math.h>
 #include <string.h>
 
 #include "dimensions.h"
@@ -24,6 +25,7 @@ enum {
   ONE,
   SHORT,
   VECTOR,
+  ROW,
   DOT,
   OUTER,
   ODD,
@@ -43,31 +45,55 @@ enum {
 };
 
 static const shape_t shapes[] = {
-    [ONE] = {0, {0}, 1, 1, 1},        [SHORT] = {0, {0}, 3, 2, 4},
-    [VECTOR] = {0, {0}, 37, 1, 20},   [DOT] = {0, {0}, 1, 1, 300},
-    [OUTER] = {0, {0}, 19, 23, 1},    [ODD] = {0, {0}, 17, 33, 19},
-    [TILE] = {0, {0}, 32, 32, 32},    [BEYOND] = {0, {0}, 67, 70, 65},
-    [DEEP] = {0, {0}, 5, 6, 1100},    [WIDE] = {0, {0}, 3, 530, 4},
-    [TALL] = {0, {0}, 270, 3, 5},     [BATCH] = {1, {3}, 9, 7, 5},
-    [BATCHES] = {2, {2, 3}, 5, 4, 6}, [WHOLE_RANK] = {6, {2, 1, 2, 3, 1, 2}, 3, 2, 4},
-    [NO_K] = {0, {0}, 17, 5, 0},      [NO_K_BATCH] = {1, {3}, 4, 20, 0},
-    [NO_ROWS] = {0, {0}, 0, 4, 3},    [NO_COLUMNS] = {1, {2}, 4, 0, 3},
+    [ONE] = {0, {0}, 1, 1, 1},
+    [SHORT] = {0, {0}, 3, 2, 4},
+    [VECTOR] = {0, {0}, 37, 1, 20},
+    [ROW] = {0, {0}, 1, 37, 20},
+    [DOT] = {0, {0}, 1, 1, 300},
+    [OUTER] = {0, {0}, 19, 23, 1},
+    [ODD] = {0, {0}, 17, 33, 19},
+    [TILE] = {0, {0}, 32, 32, 32},
+    [BEYOND] = {0, {0}, 67, 70, 65},
+    [DEEP] = {0, {0}, 5, 6, 1100},
+    [WIDE] = {0, {0}, 3, 530, 4},
+    [TALL] = {0, {0}, 270, 3, 5},
+    [BATCH] = {1, {3}, 9, 7, 5},
+    [BATCHES] = {2, {2, 3}, 5, 4, 6},
+    [WHOLE_RANK] = {6, {2, 1, 2, 3, 1, 2}, 3, 2, 4},
+    [NO_K] = {0, {0}, 17, 5, 0},
+    [NO_K_BATCH] = {1, {3}, 4, 20, 0},
+    [NO_ROWS] = {0, {0}, 0, 4, 3},
+    [NO_COLUMNS] = {1, {2}, 4, 0, 3},
     [NO_BATCH] = {1, {0}, 4, 3, 2},
 };
 
 /* Of each pair the first multiplies the product, the second what is added. */
-static const double scalars[][2] = {{1, 1}, {2, -3}, {-1, 1}, {1, 0},     {0, 1},
-                                    {0, 0}, {3, 2},  {1, -1}, {0.3, 1.7}, {-2.5, 0.125}};
-enum { PLAIN, WHOLE, MINUS, NO_BETA, NO_ALPHA, NEITHER, TWICE, LESS, ROUNDED, BROKEN };
+static const double scalars[][2] = {
+    {1, 1}, {2, -3}, {-1, 1},    {1, 0},        {0, 1},           {0, 0},
+    {3, 2}, {1, -1}, {0.3, 1.7}, {-2.5, 0.125}, {2, (double)NAN}, {1, (double)INFINITY}};
+enum {
+  PLAIN,
+  WHOLE,
+  MINUS,
+  NO_BETA,
+  NO_ALPHA,
+  NEITHER,
+  TWICE,
+  LESS,
+  ROUNDED,
+  BROKEN,
+  UNREAD_NAN,
+  UNREAD_INFINITY
+};
 
 /* ---------------------------------------------------------------------------------------- sweep -- */
 
 SWEEP_DIMENSION(shape_axis, "shape", {"one", ONE}, {"short", SHORT}, {"vector", VECTOR},
-                {"dot", DOT}, {"outer", OUTER}, {"odd", ODD}, {"tile", TILE}, {"beyond", BEYOND},
-                {"deep", DEEP}, {"wide", WIDE}, {"tall", TALL}, {"batch", BATCH},
-                {"batches", BATCHES}, {"rank8", WHOLE_RANK});
+                {"row", ROW}, {"dot", DOT}, {"outer", OUTER}, {"odd", ODD}, {"tile", TILE},
+                {"beyond", BEYOND}, {"deep", DEEP}, {"wide", WIDE}, {"tall", TALL},
+                {"batch", BATCH}, {"batches", BATCHES}, {"rank8", WHOLE_RANK});
 SWEEP_DIMENSION(few_axis, "shape", {"short", SHORT}, {"odd", ODD}, {"beyond", BEYOND},
-                {"vector", VECTOR}, {"batch", BATCH}, {"batches", BATCHES});
+                {"vector", VECTOR}, {"row", ROW}, {"batch", BATCH}, {"batches", BATCHES});
 SWEEP_DIMENSION(batch_axis, "shape", {"batch", BATCH}, {"batches", BATCHES}, {"rank8", WHOLE_RANK});
 SWEEP_DIMENSION(empty_axis, "shape", {"k", NO_K}, {"batch-k", NO_K_BATCH}, {"rows", NO_ROWS},
                 {"columns", NO_COLUMNS}, {"batch", NO_BATCH});
@@ -88,15 +114,16 @@ SWEEP_DIMENSION(any_axis, "values", {"any", JOB_ANY});
 #define READ                                                                           \
   {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET}, {"gaps", TENSOR_GAPS},           \
       {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS}, {"reversed", TENSOR_REVERSED}, \
-      {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE}, {          \
-    "last", TENSOR_BROADCAST_LAST                                                      \
+      {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE},            \
+      {"last", TENSOR_BROADCAST_LAST}, {                                               \
+    "backwards", TENSOR_BACKWARDS                                                      \
   }
 SWEEP_DIMENSION(a_axis, "a", READ);
 SWEEP_DIMENSION(b_axis, "b", READ);
 SWEEP_DIMENSION(c_axis, "c", READ);
 SWEEP_DIMENSION(out_axis, "out", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
-                {"reversed", TENSOR_REVERSED});
+                {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(plain_axis, "layout", {"plain", TENSOR_PLAIN});
 SWEEP_DIMENSION(shared_axis, "a", {"plain", TENSOR_PLAIN}, {"shared", TENSOR_BROADCAST});
 SWEEP_DIMENSION(common_axis, "b", {"plain", TENSOR_PLAIN}, {"shared", TENSOR_BROADCAST});
@@ -114,6 +141,9 @@ SWEEP_DIMENSION(scalar_axis, "scalars", {"1,1", PLAIN}, {"2,-3", WHOLE}, {"-1,1"
                 {"1,0", NO_BETA}, {"0,1", NO_ALPHA}, {"0,0", NEITHER}, {"3,2", TWICE},
                 {"1,-1", LESS}, {"0.3,1.7", ROUNDED}, {"-2.5,0.125", BROKEN});
 SWEEP_DIMENSION(one_axis, "scalars", {"1,1", PLAIN});
+/* Without c beta is not read. */
+SWEEP_DIMENSION(unread_axis, "scalars", {"1,1", PLAIN}, {"2,-3", WHOLE}, {"0.3,1.7", ROUNDED},
+                {"2,nan", UNREAD_NAN}, {"1,inf", UNREAD_INFINITY});
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN});
 SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
 
@@ -183,7 +213,7 @@ SPACE(output_space, shape_axis, dtype_axis, small_axis, plain_axis, b_axis, plai
 SPACE(empty_space, empty_axis, dtype_axis, small_axis, plain_axis, plain_axis, c_axis, out_axis,
       transposed_axis, added_axis, scalar_axis);
 SPACE(nothing_space, shape_axis, real_axis, small_axis, plain_axis, plain_axis, plain_axis,
-      out_axis, transposed_axis, nothing_axis, scalar_axis);
+      out_axis, transposed_axis, nothing_axis, unread_axis);
 
 static void each_element_is_its_sum(tbk_fixture_t* fx) {
   sweep_run(fx, &product_space);

@@ -34,16 +34,18 @@ SWEEP_DIMENSION(alias_axis, "row", ROW(SCAN_SUM_INTEGERS, "sum"), ROW(SCAN_ORDER
 SWEEP_DIMENSION(both_axis, "direction", {"forward", 0}, {"reverse", TBK_SCAN_REVERSE});
 SWEEP_DIMENSION(back_axis, "direction", {"reverse", TBK_SCAN_REVERSE});
 SWEEP_DIMENSION(apart_axis, "place", {"apart", 0});
-SWEEP_DIMENSION(same_axis, "place", {"same", 1});
+SWEEP_DIMENSION(same_axis, "place", {"same", 1}, {"second", 2});
 SWEEP_DIMENSION(length_axis, "length", {"0", 0}, {"1", 1}, {"2", 2}, {"7", 7}, {"63", 63},
                 {"64", 64}, {"65", 65}, {"129", 129}, {"1000", 1000}, {"5000", 5000});
 SWEEP_DIMENSION(outer_axis, "segments", {"1", 0}, {"3", 1}, {"2x5", 2}, {"130", 3}, {"0", 4},
-                {"40x2", 5});
+                {"40x2", 5}, {"2x3x2", 6}, {"rank8", 7});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
-                {"broadcast", TENSOR_BROADCAST}, {"last", TENSOR_BROADCAST_LAST});
+                {"broadcast", TENSOR_BROADCAST}, {"last", TENSOR_BROADCAST_LAST},
+                {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(output_axis, "output", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS},
-                {"turned", TENSOR_TURNED});
+                {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
+                {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN},
                 {"again", JOB_TWICE});
 SWEEP_DIMENSION(sets_axis, "sets", {"1", 1}, {"3", 3});
@@ -51,11 +53,12 @@ SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
 
 typedef struct outer {
   int32_t rank;
-  int64_t sizes[2];
+  int64_t sizes[TENSOR_RANK];
 } outer_t;
 
-static const outer_t outers[] = {{0, {0}},   {1, {3}}, {2, {2, 5}},
-                                 {1, {130}}, {1, {0}}, {2, {40, 2}}};
+static const outer_t outers[] = {
+    {0, {0}}, {1, {3}},     {2, {2, 5}},    {1, {130}},
+    {1, {0}}, {2, {40, 2}}, {3, {2, 3, 2}}, {7, {2, 1, 2, 1, 3, 1, 2}}};
 
 static int64_t at(const sweep_case_t* one, size_t dimension) {
   return sweep_get(one, one->space->dimensions[dimension]);
@@ -77,12 +80,12 @@ static void run_scan(tbk_fixture_t* fx, sweep_case_t* one) {
   const outer_t* outer = &outers[sweep_get(one, &outer_axis)];
   const tbk_reduction_t reduction = reduction_of_row(fx, row);
   int64_t sizes[TENSOR_RANK];
-  memcpy(sizes, outer->sizes, sizeof outer->sizes);
+  memcpy(sizes, outer->sizes, sizeof sizes);
   sizes[outer->rank] = sweep_get(one, &length_axis);
   job_form_t form = {.reduction = &reduction,
                      .scans = true,
                      .flags = (uint64_t)at(one, DIRECTION),
-                     .alias = at(one, ALIAS) != 0,
+                     .alias = (int)at(one, ALIAS),
                      .rank = outer->rank + 1,
                      .sizes = sizes,
                      .input = (tensor_layout_t)sweep_get(one, &input_axis),
@@ -173,16 +176,21 @@ static void every_short_length_is_whole(tbk_fixture_t* fx) {
     run_row(fx, SCAN_ORDERED, (uint64_t)length % 2, 2, length);
 }
 
-/* Sets of lengths that differ. */
-static void each_set_is_scanned_by_itself(tbk_fixture_t* fx) {
+/* Sets of lengths that differ, and of numbers. */
+static void scan_sets(tbk_fixture_t* fx, const reduction_row_t* row, size_t sets) {
   static const int64_t sizes[1] = {67};
+  const tbk_reduction_t reduction = reduction_of_row(fx, row);
+  size_t mark = room_mark(fx);
+  job_form_t form = {
+      .reduction = &reduction, .scans = true, .rank = 1, .sizes = sizes, .sets = sets};
+  JOB_RUN(fx, &job, &form);
+  room_release(fx, mark);
+}
+
+static void each_set_is_scanned_by_itself(tbk_fixture_t* fx) {
   for (size_t sets = 2; sets <= 7; sets += 5) {
-    const tbk_reduction_t reduction = reduction_of_row(fx, &scan_rows[SCAN_ORDERED]);
-    size_t mark = room_mark(fx);
-    job_form_t form = {
-        .reduction = &reduction, .scans = true, .rank = 1, .sizes = sizes, .sets = sets};
-    JOB_RUN(fx, &job, &form);
-    room_release(fx, mark);
+    scan_sets(fx, &scan_rows[SCAN_ORDERED], sets);
+    scan_sets(fx, &scan_rows[SCAN_NUMBERED], sets);
   }
 }
 

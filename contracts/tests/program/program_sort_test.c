@@ -43,11 +43,13 @@ SWEEP_DIMENSION(asked_axis, "asked", {"both", 0}, {"values", 1}, {"indices", 2},
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
                 {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
                 {"reversed", TENSOR_REVERSED}, {"broadcast", TENSOR_BROADCAST},
-                {"last", TENSOR_BROADCAST_LAST});
+                {"last", TENSOR_BROADCAST_LAST}, {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(values_axis, "values", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_GAPS},
-                {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS}, {"reversed", TENSOR_REVERSED});
+                {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS}, {"reversed", TENSOR_REVERSED},
+                {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(indices_axis, "indices", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
-                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED});
+                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"reversed", TENSOR_REVERSED},
+                {"backwards", TENSOR_BACKWARDS});
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN});
 SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
 

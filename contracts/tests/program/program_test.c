@@ -2,13 +2,11 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What a program reads: elements by index, its place, random words, numbers; and over what it runs: shapes,
- * layouts, sets, operands that are one. Programs drawn at random go through all of this in combination.
+ * What a program reads: elements by index, its place, random words, numbers. Over what it runs, in
+ * combination, is in program_layout_test.c.
  */
 #include <string.h>
 
-#include "dimensions.h"
-#include "draw.h"
 #include "job.h"
 #include "opcode.h"
 #include "operation.h"
@@ -187,7 +185,7 @@ static const char with_real_number[] =
 static void run_with_numbers(tbk_fixture_t* fx, const char* text, job_how_t how) {
   static const int64_t sizes[1] = {57};
   job_form_t form = {
-      .program = job_program(fx, text), .rank = 1, .sizes = sizes, .sets = 2, .how = how};
+      .program = job_program(fx, text), .rank = 1, .sizes = sizes, .sets = 3, .how = how};
   for (int round = 0; round < 8; ++round) {
     size_t mark = room_mark(fx);
     job_make(fx, &job, &form);
@@ -229,25 +227,6 @@ static void a_plan_serves_any_numbers(tbk_fixture_t* fx) {
 
 /* ----------------------------------------------------------------------------------------- sets -- */
 
-static void run_sets(tbk_fixture_t* fx, size_t sets, job_how_t how) {
-  static const int64_t sizes[2] = {2, 9};
-  size_t mark = room_mark(fx);
-  job_form_t form = {.program = job_program(fx, with_numbers),
-                     .rank = fx->properties.max_rank == 1 ? 1 : 2,
-                     .sizes = sizes,
-                     .sets = sets,
-                     .how = how};
-  JOB_RUN(fx, &job, &form);
-  room_release(fx, mark);
-}
-
-static void each_set_is_computed(tbk_fixture_t* fx) {
-  static const size_t counts[] = {1, 2, 3, 7};
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
-    for (int how = JOB_NULL; how <= JOB_TWICE; ++how)
-      run_sets(fx, counts[i], (job_how_t)how);
-}
-
 static void no_set_is_nothing_to_do(tbk_fixture_t* fx) {
   static const int64_t sizes[1] = {5};
   job_form_t form = {.program = job_program(fx, with_numbers), .rank = 1, .sizes = sizes};
@@ -257,124 +236,6 @@ static void no_set_is_nothing_to_do(tbk_fixture_t* fx) {
   ((tbk_args_pointwise_t*)job_arguments())->set_count = 0;
   CHECK_OK(job_launch(fx, &job, NULL));
   job_check_untouched(fx, &job, TBK_HERE("no sets"));
-}
-
-/* -------------------------------------------------------------------------- drawn, and all of it - */
-
-SWEEP_DIMENSION(shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"7", 2}, {"0", 3}, {"3x5", 4},
-                {"4x1x3", 5}, {"3x0x2", 6}, {"2x3x2x3", 7}, {"rank5", 8}, {"rank8", 9},
-                {"1000", 10}, {"65x17", 11});
-SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
-                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
-                {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE},
-                {"last", TENSOR_BROADCAST_LAST});
-SWEEP_DIMENSION(output_axis, "output", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
-                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS});
-SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN},
-                {"again", JOB_TWICE});
-SWEEP_DIMENSION(sets_axis, "sets", {"1", 1}, {"3", 3});
-SWEEP_DIMENSION(alias_axis, "alias", {"no", 0}, {"yes", 1});
-SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
-SWEEP_DIMENSION(length_axis, "length", {"4", 4}, {"14", 14}, {"40", 40});
-
-typedef struct shape {
-  int32_t rank;
-  int64_t sizes[TENSOR_RANK];
-} shape_t;
-
-static const shape_t shapes[] = {
-    {0, {0}},
-    {1, {1}},
-    {1, {7}},
-    {1, {0}},
-    {2, {3, 5}},
-    {3, {4, 1, 3}},
-    {3, {3, 0, 2}},
-    {4, {2, 3, 2, 3}},
-    {5, {2, 1, 3, 2, 2}},
-    {8, {2, 1, 2, 1, 2, 2, 1, 2}},
-    {1, {1000}},
-    {2, {65, 17}},
-};
-
-static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program) {
-  const shape_t* shape = &shapes[sweep_get(one, &shape_axis)];
-  return (job_form_t){.program = program,
-                      .rank = shape->rank,
-                      .sizes = shape->sizes,
-                      .input = (tensor_layout_t)sweep_get(one, &input_axis),
-                      .output = (tensor_layout_t)sweep_get(one, &output_axis),
-                      .sets = (size_t)sweep_get(one, &sets_axis),
-                      .alias = sweep_get(one, &alias_axis) == 1,
-                      .index_bits = sweep_get(one, &bits_axis),
-                      .how = (job_how_t)sweep_get(one, &how_axis)};
-}
-
-/* A broadcast input can be no output. */
-static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
-  int64_t how = sweep_get(one, &how_axis), input = sweep_get(one, &input_axis);
-  int32_t rank = shapes[sweep_get(one, &shape_axis)].rank;
-  if (how == JOB_STREAM && fx->stream == NULL) return false;
-  if (sweep_get(one, &alias_axis) == 1 && input >= TENSOR_BROADCAST) return false;
-  return fx->properties.max_rank == 0 || rank <= fx->properties.max_rank;
-}
-
-static void run_drawn(tbk_fixture_t* fx, sweep_case_t* one) {
-  static program_pool_t pool;
-  uint64_t state = fx_random(fx);
-  program_pool_open(&pool);
-  program_wish_t wish = {.dtypes = job_dtypes(fx),
-                         .instructions = (size_t)sweep_get(one, &length_axis),
-                         .rank = shapes[sweep_get(one, &shape_axis)].rank,
-                         .placed = true,
-                         .results = 1 + state % 3,
-                         .result_dtypes = job_dtypes(fx)};
-  program_draw(&pool, &wish, &state);
-  job_form_t form = form_of(one, &pool.program);
-  JOB_RUN(fx, &job, &form);
-}
-
-static const sweep_space_t drawn_space = {{&shape_axis, &input_axis, &output_axis, &how_axis,
-                                           &sets_axis, &alias_axis, &bits_axis, &length_axis},
-                                          fits,
-                                          run_drawn,
-                                          0};
-
-static void a_drawn_program_gives_what_its_instructions_give(tbk_fixture_t* fx) {
-  sweep_run(fx, &drawn_space);
-}
-
-/* What has no place in it may be run over merged dimensions: the layouts of a plain one. */
-static void run_plain(tbk_fixture_t* fx, sweep_case_t* one) {
-  job_form_t form = form_of(
-      one,
-      job_program(
-          fx,
-          "program 1\ninput 0 INT64\ninput 1 INT32\nv0 = LOAD INT64 slot 0\n"
-          "v1 = LOAD INT32 slot 1\nv2 = CAST INT64 v1\nv3 = SUB INT64 v0 v2\nv4 = NOT INT32 v1\n"
-          "result 0 v3\nresult 1 v4\n"));
-  JOB_RUN(fx, &job, &form);
-}
-
-static const sweep_space_t plain_space = {
-    {&shape_axis, &input_axis, &output_axis, &how_axis, &sets_axis, &bits_axis},
-    fits,
-    run_plain,
-    0};
-
-static void any_layout_and_shape_is_right(tbk_fixture_t* fx) {
-  sweep_run(fx, &plain_space);
-}
-
-static void run_alias(tbk_fixture_t* fx, sweep_case_t* one) {
-  run_plain(fx, one);
-}
-
-static const sweep_space_t alias_space = {
-    {&alias_axis, &shape_axis, &input_axis, &output_axis, &how_axis}, fits, run_alias, 0};
-
-static void an_output_may_be_an_input(tbk_fixture_t* fx) {
-  sweep_run(fx, &alias_space);
 }
 
 static const tbk_case_t cases[] = {
@@ -394,12 +255,6 @@ static const tbk_case_t cases[] = {
              a_plan_is_made_without_numbers),
     TBK_CASE("KRN-013", "op:tbk::pointwise prepare dtype:INT64 dtype:BOOL", 0,
              a_plan_serves_any_numbers),
-    TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, each_set_is_computed),
     TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, no_set_is_nothing_to_do),
-    TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", TBK_CASE_SLOW,
-             any_layout_and_shape_is_right),
-    TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0, an_output_may_be_an_input),
-    TBK_CASE("PRG-012", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
-             a_drawn_program_gives_what_its_instructions_give),
 };
 TBK_SUITE(program);

@@ -22,6 +22,12 @@ static int64_t set_strides(tensor_t* tensor, tensor_layout_t layout) {
   return stride;
 }
 
+static void turn(tensor_t* tensor, int32_t dimension) {
+  if (tensor->rank == 0 || tensor->count == 0) return;
+  tensor->offset += (tensor->sizes[dimension] - 1) * tensor->strides[dimension];
+  tensor->strides[dimension] = -tensor->strides[dimension];
+}
+
 static int64_t lay_out(tensor_t* tensor, tensor_layout_t layout) {
   int64_t extent = set_strides(tensor, layout);
   if (layout == TENSOR_BROADCAST && tensor->rank > 0) {
@@ -32,10 +38,8 @@ static int64_t lay_out(tensor_t* tensor, tensor_layout_t layout) {
   if (layout == TENSOR_BROADCAST_MIDDLE && tensor->rank > 0) tensor->strides[tensor->rank / 2] = 0;
   if (layout == TENSOR_BROADCAST_LAST && tensor->rank > 0) tensor->strides[tensor->rank - 1] = 0;
   tensor->offset = layout == TENSOR_PLAIN ? 0 : LEAD;
-  if (layout == TENSOR_REVERSED && tensor->rank > 0 && tensor->count > 0) {
-    tensor->offset += (tensor->sizes[0] - 1) * tensor->strides[0];
-    tensor->strides[0] = -tensor->strides[0];
-  }
+  if (layout == TENSOR_REVERSED) turn(tensor, 0);
+  if (layout == TENSOR_BACKWARDS) turn(tensor, tensor->rank - 1);
   return tensor->count == 0 ? 0 : extent;
 }
 

@@ -26,7 +26,8 @@ typedef enum tensor_layout {
   TENSOR_REVERSED = TENSOR_LAYOUTS, /* the first dimension backwards; a device may refuse it */
   TENSOR_BROADCAST_MIDDLE,          /* the middle dimension has stride 0; for inputs */
   TENSOR_BROADCAST_LAST,            /* the last one */
-  TENSOR_FAR                        /* what the first dimension counts lies far apart */
+  TENSOR_FAR,                       /* what the first dimension counts lies far apart */
+  TENSOR_BACKWARDS                  /* the last dimension backwards */
 } tensor_layout_t;
 
 typedef struct tensor {

@@ -9,13 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "operation.h"
-#include "range.h"
-
 static const char* const names[CONVOLUTION_OPERANDS] = {"output", "input", "weight", "bias"};
 
-/* All that goes to the backend: overwritten once the call has returned. */
-static struct {
+/* All that goes to the backend: overwritten once the call has returned. Threads have one each. */
+static _Thread_local struct {
   tbk_args_convolution_t arguments;
   tbk_tensor_t views[CONVOLUTION_OPERANDS];
   int64_t sizes[CONVOLUTION_OPERANDS][TENSOR_RANK], strides[CONVOLUTION_OPERANDS][TENSOR_RANK];
@@ -88,8 +85,7 @@ void convolution_make(tbk_fixture_t* fx, convolution_job_t* job, const convoluti
   complete(&job->form);
   const convolution_form_t* form = &job->form;
   const int64_t channels = form->groups * form->channels, filters = form->groups * form->filters;
-  job->kernel =
-      fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_convolution, TBK_VERSION_convolution);
+  job->kernel = generic_kernel(fx, TBK_NAME_convolution, TBK_VERSION_convolution);
   for (int32_t d = 0; d < form->spatial; ++d)
     places[d] = output_size(form, d);
   make_operand(fx, job, CONVOLUTION_OUT, form->images, filters, places, form->output_layout);
@@ -98,7 +94,7 @@ void convolution_make(tbk_fixture_t* fx, convolution_job_t* job, const convoluti
   if (form->bias)
     make_operand(fx, job, CONVOLUTION_BIAS,
                  form->mode == TBK_CONVOLUTION_OUTPUT ? filters : channels, 0, form->input,
-                 TENSOR_GAPS);
+                 form->bias_layout);
   if (form->odd) make_odd(fx, job);
 }
 
@@ -135,47 +131,35 @@ tbk_args_convolution_t* convolution_describe(convolution_job_t* job) {
   return &wire.arguments;
 }
 
-tbk_status_t convolution_launch(tbk_fixture_t* fx, convolution_job_t* job, tbk_stream_t* stream) {
-  memset(&fx->error, 0, sizeof fx->error);
-  tbk_status_t status =
-      job->kernel->launch(fx->self, fx->device, job->kernel, &wire.arguments, stream, &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  return status;
+static void describe(void* job) {
+  convolution_describe(job);
 }
 
-/* A plan is made without memory. Where prepare refuses, as it may, the kernel is launched. */
-static tbk_status_t run_plan(tbk_fixture_t* fx, convolution_job_t* job) {
-  tbk_plan_t* plan = NULL;
-  uint64_t workspace_bytes = 0;
-  convolution_describe(job);
+static void blank(void* job) {
+  (void)job;
   for (int i = 0; i < CONVOLUTION_OPERANDS; ++i)
     wire.views[i].memory = 0;
-  tbk_status_t status = job->kernel->prepare(fx->self, fx->device, job->kernel, &wire.arguments,
-                                             &plan, &workspace_bytes, &fx->error);
-  convolution_describe(job);
-  if (status == TBK_UNSUPPORTED) return convolution_launch(fx, job, NULL);
-  if (status != TBK_OK) return status;
-  tbk_memory_t workspace = workspace_bytes > 0 ? fx_alloc(fx, workspace_bytes) : 0;
-  status = job->kernel->launch_plan(fx->self, fx->device, plan, &wire.arguments, workspace, 0, NULL,
-                                    &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  job->kernel->plan_destroy(fx->self, plan);
-  return status;
 }
 
-static tbk_status_t call(tbk_fixture_t* fx, convolution_job_t* job) {
-  memset(&fx->error, 0, sizeof fx->error);
-  if (job->form.how >= JOB_PLAN && operation_has_plans(job->kernel)) return run_plan(fx, job);
-  tbk_stream_t* stream = job->form.how == JOB_STREAM && fx->stream != NULL ? fx_stream(fx) : NULL;
-  convolution_describe(job);
-  tbk_status_t status = convolution_launch(fx, job, stream);
-  range_settle(fx, stream);
-  return status;
+generic_call_t convolution_call(convolution_job_t* job) {
+  return (generic_call_t){.kernel = job->kernel,
+                          .job = job,
+                          .how = job->form.how,
+                          .wire = &wire,
+                          .wire_bytes = sizeof wire,
+                          .describe = describe,
+                          .blank = blank};
+}
+
+tbk_status_t convolution_launch(tbk_fixture_t* fx, convolution_job_t* job, tbk_stream_t* stream) {
+  const generic_call_t call = convolution_call(job);
+  return generic_launch(fx, &call, stream);
 }
 
 bool convolution_finish(tbk_fixture_t* fx, convolution_job_t* job, tbk_here_t here) {
   convolution_ready(fx, job);
-  tbk_status_t status = call(fx, job);
+  generic_call_t call = convolution_call(job);
+  tbk_status_t status = generic_run(fx, &call);
   TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-045" : NULL);
   return tbk_check_status(TBK_OK, status, &fx->error, here) && convolution_check(fx, job, here);
 }

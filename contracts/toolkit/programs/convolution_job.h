@@ -26,7 +26,7 @@ typedef struct convolution_form {
   int64_t stride[SPATIAL], padding[SPATIAL], dilation[SPATIAL]; /* 0 is 1, but of padding */
   int64_t more;       /* places of the output in each dimension beyond those that fit */
   int64_t index_bits; /* 0: 64 */
-  int input_layout, weight_layout, output_layout;
+  int input_layout, weight_layout, output_layout, bias_layout;
   bool bias;
   bool odd; /* NaN and infinities in what padding is not multiplied by */
   job_how_t how;
@@ -55,6 +55,8 @@ void convolution_ready(tbk_fixture_t* fx, convolution_job_t* job);
 tbk_args_convolution_t* convolution_describe(convolution_job_t* job);
 /* Calls the kernel's launch, and overwrites all that the arguments point to. */
 tbk_status_t convolution_launch(tbk_fixture_t* fx, convolution_job_t* job, tbk_stream_t* stream);
+/* Returns how the job is called. */
+generic_call_t convolution_call(convolution_job_t* job);
 bool convolution_check(tbk_fixture_t* fx, convolution_job_t* job, tbk_here_t here);
 /* Checks that nothing has changed at all. */
 bool convolution_check_untouched(tbk_fixture_t* fx, convolution_job_t* job, tbk_here_t here);

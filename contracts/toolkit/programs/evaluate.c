@@ -104,7 +104,7 @@ static bool is_wild(const tbk_instruction_t* i, const value_t* in, size_t count)
     exact = exact && value_is_exact(&in[k]) && !is_subnormal(in[k].dtype, in[k].middle);
   switch (i->opcode) {
     case TBK_OPCODE_LGAMMA:
-      return !(in[0].low > 2);
+      return !(in[0].low > 2) && !isnan(in[0].middle);
     case TBK_OPCODE_DIV:
       return in[1].low < 0 && in[1].high > 0;
     case TBK_OPCODE_SIN:
@@ -127,18 +127,20 @@ static void free_zeros(value_t* v, const tbk_instruction_t* i, const value_t* in
   bool either = i->opcode >= TBK_OPCODE_FLOOR && i->opcode <= TBK_OPCODE_ROUND;
   if (i->opcode == TBK_OPCODE_MIN || i->opcode == TBK_OPCODE_MAX)
     either = in[0].low == 0 || in[1].low == 0 || in[0].high == 0 || in[1].high == 0;
-  if (i->opcode == TBK_OPCODE_REM_TRUNC || i->opcode == TBK_OPCODE_REM_FLOOR) either = true;
+  if (i->opcode == TBK_OPCODE_REM_FLOOR) either = true;
   if (!either) return;
   if (v->low == 0) v->low = -0.0L;
   if (v->high == 0) v->high = 0.0L;
 }
 
-/* The sign of a NaN is open. */
-static value_t either_sign(const value_t* in) {
+/* The sign of a NaN that was computed is open. */
+static value_t with_sign_of_nan(const value_t* in, int sign) {
   value_t v = *in;
   long double size = fmaxl(fabsl(v.low), fabsl(v.high));
   if (isnan(v.middle)) return v;
   v.low = -size, v.high = size;
+  if (sign != 0 && value_is_exact(in)) v.low = v.middle = v.high = copysignl(size, sign);
+  allow_flush(&v);
   return v;
 }
 
@@ -146,7 +148,8 @@ static value_t real_result(const tbk_instruction_t* i, const value_t* in, size_t
   found_t found = {0};
   tries_t tries[3] = {{{0}, 1}, {{0}, 1}, {{0}, 1}};
   if (is_wild(i, in, count)) return value_open(i->dtype);
-  if (i->opcode == TBK_OPCODE_COPYSIGN && isnan(in[1].middle)) return either_sign(&in[0]);
+  if (i->opcode == TBK_OPCODE_COPYSIGN && isnan(in[1].middle))
+    return with_sign_of_nan(&in[0], in[1].nan_sign);
   for (size_t k = 0; k < count; ++k)
     tries[k] = tries_of(&in[k]);
   for (int a = 0; a < tries[0].count; ++a)
@@ -194,7 +197,8 @@ static value_t truth_result(const tbk_instruction_t* i, const value_t* in, size_
   bool first = holds(i->opcode, a.at[0], b.at[0]);
   bool exact = value_is_exact(&in[0]) && (count < 2 || value_is_exact(&in[1]));
   bool sign = i->opcode == TBK_OPCODE_SIGNBIT && isnan(in[0].middle);
-  if (sign) return value_open(TBK_BOOL); /* which NaN it is is open */
+  if (sign && in[0].nan_sign == 0) return value_open(TBK_BOOL);
+  if (sign) return value_of_integer(TBK_BOOL, in[0].nan_sign < 0);
   if (!exact && count > 1 && !isnan(in[0].middle) && !isnan(in[1].middle) &&
       in[0].low <= in[1].high && in[1].low <= in[0].high)
     return value_open(TBK_BOOL);

@@ -9,11 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "operation.h"
-#include "range.h"
-
-/* All that goes to the backend: overwritten once the call has returned. */
-static struct {
+/* All that goes to the backend: overwritten once the call has returned. Threads have one each. */
+static _Thread_local struct {
   tbk_args_index_t arguments;
   tbk_tensor_t table, values, report, views[TENSOR_RANK];
   const tbk_tensor_t* indices[TENSOR_RANK];
@@ -83,7 +80,7 @@ void index_make(tbk_fixture_t* fx, index_job_t* job, const index_form_t* form) {
   memset(job, 0, sizeof *job);
   job->form = *form;
   if (job->form.index_bits == 0) job->form.index_bits = 64;
-  job->kernel = fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_index, TBK_VERSION_index);
+  job->kernel = generic_kernel(fx, TBK_NAME_index, TBK_VERSION_index);
   tensor_make(fx, &job->table, form->dtype, form->table_rank, form->table_sizes, form->table);
   tensor_make(fx, &job->values, form->dtype, form->rank, form->sizes, form->values);
   make_values(fx, form, &job->table);
@@ -94,15 +91,15 @@ void index_make(tbk_fixture_t* fx, index_job_t* job, const index_form_t* form) {
     tensor_make(fx, &job->report, TBK_INT32, 0, form->sizes, TENSOR_PLAIN);
     memset(tensor_at(&job->report, 0), 0, sizeof(int32_t));
   }
-  if (form->alias) job->values = job->indices[0];
+  if (form->alias > 0) job->values = job->indices[form->alias - 1];
 }
 
 void index_ready(tbk_fixture_t* fx, index_job_t* job) {
   tensor_upload(fx, &job->table);
   for (size_t k = 0; k < job->form.index_count; ++k)
     tensor_upload(fx, &job->indices[k]);
-  if (job->form.alias)
-    job->values = job->indices[0];
+  if (job->form.alias > 0)
+    job->values = job->indices[job->form.alias - 1];
   else
     tensor_upload(fx, &job->values);
   if (job->form.report) tensor_upload(fx, &job->report);
@@ -140,48 +137,36 @@ tbk_args_index_t* index_describe(index_job_t* job) {
   return &wire.arguments;
 }
 
-tbk_status_t index_launch(tbk_fixture_t* fx, index_job_t* job, tbk_stream_t* stream) {
-  memset(&fx->error, 0, sizeof fx->error);
-  tbk_status_t status =
-      job->kernel->launch(fx->self, fx->device, job->kernel, &wire.arguments, stream, &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  return status;
+static void describe(void* job) {
+  index_describe(job);
 }
 
-/* A plan is made without memory. Where prepare refuses, as it may, the kernel is launched. */
-static tbk_status_t run_plan(tbk_fixture_t* fx, index_job_t* job) {
-  tbk_plan_t* plan = NULL;
-  uint64_t workspace_bytes = 0;
-  index_describe(job);
+static void blank(void* job) {
+  (void)job;
   wire.table.memory = wire.values.memory = wire.report.memory = 0;
   for (size_t k = 0; k < TENSOR_RANK; ++k)
     wire.views[k].memory = 0;
-  tbk_status_t status = job->kernel->prepare(fx->self, fx->device, job->kernel, &wire.arguments,
-                                             &plan, &workspace_bytes, &fx->error);
-  index_describe(job);
-  if (status == TBK_UNSUPPORTED) return index_launch(fx, job, NULL);
-  if (status != TBK_OK) return status;
-  tbk_memory_t workspace = workspace_bytes > 0 ? fx_alloc(fx, workspace_bytes) : 0;
-  status = job->kernel->launch_plan(fx->self, fx->device, plan, &wire.arguments, workspace, 0, NULL,
-                                    &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  job->kernel->plan_destroy(fx->self, plan);
-  return status;
 }
 
-static tbk_status_t call(tbk_fixture_t* fx, index_job_t* job) {
-  memset(&fx->error, 0, sizeof fx->error);
-  if (job->form.how >= JOB_PLAN && operation_has_plans(job->kernel)) return run_plan(fx, job);
-  tbk_stream_t* stream = job->form.how == JOB_STREAM && fx->stream != NULL ? fx_stream(fx) : NULL;
-  index_describe(job);
-  tbk_status_t status = index_launch(fx, job, stream);
-  range_settle(fx, stream);
-  return status;
+generic_call_t index_call(index_job_t* job) {
+  return (generic_call_t){.kernel = job->kernel,
+                          .job = job,
+                          .how = job->form.how,
+                          .wire = &wire,
+                          .wire_bytes = sizeof wire,
+                          .describe = describe,
+                          .blank = blank};
+}
+
+tbk_status_t index_launch(tbk_fixture_t* fx, index_job_t* job, tbk_stream_t* stream) {
+  const generic_call_t call = index_call(job);
+  return generic_launch(fx, &call, stream);
 }
 
 bool index_finish(tbk_fixture_t* fx, index_job_t* job, tbk_here_t here) {
   index_ready(fx, job);
-  tbk_status_t status = call(fx, job);
+  generic_call_t call = index_call(job);
+  tbk_status_t status = generic_run(fx, &call);
   TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-021" : NULL);
   return tbk_check_status(TBK_OK, status, &fx->error, here) && index_check(fx, job, here);
 }
@@ -245,8 +230,10 @@ static bool check_report(tbk_fixture_t* fx, const index_job_t* job, tbk_here_t h
 static bool check_inputs(tbk_fixture_t* fx, const index_job_t* job, bool all, tbk_here_t here) {
   bool gathers = job->form.mode == TBK_INDEX_GATHER, held = true;
   TBK_CHECKS("KRN-004");
-  for (size_t k = job->form.alias && !all; k < job->form.index_count; ++k)
-    held = tensor_check_bits(fx, &job->indices[k], job->indices[k].model, "an index", here) && held;
+  for (size_t k = 0; k < job->form.index_count; ++k)
+    if (all || (int)k != job->form.alias - 1)
+      held =
+          tensor_check_bits(fx, &job->indices[k], job->indices[k].model, "an index", here) && held;
   if (gathers || all)
     held = tensor_check_bits(fx, &job->table, job->table_before, "the table", here) && held;
   if (!gathers || all)

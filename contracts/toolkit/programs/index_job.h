@@ -34,8 +34,9 @@ typedef struct index_form {
       expanded[TENSOR_RANK]; /* of each index, the dimensions of the space that it has not got */
   index_draw_t draw;
   tensor_layout_t table, values, index;
-  bool report, alias; /* alias: the values of a gather are index 0 */
-  job_how_t how;      /* but JOB_TWICE, which is as JOB_PLAN */
+  bool report;
+  int alias;     /* 0, or 1 + the index that the values of a gather are */
+  job_how_t how; /* but JOB_TWICE, which is as JOB_PLAN */
   job_values_t drawn;
 } index_form_t;
 
@@ -54,6 +55,8 @@ void index_ready(tbk_fixture_t* fx, index_job_t* job);
 tbk_args_index_t* index_describe(index_job_t* job);
 /* Calls the kernel's launch, and overwrites all that the arguments point to. */
 tbk_status_t index_launch(tbk_fixture_t* fx, index_job_t* job, tbk_stream_t* stream);
+/* Returns how the job is called. */
+generic_call_t index_call(index_job_t* job);
 bool index_check(tbk_fixture_t* fx, index_job_t* job, tbk_here_t here);
 /* Checks that nothing has changed at all. */
 bool index_check_untouched(tbk_fixture_t* fx, index_job_t* job, tbk_here_t here);

@@ -12,13 +12,11 @@
 
 #include "draw.h"
 #include "opcode.h"
-#include "operation.h"
-#include "range.h"
 
 enum { REDUCTION_PARTS = 3 };
 
 /* All that goes to the backend, program included: overwritten once the call has returned. */
-typedef struct job_wire {
+struct job_wire {
   union {
     tbk_args_pointwise_t pointwise;
     tbk_args_reduce_t reduce;
@@ -37,21 +35,14 @@ typedef struct job_wire {
     uint64_t numbers[TBK_PROGRAM_MOST_NUMBERS];
     int64_t inner[TENSOR_RANK];
   } of[JOB_SETS];
-} job_wire_t;
+};
 
-/* One is on its way at a time. */
-static job_wire_t wire;
+/* That of the job that the thread has described last. */
+static _Thread_local job_wire_t* wire;
 
 const tbk_kernel_t* job_kernel(tbk_fixture_t* fx, bool reduces) {
-  if (fx->kernel == NULL) return NULL;
-  return reduces
-             ? fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_reduce, TBK_VERSION_reduce)
-             : fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_pointwise,
-                                       TBK_VERSION_pointwise);
-}
-
-static const tbk_kernel_t* scan_kernel(tbk_fixture_t* fx) {
-  return fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_scan, TBK_VERSION_scan);
+  return reduces ? generic_kernel(fx, TBK_NAME_reduce, TBK_VERSION_reduce)
+                 : generic_kernel(fx, TBK_NAME_pointwise, TBK_VERSION_pointwise);
 }
 
 uint64_t job_dtypes(const tbk_fixture_t* fx) {
@@ -92,13 +83,17 @@ static void draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t val
 
 /* --------------------------------------------------------------------------------- operands ---- */
 
-/* The sets after the first are of other sizes. */
+/* The sets after the first are others. */
 static void make_sizes(const job_form_t* form, job_set_t* set, size_t index) {
   for (int32_t d = 0; d < form->rank; ++d)
     set->sizes[d] = form->sizes[d];
   for (int32_t d = 0; d < form->inner_rank; ++d)
     set->sizes[form->rank + d] = form->inner_sizes[d];
-  if (form->rank + form->inner_rank > 0 && set->sizes[0] > 0) set->sizes[0] += (int64_t)(index % 3);
+  set->rank = form->rank;
+  if (form->mix == JOB_MIX_RANKS && set->rank > 1 && index % 2 == 1) set->rank--;
+  if (form->rank + form->inner_rank == 0) return;
+  if (form->mix == JOB_MIX_EMPTY && index % 2 == 1) set->sizes[0] = 0;
+  if (form->mix != JOB_MIX_EMPTY && set->sizes[0] > 0) set->sizes[0] += (int64_t)(index % 3);
 }
 
 static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set, size_t index,
@@ -114,9 +109,11 @@ static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set
 }
 
 static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
-  tensor_t* output = &set->outputs[0];
+  const size_t which = (size_t)(job->form.alias > 0 ? job->form.alias - 1 : 0);
+  tensor_t* output = &set->outputs[which];
   set->alias = -1;
-  if (!job->form.alias || (job->form.reduction != NULL && !job->form.scans)) return;
+  if (job->form.alias == 0 || which >= job->last->result_count) return;
+  if (job->form.reduction != NULL && !job->form.scans) return;
   for (size_t i = 0; i < job->first->input_count && set->alias < 0; ++i)
     if (job->first->inputs[i].kind == TBK_INPUT_ALIGNED && set->inputs[i].type == output->type)
       set->alias = (int32_t)i;
@@ -132,13 +129,13 @@ static void make_set(tbk_fixture_t* fx, job_t* job, size_t index) {
   job_set_t* set = &job->sets[index];
   make_sizes(form, set, index);
   for (size_t i = 0; i < job->first->input_count; ++i)
-    make_input(fx, form, set, i, &job->first->inputs[i], form->rank + form->inner_rank);
+    make_input(fx, form, set, i, &job->first->inputs[i], set->rank + form->inner_rank);
   if (form->reduction != NULL)
     for (size_t i = 0; i < job->last->input_count; ++i)
-      make_input(fx, form, set, job->first->input_count + i, &job->last->inputs[i], form->rank);
+      make_input(fx, form, set, job->first->input_count + i, &job->last->inputs[i], set->rank);
   for (size_t r = 0; r < job->last->result_count; ++r)
     tensor_make(fx, &set->outputs[r], job->last->instructions[job->last->results[r]].dtype,
-                form->rank, set->sizes, form->output);
+                set->rank, set->sizes, form->output);
   for (size_t n = 0; n < job->first->number_count; ++n)
     job_draw(fx, number_type(job->first->numbers[n]), form->values, &set->numbers[n]);
   make_alias(fx, job, set);
@@ -150,12 +147,14 @@ void job_make(tbk_fixture_t* fx, job_t* job, const job_form_t* form) {
   if (job->form.index_bits == 0) job->form.index_bits = 64;
   job->first = form->reduction != NULL ? form->reduction->map : form->program;
   job->last = form->reduction != NULL ? form->reduction->finish : form->program;
-  job->kernel = form->scans ? scan_kernel(fx) : job_kernel(fx, form->reduction != NULL);
+  job->kernel = form->scans ? generic_kernel(fx, TBK_NAME_scan, TBK_VERSION_scan)
+                            : job_kernel(fx, form->reduction != NULL);
   job->set_count = form->sets == 0 ? 1 : form->sets;
   job->input_count = job->first->input_count +
                      (form->reduction != NULL ? form->reduction->finish->input_count : 0);
   SUITE_REQUIRE(job->input_count <= JOB_INPUTS && job->set_count <= JOB_SETS);
   job->sets = (job_set_t*)(void*)fx_zeros(fx, job->set_count * sizeof *job->sets);
+  job->wire = (job_wire_t*)(void*)fx_zeros(fx, sizeof *job->wire);
   for (size_t s = 0; s < job->set_count; ++s)
     make_set(fx, job, s);
 }
@@ -167,10 +166,11 @@ void job_ready(tbk_fixture_t* fx, job_t* job) {
       tensor_upload(fx, &set->inputs[i]);
     for (size_t r = 0; r < job->last->result_count; ++r) {
       tensor_t* output = &set->outputs[r];
-      if (r == 0 && set->alias >= 0) *output = set->inputs[set->alias];
+      const bool aliased = set->alias >= 0 && (int)r == job->form.alias - 1;
+      if (aliased) *output = set->inputs[set->alias];
       set->poison[r] = fx_zeros(fx, output->block_bytes);
       memcpy(set->poison[r], output->model, output->block_bytes);
-      if (r > 0 || set->alias < 0) tensor_upload(fx, output);
+      if (!aliased) tensor_upload(fx, output);
     }
   }
 }
@@ -209,130 +209,110 @@ static void describe_set(job_t* job, size_t s) {
   const job_form_t* form = &job->form;
   size_t v = 0;
   for (size_t i = 0; i < job->input_count; ++i, ++v) {
-    tensor_describe(&job->sets[s].inputs[i], &wire.of[s].views[v], wire.of[s].sizes[v],
-                    wire.of[s].strides[v]);
-    wire.of[s].inputs[i] = &wire.of[s].views[v];
+    tensor_describe(&job->sets[s].inputs[i], &wire->of[s].views[v], wire->of[s].sizes[v],
+                    wire->of[s].strides[v]);
+    wire->of[s].inputs[i] = &wire->of[s].views[v];
   }
   for (size_t r = 0; r < job->last->result_count; ++r, ++v) {
-    tensor_describe(&job->sets[s].outputs[r], &wire.of[s].views[v], wire.of[s].sizes[v],
-                    wire.of[s].strides[v]);
-    wire.of[s].outputs[r] = &wire.of[s].views[v];
+    tensor_describe(&job->sets[s].outputs[r], &wire->of[s].views[v], wire->of[s].sizes[v],
+                    wire->of[s].strides[v]);
+    wire->of[s].outputs[r] = &wire->of[s].views[v];
   }
-  memcpy(wire.of[s].numbers, job->sets[s].numbers, sizeof wire.of[s].numbers);
-  memcpy(wire.of[s].inner, job->sets[s].sizes + form->rank,
-         (size_t)form->inner_rank * sizeof *wire.of[s].inner);
-  wire.of[s].set =
-      (tbk_operand_set_t){.struct_size = sizeof wire.of[s].set,
-                          .outputs = wire.of[s].outputs,
-                          .inputs = wire.of[s].inputs,
-                          .numbers = wire.of[s].numbers,
-                          .inner_sizes = form->inner_rank > 0 ? wire.of[s].inner : NULL,
+  memcpy(wire->of[s].numbers, job->sets[s].numbers, sizeof wire->of[s].numbers);
+  memcpy(wire->of[s].inner, job->sets[s].sizes + form->rank,
+         (size_t)form->inner_rank * sizeof *wire->of[s].inner);
+  wire->of[s].set =
+      (tbk_operand_set_t){.struct_size = sizeof wire->of[s].set,
+                          .outputs = wire->of[s].outputs,
+                          .inputs = wire->of[s].inputs,
+                          .numbers = wire->of[s].numbers,
+                          .inner_sizes = form->inner_rank > 0 ? wire->of[s].inner : NULL,
                           .inner_rank = (uint64_t)form->inner_rank};
-  wire.sets[s] = &wire.of[s].set;
+  wire->sets[s] = &wire->of[s].set;
 }
 
 static void describe_reduction(job_t* job) {
   const tbk_reduction_t* r = job->form.reduction;
-  memcpy(wire.identity, r->identity, r->map->result_count * sizeof *r->identity);
-  wire.reduction = (tbk_reduction_t){sizeof wire.reduction,
-                                     wire_program(&wire.programs[0], r->map),
-                                     wire_program(&wire.programs[1], r->combine),
-                                     wire_program(&wire.programs[2], r->finish),
-                                     wire.identity,
-                                     r->flags};
+  memcpy(wire->identity, r->identity, r->map->result_count * sizeof *r->identity);
+  wire->reduction = (tbk_reduction_t){sizeof wire->reduction,
+                                      wire_program(&wire->programs[0], r->map),
+                                      wire_program(&wire->programs[1], r->combine),
+                                      wire_program(&wire->programs[2], r->finish),
+                                      wire->identity,
+                                      r->flags};
   if (job->form.scans)
-    wire.arguments.scan = (tbk_args_scan_t){
-        sizeof wire.arguments.scan, &wire.reduction, wire.sets, job->set_count, job->form.flags,
+    wire->arguments.scan = (tbk_args_scan_t){
+        sizeof wire->arguments.scan, &wire->reduction, wire->sets, job->set_count, job->form.flags,
         job->form.index_bits};
   else
-    wire.arguments.reduce = (tbk_args_reduce_t){sizeof wire.arguments.reduce, &wire.reduction,
-                                                wire.sets, job->set_count, job->form.index_bits};
+    wire->arguments.reduce = (tbk_args_reduce_t){sizeof wire->arguments.reduce, &wire->reduction,
+                                                 wire->sets, job->set_count, job->form.index_bits};
 }
 
 void job_describe(job_t* job) {
-  memset(&wire, 0, sizeof wire);
+  wire = job->wire;
+  memset(wire, 0, sizeof *wire);
   for (size_t s = 0; s < job->set_count; ++s)
     describe_set(job, s);
   if (job->form.reduction != NULL)
     describe_reduction(job);
   else
-    wire.arguments.pointwise = (tbk_args_pointwise_t){
-        sizeof wire.arguments.pointwise, wire_program(&wire.programs[0], job->form.program),
-        wire.sets, job->set_count, job->form.index_bits};
+    wire->arguments.pointwise = (tbk_args_pointwise_t){
+        sizeof wire->arguments.pointwise, wire_program(&wire->programs[0], job->form.program),
+        wire->sets, job->set_count, job->form.index_bits};
 }
 
 void* job_arguments(void) {
-  return &wire.arguments;
+  return &wire->arguments;
 }
 
 /* ------------------------------------------------------------------------------------ calls ---- */
 
-tbk_status_t job_launch(tbk_fixture_t* fx, job_t* job, tbk_stream_t* stream) {
-  memset(&fx->error, 0, sizeof fx->error);
-  tbk_status_t status =
-      job->kernel->launch(fx->self, fx->device, job->kernel, &wire.arguments, stream, &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  return status;
+static void describe(void* job) {
+  job_describe(job);
 }
 
-static void forget_memory(job_t* job) {
-  for (size_t s = 0; s < job->set_count; ++s)
+static void clear_numbers(void* job) {
+  const job_t* it = job;
+  for (size_t s = 0; s < it->set_count; ++s)
+    memset(wire->of[s].numbers, 0, sizeof wire->of[s].numbers);
+}
+
+static void blank(void* job) {
+  const job_t* it = job;
+  clear_numbers(job);
+  for (size_t s = 0; s < it->set_count; ++s)
     for (size_t v = 0; v < JOB_VIEWS; ++v)
-      wire.of[s].views[v].memory = 0;
+      wire->of[s].views[v].memory = 0;
 }
 
-static tbk_status_t launch_plan(tbk_fixture_t* fx, job_t* job, const tbk_plan_t* plan,
-                                tbk_memory_t workspace) {
-  tbk_status_t status = job->kernel->launch_plan(fx->self, fx->device, plan, &wire.arguments,
-                                                 workspace, 0, NULL, &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  return status;
+static void again(tbk_fixture_t* fx, void* job) {
+  job_ready(fx, job);
 }
 
-/* A plan is made without memory, and for other numbers than it is launched with. Where prepare refuses, as it
- * may, the kernel is launched. */
-static tbk_status_t run_plan(tbk_fixture_t* fx, job_t* job) {
-  tbk_plan_t* plan = NULL;
-  uint64_t workspace_bytes = 0;
-  job_describe(job);
-  forget_memory(job);
-  for (size_t s = 0; s < job->set_count; ++s)
-    memset(wire.of[s].numbers, 0, sizeof wire.of[s].numbers);
-  tbk_status_t status = job->kernel->prepare(fx->self, fx->device, job->kernel, &wire.arguments,
-                                             &plan, &workspace_bytes, &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  job->plan_refused = status == TBK_UNSUPPORTED;
-  if (job->plan_refused) job_describe(job);
-  if (job->plan_refused) return job_launch(fx, job, NULL);
-  if (status != TBK_OK) return status;
-  tbk_memory_t workspace = workspace_bytes > 0 ? fx_alloc(fx, workspace_bytes) : 0;
-  job_describe(job);
-  if (job->form.how == JOB_TWICE) {
-    for (size_t s = 0; s < job->set_count; ++s)
-      memset(wire.of[s].numbers, 0, sizeof wire.of[s].numbers);
-    REQUIRE_OK(launch_plan(fx, job, plan, workspace));
-    job_ready(fx, job);
-    job_describe(job);
-  }
-  status = launch_plan(fx, job, plan, workspace);
-  job->kernel->plan_destroy(fx->self, plan);
-  return status;
+generic_call_t job_call(job_t* job) {
+  return (generic_call_t){.kernel = job->kernel,
+                          .job = job,
+                          .how = job->form.how,
+                          .wire = job->wire,
+                          .wire_bytes = sizeof *job->wire,
+                          .describe = describe,
+                          .blank = blank,
+                          .vary = clear_numbers,
+                          .again = again};
 }
 
-static tbk_status_t call(tbk_fixture_t* fx, job_t* job) {
-  memset(&fx->error, 0, sizeof fx->error);
-  if (job->form.how >= JOB_PLAN && operation_has_plans(job->kernel)) return run_plan(fx, job);
-  tbk_stream_t* stream = job->form.how == JOB_STREAM && fx->stream != NULL ? fx_stream(fx) : NULL;
-  job_describe(job);
-  tbk_status_t status = job_launch(fx, job, stream);
-  range_settle(fx, stream);
-  return status;
+tbk_status_t job_launch(tbk_fixture_t* fx, job_t* job, tbk_stream_t* stream) {
+  const generic_call_t call = job_call(job);
+  return generic_launch(fx, &call, stream);
 }
 
 bool job_finish(tbk_fixture_t* fx, job_t* job, tbk_here_t here) {
   int32_t rank = job->form.rank + job->form.inner_rank, most = fx->properties.max_rank;
   job_ready(fx, job);
-  tbk_status_t status = call(fx, job);
+  generic_call_t call = job_call(job);
+  tbk_status_t status = generic_run(fx, &call);
+  job->plan_refused = call.plan_refused;
   if (status == TBK_UNSUPPORTED && most > 0 && rank > most) {
     job_check_untouched(fx, job, here);
     return false;

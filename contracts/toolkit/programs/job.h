@@ -9,17 +9,11 @@
 #define TBK_CONTRACTS_JOB_H
 
 #include "evaluate.h"
+#include "generic_call.h"
 #include "pool.h"
 #include "tensor.h"
 
 enum { JOB_INPUTS = 16, JOB_SETS = 40, JOB_VIEWS = JOB_INPUTS + TBK_PROGRAM_MOST_RESULTS };
-
-typedef enum job_how {
-  JOB_NULL = 0, /* launched without a stream */
-  JOB_STREAM,   /* on a stream */
-  JOB_PLAN,     /* by a plan, where the kernel makes plans; made for operands without memory */
-  JOB_TWICE     /* by a plan that was launched before, with other numbers */
-} job_how_t;
 
 typedef enum job_values {
   JOB_ANY = 0, /* special values, small and ordinary numbers, any bits */
@@ -27,20 +21,26 @@ typedef enum job_values {
   JOB_ORDINARY /* real numbers between -4 and 4 */
 } job_values_t;
 
+typedef enum job_mix {
+  JOB_MIX_SIZES = 0, /* in the size of their first dimension */
+  JOB_MIX_EMPTY,     /* every other one has no elements */
+  JOB_MIX_RANKS      /* every other one lacks the last dimension; for tbk::pointwise */
+} job_mix_t;
+
 typedef struct job_form {
   const tbk_program_t* program; /* of tbk::pointwise; or */
   const tbk_reduction_t* reduction;
   bool scans;     /* tbk::scan of the reduction; else tbk::reduce */
   uint64_t flags; /* of a scan */
   size_t sets;    /* 0: one */
+  job_mix_t mix;  /* how sets after the first differ from it */
   int32_t rank;
-  const int64_t*
-      sizes; /* of the outputs of the first set; others differ in their first dimension */
+  const int64_t* sizes; /* of the outputs of the first set */
   int32_t inner_rank;
   const int64_t* inner_sizes;
   const int64_t* indexed_sizes; /* of the inputs that have an index; NULL: small ones */
   tensor_layout_t input, output;
-  bool alias; /* the first output is an aligned input of its dtype, where there is one */
+  int alias; /* 0, or 1 + the output that is an aligned input of its dtype, where there is one */
   int64_t index_bits;
   job_how_t how;
   job_values_t values;
@@ -53,8 +53,11 @@ typedef struct job_set {
   uint8_t* poison[TBK_PROGRAM_MOST_RESULTS];
   uint64_t numbers[TBK_PROGRAM_MOST_NUMBERS];
   int64_t sizes[TENSOR_RANK]; /* outer, then inner */
-  int32_t alias;              /* the input that output 0 is, or -1 */
+  int32_t rank;               /* of the outputs */
+  int32_t alias;              /* the input that an output is, or -1 */
 } job_set_t;
+
+typedef struct job_wire job_wire_t;
 
 typedef struct job {
   job_form_t form;
@@ -63,6 +66,7 @@ typedef struct job {
   const tbk_kernel_t* kernel;
   size_t set_count, input_count;
   job_set_t* sets;
+  job_wire_t* wire;        /* what goes to the backend */
   bool plan_refused;       /* the form wanted a plan, and prepare refused; it was launched */
   uint64_t open, elements; /* how many elements the oracle left open, of how many */
 } job_t;
@@ -77,10 +81,12 @@ void job_make(tbk_fixture_t* fx, job_t* job, const job_form_t* form);
 void job_ready(tbk_fixture_t* fx, job_t* job);
 /* Writes the arguments afresh; they may be changed before job_launch. */
 void job_describe(job_t* job);
-/* Returns the arguments as they go to the kernel. */
+/* Returns the arguments, as they go to the kernel, of the job that the thread has described last. */
 void* job_arguments(void);
 /* Calls the kernel's launch, and overwrites all that the arguments point to. */
 tbk_status_t job_launch(tbk_fixture_t* fx, job_t* job, tbk_stream_t* stream);
+/* Returns how the job is called. */
+generic_call_t job_call(job_t* job);
 /* Checks the outputs against the oracle, and that nothing else has changed. */
 bool job_check(tbk_fixture_t* fx, job_t* job, tbk_here_t here);
 /* Checks that nothing has changed at all. */

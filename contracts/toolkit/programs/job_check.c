@@ -40,7 +40,7 @@ static void results_of(const oracle_t* o, const tbk_program_t* program, value_t*
 }
 
 static void pointwise_at(oracle_t* o, int64_t position, value_t* out_results) {
-  coordinates_of(position, o->set->sizes, o->job->form.rank, o->coordinates);
+  coordinates_of(position, o->set->sizes, o->set->rank, o->coordinates);
   const eval_place_t place = {o->coordinates, position,        position,
                               o->set->inputs, o->set->numbers, NULL};
   evaluate(o->job->form.program, &place, o->values);
@@ -164,7 +164,7 @@ static bool check_segment(job_t* job, oracle_t* oracle, int64_t segment, seen_t*
 static bool check_values(job_t* job, const job_set_t* set, seen_t* seen, tbk_here_t here) {
   static oracle_t oracle;
   value_t results[TBK_PROGRAM_MOST_RESULTS];
-  int64_t count = places(set->sizes, job->form.rank);
+  int64_t count = places(set->sizes, set->rank);
   oracle.job = job, oracle.set = set;
   if (job->form.scans) count = places(set->sizes, job->form.rank - 1);
   for (int64_t i = 0; i < count; ++i) {

@@ -8,11 +8,8 @@
 
 #include <string.h>
 
-#include "operation.h"
-#include "range.h"
-
-/* All that goes to the backend: overwritten once the call has returned. */
-static struct {
+/* All that goes to the backend: overwritten once the call has returned. Threads have one each. */
+static _Thread_local struct {
   tbk_args_matmul_t arguments;
   tbk_tensor_t views[MATMUL_OPERANDS];
   int64_t sizes[MATMUL_OPERANDS][TENSOR_RANK], strides[MATMUL_OPERANDS][TENSOR_RANK];
@@ -56,7 +53,7 @@ void matmul_make(tbk_fixture_t* fx, matmul_job_t* job, const matmul_form_t* form
   memset(job, 0, sizeof *job);
   job->form = *form;
   if (job->form.index_bits == 0) job->form.index_bits = 64;
-  job->kernel = fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_matmul, TBK_VERSION_matmul);
+  job->kernel = generic_kernel(fx, TBK_NAME_matmul, TBK_VERSION_matmul);
   make_operand(fx, job, MATMUL_A, form->m, form->k);
   make_operand(fx, job, MATMUL_B, form->k, form->n);
   make_operand(fx, job, MATMUL_C, form->m, form->n);
@@ -99,49 +96,38 @@ tbk_args_matmul_t* matmul_describe(matmul_job_t* job) {
   return &wire.arguments;
 }
 
-tbk_status_t matmul_launch(tbk_fixture_t* fx, matmul_job_t* job, tbk_stream_t* stream) {
-  memset(&fx->error, 0, sizeof fx->error);
-  tbk_status_t status =
-      job->kernel->launch(fx->self, fx->device, job->kernel, &wire.arguments, stream, &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  return status;
+static void describe(void* job) {
+  matmul_describe(job);
 }
 
-/* A plan is made without memory, and for other scalars. Where prepare refuses, as it may, the kernel is launched. */
-static tbk_status_t run_plan(tbk_fixture_t* fx, matmul_job_t* job) {
-  tbk_plan_t* plan = NULL;
-  uint64_t workspace_bytes = 0;
-  matmul_describe(job);
-  wire.arguments.alpha = scalar(job, job->form.alpha + 1);
-  wire.arguments.beta = scalar(job, 0);
+/* Scalars are others too. */
+static void blank(void* job) {
+  const matmul_job_t* it = job;
+  wire.arguments.alpha = scalar(it, it->form.alpha + 1);
+  wire.arguments.beta = scalar(it, 0);
   for (int i = 0; i < MATMUL_OPERANDS; ++i)
     wire.views[i].memory = 0;
-  tbk_status_t status = job->kernel->prepare(fx->self, fx->device, job->kernel, &wire.arguments,
-                                             &plan, &workspace_bytes, &fx->error);
-  matmul_describe(job);
-  if (status == TBK_UNSUPPORTED) return matmul_launch(fx, job, NULL);
-  if (status != TBK_OK) return status;
-  tbk_memory_t workspace = workspace_bytes > 0 ? fx_alloc(fx, workspace_bytes) : 0;
-  status = job->kernel->launch_plan(fx->self, fx->device, plan, &wire.arguments, workspace, 0, NULL,
-                                    &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  job->kernel->plan_destroy(fx->self, plan);
-  return status;
 }
 
-static tbk_status_t call(tbk_fixture_t* fx, matmul_job_t* job) {
-  memset(&fx->error, 0, sizeof fx->error);
-  if (job->form.how >= JOB_PLAN && operation_has_plans(job->kernel)) return run_plan(fx, job);
-  tbk_stream_t* stream = job->form.how == JOB_STREAM && fx->stream != NULL ? fx_stream(fx) : NULL;
-  matmul_describe(job);
-  tbk_status_t status = matmul_launch(fx, job, stream);
-  range_settle(fx, stream);
-  return status;
+generic_call_t matmul_call(matmul_job_t* job) {
+  return (generic_call_t){.kernel = job->kernel,
+                          .job = job,
+                          .how = job->form.how,
+                          .wire = &wire,
+                          .wire_bytes = sizeof wire,
+                          .describe = describe,
+                          .blank = blank};
+}
+
+tbk_status_t matmul_launch(tbk_fixture_t* fx, matmul_job_t* job, tbk_stream_t* stream) {
+  const generic_call_t call = matmul_call(job);
+  return generic_launch(fx, &call, stream);
 }
 
 bool matmul_finish(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   matmul_ready(fx, job);
-  tbk_status_t status = call(fx, job);
+  generic_call_t call = matmul_call(job);
+  tbk_status_t status = generic_run(fx, &call);
   TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-033" : NULL);
   return tbk_check_status(TBK_OK, status, &fx->error, here) && matmul_check(fx, job, here);
 }

@@ -55,6 +55,8 @@ void matmul_ready(tbk_fixture_t* fx, matmul_job_t* job);
 tbk_args_matmul_t* matmul_describe(matmul_job_t* job);
 /* Calls the kernel's launch, and overwrites all that the arguments point to. */
 tbk_status_t matmul_launch(tbk_fixture_t* fx, matmul_job_t* job, tbk_stream_t* stream);
+/* Returns how the job is called. */
+generic_call_t matmul_call(matmul_job_t* job);
 bool matmul_check(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here);
 /* Checks that nothing has changed at all. */
 bool matmul_check_untouched(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here);

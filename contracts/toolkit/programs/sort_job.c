@@ -9,11 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "operation.h"
-#include "range.h"
-
-/* All that goes to the backend: overwritten once the call has returned. */
-static struct {
+/* All that goes to the backend: overwritten once the call has returned. Threads have one each. */
+static _Thread_local struct {
   tbk_args_sort_t arguments;
   tbk_tensor_t input, values, indices;
   int64_t sizes[3][TENSOR_RANK], strides[3][TENSOR_RANK];
@@ -66,7 +63,7 @@ void sort_make(tbk_fixture_t* fx, sort_job_t* job, const sort_form_t* form) {
   memset(job, 0, sizeof *job);
   job->form = *form;
   if (job->form.index_bits == 0) job->form.index_bits = 64;
-  job->kernel = fx->kernel->kernel_find(fx->self, fx->device, TBK_NAME_sort, TBK_VERSION_sort);
+  job->kernel = generic_kernel(fx, TBK_NAME_sort, TBK_VERSION_sort);
   job->length = form->sizes[form->rank - 1];
   job->kept = job->length - form->fewer;
   job->segments = 1;
@@ -114,46 +111,34 @@ tbk_args_sort_t* sort_describe(sort_job_t* job) {
   return &wire.arguments;
 }
 
-tbk_status_t sort_launch(tbk_fixture_t* fx, sort_job_t* job, tbk_stream_t* stream) {
-  memset(&fx->error, 0, sizeof fx->error);
-  tbk_status_t status =
-      job->kernel->launch(fx->self, fx->device, job->kernel, &wire.arguments, stream, &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  return status;
+static void describe(void* job) {
+  sort_describe(job);
 }
 
-/* A plan is made without memory. Where prepare refuses, as it may, the kernel is launched. */
-static tbk_status_t run_plan(tbk_fixture_t* fx, sort_job_t* job) {
-  tbk_plan_t* plan = NULL;
-  uint64_t workspace_bytes = 0;
-  sort_describe(job);
+static void blank(void* job) {
+  (void)job;
   wire.input.memory = wire.values.memory = wire.indices.memory = 0;
-  tbk_status_t status = job->kernel->prepare(fx->self, fx->device, job->kernel, &wire.arguments,
-                                             &plan, &workspace_bytes, &fx->error);
-  sort_describe(job);
-  if (status == TBK_UNSUPPORTED) return sort_launch(fx, job, NULL);
-  if (status != TBK_OK) return status;
-  tbk_memory_t workspace = workspace_bytes > 0 ? fx_alloc(fx, workspace_bytes) : 0;
-  status = job->kernel->launch_plan(fx->self, fx->device, plan, &wire.arguments, workspace, 0, NULL,
-                                    &fx->error);
-  memset(&wire, 0xdd, sizeof wire);
-  job->kernel->plan_destroy(fx->self, plan);
-  return status;
 }
 
-static tbk_status_t call(tbk_fixture_t* fx, sort_job_t* job) {
-  memset(&fx->error, 0, sizeof fx->error);
-  if (job->form.how >= JOB_PLAN && operation_has_plans(job->kernel)) return run_plan(fx, job);
-  tbk_stream_t* stream = job->form.how == JOB_STREAM && fx->stream != NULL ? fx_stream(fx) : NULL;
-  sort_describe(job);
-  tbk_status_t status = sort_launch(fx, job, stream);
-  range_settle(fx, stream);
-  return status;
+generic_call_t sort_call(sort_job_t* job) {
+  return (generic_call_t){.kernel = job->kernel,
+                          .job = job,
+                          .how = job->form.how,
+                          .wire = &wire,
+                          .wire_bytes = sizeof wire,
+                          .describe = describe,
+                          .blank = blank};
+}
+
+tbk_status_t sort_launch(tbk_fixture_t* fx, sort_job_t* job, tbk_stream_t* stream) {
+  const generic_call_t call = sort_call(job);
+  return generic_launch(fx, &call, stream);
 }
 
 bool sort_finish(tbk_fixture_t* fx, sort_job_t* job, tbk_here_t here) {
   sort_ready(fx, job);
-  tbk_status_t status = call(fx, job);
+  generic_call_t call = sort_call(job);
+  tbk_status_t status = generic_run(fx, &call);
   TBK_CHECKS(status == TBK_UNSUPPORTED ? "PRG-057" : NULL);
   return tbk_check_status(TBK_OK, status, &fx->error, here) && sort_check(fx, job, here);
 }

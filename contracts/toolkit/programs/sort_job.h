@@ -49,6 +49,8 @@ void sort_ready(tbk_fixture_t* fx, sort_job_t* job);
 tbk_args_sort_t* sort_describe(sort_job_t* job);
 /* Calls the kernel's launch, and overwrites all that the arguments point to. */
 tbk_status_t sort_launch(tbk_fixture_t* fx, sort_job_t* job, tbk_stream_t* stream);
+/* Returns how the job is called. */
+generic_call_t sort_call(sort_job_t* job);
 bool sort_check(tbk_fixture_t* fx, sort_job_t* job, tbk_here_t here);
 /* Checks that nothing has changed at all. */
 bool sort_check_untouched(tbk_fixture_t* fx, sort_job_t* job, tbk_here_t here);

@@ -34,8 +34,11 @@ value_t value_of_real(uint16_t dtype, long double real) {
 value_t value_load(uint16_t dtype, const void* element) {
   number_t number = number_load(number_type(dtype), element);
   if (dtype == TBK_BOOL) return value_of_integer(dtype, number.integer != 0);
-  return value_is_real(dtype) ? value_of_real(dtype, number.real)
-                              : value_of_integer(dtype, number.integer);
+  if (!value_is_real(dtype)) return value_of_integer(dtype, number.integer);
+  value_t value = value_of_real(dtype, number.real);
+  const uint8_t highest = ((const uint8_t*)element)[number_type(dtype)->size - 1];
+  if (isnan(number.real)) value.nan_sign = highest >= 0x80 ? -1 : 1;
+  return value;
 }
 
 value_t value_of_bits(uint16_t dtype, uint64_t bits) {
@@ -63,8 +66,9 @@ value_t value_hull(const value_t* a, const value_t* b) {
   value_t hull = *a;
   if (a->open || b->open) return value_open(a->dtype);
   if (!value_is_real(a->dtype)) return a->bits == b->bits ? *a : value_open(a->dtype);
-  if (isnan(a->middle) || isnan(b->middle))
-    return isnan(a->middle) && isnan(b->middle) ? *a : value_open(a->dtype);
+  if (isnan(a->middle) != isnan(b->middle)) return value_open(a->dtype);
+  if (a->nan_sign != b->nan_sign) hull.nan_sign = 0;
+  if (isnan(a->middle)) return hull;
   if (not_above(b->low, hull.low)) hull.low = b->low;
   if (not_above(hull.high, b->high)) hull.high = b->high;
   return hull;

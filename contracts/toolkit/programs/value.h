@@ -19,6 +19,7 @@ typedef struct value {
   /* Real numbers, each one of the dtype: the least, what exact functions give, the greatest; all NaN or
    * none. -0 lies below 0. */
   long double low, middle, high;
+  int nan_sign; /* of a NaN that was given and not computed: 1 or -1; 0 is open */
 } value_t;
 
 value_t value_open(uint16_t dtype);

@@ -8,7 +8,8 @@
 #include "wrap.h"
 
 /* Of each mutants_AREA.c, as the build found them, and of anti*.c, legal.c, cheats.c, rare.c. */
-#define TABLES(X) MUTANT_AREAS(X) X(anti) X(anti_text) X(anti_kernel) X(legal) X(cheat) X(rare)
+#define TABLES(X) \
+  MUTANT_AREAS(X) X(anti) X(anti_text) X(anti_kernel) X(anti_program) X(legal) X(cheat) X(rare)
 
 #define DECLARE(name) extern const mutant_t mutants_##name[];
 TABLES(DECLARE)

@@ -1,0 +1,190 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Over what a program runs: shapes, layouts, lists of sets, operands that are one. Programs drawn at random go
+ * through all of this in combination.
+ */
+#include "draw.h"
+#include "job.h"
+#include "sweep.h"
+
+static job_t job;
+
+SWEEP_DIMENSION(shape_axis, "shape", {"scalar", 0}, {"1", 1}, {"7", 2}, {"0", 3}, {"3x5", 4},
+                {"4x1x3", 5}, {"3x0x2", 6}, {"2x3x2x3", 7}, {"rank5", 8}, {"rank8", 9},
+                {"1000", 10}, {"65x17", 11}, {"3x3x3", 12}, {"rank6", 13});
+/* Of equal sizes beside each other: strides that change places are seen. */
+SWEEP_DIMENSION(square_axis, "square", {"3x3x3", 12}, {"rank6", 13});
+SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
+                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
+                {"broadcast", TENSOR_BROADCAST}, {"middle", TENSOR_BROADCAST_MIDDLE},
+                {"last", TENSOR_BROADCAST_LAST}, {"reversed", TENSOR_REVERSED},
+                {"backwards", TENSOR_BACKWARDS});
+SWEEP_DIMENSION(output_axis, "output", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
+                {"gaps", TENSOR_GAPS}, {"turned", TENSOR_TURNED}, {"rows", TENSOR_ROWS},
+                {"reversed", TENSOR_REVERSED}, {"backwards", TENSOR_BACKWARDS});
+SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN},
+                {"again", JOB_TWICE});
+SWEEP_DIMENSION(sets_axis, "sets", {"1", 1}, {"3", 3});
+SWEEP_DIMENSION(count_axis, "sets", {"1", 1}, {"2", 2}, {"3", 3}, {"7", 7});
+SWEEP_DIMENSION(mix_axis, "mix", {"sizes", JOB_MIX_SIZES}, {"empty", JOB_MIX_EMPTY},
+                {"ranks", JOB_MIX_RANKS});
+SWEEP_DIMENSION(alias_axis, "alias", {"no", 0}, {"first", 1}, {"second", 2});
+SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
+SWEEP_DIMENSION(length_axis, "length", {"4", 4}, {"14", 14}, {"40", 40});
+
+typedef struct shape {
+  int32_t rank;
+  int64_t sizes[TENSOR_RANK];
+} shape_t;
+
+static const shape_t shapes[] = {
+    {0, {0}},
+    {1, {1}},
+    {1, {7}},
+    {1, {0}},
+    {2, {3, 5}},
+    {3, {4, 1, 3}},
+    {3, {3, 0, 2}},
+    {4, {2, 3, 2, 3}},
+    {5, {2, 1, 3, 2, 2}},
+    {8, {2, 1, 2, 1, 2, 2, 1, 2}},
+    {1, {1000}},
+    {2, {65, 17}},
+    {3, {3, 3, 3}},
+    {6, {2, 3, 3, 2, 2, 1}},
+};
+
+/* A space has one of the two dimensions. */
+static const shape_t* shape_of(const sweep_case_t* one) {
+  return &shapes[sweep_get(one, &shape_axis) + sweep_get(one, &square_axis)];
+}
+
+static job_form_t form_of(const sweep_case_t* one, const tbk_program_t* program) {
+  const shape_t* shape = shape_of(one);
+  return (job_form_t){.program = program,
+                      .rank = shape->rank,
+                      .sizes = shape->sizes,
+                      .input = (tensor_layout_t)sweep_get(one, &input_axis),
+                      .output = (tensor_layout_t)sweep_get(one, &output_axis),
+                      .sets = (size_t)sweep_get(one, &sets_axis),
+                      .alias = (int)sweep_get(one, &alias_axis),
+                      .index_bits = sweep_get(one, &bits_axis),
+                      .how = (job_how_t)sweep_get(one, &how_axis)};
+}
+
+static bool shares_elements(int64_t layout) {
+  return layout == TENSOR_BROADCAST || layout == TENSOR_BROADCAST_MIDDLE ||
+         layout == TENSOR_BROADCAST_LAST;
+}
+
+/* A broadcast input can be no output. */
+static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  int64_t how = sweep_get(one, &how_axis), input = sweep_get(one, &input_axis);
+  int32_t rank = shape_of(one)->rank;
+  if (how == JOB_STREAM && fx->stream == NULL) return false;
+  if (sweep_get(one, &alias_axis) > 0 && shares_elements(input)) return false;
+  return fx->properties.max_rank == 0 || rank <= fx->properties.max_rank;
+}
+
+static void run_drawn(tbk_fixture_t* fx, sweep_case_t* one) {
+  static program_pool_t pool;
+  uint64_t state = fx_random(fx);
+  program_pool_open(&pool);
+  program_wish_t wish = {.dtypes = job_dtypes(fx),
+                         .instructions = (size_t)sweep_get(one, &length_axis),
+                         .rank = shapes[sweep_get(one, &shape_axis)].rank,
+                         .placed = true,
+                         .results = 1 + state % 3,
+                         .result_dtypes = job_dtypes(fx)};
+  program_draw(&pool, &wish, &state);
+  job_form_t form = form_of(one, &pool.program);
+  JOB_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t drawn_space = {{&shape_axis, &input_axis, &output_axis, &how_axis,
+                                           &sets_axis, &alias_axis, &bits_axis, &length_axis},
+                                          fits,
+                                          run_drawn,
+                                          0};
+
+static void a_drawn_program_gives_what_its_instructions_give(tbk_fixture_t* fx) {
+  sweep_run(fx, &drawn_space);
+}
+
+/* What has no place in it may be run over merged dimensions: the layouts of a plain one. */
+static void run_plain(tbk_fixture_t* fx, sweep_case_t* one) {
+  job_form_t form = form_of(
+      one,
+      job_program(
+          fx,
+          "program 1\ninput 0 INT64\ninput 1 INT32\nv0 = LOAD INT64 slot 0\n"
+          "v1 = LOAD INT32 slot 1\nv2 = CAST INT64 v1\nv3 = SUB INT64 v0 v2\nv4 = NOT INT32 v1\n"
+          "result 0 v3\nresult 1 v4\n"));
+  JOB_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t plain_space = {
+    {&shape_axis, &input_axis, &output_axis, &how_axis, &sets_axis, &bits_axis},
+    fits,
+    run_plain,
+    0};
+
+/* Each layout of each of them, however it is launched. */
+static const sweep_space_t square_space = {
+    {&square_axis, &input_axis, &how_axis, &output_axis, &bits_axis}, fits, run_plain, 3};
+
+static void dimensions_of_one_size_stay_apart(tbk_fixture_t* fx) {
+  sweep_run(fx, &square_space);
+}
+
+static void any_layout_and_shape_is_right(tbk_fixture_t* fx) {
+  sweep_run(fx, &plain_space);
+}
+
+static const char numbered[] =
+    "program 1\ninput 0 INT64\nnumber 0 INT64\nnumber 1 BOOL\nv0 = LOAD INT64 slot 0\n"
+    "v1 = NUMBER INT64 slot 0\nv2 = NUMBER BOOL slot 1\nv3 = XOR INT64 v0 v1\n"
+    "v4 = SELECT INT64 v2 v3 v0\nresult 0 v4\nresult 1 v1\nresult 2 v2\n";
+
+/* Sets that differ in size, in rank, or of which some are empty; each has numbers of its own. */
+static void run_sets(tbk_fixture_t* fx, sweep_case_t* one) {
+  job_form_t form = form_of(one, job_program(fx, numbered));
+  form.sets = (size_t)sweep_get(one, &count_axis);
+  form.mix = (job_mix_t)sweep_get(one, &mix_axis);
+  JOB_RUN(fx, &job, &form);
+}
+
+static const sweep_space_t sets_space = {
+    {&count_axis, &mix_axis, &shape_axis, &input_axis, &output_axis, &how_axis, &bits_axis},
+    fits,
+    run_sets,
+    0};
+
+static void each_set_is_computed(tbk_fixture_t* fx) {
+  sweep_run(fx, &sets_space);
+}
+
+static void run_alias(tbk_fixture_t* fx, sweep_case_t* one) {
+  run_plain(fx, one);
+}
+
+static const sweep_space_t alias_space = {
+    {&alias_axis, &shape_axis, &input_axis, &output_axis, &how_axis}, fits, run_alias, 0};
+
+static void an_output_may_be_an_input(tbk_fixture_t* fx) {
+  sweep_run(fx, &alias_space);
+}
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("PRG-008", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0, each_set_is_computed),
+    TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", TBK_CASE_SLOW,
+             any_layout_and_shape_is_right),
+    TBK_CASE("PRG-009", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0,
+             dimensions_of_one_size_stay_apart),
+    TBK_CASE("PRG-010", "op:tbk::pointwise dtype:INT64 dtype:INT32", 0, an_output_may_be_an_input),
+    TBK_CASE("PRG-012", "op:tbk::pointwise dtype:INT64 dtype:BOOL", TBK_CASE_SLOW,
+             a_drawn_program_gives_what_its_instructions_give),
+};
+TBK_SUITE(program_layout);

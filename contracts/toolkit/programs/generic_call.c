@@ -1,0 +1,83 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "generic_call.h"
+
+#include <string.h>
+
+#include "operation.h"
+#include "range.h"
+
+const tbk_kernel_t* generic_kernel(const tbk_fixture_t* fx, const char* name, uint32_t version) {
+  if (fx->kernel == NULL) return NULL;
+  return fx->kernel->kernel_find(fx->self, fx->device, name, version);
+}
+
+/* What the backend still reads of it after its return is not what was passed. */
+static void overwrite(const generic_call_t* call) {
+  memset(call->wire, 0xdd, call->wire_bytes);
+}
+
+tbk_status_t generic_launch(tbk_fixture_t* fx, const generic_call_t* call, tbk_stream_t* stream) {
+  memset(&fx->error, 0, sizeof fx->error);
+  tbk_status_t status =
+      call->kernel->launch(fx->self, fx->device, call->kernel, call->wire, stream, &fx->error);
+  overwrite(call);
+  return status;
+}
+
+tbk_status_t generic_prepare(tbk_fixture_t* fx, const generic_call_t* call, generic_plan_t* out) {
+  uint64_t workspace_bytes = 0;
+  memset(&fx->error, 0, sizeof fx->error);
+  memset(out, 0, sizeof *out);
+  call->describe(call->job);
+  call->blank(call->job);
+  tbk_status_t status = call->kernel->prepare(fx->self, fx->device, call->kernel, call->wire,
+                                              &out->plan, &workspace_bytes, &fx->error);
+  overwrite(call);
+  if (status == TBK_OK && workspace_bytes > 0) out->workspace = fx_alloc(fx, workspace_bytes);
+  return status;
+}
+
+tbk_status_t generic_launch_plan(tbk_fixture_t* fx, const generic_call_t* call,
+                                 const generic_plan_t* plan) {
+  tbk_status_t status = call->kernel->launch_plan(fx->self, fx->device, plan->plan, call->wire,
+                                                  plan->workspace, 0, NULL, &fx->error);
+  overwrite(call);
+  return status;
+}
+
+static tbk_status_t launch_planned(tbk_fixture_t* fx, const generic_call_t* call,
+                                   const generic_plan_t* plan) {
+  call->describe(call->job);
+  if (call->how == JOB_TWICE && call->again != NULL) {
+    call->vary(call->job);
+    REQUIRE_OK(generic_launch_plan(fx, call, plan));
+    call->again(fx, call->job);
+    call->describe(call->job);
+  }
+  return generic_launch_plan(fx, call, plan);
+}
+
+static tbk_status_t run_plan(tbk_fixture_t* fx, generic_call_t* call) {
+  generic_plan_t plan;
+  tbk_status_t status = generic_prepare(fx, call, &plan);
+  call->plan_refused = status == TBK_UNSUPPORTED;
+  if (call->plan_refused) call->describe(call->job);
+  if (call->plan_refused) return generic_launch(fx, call, NULL);
+  if (status != TBK_OK) return status;
+  status = launch_planned(fx, call, &plan);
+  call->kernel->plan_destroy(fx->self, plan.plan);
+  return status;
+}
+
+tbk_status_t generic_run(tbk_fixture_t* fx, generic_call_t* call) {
+  memset(&fx->error, 0, sizeof fx->error);
+  if (call->how >= JOB_PLAN && operation_has_plans(call->kernel)) return run_plan(fx, call);
+  tbk_stream_t* stream = call->how == JOB_STREAM && fx->stream != NULL ? fx_stream(fx) : NULL;
+  call->describe(call->job);
+  tbk_status_t status = generic_launch(fx, call, stream);
+  range_settle(fx, stream);
+  return status;
+}

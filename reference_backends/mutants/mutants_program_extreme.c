@@ -1,0 +1,102 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * mutants_program_extreme.c: each opcode, wrong at an extreme alone: of NaN, of the least integer, far from the
+ * first place. One per row of the map, so that a new opcode needs a test that goes there.
+ */
+#include "generic_copy.h"
+#include "rewrite.h"
+
+static _Thread_local rewrite_t rewritten;
+
+static uint32_t put(rewrite_t* to, uint16_t opcode, uint16_t dtype, uint32_t count, uint32_t a,
+                    uint32_t b, uint32_t c) {
+  const uint32_t operands[3] = {a, b, c};
+  return rewrite_put(to, (tbk_instruction_t){.opcode = opcode, .dtype = dtype}, operands, count);
+}
+static uint32_t put_bits(rewrite_t* to, uint16_t dtype, uint64_t bits) {
+  const tbk_instruction_t constant = {
+      .opcode = TBK_OPCODE_CONSTANT, .dtype = dtype, .immediate = bits};
+  return rewrite_put(to, constant, NULL, 0);
+}
+
+/* Puts whether a value is NaN, the least integer, or true; none where its dtype has no such thing. */
+static bool put_extreme(rewrite_t* to, uint32_t value, uint32_t* out) {
+  const uint16_t dtype = to->instructions[value].dtype;
+  const uint64_t least = dtype == TBK_INT64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+  *out = value;
+  if (dtype == TBK_FLOAT32 || dtype == TBK_FLOAT64)
+    *out = put(to, TBK_OPCODE_ISNAN, TBK_BOOL, 1, value, 0, 0);
+  else if (dtype == TBK_INT32 || dtype == TBK_INT64)
+    *out = put(to, TBK_OPCODE_EQ, TBK_BOOL, 2, value, put_bits(to, dtype, least), 0);
+  else
+    return dtype == TBK_BOOL;
+  return true;
+}
+
+/* Puts another value where `extreme` is true. */
+static uint32_t put_other(rewrite_t* to, uint32_t extreme, uint32_t value) {
+  const uint16_t dtype = to->instructions[value].dtype;
+  const bool whole = dtype == TBK_INT32 || dtype == TBK_INT64;
+  if (dtype == TBK_BOOL) return put(to, TBK_OPCODE_XOR, TBK_BOOL, 2, value, extreme, 0);
+  const uint32_t one = put_bits(to, dtype, whole ? 1 : 0);
+  const uint32_t other = whole ? put(to, TBK_OPCODE_XOR, dtype, 2, value, one, 0) : one;
+  return put(to, TBK_OPCODE_SELECT, dtype, 3, extreme, other, value);
+}
+
+/* From where on a place, or a random word, is taken for 0. */
+static uint64_t far_of(uint16_t opcode) {
+  return opcode == TBK_OPCODE_COORDINATE ? 3 : opcode == TBK_OPCODE_PHILOX ? INT32_MAX : UINT16_MAX;
+}
+
+static bool is_place(uint16_t opcode) {
+  return opcode == TBK_OPCODE_COORDINATE || opcode == TBK_OPCODE_LINEAR_INDEX ||
+         opcode == TBK_OPCODE_PHILOX;
+}
+
+/* Whether the result is looked at, and not the first operand. */
+static bool moves(const tbk_instruction_t* i) {
+  return i->operand_count == 0 || i->opcode == TBK_OPCODE_LOAD || i->opcode == TBK_OPCODE_SELECT ||
+         i->opcode == TBK_OPCODE_CAST || i->opcode == TBK_OPCODE_BITCAST;
+}
+
+static uint32_t put_wrong(rewrite_t* to, const tbk_instruction_t* i, const uint32_t* operands,
+                          uint64_t opcode) {
+  uint32_t extreme;
+  const uint32_t value = rewrite_keep(to, i, operands);
+  if (i->opcode != opcode) return value;
+  if (is_place(i->opcode)) {
+    const uint32_t far = put_bits(to, TBK_INT64, far_of(i->opcode));
+    extreme = put(to, TBK_OPCODE_GT, TBK_BOOL, 2, value, far, 0);
+    return put(to, TBK_OPCODE_SELECT, TBK_INT64, 3, extreme, put_bits(to, TBK_INT64, 0), value);
+  }
+  if (!put_extreme(to, moves(i) ? value : operands[0], &extreme)) return value;
+  return put_other(to, extreme, value);
+}
+
+#define EXTREME_MUTANT(name, number, operands, takes, gives, bound, meaning)                       \
+  LAUNCH(extreme_##name) {                                                                         \
+    if ((number) == TBK_OPCODE_PARAMETER)                                                          \
+      GENERIC_CHANGED(c->reduction.combine =                                                       \
+                          rewrite_program(&rewritten, c->reduction.combine, put_wrong, (number))); \
+    GENERIC_CHANGED(c->as.pointwise.program = rewrite_program(&rewritten, c->as.pointwise.program, \
+                                                              put_wrong, (number)));               \
+  }
+TBK_OPCODE_MAP(EXTREME_MUTANT)
+
+#define EXTREME_CLAUSE(number)                       \
+  ((number) == TBK_OPCODE_PARAMETER      ? "PRG-017" \
+   : (number) == TBK_OPCODE_CONSTANT     ? "PRG-012" \
+   : (number) == TBK_OPCODE_NUMBER       ? "PRG-007" \
+   : (number) == TBK_OPCODE_PHILOX       ? "PRG-006" \
+   : (number) == TBK_OPCODE_LOAD         ? "PRG-004" \
+   : (number) == TBK_OPCODE_CAST         ? "PRG-003" \
+   : (number) <= TBK_OPCODE_LINEAR_INDEX ? "PRG-005" \
+                                         : "PRG-002")
+#define EXTREME_ROW(name, number, operands, takes, gives, bound, meaning)                     \
+  KERNEL_ROW(extreme_##name, EXTREME_CLAUSE(number), VALUE, NARROW,                           \
+             (number) == TBK_OPCODE_PARAMETER ? TBK_NAME_reduce : TBK_NAME_pointwise, launch, \
+             #name " is wrong at an extreme"),
+
+const mutant_t mutants_program_extreme[] = {TBK_OPCODE_MAP(EXTREME_ROW){0}};
