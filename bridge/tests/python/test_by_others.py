@@ -112,6 +112,13 @@ CALLS: dict[str, tuple[Call, list[Tensor]]] = {
     "not equal": (torch.equal, [signed(5, 4), signed(4, 5)]),
     "mean of squares": (F.mse_loss, [signed(5, 4), share(5, 4)]),
     "squares": (partial(F.mse_loss, reduction="none"), [signed(5, 4), share(5, 4)]),
+    "unfold": (lambda x: x.unfold(1, 3, 2), [signed(4, 9)]),
+    "im2col": (partial(F.unfold, kernel_size=(3, 2), padding=1, dilation=(1, 2), stride=2),
+               [signed(2, 3, 7, 6)]),
+    "col2im": (partial(F.fold, output_size=(7, 6), kernel_size=(3, 2), padding=1, dilation=(1, 2),
+                       stride=2), [signed(2, 18, 12)]),
+    "bucketize": (torch.bucketize, [signed(5, 4), signed(9).sort().values]),
+    "searchsorted": (torch.searchsorted, [signed(5, 9).sort().values, signed(5, 4)]),
     "scatter of nothing": (
         lambda x: x.gather(0, torch.empty(0, dtype=torch.int64, device=x.device)), [signed(5)]),
     "layer norm of one row": (
@@ -126,11 +133,20 @@ def test_a_composition(name: str, backend: DeviceModule, device: torch.device) -
     check(call, inputs, backend, device)
 
 
+@pytest.mark.filterwarnings("ignore:.*non-contiguous:UserWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_of_what_is_not_contiguous(name: str, backend: DeviceModule, device: torch.device) -> None:
     call, inputs = CALLS[name]
     check(call, [one.mT.contiguous().mT if one.dim() > 1 else one for one in inputs], backend,
           device)  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 4, 6), (3, 4, 6)])
+def test_the_inverse_of_max_pooling(
+    sizes: tuple[int, ...], backend: DeviceModule, device: torch.device
+) -> None:
+    values, places = F.max_pool2d(signed(*sizes), 2, return_indices=True)
+    check(lambda x: F.max_unpool2d(x, places.to(x.device), 2), [values], backend, device)
 
 
 POLYNOMIALS = [
@@ -162,3 +178,35 @@ def test_a_polynomial_of_a_high_order(backend: DeviceModule, device: torch.devic
     x = torch.tensor([0.3, -0.9])
     seen = torch.special.chebyshev_polynomial_t(x.to(device), torch.tensor([200.0]).to(device))
     torch.testing.assert_close(seen.cpu(), torch.cos(200 * torch.acos(x)), rtol=1e-3, atol=1e-3)
+
+
+DRAWN: dict[str, tuple[Call, Callable[[Tensor], Tensor], float]] = {
+    "bernoulli": (lambda x: torch.bernoulli(x * 0 + 0.3), Tensor.mean, 0.3),
+    "normal of both": (lambda x: torch.normal(x * 0 + 2, x * 0 + 0.5), Tensor.mean, 2.0),
+    "normal's deviation": (lambda x: torch.normal(x * 0, x * 0 + 0.5), Tensor.std, 0.5),
+    "normal of a mean": (lambda x: torch.normal(x * 0 + 2, 0.5), Tensor.mean, 2.0),
+    "normal of a deviation": (lambda x: torch.normal(2.0, x * 0 + 0.5), Tensor.mean, 2.0),
+    "cauchy": (lambda x: x.cauchy_(3, 0.5), Tensor.median, 3.0),
+    "geometric": (lambda x: x.geometric_(0.25), Tensor.mean, 4.0),
+    "log normal": (lambda x: x.log_normal_(0.5, 0.25).log(), Tensor.mean, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_distributions(name: str, backend: DeviceModule, device: torch.device) -> None:
+    """Their figures, the same numbers for the same seed, and others for the next call."""
+    draw, figure, expected = DRAWN[name]
+    backend.reset_fallbacks()
+    torch.manual_seed(7)
+    first, second = (draw(torch.zeros(4000, device=device)).cpu() for _ in range(2))
+    torch.manual_seed(7)
+    again = draw(torch.zeros(4000, device=device)).cpu()
+    assert backend.fallbacks() == []
+    assert torch.equal(first, again)
+    assert not torch.equal(first, second)
+    assert figure(first).item() == pytest.approx(expected, abs=0.1 * max(1.0, expected))
+
+
+def test_a_negative_deviation(backend: DeviceModule, device: torch.device) -> None:
+    with pytest.raises(RuntimeError, match="std"):
+        torch.normal(torch.zeros(2, device=device), torch.tensor([1.0, -1.0]).to(device))
