@@ -124,6 +124,15 @@ static bool mark_is_new(const litmus_model_t* model, int mark) {
   return litmus_set_within(&model->writers[LITMUS_PLACE_OF_MARKS + mark], &none);
 }
 
+/* Of PyTorch another one is taken. The default one stays; and while memory is allocated in the order of
+   streams, all do: who uses it is known by the number of a stream. */
+static bool stream_may_go(const litmus_model_t* model, int stream) {
+  if (!model->program->torch) return true;
+  for (int cell = 0; cell < LITMUS_CELLS; cell++)
+    if (litmus_cell_is_async(cell) && model->cell_place[cell] >= 0) return false;
+  return stream != LITMUS_CALLERS_STREAM && litmus_stream_device(model->program, stream) == 0;
+}
+
 static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) {
   switch (call->op) {
     case LITMUS_FILL:
@@ -157,6 +166,8 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
       return slot_is_idle(model, call);
     case LITMUS_HOST_READ:
       return slot_may_be_uploaded(model, call);
+    case LITMUS_STREAM_RENEW:
+      return stream_may_go(model, call->stream);
     case LITMUS_CELL_RENEW:
       return !litmus_cell_is_async(call->cell) &&
              cell_is_free_of(model, call->cell, litmus_known(model, call->thread));

@@ -51,6 +51,7 @@ static const struct {
     {LITMUS_CELL_RENEW, {2, 0, 1, 6}},
     {LITMUS_THREAD_RENEW, {2, 1, 2, 4}},
     {LITMUS_RECORD_STREAM, {3, 1, 1, 12}},
+    {LITMUS_EMPTY_CACHE, {1, 0, 0, 4}},
     {LITMUS_PINNED_UPLOAD, {4, 2, 4, 4}},
     {LITMUS_BACKWARD, {4, 4, 1, 2}},
 };
@@ -108,6 +109,8 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
       return offers->pinned;
     case LITMUS_BACKWARD:
       return offers->autograd;
+    case LITMUS_EMPTY_CACHE:
+      return offers->cache;
     case LITMUS_THREAD_RENEW:
       return offers->threads_in > 0;
     default:
@@ -124,18 +127,10 @@ typedef struct pools {
 
 /* Whatever is_offered looks at. */
 static unsigned offers_key(const litmus_offers_t* offers) {
-  const bool facts[] = {true,
-                        offers->torch,
-                        offers->fill,
-                        offers->peer,
-                        offers->callback,
-                        offers->delays,
-                        offers->async_memory,
-                        offers->kernel,
-                        offers->pinned,
-                        offers->autograd,
-                        offers->devices > 1,
-                        offers->threads_in > 0};
+  const bool facts[] = {
+      true,           offers->torch,        offers->fill,          offers->peer,   offers->callback,
+      offers->delays, offers->async_memory, offers->kernel,        offers->pinned, offers->autograd,
+      offers->cache,  offers->devices > 1,  offers->threads_in > 0};
   unsigned key = 0;
   for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++)
     key |= (unsigned)facts[i] << i;

@@ -320,6 +320,7 @@ static void add_call(litmus_model_t* model, int index, const litmus_call_t* call
       await_mark(model, index, call);
       break;
     case LITMUS_THREAD_RENEW:
+    case LITMUS_EMPTY_CACHE:
       litmus_host_node(model, index);
       break;
     case LITMUS_CELL_RENEW:

@@ -141,6 +141,9 @@ bool litmus_model_add_torch(litmus_model_t* model, int index, const litmus_call_
     case LITMUS_RECORD_STREAM:
       model->cell_recorded[call->cell] |= (uint8_t)(1 << call->stream);
       return true;
+    case LITMUS_STREAM_RENEW: /* what the one before still copies is over in the end */
+      model->late_copy[call->stream] = NONE;
+      return false;
     default:
       return false;
   }

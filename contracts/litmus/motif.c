@@ -14,7 +14,8 @@
  *   K write, L download, P peer copy to   the cell of device 1; X record, Y wait for   its event
  *   N renew the cell; J the thread ends, and another takes its place
  *   PyTorch's: A write, E download   the cell by a copy that blocks; B record the cell on the stream;
- *   M upload from pinned memory that is dropped; C backward writes the cell, of forward on the stream
+ *   M upload from pinned memory that is dropped; C backward writes the cell, of forward on the stream;
+ *   F empty the cache, so that what is allocated next is of a segment of its own
  */
 #include "motif.h"
 
@@ -112,13 +113,18 @@ static const char* const torch_series[] = {
     "CaS0H-",
     "CaG0S0H-",
     "r0waCaR0",
+    "F-xaWaSaRa",
+    "F-xaybWaVbSaSbRaTb",
+    "xaWafaF-ybVbTb",
+    "WaZaWbRa",
 };
 enum { TORCH_SERIES = sizeof torch_series / sizeof *torch_series };
 
 /* Those of them that a thread of PyTorch's can leave behind. */
 static const char* const torch_thread_series[] = {
-    "WaJ-Ra", "WaSaJ-Rb",       "WaraJ-wbRb", "e-WaraJ-wbRb", "WaraJ-s-Rb",
-    "CaJ-R0", "xaWaJ-fayaVaTa", "xaJ-WaRa",   "GaJ-SaH-",     "MaJ-Ra",
+    "WaJ-Ra",     "WaSaJ-Rb",       "WaraJ-wbRb",   "e-WaraJ-wbRb", "WaraJ-s-Rb",
+    "CaJ-R0",     "xaWaJ-fayaVaTa", "xaJ-WaRa",     "GaJ-SaH-",     "MaJ-Ra",
+    "ZaJ-WaRaSa", "ZaWaJ-RaSa",     "F-xaWaSaJ-Ra", "F-xaWaJ-RaSa",
 };
 enum { TORCH_THREAD_SERIES = sizeof torch_thread_series / sizeof *torch_thread_series };
 
@@ -198,6 +204,7 @@ static const uint8_t plain['z' + 1] = {
     ['M'] = 1 + LITMUS_PINNED_UPLOAD,
     ['C'] = 1 + LITMUS_BACKWARD,
     ['J'] = 1 + LITMUS_THREAD_RENEW,
+    ['F'] = 1 + LITMUS_EMPTY_CACHE,
 };
 
 static litmus_op_t op_of(char letter, uint64_t* random) {

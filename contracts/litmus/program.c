@@ -111,6 +111,8 @@ static int put(char* out, size_t room, const litmus_call_t* call, char what) {
     case 't':
       return snprintf(out, room, "%s",
                       litmus_event_is_timed(call->event) ? ", enable_timing=True" : "");
+    case 'p': /* as streams of PyTorch's programs are made in the beginning */
+      return snprintf(out, room, "%s", call->stream % 2 ? ", priority=-1" : "");
     default:
       return snprintf(out, room, "%u", call->microseconds);
   }

@@ -42,7 +42,7 @@ enum {
 
 /* X(NAME, "text", "the same in Python"), NULL where there is no such call: %s is a stream, %e an
    event, %c a cell, %o another cell, %h a slot, %v a value, %d a device, %m a mark, %u a time, %b
-   whether a copy blocks, %z a fill, %t whether an event measures time. */
+   whether a copy blocks, %z a fill, %t whether an event measures time, %p the priority of a stream. */
 #define LITMUS_OP_MAP(X)                                                                    \
   X(FILL, "fill(%c, %v, %s)", "with %s: %c.%z")                                             \
   X(UPLOAD, "upload(%c, %h, %s)", "with %s: %c.copy_(%h%b)")                                \
@@ -69,7 +69,7 @@ enum {
   X(STREAM_SPIN, "stream_query(%s) until OK", "while not %s.query(): pass")                 \
   X(DEVICE_SYNCHRONIZE, "device_synchronize(%d)", "torch.accelerator.synchronize(%d)")      \
   X(EVENT_RENEW, "event_destroy(%e), event_create(%e)", "%e = torch.Event(d%t)")            \
-  X(STREAM_RENEW, "stream_destroy(%s), stream_create(%s)", NULL)                            \
+  X(STREAM_RENEW, "stream_destroy(%s), stream_create(%s)", "%s = torch.Stream(d%p)")        \
   X(HOST_WRITE, "host sets %h to %v", "%h.fill_(%v)")                                       \
   X(HOST_READ, "host reads %h", "seen = %h.clone()")                                        \
   X(HOST_LOOK, "host looks at mark %m", NULL)                                               \
@@ -77,7 +77,8 @@ enum {
   X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)", NULL)                                  \
   X(THREAD_RENEW, "the thread ends, another takes its place",                               \
     "the thread ends, another takes its place")                                             \
-  X(RECORD_STREAM, NULL, "%c.record_stream(%s)")
+  X(RECORD_STREAM, NULL, "%c.record_stream(%s)")                                            \
+  X(EMPTY_CACHE, NULL, "torch.accelerator.empty_cache()")
 
 typedef enum litmus_op {
 #define LITMUS_OP_ENUM(name, text, torch) LITMUS_##name,

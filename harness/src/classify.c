@@ -10,15 +10,20 @@
 #include "text.h"
 #include "verdict.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #define SAY(field, ...) tbk_print((field), sizeof(field), __VA_ARGS__)
 
+/* Without SIG; valid until the next call. */
 static const char* signal_name(int number) {
+  static char realtime[16];
   const char* name = sigabbrev_np(number);
-  return name != NULL ? name : "?";
+  if (name != NULL) return name;
+  tbk_print(realtime, sizeof realtime, "RTMIN+%d", number - SIGRTMIN);
+  return realtime;
 }
 
 /* Returns the function that the test called last; NULL for none. */
@@ -118,6 +123,15 @@ static void classify_noise(const tbk_outcome_t* outcome, tbk_classification_t* o
   SAY(out->expected, "no byte on descriptors that are not the backend's");
   SAY(out->seen, "%llu bytes on the descriptor of the harness's reports",
       (unsigned long long)outcome->noise);
+}
+
+/* Limits are handed down: those of the tests after it would not be their own. */
+static void classify_changed_limits(tbk_classification_t* out) {
+  out->verdict = TBK_VERDICT_FAIL;
+  out->blame = "backend";
+  SAY(out->cause, "fail/changes-the-harness");
+  SAY(out->expected, "no limit changed of a process that is not the backend's");
+  SAY(out->seen, "the limits of the process that started the test are others than before");
 }
 
 static void classify_exit(const tbk_outcome_t* outcome, tbk_classification_t* out) {
@@ -284,6 +298,7 @@ void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   else
     classify_end(outcome, out);
   if (outcome->noise > 0 && !tbk_verdict_fails(out->verdict)) classify_noise(outcome, out);
+  if (outcome->changed_limits && !tbk_verdict_fails(out->verdict)) classify_changed_limits(out);
   SAY(out->notes, "%s", outcome->report.notes);
   if (outcome->strays > 0) add_strays(outcome->strays, out);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char magic[8] = "TBKFLY1";
@@ -93,9 +94,19 @@ void tbk_journal_remove(tbk_journal_t* journal) {
   if (journal->path != NULL) (void)unlink(journal->path);
 }
 
+/* Somebody may have put anything there; a pipe would never end. */
+static FILE* open_to_read(const char* path) {
+  struct stat status;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return NULL;
+  FILE* file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "rb") : NULL;
+  if (file == NULL) (void)close(fd);
+  return file;
+}
+
 size_t tbk_journal_read(const char* results, uint32_t* out_items, size_t capacity) {
   char* path = path_for(results);
-  FILE* file = fopen(path, "rbe");
+  FILE* file = open_to_read(path);
   union {
     tbk_flight_t flight;
     tbk_cell_t cell;

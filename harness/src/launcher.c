@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "protocol.h"
 #include "reap.h"
+#include "surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@ static uint32_t unused;     /* workers in a row that ended before they had an or
 static uint64_t kill_at_ns; /* 0: no SIGKILL is due */
 static int stop_signal;
 static sigset_t unmasked; /* as workers get it */
+static tbk_surroundings_t at_first;
 
 static void on_child(int number) {
   (void)number;
@@ -91,6 +93,7 @@ static void prepare(void) {
   (void)sigaction(SIGCHLD, &action, NULL);
   /* What a test prints shall be out before it crashes. */
   (void)setvbuf(stdout, NULL, _IOLBF, 0);
+  tbk_surroundings_note(&at_first);
 }
 
 /* ---------------------------------------------------------------------------------- worker --- */
@@ -179,10 +182,12 @@ static void take_word(void) {
   killed = true;
 }
 
+/* What a worker has changed about this process would be handed down to the next. */
 static void tell(int wait_status, uint32_t strays) {
-  const tbk_notice_t notice = {wait_status, stop_signal, strays};
+  const unsigned changed = tbk_surroundings_changed(&at_first);
+  const tbk_notice_t notice = {wait_status, stop_signal, strays, changed};
   self.page->ordered = 0; /* also where it was killed before it took it */
-  if (send(self.control, &notice, sizeof notice, MSG_NOSIGNAL) < 0) leave();
+  if (send(self.control, &notice, sizeof notice, MSG_NOSIGNAL) < 0 || changed != 0) leave();
   job++;
 }
 

@@ -78,6 +78,7 @@ typedef struct tbk_notice {
   int32_t wait_status;
   int32_t stop_signal; /* not 0: it was stopped by this, and killed therefore */
   uint32_t strays;
+  uint32_t changed; /* not 0: what the worker has changed about the launcher, which leaves */
 } tbk_notice_t;
 
 /* What runs in the worker. Any of it may be NULL. */

@@ -32,7 +32,10 @@ static uint32_t job_count(const tbk_run_t* run) {
 }
 
 static tbk_exit_t refuse_results(const tbk_run_t* run, int error) {
-  const char* why = error == EWOULDBLOCK ? "another run is writing it" : strerror(error);
+  const char* why = error == EWOULDBLOCK ? "another run is writing it"
+                    : error == ESTALE    ? "somebody has removed, replaced or changed it meanwhile"
+                    : error == ETIMEDOUT ? "nobody reads it"
+                                         : strerror(error);
   tbk_complain("%s: results could not be written: %s", run->options->output, why);
   return TBK_EXIT_RESULTS;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ bool tbk_results_open(tbk_results_t* results, const char* path, bool keep) {
     results->fd = open(path, O_WRONLY | O_CLOEXEC);
   if (results->fd < 0 || fstat(results->fd, &status) != 0) return false;
   results->regular = S_ISREG(status.st_mode);
-  if (!results->regular) return true;
+  if (!results->regular) return fcntl(results->fd, F_SETFL, O_NONBLOCK) == 0;
   if (!lock(results->fd)) return false;
   return keep || ftruncate(results->fd, 0) == 0;
 }
@@ -118,13 +119,26 @@ static bool fail(tbk_results_t* results, size_t written) {
   return false;
 }
 
+/* How long a pipe may be full: whoever reads it has stopped, and the run would not end. */
+enum { READER_MS = 10000 };
+
+/* Returns whether a write that took nothing may be tried again. */
+static bool may_go_on(const tbk_results_t* results) {
+  struct pollfd room = {.fd = results->fd, .events = POLLOUT};
+  if (errno == EINTR) return true;
+  if (errno != EAGAIN) return false;
+  if (poll(&room, 1, READER_MS) > 0) return true;
+  errno = ETIMEDOUT;
+  return false;
+}
+
 bool tbk_results_flush(tbk_results_t* results) {
   size_t written = 0;
   if (results->error != 0) return false;
   while (written < results->pending_size) {
     errno = 0;
     ssize_t size = write(results->fd, results->pending + written, results->pending_size - written);
-    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && may_go_on(results)) continue;
     if (size <= 0) return fail(results, written);
     written += (size_t)size;
   }
@@ -134,8 +148,22 @@ bool tbk_results_flush(tbk_results_t* results) {
   return true;
 }
 
+/* Returns whether who opens the path finds what was written. One that was cut has a hole in front. */
+static bool is_in_place(const tbk_results_t* results) {
+  struct stat ours, there;
+  char first = 0;
+  return !results->regular || (fstat(results->fd, &ours) == 0 && stat(results->path, &there) == 0 &&
+                               ours.st_ino == there.st_ino && ours.st_dev == there.st_dev &&
+                               (uint64_t)ours.st_size == results->size &&
+                               pread(results->fd, &first, 1, 0) == 1 && first == '{');
+}
+
 bool tbk_results_close(tbk_results_t* results) {
   bool whole = tbk_results_flush(results);
+  if (whole && !is_in_place(results)) {
+    results->error = ESTALE;
+    whole = false;
+  }
   if (results->fd >= 0 && close(results->fd) != 0 && whole) {
     results->error = errno;
     whole = false;

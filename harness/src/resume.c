@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct reader {
   tbk_resume_t* out;
@@ -196,18 +197,47 @@ static void keep(tbk_resume_t* resume, const char* line, size_t size) {
   resume->size += size;
 }
 
+/* More than any line of ours has. */
+enum { LONGEST_LINE = 1 << 20 };
+
+/*
+ * Reads a line with its newline into `line`, which has LONGEST_LINE bytes. Returns its size; 0 for a
+ * line that is longer, of which nothing is kept; -1 where no whole line follows.
+ */
+static ssize_t next_line(FILE* file, char* line) {
+  size_t size = 0;
+  for (int c; (c = getc_unlocked(file)) != EOF; size++) {
+    if (size < LONGEST_LINE) line[size] = (char)c;
+    if (c == '\n') return size < LONGEST_LINE ? (ssize_t)size + 1 : 0;
+  }
+  return -1;
+}
+
+/* Opens what may be a result file of the plan; NULL where there is none. A larger one, which may be
+ * a hole without an end, is refused. */
+static FILE* open_results(struct reader* reader, const char* path) {
+  const off_t most = ((off_t)reader->plan->item_count + 2) * LONGEST_LINE;
+  struct stat status;
+  FILE* file = fopen(path, "re");
+  if (file == NULL || fstat(fileno(file), &status) != 0 || status.st_size <= most) return file;
+  tbk_print(reader->out->reason, sizeof reader->out->reason,
+            "its %lld bytes are more than this run can have written", (long long)status.st_size);
+  (void)fclose(file);
+  return NULL;
+}
+
 void tbk_resume_read(tbk_resume_t* resume, const char* path, const tbk_options_t* options,
                      const tbk_run_plan_t* plan, unsigned char* recorded, unsigned char* first,
                      tbk_ledger_t* ledger) {
   struct reader reader = {resume, options, plan, recorded, first, ledger};
-  char* line = NULL;
-  size_t capacity = 0;
+  char* line = malloc(LONGEST_LINE);
   ssize_t size;
   bool dropped = false;
+  if (line == NULL) abort();
   *resume = (tbk_resume_t){0};
-  FILE* file = fopen(path, "re");
-  while (file != NULL && (size = getline(&line, &capacity, file)) > 0 && line[size - 1] == '\n') {
-    if (!is_kept(&reader, line, (size_t)size - 1)) {
+  FILE* file = open_results(&reader, path);
+  while (file != NULL && (size = next_line(file, line)) >= 0) {
+    if (size == 0 || !is_kept(&reader, line, (size_t)size - 1)) {
       dropped = true;
       continue;
     }

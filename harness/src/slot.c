@@ -6,6 +6,7 @@
  */
 #include "slot.h"
 #include "slot_parts.h"
+#include "surroundings.h"
 #include "text.h"
 #include "tree.h"
 
@@ -240,12 +241,14 @@ static void take_notice(tbk_slot_t* slot, const tbk_notice_t* notice) {
   slot->outcome.wait_status = notice->wait_status;
   slot->outcome.strays = notice->strays;
   slot->outcome.stop_signal = notice->stop_signal;
+  slot->outcome.changed_limits = (notice->changed & TBK_CHANGED_LIMITS) != 0;
   tbk_slot_read_report(slot);
   if (notice->stop_signal != 0 && slot->outcome.end != TBK_END_PROCESSES)
     slot->outcome.end = TBK_END_STOPPED;
   else if (ended_by_itself(slot, notice->wait_status))
     slot->outcome.end = TBK_END_ITSELF; /* just before it was killed */
   end_job(slot);
+  if (notice->changed != 0) tbk_slot_stop(slot); /* another one is started when it is needed */
 }
 
 static void launcher_died(tbk_slot_t* slot, tbk_end_t end) {

@@ -79,6 +79,7 @@ typedef struct tbk_outcome {
   uint32_t hangs_before; /* at TBK_END_CUT_SHORT */
   uint64_t noise;        /* bytes on the report descriptor that are no line of the worker */
   uint32_t strays;       /* processes that it left behind */
+  bool changed_limits;   /* of the process that started it */
   int32_t last_call;     /* as tbk_trace_t, where the worker did not finish the test; 0: none */
   char sweep_case[TBK_TRACE_CASE]; /* that ran then; empty: none */
   char stack[TBK_STACK_TEXT];      /* where it crashed; empty: not known */

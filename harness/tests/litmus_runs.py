@@ -19,6 +19,7 @@ LITMUS = BUILD / "bin" / "tbk-litmus"
 MUTANTS = LIB / "libtbk_mutants.so"
 # One thread makes all calls and runs all work, and takes its choices from the seed.
 SEEDED = ("scheduler=caller", "policy=shuffled", "seed=3")
+BRIDGE = BUILD / "python" / "torch_tbk" / "_C.so"  # is a gate, too
 SURE = 20.7  # sightings: e^-20.7 is below 1e-9
 
 # Of each kind of edge that a rate can be planted for: the call that is broken.
@@ -110,10 +111,15 @@ def litmus(
     )
 
 
-def through_pytorch(options: tuple[str, ...], seconds: float) -> Record:
-    """Runs programs of PyTorch's calls on a mutant behind the bridge; nothing is made smaller."""
+def through_pytorch(options: tuple[str, ...], seconds: float, gated: bool = False) -> Record:
+    """Runs programs of PyTorch's calls on a mutant behind the bridge; nothing is made smaller.
+
+    `gated`: with the bridge's gate, for which work must have threads of its own.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        words = [f"--backend-option={option}" for option in (*options, *SEEDED)]
+        scheduler = () if gated else SEEDED
+        words = [f"--backend-option={option}" for option in (*options, *scheduler)]
+        words += [f"--torch-gate={BRIDGE}"] if gated else []
         ended = hunted(
             [str(LITMUS), f"--torch-library={MUTANTS}", f"--python={sys.executable}",
              f"--seconds={seconds}", "--shrink-time=0.01", "--call-timeout=6",

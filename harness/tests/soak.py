@@ -3,7 +3,7 @@
 """The same verdicts, whatever else the machine does.
 
     soak.py [--runs 200] [--kills 200] [--hostile 100] [--width 6] [--load 2]
-            [--keep FOLDER] [--minutes M]
+            [--act NAME]... [--keep FOLDER] [--minutes M]
 
 Shuffled runs of each conforming backend are compared verdict by verdict; runs whose supervisor is
 killed at a random moment are resumed until they are complete; each hostile backend must get the
@@ -149,10 +149,11 @@ def one_round(part: Part, check: Round, output: Path, keep: Path | None) -> None
     output.unlink(missing_ok=True)
 
 
-def terrible(count: int, until: float, width: int, folder: Path, keep: Path | None) -> bool:
+def terrible(count: int, until: float, width: int, acts: list[str], folder: Path,
+             keep: Path | None) -> bool:  # fmt: skip
     """Runs each act once in each round, some of them at a time: most of them wait for a
     deadline. Returns whether all went as they should."""
-    checks = rounds()
+    checks = {name: check for name, check in rounds().items() if not acts or name in acts}
     parts = {name: Part(f"hostile {name}", count, until) for name in checks}
     with ThreadPoolExecutor(width) as pool:
         done = [
@@ -171,6 +172,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=200, help="shuffled runs of each backend")
     parser.add_argument("--kills", type=int, default=200, help="rounds of kill -9 and --resume")
     parser.add_argument("--hostile", type=int, default=100, help="rounds of each hostile backend")
+    parser.add_argument("--act", action="append", choices=[*rounds()], help="these alone")
     parser.add_argument("--load", type=int, default=len(os.sched_getaffinity(0)), help="busy loops")
     parser.add_argument("--width", type=int, default=6, help="hostile backends at a time")
     parser.add_argument("--keep", type=Path, help="folder for result files that differ")
@@ -194,7 +196,9 @@ def main() -> int:
                 part = Part(f"kill -9 {library.stem}", options.kills, until)
                 good &= killed(part, library, folder, options.keep)
         if options.hostile > 0:
-            good &= terrible(options.hostile, until, options.width, folder, options.keep)
+            good &= terrible(
+                options.hostile, until, options.width, options.act or [], folder, options.keep
+            )
     return 0 if good else 1
 
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from acts import FAST, IN_A_TEST, NO_START, SAID, SOME, STARTED, act, rounds
+from acts import FAST, IN_A_TEST, INERT, NO_START, SAID, SOME, STARTED, act, rounds
 from answers import at_fault
 from runs import HOSTILE, LIB, TEMPLATE, hostile, processes_with, run
 
@@ -111,6 +111,11 @@ def test_one_test_is_hit_and_no_other(
     assert cause in hit[0]["cause"].replace("/clean", "/close")
     assert hit[0]["blame"] == "backend"
     assert leaves_nothing(output)
+
+
+@pytest.mark.parametrize("name", INERT)
+def test_what_changes_its_process_alone_changes_no_verdict(output: Path, name: str) -> None:
+    assert rounds()[name](output) == []
 
 
 @pytest.mark.parametrize("name", ["markup", "long_names"])

@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from litmus_runs import LITMUS, MUTANTS, SEEDED, read
+from litmus_runs import BRIDGE, LITMUS, MUTANTS, SEEDED, read
 from runs import BUILD, CPU, HOSTILE, LIB, PATIENCE, Record
 
-BRIDGE = BUILD / "python" / "torch_tbk" / "_C.so"
 BROKEN = LIB / "hostile" / "libtbk_hostile_gate.so"
 # A device on which no fill lasts, as on a fast one: nothing but a gate makes its streams wait.
 FAST = """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -190,3 +191,41 @@ def test_a_fault_of_some_processes_is_made_smaller(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", ["0", "513", "x"])
 def test_a_number_of_processes_that_is_none_is_bad_usage(number: str, tmp_path: Path) -> None:
     assert run(tmp_path, CPU, f"--processes={number}")[0] == 2
+
+
+def sure(lines: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [LITMUS, "--sure"],
+        input=lines,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def test_what_each_process_saw_says_again_how_sure_the_run_is(tmp_path: Path) -> None:
+    code, said, records = run(
+        tmp_path, CPU, "--programs=6000", "--processes=3", "--each-process"
+    )  # fmt: skip
+    assert code == 0, said
+    edges = [one for one in records if one["record"] == "litmus-edge"]
+    programs = records[-1]["programs"] + records[-1]["controls"]
+    assert all(len(one["of_processes"]) == 6 for one in edges)
+    assert all(sum(one["of_processes"][::2]) == one["tried"] for one in edges)
+    lines = "".join(
+        f"{programs} {' '.join(map(str, one['of_processes']))}\n" for one in edges
+    )  # fmt: skip
+    answered = [json.loads(one) for one in sure(lines).stdout.splitlines()]
+    assert len(answered) == len(edges)
+    for edge, told in zip(edges, answered, strict=True):
+        for name in ("one_in", "share_percent", "share_one_in"):
+            assert told[name] == edge[name], edge["kind"]
+    assert any(one["one_in"] > 1 for one in edges)
+
+
+@pytest.mark.parametrize("line", ["", "1", "9 3", "9 3 4", "9 3 2 1", "9 x 2", "-9 3 2"])
+def test_a_line_that_no_process_had_is_bad_usage(line: str) -> None:
+    done = sure(line + "\n")
+    assert done.returncode == 2, done.stdout
+    assert len(done.stderr.splitlines()) == 1

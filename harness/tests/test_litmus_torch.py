@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 import tbk_contracts
-from litmus_runs import LITMUS, MUTANTS, SEEDED, Hunt, hunted
+from litmus_mutants import BY_GATE, OPTIONS_IN_PYTORCH
+from litmus_runs import BRIDGE, LITMUS, MUTANTS, SEEDED, Hunt, hunted
 from runs import BUILD, CPU, HOSTILE, PATIENCE, wait_for
 
 MOST_LINES = 14  # of a file that shows it without the suite
@@ -111,6 +112,38 @@ def test_threads_of_the_host_are_in_the_file_that_shows_it(tmp_path: Path) -> No
     sound = tmp_path / "sound.py"
     sound.write_text(text.replace(str(MUTANTS), str(CPU)).replace(f"{options[0]},", ""))
     assert _run(sound).returncode == 0
+
+
+def test_a_stream_that_ends_with_the_thread_that_took_it_is_shown(tmp_path: Path) -> None:
+    options = ("mutant=stream_ends_with_thread", *SEEDED)
+    words = ("--shrink-time=0.01", "--call-timeout=6")
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS), *words)
+    assert (ended.code, ended.one("finding")["seed"]) == (1, 1)
+
+
+@pytest.mark.parametrize("mutant", ["memory_ends_with_thread", "synchronize_clears_fresh_memory"])
+def test_memory_of_a_segment_of_its_own_is_looked_at(mutant: str, tmp_path: Path) -> None:
+    options = (f"mutant={mutant}", *SEEDED)
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--shrink-time=0.01")
+    assert ended.code == 1
+
+
+@pytest.mark.parametrize("mutant", sorted(OPTIONS_IN_PYTORCH))
+def test_memory_is_used_from_an_offset_on(mutant: str, tmp_path: Path) -> None:
+    options = (f"mutant={mutant}", *OPTIONS_IN_PYTORCH[mutant], *SEEDED)
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--shrink-time=10")
+    assert ended.code == 1
+    assert ended.one("finding")["outcome"] in ("wrong", "refused")  # it may be beyond the memory
+
+
+@pytest.mark.parametrize("mutant", sorted(BY_GATE))
+def test_what_a_callback_must_hold_is_found_by_the_gate_that_is_one(
+    mutant: str, tmp_path: Path
+) -> None:
+    words = (f"--torch-gate={BRIDGE}", "--shrink-time=0.01", "--call-timeout=6")
+    ended = hunt(tmp_path, (f"mutant={mutant}",), through_bridge(MUTANTS), *words)
+    assert ended.code == 1
+    assert ended.one("footer")["gate"] == "holds"
 
 
 # A device whose backward takes another stream than its forward took.

@@ -65,6 +65,15 @@ def test_what_a_call_was_given_and_answered_is_recorded(tmp_path: Path) -> None:
     assert all(test["call"] is None for test in results.tests)
 
 
+def test_a_call_of_a_generic_kernel_is_recorded_by_the_kernels_name(tmp_path: Path) -> None:
+    only = ("--only", "program_matmul_edge", "--only", "kernel_values")
+    results = run(CPU, tmp_path / "x.jsonl", *only).results()
+    for test in results.tests:
+        if test["verdict"] == "pass":
+            is_program = test["suite"] == "program_matmul_edge"
+            assert ("op:tbk::matmul" in calls(results.header, test)) == is_program
+
+
 @pytest.mark.parametrize("isolation", ["fork", "batch"])
 def test_the_state_in_which_a_call_was_made_is_recorded(tmp_path: Path, isolation: str) -> None:
     handed_on = "thread_relay/what_one_thread_made_another_uses_and_destroys"
@@ -98,6 +107,10 @@ CHECKED = {  # by the test and the mutant that it meets: its clause, and that of
     ("copy/a_copy_writes_its_destination_only", "upload_drops_last_byte"): ("CPY-015", "CPY-004"),
     ("memory/every_byte_can_be_written_and_read", "download_drops_last_byte"):
         ("MEM-006", "CPY-009"),
+    ("device/the_properties_stay", "name_null"): ("DEV-010", "DEV-011"),
+    # The call behind the refusals was right, and its result was not.
+    ("program_convolution_edge/what_does_not_fit_is_refused", "bias_is_left_out"):
+        ("PRG-055", "PRG-046"),
     # The gate did not hold.
     ("event/eight_events_exist_at_a_time", "callback_detached"): ("EVT-003", "CBK-004"),
     ("memory/a_handle_is_not_0_after_an_error", "size_wraps_at_32_bits"): ("MEM-002", "MEM-009"),

@@ -202,6 +202,22 @@ static void a_run_that_executed_nothing_is_no_pass(void) {
   CU_ASSERT_EQUAL(tbk_ledger_exit(&ledger), TBK_EXIT_NOTHING);
 }
 
+static void who_changes_limits_of_the_harness_does_not_pass(void) {
+  tbk_outcome_t outcome = good();
+  outcome.changed_limits = true;
+  CU_ASSERT_EQUAL(judged(&outcome).verdict, TBK_VERDICT_FAIL);
+  CU_ASSERT_STRING_EQUAL(judged(&outcome).blame, "backend");
+  outcome.report.totals.failures = 1; /* what the test found itself says more */
+  CU_ASSERT_STRING_NOT_EQUAL(judged(&outcome).cause, "fail/changes-the-harness");
+}
+
+static void a_signal_without_a_name_has_its_number(void) {
+  tbk_outcome_t outcome = good();
+  outcome.ended = outcome.done = false;
+  outcome.wait_status = KILLED(SIGRTMIN + 3);
+  CU_ASSERT_PTR_NOT_NULL(strstr(judged(&outcome).cause, "/SIGRTMIN+3"));
+}
+
 CU_TestInfo tbk_verdict_tests[] = {
     {"checks that held are a pass", checks_that_held_are_a_pass},
     {"no check: suite error", a_test_without_a_check_is_the_fault_of_the_suite},
@@ -213,6 +229,8 @@ CU_TestInfo tbk_verdict_tests[] = {
     {"no other end is a pass", no_other_end_of_the_process_is_a_pass},
     {"silence is a crash", silence_is_a_crash},
     {"noise", noise_on_the_report_descriptor_is_no_pass},
+    {"limits of the harness", who_changes_limits_of_the_harness_does_not_pass},
+    {"real-time signals", a_signal_without_a_name_has_its_number},
     {"together", together_the_end_of_the_process_is_not_the_test_s},
     {"blame of the harness", what_gave_up_before_loading_is_the_harness_s_fault},
     {"unsupported once open", what_is_not_declared_once_open_is_unsupported},

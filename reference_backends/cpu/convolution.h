@@ -25,6 +25,7 @@ struct cpu_convolution {
   int32_t computed;                          /* dtype of the buffers of products by BLAS, or -1 */
   int64_t tile;                              /* places of the output that are computed together */
   int64_t block;                             /* INPUT: channels that are summed together */
+  bool by_planes;                            /* each channel is read by a few filters alone */
 };
 
 /* Returns an element of the bias as what it adds to. */
@@ -47,13 +48,23 @@ void cpu_weight_move(const cpu_convolution_t* one, int64_t group, void* matrix,
 void cpu_panel_move(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
                     int64_t count, void* matrix, cpu_direction_t direction);
 /* Channels of the input, counted over all groups: [count, input_places]. */
-void cpu_channels_store(const cpu_convolution_t* one, int64_t image, int64_t channel, int64_t count,
-                        void* matrix);
+void cpu_channels_move(const cpu_convolution_t* one, int64_t image, int64_t channel, int64_t count,
+                       void* matrix, cpu_direction_t direction);
 /* What the input has for these places of the output: [channels * taps, count]; 0 where it has nothing. */
 void cpu_patches_load(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
                       int64_t count, void* matrix);
 /* Adds such a matrix, of `channels` and of the dtype of buffers, to [channels, input_places]. */
 void cpu_patches_add(const cpu_convolution_t* one, int64_t channels, int64_t begin, int64_t count,
                      const void* matrix, void* sums);
+/* Calls `each` for what places of the output from `begin` on have in the input at a tap: `count` places from `from`
+ * on, counted from `begin`, and as many from `at` of a channel, one->stride[2] apart. */
+typedef void (*cpu_span_fn)(void* context, int64_t at, int64_t from, int64_t count);
+void cpu_spans_walk(const cpu_convolution_t* one, const int64_t* tap, int64_t begin, int64_t count,
+                    cpu_span_fn each, void* context);
+
+/* convolution_plane.c: a tap of one filter, for channels that few filters read: adds its products to places of the
+ * output (panel), to a channel of the input (plane), or to the tap, as the mode says. `dtype` is that of buffers. */
+void cpu_plane_add(const cpu_convolution_t* one, int32_t dtype, const int64_t* tap, int64_t begin,
+                   int64_t count, void* plane, void* panel, void* weight);
 
 #endif /* TBK_CPU_CONVOLUTION_H */

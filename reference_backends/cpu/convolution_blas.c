@@ -19,6 +19,8 @@
 /* Elements that patches and panel of a tile have, as far as one tile is not less than LEAST_TILE; and that the
  * input's channels have that are summed together, as far as one is not more. */
 enum { TILE_ELEMENTS = 1 << 18, LEAST_TILE = 16, SUM_ELEMENTS = 1 << 20, ALIGNMENT = 64 };
+/* So few filters of one channel are no product of matrices. */
+enum { FEW_FILTERS = 4 };
 
 typedef struct buffers {
   void *weight, *patches, *panel, *sums;
@@ -53,7 +55,8 @@ static void* take(char* workspace, uint64_t* used, int64_t count, int64_t elemen
 
 static uint64_t divide(const cpu_convolution_t* one, char* workspace, buffers_t* out) {
   const int64_t bytes = tbk_dtype_bytes(one->computed);
-  const int64_t weight = one->filters * depth(one), patches = depth(one) * one->tile;
+  const int64_t weight = one->filters * depth(one);
+  const int64_t patches = one->by_planes ? 0 : depth(one) * one->tile;
   const int64_t panel = one->filters * one->tile, sums = one->block * one->input_places;
   uint64_t used = 0;
   out->weight = take(workspace, &used, weight, bytes);
@@ -85,6 +88,8 @@ uint64_t cpu_convolution_plan(cpu_convolution_t* one) {
   one->tile = min(max(TILE_ELEMENTS / (depth(one) + one->filters), LEAST_TILE), one->output_places);
   if (one->mode == TBK_CONVOLUTION_INPUT)
     one->block = min(max(SUM_ELEMENTS / one->input_places, 1), one->channels);
+  one->by_planes = one->channels == 1 && one->filters <= FEW_FILTERS;
+  if (one->by_planes) one->block = 1;
   return divide(one, NULL, &none);
 }
 
@@ -200,7 +205,7 @@ static bool make_channels(const cpu_convolution_t* one, int64_t image, int64_t g
     cpu_patches_add(one, channels, begin, count, b->patches, b->sums);
   }
   narrow(one, b, b->sums, channels * places);
-  cpu_channels_store(one, image, channel, channels, raw(b, b->sums));
+  cpu_channels_move(one, image, channel, channels, raw(b, b->sums), CPU_STORE);
   return true;
 }
 
@@ -234,9 +239,72 @@ static bool make_weight(const cpu_convolution_t* one, int64_t group, const buffe
   return true;
 }
 
+/* Adds the products of all filters and taps for some places of the output. */
+static void add_planes(const cpu_convolution_t* one, int64_t begin, int64_t count,
+                       const buffers_t* b) {
+  const int64_t bytes = tbk_dtype_bytes(one->computed);
+  char *weight = b->weight, *panel = b->panel;
+  for (int64_t f = 0; f < one->filters; f++, panel += count * bytes) {
+    int64_t tap[CPU_SPATIAL] = {0};
+    do {
+      cpu_plane_add(one, one->computed, tap, begin, count, b->sums, panel, weight);
+      weight += bytes;
+    } while (cpu_next_index(tap, one->weight.sizes + 2, CPU_SPATIAL));
+  }
+}
+
+static void make_tile(const cpu_convolution_t* one, int64_t image, int64_t group, int64_t begin,
+                      int64_t count, const buffers_t* b) {
+  const int64_t filters = one->filters;
+  const bool written = one->mode == TBK_CONVOLUTION_OUTPUT;
+  if (!written) load_panel(one, image, group, begin, count, b);
+  for (int64_t f = 0; written && f < filters; f++)
+    fill(one->computed, b->panel, f * count, count,
+         cpu_convolution_bias(one, group * filters + f).real);
+  add_planes(one, begin, count, b);
+  if (!written) return;
+  narrow(one, b, b->panel, filters * count);
+  cpu_panel_move(one, image, group, begin, count, raw(b, b->panel), CPU_STORE);
+}
+
+static void make_plane(const cpu_convolution_t* one, int64_t image, int64_t group,
+                       const buffers_t* b) {
+  const int64_t places = one->input_places;
+  const bool written = one->mode == TBK_CONVOLUTION_INPUT;
+  if (written) {
+    fill(one->computed, b->sums, 0, places, cpu_convolution_bias(one, group).real);
+  } else {
+    cpu_channels_move(one, image, group, 1, raw(b, b->sums), CPU_LOAD);
+    widen(one, b, b->sums, places);
+  }
+  for (int64_t begin = 0; begin < one->output_places; begin += one->tile)
+    make_tile(one, image, group, begin, min(one->tile, one->output_places - begin), b);
+  if (!written) return;
+  narrow(one, b, b->sums, places);
+  cpu_channels_move(one, image, group, 1, raw(b, b->sums), CPU_STORE);
+}
+
+/* A group of one channel, which lies whole in a buffer, tap by tap. */
+static void make_planes(const cpu_convolution_t* one, int64_t group, const buffers_t* b) {
+  const int64_t count = one->filters * one->taps;
+  if (one->mode == TBK_CONVOLUTION_WEIGHT)
+    fill(one->computed, b->weight, 0, count, 0);
+  else
+    load_weight(one, group, b);
+  for (int64_t n = 0; n < one->images; n++)
+    make_plane(one, n, group, b);
+  if (one->mode != TBK_CONVOLUTION_WEIGHT) return;
+  narrow(one, b, b->weight, count);
+  cpu_weight_move(one, group, raw(b, b->weight), CPU_STORE);
+}
+
 bool cpu_convolution_blas(const cpu_convolution_t* one, int64_t group, char* workspace) {
   buffers_t buffers;
   divide(one, workspace, &buffers);
+  if (one->by_planes) {
+    make_planes(one, group, &buffers);
+    return true;
+  }
   switch (one->mode) {
     case TBK_CONVOLUTION_OUTPUT:
       return make_output(one, group, &buffers);

@@ -56,11 +56,11 @@ void cpu_weight_move(const cpu_convolution_t* one, int64_t group, void* matrix,
              one->channels, matrix, direction);
 }
 
-void cpu_channels_store(const cpu_convolution_t* one, int64_t image, int64_t channel, int64_t count,
-                        void* matrix) {
+void cpu_channels_move(const cpu_convolution_t* one, int64_t image, int64_t channel, int64_t count,
+                       void* matrix, cpu_direction_t direction) {
   const cpu_view_t* view = &one->input;
   move_block(view, view->data + image * view->strides[0] + channel * view->strides[1], 1, count,
-             matrix, CPU_STORE);
+             matrix, direction);
 }
 
 /* ----------------------------------------------------------------------------- runs ------------ */
@@ -204,5 +204,17 @@ void cpu_patches_add(const cpu_convolution_t* one, int64_t channels, int64_t beg
         from += run.count;
       }
     while (cpu_next_index(tap, one->weight.sizes + 2, CPU_SPATIAL));
+  }
+}
+
+void cpu_spans_walk(const cpu_convolution_t* one, const int64_t* tap, int64_t begin, int64_t count,
+                    cpu_span_fn each, void* context) {
+  const int64_t* sizes = one->input.sizes + 2;
+  int64_t from = 0;
+  for (run_t run = first_run(one, begin, count); run.left > 0; next_run(one, &run)) {
+    const span_t span = find_span(one, tap, &run);
+    const int64_t at = (span.x[0] * sizes[1] + span.x[1]) * sizes[2] + span.x[2];
+    if (span.count > 0) each(context, at, from + span.first, span.count);
+    from += run.count;
   }
 }

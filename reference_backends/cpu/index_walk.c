@@ -75,12 +75,32 @@ static void move(const cpu_index_t* one, char* table, char* values) {
   }
 }
 
+/* Where the index is the same in a whole row, that of the table is moved at once. */
+static void move_row(const row_t* row, int64_t bytes) {
+  const cpu_index_t* one = row->one;
+  const int64_t size = one->values.element_bytes;
+  char* table = one->table.data + row->along + bytes;
+  if (one->mode == TBK_INDEX_GATHER)
+    cpu_row_copy(row->values, row->values_step, table, row->along_step, row->length, size);
+  else
+    cpu_row_copy(table, row->along_step, row->values, row->values_step, row->length, size);
+}
+
+static bool is_moved(const cpu_index_t* one) {
+  return (one->mode == TBK_INDEX_GATHER || one->mode == TBK_INDEX_WRITE) &&
+         cpu_is_word(one->values.element_bytes);
+}
+
 static void compute_row(const row_t* row) {
   const cpu_index_t* one = row->one;
   bool changes = false, found = false;
   int64_t bytes = 0;
   for (size_t k = 0; k < one->index_count; k++)
     changes = changes || row->indices_step[k] != 0;
+  if (!changes && row->length > 0 && is_moved(one) && find(row, 0, &bytes)) {
+    move_row(row, bytes);
+    return;
+  }
   for (int64_t at = 0; at < row->length; at++) {
     if (at == 0 || changes) found = find(row, at, &bytes);
     char* values = row->values + at * row->values_step;

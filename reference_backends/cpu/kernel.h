@@ -99,6 +99,13 @@ tbk_status_t cpu_number_of(const tbk_scalar_t* scalar, cpu_number_t* out_number,
  * apart, and a buffer. */
 void cpu_row_load(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
 void cpu_row_store(char* to, const char* from, int64_t stride, int64_t count, int64_t bytes);
+/* The same from one place of such memory to another; a stride of 0 reads one element for all. `bytes` is a size that
+ * cpu_is_word() holds for. */
+void cpu_row_copy(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count,
+                  int64_t bytes);
+static inline bool cpu_is_word(int64_t bytes) {
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
 
 /* blas.c: C = alpha * A * B + beta * C, row-major; false where no BLAS can be had. With a beta of 0 C is not
  * read. */

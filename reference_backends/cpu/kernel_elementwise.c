@@ -5,6 +5,7 @@
  * kernel_elementwise.c: fill_.Scalar, copy_, add.Tensor, mul.Tensor and where.self. Operands are walked
  * row by row: a row is the last dimension, in which each operand moves by its own stride.
  */
+#include "generic/loops/loops.h"
 #include "kernel.h"
 
 #include <string.h>
@@ -38,15 +39,19 @@ static void copy_element(char* to, const char* from, int64_t size_bytes) {
 }
 
 static void fill_row(const cpu_job_t* job, char* const* at, const int64_t* steps, int64_t count) {
-  char* to = at[0];
-  for (int64_t i = 0; i < count; i++, to += steps[0])
-    copy_element(to, job->value, job->operands[0].element_bytes);
+  const int64_t element = job->operands[0].element_bytes;
+  if (cpu_is_word(element)) {
+    cpu_row_copy(at[0], steps[0], job->value, 0, count, element);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++)
+    copy_element(at[0] + i * steps[0], job->value, element);
 }
 
 static void copy_row(const cpu_job_t* job, char* const* at, const int64_t* steps, int64_t count) {
   const int64_t element = job->operands[0].element_bytes;
-  if (steps[0] == element && steps[1] == element) {
-    vdev_words_copy(at[0], at[1], (uint64_t)(count * element));
+  if (cpu_is_word(element)) {
+    cpu_row_copy(at[0], steps[0], at[1], steps[1], count, element);
     return;
   }
   for (int64_t i = 0; i < count; i++)
@@ -97,8 +102,34 @@ static cpu_number_t scaled_sum(cpu_number_t a, cpu_number_t alpha, cpu_number_t 
   return a;
 }
 
+/* Computes a row by the loop of an opcode, some elements at a time. Sums and products of FLOAT32 in double, rounded
+ * once, are those of FLOAT32. Returns false where the row must be done element by element. */
+static bool loop_row(const cpu_job_t* job, uint16_t opcode, char* const* at, const int64_t* steps,
+                     int64_t count) {
+  enum { ELEMENTS = 256 };
+  _Alignas(64) double left[ELEMENTS], right[ELEMENTS], out[ELEMENTS];
+  const int32_t dtype = job->operands[0].dtype;
+  const int64_t bytes = job->operands[0].element_bytes;
+  if (dtype != TBK_FLOAT32 && dtype != TBK_FLOAT64) return false;
+  const cpu_loop_t loop = cpu_loop_find(opcode, (uint16_t)dtype, (uint16_t)dtype, 0);
+  for (int64_t i = 0; i < count; i += ELEMENTS) {
+    const int64_t some = count - i < ELEMENTS ? count - i : ELEMENTS;
+    const int64_t all = (some + CPU_LANE_STEP - 1) / CPU_LANE_STEP * CPU_LANE_STEP;
+    memset((char*)left + some * bytes, 0, (size_t)((all - some) * bytes));
+    memset((char*)right + some * bytes, 0, (size_t)((all - some) * bytes));
+    cpu_row_load((char*)left, at[1] + i * steps[1], steps[1], some, bytes);
+    cpu_row_load((char*)right, at[2] + i * steps[2], steps[2], some, bytes);
+    loop(out, (const void*[]){left, right}, (size_t)all);
+    cpu_row_store(at[0] + i * steps[0], (const char*)out, steps[0], some, bytes);
+  }
+  return true;
+}
+
 static void add_row(const cpu_job_t* job, char* const* at, const int64_t* steps, int64_t count) {
   const int32_t dtype = job->operands[0].dtype;
+  if (job->scalar.real == 1 && job->scalar.imaginary == 0 &&
+      loop_row(job, TBK_OPCODE_ADD, at, steps, count))
+    return;
   for (int64_t i = 0; i < count; i++) {
     cpu_number_t a = cpu_load(at[1] + i * steps[1], dtype);
     cpu_number_t b = cpu_load(at[2] + i * steps[2], dtype);
@@ -108,6 +139,7 @@ static void add_row(const cpu_job_t* job, char* const* at, const int64_t* steps,
 
 static void mul_row(const cpu_job_t* job, char* const* at, const int64_t* steps, int64_t count) {
   const int32_t dtype = job->operands[0].dtype;
+  if (loop_row(job, TBK_OPCODE_MUL, at, steps, count)) return;
   for (int64_t i = 0; i < count; i++) {
     cpu_number_t a = cpu_load(at[1] + i * steps[1], dtype);
     cpu_number_t b = cpu_load(at[2] + i * steps[2], dtype);

@@ -28,6 +28,7 @@ typedef void* acl_event;
 typedef struct acl_tensor_object acl_tensor;
 typedef struct acl_scalar_object acl_scalar;
 typedef struct acl_ints_object acl_ints; /* aclIntArray */
+typedef struct acl_list_object acl_list; /* aclTensorList */
 typedef struct acl_executor_object acl_executor;
 
 /* What a simulator of this library exports: "tbk_npu_simulator N". The driver that has it is simulated. */
@@ -220,6 +221,9 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
   X(create_ints, "aclCreateIntArray", ACL_NEEDED, "O", acl_ints*,                                \
     (const int64_t* items, uint64_t count))                                                      \
   X(destroy_ints, "aclDestroyIntArray", ACL_NEEDED, "O", acl_result, (const acl_ints* ints))     \
+  X(create_list, "aclCreateTensorList", ACL_OPTIONAL, "O", acl_list*,                            \
+    (const acl_tensor* const* items, uint64_t count))                                            \
+  X(destroy_list, "aclDestroyTensorList", ACL_OPTIONAL, "O", acl_result, (const acl_list* list)) \
   X(make_repeatable, "aclSetAclOpExecutorRepeatable", ACL_OPTIONAL, "Da 00041", acl_result,      \
     (acl_executor * executor))                                                                   \
   X(destroy_executor, "aclDestroyAclOpExecutor", ACL_OPTIONAL, "Da 00041", acl_result,           \

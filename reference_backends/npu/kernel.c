@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operation.h"
+#include "named.h"
 
 enum { WORKSPACE_ALIGNMENT = 512 };
 
@@ -32,7 +32,7 @@ typedef struct launch {
   uint64_t given_bytes;
 } launch_t;
 
-static uint64_t aligned(uint64_t bytes) {
+uint64_t npu_aligned(uint64_t bytes) {
   return (bytes + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
 }
 
@@ -48,19 +48,22 @@ static void reach(const emit_view_t* view, uint64_t* out_begin, uint64_t* out_en
   *out_end = view->memory + (uint64_t)(high * view->element_bytes);
 }
 
+bool npu_overlap(const emit_view_t* one, const emit_view_t* other) {
+  uint64_t begin, end, other_begin, other_end;
+  reach(one, &begin, &end);
+  reach(other, &other_begin, &other_end);
+  return begin < other_end && other_begin < end;
+}
+
 /* Whether the output may share bytes with an input: aclnn says of no operator that it may. */
 static bool is_in_place(const emit_job_t* job) {
-  uint64_t begin, end, other_begin, other_end;
-  reach(&job->operands[0], &begin, &end);
-  for (int i = 1; i < job->operand_count; i++) {
-    if (job->operands[i].count == 0) continue;
-    reach(&job->operands[i], &other_begin, &other_end);
-    if (begin < other_end && other_begin < end) return true;
-  }
+  for (int i = 1; i < job->operand_count; i++)
+    if (job->operands[i].count > 0 && npu_overlap(&job->operands[0], &job->operands[i]))
+      return true;
   return false;
 }
 
-static emit_view_t contiguous(const emit_view_t* like, void* memory) {
+emit_view_t npu_contiguous(const emit_view_t* like, void* memory) {
   emit_view_t view = *like;
   int64_t stride = 1;
   view.memory = (uintptr_t)memory;
@@ -81,8 +84,8 @@ static const npu_operator_t* what_runs(const npu_operator_t* operator, emit_job_
   return &npu_zero;
 }
 
-static tbk_status_t reserve(npu_queue_t* queue, uint64_t bytes, void** out_memory,
-                            tbk_error_t* error) {
+tbk_status_t npu_reserve(npu_queue_t* queue, uint64_t bytes, void** out_memory,
+                         tbk_error_t* error) {
   char text[200];
   acl_result result = npu_workspace_reserve(queue, bytes, out_memory);
   if (result == ACL_OK) return TBK_OK;
@@ -102,7 +105,7 @@ static acl_result run_one(launch_t* launch, const npu_operator_t* operator, cons
   if (step.workspace_bytes <= launch->given_bytes) {
     memory = launch->given;
   } else {
-    *out_status = reserve(launch->queue, used + step.workspace_bytes, &memory, error);
+    *out_status = npu_reserve(launch->queue, used + step.workspace_bytes, &memory, error);
     memory = (char*)memory + used;
   }
   if (*out_status == TBK_OK) return npu_issue(&step, memory, launch->queue->native);
@@ -116,11 +119,11 @@ static acl_result run_apart(launch_t* launch, tbk_status_t* out_status, tbk_erro
   void* memory = NULL;
   emit_job_t apart = launch->job, back = {.operand_count = 2};
   const emit_view_t* out = &launch->job.operands[0];
-  const uint64_t bytes = aligned((uint64_t)(out->count * out->element_bytes));
-  *out_status = reserve(launch->queue, bytes, &memory, error);
+  const uint64_t bytes = npu_aligned((uint64_t)(out->count * out->element_bytes));
+  *out_status = npu_reserve(launch->queue, bytes, &memory, error);
   if (*out_status != TBK_OK) return ACL_OK;
   back.operands[0] = *out;
-  back.operands[1] = apart.operands[0] = contiguous(out, memory);
+  back.operands[1] = apart.operands[0] = npu_contiguous(out, memory);
   acl_result result = run_one(launch, launch->operator, & apart, bytes, out_status, error);
   launch->given_bytes = 0; /* in use from now on */
   if (result != ACL_OK || *out_status != TBK_OK) return result;
@@ -223,7 +226,7 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t device, const tbk_
   if (status == TBK_UNSUPPORTED || !emit_fits(&launched.job, &plan->job))
     return npu_fail(error, TBK_INVALID, "not the arguments of the plan");
   if (plan->workspace_bytes > 0) {
-    const uint64_t begin = aligned(workspace + workspace_offset);
+    const uint64_t begin = npu_aligned(workspace + workspace_offset);
     launched.given = (void*)(uintptr_t)begin;
     launched.given_bytes = plan->workspace_bytes - (begin - workspace - workspace_offset);
   }
@@ -254,7 +257,7 @@ static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, con
     if (checked->version == version && strcmp(checked->name, name) == 0)
       return npu_is_offered(kernels[i].operator) ? &kernels[i].table : NULL;
   }
-  return NULL;
+  return npu_named_find(name, version);
 }
 
 const tbk_kernel_ops_t npu_kernel_ops = {sizeof npu_kernel_ops, kernel_find};

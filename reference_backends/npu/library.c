@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "library.h"
+#include "named.h"
 
 #include <dlfcn.h>
 #include <driver/library.h>
@@ -16,6 +16,7 @@ enum { LIBRARIES = 8 };
 
 static acl_runtime_t acl;
 static acl_operators_t nn;
+static aclnn_phases_t functions[ACLNN_FUNCTIONS];
 static bool acl_usable, nn_usable, simulated;
 static char acl_reason[512], nn_reason[512]; /* why they are not usable */
 static pid_t process;                        /* that opened them; 0 before */
@@ -80,6 +81,31 @@ static bool find_runtime(void* const* libraries) {
   return false;
 }
 
+static const aclnn_row_t function_rows[ACLNN_FUNCTIONS] = {
+#define ACLNN(name, signature, arguments, page) {#name, arguments, ACLNN_##signature, page},
+#include "aclnn.inc"
+#undef ACLNN
+};
+
+const aclnn_row_t* npu_aclnn_row(aclnn_function_t function) {
+  return &function_rows[function];
+}
+
+aclnn_phases_t npu_aclnn(aclnn_function_t function) {
+  return functions[function];
+}
+
+static void find_functions(void* const* libraries) {
+  char one[80], two[80];
+  for (int i = 0; i < ACLNN_FUNCTIONS; i++) {
+    snprintf(one, sizeof one, "aclnn%sGetWorkspaceSize", function_rows[i].name);
+    snprintf(two, sizeof two, "aclnn%s", function_rows[i].name);
+    if (!look_up(libraries, one, &functions[i].plan, sizeof functions[i].plan) ||
+        !look_up(libraries, two, &functions[i].issue, sizeof functions[i].issue))
+      functions[i].issue = NULL;
+  }
+}
+
 static bool find_operators(void* const* libraries) {
 #define LOOK_UP(member, symbol, need, page, result, parameters)                            \
   if (!look_up(libraries, symbol, &nn.member, sizeof nn.member) && (need) == ACL_NEEDED) { \
@@ -94,6 +120,7 @@ static bool find_operators(void* const* libraries) {
     nn.member.issue = NULL;
   ACL_OPERATOR_MAP(LOOK_UP)
 #undef LOOK_UP
+  find_functions(libraries);
   return true;
 }
 

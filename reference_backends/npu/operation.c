@@ -4,7 +4,7 @@
  *
  * operation.c: descriptors of tensors, and the two phases.
  */
-#include "operation.h"
+#include "named.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ bool npu_is_offered(const npu_operator_t* operator) {
   return npu_nn() != NULL && phases_of(operator).issue != NULL;
 }
 
-static int acl_dtype(int32_t dtype) {
+int npu_acl_dtype(int32_t dtype) {
   switch (dtype) {
 #define CASE(name, value) \
   case TBK_##name:        \
@@ -46,7 +46,7 @@ static int format_of(int32_t rank) {
 
 /* The offset stays beside the storage's base, which is aligned: what a handle lies beyond that joins the
  * offset. NULL where no descriptor can say it. */
-static acl_tensor* describe(const acl_operators_t* nn, const emit_view_t* view) {
+acl_tensor* npu_describe_view(const emit_view_t* view) {
   const int64_t beyond = (int64_t)(view->memory % BASE_ALIGNMENT);
   int64_t offset = view->offset + beyond / view->element_bytes;
   int64_t storage = offset + 1; /* up to the last element that the view reaches */
@@ -57,9 +57,9 @@ static acl_tensor* describe(const acl_operators_t* nn, const emit_view_t* view) 
     if (strides[i] < 0) return NULL;
     storage += (view->sizes[i] - 1) * strides[i];
   }
-  return nn->create_tensor(view->sizes, (uint64_t)view->rank, acl_dtype(view->dtype), strides,
-                           offset, format_of(view->rank), &storage, 1,
-                           (void*)(uintptr_t)(view->memory - (uint64_t)beyond));
+  return npu_nn()->create_tensor(view->sizes, (uint64_t)view->rank, npu_acl_dtype(view->dtype),
+                                 strides, offset, format_of(view->rank), &storage, 1,
+                                 (void*)(uintptr_t)(view->memory - (uint64_t)beyond));
 }
 
 static void release(const acl_operators_t* nn, npu_parts_t* parts) {
@@ -74,9 +74,9 @@ static tbk_status_t build(const npu_operator_t* operator, const void* arguments,
                           const emit_job_t* job, npu_parts_t* parts, tbk_error_t* error) {
   const acl_operators_t* nn = npu_nn();
   memset(parts, 0, sizeof *parts);
-  parts->dtype = acl_dtype(job->operands[0].dtype);
+  parts->dtype = npu_acl_dtype(job->operands[0].dtype);
   for (int i = 0; i < job->operand_count; i++) {
-    parts->tensors[i] = describe(nn, &job->operands[i]);
+    parts->tensors[i] = npu_describe_view(&job->operands[i]);
     if (parts->tensors[i] != NULL) continue;
     release(nn, parts);
     return npu_fail(
@@ -89,7 +89,7 @@ static tbk_status_t build(const npu_operator_t* operator, const void* arguments,
 }
 
 /* These are answers about the operands (Da): no kernel for their dtypes, formats or shapes. */
-static bool is_refusal(acl_result result) {
+bool npu_is_refusal(acl_result result) {
   return result == ACL_NN_INVALID || result == ACL_NN_TILING || result == ACL_NN_NO_KERNEL;
 }
 
@@ -105,7 +105,7 @@ tbk_status_t npu_plan(const npu_operator_t* operator, const void* arguments, con
   if (result == ACL_OK) return TBK_OK;
   npu_describe(result, text, sizeof text);
   release(npu_nn(), &out_step->parts);
-  status = is_refusal(result) ? TBK_UNSUPPORTED : npu_translate(result);
+  status = npu_is_refusal(result) ? TBK_UNSUPPORTED : npu_translate(result);
   return npu_fail(error, status, "%s: %s", operator->symbol, text);
 }
 

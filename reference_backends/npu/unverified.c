@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npu.h"
+#include "named.h"
 
 /* X(where, sentence) */
 #define UNVERIFIED(X)                                                                              \
@@ -26,6 +26,9 @@
   X("callback.c", "After an error of aclrtProcessReport, later callbacks still come.")             \
   X("operation.c", "A storage may be described up to the last element that a view reaches.")       \
   X("operation.c", "161002, 561002 and 561003 of phase one are about the operands alone.")         \
+  X("named_arguments.c", "aclDestroyTensorList destroys the tensors of the list too.")             \
+  X("aclnn.inc",                                                                                   \
+    "Functions take what Ascend/op-plugin gives them, in the types of PyTorch's schema.")          \
   X("operator.c", "Operators give what PyTorch's do, with its conversions of scalars and dtypes.")
 
 enum { LINE = 240 };
@@ -65,5 +68,10 @@ void npu_tell_unverified(const tbk_instance_t* self) {
 #define ADD(member, name, page, ...) add(self, line, page, ACL_PHASE_TWO_SYMBOL(name));
   ACL_OPERATOR_MAP(ADD)
 #undef ADD
+  for (int i = 0; i < ACLNN_FUNCTIONS; i++) {
+    char symbol[80];
+    snprintf(symbol, sizeof symbol, "aclnn%s", npu_aclnn_row((aclnn_function_t)i)->name);
+    add(self, line, npu_aclnn_row((aclnn_function_t)i)->page, symbol);
+  }
   tell_functions(self, line);
 }

@@ -298,6 +298,37 @@ def test_a_check_of_another_clause_speaks_against_its_tests_own() -> None:
     assert reasons([own], evidence)["of another"] == 0
 
 
+def test_what_checks_of_other_tests_name_counts_where_its_own_tests_bear_it_out() -> None:
+    """Else a clause of which few cases fail stands before that of those cases."""
+    named = {"checked": "EVT-018"}
+    sweeps = [case(at, clause, "event_wait stream_create", "fail", **named)
+              for at, clause in enumerate(("FLT-002", "FLT-004"))]  # fmt: skip
+    one = case(7, "EVT-018", "event_wait", "fail")
+    passing = [case(20 + at, "EVT-018", "event_wait") for at in range(8)]
+    alone, shared = gather([*sweeps, one, *PASSING]), gather([*sweeps, one, *passing, *PASSING])
+    held = [one, *sweeps]
+    assert {alone.clause([test]) for test in held} == {"EVT-018"}
+    assert alone.named_by_checks(held) > 2 * shared.named_by_checks(held) > 0
+
+
+def test_a_missing_refusal_explains_no_failure_of_a_legal_call() -> None:
+    unrefused = case(1, "KRN-008", "memory_alloc fill", "fail", label="Errors",
+                     expected="UNSUPPORTED", seen="OK (0)")  # fmt: skip
+    legal = [case(at, "CPY-018", "memory_alloc fill", "fail") for at in range(2, 5)]
+    evidence = gather([*PASSING, unrefused, *legal])
+    assert evidence.explained_by(unrefused, "fill") == 0.25
+    assert evidence.explained_by(legal[0], "fill") == 1
+    assert gather([*PASSING, unrefused]).explained_by(unrefused, "fill") == 1
+
+
+def test_a_wrong_result_breaks_no_promise_to_take_a_call() -> None:
+    text = "a call of a dtype that the device declares is not refused."
+    wrong = case(1, "PRG-045", "launch", "fail", clause_text=text, expected="12", seen="-3")
+    refused = case(2, "PRG-045", "launch", "fail", clause_text=text, expected="OK",
+                   seen="UNSUPPORTED (3)")  # fmt: skip
+    assert (fits(wrong), fits(refused)) == (-1.0, 1.0)
+
+
 def of_torch(
     index: int, clause: str, bases: str = "", verdict: str = "pass", **more: object
 ) -> Test:

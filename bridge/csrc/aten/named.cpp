@@ -193,7 +193,8 @@ class NamedCall {
     return at::has_internal_overlap(out) == at::MemOverlap::No &&
            std::all_of(read_.begin(), read_.end(), [&](const at::Tensor& tensor) {
              const at::MemOverlapStatus overlap = at::get_overlap_status(out, tensor);
-             return overlap == at::MemOverlapStatus::No || overlap == at::MemOverlapStatus::Full;
+             return !out.is_alias_of(tensor) || overlap == at::MemOverlapStatus::No ||
+                    overlap == at::MemOverlapStatus::Full;
            });
   }
 

@@ -29,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tbk-backend", metavar="PATH", help="its library; the cpu reference")
     group.addoption("--tbk-options", metavar="KEY=VALUE,...", default="", help="for the backend")
     group.addoption("--tbk-every", metavar="N", type=int, default=1, help="cases of many; all")
+    group.addoption("--tbk-steps", metavar="N", type=int, default=200, help="of long trainings")
     group.addoption(
         "--tbk-models", choices=["small", "published"], default="small", help="their depth"
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -90,27 +91,44 @@ def test_a_schedule_adds_no_plan(
     assert backend.plans() == before
 
 
+def loaded_code() -> int:
+    """Returns how many files this process runs code of."""
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    return sum(" r-xp " in line and "/" in line for line in maps)
+
+
 @pytest.mark.parametrize(("name", "optimizer"), [("GPT", "foreach"), ("LSTM", "fused")])
 def test_new_lengths_compile_nothing(
-    backend: DeviceModule, device: torch.device, name: str, optimizer: str
+    backend: DeviceModule,
+    device: torch.device,
+    name: str,
+    optimizer: str,
+    pytestconfig: pytest.Config,
 ) -> None:
     """Another learning rate at each step, and sentences of 50 lengths, of which 20 come first.
 
-    New ones are planned, and compiled for is nothing; once all were seen no more plans are kept.
+    New ones are planned, and compiled for is nothing: there is no other program, and a backend that
+    compiles to code of this process has loaded none. Once all were seen no more plans are kept.
     """
+    steps = pytestconfig.getoption("--tbk-steps")
     size = dataclasses.replace(SMALL, length=52)
     trainer = Trainer(FAMILIES[name], device, size, optimizer=optimizer)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(trainer.made, 200)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(trainer.made, steps)
     words, _ = FAMILIES[name].batch(size, 0)
-    seen = []
-    for number in range(200):
+    seen, rates = [], set()
+    for number in range(steps):
         length = 2 + number * 7 % 50
         trainer.step((words[:, :length], words[:, 1 : length + 1]))
+        rates.update(schedule.get_last_lr())
         schedule.step()
         seen.append(backend.plans())
+        if number == 20:
+            compiled = loaded_code()
+    assert len(rates) == steps
     assert {plans.programs for plans in seen[20:]} == {seen[20].programs}
+    assert loaded_code() == compiled
     assert seen[50].made > seen[20].made
-    assert seen[199].kept == seen[50].kept
+    assert {plans.kept for plans in seen[50:]} == {seen[50].kept}
 
 
 def exponentials_of_many_sizes(line: Tensor, expected: Tensor) -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from route_samples.randoms import OFFSET, SEED, words
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
 
-SEED, OFFSET, COUNT = 0x0123456789ABCDEF, 40, 257
-MASK = 0xFFFFFFFF
+COUNT = 257
 REAL = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 DIGITS = {torch.float32: 24, torch.float64: 53, torch.float16: 11, torch.bfloat16: 8}
 DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -46,40 +46,24 @@ def served(backend: DeviceModule, device: torch.device) -> None:
         pytest.skip("the backend offers no generic kernels")
 
 
-def philox(block: int) -> list[int]:
-    """Returns the four words of a block of the seed's."""
-    counter, key = [block & MASK, block >> 32, 0, 0], [SEED & MASK, SEED >> 32]
-    for _ in range(10):
-        high, low = divmod(0xD2511F53 * counter[0], 1 << 32)
-        other_high, other_low = divmod(0xCD9E8D57 * counter[2], 1 << 32)
-        counter = [other_high ^ counter[1] ^ key[0], other_low, high ^ counter[3] ^ key[1], low]
-        key = [(key[0] + 0x9E3779B9) & MASK, (key[1] + 0xBB67AE85) & MASK]
-    return counter
-
-
-def words() -> list[list[int]]:
-    """Returns what each element is made of."""
-    return [philox(OFFSET // 4 + i) for i in range(COUNT)]
-
-
 @pytest.mark.parametrize("dtype", REAL)
 def test_uniform_numbers_are_those_bits(dtype: torch.dtype, device: torch.device) -> None:
     digits = DIGITS[dtype]
-    bits = [(w[0] << 32 | w[1]) >> (64 - digits) for w in words()]
+    bits = [(w[0] << 32 | w[1]) >> (64 - digits) for w in words(COUNT)]
     expected = torch.tensor(bits, dtype=torch.float64).mul(2.0**-digits).to(dtype)
     assert torch.equal(torch.empty(COUNT, dtype=dtype, device=device).uniform_().cpu(), expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.int8, torch.int64])
 def test_chances_are_those_bits(dtype: torch.dtype, device: torch.device) -> None:
-    expected = torch.tensor([w[0] < 2**32 // 4 for w in words()]).to(dtype)
+    expected = torch.tensor([w[0] < 2**32 // 4 for w in words(COUNT)]).to(dtype)
     drawn = torch.empty(COUNT, dtype=dtype, device=device).bernoulli_(0.25)
     assert torch.equal(drawn.cpu(), expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64, *REAL])
 def test_whole_numbers_are_those_bits(dtype: torch.dtype, device: torch.device) -> None:
-    bits = [(w[0] << 32 | w[1]) >> 1 for w in words()]
+    bits = [(w[0] << 32 | w[1]) >> 1 for w in words(COUNT)]
     expected = torch.tensor([each % 90 + 7 for each in bits]).to(dtype)
     drawn = torch.empty(COUNT, dtype=dtype, device=device).random_(7, 97)
     assert torch.equal(drawn.cpu(), expected)

@@ -27,6 +27,10 @@
 #define NOTE(m, s) \
   { .op = LITMUS_RECORD_STREAM, .cell = (m), .stream = (s) }
 
+#define OTHER_STREAM(s) \
+  { .op = LITMUS_STREAM_RENEW, .stream = (s) }
+#define EMPTY_CACHE \
+  { .op = LITMUS_EMPTY_CACHE }
 #define BACKWARD(m, s) \
   { .op = LITMUS_BACKWARD, .cell = (m), .other = 2, .stream = (s) }
 #define DROPPED_SEND(m, s) \
@@ -113,6 +117,8 @@ static const sample_t open[] = {
     {0, PINNED, {BACKWARD(0, 1), PINNED_FETCH(0, 2)}},
     {0, PINNED, {DROPPED_SEND(0, 0), PINNED_FETCH(0, 1)}},
     {0, PINNED, {FILL_BY_1(0, V, 0), PINNED_FETCH(0, 1)}},
+    {0, PINNED, {FILL_IT(0, V, 1), OTHER_STREAM(1), PINNED_FETCH(0, 1)}},
+    {0, PINNED, {FILL_IT(0, V, 0), EMPTY_CACHE, PINNED_FETCH(0, 1)}},
 };
 
 static void nothing_else_orders(void) {
@@ -171,6 +177,16 @@ static const rule_t rules[] = {
     {"a copy names no stream", false, {FILL_IT(0, V, -1)}},
     {"there are callbacks", false, {MARK_IT(0)}},
     {"memory is freed outside of the order of streams", false, {RENEW(0)}},
+    {"another stream is taken while work is pending", true, {FILL_IT(0, V, 1), OTHER_STREAM(1)}},
+    {"another default stream is taken", false, {OTHER_STREAM(0)}},
+    {"another stream of the second device is taken", false, {OTHER_STREAM(3)}},
+    {"another stream is taken where memory was used on the one before",
+     false,
+     {ALLOC(FRESH, 0), RECORD_IT(0, 0), WAIT_FOR(1, 0), FILL_IT(FRESH, V, 1), OTHER_STREAM(1)}},
+    {"the host reads what the stream before has copied",
+     false,
+     {FETCH(0, 1), OTHER_STREAM(1), SYNC(1), GET_HOST}},
+    {"the cache is emptied while work is pending", true, {FILL_IT(0, V, 1), EMPTY_CACHE}},
 };
 
 static void undefined_programs_are_refused(void) {
@@ -200,6 +216,7 @@ static void the_generator_reaches_all(void) {
                                   .peer = true,
                                   .async_memory = true,
                                   .autograd = true,
+                                  .cache = true,
                                   .threads = LITMUS_THREADS,
                                   .threads_in = 4,
                                   .cross_device_wait = true,

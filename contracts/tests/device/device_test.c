@@ -194,7 +194,7 @@ static bool same_text(const char* expected, const char* seen) {
 
 static void expect_same(const tbk_device_properties_t* expected,
                         const tbk_device_properties_t* seen) {
-  CHECK(strcmp(expected->name, seen->name) == 0);
+  FX_CHECK_NAME(expected->name, seen->name);
   CHECK_EQUAL(expected->flags, seen->flags);
   CHECK_EQUAL(expected->memory_bytes, seen->memory_bytes);
   CHECK_EQUAL(expected->memory_alignment, seen->memory_alignment);
@@ -244,6 +244,7 @@ static void every_device_has_a_name(tbk_fixture_t* fx) {
 
 static void a_name_lives_as_long_as_its_instance(tbk_fixture_t* fx) {
   tbk_device_properties_t properties = properties_of(fx, 0);
+  REQUIRE(properties.name != NULL);
   char* copy = strdup(properties.name);
   const char* name = properties.name;
   memset(&properties, 0xa5, sizeof properties);

@@ -246,19 +246,19 @@ static void a_launch_after_a_refusal_is_whole(tbk_fixture_t* fx) {
 }
 
 static const tbk_case_t cases[] = {
-    TBK_CASE("PRG-080", "kernel dtype:INT64 dtype:BOOL stream", 0,
+    TBK_CASE("PRG-080", "generic dtype:INT64 dtype:BOOL stream", 0,
              a_launch_beside_one_that_is_pending_is_whole),
-    TBK_CASE("PRG-080", "kernel dtype:INT64 dtype:BOOL two_devices", 0,
+    TBK_CASE("PRG-080", "generic dtype:INT64 dtype:BOOL two_devices", 0,
              each_device_computes_what_the_other_did),
-    TBK_CASE("PRG-080", "kernel dtype:INT64 dtype:BOOL", 0, threads_launch_at_the_same_time),
-    TBK_CASE("CPY-006", "kernel dtype:INT64 dtype:BOOL", 0,
+    TBK_CASE("PRG-080", "generic dtype:INT64 dtype:BOOL", 0, threads_launch_at_the_same_time),
+    TBK_CASE("CPY-006", "generic dtype:INT64 dtype:BOOL", 0,
              a_launch_without_a_stream_is_complete_on_return),
-    TBK_CASE("PRG-081", "kernel dtype:INT64 dtype:BOOL", 0,
+    TBK_CASE("PRG-081", "generic dtype:INT64 dtype:BOOL", 0,
              launches_that_differ_are_not_taken_for_each_other),
-    TBK_CASE("PRG-081", "kernel dtype:INT64 dtype:BOOL", 0,
+    TBK_CASE("PRG-081", "generic dtype:INT64 dtype:BOOL", 0,
              plans_that_differ_are_not_taken_for_each_other),
-    TBK_CASE("PRG-082", "kernel dtype:INT64 dtype:BOOL", 0, a_launch_after_a_refusal_is_whole),
-    TBK_CASE("PRG-083", "kernel dtype:INT64 dtype:BOOL stream", 0,
+    TBK_CASE("PRG-082", "generic dtype:INT64 dtype:BOOL", 0, a_launch_after_a_refusal_is_whole),
+    TBK_CASE("PRG-083", "generic dtype:INT64 dtype:BOOL stream", 0,
              a_launch_comes_after_what_its_stream_holds),
 };
 TBK_SUITE(program_beside);

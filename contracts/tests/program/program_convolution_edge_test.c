@@ -142,6 +142,7 @@ static void what_does_not_fit_is_refused(tbk_fixture_t* fx) {
     convolution_check_untouched(fx, &job, TBK_HERE(changes[i].name));
   }
   tbk_checks_context(NULL);
+  TBK_CHECKS("PRG-046");
   convolution_describe(&job);
   CHECK_OK(convolution_launch(fx, &job, NULL));
   convolution_check(fx, &job, TBK_HERE("tbk::convolution"));

@@ -115,6 +115,7 @@ static void what_does_not_fit_is_refused(tbk_fixture_t* fx) {
     index_check_untouched(fx, &job, TBK_HERE(changes[i].name));
   }
   tbk_checks_context(NULL);
+  TBK_CHECKS("PRG-024");
   index_describe(&job);
   CHECK_OK(index_launch(fx, &job, NULL));
   index_check(fx, &job, TBK_HERE("tbk::index"));

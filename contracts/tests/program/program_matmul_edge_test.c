@@ -136,6 +136,7 @@ static void what_does_not_fit_is_refused(tbk_fixture_t* fx) {
     matmul_check_untouched(fx, &job, TBK_HERE(changes[i].name));
   }
   tbk_checks_context(NULL);
+  TBK_CHECKS("PRG-034");
   matmul_describe(&job);
   CHECK_OK(matmul_launch(fx, &job, NULL));
   matmul_check(fx, &job, TBK_HERE("tbk::matmul"));

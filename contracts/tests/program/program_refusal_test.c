@@ -99,6 +99,7 @@ static void what_is_no_program_is_refused(tbk_fixture_t* fx) {
     job_check_untouched(fx, &job, TBK_HERE(changes[i].name));
   }
   tbk_checks_context(NULL);
+  TBK_CHECKS("PRG-002");
   job_describe(&job);
   CHECK_OK(job_launch(fx, &job, NULL));
   job_check(fx, &job, TBK_HERE("program"));
@@ -164,6 +165,7 @@ static void what_is_no_reduction_is_refused(tbk_fixture_t* fx) {
     job_check_untouched(fx, &job, TBK_HERE(reduce_changes[i].name));
   }
   tbk_checks_context(NULL);
+  TBK_CHECKS("PRG-016");
   job_describe(&job);
   CHECK_OK(job_launch(fx, &job, NULL));
   job_check(fx, &job, TBK_HERE("reduction"));

@@ -276,6 +276,7 @@ static void what_does_not_fit_is_refused(tbk_fixture_t* fx) {
     job_check_untouched(fx, &job, TBK_HERE(changes[i].name));
   }
   tbk_checks_context(NULL);
+  TBK_CHECKS("PRG-065");
   job_describe(&job);
   CHECK_OK(job_launch(fx, &job, NULL));
   job_check(fx, &job, TBK_HERE("tbk::scan"));

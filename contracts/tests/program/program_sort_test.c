@@ -286,6 +286,7 @@ static void what_does_not_fit_is_refused(tbk_fixture_t* fx) {
     sort_check_untouched(fx, &job, TBK_HERE(changes[i].name));
   }
   tbk_checks_context(NULL);
+  TBK_CHECKS("PRG-058");
   sort_describe(&job);
   CHECK_OK(sort_launch(fx, &job, NULL));
   sort_check(fx, &job, TBK_HERE("tbk::sort"));

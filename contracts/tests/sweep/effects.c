@@ -95,7 +95,7 @@ EFFECT(device_properties) {
   now.struct_size = sizeof now;
   CHECK_OK(fx->core->device_properties(fx->self, fx->device, &now, &fx->error));
   TBK_CHECKS("DEV-010");
-  CHECK(now.name != NULL && strcmp(on->properties.name, now.name) == 0);
+  FX_CHECK_NAME(on->properties.name, now.name);
   now.name = on->properties.name;
   CHECK_BYTES(&on->properties, &now, sizeof now);
 }

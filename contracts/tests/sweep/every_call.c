@@ -198,6 +198,10 @@ bool call_is_right(const call_row_t* row, tbk_status_t status) {
          (status == TBK_UNSUPPORTED && strcmp(row->table, "kernel") == 0);
 }
 
+const char* call_expected(const call_row_t* row) {
+  return call_is(row, "opens") ? "INVALID_STATE: the device is open" : "success";
+}
+
 /* The first operator that has a plan, or else the first that is offered. */
 static void make_operation(tbk_fixture_t* fx, every_call_t* on) {
   uint64_t workspace_bytes = 0;

@@ -79,6 +79,8 @@ bool call_is(const call_row_t* row, const char* word);
 bool call_takes_away(const call_row_t* row);
 /* Tells whether the answer to right arguments is right, on an open device that may be at work. */
 bool call_is_right(const call_row_t* row, tbk_status_t status);
+/* Returns what it answers then, in words. */
+const char* call_expected(const call_row_t* row);
 
 /* Makes all of it on fx->device, with its work complete: at most one stream and two events. */
 every_call_t* every_call_make(tbk_fixture_t* fx);

@@ -339,8 +339,8 @@ void refusal_call_rightly(tbk_fixture_t* fx, every_call_t* on, unsigned aspects,
     if (without_stream && (checks_null_stream(row) || !call_has(row, "stream"))) continue;
     memset(&fx->error, 0x01, sizeof fx->error);
     tbk_status_t status = row->call(fx, on);
-    CHECK_SAID(call_is_right(row, status), "success", "%s from %s", tbk_status_name(status),
-               row->function);
+    CHECK_SAID(call_is_right(row, status), call_expected(row), "%s from %s",
+               tbk_status_name(status), row->function);
     if ((aspects & REFUSAL_SILENCE) != 0)
       CHECK_SAID(status != TBK_OK || is_untouched(&fx->error), "no message of a success",
                  "one of %s", row->function);

@@ -32,8 +32,8 @@ static void call_all(void* argument) {
     const call_row_t* row = &every_call[(worker->first + i) % every_call_count];
     if (call_takes_away(row) || !row->offered(fx, worker->on)) continue;
     const tbk_status_t status = row->call(fx, worker->on);
-    CHECK_SAID(call_is_right(row, status), "success", "%s from %s", tbk_status_name(status),
-               row->function);
+    CHECK_SAID(call_is_right(row, status), call_expected(row), "%s from %s",
+               tbk_status_name(status), row->function);
   }
 }
 

@@ -59,7 +59,7 @@ static void check_description(tbk_fixture_t* fx, int32_t device, bool lost,
   tbk_device_properties_t now = describe(fx, device, &status);
   if (lost && status == TBK_DEVICE_LOST) return;
   if (!CHECK_STATUS(TBK_OK, status)) return;
-  CHECK(strcmp(before->name, now.name) == 0);
+  FX_CHECK_NAME(before->name, now.name);
   now.name = before->name;
   CHECK_BYTES(before, &now, sizeof now);
 }

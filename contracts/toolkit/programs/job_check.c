@@ -139,9 +139,16 @@ static bool check_element(job_t* job, const tensor_t* output, const value_t* val
                         result, output->type->name, (long long)position, (long long)output->count);
 }
 
+/* Output 0 was right: of several states, or what is made of them, one is not kept. */
+static const char* clause_of_more(const job_t* job) {
+  if (job->form.scans) return "PRG-067";
+  return job->form.reduction != NULL ? "PRG-015" : NULL;
+}
+
 static bool check_results(job_t* job, const job_set_t* set, value_t* results, int64_t position,
                           seen_t* seen, tbk_here_t here) {
   for (size_t r = 0; r < job->last->result_count; ++r) {
+    TBK_CHECKS(r > 0 ? clause_of_more(job) : NULL);
     allow_slack(&results[r], job->form.slack);
     if (!check_element(job, &set->outputs[r], &results[r], r, position, seen, here)) return false;
   }

@@ -287,6 +287,14 @@ bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_stat
   return true;
 }
 
+bool fx_check_name(const char* expected, const char* seen, tbk_here_t here) {
+  const bool is_name = seen != NULL && seen[0] != '\0';
+  TBK_CHECKS(is_name ? "DEV-010" : "DEV-011");
+  if (!is_name) return tbk_check_said(false, here, "a name", "%s", seen == NULL ? "NULL" : "none");
+  const bool is_same = expected != NULL && strcmp(expected, seen) == 0;
+  return tbk_check_said(is_same, here, expected != NULL ? expected : "no name", "%s", seen);
+}
+
 static const char an_end[] = "an end, asked again and again", no_end[] = "NOT_READY for ever";
 
 bool fx_check_stream_ends(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status,

@@ -119,6 +119,11 @@ void fx_synchronize(tbk_fixture_t* fx, tbk_stream_t* stream);
 bool fx_poll_stream(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status);
 bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status);
 
+/* Checks that a device has a name, and still the one that it had. */
+#define FX_CHECK_NAME(expected, seen) \
+  fx_check_name((expected), (seen), TBK_HERE("the device's name"))
+bool fx_check_name(const char* expected, const char* seen, tbk_here_t here);
+
 /* The same as a check: asked again and again, it comes to an end. */
 #define FX_CHECK_STREAM_ENDS(fx, stream, out_status) \
   fx_check_stream_ends((fx), (stream), (out_status), TBK_HERE(#stream))

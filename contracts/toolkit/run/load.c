@@ -4,6 +4,7 @@
  *
  * From a path to a table that may be used. Each way to go wrong gets one clear line.
  */
+#include "arithmetic.h"
 #include "resources.h"
 #include "tables.h"
 
@@ -125,7 +126,9 @@ tbk_load_result_t tbk_library_open(tbk_library_t* library, const char* path, con
   char local[300]; /* without a slash, dlopen would look elsewhere; no name has more than 255 */
   if (strchr(path, '/') == NULL) snprintf(local, sizeof local, "./%s", path);
   int before = tbk_count_threads();
+  tbk_arithmetic_note();
   library->handle = dlopen(strchr(path, '/') ? path : local, RTLD_NOW | RTLD_LOCAL);
+  tbk_arithmetic_restore();
   threads_started = tbk_count_threads() - before;
   if (library->handle == NULL) return refuse_file(library, path, dlerror());
   void* symbol = dlsym(library->handle, TBK_ENTRY_SYMBOL);
@@ -187,6 +190,7 @@ tbk_load_result_t tbk_library_create(tbk_library_t* library) {
   const tbk_backend_t* backend = NULL;
   int before = tbk_count_threads();
   tbk_status_t status = library->create(&library->host, &backend, &error);
+  tbk_arithmetic_restore();
   threads_started += tbk_count_threads() - before;
   if (status != TBK_OK) {
     return refuse(library, TBK_LOAD_REFUSED, "%s answers %s%s%.*s", TBK_ENTRY_SYMBOL,

@@ -131,16 +131,29 @@ static const tbk_kernel_t* find(tbk_fixture_t* fx, size_t index) {
   return fx->kernel->kernel_find(fx->self, fx->device, word->negated + 4, (uint32_t)word->bits);
 }
 
-static bool answer_open(tbk_fixture_t* fx, const struct facts* facts, size_t index) {
-  if (words[index].source != FROM_OPEN_DEVICE) {
-    return words[index].answer(facts, &words[index]);
-  }
-  if (strcmp(words[index].negated, "!prepare") != 0) return find(fx, index) != NULL;
+/* Some kernel has plans. */
+static bool finds_prepare(tbk_fixture_t* fx) {
   for (size_t i = 0; i < TBK_NEED_COUNT; i++) {
     const tbk_kernel_t* kernel = find(fx, i);
     if (TBK_HAS(kernel, struct tbk_kernel, prepare)) return true;
   }
   return false;
+}
+
+/* Some generic kernel is offered. */
+static bool finds_generic(tbk_fixture_t* fx) {
+  for (size_t i = 0; i < TBK_NEED_COUNT; i++)
+    if (strncmp(words[i].negated, "!op:tbk::", 9) == 0 && find(fx, i) != NULL) return true;
+  return false;
+}
+
+static bool answer_open(tbk_fixture_t* fx, const struct facts* facts, size_t index) {
+  if (words[index].source != FROM_OPEN_DEVICE) {
+    return words[index].answer(facts, &words[index]);
+  }
+  if (strcmp(words[index].negated, "!prepare") == 0) return finds_prepare(fx);
+  if (strcmp(words[index].negated, "!generic") == 0) return finds_generic(fx);
+  return find(fx, index) != NULL;
 }
 
 tbk_need_set_t tbk_needs_probe(tbk_fixture_t* fx) {

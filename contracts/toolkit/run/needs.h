@@ -22,7 +22,7 @@
 
 /* X(word): what a device has by its properties, and by its kernels once it is open. */
 #define TBK_NEED_PROPERTIES(X) X(memory_bytes) X(max_allocation) X(granularity) X(two_devices)
-#define TBK_NEED_KERNELS(X) X(prepare)
+#define TBK_NEED_KERNELS(X) X(prepare) X(generic)
 /* X(name): generic kernels, "op:" and what their headers call them. */
 #define TBK_GENERIC_KERNELS(X) \
   X(pointwise)                 \

@@ -13,6 +13,8 @@
 #include <tbk/tables.h>
 #include <tbk/tbk_operators.h>
 
+#include "arithmetic.h"
+#include "needs.h"
 #include "tables.h"
 
 static tbk_trace_t private_cell;
@@ -36,7 +38,7 @@ static tbk_kernel_t plan_owner;
 typedef struct kernel_face {
   tbk_kernel_t face;
   const tbk_kernel_t* inner;
-  size_t operation; /* among the operators of tbk_operators.h, or their count */
+  size_t operation; /* among `operators`, or their count */
 } kernel_face_t;
 
 enum { FACE_LIMIT = 512 };
@@ -139,7 +141,7 @@ static unsigned has_failed(tbk_status_t status) {
 #include "../generated/trace_calls.h"
 
 #define X(name) "op:" TBK_NAME_##name,
-static const char* const operators[] = {TBK_OPERATOR_MAP(X)};
+static const char* const operators[] = {TBK_OPERATOR_MAP(X) TBK_GENERIC_KERNELS(X)};
 #undef X
 enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
 
@@ -173,6 +175,7 @@ static void begin_call(int32_t call, unsigned aspects) {
 }
 
 static void end_call(int32_t call, unsigned aspects) {
+  tbk_arithmetic_restore();
   if (is_paused) return;
   if (aspects != 0) note((size_t)call, aspects);
   note_last(2 * call + 1);

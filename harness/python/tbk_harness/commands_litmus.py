@@ -24,10 +24,12 @@ from tbk_reports.model import (
 from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
-from tbk_harness import litmus_runner, locate, outcome, progress
+from tbk_harness import litmus_on_farm, litmus_runner, locate, outcome, progress
 from tbk_harness.command_line import Command
 from tbk_harness.commands_check import known_device, need_pytorch
-from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, again
+from tbk_harness.farm.place import Place, farm_options
+from tbk_harness.farm.place import place as farm_place
+from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, Hunted, again
 from tbk_harness.options import GATE, duration
 from tbk_harness.progress_row import LITMUS
 
@@ -44,7 +46,8 @@ one in N: a fault that breaks one of N such edges would have been missed with a 
 EXAMPLES = """\
 tbk litmus ./libacme.so --time 5m                  as long as you have
 tbk litmus ./libacme.so --seed 7 --first 1203 --programs 1    one program again
-tbk litmus --device npu --import torch_npu         by PyTorch's calls, without a library"""
+tbk litmus --device npu --import torch_npu         by PyTorch's calls, without a library
+tbk litmus ./libacme.so --time 8h --farm ray://head:10001 --resource acme=1    a night of boards"""
 
 
 @click.command(name="litmus", cls=Command, examples=EXAMPLES)
@@ -69,7 +72,8 @@ tbk litmus --device npu --import torch_npu         by PyTorch's calls, without a
 )  # fmt: skip
 @click.option(
     "--processes", type=click.IntRange(1, MOST_PROCESSES), metavar="N",
-    help="At most so many of LIB, one after the other; by default as many as there is time for.",
+    help="At most so many of LIB, one after the other (on a farm: in each part); by default as many"
+    " as there is time for.",
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N")
 @click.option(
@@ -85,6 +89,7 @@ tbk litmus --device npu --import torch_npu         by PyTorch's calls, without a
     "--open-timeout", callback=duration, default="60s", show_default=True, metavar="TIME",
     help="Loading the library and opening its devices take no longer.",
 )  # fmt: skip
+@farm_options
 @click.option(
     "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-litmus",
     show_default=True, help="Where the results and the C file of a finding go.",
@@ -104,14 +109,12 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
     program = litmus_runner.runner()
     if program is None:
         outcome.stop(EXIT_SUITE_ERROR, litmus_runner.MISSING)
-    library, words = str(options["library"] or ""), _torch_words(options)
+    place = farm_place(options)
+    library, words = str(options["library"] or ""), _torch_words(options, place is not None)
     subject = str(options["device"] or outcome.library_file(library))
     outcome.prepare(report_dir)
     progress.begin(outcome.console()).phase(LITMUS, options["seconds"])
-    if words:
-        hunted = litmus_runner.hunt_torch(program, [*words, *_arguments(options)], report_dir)
-    else:
-        hunted = litmus_runner.hunt(program, subject, _arguments(options), report_dir)
+    hunted = _hunt(program, place, subject, words, options, report_dir)
     progress.end()
     reproducer = report_dir / (TORCH_REPRODUCER if words else REPRODUCER)
     if hunted.records:
@@ -119,6 +122,7 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
         found = next(iter(ordering.findings), None)
         command = _again(library, found, options) if found else ""
         tell(ordering, outcome.console(), command)
+        litmus_on_farm.tell(hunted.records, outcome.console())
         _tell_gate(hunted.records[-1].get("gate"), options["gate"])
         _write_page(report_dir, ordering, subject, command, reproducer)
     if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
@@ -130,6 +134,19 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
         if open_page:
             outcome.show_page(report_dir / PAGE)
     raise SystemExit(hunted.code)
+
+
+def _hunt(
+    program: Path, place: Place | None, subject: str, words: list[str],
+    options: Mapping[str, Any], folder: Path,
+) -> Hunted:  # fmt: skip
+    """Runs programs where they are to run; `words`: what PyTorch's calls shall judge, or none."""
+    arguments = _arguments(options)
+    if place is not None:
+        return litmus_on_farm.hunt(program, place, subject, arguments, options, folder)
+    if words:
+        return litmus_runner.hunt_torch(program, [*words, *arguments], folder)
+    return litmus_runner.hunt(program, subject, arguments, folder)
 
 
 def _tell_alone(
@@ -146,8 +163,11 @@ def _tell_alone(
     console.print(Text(f"  {shlex.join(build)} && {shlex.join(run)}"))
 
 
-def _torch_words(options: Mapping[str, Any]) -> list[str]:
-    """Returns tbk-litmus's words for what PyTorch's calls shall judge; none: those of tbk.h do."""
+def _torch_words(options: Mapping[str, Any], on_farm: bool) -> list[str]:
+    """Returns tbk-litmus's words for what PyTorch's calls shall judge; none: those of tbk.h do.
+
+    `on_farm`: it is the nodes that have PyTorch and the device.
+    """
     library, device, imports = options["library"], options["device"], options["imports"]
     if bool(library) == bool(device):
         outcome.stop(EXIT_USAGE, "one of them is needed: LIB, or --device NAME")
@@ -157,6 +177,8 @@ def _torch_words(options: Mapping[str, Any]) -> list[str]:
         outcome.stop(EXIT_USAGE, "--import goes with --device")
     if options["gate"] and not device and options["layer"] != "torch":
         outcome.stop(EXIT_USAGE, "--gate goes with --device, or with --layer torch")
+    if on_farm:
+        return litmus_on_farm.torch_words(options)
     gate = [f"--torch-gate={outcome.gate_file(options['gate'])}"] if options["gate"] else []
     if device:
         need_pytorch()

@@ -19,6 +19,7 @@ from tbk_reports.calls import (
     WITHOUT_STREAM,
 )
 from tbk_reports.model import ResultFile, Test
+from tbk_reports.ranking import WHERE_WORK_RUNS
 
 # What a clause of threads that names no function speaks of.
 _OF_OTHERS = re.compile(r"what one thread made|a thread that ends")
@@ -82,6 +83,8 @@ def _implied(test: Test, clause: Clause) -> str:
     if unanswered and (named := tbk_contracts.answered_clause(test.call, test.expected)):
         return named if named != clause.id else ""
     inside = test.recorded in ("crash", "hang") and test.cause.endswith(f"/in {test.call}")
+    if test.recorded == "crash" and test.call in WHERE_WORK_RUNS:
+        return ""  # it may be one of anything that was enqueued before
     about = {name.partition(" ")[0] for name in _about(clause)}
     if not (refused or inside) or test.call in about or not clause.functions:
         return ""

@@ -82,10 +82,12 @@ def hunt(
     return _hunt(program, [subject, *arguments], folder, REPRODUCER, tethered)
 
 
-def hunt_torch(program: Path, arguments: Sequence[str], folder: Path) -> Hunted:
+def hunt_torch(
+    program: Path, arguments: Sequence[str], folder: Path, tethered: bool = False
+) -> Hunted:
     """Runs programs of PyTorch's calls, with the results and a Python file in `folder`."""
     words = [*arguments, f"--python={sys.executable}"]
-    return _hunt(program, words, folder, TORCH_REPRODUCER)
+    return _hunt(program, words, folder, TORCH_REPRODUCER, tethered)
 
 
 def _hunt(

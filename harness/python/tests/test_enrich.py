@@ -46,6 +46,14 @@ def test_so_did_a_call_that_did_not_come_back() -> None:
     assert enriched("EVT-018", **after).checked == ""
 
 
+def test_a_crash_where_enqueued_work_runs_is_not_held_against_the_wait() -> None:
+    crash = {"recorded": "crash", "call": "stream_synchronize",
+             "cause": "crash/body/SIGSEGV/in stream_synchronize"}  # fmt: skip
+    assert enriched("KRN-007", **crash).checked == ""
+    hang = {**crash, "recorded": "hang", "cause": "hang/body/in stream_synchronize"}
+    assert enriched("KRN-007", **hang).checked == tbk_contracts.main_clause("stream_synchronize")
+
+
 def test_a_clause_knows_what_it_builds_on() -> None:
     assert "EVT-018" in enriched("EVT-019").bases  # a later line of the same function
     assert UPLOADS in enriched("STR-001").bases

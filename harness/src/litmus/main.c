@@ -29,6 +29,7 @@ typedef struct choices {
   uint64_t processes; /* 0: as many as there is time for, or one for a number of programs */
   bool coverage;
   bool counts;
+  bool each; /* also what each process had */
   const char* output;
   const char* reproducer;
   char options[HUNT_OPTIONS];
@@ -50,6 +51,7 @@ static const char usage[] =
     "  --first N             begin with program N of the seed's\n"
     "  --count               go on after findings, and say how many there were\n"
     "  --coverage            also write in how many programs each pair of edges is\n"
+    "  --each-process        also write what each process saw of each kind of edges\n"
     "  --backend-option K=V  for the library; may be repeated\n"
     "  --call-timeout TIME   no call takes longer (20s)\n"
     "  --open-timeout TIME   loading and opening take no longer (60s)\n"
@@ -59,6 +61,9 @@ static const char usage[] =
     "  --reproducer FILE     where a finding goes as a C file (litmus.c), or as one in Python\n"
     "                        (litmus.py)\n"
     "  --kinds               print the kinds of edges, and what each needs, and do no more\n"
+    "  --sure                answer lines of programs, and what each process saw of a kind, by "
+    "how\n"
+    "                        sure they are together, and do no more\n"
     "  --help                print this, and do no more\n";
 
 static void interrupt(int number) {
@@ -145,6 +150,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
     FIRST,
     COUNT,
     COVERAGE,
+    EACH,
     OPTION,
     CALL,
     OPEN,
@@ -152,6 +158,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
     OUTPUT,
     REPRODUCER,
     KINDS,
+    SURE,
     DEVICE,
     LIBRARY,
     IMPORT,
@@ -166,6 +173,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
                                         {"first", 1, NULL, FIRST},
                                         {"count", 0, NULL, COUNT},
                                         {"coverage", 0, NULL, COVERAGE},
+                                        {"each-process", 0, NULL, EACH},
                                         {"backend-option", 1, NULL, OPTION},
                                         {"call-timeout", 1, NULL, CALL},
                                         {"open-timeout", 1, NULL, OPEN},
@@ -173,6 +181,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
                                         {"output", 1, NULL, OUTPUT},
                                         {"reproducer", 1, NULL, REPRODUCER},
                                         {"kinds", 0, NULL, KINDS},
+                                        {"sure", 0, NULL, SURE},
                                         {"torch-device", 1, NULL, DEVICE},
                                         {"torch-library", 1, NULL, LIBRARY},
                                         {"torch-import", 1, NULL, IMPORT},
@@ -203,6 +212,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
       case COVERAGE:
         choices->coverage = true;
         break;
+      case EACH:
+        choices->each = true;
+        break;
       case OPTION:
         add_option(choices, optarg);
         break;
@@ -220,6 +232,10 @@ static void choose(choices_t* choices, int argc, char** argv) {
         break;
       case KINDS:
         report_kinds(stdout);
+        exit(EXIT_PASS);
+      case SURE:
+        if (!answer_sure(stdin, stdout))
+          stop(EXIT_USAGE, "%s: a line is none of whole numbers, the programs and pairs", "--sure");
         exit(EXIT_PASS);
       case REPRODUCER:
         choices->reproducer = optarg;
@@ -345,7 +361,7 @@ static int run(const choices_t* choices) {
   if (shown) found(choices, shared, output, &finding);
   int code = code_of_run(shared, state);
   const bool ran = shown || shared->stats.programs > shared->stats.no_room;
-  if (ran) report_edges(output, shared, &processes, shown ? &finding : NULL);
+  if (ran) report_edges(output, shared, &processes, shown ? &finding : NULL, choices->each);
   if (ran && choices->coverage) report_coverage(output, shared);
   const char* reason = reason_of(shared, code);
   report_footer(output, &choices->subject, shared, &processes, seconds, code, reason);

@@ -250,8 +250,25 @@ static void write_sure(tbk_json_t* json, sure_t sure) {
   tbk_json_unsigned(json, "share_one_in", (uint64_t)sure.share_one_in);
 }
 
+/* What each process had of a kind, tried and shown, one after the other. */
+static void write_processes(tbk_json_t* json, const sure_process_t* processes, size_t count) {
+  tbk_json_open(json, "of_processes", '[');
+  for (size_t i = 0; i < count; i++) {
+    tbk_json_unsigned(json, NULL, processes[i].tried);
+    tbk_json_unsigned(json, NULL, processes[i].shown);
+  }
+  tbk_json_close(json, ']');
+}
+
+void report_sure(FILE* file, const sure_process_t* processes, size_t count, uint64_t programs) {
+  tbk_json_t json;
+  begin(&json, "litmus-sure");
+  write_sure(&json, sure_of(processes, count, programs, MISS));
+  end(file, &json);
+}
+
 void report_edges(FILE* file, const hunt_shared_t* shared, const processes_t* processes,
-                  const finding_t* finding) {
+                  const finding_t* finding, bool each) {
   const hunt_stats_t* stats = &shared->stats;
   for (int kind = 0; kind < LITMUS_EDGES; kind++) {
     const hunt_edge_t* edge = &stats->edges[kind];
@@ -269,6 +286,7 @@ void report_edges(FILE* file, const hunt_shared_t* shared, const processes_t* pr
     tbk_json_unsigned(&json, "controls", edge->controls);
     tbk_json_unsigned(&json, "shown", edge->shown);
     write_sure(&json, sure);
+    if (each) write_processes(&json, processes->edges[kind], processes->count);
     end(file, &json);
   }
 }

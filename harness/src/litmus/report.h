@@ -27,9 +27,14 @@ void report_header(FILE* file, const hunt_subject_t* subject);
 void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* finding);
 /* A line for each kind of edge that there is, with what a device must have for it. */
 void report_kinds(FILE* file);
-/* A line for each kind of edge that this device has. */
+/* A line for each kind of edge that this device has; `each`: with what each process had. */
 void report_edges(FILE* file, const hunt_shared_t* shared, const processes_t* processes,
-                  const finding_t* finding);
+                  const finding_t* finding, bool each);
+/* A line of how sure processes of several runs are together; `programs`: of all of them. */
+void report_sure(FILE* file, const sure_process_t* processes, size_t count, uint64_t programs);
+/* Answers lines of "PROGRAMS TRIED SHOWN TRIED SHOWN ..." by report_sure, until the input ends.
+   Returns false at one that is none. */
+bool answer_sure(FILE* input, FILE* output);
 /* In how many programs each ordered pair of kinds of edges is, of those that this device has. */
 void report_coverage(FILE* file, const hunt_shared_t* shared);
 void report_footer(FILE* file, const hunt_subject_t* subject, const hunt_shared_t* shared,

@@ -10,6 +10,9 @@
 
 #include "report.h"
 
+/* Where it was found other programs went between, and each try was another device's state. */
+enum { TIMES = 16 };
+
 static const char* indent(const finding_t* finding) {
   return finding->shrunk.repeats > 1 ? "    " : "";
 }
@@ -100,6 +103,11 @@ static bool is_named(const needs_t* needs, char kind, int number) {
   return program_names(p, kind, number);
 }
 
+/* Some cells begin within their memory. */
+static bool is_within(int cell) {
+  return cell == 1 || cell == 4;
+}
+
 static void write_value(FILE* f, const litmus_program_t* p, char kind, int number) {
   const bool far = p->devices > 1 &&
                    (kind == 's' ? litmus_stream_device(p, number) : litmus_cell_device(p, number));
@@ -110,7 +118,10 @@ static void write_value(FILE* f, const litmus_program_t* p, char kind, int numbe
   if (kind == 'e')
     fprintf(f, "torch.Event(d%s)", litmus_event_is_timed(number) ? ", enable_timing=True" : "");
   if (kind == 'c')
-    fprintf(f, "torch.full((n,), %d, dtype=u8).to(%s)", LITMUS_FIRST_OF_CELLS + number, device);
+    fprintf(f,
+            is_within(number) ? "torch.full((n + 64,), %d, dtype=u8).to(%s)[64:]"
+                              : "torch.full((n,), %d, dtype=u8).to(%s)",
+            LITMUS_FIRST_OF_CELLS + number, device);
   if (kind == 'h')
     fprintf(f, "torch.full((n,), %d, dtype=u8%s)", LITMUS_FIRST_OF_SLOTS + number,
             p->pinned && number < LITMUS_SLOTS / 2 ? ", pin_memory=True" : "");
@@ -235,7 +246,7 @@ void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers
   write_start(f, subject, p, offers);
   if (has_op(p, LITMUS_BACKWARD)) write_backward(f);
   if (p->threads > 1) write_threads(f);
-  if (*before != '\0') fprintf(f, "for _ in range(%u):\n", finding->shrunk.repeats);
+  if (*before != '\0') fprintf(f, "for _ in range(%u):\n", TIMES * finding->shrunk.repeats);
   const needs_t needs = needs_of(p, &model, read);
   write_all_things(f, &needs, before);
   write_calls(f, finding, before, read);

@@ -44,7 +44,8 @@ typedef struct wire_hello {
   int32_t bytes_per_us;
   int32_t gate; /* 1: it holds streams; 0: there is none, or nothing to hold */
   int32_t autograd;
-  char reason[488];
+  int32_t cache; /* 1: it can be emptied */
+  char reason[484];
 } wire_hello_t;
 
 /* To a child. */

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from litmus_mutants import BROKEN, NO_CALL_OF_PYTORCH
+from litmus_mutants import BROKEN, BY_GATE, NO_CALL_OF_PYTORCH, OPTIONS_IN_PYTORCH
 from litmus_runs import MUTANTS, PLANTED, SURE, litmus, plant, sound, stated, through_pytorch
 from runs import BUILD, CPU
 
@@ -104,12 +104,14 @@ def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
 
 
 def torch(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
-    """Of those that no call of PyTorch reaches, what is missing is said, and none may be found."""
+    """Of those that no call of PyTorch reaches, what is missing is said."""
     for what, name in BROKEN.items():
         if choices.only and name not in choices.only:
             continue
         missing = NO_CALL_OF_PYTORCH.get(name, "")
-        found = {} if missing else through_pytorch((f"mutant={name}",), choices.seconds)
+        options = (f"mutant={name}", *OPTIONS_IN_PYTORCH.get(name, ()))
+        gated = name in BY_GATE
+        found = {} if missing else through_pytorch(options, choices.seconds, gated)
         yield (
             {"fault": what, "mutant": name, "missing": missing, **found},
             (bool(missing) or found["code"] == 1),

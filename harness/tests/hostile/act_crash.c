@@ -6,10 +6,14 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "acts.h"
 #include "hostile.h"
@@ -62,4 +66,47 @@ void act_crash_while_loading(void) {
   pthread_create(&thread, NULL, load_for_ever, path);
   usleep(300000);
   act_crash();
+}
+
+/* The handler has no stack to run on. */
+void act_overflow_stack_without_another(void) {
+  sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+  act_overflow_stack();
+}
+
+static void* overflow(void* argument) {
+  act_overflow_stack();
+  return argument;
+}
+
+void act_overflow_stack_of_thread(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, overflow, NULL) == 0) pthread_join(thread, NULL);
+}
+
+/* As C++ throws; nobody above catches it. */
+void act_exception_thrown(void) {
+  static struct _Unwind_Exception exception;
+  _Unwind_RaiseException(&exception);
+  abort();
+}
+
+/* What it finds writable and shared is not its own. */
+void act_shared_pages_unmapped(void) {
+  char line[512];
+  FILE* maps = fopen("/proc/self/maps", "re");
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    char* rest = NULL;
+    const uintptr_t begin = strtoul(line, &rest, 16);
+    const uintptr_t end = strtoul(rest + 1, &rest, 16);
+    if (rest[2] == 'w' && rest[4] == 's') munmap((void*)begin, end - begin);
+  }
+  if (maps != NULL) fclose(maps);
+}
+
+void act_shared_memory_eaten(void) {
+  const size_t size = (size_t)512 << 20;
+  char* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) memset(memory, 1, size);
+  act_hang();
 }

@@ -5,6 +5,7 @@
  * act_limit.c: limits and surroundings that a library changes for the whole process.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,4 +61,18 @@ void act_other_folder(void) {
 
 void act_odd_umask(void) {
   umask(0777);
+}
+
+/* Its parent lives on, and what runs there next has them, too. */
+void act_parents_limits(void) {
+  const struct rlimit few = {3, 3};
+  prlimit(getppid(), RLIMIT_NOFILE, &few, NULL);
+}
+
+void act_parents_priority(void) {
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(0, &first);
+  setpriority(PRIO_PROCESS, (id_t)getppid(), 19);
+  sched_setaffinity(getppid(), sizeof first, &first);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,4 +126,40 @@ void act_report_full_and_unblocked(void) {
 void act_report_every_descriptor(void) {
   for (int descriptor = 3; descriptor < 64; ++descriptor)
     put(descriptor, "?", 1);
+}
+
+void act_report_appends(void) {
+  fcntl(REPORT, F_SETFL, O_APPEND | O_ASYNC);
+}
+
+void act_report_taken_away_for_a_while(void) {
+  const int kept = fcntl(REPORT, F_DUPFD, 40);
+  close(REPORT);
+  dup2(kept, REPORT);
+  close(kept);
+}
+
+/* What one test says fits no more. */
+void act_report_small_pipe(void) {
+  fcntl(REPORT, F_SETPIPE_SZ, 4096);
+}
+
+void act_report_is_stderr(void) {
+  dup2(REPORT, STDERR_FILENO);
+  put(STDERR_FILENO, "a driver warns\n", 15);
+}
+
+void act_report_forged_key(void) {
+  say("\n#00000000 {\"said\":\"end\",\"n\":0,\"checks\":3,\"duration_ns\":1}\n");
+}
+
+void act_report_watched(void) {
+  struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
+  const int watch = epoll_create1(0);
+  epoll_ctl(watch, EPOLL_CTL_ADD, REPORT, &event);
+  epoll_wait(watch, &event, 1, 0);
+}
+
+void act_report_closed_with_all(void) {
+  close_range(3, ~0U, 0);
 }

@@ -4,7 +4,8 @@
  *
  * hostile.c: the template backend with a row of tables.c at work. Options: hostile=NAME, at=N (the
  * N-th upload of the process; 1), once=PATH (only the process that can make this file does it, so
- * that exactly one test of a run is hit). Other options go to the template.
+ * that exactly one test of a run is hit). Other options go to the template, or to the library that
+ * TBK_HOSTILE_BEHIND names.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -105,7 +106,8 @@ static tbk_status_t hand_out(const tbk_backend_t* inner, const tbk_backend_t** o
 
 TBK_EXPORT tbk_status_t tbk_backend_create(const tbk_host_t* host,
                                            const tbk_backend_t** out_backend, tbk_error_t* error) {
-  const tbk_backend_create_fn entry = forward_entry("libtbk_template.so");
+  const char* behind = getenv("TBK_HOSTILE_BEHIND");
+  const tbk_backend_create_fn entry = forward_entry(behind != NULL ? behind : "libtbk_template.so");
   if (entry == NULL) return TBK_FAILED;
   if (out_backend == NULL || !forward_can_read(host)) return entry(host, out_backend, error);
   forward_begin(&hostile.forward, host, take_option);

@@ -24,9 +24,12 @@ typedef struct code_step {
   uint16_t slot;
   uint16_t bounds;
   uint64_t immediate;
-  int32_t out; /* a buffer */
+  uint8_t coordinates; /* bit d: what it gives depends on COORDINATE d */
+  bool is_placed;      /* on coordinates, numbers and constants alone */
+  int32_t out;         /* a buffer */
   int32_t in_count;
   int32_t in[TBK_PROGRAM_MOST_RANK];
+  int32_t from[TBK_PROGRAM_MOST_RANK]; /* the steps that gave those; CODE_NOWHERE: the caller did */
 } code_step_t;
 
 typedef struct code {
@@ -38,6 +41,7 @@ typedef struct code {
   code_step_t* steps;
   size_t result_count;
   int32_t results[TBK_PROGRAM_MOST_RESULTS]; /* buffers */
+  int32_t result_steps[TBK_PROGRAM_MOST_RESULTS];
   uint16_t result_dtypes[TBK_PROGRAM_MOST_RESULTS];
   bool own_result[TBK_PROGRAM_MOST_RESULTS]; /* made by a step of its own: may be swapped away */
   bool reads_coordinates, reads_linear_index;

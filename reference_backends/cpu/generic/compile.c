@@ -13,7 +13,7 @@
 typedef struct value {
   bool live, uniform;
   size_t last_read; /* the instruction; SIZE_MAX: a result */
-  int32_t buffer;
+  int32_t buffer, step;
 } value_t;
 
 typedef struct compiler {
@@ -75,6 +75,17 @@ static void give_buffers(compiler_t* compiler, size_t i) {
   }
 }
 
+/* Finds out what a step depends on. What is loaded may change, and is asked for at each element. */
+static void find_place(const code_t* code, code_step_t* step) {
+  step->is_placed = step->opcode != TBK_OPCODE_LOAD && step->opcode != TBK_OPCODE_LINEAR_INDEX;
+  if (step->opcode == TBK_OPCODE_COORDINATE) step->coordinates = (uint8_t)(1u << step->slot);
+  for (int32_t k = 0; k < step->in_count; k++) {
+    const code_step_t* from = step->from[k] == CODE_NOWHERE ? NULL : &code->steps[step->from[k]];
+    step->is_placed = step->is_placed && from && from->is_placed;
+    if (from) step->coordinates |= from->coordinates;
+  }
+}
+
 static void add_step(compiler_t* compiler, size_t i) {
   const tbk_instruction_t* instruction = &compiler->program->instructions[i];
   const uint32_t* operands = operands_of(compiler, i);
@@ -85,8 +96,12 @@ static void add_step(compiler_t* compiler, size_t i) {
                         .bounds = instruction->bounds,
                         .immediate = instruction->immediate,
                         .in_count = (int32_t)instruction->operand_count};
-  for (int32_t k = 0; k < step->in_count; k++)
+  for (int32_t k = 0; k < step->in_count; k++) {
     step->in[k] = compiler->values[operands[k]].buffer;
+    step->from[k] = compiler->values[operands[k]].step;
+  }
+  find_place(compiler->code, step);
+  compiler->values[i].step = (int32_t)compiler->code->step_count - 1;
   step->out = take_buffer(compiler, compiler->values[i].uniform);
   compiler->values[i].buffer = step->out;
   if (step->in_count == 0 || step->opcode == TBK_OPCODE_LOAD) return;
@@ -102,10 +117,12 @@ static void add_steps(compiler_t* compiler, bool uniform) {
     code->reads_coordinates |= value->live && instruction->opcode == TBK_OPCODE_COORDINATE;
     code->reads_linear_index |= value->live && instruction->opcode == TBK_OPCODE_LINEAR_INDEX;
     if (!value->live || value->uniform != uniform) continue;
-    if (instruction->opcode == TBK_OPCODE_PARAMETER)
+    if (instruction->opcode == TBK_OPCODE_PARAMETER) {
       value->buffer = instruction->slot;
-    else
+      value->step = CODE_NOWHERE;
+    } else {
       add_step(compiler, i);
+    }
     if (!uniform) give_buffers(compiler, i);
   }
 }
@@ -117,6 +134,7 @@ static void add_results(compiler_t* compiler) {
   for (size_t i = 0; i < program->result_count; i++) {
     const value_t* value = &compiler->values[program->results[i]];
     code->results[i] = value->buffer;
+    code->result_steps[i] = value->step;
     code->result_dtypes[i] = program->instructions[program->results[i]].dtype;
     code->own_result[i] = !value->uniform && (size_t)value->buffer >= code->parameter_count;
     for (size_t k = 0; k < i; k++)

@@ -4,7 +4,7 @@
  *
  * frame.c: the steps of a program, run on buffers.
  */
-#include "frame.h"
+#include "tables.h"
 
 enum { LINE = 64 };
 
@@ -32,7 +32,7 @@ char* frame_make(frame_t* frame, const code_t* code, size_t lanes, char* memory)
   return memory;
 }
 
-static void run_step(const frame_t* frame, const code_step_t* step, const tile_t* tile) {
+void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* tile) {
   const void* in[SPACE_RANK];
   for (int32_t k = 0; k < step->in_count; k++)
     in[k] = frame->buffers[step->in[k]];
@@ -69,13 +69,36 @@ static void run_step(const frame_t* frame, const code_step_t* step, const tile_t
 void frame_begin(frame_t* frame, const space_t* space, const access_t* inputs, size_t lanes) {
   const tile_t tile = {.space = space, .count = frame_padded(lanes)};
   frame->inputs = inputs;
+  frame->tables = NULL;
   for (size_t i = 0; i < frame->code->uniform_count; i++)
-    run_step(frame, &frame->code->steps[i], &tile);
+    frame_step(frame, &frame->code->steps[i], &tile);
+}
+
+static void run_by_table(const frame_t* frame, size_t i, const tile_t* tile) {
+  const tables_t* tables = frame->tables;
+  const code_step_t* step = &frame->code->steps[i];
+  void* out = frame->buffers[step->out];
+  switch (tables->kinds[i]) {
+    case STEP_RUNS:
+      frame_step(frame, step, tile);
+      break;
+    case STEP_SPREADS:
+      table_spread(&tables->tables[tables->first[i]], tile, out);
+      break;
+    case STEP_GATHERS:
+      tables_gather(tables, &tables->tables[tables->first[i]], tile, &frame->inputs[step->slot],
+                    out);
+      break;
+    default:; /* its value is in tables */
+  }
 }
 
 void frame_run(const frame_t* frame, const tile_t* tile) {
   for (size_t i = frame->code->uniform_count; i < frame->code->step_count; i++)
-    run_step(frame, &frame->code->steps[i], tile);
+    if (frame->tables)
+      run_by_table(frame, i, tile);
+    else
+      frame_step(frame, &frame->code->steps[i], tile);
 }
 
 const void* frame_result(const frame_t* frame, size_t i) {

@@ -38,10 +38,13 @@ void tile_gather(const tile_t* tile, const access_t* access, uint16_t bounds, co
 /* Fills a buffer with one element's bits. */
 void lanes_fill(void* buffer, uint64_t bits, int64_t element_bytes, size_t count);
 
+typedef struct tables tables_t;
+
 typedef struct frame {
   const code_t* code;
   const access_t* inputs;
-  void** buffers; /* those of parameters are set by whoever runs it */
+  const tables_t* tables; /* NULL: there are none */
+  void** buffers;         /* those of parameters are set by whoever runs it */
 } frame_t;
 
 /* Returns the size of one buffer, and of all that a frame needs. */
@@ -51,6 +54,8 @@ size_t frame_bytes(const code_t* code, size_t lanes);
 char* frame_make(frame_t* frame, const code_t* code, size_t lanes, char* memory);
 /* Computes what is the same for all elements of a space, and takes its inputs, from `inputs` on. */
 void frame_begin(frame_t* frame, const space_t* space, const access_t* inputs, size_t lanes);
+/* Runs one step that has no tables. */
+void frame_step(const frame_t* frame, const code_step_t* step, const tile_t* tile);
 /* Computes one tile; the results lie in the code's buffers. */
 void frame_run(const frame_t* frame, const tile_t* tile);
 const void* frame_result(const frame_t* frame, size_t i);

@@ -56,7 +56,9 @@ static uint64_t shape_hash(const space_t* space) {
   for (size_t i = 0; i < space->output_count + space->input_count; i++) {
     const access_t* access = &space->accesses[i];
     hash = vdev_mix(hash ^ (uint64_t)access->dtype);
-    for (int32_t d = 0; d < SPACE_RANK; d++)
+    const int32_t rank =
+        access->own_rank < 0 ? space->outer_rank + space->inner_rank : access->own_rank;
+    for (int32_t d = 0; d < rank; d++)
       hash = vdev_mix(hash ^ (uint64_t)access->strides[d]);
     for (int32_t d = 0; d < access->own_rank; d++)
       hash = vdev_mix(hash ^ (uint64_t)access->own_sizes[d]);
@@ -101,16 +103,44 @@ static size_t choose_lanes(const cpu_generic_t* generic) {
   return (uint64_t)most < lanes ? frame_padded((size_t)most) : lanes;
 }
 
+/* The most that a set takes. */
+static size_t most_table_bytes(const cpu_generic_t* generic, int part) {
+  const code_t* code = generic->code->parts[part];
+  size_t most = 0;
+  if (generic->scans || !code || !code->reads_coordinates) return 0;
+  for (size_t i = 0; i < generic->set_count; i++) {
+    const size_t bytes =
+        tables_bytes(code, &generic->spaces[i], generic_walk(generic, &generic->spaces[i], part));
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+tables_walk_t generic_walk(const cpu_generic_t* generic, const space_t* space, int part) {
+  if (!generic->code->reduction || part != CODE_MAP) return TABLES_OUTER;
+  return reduce_goes_along(generic, space) ? TABLES_ALONG : TABLES_ACROSS;
+}
+
+char* generic_tables(const cpu_generic_t* generic, int part) {
+  size_t before = generic->frame_bytes;
+  for (int i = 0; i < part; i++)
+    before += generic->table_bytes[i];
+  return generic->table_bytes[part] ? generic->scratch + before : NULL;
+}
+
 static tbk_status_t take_scratch(cpu_generic_t* generic, tbk_error_t* error) {
   generic->lanes = choose_lanes(generic);
   size_t bytes = generic->scans           ? scan_bytes(generic)
                  : generic->code->program ? pointwise_bytes(generic)
                                           : reduce_bytes(generic);
-  bytes = (bytes + LINE) / LINE * LINE;
+  generic->frame_bytes = bytes = (bytes + LINE) / LINE * LINE;
+  for (int i = 0; i < 3; i++)
+    bytes += generic->table_bytes[i] = most_table_bytes(generic, i);
   generic->scratch = aligned_alloc(LINE, bytes);
   if (!generic->scratch)
     return cpu_fail(TBK_OUT_OF_MEMORY, error, "no host memory for buffers of a program");
-  memset(generic->scratch, 0, bytes); /* the lanes behind the last are computed too */
+  memset(generic->scratch, 0,
+         generic->frame_bytes); /* the lanes behind the last are computed too */
   return TBK_OK;
 }
 

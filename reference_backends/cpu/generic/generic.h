@@ -8,6 +8,7 @@
 #define TBK_CPU_GENERIC_H
 
 #include "fold.h"
+#include "tables.h"
 
 struct cpu_generic {
   kernel_code_t* code;
@@ -16,7 +17,14 @@ struct cpu_generic {
   size_t lanes, levels;
   bool scans, reversed; /* tbk::scan */
   char* scratch;        /* NULL where only shapes are asked about */
+  size_t frame_bytes;   /* of that; tables lie behind */
+  size_t table_bytes[3];
 };
+
+/* Returns how the tiles of a part go through a space. */
+tables_walk_t generic_walk(const cpu_generic_t* generic, const space_t* space, int part);
+/* Returns where the tables of a part lie; NULL where it has none. */
+char* generic_tables(const cpu_generic_t* generic, int part);
 
 /* What may be done to the spaces of a program, of a reduction, or of a scan. */
 space_rules_t generic_rules(const kernel_code_t* code, bool scans);

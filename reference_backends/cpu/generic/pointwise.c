@@ -29,6 +29,7 @@ void pointwise_compute(const cpu_generic_t* generic) {
     if (count == 0) continue;
     frame_begin(&frame, space, space->accesses + space->output_count,
                 (size_t)(count < lanes ? count : lanes));
+    tables_make(&frame, space, TABLES_OUTER, generic->lanes, generic_tables(generic, CODE_MAP));
     tile_t tile = {.space = space, .rank = space->outer_rank, .linear_moves = true};
     for (int64_t at = 0; at < count; at += lanes)
       compute_tile(&frame, &tile, at, (size_t)(count - at < lanes ? count - at : lanes));

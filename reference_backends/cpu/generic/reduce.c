@@ -142,6 +142,10 @@ void reduce_compute(const cpu_generic_t* generic) {
     frame_begin(&fold.map, space, inputs, generic->lanes);
     frame_begin(&fold.combine, space, NULL, generic->lanes);
     frame_begin(&fold.finish, space, inputs + fold.map.code->input_count, generic->lanes);
+    tables_make(&fold.map, space, generic_walk(generic, space, CODE_MAP), generic->lanes,
+                generic_tables(generic, CODE_MAP));
+    tables_make(&fold.finish, space, TABLES_OUTER, generic->lanes,
+                generic_tables(generic, CODE_FINISH));
     for (int64_t at = 0; at < space->outer_count; at += (int64_t)generic->lanes)
       compute_block(&fold, generic, space, at, along);
   }

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * tile.c: elements between the memory of a device and buffers. A tile is moved row by row: a row is
- * what lies in the last dimension, in which an operand moves by one stride.
+ * what an operand goes through by one stride.
  */
 #include <string.h>
 
@@ -102,6 +102,24 @@ void cpu_row_store(char* to, const char* from, int64_t stride, int64_t count, in
     store_strided(to, from, stride, count, bytes);
 }
 
+void cpu_row_copy(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count,
+                  int64_t bytes) {
+  enum { ELEMENTS = 256 };
+  uint64_t buffer[ELEMENTS];
+  if (to_stride == bytes && from_stride == bytes) {
+    cpu_move_find()(to, from, (size_t)(count * bytes));
+    return;
+  }
+  while (count > 0) {
+    const int64_t some = count < ELEMENTS ? count : ELEMENTS;
+    cpu_row_load((char*)buffer, from, from_stride, some, bytes);
+    cpu_row_store(to, (const char*)buffer, to_stride, some, bytes);
+    from += some * from_stride;
+    to += some * to_stride;
+    count -= some;
+  }
+}
+
 char* tile_beginning(const tile_t* tile, const access_t* access) {
   char* data = access->data;
   const int32_t rank = tile->space->outer_rank + tile->space->inner_rank;
@@ -110,18 +128,39 @@ char* tile_beginning(const tile_t* tile, const access_t* access) {
   return data;
 }
 
-/* Moves `at` and `index` behind a row of `count` elements. */
-static char* behind(const tile_t* tile, const access_t* access, int64_t* index, char* at,
-                    int64_t count) {
+/* What an operand goes through by one stride: the last dimensions of a tile, as far as they are one. */
+typedef struct rows {
+  int32_t first; /* of these dimensions */
+  int64_t size, stride;
+  int64_t begun; /* where in a row a tile begins */
+} rows_t;
+
+static rows_t find_rows(const tile_t* tile, const access_t* access) {
+  const int64_t* sizes = tile->space->sizes;
   int32_t d = tile->first + tile->rank - 1;
-  at += count * access->strides[d];
-  index[d] += count;
-  while (index[d] == tile->space->sizes[d] && d > tile->first) {
-    at += access->strides[d - 1] - access->strides[d] * index[d];
-    index[d--] = 0;
-    index[d]++;
+  while (d > tile->first && sizes[d] == 1)
+    d--;
+  rows_t rows = {d, sizes[d], access->strides[d], tile->index[d]};
+  while (rows.first > tile->first) {
+    const int32_t next = rows.first - 1;
+    if (sizes[next] != 1 && access->strides[next] != rows.stride * rows.size) break;
+    rows.begun += tile->index[next] * rows.size;
+    rows.size *= sizes[next];
+    rows.first = next;
   }
-  return at;
+  return rows;
+}
+
+/* Returns the beginning of the next row, and moves `index` there, of the dimensions before. */
+static char* next_row(const tile_t* tile, const access_t* access, int32_t d, int64_t* index,
+                      char* row) {
+  for (d--; d >= tile->first; d--) {
+    row += access->strides[d];
+    if (++index[d] < tile->space->sizes[d]) break;
+    row -= access->strides[d] * index[d];
+    index[d] = 0;
+  }
+  return row;
 }
 
 typedef void (*row_fn)(char* buffer, char* at, int64_t stride, int64_t count, int64_t bytes);
@@ -141,15 +180,16 @@ static void each_row(const tile_t* tile, const access_t* access, char* buffer, r
     move(buffer, at, bytes, 1, bytes);
     return;
   }
-  const int32_t last = tile->first + tile->rank - 1;
+  rows_t rows = find_rows(tile, access);
   int64_t index[SPACE_RANK];
   memcpy(index, tile->index, sizeof index);
-  for (int64_t left = (int64_t)tile->count; left > 0;) {
-    const int64_t rest = tile->space->sizes[last] - index[last], row = rest < left ? rest : left;
-    move(buffer, at, access->strides[last], row, bytes);
-    buffer += row * bytes;
-    left -= row;
-    if (left) at = behind(tile, access, index, at, row);
+  char* row = at - rows.begun * rows.stride;
+  for (int64_t left = (int64_t)tile->count; left > 0; rows.begun = 0) {
+    const int64_t rest = rows.size - rows.begun, count = rest < left ? rest : left;
+    move(buffer, row + rows.begun * rows.stride, rows.stride, count, bytes);
+    buffer += count * bytes;
+    left -= count;
+    row = next_row(tile, access, rows.first, index, row);
   }
 }
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * convolution_test.c: convolutions that are more than one tile of places and one block of channels, against
- * plain loops; and whole numbers, so that every order gives the same.
+ * plain loops; depthwise ones; and whole numbers, so that every order gives the same.
  */
 #include <stdlib.h>
 #include <tbk/tbk_convolution.h>
@@ -78,8 +78,14 @@ static int32_t* expect(const operands_t* o, int64_t mode) {
   return sums;
 }
 
-static tbk_status_t launch(session_t* session, operands_t* o, int64_t mode) {
-  static const int64_t ones[] = {1, 1};
+typedef struct window {
+  int64_t stride[2], padding[2], dilation[2];
+} window_t;
+static const window_t windows[] = {
+    {{1, 1}, {1, 1}, {1, 1}}, {{2, 3}, {0, 4}, {1, 2}}, {{3, 2}, {5, 0}, {2, 1}}};
+
+static tbk_status_t launch(session_t* session, operands_t* o, int64_t mode, const window_t* window,
+                           int64_t groups) {
   for (int i = 0; i < 3; i++) {
     o->of[i].tensor.sizes = o->of[i].sizes;
     o->of[i].tensor.strides = o->of[i].strides;
@@ -89,10 +95,10 @@ static tbk_status_t launch(session_t* session, operands_t* o, int64_t mode) {
                                             .input = &o->of[TBK_CONVOLUTION_INPUT].tensor,
                                             .weight = &o->of[TBK_CONVOLUTION_WEIGHT].tensor,
                                             .output = &o->of[TBK_CONVOLUTION_OUTPUT].tensor,
-                                            .stride = ones,
-                                            .padding = ones,
-                                            .dilation = ones,
-                                            .groups = 1,
+                                            .stride = window->stride,
+                                            .padding = window->padding,
+                                            .dilation = window->dilation,
+                                            .groups = groups,
                                             .index_bits = 64};
   const tbk_kernel_t* kernel = session->backend->kernel->kernel_find(
       session->self, 0, TBK_NAME_convolution, TBK_VERSION_convolution);
@@ -105,7 +111,7 @@ static void check_mode(session_t* session, int64_t mode) {
   session_tensor_t* written = &o.of[mode];
   int32_t* right = expect(&o, mode);
   int64_t wrong = 0;
-  CU_ASSERT_EQUAL_FATAL(launch(session, &o, mode), TBK_OK);
+  CU_ASSERT_EQUAL_FATAL(launch(session, &o, mode, &windows[0], 1), TBK_OK);
   session_download(session, written);
   for (int64_t i = 0; i < session_count(written); i++)
     wrong += *(float*)session_element(written, i) != (float)right[i];
@@ -121,7 +127,72 @@ static void tiles_and_blocks_make_one(void) {
   session_close(&session);
 }
 
+/* ------------------------------------------------------------------------------ depthwise ------ */
+
+enum { GROUPS = 5, OF_ONE = 2, HEIGHT = 19, WIDTH = 230, TALL = 3, WIDE = 2 };
+
+static int64_t places(const window_t* window, int d, int64_t size, int64_t taps) {
+  return (size + 2 * window->padding[d] - window->dilation[d] * (taps - 1) - 1) /
+             window->stride[d] +
+         1;
+}
+
+/* The products of all places at one tap of filter `f`, whose channel is f / OF_ONE. */
+static void add_tap(const operands_t* o, const window_t* window, int64_t mode, int64_t image,
+                    int64_t f, int64_t tap, int32_t* sums) {
+  const int64_t* y = o->of[TBK_CONVOLUTION_OUTPUT].sizes;
+  const int64_t x0 = (image * GROUPS + f / OF_ONE) * HEIGHT * WIDTH, w = f * TALL * WIDE + tap;
+  for (int64_t i = 0; i < y[2] * y[3]; i++) {
+    const int64_t row =
+        i / y[3] * window->stride[0] + tap / WIDE * window->dilation[0] - window->padding[0];
+    const int64_t column =
+        i % y[3] * window->stride[1] + tap % WIDE * window->dilation[1] - window->padding[1];
+    const int64_t x = x0 + row * WIDTH + column, at = (image * y[1] + f) * y[2] * y[3] + i;
+    if (row < 0 || row >= HEIGHT || column < 0 || column >= WIDTH) continue;
+    if (mode == TBK_CONVOLUTION_OUTPUT) sums[at] += o->input[x] * o->weight[w];
+    if (mode == TBK_CONVOLUTION_INPUT) sums[x] += o->output[at] * o->weight[w];
+    if (mode == TBK_CONVOLUTION_WEIGHT) sums[w] += o->output[at] * o->input[x];
+  }
+}
+
+static void check_depthwise(session_t* session, const window_t* window, int64_t mode) {
+  const int64_t input[] = {IMAGES, GROUPS, HEIGHT, WIDTH};
+  const int64_t weight[] = {GROUPS * OF_ONE, 1, TALL, WIDE};
+  const int64_t output[] = {IMAGES, GROUPS * OF_ONE, places(window, 0, HEIGHT, TALL),
+                            places(window, 1, WIDTH, WIDE)};
+  const int64_t last[] = {GROUPS * HEIGHT * WIDTH, 1, WIDTH * GROUPS, GROUPS};
+  operands_t o = {.of = {session_tensor(session, TBK_FLOAT32, 4, output, NULL, 0),
+                         session_tensor(session, TBK_FLOAT32, 4, input, last, 0),
+                         session_tensor(session, TBK_FLOAT32, 4, weight, NULL, 0)}};
+  o.output = fill(session, &o.of[TBK_CONVOLUTION_OUTPUT], 1);
+  o.input = fill(session, &o.of[TBK_CONVOLUTION_INPUT], 2);
+  o.weight = fill(session, &o.of[TBK_CONVOLUTION_WEIGHT], 3);
+  session_tensor_t* written = &o.of[mode];
+  int32_t* right = calloc((size_t)session_count(written), sizeof *right);
+  for (int64_t n = 0; n < IMAGES; n++)
+    for (int64_t f = 0; f < GROUPS * OF_ONE; f++)
+      for (int64_t tap = 0; tap < TALL * WIDE; tap++)
+        add_tap(&o, window, mode, n, f, tap, right);
+  int64_t wrong = 0;
+  CU_ASSERT_EQUAL_FATAL(launch(session, &o, mode, window, GROUPS), TBK_OK);
+  session_download(session, written);
+  for (int64_t i = 0; i < session_count(written); i++)
+    wrong += *(float*)session_element(written, i) != (float)right[i];
+  CU_ASSERT_EQUAL(wrong, 0);
+  free(right);
+  drop(session, &o);
+}
+
+static void few_filters_read_a_channel(void) {
+  session_t session = session_open("");
+  for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
+    for (int64_t mode = TBK_CONVOLUTION_OUTPUT; mode <= TBK_CONVOLUTION_WEIGHT; mode++)
+      check_depthwise(&session, &windows[i], mode);
+  session_close(&session);
+}
+
 const CU_TestInfo cpu_convolution_tests[] = {
     {"tiles_and_blocks_make_one", tiles_and_blocks_make_one},
+    {"few_filters_read_a_channel", few_filters_read_a_channel},
     CU_TEST_INFO_NULL,
 };

@@ -9,7 +9,7 @@
 
 #include "operator.h"
 
-enum { WORKSPACE_SLOT = EMIT_OPERANDS, CHUNK = 512, MARKS = 255 };
+enum { WORKSPACE_SLOT = SIM_TENSORS, CHUNK = 512, MARKS = 255 };
 
 /* What works on a stream; it refers to nothing of the executor's. */
 typedef struct compute {
@@ -18,8 +18,9 @@ typedef struct compute {
   bool narrows;
   emit_job_t job;
   uint64_t seed;
-  char* at[EMIT_OPERANDS];
-  emit_host_range_t ranges[EMIT_OPERANDS];
+  char* at[SIM_TENSORS];
+  emit_host_range_t ranges[SIM_TENSORS];
+  sim_call_t function; /* where there is no kernel */
   char* workspace;
   uint64_t workspace_bytes;
   uint8_t mark; /* what stands in the workspace meanwhile, for what a device keeps there */
@@ -56,48 +57,41 @@ static void narrow(const compute_t* compute) {
   }
 }
 
-static void run_compute(sim_task_t* task) {
-  compute_t* compute = (compute_t*)task;
+static bool run_kernel(const compute_t* compute) {
   const void* parameters[EMIT_HOST_PARAMETERS] = {&compute->job.shape, compute->job.scalar};
   for (int i = 0; i < EMIT_HOST_POINTERS; i++)
     parameters[EMIT_HOST_PARAMETERS - EMIT_HOST_POINTERS + i] = &compute->at[i];
-  bool intact = is_marked(compute);
   bool inside = emit_host_run(compute->kernel, compute->job.groups, parameters, compute->ranges,
                               compute->seed);
   if (compute->narrows && compute->job.operands[0].dtype == TBK_FLOAT32) narrow(compute);
+  return inside;
+}
+
+static void run_compute(sim_task_t* task) {
+  compute_t* compute = (compute_t*)task;
+  bool intact = is_marked(compute);
+  bool inside = compute->kernel != NULL ? run_kernel(compute)
+                                        : sim_function_run(&compute->function, compute->at);
   if (!intact || !is_marked(compute)) (void)sim_broken(SIM_WORKSPACE_TAKEN, compute->call);
   if (inside) return;
   fprintf(stderr, "%s reached out of its operands' memory\n", compute->call);
   sim_fail(&compute->task.queue, ACL_AICORE_EXCEPTION);
 }
 
-/* The bytes that an operand reaches, from the first to behind the last. */
-static void find_reach(const emit_view_t* view, uintptr_t data, uintptr_t out_reach[2]) {
-  int64_t last = view->offset;
-  for (int i = 0; i < view->rank; i++)
-    last += (view->sizes[i] - 1) * view->strides[i];
-  out_reach[0] = data + (uintptr_t)(view->offset * view->element_bytes);
-  out_reach[1] = data + (uintptr_t)((last + 1) * view->element_bytes);
-}
-
 static bool overlaps_an_input(const sim_executor_t* executor) {
-  const emit_job_t* job = &executor->job;
-  uintptr_t out[2], in[2];
-  if (job->operands[0].count == 0) return false;
-  find_reach(&job->operands[0], executor->handles[0].data, out);
-  for (int i = 1; i < job->operand_count; i++) {
-    if (job->operands[i].count == 0) continue;
-    find_reach(&job->operands[i], executor->handles[i].data, in);
-    if (in[0] < out[1] && out[0] < in[1]) return true;
+  for (int i = 0; i < executor->handle_count; i++) {
+    const sim_operand_t* out = &executor->handles[i];
+    for (int k = 0; k < executor->handle_count && out->is_written; k++) {
+      const sim_operand_t* other = &executor->handles[k];
+      if (k != i && other->begin < out->end && out->begin < other->end) return true;
+    }
   }
   return false;
 }
 
-static acl_result take_operand(const sim_context_t* context, const sim_executor_t* executor, int i,
+static acl_result take_operand(const sim_context_t* context, const sim_operand_t* operand, int i,
                                const char* call, compute_t* compute) {
-  const sim_operand_t* operand = &executor->handles[i];
   sim_memory_t* memory;
-  if (executor->job.operands[i].count == 0) return ACL_OK;
   if (operand->data == 0) return sim_broken(SIM_NN_NULL, call);
   acl_result result =
       sim_memory_range(context, (const void*)operand->data, operand->storage_bytes, call, &memory);
@@ -126,8 +120,8 @@ static acl_result take_workspace(const sim_context_t* context, const sim_executo
   return ACL_OK;
 }
 
-static acl_result check_executor(const sim_object_t* object, sim_operator_t op,
-                                 const sim_context_t* context, const char* call) {
+static acl_result check_executor(const sim_object_t* object, int op, const sim_context_t* context,
+                                 const char* call) {
   const sim_executor_t* executor = object->as.executor;
   if (executor->op != op) return sim_broken(SIM_EXECUTOR_KIND, call);
   if (object->context != context) return sim_broken(SIM_EXECUTOR_CONTEXT, call);
@@ -156,13 +150,26 @@ static compute_t* task_of(const compute_t* value, void (*run)(sim_task_t* task))
 
 static acl_result submit(const sim_queue_t* queue, const compute_t* value) {
   acl_result result = ACL_OK;
-  if (value->job.groups == 0) return ACL_OK;
+  if (value->kernel != NULL && value->job.groups == 0) return ACL_OK;
   if (value->workspace_bytes > 0) result = sim_submit(queue, task_of(value, run_mark));
   return result == ACL_OK ? sim_submit(queue, task_of(value, run_compute)) : result;
 }
 
-static acl_result issue(sim_operator_t op, const char* call, const void* workspace, uint64_t bytes,
-                        const void* handle, acl_stream stream) {
+/* Memory of what has elements, in the order in which tensors were taken. */
+static acl_result take_operands(const sim_context_t* context, const sim_executor_t* executor,
+                                const char* call, compute_t* compute) {
+  acl_result result = ACL_OK;
+  for (int i = 0, slot = 0; i < executor->handle_count && result == ACL_OK; i++) {
+    const sim_operand_t* operand = &executor->handles[i];
+    if (!operand->is_tensor) continue;
+    if (operand->end != 0) result = take_operand(context, operand, slot, call, compute);
+    slot++;
+  }
+  return result;
+}
+
+acl_result sim_issue(int op, const char* call, const void* workspace, uint64_t bytes,
+                     const void* handle, acl_stream stream) {
   sim_queue_t queue;
   sim_object_t* object;
   acl_result result = sim_begin_on_stream(stream, call, &queue);
@@ -170,12 +177,14 @@ static acl_result issue(sim_operator_t op, const char* call, const void* workspa
   if (result == ACL_OK) result = check_executor(object, op, queue.context, call);
   if (result != ACL_OK) return result;
   const sim_executor_t* executor = object->as.executor;
-  compute_t value = {
-      .kernel = executor->kernel, .narrows = executor->narrows, .job = executor->job, .call = call};
+  compute_t value = {.kernel = executor->kernel,
+                     .narrows = executor->narrows,
+                     .job = executor->job,
+                     .function = executor->call,
+                     .call = call};
   value.seed = vdev_mix(vdev_machine_config(sim.machine)->seed ^ vdev_mix(object->serial));
   value.mark = (uint8_t)(1 + object->serial % MARKS);
-  for (int i = 0; i < executor->job.operand_count && result == ACL_OK; i++)
-    result = take_operand(queue.context, executor, i, call, &value);
+  result = take_operands(queue.context, executor, call, &value);
   if (result == ACL_OK)
     result = take_workspace(queue.context, executor, workspace, bytes, call, &value);
   if (result == ACL_OK) result = submit(&queue, &value);
@@ -183,11 +192,11 @@ static acl_result issue(sim_operator_t op, const char* call, const void* workspa
   return result;
 }
 
-#define SIM_DEFINE_ISSUE(member, name, page, ...)                                               \
-  acl_result issue_##member(void* workspace, uint64_t workspace_bytes, acl_executor* executor,  \
-                            acl_stream stream) {                                                \
-    return issue(SIM_OPERATOR_##member, ACL_PHASE_TWO_SYMBOL(name), workspace, workspace_bytes, \
-                 executor, stream);                                                             \
+#define SIM_DEFINE_ISSUE(member, name, page, ...)                                              \
+  acl_result issue_##member(void* workspace, uint64_t workspace_bytes, acl_executor* executor, \
+                            acl_stream stream) {                                               \
+    return sim_issue(SIM_OPERATOR_##member, ACL_PHASE_TWO_SYMBOL(name), workspace,             \
+                     workspace_bytes, executor, stream);                                       \
   }
 ACL_OPERATOR_MAP(SIM_DEFINE_ISSUE)
 

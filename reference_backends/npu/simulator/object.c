@@ -85,6 +85,7 @@ static void release(sim_object_t* object) {
   if (object->kind == SIM_STREAM) vdev_stream_drop(object->as.stream.queue);
   if (object->kind == SIM_EVENT) vdev_event_free(object->as.event.event);
   if (object->kind == SIM_INTS) free((void*)object->as.ints.items);
+  if (object->kind == SIM_LIST) free(object->as.list.items);
   if (object->kind == SIM_EXECUTOR) free(object->as.executor);
 }
 

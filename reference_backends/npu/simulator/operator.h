@@ -7,6 +7,7 @@
 #ifndef SIM_OPERATOR_H
 #define SIM_OPERATOR_H
 
+#include "function.h"
 #include "simulator.h"
 
 /* A rank and a dtype that no operator takes. */
@@ -35,21 +36,29 @@ typedef struct sim_operand {
   uint64_t serial;
   uintptr_t data; /* of a tensor */
   uint64_t storage_bytes;
+  uintptr_t begin, end; /* of its elements; 0 where there are none */
+  bool is_tensor, is_written;
 } sim_operand_t;
 
-enum { SIM_HANDLES = EMIT_OPERANDS + 1 };
+/* Members of a list are among them. */
+enum { SIM_HANDLES = SIM_TENSORS + ACLNN_ARGUMENTS };
 
 /* What the first phase makes. The operands are those of the job, in its order, and then others. */
 struct sim_executor {
-  sim_operator_t op;
+  int op; /* of sim_operator_t, or SIM_OPERATORS and one of aclnn_function_t */
   bool repeatable;
   bool narrows; /* a product, whose float32 become narrower */
   uint64_t workspace_bytes;
   const emit_host_kernel_t* kernel;
   emit_job_t job;
+  sim_call_t call; /* instead of a kernel and its job */
   int handle_count;
   sim_operand_t handles[SIM_HANDLES];
 };
+
+/* The second phase of every operator. */
+acl_result sim_issue(int op, const char* call, const void* workspace, uint64_t bytes,
+                     const void* handle, acl_stream stream);
 
 /* Returns our dtype for one of aclDataType; SIM_NO_DTYPE where there is none. */
 int sim_dtype_of(int acl_dtype);

@@ -7,27 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operator.h"
+#include "plan.h"
 
 #define BIT(dtype) (UINT64_C(1) << (dtype))
-
-/* Operands as they are taken; after the first error nothing more is looked at. */
-typedef struct plan {
-  acl_result result;
-  const char* call;
-  sim_operator_t op;
-  sim_context_t* context;
-  sim_executor_t* executor;
-  tbk_tensor_t views[EMIT_OPERANDS];
-  int view_count;
-} plan_t;
 
 /*
  * What operators refuse on chips, so that a program that has a way without them is run on it: our
  * guess, since no page was read for them.
  */
 static const struct {
-  sim_operator_t op;
+  int op;
   uint64_t refused; /* dtypes, as bits */
   acl_result result;
 } refusals[] = {
@@ -36,8 +25,8 @@ static const struct {
     {SIM_OPERATOR_mul, BIT(TBK_COMPLEX128), ACL_NN_TILING},
 };
 
-static bool begin(plan_t* plan, sim_operator_t op, const char* call,
-                  const uint64_t* out_workspace_bytes, acl_executor* const* out_executor) {
+bool plan_begin(plan_t* plan, int op, const char* call, const uint64_t* out_workspace_bytes,
+                acl_executor* const* out_executor) {
   *plan = (plan_t){.call = call, .op = op};
   plan->result = sim_begin_in_context(call, &plan->context);
   if (plan->result != ACL_OK) return false;
@@ -50,7 +39,7 @@ static bool begin(plan_t* plan, sim_operator_t op, const char* call,
   return plan->executor != NULL;
 }
 
-static sim_object_t* take(plan_t* plan, const void* handle, sim_kind_t kind) {
+sim_object_t* plan_take(plan_t* plan, const void* handle, sim_kind_t kind) {
   sim_object_t* object = NULL;
   if (plan->result != ACL_OK) return NULL;
   if (handle == NULL) plan->result = sim_broken(SIM_NN_NULL, plan->call);
@@ -61,7 +50,7 @@ static sim_object_t* take(plan_t* plan, const void* handle, sim_kind_t kind) {
   return object;
 }
 
-static acl_result judge(sim_operator_t op, const sim_tensor_t* tensor) {
+static acl_result judge(int op, const sim_tensor_t* tensor) {
   if (tensor->rank == SIM_TOO_MANY) return sim_refuse(ACL_NN_INVALID, "more than 8 dimensions");
   if (tensor->dtype == SIM_NO_DTYPE) return sim_refuse(ACL_NN_INVALID, "a dtype of no operator");
   for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
@@ -70,15 +59,37 @@ static acl_result judge(sim_operator_t op, const sim_tensor_t* tensor) {
   return ACL_OK;
 }
 
-/* Takes the output first, then the inputs. */
-static void take_tensor(plan_t* plan, const acl_tensor* handle) {
-  sim_object_t* object = take(plan, handle, SIM_TENSOR);
-  if (object == NULL) return;
+/* The bytes that an operand reaches, from the first to behind the last; none where it has no element. */
+static void find_reach(const sim_tensor_t* tensor, sim_operand_t* operand) {
+  const uint64_t bytes = sim_element_bytes(tensor->dtype);
+  int64_t last = tensor->offset;
+  for (int i = 0; i < tensor->rank; i++) {
+    if (tensor->sizes[i] == 0) return;
+    last += (tensor->sizes[i] - 1) * tensor->strides[i];
+  }
+  operand->begin = tensor->data + (uintptr_t)tensor->offset * bytes;
+  operand->end = tensor->data + (uintptr_t)(last + 1) * bytes;
+}
+
+const sim_tensor_t* plan_take_tensor(plan_t* plan, const void* handle, bool is_written) {
+  sim_object_t* object = plan_take(plan, handle, SIM_TENSOR);
+  if (object == NULL) return NULL;
   const sim_tensor_t* tensor = &object->as.tensor;
   plan->result = judge(plan->op, tensor);
+  if (plan->result != ACL_OK) return NULL;
   sim_operand_t* operand = &plan->executor->handles[plan->executor->handle_count - 1];
   operand->data = tensor->data;
   operand->storage_bytes = tensor->storage_bytes;
+  operand->is_tensor = true;
+  operand->is_written = is_written;
+  find_reach(tensor, operand);
+  return tensor;
+}
+
+/* Takes the output first, then the inputs. */
+static void take_tensor(plan_t* plan, const acl_tensor* handle) {
+  const sim_tensor_t* tensor = plan_take_tensor(plan, handle, plan->view_count == 0);
+  if (tensor == NULL) return;
   plan->views[plan->view_count++] = (tbk_tensor_t){.struct_size = sizeof(tbk_tensor_t),
                                                    .storage_bytes = tensor->storage_bytes,
                                                    .offset = tensor->offset,
@@ -89,12 +100,12 @@ static void take_tensor(plan_t* plan, const acl_tensor* handle) {
 }
 
 static tbk_scalar_t take_scalar(plan_t* plan, const acl_scalar* handle) {
-  const sim_object_t* object = take(plan, handle, SIM_SCALAR);
+  const sim_object_t* object = plan_take(plan, handle, SIM_SCALAR);
   return object != NULL ? object->as.scalar : (tbk_scalar_t){.kind = TBK_SCALAR_INT};
 }
 
 static tbk_int_list_t take_ints(plan_t* plan, const acl_ints* handle) {
-  const sim_object_t* object = take(plan, handle, SIM_INTS);
+  const sim_object_t* object = plan_take(plan, handle, SIM_INTS);
   return object != NULL ? object->as.ints : (tbk_int_list_t){NULL, 0};
 }
 
@@ -106,7 +117,7 @@ static const emit_host_kernel_t* find_kernel(const char* options) {
 }
 
 /* What keeps intermediate results on a device asks for room; how much is ours. */
-static uint64_t workspace_bytes(sim_operator_t op, const emit_job_t* job) {
+static uint64_t workspace_bytes(int op, const emit_job_t* job) {
   enum { PARTS = 512, LEAST = 64, MOST = 4096 };
   if (op == SIM_OPERATOR_sum) return PARTS;
   if (op != SIM_OPERATOR_mm) return 0;
@@ -131,9 +142,8 @@ static acl_result build(plan_t* plan, const emit_operator_t* made_by, const void
   return ACL_OK;
 }
 
-static acl_result end(plan_t* plan, const emit_operator_t* made_by, const void* arguments,
-                      uint64_t* out_workspace_bytes, acl_executor** out_executor) {
-  acl_result result = build(plan, made_by, arguments);
+acl_result plan_finish(plan_t* plan, acl_result result, uint64_t* out_workspace_bytes,
+                       acl_executor** out_executor) {
   sim_object_t value = {
       .kind = SIM_EXECUTOR, .context = plan->context, .as.executor = plan->executor};
   sim_object_t* object = result == ACL_OK ? sim_object_add(&value) : NULL;
@@ -147,11 +157,17 @@ static acl_result end(plan_t* plan, const emit_operator_t* made_by, const void* 
   return ACL_OK;
 }
 
+static acl_result end(plan_t* plan, const emit_operator_t* made_by, const void* arguments,
+                      uint64_t* out_workspace_bytes, acl_executor** out_executor) {
+  const acl_result result = build(plan, made_by, arguments);
+  return plan_finish(plan, result, out_workspace_bytes, out_executor);
+}
+
 acl_result plan_fill(acl_tensor* self, const acl_scalar* value, uint64_t* out_workspace_bytes,
                      acl_executor** out_executor) {
   plan_t plan;
-  if (!begin(&plan, SIM_OPERATOR_fill, ACL_PHASE_ONE_SYMBOL("InplaceFillScalar"),
-             out_workspace_bytes, out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_fill, ACL_PHASE_ONE_SYMBOL("InplaceFillScalar"),
+                  out_workspace_bytes, out_executor))
     return plan.result;
   take_tensor(&plan, self);
   const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &plan.views[0],
@@ -161,8 +177,8 @@ acl_result plan_fill(acl_tensor* self, const acl_scalar* value, uint64_t* out_wo
 
 acl_result plan_zero(acl_tensor* self, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
-  if (!begin(&plan, SIM_OPERATOR_zero, ACL_PHASE_ONE_SYMBOL("InplaceZero"), out_workspace_bytes,
-             out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_zero, ACL_PHASE_ONE_SYMBOL("InplaceZero"),
+                  out_workspace_bytes, out_executor))
     return plan.result;
   take_tensor(&plan, self);
   const tbk_args_fill__Scalar_t arguments = {
@@ -173,8 +189,8 @@ acl_result plan_zero(acl_tensor* self, uint64_t* out_workspace_bytes, acl_execut
 acl_result plan_copy(acl_tensor* self, const acl_tensor* source, uint64_t* out_workspace_bytes,
                      acl_executor** out_executor) {
   plan_t plan;
-  if (!begin(&plan, SIM_OPERATOR_copy, ACL_PHASE_ONE_SYMBOL("InplaceCopy"), out_workspace_bytes,
-             out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_copy, ACL_PHASE_ONE_SYMBOL("InplaceCopy"),
+                  out_workspace_bytes, out_executor))
     return plan.result;
   take_tensor(&plan, self);
   take_tensor(&plan, source);
@@ -185,8 +201,8 @@ acl_result plan_copy(acl_tensor* self, const acl_tensor* source, uint64_t* out_w
 acl_result plan_add(const acl_tensor* self, const acl_tensor* other, const acl_scalar* alpha,
                     acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
-  if (!begin(&plan, SIM_OPERATOR_add, ACL_PHASE_ONE_SYMBOL("Add"), out_workspace_bytes,
-             out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_add, ACL_PHASE_ONE_SYMBOL("Add"), out_workspace_bytes,
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, self);
@@ -199,8 +215,8 @@ acl_result plan_add(const acl_tensor* self, const acl_tensor* other, const acl_s
 acl_result plan_mul(const acl_tensor* self, const acl_tensor* other, acl_tensor* out,
                     uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
-  if (!begin(&plan, SIM_OPERATOR_mul, ACL_PHASE_ONE_SYMBOL("Mul"), out_workspace_bytes,
-             out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_mul, ACL_PHASE_ONE_SYMBOL("Mul"), out_workspace_bytes,
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, self);
@@ -213,8 +229,8 @@ acl_result plan_mul(const acl_tensor* self, const acl_tensor* other, acl_tensor*
 acl_result plan_where(const acl_tensor* condition, const acl_tensor* self, const acl_tensor* other,
                       acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
-  if (!begin(&plan, SIM_OPERATOR_where, ACL_PHASE_ONE_SYMBOL("SWhere"), out_workspace_bytes,
-             out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_where, ACL_PHASE_ONE_SYMBOL("SWhere"), out_workspace_bytes,
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, condition);
@@ -228,8 +244,8 @@ acl_result plan_where(const acl_tensor* condition, const acl_tensor* self, const
 acl_result plan_sum(const acl_tensor* self, const acl_ints* dims, bool keepdim, int dtype,
                     acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
   plan_t plan;
-  if (!begin(&plan, SIM_OPERATOR_sum, ACL_PHASE_ONE_SYMBOL("ReduceSum"), out_workspace_bytes,
-             out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_sum, ACL_PHASE_ONE_SYMBOL("ReduceSum"), out_workspace_bytes,
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, self);
@@ -245,7 +261,8 @@ acl_result plan_mm(const acl_tensor* self, const acl_tensor* mat2, acl_tensor* o
                    acl_executor** out_executor) {
   enum { USE_FP32_ADD = 4, CUBE_MATH_TYPES = 5 };
   plan_t plan;
-  if (!begin(&plan, SIM_OPERATOR_mm, ACL_PHASE_ONE_SYMBOL("Mm"), out_workspace_bytes, out_executor))
+  if (!plan_begin(&plan, SIM_OPERATOR_mm, ACL_PHASE_ONE_SYMBOL("Mm"), out_workspace_bytes,
+                  out_executor))
     return plan.result;
   take_tensor(&plan, out);
   take_tensor(&plan, self);

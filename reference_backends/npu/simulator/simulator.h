@@ -16,6 +16,7 @@
 #include <vdev/event.h>
 #include <vdev/words.h>
 
+#include "../aclnn.h"
 #include "rules.h"
 
 #define SIM_EXPORT __attribute__((visibility("default")))
@@ -48,6 +49,7 @@ typedef enum sim_kind {
   SIM_EVENT,
   SIM_TENSOR,
   SIM_SCALAR,
+  SIM_LIST, /* of tensors */
   SIM_INTS,
   SIM_EXECUTOR,
   SIM_SPENT /* an executor that was issued, and is no more */
@@ -76,6 +78,11 @@ typedef struct sim_tensor {
   uintptr_t data;
 } sim_tensor_t;
 
+typedef struct sim_tensor_list {
+  const acl_tensor** items; /* they end with the list */
+  uint64_t count;
+} sim_tensor_list_t;
+
 typedef struct sim_executor sim_executor_t; /* operator.h */
 
 /*
@@ -95,6 +102,7 @@ typedef struct sim_object {
     sim_tensor_t tensor;
     tbk_scalar_t scalar;
     tbk_int_list_t ints;
+    sim_tensor_list_t list;
     sim_executor_t* executor;
   } as;
 } sim_object_t;
@@ -201,7 +209,7 @@ typedef struct sim_queue {
   sim_object_t* stream; /* NULL: the default stream */
 } sim_queue_t;
 
-enum { SIM_USES = 6 };
+enum { SIM_USES = ACLNN_TENSORS + 1 }; /* and a workspace */
 
 /* A piece of work, at the beginning of what it needs. */
 typedef struct sim_task {

@@ -171,3 +171,29 @@ acl_ints* api_create_ints(const int64_t* items, uint64_t count) {
   if (made == NULL) (void)sim_refuse(ACL_BAD_ALLOC, "no host memory left");
   return (acl_ints*)(void*)made;
 }
+
+/* The members are the list's from now on (R). */
+acl_list* api_create_list(const acl_tensor* const* items, uint64_t count) {
+  static const char call[] = "aclCreateTensorList";
+  sim_object_t* member;
+  if (sim_begin(call) != ACL_OK) return NULL;
+  for (uint64_t i = 0; i < count; i++)
+    if (sim_object_find(items[i], SIM_TENSOR, call, &member) != ACL_OK) return NULL;
+  const acl_tensor** copy = calloc(count + 1, sizeof *copy);
+  if (copy != NULL && count > 0) memcpy(copy, items, count * sizeof(const acl_tensor*));
+  const sim_object_t value = {.kind = SIM_LIST, .as.list = {copy, count}};
+  sim_object_t* made = copy != NULL ? sim_object_add(&value) : NULL;
+  if (made == NULL) free(copy);
+  if (made == NULL) (void)sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+  return (acl_list*)(void*)made;
+}
+
+acl_result api_destroy_list(const acl_list* list) {
+  static const char call[] = "aclDestroyTensorList";
+  sim_object_t* object;
+  acl_result result = sim_begin(call);
+  if (result == ACL_OK) result = sim_object_find(list, SIM_LIST, call, &object);
+  for (uint64_t i = 0; result == ACL_OK && i < object->as.list.count; i++)
+    result = destroy(object->as.list.items[i], SIM_TENSOR, call);
+  return result == ACL_OK ? sim_object_destroy(object, call) : result;
+}

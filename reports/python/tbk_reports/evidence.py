@@ -48,6 +48,7 @@ IN_SEVERAL = 3  # the clauses from which on what their checks name is what they 
 CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
 
 _WORD = re.compile(r"[A-Z_]{2,}")
+_ACCEPTS = re.compile(r"\bnot refused\b")
 _WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b|\bbecomes\b|\bfor ever\b")
 
 
@@ -60,6 +61,8 @@ def fits(test: Test) -> float:
     if test.recorded in ("hang", "not-reached") or "waited" in test.seen:
         return 1.0 if _WAITS.search(test.clause_text) else 0.0
     expected, seen = _words(test.expected), _words(test.seen.partition(":")[0])
+    if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
+        return 1.0 if seen & set(REFUSALS) else -1.0
     refusal = test.label in ("Requires", "Errors")
     if _words(test.clause_text) & (expected | seen) - {"OK"}:
         return 0.0 if refusal and "OK" in seen else 1.0  # what does nothing refuses nothing
@@ -76,6 +79,11 @@ def breach(test: Test) -> float:
     return NO_CHECK
 
 
+def went_through(test: Test) -> bool:
+    """Tells whether a call that was to be refused was not."""
+    return bool(_words(test.expected) & set(REFUSALS)) and test.seen.startswith("OK")
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What all tests of a run say together."""
@@ -88,6 +96,7 @@ class Evidence:
     failed_of: Mapping[str, float]  # by the thing asked: the failing tests that asked it
     ran_of: Mapping[str, float]
     answered: Mapping[str, int]  # by the function: wrong answers and ends that followed its call
+    unrefused: float = 0.0  # the failing tests in which a call went through that was to be refused
     torch: Evidence | None = None  # what the tests of PyTorch's layer say, if any ran
 
     def of(self, test: Test) -> Evidence:
@@ -108,6 +117,13 @@ class Evidence:
         if not thing:
             return 1.0
         return self.failed_of.get(thing, 0) / self.failing if self.failing else 0.0
+
+    def explained_by(self, test: Test, thing: str) -> float:
+        """Returns the share of the failing tests that may fail for the same reason as this one,
+        which asked it: that its clause's refusal is missing harms no legal call."""
+        is_refusal = test.label in ("Requires", "Errors") and went_through(test)
+        most = self.unrefused / self.failing if is_refusal and self.failing else 1.0
+        return min(self.explained(thing), most)
 
     def things(self, tests: Sequence[Test]) -> set[str]:
         """Returns what the clause of some failing tests speaks of and they asked, in any way."""
@@ -176,6 +192,14 @@ class Evidence:
         failed = sum(breach(test) for test in ran if test.failed and self.is_own(test))
         return failed / len(ran) if ran else 0.0
 
+    def borne_out(self, clause: str) -> float:
+        """Returns the same of those that passed or failed by their own checks: what had no time
+        or ended in a crash says little for its clause, and nothing against it."""
+        ran = self.of_clause.get(clause, ())
+        failed = sum(breach(test) for test in ran if test.failed and self.is_own(test))
+        passed = sum(not test.failed for test in ran)
+        return (failed + 0.25) / (failed + passed + 0.5)
+
     def follows(self, tests: Sequence[Test]) -> float:
         """Returns 1 where a clause that this one builds on fails as such; 0 for none."""
         things = self.things(tests) or self.shared(tests)
@@ -213,10 +237,11 @@ class Evidence:
 
     def named_by_checks(self, tests: Sequence[Test]) -> float:
         """Returns the share of the failing tests of which a check of this clause failed, whatever
-        they are of."""
+        they are of; less where the clause's own tests do not bear it out."""
         clause = self.clause(tests)
         named = sum(_count(test) for test in tests if test.checked == clause)
-        return named / self.failing if self.failing else 0.0  # of warnings alone, none fails
+        # Of warnings alone, none fails.
+        return named / self.failing * self.borne_out(clause) if self.failing else 0.0
 
 
 def _as_of(one: Test, test: Test) -> Test:
@@ -329,5 +354,6 @@ def _gathered(ran: list[Test]) -> Evidence:
         failed_of=failed_of,
         ran_of=ran_of,
         answered=Counter(test.call for test in failing if test.call and is_answer(test)),
+        unrefused=sum(map(_count, filter(went_through, failing))),
     )
     return replace(evidence, accused=held_against(failing, of_clause, evidence.is_distinct))

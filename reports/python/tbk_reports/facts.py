@@ -54,6 +54,7 @@ C: dict[str, tuple[str, str]] = {
     "granularity": ("copies in units of several bytes", "`copy_granularity` is 1"),
     "two_devices": ("a second device", "`device_count` is 1"),
     "prepare": ("plans of kernels", "no kernel has `prepare`"),
+    "generic": ("generic kernels", "no generic kernel is offered"),
 }
 _FAMILIES = {
     "op:": ("kernels of", "`kernel_find` answers NULL"),

@@ -34,6 +34,7 @@ WEIGHTS = {
     "suspicious": 4.0,
     "explains": 4.0,
     "all of its tests": 1.5,
+    "all of any kind": 0.5,
     "answered": 0.5,
     "said by a check": 6.0,
     "after the test": 3.0,
@@ -86,8 +87,9 @@ def reasons(tests: Sequence[Test], evidence: Evidence) -> dict[str, float]:
     crossing = AREAS.get(evidence.clause(tests).partition("-")[0], "") in CROSSING
     return {
         "suspicious": math.log(evidence.suspicion(thing) + 0.05),
-        "explains": math.log(evidence.explained(thing) + 0.1),
+        "explains": math.log(evidence.explained_by(first, thing) + 0.1),
         "all of its tests": math.log(evidence.share_of_its_tests(tests, thing)),
+        "all of any kind": math.log(evidence.borne_out(evidence.clause(tests))),
         "answered": math.log(_answered(thing, evidence)),
         "said by a check": -_unsaid(first),
         "after the test": -float(first.phase in CLEAN),

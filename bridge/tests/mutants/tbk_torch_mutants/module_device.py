@@ -318,3 +318,18 @@ def _() -> None:
                 return 0.0
 
     torch.Event = Event  # type: ignore[misc]
+
+
+@mutant("load_flushes_subnormals", "DEV-590", "as a library does that is built with -ffast-math")
+def _() -> None:
+    torch.set_flush_denormal(True)
+
+
+@mutant("first_copy_flushes_subnormals", "DEV-590", "the first copy changes how the host computes",
+        narrow=True)  # fmt: skip
+def _() -> None:
+    def copy(original: Any, *given: Any, **named: Any) -> Any:
+        torch.set_flush_denormal(True)
+        return original(*given, **named)
+
+    kernels.around("copy_", copy)

@@ -5,7 +5,7 @@
 TBK_TORCH_SABOTAGE names the one that tbk_torch_device.py applies. Each stands in one area, and
 harness/tests/bench/budget.py counts how many `tbk check --budget` finds. No kill matrix has them.
 Those of held_out.py were written before the order of tests was changed, and nothing was changed for
-one of them.
+one of them. Those of second.py break what users hold in their hands, rather than kernels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tbk_torch_mutants.native import apply_native
 
 Apply = Callable[[], object]
 ENVIRONMENT = "TBK_TORCH_SABOTAGE"
-SETS = ("first", "held_out")
+SETS = ("first", "held_out", "second")
 
 
 @dataclass(frozen=True)

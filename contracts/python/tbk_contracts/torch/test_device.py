@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -217,6 +218,10 @@ def test_available_means_that_a_device_can_be_used(
     check.equal("the count is above 0", module.device_count() > 0, usable)
 
 
+class _InsideError(Exception):
+    """Leaves a context."""
+
+
 @clause("DEV-533", needs="accelerator module")
 def test_the_module_has_a_context_manager_for_the_device(
     devices: list[torch.device], module: Any
@@ -231,3 +236,6 @@ def test_the_module_has_a_context_manager_for_the_device(
             check.equal("the current device inside of a nested one", current(), 0)
         check.equal("the current device behind the nested one", current(), last.index)
     check.equal("the current device at the end", current(), 0)
+    with contextlib.suppress(_InsideError), module.device(last.index):
+        raise _InsideError
+    check.equal("the current device after an exception inside", current(), 0)

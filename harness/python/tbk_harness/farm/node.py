@@ -19,7 +19,10 @@ from typing import Any
 
 from tbk_reports.model import EXIT_SUITE_ERROR
 
+from tbk_harness import locate
+
 LIBRARY, TIMINGS, PYTHON = "@library@", "@timings@", "@python@"
+GATE, BRIDGE = "@gate@", "@bridge@"
 RESULTS = "results.jsonl"
 
 Job = Mapping[str, Any]
@@ -65,9 +68,11 @@ def _is(path: Path, digest: str) -> bool:
 
 
 def _words(job: Job, blobs: Blobs, folder: Path) -> tuple[list[str], str]:
-    """Returns the arguments with the node's own paths in them, and the library's."""
-    library = str(library_file(job["library"], blobs["library"]))
-    places = {LIBRARY: library, PYTHON: sys.executable}
+    """Returns the arguments with the node's own paths in them, and the library's, or nothing."""
+    library = str(library_file(job["library"], blobs["library"])) if "library" in blobs else ""
+    places = {LIBRARY: library, PYTHON: sys.executable, BRIDGE: str(locate.bridge())}
+    if "gate" in blobs:
+        places[GATE] = str(library_file(job["gate"], blobs["gate"]))
     if "timings" in blobs:
         timings = folder / "timings.jsonl"
         timings.write_bytes(blobs["timings"])
@@ -99,15 +104,19 @@ def tests(job: Job, blobs: Blobs, folder: Path) -> Reply:
 
 
 def litmus(job: Job, blobs: Blobs, folder: Path) -> Reply:
-    """Runs litmus programs."""
+    """Runs litmus programs; by PyTorch's calls where the job names another reproducer than C's."""
     from tbk_harness import litmus_runner  # noqa: PLC0415
 
     program = litmus_runner.runner()
     if program is None:
         return {"code": EXIT_SUITE_ERROR, "said": litmus_runner.MISSING, "files": {}}
     words, library = _words(job, blobs, folder)
-    hunted = litmus_runner.hunt(program, library, words, folder, tethered=True)
-    files = _files(folder, litmus_runner.RESULTS, litmus_runner.REPRODUCER)
+    reproducer = job.get("reproducer", litmus_runner.REPRODUCER)
+    if reproducer == litmus_runner.REPRODUCER:
+        hunted = litmus_runner.hunt(program, library, words, folder, tethered=True)
+    else:
+        hunted = litmus_runner.hunt_torch(program, words, folder, tethered=True)
+    files = _files(folder, litmus_runner.RESULTS, reproducer)
     return {"code": hunted.code, "said": hunted.said, "files": files, "library": library}
 
 

@@ -66,6 +66,15 @@ class Backward:
         made.backward(self._one)
 
 
+def _can_empty_cache() -> bool:
+    """Returns whether PyTorch knows the device's allocator as one with a cache."""
+    try:
+        torch.accelerator.empty_cache()
+    except (AttributeError, RuntimeError):
+        return False
+    return True
+
+
 class Device:
     """One device or two, with the streams that programs name."""
 
@@ -78,6 +87,7 @@ class Device:
         self.pinned = False
         self.bytes_per_us = 0
         self.backward: Backward | None = None
+        self.cache = False
         self._open()
         if gate is not None:
             self._take_gate(gate)
@@ -100,6 +110,7 @@ class Device:
             self.pinned = bool(self.slot(0).is_pinned())
             self._calibrate()
             self.backward = Backward.of(self.first)
+            self.cache = _can_empty_cache()
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
 
@@ -108,12 +119,22 @@ class Device:
         try:
             torch.Event(self.first, enable_timing=True)
             first = torch.accelerator.current_stream(self.first)
-            more = [torch.Stream(self.first, priority=p) for p in PRIORITIES[1:]]
+            more = [self._new_stream(number) for number in range(1, wire.STREAMS)]
             last = torch.Stream(self._all[-1], priority=PRIORITIES[-1])
         except Exception as error:
             reason = f"there are no streams or no events: {told_with_cause(error)}"
             raise Unusable(wire.NOTHING_TO_ORDER, reason) from error
         self.streams = {1: [first, *more], 2: [first, *more[:-1], last]}
+
+    def _new_stream(self, number: int) -> torch.Stream:
+        return torch.Stream(self.first, priority=PRIORITIES[number])
+
+    def renew_stream(self, number: int) -> None:
+        """Takes another one of the first device in the place of one, also for later programs."""
+        stream = self._new_stream(number)
+        for streams in self.streams.values():
+            if streams[number].device == self.first:
+                streams[number] = stream
 
     def hello(self) -> Hello:
         """Returns what it offers."""
@@ -123,6 +144,7 @@ class Device:
             bytes_per_us=self.bytes_per_us,
             gate=self._gate is not None,
             autograd=self.backward is not None,
+            cache=self.cache,
         )
 
     def of_cell(self, number: int, devices: int) -> torch.device:
@@ -166,7 +188,8 @@ class Device:
         for number in range(4):  # what is done at first use takes longer
             began = time.perf_counter()
             trial.fill_(number)
-            self.synchronize()
+            torch.accelerator.current_stream(self.first).synchronize()
+            self.synchronize()  # either may be what is broken
             least = min(least, time.perf_counter() - began)
         return max(64, min(int(TRIAL / least / 1e6), MOST_BUSY // LONGEST_US))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from mmap import mmap
 from typing import Any
@@ -117,13 +118,29 @@ class Executor:
         self._streams = self._device.streams[program.devices]
         self._events = [self._new_event(number) for number in range(wire.EVENTS)]
         self._cells = [None] * wire.CELLS
-        first = self._first[: self._size]
+        if any(self._acts[call.op] == self._empty_cache for call in program.calls):
+            torch.accelerator.empty_cache()  # so that these cells are of new segments, too
+        first = memory = self._first[: self._size]
+        self._apart = -(-self._size // wire.ALIGNED) * wire.ALIGNED
         for number in range(wire.CELLS - wire.ORDERED_CELLS):
             on = self._device.of_cell(number, program.devices)
-            self._cells[number] = torch.empty(self._size, dtype=torch.uint8, device=on)
+            begin = self._apart if number in wire.BEHIND else 0
+            memory = memory if begin else self._new_memory(number, on)
+            self._cells[number] = memory[begin : begin + self._size]
             first.fill_(wire.FIRST_OF_CELLS + number)
             self._cells[number].copy_(first)
         self._device.synchronize()  # the copies have read their source, and no more (CPY-503)
+
+    def _new_memory(self, number: int, device: torch.device) -> torch.Tensor:
+        """Returns memory for a cell, and for the next one where that lies behind it.
+
+        It is of one of several streams, each of which has segments of its own; all that used it
+        before has been waited for.
+        """
+        home = self._streams[wire.HOMES[number]]
+        size = self._apart + self._size if number + 1 in wire.BEHIND else self._size
+        with home if home.device == device else nullcontext():
+            return torch.empty(size, dtype=torch.uint8, device=device)
 
     def _new_event(self, number: int) -> torch.Event:
         return torch.Event(self._device.first, enable_timing=number % 2 == 1)
@@ -202,6 +219,12 @@ class Executor:
 
     def _record_stream(self, call: Call) -> None:
         self._cells[call.cell].record_stream(self._streams[call.stream])
+
+    def _empty_cache(self, call: Call) -> None:
+        torch.accelerator.empty_cache()
+
+    def _stream_renew(self, call: Call) -> None:
+        self._device.renew_stream(call.stream)
 
     def _record(self, call: Call) -> None:
         self._events[call.event].record(self._streams[call.stream])

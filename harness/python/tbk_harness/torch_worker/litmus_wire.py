@@ -18,6 +18,9 @@ GATE_FAILED = 100
 STREAMS, EVENTS, CELLS, SLOTS, CALLS, THREADS = 4, 4, 8, 12, 56, 3
 FIRST_OF_CELLS, FIRST_OF_SLOTS = 1, 16
 ORDERED_CELLS = 2  # the last: they are allocated by the program
+HOMES = (0, 0, 2, 1, 1, 0)  # of the others: the stream that a cell is allocated on
+BEHIND = (1, 4)  # these lie in the memory of the one before
+ALIGNED = 64  # bytes: what is apart so far is no device's to write in one
 STEPS, CALL, RATE, IN_GATE, PAGE_WORDS = 0, 1, 2, 3, 4  # words of wire_page_t
 ROOMS_AT, ROOM = 4096, 1 << 20
 ROOM_OF_CELLS, ROOM_OF_SLOTS = CALLS, CALLS + CELLS
@@ -28,7 +31,7 @@ MOST_BYTES = 4096  # of a request
 WORD = struct.Struct("<ii")
 _HEAD = struct.Struct("<IIQQ")
 _CALL = struct.Struct("<BbbbbbbBBB?xIB7x")
-_HELLO = struct.Struct("<iiiiii488s")
+_HELLO = struct.Struct("<iiiiiii484s")
 _REPLY = struct.Struct("<iiQQQ200s")
 
 
@@ -87,12 +90,13 @@ class Hello:
     bytes_per_us: int = 0
     gate: bool = False
     autograd: bool = False
+    cache: bool = False
     reason: str = ""
 
     def pack(self) -> bytes:
         """Returns the bytes of wire_hello_t."""
         numbers = (self.state, self.devices, self.pinned, self.bytes_per_us, self.gate)
-        return _HELLO.pack(*numbers, self.autograd, _cut(self.reason, 487))
+        return _HELLO.pack(*numbers, self.autograd, self.cache, _cut(self.reason, 483))
 
 
 def _cut(text: str, size: int) -> bytes:

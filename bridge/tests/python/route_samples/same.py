@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults that change a call and not what comes of it, by family, with the reason."""
+
+from __future__ import annotations
+
+_PRODUCT = "a reduction of products, whose factors may be exchanged"
+_HALVES = "both halves of the formula give the same but for rounding"
+_OWN = "the places are those of nonzero elements, or of a sort: none is negative or bad"
+_ONCE = "written into zeros, each place once"
+_CANDIDATES = "the gradient asks more places of the result than there are, never fewer"
+_ZERO = "the gradient of cumprod seeks the first zero of a line: no two are equal"
+_PARTS = "only a part of no elements has it, and a device need not begin with one"
+
+SAME: dict[str, dict[str, str]] = {
+    "places": {"tbk::pointwise: LT is GE": _HALVES},
+    "reductions": {"tbk::reduce: two inputs are exchanged": _PRODUCT},
+    "scans": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::index: writes are sums": _ONCE,
+        "tbk::reduce: EQ is NE": _ZERO,
+        "tbk::reduce: constants are others": _ZERO,
+    },
+    "attention": {"tbk::reduce: two inputs are exchanged": _PRODUCT},
+    "masks": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::index: negative indices are bad": _OWN,
+    },
+    "classes": {"tbk::index: writes are sums": _ONCE},
+    "sorting": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::index: writes are sums": _ONCE,
+        "tbk::pointwise: operands are rounded to half precision": "what is NaN stays NaN",
+    },
+    "resampling": {"tbk::reduce: the last of what goes is lost": _CANDIDATES},
+    "foreach": {
+        "tbk::pointwise: LT is GE": _HALVES,
+        "tbk::pointwise: conditions fail": _HALVES,
+        "tbk::pointwise: conditions hold": _HALVES,
+        "tbk::pointwise: constants are others": _HALVES,
+    },
+    "optimizers": {
+        "tbk::pointwise: LT is GE": _HALVES,
+        "tbk::pointwise: conditions fail": _HALVES,
+        "tbk::pointwise: conditions hold": _HALVES,
+    },
+    "scaling": {"tbk::pointwise: two inputs are exchanged": "the greater of two"},
+}
+
+# On some backends results are the same, on others not.
+OPEN: dict[str, str] = {
+    "tbk::reduce: the identity is another": _PARTS,
+    "norms, tbk::reduce: conditions fail": _PARTS,
+}
+
+
+def open_in(family: str) -> set[str]:
+    """Returns the faults that a family may notice, or not."""
+    return {fault.removeprefix(f"{family}, ") for fault in OPEN}

@@ -1,0 +1,163 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * aclnn.h: the functions of aclnn that serve overloads by name, one row each in aclnn.inc. All of a signature
+ * are called in one way. The backend and its simulator are both built from these rows.
+ */
+#ifndef TBK_NPU_ACLNN_H
+#define TBK_NPU_ACLNN_H
+
+#include "acl.h"
+
+/* An argument of phase one, by class: Pointer to a descriptor, Integer, Double, Boolean, Number (32 bits) and
+ * Character (8 bits: cubeMathType). The letters of ACLNN_ARGUMENTS say what a pointer is to. */
+typedef union aclnn_word {
+  void* p;
+  int64_t i;
+  double d;
+  bool b;
+  int n;
+  int8_t c;
+} aclnn_word_t;
+
+typedef void* aclnn_p;
+typedef int64_t aclnn_i;
+typedef double aclnn_d;
+typedef bool aclnn_b;
+typedef int aclnn_n;
+typedef int8_t aclnn_c;
+
+/* S(K): the K of a signature, by its number of arguments; each with the classes of them. */
+#define ACLNN_SIGNATURE_pp(K) K##2(p, p)
+#define ACLNN_SIGNATURE_pdp(K) K##3(p, d, p)
+#define ACLNN_SIGNATURE_pip(K) K##3(p, i, p)
+#define ACLNN_SIGNATURE_pnp(K) K##3(p, n, p)
+#define ACLNN_SIGNATURE_ppp(K) K##3(p, p, p)
+#define ACLNN_SIGNATURE_pibp(K) K##4(p, i, b, p)
+#define ACLNN_SIGNATURE_pinp(K) K##4(p, i, n, p)
+#define ACLNN_SIGNATURE_pipp(K) K##4(p, i, p, p)
+#define ACLNN_SIGNATURE_ppbp(K) K##4(p, p, b, p)
+#define ACLNN_SIGNATURE_ppdp(K) K##4(p, p, d, p)
+#define ACLNN_SIGNATURE_ppip(K) K##4(p, p, i, p)
+#define ACLNN_SIGNATURE_ppnp(K) K##4(p, p, n, p)
+#define ACLNN_SIGNATURE_pppc(K) K##4(p, p, p, c)
+#define ACLNN_SIGNATURE_pppp(K) K##4(p, p, p, p)
+#define ACLNN_SIGNATURE_pibnp(K) K##5(p, i, b, n, p)
+#define ACLNN_SIGNATURE_pibpp(K) K##5(p, i, b, p, p)
+#define ACLNN_SIGNATURE_pippp(K) K##5(p, i, p, p, p)
+#define ACLNN_SIGNATURE_ppbbp(K) K##5(p, p, b, b, p)
+#define ACLNN_SIGNATURE_ppbnp(K) K##5(p, p, b, n, p)
+#define ACLNN_SIGNATURE_ppbpp(K) K##5(p, p, b, p, p)
+#define ACLNN_SIGNATURE_ppibp(K) K##5(p, p, i, b, p)
+#define ACLNN_SIGNATURE_pppbp(K) K##5(p, p, p, b, p)
+#define ACLNN_SIGNATURE_pppip(K) K##5(p, p, p, i, p)
+#define ACLNN_SIGNATURE_ppppp(K) K##5(p, p, p, p, p)
+#define ACLNN_SIGNATURE_pbibpp(K) K##6(p, b, i, b, p, p)
+#define ACLNN_SIGNATURE_piibpp(K) K##6(p, i, i, b, p, p)
+#define ACLNN_SIGNATURE_pippip(K) K##6(p, i, p, p, i, p)
+#define ACLNN_SIGNATURE_pipppp(K) K##6(p, i, p, p, p, p)
+#define ACLNN_SIGNATURE_ppibpp(K) K##6(p, p, i, b, p, p)
+#define ACLNN_SIGNATURE_ppiibp(K) K##6(p, p, i, i, b, p)
+#define ACLNN_SIGNATURE_pppbnp(K) K##6(p, p, p, b, n, p)
+#define ACLNN_SIGNATURE_ppppip(K) K##6(p, p, p, p, i, p)
+#define ACLNN_SIGNATURE_piibbpp(K) K##7(p, i, i, b, b, p, p)
+#define ACLNN_SIGNATURE_ppppbpp(K) K##7(p, p, p, p, b, p, p)
+#define ACLNN_SIGNATURE_ppppppc(K) K##7(p, p, p, p, p, p, c)
+#define ACLNN_SIGNATURE_ppppdppp(K) K##8(p, p, p, p, d, p, p, p)
+
+/* X(signature) */
+#define ACLNN_SIGNATURES(X)                                                                        \
+  X(pp)                                                                                            \
+  X(pdp) X(pip) X(pnp) X(ppp) X(pibp) X(pinp) X(pipp) X(ppbp) X(ppdp) X(ppip) X(ppnp) X(pppc)      \
+      X(pppp) X(pibnp) X(pibpp) X(pippp) X(ppbbp) X(ppbnp) X(ppbpp) X(ppibp) X(pppbp) X(pppip)     \
+          X(ppppp) X(pbibpp) X(piibpp) X(pippip) X(pipppp) X(ppibpp) X(ppiibp) X(pppbnp) X(ppppip) \
+              X(piibbpp) X(ppppbpp) X(ppppppc) X(ppppdppp)
+
+/* Parameters of phase one; the words of them; and the arguments that the words hold. */
+#define ACLNN_PARAMETERS_1(A) aclnn_##A a0
+#define ACLNN_PARAMETERS_2(A, B) ACLNN_PARAMETERS_1(A), aclnn_##B a1
+#define ACLNN_PARAMETERS_3(A, B, C) ACLNN_PARAMETERS_2(A, B), aclnn_##C a2
+#define ACLNN_PARAMETERS_4(A, B, C, D) ACLNN_PARAMETERS_3(A, B, C), aclnn_##D a3
+#define ACLNN_PARAMETERS_5(A, B, C, D, E) ACLNN_PARAMETERS_4(A, B, C, D), aclnn_##E a4
+#define ACLNN_PARAMETERS_6(A, B, C, D, E, F) ACLNN_PARAMETERS_5(A, B, C, D, E), aclnn_##F a5
+#define ACLNN_PARAMETERS_7(A, B, C, D, E, F, G) ACLNN_PARAMETERS_6(A, B, C, D, E, F), aclnn_##G a6
+#define ACLNN_PARAMETERS_8(A, B, C, D, E, F, G, H) \
+  ACLNN_PARAMETERS_7(A, B, C, D, E, F, G), aclnn_##H a7
+
+#define ACLNN_WORDS_1(A) \
+  { .A = a0 }
+#define ACLNN_WORDS_2(A, B) \
+  ACLNN_WORDS_1(A), {       \
+    .B = a1                 \
+  }
+#define ACLNN_WORDS_3(A, B, C) \
+  ACLNN_WORDS_2(A, B), {       \
+    .C = a2                    \
+  }
+#define ACLNN_WORDS_4(A, B, C, D) \
+  ACLNN_WORDS_3(A, B, C), {       \
+    .D = a3                       \
+  }
+#define ACLNN_WORDS_5(A, B, C, D, E) \
+  ACLNN_WORDS_4(A, B, C, D), {       \
+    .E = a4                          \
+  }
+#define ACLNN_WORDS_6(A, B, C, D, E, F) \
+  ACLNN_WORDS_5(A, B, C, D, E), {       \
+    .F = a5                             \
+  }
+#define ACLNN_WORDS_7(A, B, C, D, E, F, G) \
+  ACLNN_WORDS_6(A, B, C, D, E, F), {       \
+    .G = a6                                \
+  }
+#define ACLNN_WORDS_8(A, B, C, D, E, F, G, H) \
+  ACLNN_WORDS_7(A, B, C, D, E, F, G), {       \
+    .H = a7                                   \
+  }
+
+#define ACLNN_VALUES_1(A) w[0].A
+#define ACLNN_VALUES_2(A, B) ACLNN_VALUES_1(A), w[1].B
+#define ACLNN_VALUES_3(A, B, C) ACLNN_VALUES_2(A, B), w[2].C
+#define ACLNN_VALUES_4(A, B, C, D) ACLNN_VALUES_3(A, B, C), w[3].D
+#define ACLNN_VALUES_5(A, B, C, D, E) ACLNN_VALUES_4(A, B, C, D), w[4].E
+#define ACLNN_VALUES_6(A, B, C, D, E, F) ACLNN_VALUES_5(A, B, C, D, E), w[5].F
+#define ACLNN_VALUES_7(A, B, C, D, E, F, G) ACLNN_VALUES_6(A, B, C, D, E, F), w[6].G
+#define ACLNN_VALUES_8(A, B, C, D, E, F, G, H) ACLNN_VALUES_7(A, B, C, D, E, F, G), w[7].H
+
+/* The most arguments of a function, and of tensors among them with those in lists. */
+enum { ACLNN_ARGUMENTS = 8, ACLNN_TENSORS = 64 };
+
+typedef enum aclnn_signature {
+#define ACLNN_ENUM(signature) ACLNN_##signature,
+  ACLNN_SIGNATURES(ACLNN_ENUM)
+#undef ACLNN_ENUM
+} aclnn_signature_t;
+
+/*
+ * X(name, signature, arguments, page): arguments has a letter for each:
+ *   t a tensor that is read, q one that may be absent, T a list of them; o, O what is written
+ *   s aclScalar, S one that may be absent, l aclIntArray
+ *   i, d, b, n, c by value; z a text
+ */
+typedef enum aclnn_function {
+#define ACLNN(name, signature, arguments, page) ACLNN_FUNCTION_##name,
+#include "aclnn.inc"
+#undef ACLNN
+  ACLNN_FUNCTIONS
+} aclnn_function_t;
+
+/* Both phases; issue is NULL where the library lacks one of them. */
+typedef struct aclnn_phases {
+  void (*plan)(void);
+  acl_issue issue;
+} aclnn_phases_t;
+
+typedef struct aclnn_row {
+  const char* name; /* without "aclnn" */
+  const char* arguments;
+  aclnn_signature_t signature;
+  const char* page;
+} aclnn_row_t;
+
+#endif /* TBK_NPU_ACLNN_H */

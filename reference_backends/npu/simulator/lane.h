@@ -1,0 +1,34 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * lane.h: what works along dimensions. A lane is what lies along them at one place of the others.
+ */
+#ifndef SIM_LANE_H
+#define SIM_LANE_H
+
+#include "routine.h"
+
+#define LISTED INT64_MAX /* the dimensions of the list; without one, all */
+
+/* A lane of each of two inputs, of `count` elements, and what comes of it, of `length`. */
+typedef struct lane {
+  const sim_number_t* in[2];
+  int64_t count;
+  sim_number_t* out[SIM_RESULTS];
+  int64_t length;
+  const sim_call_t* call;
+  int64_t* order; /* room for twice `count` places */
+} lane_t;
+
+typedef bool (*lane_routine_t)(const lane_t* lane);
+
+/* Returns dimensions as a set of bits: one, or LISTED. */
+uint32_t sim_lane_dims(const sim_run_t* run, int64_t dim);
+
+/* Runs the routine on each lane of the values of the formula; the second input, where there is one, is as large. */
+bool sim_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine);
+
+bool lane_logsumexp(const lane_t* lane);
+
+#endif /* SIM_LANE_H */
