@@ -89,7 +89,8 @@ at::Tensor image(const at::Tensor& self, const Patches& patches, c10::IntArrayRe
   const at::Tensor batch = as_batch(self, 3);
   const int64_t rows = patches.count(0, sizes[0]), lines = patches.count(1, sizes[1]);
   const at::Tensor parts =
-      batch.reshape({batch.size(0), -1, patches.kernel[0], patches.kernel[1], rows, lines});
+      batch.reshape({batch.size(0), batch.size(1) / (patches.kernel[0] * patches.kernel[1]),
+                     patches.kernel[0], patches.kernel[1], rows, lines});
   const int64_t wide = patches.padding[1], high = patches.padding[0];
   const at::Tensor whole = at::zeros(
       {batch.size(0), parts.size(1), sizes[0] + 2 * high, sizes[1] + 2 * wide}, self.options());
