@@ -6,6 +6,7 @@
 #include <aten/fallback_count.h>
 #include <aten/fallback_mirror.h>
 #include <aten/fallback_random.h>
+#include <aten/nothing.h>
 #include <aten/operands.h>
 #include <aten/refusals.h>
 #include <aten/values.h>
@@ -253,6 +254,7 @@ class Call {
 
 void cpu_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   refuse_what_cannot_run(op);
+  if (serve_nothing(op, stack)) return;
   Call(op, stack).run();
 }
 

@@ -36,6 +36,10 @@ std::optional<Writing> scattered(const char* operation, const at::Tensor& self, 
 bool scatter_into(const char* operation, int64_t mode, const at::Tensor& self, int64_t dim,
                   const at::Tensor& index, const at::Tensor& source, at::Tensor& out) {
   if (!is_open(Route::generic)) return false;
+  if (index.numel() == 0 && are_plain({&self, &out}) && self.scalar_type() == out.scalar_type()) {
+    start_from(self, out);  // an index without elements may be of any dtype
+    return true;
+  }
   const auto writing = scattered(operation, self, dim, index, source, out);
   return writing.has_value() && write(*writing, mode);
 }

@@ -221,9 +221,25 @@ void count(const at::Tensor& input) {
   count_call(counter, Route::composed, input.device().index(), input.scalar_type());
 }
 
+/// Whether `input` is a single row, without a dimension of rows. Of one element only roundings are left.
+bool is_one_row(const at::Tensor& input, c10::SymIntArrayRef shape) {
+  return is_ours(input) && input.dim() > 0 && input.layout() == at::kStrided &&
+         shape.size() == static_cast<size_t>(input.dim()) && input.numel() > 1;
+}
+at::Tensor as_row(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.unsqueeze(0) : tensor;
+}
+at::Tensor of_row(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.squeeze(0) : tensor;
+}
+
 Three layer_norm(const at::Tensor& input, c10::SymIntArrayRef shape, const Maybe& weight,
                  const Maybe& bias, double eps) {
   using Op = at::_ops::native_layer_norm;
+  if (is_one_row(input, shape)) {
+    const auto [out, mean, scale] = layer_norm(as_row(input), shape, weight, bias, eps);
+    return {of_row(out), of_row(mean), of_row(scale)};
+  }
   if (std::optional<Three> served = forward(input, shape, weight, bias, eps)) {
     count<Op>(input);
     return std::move(*served);
@@ -237,6 +253,11 @@ Three layer_norm_backward(const at::Tensor& gradient, const at::Tensor& input,
                           const at::Tensor& scale, const Maybe& weight, const Maybe& bias,
                           Mask wanted) {
   using Op = at::_ops::native_layer_norm_backward;
+  if (is_one_row(input, shape)) {
+    const auto [of_input, of_weight, of_bias] = layer_norm_backward(
+        as_row(gradient), as_row(input), shape, as_row(mean), as_row(scale), weight, bias, wanted);
+    return {of_row(of_input), of_weight, of_bias};
+  }
   if (std::optional<Three> served =
           backward(gradient, input, shape, mean, scale, weight, bias, wanted)) {
     count<Op>(input);

@@ -354,304 +354,1134 @@ const Node f105_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), T(1), O(TBK_OPCODE_ABS, 2
     O(TBK_OPCODE_SQRT, 15), O(TBK_OPCODE_MUL, 4, 16), O(TBK_OPCODE_SELECT, 12, 4, 17),
     O(TBK_OPCODE_SELECT, 10, 7, 18)};
 const Formula f105 = {f105_nodes, 20};
-const Node f106_nodes[] = {T(0), O(TBK_OPCODE_NE, 0, 0)};
-const Formula f106 = {f106_nodes, 2};
-const Node f107_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(kInf), O(TBK_OPCODE_EQ, 1, 2)};
-const Formula f107 = {f107_nodes, 4};
-const Node f108_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0)};
-const Formula f108 = {f108_nodes, 2};
-const Node f109_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EQ, 0, 2)};
-const Formula f109 = {f109_nodes, 4};
-const Node f110_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_EQ, 0, 1)};
-const Formula f110 = {f110_nodes, 3};
-const Node f111_nodes[] = {T(0), L(2), T(1), O(TBK_OPCODE_POW, 1, 2), O(TBK_OPCODE_MUL, 0, 3)};
-const Formula f111 = {f111_nodes, 5};
-const Node f112_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1)};
-const Formula f112 = {f112_nodes, 3};
-const Node f113_nodes[] = {T(0), T(1), O(TBK_OPCODE_LE, 0, 1)};
+const Node f106_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
+    O(TBK_OPCODE_MUL, 1, 1), L(4), O(TBK_OPCODE_DIV, 4, 5), L(1), L(0.25), L(0.027777777777777776),
+    L(0.001736111111111111), L(6.944444444444444e-05), L(1.9290123456790124e-06),
+    L(3.936759889140842e-08), L(6.151187326782565e-10), L(7.594058428126624e-12),
+    L(7.594058428126623e-14), L(6.276081345559193e-16), L(4.358389823304995e-18),
+    L(2.5789288895295828e-20), L(1.3157800456783586e-22), L(5.8479113141260385e-25),
+    L(2.2843403570804838e-27), L(7.904291893012054e-30), L(2.4395962632753253e-32),
+    L(6.757884385804225e-35), L(1.6894710964510564e-37), L(3.8310002187098785e-40),
+    L(7.915289708078262e-43), L(1.4962740468957016e-45), L(2.5976979980828152e-48),
+    O(TBK_OPCODE_MUL, 6, 30), O(TBK_OPCODE_ADD, 29, 31), O(TBK_OPCODE_MUL, 6, 32),
+    O(TBK_OPCODE_ADD, 28, 33), O(TBK_OPCODE_MUL, 6, 34), O(TBK_OPCODE_ADD, 27, 35),
+    O(TBK_OPCODE_MUL, 6, 36), O(TBK_OPCODE_ADD, 26, 37), O(TBK_OPCODE_MUL, 6, 38),
+    O(TBK_OPCODE_ADD, 25, 39), O(TBK_OPCODE_MUL, 6, 40), O(TBK_OPCODE_ADD, 24, 41),
+    O(TBK_OPCODE_MUL, 6, 42), O(TBK_OPCODE_ADD, 23, 43), O(TBK_OPCODE_MUL, 6, 44),
+    O(TBK_OPCODE_ADD, 22, 45), O(TBK_OPCODE_MUL, 6, 46), O(TBK_OPCODE_ADD, 21, 47),
+    O(TBK_OPCODE_MUL, 6, 48), O(TBK_OPCODE_ADD, 20, 49), O(TBK_OPCODE_MUL, 6, 50),
+    O(TBK_OPCODE_ADD, 19, 51), O(TBK_OPCODE_MUL, 6, 52), O(TBK_OPCODE_ADD, 18, 53),
+    O(TBK_OPCODE_MUL, 6, 54), O(TBK_OPCODE_ADD, 17, 55), O(TBK_OPCODE_MUL, 6, 56),
+    O(TBK_OPCODE_ADD, 16, 57), O(TBK_OPCODE_MUL, 6, 58), O(TBK_OPCODE_ADD, 15, 59),
+    O(TBK_OPCODE_MUL, 6, 60), O(TBK_OPCODE_ADD, 14, 61), O(TBK_OPCODE_MUL, 6, 62),
+    O(TBK_OPCODE_ADD, 13, 63), O(TBK_OPCODE_MUL, 6, 64), O(TBK_OPCODE_ADD, 12, 65),
+    O(TBK_OPCODE_MUL, 6, 66), O(TBK_OPCODE_ADD, 11, 67), O(TBK_OPCODE_MUL, 6, 68),
+    O(TBK_OPCODE_ADD, 10, 69), O(TBK_OPCODE_MUL, 6, 70), O(TBK_OPCODE_ADD, 9, 71),
+    O(TBK_OPCODE_MUL, 6, 72), O(TBK_OPCODE_ADD, 8, 73), O(TBK_OPCODE_MUL, 6, 74),
+    O(TBK_OPCODE_ADD, 7, 75), O(TBK_OPCODE_MUL, 6, 76), O(TBK_OPCODE_ADD, 7, 77),
+    O(TBK_OPCODE_EXP, 1), L(16), O(TBK_OPCODE_DIV, 80, 1), O(TBK_OPCODE_SUB, 81, 7),
+    L(0.4021765094450081), L(0.0033605519836677235), L(0.00013621607439187193),
+    L(1.1143033802583682e-05), L(1.4838475863096976e-06), L(2.9735956581528157e-07),
+    L(8.872154618944625e-08), L(3.932926571091252e-08), L(2.155681110989874e-08),
+    L(7.532386417555123e-09), L(-6.805980075129678e-09), L(-1.331979859201994e-08),
+    L(-5.162517880939013e-09), L(7.323310735122893e-09), L(6.789790403895736e-09),
+    L(-3.11851456121224e-09), L(-4.8482509221176966e-09), L(1.0924527246468664e-09),
+    L(2.3981927228949238e-09), L(-2.748111637276033e-10), L(-7.473844621887592e-10),
+    L(3.525321019700796e-11), L(1.0881994785468934e-10), O(TBK_OPCODE_MUL, 82, 105),
+    O(TBK_OPCODE_ADD, 104, 106), O(TBK_OPCODE_MUL, 82, 107), O(TBK_OPCODE_ADD, 103, 108),
+    O(TBK_OPCODE_MUL, 82, 109), O(TBK_OPCODE_ADD, 102, 110), O(TBK_OPCODE_MUL, 82, 111),
+    O(TBK_OPCODE_ADD, 101, 112), O(TBK_OPCODE_MUL, 82, 113), O(TBK_OPCODE_ADD, 100, 114),
+    O(TBK_OPCODE_MUL, 82, 115), O(TBK_OPCODE_ADD, 99, 116), O(TBK_OPCODE_MUL, 82, 117),
+    O(TBK_OPCODE_ADD, 98, 118), O(TBK_OPCODE_MUL, 82, 119), O(TBK_OPCODE_ADD, 97, 120),
+    O(TBK_OPCODE_MUL, 82, 121), O(TBK_OPCODE_ADD, 96, 122), O(TBK_OPCODE_MUL, 82, 123),
+    O(TBK_OPCODE_ADD, 95, 124), O(TBK_OPCODE_MUL, 82, 125), O(TBK_OPCODE_ADD, 94, 126),
+    O(TBK_OPCODE_MUL, 82, 127), O(TBK_OPCODE_ADD, 93, 128), O(TBK_OPCODE_MUL, 82, 129),
+    O(TBK_OPCODE_ADD, 92, 130), O(TBK_OPCODE_MUL, 82, 131), O(TBK_OPCODE_ADD, 91, 132),
+    O(TBK_OPCODE_MUL, 82, 133), O(TBK_OPCODE_ADD, 90, 134), O(TBK_OPCODE_MUL, 82, 135),
+    O(TBK_OPCODE_ADD, 89, 136), O(TBK_OPCODE_MUL, 82, 137), O(TBK_OPCODE_ADD, 88, 138),
+    O(TBK_OPCODE_MUL, 82, 139), O(TBK_OPCODE_ADD, 87, 140), O(TBK_OPCODE_MUL, 82, 141),
+    O(TBK_OPCODE_ADD, 86, 142), O(TBK_OPCODE_MUL, 82, 143), O(TBK_OPCODE_ADD, 85, 144),
+    O(TBK_OPCODE_MUL, 82, 145), O(TBK_OPCODE_ADD, 84, 146), O(TBK_OPCODE_MUL, 82, 147),
+    O(TBK_OPCODE_ADD, 83, 148), O(TBK_OPCODE_MUL, 79, 149), O(TBK_OPCODE_SQRT, 1),
+    O(TBK_OPCODE_DIV, 150, 151), O(TBK_OPCODE_SELECT, 3, 78, 152)};
+const Formula f106 = {f106_nodes, 154};
+const Node f107_nodes[] = {T(0), O(TBK_OPCODE_NE, 0, 0)};
+const Formula f107 = {f107_nodes, 2};
+const Node f108_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(kInf), O(TBK_OPCODE_EQ, 1, 2)};
+const Formula f108 = {f108_nodes, 4};
+const Node f109_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0)};
+const Formula f109 = {f109_nodes, 2};
+const Node f110_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EQ, 0, 2)};
+const Formula f110 = {f110_nodes, 4};
+const Node f111_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_EQ, 0, 1)};
+const Formula f111 = {f111_nodes, 3};
+const Node f112_nodes[] = {T(0), L(2), T(1), O(TBK_OPCODE_POW, 1, 2), O(TBK_OPCODE_MUL, 0, 3)};
+const Formula f112 = {f112_nodes, 5};
+const Node f113_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1)};
 const Formula f113 = {f113_nodes, 3};
-const Node f114_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), N(0), O(TBK_OPCODE_MUL, 0, 3),
+const Node f114_nodes[] = {T(0), T(1), O(TBK_OPCODE_LE, 0, 1)};
+const Formula f114 = {f114_nodes, 3};
+const Node f115_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), N(0), O(TBK_OPCODE_MUL, 0, 3),
     O(TBK_OPCODE_SELECT, 2, 0, 4)};
-const Formula f114 = {f114_nodes, 6};
-const Condition c115[] = {{3, Is::kInteger, 0, nullptr}};
-const Node f116_nodes[] = {T(1), L(0), O(TBK_OPCODE_GT, 0, 1), T(0), N(0), O(TBK_OPCODE_MUL, 3, 4),
+const Formula f115 = {f115_nodes, 6};
+const Condition c116[] = {{3, Is::kInteger, 0, nullptr}};
+const Node f117_nodes[] = {T(1), L(0), O(TBK_OPCODE_GT, 0, 1), T(0), N(0), O(TBK_OPCODE_MUL, 3, 4),
     O(TBK_OPCODE_SELECT, 2, 3, 5)};
-const Formula f116 = {f116_nodes, 7};
-const Condition c117[] = {{3, Is::kInteger, 1, nullptr}, {2, Is::kNotNegative, 0, nullptr}};
-const Node f118_nodes[] = {N(0), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
-    O(TBK_OPCODE_SUB, 5, 4), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_ADD, 4, 7), L(1),
-    O(TBK_OPCODE_SUB, 9, 0), O(TBK_OPCODE_MUL, 6, 10), O(TBK_OPCODE_SUB, 5, 11),
-    O(TBK_OPCODE_SELECT, 3, 8, 12)};
-const Formula f118 = {f118_nodes, 14};
-const Node f119_nodes[] = {T(2), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
+const Formula f117 = {f117_nodes, 7};
+const Condition c118[] = {{3, Is::kInteger, 1, nullptr}, {2, Is::kNotNegative, 0, nullptr}};
+const Node f119_nodes[] = {N(0), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
     O(TBK_OPCODE_SUB, 5, 4), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_ADD, 4, 7), L(1),
     O(TBK_OPCODE_SUB, 9, 0), O(TBK_OPCODE_MUL, 6, 10), O(TBK_OPCODE_SUB, 5, 11),
     O(TBK_OPCODE_SELECT, 3, 8, 12)};
 const Formula f119 = {f119_nodes, 14};
-const Node f120_nodes[] = {T(0), O(TBK_OPCODE_LGAMMA, 0)};
-const Formula f120 = {f120_nodes, 2};
-const Node f121_nodes[] = {T(0), O(TBK_OPCODE_LOG, 0)};
+const Node f120_nodes[] = {T(2), O(TBK_OPCODE_ABS, 0), L(0.5), O(TBK_OPCODE_LT, 1, 2), T(0), T(1),
+    O(TBK_OPCODE_SUB, 5, 4), O(TBK_OPCODE_MUL, 0, 6), O(TBK_OPCODE_ADD, 4, 7), L(1),
+    O(TBK_OPCODE_SUB, 9, 0), O(TBK_OPCODE_MUL, 6, 10), O(TBK_OPCODE_SUB, 5, 11),
+    O(TBK_OPCODE_SELECT, 3, 8, 12)};
+const Formula f120 = {f120_nodes, 14};
+const Node f121_nodes[] = {T(0), O(TBK_OPCODE_LGAMMA, 0)};
 const Formula f121 = {f121_nodes, 2};
-const Node f122_nodes[] = {T(0), O(TBK_OPCODE_LOG10, 0)};
+const Node f122_nodes[] = {T(0), O(TBK_OPCODE_LOG, 0)};
 const Formula f122 = {f122_nodes, 2};
-const Node f123_nodes[] = {T(0), O(TBK_OPCODE_LOG1P, 0)};
+const Node f123_nodes[] = {T(0), O(TBK_OPCODE_LOG10, 0)};
 const Formula f123 = {f123_nodes, 2};
-const Node f124_nodes[] = {T(0), O(TBK_OPCODE_LOG2, 0)};
+const Node f124_nodes[] = {T(0), O(TBK_OPCODE_LOG1P, 0)};
 const Formula f124 = {f124_nodes, 2};
-const Node f125_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
+const Node f125_nodes[] = {T(0), O(TBK_OPCODE_LOG2, 0)};
+const Formula f125 = {f125_nodes, 2};
+const Node f126_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_EQ, 0, 1), O(TBK_OPCODE_AND, 5, 6),
     O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 8), O(TBK_OPCODE_NEG, 9), O(TBK_OPCODE_EXP, 10),
     O(TBK_OPCODE_LOG1P, 11), O(TBK_OPCODE_ADD, 2, 12), O(TBK_OPCODE_SELECT, 7, 0, 13)};
-const Formula f125 = {f125_nodes, 15};
-const Node f126_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
+const Formula f126 = {f126_nodes, 15};
+const Node f127_nodes[] = {T(0), T(1), O(TBK_OPCODE_MAX, 0, 1), O(TBK_OPCODE_ABS, 0), L(kInf),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_EQ, 0, 1), O(TBK_OPCODE_AND, 5, 6), L(2),
     O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 9), O(TBK_OPCODE_NEG, 10), O(TBK_OPCODE_POW, 8, 11),
     O(TBK_OPCODE_LOG1P, 12), L(1.4426950408889634), O(TBK_OPCODE_MUL, 13, 14),
     O(TBK_OPCODE_ADD, 2, 15), O(TBK_OPCODE_SELECT, 7, 0, 16)};
-const Formula f126 = {f126_nodes, 18};
-const Node f127_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
+const Formula f127 = {f127_nodes, 18};
+const Node f128_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
     O(TBK_OPCODE_AND, 1, 3)};
-const Formula f127 = {f127_nodes, 5};
-const Node f128_nodes[] = {T(0), K(NodeKind::kTruth, 0), O(TBK_OPCODE_NOT, 1)};
-const Formula f128 = {f128_nodes, 3};
-const Node f129_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
-    O(TBK_OPCODE_OR, 1, 3)};
-const Formula f129 = {f129_nodes, 5};
+const Formula f128 = {f128_nodes, 5};
+const Node f129_nodes[] = {T(0), K(NodeKind::kTruth, 0), O(TBK_OPCODE_NOT, 1)};
+const Formula f129 = {f129_nodes, 3};
 const Node f130_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
-    O(TBK_OPCODE_XOR, 1, 3)};
+    O(TBK_OPCODE_OR, 1, 3)};
 const Formula f130 = {f130_nodes, 5};
-const Condition c131[] = {{1, Is::kAbsent, 0, nullptr}};
-const Node f132_nodes[] = {T(0), L(1), O(TBK_OPCODE_SUB, 1, 0), O(TBK_OPCODE_DIV, 0, 2),
+const Node f131_nodes[] = {T(0), K(NodeKind::kTruth, 0), T(1), K(NodeKind::kTruth, 2),
+    O(TBK_OPCODE_XOR, 1, 3)};
+const Formula f131 = {f131_nodes, 5};
+const Condition c132[] = {{1, Is::kAbsent, 0, nullptr}};
+const Node f133_nodes[] = {T(0), L(1), O(TBK_OPCODE_SUB, 1, 0), O(TBK_OPCODE_DIV, 0, 2),
     O(TBK_OPCODE_LOG, 3)};
-const Formula f132 = {f132_nodes, 5};
-const Condition c133[] = {{1, Is::kNotNegative, 0, nullptr}};
-const Node f134_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
+const Formula f133 = {f133_nodes, 5};
+const Condition c134[] = {{1, Is::kNotNegative, 0, nullptr}};
+const Node f135_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
     O(TBK_OPCODE_GT, 0, 4), O(TBK_OPCODE_SELECT, 5, 4, 0), O(TBK_OPCODE_SELECT, 2, 1, 6),
     O(TBK_OPCODE_SUB, 3, 7), O(TBK_OPCODE_DIV, 7, 8), O(TBK_OPCODE_LOG, 9)};
-const Formula f134 = {f134_nodes, 11};
-const Node f135_nodes[] = {T(1), L(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_GT, 0, 3),
+const Formula f135 = {f135_nodes, 11};
+const Node f136_nodes[] = {T(1), L(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_GT, 0, 3),
     O(TBK_OPCODE_OR, 2, 4), L(kNan), T(0), O(TBK_OPCODE_SUB, 3, 0), O(TBK_OPCODE_MUL, 0, 8),
     O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
-const Formula f135 = {f135_nodes, 12};
-const Condition c136[] = {{2, Is::kNotNegative, 0, nullptr}};
-const Node f137_nodes[] = {T(1), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
+const Formula f136 = {f136_nodes, 12};
+const Condition c137[] = {{2, Is::kNotNegative, 0, nullptr}};
+const Node f138_nodes[] = {T(1), N(0), O(TBK_OPCODE_LT, 0, 1), L(1), O(TBK_OPCODE_SUB, 3, 1),
     O(TBK_OPCODE_GT, 0, 4), O(TBK_OPCODE_OR, 2, 5), L(0), T(0), O(TBK_OPCODE_SUB, 3, 0),
     O(TBK_OPCODE_MUL, 0, 9), O(TBK_OPCODE_DIV, 8, 10), O(TBK_OPCODE_SELECT, 6, 7, 11)};
-const Formula f137 = {f137_nodes, 13};
-const Node f138_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1)};
-const Formula f138 = {f138_nodes, 3};
-const Node f139_nodes[] = {T(0), T(1), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f138 = {f138_nodes, 13};
+const Node f139_nodes[] = {T(0), N(0), O(TBK_OPCODE_LT, 0, 1)};
 const Formula f139 = {f139_nodes, 3};
-const Node f140_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_SELECT, 0, 1, 2)};
-const Formula f140 = {f140_nodes, 4};
-const Node f141_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0), O(TBK_OPCODE_LOG1P, 1),
+const Node f140_nodes[] = {T(0), T(1), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f140 = {f140_nodes, 3};
+const Node f141_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_SELECT, 0, 1, 2)};
+const Formula f141 = {f141_nodes, 4};
+const Node f142_nodes[] = {T(0), O(TBK_OPCODE_EXP, 0), O(TBK_OPCODE_LOG1P, 1),
     O(TBK_OPCODE_TANH, 2), O(TBK_OPCODE_MUL, 0, 3)};
-const Formula f141 = {f141_nodes, 5};
-const Condition c142[] = {{2, Is::kInteger, 0, nullptr}};
-const Node f143_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 2, 2)};
-const Formula f143 = {f143_nodes, 4};
-const Node f144_nodes[] = {L(2), T(1), T(2), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 0, 3), T(0),
+const Formula f142 = {f142_nodes, 5};
+const Condition c143[] = {{2, Is::kInteger, 0, nullptr}};
+const Node f144_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 2, 2)};
+const Formula f144 = {f144_nodes, 4};
+const Node f145_nodes[] = {L(2), T(1), T(2), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 0, 3), T(0),
     O(TBK_OPCODE_MUL, 4, 5)};
-const Formula f144 = {f144_nodes, 7};
-const Node f145_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1)};
-const Formula f145 = {f145_nodes, 3};
-const Node f146_nodes[] = {T(0), T(1), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f145 = {f145_nodes, 7};
+const Node f146_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1)};
 const Formula f146 = {f146_nodes, 3};
-const Condition c147[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
+const Node f147_nodes[] = {T(0), T(1), O(TBK_OPCODE_MUL, 0, 1)};
+const Formula f147 = {f147_nodes, 3};
+const Condition c148[] = {{1, Is::kPresent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
     {3, Is::kPresent, 0, nullptr}};
-const Node f148_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+const Node f149_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
     N(1), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(2), O(TBK_OPCODE_SELECT, 7, 8, 0),
     O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f148 = {f148_nodes, 12};
-const Condition c149[] = {{2, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
+const Formula f149 = {f149_nodes, 12};
+const Condition c150[] = {{2, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
     {3, Is::kPresent, 0, nullptr}};
-const Node f150_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+const Node f151_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
     E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(1),
     O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f150 = {f150_nodes, 12};
-const Condition c151[] = {{3, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
+const Formula f151 = {f151_nodes, 12};
+const Condition c152[] = {{3, Is::kAbsent, 0, nullptr}, {1, Is::kPresent, 0, nullptr},
     {2, Is::kPresent, 0, nullptr}};
-const Node f152_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+const Node f153_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
     N(1), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 8),
     O(TBK_OPCODE_SELECT, 7, 9, 0), O(TBK_OPCODE_SELECT, 4, 5, 10), O(TBK_OPCODE_SELECT, 1, 2, 11)};
-const Formula f152 = {f152_nodes, 13};
-const Condition c153[] = {{2, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
+const Formula f153 = {f153_nodes, 13};
+const Condition c154[] = {{2, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
     {1, Is::kPresent, 0, nullptr}};
-const Node f154_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+const Node f155_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), N(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
     E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), O(TBK_OPCODE_NEG, 5),
     O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f154 = {f154_nodes, 12};
-const Condition c155[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
+const Formula f155 = {f155_nodes, 12};
+const Condition c156[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kPresent, 0, nullptr},
     {3, Is::kPresent, 0, nullptr}};
-const Node f156_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+const Node f157_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
     N(0), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(1), O(TBK_OPCODE_SELECT, 7, 8, 0),
     O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f156 = {f156_nodes, 12};
-const Condition c157[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
+const Formula f157 = {f157_nodes, 12};
+const Condition c158[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
     {3, Is::kPresent, 0, nullptr}};
-const Node f158_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+const Node f159_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
     E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), N(0),
     O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f158 = {f158_nodes, 12};
-const Condition c159[] = {{1, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
+const Formula f159 = {f159_nodes, 12};
+const Condition c160[] = {{1, Is::kAbsent, 0, nullptr}, {3, Is::kAbsent, 0, nullptr},
     {2, Is::kPresent, 0, nullptr}};
-const Node f160_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+const Node f161_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
     N(0), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 8),
     O(TBK_OPCODE_SELECT, 7, 9, 0), O(TBK_OPCODE_SELECT, 4, 5, 10), O(TBK_OPCODE_SELECT, 1, 2, 11)};
-const Formula f160 = {f160_nodes, 13};
-const Condition c161[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
+const Formula f161 = {f161_nodes, 13};
+const Condition c162[] = {{1, Is::kAbsent, 0, nullptr}, {2, Is::kAbsent, 0, nullptr},
     {3, Is::kAbsent, 0, nullptr}};
-const Node f162_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
+const Node f163_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), L(kInf), O(TBK_OPCODE_EQ, 0, 3),
     E(NodeKind::kLargest), O(TBK_OPCODE_NEG, 3), O(TBK_OPCODE_EQ, 0, 6), O(TBK_OPCODE_NEG, 5),
     O(TBK_OPCODE_SELECT, 7, 8, 0), O(TBK_OPCODE_SELECT, 4, 5, 9), O(TBK_OPCODE_SELECT, 1, 2, 10)};
-const Formula f162 = {f162_nodes, 12};
-const Node f163_nodes[] = {T(0), T(1), K(NodeKind::kCompute, 1), N(0), O(TBK_OPCODE_MUL, 2, 3),
+const Formula f163 = {f163_nodes, 12};
+const Node f164_nodes[] = {T(0), T(1), K(NodeKind::kCompute, 1), N(0), O(TBK_OPCODE_MUL, 2, 3),
     O(TBK_OPCODE_MUL, 0, 4)};
-const Formula f163 = {f163_nodes, 6};
-const Node f164_nodes[] = {T(0), N(0), O(TBK_OPCODE_NE, 0, 1)};
-const Formula f164 = {f164_nodes, 3};
-const Node f165_nodes[] = {T(0), T(1), O(TBK_OPCODE_NE, 0, 1)};
+const Formula f164 = {f164_nodes, 6};
+const Node f165_nodes[] = {T(0), N(0), O(TBK_OPCODE_NE, 0, 1)};
 const Formula f165 = {f165_nodes, 3};
-const Node f166_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0)};
-const Formula f166 = {f166_nodes, 2};
-const Node f167_nodes[] = {N(0), T(0), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f167 = {f167_nodes, 3};
-const Condition c168[] = {{1, Is::kInteger, 2, nullptr}};
-const Node f169_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0)};
-const Formula f169 = {f169_nodes, 2};
-const Condition c170[] = {{1, Is::kInteger, 3, nullptr}};
-const Node f171_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 0)};
+const Node f166_nodes[] = {T(0), T(1), O(TBK_OPCODE_NE, 0, 1)};
+const Formula f166 = {f166_nodes, 3};
+const Node f167_nodes[] = {T(0), O(TBK_OPCODE_NEG, 0)};
+const Formula f167 = {f167_nodes, 2};
+const Condition c168[] = {{0, Is::kInteger, 0, nullptr}};
+const Condition c169[] = {{0, Is::kInteger, 1, nullptr}};
+const Node f170_nodes[] = {L(3.141592653589793), T(0), O(TBK_OPCODE_MUL, 0, 1),
+    O(TBK_OPCODE_SIN, 2), O(TBK_OPCODE_DIV, 0, 3), L(0.5), O(TBK_OPCODE_LT, 1, 5),
+    O(TBK_OPCODE_MUL, 4, 4), L(1), O(TBK_OPCODE_SUB, 8, 1), L(8), O(TBK_OPCODE_ADD, 9, 10),
+    O(TBK_OPCODE_MUL, 11, 11), O(TBK_OPCODE_DIV, 8, 12), O(TBK_OPCODE_DIV, 8, 11),
+    O(TBK_OPCODE_MUL, 5, 13), O(TBK_OPCODE_ADD, 14, 15), O(TBK_OPCODE_DIV, 13, 11),
+    L(0.16666666666666666), L(0.03333333333333333), L(0.023809523809523808), L(0.07575757575757576),
+    L(0.2531135531135531), O(TBK_OPCODE_MUL, 13, 22), O(TBK_OPCODE_SUB, 21, 23),
+    O(TBK_OPCODE_MUL, 13, 24), O(TBK_OPCODE_SUB, 19, 25), O(TBK_OPCODE_MUL, 13, 26),
+    O(TBK_OPCODE_SUB, 20, 27), O(TBK_OPCODE_MUL, 13, 28), O(TBK_OPCODE_SUB, 19, 29),
+    O(TBK_OPCODE_MUL, 13, 30), O(TBK_OPCODE_SUB, 18, 31), O(TBK_OPCODE_MUL, 17, 32),
+    O(TBK_OPCODE_ADD, 16, 33), O(TBK_OPCODE_MUL, 9, 9), O(TBK_OPCODE_DIV, 8, 35),
+    O(TBK_OPCODE_ADD, 34, 36), O(TBK_OPCODE_ADD, 9, 8), O(TBK_OPCODE_MUL, 38, 38),
+    O(TBK_OPCODE_DIV, 8, 39), O(TBK_OPCODE_ADD, 37, 40), L(2), O(TBK_OPCODE_ADD, 9, 42),
+    O(TBK_OPCODE_MUL, 43, 43), O(TBK_OPCODE_DIV, 8, 44), O(TBK_OPCODE_ADD, 41, 45), L(3),
+    O(TBK_OPCODE_ADD, 9, 47), O(TBK_OPCODE_MUL, 48, 48), O(TBK_OPCODE_DIV, 8, 49),
+    O(TBK_OPCODE_ADD, 46, 50), L(4), O(TBK_OPCODE_ADD, 9, 52), O(TBK_OPCODE_MUL, 53, 53),
+    O(TBK_OPCODE_DIV, 8, 54), O(TBK_OPCODE_ADD, 51, 55), L(5), O(TBK_OPCODE_ADD, 9, 57),
+    O(TBK_OPCODE_MUL, 58, 58), O(TBK_OPCODE_DIV, 8, 59), O(TBK_OPCODE_ADD, 56, 60), L(6),
+    O(TBK_OPCODE_ADD, 9, 62), O(TBK_OPCODE_MUL, 63, 63), O(TBK_OPCODE_DIV, 8, 64),
+    O(TBK_OPCODE_ADD, 61, 65), L(7), O(TBK_OPCODE_ADD, 9, 67), O(TBK_OPCODE_MUL, 68, 68),
+    O(TBK_OPCODE_DIV, 8, 69), O(TBK_OPCODE_ADD, 66, 70), O(TBK_OPCODE_SUB, 7, 71),
+    O(TBK_OPCODE_ADD, 1, 10), O(TBK_OPCODE_MUL, 73, 73), O(TBK_OPCODE_DIV, 8, 74),
+    O(TBK_OPCODE_DIV, 8, 73), O(TBK_OPCODE_MUL, 5, 75), O(TBK_OPCODE_ADD, 76, 77),
+    O(TBK_OPCODE_DIV, 75, 73), O(TBK_OPCODE_MUL, 75, 22), O(TBK_OPCODE_SUB, 21, 80),
+    O(TBK_OPCODE_MUL, 75, 81), O(TBK_OPCODE_SUB, 19, 82), O(TBK_OPCODE_MUL, 75, 83),
+    O(TBK_OPCODE_SUB, 20, 84), O(TBK_OPCODE_MUL, 75, 85), O(TBK_OPCODE_SUB, 19, 86),
+    O(TBK_OPCODE_MUL, 75, 87), O(TBK_OPCODE_SUB, 18, 88), O(TBK_OPCODE_MUL, 79, 89),
+    O(TBK_OPCODE_ADD, 78, 90), O(TBK_OPCODE_MUL, 1, 1), O(TBK_OPCODE_DIV, 8, 92),
+    O(TBK_OPCODE_ADD, 91, 93), O(TBK_OPCODE_ADD, 1, 8), O(TBK_OPCODE_MUL, 95, 95),
+    O(TBK_OPCODE_DIV, 8, 96), O(TBK_OPCODE_ADD, 94, 97), O(TBK_OPCODE_ADD, 1, 42),
+    O(TBK_OPCODE_MUL, 99, 99), O(TBK_OPCODE_DIV, 8, 100), O(TBK_OPCODE_ADD, 98, 101),
+    O(TBK_OPCODE_ADD, 1, 47), O(TBK_OPCODE_MUL, 103, 103), O(TBK_OPCODE_DIV, 8, 104),
+    O(TBK_OPCODE_ADD, 102, 105), O(TBK_OPCODE_ADD, 1, 52), O(TBK_OPCODE_MUL, 107, 107),
+    O(TBK_OPCODE_DIV, 8, 108), O(TBK_OPCODE_ADD, 106, 109), O(TBK_OPCODE_ADD, 1, 57),
+    O(TBK_OPCODE_MUL, 111, 111), O(TBK_OPCODE_DIV, 8, 112), O(TBK_OPCODE_ADD, 110, 113),
+    O(TBK_OPCODE_ADD, 1, 62), O(TBK_OPCODE_MUL, 115, 115), O(TBK_OPCODE_DIV, 8, 116),
+    O(TBK_OPCODE_ADD, 114, 117), O(TBK_OPCODE_ADD, 1, 67), O(TBK_OPCODE_MUL, 119, 119),
+    O(TBK_OPCODE_DIV, 8, 120), O(TBK_OPCODE_ADD, 118, 121), O(TBK_OPCODE_SELECT, 6, 72, 122)};
+const Formula f170 = {f170_nodes, 124};
+const Node f171_nodes[] = {N(0), T(0), O(TBK_OPCODE_POW, 0, 1)};
 const Formula f171 = {f171_nodes, 3};
-const Node f172_nodes[] = {T(0), N(0), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f172 = {f172_nodes, 3};
-const Node f173_nodes[] = {T(0), T(1), O(TBK_OPCODE_POW, 0, 1)};
-const Formula f173 = {f173_nodes, 3};
-const Node f174_nodes[] = {T(0), L(57.29577951308232), O(TBK_OPCODE_MUL, 0, 1)};
-const Formula f174 = {f174_nodes, 3};
-const Node f175_nodes[] = {L(1), T(0), O(TBK_OPCODE_DIV, 0, 1)};
+const Condition c172[] = {{1, Is::kInteger, 2, nullptr}};
+const Node f173_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0)};
+const Formula f173 = {f173_nodes, 2};
+const Condition c174[] = {{1, Is::kInteger, 3, nullptr}};
+const Node f175_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_MUL, 1, 0)};
 const Formula f175 = {f175_nodes, 3};
-const Node f176_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_SELECT, 2, 1, 0)};
-const Formula f176 = {f176_nodes, 4};
-const Node f177_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Node f176_nodes[] = {T(0), N(0), O(TBK_OPCODE_POW, 0, 1)};
+const Formula f176 = {f176_nodes, 3};
+const Node f177_nodes[] = {T(0), T(1), O(TBK_OPCODE_POW, 0, 1)};
 const Formula f177 = {f177_nodes, 3};
-const Node f178_nodes[] = {N(0), T(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Node f178_nodes[] = {T(0), L(57.29577951308232), O(TBK_OPCODE_MUL, 0, 1)};
 const Formula f178 = {f178_nodes, 3};
-const Node f179_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Node f179_nodes[] = {L(1), T(0), O(TBK_OPCODE_DIV, 0, 1)};
 const Formula f179 = {f179_nodes, 3};
-const Node f180_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0)};
-const Formula f180 = {f180_nodes, 2};
-const Node f181_nodes[] = {L(10), N(0), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_POW, 0, 2), L(0),
+const Node f180_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1), O(TBK_OPCODE_SELECT, 2, 1, 0)};
+const Formula f180 = {f180_nodes, 4};
+const Node f181_nodes[] = {T(0), N(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f181 = {f181_nodes, 3};
+const Node f182_nodes[] = {N(0), T(0), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f182 = {f182_nodes, 3};
+const Node f183_nodes[] = {T(0), T(1), O(TBK_OPCODE_REM_FLOOR, 0, 1)};
+const Formula f183 = {f183_nodes, 3};
+const Node f184_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0)};
+const Formula f184 = {f184_nodes, 2};
+const Node f185_nodes[] = {L(10), N(0), O(TBK_OPCODE_ABS, 1), O(TBK_OPCODE_POW, 0, 2), L(0),
     O(TBK_OPCODE_LT, 1, 4), T(0), O(TBK_OPCODE_DIV, 6, 3), O(TBK_OPCODE_ROUND, 7),
     O(TBK_OPCODE_MUL, 8, 3), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_ROUND, 10),
     O(TBK_OPCODE_DIV, 11, 3), O(TBK_OPCODE_SELECT, 5, 9, 12)};
-const Formula f181 = {f181_nodes, 14};
-const Node f182_nodes[] = {L(1), T(0), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 0, 2)};
-const Formula f182 = {f182_nodes, 4};
-const Node f183_nodes[] = {N(0), N(1), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f183 = {f183_nodes, 5};
-const Node f184_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f184 = {f184_nodes, 5};
-const Node f185_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), K(NodeKind::kCompute, 2),
+const Formula f185 = {f185_nodes, 14};
+const Node f186_nodes[] = {L(1), T(0), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 0, 2)};
+const Formula f186 = {f186_nodes, 4};
+const Node f187_nodes[] = {N(0), N(1), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f187 = {f187_nodes, 5};
+const Node f188_nodes[] = {T(1), N(0), T(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f188 = {f188_nodes, 5};
+const Node f189_nodes[] = {T(0), L(0), O(TBK_OPCODE_GT, 0, 1), K(NodeKind::kCompute, 2),
     O(TBK_OPCODE_LT, 0, 1), K(NodeKind::kCompute, 4), O(TBK_OPCODE_SUB, 3, 5)};
-const Formula f185 = {f185_nodes, 7};
-const Node f186_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
-    O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 1, 4)};
-const Formula f186 = {f186_nodes, 6};
-const Node f187_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 3, 2),
-    O(TBK_OPCODE_MUL, 0, 4)};
-const Formula f187 = {f187_nodes, 6};
-const Node f188_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1)};
-const Formula f188 = {f188_nodes, 3};
-const Node f189_nodes[] = {T(0), O(TBK_OPCODE_SIGNBIT, 0)};
-const Formula f189 = {f189_nodes, 2};
+const Formula f189 = {f189_nodes, 7};
 const Node f190_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
-    O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 0, 4)};
+    O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 1, 4)};
 const Formula f190 = {f190_nodes, 6};
-const Node f191_nodes[] = {T(0), O(TBK_OPCODE_SIN, 0)};
-const Formula f191 = {f191_nodes, 2};
-const Node f192_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0), L(2), O(TBK_OPCODE_DIV, 1, 2),
+const Node f191_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_MUL, 3, 2),
+    O(TBK_OPCODE_MUL, 0, 4)};
+const Formula f191 = {f191_nodes, 6};
+const Node f192_nodes[] = {T(0), L(0), O(TBK_OPCODE_LT, 0, 1)};
+const Formula f192 = {f192_nodes, 3};
+const Node f193_nodes[] = {T(0), O(TBK_OPCODE_SIGNBIT, 0)};
+const Formula f193 = {f193_nodes, 2};
+const Node f194_nodes[] = {T(0), L(1), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 2),
+    O(TBK_OPCODE_ADD, 1, 3), O(TBK_OPCODE_DIV, 0, 4)};
+const Formula f194 = {f194_nodes, 6};
+const Node f195_nodes[] = {T(0), O(TBK_OPCODE_SIN, 0)};
+const Formula f195 = {f195_nodes, 2};
+const Node f196_nodes[] = {T(0), O(TBK_OPCODE_ROUND, 0), L(2), O(TBK_OPCODE_DIV, 1, 2),
     O(TBK_OPCODE_ROUND, 3), O(TBK_OPCODE_MUL, 2, 4), O(TBK_OPCODE_SUB, 1, 5), O(TBK_OPCODE_ABS, 6),
     L(0), O(TBK_OPCODE_EQ, 0, 8), L(1), O(TBK_OPCODE_MUL, 2, 7), O(TBK_OPCODE_SUB, 10, 11),
     L(3.141592653589793), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_MUL, 13, 14), O(TBK_OPCODE_SIN, 15),
     O(TBK_OPCODE_MUL, 12, 16), O(TBK_OPCODE_MUL, 13, 0), O(TBK_OPCODE_DIV, 17, 18),
     O(TBK_OPCODE_SELECT, 9, 10, 19)};
-const Formula f192 = {f192_nodes, 21};
-const Node f193_nodes[] = {T(0), O(TBK_OPCODE_SINH, 0)};
-const Formula f193 = {f193_nodes, 2};
-const Node f194_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
+const Formula f196 = {f196_nodes, 21};
+const Node f197_nodes[] = {T(0), O(TBK_OPCODE_SINH, 0)};
+const Formula f197 = {f197_nodes, 2};
+const Node f198_nodes[] = {T(0), T(1), O(TBK_OPCODE_SUB, 0, 1), O(TBK_OPCODE_ABS, 2), N(0),
     O(TBK_OPCODE_LT, 3, 4), L(0.5), O(TBK_OPCODE_MUL, 6, 3), O(TBK_OPCODE_MUL, 7, 3),
     O(TBK_OPCODE_DIV, 8, 4), O(TBK_OPCODE_MUL, 6, 4), O(TBK_OPCODE_SUB, 3, 10),
     O(TBK_OPCODE_SELECT, 5, 9, 11)};
-const Formula f194 = {f194_nodes, 13};
-const Node f195_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
+const Formula f198 = {f198_nodes, 13};
+const Node f199_nodes[] = {T(1), T(2), O(TBK_OPCODE_SUB, 0, 1), N(0), O(TBK_OPCODE_NEG, 3),
     O(TBK_OPCODE_LE, 2, 4), T(0), O(TBK_OPCODE_NEG, 6), O(TBK_OPCODE_GE, 2, 3),
     O(TBK_OPCODE_MUL, 2, 6), O(TBK_OPCODE_DIV, 9, 3), O(TBK_OPCODE_SELECT, 8, 6, 10),
     O(TBK_OPCODE_SELECT, 5, 7, 11)};
-const Formula f195 = {f195_nodes, 13};
-const Node f196_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1), N(1), O(TBK_OPCODE_GT, 2, 3),
+const Formula f199 = {f199_nodes, 13};
+const Node f200_nodes[] = {T(0), N(0), O(TBK_OPCODE_MUL, 0, 1), N(1), O(TBK_OPCODE_GT, 2, 3),
     O(TBK_OPCODE_EXP, 2), O(TBK_OPCODE_LOG1P, 5), O(TBK_OPCODE_DIV, 6, 1),
     O(TBK_OPCODE_SELECT, 4, 0, 7)};
-const Formula f196 = {f196_nodes, 9};
-const Node f197_nodes[] = {T(1), N(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_EXP, 2), N(1),
+const Formula f200 = {f200_nodes, 9};
+const Node f201_nodes[] = {T(1), N(0), O(TBK_OPCODE_MUL, 0, 1), O(TBK_OPCODE_EXP, 2), N(1),
     O(TBK_OPCODE_GT, 2, 4), T(0), O(TBK_OPCODE_MUL, 6, 3), L(1), O(TBK_OPCODE_ADD, 3, 8),
     O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SELECT, 5, 6, 10)};
-const Formula f197 = {f197_nodes, 12};
-const Condition c198[] = {{1, Is::kNotNegativeFinite, 0, nullptr}};
-const Node f199_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
+const Formula f201 = {f201_nodes, 12};
+const Condition c202[] = {{1, Is::kNotNegativeFinite, 0, nullptr}};
+const Node f203_nodes[] = {T(0), N(0), O(TBK_OPCODE_GT, 0, 1), O(TBK_OPCODE_SUB, 0, 1),
     O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_LT, 0, 4), O(TBK_OPCODE_ADD, 0, 1), L(0),
     O(TBK_OPCODE_MUL, 0, 7), O(TBK_OPCODE_SELECT, 5, 6, 8), O(TBK_OPCODE_SELECT, 2, 3, 9)};
-const Formula f199 = {f199_nodes, 11};
-const Node f200_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
+const Formula f203 = {f203_nodes, 11};
+const Node f204_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
+    O(TBK_OPCODE_MUL, 1, 1), L(32), O(TBK_OPCODE_DIV, 4, 5), L(1), O(TBK_OPCODE_SUB, 6, 7),
+    L(0.04582966485981377), L(0.9303012472958572), L(-0.6484692830871837), L(-0.808088807669687),
+    L(1.0383794611437211), L(-0.507468045847102), L(0.14598884856759264), L(-0.028472718610869575),
+    L(0.004058078989140991), L(-0.00044354592247271616), L(3.8473197855944406e-05),
+    L(-2.7177491450348606e-06), L(1.595610910454382e-07), L(-7.91540772613074e-09),
+    L(3.363447579149498e-10), L(-1.238464418210802e-11), L(4.003763198544757e-13),
+    L(-1.1380595432215676e-14), O(TBK_OPCODE_MUL, 8, 26), O(TBK_OPCODE_ADD, 25, 27),
+    O(TBK_OPCODE_MUL, 8, 28), O(TBK_OPCODE_ADD, 24, 29), O(TBK_OPCODE_MUL, 8, 30),
+    O(TBK_OPCODE_ADD, 23, 31), O(TBK_OPCODE_MUL, 8, 32), O(TBK_OPCODE_ADD, 22, 33),
+    O(TBK_OPCODE_MUL, 8, 34), O(TBK_OPCODE_ADD, 21, 35), O(TBK_OPCODE_MUL, 8, 36),
+    O(TBK_OPCODE_ADD, 20, 37), O(TBK_OPCODE_MUL, 8, 38), O(TBK_OPCODE_ADD, 19, 39),
+    O(TBK_OPCODE_MUL, 8, 40), O(TBK_OPCODE_ADD, 18, 41), O(TBK_OPCODE_MUL, 8, 42),
+    O(TBK_OPCODE_ADD, 17, 43), O(TBK_OPCODE_MUL, 8, 44), O(TBK_OPCODE_ADD, 16, 45),
+    O(TBK_OPCODE_MUL, 8, 46), O(TBK_OPCODE_ADD, 15, 47), O(TBK_OPCODE_MUL, 8, 48),
+    O(TBK_OPCODE_ADD, 14, 49), O(TBK_OPCODE_MUL, 8, 50), O(TBK_OPCODE_ADD, 13, 51),
+    O(TBK_OPCODE_MUL, 8, 52), O(TBK_OPCODE_ADD, 12, 53), O(TBK_OPCODE_MUL, 8, 54),
+    O(TBK_OPCODE_ADD, 11, 55), O(TBK_OPCODE_MUL, 8, 56), O(TBK_OPCODE_ADD, 10, 57),
+    O(TBK_OPCODE_MUL, 8, 58), O(TBK_OPCODE_ADD, 9, 59), L(0.7853981633974483),
+    O(TBK_OPCODE_SUB, 1, 61), L(128), O(TBK_OPCODE_DIV, 63, 4), O(TBK_OPCODE_SUB, 64, 7),
+    L(0.7974515295335377), L(-0.0004279592029192496), L(4.896949533573109e-06),
+    L(-1.6378534038375746e-07), L(1.0215923214738705e-08), L(-9.671238166207332e-10),
+    L(1.2367816167914015e-10), L(-1.987622748710914e-11), L(3.816478493294908e-12),
+    L(-8.106975024724606e-13), L(1.9840611424813517e-13), L(-8.170706946139201e-14),
+    L(2.5751452310133626e-14), O(TBK_OPCODE_MUL, 65, 78), O(TBK_OPCODE_ADD, 77, 79),
+    O(TBK_OPCODE_MUL, 65, 80), O(TBK_OPCODE_ADD, 76, 81), O(TBK_OPCODE_MUL, 65, 82),
+    O(TBK_OPCODE_ADD, 75, 83), O(TBK_OPCODE_MUL, 65, 84), O(TBK_OPCODE_ADD, 74, 85),
+    O(TBK_OPCODE_MUL, 65, 86), O(TBK_OPCODE_ADD, 73, 87), O(TBK_OPCODE_MUL, 65, 88),
+    O(TBK_OPCODE_ADD, 72, 89), O(TBK_OPCODE_MUL, 65, 90), O(TBK_OPCODE_ADD, 71, 91),
+    O(TBK_OPCODE_MUL, 65, 92), O(TBK_OPCODE_ADD, 70, 93), O(TBK_OPCODE_MUL, 65, 94),
+    O(TBK_OPCODE_ADD, 69, 95), O(TBK_OPCODE_MUL, 65, 96), O(TBK_OPCODE_ADD, 68, 97),
+    O(TBK_OPCODE_MUL, 65, 98), O(TBK_OPCODE_ADD, 67, 99), O(TBK_OPCODE_MUL, 65, 100),
+    O(TBK_OPCODE_ADD, 66, 101), O(TBK_OPCODE_COS, 62), O(TBK_OPCODE_MUL, 102, 103),
+    L(-0.09928948164795359), L(0.0004361651334422028), L(-9.428690149759456e-06),
+    L(4.535951363480462e-07), L(-3.6183851055770274e-08), L(4.1060419785073585e-09),
+    L(-6.044804916448206e-10), L(1.0889554011776827e-10), L(-2.2984188069492928e-11),
+    L(5.2189243701026984e-12), L(-1.3633364334784703e-12), L(6.306871758914339e-13),
+    L(-2.1003590443031382e-13), O(TBK_OPCODE_MUL, 65, 117), O(TBK_OPCODE_ADD, 116, 118),
+    O(TBK_OPCODE_MUL, 65, 119), O(TBK_OPCODE_ADD, 115, 120), O(TBK_OPCODE_MUL, 65, 121),
+    O(TBK_OPCODE_ADD, 114, 122), O(TBK_OPCODE_MUL, 65, 123), O(TBK_OPCODE_ADD, 113, 124),
+    O(TBK_OPCODE_MUL, 65, 125), O(TBK_OPCODE_ADD, 112, 126), O(TBK_OPCODE_MUL, 65, 127),
+    O(TBK_OPCODE_ADD, 111, 128), O(TBK_OPCODE_MUL, 65, 129), O(TBK_OPCODE_ADD, 110, 130),
+    O(TBK_OPCODE_MUL, 65, 131), O(TBK_OPCODE_ADD, 109, 132), O(TBK_OPCODE_MUL, 65, 133),
+    O(TBK_OPCODE_ADD, 108, 134), O(TBK_OPCODE_MUL, 65, 135), O(TBK_OPCODE_ADD, 107, 136),
+    O(TBK_OPCODE_MUL, 65, 137), O(TBK_OPCODE_ADD, 106, 138), O(TBK_OPCODE_MUL, 65, 139),
+    O(TBK_OPCODE_ADD, 105, 140), O(TBK_OPCODE_DIV, 141, 1), O(TBK_OPCODE_SIN, 62),
+    O(TBK_OPCODE_MUL, 142, 143), O(TBK_OPCODE_SUB, 104, 144), O(TBK_OPCODE_SQRT, 1),
+    O(TBK_OPCODE_DIV, 145, 146), O(TBK_OPCODE_SELECT, 3, 60, 147)};
+const Formula f204 = {f204_nodes, 149};
+const Node f205_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LT, 1, 2),
+    O(TBK_OPCODE_MUL, 1, 1), L(32), O(TBK_OPCODE_DIV, 4, 5), L(1), O(TBK_OPCODE_SUB, 6, 7),
+    L(-0.05814382795599107), L(0.08105866038589796), L(0.15151665143806634), L(-0.2595948652859303),
+    L(0.15858376432721938), L(-0.054745818212847276), L(0.012456814392255438),
+    L(-0.002029039494570245), L(0.0002494945813909099), L(-2.4045748660869506e-05),
+    L(1.8684525371950885e-06), L(-1.1967081644265458e-07), L(6.431268798326299e-09),
+    L(-2.9430378793535847e-10), L(1.1610590176624424e-11), L(-3.9908120700697754e-13),
+    L(1.2095547763548495e-14), L(-3.237828825886891e-16), O(TBK_OPCODE_MUL, 8, 26),
+    O(TBK_OPCODE_ADD, 25, 27), O(TBK_OPCODE_MUL, 8, 28), O(TBK_OPCODE_ADD, 24, 29),
+    O(TBK_OPCODE_MUL, 8, 30), O(TBK_OPCODE_ADD, 23, 31), O(TBK_OPCODE_MUL, 8, 32),
+    O(TBK_OPCODE_ADD, 22, 33), O(TBK_OPCODE_MUL, 8, 34), O(TBK_OPCODE_ADD, 21, 35),
+    O(TBK_OPCODE_MUL, 8, 36), O(TBK_OPCODE_ADD, 20, 37), O(TBK_OPCODE_MUL, 8, 38),
+    O(TBK_OPCODE_ADD, 19, 39), O(TBK_OPCODE_MUL, 8, 40), O(TBK_OPCODE_ADD, 18, 41),
+    O(TBK_OPCODE_MUL, 8, 42), O(TBK_OPCODE_ADD, 17, 43), O(TBK_OPCODE_MUL, 8, 44),
+    O(TBK_OPCODE_ADD, 16, 45), O(TBK_OPCODE_MUL, 8, 46), O(TBK_OPCODE_ADD, 15, 47),
+    O(TBK_OPCODE_MUL, 8, 48), O(TBK_OPCODE_ADD, 14, 49), O(TBK_OPCODE_MUL, 8, 50),
+    O(TBK_OPCODE_ADD, 13, 51), O(TBK_OPCODE_MUL, 8, 52), O(TBK_OPCODE_ADD, 12, 53),
+    O(TBK_OPCODE_MUL, 8, 54), O(TBK_OPCODE_ADD, 11, 55), O(TBK_OPCODE_MUL, 8, 56),
+    O(TBK_OPCODE_ADD, 10, 57), O(TBK_OPCODE_MUL, 8, 58), O(TBK_OPCODE_ADD, 9, 59),
+    O(TBK_OPCODE_MUL, 1, 60), L(2.356194490192345), O(TBK_OPCODE_SUB, 1, 62), L(128),
+    O(TBK_OPCODE_DIV, 64, 4), O(TBK_OPCODE_SUB, 65, 7), L(0.7986082630663897),
+    L(0.0007171425861322274), L(-6.35091750862054e-06), L(1.957750702766755e-07),
+    L(-1.1735695049008457e-08), L(1.0853600274952295e-09), L(-1.3668783005632934e-10),
+    L(2.1729737980631527e-11), L(-4.1387866461197746e-12), L(8.743293162497289e-13),
+    L(-2.1294855268756374e-13), L(8.706343559623247e-14), L(-2.734623706158419e-14),
+    O(TBK_OPCODE_MUL, 66, 79), O(TBK_OPCODE_ADD, 78, 80), O(TBK_OPCODE_MUL, 66, 81),
+    O(TBK_OPCODE_ADD, 77, 82), O(TBK_OPCODE_MUL, 66, 83), O(TBK_OPCODE_ADD, 76, 84),
+    O(TBK_OPCODE_MUL, 66, 85), O(TBK_OPCODE_ADD, 75, 86), O(TBK_OPCODE_MUL, 66, 87),
+    O(TBK_OPCODE_ADD, 74, 88), O(TBK_OPCODE_MUL, 66, 89), O(TBK_OPCODE_ADD, 73, 90),
+    O(TBK_OPCODE_MUL, 66, 91), O(TBK_OPCODE_ADD, 72, 92), O(TBK_OPCODE_MUL, 66, 93),
+    O(TBK_OPCODE_ADD, 71, 94), O(TBK_OPCODE_MUL, 66, 95), O(TBK_OPCODE_ADD, 70, 96),
+    O(TBK_OPCODE_MUL, 66, 97), O(TBK_OPCODE_ADD, 69, 98), O(TBK_OPCODE_MUL, 66, 99),
+    O(TBK_OPCODE_ADD, 68, 100), O(TBK_OPCODE_MUL, 66, 101), O(TBK_OPCODE_ADD, 67, 102),
+    O(TBK_OPCODE_COS, 63), O(TBK_OPCODE_MUL, 103, 104), L(0.2985803647129767),
+    L(-0.00061414507572117), L(1.1624870713507503e-05), L(-5.292822012299022e-07),
+    L(4.0980199885283977e-08), L(-4.564550546097779e-09), L(6.63502502776784e-10),
+    L(-1.1842607713568104e-10), L(2.4820735572125528e-11), L(-5.610004395132658e-12),
+    L(1.459255912794391e-12), L(-6.703194744187494e-13), L(2.2254624395562325e-13),
+    O(TBK_OPCODE_MUL, 66, 118), O(TBK_OPCODE_ADD, 117, 119), O(TBK_OPCODE_MUL, 66, 120),
+    O(TBK_OPCODE_ADD, 116, 121), O(TBK_OPCODE_MUL, 66, 122), O(TBK_OPCODE_ADD, 115, 123),
+    O(TBK_OPCODE_MUL, 66, 124), O(TBK_OPCODE_ADD, 114, 125), O(TBK_OPCODE_MUL, 66, 126),
+    O(TBK_OPCODE_ADD, 113, 127), O(TBK_OPCODE_MUL, 66, 128), O(TBK_OPCODE_ADD, 112, 129),
+    O(TBK_OPCODE_MUL, 66, 130), O(TBK_OPCODE_ADD, 111, 131), O(TBK_OPCODE_MUL, 66, 132),
+    O(TBK_OPCODE_ADD, 110, 133), O(TBK_OPCODE_MUL, 66, 134), O(TBK_OPCODE_ADD, 109, 135),
+    O(TBK_OPCODE_MUL, 66, 136), O(TBK_OPCODE_ADD, 108, 137), O(TBK_OPCODE_MUL, 66, 138),
+    O(TBK_OPCODE_ADD, 107, 139), O(TBK_OPCODE_MUL, 66, 140), O(TBK_OPCODE_ADD, 106, 141),
+    O(TBK_OPCODE_DIV, 142, 1), O(TBK_OPCODE_SIN, 63), O(TBK_OPCODE_MUL, 143, 144),
+    O(TBK_OPCODE_SUB, 105, 145), O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 146, 147),
+    O(TBK_OPCODE_SELECT, 3, 61, 148), L(0), O(TBK_OPCODE_LT, 0, 150), O(TBK_OPCODE_NEG, 149),
+    O(TBK_OPCODE_SELECT, 151, 152, 149)};
+const Formula f205 = {f205_nodes, 154};
+const Node f206_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
+    O(TBK_OPCODE_MUL, 0, 0), L(32), O(TBK_OPCODE_DIV, 5, 6), L(1), O(TBK_OPCODE_SUB, 7, 8),
+    L(0.6366197723675814), O(TBK_OPCODE_LOG, 0), L(0.04582966485981377), L(0.9303012472958572),
+    L(-0.6484692830871837), L(-0.808088807669687), L(1.0383794611437211), L(-0.507468045847102),
+    L(0.14598884856759264), L(-0.028472718610869575), L(0.004058078989140991),
+    L(-0.00044354592247271616), L(3.8473197855944406e-05), L(-2.7177491450348606e-06),
+    L(1.595610910454382e-07), L(-7.91540772613074e-09), L(3.363447579149498e-10),
+    L(-1.238464418210802e-11), L(4.003763198544757e-13), L(-1.1380595432215676e-14),
+    O(TBK_OPCODE_MUL, 9, 29), O(TBK_OPCODE_ADD, 28, 30), O(TBK_OPCODE_MUL, 9, 31),
+    O(TBK_OPCODE_ADD, 27, 32), O(TBK_OPCODE_MUL, 9, 33), O(TBK_OPCODE_ADD, 26, 34),
+    O(TBK_OPCODE_MUL, 9, 35), O(TBK_OPCODE_ADD, 25, 36), O(TBK_OPCODE_MUL, 9, 37),
+    O(TBK_OPCODE_ADD, 24, 38), O(TBK_OPCODE_MUL, 9, 39), O(TBK_OPCODE_ADD, 23, 40),
+    O(TBK_OPCODE_MUL, 9, 41), O(TBK_OPCODE_ADD, 22, 42), O(TBK_OPCODE_MUL, 9, 43),
+    O(TBK_OPCODE_ADD, 21, 44), O(TBK_OPCODE_MUL, 9, 45), O(TBK_OPCODE_ADD, 20, 46),
+    O(TBK_OPCODE_MUL, 9, 47), O(TBK_OPCODE_ADD, 19, 48), O(TBK_OPCODE_MUL, 9, 49),
+    O(TBK_OPCODE_ADD, 18, 50), O(TBK_OPCODE_MUL, 9, 51), O(TBK_OPCODE_ADD, 17, 52),
+    O(TBK_OPCODE_MUL, 9, 53), O(TBK_OPCODE_ADD, 16, 54), O(TBK_OPCODE_MUL, 9, 55),
+    O(TBK_OPCODE_ADD, 15, 56), O(TBK_OPCODE_MUL, 9, 57), O(TBK_OPCODE_ADD, 14, 58),
+    O(TBK_OPCODE_MUL, 9, 59), O(TBK_OPCODE_ADD, 13, 60), O(TBK_OPCODE_MUL, 9, 61),
+    O(TBK_OPCODE_ADD, 12, 62), O(TBK_OPCODE_MUL, 11, 63), O(TBK_OPCODE_MUL, 10, 64),
+    L(-0.382250654459425), L(-0.8284358903604587), L(1.6470964788745466), L(0.14412632369302442),
+    L(-1.0775477338215995), L(0.6721770783431723), L(-0.21895747096171628), L(0.046367047681347105),
+    L(-0.0070257410572709695), L(0.0008061586060550506), L(-7.279541882454126e-05),
+    L(5.321318633761208e-06), L(-3.218507844592323e-07), L(1.6391065240160875e-08),
+    L(-7.130461466149226e-10), L(2.6818237435502344e-11), L(-8.840111900737966e-13),
+    L(2.5576616218907466e-14), O(TBK_OPCODE_MUL, 9, 83), O(TBK_OPCODE_ADD, 82, 84),
+    O(TBK_OPCODE_MUL, 9, 85), O(TBK_OPCODE_ADD, 81, 86), O(TBK_OPCODE_MUL, 9, 87),
+    O(TBK_OPCODE_ADD, 80, 88), O(TBK_OPCODE_MUL, 9, 89), O(TBK_OPCODE_ADD, 79, 90),
+    O(TBK_OPCODE_MUL, 9, 91), O(TBK_OPCODE_ADD, 78, 92), O(TBK_OPCODE_MUL, 9, 93),
+    O(TBK_OPCODE_ADD, 77, 94), O(TBK_OPCODE_MUL, 9, 95), O(TBK_OPCODE_ADD, 76, 96),
+    O(TBK_OPCODE_MUL, 9, 97), O(TBK_OPCODE_ADD, 75, 98), O(TBK_OPCODE_MUL, 9, 99),
+    O(TBK_OPCODE_ADD, 74, 100), O(TBK_OPCODE_MUL, 9, 101), O(TBK_OPCODE_ADD, 73, 102),
+    O(TBK_OPCODE_MUL, 9, 103), O(TBK_OPCODE_ADD, 72, 104), O(TBK_OPCODE_MUL, 9, 105),
+    O(TBK_OPCODE_ADD, 71, 106), O(TBK_OPCODE_MUL, 9, 107), O(TBK_OPCODE_ADD, 70, 108),
+    O(TBK_OPCODE_MUL, 9, 109), O(TBK_OPCODE_ADD, 69, 110), O(TBK_OPCODE_MUL, 9, 111),
+    O(TBK_OPCODE_ADD, 68, 112), O(TBK_OPCODE_MUL, 9, 113), O(TBK_OPCODE_ADD, 67, 114),
+    O(TBK_OPCODE_MUL, 9, 115), O(TBK_OPCODE_ADD, 66, 116), O(TBK_OPCODE_ADD, 65, 117),
+    L(0.7853981633974483), O(TBK_OPCODE_SUB, 0, 119), L(128), O(TBK_OPCODE_DIV, 121, 5),
+    O(TBK_OPCODE_SUB, 122, 8), L(0.7974515295335377), L(-0.0004279592029192496),
+    L(4.896949533573109e-06), L(-1.6378534038375746e-07), L(1.0215923214738705e-08),
+    L(-9.671238166207332e-10), L(1.2367816167914015e-10), L(-1.987622748710914e-11),
+    L(3.816478493294908e-12), L(-8.106975024724606e-13), L(1.9840611424813517e-13),
+    L(-8.170706946139201e-14), L(2.5751452310133626e-14), O(TBK_OPCODE_MUL, 123, 136),
+    O(TBK_OPCODE_ADD, 135, 137), O(TBK_OPCODE_MUL, 123, 138), O(TBK_OPCODE_ADD, 134, 139),
+    O(TBK_OPCODE_MUL, 123, 140), O(TBK_OPCODE_ADD, 133, 141), O(TBK_OPCODE_MUL, 123, 142),
+    O(TBK_OPCODE_ADD, 132, 143), O(TBK_OPCODE_MUL, 123, 144), O(TBK_OPCODE_ADD, 131, 145),
+    O(TBK_OPCODE_MUL, 123, 146), O(TBK_OPCODE_ADD, 130, 147), O(TBK_OPCODE_MUL, 123, 148),
+    O(TBK_OPCODE_ADD, 129, 149), O(TBK_OPCODE_MUL, 123, 150), O(TBK_OPCODE_ADD, 128, 151),
+    O(TBK_OPCODE_MUL, 123, 152), O(TBK_OPCODE_ADD, 127, 153), O(TBK_OPCODE_MUL, 123, 154),
+    O(TBK_OPCODE_ADD, 126, 155), O(TBK_OPCODE_MUL, 123, 156), O(TBK_OPCODE_ADD, 125, 157),
+    O(TBK_OPCODE_MUL, 123, 158), O(TBK_OPCODE_ADD, 124, 159), O(TBK_OPCODE_SIN, 120),
+    O(TBK_OPCODE_MUL, 160, 161), L(-0.09928948164795359), L(0.0004361651334422028),
+    L(-9.428690149759456e-06), L(4.535951363480462e-07), L(-3.6183851055770274e-08),
+    L(4.1060419785073585e-09), L(-6.044804916448206e-10), L(1.0889554011776827e-10),
+    L(-2.2984188069492928e-11), L(5.2189243701026984e-12), L(-1.3633364334784703e-12),
+    L(6.306871758914339e-13), L(-2.1003590443031382e-13), O(TBK_OPCODE_MUL, 123, 175),
+    O(TBK_OPCODE_ADD, 174, 176), O(TBK_OPCODE_MUL, 123, 177), O(TBK_OPCODE_ADD, 173, 178),
+    O(TBK_OPCODE_MUL, 123, 179), O(TBK_OPCODE_ADD, 172, 180), O(TBK_OPCODE_MUL, 123, 181),
+    O(TBK_OPCODE_ADD, 171, 182), O(TBK_OPCODE_MUL, 123, 183), O(TBK_OPCODE_ADD, 170, 184),
+    O(TBK_OPCODE_MUL, 123, 185), O(TBK_OPCODE_ADD, 169, 186), O(TBK_OPCODE_MUL, 123, 187),
+    O(TBK_OPCODE_ADD, 168, 188), O(TBK_OPCODE_MUL, 123, 189), O(TBK_OPCODE_ADD, 167, 190),
+    O(TBK_OPCODE_MUL, 123, 191), O(TBK_OPCODE_ADD, 166, 192), O(TBK_OPCODE_MUL, 123, 193),
+    O(TBK_OPCODE_ADD, 165, 194), O(TBK_OPCODE_MUL, 123, 195), O(TBK_OPCODE_ADD, 164, 196),
+    O(TBK_OPCODE_MUL, 123, 197), O(TBK_OPCODE_ADD, 163, 198), O(TBK_OPCODE_DIV, 199, 0),
+    O(TBK_OPCODE_COS, 120), O(TBK_OPCODE_MUL, 200, 201), O(TBK_OPCODE_ADD, 162, 202),
+    O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 203, 204), O(TBK_OPCODE_SELECT, 4, 118, 205), L(0),
+    O(TBK_OPCODE_EQ, 0, 207), O(TBK_OPCODE_LT, 0, 207), L(kNan),
+    O(TBK_OPCODE_SELECT, 209, 210, 206), O(TBK_OPCODE_SELECT, 208, 2, 211)};
+const Formula f206 = {f206_nodes, 213};
+const Node f207_nodes[] = {T(0), L(kInf), O(TBK_OPCODE_NEG, 1), L(8), O(TBK_OPCODE_LT, 0, 3),
+    O(TBK_OPCODE_MUL, 0, 0), L(32), O(TBK_OPCODE_DIV, 5, 6), L(1), O(TBK_OPCODE_SUB, 7, 8),
+    L(0.6366197723675814), O(TBK_OPCODE_LOG, 0), L(-0.05814382795599107), L(0.08105866038589796),
+    L(0.15151665143806634), L(-0.2595948652859303), L(0.15858376432721938),
+    L(-0.054745818212847276), L(0.012456814392255438), L(-0.002029039494570245),
+    L(0.0002494945813909099), L(-2.4045748660869506e-05), L(1.8684525371950885e-06),
+    L(-1.1967081644265458e-07), L(6.431268798326299e-09), L(-2.9430378793535847e-10),
+    L(1.1610590176624424e-11), L(-3.9908120700697754e-13), L(1.2095547763548495e-14),
+    L(-3.237828825886891e-16), O(TBK_OPCODE_MUL, 9, 29), O(TBK_OPCODE_ADD, 28, 30),
+    O(TBK_OPCODE_MUL, 9, 31), O(TBK_OPCODE_ADD, 27, 32), O(TBK_OPCODE_MUL, 9, 33),
+    O(TBK_OPCODE_ADD, 26, 34), O(TBK_OPCODE_MUL, 9, 35), O(TBK_OPCODE_ADD, 25, 36),
+    O(TBK_OPCODE_MUL, 9, 37), O(TBK_OPCODE_ADD, 24, 38), O(TBK_OPCODE_MUL, 9, 39),
+    O(TBK_OPCODE_ADD, 23, 40), O(TBK_OPCODE_MUL, 9, 41), O(TBK_OPCODE_ADD, 22, 42),
+    O(TBK_OPCODE_MUL, 9, 43), O(TBK_OPCODE_ADD, 21, 44), O(TBK_OPCODE_MUL, 9, 45),
+    O(TBK_OPCODE_ADD, 20, 46), O(TBK_OPCODE_MUL, 9, 47), O(TBK_OPCODE_ADD, 19, 48),
+    O(TBK_OPCODE_MUL, 9, 49), O(TBK_OPCODE_ADD, 18, 50), O(TBK_OPCODE_MUL, 9, 51),
+    O(TBK_OPCODE_ADD, 17, 52), O(TBK_OPCODE_MUL, 9, 53), O(TBK_OPCODE_ADD, 16, 54),
+    O(TBK_OPCODE_MUL, 9, 55), O(TBK_OPCODE_ADD, 15, 56), O(TBK_OPCODE_MUL, 9, 57),
+    O(TBK_OPCODE_ADD, 14, 58), O(TBK_OPCODE_MUL, 9, 59), O(TBK_OPCODE_ADD, 13, 60),
+    O(TBK_OPCODE_MUL, 9, 61), O(TBK_OPCODE_ADD, 12, 62), O(TBK_OPCODE_MUL, 0, 63),
+    O(TBK_OPCODE_MUL, 11, 64), O(TBK_OPCODE_DIV, 8, 0), O(TBK_OPCODE_SUB, 65, 66),
+    O(TBK_OPCODE_MUL, 10, 67), L(0.07075985882118005), L(-0.24337743079193114),
+    L(0.023367571720993584), L(0.23507209206669755), L(-0.19639839859930425),
+    L(0.07854786922242545), L(-0.019628756833099423), L(0.0034224907399180455),
+    L(-0.00044381734351149876), L(4.4674330129143775e-05), L(-3.6009998743578177e-06),
+    L(2.3804929913727272e-07), L(-1.3153322551124148e-08), L(6.16974260611845e-10),
+    L(-2.488750990528334e-11), L(8.728814257439169e-13), L(-2.6951389107285232e-14),
+    L(7.338090945282559e-16), O(TBK_OPCODE_MUL, 9, 86), O(TBK_OPCODE_ADD, 85, 87),
+    O(TBK_OPCODE_MUL, 9, 88), O(TBK_OPCODE_ADD, 84, 89), O(TBK_OPCODE_MUL, 9, 90),
+    O(TBK_OPCODE_ADD, 83, 91), O(TBK_OPCODE_MUL, 9, 92), O(TBK_OPCODE_ADD, 82, 93),
+    O(TBK_OPCODE_MUL, 9, 94), O(TBK_OPCODE_ADD, 81, 95), O(TBK_OPCODE_MUL, 9, 96),
+    O(TBK_OPCODE_ADD, 80, 97), O(TBK_OPCODE_MUL, 9, 98), O(TBK_OPCODE_ADD, 79, 99),
+    O(TBK_OPCODE_MUL, 9, 100), O(TBK_OPCODE_ADD, 78, 101), O(TBK_OPCODE_MUL, 9, 102),
+    O(TBK_OPCODE_ADD, 77, 103), O(TBK_OPCODE_MUL, 9, 104), O(TBK_OPCODE_ADD, 76, 105),
+    O(TBK_OPCODE_MUL, 9, 106), O(TBK_OPCODE_ADD, 75, 107), O(TBK_OPCODE_MUL, 9, 108),
+    O(TBK_OPCODE_ADD, 74, 109), O(TBK_OPCODE_MUL, 9, 110), O(TBK_OPCODE_ADD, 73, 111),
+    O(TBK_OPCODE_MUL, 9, 112), O(TBK_OPCODE_ADD, 72, 113), O(TBK_OPCODE_MUL, 9, 114),
+    O(TBK_OPCODE_ADD, 71, 115), O(TBK_OPCODE_MUL, 9, 116), O(TBK_OPCODE_ADD, 70, 117),
+    O(TBK_OPCODE_MUL, 9, 118), O(TBK_OPCODE_ADD, 69, 119), O(TBK_OPCODE_MUL, 0, 120),
+    O(TBK_OPCODE_ADD, 68, 121), L(2.356194490192345), O(TBK_OPCODE_SUB, 0, 123), L(128),
+    O(TBK_OPCODE_DIV, 125, 5), O(TBK_OPCODE_SUB, 126, 8), L(0.7986082630663897),
+    L(0.0007171425861322274), L(-6.35091750862054e-06), L(1.957750702766755e-07),
+    L(-1.1735695049008457e-08), L(1.0853600274952295e-09), L(-1.3668783005632934e-10),
+    L(2.1729737980631527e-11), L(-4.1387866461197746e-12), L(8.743293162497289e-13),
+    L(-2.1294855268756374e-13), L(8.706343559623247e-14), L(-2.734623706158419e-14),
+    O(TBK_OPCODE_MUL, 127, 140), O(TBK_OPCODE_ADD, 139, 141), O(TBK_OPCODE_MUL, 127, 142),
+    O(TBK_OPCODE_ADD, 138, 143), O(TBK_OPCODE_MUL, 127, 144), O(TBK_OPCODE_ADD, 137, 145),
+    O(TBK_OPCODE_MUL, 127, 146), O(TBK_OPCODE_ADD, 136, 147), O(TBK_OPCODE_MUL, 127, 148),
+    O(TBK_OPCODE_ADD, 135, 149), O(TBK_OPCODE_MUL, 127, 150), O(TBK_OPCODE_ADD, 134, 151),
+    O(TBK_OPCODE_MUL, 127, 152), O(TBK_OPCODE_ADD, 133, 153), O(TBK_OPCODE_MUL, 127, 154),
+    O(TBK_OPCODE_ADD, 132, 155), O(TBK_OPCODE_MUL, 127, 156), O(TBK_OPCODE_ADD, 131, 157),
+    O(TBK_OPCODE_MUL, 127, 158), O(TBK_OPCODE_ADD, 130, 159), O(TBK_OPCODE_MUL, 127, 160),
+    O(TBK_OPCODE_ADD, 129, 161), O(TBK_OPCODE_MUL, 127, 162), O(TBK_OPCODE_ADD, 128, 163),
+    O(TBK_OPCODE_SIN, 124), O(TBK_OPCODE_MUL, 164, 165), L(0.2985803647129767),
+    L(-0.00061414507572117), L(1.1624870713507503e-05), L(-5.292822012299022e-07),
+    L(4.0980199885283977e-08), L(-4.564550546097779e-09), L(6.63502502776784e-10),
+    L(-1.1842607713568104e-10), L(2.4820735572125528e-11), L(-5.610004395132658e-12),
+    L(1.459255912794391e-12), L(-6.703194744187494e-13), L(2.2254624395562325e-13),
+    O(TBK_OPCODE_MUL, 127, 179), O(TBK_OPCODE_ADD, 178, 180), O(TBK_OPCODE_MUL, 127, 181),
+    O(TBK_OPCODE_ADD, 177, 182), O(TBK_OPCODE_MUL, 127, 183), O(TBK_OPCODE_ADD, 176, 184),
+    O(TBK_OPCODE_MUL, 127, 185), O(TBK_OPCODE_ADD, 175, 186), O(TBK_OPCODE_MUL, 127, 187),
+    O(TBK_OPCODE_ADD, 174, 188), O(TBK_OPCODE_MUL, 127, 189), O(TBK_OPCODE_ADD, 173, 190),
+    O(TBK_OPCODE_MUL, 127, 191), O(TBK_OPCODE_ADD, 172, 192), O(TBK_OPCODE_MUL, 127, 193),
+    O(TBK_OPCODE_ADD, 171, 194), O(TBK_OPCODE_MUL, 127, 195), O(TBK_OPCODE_ADD, 170, 196),
+    O(TBK_OPCODE_MUL, 127, 197), O(TBK_OPCODE_ADD, 169, 198), O(TBK_OPCODE_MUL, 127, 199),
+    O(TBK_OPCODE_ADD, 168, 200), O(TBK_OPCODE_MUL, 127, 201), O(TBK_OPCODE_ADD, 167, 202),
+    O(TBK_OPCODE_DIV, 203, 0), O(TBK_OPCODE_COS, 124), O(TBK_OPCODE_MUL, 204, 205),
+    O(TBK_OPCODE_ADD, 166, 206), O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 207, 208),
+    O(TBK_OPCODE_SELECT, 4, 122, 209), L(0), O(TBK_OPCODE_EQ, 0, 211), O(TBK_OPCODE_LT, 0, 211),
+    L(kNan), O(TBK_OPCODE_SELECT, 213, 214, 210), O(TBK_OPCODE_SELECT, 212, 2, 215)};
+const Formula f207 = {f207_nodes, 217};
+const Node f208_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(0), O(TBK_OPCODE_GT, 0, 2),
     O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 4, 5), O(TBK_OPCODE_EQ, 0, 2),
     L(kInf), O(TBK_OPCODE_NEG, 8), O(TBK_OPCODE_SELECT, 7, 2, 9), O(TBK_OPCODE_SELECT, 3, 6, 10),
     O(TBK_OPCODE_SELECT, 1, 0, 11)};
-const Formula f200 = {f200_nodes, 13};
-const Node f201_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f208 = {f208_nodes, 13};
+const Node f209_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(1), L(8), L(4), O(TBK_OPCODE_ADD, 1, 4),
+    O(TBK_OPCODE_DIV, 3, 5), O(TBK_OPCODE_SUB, 2, 6), L(0.6849972881253069),
+    L(-0.19934458280036707), L(0.11704966551044223), L(-0.04808038122130893),
+    L(0.00396205568130335), L(0.015312509679336589), L(-0.017515654646774688),
+    L(0.01216178475249396), L(-0.006068735217621096), L(0.0021164215879910064),
+    L(-0.0003897674940047526), L(-6.0136792153333294e-05), L(6.403274178837774e-05),
+    L(-1.3151076406926072e-05), L(-4.1384183572255865e-06), L(2.6501801358109715e-06),
+    L(4.033287050925824e-09), L(-3.641864589140287e-07), L(5.130838405958551e-08),
+    L(4.716521895592983e-08), L(-1.139369439558374e-08), L(-6.21585267501341e-09),
+    L(1.6831861147224088e-09), L(7.608840141690202e-10), L(-1.3936782931894703e-10),
+    L(-5.963434480083905e-11), O(TBK_OPCODE_MUL, 7, 33), O(TBK_OPCODE_ADD, 32, 34),
+    O(TBK_OPCODE_MUL, 7, 35), O(TBK_OPCODE_ADD, 31, 36), O(TBK_OPCODE_MUL, 7, 37),
+    O(TBK_OPCODE_ADD, 30, 38), O(TBK_OPCODE_MUL, 7, 39), O(TBK_OPCODE_ADD, 29, 40),
+    O(TBK_OPCODE_MUL, 7, 41), O(TBK_OPCODE_ADD, 28, 42), O(TBK_OPCODE_MUL, 7, 43),
+    O(TBK_OPCODE_ADD, 27, 44), O(TBK_OPCODE_MUL, 7, 45), O(TBK_OPCODE_ADD, 26, 46),
+    O(TBK_OPCODE_MUL, 7, 47), O(TBK_OPCODE_ADD, 25, 48), O(TBK_OPCODE_MUL, 7, 49),
+    O(TBK_OPCODE_ADD, 24, 50), O(TBK_OPCODE_MUL, 7, 51), O(TBK_OPCODE_ADD, 23, 52),
+    O(TBK_OPCODE_MUL, 7, 53), O(TBK_OPCODE_ADD, 22, 54), O(TBK_OPCODE_MUL, 7, 55),
+    O(TBK_OPCODE_ADD, 21, 56), O(TBK_OPCODE_MUL, 7, 57), O(TBK_OPCODE_ADD, 20, 58),
+    O(TBK_OPCODE_MUL, 7, 59), O(TBK_OPCODE_ADD, 19, 60), O(TBK_OPCODE_MUL, 7, 61),
+    O(TBK_OPCODE_ADD, 18, 62), O(TBK_OPCODE_MUL, 7, 63), O(TBK_OPCODE_ADD, 17, 64),
+    O(TBK_OPCODE_MUL, 7, 65), O(TBK_OPCODE_ADD, 16, 66), O(TBK_OPCODE_MUL, 7, 67),
+    O(TBK_OPCODE_ADD, 15, 68), O(TBK_OPCODE_MUL, 7, 69), O(TBK_OPCODE_ADD, 14, 70),
+    O(TBK_OPCODE_MUL, 7, 71), O(TBK_OPCODE_ADD, 13, 72), O(TBK_OPCODE_MUL, 7, 73),
+    O(TBK_OPCODE_ADD, 12, 74), O(TBK_OPCODE_MUL, 7, 75), O(TBK_OPCODE_ADD, 11, 76),
+    O(TBK_OPCODE_MUL, 7, 77), O(TBK_OPCODE_ADD, 10, 78), O(TBK_OPCODE_MUL, 7, 79),
+    O(TBK_OPCODE_ADD, 9, 80), O(TBK_OPCODE_MUL, 7, 81), O(TBK_OPCODE_ADD, 8, 82),
+    O(TBK_OPCODE_ADD, 2, 1), O(TBK_OPCODE_DIV, 83, 84), L(0), O(TBK_OPCODE_LT, 0, 86), L(2),
+    O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_EXP, 89), O(TBK_OPCODE_MUL, 88, 90),
+    O(TBK_OPCODE_SUB, 91, 85), O(TBK_OPCODE_SELECT, 87, 92, 85)};
+const Formula f209 = {f209_nodes, 94};
+const Node f210_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
+    O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EXP, 4), O(TBK_OPCODE_MUL, 1, 1), L(4),
+    O(TBK_OPCODE_DIV, 6, 7), L(1), L(0.25), L(0.027777777777777776), L(0.001736111111111111),
+    L(6.944444444444444e-05), L(1.9290123456790124e-06), L(3.936759889140842e-08),
+    L(6.151187326782565e-10), L(7.594058428126624e-12), L(7.594058428126623e-14),
+    L(6.276081345559193e-16), L(4.358389823304995e-18), L(2.5789288895295828e-20),
+    L(1.3157800456783586e-22), L(5.8479113141260385e-25), L(2.2843403570804838e-27),
+    L(7.904291893012054e-30), L(2.4395962632753253e-32), L(6.757884385804225e-35),
+    L(1.6894710964510564e-37), L(3.8310002187098785e-40), L(7.915289708078262e-43),
+    L(1.4962740468957016e-45), L(2.5976979980828152e-48), O(TBK_OPCODE_MUL, 8, 32),
+    O(TBK_OPCODE_ADD, 31, 33), O(TBK_OPCODE_MUL, 8, 34), O(TBK_OPCODE_ADD, 30, 35),
+    O(TBK_OPCODE_MUL, 8, 36), O(TBK_OPCODE_ADD, 29, 37), O(TBK_OPCODE_MUL, 8, 38),
+    O(TBK_OPCODE_ADD, 28, 39), O(TBK_OPCODE_MUL, 8, 40), O(TBK_OPCODE_ADD, 27, 41),
+    O(TBK_OPCODE_MUL, 8, 42), O(TBK_OPCODE_ADD, 26, 43), O(TBK_OPCODE_MUL, 8, 44),
+    O(TBK_OPCODE_ADD, 25, 45), O(TBK_OPCODE_MUL, 8, 46), O(TBK_OPCODE_ADD, 24, 47),
+    O(TBK_OPCODE_MUL, 8, 48), O(TBK_OPCODE_ADD, 23, 49), O(TBK_OPCODE_MUL, 8, 50),
+    O(TBK_OPCODE_ADD, 22, 51), O(TBK_OPCODE_MUL, 8, 52), O(TBK_OPCODE_ADD, 21, 53),
+    O(TBK_OPCODE_MUL, 8, 54), O(TBK_OPCODE_ADD, 20, 55), O(TBK_OPCODE_MUL, 8, 56),
+    O(TBK_OPCODE_ADD, 19, 57), O(TBK_OPCODE_MUL, 8, 58), O(TBK_OPCODE_ADD, 18, 59),
+    O(TBK_OPCODE_MUL, 8, 60), O(TBK_OPCODE_ADD, 17, 61), O(TBK_OPCODE_MUL, 8, 62),
+    O(TBK_OPCODE_ADD, 16, 63), O(TBK_OPCODE_MUL, 8, 64), O(TBK_OPCODE_ADD, 15, 65),
+    O(TBK_OPCODE_MUL, 8, 66), O(TBK_OPCODE_ADD, 14, 67), O(TBK_OPCODE_MUL, 8, 68),
+    O(TBK_OPCODE_ADD, 13, 69), O(TBK_OPCODE_MUL, 8, 70), O(TBK_OPCODE_ADD, 12, 71),
+    O(TBK_OPCODE_MUL, 8, 72), O(TBK_OPCODE_ADD, 11, 73), O(TBK_OPCODE_MUL, 8, 74),
+    O(TBK_OPCODE_ADD, 10, 75), O(TBK_OPCODE_MUL, 8, 76), O(TBK_OPCODE_ADD, 9, 77),
+    O(TBK_OPCODE_MUL, 8, 78), O(TBK_OPCODE_ADD, 9, 79), O(TBK_OPCODE_MUL, 5, 80), L(16),
+    O(TBK_OPCODE_DIV, 82, 1), O(TBK_OPCODE_SUB, 83, 9), L(0.4021765094450081),
+    L(0.0033605519836677235), L(0.00013621607439187193), L(1.1143033802583682e-05),
+    L(1.4838475863096976e-06), L(2.9735956581528157e-07), L(8.872154618944625e-08),
+    L(3.932926571091252e-08), L(2.155681110989874e-08), L(7.532386417555123e-09),
+    L(-6.805980075129678e-09), L(-1.331979859201994e-08), L(-5.162517880939013e-09),
+    L(7.323310735122893e-09), L(6.789790403895736e-09), L(-3.11851456121224e-09),
+    L(-4.8482509221176966e-09), L(1.0924527246468664e-09), L(2.3981927228949238e-09),
+    L(-2.748111637276033e-10), L(-7.473844621887592e-10), L(3.525321019700796e-11),
+    L(1.0881994785468934e-10), O(TBK_OPCODE_MUL, 84, 107), O(TBK_OPCODE_ADD, 106, 108),
+    O(TBK_OPCODE_MUL, 84, 109), O(TBK_OPCODE_ADD, 105, 110), O(TBK_OPCODE_MUL, 84, 111),
+    O(TBK_OPCODE_ADD, 104, 112), O(TBK_OPCODE_MUL, 84, 113), O(TBK_OPCODE_ADD, 103, 114),
+    O(TBK_OPCODE_MUL, 84, 115), O(TBK_OPCODE_ADD, 102, 116), O(TBK_OPCODE_MUL, 84, 117),
+    O(TBK_OPCODE_ADD, 101, 118), O(TBK_OPCODE_MUL, 84, 119), O(TBK_OPCODE_ADD, 100, 120),
+    O(TBK_OPCODE_MUL, 84, 121), O(TBK_OPCODE_ADD, 99, 122), O(TBK_OPCODE_MUL, 84, 123),
+    O(TBK_OPCODE_ADD, 98, 124), O(TBK_OPCODE_MUL, 84, 125), O(TBK_OPCODE_ADD, 97, 126),
+    O(TBK_OPCODE_MUL, 84, 127), O(TBK_OPCODE_ADD, 96, 128), O(TBK_OPCODE_MUL, 84, 129),
+    O(TBK_OPCODE_ADD, 95, 130), O(TBK_OPCODE_MUL, 84, 131), O(TBK_OPCODE_ADD, 94, 132),
+    O(TBK_OPCODE_MUL, 84, 133), O(TBK_OPCODE_ADD, 93, 134), O(TBK_OPCODE_MUL, 84, 135),
+    O(TBK_OPCODE_ADD, 92, 136), O(TBK_OPCODE_MUL, 84, 137), O(TBK_OPCODE_ADD, 91, 138),
+    O(TBK_OPCODE_MUL, 84, 139), O(TBK_OPCODE_ADD, 90, 140), O(TBK_OPCODE_MUL, 84, 141),
+    O(TBK_OPCODE_ADD, 89, 142), O(TBK_OPCODE_MUL, 84, 143), O(TBK_OPCODE_ADD, 88, 144),
+    O(TBK_OPCODE_MUL, 84, 145), O(TBK_OPCODE_ADD, 87, 146), O(TBK_OPCODE_MUL, 84, 147),
+    O(TBK_OPCODE_ADD, 86, 148), O(TBK_OPCODE_MUL, 84, 149), O(TBK_OPCODE_ADD, 85, 150),
+    O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 151, 152), O(TBK_OPCODE_SELECT, 3, 81, 153)};
+const Formula f210 = {f210_nodes, 155};
+const Node f211_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2), L(2),
+    O(TBK_OPCODE_DIV, 1, 4), O(TBK_OPCODE_MUL, 1, 1), L(4), O(TBK_OPCODE_DIV, 6, 7), L(1), L(0.5),
+    L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
+    L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
+    L(6.834652585313961e-11), L(7.594058428126623e-13), L(6.903689480115112e-15),
+    L(5.230067787965994e-17), L(3.352607556388458e-19), L(1.842092063949702e-21),
+    L(8.771866971189057e-24), L(3.654944571328774e-26), L(1.3437296218120491e-28),
+    L(4.391273273895586e-31), L(1.2839980333028028e-33), L(3.3789421929021126e-36),
+    L(8.045100459290744e-39), L(1.7413637357772174e-41), L(3.4414303078601135e-44),
+    L(6.234475195398757e-47), L(1.0390791992331261e-49), O(TBK_OPCODE_MUL, 8, 33),
+    O(TBK_OPCODE_ADD, 32, 34), O(TBK_OPCODE_MUL, 8, 35), O(TBK_OPCODE_ADD, 31, 36),
+    O(TBK_OPCODE_MUL, 8, 37), O(TBK_OPCODE_ADD, 30, 38), O(TBK_OPCODE_MUL, 8, 39),
+    O(TBK_OPCODE_ADD, 29, 40), O(TBK_OPCODE_MUL, 8, 41), O(TBK_OPCODE_ADD, 28, 42),
+    O(TBK_OPCODE_MUL, 8, 43), O(TBK_OPCODE_ADD, 27, 44), O(TBK_OPCODE_MUL, 8, 45),
+    O(TBK_OPCODE_ADD, 26, 46), O(TBK_OPCODE_MUL, 8, 47), O(TBK_OPCODE_ADD, 25, 48),
+    O(TBK_OPCODE_MUL, 8, 49), O(TBK_OPCODE_ADD, 24, 50), O(TBK_OPCODE_MUL, 8, 51),
+    O(TBK_OPCODE_ADD, 23, 52), O(TBK_OPCODE_MUL, 8, 53), O(TBK_OPCODE_ADD, 22, 54),
+    O(TBK_OPCODE_MUL, 8, 55), O(TBK_OPCODE_ADD, 21, 56), O(TBK_OPCODE_MUL, 8, 57),
+    O(TBK_OPCODE_ADD, 20, 58), O(TBK_OPCODE_MUL, 8, 59), O(TBK_OPCODE_ADD, 19, 60),
+    O(TBK_OPCODE_MUL, 8, 61), O(TBK_OPCODE_ADD, 18, 62), O(TBK_OPCODE_MUL, 8, 63),
+    O(TBK_OPCODE_ADD, 17, 64), O(TBK_OPCODE_MUL, 8, 65), O(TBK_OPCODE_ADD, 16, 66),
+    O(TBK_OPCODE_MUL, 8, 67), O(TBK_OPCODE_ADD, 15, 68), O(TBK_OPCODE_MUL, 8, 69),
+    O(TBK_OPCODE_ADD, 14, 70), O(TBK_OPCODE_MUL, 8, 71), O(TBK_OPCODE_ADD, 13, 72),
+    O(TBK_OPCODE_MUL, 8, 73), O(TBK_OPCODE_ADD, 12, 74), O(TBK_OPCODE_MUL, 8, 75),
+    O(TBK_OPCODE_ADD, 11, 76), O(TBK_OPCODE_MUL, 8, 77), O(TBK_OPCODE_ADD, 10, 78),
+    O(TBK_OPCODE_MUL, 8, 79), O(TBK_OPCODE_ADD, 9, 80), O(TBK_OPCODE_MUL, 5, 81),
+    O(TBK_OPCODE_EXP, 1), L(16), O(TBK_OPCODE_DIV, 84, 1), O(TBK_OPCODE_SUB, 85, 9),
+    L(0.38939845902587233), L(-0.009749577193235609), L(-0.000219235763833829),
+    L(-1.503854721127423e-05), L(-1.8349101539664522e-06), L(-3.483853071371078e-07),
+    L(-1.0001220638799958e-07), L(-4.31323156237458e-08), L(-2.3382691353601083e-08),
+    L(-8.407326839577817e-09), L(6.795073490187386e-09), L(1.3952625102162603e-08),
+    L(5.722677527454156e-09), L(-7.432535335623792e-09), L(-7.222524178953976e-09),
+    L(3.0717395650769477e-09), L(5.094016301574338e-09), L(-1.0476127785270019e-09),
+    L(-2.5062162405593894e-09), L(2.582169443152386e-10), L(7.79067217908059e-10),
+    L(-3.2677656089803323e-11), L(-1.13288885034257e-10), O(TBK_OPCODE_MUL, 86, 109),
+    O(TBK_OPCODE_ADD, 108, 110), O(TBK_OPCODE_MUL, 86, 111), O(TBK_OPCODE_ADD, 107, 112),
+    O(TBK_OPCODE_MUL, 86, 113), O(TBK_OPCODE_ADD, 106, 114), O(TBK_OPCODE_MUL, 86, 115),
+    O(TBK_OPCODE_ADD, 105, 116), O(TBK_OPCODE_MUL, 86, 117), O(TBK_OPCODE_ADD, 104, 118),
+    O(TBK_OPCODE_MUL, 86, 119), O(TBK_OPCODE_ADD, 103, 120), O(TBK_OPCODE_MUL, 86, 121),
+    O(TBK_OPCODE_ADD, 102, 122), O(TBK_OPCODE_MUL, 86, 123), O(TBK_OPCODE_ADD, 101, 124),
+    O(TBK_OPCODE_MUL, 86, 125), O(TBK_OPCODE_ADD, 100, 126), O(TBK_OPCODE_MUL, 86, 127),
+    O(TBK_OPCODE_ADD, 99, 128), O(TBK_OPCODE_MUL, 86, 129), O(TBK_OPCODE_ADD, 98, 130),
+    O(TBK_OPCODE_MUL, 86, 131), O(TBK_OPCODE_ADD, 97, 132), O(TBK_OPCODE_MUL, 86, 133),
+    O(TBK_OPCODE_ADD, 96, 134), O(TBK_OPCODE_MUL, 86, 135), O(TBK_OPCODE_ADD, 95, 136),
+    O(TBK_OPCODE_MUL, 86, 137), O(TBK_OPCODE_ADD, 94, 138), O(TBK_OPCODE_MUL, 86, 139),
+    O(TBK_OPCODE_ADD, 93, 140), O(TBK_OPCODE_MUL, 86, 141), O(TBK_OPCODE_ADD, 92, 142),
+    O(TBK_OPCODE_MUL, 86, 143), O(TBK_OPCODE_ADD, 91, 144), O(TBK_OPCODE_MUL, 86, 145),
+    O(TBK_OPCODE_ADD, 90, 146), O(TBK_OPCODE_MUL, 86, 147), O(TBK_OPCODE_ADD, 89, 148),
+    O(TBK_OPCODE_MUL, 86, 149), O(TBK_OPCODE_ADD, 88, 150), O(TBK_OPCODE_MUL, 86, 151),
+    O(TBK_OPCODE_ADD, 87, 152), O(TBK_OPCODE_MUL, 83, 153), O(TBK_OPCODE_SQRT, 1),
+    O(TBK_OPCODE_DIV, 154, 155), O(TBK_OPCODE_SELECT, 3, 82, 156), L(0), O(TBK_OPCODE_LT, 0, 158),
+    O(TBK_OPCODE_NEG, 157), O(TBK_OPCODE_SELECT, 159, 160, 157)};
+const Formula f211 = {f211_nodes, 162};
+const Node f212_nodes[] = {T(0), O(TBK_OPCODE_ABS, 0), L(8), O(TBK_OPCODE_LE, 1, 2),
+    O(TBK_OPCODE_NEG, 1), O(TBK_OPCODE_EXP, 4), L(2), O(TBK_OPCODE_DIV, 1, 6),
+    O(TBK_OPCODE_MUL, 1, 1), L(4), O(TBK_OPCODE_DIV, 8, 9), L(1), L(0.5), L(0.08333333333333333),
+    L(0.006944444444444444), L(0.00034722222222222224), L(1.1574074074074073e-05),
+    L(2.755731922398589e-07), L(4.920949861426052e-09), L(6.834652585313961e-11),
+    L(7.594058428126623e-13), L(6.903689480115112e-15), L(5.230067787965994e-17),
+    L(3.352607556388458e-19), L(1.842092063949702e-21), L(8.771866971189057e-24),
+    L(3.654944571328774e-26), L(1.3437296218120491e-28), L(4.391273273895586e-31),
+    L(1.2839980333028028e-33), L(3.3789421929021126e-36), L(8.045100459290744e-39),
+    L(1.7413637357772174e-41), L(3.4414303078601135e-44), L(6.234475195398757e-47),
+    L(1.0390791992331261e-49), O(TBK_OPCODE_MUL, 10, 35), O(TBK_OPCODE_ADD, 34, 36),
+    O(TBK_OPCODE_MUL, 10, 37), O(TBK_OPCODE_ADD, 33, 38), O(TBK_OPCODE_MUL, 10, 39),
+    O(TBK_OPCODE_ADD, 32, 40), O(TBK_OPCODE_MUL, 10, 41), O(TBK_OPCODE_ADD, 31, 42),
+    O(TBK_OPCODE_MUL, 10, 43), O(TBK_OPCODE_ADD, 30, 44), O(TBK_OPCODE_MUL, 10, 45),
+    O(TBK_OPCODE_ADD, 29, 46), O(TBK_OPCODE_MUL, 10, 47), O(TBK_OPCODE_ADD, 28, 48),
+    O(TBK_OPCODE_MUL, 10, 49), O(TBK_OPCODE_ADD, 27, 50), O(TBK_OPCODE_MUL, 10, 51),
+    O(TBK_OPCODE_ADD, 26, 52), O(TBK_OPCODE_MUL, 10, 53), O(TBK_OPCODE_ADD, 25, 54),
+    O(TBK_OPCODE_MUL, 10, 55), O(TBK_OPCODE_ADD, 24, 56), O(TBK_OPCODE_MUL, 10, 57),
+    O(TBK_OPCODE_ADD, 23, 58), O(TBK_OPCODE_MUL, 10, 59), O(TBK_OPCODE_ADD, 22, 60),
+    O(TBK_OPCODE_MUL, 10, 61), O(TBK_OPCODE_ADD, 21, 62), O(TBK_OPCODE_MUL, 10, 63),
+    O(TBK_OPCODE_ADD, 20, 64), O(TBK_OPCODE_MUL, 10, 65), O(TBK_OPCODE_ADD, 19, 66),
+    O(TBK_OPCODE_MUL, 10, 67), O(TBK_OPCODE_ADD, 18, 68), O(TBK_OPCODE_MUL, 10, 69),
+    O(TBK_OPCODE_ADD, 17, 70), O(TBK_OPCODE_MUL, 10, 71), O(TBK_OPCODE_ADD, 16, 72),
+    O(TBK_OPCODE_MUL, 10, 73), O(TBK_OPCODE_ADD, 15, 74), O(TBK_OPCODE_MUL, 10, 75),
+    O(TBK_OPCODE_ADD, 14, 76), O(TBK_OPCODE_MUL, 10, 77), O(TBK_OPCODE_ADD, 13, 78),
+    O(TBK_OPCODE_MUL, 10, 79), O(TBK_OPCODE_ADD, 12, 80), O(TBK_OPCODE_MUL, 10, 81),
+    O(TBK_OPCODE_ADD, 11, 82), O(TBK_OPCODE_MUL, 7, 83), O(TBK_OPCODE_MUL, 5, 84), L(16),
+    O(TBK_OPCODE_DIV, 86, 1), O(TBK_OPCODE_SUB, 87, 11), L(0.38939845902587233),
+    L(-0.009749577193235609), L(-0.000219235763833829), L(-1.503854721127423e-05),
+    L(-1.8349101539664522e-06), L(-3.483853071371078e-07), L(-1.0001220638799958e-07),
+    L(-4.31323156237458e-08), L(-2.3382691353601083e-08), L(-8.407326839577817e-09),
+    L(6.795073490187386e-09), L(1.3952625102162603e-08), L(5.722677527454156e-09),
+    L(-7.432535335623792e-09), L(-7.222524178953976e-09), L(3.0717395650769477e-09),
+    L(5.094016301574338e-09), L(-1.0476127785270019e-09), L(-2.5062162405593894e-09),
+    L(2.582169443152386e-10), L(7.79067217908059e-10), L(-3.2677656089803323e-11),
+    L(-1.13288885034257e-10), O(TBK_OPCODE_MUL, 88, 111), O(TBK_OPCODE_ADD, 110, 112),
+    O(TBK_OPCODE_MUL, 88, 113), O(TBK_OPCODE_ADD, 109, 114), O(TBK_OPCODE_MUL, 88, 115),
+    O(TBK_OPCODE_ADD, 108, 116), O(TBK_OPCODE_MUL, 88, 117), O(TBK_OPCODE_ADD, 107, 118),
+    O(TBK_OPCODE_MUL, 88, 119), O(TBK_OPCODE_ADD, 106, 120), O(TBK_OPCODE_MUL, 88, 121),
+    O(TBK_OPCODE_ADD, 105, 122), O(TBK_OPCODE_MUL, 88, 123), O(TBK_OPCODE_ADD, 104, 124),
+    O(TBK_OPCODE_MUL, 88, 125), O(TBK_OPCODE_ADD, 103, 126), O(TBK_OPCODE_MUL, 88, 127),
+    O(TBK_OPCODE_ADD, 102, 128), O(TBK_OPCODE_MUL, 88, 129), O(TBK_OPCODE_ADD, 101, 130),
+    O(TBK_OPCODE_MUL, 88, 131), O(TBK_OPCODE_ADD, 100, 132), O(TBK_OPCODE_MUL, 88, 133),
+    O(TBK_OPCODE_ADD, 99, 134), O(TBK_OPCODE_MUL, 88, 135), O(TBK_OPCODE_ADD, 98, 136),
+    O(TBK_OPCODE_MUL, 88, 137), O(TBK_OPCODE_ADD, 97, 138), O(TBK_OPCODE_MUL, 88, 139),
+    O(TBK_OPCODE_ADD, 96, 140), O(TBK_OPCODE_MUL, 88, 141), O(TBK_OPCODE_ADD, 95, 142),
+    O(TBK_OPCODE_MUL, 88, 143), O(TBK_OPCODE_ADD, 94, 144), O(TBK_OPCODE_MUL, 88, 145),
+    O(TBK_OPCODE_ADD, 93, 146), O(TBK_OPCODE_MUL, 88, 147), O(TBK_OPCODE_ADD, 92, 148),
+    O(TBK_OPCODE_MUL, 88, 149), O(TBK_OPCODE_ADD, 91, 150), O(TBK_OPCODE_MUL, 88, 151),
+    O(TBK_OPCODE_ADD, 90, 152), O(TBK_OPCODE_MUL, 88, 153), O(TBK_OPCODE_ADD, 89, 154),
+    O(TBK_OPCODE_SQRT, 1), O(TBK_OPCODE_DIV, 155, 156), O(TBK_OPCODE_SELECT, 3, 85, 157), L(0),
+    O(TBK_OPCODE_LT, 0, 159), O(TBK_OPCODE_NEG, 158), O(TBK_OPCODE_SELECT, 160, 161, 158)};
+const Formula f212 = {f212_nodes, 163};
+const Node f213_nodes[] = {T(0), L(0.7071067811865476), O(TBK_OPCODE_MUL, 0, 1), L(-1),
+    O(TBK_OPCODE_LT, 0, 3), O(TBK_OPCODE_NEG, 2), L(1), L(8), L(4), O(TBK_OPCODE_ADD, 5, 8),
+    O(TBK_OPCODE_DIV, 7, 9), O(TBK_OPCODE_SUB, 6, 10), L(0.6849972881253069),
+    L(-0.19934458280036707), L(0.11704966551044223), L(-0.04808038122130893),
+    L(0.00396205568130335), L(0.015312509679336589), L(-0.017515654646774688),
+    L(0.01216178475249396), L(-0.006068735217621096), L(0.0021164215879910064),
+    L(-0.0003897674940047526), L(-6.0136792153333294e-05), L(6.403274178837774e-05),
+    L(-1.3151076406926072e-05), L(-4.1384183572255865e-06), L(2.6501801358109715e-06),
+    L(4.033287050925824e-09), L(-3.641864589140287e-07), L(5.130838405958551e-08),
+    L(4.716521895592983e-08), L(-1.139369439558374e-08), L(-6.21585267501341e-09),
+    L(1.6831861147224088e-09), L(7.608840141690202e-10), L(-1.3936782931894703e-10),
+    L(-5.963434480083905e-11), O(TBK_OPCODE_MUL, 11, 37), O(TBK_OPCODE_ADD, 36, 38),
+    O(TBK_OPCODE_MUL, 11, 39), O(TBK_OPCODE_ADD, 35, 40), O(TBK_OPCODE_MUL, 11, 41),
+    O(TBK_OPCODE_ADD, 34, 42), O(TBK_OPCODE_MUL, 11, 43), O(TBK_OPCODE_ADD, 33, 44),
+    O(TBK_OPCODE_MUL, 11, 45), O(TBK_OPCODE_ADD, 32, 46), O(TBK_OPCODE_MUL, 11, 47),
+    O(TBK_OPCODE_ADD, 31, 48), O(TBK_OPCODE_MUL, 11, 49), O(TBK_OPCODE_ADD, 30, 50),
+    O(TBK_OPCODE_MUL, 11, 51), O(TBK_OPCODE_ADD, 29, 52), O(TBK_OPCODE_MUL, 11, 53),
+    O(TBK_OPCODE_ADD, 28, 54), O(TBK_OPCODE_MUL, 11, 55), O(TBK_OPCODE_ADD, 27, 56),
+    O(TBK_OPCODE_MUL, 11, 57), O(TBK_OPCODE_ADD, 26, 58), O(TBK_OPCODE_MUL, 11, 59),
+    O(TBK_OPCODE_ADD, 25, 60), O(TBK_OPCODE_MUL, 11, 61), O(TBK_OPCODE_ADD, 24, 62),
+    O(TBK_OPCODE_MUL, 11, 63), O(TBK_OPCODE_ADD, 23, 64), O(TBK_OPCODE_MUL, 11, 65),
+    O(TBK_OPCODE_ADD, 22, 66), O(TBK_OPCODE_MUL, 11, 67), O(TBK_OPCODE_ADD, 21, 68),
+    O(TBK_OPCODE_MUL, 11, 69), O(TBK_OPCODE_ADD, 20, 70), O(TBK_OPCODE_MUL, 11, 71),
+    O(TBK_OPCODE_ADD, 19, 72), O(TBK_OPCODE_MUL, 11, 73), O(TBK_OPCODE_ADD, 18, 74),
+    O(TBK_OPCODE_MUL, 11, 75), O(TBK_OPCODE_ADD, 17, 76), O(TBK_OPCODE_MUL, 11, 77),
+    O(TBK_OPCODE_ADD, 16, 78), O(TBK_OPCODE_MUL, 11, 79), O(TBK_OPCODE_ADD, 15, 80),
+    O(TBK_OPCODE_MUL, 11, 81), O(TBK_OPCODE_ADD, 14, 82), O(TBK_OPCODE_MUL, 11, 83),
+    O(TBK_OPCODE_ADD, 13, 84), O(TBK_OPCODE_MUL, 11, 85), O(TBK_OPCODE_ADD, 12, 86),
+    O(TBK_OPCODE_ADD, 6, 5), O(TBK_OPCODE_DIV, 87, 88), L(2), O(TBK_OPCODE_DIV, 89, 90),
+    O(TBK_OPCODE_LOG, 91), O(TBK_OPCODE_MUL, 2, 2), O(TBK_OPCODE_SUB, 92, 93),
+    O(TBK_OPCODE_ERFC, 2), L(-2), O(TBK_OPCODE_DIV, 95, 96), O(TBK_OPCODE_LOG1P, 97),
+    O(TBK_OPCODE_SELECT, 4, 94, 98)};
+const Formula f213 = {f213_nodes, 100};
+const Node f214_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+    L(4), O(TBK_OPCODE_DIV, 4, 5), L(-0.5772156649015329), L(0.42278433509846713),
+    L(0.23069608377461678), L(0.0348921574564389), L(0.0026147876188052093),
+    L(0.00011848039364109726), L(3.6126241031992037e-06), L(7.935096521304209e-08),
+    L(1.3167486730385647e-09), L(1.709994072705808e-11), L(1.785934656987074e-13),
+    L(1.5330343403208473e-15), L(1.1009270959725744e-17), O(TBK_OPCODE_MUL, 6, 19),
+    O(TBK_OPCODE_ADD, 18, 20), O(TBK_OPCODE_MUL, 6, 21), O(TBK_OPCODE_ADD, 17, 22),
+    O(TBK_OPCODE_MUL, 6, 23), O(TBK_OPCODE_ADD, 16, 24), O(TBK_OPCODE_MUL, 6, 25),
+    O(TBK_OPCODE_ADD, 15, 26), O(TBK_OPCODE_MUL, 6, 27), O(TBK_OPCODE_ADD, 14, 28),
+    O(TBK_OPCODE_MUL, 6, 29), O(TBK_OPCODE_ADD, 13, 30), O(TBK_OPCODE_MUL, 6, 31),
+    O(TBK_OPCODE_ADD, 12, 32), O(TBK_OPCODE_MUL, 6, 33), O(TBK_OPCODE_ADD, 11, 34),
+    O(TBK_OPCODE_MUL, 6, 35), O(TBK_OPCODE_ADD, 10, 36), O(TBK_OPCODE_MUL, 6, 37),
+    O(TBK_OPCODE_ADD, 9, 38), O(TBK_OPCODE_MUL, 6, 39), O(TBK_OPCODE_ADD, 8, 40),
+    O(TBK_OPCODE_MUL, 6, 41), O(TBK_OPCODE_ADD, 7, 42), O(TBK_OPCODE_DIV, 0, 2),
+    O(TBK_OPCODE_LOG, 44), L(1), L(0.25), L(0.027777777777777776), L(0.001736111111111111),
+    L(6.944444444444444e-05), L(1.9290123456790124e-06), L(3.936759889140842e-08),
+    L(6.151187326782565e-10), L(7.594058428126624e-12), L(7.594058428126623e-14),
+    L(6.276081345559193e-16), L(4.358389823304995e-18), L(2.5789288895295828e-20),
+    L(1.3157800456783586e-22), L(5.8479113141260385e-25), L(2.2843403570804838e-27),
+    L(7.904291893012054e-30), L(2.4395962632753253e-32), L(6.757884385804225e-35),
+    L(1.6894710964510564e-37), L(3.8310002187098785e-40), L(7.915289708078262e-43),
+    L(1.4962740468957016e-45), L(2.5976979980828152e-48), O(TBK_OPCODE_MUL, 6, 69),
+    O(TBK_OPCODE_ADD, 68, 70), O(TBK_OPCODE_MUL, 6, 71), O(TBK_OPCODE_ADD, 67, 72),
+    O(TBK_OPCODE_MUL, 6, 73), O(TBK_OPCODE_ADD, 66, 74), O(TBK_OPCODE_MUL, 6, 75),
+    O(TBK_OPCODE_ADD, 65, 76), O(TBK_OPCODE_MUL, 6, 77), O(TBK_OPCODE_ADD, 64, 78),
+    O(TBK_OPCODE_MUL, 6, 79), O(TBK_OPCODE_ADD, 63, 80), O(TBK_OPCODE_MUL, 6, 81),
+    O(TBK_OPCODE_ADD, 62, 82), O(TBK_OPCODE_MUL, 6, 83), O(TBK_OPCODE_ADD, 61, 84),
+    O(TBK_OPCODE_MUL, 6, 85), O(TBK_OPCODE_ADD, 60, 86), O(TBK_OPCODE_MUL, 6, 87),
+    O(TBK_OPCODE_ADD, 59, 88), O(TBK_OPCODE_MUL, 6, 89), O(TBK_OPCODE_ADD, 58, 90),
+    O(TBK_OPCODE_MUL, 6, 91), O(TBK_OPCODE_ADD, 57, 92), O(TBK_OPCODE_MUL, 6, 93),
+    O(TBK_OPCODE_ADD, 56, 94), O(TBK_OPCODE_MUL, 6, 95), O(TBK_OPCODE_ADD, 55, 96),
+    O(TBK_OPCODE_MUL, 6, 97), O(TBK_OPCODE_ADD, 54, 98), O(TBK_OPCODE_MUL, 6, 99),
+    O(TBK_OPCODE_ADD, 53, 100), O(TBK_OPCODE_MUL, 6, 101), O(TBK_OPCODE_ADD, 52, 102),
+    O(TBK_OPCODE_MUL, 6, 103), O(TBK_OPCODE_ADD, 51, 104), O(TBK_OPCODE_MUL, 6, 105),
+    O(TBK_OPCODE_ADD, 50, 106), O(TBK_OPCODE_MUL, 6, 107), O(TBK_OPCODE_ADD, 49, 108),
+    O(TBK_OPCODE_MUL, 6, 109), O(TBK_OPCODE_ADD, 48, 110), O(TBK_OPCODE_MUL, 6, 111),
+    O(TBK_OPCODE_ADD, 47, 112), O(TBK_OPCODE_MUL, 6, 113), O(TBK_OPCODE_ADD, 46, 114),
+    O(TBK_OPCODE_MUL, 6, 115), O(TBK_OPCODE_ADD, 46, 116), O(TBK_OPCODE_MUL, 45, 117),
+    O(TBK_OPCODE_SUB, 43, 118), O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 120),
+    O(TBK_OPCODE_DIV, 5, 0), O(TBK_OPCODE_SUB, 122, 46), L(1.2185953385133905),
+    L(-0.031071461824889863), L(0.003032891810274143), L(-0.00047976905673534966),
+    L(9.95605474680701e-05), L(-2.4735205374482363e-05), L(7.002244891192467e-06),
+    L(-2.191167925216506e-06), L(7.427862249156294e-07), L(-2.6897300718519323e-07),
+    L(1.0292557328065749e-07), L(-4.106658027115221e-08), L(1.713185600678902e-08),
+    L(-8.004851515961861e-09), L(3.649704196745876e-09), L(-6.909445532095268e-10),
+    L(2.3928247577454007e-10), L(-1.2154646925329214e-09), L(6.696909677353191e-10),
+    L(4.297822831935991e-10), L(-2.511583623750801e-10), L(-1.7415792636713548e-10),
+    L(9.815402008859526e-11), O(TBK_OPCODE_MUL, 123, 146), O(TBK_OPCODE_ADD, 145, 147),
+    O(TBK_OPCODE_MUL, 123, 148), O(TBK_OPCODE_ADD, 144, 149), O(TBK_OPCODE_MUL, 123, 150),
+    O(TBK_OPCODE_ADD, 143, 151), O(TBK_OPCODE_MUL, 123, 152), O(TBK_OPCODE_ADD, 142, 153),
+    O(TBK_OPCODE_MUL, 123, 154), O(TBK_OPCODE_ADD, 141, 155), O(TBK_OPCODE_MUL, 123, 156),
+    O(TBK_OPCODE_ADD, 140, 157), O(TBK_OPCODE_MUL, 123, 158), O(TBK_OPCODE_ADD, 139, 159),
+    O(TBK_OPCODE_MUL, 123, 160), O(TBK_OPCODE_ADD, 138, 161), O(TBK_OPCODE_MUL, 123, 162),
+    O(TBK_OPCODE_ADD, 137, 163), O(TBK_OPCODE_MUL, 123, 164), O(TBK_OPCODE_ADD, 136, 165),
+    O(TBK_OPCODE_MUL, 123, 166), O(TBK_OPCODE_ADD, 135, 167), O(TBK_OPCODE_MUL, 123, 168),
+    O(TBK_OPCODE_ADD, 134, 169), O(TBK_OPCODE_MUL, 123, 170), O(TBK_OPCODE_ADD, 133, 171),
+    O(TBK_OPCODE_MUL, 123, 172), O(TBK_OPCODE_ADD, 132, 173), O(TBK_OPCODE_MUL, 123, 174),
+    O(TBK_OPCODE_ADD, 131, 175), O(TBK_OPCODE_MUL, 123, 176), O(TBK_OPCODE_ADD, 130, 177),
+    O(TBK_OPCODE_MUL, 123, 178), O(TBK_OPCODE_ADD, 129, 179), O(TBK_OPCODE_MUL, 123, 180),
+    O(TBK_OPCODE_ADD, 128, 181), O(TBK_OPCODE_MUL, 123, 182), O(TBK_OPCODE_ADD, 127, 183),
+    O(TBK_OPCODE_MUL, 123, 184), O(TBK_OPCODE_ADD, 126, 185), O(TBK_OPCODE_MUL, 123, 186),
+    O(TBK_OPCODE_ADD, 125, 187), O(TBK_OPCODE_MUL, 123, 188), O(TBK_OPCODE_ADD, 124, 189),
+    O(TBK_OPCODE_MUL, 121, 190), O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 191, 192),
+    O(TBK_OPCODE_SELECT, 3, 119, 193), L(0), O(TBK_OPCODE_EQ, 0, 195), O(TBK_OPCODE_LT, 0, 195),
+    L(kNan), O(TBK_OPCODE_SELECT, 197, 198, 194), O(TBK_OPCODE_SELECT, 196, 1, 199)};
+const Formula f214 = {f214_nodes, 201};
+const Node f215_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+    L(4), O(TBK_OPCODE_DIV, 4, 5), O(TBK_OPCODE_DIV, 0, 2), O(TBK_OPCODE_LOG, 7), L(1), L(0.5),
+    L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
+    L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
+    L(6.834652585313961e-11), L(7.594058428126623e-13), L(6.903689480115112e-15),
+    L(5.230067787965994e-17), L(3.352607556388458e-19), L(1.842092063949702e-21),
+    L(8.771866971189057e-24), L(3.654944571328774e-26), L(1.3437296218120491e-28),
+    L(4.391273273895586e-31), L(1.2839980333028028e-33), L(3.3789421929021126e-36),
+    L(8.045100459290744e-39), L(1.7413637357772174e-41), L(3.4414303078601135e-44),
+    L(6.234475195398757e-47), L(1.0390791992331261e-49), O(TBK_OPCODE_MUL, 6, 33),
+    O(TBK_OPCODE_ADD, 32, 34), O(TBK_OPCODE_MUL, 6, 35), O(TBK_OPCODE_ADD, 31, 36),
+    O(TBK_OPCODE_MUL, 6, 37), O(TBK_OPCODE_ADD, 30, 38), O(TBK_OPCODE_MUL, 6, 39),
+    O(TBK_OPCODE_ADD, 29, 40), O(TBK_OPCODE_MUL, 6, 41), O(TBK_OPCODE_ADD, 28, 42),
+    O(TBK_OPCODE_MUL, 6, 43), O(TBK_OPCODE_ADD, 27, 44), O(TBK_OPCODE_MUL, 6, 45),
+    O(TBK_OPCODE_ADD, 26, 46), O(TBK_OPCODE_MUL, 6, 47), O(TBK_OPCODE_ADD, 25, 48),
+    O(TBK_OPCODE_MUL, 6, 49), O(TBK_OPCODE_ADD, 24, 50), O(TBK_OPCODE_MUL, 6, 51),
+    O(TBK_OPCODE_ADD, 23, 52), O(TBK_OPCODE_MUL, 6, 53), O(TBK_OPCODE_ADD, 22, 54),
+    O(TBK_OPCODE_MUL, 6, 55), O(TBK_OPCODE_ADD, 21, 56), O(TBK_OPCODE_MUL, 6, 57),
+    O(TBK_OPCODE_ADD, 20, 58), O(TBK_OPCODE_MUL, 6, 59), O(TBK_OPCODE_ADD, 19, 60),
+    O(TBK_OPCODE_MUL, 6, 61), O(TBK_OPCODE_ADD, 18, 62), O(TBK_OPCODE_MUL, 6, 63),
+    O(TBK_OPCODE_ADD, 17, 64), O(TBK_OPCODE_MUL, 6, 65), O(TBK_OPCODE_ADD, 16, 66),
+    O(TBK_OPCODE_MUL, 6, 67), O(TBK_OPCODE_ADD, 15, 68), O(TBK_OPCODE_MUL, 6, 69),
+    O(TBK_OPCODE_ADD, 14, 70), O(TBK_OPCODE_MUL, 6, 71), O(TBK_OPCODE_ADD, 13, 72),
+    O(TBK_OPCODE_MUL, 6, 73), O(TBK_OPCODE_ADD, 12, 74), O(TBK_OPCODE_MUL, 6, 75),
+    O(TBK_OPCODE_ADD, 11, 76), O(TBK_OPCODE_MUL, 6, 77), O(TBK_OPCODE_ADD, 10, 78),
+    O(TBK_OPCODE_MUL, 6, 79), O(TBK_OPCODE_ADD, 9, 80), O(TBK_OPCODE_MUL, 7, 81),
+    O(TBK_OPCODE_MUL, 8, 82), O(TBK_OPCODE_DIV, 9, 0), O(TBK_OPCODE_ADD, 83, 84),
+    O(TBK_OPCODE_DIV, 0, 5), L(-0.15443132980306573), L(0.6727843350984671), L(0.18157516696085563),
+    L(0.019182189839330562), L(0.001115359491966528), L(4.142247689271143e-05),
+    L(1.071545914091181e-06), L(2.045286003593878e-08), L(3.002048746589188e-10),
+    L(3.495928729692882e-12), L(3.309914735250272e-14), L(2.5986411321011286e-16),
+    L(1.7195232826992565e-18), O(TBK_OPCODE_MUL, 6, 99), O(TBK_OPCODE_ADD, 98, 100),
+    O(TBK_OPCODE_MUL, 6, 101), O(TBK_OPCODE_ADD, 97, 102), O(TBK_OPCODE_MUL, 6, 103),
+    O(TBK_OPCODE_ADD, 96, 104), O(TBK_OPCODE_MUL, 6, 105), O(TBK_OPCODE_ADD, 95, 106),
+    O(TBK_OPCODE_MUL, 6, 107), O(TBK_OPCODE_ADD, 94, 108), O(TBK_OPCODE_MUL, 6, 109),
+    O(TBK_OPCODE_ADD, 93, 110), O(TBK_OPCODE_MUL, 6, 111), O(TBK_OPCODE_ADD, 92, 112),
+    O(TBK_OPCODE_MUL, 6, 113), O(TBK_OPCODE_ADD, 91, 114), O(TBK_OPCODE_MUL, 6, 115),
+    O(TBK_OPCODE_ADD, 90, 116), O(TBK_OPCODE_MUL, 6, 117), O(TBK_OPCODE_ADD, 89, 118),
+    O(TBK_OPCODE_MUL, 6, 119), O(TBK_OPCODE_ADD, 88, 120), O(TBK_OPCODE_MUL, 6, 121),
+    O(TBK_OPCODE_ADD, 87, 122), O(TBK_OPCODE_MUL, 86, 123), O(TBK_OPCODE_SUB, 85, 124),
+    O(TBK_OPCODE_NEG, 0), O(TBK_OPCODE_EXP, 126), O(TBK_OPCODE_DIV, 5, 0),
+    O(TBK_OPCODE_SUB, 128, 9), L(1.363151890371342), L(0.1033497377538656),
+    L(-0.005566729880073309), L(0.0007357241548745106), L(-0.0001395902196146278),
+    L(3.2843866443823695e-05), L(-8.961206568008175e-06), L(2.7300306911646126e-06),
+    L(-9.067153917791994e-07), L(3.230534911986308e-07), L(-1.2200063909110853e-07),
+    L(4.8165011477502914e-08), L(-1.990916912542139e-08), L(9.191838293612963e-09),
+    L(-4.159564044495663e-09), L(8.254002611298962e-10), L(-2.915889725458638e-10),
+    L(1.3385849977465314e-09), L(-7.347807544194839e-10), L(-4.671582670762342e-10),
+    L(2.7260400995214217e-10), L(1.9076899650576552e-10), L(-1.0724391572705258e-10),
+    O(TBK_OPCODE_MUL, 129, 152), O(TBK_OPCODE_ADD, 151, 153), O(TBK_OPCODE_MUL, 129, 154),
+    O(TBK_OPCODE_ADD, 150, 155), O(TBK_OPCODE_MUL, 129, 156), O(TBK_OPCODE_ADD, 149, 157),
+    O(TBK_OPCODE_MUL, 129, 158), O(TBK_OPCODE_ADD, 148, 159), O(TBK_OPCODE_MUL, 129, 160),
+    O(TBK_OPCODE_ADD, 147, 161), O(TBK_OPCODE_MUL, 129, 162), O(TBK_OPCODE_ADD, 146, 163),
+    O(TBK_OPCODE_MUL, 129, 164), O(TBK_OPCODE_ADD, 145, 165), O(TBK_OPCODE_MUL, 129, 166),
+    O(TBK_OPCODE_ADD, 144, 167), O(TBK_OPCODE_MUL, 129, 168), O(TBK_OPCODE_ADD, 143, 169),
+    O(TBK_OPCODE_MUL, 129, 170), O(TBK_OPCODE_ADD, 142, 171), O(TBK_OPCODE_MUL, 129, 172),
+    O(TBK_OPCODE_ADD, 141, 173), O(TBK_OPCODE_MUL, 129, 174), O(TBK_OPCODE_ADD, 140, 175),
+    O(TBK_OPCODE_MUL, 129, 176), O(TBK_OPCODE_ADD, 139, 177), O(TBK_OPCODE_MUL, 129, 178),
+    O(TBK_OPCODE_ADD, 138, 179), O(TBK_OPCODE_MUL, 129, 180), O(TBK_OPCODE_ADD, 137, 181),
+    O(TBK_OPCODE_MUL, 129, 182), O(TBK_OPCODE_ADD, 136, 183), O(TBK_OPCODE_MUL, 129, 184),
+    O(TBK_OPCODE_ADD, 135, 185), O(TBK_OPCODE_MUL, 129, 186), O(TBK_OPCODE_ADD, 134, 187),
+    O(TBK_OPCODE_MUL, 129, 188), O(TBK_OPCODE_ADD, 133, 189), O(TBK_OPCODE_MUL, 129, 190),
+    O(TBK_OPCODE_ADD, 132, 191), O(TBK_OPCODE_MUL, 129, 192), O(TBK_OPCODE_ADD, 131, 193),
+    O(TBK_OPCODE_MUL, 129, 194), O(TBK_OPCODE_ADD, 130, 195), O(TBK_OPCODE_MUL, 127, 196),
+    O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 197, 198), O(TBK_OPCODE_SELECT, 3, 125, 199), L(0),
+    O(TBK_OPCODE_EQ, 0, 201), O(TBK_OPCODE_LT, 0, 201), L(kNan),
+    O(TBK_OPCODE_SELECT, 203, 204, 200), O(TBK_OPCODE_SELECT, 202, 1, 205)};
+const Formula f215 = {f215_nodes, 207};
+const Node f216_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+    L(4), O(TBK_OPCODE_DIV, 4, 5), L(-0.5772156649015329), L(0.42278433509846713),
+    L(0.23069608377461678), L(0.0348921574564389), L(0.0026147876188052093),
+    L(0.00011848039364109726), L(3.6126241031992037e-06), L(7.935096521304209e-08),
+    L(1.3167486730385647e-09), L(1.709994072705808e-11), L(1.785934656987074e-13),
+    L(1.5330343403208473e-15), L(1.1009270959725744e-17), O(TBK_OPCODE_MUL, 6, 19),
+    O(TBK_OPCODE_ADD, 18, 20), O(TBK_OPCODE_MUL, 6, 21), O(TBK_OPCODE_ADD, 17, 22),
+    O(TBK_OPCODE_MUL, 6, 23), O(TBK_OPCODE_ADD, 16, 24), O(TBK_OPCODE_MUL, 6, 25),
+    O(TBK_OPCODE_ADD, 15, 26), O(TBK_OPCODE_MUL, 6, 27), O(TBK_OPCODE_ADD, 14, 28),
+    O(TBK_OPCODE_MUL, 6, 29), O(TBK_OPCODE_ADD, 13, 30), O(TBK_OPCODE_MUL, 6, 31),
+    O(TBK_OPCODE_ADD, 12, 32), O(TBK_OPCODE_MUL, 6, 33), O(TBK_OPCODE_ADD, 11, 34),
+    O(TBK_OPCODE_MUL, 6, 35), O(TBK_OPCODE_ADD, 10, 36), O(TBK_OPCODE_MUL, 6, 37),
+    O(TBK_OPCODE_ADD, 9, 38), O(TBK_OPCODE_MUL, 6, 39), O(TBK_OPCODE_ADD, 8, 40),
+    O(TBK_OPCODE_MUL, 6, 41), O(TBK_OPCODE_ADD, 7, 42), O(TBK_OPCODE_DIV, 0, 2),
+    O(TBK_OPCODE_LOG, 44), L(1), L(0.25), L(0.027777777777777776), L(0.001736111111111111),
+    L(6.944444444444444e-05), L(1.9290123456790124e-06), L(3.936759889140842e-08),
+    L(6.151187326782565e-10), L(7.594058428126624e-12), L(7.594058428126623e-14),
+    L(6.276081345559193e-16), L(4.358389823304995e-18), L(2.5789288895295828e-20),
+    L(1.3157800456783586e-22), L(5.8479113141260385e-25), L(2.2843403570804838e-27),
+    L(7.904291893012054e-30), L(2.4395962632753253e-32), L(6.757884385804225e-35),
+    L(1.6894710964510564e-37), L(3.8310002187098785e-40), L(7.915289708078262e-43),
+    L(1.4962740468957016e-45), L(2.5976979980828152e-48), O(TBK_OPCODE_MUL, 6, 69),
+    O(TBK_OPCODE_ADD, 68, 70), O(TBK_OPCODE_MUL, 6, 71), O(TBK_OPCODE_ADD, 67, 72),
+    O(TBK_OPCODE_MUL, 6, 73), O(TBK_OPCODE_ADD, 66, 74), O(TBK_OPCODE_MUL, 6, 75),
+    O(TBK_OPCODE_ADD, 65, 76), O(TBK_OPCODE_MUL, 6, 77), O(TBK_OPCODE_ADD, 64, 78),
+    O(TBK_OPCODE_MUL, 6, 79), O(TBK_OPCODE_ADD, 63, 80), O(TBK_OPCODE_MUL, 6, 81),
+    O(TBK_OPCODE_ADD, 62, 82), O(TBK_OPCODE_MUL, 6, 83), O(TBK_OPCODE_ADD, 61, 84),
+    O(TBK_OPCODE_MUL, 6, 85), O(TBK_OPCODE_ADD, 60, 86), O(TBK_OPCODE_MUL, 6, 87),
+    O(TBK_OPCODE_ADD, 59, 88), O(TBK_OPCODE_MUL, 6, 89), O(TBK_OPCODE_ADD, 58, 90),
+    O(TBK_OPCODE_MUL, 6, 91), O(TBK_OPCODE_ADD, 57, 92), O(TBK_OPCODE_MUL, 6, 93),
+    O(TBK_OPCODE_ADD, 56, 94), O(TBK_OPCODE_MUL, 6, 95), O(TBK_OPCODE_ADD, 55, 96),
+    O(TBK_OPCODE_MUL, 6, 97), O(TBK_OPCODE_ADD, 54, 98), O(TBK_OPCODE_MUL, 6, 99),
+    O(TBK_OPCODE_ADD, 53, 100), O(TBK_OPCODE_MUL, 6, 101), O(TBK_OPCODE_ADD, 52, 102),
+    O(TBK_OPCODE_MUL, 6, 103), O(TBK_OPCODE_ADD, 51, 104), O(TBK_OPCODE_MUL, 6, 105),
+    O(TBK_OPCODE_ADD, 50, 106), O(TBK_OPCODE_MUL, 6, 107), O(TBK_OPCODE_ADD, 49, 108),
+    O(TBK_OPCODE_MUL, 6, 109), O(TBK_OPCODE_ADD, 48, 110), O(TBK_OPCODE_MUL, 6, 111),
+    O(TBK_OPCODE_ADD, 47, 112), O(TBK_OPCODE_MUL, 6, 113), O(TBK_OPCODE_ADD, 46, 114),
+    O(TBK_OPCODE_MUL, 6, 115), O(TBK_OPCODE_ADD, 46, 116), O(TBK_OPCODE_MUL, 45, 117),
+    O(TBK_OPCODE_SUB, 43, 118), O(TBK_OPCODE_EXP, 0), O(TBK_OPCODE_MUL, 119, 120),
+    O(TBK_OPCODE_DIV, 5, 0), O(TBK_OPCODE_SUB, 122, 46), L(1.2185953385133905),
+    L(-0.031071461824889863), L(0.003032891810274143), L(-0.00047976905673534966),
+    L(9.95605474680701e-05), L(-2.4735205374482363e-05), L(7.002244891192467e-06),
+    L(-2.191167925216506e-06), L(7.427862249156294e-07), L(-2.6897300718519323e-07),
+    L(1.0292557328065749e-07), L(-4.106658027115221e-08), L(1.713185600678902e-08),
+    L(-8.004851515961861e-09), L(3.649704196745876e-09), L(-6.909445532095268e-10),
+    L(2.3928247577454007e-10), L(-1.2154646925329214e-09), L(6.696909677353191e-10),
+    L(4.297822831935991e-10), L(-2.511583623750801e-10), L(-1.7415792636713548e-10),
+    L(9.815402008859526e-11), O(TBK_OPCODE_MUL, 123, 146), O(TBK_OPCODE_ADD, 145, 147),
+    O(TBK_OPCODE_MUL, 123, 148), O(TBK_OPCODE_ADD, 144, 149), O(TBK_OPCODE_MUL, 123, 150),
+    O(TBK_OPCODE_ADD, 143, 151), O(TBK_OPCODE_MUL, 123, 152), O(TBK_OPCODE_ADD, 142, 153),
+    O(TBK_OPCODE_MUL, 123, 154), O(TBK_OPCODE_ADD, 141, 155), O(TBK_OPCODE_MUL, 123, 156),
+    O(TBK_OPCODE_ADD, 140, 157), O(TBK_OPCODE_MUL, 123, 158), O(TBK_OPCODE_ADD, 139, 159),
+    O(TBK_OPCODE_MUL, 123, 160), O(TBK_OPCODE_ADD, 138, 161), O(TBK_OPCODE_MUL, 123, 162),
+    O(TBK_OPCODE_ADD, 137, 163), O(TBK_OPCODE_MUL, 123, 164), O(TBK_OPCODE_ADD, 136, 165),
+    O(TBK_OPCODE_MUL, 123, 166), O(TBK_OPCODE_ADD, 135, 167), O(TBK_OPCODE_MUL, 123, 168),
+    O(TBK_OPCODE_ADD, 134, 169), O(TBK_OPCODE_MUL, 123, 170), O(TBK_OPCODE_ADD, 133, 171),
+    O(TBK_OPCODE_MUL, 123, 172), O(TBK_OPCODE_ADD, 132, 173), O(TBK_OPCODE_MUL, 123, 174),
+    O(TBK_OPCODE_ADD, 131, 175), O(TBK_OPCODE_MUL, 123, 176), O(TBK_OPCODE_ADD, 130, 177),
+    O(TBK_OPCODE_MUL, 123, 178), O(TBK_OPCODE_ADD, 129, 179), O(TBK_OPCODE_MUL, 123, 180),
+    O(TBK_OPCODE_ADD, 128, 181), O(TBK_OPCODE_MUL, 123, 182), O(TBK_OPCODE_ADD, 127, 183),
+    O(TBK_OPCODE_MUL, 123, 184), O(TBK_OPCODE_ADD, 126, 185), O(TBK_OPCODE_MUL, 123, 186),
+    O(TBK_OPCODE_ADD, 125, 187), O(TBK_OPCODE_MUL, 123, 188), O(TBK_OPCODE_ADD, 124, 189),
+    O(TBK_OPCODE_SQRT, 0), O(TBK_OPCODE_DIV, 190, 191), O(TBK_OPCODE_SELECT, 3, 121, 192), L(0),
+    O(TBK_OPCODE_EQ, 0, 194), O(TBK_OPCODE_LT, 0, 194), L(kNan),
+    O(TBK_OPCODE_SELECT, 196, 197, 193), O(TBK_OPCODE_SELECT, 195, 1, 198)};
+const Formula f216 = {f216_nodes, 200};
+const Node f217_nodes[] = {T(0), L(kInf), L(2), O(TBK_OPCODE_LE, 0, 2), O(TBK_OPCODE_MUL, 0, 0),
+    L(4), O(TBK_OPCODE_DIV, 4, 5), O(TBK_OPCODE_DIV, 0, 2), O(TBK_OPCODE_LOG, 7), L(1), L(0.5),
+    L(0.08333333333333333), L(0.006944444444444444), L(0.00034722222222222224),
+    L(1.1574074074074073e-05), L(2.755731922398589e-07), L(4.920949861426052e-09),
+    L(6.834652585313961e-11), L(7.594058428126623e-13), L(6.903689480115112e-15),
+    L(5.230067787965994e-17), L(3.352607556388458e-19), L(1.842092063949702e-21),
+    L(8.771866971189057e-24), L(3.654944571328774e-26), L(1.3437296218120491e-28),
+    L(4.391273273895586e-31), L(1.2839980333028028e-33), L(3.3789421929021126e-36),
+    L(8.045100459290744e-39), L(1.7413637357772174e-41), L(3.4414303078601135e-44),
+    L(6.234475195398757e-47), L(1.0390791992331261e-49), O(TBK_OPCODE_MUL, 6, 33),
+    O(TBK_OPCODE_ADD, 32, 34), O(TBK_OPCODE_MUL, 6, 35), O(TBK_OPCODE_ADD, 31, 36),
+    O(TBK_OPCODE_MUL, 6, 37), O(TBK_OPCODE_ADD, 30, 38), O(TBK_OPCODE_MUL, 6, 39),
+    O(TBK_OPCODE_ADD, 29, 40), O(TBK_OPCODE_MUL, 6, 41), O(TBK_OPCODE_ADD, 28, 42),
+    O(TBK_OPCODE_MUL, 6, 43), O(TBK_OPCODE_ADD, 27, 44), O(TBK_OPCODE_MUL, 6, 45),
+    O(TBK_OPCODE_ADD, 26, 46), O(TBK_OPCODE_MUL, 6, 47), O(TBK_OPCODE_ADD, 25, 48),
+    O(TBK_OPCODE_MUL, 6, 49), O(TBK_OPCODE_ADD, 24, 50), O(TBK_OPCODE_MUL, 6, 51),
+    O(TBK_OPCODE_ADD, 23, 52), O(TBK_OPCODE_MUL, 6, 53), O(TBK_OPCODE_ADD, 22, 54),
+    O(TBK_OPCODE_MUL, 6, 55), O(TBK_OPCODE_ADD, 21, 56), O(TBK_OPCODE_MUL, 6, 57),
+    O(TBK_OPCODE_ADD, 20, 58), O(TBK_OPCODE_MUL, 6, 59), O(TBK_OPCODE_ADD, 19, 60),
+    O(TBK_OPCODE_MUL, 6, 61), O(TBK_OPCODE_ADD, 18, 62), O(TBK_OPCODE_MUL, 6, 63),
+    O(TBK_OPCODE_ADD, 17, 64), O(TBK_OPCODE_MUL, 6, 65), O(TBK_OPCODE_ADD, 16, 66),
+    O(TBK_OPCODE_MUL, 6, 67), O(TBK_OPCODE_ADD, 15, 68), O(TBK_OPCODE_MUL, 6, 69),
+    O(TBK_OPCODE_ADD, 14, 70), O(TBK_OPCODE_MUL, 6, 71), O(TBK_OPCODE_ADD, 13, 72),
+    O(TBK_OPCODE_MUL, 6, 73), O(TBK_OPCODE_ADD, 12, 74), O(TBK_OPCODE_MUL, 6, 75),
+    O(TBK_OPCODE_ADD, 11, 76), O(TBK_OPCODE_MUL, 6, 77), O(TBK_OPCODE_ADD, 10, 78),
+    O(TBK_OPCODE_MUL, 6, 79), O(TBK_OPCODE_ADD, 9, 80), O(TBK_OPCODE_MUL, 7, 81),
+    O(TBK_OPCODE_MUL, 8, 82), O(TBK_OPCODE_DIV, 9, 0), O(TBK_OPCODE_ADD, 83, 84),
+    O(TBK_OPCODE_DIV, 0, 5), L(-0.15443132980306573), L(0.6727843350984671), L(0.18157516696085563),
+    L(0.019182189839330562), L(0.001115359491966528), L(4.142247689271143e-05),
+    L(1.071545914091181e-06), L(2.045286003593878e-08), L(3.002048746589188e-10),
+    L(3.495928729692882e-12), L(3.309914735250272e-14), L(2.5986411321011286e-16),
+    L(1.7195232826992565e-18), O(TBK_OPCODE_MUL, 6, 99), O(TBK_OPCODE_ADD, 98, 100),
+    O(TBK_OPCODE_MUL, 6, 101), O(TBK_OPCODE_ADD, 97, 102), O(TBK_OPCODE_MUL, 6, 103),
+    O(TBK_OPCODE_ADD, 96, 104), O(TBK_OPCODE_MUL, 6, 105), O(TBK_OPCODE_ADD, 95, 106),
+    O(TBK_OPCODE_MUL, 6, 107), O(TBK_OPCODE_ADD, 94, 108), O(TBK_OPCODE_MUL, 6, 109),
+    O(TBK_OPCODE_ADD, 93, 110), O(TBK_OPCODE_MUL, 6, 111), O(TBK_OPCODE_ADD, 92, 112),
+    O(TBK_OPCODE_MUL, 6, 113), O(TBK_OPCODE_ADD, 91, 114), O(TBK_OPCODE_MUL, 6, 115),
+    O(TBK_OPCODE_ADD, 90, 116), O(TBK_OPCODE_MUL, 6, 117), O(TBK_OPCODE_ADD, 89, 118),
+    O(TBK_OPCODE_MUL, 6, 119), O(TBK_OPCODE_ADD, 88, 120), O(TBK_OPCODE_MUL, 6, 121),
+    O(TBK_OPCODE_ADD, 87, 122), O(TBK_OPCODE_MUL, 86, 123), O(TBK_OPCODE_SUB, 85, 124),
+    O(TBK_OPCODE_EXP, 0), O(TBK_OPCODE_MUL, 125, 126), O(TBK_OPCODE_DIV, 5, 0),
+    O(TBK_OPCODE_SUB, 128, 9), L(1.363151890371342), L(0.1033497377538656),
+    L(-0.005566729880073309), L(0.0007357241548745106), L(-0.0001395902196146278),
+    L(3.2843866443823695e-05), L(-8.961206568008175e-06), L(2.7300306911646126e-06),
+    L(-9.067153917791994e-07), L(3.230534911986308e-07), L(-1.2200063909110853e-07),
+    L(4.8165011477502914e-08), L(-1.990916912542139e-08), L(9.191838293612963e-09),
+    L(-4.159564044495663e-09), L(8.254002611298962e-10), L(-2.915889725458638e-10),
+    L(1.3385849977465314e-09), L(-7.347807544194839e-10), L(-4.671582670762342e-10),
+    L(2.7260400995214217e-10), L(1.9076899650576552e-10), L(-1.0724391572705258e-10),
+    O(TBK_OPCODE_MUL, 129, 152), O(TBK_OPCODE_ADD, 151, 153), O(TBK_OPCODE_MUL, 129, 154),
+    O(TBK_OPCODE_ADD, 150, 155), O(TBK_OPCODE_MUL, 129, 156), O(TBK_OPCODE_ADD, 149, 157),
+    O(TBK_OPCODE_MUL, 129, 158), O(TBK_OPCODE_ADD, 148, 159), O(TBK_OPCODE_MUL, 129, 160),
+    O(TBK_OPCODE_ADD, 147, 161), O(TBK_OPCODE_MUL, 129, 162), O(TBK_OPCODE_ADD, 146, 163),
+    O(TBK_OPCODE_MUL, 129, 164), O(TBK_OPCODE_ADD, 145, 165), O(TBK_OPCODE_MUL, 129, 166),
+    O(TBK_OPCODE_ADD, 144, 167), O(TBK_OPCODE_MUL, 129, 168), O(TBK_OPCODE_ADD, 143, 169),
+    O(TBK_OPCODE_MUL, 129, 170), O(TBK_OPCODE_ADD, 142, 171), O(TBK_OPCODE_MUL, 129, 172),
+    O(TBK_OPCODE_ADD, 141, 173), O(TBK_OPCODE_MUL, 129, 174), O(TBK_OPCODE_ADD, 140, 175),
+    O(TBK_OPCODE_MUL, 129, 176), O(TBK_OPCODE_ADD, 139, 177), O(TBK_OPCODE_MUL, 129, 178),
+    O(TBK_OPCODE_ADD, 138, 179), O(TBK_OPCODE_MUL, 129, 180), O(TBK_OPCODE_ADD, 137, 181),
+    O(TBK_OPCODE_MUL, 129, 182), O(TBK_OPCODE_ADD, 136, 183), O(TBK_OPCODE_MUL, 129, 184),
+    O(TBK_OPCODE_ADD, 135, 185), O(TBK_OPCODE_MUL, 129, 186), O(TBK_OPCODE_ADD, 134, 187),
+    O(TBK_OPCODE_MUL, 129, 188), O(TBK_OPCODE_ADD, 133, 189), O(TBK_OPCODE_MUL, 129, 190),
+    O(TBK_OPCODE_ADD, 132, 191), O(TBK_OPCODE_MUL, 129, 192), O(TBK_OPCODE_ADD, 131, 193),
+    O(TBK_OPCODE_MUL, 129, 194), O(TBK_OPCODE_ADD, 130, 195), O(TBK_OPCODE_SQRT, 0),
+    O(TBK_OPCODE_DIV, 196, 197), O(TBK_OPCODE_SELECT, 3, 127, 198), L(0), O(TBK_OPCODE_EQ, 0, 200),
+    O(TBK_OPCODE_LT, 0, 200), L(kNan), O(TBK_OPCODE_SELECT, 202, 203, 199),
+    O(TBK_OPCODE_SELECT, 201, 1, 204)};
+const Formula f217 = {f217_nodes, 206};
+const Node f218_nodes[] = {T(0), O(TBK_OPCODE_MUL, 0, 0), O(TBK_OPCODE_ABS, 0), L(kInf),
+    O(TBK_OPCODE_EQ, 2, 3), L(0), L(0.5), O(TBK_OPCODE_LT, 2, 6), L(1), L(6),
+    O(TBK_OPCODE_DIV, 1, 9), L(20), O(TBK_OPCODE_DIV, 1, 11), L(42), O(TBK_OPCODE_DIV, 1, 13),
+    L(72), O(TBK_OPCODE_DIV, 1, 15), L(110), O(TBK_OPCODE_DIV, 1, 17), O(TBK_OPCODE_SUB, 8, 18),
+    O(TBK_OPCODE_MUL, 16, 19), O(TBK_OPCODE_SUB, 8, 20), O(TBK_OPCODE_MUL, 14, 21),
+    O(TBK_OPCODE_SUB, 8, 22), O(TBK_OPCODE_MUL, 12, 23), O(TBK_OPCODE_SUB, 8, 24),
+    O(TBK_OPCODE_MUL, 10, 25), O(TBK_OPCODE_SUB, 8, 26), O(TBK_OPCODE_SIN, 0),
+    O(TBK_OPCODE_DIV, 28, 0), O(TBK_OPCODE_SELECT, 7, 27, 29), O(TBK_OPCODE_SELECT, 4, 5, 30)};
+const Formula f218 = {f218_nodes, 32};
+const Node f219_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f201 = {f201_nodes, 10};
-const Node f202_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f219 = {f219_nodes, 10};
+const Node f220_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f202 = {f202_nodes, 10};
-const Node f203_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+const Formula f220 = {f220_nodes, 10};
+const Node f221_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG1P, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f203 = {f203_nodes, 10};
-const Node f204_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
-const Formula f204 = {f204_nodes, 2};
-const Node f205_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f205 = {f205_nodes, 5};
-const Node f206_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
-const Formula f206 = {f206_nodes, 5};
-const Node f207_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
-const Formula f207 = {f207_nodes, 2};
-const Node f208_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
-const Formula f208 = {f208_nodes, 2};
-const Node f209_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
+const Formula f221 = {f221_nodes, 10};
+const Node f222_nodes[] = {T(0), O(TBK_OPCODE_SQRT, 0)};
+const Formula f222 = {f222_nodes, 2};
+const Node f223_nodes[] = {T(0), N(1), N(0), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f223 = {f223_nodes, 5};
+const Node f224_nodes[] = {T(0), N(0), T(1), O(TBK_OPCODE_MUL, 1, 2), O(TBK_OPCODE_SUB, 0, 3)};
+const Formula f224 = {f224_nodes, 5};
+const Node f225_nodes[] = {T(0), O(TBK_OPCODE_TAN, 0)};
+const Formula f225 = {f225_nodes, 2};
+const Node f226_nodes[] = {T(0), O(TBK_OPCODE_TANH, 0)};
+const Formula f226 = {f226_nodes, 2};
+const Node f227_nodes[] = {T(0), L(1), T(1), O(TBK_OPCODE_SUB, 1, 2), O(TBK_OPCODE_ADD, 1, 2),
     O(TBK_OPCODE_MUL, 3, 4), O(TBK_OPCODE_MUL, 0, 5)};
-const Formula f209 = {f209_nodes, 7};
-const Node f210_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
-const Formula f210 = {f210_nodes, 5};
-const Node f211_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
+const Formula f227 = {f227_nodes, 7};
+const Node f228_nodes[] = {T(0), N(0), O(TBK_OPCODE_LE, 0, 1), N(1), O(TBK_OPCODE_SELECT, 2, 3, 0)};
+const Formula f228 = {f228_nodes, 5};
+const Node f229_nodes[] = {T(1), N(0), O(TBK_OPCODE_LE, 0, 1), L(0), T(0),
     O(TBK_OPCODE_SELECT, 2, 3, 4)};
-const Formula f211 = {f211_nodes, 6};
-const Node f212_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
-const Formula f212 = {f212_nodes, 2};
-const Node f213_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
-const Formula f213 = {f213_nodes, 4};
-const Node f214_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f229 = {f229_nodes, 6};
+const Node f230_nodes[] = {T(0), O(TBK_OPCODE_TRUNC, 0)};
+const Formula f230 = {f230_nodes, 2};
+const Node f231_nodes[] = {T(0), T(1), T(2), O(TBK_OPCODE_SELECT, 0, 1, 2)};
+const Formula f231 = {f231_nodes, 4};
+const Node f232_nodes[] = {N(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f214 = {f214_nodes, 10};
-const Node f215_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
+const Formula f232 = {f232_nodes, 10};
+const Node f233_nodes[] = {T(0), O(TBK_OPCODE_ISNAN, 0), L(kNan), N(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f215 = {f215_nodes, 10};
-const Node f216_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
+const Formula f233 = {f233_nodes, 10};
+const Node f234_nodes[] = {T(1), O(TBK_OPCODE_ISNAN, 0), L(kNan), T(0), L(0),
     O(TBK_OPCODE_EQ, 3, 4), O(TBK_OPCODE_LOG, 0), O(TBK_OPCODE_MUL, 3, 6),
     O(TBK_OPCODE_SELECT, 5, 4, 7), O(TBK_OPCODE_SELECT, 1, 2, 8)};
-const Formula f216 = {f216_nodes, 10};
+const Formula f234 = {f234_nodes, 10};
 
 }  // namespace
 
@@ -929,264 +1759,303 @@ const Row kPointwiseRows[] = {
     {"hypot", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
     {"hypot.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
     {"hypot_", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f105},
-    {"isinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f107},
-    {"isinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f107},
-    {"isnan", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f108},
-    {"isnan.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f108},
-    {"isneginf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f109},
-    {"isneginf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f109},
-    {"isposinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f110},
-    {"isposinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f106, &f110},
-    {"ldexp.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f111},
-    {"ldexp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f111},
-    {"ldexp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f111},
-    {"le.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f112, &f112, &f112},
-    {"le.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f112, &f112, &f112},
-    {"le.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f113, &f113, &f113},
-    {"le.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f113, &f113, &f113},
-    {"le_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f112, &f112, &f112},
-    {"le_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f113, &f113, &f113},
-    {"leaky_relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f114},
-    {"leaky_relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f114},
-    {"leaky_relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f114},
-    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c115, 1, nullptr, nullptr, &f116},
-    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c117, 2, nullptr, nullptr, &f116},
-    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c115, 1, nullptr, nullptr, &f116},
-    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c117, 2, nullptr, nullptr, &f116},
-    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f118},
-    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f118},
-    {"lerp.Tensor", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
-    {"lerp.Tensor_out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
-    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f118},
-    {"lerp_.Tensor", Form::kInPlace, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
-    {"lgamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
-    {"lgamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
-    {"lgamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f120},
-    {"log", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
-    {"log.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
-    {"log10", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
-    {"log10.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
-    {"log10_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
-    {"log1p", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
-    {"log1p.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
-    {"log1p_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
-    {"log2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
-    {"log2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
-    {"log2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
-    {"log_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
-    {"logaddexp", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
-    {"logaddexp.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
-    {"logaddexp2", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
-    {"logaddexp2.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
-    {"logical_and", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f127, &f127},
-    {"logical_and.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f127, &f127},
-    {"logical_and_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f127, &f127},
-    {"logical_not", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f128, &f128},
-    {"logical_not.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f128, &f128},
-    {"logical_not_", Form::kInPlace, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f128, &f128},
-    {"logical_or", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f129, &f129},
-    {"logical_or.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f129, &f129},
-    {"logical_or_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f129, &f129},
-    {"logical_xor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f130, &f130},
-    {"logical_xor.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f130, &f130},
-    {"logical_xor_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f130, &f130},
-    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c131, 1, nullptr, nullptr, &f132},
-    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f134},
-    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c131, 1, nullptr, nullptr, &f132},
-    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f134},
-    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c131, 1, nullptr, nullptr, &f132},
-    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c133, 1, nullptr, nullptr, &f134},
-    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c50, 1, nullptr, nullptr, &f135},
-    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c136, 1, nullptr, nullptr, &f137},
-    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c50, 1, nullptr, nullptr, &f135},
-    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c136, 1, nullptr, nullptr, &f137},
-    {"lt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f138, &f138, &f138},
-    {"lt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f138, &f138, &f138},
-    {"lt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f139, &f139, &f139},
-    {"lt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f139, &f139, &f139},
-    {"lt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f138, &f138, &f138},
-    {"lt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f139, &f139, &f139},
-    {"masked_fill.Scalar", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
-    {"masked_fill.Scalar_out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
-    {"masked_fill_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f140, &f140, &f140},
+    {"i0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f106},
+    {"i0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f106},
+    {"i0_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f106},
+    {"isinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f108},
+    {"isinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f108},
+    {"isnan", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f109},
+    {"isnan.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f109},
+    {"isneginf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f110},
+    {"isneginf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f110},
+    {"isposinf", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f111},
+    {"isposinf.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f107, &f111},
+    {"ldexp.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f112},
+    {"ldexp.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f112},
+    {"ldexp_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f112},
+    {"le.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113},
+    {"le.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113},
+    {"le.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114},
+    {"le.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114},
+    {"le_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f113, &f113, &f113},
+    {"le_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f114, &f114, &f114},
+    {"leaky_relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f115},
+    {"leaky_relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f115},
+    {"leaky_relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f115},
+    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c116, 1, nullptr, nullptr, &f117},
+    {"leaky_relu_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c118, 2, nullptr, nullptr, &f117},
+    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c116, 1, nullptr, nullptr, &f117},
+    {"leaky_relu_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c118, 2, nullptr, nullptr, &f117},
+    {"lerp.Scalar", Form::kFunction, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp.Scalar_out", Form::kOut, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp.Tensor", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
+    {"lerp.Tensor_out", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
+    {"lerp_.Scalar", Form::kInPlace, DtypeRule::kSame, {0, 1, -1, -1}, {2, -1, -1, -1}, 1, 3, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f119},
+    {"lerp_.Tensor", Form::kInPlace, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, kExactNumbers, nullptr, 0, nullptr, nullptr, &f120},
+    {"lgamma", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
+    {"lgamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
+    {"lgamma_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f121},
+    {"log", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
+    {"log.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
+    {"log10", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
+    {"log10.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
+    {"log10_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f123},
+    {"log1p", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
+    {"log1p.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
+    {"log1p_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f124},
+    {"log2", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
+    {"log2.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
+    {"log2_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f125},
+    {"log_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f122},
+    {"logaddexp", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
+    {"logaddexp.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f126},
+    {"logaddexp2", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f127},
+    {"logaddexp2.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f127},
+    {"logical_and", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f128, &f128},
+    {"logical_and.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f128, &f128},
+    {"logical_and_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f128, &f128},
+    {"logical_not", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f129, &f129},
+    {"logical_not.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f129, &f129},
+    {"logical_not_", Form::kInPlace, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f24, &f129, &f129},
+    {"logical_or", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f130, &f130},
+    {"logical_or.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f130, &f130},
+    {"logical_or_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f130, &f130},
+    {"logical_xor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f131, &f131},
+    {"logical_xor.out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f131, &f131},
+    {"logical_xor_", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f31, &f131, &f131},
+    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c132, 1, nullptr, nullptr, &f133},
+    {"logit", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c134, 1, nullptr, nullptr, &f135},
+    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c132, 1, nullptr, nullptr, &f133},
+    {"logit.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c134, 1, nullptr, nullptr, &f135},
+    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c132, 1, nullptr, nullptr, &f133},
+    {"logit_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c134, 1, nullptr, nullptr, &f135},
+    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c50, 1, nullptr, nullptr, &f136},
+    {"logit_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c137, 1, nullptr, nullptr, &f138},
+    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c50, 1, nullptr, nullptr, &f136},
+    {"logit_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, c137, 1, nullptr, nullptr, &f138},
+    {"lt.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f139, &f139, &f139},
+    {"lt.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f139, &f139, &f139},
+    {"lt.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f140, &f140, &f140},
+    {"lt.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f140, &f140, &f140},
+    {"lt_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f139, &f139, &f139},
+    {"lt_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f140, &f140, &f140},
+    {"masked_fill.Scalar", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f141, &f141, &f141},
+    {"masked_fill.Scalar_out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f141, &f141, &f141},
+    {"masked_fill_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 1, 0, nullptr, 0, &f141, &f141, &f141},
     {"maximum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f41},
     {"maximum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f27, &f41, &f41},
     {"minimum", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f42},
     {"minimum.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f22, &f42, &f42},
-    {"mish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
-    {"mish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
-    {"mish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f141},
-    {"mse_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c142, 1, nullptr, nullptr, &f143},
-    {"mse_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c142, 1, nullptr, nullptr, &f143},
-    {"mse_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c115, 1, nullptr, nullptr, &f144},
-    {"mse_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c115, 1, nullptr, nullptr, &f144},
-    {"mul.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f145, &f145},
-    {"mul.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f145, &f145},
-    {"mul.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f146, &f146},
-    {"mul.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f146, &f146},
-    {"mul_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f145, &f145},
-    {"mul_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f146, &f146},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c147, 3, nullptr, nullptr, &f148},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c149, 3, nullptr, nullptr, &f150},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c151, 3, nullptr, nullptr, &f152},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c153, 3, nullptr, nullptr, &f154},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c155, 3, nullptr, nullptr, &f156},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c157, 3, nullptr, nullptr, &f158},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c159, 3, nullptr, nullptr, &f160},
-    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c161, 3, nullptr, nullptr, &f162},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c147, 3, nullptr, nullptr, &f148},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c149, 3, nullptr, nullptr, &f150},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c151, 3, nullptr, nullptr, &f152},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c153, 3, nullptr, nullptr, &f154},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c155, 3, nullptr, nullptr, &f156},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c157, 3, nullptr, nullptr, &f158},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c159, 3, nullptr, nullptr, &f160},
-    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c161, 3, nullptr, nullptr, &f162},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c147, 3, nullptr, nullptr, &f148},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c149, 3, nullptr, nullptr, &f150},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c151, 3, nullptr, nullptr, &f152},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c153, 3, nullptr, nullptr, &f154},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c155, 3, nullptr, nullptr, &f156},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c157, 3, nullptr, nullptr, &f158},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c159, 3, nullptr, nullptr, &f160},
-    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c161, 3, nullptr, nullptr, &f162},
-    {"native_dropout_backward", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f163},
-    {"native_dropout_backward.out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f163},
-    {"ne.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f164, &f164, &f164},
-    {"ne.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f164, &f164, &f164},
-    {"ne.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f165, &f165, &f165},
-    {"ne.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f165, &f165, &f165},
-    {"ne_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f164, &f164, &f164},
-    {"ne_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f165, &f165, &f165},
-    {"neg", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f166, &f166},
-    {"neg.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f166, &f166},
-    {"neg_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f166, &f166},
-    {"pow.Scalar", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f167},
-    {"pow.Scalar_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f167},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
-    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f172},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
-    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f172},
-    {"pow.Tensor_Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
-    {"pow.Tensor_Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, &f169, &f169},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c170, 1, nullptr, &f171, &f171},
-    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f172},
-    {"pow_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f173},
-    {"rad2deg", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f174},
-    {"rad2deg.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f174},
-    {"rad2deg_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f174},
-    {"reciprocal", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f175},
-    {"reciprocal.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f175},
-    {"reciprocal_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f175},
-    {"relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f176, &f176},
-    {"relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f176, &f176},
-    {"relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f176, &f176},
-    {"remainder.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f177, &f177},
-    {"remainder.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f178, &f178},
-    {"remainder.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f178, &f178},
-    {"remainder.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f177, &f177},
-    {"remainder.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f179, &f179},
-    {"remainder.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f179, &f179},
-    {"remainder_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f177, &f177},
-    {"remainder_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f179, &f179},
-    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f180},
-    {"round.decimals", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
-    {"round.decimals_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
-    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f180},
-    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f180},
-    {"round_.decimals", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f181},
-    {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
-    {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
-    {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f182},
-    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f183, &f183},
-    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f183, &f183},
-    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f184, &f184},
-    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f184, &f184},
-    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
-    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
-    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
-    {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
-    {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
-    {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
-    {"sigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f187},
-    {"sigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f187},
-    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
-    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
-    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f185, &f185},
-    {"signbit", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f188, &f189},
-    {"signbit.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f106, &f188, &f189},
-    {"silu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
-    {"silu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
-    {"silu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
-    {"sin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
-    {"sin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
-    {"sin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
-    {"sinc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f192},
-    {"sinc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f192},
-    {"sinc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f192},
-    {"sinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f193},
-    {"sinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f193},
-    {"sinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f193},
-    {"smooth_l1_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f194},
-    {"smooth_l1_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f194},
-    {"smooth_l1_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f195},
-    {"smooth_l1_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f195},
-    {"softplus", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
-    {"softplus.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
-    {"softplus_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"softplus_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
-    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c198, 1, nullptr, nullptr, &f199},
-    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c198, 1, nullptr, nullptr, &f199},
+    {"mish", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f142},
+    {"mish.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f142},
+    {"mish_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f142},
+    {"mse_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c143, 1, nullptr, nullptr, &f144},
+    {"mse_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, c143, 1, nullptr, nullptr, &f144},
+    {"mse_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c116, 1, nullptr, nullptr, &f145},
+    {"mse_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 7, 0, 0, c116, 1, nullptr, nullptr, &f145},
+    {"mul.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f146, &f146},
+    {"mul.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f146, &f146},
+    {"mul.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f147, &f147},
+    {"mul.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f147, &f147},
+    {"mul_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kExactNumbers, nullptr, 0, &f20, &f146, &f146},
+    {"mul_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kExactNumbers, nullptr, 0, &f22, &f147, &f147},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c148, 3, nullptr, nullptr, &f149},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c150, 3, nullptr, nullptr, &f151},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c152, 3, nullptr, nullptr, &f153},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c154, 3, nullptr, nullptr, &f155},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c156, 3, nullptr, nullptr, &f157},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c158, 3, nullptr, nullptr, &f159},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c160, 3, nullptr, nullptr, &f161},
+    {"nan_to_num", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c162, 3, nullptr, nullptr, &f163},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c148, 3, nullptr, nullptr, &f149},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c150, 3, nullptr, nullptr, &f151},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c152, 3, nullptr, nullptr, &f153},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c154, 3, nullptr, nullptr, &f155},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c156, 3, nullptr, nullptr, &f157},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c158, 3, nullptr, nullptr, &f159},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c160, 3, nullptr, nullptr, &f161},
+    {"nan_to_num.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c162, 3, nullptr, nullptr, &f163},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, 3, -1}, 0, 1, 0, 0, c148, 3, nullptr, nullptr, &f149},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 3, -1, -1}, 0, 1, 0, 0, c150, 3, nullptr, nullptr, &f151},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, c152, 3, nullptr, nullptr, &f153},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c154, 3, nullptr, nullptr, &f155},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, 3, -1, -1}, 0, 1, 0, 0, c156, 3, nullptr, nullptr, &f157},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {3, -1, -1, -1}, 0, 1, 0, 0, c158, 3, nullptr, nullptr, &f159},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, c160, 3, nullptr, nullptr, &f161},
+    {"nan_to_num_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c162, 3, nullptr, nullptr, &f163},
+    {"native_dropout_backward", Form::kFunction, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f164},
+    {"native_dropout_backward.out", Form::kOut, DtypeRule::kSelf, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f164},
+    {"ne.Scalar", Form::kFunction, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f165, &f165, &f165},
+    {"ne.Scalar_out", Form::kOut, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f165, &f165, &f165},
+    {"ne.Tensor", Form::kFunction, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f166, &f166, &f166},
+    {"ne.Tensor_out", Form::kOut, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f166, &f166, &f166},
+    {"ne_.Scalar", Form::kInPlace, DtypeRule::kCompare, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, &f165, &f165, &f165},
+    {"ne_.Tensor", Form::kInPlace, DtypeRule::kCompare, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, &f166, &f166, &f166},
+    {"neg", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f167, &f167},
+    {"neg.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f167, &f167},
+    {"neg_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f167, &f167},
+    {"polygamma", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, nullptr, &f48},
+    {"polygamma", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c169, 1, nullptr, nullptr, &f170},
+    {"polygamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c168, 1, nullptr, nullptr, &f48},
+    {"polygamma.out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c169, 1, nullptr, nullptr, &f170},
+    {"pow.Scalar", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f171},
+    {"pow.Scalar_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f171},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
+    {"pow.Tensor_Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f176},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
+    {"pow.Tensor_Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f176},
+    {"pow.Tensor_Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f177},
+    {"pow.Tensor_Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f177},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c172, 1, nullptr, &f173, &f173},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, c174, 1, nullptr, &f175, &f175},
+    {"pow_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 1, 0, nullptr, 0, nullptr, nullptr, &f176},
+    {"pow_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f177},
+    {"rad2deg", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f178},
+    {"rad2deg.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f178},
+    {"rad2deg_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f178},
+    {"reciprocal", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f179},
+    {"reciprocal.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f179},
+    {"reciprocal_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f179},
+    {"relu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f180, &f180},
+    {"relu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f180, &f180},
+    {"relu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f180, &f180},
+    {"remainder.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f181, &f181},
+    {"remainder.Scalar_Tensor", Form::kFunction, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f182, &f182},
+    {"remainder.Scalar_Tensor_out", Form::kOut, DtypeRule::kPromote, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f182, &f182},
+    {"remainder.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f181, &f181},
+    {"remainder.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f183, &f183},
+    {"remainder.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f183, &f183},
+    {"remainder_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, kDividesIntegers, nullptr, 0, nullptr, &f181, &f181},
+    {"remainder_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, kDividesIntegers, nullptr, 0, nullptr, &f183, &f183},
+    {"round", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f184},
+    {"round.decimals", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f185},
+    {"round.decimals_out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f185},
+    {"round.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f184},
+    {"round_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f184},
+    {"round_.decimals", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f185},
+    {"rsqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
+    {"rsqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
+    {"rsqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f186},
+    {"rsub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f187, &f187},
+    {"rsub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kRefusesTruth, nullptr, 0, nullptr, &f187, &f187},
+    {"rsub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f188, &f188},
+    {"rsub.Tensor_out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kRefusesTruth, nullptr, 0, nullptr, &f188, &f188},
+    {"sgn", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
+    {"sgn.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
+    {"sgn_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
+    {"sigmoid", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
+    {"sigmoid.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
+    {"sigmoid_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f190},
+    {"sigmoid_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
+    {"sigmoid_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f191},
+    {"sign", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
+    {"sign.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
+    {"sign_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f32, &f189, &f189},
+    {"signbit", Form::kFunction, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f192, &f193},
+    {"signbit.out", Form::kOut, DtypeRule::kPredicate, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, &f107, &f192, &f193},
+    {"silu", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f194},
+    {"silu.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f194},
+    {"silu_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f194},
+    {"sin", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f195},
+    {"sin.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f195},
+    {"sin_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f195},
+    {"sinc", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
+    {"sinc.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
+    {"sinc_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f196},
+    {"sinh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
+    {"sinh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
+    {"sinh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f197},
+    {"smooth_l1_loss", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f198},
+    {"smooth_l1_loss.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {3, -1, -1, -1}, 0, 3, 0, 0, c101, 2, nullptr, nullptr, &f198},
+    {"smooth_l1_loss_backward", Form::kFunction, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f199},
+    {"smooth_l1_loss_backward.grad_input", Form::kOut, DtypeRule::kSame, {0, 1, 2, -1}, {4, -1, -1, -1}, 0, 7, 0, 0, c103, 2, nullptr, nullptr, &f199},
+    {"softplus", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
+    {"softplus.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
+    {"softplus_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
+    {"softplus_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, 3, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
+    {"softshrink", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c202, 1, nullptr, nullptr, &f203},
+    {"softshrink.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, -1, -1, -1}, 0, 1, 0, 0, c202, 1, nullptr, nullptr, &f203},
     {"softshrink_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
     {"softshrink_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f94},
-    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
-    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f200},
-    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
-    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f202},
-    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f202},
-    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f201},
-    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
-    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f203},
-    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f204},
-    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f204},
-    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f204},
-    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
-    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
-    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f206, &f206},
-    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f206, &f206},
-    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f205, &f205},
-    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f206, &f206},
-    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
-    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
-    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
-    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
-    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
-    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
-    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f209},
-    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f209},
-    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f210, &f210},
-    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f210, &f210},
-    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f210, &f210},
-    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f211, &f211},
-    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f211, &f211},
-    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f212},
-    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f212},
-    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f212},
-    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f213, &f213, &f213},
-    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f213, &f213, &f213},
-    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
-    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
-    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
-    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
-    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
-    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
-    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
-    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
+    {"special_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f204},
+    {"special_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f204},
+    {"special_bessel_j1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f205},
+    {"special_bessel_j1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f205},
+    {"special_bessel_y0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
+    {"special_bessel_y0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f206},
+    {"special_bessel_y1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
+    {"special_bessel_y1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f207},
+    {"special_entr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
+    {"special_entr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f208},
+    {"special_erfcx", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f209},
+    {"special_erfcx.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f209},
+    {"special_i0e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
+    {"special_i0e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f210},
+    {"special_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
+    {"special_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
+    {"special_i1e", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f212},
+    {"special_i1e.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f212},
+    {"special_log_ndtr", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},
+    {"special_log_ndtr.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f213},
+    {"special_modified_bessel_i0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f106},
+    {"special_modified_bessel_i0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f106},
+    {"special_modified_bessel_i1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
+    {"special_modified_bessel_i1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f211},
+    {"special_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"special_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f214},
+    {"special_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"special_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f215},
+    {"special_scaled_modified_bessel_k0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
+    {"special_scaled_modified_bessel_k0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f216},
+    {"special_scaled_modified_bessel_k1", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f217},
+    {"special_scaled_modified_bessel_k1.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f217},
+    {"special_spherical_bessel_j0", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f218},
+    {"special_spherical_bessel_j0.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f218},
+    {"special_xlog1py", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f219},
+    {"special_xlog1py.other_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220},
+    {"special_xlog1py.other_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f220},
+    {"special_xlog1py.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f219},
+    {"special_xlog1py.self_scalar", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f221},
+    {"special_xlog1py.self_scalar_out", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f221},
+    {"sqrt", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f222},
+    {"sqrt.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f222},
+    {"sqrt_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f222},
+    {"sub.Scalar", Form::kFunction, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f223, &f223},
+    {"sub.Scalar_out", Form::kOut, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f223, &f223},
+    {"sub.Tensor", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f224, &f224},
+    {"sub.out", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f224, &f224},
+    {"sub_.Scalar", Form::kInPlace, DtypeRule::kPromote, {0, -1, -1, -1}, {1, 2, -1, -1}, 1, 1, 2, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f223, &f223},
+    {"sub_.Tensor", Form::kInPlace, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, kExactNumbers | kRefusesTruth, nullptr, 0, nullptr, &f224, &f224},
+    {"tan", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f225},
+    {"tan.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f225},
+    {"tan_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f225},
+    {"tanh", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f226},
+    {"tanh.out", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f226},
+    {"tanh_", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f226},
+    {"tanh_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f227},
+    {"tanh_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f227},
+    {"threshold", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f228, &f228},
+    {"threshold.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f228, &f228},
+    {"threshold_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {1, 2, -1, -1}, 0, 1, 3, 0, nullptr, 0, nullptr, &f228, &f228},
+    {"threshold_backward", Form::kFunction, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f229, &f229},
+    {"threshold_backward.grad_input", Form::kOut, DtypeRule::kPromote, {0, 1, -1, -1}, {2, -1, -1, -1}, 0, 3, 1, 0, nullptr, 0, nullptr, &f229, &f229},
+    {"trunc", Form::kFunction, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f230},
+    {"trunc.out", Form::kOut, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f230},
+    {"trunc_", Form::kInPlace, DtypeRule::kSelf, {0, -1, -1, -1}, {-1, -1, -1, -1}, 0, 1, 0, 0, nullptr, 0, nullptr, &f32, &f230},
+    {"where.self", Form::kFunction, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f231, &f231, &f231},
+    {"where.self_out", Form::kOut, DtypeRule::kPromote, {0, 1, 2, -1}, {-1, -1, -1, -1}, 0, 6, 0, 0, nullptr, 0, &f231, &f231, &f231},
+    {"xlogy.OutScalar_Other", Form::kOut, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
+    {"xlogy.OutScalar_Self", Form::kOut, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f233},
+    {"xlogy.OutTensor", Form::kOut, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f234},
+    {"xlogy.Scalar_Other", Form::kFunction, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
+    {"xlogy.Scalar_Self", Form::kFunction, DtypeRule::kPromoteToFloat, {1, -1, -1, -1}, {0, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f233},
+    {"xlogy.Tensor", Form::kFunction, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f234},
+    {"xlogy_.Scalar_Other", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, -1, -1, -1}, {1, -1, -1, -1}, 1, 1, 0, 0, nullptr, 0, nullptr, nullptr, &f232},
+    {"xlogy_.Tensor", Form::kInPlace, DtypeRule::kPromoteToFloat, {0, 1, -1, -1}, {-1, -1, -1, -1}, 0, 3, 0, 0, nullptr, 0, nullptr, nullptr, &f234},
 };
-const int kPointwiseRowCount = 529;
+const int kPointwiseRowCount = 568;
 
 }  // namespace tbk::generic
 // clang-format on

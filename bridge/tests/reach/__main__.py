@@ -16,6 +16,7 @@ import threading
 import time
 from pathlib import Path
 
+import share
 from process import Process
 from table import FORMS, STATES, UNWANTED, Item, Outcome, write_json, write_markdown
 
@@ -121,10 +122,13 @@ def main() -> int:
         "samples of an entry and dtype": f"at most {arguments.samples}, spread over the first 96",
         "seconds": round(time.monotonic() - start),
     }
-    write_json(arguments.output / "reach.json", facts, outcomes, without)
-    write_markdown(arguments.output / "reach.md", facts, outcomes, without)
+    shares = share.shares(outcomes)
+    write_json(arguments.output / "reach.json", facts, outcomes, without, shares)
+    write_markdown(arguments.output / "reach.md", facts, outcomes, without, share.lines(outcomes))
     counts = {state: sum(each.state == state for each in outcomes) for state in STATES}
     print(", ".join(f"{state} {count}" for state, count in counts.items()))
+    for what, part in shares.items():
+        print(f"without fallback, {what}: {part}")
     for each in outcomes:
         if each.state in UNWANTED:
             what = f"{each.name} {each.dtype} {each.form}"

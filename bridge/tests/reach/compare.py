@@ -238,6 +238,7 @@ class Judge:
         undefined = entry.name in UNDEFINED
         self.outcome = Outcome(item.title, item.dtype, form=item.form, undefined=undefined)
         self.unanswered = ""  # the CPU's first error
+        self.called: set[str] = set()
 
     def judge(self, most: int) -> Outcome:
         has_gradients = (
@@ -254,6 +255,7 @@ class Judge:
         for number, sample in enumerate(chosen):
             self._judge_sample(sample, number, has_gradients)
         self.outcome.fallbacks = sorted({each.operator for each in self.backend.fallbacks()})
+        self.outcome.calls = sorted(self.called)
         self.outcome.finish(self.unanswered)
         return self.outcome
 
@@ -301,7 +303,10 @@ class Judge:
 
     def _judge_against(self, expected: Run, program: Program, has_gradients: bool) -> None:
         watch = Watch()
-        ours = call(program, self.device, False, watch)
+        try:
+            ours = call(program, self.device, False, watch)
+        finally:
+            self.called.update(operator.name() for operator in watch.operators)
         if not watch.is_native:
             self.outcome.worsen("composite")
         self.outcome.random |= watch.draws

@@ -55,6 +55,7 @@ class Outcome:
     undefined: bool = False  # values are not compared: nobody defines them
     form: str = FUNCTION
     fallbacks: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)  # operators, forward
 
     def finish(self, error: str) -> None:
         """After the last sample; `error` is what the CPU said to the first that it refused."""
@@ -73,12 +74,17 @@ def worst(outcomes: Iterable[Outcome]) -> int:
 
 
 def write_json(
-    path: Path, facts: dict[str, object], outcomes: Sequence[Outcome], without: Sequence[str]
+    path: Path,
+    facts: dict[str, object],
+    outcomes: Sequence[Outcome],
+    without: Sequence[str],
+    shares: dict[str, str] | None = None,
 ) -> None:
     counts = Counter(outcome.state for outcome in outcomes)
     document = {
         **facts,
         "counts": {state: counts[state] for state in STATES},
+        "without fallback": shares or {},
         "entries": [asdict(outcome) for outcome in outcomes],
         "without": list(without),
     }
@@ -105,7 +111,11 @@ def _rows(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def write_markdown(
-    path: Path, facts: dict[str, object], outcomes: Sequence[Outcome], without: Sequence[str]
+    path: Path,
+    facts: dict[str, object],
+    outcomes: Sequence[Outcome],
+    without: Sequence[str],
+    shares: Sequence[str] = (),
 ) -> None:
     lines = ["# Operator reach", ""]
     lines += [f"* {key}: {value}" for key, value in facts.items()]
@@ -116,6 +126,7 @@ def write_markdown(
         counts = Counter((each.form, each.dtype) for each in outcomes if each.state == state)
         row = " | ".join(str(counts[kind]) for kind in kinds)
         lines.append(f"| {state} | {row} | {MEANINGS[state]} |")
+    lines += ["", *shares] if shares else []
     missed = [each for each in outcomes if STATES.index(each.state) >= STATES.index("not run")]
     if missed:
         lines += ["", "## Not reached", "", *_rows(missed)]

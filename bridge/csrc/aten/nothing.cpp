@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_strided.h>
+#include <aten/empty.h>
+#include <aten/nothing.h>
+#include <aten/operands.h>
+#include <aten/routes.h>
+#include <aten/values.h>
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tbk {
+namespace {
+
+using Stack = torch::jit::Stack;
+using c10::IValue;
+
+bool is_dense(const at::Tensor& tensor) {
+  return tensor.layout() == at::kStrided && !tensor.is_quantized() && !tensor.is_nested() &&
+         tensor.has_storage() && !tensor.is_conj() && !tensor.is_neg();
+}
+
+/// One call, told to PyTorch's shape function.
+class Shapes {
+ public:
+  Shapes(const c10::OperatorHandle& op, const Stack& stack)
+      : op_(op),
+        arguments_(stack.end() - static_cast<ptrdiff_t>(op.schema().arguments().size()),
+                   stack.end()) {}
+
+  /// Whether it may be asked: dense tensors of one device, one of them without elements, and no
+  /// generator, which would have to be of another device.
+  bool are_askable() {
+    bool has_empty = false, is_fit = true;
+    for (const IValue& value : arguments_) {
+      is_fit = is_fit && !value.isGenerator() && !value.isDevice();
+      for_each_tensor(value, [&](const at::Tensor& tensor) {
+        is_fit = is_fit && is_ours(tensor) && is_dense(tensor) && is_on_one_device(tensor);
+        has_empty = has_empty || tensor.numel() == 0;
+      });
+    }
+    return is_fit && has_empty && gives_tensors() &&
+           op_.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta);
+  }
+
+  /// Returns whether no result has an element. Errors: what PyTorch raises for the call.
+  bool are_empty() {
+    for (const IValue& value : arguments_)
+      results_.push_back(
+          map_tensors(value, [&](const at::Tensor& each) { return shape_of(each); }));
+    c10::impl::ExcludeDispatchKeyGuard below_autograd(
+        c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
+    op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &results_);
+    bool has_none = true;
+    for (const IValue& value : results_)
+      for_each_tensor(value, [&](const at::Tensor& result) {
+        has_none = has_none && result.numel() == 0 && keeps_its_sizes(result);
+      });
+    return has_none;
+  }
+
+  /// Puts the results, tensors of the device, in the place of the arguments.
+  void answer(Stack* stack) {
+    torch::jit::drop(*stack, arguments_.size());
+    for (const IValue& value : results_)
+      stack->push_back(map_tensors(value, [&](const at::Tensor& each) { return on_device(each); }));
+  }
+  c10::DeviceIndex device() const {
+    return device_.index();
+  }
+
+ private:
+  bool is_on_one_device(const at::Tensor& tensor) {
+    if (!device_.is_privateuseone()) device_ = tensor.device();
+    return tensor.device() == device_;
+  }
+
+  bool gives_tensors() const {
+    const auto& returns = op_.schema().returns();
+    return !returns.empty() &&
+           std::all_of(returns.begin(), returns.end(), [](const c10::Argument& each) {
+             return each.type()->kind() == c10::TypeKind::TensorType;
+           });
+  }
+
+  at::Tensor shape_of(const at::Tensor& tensor) {
+    at::Tensor shape =
+        at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
+    given_.emplace(shape.unsafeGetTensorImpl(), tensor);
+    return shape;
+  }
+
+  bool keeps_its_sizes(const at::Tensor& result) const {
+    const auto given = given_.find(result.unsafeGetTensorImpl());
+    return given == given_.end() || given->second.sizes() == result.sizes();
+  }
+
+  at::Tensor on_device(const at::Tensor& result) const {
+    const auto given = given_.find(result.unsafeGetTensorImpl());
+    if (given != given_.end()) return given->second;
+    return empty_strided_on(device_.index(), result.sizes(), result.strides(),
+                            result.scalar_type());
+  }
+
+  const c10::OperatorHandle& op_;
+  const Stack arguments_;
+  Stack results_;
+  at::Device device_{at::kCPU};
+  std::unordered_map<const c10::TensorImpl*, at::Tensor> given_;
+};
+
+void count(const c10::OperatorHandle& op, const Stack& stack, c10::DeviceIndex device) {
+  const c10::OperatorName& name = op.operator_name();
+  const std::string end = name.overload_name.empty() ? "" : "." + name.overload_name;
+  const at::Tensor& result = stack.back().toTensor();
+  count_call(counter_of(name.name + end), Route::composed, device,
+             result.defined() ? result.scalar_type() : at::ScalarType::Undefined);
+}
+
+}  // namespace
+
+bool serve_nothing(const c10::OperatorHandle& op, Stack* stack) {
+  if (!is_open(Route::composed)) return false;
+  Shapes shapes(op, *stack);
+  if (!shapes.are_askable()) return false;
+  try {
+    if (!shapes.are_empty()) return false;
+  } catch (const std::exception&) {
+    return false;
+  }
+  shapes.answer(stack);
+  count(op, *stack, shapes.device());
+  return true;
+}
+
+}  // namespace tbk

@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results without elements: as PyTorch's CPU has them, and no fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812  as everybody calls it
+
+if TYPE_CHECKING:
+    from torch_tbk import DeviceModule
+
+Tensor = torch.Tensor
+CALLS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
+    "flip": (lambda x: x.flip(0, 2), (5, 0, 3)),
+    "roll": (lambda x: x.roll(2, 1), (5, 0)),
+    "reflection": (lambda x: F.pad(x, (1, 2), mode="reflect"), (0, 3, 3)),
+    "replication": (lambda x: F.pad(x, (1, 2, 0, 1), mode="replicate"), (0, 3, 3, 3)),
+    "average": (lambda x: F.avg_pool1d(x, 3, 2), (0, 3, 9)),
+    "adaptive average": (lambda x: F.adaptive_avg_pool1d(x, 5), (0, 8, 8)),
+    "group norm": (lambda x: F.group_norm(x, 1), (0, 2)),
+    "glu": (F.glu, (0, 4)),
+    "gather": (lambda x: x.gather(0, x.new_empty(0, dtype=torch.int64)), (5,)),
+}
+
+
+@pytest.fixture(autouse=True)
+def composed(backend: DeviceModule) -> None:
+    """Skips where another route is forced."""
+    if backend.get_forced_route() not in (None, "composed"):
+        pytest.skip("compositions are closed")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_no_element_no_fallback(name: str, backend: DeviceModule, device: torch.device) -> None:
+    call, sizes = CALLS[name]
+    theirs = torch.empty(sizes, requires_grad=True)
+    expected = call(theirs)
+    ours = torch.empty(sizes, device=device, requires_grad=True)
+    backend.reset_fallbacks()
+    seen = call(ours)
+    assert backend.fallbacks() == []
+    assert (seen.shape, seen.dtype) == (expected.shape, expected.dtype)
+    assert (seen.device, seen.stride()) == (device, expected.stride())
+
+
+@pytest.mark.parametrize("name", [one for one in CALLS if one != "gather"])
+def test_no_element_no_gradient(name: str, backend: DeviceModule, device: torch.device) -> None:
+    call, sizes = CALLS[name]
+    ours = torch.empty(sizes, device=device, requires_grad=True)
+    seen = call(ours)
+    backend.reset_fallbacks()
+    seen.sum().backward()
+    assert backend.fallbacks() == []
+    assert ours.grad is not None
+    assert ours.grad.shape == ours.shape
+
+
+def test_what_is_written_stays_itself(backend: DeviceModule, device: torch.device) -> None:
+    out, nothing = (torch.empty(0, 3, device=device) for _ in range(2))
+    backend.reset_fallbacks()
+    assert torch.igamma(nothing, nothing, out=out) is out
+    assert backend.fallbacks() == []
+
+
+def test_the_errors_are_pytorchs(device: torch.device) -> None:
+    nothing = torch.empty(0, 3, device=device)
+    with pytest.raises(IndexError):
+        nothing.flip(4)
+    with pytest.raises((IndexError, RuntimeError), match="dim"):
+        nothing.max()
