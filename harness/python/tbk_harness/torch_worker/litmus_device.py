@@ -119,22 +119,16 @@ class Device:
         try:
             torch.Event(self.first, enable_timing=True)
             first = torch.accelerator.current_stream(self.first)
-            more = [self._new_stream(number) for number in range(1, wire.STREAMS)]
+            more = [self.new_stream(number) for number in range(1, wire.STREAMS)]
             last = torch.Stream(self._all[-1], priority=PRIORITIES[-1])
         except Exception as error:
             reason = f"there are no streams or no events: {told_with_cause(error)}"
             raise Unusable(wire.NOTHING_TO_ORDER, reason) from error
         self.streams = {1: [first, *more], 2: [first, *more[:-1], last]}
 
-    def _new_stream(self, number: int) -> torch.Stream:
+    def new_stream(self, number: int) -> torch.Stream:
+        """Returns another one of the first device, as the stream with that number is made."""
         return torch.Stream(self.first, priority=PRIORITIES[number])
-
-    def renew_stream(self, number: int) -> None:
-        """Takes another one of the first device in the place of one, also for later programs."""
-        stream = self._new_stream(number)
-        for streams in self.streams.values():
-            if streams[number].device == self.first:
-                streams[number] = stream
 
     def hello(self) -> Hello:
         """Returns what it offers."""

@@ -115,7 +115,7 @@ class Executor:
         self._slots = [one[: self._size] for one in self._memory]
         for number, slot in enumerate(self._slots):
             slot.fill_(wire.FIRST_OF_SLOTS + number)
-        self._streams = self._device.streams[program.devices]
+        self._streams = list(self._device.streams[program.devices])
         self._events = [self._new_event(number) for number in range(wire.EVENTS)]
         self._cells = [None] * wire.CELLS
         if any(self._acts[call.op] == self._empty_cache for call in program.calls):
@@ -224,7 +224,7 @@ class Executor:
         torch.accelerator.empty_cache()
 
     def _stream_renew(self, call: Call) -> None:
-        self._device.renew_stream(call.stream)
+        self._streams[call.stream] = self._device.new_stream(call.stream)
 
     def _record(self, call: Call) -> None:
         self._events[call.event].record(self._streams[call.stream])
