@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mpmath import mp
+from mpmath import mp  # type: ignore[import-untyped]
 
 mp.dps = 50
 Number = Any

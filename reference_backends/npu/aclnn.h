@@ -67,13 +67,13 @@ typedef int8_t aclnn_c;
 #define ACLNN_SIGNATURE_ppppdppp(K) K##8(p, p, p, p, d, p, p, p)
 
 /* X(signature) */
-#define ACLNN_SIGNATURES(X)                                                                     \
-  X(pp)                                                                                         \
-  X(pdp)                                                                                        \
-  X(pip) X(pnp) X(ppp) X(pibp) X(pinp) X(pipp) X(ppbp) X(ppdp) X(ppip) X(ppnp) X(pppc) X(pppp)  \
-      X(pibnp) X(pibpp) X(pippp) X(ppbbp) X(ppbnp) X(ppbpp) X(ppibp) X(pppbp) X(pppip) X(ppppp) \
-          X(pbibpp) X(piibpp) X(pippip) X(pipppp) X(ppibpp) X(ppiibp) X(pppbnp) X(ppppip)       \
-              X(piibbpp) X(ppppbpp) X(ppppppc) X(ppppdppp)
+/* clang-format off */
+#define ACLNN_SIGNATURES(X) \
+  X(pp) X(pdp) X(pip) X(pnp) X(ppp) X(pibp) X(pinp) X(pipp) X(ppbp) X(ppdp) X(ppip) X(ppnp) \
+  X(pppc) X(pppp) X(pibnp) X(pibpp) X(pippp) X(ppbbp) X(ppbnp) X(ppbpp) X(ppibp) X(pppbp) \
+  X(pppip) X(ppppp) X(pbibpp) X(piibpp) X(pippip) X(pipppp) X(ppibpp) X(ppiibp) X(pppbnp) \
+  X(ppppip) X(piibbpp) X(ppppbpp) X(ppppppc) X(ppppdppp)
+/* clang-format on */
 
 /* Parameters of phase one; the words of them; and the arguments that the words hold. */
 #define ACLNN_PARAMETERS_1(A) aclnn_##A a0

@@ -10,17 +10,17 @@
 #include "function.h"
 
 /* X(name): sim_<name>, the word before ':' in a meaning */
-#define SIM_ROUTINES(X)                                                                            \
-  X(pointwise)                                                                                     \
-  X(each)                                                                                          \
-  X(loss) X(loss_backward) X(sum) X(mean) X(prod) X(max) X(min) X(logsumexp) X(norm) X(std) X(var) \
-      X(argmax) X(argmin) X(max_at) X(min_at) X(min_max) X(std_mean) X(median) X(kth) X(softmax)   \
-          X(log_softmax) X(softmax_backward) X(log_softmax_backward) X(cumsum) X(cumprod)          \
-              X(cummax) X(cummin) X(sort) X(topk) X(layer_norm) X(flip) X(roll) X(repeat)          \
-                  X(pad_constant) X(pad_reflect) X(pad_replicate) X(cat) X(stack) X(gather)        \
-                      X(index_select) X(embedding) X(take) X(scatter) X(scatter_add) X(index_add)  \
-                          X(embedding_backward) X(bucketize) X(nearest) X(adaptive_mean) X(matmul) \
-                              X(addmatmul) X(glu) X(glu_backward)
+/* clang-format off */
+#define SIM_ROUTINES(X) \
+  X(pointwise) X(each) X(loss) X(loss_backward) X(sum) X(mean) X(prod) X(max) X(min) \
+  X(logsumexp) X(norm) X(std) X(var) X(argmax) X(argmin) X(max_at) X(min_at) X(min_max) \
+  X(std_mean) X(median) X(kth) X(softmax) X(log_softmax) X(softmax_backward) \
+  X(log_softmax_backward) X(cumsum) X(cumprod) X(cummax) X(cummin) X(sort) X(topk) X(layer_norm) \
+  X(flip) X(roll) X(repeat) X(pad_constant) X(pad_reflect) X(pad_replicate) X(cat) X(stack) \
+  X(gather) X(index_select) X(embedding) X(take) X(scatter) X(scatter_add) X(index_add) \
+  X(embedding_backward) X(bucketize) X(nearest) X(adaptive_mean) X(matmul) X(addmatmul) X(glu) \
+  X(glu_backward)
+/* clang-format on */
 
 #define SIM_DECLARE_ROUTINE(name) bool sim_##name(sim_run_t* run);
 SIM_ROUTINES(SIM_DECLARE_ROUTINE)
