@@ -78,11 +78,11 @@ def check(call: Call, inputs: list[Tensor], backend: DeviceModule, device: torch
     for ours, theirs in zip(tensors(seen), tensors(expected), strict=True):
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
         torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-4, atol=1e-5, equal_nan=True)
-    for ours, theirs in zip(seen_slopes, slopes, strict=True):
-        assert (ours is None) == (theirs is None)
-        if ours is None or theirs is None:
+    for slope, other in zip(seen_slopes, slopes, strict=True):
+        assert (slope is None) == (other is None)
+        if slope is None or other is None:
             continue
-        torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-4, atol=1e-4, equal_nan=True)
+        torch.testing.assert_close(slope.cpu(), other, rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
 CALLS: dict[str, tuple[Call, list[Tensor]]] = {
@@ -146,7 +146,7 @@ def test_the_inverse_of_max_pooling(
     sizes: tuple[int, ...], backend: DeviceModule, device: torch.device
 ) -> None:
     values, places = F.max_pool2d(signed(*sizes), 2, return_indices=True)
-    check(lambda x: F.max_unpool2d(x, places.to(x.device), 2), [values], backend, device)
+    check(lambda x: F.max_unpool2d(x, places.to(x.device), [2, 2]), [values], backend, device)
 
 
 POLYNOMIALS = [
