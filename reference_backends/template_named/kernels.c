@@ -92,8 +92,12 @@ static bool are_floats(const tbk_tensor_t* const* tensors, size_t size, const tb
   return are;
 }
 
+static double real(const tbk_scalar_t* scalar) {
+  return scalar->kind == TBK_SCALAR_DOUBLE ? scalar->real : (double)scalar->integer;
+}
+
 static float number(const tbk_scalar_t* scalar) {
-  return scalar->kind == TBK_SCALAR_DOUBLE ? (float)scalar->real : (float)scalar->integer;
+  return (float)real(scalar);
 }
 
 /* ---------------------------------------------------------------------------------- operators -- */
@@ -218,6 +222,17 @@ static tbk_status_t topk(const kernel_t* kernel, const void* arguments, tbk_erro
   return TBK_OK;
 }
 
+/* `out` has its size already. */
+static tbk_status_t arange(const kernel_t* kernel, const void* arguments, tbk_error_t* error) {
+  (void)kernel;
+  const tbk_args_arange_start_out_t* args = arguments;
+  if (!is_of(args->out, TBK_FLOAT32)) return refuse(error, "FLOAT32 alone");
+  const double start = real(&args->start), step = real(&args->step);
+  for (int64_t i = 0, end = count(args->out); i < end; i++)
+    write(args->out, i, (float)(start + (double)i * step));
+  return TBK_OK;
+}
+
 /* -------------------------------------------------------------------------------------- table -- */
 
 static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
@@ -239,9 +254,11 @@ static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kerne
   }
 
 static const kernel_t kernels[] = {
-    ROW(add_Tensor, add, NULL), ROW(div_Tensor, divide, NULL),   ROW(exp, unary, expf),
-    ROW(relu, unary, relu_of),  ROW(tanh, unary, tanhf),         ROW(clamp, clamp, NULL),
-    ROW(cat, cat, NULL),        ROW(embedding, embedding, NULL), ROW(topk, topk, NULL),
+    ROW(add_Tensor, add, NULL), ROW(div_Tensor, divide, NULL),
+    ROW(exp, unary, expf),      ROW(relu, unary, relu_of),
+    ROW(tanh, unary, tanhf),    ROW(clamp, clamp, NULL),
+    ROW(cat, cat, NULL),        ROW(embedding, embedding, NULL),
+    ROW(topk, topk, NULL),      ROW(arange_start_out, arange, NULL),
 };
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,

@@ -66,6 +66,7 @@ class NamedCall {
   /// Returns false with nothing done, but for the size of results that were given.
   bool serve() {
     if (!look_at_tensors() || !offers(offer_.kernel, device_, dtype_)) return false;
+    if (!size_outputs()) return false;
     CustomArguments arguments;
     if (!add_arguments(arguments)) return false;
     if (!writes_arguments() && !add_results(arguments)) return false;
@@ -143,29 +144,49 @@ class NamedCall {
     return true;
   }
 
-  /// Runs the function on tensors without memory, for the forms of its results. Nothing where PyTorch
-  /// cannot, or raises: whoever is asked next raises then.
-  std::optional<Stack> forms() const {
-    if (!offer_.function.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta))
-      return std::nullopt;
+  Stack arguments_without_memory() const {
     Stack stack;
     for (size_t i = 0; i < function_.arguments().size(); i++)
       stack.push_back(map_tensors(given_[i], without_memory));
+    return stack;
+  }
+
+  /// Runs the function on tensors without memory. False where PyTorch cannot, or raises: whoever is
+  /// asked next raises then.
+  bool run_without_memory(Stack& stack) const {
+    if (!offer_.function.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta)) return false;
     try {
       const c10::impl::ExcludeDispatchKeyGuard below_autograd(
           c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
       offer_.function.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
     } catch (const std::exception&) {
-      return std::nullopt;
+      return false;
     }
-    return stack;
+    return true;
+  }
+
+  /// Gives the outputs of an overload that has nothing but outputs, as arange.start_out, their size.
+  bool size_outputs() const {
+    const auto is_out = [](const c10::Argument& argument) { return argument.is_out(); };
+    const std::vector<c10::Argument>& all = function_.arguments();
+    if (std::none_of(all.begin(), all.end(), is_out)) return true;
+    const Stack arguments = arguments_without_memory();
+    Stack stack = arguments;
+    if (!run_without_memory(stack)) return false;
+    for (size_t i = 0; i < all.size(); i++) {
+      if (!is_out(all[i])) continue;
+      if (!given_[i].isTensor()) return false;
+      at::native::resize_output(given_[i].toTensor(), arguments[i].toTensor().sizes());
+      if (at::has_internal_overlap(given_[i].toTensor()) != at::MemOverlap::No) return false;
+    }
+    return true;
   }
 
   bool add_results(CustomArguments& to) {
-    const std::optional<Stack> made = forms();
-    if (!made.has_value() || made->size() != function_.returns().size()) return false;
-    for (size_t i = 0; i < made->size(); i++) {
-      const std::optional<IValue> result = result_like((*made)[i], i);
+    Stack made = arguments_without_memory();
+    if (!run_without_memory(made) || made.size() != function_.returns().size()) return false;
+    for (size_t i = 0; i < made.size(); i++) {
+      const std::optional<IValue> result = result_like(made[i], i);
       if (!result.has_value()) return false;
       append(to, *function_.returns()[i].type(), *result, /*is_written=*/true);
       results_.push_back(*result);

@@ -61,6 +61,8 @@ CASES: dict[str, Case] = {
     "two results": lambda d: numbers(7).to(d).sin().topk(3),
     "two results given": lambda d: torch.topk(
         numbers(7).to(d), 2, out=(torch.empty(2, device=d), torch.empty(2, device=d).long())),
+    "factory": lambda d: torch.arange(2.0, 11.0, 3.0, device=d),
+    "factory with an output": lambda d: torch.arange(1.0, 3.0, 0.5, out=torch.empty(0, device=d)),
     "gradients": trained,
     "refused by dtype": lambda d: numbers(2, 3).double().to(d).exp(),
     "refused by rank": lambda d: numbers(2, 7).to(d).topk(2),

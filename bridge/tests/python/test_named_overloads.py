@@ -20,7 +20,8 @@ NAMED = {
     "transposed": "tanh", "no elements": "exp", "one element": "exp", "broadcast": "div.Tensor",
     "number of the host": "div.Tensor", "optional number": "clamp", "both numbers": "clamp",
     "list of tensors": "cat", "indices": "embedding", "two results": "topk",
-    "two results given": "topk",
+    "two results given": "topk", "factory": "arange.start_out",
+    "factory with an output": "arange.start_out",
 }  # fmt: skip
 REFUSED = ("refused by dtype", "refused by rank", "another dtype of out", "negated view")
 
