@@ -159,6 +159,8 @@ def dtypes(row: Row, bound: Mapping[str, Any], compute: Compute) -> Dtypes:
         common = promote([*tensors, *numbers])
     if row.rule == "promote_to_float" and common not in REAL:
         common = torch.get_default_dtype()
+    if "refuses_half" in row.flags and common in (torch.float16, torch.bfloat16):
+        raise NotForThisRow("PyTorch refuses half precision")
     if common not in compute:
         raise NotForThisRow(f"{common} is not computed in")
     for name in row.checked & set(row.numbers):

@@ -40,7 +40,7 @@ OPEN = (
     "zero_sign", "overflow", "nan", "cancellation", "inexact", "float_constants", "minus_infinity",
     "steps",
 )  # fmt: skip
-FLAGS = ("divides_integers", "exact_numbers", "refuses_truth")
+FLAGS = ("divides_integers", "exact_numbers", "refuses_truth", "refuses_half")
 KEYS = {
     "of", "rule", "apart", "checked", "flags", "when", "class", "forms", "ignored", "numbers",
     "open", *KINDS, "number", "any",

@@ -63,6 +63,24 @@ class Shapes {
     return has_none;
   }
 
+  /// Asks PyTorch's CPU, where no operand has an element: shape functions take dtypes that it refuses.
+  /// Errors: what it raises for the call.
+  void ask_the_host() const {
+    bool has_elements = false;
+    for (const IValue& value : arguments_)
+      for_each_tensor(
+          value, [&](const at::Tensor& each) { has_elements = has_elements || each.numel() > 0; });
+    if (has_elements || !op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) return;
+    Stack stack;
+    for (const IValue& value : arguments_)
+      stack.push_back(map_tensors(value, [](const at::Tensor& each) {
+        return at::empty_strided(each.sizes(), each.strides(), each.options().device(at::kCPU));
+      }));
+    c10::impl::ExcludeDispatchKeyGuard below_autograd(
+        c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
+    op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+  }
+
   /// Puts the results, tensors of the device, in the place of the arguments.
   void answer(Stack* stack) {
     torch::jit::drop(*stack, arguments_.size());
@@ -129,6 +147,7 @@ bool serve_nothing(const c10::OperatorHandle& op, Stack* stack) {
   if (!shapes.are_askable()) return false;
   try {
     if (!shapes.are_empty()) return false;
+    shapes.ask_the_host();
   } catch (const std::exception&) {
     return false;
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of elements that are made of other operators.
 #include <ATen/ExpandUtils.h>
+#include <ATen/native/Resize.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
 #include <ATen/ops/binary_cross_entropy_backward_ops.h>
 #include <ATen/ops/binary_cross_entropy_ops.h>
@@ -196,6 +197,7 @@ at::Tensor& power_of_number(const at::Scalar& self, const at::Tensor& exponent, 
   if (!may_be_made({&exponent, &out}) || self.isComplex() || !at::isFloatingType(out.scalar_type()))
     return on_host<Op>(self, exponent, out);
   const Composition whole;
+  at::native::resize_output(out, exponent.sizes());  // to contiguous strides, as PyTorch does here
   at::pow_out(out, wrapped_number(self), exponent);
   count_served<Op>(Route::composed, out);
   return out;

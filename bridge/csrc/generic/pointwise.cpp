@@ -163,7 +163,8 @@ class Call {
   /// Whether the row is for operands of these dtypes; PyTorch raises for some others.
   bool takes_dtypes() const {
     const bool refuses_truth = (row_.flags & kRefusesTruth) != 0;
-    if (!takes_output()) return false;
+    const bool refuses_half = (row_.flags & kRefusesHalf) != 0;
+    if (!takes_output() || (refuses_half && at::isReducedFloatingType(types_.common))) return false;
     for (size_t i = 0; i < tensors_.size(); i++) {
       const at::ScalarType dtype = tensors_[i].scalar_type();
       if (!is_promoting(i)) {
