@@ -41,6 +41,9 @@ class Shapes {
       for_each_tensor(value, [&](const at::Tensor& tensor) {
         is_fit = is_fit && is_ours(tensor) && is_dense(tensor) && is_on_one_device(tensor);
         has_empty = has_empty || tensor.numel() == 0;
+        // Whole numbers may be places, and those may be wrong.
+        is_fit =
+            is_fit && (tensor.numel() == 0 || !at::isIntegralType(tensor.scalar_type(), false));
       });
     }
     return is_fit && has_empty && gives_tensors() &&
