@@ -25,7 +25,7 @@ def absolute(operator: str, dtype: torch.dtype, what: str) -> float:
     return max(
         (
             float(row["absolute"]) for row in _rows
-            if row["operator"] == operator and row["what"] == what
+            if operator in row["operators"] and row["what"] == what
             and str(dtype).removeprefix("torch.") in row["dtypes"]
             and _version(row["since"]) <= now
             and (row["until"] is None or now < _version(row["until"]))

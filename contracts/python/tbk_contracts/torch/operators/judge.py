@@ -74,8 +74,8 @@ def _leaf(
         check.tensor("result", _dense(seen), _dense(right))
         return
     limits = limit(entry, sample, index, expected, right.dtype)
-    if entry.is_gradient:
-        limits = limits + exceptions.absolute(entry.title, right.dtype, "gradients")
+    what = "gradients" if entry.is_gradient else "values"
+    limits = limits + exceptions.absolute(entry.title, right.dtype, what)
     if not entry.is_gradient and index in table.PHASE.get(entry.title, ()):
         seen, right = seen.abs(), right.abs()
     reference = _as_wide(expected.wide[index])
