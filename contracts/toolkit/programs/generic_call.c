@@ -8,6 +8,7 @@
 
 #include "operation.h"
 #include "range.h"
+#include "room.h"
 
 const tbk_kernel_t* generic_kernel(const tbk_fixture_t* fx, const char* name, uint32_t version) {
   if (fx->kernel == NULL) return NULL;
@@ -27,6 +28,13 @@ tbk_status_t generic_launch(tbk_fixture_t* fx, const generic_call_t* call, tbk_s
   return status;
 }
 
+/* A plan whose workspace is more than a test may hold is as good as refused. */
+static tbk_status_t give_up(tbk_fixture_t* fx, const generic_call_t* call, generic_plan_t* out) {
+  call->kernel->plan_destroy(fx->self, out->plan);
+  out->plan = NULL;
+  return TBK_UNSUPPORTED;
+}
+
 tbk_status_t generic_prepare(tbk_fixture_t* fx, const generic_call_t* call, generic_plan_t* out) {
   uint64_t workspace_bytes = 0;
   memset(&fx->error, 0, sizeof fx->error);
@@ -36,8 +44,10 @@ tbk_status_t generic_prepare(tbk_fixture_t* fx, const generic_call_t* call, gene
   tbk_status_t status = call->kernel->prepare(fx->self, fx->device, call->kernel, call->wire,
                                               &out->plan, &workspace_bytes, &fx->error);
   overwrite(call);
-  if (status == TBK_OK && workspace_bytes > 0) out->workspace = fx_alloc(fx, workspace_bytes);
-  return status;
+  if (status != TBK_OK || workspace_bytes == 0) return status;
+  if (!room_fits(fx, workspace_bytes)) return give_up(fx, call, out);
+  out->workspace = fx_alloc(fx, workspace_bytes);
+  return TBK_OK;
 }
 
 tbk_status_t generic_launch_plan(tbk_fixture_t* fx, const generic_call_t* call,
