@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 from collections.abc import Callable
@@ -161,12 +162,22 @@ def _has_initialisation(device: torch.device) -> bool:
     return _is_accelerator(device) and hasattr(_module(device), "is_initialized")
 
 
+def _denies_addresses(device: torch.device) -> bool:
+    """Tells whether the device's properties speak of flat addresses, and say that it has none."""
+    with contextlib.suppress(Exception):  # what it does not say is found out
+        return not getattr(_module(device).get_device_properties(device), "flat_address", True)
+    return False
+
+
 def _has_addresses(device: torch.device) -> bool:
     """Live tensors lie apart. Handles that are no addresses are nearer than tensors are large.
 
     A handle may be the address of a record on the host's heap, and a few of those can lie far
-    apart, where others were freed; of more than the heap keeps for reuse, two are neighbours.
+    apart, where others were freed; of more than the heap keeps for reuse, two are neighbours. Where
+    the memory comes from the same heap, records lie between blocks: then the properties may tell.
     """
+    if _denies_addresses(device):
+        return False
     size = 1 << 16
     held = [torch.empty(size, dtype=torch.uint8, device=device) for _ in range(32)]
     places = sorted(tensor.data_ptr() for tensor in held)
