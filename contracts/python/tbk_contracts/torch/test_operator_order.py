@@ -74,13 +74,13 @@ def test_an_operator_works_while_another_device_is_current(
             torch.accelerator.set_device_index(former)
 
 
-# Some that few devices have of their own.
+# Some that few devices have of their own, and some that fewer have.
 RARE: dict[str, Unary] = {
-    "erfinv": torch.erfinv, "digamma": torch.digamma, "lgamma": torch.lgamma,
-    "i1": torch.special.i1, "cummax": lambda x: x.cummax(0).values, "logcumsumexp":
-        lambda x: x.logcumsumexp(0), "renorm": lambda x: x.renorm(2, 0, 1.0),
-    "svdvals": torch.linalg.svdvals, "median": lambda x: x.median(0).values,
-    "kthvalue": lambda x: x.kthvalue(2, 0).values, "trace": torch.trace,
+    "svdvals": torch.linalg.svdvals, "erfinv": torch.erfinv, "airy_ai": torch.special.airy_ai,
+    "renorm": lambda x: x.renorm(2, 0, 1.0), "polygamma": lambda x: torch.polygamma(2, x),
+    "median": lambda x: x.median(0).values, "qr": lambda x: torch.linalg.qr(x).R,
+    "ndtri": torch.special.ndtri, "logcumsumexp": lambda x: x.logcumsumexp(0),
+    "matrix_exp": torch.linalg.matrix_exp, "trace": torch.trace,
     "grid_sampler": lambda x: torch.nn.functional.grid_sample(
         x.reshape(1, 1, 16, 16), x.reshape(1, 8, 16, 2), align_corners=False),
 }  # fmt: skip
