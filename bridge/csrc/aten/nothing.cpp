@@ -36,6 +36,9 @@ class Shapes {
   /// generator, which would have to be of another device.
   bool are_askable() {
     bool has_empty = false, is_fit = true;
+    for (const c10::Argument& argument : op_.schema().arguments())
+      is_fit =
+          is_fit && !argument.is_out();  // which dtypes those may have, shape functions do not say
     for (const IValue& value : arguments_) {
       is_fit = is_fit && !value.isGenerator() && !value.isDevice();
       for_each_tensor(value, [&](const at::Tensor& tensor) {

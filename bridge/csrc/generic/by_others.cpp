@@ -160,7 +160,8 @@ at::Tensor channel_shuffle(const at::Tensor& self, c10::SymInt groups) {
 at::Tensor& cross(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
   using Op = at::_ops::linalg_cross_out;
   if (!may_be_made({&self, &other, &out}) || out.is_complex() ||
-      self.scalar_type() != other.scalar_type())
+      self.scalar_type() != other.scalar_type() ||
+      out.sizes() != at::IntArrayRef(at::infer_size_dimvector(self.sizes(), other.sizes())))
     return on_host<Op>(self, other, dim, out);
   return made_into<Op>(out, [&] {
     const at::Tensor a = self.expand(out.sizes()), b = other.expand(out.sizes());
@@ -222,7 +223,8 @@ at::Tensor& renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, con
   using Op = at::_ops::renorm_out;
   const std::optional<int64_t> at = wrapped(dim, self);
   if (!may_be_made({&self, &out}) || !are_real({&self, &out}) || !at.has_value() ||
-      self.dim() < 2 || p.isComplex() || most.isComplex())
+      self.dim() < 2 || p.isComplex() || most.isComplex() || out.sizes() != self.sizes() ||
+      out.scalar_type() != self.scalar_type())
     return on_host<Op>(self, p, dim, most, out);
   return made_into<Op>(out, [&] {
     c10::SmallVector<int64_t, 8> others;

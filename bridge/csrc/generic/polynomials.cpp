@@ -100,6 +100,7 @@ bool polynomial_into(Recurrence recurrence, const at::Tensor& x, const at::Tenso
       !is_operand(n, out) || !at::isFloatingType(out.scalar_type()) ||
       !offers_pointwise(out.device().index()) || !offers_reduce(out.device().index()))
     return false;
+  if (out.sizes() != at::IntArrayRef(at::infer_size_dimvector(x.sizes(), n.sizes()))) return false;
   if (out.numel() == 0) return true;
   const Composition whole;
   const at::ScalarType dtype = computed_in(out.scalar_type());
