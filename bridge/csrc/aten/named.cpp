@@ -156,9 +156,7 @@ class NamedCall {
   bool run_without_memory(Stack& stack) const {
     if (!offer_.function.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta)) return false;
     try {
-      const c10::impl::ExcludeDispatchKeyGuard below_autograd(
-          c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
-      offer_.function.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
+      call_below_autograd(offer_.function, c10::DispatchKey::Meta, stack);
     } catch (const std::exception&) {
       return false;
     }

@@ -58,9 +58,7 @@ class Shapes {
     for (const IValue& value : arguments_)
       results_.push_back(
           map_tensors(value, [&](const at::Tensor& each) { return shape_of(each); }));
-    c10::impl::ExcludeDispatchKeyGuard below_autograd(
-        c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
-    op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &results_);
+    call_below_autograd(op_, c10::DispatchKey::Meta, results_);
     bool has_none = true;
     for (const IValue& value : results_)
       for_each_tensor(value, [&](const at::Tensor& result) {
@@ -82,9 +80,7 @@ class Shapes {
       stack.push_back(map_tensors(value, [](const at::Tensor& each) {
         return at::empty_strided(each.sizes(), each.strides(), each.options().device(at::kCPU));
       }));
-    c10::impl::ExcludeDispatchKeyGuard below_autograd(
-        c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
-    op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+    call_below_autograd(op_, c10::DispatchKey::CPU, stack);
   }
 
   /// Puts the results, tensors of the device, in the place of the arguments.

@@ -6,8 +6,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <string>
+#include <vector>
 
 namespace tbk {
 
@@ -45,6 +47,14 @@ c10::IValue map_tensors(const c10::IValue& value, Change change) {
     return changed;
   }
   return value;
+}
+
+/// Calls the operator's kernel of `key`, where derivatives and casts are settled already. Errors: what it raises.
+inline void call_below_autograd(const c10::OperatorHandle& op, c10::DispatchKey key,
+                                std::vector<c10::IValue>& stack) {
+  const c10::impl::ExcludeDispatchKeyGuard below(
+      c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
+  op.redispatchBoxed(c10::DispatchKeySet(key), &stack);
 }
 
 /// Counts a write of each tensor of a list. PyTorch counts those of tensors, and leaves lists to kernels.

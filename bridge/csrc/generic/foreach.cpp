@@ -200,16 +200,14 @@ class Call {
     return is_host_number(tensor) || tensor.device() == device_;
   }
 
-  /// Numbers that take part in the dtype are rounded to it, and may be of any size.
+  /// Numbers that take part in the dtype are rounded to it.
   bool add_numbers(size_t element, c10::SmallVectorImpl<uint64_t>& numbers) const {
     for (int i = 0; i < 4 && row_.numbers[i] >= 0; i++) {
       const c10::IValue& value = lists_.at(row_.numbers[i], element);
       const bool is_promoting = (row_.promoting >> i & 1) != 0;
-      const bool is_checked = (row_.checked >> i & 1) != 0;
       if (!is_real(value)) return false;
       const at::Scalar number = value.toScalar();
-      if (!is_promoting || is_checked)
-        if (!fits(number, dtype_, is_checked && !is_promoting)) return false;
+      if (!takes_number(row_, static_cast<size_t>(i), number, dtype_)) return false;
       const bool is_exact = !is_promoting || has_exact_numbers();
       numbers.push_back(bits_of(number, dtype_, computed_in(dtype_), is_exact));
     }

@@ -91,6 +91,12 @@ bool fits(const at::Scalar& value, at::ScalarType dtype, bool is_checked) {
   return !value.isFloatingPoint() && fits_integer(value.to<int64_t>(), dtype);
 }
 
+bool takes_number(const Row& row, size_t index, const at::Scalar& value, at::ScalarType dtype) {
+  const bool is_promoting = (row.promoting >> index & 1) != 0;
+  const bool is_checked = (row.checked >> index & 1) != 0;
+  return (is_promoting && !is_checked) || fits(value, dtype, is_checked && !is_promoting);
+}
+
 uint64_t bits_of(const at::Scalar& value, at::ScalarType common, at::ScalarType computed,
                  bool is_exact) {
   const at::ScalarType as = computed == at::kInt ? at::kLong : computed;

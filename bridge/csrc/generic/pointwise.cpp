@@ -233,12 +233,8 @@ class Call {
 
   /// PyTorch raises for the others, or computes what no dtype of ours holds.
   bool are_numbers_in_range() const {
-    for (size_t i = 0; i < numbers_.size(); i++) {
-      const bool is_checked = (row_.checked >> i & 1) != 0;
-      const bool is_wrapped = (row_.promoting >> i & 1) != 0;
-      if (is_wrapped && !is_checked) continue;
-      if (!fits(numbers_[i], types_.common, is_checked && !is_wrapped)) return false;
-    }
+    for (size_t i = 0; i < numbers_.size(); i++)
+      if (!takes_number(row_, i, numbers_[i], types_.common)) return false;
     return true;
   }
 
