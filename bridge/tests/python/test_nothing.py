@@ -21,8 +21,6 @@ CALLS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
     "replication": (lambda x: F.pad(x, (1, 2, 0, 1), mode="replicate"), (0, 3, 3, 3)),
     "adaptive average": (lambda x: F.adaptive_avg_pool1d(x, 5), (0, 8, 8)),
     "group norm": (lambda x: F.group_norm(x, 1), (0, 2)),
-    "glu": (F.glu, (0, 4)),
-    "gather": (lambda x: x.gather(0, x.new_empty(0, dtype=torch.int64)), (5,)),
 }
 
 
@@ -46,13 +44,13 @@ def test_no_element_no_fallback(name: str, backend: DeviceModule, device: torch.
     assert (seen.device, seen.stride()) == (device, expected.stride())
 
 
-@pytest.mark.parametrize("name", [one for one in CALLS if one != "gather"])
+@pytest.mark.parametrize("name", CALLS)
 def test_no_element_no_gradient(name: str, backend: DeviceModule, device: torch.device) -> None:
     call, sizes = CALLS[name]
     ours = torch.empty(sizes, device=device, requires_grad=True)
     seen = call(ours)
     backend.reset_fallbacks()
-    seen.sum().backward()
+    seen.backward(torch.empty_like(seen))
     assert backend.fallbacks() == []
     assert ours.grad is not None
     assert ours.grad.shape == ours.shape
