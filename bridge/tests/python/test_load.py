@@ -47,7 +47,7 @@ module.synchronize(), torch.accelerator.synchronize()
 module.fallbacks(), module.get_fallback_mode()
 with module.device(0), torch.device(name):
     pass
-with torch.random.fork_rng(devices=[0]):
+with torch.random.fork_rng(devices=[0], device_type=name):
     pass
 before = opened()
 initialized = module.is_initialized()

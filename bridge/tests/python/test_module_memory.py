@@ -116,7 +116,7 @@ def test_states_of_all_devices_go_round(backend: DeviceModule) -> None:
 
 def test_fork_rng_leaves_the_state_as_it_was(backend: DeviceModule, device: torch.device) -> None:
     state = backend.get_rng_state()
-    with torch.random.fork_rng(devices=[0]):
+    with torch.random.fork_rng(devices=[0], device_type=device.type):
         torch.rand(3, device=device)
         assert not torch.equal(backend.get_rng_state(), state)
     assert torch.equal(backend.get_rng_state(), state)
