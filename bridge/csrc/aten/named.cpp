@@ -263,25 +263,44 @@ class Silent final : public c10::WarningHandler {
 [[maybe_unused]] const bool kIsAsked = (Backend::when_opened(offer_named), true);
 
 /// Keeps what was offered so far: never taken back or destroyed, since threads may run at the end.
-struct Offers {
-  std::mutex lock;
-  std::unordered_set<std::string> names;
-  std::list<Offer> all;
-  torch::Library library{torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__,
-                         __LINE__};
+class Offers {
+ public:
+  /// Returns what is to be told of it.
+  std::vector<std::string> ask(const Backend& backend, c10::DeviceIndex device) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    Silent silent;
+    const c10::WarningUtils::WarningHandlerGuard quiet(&silent);
+    for (int i = 0; i < kNamedRowCount; i++) {
+      const NamedRow& row = kNamedRows[i];
+      if (backend.tables().kernel.kernel_find(backend.instance(), device, row.name, row.version))
+        add(row);
+    }
+    return std::exchange(told_, {});
+  }
 
+ private:
   void add(const NamedRow& row) {
-    if (!names.insert(row.name).second) return;
+    if (!names_.insert(row.name).second) return;
     const std::optional<c10::OperatorHandle> function = function_of(row);
-    if (!function.has_value()) return;
-    Offer& offer = all.emplace_back(row, *function);
+    if (!function.has_value()) {
+      if (std::string line = told_of_schema(row); !line.empty()) told_.push_back(std::move(line));
+      return;
+    }
+    Offer& offer = all_.emplace_back(row, *function);
     for (const NamedTarget& target : targets_of(*function)) {
       auto kernel = std::make_unique<NamedOperator>(offer, target);
       const c10::OperatorName& name = target.op.operator_name();
-      library.impl(c10::toString(name).c_str(),
-                   torch::CppFunction::makeFromBoxedFunctor<NamedOperator>(std::move(kernel)));
+      library_.impl(c10::toString(name).c_str(),
+                    torch::CppFunction::makeFromBoxedFunctor<NamedOperator>(std::move(kernel)));
     }
   }
+
+  std::mutex lock_;
+  std::unordered_set<std::string> names_;
+  std::list<Offer> all_;
+  std::vector<std::string> told_;  ///< Lines on what is not asked for, until they are said.
+  torch::Library library_{torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__,
+                          __LINE__};
 };
 
 }  // namespace
@@ -290,14 +309,8 @@ void offer_named(c10::DeviceIndex device) {
   const Backend& backend = Backend::get();
   if (!backend.tables().has_kernel || backend.tables().kernel.kernel_find == nullptr) return;
   static auto* offers = new Offers;
-  const std::lock_guard<std::mutex> guard(offers->lock);
-  Silent silent;
-  const c10::WarningUtils::WarningHandlerGuard quiet(&silent);
-  for (int i = 0; i < kNamedRowCount; i++) {
-    const NamedRow& row = kNamedRows[i];
-    if (backend.tables().kernel.kernel_find(backend.instance(), device, row.name, row.version))
-      offers->add(row);
-  }
+  for (const std::string& line : offers->ask(backend, device))
+    TORCH_WARN(backend.name(), ": ", line);
 }
 
 }  // namespace tbk

@@ -3,6 +3,7 @@
 #include <aten/named_arguments.h>
 #include <aten/named_forms.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <string>
@@ -102,6 +103,16 @@ std::optional<c10::OperatorHandle> function_of(const NamedRow& row) {
       !can_be_asked(found->schema()))
     return std::nullopt;
   return found;
+}
+
+std::string told_of_schema(const NamedRow& row) {
+  const c10::FunctionSchema written = torch::jit::parseSchema(std::string("aten::") + row.schema);
+  const auto found = c10::Dispatcher::singleton().findSchema(written.operator_name());
+  if (!found.has_value() || is_same_schema(found->schema(), written) ||
+      !can_be_asked(found->schema()))
+    return "";
+  return std::string(row.name) + " is not asked for: its arguments are those of " + row.schema +
+         ", and PyTorch " TORCH_VERSION " has " + c10::toString(found->schema());
 }
 
 std::vector<NamedTarget> targets_of(const c10::OperatorHandle& function) {

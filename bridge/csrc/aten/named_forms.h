@@ -6,6 +6,7 @@
 #include <aten/named.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tbk {
@@ -30,5 +31,9 @@ std::optional<c10::OperatorHandle> function_of(const NamedRow& row);
 /// Returns that operator and its forms, of which calls come to the device: PyTorch composes the others of
 /// these, or of other operators.
 std::vector<NamedTarget> targets_of(const c10::OperatorHandle& function);
+
+/// Returns a line that says which schema this PyTorch has instead of the one that `row` was made of;
+/// empty where it is the same, or where there is no such operator, which nobody can call.
+std::string told_of_schema(const NamedRow& row);
 
 }  // namespace tbk

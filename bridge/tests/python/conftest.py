@@ -113,14 +113,31 @@ class State:
             pinned=backend.host_memory_stats()["active_requests.current"],
         )
 
-    def check_against(self, before: State) -> None:
+    def check_against(self, before: State, backend: DeviceModule) -> None:
         """Less memory in use than before is what an earlier failure had kept."""
         assert (self.device, self.streams) == (before.device, before.streams)
         assert self.fallback_mode == before.fallback_mode
         assert self.memory_limits == before.memory_limits
         for now, then in zip(self.allocated, before.allocated, strict=True):
             assert now <= then, "the test left device memory allocated"
-        assert self.pinned <= before.pinned, "the test left pinned memory allocated"
+        if self.pinned > before.pinned and counts_pinned_down(backend):
+            pytest.fail("the test left pinned memory allocated")
+
+
+def counts_pinned_down(backend: DeviceModule) -> bool:
+    """Returns whether freed memory that no copy has used is counted, which 2.11 does not do."""
+
+    def active() -> int:
+        return backend.host_memory_stats()["active_requests.current"]
+
+    before = active()
+    torch.empty(1, pin_memory=True)
+    return active() == before
+
+
+@pytest.fixture
+def is_pinned_counted_down(backend: DeviceModule) -> bool:
+    return counts_pinned_down(backend)
 
 
 _FAILED = pytest.StashKey[bool]()
@@ -145,7 +162,7 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     before = State.now(backend)
     yield
     if not request.node.stash.get(_FAILED, False):  # its traceback keeps tensors alive
-        State.now(backend).check_against(before)
+        State.now(backend).check_against(before, backend)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -87,6 +88,12 @@ OPERATORS: dict[str, Operator] = {
 }  # fmt: skip
 
 
+def _is_lost(name: str, value: Any) -> bool:
+    """Returns whether this PyTorch's CPU takes NaN for no bound, as that of 2.11 does."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return name == "clamp_" and is_nan and not torch.ones(1).clamp_(value).isnan()
+
+
 def _answer(operator: Operator, x: Tensor, value: Any) -> Tensor | str:
     """Returns the result on the host, or the kind of error."""
     try:
@@ -113,7 +120,7 @@ def test_a_number_is_taken_or_refused_as_on_the_cpu(device: torch.device, name: 
     for dtype in DTYPES:
         x = torch.tensor(VALUES).to(dtype)
         on_device = x.to(device)
-        for value in NUMBERS:
+        for value in (one for one in NUMBERS if not _is_lost(name, one)):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 expected = _answer(operator, x, value)

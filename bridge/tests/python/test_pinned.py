@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,9 @@ def test_views_of_pinned_memory_are_pinned(pinning: DeviceModule) -> None:
     plain, pinned = torch.arange(100), torch.arange(100).pin_memory()
     assert pinned.is_pinned()
     assert pinned[99:].is_pinned()
-    assert pinned.untyped_storage().is_pinned()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # 2.11 needs a device, and warns of it
+        assert pinned.untyped_storage().is_pinned(pinning.backend_name)
     assert pinned.numpy().sum() == 4950
     assert pinned.device == torch.device("cpu")
     assert not plain.is_pinned()
@@ -43,12 +46,15 @@ def test_pinned_memory_is_used_again(pinning: DeviceModule) -> None:
     assert pinning.host_memory_stats()["num_host_alloc"] == calls
 
 
-def test_the_cache_is_given_back_and_what_is_in_use_stays(pinning: DeviceModule) -> None:
+def test_the_cache_is_given_back_and_what_is_in_use_stays(
+    pinning: DeviceModule, is_pinned_counted_down: bool
+) -> None:
     kept = torch.full((1000,), 3).pin_memory()
     torch.empty(1 << 20, pin_memory=True)
     pinning.empty_host_cache()
     stats = pinning.host_memory_stats()
-    assert stats["allocations.current"] == stats["active_requests.current"]
+    if is_pinned_counted_down:
+        assert stats["allocations.current"] == stats["active_requests.current"]
     assert kept.is_pinned()
     assert bool((kept == 3).all())
 
