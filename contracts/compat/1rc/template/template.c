@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * template.c: the smallest backend that conforms: the ten mandatory functions, on two devices that
- * are host memory. What it lacks is NULL. Copy it, and where a comment says "driver", call yours.
+ * are host memory. What it lacks is NULL. Frozen: the one to copy is in reference_backends.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,14 +12,6 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <tbk/tbk.h>
-#ifdef TEMPLATE_KERNELS /* kernels.c is there: CMakeLists.txt says so */
-#include "kernels.h"
-#define KERNELS &template_kernels
-#define DTYPES TEMPLATE_DTYPES
-#else
-#define KERNELS NULL
-#define DTYPES 0
-#endif
 
 enum { DEVICES = 2, ALIGNMENT = 64, MEMORY_BYTES = 256 << 20 /* of each device */ };
 
@@ -58,7 +50,6 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
       .memory_bytes = MEMORY_BYTES,
       .memory_alignment = ALIGNMENT,
       .copy_granularity = 1,
-      .dtypes = DTYPES,
       .max_rank = 8};
   memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
   return TBK_OK;
@@ -73,12 +64,6 @@ static tbk_status_t pass(tbk_instance_t* self, int32_t device, bool is, bool bec
   pthread_mutex_unlock(&self->lock);
   return right ? TBK_OK : fail(TBK_INVALID_STATE, error, is ? "not open" : "open already");
 }
-
-#ifdef TEMPLATE_KERNELS
-tbk_status_t template_enter(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
-  return pass(self, device, true, true, error);
-}
-#endif
 
 static tbk_status_t device_open(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
   if (device < 0 || device >= DEVICES) return fail(TBK_INVALID, error, "no such device");
@@ -168,7 +153,6 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
                                   .name = "tbk_template",
                                   .version = "0.1.0",
                                   .core = &core,
-                                  .kernel = KERNELS,
                                   .instance = self};
   *out_backend = &self->backend;
   return TBK_OK;
