@@ -32,7 +32,7 @@ OVERLOADS = "overloads.txt"
 SIZE = "struct_size"
 # All bits that are named, and so more when one is added.
 MASKS = ("TBK_DEVICE_FLAGS_KNOWN", "TBK_EVENT_FLAGS_KNOWN")
-THAW = "contracts/compat says what a thaw takes: an ADR"
+THAW = "thawing takes an ADR: docs/interface-versions.md"
 
 
 # ------------------------------------------------------------------------------------ structs --
