@@ -4,9 +4,9 @@
 """Fail where the header has left a version that is frozen, each declaration in one line.
 
 contracts/compat/VERSION holds the header as it was, and frozen.yml the decisions that wrote it.
-What may change since: comments, new headers, optional tables and functions, members behind the last
-of a struct that says its size, enumerators, rows of X macros. --digest VERSION prints what
-frozen.yml must say.
+What may change since: comments, new declarations, optional tables and functions, members behind the
+last of a struct that says its size, dtypes, operators. --digest VERSION prints what frozen.yml must
+say.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ COMPAT = Path("contracts") / "compat"
 LEDGER = "frozen.yml"
 OVERLOADS = "overloads.txt"
 SIZE = "struct_size"
-# All bits that are named, and so more when one is added.
-MASKS = ("TBK_DEVICE_FLAGS_KNOWN", "TBK_EVENT_FLAGS_KNOWN")
+# What grows: nobody hands over a dtype that the other side has not declared, or an operator that it
+# has not found. Of all other enums and maps (status, flags, modes, opcodes) it must know all.
+GROWING_ENUM = "TBK_DTYPE_LIMIT"
+GROWING_MAPS = ("TBK_DTYPE_MAP", "TBK_OPERATOR_MAP")
 THAW = "thawing takes an ADR: docs/interface-versions.md"
 
 
@@ -84,15 +86,18 @@ def struct_faults(frozen: Declarations, live: Declarations) -> Iterator[str]:
 # ---------------------------------------------------------------------------------- all others --
 
 
-def number_faults(frozen: Declarations, live: Declarations) -> Iterator[str]:
-    """Enumerators that are gone, or have other values. TBK_STATUS_COUNT is among them: of a new
-    status no host of the version knows what it means."""
-    for name in frozen.enumerators:
-        old, new = frozen.numbers[name], live.numbers.get(name)
-        if new is None:
-            yield f"{name} is gone"
-        elif new != old and not (name in MASKS and new & old == old):
-            yield f"{name} is {new}, and was {old}"
+def enum_faults(frozen: Declarations, live: Declarations) -> Iterator[str]:
+    """Enumerators that are gone, have other values, or are new among those that were there."""
+    for names in frozen.enums:
+        for name in names:
+            old, new = frozen.numbers[name], live.numbers.get(name)
+            if new is None:
+                yield f"{name} is gone"
+            elif new != old:
+                yield f"{name} is {new}, and was {old}"
+        now = next((one for one in live.enums if names[0] in one), ())
+        if GROWING_ENUM not in names:
+            yield from (f"{name} is new beside {names[0]}" for name in now if name not in names)
 
 
 def text_faults(frozen: Declarations, live: Declarations) -> Iterator[str]:
@@ -111,7 +116,7 @@ def text_faults(frozen: Declarations, live: Declarations) -> Iterator[str]:
 
 
 def map_faults(frozen: Declarations, live: Declarations) -> Iterator[str]:
-    """X macros that lack a row that was there; other macros than those called _MAP gain none."""
+    """X macros that lack a row that was there, or have one that may not be added."""
     for name, rows in frozen.maps.items():
         there = live.maps.get(name, ())
         for row in rows:
@@ -119,8 +124,9 @@ def map_faults(frozen: Declarations, live: Declarations) -> Iterator[str]:
                 yield f"{name} has no longer the row `{row}`"
                 break
         else:
-            if len(there) > len(rows) and not name.endswith("_MAP"):
-                yield f"{name} has the new row `{there[-1]}`"
+            new = [row for row in there if row not in rows]
+            if new and name not in GROWING_MAPS:
+                yield f"{name} has the new row `{new[0]}`"
 
 
 def sentence_faults(frozen: Interface, live: Interface) -> Iterator[str]:
@@ -161,7 +167,7 @@ def compare(frozen: Path, live: Path) -> Iterator[str]:
         yield from (f"<{name}> is gone" for name in gone)
         return
     old, new = load(frozen / "include", names), load(live / "include", names)
-    for check in (struct_faults, number_faults, text_faults, map_faults):
+    for check in (struct_faults, enum_faults, text_faults, map_faults):
         yield from check(old, new)
     for of in (entry_faults, sentence_faults):
         yield from of(load_interface(frozen), load_interface(live))

@@ -41,7 +41,7 @@ class Declarations:
     """All that headers declare, by name."""
 
     structs: dict[str, tuple[Member, ...]] = field(default_factory=dict)
-    enumerators: list[str] = field(default_factory=list)
+    enums: list[tuple[str, ...]] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
     macros: dict[str, str] = field(default_factory=dict)
@@ -117,7 +117,7 @@ def _take(tokens: list[str], into: Declarations) -> None:
         _struct(kind, into)
     elif kind[0] == "enum" and "{" in kind:
         body, _ = _inside(kind, kind.index("{"))
-        into.enumerators += [one[0] for one in _split(body, ",")]
+        into.enums.append(tuple(one[0] for one in _split(body, ",")))
     elif tokens[0] == "typedef":
         name, of = _declarator(kind)
         into.types[name] = of
@@ -177,7 +177,7 @@ def _run(*command: str) -> str:
 
 def _program(of: Declarations) -> str:
     """Returns a program that prints all numbers."""
-    pairs = [(name, f"(long long){name}") for name in of.enumerators]
+    pairs = [(name, f"(long long){name}") for one in of.enums for name in one]
     for name, members in of.structs.items():
         pairs.append((name, f"(long long)sizeof(struct {name})"))
         pairs += [

@@ -77,6 +77,17 @@ BREAKS = {
         "types.h", '"the device is lost to this process until it ends")',
         '"the device is lost to this process until it ends") X(AGAIN, 9, "once more")',
         "TBK_STATUS_COUNT is 10, and was 9"),
+    "a flag that no older host knows": (
+        "device.h", "TBK_DEVICE_FLAGS_KNOWN = (1 << 6) - 1",
+        "TBK_DEVICE_TILED = 1 << 6,\n  TBK_DEVICE_FLAGS_KNOWN = (1 << 7) - 1",
+        "TBK_DEVICE_FLAGS_KNOWN is 127, and was 63"),
+    "a mode that no older library knows": (
+        "tbk_index.h", "TBK_INDEX_FLAT = ", "TBK_INDEX_WRAP = 8,\n  TBK_INDEX_FLAT = ",
+        "TBK_INDEX_WRAP is new beside TBK_INDEX_NEGATIVE"),
+    "an opcode that no older library knows": (
+        "tbk_opcodes.h", "  X(SQRT, 52,",
+        '  X(CBRT, 76, 1, F, SAME, 4, "the third root") \\\n  X(SQRT, 52,',
+        "TBK_OPCODE_CBRT is new beside TBK_OPCODE_CONSTANT"),
     "the meaning of an opcode": (
         "tbk_opcodes.h", '"NaN below zero; -0 of -0"'[1:-1], "NaN below zero",
         "TBK_OPCODE_MAP has no longer the row `SQRT"),
@@ -131,12 +142,11 @@ CHANGES = {
     "a member behind the last": (
         "backend.h", "may be NULL */\n} tbk_host_t;",
         "may be NULL */\n  uint64_t threads;\n} tbk_host_t;"),
-    "a flag": (
-        "device.h", "TBK_DEVICE_FLAGS_KNOWN = (1 << 6) - 1",
-        "TBK_DEVICE_TILED = 1 << 6,\n  TBK_DEVICE_FLAGS_KNOWN = (1 << 7) - 1"),
-    "an opcode": (
-        "tbk_opcodes.h",
-        "  X(SQRT, 52,", '  X(CBRT, 76, 1, F, SAME, 4, "the third root") \\\n  X(SQRT, 52,'),
+    "a dtype": ("types.h", "  X(BFLOAT16, 15, 2)", "  X(BFLOAT16, 15, 2) X(UINT16, 27, 2)"),
+    "an operator": ("tbk_operators.h", "  X(mm)\n", "  X(mm) X(bmm)\n"),
+    "an enum of its own": (
+        "random.h", "typedef struct tbk_random_ops {",
+        "enum { TBK_RANDOM_FAST = 1 };\n\ntypedef struct tbk_random_ops {"),
     "a constant": (
         "types.h", '#define TBK_ENTRY_SYMBOL', '#define TBK_MORE 1\n#define TBK_ENTRY_SYMBOL'),
 }  # fmt: skip
