@@ -76,9 +76,9 @@ void job_draw(tbk_fixture_t* fx, const number_type_t* type, job_values_t values,
   }
 }
 
-static void draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t values) {
-  for (int64_t i = 0; i < tensor->count; ++i)
-    job_draw(fx, tensor->type, values, tensor_at(tensor, i));
+void job_draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t values) {
+  for (tensor_walk_t w = tensor_first(tensor); w.index < tensor->count; tensor_step(&w))
+    job_draw(fx, tensor->type, values, tensor_walk_at(&w));
 }
 
 /* --------------------------------------------------------------------------------- operands ---- */
@@ -105,7 +105,7 @@ static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set
   if (indexed && layout == TENSOR_BROADCAST) layout = TENSOR_GAPS;
   tensor_make(fx, &set->inputs[index], input->dtype, indexed ? input->rank : rank,
               indexed ? indexed_sizes : set->sizes, layout);
-  draw_all(fx, &set->inputs[index], form->values);
+  job_draw_all(fx, &set->inputs[index], form->values);
 }
 
 static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
@@ -120,7 +120,7 @@ static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
   if (set->alias < 0) return;
   tensor_t* input = &set->inputs[set->alias];
   tensor_make(fx, input, input->type->dtype, input->rank, set->sizes, job->form.output);
-  draw_all(fx, input, job->form.values);
+  job_draw_all(fx, input, job->form.values);
   *output = *input;
 }
 

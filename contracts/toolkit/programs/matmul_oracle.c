@@ -21,13 +21,6 @@ static long double rounding(const number_type_t* type) {
   return ldexpl(1, -(type->digits > digits ? type->digits : digits));
 }
 
-static number_t* numbers_of(tbk_fixture_t* fx, const tensor_t* tensor) {
-  number_t* numbers = (number_t*)(void*)fx_zeros(fx, ((size_t)tensor->count + 1) * sizeof *numbers);
-  for (int64_t i = 0; i < tensor->count; ++i)
-    numbers[i] = number_load(tensor->type, tensor_at(tensor, i));
-  return numbers;
-}
-
 /* A sum, and the sum of the sizes of all that is added. */
 typedef struct sum {
   uint64_t integer;
@@ -70,10 +63,10 @@ static matmul_cell_t cell_of(const matmul_form_t* form, const number_type_t* typ
 matmul_cell_t* matmul_expect(tbk_fixture_t* fx, const matmul_job_t* job) {
   const matmul_form_t* form = &job->form;
   const tensor_t* out = &job->operands[MATMUL_OUT];
-  const number_t* a = numbers_of(fx, &job->operands[MATMUL_A]);
-  const number_t* b = numbers_of(fx, &job->operands[MATMUL_B]);
+  const number_t* a = tensor_numbers(fx, &job->operands[MATMUL_A]);
+  const number_t* b = tensor_numbers(fx, &job->operands[MATMUL_B]);
   const number_t* c =
-      form->added == MATMUL_NOTHING ? NULL : numbers_of(fx, &job->operands[MATMUL_C]);
+      form->added == MATMUL_NOTHING ? NULL : tensor_numbers(fx, &job->operands[MATMUL_C]);
   matmul_cell_t* cells =
       (matmul_cell_t*)(void*)fx_zeros(fx, ((size_t)out->count + 1) * sizeof *cells);
   for (int64_t at = 0; at < out->count; ++at) {
@@ -84,12 +77,6 @@ matmul_cell_t* matmul_expect(tbk_fixture_t* fx, const matmul_job_t* job) {
   return cells;
 }
 
-static long double rounded(const number_type_t* type, long double real) {
-  uint8_t element[16];
-  number_store(type, element, (number_t){0, real, 0});
-  return number_load(type, element).real;
-}
-
 bool matmul_allows(const number_type_t* type, const matmul_cell_t* cell, const void* seen) {
   uint8_t element[16];
   const long double real = number_load(type, seen).real;
@@ -98,5 +85,5 @@ bool matmul_allows(const number_type_t* type, const matmul_cell_t* cell, const v
     return number_same(type, element, seen, 0);
   }
   if (isnan(cell->low)) return isnan(real);
-  return rounded(type, cell->low) <= real && real <= rounded(type, cell->high);
+  return number_rounded(type, cell->low) <= real && real <= number_rounded(type, cell->high);
 }

@@ -69,12 +69,23 @@ uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes) {
 
 /* ------------------------------------------------------------------------------------ host ---- */
 
-uint64_t fx_random(tbk_fixture_t* fx) {
-  const uint64_t step = UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-  uint64_t z = atomic_fetch_add(&fx->resources->random, step) + step;
+/* splitmix64: the numbers are those of states that lie a step apart. */
+static const uint64_t random_step = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t random_of(uint64_t state) {
+  uint64_t z = state;
   z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
   return z ^ z >> 31;
+}
+
+/* Takes the next `count` numbers, and returns the state of the first. */
+static uint64_t take_random(tbk_fixture_t* fx, uint64_t count) {
+  return atomic_fetch_add(&fx->resources->random, count * random_step) + random_step;
+}
+
+uint64_t fx_random(tbk_fixture_t* fx) {
+  return random_of(take_random(fx, 1));
 }
 
 uint8_t tbk_guard_byte(uint64_t offset) {
@@ -94,13 +105,12 @@ static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
 uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes) {
   uint8_t* bytes = host_block(fx, size_bytes);
   uint64_t word;
-  size_t i = 0;
-  for (; size_bytes - i >= sizeof word; i += sizeof word) {
-    word = fx_random(fx);
-    memcpy(bytes + i, &word, sizeof word);
+  uint64_t state = take_random(fx, (size_bytes + sizeof word - 1) / sizeof word);
+  for (size_t i = 0; i < size_bytes; i += sizeof word, state += random_step) {
+    const size_t left = size_bytes - i;
+    word = random_of(state);
+    memcpy(bytes + i, &word, left < sizeof word ? left : sizeof word);
   }
-  word = i < size_bytes ? fx_random(fx) : 0;
-  memcpy(bytes + i, &word, size_bytes - i);
   return bytes;
 }
 
