@@ -21,6 +21,7 @@ typedef struct product {
 } product_t;
 
 typedef struct formula {
+  bool is_integer;
   int64_t places[FACTORS]; /* of an operand, for what it is counted in first and second */
   int64_t count;
   product_t* products;                           /* in order; those with padding are left out */
@@ -70,7 +71,7 @@ static void find_products(tbk_fixture_t* fx, const convolution_job_t* job, formu
 }
 
 static formula_t formula_of(tbk_fixture_t* fx, const convolution_job_t* job) {
-  formula_t formula = {.count = 0};
+  formula_t formula = {.is_integer = number_type(job->form.dtype)->is_integer};
   for (int i = 0; i < CONVOLUTION_OPERANDS; ++i)
     if (i != job->form.mode && (i != CONVOLUTION_BIAS || job->form.bias))
       formula.numbers[i] = tensor_numbers(fx, &job->operands[i]);
@@ -80,11 +81,17 @@ static formula_t formula_of(tbk_fixture_t* fx, const convolution_job_t* job) {
   return formula;
 }
 
-static void add(convolution_cell_t* cell, uint64_t integer, long double real) {
-  cell->integer += integer;
-  cell->real += real;
-  cell->sizes += fabsl(real);
+/* Integers and real numbers: the other of the two is 0. */
+static void add(const formula_t* formula, convolution_cell_t* cell, const number_t* a,
+                const number_t* b) {
   ++cell->count;
+  if (formula->is_integer) {
+    cell->integer += a->integer * b->integer;
+    return;
+  }
+  const long double product = a->real * b->real;
+  cell->real += product;
+  cell->sizes += fabsl(product);
 }
 
 /* Adds the products of an image, of a filter of all, and of a channel of its group. */
@@ -102,17 +109,17 @@ static void add_products(const convolution_job_t* job, const formula_t* formula,
   const number_t* b = formula->numbers[right] + first[right] * formula->places[right];
   convolution_cell_t* written = cells + first[mode] * formula->places[mode];
   for (const product_t* p = formula->products; p < formula->products + formula->count; ++p)
-    add(&written[p->number[mode]], a[p->number[left]].integer * b[p->number[right]].integer,
-        a[p->number[left]].real * b[p->number[right]].real);
+    add(formula, &written[p->number[mode]], &a[p->number[left]], &b[p->number[right]]);
 }
 
 static void add_bias(const convolution_job_t* job, const formula_t* formula,
                      convolution_cell_t* cells) {
   const tensor_t* written = &job->operands[job->form.mode];
   const number_t* bias = formula->numbers[CONVOLUTION_BIAS];
+  const number_t one = {1, 1, 0};
   for (int64_t i = 0; i < written->count; ++i) {
     const int64_t of = i / formula->places[job->form.mode] % written->sizes[1];
-    add(&cells[i], bias[of].integer, bias[of].real);
+    add(formula, &cells[i], &bias[of], &one);
   }
 }
 

@@ -27,11 +27,18 @@ typedef struct sum {
   long double real, sizes;
 } sum_t;
 
-static sum_t sum_of(const matmul_form_t* form, const number_t* row, const number_t* column) {
+static sum_t sum_of_integers(const matmul_form_t* form, const number_t* row,
+                             const number_t* column) {
+  sum_t sum = {0, 0, 0};
+  for (int64_t q = 0; q < form->k; ++q)
+    sum.integer += row[q].integer * column[q * form->n].integer;
+  return sum;
+}
+
+static sum_t sum_of_reals(const matmul_form_t* form, const number_t* row, const number_t* column) {
   sum_t sum = {0, 0, 0};
   for (int64_t q = 0; q < form->k; ++q) {
     const long double product = row[q].real * column[q * form->n].real;
-    sum.integer += row[q].integer * column[q * form->n].integer;
     sum.real += product;
     sum.sizes += fabsl(product);
   }
@@ -71,7 +78,9 @@ matmul_cell_t* matmul_expect(tbk_fixture_t* fx, const matmul_job_t* job) {
       (matmul_cell_t*)(void*)fx_zeros(fx, ((size_t)out->count + 1) * sizeof *cells);
   for (int64_t at = 0; at < out->count; ++at) {
     const int64_t row = at / form->n, column = at % form->n, place = row / form->m;
-    const sum_t sum = sum_of(form, a + row * form->k, b + place * form->k * form->n + column);
+    const number_t *along = a + row * form->k, *down = b + place * form->k * form->n + column;
+    const sum_t sum = out->type->is_integer ? sum_of_integers(form, along, down)
+                                            : sum_of_reals(form, along, down);
     cells[at] = cell_of(form, out->type, sum, c == NULL ? NULL : &c[at]);
   }
   return cells;
