@@ -160,13 +160,17 @@ long double number_rounded(const number_type_t* type, long double real) {
 
 /* --------------------------------------------------------------------------------- comparison - */
 
-/* Returns where a real number stands in the order of all that are representable. */
-static int64_t rank_of(const number_type_t* type, const uint8_t* part, size_t size) {
+/* Returns where a real number stands in the order of all that are representable: their bits are sign and size. */
+static int64_t rank_of(const uint8_t* part, size_t size) {
   uint64_t bits = 0;
   memcpy(&bits, part, size);
-  uint64_t sign = UINT64_C(1) << (8 * size - 1);
-  (void)type;
+  const uint64_t sign = UINT64_C(1) << (8 * size - 1);
   return (bits & sign) != 0 ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
+}
+
+int64_t number_rank(const number_type_t* type, const void* element) {
+  if (type->digits == 0) return (int64_t)load_integer(type, element);
+  return isnan(load_real(type, element)) ? INT64_MAX : rank_of(element, type->size);
 }
 
 static bool same_real(const number_type_t* type, const uint8_t* a, const uint8_t* b, int64_t ulps) {
@@ -176,7 +180,7 @@ static bool same_real(const number_type_t* type, const uint8_t* a, const uint8_t
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
   if (memcmp(a, b, size) == 0) return true;
   if (ulps == 0 || isinf(left) || isinf(right)) return false;
-  int64_t distance = rank_of(type, a, size) - rank_of(type, b, size);
+  int64_t distance = rank_of(a, size) - rank_of(b, size);
   return distance <= ulps && distance >= -ulps;
 }
 

@@ -23,8 +23,8 @@ typedef struct product {
 typedef struct formula {
   bool is_integer;
   int64_t places[FACTORS]; /* of an operand, for what it is counted in first and second */
-  int64_t count;
-  product_t* products;                           /* in order; those with padding are left out */
+  product_t* products;     /* those with padding are left out */
+  const int64_t* first;    /* of the products for a place that is written; and behind the last */
   const number_t* numbers[CONVOLUTION_OPERANDS]; /* but of what is written */
 } formula_t;
 
@@ -53,21 +53,39 @@ static int64_t find_input(const convolution_form_t* form, const int64_t* y, cons
   return number;
 }
 
-static void find_products(tbk_fixture_t* fx, const convolution_job_t* job, formula_t* formula) {
+static product_t* products_of(tbk_fixture_t* fx, int64_t count) {
+  return (product_t*)(void*)fx_zeros(fx, ((size_t)count + 1) * sizeof(product_t));
+}
+
+/* Writes the products in the order of the output's places, and of the taps; returns how many there are. */
+static int64_t find_products(const convolution_job_t* job, const formula_t* formula,
+                             product_t* products) {
   const convolution_form_t* form = &job->form;
   const int64_t* sizes = job->operands[CONVOLUTION_OUT].sizes + 2;
-  const int64_t outputs = formula->places[CONVOLUTION_OUT], taps = formula->places[CONVOLUTION_BY];
-  int64_t y[SPATIAL], k[SPATIAL];
-  formula->products =
-      (product_t*)(void*)fx_zeros(fx, ((size_t)(outputs * taps) + 1) * sizeof(product_t));
-  for (int64_t output = 0; output < outputs; ++output) {
+  int64_t y[SPATIAL], k[SPATIAL], count = 0;
+  for (int64_t output = 0; output < formula->places[CONVOLUTION_OUT]; ++output) {
     coordinates_of(output, sizes, form->spatial, y);
-    for (int64_t tap = 0; tap < taps; ++tap) {
+    for (int64_t tap = 0; tap < formula->places[CONVOLUTION_BY]; ++tap) {
       coordinates_of(tap, form->kernel, form->spatial, k);
       const int64_t input = find_input(form, y, k);
-      if (input >= 0) formula->products[formula->count++] = (product_t){{output, input, tap}};
+      if (input >= 0) products[count++] = (product_t){{output, input, tap}};
     }
   }
+  return count;
+}
+
+/* Puts together the products of each place that is written, in the order in which they were. */
+static void sort_products(tbk_fixture_t* fx, int64_t mode, formula_t* formula,
+                          const product_t* products, int64_t count) {
+  const int64_t places = formula->places[mode];
+  int64_t* first = (int64_t*)(void*)fx_zeros(fx, ((size_t)places + 2) * sizeof *first);
+  for (int64_t i = 0; i < count; ++i)
+    ++first[products[i].number[mode] + 2];
+  for (int64_t n = 1; n <= places; ++n)
+    first[n + 1] += first[n];
+  for (int64_t i = 0; i < count; ++i)
+    formula->products[first[products[i].number[mode] + 1]++] = products[i];
+  formula->first = first;
 }
 
 static formula_t formula_of(tbk_fixture_t* fx, const convolution_job_t* job) {
@@ -77,7 +95,10 @@ static formula_t formula_of(tbk_fixture_t* fx, const convolution_job_t* job) {
       formula.numbers[i] = tensor_numbers(fx, &job->operands[i]);
   for (int i = 0; i < FACTORS; ++i)
     formula.places[i] = places_of(job->operands[i].sizes + 2, job->form.spatial);
-  find_products(fx, job, &formula);
+  const int64_t most = formula.places[CONVOLUTION_OUT] * formula.places[CONVOLUTION_BY];
+  product_t* products = products_of(fx, most);
+  formula.products = products_of(fx, most);
+  sort_products(fx, job->form.mode, &formula, products, find_products(job, &formula, products));
   return formula;
 }
 
@@ -108,8 +129,14 @@ static void add_products(const convolution_job_t* job, const formula_t* formula,
   const number_t* a = formula->numbers[left] + first[left] * formula->places[left];
   const number_t* b = formula->numbers[right] + first[right] * formula->places[right];
   convolution_cell_t* written = cells + first[mode] * formula->places[mode];
-  for (const product_t* p = formula->products; p < formula->products + formula->count; ++p)
-    add(formula, &written[p->number[mode]], &a[p->number[left]], &b[p->number[right]]);
+  for (int64_t n = 0; n < formula->places[mode]; ++n) {
+    convolution_cell_t cell = written[n];
+    for (int64_t i = formula->first[n]; i < formula->first[n + 1]; ++i) {
+      const int64_t* number = formula->products[i].number;
+      add(formula, &cell, &a[number[left]], &b[number[right]]);
+    }
+    written[n] = cell;
+  }
 }
 
 static void add_bias(const convolution_job_t* job, const formula_t* formula,

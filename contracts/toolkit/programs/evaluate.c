@@ -61,17 +61,18 @@ static void try(tries_t* tries, long double x) {
   tries->at[tries->count++] = x;
 }
 
-static bool is_one_normal(const value_t* v) {
+/* One number or NaN, which is read as it is. */
+static bool is_sharp(const value_t* v) {
   return value_is_exact(v) && !is_subnormal(v->dtype, v->middle);
 }
 
 /* Also flushed, as it may be where it is read. */
 static tries_t tries_of(const value_t* value) {
   tries_t tries = {.count = 0};
+  try(&tries, value->middle);
+  if (is_sharp(value)) return tries;
   value_t v = *value;
   allow_flush(&v);
-  try(&tries, v.middle);
-  if (isnan(v.middle) || is_one_normal(value)) return tries;
   try(&tries, v.low);
   try(&tries, v.high);
   if (v.low < 0 && v.high > 0) try(&tries, 0.0L);
@@ -101,11 +102,14 @@ static void note(found_t* found, const tbk_instruction_t* i, long double x) {
   if (first || high > found->high || (high == found->high && !signbit(high))) found->high = high;
 }
 
+static bool are_sharp(const value_t* const* in, size_t count) {
+  for (size_t k = 0; k < count; ++k)
+    if (!is_sharp(in[k])) return false;
+  return true;
+}
+
 /* Returns whether what lies between the ends may be no value between what comes of the ends. */
 static bool is_wild(const tbk_instruction_t* i, const value_t* const* in, size_t count) {
-  bool exact = true;
-  for (size_t k = 0; k < count; ++k)
-    exact = exact && is_one_normal(in[k]);
   switch (i->opcode) {
     case TBK_OPCODE_LGAMMA:
       return !(in[0]->low > 2) && !isnan(in[0]->middle);
@@ -116,11 +120,11 @@ static bool is_wild(const tbk_instruction_t* i, const value_t* const* in, size_t
     case TBK_OPCODE_TAN:
     case TBK_OPCODE_REM_TRUNC:
     case TBK_OPCODE_REM_FLOOR:
-      return !exact;
+      return !are_sharp(in, count);
     case TBK_OPCODE_POW:
-      return !exact && !(in[0]->low > 0);
+      return !are_sharp(in, count) && !(in[0]->low > 0);
     case TBK_OPCODE_ATAN2:
-      return !exact && !(in[1]->low > 0);
+      return !are_sharp(in, count) && !(in[1]->low > 0);
     default:
       return false;
   }
