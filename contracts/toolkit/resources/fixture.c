@@ -92,8 +92,11 @@ uint8_t tbk_guard_byte(uint64_t offset) {
   return (uint8_t)(0xa7 ^ offset * 29);
 }
 
-static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
-  uint8_t* block = malloc(size_bytes + 2 * TBK_GUARD_BYTES);
+typedef enum filling { AS_IT_COMES, ZEROS } filling_t;
+
+static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes, filling_t filling) {
+  const size_t all_bytes = size_bytes + 2 * TBK_GUARD_BYTES;
+  uint8_t* block = filling == ZEROS ? calloc(1, all_bytes) : malloc(all_bytes);
   helper_require(block != NULL, "host memory", "malloc failed", TBK_HERE("malloc"));
   for (unsigned i = 0; i < TBK_GUARD_BYTES; i++) {
     block[i] = block[TBK_GUARD_BYTES + size_bytes + i] = tbk_guard_byte(i);
@@ -103,7 +106,7 @@ static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
 }
 
 uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes) {
-  uint8_t* bytes = host_block(fx, size_bytes);
+  uint8_t* bytes = host_block(fx, size_bytes, AS_IT_COMES);
   uint64_t word;
   uint64_t state = take_random(fx, (size_bytes + sizeof word - 1) / sizeof word);
   for (size_t i = 0; i < size_bytes; i += sizeof word, state += random_step) {
@@ -115,9 +118,7 @@ uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes) {
 }
 
 uint8_t* fx_zeros(tbk_fixture_t* fx, size_t size_bytes) {
-  uint8_t* bytes = host_block(fx, size_bytes);
-  memset(bytes, 0, size_bytes);
-  return bytes;
+  return host_block(fx, size_bytes, ZEROS);
 }
 
 /* ---------------------------------------------------------------------------------- device ---- */
