@@ -37,7 +37,7 @@ from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS, FAILING
 
 DEVICES = ROOT / "bridge/tests/mutants"
 SOUND = "sound"
-SETS = ("first", "held_out", "second", "mutants")
+SETS = ("first", "held_out", "second", "third", "mutants")
 CHOSEN = {"mutants": "TBK_TORCH_MUTANT"}  # by the set; else by SABOTAGE
 SABOTAGE = "TBK_TORCH_SABOTAGE"
 LATE = 1.1  # of the budget
