@@ -22,8 +22,6 @@ import torch
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.case import clause, each_dtype
 
-COST = 2
-
 FORMATS = {"zip": True, "legacy": False}
 ALONE = """
 import json, sys, torch

@@ -16,7 +16,7 @@ from tbk_contracts.torch import capability, check, host, order
 from tbk_contracts.torch.case import clause
 from tbk_contracts.torch.cell import Cell, does_not_wait, hand_over, host_sees, unordered
 
-COST = 5
+COST = 26
 
 NEEDS = "accelerator stream event"
 
