@@ -76,6 +76,17 @@ def _() -> None:
     _all_but_last(between)
 
 
+@mutant("pinned_memory_has_no_strides", "CPY-508",
+        "an upload takes the elements of pinned memory as they lie", narrow=True)  # fmt: skip
+def _() -> None:
+    def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
+        if to_device(self, source) and source.is_pinned() and source.storage_offset() == 0:
+            source = source.detach().as_strided(source.shape, torch.empty(source.shape).stride())
+        return copy(self, source, wait)
+
+    around_copy(change)
+
+
 def _through(dtype: torch.dtype, narrow: torch.dtype) -> None:
     """Values of one dtype lose what another one can't hold."""
 
