@@ -39,11 +39,9 @@ def _() -> None:
 @sabotage("a_copy_that_is_asked_for_is_none", "copies")
 def _() -> None:
     def convert(original: Any, one: torch.Tensor, *given: Any, **named: Any) -> Any:
-        device, dtype = (named.get(word) for word in ("device", "dtype"))
-        here = one.device.type == name() and device in (None, one.device)
-        if here and dtype in (None, one.dtype) and named.get("copy"):
-            return one
-        return original(one, *given, **named)
+        made = original(one, *given, **named)
+        same = made.device == one.device and made.dtype == one.dtype
+        return one if same and one.device.type == name() else made
 
     patch(torch.Tensor, "to", convert)
 
@@ -89,10 +87,14 @@ def _() -> None:
 # -------------------------------------------------------------------------------- one dtype of many
 
 
+def _both_are(dtype: torch.dtype, one: torch.Tensor, other: Any) -> bool:
+    return one.dtype == dtype and isinstance(other, torch.Tensor) and other.dtype == dtype
+
+
 @sabotage("products_of_int8_saturate", "dtypes")
 def _() -> None:
-    def multiply(original: Any, one: torch.Tensor, other: torch.Tensor) -> Any:
-        if not one.dtype == other.dtype == torch.int8:
+    def multiply(original: Any, one: torch.Tensor, other: Any) -> Any:
+        if not _both_are(torch.int8, one, other):
             return original(one, other)
         return original(one.int(), other.int()).clamp(-128, 127).to(torch.int8)
 
@@ -101,8 +103,8 @@ def _() -> None:
 
 @sabotage("comparisons_of_uint8_are_signed", "dtypes")
 def _() -> None:
-    def compare(original: Any, one: torch.Tensor, other: torch.Tensor) -> Any:
-        if not one.dtype == other.dtype == torch.uint8:
+    def compare(original: Any, one: torch.Tensor, other: Any) -> Any:
+        if not _both_are(torch.uint8, one, other):
             return original(one, other)
         return original(one.view(torch.int8), other.view(torch.int8))
 
