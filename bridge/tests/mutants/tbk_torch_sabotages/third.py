@@ -87,24 +87,18 @@ def _() -> None:
 # -------------------------------------------------------------------------------- one dtype of many
 
 
-def _both_are(dtype: torch.dtype, one: torch.Tensor, other: Any) -> bool:
-    return one.dtype == dtype and isinstance(other, torch.Tensor) and other.dtype == dtype
-
-
-@sabotage("products_of_int8_saturate", "dtypes")
+@sabotage("absolute_values_of_int8_saturate", "dtypes")
 def _() -> None:
-    def multiply(original: Any, one: torch.Tensor, other: Any) -> Any:
-        if not _both_are(torch.int8, one, other):
-            return original(one, other)
-        return original(one.int(), other.int()).clamp(-128, 127).to(torch.int8)
+    def change(made: torch.Tensor, *_: Any) -> Any:
+        return made.masked_fill(made == -128, 127) if made.dtype == torch.int8 else made
 
-    kernels.around("mul.Tensor", multiply)
+    kernels.result("abs", change)
 
 
 @sabotage("comparisons_of_uint8_are_signed", "dtypes")
 def _() -> None:
-    def compare(original: Any, one: torch.Tensor, other: Any) -> Any:
-        if not _both_are(torch.uint8, one, other):
+    def compare(original: Any, one: torch.Tensor, other: torch.Tensor) -> Any:
+        if not one.dtype == other.dtype == torch.uint8:
             return original(one, other)
         return original(one.view(torch.int8), other.view(torch.int8))
 
@@ -125,14 +119,14 @@ def _() -> None:
 # ------------------------------------------------------------------- sizes, devices, streams, views
 
 
-@sabotage("large_products_end_after_65536_elements", "sizes")
+@sabotage("large_exponentials_end_after_65536_elements", "sizes")
 def _() -> None:
-    def multiply(made: torch.Tensor, *_: Any) -> Any:
+    def change(made: torch.Tensor, *_: Any) -> torch.Tensor:
         if made.numel() > MANY and made.is_contiguous():
             made.detach().view(-1)[MANY:].zero_()
         return made
 
-    kernels.result("mul.Tensor", multiply)
+    kernels.result("exp", change)
 
 
 @sabotage("sums_on_the_second_device_leave_the_last_out", "devices")
@@ -151,18 +145,18 @@ def _() -> None:
         with default_stream(one.device):
             return original(one, other)
 
-    kernels.around("mul.Tensor mm", multiply)
+    kernels.around("mm", multiply)
 
 
-@sabotage("in_place_products_of_views_are_lost", "views")
+@sabotage("functions_in_place_of_views_are_lost", "views")
 def _() -> None:
-    def multiply(original: Any, self: torch.Tensor, other: torch.Tensor) -> Any:
+    def compute(original: Any, self: torch.Tensor) -> torch.Tensor:
         if not self.is_contiguous():
-            original(self.detach().contiguous(), other)
+            original(self.detach().contiguous())
             return self
-        return original(self, other)
+        return original(self)  # type: ignore[no-any-return]
 
-    kernels.around("mul_.Tensor", multiply)
+    kernels.around("exp_ neg_ sqrt_ abs_", compute)
 
 
 @sabotage("accumulation_by_index_is_assignment", "operators")
