@@ -16,6 +16,7 @@
 
 /* Costs are times, in units of what a test takes that copies a few bytes. */
 static const double cost_of_process = 80, cost_of_fork = 160, cost_of_slow = 320, costly = 80;
+static const double cheap = 20; /* below it, the first test of a name waits for no other's second */
 /* Names that come early in a suite are those that matter most: the n-th counts for 1 / (1 + n/16). */
 static const double names_that_matter = 16;
 static const double worth_of_another = 0.01; /* of a test that shows nothing new */
@@ -147,6 +148,12 @@ static bool shows_a_clause(const ranking_t* ranking, const candidate_t* one) {
   return one->cost < costly && tbk_shown_gain(&ranking->shown, &clause) > 0;
 }
 
+/* 2: the first of a clause, 1: of a name; 0: another. Of those that are soon over. */
+static int stage_of(const ranking_t* ranking, const candidate_t* one) {
+  if (shows_a_clause(ranking, one)) return 2;
+  return one->cost < cheap && one->first->taken_of_name == 0;
+}
+
 /* A test counts by half of what it costs, so that long ones come neither first nor never. */
 static double turn_of(const suite_t* suite) {
   return (suite->spent + suite->best->cost / 2) / suite->weight;
@@ -161,16 +168,15 @@ static bool comes_before(const suite_t* one, const suite_t* other, bool are_firs
 
 static candidate_t* take_next(ranking_t* ranking) {
   suite_t* chosen = NULL;
-  bool is_first = false; /* of its clause */
+  int stage = 0;
   for (size_t i = 0; i < ranking->suite_count; i++) {
     suite_t* suite = &ranking->suites[i];
     if (suite->left == 0) continue;
     suite->best = find_best(ranking, suite);
-    const bool first = shows_a_clause(ranking, suite->best);
-    if (chosen == NULL || first > is_first ||
-        (first == is_first && comes_before(suite, chosen, first))) {
+    const int its = stage_of(ranking, suite->best);
+    if (chosen == NULL || its > stage || (its == stage && comes_before(suite, chosen, its == 2))) {
       chosen = suite;
-      is_first = first;
+      stage = its;
     }
   }
   candidate_t* best = chosen->best;

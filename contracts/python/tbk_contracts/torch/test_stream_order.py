@@ -121,8 +121,8 @@ def _takes_a_device(synchronize: Callable[..., object]) -> bool:
 
 
 @pytest.mark.parametrize("named", ["index", "device"])
-@pytest.mark.parametrize("through", ["accelerator", "module"])
-@clause("STR-511", needs=f"{NEEDS} module two_devices")
+@pytest.mark.parametrize("through", ["module", "accelerator"])
+@clause("STR-511", needs="accelerator stream event module two_devices")
 def test_the_device_named_is_the_one_that_is_awaited(
     devices: list[torch.device], module: Any, through: str, named: str
 ) -> None:
