@@ -16,6 +16,8 @@ import torch
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.case import clause
 
+COST = 11
+
 PERIOD, SIZES = 1021, ((1 << 16) + 1, (1 << 20) + 3)
 LEEWAY = 1e-4
 """Of float32: vectors and what is left over at their end may be computed by other code."""
