@@ -8,6 +8,7 @@ import importlib
 import mmap
 import os
 import socket
+from contextlib import suppress
 
 import torch
 
@@ -23,8 +24,7 @@ from tbk_harness.torch_worker.subject import Subject
 def serve(request: Request, operations: list[str]) -> int:
     """Answers until whoever asks is gone. One job at a time: its end is waited for."""
     torch.set_num_threads(1)
-    if request.library:
-        importlib.import_module("torch_tbk")  # it registers nothing, and takes a while
+    _import_what_is_slow(request)
     control = socket.socket(fileno=wire.CONTROL)
     shared = mmap.mmap(wire.PAGE, wire.BYTES)
     memory.settle()
@@ -40,6 +40,17 @@ def serve(request: Request, operations: list[str]) -> int:
         control.send(wire.WORD.pack(wire.CHILD, child))
         _, status = os.waitpid(child, 0)
         control.send(wire.WORD.pack(wire.ENDED, status))
+
+
+def _import_what_is_slow(request: Request) -> None:
+    """What a child would import, each child anew. What cannot be imported, a child says."""
+    # torch.autograd imports it with the first backward, and with it SymPy: 0.2 s.
+    names = ["torch.fx.experimental.symbolic_shapes"]
+    if request.library:
+        names.append("torch_tbk.device_module")  # it makes no device, and opens none
+    for name in names:
+        with suppress(ImportError):
+            importlib.import_module(name)
 
 
 def _work(request: Request, operations: list[str], job: socket.socket, shared: mmap.mmap) -> None:
