@@ -58,7 +58,7 @@ def test_no_element_no_gradient(name: str, backend: DeviceModule, device: torch.
 
 @pytest.mark.parametrize("weights", [torch.float16, torch.float32], ids=str)
 def test_the_dtypes_are_those_of_the_cpu(weights: torch.dtype, device: torch.device) -> None:
-    """Shape functions say that mean and rstd of half precision are float32, whatever the weights."""
+    """Shape functions give float32 for mean and rstd of half precision, whatever the weights."""
     seen, expected = (
         torch.native_layer_norm(
             torch.empty(0, 4, dtype=torch.float16, device=place),
