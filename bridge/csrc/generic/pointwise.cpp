@@ -221,9 +221,19 @@ class Call {
     if (!takes_dtypes()) return false;
     const at::ScalarType computed = computed_in(types_.common);
     if (formula_of(row_, computed) == nullptr) return false;
-    const bool may_raise = (row_.flags & kDividesIntegers) != 0;
-    if (may_raise && (computed == at::kInt || computed == at::kLong)) return false;
+    const bool divides = (row_.flags & kDividesIntegers) != 0;
+    if (divides && (computed == at::kInt || computed == at::kLong) && !divides_by_number())
+      return false;
     return are_numbers_in_range();
+  }
+
+  /// Whether the divisor is a number of the host, and not zero, for which PyTorch raises.
+  bool divides_by_number() const {
+    std::optional<at::Scalar> divisor;
+    if (tensors_.size() == 2 && is_host_number(tensors_[1])) divisor = value_of(tensors_[1]);
+    if (tensors_.size() == 1 && row_.numbers[0] > row_.tensors[0]) divisor = numbers_[0];
+    return divisor.has_value() &&
+           bits_of(*divisor, types_.common, computed_in(types_.common), /*is_exact=*/false) != 0;
   }
 
   at::ScalarType new_dtype() const {
@@ -323,8 +333,22 @@ class Pointwise final : public c10::OperatorKernel {
 
 /// Overloads that have kernels by hand, which come here when they are done.
 constexpr std::string_view kByHand[] = {
-    "mse_loss", "add.Tensor", "add_.Tensor", "add.out", "sub.Tensor", "sub_.Tensor",
-    "sub.out",  "mul.Tensor", "mul_.Tensor", "mul.out", "where.self", "where.self_out"};
+    "mse_loss",
+    "smooth_l1_loss",
+    "smooth_l1_loss_backward.grad_input",
+    "huber_loss",
+    "huber_loss_backward.out",
+    "add.Tensor",
+    "add_.Tensor",
+    "add.out",
+    "sub.Tensor",
+    "sub_.Tensor",
+    "sub.out",
+    "mul.Tensor",
+    "mul_.Tensor",
+    "mul.out",
+    "where.self",
+    "where.self_out"};
 
 /// What PyTorch makes of other operators, whose results have other strides than TensorIterator's: those
 /// operators come here.
