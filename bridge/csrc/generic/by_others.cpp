@@ -4,10 +4,10 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
+#include <ATen/ops/add.h>
 #include <ATen/ops/binary_cross_entropy_backward_ops.h>
 #include <ATen/ops/binary_cross_entropy_ops.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/add.h>
 #include <ATen/ops/channel_shuffle_ops.h>
 #include <ATen/ops/complex_ops.h>
 #include <ATen/ops/empty_strided.h>
@@ -80,8 +80,9 @@ Two log_sigmoid(const at::Tensor& self) {
   if (!may_be_made({&self}) || !are_real({&self})) return on_host<Op>(self);
   at::Tensor buffer;
   at::Tensor out = made<Op>([&] {
-    buffer = self.abs().neg().exp();
-    return self.clamp_max(0).sub(buffer.log1p());
+    const at::Tensor input = self.contiguous();  // the result is, too
+    buffer = input.abs().neg().exp();
+    return input.clamp_max(0).sub(buffer.log1p());
   });
   return {std::move(out), std::move(buffer)};
 }

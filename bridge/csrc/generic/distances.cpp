@@ -50,8 +50,9 @@ class Metric {
         return select(b_.apply(TBK_OPCODE_ISNAN, {size}), size, one);
       }
       case Order::kFirst:
-      case Order::kMost:
         return size;
+      case Order::kMost:  // PyTorch's CPU passes over what is no number
+        return select(b_.apply(TBK_OPCODE_ISNAN, {size}), number(0), size);
       case Order::kSecond:
         return op(TBK_OPCODE_MUL, difference, difference);
       default:
@@ -64,8 +65,8 @@ class Metric {
   /// The distance, of all that was added.
   Value distance(Value all) {
     if (order_ == Order::kSecond) return b_.apply(TBK_OPCODE_SQRT, {all});
-    const bool is_power = order_ == Order::kBelowOne || order_ == Order::kBelowTwo ||
-                          order_ == Order::kAny;
+    const bool is_power =
+        order_ == Order::kBelowOne || order_ == Order::kBelowTwo || order_ == Order::kAny;
     if (!is_power) return all;
     return op(TBK_OPCODE_POW, all, op(TBK_OPCODE_DIV, number(1), exponent_));
   }
@@ -78,8 +79,7 @@ class Metric {
     const Value with_sign = select(is_none, zero, turned);
     if (order_ == Order::kCount) return zero;
     if (order_ == Order::kFirst) return with_sign;
-    if (order_ == Order::kMost)
-      return select(op(TBK_OPCODE_EQ, size, distance), with_sign, zero);
+    if (order_ == Order::kMost) return select(op(TBK_OPCODE_EQ, size, distance), with_sign, zero);
     const Value is_same = op(TBK_OPCODE_EQ, distance, zero);
     return select(order_ == Order::kBelowOne ? op(TBK_OPCODE_OR, is_same, is_none) : is_same, zero,
                   op(TBK_OPCODE_MUL, with_sign, share(size, distance)));

@@ -261,7 +261,8 @@ bool Grid::place_element(const std::array<size_t, 3>& which, const at::Tensor& i
   for (int64_t d = 0, stride = 1; d < lattice_.rank; stride *= size_of(d), d++) {
     const at::Tensor coordinate = grid_.select(-1, d);
     launch.input(coordinate, coordinate.strides());
-    for (const int64_t number : {size_of(d), stride, static_cast<int64_t>(which[static_cast<size_t>(d)])})
+    for (const int64_t number :
+         {size_of(d), stride, static_cast<int64_t>(which[static_cast<size_t>(d)])})
       launch.number(bits_in(at::kLong, number));
   }
   return launch.pointwise(*element_program(lattice_, image_.scalar_type()));

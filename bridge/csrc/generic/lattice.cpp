@@ -73,8 +73,8 @@ LatticeBuilder::Place LatticeBuilder::padded(Place place) {
 
 /// Of a whole number, which may be outside, or no number.
 Value LatticeBuilder::index_of(Value place) {
-  const Value is_inside = op(TBK_OPCODE_AND, op(TBK_OPCODE_GE, place, number(0)),
-                             op(TBK_OPCODE_LE, place, last_));
+  const Value is_inside =
+      op(TBK_OPCODE_AND, op(TBK_OPCODE_GE, place, number(0)), op(TBK_OPCODE_LE, place, last_));
   return b_.cast(select(is_inside, place, number(-1)), at::kLong);
 }
 
@@ -89,7 +89,8 @@ LatticeBuilder::Taps LatticeBuilder::linear(Value coordinate) {
 }
 
 /// The places are padded, not what lies between them.
-LatticeBuilder::Tap LatticeBuilder::cubic_tap(Value whole, Value fraction, Value grows, int number_) {
+LatticeBuilder::Tap LatticeBuilder::cubic_tap(Value whole, Value fraction, Value grows,
+                                              int number_) {
   const Value place = op(TBK_OPCODE_ADD, whole, number(number_ - 1));
   const bool is_left = number_ < 2, is_near = number_ == 1 || number_ == 2;
   const Value x = is_left ? op(TBK_OPCODE_ADD, fraction, number(1 - number_))

@@ -187,8 +187,7 @@ std::optional<Three> nothing(const at::Tensor& gradient, const at::Tensor& input
                              c10::SymIntArrayRef shape, const Maybe& weight, const Maybe& bias,
                              Mask wanted) {
   if (!is_open(Route::composed) || !is_ours(input) || input.sizes() != gradient.sizes() ||
-      !at::isFloatingType(input.scalar_type()) ||
-      input.scalar_type() != gradient.scalar_type())
+      !at::isFloatingType(input.scalar_type()) || input.scalar_type() != gradient.scalar_type())
     return std::nullopt;
   const Rows rows(input, shape);
   const auto zeros = [&](c10::IntArrayRef sizes) {
@@ -242,10 +241,10 @@ void count(const at::Tensor& input) {
   count_call(counter, Route::composed, input.device().index(), input.scalar_type());
 }
 
-/// Whether `input` is a single row, without a dimension of rows.
+/// Whether `input` is a single row, without a dimension of rows. Of one element only roundings are left.
 bool is_one_row(const at::Tensor& input, c10::SymIntArrayRef shape) {
   return is_ours(input) && input.dim() > 0 && input.layout() == at::kStrided &&
-         shape.size() == static_cast<size_t>(input.dim()) && input.numel() > 0;
+         shape.size() == static_cast<size_t>(input.dim()) && input.numel() > 1;
 }
 at::Tensor as_row(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.unsqueeze(0) : tensor;

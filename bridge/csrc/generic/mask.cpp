@@ -137,7 +137,8 @@ bool take_apart(const at::Tensor& positions, c10::IntArrayRef sizes, const at::T
 }
 
 bool nonzero_into(const at::Tensor& self, at::Tensor& out) {
-  if (!is_served(self) || !are_plain({&self, &out}) || out.scalar_type() != at::kLong || !is_apart(out, {&self}))
+  if (!is_served(self) || !are_plain({&self, &out}) || out.scalar_type() != at::kLong ||
+      !is_apart(out, {&self}))
     return false;
   const Composition whole;
   Numbered numbered(self);
@@ -234,8 +235,7 @@ bool scatter_into(at::Tensor& self, const at::Tensor& mask, const at::Tensor& so
   const at::Tensor all = mask.expand(self.sizes());
   Numbered numbered(all);
   const at::Tensor moved = empty_on(self.device().index(), self.sizes(), self.scalar_type());
-  if (!numbered.run() ||
-      (source.numel() < self.numel() && source.numel() < numbered.count()) ||
+  if (!numbered.run() || (source.numel() < self.numel() && source.numel() < numbered.count()) ||
       !numbered.move(TBK_INDEX_GATHER, source.contiguous().view(-1), moved.view(-1)))
     return false;
   self.copy_(at::where(all, moved, self));

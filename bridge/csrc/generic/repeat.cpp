@@ -40,8 +40,8 @@ at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<c10::SymIn
       repeats.numel() > 0 && offers_scan(repeats.device().index())) {
     const Composition whole;
     const Ends ends(repeats);
-    if (ends.is_valid && (!output_size.has_value() ||
-                          output_size->guard_int(__FILE__, __LINE__) == ends.total))
+    if (ends.is_valid &&
+        (!output_size.has_value() || output_size->guard_int(__FILE__, __LINE__) == ends.total))
       return made<Op>([&] { return places_of(repeats, ends); });
   }
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(repeats, output_size);

@@ -133,8 +133,7 @@ Three unique_rows(const at::Tensor& self, int64_t dim, bool is_sorted_already) {
   const at::Tensor moved = self.movedim(dim, 0), rows = moved.reshape({self.size(dim), -1});
   const at::Tensor order = is_sorted_already ? at::Tensor() : order_of(rows);
   const Runs runs = runs_of_rows(rows, order);
-  const at::Tensor places =
-      order.defined() ? order.index_select(0, runs.begins()) : runs.begins();
+  const at::Tensor places = order.defined() ? order.index_select(0, runs.begins()) : runs.begins();
   at::DimVector sizes(moved.sizes().begin(), moved.sizes().end());
   sizes[0] = places.numel();
   return {rows.index_select(0, places).view(sizes).movedim(0, dim), runs.inverse(), runs.counts()};

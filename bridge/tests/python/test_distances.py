@@ -45,9 +45,7 @@ def run(call: Call, inputs: list[Tensor], device: torch.device | str) -> list[Te
     return [result.detach(), *torch.autograd.grad(result, leaves, seed.to(where))]
 
 
-def check(
-    call: Call, inputs: list[Tensor], backend: DeviceModule, device: torch.device
-) -> None:
+def check(call: Call, inputs: list[Tensor], backend: DeviceModule, device: torch.device) -> None:
     expected = run(call, inputs, "cpu")
     backend.reset_fallbacks()
     seen = run(call, inputs, device)

@@ -66,9 +66,7 @@ def check(sample: Sample, given: Tensor, grid: Tensor, backend: DeviceModule,
 
 @pytest.mark.parametrize("dtype", LIMIT)
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
-def test_images(
-    mode: str, dtype: torch.dtype, backend: DeviceModule, device: torch.device
-) -> None:
+def test_images(mode: str, dtype: torch.dtype, backend: DeviceModule, device: torch.device) -> None:
     given, grid = image(2, 3, 5, 4, dtype=dtype), places(2, 6, 7, 2, dtype=dtype)
     for padding, aligns in itertools.product(PADDINGS, (False, True)):
         sample = partial(F.grid_sample, mode=mode, padding_mode=padding, align_corners=aligns)
@@ -90,7 +88,8 @@ LAYOUTS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
     "last channels": (
         lambda x: x.to(memory_format=torch.channels_last), lambda grid: grid),
     "turned": (lambda x: x.mT.contiguous().mT, lambda grid: grid.transpose(1, 2)),
-    "expanded": (lambda x: x[:1].expand(2, -1, -1, -1), lambda grid: grid[:1].expand(2, -1, -1, -1)),
+    "expanded": (
+        lambda x: x[:1].expand(2, -1, -1, -1), lambda grid: grid[:1].expand(2, -1, -1, -1)),
     "stepped": (lambda x: x[:, ::2], lambda grid: grid[:, ::2, 1:]),
     "of one element": (lambda x: x[..., :1, :1], lambda grid: grid),
 }  # fmt: skip
@@ -98,9 +97,7 @@ LAYOUTS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("padding", PADDINGS)
-def test_layouts(
-    padding: str, layout: str, backend: DeviceModule, device: torch.device
-) -> None:
+def test_layouts(padding: str, layout: str, backend: DeviceModule, device: torch.device) -> None:
     of_image, of_grid = LAYOUTS[layout]
     given, grid = image(2, 3, 5, 4), places(2, 6, 6, 2)
     for mode, aligns in (("bilinear", True), ("bicubic", False)):
@@ -113,6 +110,7 @@ def test_layouts(
 
 def test_an_affine_grid(backend: DeviceModule, device: torch.device) -> None:
     """What networks that straighten images do."""
+
     def straighten(x: Tensor, angle: Tensor) -> Tensor:
         grid = F.affine_grid(angle, list(x.shape), align_corners=False)
         return F.grid_sample(x, grid, align_corners=False)

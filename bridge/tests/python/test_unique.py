@@ -74,9 +74,7 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @pytest.mark.parametrize("name", [*CALLS, *OF_ROWS])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_dtypes(
-    dtype: torch.dtype, name: str, backend: DeviceModule, device: torch.device
-) -> None:
+def test_dtypes(dtype: torch.dtype, name: str, backend: DeviceModule, device: torch.device) -> None:
     check({**CALLS, **OF_ROWS}[name], whole(9, 3, below=3).to(dtype), backend, device)
 
 
@@ -185,5 +183,5 @@ def test_a_mask_takes_no_more_than_there_is(backend: DeviceModule, device: torch
     mask = torch.tensor([True, False, True, True, False])
     check(lambda x: torch.zeros(5, device=x.device).masked_scatter(mask.to(x.device), x),
           torch.tensor([1.0, 2.0, 3.0]), backend, device)  # fmt: skip
-    with pytest.raises(RuntimeError, match="(?i)number of"):
+    with pytest.raises(RuntimeError, match=r"(?i)number of"):
         torch.zeros(5, device=device).masked_scatter(mask.to(device), torch.ones(2, device=device))
