@@ -56,6 +56,9 @@ DISTANCES: dict[str, Sample] = {
     for order in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
 }
 DISTANCES["within one"] = learned(nnf.pdist, ROWS)
+DISTANCES["sums within one"] = learned(lambda x: nnf.pdist(x, 1.0), ROWS)
+DISTANCES["with NaN"] = of(lambda x, y: [torch.cdist(x, y, 0.0), torch.cdist(x, y, torch.inf)], NAN,
+                           real(2, 6))  # fmt: skip
 SCANS: dict[str, Sample] = {
     "cumsum": learned(lambda x: x.cumsum(0), real(4, 5)),
     "cumsum of the last": of(lambda x: x.cumsum(-1), real(4, 5).t()),
