@@ -39,6 +39,8 @@ MAY_INCLUDE = {
 }
 # Sees nothing of the project but itself, tbk.h included; its headers for others are <vdev/...>.
 VIRTUAL_DEVICE = "reference_backends/virtual_device"
+# Frozen versions of the interface, a folder each: they see themselves alone, and nobody sees them.
+FROZEN = "contracts/compat"
 # Where Python may import PyTorch: the bridge, what runs inside of PyTorch, and the tests of that.
 MAY_IMPORT_PYTORCH = (
     "bridge/",
@@ -73,10 +75,10 @@ def room_of(root: Path, path: Path) -> str:
 
 
 def private_headers(root: Path) -> dict[str, list[Path]]:
-    """Returns the headers that are not <tbk/...>, by file name."""
+    """Returns the headers that are not <tbk/...>, nor of a frozen version, by file name."""
     headers: dict[str, list[Path]] = {}
     for path in tracked(root, ".h", ".hpp"):
-        if "include/tbk" not in path.as_posix():
+        if "include/tbk" not in path.as_posix() and not path.is_relative_to(root / FROZEN):
             headers.setdefault(path.name, []).append(path)
     return headers
 
@@ -91,14 +93,34 @@ def include_faults(root: Path) -> Iterator[str]:
         text = path.read_text(errors="replace")
         for found in INCLUDE.finditer(text):
             target = PurePosixPath(found["path"])
+            line = text.count("\n", 0, found.start()) + 1
+            if leaves_version(root, path, target, headers):
+                yield f"{path.relative_to(root)}:{line}: {target} crosses a frozen version's border"
+            if path.is_relative_to(root / FROZEN):
+                continue
             owner = include_owner(root, path, target, headers)
             if owner == "PyTorch" and room == "bridge":
                 continue
-            line = text.count("\n", 0, found.start()) + 1
             if owner is not None and owner not in MAY_INCLUDE[room] | {room}:
                 yield f"{path.relative_to(root)}:{line}: {room} includes {target} of {owner}"
             elif crosses_seam(root, path, target, headers):
                 yield f"{path.relative_to(root)}:{line}: {target} crosses the virtual device's seam"
+
+
+def leaves_version(
+    root: Path, path: Path, target: PurePosixPath, headers: dict[str, list[Path]]
+) -> bool:
+    """Returns whether a frozen version includes what it does not hold, or others what it does."""
+    frozen = root / FROZEN
+    beside = (path.parent / target).resolve()
+    if not path.is_relative_to(frozen):
+        return beside.is_file() and beside.is_relative_to(frozen)
+    version = frozen / path.relative_to(frozen).parts[0]
+    if target.parts[0] == "tbk":
+        return not (version / "include" / target).is_file()
+    if beside.is_file():
+        return not beside.is_relative_to(version)
+    return any(header.match(str(target)) for header in headers.get(target.name, []))
 
 
 def crosses_seam(

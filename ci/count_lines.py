@@ -24,6 +24,7 @@ GENERATED = {"dtypes.h", "tables.h"}  # what tbk.h includes that nobody reads as
 BEGIN, END = "<!-- sizes: begin -->\n", "<!-- sizes: end -->\n"
 ROOMS = [
     "contracts/include",
+    "contracts/compat",
     "contracts/spec",
     "contracts/toolkit",
     "contracts/litmus",

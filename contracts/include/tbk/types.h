@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* 0 until cpu, cuda and npu all run on it; frozen under contracts/compat from 1 on. */
+/* 0 until version 1 is final; its candidate is frozen in contracts/compat/1rc. */
 #define TBK_ABI_VERSION 0
 #define TBK_ENTRY_SYMBOL "tbk_backend_create"
 
