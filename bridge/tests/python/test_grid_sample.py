@@ -21,6 +21,9 @@ Tensor = torch.Tensor
 Sample = Callable[[Tensor, Tensor], Tensor]
 LIMIT = {torch.float32: 1e-4, torch.float64: 1e-10}
 PADDINGS = ("zeros", "border", "reflection")
+# Each is a program, which some backends compile: of doubles one is enough.
+FORMS = {torch.float32: list(itertools.product(PADDINGS, (False, True))),
+         torch.float64: [("reflection", True)]}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +71,7 @@ def check(sample: Sample, given: Tensor, grid: Tensor, backend: DeviceModule,
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 def test_images(mode: str, dtype: torch.dtype, backend: DeviceModule, device: torch.device) -> None:
     given, grid = image(2, 3, 5, 4, dtype=dtype), places(2, 6, 7, 2, dtype=dtype)
-    for padding, aligns in itertools.product(PADDINGS, (False, True)):
+    for padding, aligns in FORMS[dtype]:
         sample = partial(F.grid_sample, mode=mode, padding_mode=padding, align_corners=aligns)
         check(sample, given, grid, backend, device)
 
@@ -79,7 +82,7 @@ def test_volumes(
     mode: str, dtype: torch.dtype, backend: DeviceModule, device: torch.device
 ) -> None:
     given, grid = image(2, 3, 3, 5, 4, dtype=dtype), places(2, 2, 4, 3, 3, dtype=dtype)
-    for padding, aligns in itertools.product(PADDINGS, (False, True)):
+    for padding, aligns in FORMS[dtype]:
         sample = partial(F.grid_sample, mode=mode, padding_mode=padding, align_corners=aligns)
         check(sample, given, grid, backend, device)
 
