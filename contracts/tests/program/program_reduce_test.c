@@ -66,7 +66,8 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   int64_t places = outer->rank == 0 ? 1 : outer->sizes[0] * (outer->rank > 1 ? outer->sizes[1] : 1);
   if (sweep_get(one, &how_axis) == JOB_STREAM && fx->stream == NULL) return false;
   if (fx->properties.max_rank > 0 && rank > fx->properties.max_rank) return false;
-  return reduction_row_fits(fx, &reduce_rows[row_of(one)]) && inner * places <= 20000;
+  return reduction_row_fits(fx, &reduce_rows[row_of(one)]) &&
+         inner * places * sweep_get(one, &sets_axis) <= 20000;
 }
 
 /* Returns the least number from 2 on that divides the count. */

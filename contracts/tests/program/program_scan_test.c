@@ -72,7 +72,8 @@ static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
     count *= outer->sizes[d];
   if (sweep_get(one, &how_axis) == JOB_STREAM && fx->stream == NULL) return false;
   if (fx->properties.max_rank > 0 && outer->rank + 1 > fx->properties.max_rank) return false;
-  return reduction_row_fits(fx, &scan_rows[at(one, ROW_ID)]) && count <= 20000;
+  return reduction_row_fits(fx, &scan_rows[at(one, ROW_ID)]) &&
+         count * sweep_get(one, &sets_axis) <= 20000;
 }
 
 static void run_scan(tbk_fixture_t* fx, sweep_case_t* one) {

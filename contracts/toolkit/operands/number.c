@@ -4,6 +4,7 @@
  */
 #include "number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,16 +25,38 @@ const number_type_t number_types[] = {
 };
 const size_t number_type_count = sizeof number_types / sizeof *number_types;
 
+enum { DTYPES = TBK_BFLOAT16 + 1 };
+
+/* By number, of which a few stand for none. */
+static const uint8_t place_behind[DTYPES] = {
+    [TBK_UINT8] = 1,     [TBK_INT8] = 2,        [TBK_INT16] = 3,   [TBK_INT32] = 4,
+    [TBK_INT64] = 5,     [TBK_FLOAT16] = 6,     [TBK_FLOAT32] = 7, [TBK_FLOAT64] = 8,
+    [TBK_COMPLEX64] = 9, [TBK_COMPLEX128] = 10, [TBK_BOOL] = 11,   [TBK_BFLOAT16] = 12,
+};
+
 const number_type_t* number_type(int32_t dtype) {
-  for (size_t i = 0; i < number_type_count; ++i)
-    if (number_types[i].dtype == dtype) return &number_types[i];
-  return NULL;
+  const int place = dtype >= 0 && dtype < DTYPES ? place_behind[dtype] : 0;
+  return place > 0 ? &number_types[place - 1] : NULL;
 }
 
 /* ------------------------------------------------------------------------ 16-bit formats ------ */
 
 static int fraction_bits(const number_type_t* type) {
   return type->digits - 1;
+}
+
+/* 2 to the power of what a double has as a normal number. */
+static long double power_of_two(int exponent) {
+  const uint64_t bits = (uint64_t)(exponent + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
+  double power;
+  memcpy(&power, &bits, sizeof power);
+  return power;
+}
+
+/* The nearest whole number, ties to even: where a unit is the last place of the sum, it rounds so. */
+static long double nearest_whole(long double small) {
+  const long double large = 1 / LDBL_EPSILON;
+  return small + large - large;
 }
 
 static long double load_half(const number_type_t* type, uint16_t bits) {
@@ -46,9 +69,9 @@ static long double load_half(const number_type_t* type, uint16_t bits) {
   if (exponent == (1 << exponent_bits) - 1)
     value = significand != 0 ? (long double)NAN : (long double)INFINITY;
   else if (exponent == 0)
-    value = ldexpl(significand, 1 - bias - fraction);
+    value = significand * power_of_two(1 - bias - fraction);
   else
-    value = ldexpl(significand + (long double)(1 << fraction), exponent - bias - fraction);
+    value = (significand + (long double)(1 << fraction)) * power_of_two(exponent - bias - fraction);
   return bits >> 15 ? -value : value;
 }
 
@@ -64,18 +87,23 @@ static uint16_t store_half(const number_type_t* type, long double value) {
   frexpl(value, &exponent);
   exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
   if (exponent > bias) return (uint16_t)(sign | infinity);
-  uint32_t rounded = (uint32_t)nearbyintl(ldexpl(fabsl(value), fraction - exponent));
+  uint32_t rounded = (uint32_t)nearest_whole(fabsl(value) * power_of_two(fraction - exponent));
   uint32_t bits = rounded + ((uint32_t)(exponent + bias - 1) << fraction);
   return (uint16_t)(sign | (bits < infinity ? bits : infinity));
 }
 
 /* ---------------------------------------------------------------------------- load and store -- */
 
+static uint64_t extended(const number_type_t* type, uint64_t bits) {
+  const int unused = 64 - 8 * (int)type->size;
+  return type->is_signed ? (uint64_t)((int64_t)(bits << unused) >> unused)
+                         : bits << unused >> unused;
+}
+
 static uint64_t load_integer(const number_type_t* type, const void* element) {
-  uint64_t value = 0;
-  memcpy(&value, element, type->size); /* hosts of this suite are little-endian */
-  int unused = 64 - 8 * (int)type->size;
-  return type->is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
+  uint64_t bits = 0;
+  memcpy(&bits, element, type->size); /* hosts of this suite are little-endian */
+  return extended(type, bits);
 }
 
 static long double load_real(const number_type_t* type, const uint8_t* part) {
@@ -121,15 +149,28 @@ void number_store(const number_type_t* type, void* element, number_t value) {
   if (type->is_complex) store_real(type, (uint8_t*)element + type->size / 2, value.imaginary);
 }
 
+uint64_t number_wrapped(const number_type_t* type, uint64_t integer) {
+  return type->dtype == TBK_BOOL ? integer != 0 : extended(type, integer);
+}
+
+long double number_rounded(const number_type_t* type, long double real) {
+  if (type->size == 2) return load_half(type, store_half(type, real));
+  return type->digits == 24 ? (long double)(float)real : (long double)(double)real;
+}
+
 /* --------------------------------------------------------------------------------- comparison - */
 
-/* Returns where a real number stands in the order of all that are representable. */
-static int64_t rank_of(const number_type_t* type, const uint8_t* part, size_t size) {
+/* Returns where a real number stands in the order of all that are representable: their bits are sign and size. */
+static int64_t rank_of(const uint8_t* part, size_t size) {
   uint64_t bits = 0;
   memcpy(&bits, part, size);
-  uint64_t sign = UINT64_C(1) << (8 * size - 1);
-  (void)type;
+  const uint64_t sign = UINT64_C(1) << (8 * size - 1);
   return (bits & sign) != 0 ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
+}
+
+int64_t number_rank(const number_type_t* type, const void* element) {
+  if (type->digits == 0) return (int64_t)load_integer(type, element);
+  return isnan(load_real(type, element)) ? INT64_MAX : rank_of(element, type->size);
 }
 
 static bool same_real(const number_type_t* type, const uint8_t* a, const uint8_t* b, int64_t ulps) {
@@ -139,7 +180,7 @@ static bool same_real(const number_type_t* type, const uint8_t* a, const uint8_t
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
   if (memcmp(a, b, size) == 0) return true;
   if (ulps == 0 || isinf(left) || isinf(right)) return false;
-  int64_t distance = rank_of(type, a, size) - rank_of(type, b, size);
+  int64_t distance = rank_of(a, size) - rank_of(b, size);
   return distance <= ulps && distance >= -ulps;
 }
 

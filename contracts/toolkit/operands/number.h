@@ -37,6 +37,14 @@ const number_type_t* number_type(int32_t dtype);
 number_t number_load(const number_type_t* type, const void* element);
 /* Rounds to nearest, ties to even; integers wrap; BOOL is 1 where `integer` is not 0. */
 void number_store(const number_type_t* type, void* element, number_t value);
+/* Returns what number_load gives of what number_store makes of it: an integer or BOOL, a real number. */
+uint64_t number_wrapped(const number_type_t* type, uint64_t integer);
+long double number_rounded(const number_type_t* type, long double real);
+/*
+ * Returns where an element stands in the order of its dtype, which is not complex: less for what is less, the
+ * same for both zeros, more than any for NaN.
+ */
+int64_t number_rank(const number_type_t* type, const void* element);
 /* Equal bits, or both NaN; or, where `ulps` is not 0, that many representable numbers apart. */
 bool number_same(const number_type_t* type, const void* a, const void* b, int64_t ulps);
 void number_print(const number_type_t* type, const void* element, char* out, size_t out_size);

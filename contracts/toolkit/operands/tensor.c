@@ -55,8 +55,8 @@ void tensor_make(tbk_fixture_t* fx, tensor_t* tensor, int32_t dtype, int32_t ran
   tensor->storage_bytes = (uint64_t)(tensor->offset + extent + TAIL) * tensor->type->size;
   tensor->block_bytes = fx_round(fx, tensor->storage_bytes + GUARD_BYTES);
   tensor->model = fx_bytes(fx, tensor->block_bytes);
-  for (int64_t i = 0; i < tensor->count; ++i)
-    memset(tensor_at(tensor, i), 0xff, tensor->type->size);
+  for (tensor_walk_t w = tensor_first(tensor); w.index < tensor->count; tensor_step(&w))
+    memset(tensor_walk_at(&w), 0xff, tensor->type->size);
 }
 
 void* tensor_at(const tensor_t* tensor, int64_t index) {
@@ -68,21 +68,52 @@ void* tensor_at(const tensor_t* tensor, int64_t index) {
   return tensor->model + (uint64_t)place * tensor->type->size;
 }
 
+tensor_walk_t tensor_first(const tensor_t* tensor) {
+  return (tensor_walk_t){.tensor = tensor, .place = tensor->offset};
+}
+
+void tensor_step(tensor_walk_t* walk) {
+  const tensor_t* tensor = walk->tensor;
+  ++walk->index;
+  for (int32_t d = tensor->rank - 1; d >= 0; --d) {
+    walk->place += tensor->strides[d];
+    if (++walk->coordinates[d] < tensor->sizes[d]) return;
+    walk->place -= tensor->sizes[d] * tensor->strides[d];
+    walk->coordinates[d] = 0;
+  }
+}
+
+size_t tensor_walk_byte(const tensor_walk_t* walk) {
+  return (size_t)walk->place * walk->tensor->type->size;
+}
+
+void* tensor_walk_at(const tensor_walk_t* walk) {
+  return walk->tensor->model + tensor_walk_byte(walk);
+}
+
+number_t* tensor_numbers(tbk_fixture_t* fx, const tensor_t* tensor) {
+  number_t* numbers = (number_t*)(void*)fx_zeros(fx, ((size_t)tensor->count + 1) * sizeof *numbers);
+  for (tensor_walk_t w = tensor_first(tensor); w.index < tensor->count; tensor_step(&w))
+    numbers[w.index] = number_load(tensor->type, tensor_walk_at(&w));
+  return numbers;
+}
+
 void tensor_upload(tbk_fixture_t* fx, tensor_t* tensor) {
   if (tensor->memory == 0) tensor->memory = fx_alloc(fx, tensor->block_bytes);
   fx_upload(fx, tensor->memory, tensor->model, tensor->block_bytes);
 }
 
-static bool check_element(const tensor_t* tensor, int64_t index, const void* seen, int64_t ulps,
+static bool check_element(const tensor_walk_t* walk, const void* seen, int64_t ulps,
                           const char* name, tbk_here_t here) {
-  const void* expected = tensor_at(tensor, index);
+  const tensor_t* tensor = walk->tensor;
+  const void* expected = tensor_walk_at(walk);
   if (number_same(tensor->type, expected, seen, ulps)) return true;
   char expected_text[96];
   char seen_text[96];
   number_print(tensor->type, expected, expected_text, sizeof expected_text);
   number_print(tensor->type, seen, seen_text, sizeof seen_text);
   return tbk_check_said(false, here, expected_text, "%s in %s, %s, element %lld of %lld", seen_text,
-                        name, tensor->type->name, (long long)index, (long long)tensor->count);
+                        name, tensor->type->name, (long long)walk->index, (long long)tensor->count);
 }
 
 /* Whether the first byte that differs lies before the last element, and behind the first. */
@@ -103,9 +134,9 @@ bool tensor_check(tbk_fixture_t* fx, const tensor_t* tensor, int64_t ulps, const
   uint8_t* expected = fx_zeros(fx, tensor->block_bytes);
   fx_download(fx, seen, tensor->memory, tensor->block_bytes);
   memcpy(expected, tensor->model, tensor->block_bytes);
-  for (int64_t i = 0; i < tensor->count; ++i) {
-    size_t place = (size_t)((uint8_t*)tensor_at(tensor, i) - tensor->model);
-    if (!check_element(tensor, i, seen + place, ulps, name, here)) return false;
+  for (tensor_walk_t w = tensor_first(tensor); w.index < tensor->count; tensor_step(&w)) {
+    const size_t place = tensor_walk_byte(&w);
+    if (!check_element(&w, seen + place, ulps, name, here)) return false;
     memcpy(expected + place, seen + place, tensor->type->size);
   }
   TBK_CHECKS(is_between(tensor, expected, seen) ? "KRN-116" : "KRN-003");

@@ -48,6 +48,20 @@ void tensor_make(tbk_fixture_t* fx, tensor_t* tensor, int32_t dtype, int32_t ran
                  const int64_t* sizes, tensor_layout_t layout);
 /* Returns the model of the element with this index in row-major order. */
 void* tensor_at(const tensor_t* tensor, int64_t index);
+/* An element on the way through all of them in row-major order. */
+typedef struct tensor_walk {
+  const tensor_t* tensor;
+  int64_t index; /* of the element; the tensor's count behind the last */
+  int64_t coordinates[TENSOR_RANK];
+  int64_t place; /* elements into the storage */
+} tensor_walk_t;
+tensor_walk_t tensor_first(const tensor_t* tensor);
+void tensor_step(tensor_walk_t* walk);
+/* Returns how many bytes into the storage the element lies, and its model. */
+size_t tensor_walk_byte(const tensor_walk_t* walk);
+void* tensor_walk_at(const tensor_walk_t* walk);
+/* Returns the numbers of all elements, and one more. */
+number_t* tensor_numbers(tbk_fixture_t* fx, const tensor_t* tensor);
 /* Allocates the block, or takes the same again, and fills it with the model. */
 void tensor_upload(tbk_fixture_t* fx, tensor_t* tensor);
 /* Compares elements as number_same does, and everything else bit by bit. */

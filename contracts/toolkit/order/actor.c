@@ -14,7 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { QUIET_NS = 600000, TURNING_NS = 100000000, STILL_NS = 400000000, MOMENT_NS = 20000000 };
+enum {
+  QUIET_NS = 600000,
+  DOZE_NS = 100000,
+  TURNING_NS = 100000000,
+  STILL_NS = 400000000,
+  MOMENT_NS = 20000000
+};
 
 static void actor_run(void* argument) {
   actor_t* actor = argument;
@@ -102,17 +108,18 @@ typedef struct quiet {
 } quiet_t;
 
 /*
- * Looks again. Seen asleep twice is not asleep all the time: between two looks the watcher itself may
- * have waited for a processor, and the others have run. Who sleeps again has given one up.
+ * Looks again, once the time is over. Seen asleep twice is not asleep all the time: between two looks the
+ * others may have run. Who sleeps again has given up a processor.
  */
 static bool quiet_for(quiet_t* quiet, uint64_t ns) {
+  if (quiet->since != 0 && fx_now_ns() - quiet->since <= ns) return false;
   const others_t others = others_now();
   if (!others.asleep)
     quiet->since = 0;
   else if (quiet->since == 0 || others.switches != quiet->switches)
     *quiet = (quiet_t){fx_now_ns(), others.switches};
   else
-    return fx_now_ns() - quiet->since > ns;
+    return true;
   return false;
 }
 
@@ -124,6 +131,17 @@ void lapse_begin(lapse_t* lapse) {
 bool lapse_over(const lapse_t* lapse, uint64_t ns) {
   return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - lapse->spent > ns ||
          fx_now_ns() - lapse->began > FX_PATIENCE_NS / 4;
+}
+
+/* While nothing moves the watcher needs no processor either. What it dozes counts as spent. */
+static void wait_between(lapse_t* lapse, const quiet_t* quiet) {
+  const struct timespec doze = {.tv_nsec = DOZE_NS};
+  if (quiet->since == 0) {
+    sched_yield();
+    return;
+  }
+  (void)nanosleep(&doze, NULL);
+  lapse->spent -= DOZE_NS;
 }
 
 /* How often the actor touched memory that it had to be given first; 0 where nobody tells. */
@@ -170,7 +188,7 @@ bool actor_settle(actor_t* actor) {
   stay_t stay;
   stay_begin(&stay, actor);
   while (!atomic_load(&actor->finished)) {
-    sched_yield();
+    wait_between(&stay.lapse, &stay.quiet);
     if (stay.step != atomic_load(&actor->steps)) stay_begin(&stay, actor);
     if (quiet_for(&stay.quiet, QUIET_NS) || is_turning(&stay, actor)) break;
     if (lapse_over(&stay.lapse, STILL_NS)) break;
@@ -191,6 +209,6 @@ void process_settle(void) {
   quiet_t quiet = {0};
   while (!lapse_over(&moment, MOMENT_NS)) {
     if (quiet_for(&quiet, QUIET_NS)) return;
-    sched_yield();
+    wait_between(&moment, &quiet);
   }
 }

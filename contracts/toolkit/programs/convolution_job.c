@@ -55,9 +55,8 @@ static void make_operand(tbk_fixture_t* fx, convolution_job_t* job, int operand,
   tensor_make(fx, tensor, form->dtype, operand == CONVOLUTION_BIAS ? 1 : 2 + form->spatial, sizes,
               last ? TENSOR_PLAIN : (tensor_layout_t)layout);
   if (last) turn_channels_last(tensor);
-  for (int64_t i = 0; operand != form->mode && i < tensor->count; ++i)
-    job_draw(fx, tensor->type, form->drawn == JOB_ORDINARY ? JOB_ORDINARY : JOB_SMALL,
-             tensor_at(tensor, i));
+  if (operand != form->mode)
+    job_draw_all(fx, tensor, form->drawn == JOB_ORDINARY ? JOB_ORDINARY : JOB_SMALL);
 }
 
 /* What stands opposite to padding: the weight, and of a gradient by it the output's. */
@@ -65,9 +64,9 @@ static void make_odd(tbk_fixture_t* fx, convolution_job_t* job) {
   static const long double odd[] = {(long double)NAN, (long double)INFINITY};
   const tensor_t* tensor =
       &job->operands[job->form.mode == TBK_CONVOLUTION_WEIGHT ? CONVOLUTION_OUT : CONVOLUTION_BY];
-  for (int64_t i = 0; i < tensor->count; ++i)
+  for (tensor_walk_t w = tensor_first(tensor); w.index < tensor->count; tensor_step(&w))
     if (fx_random(fx) % 12 == 0)
-      number_store(tensor->type, tensor_at(tensor, i), (number_t){0, odd[fx_random(fx) % 2], 0});
+      number_store(tensor->type, tensor_walk_at(&w), (number_t){0, odd[fx_random(fx) % 2], 0});
 }
 
 static void complete(convolution_form_t* form) {
@@ -191,10 +190,10 @@ static bool check_written(tbk_fixture_t* fx, convolution_job_t* job, tbk_here_t 
   const convolution_cell_t* cells = convolution_expect(fx, job);
   uint8_t* seen = fx_zeros(fx, written->block_bytes);
   fx_download(fx, seen, written->memory, written->block_bytes);
-  for (int64_t i = 0; i < written->count; ++i) {
-    size_t at = (size_t)((uint8_t*)tensor_at(written, i) - written->model);
-    if (!convolution_allows(job, &cells[i], seen + at))
-      return tell(job, &cells[i], i, seen + at, here);
+  for (tensor_walk_t w = tensor_first(written); w.index < written->count; tensor_step(&w)) {
+    const size_t at = tensor_walk_byte(&w);
+    if (!convolution_allows(job, &cells[w.index], seen + at))
+      return tell(job, &cells[w.index], w.index, seen + at, here);
     memcpy(job->before + at, seen + at, written->type->size);
   }
   TBK_CHECKS("KRN-003");

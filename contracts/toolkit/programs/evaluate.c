@@ -61,13 +61,18 @@ static void try(tries_t* tries, long double x) {
   tries->at[tries->count++] = x;
 }
 
+/* One number or NaN, which is read as it is. */
+static bool is_sharp(const value_t* v) {
+  return value_is_exact(v) && !is_subnormal(v->dtype, v->middle);
+}
+
 /* Also flushed, as it may be where it is read. */
 static tries_t tries_of(const value_t* value) {
   tries_t tries = {.count = 0};
+  try(&tries, value->middle);
+  if (is_sharp(value)) return tries;
   value_t v = *value;
   allow_flush(&v);
-  try(&tries, v.middle);
-  if (isnan(v.middle)) return tries;
   try(&tries, v.low);
   try(&tries, v.high);
   if (v.low < 0 && v.high > 0) try(&tries, 0.0L);
@@ -97,36 +102,39 @@ static void note(found_t* found, const tbk_instruction_t* i, long double x) {
   if (first || high > found->high || (high == found->high && !signbit(high))) found->high = high;
 }
 
-/* Returns whether what lies between the ends may be no value between what comes of the ends. */
-static bool is_wild(const tbk_instruction_t* i, const value_t* in, size_t count) {
-  bool exact = true;
+static bool are_sharp(const value_t* const* in, size_t count) {
   for (size_t k = 0; k < count; ++k)
-    exact = exact && value_is_exact(&in[k]) && !is_subnormal(in[k].dtype, in[k].middle);
+    if (!is_sharp(in[k])) return false;
+  return true;
+}
+
+/* Returns whether what lies between the ends may be no value between what comes of the ends. */
+static bool is_wild(const tbk_instruction_t* i, const value_t* const* in, size_t count) {
   switch (i->opcode) {
     case TBK_OPCODE_LGAMMA:
-      return !(in[0].low > 2) && !isnan(in[0].middle);
+      return !(in[0]->low > 2) && !isnan(in[0]->middle);
     case TBK_OPCODE_DIV:
-      return in[1].low < 0 && in[1].high > 0;
+      return in[1]->low < 0 && in[1]->high > 0;
     case TBK_OPCODE_SIN:
     case TBK_OPCODE_COS:
     case TBK_OPCODE_TAN:
     case TBK_OPCODE_REM_TRUNC:
     case TBK_OPCODE_REM_FLOOR:
-      return !exact;
+      return !are_sharp(in, count);
     case TBK_OPCODE_POW:
-      return !exact && !(in[0].low > 0);
+      return !are_sharp(in, count) && !(in[0]->low > 0);
     case TBK_OPCODE_ATAN2:
-      return !exact && !(in[1].low > 0);
+      return !are_sharp(in, count) && !(in[1]->low > 0);
     default:
       return false;
   }
 }
 
 /* What the table does not say of a zero's sign. */
-static void free_zeros(value_t* v, const tbk_instruction_t* i, const value_t* in) {
+static void free_zeros(value_t* v, const tbk_instruction_t* i, const value_t* const* in) {
   bool either = i->opcode >= TBK_OPCODE_FLOOR && i->opcode <= TBK_OPCODE_ROUND;
   if (i->opcode == TBK_OPCODE_MIN || i->opcode == TBK_OPCODE_MAX)
-    either = in[0].low == 0 || in[1].low == 0 || in[0].high == 0 || in[1].high == 0;
+    either = in[0]->low == 0 || in[1]->low == 0 || in[0]->high == 0 || in[1]->high == 0;
   if (i->opcode == TBK_OPCODE_REM_FLOOR) either = true;
   if (!either) return;
   if (v->low == 0) v->low = -0.0L;
@@ -144,23 +152,25 @@ static value_t with_sign_of_nan(const value_t* in, int sign) {
   return v;
 }
 
-static value_t real_result(const tbk_instruction_t* i, const value_t* in, size_t count) {
+static value_t real_result(const tbk_instruction_t* i, const value_t* const* in, size_t count) {
   found_t found = {0};
   tries_t tries[3] = {{{0}, 1}, {{0}, 1}, {{0}, 1}};
+  long double middle = 0;
   if (is_wild(i, in, count)) return value_open(i->dtype);
-  if (i->opcode == TBK_OPCODE_COPYSIGN && isnan(in[1].middle))
-    return with_sign_of_nan(&in[0], in[1].nan_sign);
+  if (i->opcode == TBK_OPCODE_COPYSIGN && isnan(in[1]->middle))
+    return with_sign_of_nan(in[0], in[1]->nan_sign);
   for (size_t k = 0; k < count; ++k)
-    tries[k] = tries_of(&in[k]);
+    tries[k] = tries_of(in[k]);
   for (int a = 0; a < tries[0].count; ++a)
     for (int b = 0; b < tries[1].count; ++b)
       for (int c = 0; c < tries[2].count; ++c) {
         const long double at[3] = {tries[0].at[a], tries[1].at[b], tries[2].at[c]};
-        note(&found, i, evaluate_real(i->opcode, i->dtype, at));
+        const long double result = evaluate_real(i->opcode, i->dtype, at);
+        if (a + b + c == 0) middle = result;
+        note(&found, i, result);
       }
   if (found.nans > 0 && found.numbers > 0) return value_open(i->dtype);
-  const long double middles[3] = {tries[0].at[0], tries[1].at[0], tries[2].at[0]};
-  value_t v = value_of_real(i->dtype, evaluate_real(i->opcode, i->dtype, middles));
+  value_t v = value_of_real(i->dtype, middle);
   if (found.nans > 0) return v;
   v.low = found.low, v.high = found.high;
   free_zeros(&v, i, in);
@@ -192,15 +202,15 @@ static bool holds(uint16_t opcode, long double a, long double b) {
 }
 
 /* Intervals that meet may be equal or not, unless each is one number. */
-static value_t truth_result(const tbk_instruction_t* i, const value_t* in, size_t count) {
-  tries_t a = tries_of(&in[0]), b = count > 1 ? tries_of(&in[1]) : (tries_t){{0}, 1};
+static value_t truth_result(const tbk_instruction_t* i, const value_t* const* in, size_t count) {
+  tries_t a = tries_of(in[0]), b = count > 1 ? tries_of(in[1]) : (tries_t){{0}, 1};
   bool first = holds(i->opcode, a.at[0], b.at[0]);
-  bool exact = value_is_exact(&in[0]) && (count < 2 || value_is_exact(&in[1]));
-  bool sign = i->opcode == TBK_OPCODE_SIGNBIT && isnan(in[0].middle);
-  if (sign && in[0].nan_sign == 0) return value_open(TBK_BOOL);
-  if (sign) return value_of_integer(TBK_BOOL, in[0].nan_sign < 0);
-  if (!exact && count > 1 && !isnan(in[0].middle) && !isnan(in[1].middle) &&
-      in[0].low <= in[1].high && in[1].low <= in[0].high)
+  bool exact = value_is_exact(in[0]) && (count < 2 || value_is_exact(in[1]));
+  bool sign = i->opcode == TBK_OPCODE_SIGNBIT && isnan(in[0]->middle);
+  if (sign && in[0]->nan_sign == 0) return value_open(TBK_BOOL);
+  if (sign) return value_of_integer(TBK_BOOL, in[0]->nan_sign < 0);
+  if (!exact && count > 1 && !isnan(in[0]->middle) && !isnan(in[1]->middle) &&
+      in[0]->low <= in[1]->high && in[1]->low <= in[0]->high)
     return value_open(TBK_BOOL);
   for (int x = 0; x < a.count; ++x)
     for (int y = 0; y < b.count; ++y)
@@ -256,19 +266,20 @@ static value_t bitcast(uint16_t dtype, const value_t* in) {
 
 /* ------------------------------------------------------------------------------------ sources -- */
 
-static value_t philox(const tbk_instruction_t* i, const value_t* in) {
-  uint64_t at = in[1].bits + in[2].bits;
+static value_t philox(const tbk_instruction_t* i, const value_t* const* in) {
+  uint64_t at = in[1]->bits + in[2]->bits;
   uint32_t counter[4] = {(uint32_t)at, (uint32_t)(at >> 32), 0, 0}, out[4];
-  uint32_t key[2] = {(uint32_t)in[0].bits, (uint32_t)(in[0].bits >> 32)};
+  uint32_t key[2] = {(uint32_t)in[0]->bits, (uint32_t)(in[0]->bits >> 32)};
   philox_block(counter, key, out);
   return value_of_integer(TBK_INT64, out[i->slot]);
 }
 
-static value_t load_indexed(const tbk_instruction_t* i, const tensor_t* tensor, const value_t* in) {
+static value_t load_indexed(const tbk_instruction_t* i, const tensor_t* tensor,
+                            const value_t* const* in) {
   int64_t position = 0;
   bool inside = true;
   for (int32_t d = 0; d < tensor->rank; ++d) {
-    int64_t size = tensor->sizes[d], index = (int64_t)in[d].bits;
+    int64_t size = tensor->sizes[d], index = (int64_t)in[d]->bits;
     bool fits = index >= 0 && index < size;
     if (!fits && i->bounds == TBK_BOUNDS_CLAMP && size > 0) index = index < 0 ? 0 : size - 1;
     inside = inside && (fits || (i->bounds == TBK_BOUNDS_CLAMP && size > 0));
@@ -296,36 +307,43 @@ static value_t source(const tbk_instruction_t* i, const eval_place_t* place) {
 }
 
 /* A condition that is open chooses either. */
-static value_t choose(const value_t* in) {
-  if (in[0].open) return value_hull(&in[1], &in[2]);
-  return in[0].bits != 0 ? in[1] : in[2];
+static value_t choose(const value_t* const* in) {
+  if (in[0]->open) return value_hull(in[1], in[2]);
+  return in[0]->bits != 0 ? *in[1] : *in[2];
 }
 
-static value_t compute(const tbk_instruction_t* i, const value_t* in) {
-  uint64_t bits[3] = {in[0].bits, in[1].bits, in[2].bits};
+static value_t integer_result(const tbk_instruction_t* i, const value_t* const* in) {
+  uint64_t bits[3] = {0};
+  for (uint32_t k = 0; k < i->operand_count; ++k)
+    bits[k] = in[k]->bits;
+  return evaluate_integer(i->opcode, i->dtype, bits);
+}
+
+static value_t compute(const tbk_instruction_t* i, const value_t* const* in) {
   if (i->opcode == TBK_OPCODE_SELECT) return choose(in);
   for (uint32_t k = 0; k < i->operand_count; ++k)
-    if (in[k].open) return value_open(i->dtype);
+    if (in[k]->open) return value_open(i->dtype);
   if (i->opcode == TBK_OPCODE_PHILOX) return philox(i, in);
-  if (i->opcode == TBK_OPCODE_CAST) return cast(i->dtype, &in[0]);
-  if (i->opcode == TBK_OPCODE_BITCAST) return bitcast(i->dtype, &in[0]);
-  if (!value_is_real(in[0].dtype)) return evaluate_integer(i->opcode, i->dtype, bits);
+  if (i->opcode == TBK_OPCODE_CAST) return cast(i->dtype, in[0]);
+  if (i->opcode == TBK_OPCODE_BITCAST) return bitcast(i->dtype, in[0]);
+  if (!value_is_real(in[0]->dtype)) return integer_result(i, in);
   if (i->dtype == TBK_BOOL) return truth_result(i, in, i->operand_count);
   return real_result(i, in, i->operand_count);
 }
 
-static value_t load(const tbk_instruction_t* i, const eval_place_t* place, const value_t* in) {
+static value_t load(const tbk_instruction_t* i, const eval_place_t* place,
+                    const value_t* const* in) {
   for (uint32_t k = 0; k < i->operand_count; ++k)
-    if (in[k].open) return value_open(i->dtype);
+    if (in[k]->open) return value_open(i->dtype);
   return load_indexed(i, &place->inputs[i->slot], in);
 }
 
 void evaluate(const tbk_program_t* program, const eval_place_t* place, value_t* values) {
   for (size_t n = 0; n < program->instruction_count; ++n) {
     const tbk_instruction_t* i = &program->instructions[n];
-    value_t in[TBK_PROGRAM_MOST_RANK] = {{0}};
+    const value_t* in[TBK_PROGRAM_MOST_RANK];
     for (uint32_t k = 0; k < i->operand_count; ++k)
-      in[k] = values[program->operands[i->operand_first + k]];
+      in[k] = &values[program->operands[i->operand_first + k]];
     bool indexed =
         i->opcode == TBK_OPCODE_LOAD && program->inputs[i->slot].kind == TBK_INPUT_INDEXED;
     values[n] = indexed                 ? load(i, place, in)

@@ -34,8 +34,12 @@ struct job_wire {
     int64_t sizes[JOB_VIEWS][TENSOR_RANK], strides[JOB_VIEWS][TENSOR_RANK];
     uint64_t numbers[TBK_PROGRAM_MOST_NUMBERS];
     int64_t inner[TENSOR_RANK];
-  } of[JOB_SETS];
+  } of[]; /* the job's sets */
 };
+
+static size_t wire_bytes(const job_t* job) {
+  return sizeof *job->wire + job->set_count * sizeof *job->wire->of;
+}
 
 /* That of the job that the thread has described last. */
 static _Thread_local job_wire_t* wire;
@@ -65,10 +69,12 @@ static void draw_small(tbk_fixture_t* fx, const number_type_t* type, void* eleme
 
 void job_draw(tbk_fixture_t* fx, const number_type_t* type, job_values_t values, void* element) {
   uint64_t state = fx_random(fx);
-  uint64_t bits = program_draw_bits(&state, (uint32_t)type->dtype);
   if (values == JOB_SMALL) {
     draw_small(fx, type, element);
-  } else if (values == JOB_ORDINARY || state % 2 == 0) {
+    return;
+  }
+  uint64_t bits = program_draw_bits(&state, (uint32_t)type->dtype);
+  if (values == JOB_ORDINARY || state % 2 == 0) {
     draw_ordinary(fx, type, element);
   } else {
     if (type->dtype == TBK_BOOL && bits != 0) bits = 1;
@@ -76,9 +82,9 @@ void job_draw(tbk_fixture_t* fx, const number_type_t* type, job_values_t values,
   }
 }
 
-static void draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t values) {
-  for (int64_t i = 0; i < tensor->count; ++i)
-    job_draw(fx, tensor->type, values, tensor_at(tensor, i));
+void job_draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t values) {
+  for (tensor_walk_t w = tensor_first(tensor); w.index < tensor->count; tensor_step(&w))
+    job_draw(fx, tensor->type, values, tensor_walk_at(&w));
 }
 
 /* --------------------------------------------------------------------------------- operands ---- */
@@ -105,7 +111,7 @@ static void make_input(tbk_fixture_t* fx, const job_form_t* form, job_set_t* set
   if (indexed && layout == TENSOR_BROADCAST) layout = TENSOR_GAPS;
   tensor_make(fx, &set->inputs[index], input->dtype, indexed ? input->rank : rank,
               indexed ? indexed_sizes : set->sizes, layout);
-  draw_all(fx, &set->inputs[index], form->values);
+  job_draw_all(fx, &set->inputs[index], form->values);
 }
 
 static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
@@ -120,7 +126,7 @@ static void make_alias(tbk_fixture_t* fx, const job_t* job, job_set_t* set) {
   if (set->alias < 0) return;
   tensor_t* input = &set->inputs[set->alias];
   tensor_make(fx, input, input->type->dtype, input->rank, set->sizes, job->form.output);
-  draw_all(fx, input, job->form.values);
+  job_draw_all(fx, input, job->form.values);
   *output = *input;
 }
 
@@ -154,7 +160,7 @@ void job_make(tbk_fixture_t* fx, job_t* job, const job_form_t* form) {
                      (form->reduction != NULL ? form->reduction->finish->input_count : 0);
   SUITE_REQUIRE(job->input_count <= JOB_INPUTS && job->set_count <= JOB_SETS);
   job->sets = (job_set_t*)(void*)fx_zeros(fx, job->set_count * sizeof *job->sets);
-  job->wire = (job_wire_t*)(void*)fx_zeros(fx, sizeof *job->wire);
+  job->wire = (job_wire_t*)(void*)fx_zeros(fx, wire_bytes(job));
   for (size_t s = 0; s < job->set_count; ++s)
     make_set(fx, job, s);
 }
@@ -251,7 +257,7 @@ static void describe_reduction(job_t* job) {
 
 void job_describe(job_t* job) {
   wire = job->wire;
-  memset(wire, 0, sizeof *wire);
+  memset(wire, 0, wire_bytes(job));
   for (size_t s = 0; s < job->set_count; ++s)
     describe_set(job, s);
   if (job->form.reduction != NULL)
@@ -295,7 +301,7 @@ generic_call_t job_call(job_t* job) {
                           .job = job,
                           .how = job->form.how,
                           .wire = job->wire,
-                          .wire_bytes = sizeof *job->wire,
+                          .wire_bytes = wire_bytes(job),
                           .describe = describe,
                           .blank = blank,
                           .vary = clear_numbers,

@@ -102,6 +102,8 @@ bool job_finish(tbk_fixture_t* fx, job_t* job, tbk_here_t here);
 
 /* Sets an element of bits that the form's values allow. */
 void job_draw(tbk_fixture_t* fx, const number_type_t* type, job_values_t values, void* element);
+/* Sets all elements so. */
+void job_draw_all(tbk_fixture_t* fx, const tensor_t* tensor, job_values_t values);
 /* Returns the dtypes of programs that the device declares, INT64 and BOOL among them where it does. */
 uint64_t job_dtypes(const tbk_fixture_t* fx);
 

@@ -44,9 +44,7 @@ static void make_operand(tbk_fixture_t* fx, matmul_job_t* job, int operand, int6
     turn(tensor->sizes, rank);
     turn(tensor->strides, rank);
   }
-  const bool is_read = operand != MATMUL_OUT || form->added == MATMUL_OUTPUT;
-  for (int64_t i = 0; is_read && i < tensor->count; ++i)
-    job_draw(fx, tensor->type, form->drawn, tensor_at(tensor, i));
+  if (operand != MATMUL_OUT || form->added == MATMUL_OUTPUT) job_draw_all(fx, tensor, form->drawn);
 }
 
 void matmul_make(tbk_fixture_t* fx, matmul_job_t* job, const matmul_form_t* form) {
@@ -158,10 +156,10 @@ static bool check_out(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   const matmul_cell_t* cells = matmul_expect(fx, job);
   uint8_t* seen = fx_zeros(fx, out->block_bytes);
   fx_download(fx, seen, out->memory, out->block_bytes);
-  for (int64_t i = 0; i < out->count; ++i) {
-    const size_t at = (size_t)((uint8_t*)tensor_at(out, i) - out->model);
-    if (!matmul_allows(out->type, &cells[i], seen + at))
-      return tell(job, &cells[i], i, seen + at, here);
+  for (tensor_walk_t w = tensor_first(out); w.index < out->count; tensor_step(&w)) {
+    const size_t at = tensor_walk_byte(&w);
+    if (!matmul_allows(out->type, &cells[w.index], seen + at))
+      return tell(job, &cells[w.index], w.index, seen + at, here);
     memcpy(job->before[MATMUL_OUT] + at, seen + at, out->type->size);
   }
   TBK_CHECKS("KRN-003");

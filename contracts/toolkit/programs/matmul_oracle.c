@@ -21,24 +21,24 @@ static long double rounding(const number_type_t* type) {
   return ldexpl(1, -(type->digits > digits ? type->digits : digits));
 }
 
-static number_t* numbers_of(tbk_fixture_t* fx, const tensor_t* tensor) {
-  number_t* numbers = (number_t*)(void*)fx_zeros(fx, ((size_t)tensor->count + 1) * sizeof *numbers);
-  for (int64_t i = 0; i < tensor->count; ++i)
-    numbers[i] = number_load(tensor->type, tensor_at(tensor, i));
-  return numbers;
-}
-
 /* A sum, and the sum of the sizes of all that is added. */
 typedef struct sum {
   uint64_t integer;
   long double real, sizes;
 } sum_t;
 
-static sum_t sum_of(const matmul_form_t* form, const number_t* row, const number_t* column) {
+static sum_t sum_of_integers(const matmul_form_t* form, const number_t* row,
+                             const number_t* column) {
+  sum_t sum = {0, 0, 0};
+  for (int64_t q = 0; q < form->k; ++q)
+    sum.integer += row[q].integer * column[q * form->n].integer;
+  return sum;
+}
+
+static sum_t sum_of_reals(const matmul_form_t* form, const number_t* row, const number_t* column) {
   sum_t sum = {0, 0, 0};
   for (int64_t q = 0; q < form->k; ++q) {
     const long double product = row[q].real * column[q * form->n].real;
-    sum.integer += row[q].integer * column[q * form->n].integer;
     sum.real += product;
     sum.sizes += fabsl(product);
   }
@@ -70,24 +70,20 @@ static matmul_cell_t cell_of(const matmul_form_t* form, const number_type_t* typ
 matmul_cell_t* matmul_expect(tbk_fixture_t* fx, const matmul_job_t* job) {
   const matmul_form_t* form = &job->form;
   const tensor_t* out = &job->operands[MATMUL_OUT];
-  const number_t* a = numbers_of(fx, &job->operands[MATMUL_A]);
-  const number_t* b = numbers_of(fx, &job->operands[MATMUL_B]);
+  const number_t* a = tensor_numbers(fx, &job->operands[MATMUL_A]);
+  const number_t* b = tensor_numbers(fx, &job->operands[MATMUL_B]);
   const number_t* c =
-      form->added == MATMUL_NOTHING ? NULL : numbers_of(fx, &job->operands[MATMUL_C]);
+      form->added == MATMUL_NOTHING ? NULL : tensor_numbers(fx, &job->operands[MATMUL_C]);
   matmul_cell_t* cells =
       (matmul_cell_t*)(void*)fx_zeros(fx, ((size_t)out->count + 1) * sizeof *cells);
   for (int64_t at = 0; at < out->count; ++at) {
     const int64_t row = at / form->n, column = at % form->n, place = row / form->m;
-    const sum_t sum = sum_of(form, a + row * form->k, b + place * form->k * form->n + column);
+    const number_t *along = a + row * form->k, *down = b + place * form->k * form->n + column;
+    const sum_t sum = out->type->is_integer ? sum_of_integers(form, along, down)
+                                            : sum_of_reals(form, along, down);
     cells[at] = cell_of(form, out->type, sum, c == NULL ? NULL : &c[at]);
   }
   return cells;
-}
-
-static long double rounded(const number_type_t* type, long double real) {
-  uint8_t element[16];
-  number_store(type, element, (number_t){0, real, 0});
-  return number_load(type, element).real;
 }
 
 bool matmul_allows(const number_type_t* type, const matmul_cell_t* cell, const void* seen) {
@@ -98,5 +94,5 @@ bool matmul_allows(const number_type_t* type, const matmul_cell_t* cell, const v
     return number_same(type, element, seen, 0);
   }
   if (isnan(cell->low)) return isnan(real);
-  return rounded(type, cell->low) <= real && real <= rounded(type, cell->high);
+  return number_rounded(type, cell->low) <= real && real <= number_rounded(type, cell->high);
 }

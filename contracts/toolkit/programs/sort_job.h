@@ -66,7 +66,7 @@ bool sort_finish(tbk_fixture_t* fx, sort_job_t* job, tbk_here_t here);
 /* sort_oracle.c. An element of a segment. */
 typedef struct sort_item {
   const number_type_t* type;
-  number_t number;
+  int64_t rank; /* number_rank */
   uint64_t bits;
   int64_t index;
 } sort_item_t;

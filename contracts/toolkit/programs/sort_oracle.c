@@ -2,16 +2,15 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * sort_oracle.c: the order of elements, by their numbers.
+ * sort_oracle.c: the order of elements, by their ranks.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sort_job.h"
 
 sort_item_t sort_item(const number_type_t* type, const void* element, int64_t index) {
-  sort_item_t item = {.type = type, .number = number_load(type, element), .index = index};
+  sort_item_t item = {.type = type, .rank = number_rank(type, element), .index = index};
   memcpy(&item.bits, element, type->size);
   return item;
 }
@@ -20,19 +19,9 @@ static int order_of(bool less, bool greater) {
   return less ? -1 : greater ? 1 : 0;
 }
 
-static int compare_numbers(const sort_item_t* a, const sort_item_t* b) {
-  const uint64_t x = a->number.integer, y = b->number.integer;
-  const long double v = a->number.real, w = b->number.real;
-  if (a->type->digits == 0 && a->type->is_signed)
-    return order_of((int64_t)x<(int64_t)y, (int64_t)x>(int64_t) y);
-  if (a->type->digits == 0) return order_of(x<y, x> y);
-  if (isnan(v) || isnan(w)) return order_of(!isnan(v), !isnan(w));
-  return order_of(v<w, v> w);
-}
-
 int sort_compare(const sort_item_t* a, const sort_item_t* b, bool descending) {
-  if (a->type->digits != 0 && isnan(a->number.real) && isnan(b->number.real)) return 0;
-  return descending ? compare_numbers(b, a) : compare_numbers(a, b);
+  const int order = order_of(a->rank<b->rank, a->rank> b->rank);
+  return descending ? -order : order;
 }
 
 static int by_index(const void* a, const void* b) {

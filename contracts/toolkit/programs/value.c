@@ -17,17 +17,11 @@ value_t value_open(uint16_t dtype) {
 }
 
 value_t value_of_integer(uint16_t dtype, uint64_t bits) {
-  uint8_t element[16];
-  const number_type_t* type = number_type(dtype);
-  number_store(type, element, (number_t){bits, 0, 0});
-  return (value_t){.dtype = dtype, .bits = number_load(type, element).integer};
+  return (value_t){.dtype = dtype, .bits = number_wrapped(number_type(dtype), bits)};
 }
 
 value_t value_of_real(uint16_t dtype, long double real) {
-  uint8_t element[16];
-  const number_type_t* type = number_type(dtype);
-  number_store(type, element, (number_t){0, real, 0});
-  long double rounded = number_load(type, element).real;
+  const long double rounded = number_rounded(number_type(dtype), real);
   return (value_t){.dtype = dtype, .low = rounded, .middle = rounded, .high = rounded};
 }
 

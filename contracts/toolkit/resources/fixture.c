@@ -69,20 +69,34 @@ uint64_t fx_round(const tbk_fixture_t* fx, uint64_t size_bytes) {
 
 /* ------------------------------------------------------------------------------------ host ---- */
 
-uint64_t fx_random(tbk_fixture_t* fx) {
-  const uint64_t step = UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-  uint64_t z = atomic_fetch_add(&fx->resources->random, step) + step;
+/* splitmix64: the numbers are those of states that lie a step apart. */
+static const uint64_t random_step = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t random_of(uint64_t state) {
+  uint64_t z = state;
   z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
   return z ^ z >> 31;
+}
+
+/* Takes the next `count` numbers, and returns the state of the first. */
+static uint64_t take_random(tbk_fixture_t* fx, uint64_t count) {
+  return atomic_fetch_add(&fx->resources->random, count * random_step) + random_step;
+}
+
+uint64_t fx_random(tbk_fixture_t* fx) {
+  return random_of(take_random(fx, 1));
 }
 
 uint8_t tbk_guard_byte(uint64_t offset) {
   return (uint8_t)(0xa7 ^ offset * 29);
 }
 
-static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
-  uint8_t* block = malloc(size_bytes + 2 * TBK_GUARD_BYTES);
+typedef enum filling { AS_IT_COMES, ZEROS } filling_t;
+
+static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes, filling_t filling) {
+  const size_t all_bytes = size_bytes + 2 * TBK_GUARD_BYTES;
+  uint8_t* block = filling == ZEROS ? calloc(1, all_bytes) : malloc(all_bytes);
   helper_require(block != NULL, "host memory", "malloc failed", TBK_HERE("malloc"));
   for (unsigned i = 0; i < TBK_GUARD_BYTES; i++) {
     block[i] = block[TBK_GUARD_BYTES + size_bytes + i] = tbk_guard_byte(i);
@@ -92,22 +106,19 @@ static uint8_t* host_block(tbk_fixture_t* fx, size_t size_bytes) {
 }
 
 uint8_t* fx_bytes(tbk_fixture_t* fx, size_t size_bytes) {
-  uint8_t* bytes = host_block(fx, size_bytes);
+  uint8_t* bytes = host_block(fx, size_bytes, AS_IT_COMES);
   uint64_t word;
-  size_t i = 0;
-  for (; size_bytes - i >= sizeof word; i += sizeof word) {
-    word = fx_random(fx);
-    memcpy(bytes + i, &word, sizeof word);
+  uint64_t state = take_random(fx, (size_bytes + sizeof word - 1) / sizeof word);
+  for (size_t i = 0; i < size_bytes; i += sizeof word, state += random_step) {
+    const size_t left = size_bytes - i;
+    word = random_of(state);
+    memcpy(bytes + i, &word, left < sizeof word ? left : sizeof word);
   }
-  word = i < size_bytes ? fx_random(fx) : 0;
-  memcpy(bytes + i, &word, size_bytes - i);
   return bytes;
 }
 
 uint8_t* fx_zeros(tbk_fixture_t* fx, size_t size_bytes) {
-  uint8_t* bytes = host_block(fx, size_bytes);
-  memset(bytes, 0, size_bytes);
-  return bytes;
+  return host_block(fx, size_bytes, ZEROS);
 }
 
 /* ---------------------------------------------------------------------------------- device ---- */

@@ -163,9 +163,16 @@ void tbk_trace_pause(bool pause) {
   is_paused = pause;
 }
 
+/* Asked once in each thread: it takes two calls of the kernel, and there are traced calls by the thousand. */
+static bool is_main_thread(void) {
+  static _Thread_local enum { UNKNOWN, MAIN, OTHER } which;
+  if (which == UNKNOWN) which = gettid() == getpid() ? MAIN : OTHER;
+  return which == MAIN;
+}
+
 static void begin_call(int32_t call, unsigned aspects) {
   if (is_paused) return;
-  unsigned thread = gettid() == getpid() ? 0 : TBK_TRACE_OTHER_THREAD;
+  unsigned thread = is_main_thread() ? 0 : TBK_TRACE_OTHER_THREAD;
   note((size_t)call, TBK_TRACE_CALLED | aspects | thread);
   note_last(2 * call);
   const uint32_t test = __atomic_load_n(&test_number, __ATOMIC_RELAXED);

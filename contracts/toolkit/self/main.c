@@ -8,6 +8,7 @@
 #include "cases.h"
 #include "fake.h"
 #include "load_self.h"
+#include "operands_self.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,7 @@ int main(int count, char** values) {
   gates();
   gated_cases();
   needs();
+  failures += operands_self();
   failures += load_self(count > 1 ? values[1] : NULL);
   printf("%u failures\n", failures);
   return failures > 0;
