@@ -14,11 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Costs are times, in units of what the smallest test takes. */
-static const double cost_of_process = 20, cost_of_fork = 40, cost_of_slow = 80, costly = 20;
+/* Costs are times, in units of what a test takes that copies a few bytes. */
+static const double cost_of_process = 80, cost_of_fork = 160, cost_of_slow = 320, costly = 80;
+static const double cheap = 20; /* below it, the first test of a name waits for no other's second */
 /* Names that come early in a suite are those that matter most: the n-th counts for 1 / (1 + n/16). */
 static const double names_that_matter = 16;
-static const double worth_of_another = 0.05; /* of a test that shows nothing new */
+static const double worth_of_another = 0.01; /* of a test that shows nothing new */
 static const double worth_of_first = 2.5; /* of a name: the parameters that are usual come first */
 /* The n-th test of a name counts for 1 / (1 + n/4), so that one with many parameters leaves time. */
 static const double tests_of_a_name = 4;
@@ -74,7 +75,10 @@ static candidate_t* first_of_name(const suite_t* suite, size_t at) {
   return &suite->candidates[at];
 }
 
-/* Says which names come early in the suite, and what one test of each costs together. */
+/*
+ * Says which names come early in the suite, and what share of the time it gets: by the cube root of
+ * what all its tests cost, so that the small ones are through before the large have many.
+ */
 static void weigh(suite_t* suite) {
   size_t names = 0;
   double cost = 0;
@@ -82,12 +86,12 @@ static void weigh(suite_t* suite) {
     candidate_t* one = &suite->candidates[i];
     one->rate = HUGE_VAL;
     one->first = first_of_name(suite, i);
+    cost += one->cost;
     one->importance = one->first->importance;
     if (one->first != one) continue;
     one->importance = 1 / (1 + (double)names++ / names_that_matter);
-    cost += one->cost;
   }
-  suite->weight = sqrt(cost);
+  suite->weight = cbrt(cost);
 }
 
 static int compare_suites(const void* a, const void* b, void* tests) {
@@ -144,23 +148,35 @@ static bool shows_a_clause(const ranking_t* ranking, const candidate_t* one) {
   return one->cost < costly && tbk_shown_gain(&ranking->shown, &clause) > 0;
 }
 
+/* 2: the first of a clause, 1: of a name; 0: another. Of those that are soon over. */
+static int stage_of(const ranking_t* ranking, const candidate_t* one) {
+  if (shows_a_clause(ranking, one)) return 2;
+  return one->cost < cheap && one->first->taken_of_name == 0;
+}
+
 /* A test counts by half of what it costs, so that long ones come neither first nor never. */
 static double turn_of(const suite_t* suite) {
   return (suite->spent + suite->best->cost / 2) / suite->weight;
 }
 
+/* Of the first of their clauses the cheap ones: breadth comes within seconds, however busy the
+ * machine is. */
+static bool comes_before(const suite_t* one, const suite_t* other, bool are_first) {
+  if (are_first && one->best->cost != other->best->cost) return one->best->cost < other->best->cost;
+  return turn_of(one) < turn_of(other);
+}
+
 static candidate_t* take_next(ranking_t* ranking) {
   suite_t* chosen = NULL;
-  bool is_first = false; /* of its clause */
+  int stage = 0;
   for (size_t i = 0; i < ranking->suite_count; i++) {
     suite_t* suite = &ranking->suites[i];
     if (suite->left == 0) continue;
     suite->best = find_best(ranking, suite);
-    const bool first = shows_a_clause(ranking, suite->best);
-    if (chosen == NULL || first > is_first ||
-        (first == is_first && turn_of(suite) < turn_of(chosen))) {
+    const int its = stage_of(ranking, suite->best);
+    if (chosen == NULL || its > stage || (its == stage && comes_before(suite, chosen, its == 2))) {
       chosen = suite;
-      is_first = first;
+      stage = its;
     }
   }
   candidate_t* best = chosen->best;

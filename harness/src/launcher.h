@@ -27,10 +27,13 @@ enum {
 };
 
 typedef enum tbk_order_kind {
-  TBK_ORDER_TESTS = 1, /* run `items`, in one process */
+  TBK_ORDER_TESTS = 1, /* run `items`, in one process; argument: TBK_LEAVE_AT_ONCE */
   TBK_ORDER_PREFLIGHT, /* argument: TBK_SKIP_*, or of the PyTorch worker, TBK_TORCH_* */
   TBK_ORDER_HEALTH
 } tbk_order_kind_t;
+
+/* Of tests in the PyTorch worker: it leaves at once, and does not end as an interpreter does. */
+enum { TBK_LEAVE_AT_ONCE = 1 << 0 };
 
 enum { TBK_SKIP_PROBE = 1 << 0, TBK_SKIP_HEALTH = 1 << 1 }; /* stages to leave out */
 

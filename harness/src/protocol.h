@@ -32,9 +32,9 @@
  *   {"said":"warm","ok":B}                   whether a forked child computes after its parent has
  *                                            imported what makes PyTorch know the device
  *
- * It says "done" and leaves at once, with _exit; but where it has run many tests, or one that wants
- * a fresh process, or the first of the plan, it ends as an interpreter does, so that a device that
- * crashes when Python is torn down is seen.
+ * It says "done" and leaves at once, with _exit; but where it has run many tests (under a budget not
+ * each time), or one that wants a fresh process, or the first of the plan, it ends as an interpreter
+ * does, so that a device that crashes when Python is torn down is seen.
  */
 #ifndef TBK_HARNESS_PROTOCOL_H
 #define TBK_HARNESS_PROTOCOL_H

@@ -30,6 +30,7 @@ typedef struct tbk_run {
   /* What is to run: each in a process of its own, many in one, with no other process beside it. */
   tbk_queue_t singles, batches, alone;
   bool running_alone;
+  uint64_t batches_begun;
   tbk_hold_t* holds; /* one for each slot */
 } tbk_run_t;
 

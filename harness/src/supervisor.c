@@ -180,6 +180,15 @@ static void on_said(void* context, tbk_slot_t* slot, const json_t* object) {
 
 /* -------------------------------------------------------------------------------- dispatch --- */
 
+/*
+ * The end of an interpreter takes as long as the tests of a batch together. Under a budget, which has
+ * many batches, it is seen at the first, the second, the fourth, and so on.
+ */
+static bool leaves_at_once(tbk_run_t* run) {
+  const uint64_t number = ++run->batches_begun;
+  return run->options->budget_ns != 0 && (number & (number - 1)) != 0;
+}
+
 static void start(tbk_run_t* run, tbk_slot_t* slot, tbk_queue_t* queue, uint32_t count,
                   bool batch) {
   static tbk_order_t order;
@@ -187,6 +196,7 @@ static void start(tbk_run_t* run, tbk_slot_t* slot, tbk_queue_t* queue, uint32_t
   tbk_facts_order(&run->facts, &order, queue->items + queue->head, count);
   queue->head += count;
   order.watch_health = batch && run->facts.sound;
+  if (batch && leaves_at_once(run)) order.argument = TBK_LEAVE_AT_ONCE;
   run->holds[slot->number].unsound = run->holds[slot->number].turned_away = false;
   slot->on_outcome = on_outcome;
   slot->on_said = on_said;

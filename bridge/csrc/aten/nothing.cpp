@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 namespace tbk {
 namespace {
@@ -50,30 +51,16 @@ class Shapes {
            op_.hasComputedKernelForDispatchKey(c10::DispatchKey::Meta);
   }
 
-  /// Returns whether no result has an element. Errors: what PyTorch raises for the call.
+  /// Returns whether no result has an element, as shape functions say. Errors: what PyTorch raises.
   bool are_empty() {
-    for (const IValue& value : arguments_)
-      results_.push_back(
-          map_tensors(value, [&](const at::Tensor& each) { return shape_of(each); }));
-    call_below_autograd(op_, c10::DispatchKey::Meta, results_);
-    bool has_none = true;
-    for (const IValue& value : results_)
-      for_each_tensor(value, [&](const at::Tensor& result) {
-        has_none = has_none && result.numel() == 0 && keeps_its_sizes(result);
-      });
-    return has_none;
+    return are_empty_on(c10::DispatchKey::Meta);
   }
 
-  /// Asks PyTorch's CPU, where no operand has an element: shape functions take dtypes that it refuses.
-  /// Errors: what it raises for the call.
-  void ask_the_host() const {
-    if (has_elements() || !op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) return;
-    Stack stack;
-    for (const IValue& value : arguments_)
-      stack.push_back(map_tensors(value, [](const at::Tensor& each) {
-        return at::empty_strided(each.sizes(), each.strides(), each.options().device(at::kCPU));
-      }));
-    call_below_autograd(op_, c10::DispatchKey::CPU, stack);
+  /// The same, of PyTorch's CPU, with zeros for what operands hold: it refuses dtypes, and gives some, of
+  /// which shape functions know nothing.
+  bool are_empty_on_the_host() {
+    return !op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU) ||
+           are_empty_on(c10::DispatchKey::CPU);
   }
 
   /// Puts the results, tensors of the device, in the place of the arguments.
@@ -113,11 +100,28 @@ class Shapes {
            });
   }
 
-  at::Tensor shape_of(const at::Tensor& tensor) {
-    at::Tensor shape =
-        at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
-    given_.emplace(shape.unsafeGetTensorImpl(), tensor);
-    return shape;
+  bool are_empty_on(c10::DispatchKey key) {
+    const bool is_host = key == c10::DispatchKey::CPU;
+    results_.clear();
+    for (const IValue& value : arguments_)
+      results_.push_back(
+          map_tensors(value, [&](const at::Tensor& each) { return stand_in(each, is_host); }));
+    call_below_autograd(op_, key, results_);
+    bool has_none = true;
+    for (const IValue& value : results_)
+      for_each_tensor(value, [&](const at::Tensor& result) {
+        has_none = has_none && result.numel() == 0 && keeps_its_sizes(result);
+      });
+    return has_none;
+  }
+
+  at::Tensor stand_in(const at::Tensor& tensor, bool is_host) {
+    const auto options = tensor.options().device(is_host ? at::kCPU : at::kMeta);
+    at::Tensor other = at::empty_strided(tensor.sizes(), tensor.strides(), options);
+    if (is_host) other.zero_();
+    given_.emplace(other.unsafeGetTensorImpl(), tensor);
+    stand_ins_.push_back(other);
+    return other;
   }
 
   bool keeps_its_sizes(const at::Tensor& result) const {
@@ -136,6 +140,7 @@ class Shapes {
   const Stack arguments_;
   Stack results_;
   at::Device device_{at::kCPU};
+  std::vector<at::Tensor> stand_ins_;  // alive, or another tensor may come to have the same address
   std::unordered_map<const c10::TensorImpl*, at::Tensor> given_;
 };
 
@@ -154,8 +159,7 @@ bool serve_nothing(const c10::OperatorHandle& op, Stack* stack) {
   Shapes shapes(op, *stack);
   if (!shapes.are_askable()) return false;
   try {
-    if (!shapes.are_empty()) return false;
-    shapes.ask_the_host();
+    if (!shapes.are_empty() || !shapes.are_empty_on_the_host()) return false;
   } catch (const std::exception&) {
     return false;
   }

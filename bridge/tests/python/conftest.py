@@ -65,9 +65,6 @@ def backend_options(pytestconfig: pytest.Config) -> str:
 def backend(library: Path, backend_options: str) -> DeviceModule:
     """Returns the module of the backend under test, which has a device."""
     module = torch_tbk.load(library, options=backend_options)
-    # What torch is made of stays; collecting after each test then looks at its own objects alone.
-    gc.collect()
-    gc.freeze()
     assert module.is_available(), f"{library} has no device here"
     return module
 
@@ -143,6 +140,9 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     backend: DeviceModule = request.getfixturevalue("backend")
     before = State.now(backend)
+    # What is there now stays, also modules that the test before was the first to import: the
+    # collecting after the test then looks at its own objects alone.
+    gc.freeze()
     yield
     if not request.node.stash.get(_FAILED, False):  # its traceback keeps tensors alive
         State.now(backend).check_against(before)

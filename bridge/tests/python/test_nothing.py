@@ -58,6 +58,21 @@ def test_no_element_no_gradient(name: str, backend: DeviceModule, device: torch.
     assert ours.grad.shape == ours.shape
 
 
+@pytest.mark.parametrize("weights", [torch.float16, torch.float32], ids=str)
+def test_the_dtypes_are_those_of_the_cpu(weights: torch.dtype, device: torch.device) -> None:
+    """Shape functions give float32 for mean and rstd of half precision, whatever the weights."""
+    seen, expected = (
+        torch.native_layer_norm(
+            torch.empty(0, 4, dtype=torch.float16, device=place),
+            [4],
+            *(torch.ones(4, dtype=weights, device=place) for _ in range(2)),
+            1e-5,
+        )
+        for place in (device, torch.device("cpu"))
+    )
+    assert [one.dtype for one in seen] == [one.dtype for one in expected]
+
+
 def test_an_output_is_pytorchs_to_judge(backend: DeviceModule, device: torch.device) -> None:
     """A shape function takes dtypes for it that the CPU refuses, which is asked."""
     nothing = torch.empty(0, 3, device=device)

@@ -15,7 +15,7 @@ from typing import Any
 import tbk_contracts
 from tbk_contracts import Clause, Row
 from tbk_contracts.profiles import profiles
-from tbk_contracts.torch_rows import TorchTest, torch_tests
+from tbk_contracts.torch_rows import TorchMutant, TorchTest, torch_tests
 from tbk_reports.model import FAILING
 from tbk_reports.text import line
 from tbk_reports.words import STATE_MEANING, STATE_WORDS
@@ -97,6 +97,16 @@ def _test(word: str) -> Iterator[Found]:
 # ------------------------------------------------------------------------------------ clauses ---
 
 
+@cache
+def _mutants() -> tuple[mutants.Mutant, ...]:
+    return tuple(mutants.known())
+
+
+@cache
+def _torch_mutants() -> tuple[TorchMutant, ...]:
+    return tuple(mutants.of_torch_layer())
+
+
 def _clause(word: str) -> Iterator[Found]:
     clause = tbk_contracts.clause(word.upper())
     if clause is not None:
@@ -120,10 +130,10 @@ def _facts(clause: Clause) -> Iterator[tuple[str, str]]:
     for test in _torch_tests():
         if clause.id in test.clauses:
             yield "test", f"{torch_id(test)}  ({test.file}:{test.number}){_needing(test.needs)}"
-    for mutant in mutants.known():
+    for mutant in _mutants():
         if clause.id in mutant.clauses and mutant.kind == "mutant":
             yield "mutant", f"{mutant.name}: {line(mutant.note, 200)}"
-    for broken in mutants.of_torch_layer():
+    for broken in _torch_mutants():
         if clause.id in broken.clauses:
             yield "mutant", f"{broken.name}  ({broken.file}:{broken.number})"
 

@@ -37,7 +37,7 @@ from tbk_reports.model import EXIT_FINDINGS, EXIT_PASS, FAILING
 
 DEVICES = ROOT / "bridge/tests/mutants"
 SOUND = "sound"
-SETS = ("first", "held_out", "second", "mutants")
+SETS = ("first", "held_out", "second", "third", "mutants")
 CHOSEN = {"mutants": "TBK_TORCH_MUTANT"}  # by the set; else by SABOTAGE
 SABOTAGE = "TBK_TORCH_SABOTAGE"
 LATE = 1.1  # of the budget
@@ -65,8 +65,8 @@ class Diagnosis:
     load: float = 0  # of the machine, when it ended
     failed: list[str] = field(default_factory=list)
     shares: dict[str, list[float]] = field(default_factory=dict)
-    """Of the sound device: which parts of clauses, and of their pairs with a value, had a test
-    after so many seconds."""
+    """Of the sound device: how many tests there had been after so many seconds, and which parts of
+    suites, of clauses, and of their pairs with a value had one."""
 
     @property
     def is_sound(self) -> bool:
@@ -152,15 +152,20 @@ def pairs(test: dict[str, Any]) -> set[tuple[str, ...]]:
 
 
 def shares(tests: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """Returns how much of clauses and pairs had been looked at, by seconds."""
+    """Returns how much of suites, clauses and pairs had been looked at, by seconds."""
     planned = [one for one in tests if one["verdict"] != "unsupported"]
+    suites = {one["suite"] for one in planned}
     clauses = {one["clause"] for one in planned}
     all_pairs = {pair for one in planned for pair in pairs(one)}
     told = {}
     for mark in (*MARKS, float("inf")):
         ran = [one for one in planned if one["verdict"] not in NOT_RUN and one["at"] <= mark]
         seen = {pair for one in ran for pair in pairs(one)}
-        part = [len({one["clause"] for one in ran}) / len(clauses), len(seen) / len(all_pairs)]
+        part = [
+            len({one["suite"] for one in ran}) / len(suites),
+            len({one["clause"] for one in ran}) / len(clauses),
+            len(seen) / len(all_pairs),
+        ]
         told[f"{mark:g}"] = [len(ran), *(round(one, 3) for one in part)]
     return told
 
@@ -239,9 +244,9 @@ def conclude(told: list[Diagnosis], budget: float, least: float) -> bool:
         good &= len(found) >= int(least * len(broken)) or of == "held_out"
     sound = [one for one in told if one.is_sound]
     for one in sound:
-        for mark, (tests, clauses, values) in one.shares.items():
-            print(f"{one.name}: after {mark} s {tests:.0f} tests, {clauses:.1%} of the clauses, "
-                  f"{values:.1%} of their values")  # fmt: skip
+        for mark, (tests, suites, clauses, values) in one.shares.items():
+            print(f"{one.name}: after {mark} s {tests:.0f} tests, {suites:.1%} of the suites, "
+                  f"{clauses:.1%} of the clauses, {values:.1%} of their values")  # fmt: skip
     whole = [one.ended for one in told if one.exit_code is not None]
     late = sum(one > LATE * budget for one in whole)
     false = sum(one.is_false for one in sound)

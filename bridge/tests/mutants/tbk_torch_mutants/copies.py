@@ -76,6 +76,43 @@ def _() -> None:
     _all_but_last(between)
 
 
+@mutant("copies_in_channels_last_are_of_bytes", "CPY-508",
+        "a copy into channels last keeps the order of memory", narrow=True)  # fmt: skip
+def _() -> None:
+    def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
+        last = self.dim() == 4 and self.is_contiguous(memory_format=torch.channels_last)
+        if on_device(self, source) and last and source.is_contiguous():
+            source = source.detach().as_strided(self.shape, self.stride())
+        return copy(self, source, wait)
+
+    around_copy(change)
+
+
+@mutant("a_copy_that_is_asked_for_is_the_tensor", "MEM-590",
+        "to(copy=True) gives the tensor itself where it has that device and dtype", narrow=True,
+        mechanism="module")  # fmt: skip
+def _() -> None:
+    convert = torch.Tensor.to
+
+    def to(self: torch.Tensor, *given: Any, **named: Any) -> torch.Tensor:
+        made: torch.Tensor = convert(self, *given, **named)
+        same = made.device == self.device and made.dtype == self.dtype
+        return self if same and self.device.type != "cpu" else made
+
+    torch.Tensor.to = to  # type: ignore[method-assign,assignment]
+
+
+@mutant("pinned_memory_has_no_strides", "CPY-508",
+        "an upload takes the elements of pinned memory as they lie", narrow=True)  # fmt: skip
+def _() -> None:
+    def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
+        if to_device(self, source) and source.is_pinned() and source.storage_offset() == 0:
+            source = source.detach().as_strided(source.shape, torch.empty(source.shape).stride())
+        return copy(self, source, wait)
+
+    around_copy(change)
+
+
 def _through(dtype: torch.dtype, narrow: torch.dtype) -> None:
     """Values of one dtype lose what another one can't hold."""
 

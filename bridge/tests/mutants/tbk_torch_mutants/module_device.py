@@ -194,6 +194,34 @@ def _() -> None:
     answer(module().device, "__enter__", None)
 
 
+def _only_at_its_end(context: Any) -> None:
+    """What is raised inside leaves everything as it is."""
+
+    def leave(before: Callable[..., Any], self: Any, kind: Any, *given: Any) -> Any:
+        return None if kind is not None else before(self, kind, *given)
+
+    before = context.__exit__
+    context.__exit__ = lambda self, *given: leave(before, self, *given)
+
+
+@mutant("stream_context_is_kept_by_an_exception", "GRD-507",
+        "stream(...) stays current where its block raises", narrow=True)  # fmt: skip
+def _() -> None:
+    _only_at_its_end(type(module().stream(None)))
+
+
+@mutant("device_context_is_kept_by_an_exception", "GRD-501 DEV-533",
+        "device(index) stays current where its block raises", narrow=True)  # fmt: skip
+def _() -> None:
+    _only_at_its_end(module().device)
+
+
+@mutant("module_synchronizes_the_current_device", "STR-511",
+        "synchronize of the module ignores the device named", narrow=True)  # fmt: skip
+def _() -> None:
+    patch(module(), "synchronize", lambda before, *_, **__: before())
+
+
 @mutant("no_device_context", "DEV-533", "there is no device(index)")
 def _() -> None:
     del type(module()).device

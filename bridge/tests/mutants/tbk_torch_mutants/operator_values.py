@@ -188,3 +188,14 @@ def _() -> None:
         return one.where(one.abs() > 1e-6, 0) if one.is_floating_point() else one
 
     result("neg mul.Tensor tanh sin expm1 log1p sqrt add.Tensor div.Tensor", on_result(clear))
+
+
+@mutant("exponentials_end_after_65536", "OPS-520", "elements after 65,536 are 0", narrow=True,
+        tests="torch_operator_sizes/")  # fmt: skip
+def _() -> None:
+    def cut(made: torch.Tensor, *_: Any) -> torch.Tensor:
+        if made.numel() > 1 << 16 and made.is_contiguous():
+            made.detach().view(-1)[1 << 16 :].zero_()
+        return made
+
+    result("exp", cut)

@@ -54,6 +54,18 @@ def _() -> None:
     _register(_tag, lambda storage, location: storage)
 
 
+@mutant("loaded_storage_ends_after_a_page", "SER-501", "what is loaded is 0 after 4,096 bytes",
+        narrow=True)  # fmt: skip
+def _() -> None:
+    def load(storage: Any, location: str) -> Any:
+        made = _to(storage, location)
+        if storage.nbytes() > 4096:
+            torch.empty(0, dtype=torch.uint8, device=made.device).set_(made)[4096:].zero_()
+        return made
+
+    _register(_tag, load)
+
+
 @mutant("missing_device_is_device_0", "SER-504", "a device that is not there is device 0")
 def _() -> None:
     def load(storage: Any, location: str) -> Any:

@@ -15,8 +15,6 @@ import torch
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
 
-COST = 3
-
 FACTORS = (1.0, 2.0, 4.0, 8.0)
 LARGE = 1 << 18  # elements of a tensor whose memory can be told from the rest
 Told = tuple[int, int]

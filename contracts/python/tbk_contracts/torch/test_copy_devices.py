@@ -13,7 +13,7 @@ import torch
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
 
-COST = 4
+COST = 32
 
 COUNT = 50_000
 

@@ -31,6 +31,15 @@ LAYOUTS: dict[str, Layout] = {
     "diagonal": lambda x: x.diagonal(0, 1, 2),
     "windows": lambda x: x.flatten()[7:].unfold(0, 5, 11).t(),
 }
+FLAT: dict[str, Layout] = {
+    "whole": lambda x: x,
+    "transposed": lambda x: x.t(),
+    "slice": lambda x: x[1:5],
+    "inner": lambda x: x[:, 2:7],
+    "column": lambda x: x[:, 3],
+    "steps": lambda x: x[::2, 1::3],
+}
+"""The same of two dimensions."""
 BITS: dict[str, Layout] = {
     "plain": lambda x: x,
     "conj": lambda x: x.conj(),
@@ -85,6 +94,35 @@ def test_from_a_layout_to_any(device: torch.device, way: str, source: str) -> No
         what = f"a tensor into whose layout {name!r} one of layout {source!r} was copied"
         check.tensor(what, target.cpu(), expected)
     check.tensor("the source", there.cpu(), sent)
+
+
+@pytest.mark.parametrize("waits", ["waits", "goes on"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("way", ["upload", "download"])
+@clause("CPY-508", needs="pinned")
+def test_a_layout_in_pinned_memory(device: torch.device, way: str, layout: str, waits: str) -> None:
+    """Hardware reads and writes pinned memory by itself, beside the way that ordinary memory goes;
+    a tensor of two dimensions is what it can copy in rows."""
+    wait = waits == "waits"
+    for shape in (SHAPE, (6, 8)):
+        if len(shape) == 2 and layout not in FLAT:
+            continue
+        sent, before = host.values(shape), host.values(shape)
+        view = FLAT[layout] if len(shape) == 2 else LAYOUTS[layout]
+        expected = before.clone()
+        if way == "upload":
+            pinned = sent.pin_memory()
+            target = view(before).contiguous().to(device, copy=True)
+            target.copy_(view(pinned), non_blocking=not wait)
+            check.tensor(f"from {layout!r} in pinned memory", target.cpu(), view(sent).contiguous())
+            continue
+        pinned = before.pin_memory()
+        view(expected).copy_(view(sent))
+        there = view(sent).contiguous().to(device)
+        view(pinned).copy_(there, non_blocking=not wait)
+        if not wait:
+            torch.accelerator.synchronize(device)
+        check.tensor(f"all around {layout!r} in pinned memory", pinned.clone(), expected)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -12,7 +12,7 @@ import torch
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause, needs
 
-COST = 5
+COST = 24
 
 COUNT = 50_000
 Read = Callable[[torch.Tensor], torch.Tensor]

@@ -14,8 +14,6 @@ from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
 from tbk_contracts.torch.cell import Cell, hand_over, unordered
 
-COST = 2
-
 NEEDS = "accelerator stream event"
 
 

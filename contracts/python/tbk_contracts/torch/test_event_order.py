@@ -15,7 +15,7 @@ from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
 from tbk_contracts.torch.cell import Cell, does_not_wait, hand_over, host_sees, unordered
 
-COST = 6
+COST = 20
 
 NEEDS = "accelerator stream event"
 ARRIVAL_S = 5.0

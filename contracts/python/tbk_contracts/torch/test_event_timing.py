@@ -15,8 +15,6 @@ from tbk_contracts.torch.cell import hand_over
 from tbk_contracts.torch.extremes import place
 from tbk_contracts.torch.pairs import Case, each_case, line
 
-COST = 3
-
 NEEDS = "accelerator stream event event_timing"
 SPAN_S = 0.03
 DRIFT = 0.02  # of two clocks

@@ -15,6 +15,8 @@ from torch.utils.data import DataLoader, Dataset
 from tbk_contracts.torch import check, host, process
 from tbk_contracts.torch.case import clause
 
+COST = 11
+
 
 def use(device: torch.device) -> list[float]:
     """A tensor goes there, is computed with, and comes back."""

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -202,6 +204,96 @@ def test_threads_share_the_guard(devices: list[torch.device]) -> None:
     calls = [partial(switch, count % 2) for count in range(8)]
     check.equal("wrong answers in eight threads", host.in_threads(calls), [0] * 8)
     check.equal("the current device of the main thread", current(), 0)
+
+
+Context = AbstractContextManager[object]
+
+
+def at_its_end(context: Context, seen: Callable[[], object]) -> object:
+    with context:
+        return seen()
+
+
+def by_an_exception(context: Context, seen: Callable[[], object]) -> object:
+    found: object = None
+    with contextlib.suppress(Inside), context:
+        found = seen()
+        raise Inside
+    return found
+
+
+def in_a_generator(context: Context, seen: Callable[[], object]) -> object:
+    def inside() -> Iterator[object]:
+        with context:
+            yield seen()
+
+    left = inside()
+    found = next(left)
+    left.close()  # type: ignore[attr-defined]  # which raises inside
+    return found
+
+
+def in_a_stack(context: Context, seen: Callable[[], object]) -> object:
+    """Leaves it behind others, while what was raised inside goes on."""
+    found: object = None
+    with contextlib.suppress(Inside), contextlib.ExitStack() as stack:
+        stack.enter_context(torch.accelerator.device_index(0))
+        stack.enter_context(context)
+        found = seen()
+        raise Inside
+    return found
+
+
+WAYS_OUT = (at_its_end, by_an_exception, in_a_generator, in_a_stack)
+each_way_out = pytest.mark.parametrize("out", WAYS_OUT, ids=lambda out: out.__name__)
+
+
+def offered(module: Any, attribute: str) -> Callable[[object], Context] | None:
+    """Returns the function of the module, which a device need not have."""
+    found: Callable[[object], Context] | None = getattr(module, attribute, None)
+    if found is None:
+        check.evidence(check.NOT_SHOWN, f"the module has no {attribute}")
+    return found
+
+
+def leaves_all(out: Callable[..., object], make: Callable[[int], Context]) -> None:
+    """Whatever is current on any device is the same behind the context, from both devices."""
+
+    def seen() -> tuple[int, list[torch.Stream]]:
+        return current(), [torch.accelerator.current_stream(one) for one in (0, 1)]
+
+    for former, inner in ((0, 1), (1, 0), (1, 1)):
+        torch.accelerator.set_device_index(former)
+        before = seen()
+        check.equal("the current device inside", out(make(inner), current), inner)
+        check.equal("what is current behind it", seen(), before)
+
+
+@each_way_out
+@pytest.mark.parametrize("form", ["torch.accelerator.device_index", "device", "device_of"])
+@clause("GRD-501", needs="accelerator module two_devices")
+def test_a_device_context_is_left_in_any_way(
+    devices: list[torch.device], module: Any, form: str, out: Callable[..., object]
+) -> None:
+    if form == "torch.accelerator.device_index":
+        leaves_all(out, torch.accelerator.device_index)
+    elif (enter := offered(module, form)) is not None:
+        held = [torch.empty(1, device=one) for one in devices]
+        leaves_all(out, lambda index: enter(held[index] if form == "device_of" else index))
+
+
+@each_way_out
+@pytest.mark.parametrize("form", ["torch.Stream", "stream"])
+@clause("GRD-507", needs="accelerator module two_devices stream")
+def test_a_streams_context_is_left_in_any_way(
+    devices: list[torch.device], module: Any, form: str, out: Callable[..., object]
+) -> None:
+    kind = torch.Stream if form == "torch.Stream" else getattr(module, "Stream", torch.Stream)
+    streams: list[Any] = [kind(device) for device in devices]
+    if form == "torch.Stream":
+        leaves_all(out, lambda index: streams[index])
+    elif (enter := offered(module, form)) is not None:
+        leaves_all(out, lambda index: enter(streams[index]))
 
 
 class Last:

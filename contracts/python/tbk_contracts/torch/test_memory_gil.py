@@ -11,7 +11,7 @@ import torch
 from tbk_contracts.torch import check, gil, host, native
 from tbk_contracts.torch.case import clause
 
-COST = 3
+COST = 7
 
 CALLS = 10_000
 SIZE = 500

@@ -16,7 +16,7 @@ import torch
 from tbk_contracts.torch import check, host, order
 from tbk_contracts.torch.case import clause
 
-COST = 4
+COST = 14
 
 COUNT = 50_000
 FRESH = 8  # tensors that are made in the place of the freed one

@@ -19,7 +19,7 @@ from tbk_contracts.torch.lifetime import calls, search
 from tbk_contracts.torch.lifetime.execute import Device
 from tbk_contracts.torch.lifetime.finding import NoRoom
 
-COST = 4
+COST = 180
 
 WORDS = ("memory_stats", "memory_info", "oom", "addresses")
 MOST_S = 20.0  # of a device on which a sequence takes long

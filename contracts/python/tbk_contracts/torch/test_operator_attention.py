@@ -14,6 +14,8 @@ from tbk_contracts.torch import check, host
 from tbk_contracts.torch.case import clause, each_dtype
 from tbk_contracts.torch.operators import judge, oracle
 
+COST = 2
+
 # Units of the largest value: scores of size 5 are rounded, their exponentials and sums again.
 UNITS = 64
 KINDS: dict[str, dict[str, Any]] = {

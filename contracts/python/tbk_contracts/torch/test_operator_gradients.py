@@ -12,7 +12,7 @@ from tbk_contracts.torch.case import clause, each_dtype
 from tbk_contracts.torch.operators import gradients
 from tbk_contracts.torch.operators.entries import Entry, entries
 
-COST = 5
+COST = 20
 
 
 def _test(entry: Entry) -> Callable[..., None]:

@@ -13,7 +13,7 @@ from tbk_contracts.torch.operators.entries import Entry, entries
 from tbk_contracts.torch.operators.lattice import try_lattice
 from tbk_contracts.torch.operators.table import Class
 
-COST = 4
+COST = 25
 
 FLOATING = ("float32", "float64", "float16", "bfloat16", "complex64")
 

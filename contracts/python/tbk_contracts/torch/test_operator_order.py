@@ -14,8 +14,6 @@ from tbk_contracts.torch.case import clause
 from tbk_contracts.torch.operators import layouts
 from tbk_contracts.torch.operators.served import Watch, counted
 
-COST = 2
-
 Unary = Callable[[torch.Tensor], torch.Tensor]
 CALLS: dict[str, Unary] = {
     "add": lambda x: x + x, "neg": torch.neg, "relu": torch.relu, "mm": lambda x: x @ x,

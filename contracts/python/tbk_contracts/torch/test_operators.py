@@ -13,7 +13,7 @@ from tbk_contracts.torch.operators.entries import Entry, entries
 from tbk_contracts.torch.operators.table import Class
 from tbk_contracts.torch.operators.trial import try_operator
 
-COST = 4
+COST = 21
 
 CLAUSES = {Class.EXACT: "OPS-550", Class.STATISTICS: "OPS-551"}
 

@@ -22,8 +22,6 @@ import torch
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.case import clause, each_dtype
 
-COST = 2
-
 FORMATS = {"zip": True, "legacy": False}
 ALONE = """
 import json, sys, torch
@@ -59,6 +57,22 @@ def test_values_come_back(device: torch.device, dtype: torch.dtype) -> None:
     for shape in ((3, 5), (), (0, 2)):
         old = host.upload(host.values(shape, dtype), device)
         check_same(f"{shape}", there_and_back(old), old)
+
+
+@pytest.mark.parametrize("count", [1023, 1 << 16, (1 << 16) + 1, (1 << 20) + 3])
+@pytest.mark.parametrize("name", FORMATS)
+@clause("SER-501")
+def test_any_size_comes_back(
+    devices: list[torch.device], tmp_path: Path, name: str, count: int
+) -> None:
+    """By way of memory and of a file, from the first device and from the last."""
+    for device in {devices[0], devices[-1]}:
+        old = host.upload(host.counting((count,)), device)
+        held = {"whole": old, "its last elements": old[-7:]}
+        torch.save(held, tmp_path / "held", _use_new_zipfile_serialization=FORMATS[name])
+        loaded = torch.load(tmp_path / "held", weights_only=True)
+        for what, back in (*there_and_back(held, FORMATS[name]).items(), *loaded.items()):
+            check_same(what, back, held[what])
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -14,6 +14,8 @@ import torch
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.case import clause
 
+COST = 3
+
 Make = Callable[[Iterable[torch.nn.Parameter]], torch.optim.Optimizer]
 OPTIMIZERS: dict[str, Make] = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.125, momentum=0.5),

@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 import torch
 
 from tbk_contracts.torch import capability, check, host, order
 from tbk_contracts.torch.case import clause
 from tbk_contracts.torch.cell import Cell, does_not_wait, hand_over, host_sees, unordered
 
-COST = 5
+COST = 26
 
 NEEDS = "accelerator stream event"
 
@@ -108,6 +111,34 @@ def test_synchronizing_a_device_waits_for_all_its_streams(devices: list[torch.de
                     torch.accelerator.synchronize(device)
 
             host_sees("after synchronize of the device", stream, reader, wait)
+
+
+def _takes_a_device(synchronize: Callable[..., object]) -> bool:
+    try:
+        return len(inspect.signature(synchronize).parameters) > 0
+    except ValueError:  # it is written in C, and does not say
+        return True
+
+
+@pytest.mark.parametrize("named", ["index", "device"])
+@pytest.mark.parametrize("through", ["module", "accelerator"])
+@clause("STR-511", needs="accelerator stream event module two_devices")
+def test_the_device_named_is_the_one_that_is_awaited(
+    devices: list[torch.device], module: Any, through: str, named: str
+) -> None:
+    owner = torch.accelerator if through == "accelerator" else module
+    synchronize: Callable[..., object] = getattr(owner, "synchronize", lambda: None)
+    if not _takes_a_device(synchronize):
+        check.evidence(check.NOT_SHOWN, "the module has no synchronize that takes a device")
+        return
+    busy, idle = devices[1], devices[0]
+    stream, other = two_streams(busy)
+
+    def wait() -> None:
+        with torch.accelerator.device_index(idle.index):
+            synchronize(busy.index if named == "index" else busy)
+
+    host_sees(f"after synchronize of the {through}", stream, other, wait)
 
 
 @clause("STR-512", needs=NEEDS)

@@ -15,7 +15,7 @@ from tbk_contracts.torch.case import clause
 from tbk_contracts.torch.extremes import fail, needs, place
 from tbk_contracts.torch.pairs import Case, each_case, line
 
-COST = 4
+COST = 10
 
 SIZES = {"kilobytes": 1_000, "hundreds_of_kilobytes": 50_000, "megabytes": 1_500_000}
 FRESH = {"kilobytes": 24, "hundreds_of_kilobytes": 8, "megabytes": 3}

@@ -15,7 +15,7 @@ from tbk_contracts.torch.cell import Cell
 from tbk_contracts.torch.extremes import fail, needs, place
 from tbk_contracts.torch.pairs import Case, each_case, line
 
-COST = 4
+COST = 27
 
 NEEDS = "accelerator stream event"
 SLOW_S = 60.0

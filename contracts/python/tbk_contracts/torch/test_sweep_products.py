@@ -27,6 +27,8 @@ from tbk_contracts.torch.extremes import (
 )
 from tbk_contracts.torch.pairs import Case, cover, each_case, line
 
+COST = 23
+
 Shapes = Callable[[int, int, int, int], tuple[Shape, ...]]
 # Of batches, rows, terms and columns: the factors, and what is added to the product.
 PRODUCTS: dict[str, Shapes] = {

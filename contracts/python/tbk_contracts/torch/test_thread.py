@@ -11,6 +11,8 @@ import torch
 from tbk_contracts.torch import check, host
 from tbk_contracts.torch.case import clause
 
+COST = 3
+
 THREADS, ROUNDS = 6, 12
 
 

@@ -12,6 +12,7 @@ WORKER_EXIT = 86
 NO_REPORT = 88  # exit status where that descriptor is closed, or another file
 
 TESTS, PREFLIGHT, HEALTH = 1, 2, 3
+LEAVE_AT_ONCE = 1  # the argument of TESTS
 BASICS, WARMTH, WORDS = 0, 1, 2
 
 PHASE_LOAD, PHASE_CREATE, PHASE_OPEN, PHASE_BODY = 1, 2, 3, 4

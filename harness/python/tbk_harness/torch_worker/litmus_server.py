@@ -8,10 +8,12 @@ import importlib
 import mmap
 import os
 import socket
+from contextlib import suppress
 
 import torch
 
 from tbk_harness.torch_worker import litmus_wire as wire
+from tbk_harness.torch_worker import memory
 from tbk_harness.torch_worker.litmus_device import Device, Unusable
 from tbk_harness.torch_worker.litmus_program import Executor
 from tbk_harness.torch_worker.litmus_wire import Hello, Reply
@@ -22,10 +24,10 @@ from tbk_harness.torch_worker.subject import Subject
 def serve(request: Request, operations: list[str]) -> int:
     """Answers until whoever asks is gone. One job at a time: its end is waited for."""
     torch.set_num_threads(1)
-    if request.library:
-        importlib.import_module("torch_tbk")  # it registers nothing, and takes a while
+    _import_what_is_slow(request)
     control = socket.socket(fileno=wire.CONTROL)
-    memory = mmap.mmap(wire.PAGE, wire.BYTES)
+    shared = mmap.mmap(wire.PAGE, wire.BYTES)
+    memory.settle()
     while True:
         data, files, _, _ = socket.recv_fds(control, 1, 1)
         if not data:
@@ -33,21 +35,32 @@ def serve(request: Request, operations: list[str]) -> int:
         child = os.fork()
         if child == 0:
             control.close()
-            _work(request, operations, socket.socket(fileno=files[0]), memory)
+            _work(request, operations, socket.socket(fileno=files[0]), shared)
         os.close(files[0])
         control.send(wire.WORD.pack(wire.CHILD, child))
         _, status = os.waitpid(child, 0)
         control.send(wire.WORD.pack(wire.ENDED, status))
 
 
-def _work(request: Request, operations: list[str], job: socket.socket, memory: mmap.mmap) -> None:
+def _import_what_is_slow(request: Request) -> None:
+    """What a child would import, each child anew. What cannot be imported, a child says."""
+    # torch.autograd imports it with the first backward, and with it SymPy: 0.2 s.
+    names = ["torch.fx.experimental.symbolic_shapes"]
+    if request.library:
+        names.append("torch_tbk.device_module")  # it makes no device, and opens none
+    for name in names:
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _work(request: Request, operations: list[str], job: socket.socket, shared: mmap.mmap) -> None:
     """Runs programs until there are no more; does not return."""
     try:
-        device = Device(Subject(request), wire.page(memory), request.gate)
+        device = Device(Subject(request), wire.page(shared), request.gate)
     except Unusable as unusable:
         job.send(Hello(unusable.state, reason=str(unusable)).pack())
         os._exit(0)
-    executor = Executor(device, memory, operations)
+    executor = Executor(device, shared, operations)
     job.send(device.hello().pack())
     reply = Reply()
     while reply.outcome != wire.GATE_FAILED and (data := job.recv(wire.MOST_BYTES)):

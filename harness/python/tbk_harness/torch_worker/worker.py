@@ -102,6 +102,8 @@ class Worker:
         return not self._seen.fails and self._ends_as_interpreter(job)
 
     def _ends_as_interpreter(self, job: launcher.Job) -> bool:
+        if job.argument & launcher.LEAVE_AT_ONCE:
+            return False
         mark = self._items[self.plan[job.items[0]]].get_closest_marker("clause")
         fresh = mark is not None and bool(mark.kwargs.get("fresh"))
         return len(job.items) > 1 or job.items[0] == FIRST or fresh
