@@ -36,10 +36,7 @@ class Shapes {
   /// Whether it may be asked: dense tensors of one device, one of them without elements, and no
   /// generator, which would have to be of another device.
   bool are_askable() {
-    bool has_empty = false, is_fit = true;
-    for (const c10::Argument& argument : op_.schema().arguments())
-      is_fit =
-          is_fit && !argument.is_out();  // which dtypes those may have, shape functions do not say
+    bool has_empty = false, is_fit = !has_output() || !has_elements();
     for (const IValue& value : arguments_) {
       is_fit = is_fit && !value.isGenerator() && !value.isDevice();
       for_each_tensor(value, [&](const at::Tensor& tensor) {
@@ -77,6 +74,19 @@ class Shapes {
   }
 
  private:
+  /// Which dtypes an output may have, shape functions do not say: the host does, where it may be asked.
+  bool has_output() const {
+    const auto& arguments = op_.schema().arguments();
+    return std::any_of(arguments.begin(), arguments.end(),
+                       [](const c10::Argument& each) { return each.is_out(); });
+  }
+  bool has_elements() const {
+    bool found = false;
+    for (const IValue& value : arguments_)
+      for_each_tensor(value, [&](const at::Tensor& each) { found = found || each.numel() > 0; });
+    return found;
+  }
+
   bool is_on_one_device(const at::Tensor& tensor) {
     if (!device_.is_privateuseone()) device_ = tensor.device();
     return tensor.device() == device_;

@@ -4,10 +4,13 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/_prelu_kernel_backward_ops.h>
+#include <ATen/ops/add.h>
 #include <ATen/ops/binary_cross_entropy_backward_ops.h>
 #include <ATen/ops/binary_cross_entropy_ops.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/channel_shuffle_ops.h>
+#include <ATen/ops/complex_ops.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/equal_ops.h>
 #include <ATen/ops/glu_backward_ops.h>
 #include <ATen/ops/glu_ops.h>
@@ -22,6 +25,7 @@
 #include <ATen/ops/pow_ops.h>
 #include <ATen/ops/renorm_ops.h>
 #include <ATen/ops/trace_ops.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/ops/where.h>
 #include <aten/operands.h>
 #include <generic/by_others.h>
@@ -76,8 +80,9 @@ Two log_sigmoid(const at::Tensor& self) {
   if (!may_be_made({&self}) || !are_real({&self})) return on_host<Op>(self);
   at::Tensor buffer;
   at::Tensor out = made<Op>([&] {
-    buffer = self.abs().neg().exp();
-    return self.clamp_max(0).sub(buffer.log1p());
+    const at::Tensor input = self.contiguous();  // the result is, too
+    buffer = input.abs().neg().exp();
+    return input.clamp_max(0).sub(buffer.log1p());
   });
   return {std::move(out), std::move(buffer)};
 }
@@ -169,6 +174,32 @@ at::Tensor& cross(const at::Tensor& self, const at::Tensor& other, int64_t dim, 
   });
 }
 
+/// The strides that PyTorch's iterator gives a result of both.
+at::DimVector strides_of_both(const at::Tensor& one, const at::Tensor& other) {
+  const auto shape = [](const at::Tensor& of) {
+    return at::empty_strided(of.sizes(), of.strides(), of.options().device(at::kMeta));
+  };
+  const at::Tensor result = at::add(shape(one), shape(other));
+  return at::DimVector(result.strides().begin(), result.strides().end());
+}
+
+at::Tensor& complex(const at::Tensor& real, const at::Tensor& imaginary, at::Tensor& out) {
+  using Op = at::_ops::complex_out;
+  if (!may_be_made({&real, &imaginary, &out}) || !are_real({&real, &imaginary}) ||
+      out.scalar_type() != at::toComplexType(real.scalar_type()) ||
+      !at::are_expandable(real.sizes(), imaginary.sizes()) || !is_apart(out, {&real, &imaginary}))
+    return on_host<Op>(real, imaginary, out);
+  const Composition whole;
+  if (at::native::resize_output(out, at::infer_size_dimvector(real.sizes(), imaginary.sizes())))
+    out.unsafeGetTensorImpl()->set_sizes_and_strides(out.sizes().vec(),
+                                                     strides_of_both(real, imaginary));
+  const at::Tensor parts = at::view_as_real(out);
+  parts.select(-1, 0).copy_(real.expand(out.sizes()));
+  parts.select(-1, 1).copy_(imaginary.expand(out.sizes()));
+  count_served<Op>(Route::composed, out);
+  return out;
+}
+
 /// All pairs are compared, up to so many.
 constexpr int64_t kMostPairs = INT64_C(1) << 24;
 
@@ -250,6 +281,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("trace", trace);
   m.impl("channel_shuffle", channel_shuffle);
   m.impl("linalg_cross.out", cross);
+  m.impl("complex.out", complex);
   m.impl("isin.Tensor_Tensor_out", is_in);
   m.impl("isin.Tensor_Scalar_out", is_number);
   m.impl("pow.Scalar_out", power_of_number);

@@ -4,7 +4,9 @@
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/native_group_norm_backward_ops.h>
 #include <ATen/ops/native_group_norm_ops.h>
+#include <aten/empty.h>
 #include <aten/fallback.h>
+#include <generic/index.h>
 #include <generic/normalize.h>
 #include <torch/library.h>
 
@@ -85,6 +87,12 @@ bool is_served(const at::Tensor& input, int64_t batch, int64_t channels, int64_t
          input.is_contiguous(input.suggest_memory_format());
 }
 
+bool is_empty(const at::Tensor& gradient, const at::Tensor& input) {
+  return is_open(Route::composed) && are_plain({&input, &gradient}) && input.numel() == 0 &&
+         input.dim() >= 2 && gradient.sizes() == input.sizes() &&
+         gradient.scalar_type() == input.scalar_type();
+}
+
 std::optional<ThreeTensors> forward(const at::Tensor& input, const MaybeTensor& weight,
                                     const MaybeTensor& bias, int64_t batch, int64_t group_count,
                                     double eps) {
@@ -146,6 +154,18 @@ std::optional<ThreeTensors> backward(const at::Tensor& gradient, const at::Tenso
   return result;
 }
 
+/// The gradients of no samples: no element, and zeros.
+ThreeTensors nothing(const at::Tensor& input, const at::Tensor& mean, const MaybeTensor& weight,
+                     Mask wanted) {
+  const Composition whole;
+  const at::ScalarType dtype = is_there(weight) ? weight->scalar_type() : mean.scalar_type();
+  const auto zeros = [&] {
+    return empty_on(input.device().index(), {input.size(1)}, dtype).zero_();
+  };
+  return {wanted[0] ? empty_as(input, input.sizes()) : at::Tensor(),
+          wanted[1] ? zeros() : at::Tensor(), wanted[2] ? zeros() : at::Tensor()};
+}
+
 ThreeTensors group_norm(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                         int64_t batch, int64_t channels, int64_t rest, int64_t groups, double eps) {
   using Op = at::_ops::native_group_norm;
@@ -163,7 +183,9 @@ ThreeTensors group_norm_backward(const at::Tensor& gradient, const at::Tensor& i
                                  int64_t rest, int64_t groups, Mask wanted) {
   using Op = at::_ops::native_group_norm_backward;
   std::optional<ThreeTensors> served;
-  if (is_served(input, batch, channels, rest, groups))
+  if (is_empty(gradient, input) && are_plain({&input, &mean, &scale}) && input.size(1) == channels)
+    served = nothing(input, mean, weight, wanted);
+  else if (is_served(input, batch, channels, rest, groups))
     served = backward(gradient, input, mean, scale, weight, groups, wanted);
   if (count_composed<Op>(served.has_value(), input)) return std::move(*served);
   return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(

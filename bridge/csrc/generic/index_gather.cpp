@@ -25,8 +25,13 @@ bool may_be_written(const at::Tensor& out, const at::Tensor& self, const at::Ten
 
 bool gather_into(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
   const std::optional<int64_t> at = wrapped(dim, self);
-  if (!at.has_value() || !is_read_by(self, index) || !may_be_written(out, self, index))
+  if (!at.has_value() || !are_plain({&self, &index}) || !may_be_written(out, self, index))
     return false;
+  if (index.numel() == 0 && is_open(Route::generic)) {  // of any dtype and number of dimensions
+    at::native::resize_output(out, index.sizes());
+    return true;
+  }
+  if (!is_read_by(self, index)) return false;
   const Shaped table(self), places(index);
   if (table.sizes.size() != places.sizes.size()) return false;
   for (size_t d = 0; d < table.sizes.size(); d++)

@@ -182,11 +182,31 @@ at::Tensor input_gradient(const Rows& rows, const at::Tensor& weighed, const at:
   return is_done ? out : at::Tensor();
 }
 
+/// The gradients of no rows: no element, and zeros.
+std::optional<Three> nothing(const at::Tensor& gradient, const at::Tensor& input,
+                             c10::SymIntArrayRef shape, const Maybe& weight, const Maybe& bias,
+                             Mask wanted) {
+  if (!is_open(Route::composed) || !is_ours(input) || input.sizes() != gradient.sizes() ||
+      !at::isFloatingType(input.scalar_type()) || input.scalar_type() != gradient.scalar_type())
+    return std::nullopt;
+  const Rows rows(input, shape);
+  const auto zeros = [&](c10::IntArrayRef sizes) {
+    return empty_on(rows.device(), sizes, rows.dtype()).zero_();
+  };
+  Three found;
+  if (wanted[0]) std::get<0>(found) = zeros(input.sizes());
+  if (wanted[1] && is_there(weight)) std::get<1>(found) = zeros(weight->sizes());
+  if (wanted[2] && is_there(bias)) std::get<2>(found) = zeros(bias->sizes());
+  return found;
+}
+
 /// Gradients that are asked for; nothing where the backend refuses one of them.
 std::optional<Three> backward(const at::Tensor& gradient, const at::Tensor& input,
                               c10::SymIntArrayRef shape, const at::Tensor& mean,
                               const at::Tensor& scale, const Maybe& weight, const Maybe& bias,
                               Mask wanted) {
+  if (is_ours(input) && input.numel() == 0)
+    return nothing(gradient, input, shape, weight, bias, wanted);
   const Rows rows(input, shape);
   if (!rows.is_served(weight, bias) || !rows.fits(gradient, input.sizes())) return std::nullopt;
   const at::DimVector sizes = rows.of_rows().sizes(/*keepdim=*/true);

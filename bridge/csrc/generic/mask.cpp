@@ -4,10 +4,12 @@
 // them. The host reads how many they are, where a result's size depends on it. masked_fill_ is a program.
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/masked_fill_ops.h>
 #include <ATen/ops/masked_scatter_ops.h>
 #include <ATen/ops/masked_select_ops.h>
 #include <ATen/ops/nonzero_ops.h>
+#include <ATen/ops/nonzero_static_ops.h>
 #include <ATen/ops/view_as_real.h>
 #include <ATen/ops/where.h>
 #include <aten/empty.h>
@@ -67,9 +69,13 @@ class Numbered {
     return line.numel() == 0 ||
            run_scan(*numbering(line.scalar_type()), 0, {&numbers_, &counts_, &positions_}, {&line});
   }
+  /// Returns how many there are, on the device; there is at least one element.
+  at::Tensor all() const {
+    return counts_.select(0, counts_.numel() - 1);
+  }
   /// Waits for the device.
   int64_t count() const {
-    return counts_.numel() == 0 ? 0 : counts_.select(0, counts_.numel() - 1).item<int64_t>();
+    return counts_.numel() == 0 ? 0 : all().item<int64_t>();
   }
   const at::Tensor& positions() const {
     return positions_;
@@ -112,7 +118,7 @@ const Program* coordinates(int64_t rank) {
 }
 
 bool take_apart(const at::Tensor& positions, c10::IntArrayRef sizes, const at::Tensor& out) {
-  if (positions.numel() == 0) return true;
+  if (positions.numel() == 0 || sizes.empty()) return true;
   const auto rank = static_cast<int64_t>(sizes.size());
   Launch launch(out.device().index(), positions.sizes());
   std::vector<at::Tensor> columns;
@@ -131,8 +137,8 @@ bool take_apart(const at::Tensor& positions, c10::IntArrayRef sizes, const at::T
 }
 
 bool nonzero_into(const at::Tensor& self, at::Tensor& out) {
-  if (!is_served(self) || self.dim() == 0 || !are_plain({&self, &out}) ||
-      out.scalar_type() != at::kLong || !is_apart(out, {&self}))
+  if (!is_served(self) || !are_plain({&self, &out}) || out.scalar_type() != at::kLong ||
+      !is_apart(out, {&self}))
     return false;
   const Composition whole;
   Numbered numbered(self);
@@ -146,6 +152,27 @@ bool nonzero_into(const at::Tensor& self, at::Tensor& out) {
     out.unsafeGetTensorImpl()->set_sizes_and_strides(c10::IntArrayRef(sizes),
                                                      c10::IntArrayRef(strides));
   return take_apart(positions, self.sizes(), out);
+}
+
+/// Reads nothing: what is too many is left out, and what is missing is filled.
+at::Tensor nonzero_static(const at::Tensor& self, c10::SymInt size, int64_t filler) {
+  using Op = at::_ops::nonzero_static;
+  const int64_t count = size.guard_int(__FILE__, __LINE__);
+  if (is_served(self) && count >= 0 && self.numel() > 0) {
+    const Composition whole;
+    const c10::DeviceIndex device = self.device().index();
+    Numbered numbered(self);
+    const at::Tensor positions = empty_on(device, {count}, at::kLong).zero_();
+    at::Tensor out = empty_on(device, {count, self.dim()}, at::kLong);
+    if (numbered.run() && numbered.move(TBK_INDEX_WRITE, positions, numbered.positions()) &&
+        take_apart(positions, self.sizes(), out)) {
+      const at::Tensor is_missing = at::arange(count, out.options()).ge(numbered.all());
+      out.masked_fill_(is_missing.unsqueeze(1), filler);
+      count_served<Op>(Route::composed, out);
+      return out;
+    }
+  }
+  return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, size, filler);
 }
 
 at::Tensor& nonzero_out(const at::Tensor& self, at::Tensor& out) {
@@ -196,19 +223,19 @@ at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
   return on_host<Op>(self, mask);
 }
 
-/// PyTorch raises where the source has too few elements; the host would have to know how many are set.
+/// PyTorch raises where the source has too few elements: the host reads how many are set, unless there are enough
+/// for all.
 bool scatter_into(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source) {
   if (!is_served(mask) || mask.scalar_type() != at::kBool || !are_plain({&self, &mask, &source}) ||
       self.scalar_type() != source.scalar_type() ||
-      !at::is_expandable_to(mask.sizes(), self.sizes()) || !is_apart(self, {&mask, &source}) ||
-      source.numel() < self.numel())
+      !at::is_expandable_to(mask.sizes(), self.sizes()) || !is_apart(self, {&mask, &source}))
     return false;
   if (self.numel() == 0) return true;
   const Composition whole;
   const at::Tensor all = mask.expand(self.sizes());
   Numbered numbered(all);
   const at::Tensor moved = empty_on(self.device().index(), self.sizes(), self.scalar_type());
-  if (!numbered.run() ||
+  if (!numbered.run() || (source.numel() < self.numel() && source.numel() < numbered.count()) ||
       !numbered.move(TBK_INDEX_GATHER, source.contiguous().view(-1), moved.view(-1)))
     return false;
   self.copy_(at::where(all, moved, self));
@@ -266,6 +293,7 @@ bool fill_where(const at::Tensor& self, const at::Tensor& mask, const at::Tensor
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("nonzero", nonzero);
   m.impl("nonzero.out", nonzero_out);
+  m.impl("nonzero_static", nonzero_static);
   m.impl("masked_select", masked_select);
   m.impl("masked_select.out", masked_select_out);
   m.impl("masked_scatter_", masked_scatter_);

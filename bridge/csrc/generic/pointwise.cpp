@@ -221,9 +221,19 @@ class Call {
     if (!takes_dtypes()) return false;
     const at::ScalarType computed = computed_in(types_.common);
     if (formula_of(row_, computed) == nullptr) return false;
-    const bool may_raise = (row_.flags & kDividesIntegers) != 0;
-    if (may_raise && (computed == at::kInt || computed == at::kLong)) return false;
+    const bool divides = (row_.flags & kDividesIntegers) != 0;
+    if (divides && (computed == at::kInt || computed == at::kLong) && !divides_by_number())
+      return false;
     return are_numbers_in_range();
+  }
+
+  /// Whether the divisor is a number of the host, and not zero, for which PyTorch raises.
+  bool divides_by_number() const {
+    std::optional<at::Scalar> divisor;
+    if (tensors_.size() == 2 && is_host_number(tensors_[1])) divisor = value_of(tensors_[1]);
+    if (tensors_.size() == 1 && row_.numbers[0] > row_.tensors[0]) divisor = numbers_[0];
+    return divisor.has_value() &&
+           bits_of(*divisor, types_.common, computed_in(types_.common), /*is_exact=*/false) != 0;
   }
 
   at::ScalarType new_dtype() const {
@@ -325,6 +335,9 @@ class Pointwise final : public c10::OperatorKernel {
 constexpr std::string_view kByHand[] = {
     "mse_loss", "add.Tensor", "add_.Tensor", "add.out", "sub.Tensor", "sub_.Tensor",
     "sub.out",  "mul.Tensor", "mul_.Tensor", "mul.out", "where.self", "where.self_out"};
+constexpr std::string_view kLossesByHand[] = {"smooth_l1_loss",
+                                              "smooth_l1_loss_backward.grad_input", "huber_loss",
+                                              "huber_loss_backward.out"};
 
 /// What PyTorch makes of other operators, whose results have other strides than TensorIterator's: those
 /// operators come here.
@@ -348,8 +361,8 @@ bool is_made_of_function(const Row& row) {
 }
 
 bool has_kernel_here(const Row& row) {
-  return !is_among(row.overload, kByHand) && !is_among(row.overload, kLeftToPyTorch) &&
-         !is_made_of_function(row);
+  return !is_among(row.overload, kByHand) && !is_among(row.overload, kLossesByHand) &&
+         !is_among(row.overload, kLeftToPyTorch) && !is_made_of_function(row);
 }
 
 }  // namespace
@@ -357,8 +370,10 @@ bool has_kernel_here(const Row& row) {
 void pointwise_or_fallback(const c10::OperatorHandle& op, Stack* stack) {
   static auto* kernels = [] {
     auto* made = new std::unordered_map<std::string, Pointwise>;
-    for (std::string_view overload : kByHand)
-      made->emplace(overload, overload);
+    for (c10::ArrayRef<std::string_view> list :
+         {c10::ArrayRef<std::string_view>(kByHand), c10::ArrayRef<std::string_view>(kLossesByHand)})
+      for (std::string_view overload : list)
+        made->emplace(overload, overload);
     return made;
   }();
   const c10::OperatorName& name = op.operator_name();

@@ -195,7 +195,7 @@ class Call {
     if (row_.dim != kNone && argument(row_.dim).isIntList()) {
       const c10::List<int64_t> list = argument(row_.dim).toIntList();
       dims.assign(list.begin(), list.end());
-      if (dims.empty() && row_.empty == Empty::kRefused) return false;
+      if (dims.empty() && row_.empty == Empty::kRefused && rank > 0) return false;
     } else if (row_.dim != kNone && argument(row_.dim).isInt()) {
       dims.push_back(argument(row_.dim).toInt());
     }

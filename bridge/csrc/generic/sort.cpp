@@ -15,6 +15,7 @@
 #include <generic/index.h>
 #include <generic/made_once.h>
 #include <generic/scan.h>
+#include <generic/sort.h>
 #include <tbk/tbk_sort.h>
 #include <torch/library.h>
 
@@ -63,8 +64,7 @@ std::optional<int64_t> served_dim(const at::Tensor& self, int64_t dim, Route rou
   if (!at.has_value() || !is_open(route) || !are_plain({&self}) ||
       at::isComplexType(self.scalar_type()) || self.dim() > TBK_PROGRAM_MOST_RANK)
     return std::nullopt;
-  Backend::get().ensure_open(self.device().index());
-  return sort_kernel.find(self.device().index()) != nullptr ? at : std::nullopt;
+  return offers_sort(self.device().index()) ? at : std::nullopt;
 }
 
 bool may_be_written(const at::Tensor& self, const at::Tensor& values, const at::Tensor& indices) {
@@ -179,7 +179,9 @@ at::Tensor middle(const at::Tensor& self, int64_t dim, bool ignores_nan) {
 bool median_into(const at::Tensor& self, int64_t dim, bool keepdim, bool ignores_nan,
                  at::Tensor& values, at::Tensor& indices) {
   const std::optional<int64_t> at = served_dim(self, dim, Route::composed);
-  if (!at.has_value() || self.numel() == 0 || self.dim() == 0 || values.is_same(self) ||
+  if (at.has_value() && self.dim() == 0)
+    return median_into(self.unsqueeze(0), 0, /*keepdim=*/false, ignores_nan, values, indices);
+  if (!at.has_value() || self.numel() == 0 || values.is_same(self) ||
       !may_be_written(self, values, indices) || !offers_index(self.device().index()) ||
       !offers_pointwise(self.device().index()) || !offers_reduce(self.device().index()))
     return false;
@@ -258,6 +260,11 @@ at::Tensor nanmedian(const at::Tensor& self) {
 }
 
 }  // namespace
+
+bool offers_sort(c10::DeviceIndex device) {
+  Backend::get().ensure_open(device);
+  return sort_kernel.find(device) != nullptr;
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("sort.values_stable", sort_out);

@@ -21,10 +21,11 @@ at::Tensor unfold_backward(const at::Tensor& gradient, c10::SymIntArrayRef input
                            int64_t size, int64_t step) {
   using Op = at::_ops::unfold_backward;
   const c10::IntArrayRef sizes = C10_AS_INTARRAYREF_SLOW(input_sizes);
-  if (!may_be_made({&gradient}) || !are_real({&gradient}) || sizes.empty())
+  if (!may_be_made({&gradient}) || !are_real({&gradient}))
     return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(gradient, input_sizes, dim,
                                                                         size, step);
   return made<Op>([&] {
+    if (sizes.empty()) return gradient.sum();
     const int64_t at = dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim;
     const at::TensorOptions places = gradient.options().dtype(at::kLong);
     const at::Tensor begins = at::arange(gradient.size(at), places).mul(step).unsqueeze(1);
@@ -130,7 +131,6 @@ bool may_spread(const at::Tensor& self, const at::Tensor& indices, c10::IntArray
   return may_be_made({&self, &indices}) && are_real({&self}) &&
          indices.scalar_type() == at::kLong && self.sizes() == indices.sizes() &&
          self.numel() > 0 && (self.dim() == rank + 1 || self.dim() == rank + 2) &&
-         self.is_contiguous() && self.suggest_memory_format() == at::MemoryFormat::Contiguous &&
          *std::min_element(sizes.begin(), sizes.end()) > 0;
 }
 
@@ -150,7 +150,8 @@ at::Tensor max_unpool2d(const at::Tensor& self, const at::Tensor& indices,
   const c10::IntArrayRef sizes = C10_AS_INTARRAYREF_SLOW(output_size);
   if (sizes.size() != 2 || !may_spread(self, indices, sizes))
     return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, indices, output_size);
-  return made<Op>([&] { return spread(self, indices, sizes); });
+  return made<Op>(
+      [&] { return spread(self, indices, sizes).contiguous(self.suggest_memory_format()); });
 }
 
 at::Tensor max_unpool3d(const at::Tensor& self, const at::Tensor& indices,
@@ -158,7 +159,7 @@ at::Tensor max_unpool3d(const at::Tensor& self, const at::Tensor& indices,
                         c10::IntArrayRef padding) {
   using Op = at::_ops::max_unpool3d;
   const c10::IntArrayRef sizes = C10_AS_INTARRAYREF_SLOW(output_size);
-  if (sizes.size() != 3 || stride.size() != 3 || padding.size() != 3 ||
+  if (sizes.size() != 3 || stride.size() != 3 || padding.size() != 3 || !self.is_contiguous() ||
       !may_spread(self, indices, sizes))
     return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, indices, output_size,
                                                                         stride, padding);

@@ -76,7 +76,9 @@ def check(call: Call, inputs: list[Tensor], backend: DeviceModule, device: torch
         assert seen == expected
         return
     for ours, theirs in zip(tensors(seen), tensors(expected), strict=True):
-        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert (ours.dtype, ours.shape, ours.stride()) == (
+            theirs.dtype, theirs.shape, theirs.stride(),
+        )  # fmt: skip
         torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-4, atol=1e-5, equal_nan=True)
     for slope, other in zip(seen_slopes, slopes, strict=True):
         assert (slope is None) == (other is None)
@@ -121,6 +123,30 @@ CALLS: dict[str, tuple[Call, list[Tensor]]] = {
     "searchsorted": (torch.searchsorted, [signed(5, 9).sort().values, signed(5, 4)]),
     "scatter of nothing": (
         lambda x: x.gather(0, torch.empty(0, dtype=torch.int64, device=x.device)), [signed(5)]),
+    "smooth L1": (partial(F.smooth_l1_loss, beta=0.5), [signed(5, 4), share(5, 4)]),
+    "smooth L1, summed": (
+        partial(F.smooth_l1_loss, reduction="sum"), [signed(5, 4), share(5, 4)]),
+    "smooth L1 of each": (
+        partial(F.smooth_l1_loss, reduction="none"), [signed(5, 4), share(5, 4)]),
+    "Huber": (partial(F.huber_loss, delta=0.5), [signed(5, 4), share(5, 4)]),
+    "Huber, summed": (partial(F.huber_loss, reduction="sum"), [signed(5, 4), share(5, 4)]),
+    "complex": (
+        lambda x, y: torch.view_as_real(torch.complex(x, y)), [signed(5, 4), share(5, 4)]),
+    "complex, broadcast": (
+        lambda x, y: torch.view_as_real(torch.complex(x, y)), [signed(5, 1), share(4)]),
+    "take along": (lambda x, i: x.take_along_dim(i, 1), [signed(5, 4), whole(5, 2, most=4)]),
+    "the rest of a division": (lambda x: (x - 3) % 4, [whole(5, 4)]),
+    "a quotient of integers": (lambda x: (x - 3) // 2, [whole(5, 4)]),
+    "median of a number": (lambda x: x.median(0), [signed()]),
+    "median of a number, without NaN": (lambda x: x.nanmedian(-1, keepdim=True), [signed()]),
+    "any of a number": (lambda x: torch.any(x, dim=[]), [signed()]),
+    "windows of a number": (lambda x: x.unfold(0, 1, 1), [signed()]),
+    "gather nothing": (
+        lambda x: x.gather(0, torch.empty(2, 0, dtype=torch.uint8, device=x.device)), [signed(5)]),
+    "layer norm of nothing": (
+        lambda x, w, b: F.layer_norm(x, w.shape, w, b), [signed(0, 6), signed(6), share(6)]),
+    "group norm of nothing": (
+        lambda x, w, b: F.group_norm(x, 2, w, b), [signed(0, 6), signed(6), share(6)]),
     "layer norm of one row": (
         lambda x, w, b: F.layer_norm(x, x.shape, w, b), [signed(4, 6), signed(4, 6), share(4, 6)]),
     "logspace": (lambda x: torch.logspace(-1, 2, 7, base=3.0, device=x.device) * x, [signed(7)]),
@@ -141,12 +167,41 @@ def test_of_what_is_not_contiguous(name: str, backend: DeviceModule, device: tor
           device)  # fmt: skip
 
 
+@pytest.mark.parametrize("form", [torch.contiguous_format, torch.channels_last])
 @pytest.mark.parametrize("sizes", [(2, 3, 4, 6), (3, 4, 6)])
 def test_the_inverse_of_max_pooling(
-    sizes: tuple[int, ...], backend: DeviceModule, device: torch.device
+    sizes: tuple[int, ...], form: torch.memory_format, backend: DeviceModule, device: torch.device
 ) -> None:
-    values, places = F.max_pool2d(signed(*sizes), 2, return_indices=True)
+    image = signed(*sizes)
+    image = image.contiguous(memory_format=form) if image.dim() == 4 else image
+    values, places = F.max_pool2d(image, 2, return_indices=True)
     check(lambda x: F.max_unpool2d(x, places.to(x.device), [2, 2]), [values], backend, device)
+
+
+def test_a_division_by_zero(device: torch.device) -> None:
+    calls: list[Call] = [
+        lambda x: x % 0, lambda x: x // 0, lambda x: x.fmod(0), lambda x: x % 256]  # fmt: skip
+    for call in calls:
+        x = whole(5).to(torch.uint8)
+        there = x.to(device)
+        for operand in (x, there):
+            with pytest.raises(RuntimeError, match="Zero"):
+                call(operand)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_complex_output(dtype: torch.dtype, device: torch.device) -> None:
+    parts = [signed(3, 4).to(dtype), share(3, 4).to(dtype)]
+    there = [one.to(device) for one in parts]
+    expected = torch.complex(*parts)
+    for out in (torch.empty(0, dtype=expected.dtype, device=device),
+                torch.empty(4, 3, dtype=expected.dtype, device=device).mT):  # fmt: skip
+        assert torch.complex(*there, out=out) is out
+        torch.testing.assert_close(out.cpu(), expected)
+    with pytest.raises(RuntimeError):
+        torch.complex(*there, out=torch.empty(3, 4, dtype=dtype, device=device))
+    with pytest.raises(RuntimeError):
+        torch.complex(there[0], there[1].half())
 
 
 POLYNOMIALS = [

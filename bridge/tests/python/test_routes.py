@@ -25,7 +25,7 @@ ROUTES = ("any", "named", "generic", "composed", "fallback")
 OF_PROGRAMS = ("random",)
 # What takes more than one launch, and what never does.
 WITHOUT = {
-    "generic": {"classes", "norms", "pooling", "resampling"},
+    "generic": {"classes", "distances", "grids", "norms", "pooling", "resampling"},
     "composed": {"pointwise", "optimizers"},
 }
 # Each route may copy and fill, by kernels of these names.

@@ -46,7 +46,19 @@ REDUCTIONS: dict[str, Sample] = {
         lambda x: x.softmax(0), real(5, 3).index_fill(0, torch.tensor([0, 1]), -torch.inf)),
     "log_softmax": learned(lambda x: x.log_softmax(0), CUBE),
     "mse_loss": learned(nnf.mse_loss, real(4, 5), real(4, 5, seed=1)),
+    "smooth_l1_loss": learned(nnf.smooth_l1_loss, real(4, 5), real(4, 5, seed=1)),
+    "huber_loss": learned(lambda x, y: nnf.huber_loss(x, y, "sum", 0.7), real(4, 5),
+                          real(4, 5, seed=1)),
 }  # fmt: skip
+ROWS, OTHERS = real(5, 3), real(4, 3, seed=1)
+DISTANCES: dict[str, Sample] = {
+    f"of order {order}": learned(lambda x, y, p=order: torch.cdist(x, y, p), ROWS, OTHERS)
+    for order in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
+}
+DISTANCES["within one"] = learned(nnf.pdist, ROWS)
+DISTANCES["sums within one"] = learned(lambda x: nnf.pdist(x, 1.0), ROWS)
+DISTANCES["with NaN"] = of(lambda x, y: [torch.cdist(x, y, 0.0), torch.cdist(x, y, torch.inf)], NAN,
+                           real(2, 6))  # fmt: skip
 SCANS: dict[str, Sample] = {
     "cumsum": learned(lambda x: x.cumsum(0), real(4, 5)),
     "cumsum of the last": of(lambda x: x.cumsum(-1), real(4, 5).t()),
@@ -60,4 +72,4 @@ SCANS: dict[str, Sample] = {
     "logcumsumexp": of(lambda x: x.logcumsumexp(1), real(3, 5)),
     "logcumsumexp of large ones": of(lambda x: x.logcumsumexp(1), real(3, 5) * 200),
 }
-FAMILIES = {"reductions": REDUCTIONS, "scans": SCANS}
+FAMILIES = {"reductions": REDUCTIONS, "distances": DISTANCES, "scans": SCANS}

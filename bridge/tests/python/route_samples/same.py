@@ -10,11 +10,18 @@ _OWN = "the places are those of nonzero elements, or of a sort: none is negative
 _ONCE = "written into zeros, each place once"
 _CANDIDATES = "the gradient asks more places of the result than there are, never fewer"
 _ZERO = "the gradient of cumprod seeks the first zero of a line: no two are equal"
+_FULL = "as many pairs are asked for as there are: whatever is compared, none is filled"
 _PARTS = "only a part of no elements has it, and a device need not begin with one"
 
 SAME: dict[str, dict[str, str]] = {
     "places": {"tbk::pointwise: LT is GE": _HALVES},
     "reductions": {"tbk::reduce: two inputs are exchanged": _PRODUCT},
+    "distances": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::index: writes are sums": _ONCE,
+        "tbk::pointwise: ADD is SUB": _FULL,
+        "tbk::pointwise: the last input is one element": _FULL,
+    },
     "scans": {
         "tbk::index: a bad index is not told": _OWN,
         "tbk::index: writes are sums": _ONCE,

@@ -49,4 +49,21 @@ RESAMPLING: dict[str, Sample] = {
     "bicubic": images(nnf.interpolate, (9, 11), mode="bicubic"),
     "lines": learned(lambda x: nnf.interpolate(x, 9, mode="linear"), real(2, 3, 5)),
 }
-FAMILIES = {"pooling": POOLING, "padding": PADDING, "resampling": RESAMPLING}
+PLACES, DEEP = real(2, 4, 3, 2).mul(0.6), real(2, 2, 3, 2, 3).mul(0.6)
+
+
+def grid(places: torch.Tensor, given: torch.Tensor, **named: Any) -> Sample:
+    return learned(lambda x, at: nnf.grid_sample(x, at, **named), given, places)
+
+
+GRIDS: dict[str, Sample] = {
+    "bilinear": grid(PLACES, IMAGES, align_corners=False),
+    "bilinear, at the border": grid(PLACES, IMAGES, padding_mode="border", align_corners=True),
+    "bilinear, reflected": grid(PLACES, IMAGES, padding_mode="reflection", align_corners=False),
+    "nearest": grid(PLACES, IMAGES, mode="nearest", align_corners=False),
+    "bicubic": grid(PLACES, IMAGES, mode="bicubic", align_corners=False),
+    "bicubic, reflected": grid(PLACES, IMAGES, mode="bicubic", padding_mode="reflection",
+                               align_corners=True),
+    "of volumes": grid(DEEP, real(2, 3, 4, 5, 3), align_corners=False),
+}  # fmt: skip
+FAMILIES = {"pooling": POOLING, "padding": PADDING, "resampling": RESAMPLING, "grids": GRIDS}
