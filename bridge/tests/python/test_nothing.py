@@ -61,15 +61,13 @@ def test_no_element_no_gradient(name: str, backend: DeviceModule, device: torch.
 @pytest.mark.parametrize("weights", [torch.float16, torch.float32], ids=str)
 def test_the_dtypes_are_those_of_the_cpu(weights: torch.dtype, device: torch.device) -> None:
     """Shape functions give float32 for mean and rstd of half precision, whatever the weights."""
-    seen, expected = (
-        torch.native_layer_norm(
-            torch.empty(0, 4, dtype=torch.float16, device=place),
-            [4],
-            *(torch.ones(4, dtype=weights, device=place) for _ in range(2)),
-            1e-5,
-        )
-        for place in (device, torch.device("cpu"))
-    )
+
+    def norm(place: torch.device) -> tuple[Tensor, ...]:
+        rows = torch.empty(0, 4, dtype=torch.float16, device=place)
+        weight, bias = (torch.ones(4, dtype=weights, device=place) for _ in range(2))
+        return torch.native_layer_norm(rows, [4], weight, bias, 1e-5)
+
+    seen, expected = norm(device), norm(torch.device("cpu"))
     assert [one.dtype for one in seen] == [one.dtype for one in expected]
 
 
