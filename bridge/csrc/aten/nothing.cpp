@@ -110,7 +110,7 @@ class Shapes {
     bool has_none = true;
     for (const IValue& value : results_)
       for_each_tensor(value, [&](const at::Tensor& result) {
-        has_none = has_none && result.numel() == 0 && keeps_its_sizes(result);
+        has_none = has_none && result.numel() == 0 && keeps_its_shape(result);
       });
     return has_none;
   }
@@ -124,9 +124,10 @@ class Shapes {
     return other;
   }
 
-  bool keeps_its_sizes(const at::Tensor& result) const {
+  bool keeps_its_shape(const at::Tensor& result) const {
     const auto given = given_.find(result.unsafeGetTensorImpl());
-    return given == given_.end() || given->second.sizes() == result.sizes();
+    return given == given_.end() ||
+           (given->second.sizes() == result.sizes() && given->second.strides() == result.strides());
   }
 
   at::Tensor on_device(const at::Tensor& result) const {

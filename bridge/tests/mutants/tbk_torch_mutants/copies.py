@@ -103,7 +103,8 @@ def _() -> None:
 
 
 @mutant("pinned_memory_has_no_strides", "CPY-508",
-        "an upload takes the elements of pinned memory as they lie", narrow=True)  # fmt: skip
+        "an upload takes the elements of pinned memory as they lie", narrow=True,
+        tests="pinned_memory[upload-transposed")  # fmt: skip
 def _() -> None:
     def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
         if to_device(self, source) and source.is_pinned() and source.storage_offset() == 0:
