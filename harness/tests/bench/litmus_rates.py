@@ -12,7 +12,9 @@
                                             pieces of work, or in large ones
     litmus_rates.py torch [--seconds N]     of each mutant of order and lifetime, behind the bridge:
                                             is it found by PyTorch's calls, in so long?
-    litmus_rates.py sound [--programs N]    the reference and all legal devices: no finding
+    litmus_rates.py sound [--programs N] [--seconds N]
+                                            the reference and all legal devices, each in so long:
+                                            no finding
 
 Each prints a JSON object a line, the last one the sum, and appends them to --output. Ends with 1
 where something is missed: kills below 20.7 a second, more than one planted rate, any rare fault, or
@@ -24,15 +26,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from litmus_mutants import BROKEN, BY_GATE, NO_CALL_OF_PYTORCH, OPTIONS_IN_PYTORCH
-from litmus_runs import MUTANTS, PLANTED, SURE, litmus, plant, sound, stated, through_pytorch
+from litmus_runs import (
+    MUTANTS,
+    PLANTED,
+    SURE,
+    Run,
+    litmus,
+    plant,
+    sound,
+    stated,
+    through_pytorch,
+)
 from runs import BUILD, CPU
 
 RATES = (100, 1_000, 10_000, 100_000)
@@ -126,17 +140,34 @@ def legal() -> list[str]:
 
 
 def alarms(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """A device that takes its time gets --seconds; the reference runs what such ones leave."""
     devices = [(CPU, ()), *((MUTANTS, (f"mutant={name}",)) for name in legal())]
     each = -(-choices.programs // len(devices))
-    for number, (library, options) in enumerate(devices):
+
+    def run(number: int) -> Run | None:
+        library, options = devices[number]
+        seed = choices.seed + number
         try:
-            run = litmus(library, options, each, seed=choices.seed + number, call_timeout=20)
+            return litmus(library, options, each, seed=seed, seconds=choices.seconds,
+                          call_timeout=20)  # fmt: skip
         except RuntimeError as error:  # no streams, no events: nothing to order
             if "nothing to order" not in str(error):
                 raise
-            continue
-        yield {"device": options or "reference", "programs": run.programs, "alarms": run.code,
-               "cpu_seconds": run.cpu_seconds}, run.code == 0  # fmt: skip
+            return None
+
+    left = choices.programs
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (_, options), ran in zip(devices, pool.map(run, range(len(devices))), strict=True):
+            if ran is not None:
+                left -= ran.programs
+                yield alarms_of(options, ran)
+    if left > 0:
+        yield alarms_of((), litmus(CPU, (), left, seed=choices.seed + len(devices)))
+
+
+def alarms_of(options: tuple[str, ...], ran: Run) -> tuple[Line, bool]:
+    return {"device": options or "reference", "programs": ran.programs, "alarms": ran.code,
+            "cpu_seconds": ran.cpu_seconds}, ran.code == 0  # fmt: skip
 
 
 PARTS = {"kills": kills, "planted": planted, "shares": shares, "rare": rare, "torch": torch,
