@@ -41,7 +41,7 @@ COMPILED = {
 METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 # Rooms and files that an sdist has no use for: it is there to be built.
 NOT_IN_SDIST = re.compile(
-    r"\.|ci/|docs/|mkdocs|CMakePresets|CONTRIBUTING|(bridge|harness|reports)/tests/|harness/python/tests/"
+    r"\.|ci/|docs/|mkdocs|CMakePresets|CONTRIBUTING|(bridge|harness|reports)/tests/|harness/python/tests/|reports/published/"
     r"|contracts/(compat|rows|tools)/|bridge/(bench|codegen|example|tools)/|bridge/\."
 )
 
