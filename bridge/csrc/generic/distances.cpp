@@ -40,7 +40,7 @@ class Metric {
   Metric(ProgramBuilder& b, Order order, at::ScalarType real)
       : b_(b), order_(order), real_(real), exponent_(b.number(real)) {}
 
-  /// What one difference adds.
+  /// Returns what one difference adds.
   Value term(Value difference) {
     const Value size = b_.apply(TBK_OPCODE_ABS, {difference});
     switch (order_) {
@@ -70,7 +70,7 @@ class Metric {
     if (!is_power) return all;
     return op(TBK_OPCODE_POW, all, op(TBK_OPCODE_DIV, number(1), exponent_));
   }
-  /// How the distance grows with one difference, times its gradient.
+  /// Returns how the distance grows with one difference, times its gradient.
   Value slope(Value difference, Value gradient, Value distance) {
     const Value zero = number(0), size = b_.apply(TBK_OPCODE_ABS, {difference});
     const Value is_left = op(TBK_OPCODE_LT, difference, zero);
@@ -200,7 +200,7 @@ class Pairs {
   at::Tensor fresh(int64_t rows, int64_t columns) const {
     return empty_on(one_.device().index(), sizes(rows, columns), dtype());
   }
-  /// What goes is the last dimension of all inputs.
+  /// Reduces the last dimension of all inputs.
   at::Tensor run(const Reduction& reduction, at::Tensor out,
                  std::initializer_list<at::Tensor> inputs) const {
     if (out.numel() == 0) return out;
@@ -218,7 +218,7 @@ class Pairs {
   const double p_;
 };
 
-/// What PyTorch's CPU has a kernel for: it raises for half precision.
+/// Returns whether PyTorch's CPU has a kernel for it: it raises for half precision.
 bool may_be_paired(const at::Tensor& one, const at::Tensor& other, double p) {
   if (!may_be_made({&one, &other}) || !are_real({&one, &other}) ||
       at::isReducedFloatingType(one.scalar_type()) || one.dim() < 2 || other.dim() < 2 ||

@@ -121,7 +121,7 @@ const Program* element_program(const Lattice& lattice, at::ScalarType real) {
   });
 }
 
-/// How the result of one channel grows with each coordinate, times its gradient.
+/// Returns how the result of one channel grows with each coordinate, times its gradient.
 const Program* slopes_program(const Lattice& lattice, at::ScalarType real) {
   ProgramBuilder b;
   const auto taps = taps_of(b, lattice, real);

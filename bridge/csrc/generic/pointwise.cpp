@@ -227,7 +227,7 @@ class Call {
     return are_numbers_in_range();
   }
 
-  /// Whether the divisor is a number of the host, and not zero, for which PyTorch raises.
+  /// Returns whether the divisor is a number of the host, and not zero, for which PyTorch raises.
   bool divides_by_number() const {
     std::optional<at::Scalar> divisor;
     if (tensors_.size() == 2 && is_host_number(tensors_[1])) divisor = value_of(tensors_[1]);
@@ -332,12 +332,14 @@ class Pointwise final : public c10::OperatorKernel {
 };
 
 /// Overloads that have kernels by hand, which come here when they are done.
-constexpr std::string_view kByHand[] = {
-    "mse_loss", "add.Tensor", "add_.Tensor", "add.out", "sub.Tensor", "sub_.Tensor",
-    "sub.out",  "mul.Tensor", "mul_.Tensor", "mul.out", "where.self", "where.self_out"};
-constexpr std::string_view kLossesByHand[] = {"smooth_l1_loss",
-                                              "smooth_l1_loss_backward.grad_input", "huber_loss",
-                                              "huber_loss_backward.out"};
+constexpr std::string_view kByHand[] = {"mse_loss",       "add.Tensor",
+                                        "add_.Tensor",    "add.out",
+                                        "sub.Tensor",     "sub_.Tensor",
+                                        "sub.out",        "mul.Tensor",
+                                        "mul_.Tensor",    "mul.out",
+                                        "where.self",     "where.self_out",
+                                        "smooth_l1_loss", "smooth_l1_loss_backward.grad_input",
+                                        "huber_loss",     "huber_loss_backward.out"};
 
 /// What PyTorch makes of other operators, whose results have other strides than TensorIterator's: those
 /// operators come here.
@@ -361,8 +363,8 @@ bool is_made_of_function(const Row& row) {
 }
 
 bool has_kernel_here(const Row& row) {
-  return !is_among(row.overload, kByHand) && !is_among(row.overload, kLossesByHand) &&
-         !is_among(row.overload, kLeftToPyTorch) && !is_made_of_function(row);
+  return !is_among(row.overload, kByHand) && !is_among(row.overload, kLeftToPyTorch) &&
+         !is_made_of_function(row);
 }
 
 }  // namespace
@@ -370,10 +372,8 @@ bool has_kernel_here(const Row& row) {
 void pointwise_or_fallback(const c10::OperatorHandle& op, Stack* stack) {
   static auto* kernels = [] {
     auto* made = new std::unordered_map<std::string, Pointwise>;
-    for (c10::ArrayRef<std::string_view> list :
-         {c10::ArrayRef<std::string_view>(kByHand), c10::ArrayRef<std::string_view>(kLossesByHand)})
-      for (std::string_view overload : list)
-        made->emplace(overload, overload);
+    for (std::string_view overload : kByHand)
+      made->emplace(overload, overload);
     return made;
   }();
   const c10::OperatorName& name = op.operator_name();

@@ -12,7 +12,7 @@
 namespace tbk::generic {
 namespace {
 
-/// Where each element ends; reads how many places there are. Nothing where PyTorch raises: for a negative number of
+/// Says where each element ends; reads how many places there are. Nothing where PyTorch raises: for a negative number of
 /// repeats, and for another size of the result than is said.
 struct Ends {
   explicit Ends(const at::Tensor& repeats) : at(repeats.cumsum(0)) {

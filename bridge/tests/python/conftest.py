@@ -182,6 +182,15 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
+def takes_programs(backend: DeviceModule, device: torch.device) -> None:
+    """Skips where the backend takes no programs."""
+    backend.reset_routes()
+    torch.ones(2, device=device).exp()
+    if not any(row.route == "generic" for row in backend.routes()):
+        pytest.skip("the backend offers no generic kernels")
+
+
+@pytest.fixture
 def child() -> Callable[..., str]:
     """Runs a program in a Python of its own: what it prints. Its argv is what follows it."""
 

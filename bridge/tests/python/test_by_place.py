@@ -20,13 +20,7 @@ STEPS = {torch.float64: 1e-14, torch.float32: 1e-6, torch.float16: 2e-3, torch.b
 WHOLE = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 
 
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend takes no programs."""
-    backend.reset_routes()
-    torch.ones(2, device=device).exp()
-    if not any(row.route == "generic" for row in backend.routes()):
-        pytest.skip("the backend offers no generic kernels")
+pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
 def check(

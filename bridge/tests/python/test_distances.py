@@ -23,13 +23,7 @@ ORDERS = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")]
 EXACT = "donot_use_mm_for_euclid_dist"
 
 
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend takes no programs."""
-    backend.reset_routes()
-    torch.ones(2, device=device).exp()
-    if not any(row.route == "generic" for row in backend.routes()):
-        pytest.skip("the backend offers no generic kernels")
+pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
 def rows(*sizes: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -26,13 +26,7 @@ FORMS = {torch.float32: list(itertools.product(PADDINGS, (False, True))),
          torch.float64: [("reflection", True)]}  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend takes no programs."""
-    backend.reset_routes()
-    torch.ones(2, device=device).exp()
-    if not any(row.route == "generic" for row in backend.routes()):
-        pytest.skip("the backend offers no generic kernels")
+pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
 def image(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:

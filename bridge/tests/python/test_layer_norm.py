@@ -29,13 +29,7 @@ LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend takes no programs."""
-    backend.reset_routes()
-    torch.ones(2, device=device).exp()
-    if not any(row.route == "generic" for row in backend.routes()):
-        pytest.skip("the backend offers no generic kernels")
+pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
 def operands(shape: tuple[int, ...], inner: int, dtype: torch.dtype) -> list[Tensor]:

@@ -31,13 +31,7 @@ SHAPES = {"rows": (6, 4), "lines": (3, 4, 7), "images": (2, 6, 3, 5), "volumes":
           "one image": (1, 4, 3, 3), "long": (2, 2, 4000)}  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend takes no programs."""
-    backend.reset_routes()
-    torch.ones(2, device=device).exp()
-    if not any(row.route == "generic" for row in backend.routes()):
-        pytest.skip("the backend offers no generic kernels")
+pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
 def drawn(*sizes: int, shift: float = 0.0) -> Tensor:

@@ -37,13 +37,7 @@ def seeded(backend: DeviceModule, device: torch.device) -> Iterator[None]:
     backend.set_rng_state_all(states)
 
 
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend takes no programs."""
-    backend.reset_routes()
-    torch.ones(2, device=device).exp()
-    if not any(row.route == "generic" for row in backend.routes()):
-        pytest.skip("the backend offers no generic kernels")
+pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
 @pytest.mark.parametrize("dtype", REAL)

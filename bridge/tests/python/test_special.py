@@ -38,13 +38,7 @@ VALUES = [-9.5, -3.3, -1.2, -0.4, 0.0, 1e-3, 0.3, 0.5, 1.0, 2.0, 2.2, 7.9, 8.1, 
 WITH_DERIVATIVES = ["i0", "i0e", "i1", "i1e", "erfcx", "log_ndtr", "digamma"]
 
 
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend takes no programs."""
-    backend.reset_routes()
-    torch.ones(2, device=device).exp()
-    if not any(row.route == "generic" for row in backend.routes()):
-        pytest.skip("the backend offers no generic kernels")
+pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
 @pytest.mark.parametrize("name", ALL)

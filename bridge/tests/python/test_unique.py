@@ -21,13 +21,7 @@ DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int32
           torch.bool]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend takes no programs."""
-    backend.reset_routes()
-    torch.ones(2, device=device).exp()
-    if not any(row.route == "generic" for row in backend.routes()):
-        pytest.skip("the backend offers no generic kernels")
+pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
 def whole(*sizes: int, below: int = 4) -> Tensor:
