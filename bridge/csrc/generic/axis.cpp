@@ -243,10 +243,10 @@ Value AxisBuilder::reflected_candidate(Value index, Value number) {
   const Value front = op(TBK_OPCODE_SUB, before_, index);
   const Value behind = op(TBK_OPCODE_ADD, front, op(TBK_OPCODE_MUL, last, whole(2)));
   const Value nowhere = whole(-1);
-  const Value in_front = select(op(TBK_OPCODE_EQ, index, whole(0)), nowhere, front);
-  const Value at_back = select(op(TBK_OPCODE_EQ, index, last), nowhere, behind);
-  const Value mirrored = select(op(TBK_OPCODE_EQ, number, whole(1)), in_front, at_back);
-  return select(op(TBK_OPCODE_EQ, number, whole(0)), plain, mirrored);
+  const Value in_front = b_.select(op(TBK_OPCODE_EQ, index, whole(0)), nowhere, front);
+  const Value at_back = b_.select(op(TBK_OPCODE_EQ, index, last), nowhere, behind);
+  const Value mirrored = b_.select(op(TBK_OPCODE_EQ, number, whole(1)), in_front, at_back);
+  return b_.select(op(TBK_OPCODE_EQ, number, whole(0)), plain, mirrored);
 }
 
 Value AxisBuilder::first_candidate(Value index) {
@@ -262,8 +262,8 @@ Value AxisBuilder::first_candidate(Value index) {
     case Along::kTwice:
       return op(TBK_OPCODE_SHL, index, whole(1));
     case Along::kReplicate:
-      return select(op(TBK_OPCODE_EQ, index, whole(0)), whole(0),
-                    op(TBK_OPCODE_ADD, index, before_));
+      return b_.select(op(TBK_OPCODE_EQ, index, whole(0)), whole(0),
+                       op(TBK_OPCODE_ADD, index, before_));
     default: {
       const Value at = op(TBK_OPCODE_MUL, b_.cast(index, real_), inverse_);
       const Value from = b_.apply(TBK_OPCODE_FLOOR, {op(TBK_OPCODE_ADD, at, shift_)});
@@ -293,7 +293,7 @@ AxisBuilder::Back AxisBuilder::back(Value index, Value number) {
   }
   Value weight = constant(0);
   for (const Tap& tap : made_of) {
-    const Value counted = select(op(TBK_OPCODE_EQ, tap.index, index), *tap.weight, constant(0));
+    const Value counted = b_.select(op(TBK_OPCODE_EQ, tap.index, index), *tap.weight, constant(0));
     weight = op(TBK_OPCODE_ADD, weight, counted);
   }
   return {place, is_there, weight, std::nullopt};

@@ -109,9 +109,6 @@ class AxisBuilder {
   Value op(uint16_t opcode, Value x, Value y) {
     return b_.apply(opcode, {x, y});
   }
-  Value select(Value condition, Value yes, Value no) {
-    return b_.apply(TBK_OPCODE_SELECT, {condition, yes, no});
-  }
   Value whole(int64_t value) {
     return b_.constant(static_cast<double>(value), at::kLong);
   }

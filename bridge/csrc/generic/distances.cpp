@@ -46,13 +46,13 @@ class Metric {
     switch (order_) {
       case Order::kCount: {
         const Value is_some = op(TBK_OPCODE_NE, size, number(0));
-        const Value one = select(is_some, number(1), number(0));
-        return select(b_.apply(TBK_OPCODE_ISNAN, {size}), size, one);
+        const Value one = b_.select(is_some, number(1), number(0));
+        return b_.select(b_.apply(TBK_OPCODE_ISNAN, {size}), size, one);
       }
       case Order::kFirst:
         return size;
       case Order::kMost:  // PyTorch's CPU passes over what is no number
-        return select(b_.apply(TBK_OPCODE_ISNAN, {size}), number(0), size);
+        return b_.select(b_.apply(TBK_OPCODE_ISNAN, {size}), number(0), size);
       case Order::kSecond:
         return op(TBK_OPCODE_MUL, difference, difference);
       default:
@@ -74,23 +74,21 @@ class Metric {
   Value slope(Value difference, Value gradient, Value distance) {
     const Value zero = number(0), size = b_.apply(TBK_OPCODE_ABS, {difference});
     const Value is_left = op(TBK_OPCODE_LT, difference, zero);
-    const Value turned = select(is_left, b_.apply(TBK_OPCODE_NEG, {gradient}), gradient);
+    const Value turned = b_.select(is_left, b_.apply(TBK_OPCODE_NEG, {gradient}), gradient);
     const Value is_none = op(TBK_OPCODE_EQ, difference, zero);
-    const Value with_sign = select(is_none, zero, turned);
+    const Value with_sign = b_.select(is_none, zero, turned);
     if (order_ == Order::kCount) return zero;
     if (order_ == Order::kFirst) return with_sign;
-    if (order_ == Order::kMost) return select(op(TBK_OPCODE_EQ, size, distance), with_sign, zero);
+    if (order_ == Order::kMost)
+      return b_.select(op(TBK_OPCODE_EQ, size, distance), with_sign, zero);
     const Value is_same = op(TBK_OPCODE_EQ, distance, zero);
-    return select(order_ == Order::kBelowOne ? op(TBK_OPCODE_OR, is_same, is_none) : is_same, zero,
-                  op(TBK_OPCODE_MUL, with_sign, share(size, distance)));
+    return b_.select(order_ == Order::kBelowOne ? op(TBK_OPCODE_OR, is_same, is_none) : is_same,
+                     zero, op(TBK_OPCODE_MUL, with_sign, share(size, distance)));
   }
 
  private:
   Value op(uint16_t opcode, Value x, Value y) {
     return b_.apply(opcode, {x, y});
-  }
-  Value select(Value condition, Value yes, Value no) {
-    return b_.apply(TBK_OPCODE_SELECT, {condition, yes, no});
   }
   Value number(double value) {
     return b_.constant(value, real_);

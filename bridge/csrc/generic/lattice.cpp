@@ -37,8 +37,8 @@ LatticeBuilder::Place LatticeBuilder::clipped(Place place) {
   const Value is_above = op(TBK_OPCODE_GT, place.at, number(0));
   const Value is_below = op(TBK_OPCODE_LT, place.at, last_);
   const Value is_inside = op(TBK_OPCODE_AND, is_above, is_below);
-  const Value end = select(is_above, last_, number(0));
-  return {select(is_inside, place.at, end), select(is_inside, place.slope, number(0))};
+  const Value end = b_.select(is_above, last_, number(0));
+  return {b_.select(is_inside, place.at, end), b_.select(is_inside, place.slope, number(0))};
 }
 
 /// There and back between the ends: elements where corners fall together, else half an element further out.
@@ -51,13 +51,13 @@ LatticeBuilder::Place LatticeBuilder::reflected(Place place) {
   const Value rest = op(TBK_OPCODE_SUB, far, op(TBK_OPCODE_MUL, turns, span));
   const Value half = b_.apply(TBK_OPCODE_FLOOR, {op(TBK_OPCODE_MUL, turns, number(0.5))});
   const Value is_back = op(TBK_OPCODE_NE, turns, op(TBK_OPCODE_ADD, half, half));
-  const Value along = select(is_back, op(TBK_OPCODE_SUB, span, rest), rest);
+  const Value along = b_.select(is_back, op(TBK_OPCODE_SUB, span, rest), rest);
   const Value is_single = op(TBK_OPCODE_EQ, span, number(0));
-  const Value at = select(is_single, number(0), op(TBK_OPCODE_ADD, along, low));
+  const Value at = b_.select(is_single, number(0), op(TBK_OPCODE_ADD, along, low));
   const Value is_left = op(TBK_OPCODE_LT, from_low, number(0));
   const Value turned = b_.apply(TBK_OPCODE_NEG, {place.slope});
-  const Value slope = select(op(TBK_OPCODE_XOR, is_left, is_back), turned, place.slope);
-  return {at, select(is_single, number(0), slope)};
+  const Value slope = b_.select(op(TBK_OPCODE_XOR, is_left, is_back), turned, place.slope);
+  return {at, b_.select(is_single, number(0), slope)};
 }
 
 LatticeBuilder::Place LatticeBuilder::padded(Place place) {
@@ -75,7 +75,7 @@ LatticeBuilder::Place LatticeBuilder::padded(Place place) {
 Value LatticeBuilder::index_of(Value place) {
   const Value is_inside =
       op(TBK_OPCODE_AND, op(TBK_OPCODE_GE, place, number(0)), op(TBK_OPCODE_LE, place, last_));
-  return b_.cast(select(is_inside, place, number(-1)), at::kLong);
+  return b_.cast(b_.select(is_inside, place, number(-1)), at::kLong);
 }
 
 LatticeBuilder::Taps LatticeBuilder::linear(Value coordinate) {

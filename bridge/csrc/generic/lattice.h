@@ -53,9 +53,6 @@ class LatticeBuilder {
   Value op(uint16_t opcode, Value x, Value y) {
     return b_.apply(opcode, {x, y});
   }
-  Value select(Value condition, Value yes, Value no) {
-    return b_.apply(TBK_OPCODE_SELECT, {condition, yes, no});
-  }
   Value number(double value) {
     return b_.constant(value, real_);
   }

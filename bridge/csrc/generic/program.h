@@ -58,6 +58,10 @@ class ProgramBuilder {
   Value apply(uint16_t opcode, std::initializer_list<Value> operands) {
     return apply(opcode, c10::ArrayRef<Value>(operands.begin(), operands.size()));
   }
+  /// Returns `yes` where `condition` holds, a BOOL, and `no` elsewhere; both are computed.
+  Value select(Value condition, Value yes, Value no) {
+    return apply(TBK_OPCODE_SELECT, {condition, yes, no});
+  }
   void result(Value value);
 
   at::ScalarType dtype_of(Value value) const;
