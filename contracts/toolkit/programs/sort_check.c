@@ -59,14 +59,24 @@ static bool check_names_one(seen_t* seen, int64_t at, int64_t index) {
   return true;
 }
 
-/* The element that it names may stand here; where it may not, values without indices are wrong, too. */
+static bool is_value_right(const seen_t* seen, int64_t at) {
+  const sort_job_t* job = seen->job;
+  if (seen->values == NULL) return false;
+  const sort_item_t got =
+      sort_item(job->input.type, element_in(seen->values, &job->values, seen, at), -1);
+  return sort_compare(&got, &seen->wanted[at], is_descending(job)) == 0;
+}
+
+/* The element that it names may stand here. Where it may not, and the value is wrong too, so is the order. */
 static bool check_index(seen_t* seen, int64_t at) {
   const sort_job_t* job = seen->job;
   int64_t index = 0;
   memcpy(&index, element_in(seen->indices, &job->indices, seen, at), sizeof index);
   if (!check_names_one(seen, at, index)) return false;
-  if (sort_compare(&seen->input[index], &seen->wanted[at], is_descending(job)) != 0)
+  if (sort_compare(&seen->input[index], &seen->wanted[at], is_descending(job)) != 0) {
+    TBK_CHECKS(is_value_right(seen, at) ? "PRG-063" : NULL);
     return tell(seen, at, "by its index", &seen->input[index]);
+  }
   TBK_CHECKS("PRG-061");
   if (is_stable(job) && index != seen->wanted[at].index)
     return tell(seen, at, "by its index", &seen->input[index]);
