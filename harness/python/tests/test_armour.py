@@ -25,7 +25,7 @@ def by_ssh(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.fixture(scope="module")
 def by_minisign(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("minisign")
-    command = ["minisign", "-G", "-W", "-p", folder / "a.pub", "-s", folder / "a.key"]
+    command = ["minisign", "-G", "-W", "-p", f"{folder}/a.pub", "-s", f"{folder}/a.key"]
     subprocess.run(command, check=True, timeout=60, capture_output=True)
     return signature.sign(b"digests\n", folder / "a.key")[1]
 
