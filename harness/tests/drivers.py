@@ -16,7 +16,8 @@ def without(driver: Path, symbol: str, folder: Path) -> Path:
     name = b"\0" + symbol.encode() + b"\0"
     assert image.count(name) >= 1, symbol
     copy = folder / "driver.so"
-    copy.write_bytes(image.replace(name, name[:-2] + b"-\0"))
+    # Names of dynamic symbols come first; what else is called so stays.
+    copy.write_bytes(image.replace(name, name[:-2] + b"-\0", 1))
     return copy
 
 

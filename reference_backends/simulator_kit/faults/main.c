@@ -101,14 +101,16 @@ static void check_answers(const char* fault, const fault_row_t* row, int code) {
   for (size_t i = 0; i < run->count; i++) {
     if (run->steps[i].status == TBK_OK) continue;
     told = told && run->steps[i].told;
-    fit = fit &&
-          (any || fault_fits(code, run->steps[i].status)); /* what comes later may follow from it */
+    fit =
+        fit && (any || fault_fits(row->symbol, code,
+                                  run->steps[i].status)); /* what comes later may follow from it */
     any = true;
   }
   expect(told, fault, "an error without a message");
   expect(fit, fault, "another code than the error has");
   /* Where a device lacks something, what is in need may find another way. */
-  const bool silent = row->silent || (more[0] != '\0' && fault_fits(code, TBK_OUT_OF_MEMORY));
+  const bool silent =
+      row->silent || (more[0] != '\0' && fault_fits(row->symbol, code, TBK_OUT_OF_MEMORY));
   expect(any || run->warned || silent, fault, "nobody is told");
 }
 

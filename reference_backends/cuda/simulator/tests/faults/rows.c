@@ -73,5 +73,13 @@ const fault_row_t fault_rows[] = {
     {"cublasGemmEx", {1, 3, 8, 15}, true},
     {"cublasGemmEx", {7, 11, 13, 14}, false},
     {"cublasDestroy_v2", {1}, true},
+    /* NVRTC, by its list of results: what cannot be compiled is no kernel, for want of memory not yet. */
+    {"nvrtcVersion", {3}, true},
+    {"nvrtcCreateProgram", {1, 2, 3, 4}, false},
+    {"nvrtcCompileProgram", {1, 3, 4, 5, 6, 7, 11}, false},
+    {"nvrtcGetCUBINSize", {3, 4}, false},
+    {"nvrtcGetCUBIN", {3, 4}, false},
+    {"nvrtcGetProgramLogSize", {3, 4}, true}, /* a text for people; here there is none */
+    {"nvrtcDestroyProgram", {4}, true},
 };
 const size_t fault_row_count = sizeof fault_rows / sizeof *fault_rows;
