@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cuda backend on drivers that are older or incomplete, and on devices that lack what is optional."""
+"""The cuda backend on drivers and devices that lack something."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ OPTIONAL = members("cuda/driver.h", "CUDA_DRIVER_OPTIONAL")
 DRIVER = symbols("cuda/driver.h", "CUDA_DRIVER_MAP")
 NVRTC = symbols("cuda/nvrtc.h", "CUDA_NVRTC_MAP")
 CUBLAS = symbols("cuda/cublas.h", "CUDA_CUBLAS_MAP")
-# What takes memory in the order of a stream: of its own, and for kernels that sort or multiply in place.
+# What takes memory in the order of a stream; kernels do that sort, or multiply in place.
 IN_ORDER = ("--only=async_memory", "--only=async_free", "--only=PRG-058", "--only=kernel_place")
 
 

@@ -17,7 +17,7 @@ NEEDED = symbols("npu/acl.h", "ACL_RUNTIME_MAP", "ACL_NEEDED")
 OPTIONAL = symbols("npu/acl.h", "ACL_RUNTIME_MAP", "ACL_OPTIONAL") | symbols(
     "npu/acl.h", "ACL_HANDLE_MAP", "ACL_OPTIONAL"
 )
-# What is done in another way, or not at all, where a function of these members is missing: tests of it.
+# Tests of what is done in another way, or not at all, where the function of a member is missing.
 CONCERNED = {
     "get_version": "DEV-029",
     "recent_error": "error",

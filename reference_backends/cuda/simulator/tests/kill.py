@@ -45,7 +45,7 @@ EQUIVALENT = {
 
 
 # Copies of pageable memory wait, as they may; once more, where nothing finds it, they do not.
-# The compiler is the simulator's own: a kernel that it spoils is found by a test of values or not at all.
+# The compiler is the simulator's own, not the shim's.
 CUDA = Driver(
     "cuda",
     EQUIVALENT,
