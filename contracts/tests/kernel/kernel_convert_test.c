@@ -102,6 +102,10 @@ static size_t convertible(const number_type_t* from, const number_type_t* to, lo
                     {0x1.03p0L, 4, 2},
                     {0x1.000001p0L, 8, 4},
                     {0x1.000003p0L, 8, 4},
+                    {0x1.002p0L + 0x1p-50L, 8, 2}, /* just above a tie: to be rounded once */
+                    {0x1.006p0L - 0x1p-50L, 8, 2},
+                    {0x1.01p0L + 0x1p-50L, 8, 2},
+                    {0x1.03p0L - 0x1p-50L, 8, 2},
                     {200, 1, 2},
                     {255, 1, 2},
                     {-0.0L, 2, 2}};

@@ -17,7 +17,8 @@ typedef enum index_draw {
   INDEX_INSIDE =
       0,     /* within their dimensions; some negative where the flag says that they may be */
   INDEX_BAD, /* some outside, also such as come inside again where 32 bits of them are looked at */
-  INDEX_ONE  /* all the same */
+  INDEX_BAD_LAST, /* of several indices the last alone has such */
+  INDEX_ONE       /* all the same */
 } index_draw_t;
 
 typedef struct index_form {
