@@ -89,7 +89,8 @@ DIMENSIONS = (
     Dimension("scratch", ("0", "64K")),
     Dimension("refuses", ("", "rank_0+empty", "strided", "offset", "alias+large", "dtype")),
     Dimension("only", ("", "copy_", "add.Tensor")),
-    Dimension("without", ("", *alone(), *TOGETHER)),
+    Dimension("without", ("", *alone(), *TOGETHER, "stream_native_handle")),
+    Dimension("older", ("0", "1")),
 )
 NOT_VARIED = {"struct_size", "name", "driver", "zero"}
 TORCH = ("--python", sys.executable)

@@ -30,6 +30,11 @@ def test_a_pipe_that_nobody_reads_does_not_hold_a_run(output: Path) -> None:
     refused(run(TEMPLATE, output), 8, "nobody reads it")
 
 
+def test_a_pipe_that_holds_all_and_that_nobody_reads_has_lost_it(output: Path) -> None:
+    os.mkfifo(output)
+    refused(run(TEMPLATE, output, *ONE), 8, "nobody reads it")
+
+
 def test_a_pipe_that_somebody_reads_gets_all(output: Path) -> None:
     os.mkfifo(output)
     copy = output.with_name("copy.jsonl")

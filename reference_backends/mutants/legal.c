@@ -23,9 +23,23 @@ legal_t* legal_of(tbk_instance_t* self) {
       offsetof(tbk_device_properties_t, member) + sizeof out_properties->member) \
   out_properties->member = (value)
 
+/* Hands over no more than an older header has, and leaves the size as the host has set it. */
+static tbk_status_t properties_before(tbk_instance_t* self, int32_t device, void* out_properties,
+                                      tbk_error_t* error) {
+  tbk_device_properties_t* out = out_properties;
+  const size_t known = offsetof(tbk_device_properties_t, max_allocation_bytes),
+               whole = out->struct_size;
+  if (whole > known) out->struct_size = known;
+  const tbk_status_t status = INNER(self, core)->device_properties(self, device, out, error);
+  out->struct_size = whole;
+  return status;
+}
+
 PROPERTIES(legal_properties) {
   const legal_t* legal = legal_of(self);
-  tbk_status_t status = PROPERTIES_INNER;
+  tbk_status_t status = legal->older && out_properties != NULL
+                            ? properties_before(self, device, out_properties, error)
+                            : PROPERTIES_INNER;
   if (status != TBK_OK) return status;
   tbk_device_properties_t all = {.struct_size = sizeof all};
   status = INNER(self, core)->device_properties(self, device, &all, error);
@@ -125,6 +139,7 @@ static void leave_out(wrap_t* wrap, const legal_t* legal) {
   if (legal->without[LEGAL_NO_##function]) wrap->table.function = NULL;
   TBK_TABLE_MAP(LEAVE_TABLE)
   TBK_OPTIONAL_MAP(LEAVE_FUNCTION)
+  if (legal->older) wrap->core.struct_size = offsetof(tbk_core_t, fill);
 #undef LEAVE_TABLE
 #undef LEAVE_FUNCTION
 }

@@ -48,6 +48,8 @@ typedef struct legal {
       allocations; /* that a device can have at a time, at most LEGAL_ALLOCATIONS; 0: no limit */
   uint64_t
       tells_early; /* what enqueues tells of work of the stream that has failed, and does nothing */
+  uint64_t
+      older; /* its header's properties end before max_allocation_bytes, and its core before fill */
   uint64_t flags_off;
   uint64_t unknown_memory;
   uint64_t copies_block;

@@ -24,7 +24,7 @@ static const option_t numbers[] = {
     NUMBER(unknown_memory, 0), NUMBER(copies_block, 0),    NUMBER(host_waits, 0),
     NUMBER(prepare, 0),        NUMBER(compile, 0),         NUMBER(callbacks_by_caller, 0),
     NUMBER(aligned, 0),        NUMBER(scratch, 0),         NUMBER(allocations, 0),
-    NUMBER(tells_early, 0),
+    NUMBER(tells_early, 0),    NUMBER(older, 0),
 };
 
 #define TABLE(name, type, needs) #name,

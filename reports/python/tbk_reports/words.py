@@ -97,6 +97,7 @@ ENDINGS = {
     "memory": "The memory limit is exceeded",
     "killed-its-parent": "The process kills its parent",
     "stopped": "The process stops itself",
+    "stopped-its-parent": "The process stops its parent",
     "unkillable": "A hang that SIGKILL does not end",
 }
 
