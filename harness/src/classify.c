@@ -72,7 +72,7 @@ static void classify_hang(const tbk_outcome_t* outcome, tbk_classification_t* ou
     SAY(out->seen, "the process was stopped by SIG%s (%s)", signal_name(out->signal), phase);
   } else if (outcome->end == TBK_END_LAUNCHER_STOPPED) {
     SAY(out->cause, "hang/%s/stopped-its-parent", phase);
-    SAY(out->seen, "it stopped its parent process (%s)", phase);
+    SAY(out->seen, "its parent process was stopped, and told of no end (%s)", phase);
   } else if (outcome->end == TBK_END_UNKILLABLE) {
     SAY(out->cause, "hang/%s/unkillable", phase);
     SAY(out->seen, "no end after %.1f s, and SIGKILL did not end it (%s)",

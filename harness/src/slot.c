@@ -255,8 +255,10 @@ static void launcher_died(tbk_slot_t* slot, tbk_end_t end) {
   int status = 0;
   (void)kill(slot->launcher, SIGKILL);
   (void)waitpid(slot->launcher, &status, 0);
-  if (end == TBK_END_LAUNCHER_DIED && (WIFEXITED(status) || slot->page->begun == 0))
-    end = TBK_END_NOT_STARTED; /* it could not fork, or was killed before the test began */
+  if ((end == TBK_END_LAUNCHER_DIED && WIFEXITED(status)) ||
+      (end != TBK_END_UNKILLABLE && slot->page->begun == 0))
+    end =
+        TBK_END_NOT_STARTED; /* it could not fork, or was killed or stopped before the test began */
   if (slot->busy) {
     slot->outcome.end = end;
     tbk_slot_read_report(slot);
