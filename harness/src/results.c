@@ -149,14 +149,17 @@ bool tbk_results_flush(tbk_results_t* results) {
   return true;
 }
 
-/* Returns whether who opens the path finds what was written. One that was cut has a hole in front. */
+/* Returns whether who opens the path finds what was written. One that was cut has a hole where its size is right. */
 static bool is_in_place(const tbk_results_t* results) {
   struct stat ours, there;
-  char first = 0;
-  return !results->regular || (fstat(results->fd, &ours) == 0 && stat(results->path, &there) == 0 &&
-                               ours.st_ino == there.st_ino && ours.st_dev == there.st_dev &&
-                               (uint64_t)ours.st_size == results->size &&
-                               pread(results->fd, &first, 1, 0) == 1 && first == '{');
+  char written[TBK_DIGEST_SIZE], found[TBK_DIGEST_SIZE];
+  if (!results->regular) return true;
+  if (fstat(results->fd, &ours) != 0 || stat(results->path, &there) != 0) return false;
+  if (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev) return false;
+  if ((uint64_t)ours.st_size != results->size || !tbk_digest_file(results->path, found))
+    return false;
+  tbk_digest_text(&results->digest, written);
+  return strcmp(written, found) == 0;
 }
 
 /*

@@ -104,7 +104,17 @@ def _cut(output: Path) -> None:
     os.truncate(output, 0)
 
 
-@pytest.mark.parametrize("change", [_remove, _remove_folder, _replace, _cut])
+def _cut_short(output: Path) -> None:
+    os.truncate(output, 10)
+
+
+def _change(output: Path) -> None:
+    with output.open("r+b") as file:
+        file.seek(10)
+        file.write(b"?")
+
+
+@pytest.mark.parametrize("change", [_remove, _remove_folder, _replace, _cut, _cut_short, _change])
 @pytest.mark.parametrize("isolation", ["fork", "batch"])
 def test_results_that_others_touch_meanwhile_are_not_said_to_be_written(
     tmp_path: Path, change: Callable[[Path], None], isolation: str
