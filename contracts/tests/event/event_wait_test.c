@@ -181,9 +181,7 @@ void waits_and_records_keep_their_place(tbk_fixture_t* fx) {
   actor_join(fx, &order->actor);
   fx_synchronize(fx, order->b);
   fx_synchronize(fx, order->c);
-  tbk_status_t ended = TBK_NOT_READY;
-  FX_CHECK_EVENT_ENDS(fx, order->other, &ended);
-  CHECK_EQUAL(TBK_OK, ended);
+  CHECK_OK(fx->event->event_query(fx->self, order->other, &fx->error));
   order_end(order);
 }
 
