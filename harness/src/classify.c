@@ -142,7 +142,8 @@ static void classify_exit(const tbk_outcome_t* outcome, tbk_classification_t* ou
   out->exit_status = WEXITSTATUS(outcome->wait_status);
   SAY(out->cause, "crash/%s/exited", phase);
   if (out->exit_status == TBK_WORKER_NO_REPORT)
-    SAY(out->seen, "the report descriptor was closed, or made another file (%s)", phase);
+    SAY(out->seen,
+        "the report descriptor was closed, made another file, or may not be written (%s)", phase);
   else if (outcome->done)
     SAY(out->seen, "the process exited with status %d, not by its own return (%s)",
         out->exit_status, phase);
