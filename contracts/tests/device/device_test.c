@@ -144,6 +144,9 @@ static void properties_without_a_size_are_refused(tbk_fixture_t* fx) {
   }
 }
 
+/* What every version of the header has. */
+enum { FIRST_BYTES = offsetof(tbk_device_properties_t, max_allocation_bytes) };
+
 /* Room for a struct that a later version of the header has made longer. */
 union longer_properties {
   tbk_device_properties_t properties;
@@ -159,6 +162,20 @@ static void nothing_is_written_behind_the_struct(tbk_fixture_t* fx) {
     CHECK_OK(fx->core->device_properties(fx->self, 0, &seen.properties, &fx->error));
     CHECK_BYTES(before.bytes + size, seen.bytes + size, sizeof seen - size);
   }
+}
+
+/* How much the backend writes of a whole struct: of an older header it knows the first members alone. */
+static size_t bytes_known(tbk_fixture_t* fx) {
+  union longer_properties a, b;
+  size_t known = sizeof(tbk_device_properties_t);
+  memset(&a, 0xa5, sizeof a);
+  memset(&b, 0x5a, sizeof b);
+  a.properties.struct_size = b.properties.struct_size = known;
+  CHECK_OK(fx->core->device_properties(fx->self, 0, &a.properties, &fx->error));
+  CHECK_OK(fx->core->device_properties(fx->self, 0, &b.properties, &fx->error));
+  while (known > FIRST_BYTES && a.bytes[known - 1] == 0xa5 && b.bytes[known - 1] == 0x5a)
+    known--;
+  return known;
 }
 
 static void a_shorter_struct_gets_the_members_it_has(tbk_fixture_t* fx) {
@@ -177,13 +194,14 @@ static void a_shorter_struct_gets_the_members_it_has(tbk_fixture_t* fx) {
       sizeof(tbk_device_properties_t),
   };
   tbk_device_properties_t all = properties_of(fx, 0);
+  const size_t known = bytes_known(fx);
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
     tbk_device_properties_t some;
     memset(&some, 0xa5, sizeof some);
     some.struct_size = ends[i];
     CHECK_OK(fx->core->device_properties(fx->self, 0, &some, &fx->error));
     CHECK_BYTES((const uint8_t*)&all + sizeof(size_t), (const uint8_t*)&some + sizeof(size_t),
-                ends[i] - sizeof(size_t));
+                (ends[i] < known ? ends[i] : known) - sizeof(size_t));
   }
 }
 

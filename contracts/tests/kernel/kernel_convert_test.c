@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "forms.h"
+#include "room.h"
 
 /* -------------------------------------------------------------------------------------- fill -- */
 
@@ -137,6 +138,7 @@ static void run_conversion(tbk_fixture_t* fx, int32_t from_dtype, int32_t to_dty
                  .rank = 1,
                  .sizes = form_flat};
   operation_t operation;
+  const size_t mark = room_mark(fx);
   operation_lay_out(fx, &operation, &form);
   size_t count = convertible(from, to, values);
   for (int64_t i = 0; i < operation.inputs[0].count; ++i) {
@@ -146,6 +148,7 @@ static void run_conversion(tbk_fixture_t* fx, int32_t from_dtype, int32_t to_dty
   }
   operation_ready(fx, &operation);
   OPERATION_RUN(fx, &operation);
+  room_release(fx, mark);
 }
 
 /* From one dtype to all, and from all to it. */

@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 from tbk_reports.extent import simulated
+from tbk_reports.given import read_given
 from tbk_reports.model import (
     ERRORS,
     EXIT_FINDINGS,
@@ -87,7 +88,7 @@ def _two_stories(result: ResultFile) -> list[str]:
 
 def verify(path: Path) -> list[str]:
     """Returns all that is wrong with a result file; empty for a sound one. Raises OSError."""
-    data = path.read_bytes()
+    data = read_given(path)
     return problems_of(parse_results(data, str(path)), data)
 
 
