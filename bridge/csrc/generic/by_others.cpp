@@ -20,7 +20,6 @@
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/log_sigmoid_backward_ops.h>
 #include <ATen/ops/log_sigmoid_forward_ops.h>
-#include <ATen/ops/logspace_ops.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/pow_ops.h>
 #include <ATen/ops/renorm_ops.h>
@@ -151,13 +150,12 @@ at::Tensor trace(const at::Tensor& self) {
   return made<Op>([&] { return self.diagonal().sum(); });
 }
 
-at::Tensor channel_shuffle(const at::Tensor& self, c10::SymInt groups) {
+at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
   using Op = at::_ops::channel_shuffle;
-  const int64_t count = groups.guard_int(__FILE__, __LINE__);
-  if (!may_be_made({&self}) || self.dim() < 3 || count <= 0 || self.size(1) % count != 0)
-    return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, groups);
+  if (!may_be_made({&self}) || self.dim() < 3 || groups <= 0 || self.size(1) % groups != 0)
+    return on_host<Op>(self, groups);
   return made<Op>([&] {
-    const at::Tensor parts = self.unflatten(1, {count, self.size(1) / count});
+    const at::Tensor parts = self.unflatten(1, {groups, self.size(1) / groups});
     return parts.transpose(1, 2).flatten(1, 2).contiguous(self.suggest_memory_format());
   });
 }
@@ -235,20 +233,6 @@ at::Tensor& power_of_number(const at::Scalar& self, const at::Tensor& exponent, 
   return out;
 }
 
-/// Of whole numbers PyTorch rounds towards zero, where the power's bound would count as a whole step.
-at::Tensor& logspace(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base,
-                     at::Tensor& out) {
-  using Op = at::_ops::logspace_out;
-  if (!may_be_made({&out}) || !are_real({&out}) || start.isComplex() || end.isComplex() ||
-      steps < 0 || (out.numel() != steps && out.numel() != 0))
-    return on_host<Op>(start, end, steps, base, out);
-  if (out.numel() != steps) out.resize_({steps});
-  return made_into<Op>(out, [&] {
-    const at::TensorOptions options = out.options().dtype(computed_in(out.scalar_type()));
-    return at::pow(base, at::linspace(start, end, steps, options)).view(out.sizes());
-  });
-}
-
 at::Tensor& renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& most,
                    at::Tensor& out) {
   using Op = at::_ops::renorm_out;
@@ -285,7 +269,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("isin.Tensor_Tensor_out", is_in);
   m.impl("isin.Tensor_Scalar_out", is_number);
   m.impl("pow.Scalar_out", power_of_number);
-  m.impl("logspace.out", logspace);
   m.impl("renorm.out", renorm);
 }
 

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What depends on the place of an element: arange, linspace, eye, tril and triu. One program each.
 #include <ATen/MemoryOverlap.h>
-#include <ATen/native/CPUFallback.h>
 #include <ATen/ops/arange_ops.h>
 #include <ATen/ops/eye_ops.h>
 #include <ATen/ops/linspace_ops.h>
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/triu_ops.h>
-#include <aten/fallback.h>
 #include <aten/operands.h>
 #include <generic/composition.h>
-#include <runtime/backend.h>
+#include <generic/dtypes.h>
+#include <generic/host_number.h>
+#include <generic/index.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -42,12 +42,11 @@ bool can_be_line(const at::Tensor& out, int64_t count) {
 
 /// PyTorch steps in FLOAT64, which not every device has.
 at::ScalarType stepped_in(const at::Tensor& out) {
-  const uint64_t dtypes = Backend::get().device(out.device().index()).properties.dtypes;
-  const bool has_double = (dtypes >> static_cast<unsigned>(at::kDouble) & 1) != 0;
-  return has_double ? at::kDouble : computed_in(out.scalar_type());
+  return has_double(out.device().index()) ? at::kDouble : computed_in(out.scalar_type());
 }
 
-enum class Sequence : uint8_t { kRange, kSpace };
+/// kWholeSpace: whole numbers, for which a step is rounded once with what it is added to, as PyTorch's CPU does.
+enum class Sequence : uint8_t { kRange, kSpace, kWholeSpace };
 
 /// start + step * i; of a space what is beyond the middle is counted from its end.
 const Program* sequence_program(Sequence of, at::ScalarType stepped, at::ScalarType out) {
@@ -55,14 +54,16 @@ const Program* sequence_program(Sequence of, at::ScalarType stepped, at::ScalarT
   return program_by_key(key, [&](ProgramBuilder& b) {
     const Value index = b.linear_index();
     const Value start = b.number(stepped), step = b.number(stepped);
-    const auto steps = [&](Value count) {
-      return b.apply(TBK_OPCODE_MUL, {b.cast(count, stepped), step});
+    const auto away = [&](Value from, Value count, Value by) {
+      const Value steps = b.cast(count, stepped);
+      if (of == Sequence::kWholeSpace) return b.apply(TBK_OPCODE_FMA, {steps, by, from});
+      return b.apply(TBK_OPCODE_ADD, {from, b.apply(TBK_OPCODE_MUL, {steps, by})});
     };
-    Value result = b.apply(TBK_OPCODE_ADD, {start, steps(index)});
-    if (of == Sequence::kSpace) {
+    Value result = away(start, index, step);
+    if (of != Sequence::kRange) {
       const Value end = b.number(stepped), last = b.number(at::kLong);
       const Value left = b.apply(TBK_OPCODE_SUB, {last, index});
-      const Value from_end = b.apply(TBK_OPCODE_SUB, {end, steps(left)});
+      const Value from_end = away(end, left, b.apply(TBK_OPCODE_NEG, {step}));
       const Value is_first_half = b.apply(TBK_OPCODE_LT, {index, left});
       result = b.apply(TBK_OPCODE_SELECT, {is_first_half, result, from_end});
     }
@@ -113,32 +114,47 @@ at::Tensor& arange(const at::Scalar& start, const at::Scalar& end, const at::Sca
                    at::Tensor& out) {
   using Op = at::_ops::arange_start_out;
   if (counted<Op>(range_into(start, end, step, out), out)) return out;
-  return at::native::call_fallback_fn<&cpu_fallback, Op>::call(start, end, step, out);
+  return on_host<Op>(start, end, step, out);
 }
 
-/// Whole numbers are truncated, in which a rounding would show.
+/// Returns an end of a space as `dtype` has it; nothing where PyTorch raises, or where FLOAT64 would round it.
+std::optional<double> end_in(at::ScalarType dtype, const at::Scalar& end) {
+  if (!is_real_number(end)) return std::nullopt;
+  const double value = end.toDouble();
+  if (at::isFloatingType(dtype)) return value;
+  const at::ScalarType computed = computed_in(dtype);
+  if ((computed != at::kInt && computed != at::kLong) || !(std::abs(value) <= std::ldexp(1.0, 53)))
+    return std::nullopt;
+  const auto whole = static_cast<int64_t>(value);
+  return fits(whole, dtype, false) ? std::optional(static_cast<double>(whole)) : std::nullopt;
+}
+
 bool space_into(const at::Scalar& start, const at::Scalar& end, int64_t steps,
                 const at::Tensor& out) {
-  if (!is_written(out) || !at::isFloatingType(out.scalar_type()) || !is_real_number(start) ||
-      !is_real_number(end) || steps < 0 || !can_be_line(out, steps))
+  const at::ScalarType dtype = out.scalar_type();
+  const bool is_whole = !at::isFloatingType(dtype);
+  const std::optional<double> from = end_in(dtype, start), last = end_in(dtype, end);
+  if (!is_written(out) || !from.has_value() || !last.has_value() || steps < 0 ||
+      (is_whole && !has_double(out.device().index())) || !can_be_line(out, steps))
     return false;
   if (steps == 0) return true;
-  const at::ScalarType stepped = stepped_in(out);
-  const double from = start.toDouble(), to = steps > 1 ? end.toDouble() : from;
-  const auto last = static_cast<double>(steps - 1);
+  const at::ScalarType stepped = is_whole ? at::kDouble : stepped_in(out);
+  const double to = steps > 1 ? *last : *from;
+  const auto count = static_cast<double>(std::max<int64_t>(steps - 1, 1));
   Launch launch(out.device().index(), out.sizes());
   launch.output(out, out.strides());
-  for (const double number : {from, (to - from) / std::max(last, 1.0), to})
+  for (const double number : {*from, (to - *from) / count, to})
     launch.number(bits_in(stepped, number));
   launch.number(bits_in(at::kLong, steps - 1));
-  return launch.pointwise(*sequence_program(Sequence::kSpace, stepped, out.scalar_type()));
+  const Sequence of = is_whole ? Sequence::kWholeSpace : Sequence::kSpace;
+  return launch.pointwise(*sequence_program(of, stepped, dtype));
 }
 
 at::Tensor& linspace(const at::Scalar& start, const at::Scalar& end, int64_t steps,
                      at::Tensor& out) {
   using Op = at::_ops::linspace_out;
   if (counted<Op>(space_into(start, end, steps, out), out)) return out;
-  return at::native::call_fallback_fn<&cpu_fallback, Op>::call(start, end, steps, out);
+  return on_host<Op>(start, end, steps, out);
 }
 
 enum class Triangle : uint8_t { kLower, kUpper, kOnes };
@@ -191,13 +207,11 @@ bool is_cut(const at::Tensor& self, const at::Tensor& out) {
 }
 
 template <class Op, Triangle kOf>
-at::Tensor& cut(const at::Tensor& self, c10::SymInt diagonal, at::Tensor& out) {
-  if (counted<Op>(is_cut(self, out) &&
-                      (out.numel() == 0 ||
-                       triangle_into(self, kOf, diagonal.guard_int(__FILE__, __LINE__), out)),
-                  out))
+at::Tensor& cut(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
+  if (counted<Op>(
+          is_cut(self, out) && (out.numel() == 0 || triangle_into(self, kOf, diagonal, out)), out))
     return out;
-  return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(self, diagonal, out);
+  return on_host<Op>(self, diagonal, out);
 }
 
 bool eye_into(int64_t rows, int64_t columns, const at::Tensor& out) {
@@ -208,20 +222,14 @@ bool eye_into(int64_t rows, int64_t columns, const at::Tensor& out) {
   return out.numel() == 0 || triangle_into({}, Triangle::kOnes, 0, out);
 }
 
-at::Tensor& eye(c10::SymInt rows, at::Tensor& out) {
+at::Tensor& eye(int64_t rows, at::Tensor& out) {
   using Op = at::_ops::eye_out;
-  const int64_t count = rows.guard_int(__FILE__, __LINE__);
-  if (counted<Op>(eye_into(count, count, out), out)) return out;
-  return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(rows, out);
+  return counted<Op>(eye_into(rows, rows, out), out) ? out : on_host<Op>(rows, out);
 }
 
-at::Tensor& eye_of(c10::SymInt rows, c10::SymInt columns, at::Tensor& out) {
+at::Tensor& eye_of(int64_t rows, int64_t columns, at::Tensor& out) {
   using Op = at::_ops::eye_m_out;
-  if (counted<Op>(
-          eye_into(rows.guard_int(__FILE__, __LINE__), columns.guard_int(__FILE__, __LINE__), out),
-          out))
-    return out;
-  return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(rows, columns, out);
+  return counted<Op>(eye_into(rows, columns, out), out) ? out : on_host<Op>(rows, columns, out);
 }
 
 }  // namespace

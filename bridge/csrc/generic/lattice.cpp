@@ -32,12 +32,15 @@ LatticeBuilder::Place LatticeBuilder::unnormalized(Value coordinate) {
   return {op(TBK_OPCODE_DIV, twice, number(2)), slope};
 }
 
-/// What is beyond the ends, and what is no number, is at an end and stays there.
+/// What is beyond the ends is at an end and stays there; what is no number at the first of two dimensions, and at the
+/// last of three, as on PyTorch's CPU.
 LatticeBuilder::Place LatticeBuilder::clipped(Place place) {
   const Value is_above = op(TBK_OPCODE_GT, place.at, number(0));
   const Value is_below = op(TBK_OPCODE_LT, place.at, last_);
   const Value is_inside = op(TBK_OPCODE_AND, is_above, is_below);
-  const Value end = b_.select(is_above, last_, number(0));
+  const Value is_first = op(TBK_OPCODE_LE, place.at, number(0));
+  const Value end = lattice_.rank == 2 ? b_.select(is_above, last_, number(0))
+                                       : b_.select(is_first, number(0), last_);
   return {b_.select(is_inside, place.at, end), b_.select(is_inside, place.slope, number(0))};
 }
 
@@ -82,8 +85,13 @@ LatticeBuilder::Taps LatticeBuilder::linear(Value coordinate) {
   const Place place = padded(unnormalized(coordinate));
   const Value whole = b_.apply(TBK_OPCODE_FLOOR, {place.at});
   const Value next = op(TBK_OPCODE_ADD, whole, number(1));
-  const Value fraction = op(TBK_OPCODE_SUB, place.at, whole);
-  const Value rest = op(TBK_OPCODE_SUB, number(1), fraction);
+  Value fraction = op(TBK_OPCODE_SUB, place.at, whole);
+  Value rest = op(TBK_OPCODE_SUB, number(1), fraction);
+  if (lattice_.rank == 3) {  // no number is no place; in two dimensions it spreads
+    const Value is_none = b_.apply(TBK_OPCODE_ISNAN, {place.at});
+    fraction = b_.select(is_none, number(0), fraction);
+    rest = b_.select(is_none, number(0), rest);
+  }
   return {{index_of(whole), rest, b_.apply(TBK_OPCODE_NEG, {place.slope})},
           {index_of(next), fraction, place.slope}};
 }

@@ -6,6 +6,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <generic/by_others.h>
+#include <generic/repeat.h>
 #include <generic/scan.h>
 #include <torch/library.h>
 
@@ -26,28 +27,26 @@ struct Ends {
   bool is_valid = false;
 };
 
-at::Tensor places_of(const at::Tensor& repeats, const Ends& ends) {
-  // What begins behind all places, with no repeats, is marked there.
-  const at::Tensor marks = at::zeros({ends.total + 1}, repeats.options());
-  const at::Tensor begins = ends.at.sub(repeats);
-  const at::Tensor begun = marks.index_add(0, begins, at::ones_like(repeats));
-  return begun.narrow(0, 0, ends.total).cumsum(0, repeats.scalar_type()).sub(1);
-}
-
-at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<c10::SymInt> output_size) {
+at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<int64_t> output_size) {
   using Op = at::_ops::repeat_interleave_Tensor;
   if (may_be_made({&repeats}) && repeats.dim() == 1 && has_indices(repeats) &&
       repeats.numel() > 0 && offers_scan(repeats.device().index())) {
     const Composition whole;
     const Ends ends(repeats);
-    if (ends.is_valid &&
-        (!output_size.has_value() || output_size->guard_int(__FILE__, __LINE__) == ends.total))
-      return made<Op>([&] { return places_of(repeats, ends); });
+    if (ends.is_valid && (!output_size.has_value() || *output_size == ends.total))
+      return made<Op>([&] { return places_of(repeats, ends.at.sub(repeats), ends.total); });
   }
-  return at::native::call_fallback_fn_symint<&cpu_fallback, Op>::call(repeats, output_size);
+  return on_host<Op>(repeats, output_size);
 }
 
 }  // namespace
+
+at::Tensor places_of(const at::Tensor& repeats, const at::Tensor& begins, int64_t total) {
+  // What begins behind all places, with no repeats, is marked there.
+  const at::Tensor marks = at::zeros({total + 1}, repeats.options());
+  const at::Tensor begun = marks.index_add(0, begins, at::ones_like(repeats));
+  return begun.narrow(0, 0, total).cumsum(0, repeats.scalar_type()).sub(1);
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("repeat_interleave.Tensor", repeat_interleave);

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from torch_tbk import DeviceModule
 
 Tensor = torch.Tensor
+Make = Callable[[Any], Tensor]
 # PyTorch's CPU begins each vector with a rounded number; ours rounds once.
 STEPS = {torch.float64: 1e-14, torch.float32: 1e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 WHOLE = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
@@ -23,9 +25,7 @@ WHOLE = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 pytestmark = pytest.mark.usefixtures("takes_programs")
 
 
-def check(
-    make: Callable[[Any], Tensor], backend: DeviceModule, device: torch.device, limit: float = 0
-) -> None:
+def check(make: Make, backend: DeviceModule, device: torch.device, limit: float = 0) -> None:
     expected = make("cpu")
     backend.reset_fallbacks()
     seen = make(device)
@@ -153,3 +153,51 @@ def test_given_outputs(device: torch.device) -> None:
     empty = torch.empty(0, device=device)
     torch.linspace(0, 1, 5, out=empty)
     torch.testing.assert_close(empty.cpu(), torch.linspace(0, 1, 5))
+
+
+def made_by(function: Callable[..., Tensor], *numbers: Any, **options: Any) -> Make:
+    return lambda where: function(*numbers, device=where, **options)
+
+
+@pytest.mark.parametrize("dtype", WHOLE)
+def test_whole_numbers_between(
+    dtype: torch.dtype, backend: DeviceModule, device: torch.device
+) -> None:
+    """Truncated, so that a rounding more would show."""
+    for ends in ((0, 100, 7), (90, 3, 118), (16.5, 72, 34), (3.9, 8, 1), (5, 2, 0)):
+        check(made_by(torch.linspace, *ends, dtype=dtype), backend, device)
+    for powers in ((0, 6, 7, 2.0), (0, 2, 9, 10.0), (4, 0.9, 11, 3.0), (1.7, 3, 1, 2.0)):
+        check(made_by(torch.logspace, *powers, dtype=dtype), backend, device)
+
+
+def test_whole_numbers_between_tensors(backend: DeviceModule, device: torch.device) -> None:
+    for between in (torch.linspace, torch.logspace):
+        ends = torch.tensor(-2), torch.tensor(5)
+        check(made_by(between, *ends, 9, dtype=torch.int64), backend, device)
+
+
+@pytest.mark.parametrize("make", [torch.tril_indices, torch.triu_indices])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32])
+def test_indices_of_triangles(
+    make: Callable[..., Tensor], dtype: torch.dtype, backend: DeviceModule, device: torch.device
+) -> None:
+    for sizes in itertools.product((1, 4), (0, 1, 3, 6), (-9, -2, 0, 1, 9)):
+        check(made_by(make, *sizes, dtype=dtype), backend, device)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16])
+def test_permutations(dtype: torch.dtype, backend: DeviceModule, device: torch.device) -> None:
+    """Each number once, another order for the next call, and the same for the seed."""
+    backend.reset_fallbacks()
+    torch.manual_seed(5)
+    first, second = (torch.randperm(700, dtype=dtype, device=device).cpu() for _ in range(2))
+    torch.manual_seed(5)
+    assert torch.equal(torch.randperm(700, dtype=dtype, device=device).cpu(), first)
+    assert backend.fallbacks() == []
+    assert not torch.equal(first, second)
+    for seen in (first, second):
+        assert torch.equal(seen.sort().values, torch.arange(700, dtype=dtype))
+    generator = torch.Generator(device).manual_seed(1)
+    out = torch.empty(9, dtype=dtype, device=device)
+    assert torch.randperm(9, generator=generator, out=out) is out
+    assert out.cpu().sort().values.tolist() == list(range(9))

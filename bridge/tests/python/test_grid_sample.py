@@ -135,3 +135,23 @@ def test_no_samples(device: torch.device) -> None:
     seen = F.grid_sample(torch.zeros(0, 3, 5, 4, device=device),
                          torch.zeros(0, 6, 7, 2, device=device), align_corners=False)  # fmt: skip
     assert seen.shape == (0, 3, 6, 7)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("padding", PADDINGS)
+def test_no_number_as_a_coordinate(
+    mode: str, padding: str, backend: DeviceModule, device: torch.device
+) -> None:
+    """As PyTorch's CPU has it, which is another place in two dimensions than in three. It has no
+    gradient to compare with: of two dimensions with a border it ends the process.
+    """
+    for sizes in ((4, 5), (3, 4, 5)):
+        grid = places(1, *(1 for _ in sizes[1:]), 6, len(sizes))
+        grid[..., 0, 0] = grid[..., 1, 1] = grid[..., 2, :] = float("nan")
+        sample = partial(F.grid_sample, mode=mode, padding_mode=padding, align_corners=False)
+        given = image(1, 2, *sizes)
+        backend.reset_fallbacks()
+        seen = sample(given.to(device), grid.to(device))
+        assert backend.fallbacks() == []
+        torch.testing.assert_close(seen.cpu(), sample(given, grid), rtol=1e-4, atol=1e-4,
+                                   equal_nan=True)  # fmt: skip

@@ -36,7 +36,7 @@ UNDEFINED = frozenset(
 # PyTorch's documentation demands these arguments on the host, whatever the device.
 ONLY_INPUT_MOVES = frozenset({"tensor_split"})
 # Which of equal values these take is PyTorch's own choice: they get values that differ.
-TIES_ARE_OPEN = frozenset({"kthvalue", "topk"})
+TIES_ARE_OPEN = frozenset({"kthvalue", "mode", "topk"})
 SAMPLES_LOOKED_AT = 96
 # What falls back is equal to the bit; kernels may add up in another order. A gradient
 # that is a sum of many which cancel out has an error of the size of those, not of its own.

@@ -120,10 +120,13 @@ def _told(what: str, text: str) -> str:
 
 
 def check_values(one: Operator, device: torch.device) -> None:
-    """The results are the formula's; what is not declared as written is as it was."""
+    """The results are the formula's; writes are counted; what is not written is as it was."""
     for said, _, values in cases(one):
         there = _on(values, device)
+        versions = {name: there[name]._version for name in one.written}
         found = run(one, there)
+        for name, before in versions.items():
+            _demand(there[name]._version > before, f"{said}: a write of {name} is not counted")
         _same(one, said, found, expected(one, values))
         for name, value in there.items():
             if isinstance(value, torch.Tensor) and name not in one.written:

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// bincount, histc and histogram: each element finds its bin, and adds 1, or its weight, there. The host reads where
+// the bins begin and end, where that depends on the data.
+#include <ATen/ops/aminmax.h>
+#include <ATen/ops/bincount_ops.h>
+#include <ATen/ops/bucketize.h>
+#include <ATen/ops/histc_ops.h>
+#include <ATen/ops/histogram_ops.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <generic/by_others.h>
+#include <generic/dtypes.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace tbk::generic {
+namespace {
+
+using Maybe = std::optional<at::Tensor>;
+using Two = std::tuple<at::Tensor, at::Tensor>;
+constexpr int64_t kMostPairs = INT64_C(1)
+                               << 24;  // of elements and edges, all of which are compared
+
+bool is_there(const Maybe& tensor) {
+  return tensor.has_value() && tensor->defined();
+}
+
+/// Waits for the device.
+template <class Number>
+std::pair<Number, Number> read_extremes(const at::Tensor& self) {
+  const auto [least, most] = at::aminmax(self);
+  const at::Tensor both = at::stack({least, most}).cpu();
+  return {both[0].item<Number>(), both[1].item<Number>()};
+}
+
+/// PyTorch sums weights in FLOAT64 unless they are FLOAT32.
+at::Tensor summands(const at::Tensor& bins, const Maybe& weights) {
+  if (!is_there(weights)) return at::ones_like(bins);
+  return weights->scalar_type() == at::kFloat ? *weights : weights->to(at::kDouble);
+}
+
+bool may_be_bins(const at::Tensor& self, const Maybe& weights) {
+  return may_be_made({&self}) && self.dim() == 1 &&
+         at::isIntegralType(self.scalar_type(), /*includeBool=*/false) &&
+         (!is_there(weights) ||
+          (are_plain({&self, &*weights}) && !weights->is_complex() &&
+           weights->sizes() == self.sizes() &&
+           (weights->scalar_type() == at::kFloat || has_double(self.device().index()))));
+}
+
+at::Tensor bincount(const at::Tensor& self, const Maybe& weights, int64_t least) {
+  using Op = at::_ops::bincount;
+  if (!may_be_bins(self, weights) || least < 0) return on_host<Op>(self, weights, least);
+  const Composition whole;
+  const at::Tensor bins = self.to(at::kLong);
+  at::Tensor sums = at::zeros({least}, bins.options());
+  if (self.numel() > 0) {
+    const auto [first, last] = read_extremes<int64_t>(bins);
+    if (first < 0) return on_host<Op>(self, weights, least);
+    const at::Tensor source = summands(bins, weights);
+    sums = at::zeros({std::max(last + 1, least)}, source.options()).index_add_(0, bins, source);
+  }
+  count_served<Op>(Route::composed, sums);
+  return sums;
+}
+
+struct Range {
+  double first, last;
+};
+
+/// Returns where bins begin and end, as PyTorch finds that of the data where both are equal: `around` a single value.
+/// Nothing where it raises.
+std::optional<Range> range_of(const at::Tensor& self, double first, double last, double around) {
+  if (first == last && self.numel() > 0) std::tie(first, last) = read_extremes<double>(self);
+  if (first == last) first -= around, last += around;
+  const bool is_fit = std::isfinite(first) && std::isfinite(last) && first < last;
+  return is_fit ? std::optional(Range{first, last}) : std::nullopt;
+}
+
+bool may_be_counted(const at::Tensor& self, const Maybe& weight) {
+  const at::Tensor& other = is_there(weight) ? *weight : self;
+  return may_be_made({&self, &other}) && are_real({&self, &other}) &&
+         !at::isReducedFloatingType(self.scalar_type()) && other.sizes() == self.sizes();
+}
+
+/// Sums `weights` by bin. What is beyond the edges, or no number, is in none.
+at::Tensor summed(const at::Tensor& bin, const at::Tensor& is_inside, const at::Tensor& weights,
+                  int64_t bins) {
+  const at::Tensor kept = bin.where(is_inside, at::zeros({}, bin.options())).view(-1);
+  const at::Tensor counted = weights.where(is_inside, at::zeros({}, weights.options())).view(-1);
+  return at::zeros({bins}, weights.options()).index_add_(0, kept, counted);
+}
+
+at::Tensor line_of(const at::Tensor& self) {
+  return self.reshape({-1});
+}
+
+at::Tensor bins_of_range(const at::Tensor& line, int64_t bins, const Range& range) {
+  const at::Tensor is_inside = line.ge(range.first).logical_and(line.le(range.last));
+  const at::Tensor width = at::zeros({}, line.options()).add(range.last).sub(range.first);
+  const at::Tensor place = line.sub(range.first).mul(bins).div(width);
+  const at::Tensor inner = place.where(is_inside, at::zeros({}, line.options()));
+  const at::Tensor bin = inner.to(at::kLong).clamp_max(bins - 1);
+  return summed(bin, is_inside, at::ones_like(line), bins);
+}
+
+at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
+                 const at::Scalar& max) {
+  using Op = at::_ops::histc;
+  if (!may_be_counted(self, {}) || bins < 1 || min.isComplex() || max.isComplex())
+    return on_host<Op>(self, bins, min, max);
+  const Composition whole;
+  const std::optional<Range> range = range_of(self, min.toDouble(), max.toDouble(), 1);
+  if (!range.has_value()) return on_host<Op>(self, bins, min, max);
+  const at::Tensor out = bins_of_range(line_of(self), bins, *range);
+  count_served<Op>(Route::composed, out);
+  return out;
+}
+
+/// The last bin has its end, too.
+Two counted_between(const at::Tensor& self, const at::Tensor& edges, const Maybe& weight,
+                    bool is_density) {
+  const at::Tensor line = line_of(self);
+  const int64_t bins = edges.numel() - 1;
+  const at::Tensor bin = at::bucketize(line, edges, /*out_int32=*/false, /*right=*/true).sub(1);
+  const at::Tensor is_inside = line.ge(edges[0]).logical_and(line.le(edges[-1]));
+  const at::Tensor weights = is_there(weight) ? line_of(*weight) : at::ones_like(line);
+  const at::Tensor sums = summed(bin.clamp_max(bins - 1), is_inside, weights, bins);
+  if (!is_density) return {sums, edges};
+  const at::Tensor widths = edges.slice(0, 1).sub(edges.slice(0, 0, -1));
+  return {sums.div(sums.sum()).div(widths), edges};
+}
+
+bool may_be_compared(const at::Tensor& self, int64_t edges) {
+  return edges > 1 && self.numel() <= kMostPairs / edges;
+}
+
+Two histogram_of_edges(const at::Tensor& self, const at::Tensor& bins, const Maybe& weight,
+                       bool is_density) {
+  using Op = at::_ops::histogram_bins_tensor;
+  if (!may_be_counted(self, weight) || !are_plain({&self, &bins}) || !are_real({&self, &bins}) ||
+      bins.dim() != 1 || !may_be_compared(self, bins.numel()))
+    return on_host<Op>(self, bins, weight, is_density);
+  const Composition whole;
+  Two result = counted_between(self, bins.clone(), weight, is_density);
+  count_served<Op>(Route::composed, self);
+  return result;
+}
+
+Two histogram(const at::Tensor& self, int64_t bins, std::optional<at::ArrayRef<double>> range,
+              const Maybe& weight, bool is_density) {
+  using Op = at::_ops::histogram_bin_ct;
+  const bool is_told = range.has_value();
+  if (!may_be_counted(self, weight) || bins < 1 || !may_be_compared(self, bins + 1) ||
+      (is_told && range->size() != 2))
+    return on_host<Op>(self, bins, range, weight, is_density);
+  const Composition whole;
+  const auto ends = range_of(self, is_told ? (*range)[0] : 0, is_told ? (*range)[1] : 0, 0.5);
+  if (!ends.has_value()) return on_host<Op>(self, bins, range, weight, is_density);
+  const at::Tensor edges = at::linspace(ends->first, ends->last, bins + 1, self.options());
+  count_served<Op>(Route::composed, self);
+  return counted_between(self, edges, weight, is_density);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("bincount", bincount);
+  m.impl("histc", histc);
+  m.impl("histogram.bin_ct", histogram);
+  m.impl("histogram.bins_tensor", histogram_of_edges);
+}
+
+}  // namespace tbk::generic

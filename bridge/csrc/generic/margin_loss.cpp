@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: the tbk authors
+// SPDX-License-Identifier: BSD-3-Clause
+// multi_margin_loss and multilabel_margin_loss, forward and backward: how far each class comes too near to the right one.
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/multi_margin_loss_backward_ops.h>
+#include <ATen/ops/multi_margin_loss_ops.h>
+#include <ATen/ops/multilabel_margin_loss_backward_ops.h>
+#include <ATen/ops/multilabel_margin_loss_forward_ops.h>
+#include <ATen/ops/zeros_like.h>
+#include <generic/by_others.h>
+#include <generic/scan.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+namespace tbk::generic {
+namespace {
+
+using Maybe = std::optional<at::Tensor>;
+using Two = std::tuple<at::Tensor, at::Tensor>;
+constexpr int64_t kMostPairs = INT64_C(1) << 24;
+
+/// Samples in rows, classes in columns; one sample may be without a dimension of its own.
+at::Tensor in_rows(const at::Tensor& tensor, const at::Tensor& self) {
+  return self.dim() < 2 ? tensor.reshape({1, -1}) : tensor.reshape({self.size(0), -1});
+}
+
+at::Tensor reduced(const at::Tensor& losses, int64_t reduction, const at::Tensor& self) {
+  if (reduction == at::Reduction::Mean) return losses.mean();
+  if (reduction == at::Reduction::Sum) return losses.sum();
+  return self.dim() < 2 ? losses.squeeze(0) : losses;
+}
+
+/// What each sample counts in the gradient, in a column.
+at::Tensor share_of(const at::Tensor& gradient, int64_t reduction, const at::Tensor& rows) {
+  const double divisor = reduction == at::Reduction::Mean ? static_cast<double>(rows.size(0)) : 1;
+  return gradient.reshape({-1, 1}).div(divisor * static_cast<double>(rows.size(1)));
+}
+
+bool may_be_scored(const at::Tensor& self, const at::Tensor& target) {
+  return may_be_made({&self, &target}) && are_real({&self}) &&
+         !at::isReducedFloatingType(self.scalar_type()) && target.scalar_type() == at::kLong &&
+         self.dim() <= 2 && self.numel() > 0;
+}
+
+/// One call of multi_margin_loss.
+struct MultiMargin {
+  const at::Tensor& self;
+  const at::Tensor& target;
+  const at::Scalar& p;
+  const at::Scalar& margin;
+  const Maybe& weight;
+
+  bool has_weight() const {
+    return weight.has_value() && weight->defined();
+  }
+  bool is_served() const {
+    if (!may_be_scored(self, target) || p.isComplex() || margin.isComplex() ||
+        !(p.toDouble() == 1 || p.toDouble() == 2))
+      return false;
+    const int64_t samples = self.dim() < 2 ? 1 : self.size(0);
+    return target.numel() == samples && target.dim() <= 1 &&
+           (!has_weight() || (are_plain({&self, &*weight}) && are_real({&self, &*weight}) &&
+                              weight->dim() == 1 && weight->numel() == self.numel() / samples));
+  }
+  at::Tensor classes() const {
+    return target.reshape({-1, 1});
+  }
+  /// Returns how far each class is within the margin; the right one is not.
+  at::Tensor excess(const at::Tensor& rows) const {
+    const at::Tensor right = rows.gather(1, classes());
+    return right.neg().add(margin).add(rows).clamp_min(0).scatter(1, classes(), 0);
+  }
+  at::Tensor weighed(const at::Tensor& of_rows) const {
+    return has_weight() ? of_rows.mul(weight->index_select(0, target.view(-1)).view({-1, 1}))
+                        : of_rows;
+  }
+  at::Tensor loss(int64_t reduction) const {
+    const at::Tensor rows = in_rows(self, self), near = excess(rows);
+    const at::Tensor terms = weighed(p.toDouble() == 1 ? near : near.mul(near));
+    return reduced(terms.sum(1).div(static_cast<double>(rows.size(1))), reduction, self);
+  }
+  at::Tensor slope(const at::Tensor& gradient, int64_t reduction) const {
+    const at::Tensor rows = in_rows(self, self), near = excess(rows);
+    const at::Tensor steep = p.toDouble() == 1 ? near.gt(0).to(rows.scalar_type()) : near.mul(2);
+    const at::Tensor others = weighed(steep).mul(share_of(gradient, reduction, rows));
+    return others.scatter(1, classes(), others.sum(1, /*keepdim=*/true).neg()).view(self.sizes());
+  }
+};
+
+at::Tensor multi_margin_loss(const at::Tensor& self, const at::Tensor& target, const at::Scalar& p,
+                             const at::Scalar& margin, const Maybe& weight, int64_t reduction) {
+  using Op = at::_ops::multi_margin_loss;
+  const MultiMargin call = {self, target, p, margin, weight};
+  if (!call.is_served()) return on_host<Op>(self, target, p, margin, weight, reduction);
+  return made<Op>([&] { return call.loss(reduction); });
+}
+
+at::Tensor multi_margin_loss_backward(const at::Tensor& gradient, const at::Tensor& self,
+                                      const at::Tensor& target, const at::Scalar& p,
+                                      const at::Scalar& margin, const Maybe& weight,
+                                      int64_t reduction) {
+  using Op = at::_ops::multi_margin_loss_backward;
+  const MultiMargin call = {self, target, p, margin, weight};
+  if (!call.is_served() || !are_plain({&self, &gradient}) || !are_real({&self, &gradient}))
+    return on_host<Op>(gradient, self, target, p, margin, weight, reduction);
+  return made<Op>([&] { return call.slope(gradient, reduction); });
+}
+
+/// One call of multilabel_margin_loss: the right classes of a sample stand before the first -1.
+struct MultiLabel {
+  const at::Tensor& self;
+  const at::Tensor& target;
+
+  bool is_served() const {
+    return may_be_scored(self, target) && target.sizes() == self.sizes() &&
+           self.numel() <= kMostPairs / in_rows(self, self).size(1) &&
+           offers_scan(self.device().index());
+  }
+  at::Tensor classes() const {
+    return in_rows(target, self).clamp_min(0);
+  }
+  at::Tensor is_label() const {
+    return in_rows(target, self).lt(0).cumsum(1).eq(0);
+  }
+  /// Returns which classes are right ones.
+  at::Tensor is_right(const at::Tensor& rows) const {
+    const at::Tensor marks = is_label().to(rows.scalar_type());
+    return at::zeros_like(rows).scatter_add(1, classes(), marks).gt(0);
+  }
+  /// Returns of each label and each class how far they are within the margin.
+  at::Tensor excess(const at::Tensor& rows) const {
+    const at::Tensor right = rows.gather(1, classes()).unsqueeze(2);
+    const at::Tensor counts =
+        is_label().unsqueeze(2).logical_and(is_right(rows).logical_not().unsqueeze(1));
+    return right.neg().add(1).add(rows.unsqueeze(1)).clamp_min(0).mul(counts);
+  }
+  at::Tensor loss(int64_t reduction) const {
+    const at::Tensor rows = in_rows(self, self);
+    const at::Tensor sums = excess(rows).sum(at::IntArrayRef({1, 2}));
+    return reduced(sums.div(static_cast<double>(rows.size(1))), reduction, self);
+  }
+  at::Tensor slope(const at::Tensor& gradient, int64_t reduction) const {
+    const at::Tensor rows = in_rows(self, self);
+    const at::Tensor steep = excess(rows).gt(0).to(rows.scalar_type());
+    const at::Tensor of_labels = steep.sum(2).neg();
+    const at::Tensor sums = steep.sum(1).scatter_add(1, classes(), of_labels);
+    return sums.mul(share_of(gradient, reduction, rows)).view(self.sizes());
+  }
+};
+
+Two multilabel_margin_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+  using Op = at::_ops::multilabel_margin_loss_forward;
+  const MultiLabel call = {self, target};
+  if (!call.is_served()) return on_host<Op>(self, target, reduction);
+  const Composition whole;
+  const at::Tensor rows = in_rows(self, self);
+  Two result = {call.loss(reduction),
+                call.is_right(rows).to(self.scalar_type()).view(target.sizes())};
+  count_served<Op>(Route::composed, self);
+  return result;
+}
+
+at::Tensor multilabel_margin_loss_backward(const at::Tensor& gradient, const at::Tensor& self,
+                                           const at::Tensor& target, int64_t reduction,
+                                           const at::Tensor& is_target) {
+  using Op = at::_ops::multilabel_margin_loss_backward;
+  const MultiLabel call = {self, target};
+  if (!call.is_served() || !are_plain({&self, &gradient}) || !are_real({&self, &gradient}))
+    return on_host<Op>(gradient, self, target, reduction, is_target);
+  return made<Op>([&] { return call.slope(gradient, reduction); });
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("multi_margin_loss", multi_margin_loss);
+  m.impl("multi_margin_loss_backward", multi_margin_loss_backward);
+  m.impl("multilabel_margin_loss_forward", multilabel_margin_loss);
+  m.impl("multilabel_margin_loss_backward", multilabel_margin_loss_backward);
+}
+
+}  // namespace tbk::generic
