@@ -53,7 +53,7 @@ enum {
   X(KERNEL_COPY, "launch_copy(%c, %o, %s)", NULL)                                           \
   X(PEER_COPY, "peer_copy(%c, %o, %s)", "with s3, %s: %c.copy_(%o)")                        \
   X(CALLBACK_READ, "callback(reads %h, %s)", NULL)                                          \
-  X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)", NULL)                                \
+  X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)", "mark(%m, %v, %s)")                  \
   X(CALLBACK_LOOK, "callback(looks at mark %m, %s)", NULL)                                  \
   X(DELAY, "callback(sleeps up to %u us, %s)", "with %s: busy(%u)")                         \
   X(BACKWARD, NULL, "backward(%s, %c, %o)")                                                 \
@@ -72,8 +72,8 @@ enum {
   X(STREAM_RENEW, "stream_destroy(%s), stream_create(%s)", "%s = torch.Stream(d%p)")        \
   X(HOST_WRITE, "host sets %h to %v", "%h.fill_(%v)")                                       \
   X(HOST_READ, "host reads %h", "seen = %h.clone()")                                        \
-  X(HOST_LOOK, "host looks at mark %m", NULL)                                               \
-  X(AWAIT_MARK, "host waits for mark %m, querying %s", NULL)                                \
+  X(HOST_LOOK, "host looks at mark %m", "seen = look(%m)")                                  \
+  X(AWAIT_MARK, "host waits for mark %m, querying %s", "while not passed(%m): %s.query()")  \
   X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)", NULL)                                  \
   X(THREAD_RENEW, "the thread ends, another takes its place",                               \
     "the thread ends, another takes its place")                                             \
@@ -112,6 +112,7 @@ typedef struct litmus_program {
   bool crosses;                /* streams may wait for events of the other device (EVT-017) */
   bool torch;                  /* its calls are PyTorch's */
   bool pinned;                 /* of PyTorch: the first half of the slots is */
+  bool marks;                  /* of PyTorch: a gate tells how far a stream has come */
   uint64_t size_bytes;         /* of each cell and slot */
   uint32_t threads;            /* of the host; 0 is 1 */
   bool races;                  /* some calls say meanwhile */
