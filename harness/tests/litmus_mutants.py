@@ -88,7 +88,8 @@ BY_GATE = {
     "fills_ahead_of_callback",
     "query_complete_after_callback",
     "wait_behind_callback_does_nothing",
-    # By its marks, which tell how far a stream has come.
+}
+BY_MARKS = {  # which the same gate tells: how far a stream has come
     "callback_at_once",
     "callback_before_upload",
     "download_behind_callback",
