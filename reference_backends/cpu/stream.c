@@ -10,9 +10,9 @@
 
 /* Takes the reference to the lane, also on failure. */
 static tbk_stream_t* wrap(tbk_instance_t* self, vdev_stream_t* lane) {
-  tbk_stream_t* stream = malloc(sizeof *stream);
+  tbk_stream_t* stream = calloc(1, sizeof *stream);
   if (!stream) return vdev_stream_drop(lane), NULL;
-  *stream = (tbk_stream_t){.lane = lane};
+  stream->lane = lane;
   pthread_mutex_lock(&self->lock);
   LIST_INSERT_HEAD(&self->streams, stream, entry);
   pthread_mutex_unlock(&self->lock);

@@ -36,7 +36,7 @@ class Mark(NamedTuple):
     """A mark of the gate's: who put it there, what is seen once it was passed, and how often that
     was."""
 
-    index: int
+    at: int
     value: int
     passed: Callable[[], int]
 
@@ -170,7 +170,7 @@ class Executor:
         """Notes the first mark that was not passed once, now that all is complete."""
         wrong = [mark for mark in self._marks.values() if mark.passed() != 1]
         if wrong:
-            self._reply.outcome, self._reply.call = wire.MISCOUNTED, wrong[0].index
+            self._reply.outcome, self._reply.call = wire.MISCOUNTED, wrong[0].at
             self._reply.message = f"the callback ran {wrong[0].passed()} times"
         return not wrong
 
