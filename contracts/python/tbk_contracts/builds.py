@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from tbk_contracts.clause import Clause, load_clauses
+from tbk_contracts.clause import Clause, clauses
 from tbk_contracts.header import load_header
 from tbk_contracts.places import contracts_root
 
@@ -99,15 +99,15 @@ def circle(bases: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 @cache
 def _known() -> tuple[dict[str, str], dict[str, tuple[str, ...]], dict[tuple[str, str], str]]:
     root = contracts_root()
-    clauses = load_clauses(root)
-    refused = refused_clauses(root, clauses)
-    return main_clauses(root, clauses), load_bases(root, clauses), refused
+    known = clauses()
+    refused = refused_clauses(root, known)
+    return main_clauses(root, known), load_bases(root, known), refused
 
 
 @cache
 def _answered() -> dict[tuple[str, str], str]:
     root = contracts_root()
-    return answered_clauses(root, load_clauses(root))
+    return answered_clauses(root, clauses())
 
 
 def answered_clause(function: str, status: str) -> str:

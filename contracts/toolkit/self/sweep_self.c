@@ -54,7 +54,7 @@ static void every_pair_is_there(const sweep_case_t* cases, size_t count) {
 static void first_ones_meet_together(void) {
   static const sweep_space_t whole = {{&letter, &number, &side, &colour}, fits, NULL, 3};
   static sweep_case_t cases[SWEEP_CASES];
-  size_t count = sweep_generate(NULL, &whole, 1, cases, SWEEP_CASES);
+  size_t count = sweep_generate(NULL, &whole, NULL, 1, cases, SWEEP_CASES);
   size_t letters = letter.count, numbers = number.count, sides = side.count, met = 0;
   for (size_t a = 0; a < letters; a++)
     for (size_t b = 0; b < numbers; b++)
@@ -69,19 +69,52 @@ static void first_ones_meet_together(void) {
   every_pair_is_there(cases, count);
 }
 
+/* On the left there is nothing to do, and else more for each number and colour. */
+static int64_t work(const sweep_case_t* one) {
+  if (sweep_get(one, &side) == 0) return 0;
+  return INT64_C(1) << 4 * (sweep_get(one, &number) + sweep_get(one, &colour));
+}
+
+static int64_t sum(const sweep_case_t* cases, size_t count, size_t* idle) {
+  int64_t all = 0;
+  for (size_t i = 0; i < count; i++) {
+    *idle += work(&cases[i]) == 0;
+    all += work(&cases[i]);
+  }
+  return all;
+}
+
+/* What is much meets what is little, unless a pair asks for both; and what does nothing is rare. */
+static void light_cases_have_every_pair_too(void) {
+  static sweep_case_t cases[SWEEP_CASES], light[SWEEP_CASES];
+  size_t count = 0, lights = 0, idle = 0, idle_lights = 0;
+  int64_t much = 0, little = 0;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    size_t more = sweep_generate(NULL, &space, NULL, seed, cases, SWEEP_CASES);
+    size_t more_lights = sweep_generate(NULL, &space, work, seed, light, SWEEP_CASES);
+    every_pair_is_there(light, more_lights);
+    count += more, much += sum(cases, more, &idle);
+    lights += more_lights, little += sum(light, more_lights, &idle_lights);
+  }
+  EXPECT(lights < 2 * count);
+  EXPECT(little < much);
+  EXPECT(idle_lights < idle);
+}
+
 int main(void) {
   static sweep_case_t cases[SWEEP_CASES], again[SWEEP_CASES], other[SWEEP_CASES];
   char line[SWEEP_LINE];
-  size_t count = sweep_generate(NULL, &space, 1, cases, SWEEP_CASES);
+  size_t count = sweep_generate(NULL, &space, NULL, 1, cases, SWEEP_CASES);
   first_ones_meet_together();
+  light_cases_have_every_pair_too();
   every_pair_is_there(cases, count);
   EXPECT(count >= 20 && count < 60); /* all of them would be 120 */
-  EXPECT(sweep_generate(NULL, &space, 1, again, SWEEP_CASES) == count);
+  EXPECT(sweep_generate(NULL, &space, NULL, 1, again, SWEEP_CASES) == count);
   EXPECT(memcmp(cases, again, count * sizeof *cases) == 0);
-  size_t others = sweep_generate(NULL, &space, 2, other, SWEEP_CASES);
+  size_t others = sweep_generate(NULL, &space, NULL, 2, other, SWEEP_CASES);
   every_pair_is_there(other, others);
   EXPECT(memcmp(cases, other, count * sizeof *cases) != 0);
-  EXPECT(sweep_generate(NULL, &space, 1, again, 7) == 7);
+  EXPECT(sweep_generate(NULL, &space, NULL, 1, again, 7) == 7);
   const sweep_case_t one = {.space = &space, .chosen = {1, 3, 1, 2}};
   sweep_print(&one, line);
   EXPECT(strcmp(line, "letter=b number=3 side=right colour=blue") == 0);

@@ -15,6 +15,8 @@
 #include <string.h>
 
 enum { COMPLETIONS = 24, FIRST_TRIES = 200 };
+/* A pair more is worth four times the work. */
+enum { COST_OF_A_PAIR = 2, COST_OF_NOTHING = 64 };
 
 static const char* chosen_line;
 
@@ -50,6 +52,7 @@ void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]) {
 typedef struct generator {
   const tbk_fixture_t* fx;
   const sweep_space_t* space;
+  sweep_work_t work;
   size_t dimensions;
   uint64_t random;
   /* For two values of two dimensions, the later dimension first: a case has both; or none can. */
@@ -87,9 +90,19 @@ typedef struct fixed {
   uint8_t chosen[SWEEP_DIMENSIONS];
 } fixed_t;
 
+/* Grows with the logarithm of the work. A case without any costs most, for it shows little. */
+static int64_t cost(const generator_t* self, const sweep_case_t* one) {
+  int64_t work = self->work != NULL ? self->work(one) : 1, digits = 0;
+  if (work == 0) return COST_OF_NOTHING;
+  for (; work > 0; work /= 2)
+    digits++;
+  return digits;
+}
+
 /* The best of several cases that have the values; false where none of many tries may be combined. */
 static bool complete(generator_t* self, const fixed_t* fixed, sweep_case_t* out) {
-  size_t best = 0, found = 0;
+  int64_t best = 0;
+  size_t found = 0;
   for (size_t try = 0; try < (found > 0 ? COMPLETIONS : FIRST_TRIES); try++) {
     sweep_case_t one = {.space = self->space};
     for (size_t i = 0; i < self->dimensions; i++)
@@ -97,7 +110,7 @@ static bool complete(generator_t* self, const fixed_t* fixed, sweep_case_t* out)
                           ? fixed->chosen[i]
                           : (uint8_t)draw(self, self->space->dimensions[i]->count);
     if (!fits(self, &one)) continue;
-    size_t gain = new_pairs(self, &one);
+    int64_t gain = COST_OF_A_PAIR * (int64_t)new_pairs(self, &one) - cost(self, &one);
     if (gain > best || found == 0) *out = one, best = gain;
     found++;
   }
@@ -136,13 +149,14 @@ static void cover_together(generator_t* self, sweep_case_t* out_cases, size_t mo
   }
 }
 
-size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, uint64_t seed,
-                      sweep_case_t* out_cases, size_t most) {
+size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+                      uint64_t seed, sweep_case_t* out_cases, size_t most) {
   generator_t* self = calloc(1, sizeof *self);
   size_t count = 0;
   if (self == NULL) abort();
   self->fx = fx;
   self->space = space;
+  self->work = work;
   self->random = seed;
   self->dimensions = dimension_count(space);
   if (space->together > 0) cover_together(self, out_cases, most, &count);
@@ -221,10 +235,12 @@ static size_t read_case(const tbk_fixture_t* fx, const sweep_space_t* space, con
 }
 
 /* A space of one dimension has no pairs: its values are its cases. */
-static size_t make_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_case_t* cases) {
+static size_t make_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+                         sweep_case_t* cases) {
   size_t count = 0;
   if (chosen_line != NULL) return read_case(fx, space, chosen_line, cases);
-  if (space->dimensions[1] != NULL) return sweep_generate(fx, space, fx->seed, cases, SWEEP_CASES);
+  if (space->dimensions[1] != NULL)
+    return sweep_generate(fx, space, work, fx->seed, cases, SWEEP_CASES);
   for (size_t v = 0; v < space->dimensions[0]->count; v++) {
     cases[count] = (sweep_case_t){.space = space, .chosen = {(uint8_t)v}};
     count += space->fits == NULL || space->fits(fx, &cases[count]);
@@ -233,10 +249,14 @@ static size_t make_cases(tbk_fixture_t* fx, const sweep_space_t* space, sweep_ca
 }
 
 void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space) {
+  sweep_run_light(fx, space, NULL);
+}
+
+void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work) {
   static sweep_case_t cases[SWEEP_CASES]; /* a test is left by longjmp */
   const uint64_t until = fx_now_ns() + FX_PATIENCE_NS;
   tally_t tally = {0, 0, 0};
-  size_t count = make_cases(fx, space, cases);
+  size_t count = make_cases(fx, space, work, cases);
   for (size_t i = 0; i < count; i++) {
     if (fx_now_ns() < until)
       run_one(fx, &cases[i], &tally);

@@ -56,9 +56,11 @@ typedef struct sweep_space {
 /* Returns the value that a case has in a dimension; 0 where the space has no such dimension. */
 int64_t sweep_get(const sweep_case_t* one, const sweep_dimension_t* dimension);
 void sweep_print(const sweep_case_t* one, char line[SWEEP_LINE]);
-/* Generates at most `most` cases; how many there are. */
-size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, uint64_t seed,
-                      sweep_case_t* out_cases, size_t most);
+/* How much is to be done for a case, in a unit of the space; 0 where that is nothing. */
+typedef int64_t (*sweep_work_t)(const sweep_case_t* one);
+/* Generates at most `most` cases, with little work where `work` is given; how many there are. */
+size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work,
+                      uint64_t seed, sweep_case_t* out_cases, size_t most);
 
 /*
  * Runs the cases one after the other. Each gives back what it made before the next begins, and the
@@ -66,6 +68,12 @@ size_t sweep_generate(const tbk_fixture_t* fx, const sweep_space_t* space, uint6
  * is left out, and said in the notes.
  */
 void sweep_run(tbk_fixture_t* fx, const sweep_space_t* space);
+/*
+ * The same, where values differ in how much they make a case do: what is large meets each value of every other
+ * dimension, but not what is large in another one where a pair does not ask for it. A case without any work, which
+ * shows little, is the last to be taken.
+ */
+void sweep_run_light(tbk_fixture_t* fx, const sweep_space_t* space, sweep_work_t work);
 
 /* From here on sweep_run runs the case of this line alone; NULL: all. Kept by reference. */
 void sweep_choose(const char* line);

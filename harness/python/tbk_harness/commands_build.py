@@ -85,6 +85,10 @@ def new_command(name: str, kernels: str) -> None:
 @click.option(
     "--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: twice the cores)."
 )
+@click.option(
+    "--sample", metavar="PERCENT", type=click.IntRange(0, 100), default=2, show_default=True,
+    help="Of the tests that do not cite the clause, at the C layer.",
+)  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the C layer's sample.")
 @click.option(
     "--timeout", metavar="TIME", callback=seconds,
@@ -102,6 +106,7 @@ def kill_command(
     only: tuple[str, ...],
     frozen: bool,
     jobs: int | None,
+    sample: int,
     seed: int,
     timeout: str | None,
     library: Path | None,
@@ -110,9 +115,9 @@ def kill_command(
 ) -> None:
     """Show that each check can fail: run the suite against every deliberately broken backend.
 
-    Each mutant meets the tests that cite its clause and, at the C layer, a sample of 2 % of the
-    others; one that is made of a pair of clause and function, those of them that call the function.
-    The exit code is 1 when a mutant survives, a checked must clause has no mutant that is killed, a
+    Each mutant meets the tests that cite its clause and, at the C layer, a sample of the others;
+    one that is made of a pair of clause and function, those of them that call the function. The
+    exit code is 1 when a mutant survives, a checked must clause has no mutant that is killed, a
     legal device fails or a cheat passes.
     """
     target = library or locate.library("mutants")
@@ -127,7 +132,8 @@ def kill_command(
         if timeout:
             outcome.stop(EXIT_USAGE, "--timeout is of the C layer")
         _kill_torch(target, only, frozen, full, jobs, output_dir)
-    matrix, chosen = _planned(target, full, only, frozen, seed)
+    matrix, chosen = _planned(target, full, only, frozen)
+    matrix.seed, matrix.share = seed, sample / 100
     outcome.prepare(output_dir)
     words = [f"--timeout={timeout}"] if timeout else []
     started = time.monotonic()
@@ -166,7 +172,7 @@ def _kill_on_farm(
 
 
 def _planned(
-    library: Path, full: bool, only: tuple[str, ...], frozen: bool, seed: int
+    library: Path, full: bool, only: tuple[str, ...], frozen: bool
 ) -> tuple[kill.Matrix, list[mutants.Mutant]]:
     try:
         everything = mutants.choose(mutants.load(), frozen)
@@ -192,7 +198,6 @@ def _planned(
         equivalents=equivalents,
         must=kill.must_clauses(tbk_contracts.clauses()),
         full=full,
-        seed=seed,
         partial=frozen or bool(only),
     )
     return matrix, chosen

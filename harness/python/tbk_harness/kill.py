@@ -70,6 +70,7 @@ class Matrix:
     must: tuple[str, ...] = ()  # checked must clauses of the C layer
     full: bool = False
     seed: int = 1
+    share: float = SAMPLE  # of the tests that do not cite the clause
     partial: bool = False
     wrong: tuple[str, ...] = ()  # what kept mutants from being judged
 
@@ -167,10 +168,9 @@ def _why(row: Row) -> str:
 
 
 def sample(tests: Iterable[str], mutant: str, seed: int, share: float) -> list[str]:
-    """Returns a part of the tests that is the same for the same seed and mutant, on every
-    machine."""
+    """Returns a part of the tests: for the same seed and mutant the same on every machine."""
     ordered = sorted(tests)
-    count = min(len(ordered), max(1, round(share * len(ordered)))) if ordered else 0
+    count = min(len(ordered), max(1, round(share * len(ordered)))) if share else 0
     digest = hashlib.sha256(f"{seed} {mutant}".encode()).digest()
     return random.Random(int.from_bytes(digest[:8], "big")).sample(ordered, count)  # noqa: S311
 
@@ -195,7 +195,7 @@ def selection(mutant: Mutant, matrix: Matrix) -> tuple[list[str], list[str]]:
     rest = [test for test in matrix.tests if test not in citing and test not in matrix.thorough]
     quick = [test for test in citing if test not in matrix.thorough]
     thorough = [test for test in citing if test in matrix.thorough]
-    return quick + sample(rest, mutant.name, matrix.seed, SAMPLE), thorough
+    return quick + sample(rest, mutant.name, matrix.seed, matrix.share), thorough
 
 
 def _calls(matrix: Matrix, test: str, function: str) -> bool:
@@ -306,7 +306,9 @@ def judge_task(library: Path, asked: Task) -> Row:
     mutant = asked.mutant
     if not asked.quick and mutant.kind == "pair":
         return _row(mutant, (), EXIT_FINDINGS, "no quick test that cites it calls it", 0.0)
-    row = run_one(library, mutant, asked.quick, asked.options)
+    thorough_alone = asked.thorough and not asked.quick
+    row = (_row(mutant, (), EXIT_PASS, "", 0.0) if thorough_alone
+           else run_one(library, mutant, asked.quick, asked.options))  # fmt: skip
     if row.citing or row.refused or not asked.thorough:
         return row
     more = run_one(library, mutant, asked.thorough, [f"--timeout={THOROUGH_TIMEOUT_S}"])

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import lxml.html
@@ -116,6 +117,7 @@ def test_who_meets_which_tests() -> None:
     quick, thorough = selection(_mutant(), _matrix())
     assert (quick[0], len(quick), thorough) == ("memory/a", 2, [])
     assert selection(_mutant(), _matrix(full=True)) == ([], [])
+    assert selection(_mutant(), _matrix(share=0)) == (["memory/a"], [])
     assert selection(_mutant("odd", "", "anti"), _matrix()) == ([], [])
 
 
@@ -159,6 +161,22 @@ def test_a_thorough_test_waits_until_the_quick_ones_saw_nothing() -> None:
     assert thorough == ["sweep/a"]
     listed = "memory/a MEM-001 must - quick\nsweep/a MEM-001 must op:mm mm thorough\n"
     assert parse_thorough(listed) == {"sweep/a"}
+
+
+def test_who_is_cited_by_thorough_tests_alone_meets_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run without a name of a test would be one of the whole suite."""
+    asked: list[tuple[str, ...]] = []
+
+    def run_one(_library: Path, mutant: Mutant, only: Sequence[str], _options: object) -> Row:
+        asked.append(tuple(only))
+        return _row(mutant, "memory/a")
+
+    monkeypatch.setattr(kill, "run_one", run_one)
+    matrix = _matrix(share=0, thorough=frozenset({"memory/a"}))
+    assert kill.judge(Path("library"), matrix, _mutant(), ()).citing == ("memory/a",)
+    assert asked == [("memory/a",)]
 
 
 def test_what_survives_is_run_again_alone_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
