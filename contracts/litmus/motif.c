@@ -8,7 +8,7 @@
  *   W write, R read, G download, U upload   of the cell
  *   r record, w wait, s synchronise, q query until OK, e renew   the event; t, u: record, wait for another
  *   S synchronise, Q query until OK, Z renew   the stream; D synchronise the device
- *   m set the mark, l look at it, k look from the host, h await it; v set, j await another
+ *   m set the mark, l look at it, k look from the host, h await it; v set, j await another; b keep the stream busy
  *   c callback that reads the slot
  *   H read, O write   the slot, by the host
  *   x allocate, f free   the cell in order; y allocate, V write, T read   another
@@ -124,7 +124,7 @@ enum { TORCH_SERIES = sizeof torch_series / sizeof *torch_series };
 /* Of a gate's marks. */
 static const char* const mark_series[] = {
     "WamahaRb", "UamahaO-", "GamahaH-", "mahaRb",   "maSak-",     "maWaSak-",
-    "maras-k-", "maraq-k-", "maD-k-",   "RamahaWb", "marawbSbk-", "maWavajaRb",
+    "maras-k-", "maraq-k-", "maD-k-",   "RamahaWb", "marawbSbk-", "mabaWavajaRb",
 };
 enum { MARK_SERIES = sizeof mark_series / sizeof *mark_series, MARKS_IN = 4 };
 
@@ -197,6 +197,7 @@ static const uint8_t plain['z' + 1] = {
     ['l'] = 1 + LITMUS_CALLBACK_LOOK,
     ['k'] = 1 + LITMUS_HOST_LOOK,
     ['v'] = 1 + LITMUS_CALLBACK_MARK,
+    ['b'] = 1 + LITMUS_DELAY,
     ['j'] = 1 + LITMUS_AWAIT_MARK,
     ['h'] = 1 + LITMUS_AWAIT_MARK,
     ['c'] = 1 + LITMUS_CALLBACK_READ,
@@ -259,6 +260,7 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
                         .mark = motif->mark,
                         .blocks = letter == 'A' || letter == 'E'};
   if (strchr(motif->rest, 'J') != NULL) call.thread = motif->thread;
+  if (letter == 'b') call.microseconds = 640;
   if (letter == 'v' || letter == 'j') call.mark = (uint8_t)((motif->mark + 1) % LITMUS_MARKS);
   if (letter == 'X' || letter == 'Y') call.event = LITMUS_EVENTS - 1;
   if (letter == 'G' || letter == 'U' || letter == 'H' || letter == 'O' || letter == 'c' ||
