@@ -123,8 +123,9 @@ enum { TORCH_SERIES = sizeof torch_series / sizeof *torch_series };
 
 /* Of a gate's marks. */
 static const char* const mark_series[] = {
-    "WamahaRb", "UamahaO-", "GamahaH-", "mahaRb",   "maSak-",     "maWaSak-",
-    "maras-k-", "maraq-k-", "maD-k-",   "RamahaWb", "marawbSbk-", "mabaWavajaRb",
+    "WamahaRb",   "UamahaO-",     "GamahaH-",     "mahaRb",       "maSak-",
+    "maWaSak-",   "maras-k-",     "maraq-k-",     "maD-k-",       "RamahaWb",
+    "marawbSbk-", "mabaWavajaRb", "mabaWavajaRb", "mabaWavajaRb", /* one in many shows it */
 };
 enum { MARK_SERIES = sizeof mark_series / sizeof *mark_series, MARKS_IN = 4 };
 
