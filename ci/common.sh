@@ -115,3 +115,9 @@ BRIDGE_PACKAGES=(python3-dev)
 OPENCL_PACKAGES=(pocl-opencl-icd ocl-icd-libopencl1)
 SIGN_PACKAGES=(minisign openssh-client)
 CHECK_PACKAGES=(clang-format clang-tidy "${SIGN_PACKAGES[@]}" "${OPENCL_PACKAGES[@]}")
+
+# The areas of the torch layer but for operators, as options.
+torch_areas() {
+  grep -l 'kind: checked' contracts/spec/torch/*.yml | xargs -n 1 basename -s .yml |
+    grep -vx operator | sed 's/^/--only=/'
+}

@@ -20,6 +20,7 @@ sys.path.insert(0, str(HERE))
 import c_pages  # noqa: E402
 import command_pages  # noqa: E402
 import exit_pages  # noqa: E402
+import names  # noqa: E402
 import navigation  # noqa: E402
 import program_pages  # noqa: E402
 import schema_page  # noqa: E402
@@ -94,3 +95,8 @@ def on_page_content(html: str, *, page: Page, files: Files, **_: object) -> str:
         return found[0] if found[1] or anchor not in known else linked
 
     return CLAUSE.sub(link, html)
+
+
+def on_post_page(output: str, **_: object) -> str:
+    """Names what the theme leaves without a name."""
+    return names.named(output)

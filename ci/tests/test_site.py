@@ -13,6 +13,7 @@ import check_site
 import click
 import command_pages
 import exit_pages
+import names
 import navigation
 import program_pages
 import pytest
@@ -154,3 +155,22 @@ def test_a_style_that_asks_another_host_and_a_site_without_pages_are_told(tmp_pa
         "no pages",
         "asks another host: https://example.org/a.css",
     ]
+
+
+def test_what_the_theme_leaves_without_a_name_gets_one() -> None:
+    page = f"""{names.DIALOG}</div>
+<label class="md-nav__link" for="__nav_4_4" id="__nav_4_4_label" tabindex="0">
+  <span class="md-nav__icon md-icon"></span></label>
+<nav class="md-nav" aria-labelledby="__nav_4_4_label">
+<label class="md-nav__title" for="__nav_4_4">
+  <span class="md-nav__icon md-icon"></span>
+  The C interface
+</label></nav>
+<label class="md-nav__link" for="__nav_2" id="__nav_2_label"><span>Tutorials</span></label>
+<nav class="md-nav" aria-labelledby="__nav_2_label"></nav>
+<tr><th style="text-align: left;"></th><th>then</th></tr>"""
+    said = names.named(page)
+    assert 'role="dialog" aria-label="Search">' in said
+    assert '<nav class="md-nav" aria-label="The C interface">' in said
+    assert '<nav class="md-nav" aria-labelledby="__nav_2_label">' in said
+    assert '<td style="text-align: left;"></td><th>then</th>' in said

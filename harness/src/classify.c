@@ -70,6 +70,9 @@ static void classify_hang(const tbk_outcome_t* outcome, tbk_classification_t* ou
     out->signal = outcome->stop_signal;
     SAY(out->cause, "hang/%s/stopped", phase);
     SAY(out->seen, "the process was stopped by SIG%s (%s)", signal_name(out->signal), phase);
+  } else if (outcome->end == TBK_END_LAUNCHER_STOPPED) {
+    SAY(out->cause, "hang/%s/stopped-its-parent", phase);
+    SAY(out->seen, "its parent process was stopped, and told of no end (%s)", phase);
   } else if (outcome->end == TBK_END_UNKILLABLE) {
     SAY(out->cause, "hang/%s/unkillable", phase);
     SAY(out->seen, "no end after %.1f s, and SIGKILL did not end it (%s)",
@@ -139,7 +142,8 @@ static void classify_exit(const tbk_outcome_t* outcome, tbk_classification_t* ou
   out->exit_status = WEXITSTATUS(outcome->wait_status);
   SAY(out->cause, "crash/%s/exited", phase);
   if (out->exit_status == TBK_WORKER_NO_REPORT)
-    SAY(out->seen, "the report descriptor was closed, or made another file (%s)", phase);
+    SAY(out->seen,
+        "the report descriptor was closed, made another file, or may not be written (%s)", phase);
   else if (outcome->done)
     SAY(out->seen, "the process exited with status %d, not by its own return (%s)",
         out->exit_status, phase);
@@ -209,7 +213,8 @@ static bool ended_well(const tbk_outcome_t* outcome) {
 }
 
 static bool is_hang(tbk_end_t end) {
-  return end == TBK_END_DEADLINE || end == TBK_END_STOPPED || end == TBK_END_UNKILLABLE;
+  return end == TBK_END_DEADLINE || end == TBK_END_STOPPED || end == TBK_END_LAUNCHER_STOPPED ||
+         end == TBK_END_UNKILLABLE;
 }
 
 /* The worker gave up before it touched anything of the backend. */

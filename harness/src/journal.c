@@ -7,6 +7,8 @@
  */
 #include "journal.h"
 
+#include "regular.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -94,19 +96,9 @@ void tbk_journal_remove(tbk_journal_t* journal) {
   if (journal->path != NULL) (void)unlink(journal->path);
 }
 
-/* Somebody may have put anything there; a pipe would never end. */
-static FILE* open_to_read(const char* path) {
-  struct stat status;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return NULL;
-  FILE* file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "rb") : NULL;
-  if (file == NULL) (void)close(fd);
-  return file;
-}
-
 size_t tbk_journal_read(const char* results, uint32_t* out_items, size_t capacity) {
   char* path = path_for(results);
-  FILE* file = open_to_read(path);
+  FILE* file = tbk_open_regular(path);
   union {
     tbk_flight_t flight;
     tbk_cell_t cell;

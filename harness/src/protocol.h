@@ -46,7 +46,8 @@
 
 enum {
   TBK_WORKER_EXIT = 86,
-  TBK_WORKER_NO_REPORT = 88, /* its report descriptor was closed, or is another file by now */
+  TBK_WORKER_NO_REPORT =
+      88, /* its report descriptor was closed, is another file by now, or may not be written */
   TBK_WORKER_NOT_BEGUN = 87, /* it could not be set up; nothing of the backend was touched */
   TBK_WORKER_LINE = 16384    /* the longest line that a worker may write */
 };

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,7 +121,7 @@ static bool fail(tbk_results_t* results, size_t written) {
 }
 
 /* How long a pipe may be full: whoever reads it has stopped, and the run would not end. */
-enum { READER_MS = 10000 };
+enum { READER_MS = 10000, TAKEN_MS = 2000, PAUSE_MS = 20 };
 
 /* Returns whether a write that took nothing may be tried again. */
 static bool may_go_on(const tbk_results_t* results) {
@@ -148,18 +149,46 @@ bool tbk_results_flush(tbk_results_t* results) {
   return true;
 }
 
-/* Returns whether who opens the path finds what was written. One that was cut has a hole in front. */
+/* Returns whether who opens the path finds what was written. One that was cut has a hole where its size is right. */
 static bool is_in_place(const tbk_results_t* results) {
   struct stat ours, there;
-  char first = 0;
-  return !results->regular || (fstat(results->fd, &ours) == 0 && stat(results->path, &there) == 0 &&
-                               ours.st_ino == there.st_ino && ours.st_dev == there.st_dev &&
-                               (uint64_t)ours.st_size == results->size &&
-                               pread(results->fd, &first, 1, 0) == 1 && first == '{');
+  char written[TBK_DIGEST_SIZE], found[TBK_DIGEST_SIZE];
+  if (!results->regular) return true;
+  if (fstat(results->fd, &ours) != 0 || stat(results->path, &there) != 0) return false;
+  if (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev) return false;
+  if ((uint64_t)ours.st_size != results->size || !tbk_digest_file(results->path, found))
+    return false;
+  tbk_digest_text(&results->digest, written);
+  return strcmp(written, found) == 0;
+}
+
+/*
+ * Returns whether somebody has what a pipe holds, or is there to take it: what nobody reads is gone with the
+ * last end that is open, and it was opened for both so that a run need not wait for its reader.
+ */
+static bool is_taken(tbk_results_t* results) {
+  struct stat status;
+  const bool pipe = fstat(results->fd, &status) == 0 && S_ISFIFO(status.st_mode);
+  const int end = pipe ? open(results->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+  if (end < 0) return true;
+  (void)close(results->fd);
+  results->fd = end;
+  for (int waited_ms = 0; waited_ms < TAKEN_MS; waited_ms += PAUSE_MS) {
+    struct pollfd readers = {.fd = end};
+    int unread = 0;
+    if (poll(&readers, 1, 0) == 0 || (ioctl(end, FIONREAD, &unread) == 0 && unread == 0))
+      return true;
+    (void)poll(NULL, 0, PAUSE_MS);
+  }
+  return false;
 }
 
 bool tbk_results_close(tbk_results_t* results) {
   bool whole = tbk_results_flush(results);
+  if (whole && !is_taken(results)) {
+    results->error = ETIMEDOUT;
+    whole = false;
+  }
   if (whole && !is_in_place(results)) {
     results->error = ESTALE;
     whole = false;

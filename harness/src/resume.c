@@ -5,6 +5,8 @@
  * resume.c: see resume.h.
  */
 #include "resume.h"
+
+#include "regular.h"
 #include "text.h"
 
 #include "digest.h"
@@ -218,7 +220,7 @@ static ssize_t next_line(FILE* file, char* line) {
 static FILE* open_results(struct reader* reader, const char* path) {
   const off_t most = ((off_t)reader->plan->item_count + 2) * LONGEST_LINE;
   struct stat status;
-  FILE* file = fopen(path, "re");
+  FILE* file = tbk_open_regular(path);
   if (file == NULL || fstat(fileno(file), &status) != 0 || status.st_size <= most) return file;
   tbk_print(reader->out->reason, sizeof reader->out->reason,
             "its %lld bytes are more than this run can have written", (long long)status.st_size);

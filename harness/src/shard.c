@@ -6,6 +6,7 @@
  */
 #include "shard.h"
 
+#include "regular.h"
 #include "text.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ bool tbk_timings_read(tbk_timings_t* out, const char* path, char* reason, size_t
   char* line = NULL;
   size_t capacity = 0;
   ssize_t length = 0;
-  FILE* file = fopen(path, "re");
+  FILE* file = tbk_open_regular(path);
   *out = (tbk_timings_t){.wall_ns = json_object()};
   errno = file != NULL ? 0 : errno;
   while (file != NULL && (length = getline(&line, &capacity, file)) > 0) {
@@ -64,7 +65,10 @@ bool tbk_timings_read(tbk_timings_t* out, const char* path, char* reason, size_t
   if (file != NULL) (void)fclose(file);
   const bool found = json_object_size(out->wall_ns) > 0;
   if (!found)
-    tbk_print(reason, reason_size, "%s", error != 0 ? strerror(error) : "it holds no test");
+    tbk_print(reason, reason_size, "%s",
+              error == EBADF ? "not a regular file"
+              : error != 0   ? strerror(error)
+                             : "it holds no test");
   return found;
 }
 

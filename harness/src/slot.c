@@ -255,8 +255,10 @@ static void launcher_died(tbk_slot_t* slot, tbk_end_t end) {
   int status = 0;
   (void)kill(slot->launcher, SIGKILL);
   (void)waitpid(slot->launcher, &status, 0);
-  if (end == TBK_END_LAUNCHER_DIED && (WIFEXITED(status) || slot->page->begun == 0))
-    end = TBK_END_NOT_STARTED; /* it could not fork, or was killed before the test began */
+  if ((end == TBK_END_LAUNCHER_DIED && WIFEXITED(status)) ||
+      (end != TBK_END_UNKILLABLE && slot->page->begun == 0))
+    end =
+        TBK_END_NOT_STARTED; /* it could not fork, or was killed or stopped before the test began */
   if (slot->busy) {
     slot->outcome.end = end;
     tbk_slot_read_report(slot);
@@ -356,7 +358,10 @@ void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
   if (!slot->busy || slot->launcher == 0) return;
   if (slot->kill_sent_ns != 0) {
     uint64_t patience = answer_ns + slot->limits.grace_ms * UINT64_C(1000000);
-    if (now_ns > slot->kill_sent_ns + patience) launcher_died(slot, TBK_END_UNKILLABLE);
+    if (tbk_is_stopped(slot->launcher))
+      launcher_died(slot, TBK_END_LAUNCHER_STOPPED);
+    else if (now_ns > slot->kill_sent_ns + patience)
+      launcher_died(slot, TBK_END_UNKILLABLE);
     return;
   }
   tbk_slot_read_report(slot); /* a single test is not waited for, and may fill the pipe */

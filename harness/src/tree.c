@@ -81,6 +81,15 @@ bool tbk_resident_is_told(void) {
   return access("/proc/self/statm", R_OK) == 0;
 }
 
+bool tbk_is_stopped(pid_t pid) {
+  char path[64], text[512];
+  tbk_print(path, sizeof path, "/proc/%d/stat", (int)pid);
+  if (read_file(path, text, sizeof text) <= 0) return false;
+  const char* after_name = strrchr(text, ')'); /* the name may hold anything, brackets too */
+  if (after_name == NULL || after_name[1] == '\0') return false;
+  return after_name[2] == 'T' || after_name[2] == 't';
+}
+
 uint64_t tbk_resident(pid_t pid) {
   char path[64], text[128];
   unsigned long long pages = 0;

@@ -30,6 +30,9 @@ uint64_t tbk_resident(pid_t pid);
 /* Returns resident bytes, of pages that several processes share the part of this one. */
 uint64_t tbk_resident_share(pid_t pid);
 
+/* Returns whether it was stopped by a signal, or by who traces it: it answers nothing until it goes on. */
+bool tbk_is_stopped(pid_t pid);
+
 /* Of threads that live: how long they ran, and how long they could have run and were not let. */
 typedef struct tbk_processor_time {
   uint64_t used_ns, waited_ns;

@@ -50,11 +50,12 @@ typedef enum tbk_end {
   TBK_END_BUDGET,    /* at a deadline that a small budget left */
   TBK_END_STOPPED,   /* by a signal such as SIGSTOP */
   TBK_END_MEMORY,
-  TBK_END_PROCESSES,     /* it started more than TBK_PROCESSES_MAX */
-  TBK_END_LAUNCHER_DIED, /* the launcher was killed, and the worker with it */
-  TBK_END_UNKILLABLE,    /* did not die of SIGKILL in time */
-  TBK_END_NOT_STARTED,   /* the harness had no process for it */
-  TBK_END_INTERRUPTED    /* the run was */
+  TBK_END_PROCESSES,        /* it started more than TBK_PROCESSES_MAX */
+  TBK_END_LAUNCHER_DIED,    /* the launcher was killed, and the worker with it */
+  TBK_END_LAUNCHER_STOPPED, /* the launcher was, so that nobody told of the worker's end */
+  TBK_END_UNKILLABLE,       /* did not die of SIGKILL in time */
+  TBK_END_NOT_STARTED,      /* the harness had no process for it */
+  TBK_END_INTERRUPTED       /* the run was */
 } tbk_end_t;
 
 enum { TBK_PROCESSES_MAX = 512 }; /* below one test */

@@ -70,10 +70,12 @@ DIMENSIONS = (
     Dimension("flags_off", ("0", "0x10")),
     Dimension("dtypes", ("0xffff", "0x40", "0x8", "0x20", "0x8c8"), ("dtypes",)),
     Dimension("max_rank", ("8", "1", "2", "16"), ("max_rank",)),
-    Dimension("priorities", ("1", "0", "5"), ("priority_least", "priority_greatest")),
+    Dimension("priorities", ("1", "0", "5", "2147483647"), ("priority_least", "priority_greatest")),
     Dimension("devices", ("2", "1", "3")),
     Dimension("streams", ("0", "8")),
     Dimension("events", ("64", "8")),
+    Dimension("allocations", ("0", "32")),
+    Dimension("tells_early", ("0", "1")),
     Dimension("policy", ("fifo", "lazy", "one_queue", "shuffled", "inline")),
     Dimension("callbacks_by_caller", ("0", "1")),
     Dimension("host_waits", ("0", "1")),
@@ -87,7 +89,8 @@ DIMENSIONS = (
     Dimension("scratch", ("0", "64K")),
     Dimension("refuses", ("", "rank_0+empty", "strided", "offset", "alias+large", "dtype")),
     Dimension("only", ("", "copy_", "add.Tensor")),
-    Dimension("without", ("", *alone(), *TOGETHER)),
+    Dimension("without", ("", *alone(), *TOGETHER, "stream_native_handle")),
+    Dimension("older", ("0", "1")),
 )
 NOT_VARIED = {"struct_size", "name", "driver", "zero"}
 TORCH = ("--python", sys.executable)

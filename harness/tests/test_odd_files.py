@@ -30,6 +30,11 @@ def test_a_pipe_that_nobody_reads_does_not_hold_a_run(output: Path) -> None:
     refused(run(TEMPLATE, output), 8, "nobody reads it")
 
 
+def test_a_pipe_that_holds_all_and_that_nobody_reads_has_lost_it(output: Path) -> None:
+    os.mkfifo(output)
+    refused(run(TEMPLATE, output, *ONE), 8, "nobody reads it")
+
+
 def test_a_pipe_that_somebody_reads_gets_all(output: Path) -> None:
     os.mkfifo(output)
     copy = output.with_name("copy.jsonl")
@@ -99,7 +104,17 @@ def _cut(output: Path) -> None:
     os.truncate(output, 0)
 
 
-@pytest.mark.parametrize("change", [_remove, _remove_folder, _replace, _cut])
+def _cut_short(output: Path) -> None:
+    os.truncate(output, 10)
+
+
+def _change(output: Path) -> None:
+    with output.open("r+b") as file:
+        file.seek(10)
+        file.write(b"?")
+
+
+@pytest.mark.parametrize("change", [_remove, _remove_folder, _replace, _cut, _cut_short, _change])
 @pytest.mark.parametrize("isolation", ["fork", "batch"])
 def test_results_that_others_touch_meanwhile_are_not_said_to_be_written(
     tmp_path: Path, change: Callable[[Path], None], isolation: str

@@ -108,6 +108,7 @@ static void no_other_end_of_the_process_is_a_pass(void) {
                {KILLED(SIGKILL), TBK_END_DEADLINE, TBK_VERDICT_HANG},
                {KILLED(SIGKILL), TBK_END_CUT_SHORT, TBK_VERDICT_NOT_REACHED},
                {KILLED(SIGKILL), TBK_END_STOPPED, TBK_VERDICT_HANG},
+               {0, TBK_END_LAUNCHER_STOPPED, TBK_VERDICT_HANG},
                {0, TBK_END_UNKILLABLE, TBK_VERDICT_HANG},
                {KILLED(SIGKILL), TBK_END_MEMORY, TBK_VERDICT_CRASH},
                {0, TBK_END_LAUNCHER_DIED, TBK_VERDICT_CRASH},

@@ -2,9 +2,18 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * async_memory.c: memory in the order of a stream, from the driver's pool of the device.
+ * async_memory.c: memory in the order of a stream, from the driver's pool of the device or kept.
  */
 #include "cuda.h"
+
+/* Where there are no pools, kept.c knows all that it gave. */
+static bool remember(tbk_instance_t* self, int32_t device, cu_deviceptr pointer) {
+  return !self->devices[device].pools || cuda_remember(self, device, CUDA_DEVICE_MEMORY, pointer);
+}
+
+static bool forget(tbk_instance_t* self, int32_t device, cu_deviceptr pointer) {
+  return !self->devices[device].pools || cuda_forget(self, device, pointer);
+}
 
 static tbk_status_t async_alloc(tbk_instance_t* self, tbk_stream_t* stream, uint64_t size_bytes,
                                 tbk_memory_t* out_memory, tbk_error_t* error) {
@@ -19,11 +28,10 @@ static tbk_status_t async_alloc(tbk_instance_t* self, tbk_stream_t* stream, uint
   if (size_bytes > SIZE_MAX / 2) {
     result = CU_OUT_OF_MEMORY; /* the driver calls such sizes invalid */
   } else if (size_bytes > 0) {
-    result = cuda_driver()->mem_alloc_async(&pointer, size_bytes, queue);
+    result = cuda_take(&self->devices[device], queue, size_bytes, &pointer);
   }
-  if (result == CU_OK && pointer != 0 &&
-      !cuda_remember(self, device, CUDA_DEVICE_MEMORY, pointer)) {
-    cuda_driver()->mem_free_async(pointer, queue);
+  if (result == CU_OK && pointer != 0 && !remember(self, device, pointer)) {
+    (void)cuda_give(&self->devices[device], queue, pointer);
     result = CU_OUT_OF_MEMORY;
   }
   status = cuda_leave(self, device, result, "allocating memory", error);
@@ -40,9 +48,9 @@ static tbk_status_t async_free(tbk_instance_t* self, tbk_stream_t* stream, tbk_m
   if (status == TBK_DEVICE_LOST) return TBK_OK; /* it goes with the context */
   if (status != TBK_OK) return status;
   cu_result result = CU_OK;
-  if (memory != 0 && cuda_forget(self, device, memory)) {
-    result = cuda_driver()->mem_free_async(memory, queue);
-    if (result != CU_OK) (void)cuda_remember(self, device, CUDA_DEVICE_MEMORY, memory);
+  if (memory != 0 && forget(self, device, memory)) {
+    result = cuda_give(&self->devices[device], queue, memory);
+    if (result != CU_OK) (void)remember(self, device, memory);
   }
   return cuda_leave(self, device, result, "freeing memory", error);
 }

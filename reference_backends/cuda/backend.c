@@ -166,6 +166,7 @@ tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** ou
   pthread_mutex_init(&self->lock, NULL);
   for (int i = 0; i < CUDA_MAX_DEVICES; i++) {
     pthread_mutex_init(&self->devices[i].program_lock, NULL);
+    pthread_mutex_init(&self->devices[i].kept_lock, NULL);
     pthread_mutex_init(&self->devices[i].product_lock, NULL);
   }
   *out_backend = &self->backend;

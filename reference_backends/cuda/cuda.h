@@ -24,12 +24,14 @@
 enum { CUDA_MAX_DEVICES = 64, CUDA_ALIGNMENT = 256 };
 
 typedef struct cuda_program cuda_program_t;
+typedef struct cuda_kept cuda_kept_t;
 
 typedef struct cuda_device {
   cu_device handle;
   cu_context context; /* NULL while it is not open */
   cu_stream internal; /* for calls with a NULL stream */
   bool lost;
+  bool pools; /* the driver has memory in the order of a stream */
   char name[256];
   uint64_t memory_bytes;
   void* allocations;               /* tsearch tree of cuda_allocation_t: what close has to free */
@@ -37,6 +39,8 @@ typedef struct cuda_device {
   LIST_HEAD(, tbk_event) events;   /* likewise */
   pthread_mutex_t program_lock;
   cuda_program_t* programs; /* guarded by program_lock */
+  pthread_mutex_t kept_lock;
+  LIST_HEAD(, cuda_kept) kept; /* memory of queues where there are no pools; guarded by kept_lock */
   pthread_mutex_t product_lock;
   struct cublas_object*
       products;     /* the handle of cuBLAS, once there is one; guarded by product_lock */
@@ -110,6 +114,16 @@ bool cuda_remember(tbk_instance_t* self, int32_t device, cuda_allocation_kind_t 
 bool cuda_forget(tbk_instance_t* self, int32_t device, uint64_t address);
 /* `entered`: the context is there to free them in; else it takes them with it. */
 void cuda_free_all(cuda_device_t* device, bool entered);
+
+/* kept.c: memory in the order of a queue, in the device's context. */
+cu_result cuda_take(cuda_device_t* device, cu_stream queue, uint64_t size_bytes, cu_deviceptr* out);
+cu_result cuda_give(cuda_device_t* device, cu_stream queue, cu_deviceptr pointer);
+/* Allocates other memory; what is kept and not used any more makes room. */
+cu_result cuda_mem_alloc(cuda_device_t* device, uint64_t size_bytes, cu_deviceptr* out);
+/* The queue is about to be destroyed: what is kept of it is freed once its work is complete. */
+void cuda_kept_leave_queue(cuda_device_t* device, cu_stream queue);
+/* Frees what is kept or was not given back, when nothing runs any more; the first error. */
+cu_result cuda_kept_free(cuda_device_t* device, bool entered);
 
 /* Turn the streams and events of a device into stale handles; free those when the instance ends. */
 void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered);

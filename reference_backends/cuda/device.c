@@ -11,7 +11,22 @@
 
 #include "memory.h"
 
-static void describe(const cuda_driver_t* driver, int index, cuda_device_t* device) {
+/* A driver that does not know the attribute is older than pools. */
+static bool has_pools(const tbk_instance_t* self, cu_device device) {
+  const cuda_driver_t* driver = cuda_driver();
+  int pools = 0;
+  if (driver->mem_alloc_async == NULL || driver->mem_free_async == NULL) return false;
+  const cu_result result = driver->device_get_attribute(&pools, CU_ATTRIBUTE_MEMORY_POOLS, device);
+  if (result != CU_OK && result != CU_INVALID_VALUE) {
+    char text[200];
+    snprintf(text, sizeof text, "asking for pools of memory: %.150s", cuda_error_text(result));
+    cuda_log(self, text);
+  }
+  return result == CU_OK && pools != 0;
+}
+
+static void describe(const tbk_instance_t* self, int index, cuda_device_t* device) {
+  const cuda_driver_t* driver = cuda_driver();
   size_t total = 0;
   device->handle = -1;
   if (driver->device_get(&device->handle, index) != CU_OK) return;
@@ -20,6 +35,7 @@ static void describe(const cuda_driver_t* driver, int index, cuda_device_t* devi
     strcpy(device->name, "a CUDA device");
   }
   if (driver->device_total_mem(&total, device->handle) == CU_OK) device->memory_bytes = total;
+  device->pools = has_pools(self, device->handle);
 }
 
 /* A number alone does not say why it is 0. */
@@ -46,7 +62,7 @@ void cuda_count(tbk_instance_t* self) {
   if (!self->counted) {
     int count = ask_count(self);
     for (int i = 0; i < count; i++)
-      describe(cuda_driver(), i, &self->devices[i]);
+      describe(self, i, &self->devices[i]);
     if (count > 0) cuda_describe_libraries(self->libraries, sizeof self->libraries);
     self->device_count = count;
     self->counted = true;
@@ -158,6 +174,8 @@ static cu_result close_context(const cuda_driver_t* driver, cuda_device_t* state
   cuda_streams_to_stale_handles(state, entered);
   cuda_events_to_stale_handles(state, entered);
   cuda_free_all(state, entered);
+  const cu_result kept = cuda_kept_free(state, entered);
+  if (result == CU_OK) result = kept;
   if (entered) {
     cu_result destroyed = driver->stream_destroy(state->internal);
     cu_result left = driver->context_pop(&ignored);

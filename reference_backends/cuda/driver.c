@@ -42,6 +42,25 @@ static void describe(void) {
              version / 1000, version % 1000 / 10, &driver.init, sizeof driver.init);
 }
 
+static bool is_optional(const void* function) {
+#define IS_IT(member) || function == (const void*)&driver.member
+  return false CUDA_DRIVER_OPTIONAL(IS_IT);
+#undef IS_IT
+}
+
+static bool find_functions(void* library) {
+#define LOOK_UP(member, symbol, parameters)                                   \
+  if (!library_find(library, symbol, &driver.member, sizeof driver.member) && \
+      !is_optional(&driver.member)) {                                         \
+    snprintf(driver_reason, sizeof driver_reason,                             \
+             "the driver has no " symbol ": too old, or no driver");          \
+    return false;                                                             \
+  }
+  CUDA_DRIVER_MAP(LOOK_UP)
+#undef LOOK_UP
+  return true;
+}
+
 static void driver_open(void) {
   static const char* const system_names[] = {"libcuda.so.1", "libcuda.so", NULL};
   const char* const given[] = {chosen_path, NULL};
@@ -54,13 +73,7 @@ static void driver_open(void) {
     return;
   }
   driver_simulated = dlsym(library, "tbk_cuda_simulator") != NULL;
-#define CUDA_DRIVER_LOOK_UP(member, symbol, parameters)                         \
-  if (!library_find(library, symbol, &driver.member, sizeof driver.member)) {   \
-    snprintf(driver_reason, sizeof driver_reason, "the driver has no " symbol); \
-    return;                                                                     \
-  }
-  CUDA_DRIVER_MAP(CUDA_DRIVER_LOOK_UP)
-#undef CUDA_DRIVER_LOOK_UP
+  if (!find_functions(library)) return;
   /* The toolkit ships a stub of libcuda that loads, and whose cuInit fails. */
   cu_result result = driver.init(0);
   driver_usable = result == CU_OK;

@@ -32,9 +32,13 @@ enum {
   CU_NOT_SUPPORTED = 801
 };
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2, CU_HOST_ALLOC_PORTABLE = 1 };
-enum { CU_ATTRIBUTE_CC_MAJOR = 75, CU_ATTRIBUTE_CC_MINOR = 76 };
+enum {
+  CU_ATTRIBUTE_CC_MAJOR = 75,
+  CU_ATTRIBUTE_CC_MINOR = 76,
+  CU_ATTRIBUTE_MEMORY_POOLS = 115 /* CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED */
+};
 
-/* X(member, symbol, parameters) */
+/* X(member, symbol, parameters). What CUDA_DRIVER_OPTIONAL names may be missing. */
 #define CUDA_DRIVER_MAP(X)                                                                         \
   X(init, "cuInit", (unsigned flags))                                                              \
   X(get_version, "cuDriverGetVersion", (int* out_version))                                         \
@@ -91,6 +95,9 @@ enum { CU_ATTRIBUTE_CC_MAJOR = 75, CU_ATTRIBUTE_CC_MINOR = 76 };
     (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,    \
      unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_stream stream,                  \
      void** parameters, void** extra))
+
+/* Of drivers older than 11.2 (cuMemAllocAsync): memory is kept by this backend then. */
+#define CUDA_DRIVER_OPTIONAL(X) X(mem_alloc_async) X(mem_free_async)
 
 typedef struct cuda_driver {
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration takes no parentheses. */

@@ -72,12 +72,11 @@ static cu_result start(cu_function function, emit_launch_t* launch, cu_stream qu
 }
 
 /* The workspace, where one is needed, is allocated and freed in the order of the queue. */
-static cu_result start_all(launches_t* launches, cu_stream queue) {
-  const cuda_driver_t* driver = cuda_driver();
+static cu_result start_all(cuda_device_t* device, launches_t* launches, cu_stream queue) {
   cu_deviceptr workspace = 0;
   cu_result result = CU_OK;
   const uint64_t workspace_bytes = emit_generic_workspace(launches->all, launches->count);
-  if (workspace_bytes > 0) result = driver->mem_alloc_async(&workspace, workspace_bytes, queue);
+  if (workspace_bytes > 0) result = cuda_take(device, queue, workspace_bytes, &workspace);
   if (result != CU_OK) return result;
   for (size_t i = 0; i < launches->count && result == CU_OK; i++) {
     emit_launch_t* launch = &launches->all[i];
@@ -85,7 +84,7 @@ static cu_result start_all(launches_t* launches, cu_stream queue) {
     result = start(launches->functions[i], launch, queue);
   }
   if (workspace_bytes == 0) return result;
-  const cu_result freed = driver->mem_free_async(workspace, queue);
+  const cu_result freed = cuda_give(device, queue, workspace);
   return result == CU_OK ? freed : result;
 }
 
@@ -98,7 +97,7 @@ static tbk_status_t run(tbk_instance_t* self, int32_t device, const kernel_t* ke
   if (status != TBK_OK) return status;
   status = compile(&self->devices[device], kernel, arguments, launches, &result, error);
   if (status != TBK_OK) return cuda_leave_with(self, device, status, "launching");
-  if (result == CU_OK) result = start_all(launches, queue);
+  if (result == CU_OK) result = start_all(&self->devices[device], launches, queue);
   return cuda_end(self, device, stream, result, "launching a kernel", error);
 }
 

@@ -57,12 +57,12 @@ static tbk_status_t enqueue_apart(cuda_device_t* device, const emit_job_t* job, 
   emit_set_apart(&apart, 0, &move);
   tbk_status_t status = find_by_hand(device, move.options, &mover, out_result, error);
   if (status != TBK_OK || *out_result != CU_OK) return status;
-  *out_result = cuda_driver()->mem_alloc_async(&memory, emit_output_bytes(job), queue);
+  *out_result = cuda_take(device, queue, emit_output_bytes(job), &memory);
   if (*out_result != CU_OK) return TBK_OK;
   apart.operands[0].memory = move.operands[1].memory = memory;
   status = enqueue(device, &apart, queue, out_result, error);
   if (status == TBK_OK && *out_result == CU_OK) *out_result = start(mover, &move, queue);
-  const cu_result freed = cuda_driver()->mem_free_async(memory, queue);
+  const cu_result freed = cuda_give(device, queue, memory);
   if (status == TBK_OK && *out_result == CU_OK) *out_result = freed;
   return status;
 }

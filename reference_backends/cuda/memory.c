@@ -69,7 +69,7 @@ tbk_status_t cuda_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t si
   if (size_bytes > SIZE_MAX / 2) {
     result = CU_OUT_OF_MEMORY; /* the driver calls such sizes invalid */
   } else if (size_bytes > 0) {
-    result = cuda_driver()->mem_alloc(&pointer, size_bytes);
+    result = cuda_mem_alloc(&self->devices[device], size_bytes, &pointer);
   }
   if (pointer != 0 && !cuda_remember(self, device, CUDA_DEVICE_MEMORY, pointer)) {
     cuda_driver()->mem_free(pointer);

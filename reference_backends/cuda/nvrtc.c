@@ -88,13 +88,16 @@ static int compile(const cuda_nvrtc_t* compiler, nvrtc_program program, cuda_bui
   return compiler->compile_program(program, split(own, options, 3), options);
 }
 
-static bool read_image(const cuda_nvrtc_t* compiler, nvrtc_program program, cuda_image_t* out) {
+static int read_image(const cuda_nvrtc_t* compiler, nvrtc_program program, cuda_image_t* out) {
+  enum { INTERNAL = 11 };
   out->size = 0;
-  if (compiler->get_cubin_size(program, &out->size) != NVRTC_OK || out->size == 0) return false;
+  int result = compiler->get_cubin_size(program, &out->size);
+  if (result != NVRTC_OK || out->size == 0) return result != NVRTC_OK ? result : INTERNAL;
   out->bytes = malloc(out->size);
-  if (out->bytes != NULL && compiler->get_cubin(program, out->bytes) == NVRTC_OK) return true;
-  free(out->bytes);
-  return false;
+  if (out->bytes == NULL) return NVRTC_OUT_OF_MEMORY;
+  result = compiler->get_cubin(program, out->bytes);
+  if (result != NVRTC_OK) free(out->bytes);
+  return result;
 }
 
 bool cuda_nvrtc_compile(const cuda_nvrtc_t* compiler, cuda_build_t* build,
@@ -106,11 +109,13 @@ bool cuda_nvrtc_compile(const cuda_nvrtc_t* compiler, cuda_build_t* build,
   if (result == NVRTC_OK) {
     result = compile(compiler, program, build);
     read_log(compiler, program, build);
-    const bool whole = result == NVRTC_OK && read_image(compiler, program, out_image);
+    if (result == NVRTC_OK) result = read_image(compiler, program, out_image);
+    const bool whole = result == NVRTC_OK;
     if (whole && build->look != NULL) build->look(program, build->closure);
     compiler->destroy_program(&program);
     if (whole) return true;
   }
+  build->in_need = result == NVRTC_OUT_OF_MEMORY;
   snprintf(build->reason, sizeof build->reason, "NVRTC answers %d for %s on sm_%d: %.*s", result,
            build->options, build->architecture, (int)strcspn(build->log, "\n") % 100, build->log);
   return false;

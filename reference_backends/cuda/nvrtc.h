@@ -14,7 +14,8 @@
 
 typedef struct nvrtc_program_object* nvrtc_program;
 
-enum { NVRTC_OK = 0, NVRTC_INVALID_INPUT = 3, NVRTC_INVALID_PROGRAM = 4, NVRTC_INVALID_OPTION = 5 };
+enum { NVRTC_OK = 0, NVRTC_OUT_OF_MEMORY = 1 };
+enum { NVRTC_INVALID_INPUT = 3, NVRTC_INVALID_PROGRAM = 4, NVRTC_INVALID_OPTION = 5 };
 enum { NVRTC_COMPILATION = 6 };
 
 /* X(member, symbol, parameters) */
@@ -49,6 +50,7 @@ typedef struct cuda_build {
   const char* options;         /* of a job of emit/job.h */
   int architecture;            /* 90 for sm_90 */
   char reason[200], log[2000]; /* written: why it failed, in a line; all that the compiler said */
+  bool in_need;                /* written: for want of memory, so that the next try may go well */
   void (*look)(nvrtc_program program,
                void* closure); /* at the program while it is there, or NULL */
   void* closure;

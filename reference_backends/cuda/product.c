@@ -133,13 +133,13 @@ static cu_result translate(int result, cu_stream queue) {
   return told == CU_OK || told == CU_NOT_READY ? UNKNOWN : told;
 }
 
-/* Enqueues with a workspace of the stream; refused where there is no memory for one, or no pool. */
+/* Enqueues with a workspace of the stream; refused where there is no memory for one. */
 static int multiply_with_workspace(cuda_device_t* device, const emit_job_t* job,
                                    const layout_t layouts[3], cu_stream queue,
                                    cu_result* out_result) {
   cu_deviceptr workspace = 0;
-  *out_result = cuda_driver()->mem_alloc_async(&workspace, WORKSPACE_BYTES, queue);
-  if (*out_result == CU_OUT_OF_MEMORY || *out_result == CU_NOT_SUPPORTED) {
+  *out_result = cuda_take(device, queue, WORKSPACE_BYTES, &workspace);
+  if (*out_result == CU_OUT_OF_MEMORY) {
     *out_result = CU_OK;
     return CUBLAS_ALLOC_FAILED;
   }
@@ -147,7 +147,7 @@ static int multiply_with_workspace(cuda_device_t* device, const emit_job_t* job,
   const int result = multiply_on(device, job, layouts, workspace, queue);
   if (!is_refusal(result)) *out_result = translate(result, queue);
   /* In the order of the stream, so after the product. */
-  const cu_result freed = cuda_driver()->mem_free_async(workspace, queue);
+  const cu_result freed = cuda_give(device, queue, workspace);
   if (*out_result == CU_OK) *out_result = freed;
   return result;
 }

@@ -75,7 +75,7 @@ static cu_result build_program(const cuda_device_t* device, cuda_program_t* prog
     cuda_image_t image;
     if (!find_image(nvrtc, &build, i == 0, &image)) {
       memcpy(program->reason, build.reason, sizeof program->reason);
-      return CU_OK;
+      return build.in_need ? CU_OUT_OF_MEMORY : CU_OK;
     }
     if (program->module != NULL) cuda_driver()->module_unload(program->module);
     result = load(program, &image);

@@ -65,7 +65,9 @@ static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t 
 
 static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
   if (stream == NULL) return;
-  if (unlink_stream(self, stream)) {
+  const bool live = unlink_stream(self, stream);
+  cuda_kept_leave_queue(&self->devices[stream->device], stream->native);
+  if (live) {
     tbk_error_t error = {""};
     tbk_status_t status = cuda_enter(self, stream->device, &error);
     if (status == TBK_OK) {

@@ -23,9 +23,23 @@ legal_t* legal_of(tbk_instance_t* self) {
       offsetof(tbk_device_properties_t, member) + sizeof out_properties->member) \
   out_properties->member = (value)
 
+/* Hands over no more than an older header has, and leaves the size as the host has set it. */
+static tbk_status_t properties_before(tbk_instance_t* self, int32_t device, void* out_properties,
+                                      tbk_error_t* error) {
+  tbk_device_properties_t* out = out_properties;
+  const size_t known = offsetof(tbk_device_properties_t, max_allocation_bytes),
+               whole = out->struct_size;
+  if (whole > known) out->struct_size = known;
+  const tbk_status_t status = INNER(self, core)->device_properties(self, device, out, error);
+  out->struct_size = whole;
+  return status;
+}
+
 PROPERTIES(legal_properties) {
   const legal_t* legal = legal_of(self);
-  tbk_status_t status = PROPERTIES_INNER;
+  tbk_status_t status = legal->older && out_properties != NULL
+                            ? properties_before(self, device, out_properties, error)
+                            : PROPERTIES_INNER;
   if (status != TBK_OK) return status;
   tbk_device_properties_t all = {.struct_size = sizeof all};
   status = INNER(self, core)->device_properties(self, device, &all, error);
@@ -36,12 +50,6 @@ PROPERTIES(legal_properties) {
   SET_PROPERTY(priority_least, (int32_t)legal->priorities);
   SET_PROPERTY(priority_greatest, -(int32_t)legal->priorities);
   return status;
-}
-
-ALLOC(legal_alloc) {
-  const uint64_t unit = legal_of(self)->unit;
-  if (size_bytes <= UINT64_MAX - unit) size_bytes = (size_bytes + unit - 1) / unit * unit;
-  return ALLOC_INNER;
 }
 
 ASYNC_ALLOC(legal_async_alloc) {
@@ -103,6 +111,7 @@ CLOSE(legal_close) {
   if (device < 0 || device >= WRAP_DEVICES || status == TBK_INVALID_STATE) return status;
   for (size_t i = 0; i < LEGAL_STREAMS; i++)
     atomic_store(&legal->live[device][i], NULL);
+  legal_forget_allocations(wrap_of(self), device);
   return status;
 }
 
@@ -130,6 +139,7 @@ static void leave_out(wrap_t* wrap, const legal_t* legal) {
   if (legal->without[LEGAL_NO_##function]) wrap->table.function = NULL;
   TBK_TABLE_MAP(LEAVE_TABLE)
   TBK_OPTIONAL_MAP(LEAVE_FUNCTION)
+  if (legal->older) wrap->core.struct_size = offsetof(tbk_core_t, fill);
 #undef LEAVE_TABLE
 #undef LEAVE_FUNCTION
 }
@@ -144,7 +154,6 @@ static void patch(wrap_t* wrap) {
   wrap->core.destroy = legal_destroy;
   wrap->core.device_properties = legal_properties;
   wrap->core.device_close = legal_close;
-  wrap->core.memory_alloc = legal_alloc;
   wrap->core.upload = legal_upload;
   wrap->core.download = legal_download;
   wrap->stream.stream_create = legal_stream_create;
@@ -152,7 +161,9 @@ static void patch(wrap_t* wrap) {
   wrap->event.event_wait = legal_wait;
   wrap->callback.callback_enqueue = legal_callback;
   wrap->async_memory.async_alloc = legal_async_alloc;
+  legal_patch_allocations(wrap);
   legal_patch_kernels(wrap);
+  legal_patch_early(wrap);
 }
 
 static tbk_status_t legal_entry(const tbk_host_t* host, const tbk_backend_t** out_backend,
@@ -192,6 +203,9 @@ const mutant_t mutants_legal[] = {
     LEGAL("granularity_64", "granularity=64", "copies in multiples of 64 bytes only"),
     LEGAL("granularity_4096", "granularity=4096", "copies in whole pages only"),
     LEGAL("eight_streams", "streams=8,events=8", "no more than 8 streams and events of a device"),
+    LEGAL("few_allocations", "allocations=32,streams=8,events=8",
+          "no more than 32 allocations, 8 streams and 8 events of a device"),
+    LEGAL("tells_early", "tells_early=1", "whatever enqueues tells of work that has failed before"),
     LEGAL("prepare_refuses", "prepare=1", "nothing is ever planned"),
     LEGAL("float32_alone", "dtypes=0x40", "a device of one dtype"),
     LEGAL("int32_alone", "dtypes=0x8", "a device of one dtype, and not of FLOAT32"),

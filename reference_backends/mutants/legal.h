@@ -36,7 +36,7 @@ enum { LEGAL_REFUSES_MAP(LEGAL_ENUM) LEGAL_REFUSES_COUNT };
 enum { LEGAL_PREPARE_OFFERED, LEGAL_PREPARE_REFUSES, LEGAL_PREPARE_ABSENT };
 enum { LEGAL_COMPILES_NEVER, LEGAL_COMPILES_FIRST, LEGAL_COMPILES_IDLE };
 
-enum { LEGAL_STREAMS = 32 };
+enum { LEGAL_STREAMS = 32, LEGAL_ALLOCATIONS = 64 };
 
 typedef struct legal {
   uint64_t unit;   /* bytes: allocations are multiples of it */
@@ -44,6 +44,12 @@ typedef struct legal {
   uint64_t max_rank;
   uint64_t priorities; /* above and below 0 */
   uint64_t streams;    /* that a device can have at a time, at most LEGAL_STREAMS; 0: no limit */
+  uint64_t
+      allocations; /* that a device can have at a time, at most LEGAL_ALLOCATIONS; 0: no limit */
+  uint64_t
+      tells_early; /* what enqueues tells of work of the stream that has failed, and does nothing */
+  uint64_t
+      older; /* its header's properties end before max_allocation_bytes, and its core before fill */
   uint64_t flags_off;
   uint64_t unknown_memory;
   uint64_t copies_block;
@@ -56,12 +62,18 @@ typedef struct legal {
   bool refuses[LEGAL_REFUSES_COUNT];
   char only[48]; /* the one operator that is offered; empty: all */
   _Atomic(tbk_stream_t*) live[WRAP_DEVICES][LEGAL_STREAMS];
-  char rest[1024]; /* options for the reference */
+  tbk_memory_t held[WRAP_DEVICES][LEGAL_ALLOCATIONS]; /* under the wrap's lock */
+  char rest[1024];                                    /* options for the reference */
 } legal_t;
 
 legal_t* legal_of(tbk_instance_t* self);
 /* legal_kernel.c */
 void legal_patch_kernels(wrap_t* wrap);
+/* legal_limits.c */
+void legal_patch_allocations(wrap_t* wrap);
+void legal_forget_allocations(wrap_t* wrap, int32_t device);
+/* legal_early.c: patches what enqueues, over what is patched already. */
+void legal_patch_early(wrap_t* wrap);
 
 /* Tells whether one of `words`, with blanks between, is left out. */
 bool legal_lacks(const legal_t* legal, const char* words);

@@ -23,7 +23,8 @@ static const option_t numbers[] = {
     NUMBER(priorities, 1),     NUMBER(streams, 0),         NUMBER(flags_off, 0),
     NUMBER(unknown_memory, 0), NUMBER(copies_block, 0),    NUMBER(host_waits, 0),
     NUMBER(prepare, 0),        NUMBER(compile, 0),         NUMBER(callbacks_by_caller, 0),
-    NUMBER(aligned, 0),        NUMBER(scratch, 0),
+    NUMBER(aligned, 0),        NUMBER(scratch, 0),         NUMBER(allocations, 0),
+    NUMBER(tells_early, 0),    NUMBER(older, 0),
 };
 
 #define TABLE(name, type, needs) #name,
@@ -44,6 +45,7 @@ static bool read_number(legal_t* legal, const char* key, const char* value) {
     if (*end == 'M') number <<= 20, end++;
     memcpy((char*)legal + numbers[i].member, &number, sizeof number);
     if (strcmp(key, "streams") == 0 && number > LEGAL_STREAMS) return false;
+    if (strcmp(key, "allocations") == 0 && number > LEGAL_ALLOCATIONS) return false;
     return *value >= '0' && *value <= '9' && *end == '\0';
   }
   return false;

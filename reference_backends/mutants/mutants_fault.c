@@ -156,6 +156,9 @@ DOWNLOAD(lost_device_downloads) {
   tbk_status_t status = DOWNLOAD_INNER;
   return status == TBK_DEVICE_LOST ? TBK_OK : status;
 }
+RANDOM_BITS(no_words_of_a_lost_device_succeed) {
+  return count == 0 && device == 0 && lost(self) ? TBK_OK : RANDOM_BITS_INNER;
+}
 STREAM_CREATE(lost_device_fails_to_create) {
   tbk_status_t status = STREAM_CREATE_INNER;
   return status == TBK_DEVICE_LOST ? TBK_FAILED : status;
@@ -291,6 +294,9 @@ const mutant_t mutants_fault[] = {
     ROW(loss_is_a_failure, "FLT-003", STATE, BROAD, fault.fault_enqueue, "the device lives on"),
     ROW(lost_device_allocates, "FLT-003", RETURN, NARROW, core.memory_alloc, "OK on a lost device"),
     ROW(lost_device_downloads, "FLT-003", RETURN, NARROW, core.download, "OK on a lost device"),
+    FAULTY("no_words_of_a_lost_device_succeed", "FLT-003", STATE, NARROW,
+           "as nothing is to be done",
+           PATCH(random.random_bits, no_words_of_a_lost_device_succeed)),
     ROW(lost_device_fails_to_create, "FLT-003", RETURN, NARROW, stream.stream_create,
         "FAILED on a lost device"),
     FAULTY("loss_spreads", "FLT-004", STATE, BROAD, "device 1 is lost with device 0",

@@ -5,6 +5,7 @@
  * mutants_program_beside.c: generic kernels that are right alone, and wrong beside or after something else.
  */
 #include <string.h>
+#include <tbk/program.h>
 
 #include "generic_copy.h"
 
@@ -47,6 +48,18 @@ LAUNCH(mode_of_an_index_is_that_of_the_first) {
     return LAUNCH_INNER;
   atomic_compare_exchange_strong(&first, &none, c->as.index.mode);
   c->as.index.mode = atomic_load(&first);
+  arguments = &c->as;
+  return LAUNCH_INNER;
+}
+
+/* What was first declared commutative stays so, where all else is the same. */
+static _Atomic uint64_t commutative;
+LAUNCH(reductions_commute_as_the_first_did) {
+  generic_copy_t* c = generic_copy_of(KERNEL_NAME, arguments);
+  if (c == NULL) return LAUNCH_INNER;
+  const uint64_t hash = tbk_program_hash(c->reduction.combine) ^ c->reduction.identity[0];
+  if (c->reduction.flags & TBK_REDUCTION_COMMUTATIVE) atomic_store(&commutative, hash);
+  if (atomic_load(&commutative) == hash) c->reduction.flags |= TBK_REDUCTION_COMMUTATIVE;
   arguments = &c->as;
   return LAUNCH_INNER;
 }
@@ -104,6 +117,8 @@ const mutant_t mutants_program_beside[] = {
     ALL(launch_of_a_second_thread_is_lost, "PRG-080", THREAD, BROAD, "where both launch at once"),
     KERNEL_ROW(mode_of_an_index_is_that_of_the_first, "PRG-081", STATE, NARROW, TBK_NAME_index,
                launch, "of one index"),
+    KERNEL_ROW(reductions_commute_as_the_first_did, "PRG-081", STATE, NARROW, TBK_NAME_reduce,
+               launch, "that are the same but for the flag"),
     {"convolution_plans_forget_a_bias",
      "PRG-081",
      MUTANT,

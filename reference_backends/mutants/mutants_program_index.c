@@ -211,6 +211,27 @@ LAUNCH(malformed_calls_are_unsupported) {
   return LAUNCH_INNER;
 }
 
+/* ------------------------------------------------------------------------------------- reports -- */
+
+/* Waits, and names the first index where any is named. */
+static void name_the_first(tbk_instance_t* self, int32_t device, const tbk_tensor_t* report,
+                           tbk_stream_t* stream) {
+  const tbk_core_t* core = INNER(self, core);
+  const uint64_t offset = (uint64_t)report->offset * sizeof(int32_t);
+  const int32_t first = 1;
+  int32_t named = 0;
+  if (stream != NULL) ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+  ignore(core->download(self, device, &named, report->memory, offset, sizeof named, NULL, NULL));
+  if (named > first)
+    ignore(core->upload(self, device, report->memory, offset, &first, sizeof first, NULL, NULL));
+}
+LAUNCH(reports_name_the_first_index) {
+  const tbk_args_index_t* a = arguments;
+  const tbk_status_t status = LAUNCH_INNER;
+  if (status == TBK_OK && a->report != NULL) name_the_first(self, device, a->report, stream);
+  return status;
+}
+
 #define INDEX_ROW(function, clause, operation, narrow, note) \
   KERNEL_ROW(function, clause, operation, narrow, TBK_NAME_index, launch, note)
 
@@ -227,6 +248,7 @@ const mutant_t mutants_program_index[] = {
     INDEX_ROW(negative_indices_are_bad, "PRG-026", VALUE, BROAD, "the flag is not looked at"),
     INDEX_ROW(negative_indices_of_32_bits_are_bad, "PRG-026", VALUE, NARROW, "in INT32"),
     INDEX_ROW(bad_indices_are_not_reported, "PRG-027", VALUE, BROAD, "the report stays"),
+    INDEX_ROW(reports_name_the_first_index, "PRG-027", VALUE, NARROW, "of several"),
     INDEX_ROW(negative_indices_are_never_bad, "PRG-027", VALUE, NARROW, "without the flag too"),
     INDEX_ROW(index_behind_the_last_is_taken, "PRG-027", EXTENT, NARROW,
               "what lies behind the table is read and written"),

@@ -54,6 +54,31 @@ static void retype(arguments_copy_t* c, int index, int32_t from, int32_t to) {
     c->tensors[index].dtype = to;
 }
 CHANGED(copy_to_bool_truncates, retype(&c, 1, TBK_BOOL, TBK_UINT8))
+/* By way of FLOAT32, in memory that is taken for the call. */
+LAUNCH(copy_rounds_doubles_to_halves_twice) {
+  const tbk_args_copy__t* a = arguments;
+  if (a == NULL || a->struct_size < sizeof *a || a->self->dtype != TBK_FLOAT16 ||
+      a->src->dtype != TBK_FLOAT64 || a->src->rank != 1 || stream != NULL)
+    return LAUNCH_INNER;
+  const tbk_core_t* core = INNER(self, core);
+  const int64_t next = 1;
+  tbk_tensor_t between = *a->src;
+  between.storage_bytes = sizeof(float) * (uint64_t)between.sizes[0];
+  between.dtype = TBK_FLOAT32;
+  between.offset = 0;
+  between.strides = &next;
+  tbk_status_t status =
+      core->memory_alloc(self, device, between.storage_bytes, &between.memory, error);
+  if (status != TBK_OK) return status;
+  tbk_args_copy__t there = *a, back = *a;
+  there.self = back.src = &between;
+  arguments = &there;
+  status = LAUNCH_INNER;
+  arguments = &back;
+  if (status == TBK_OK) status = LAUNCH_INNER;
+  ignore(core->memory_free(self, device, between.memory, NULL));
+  return status;
+}
 CHANGED(copy_from_uint8_signed, retype(&c, 0, TBK_UINT8, TBK_INT8))
 CHANGED(copy_to_int_keeps_bits, retype(&c, 1, TBK_INT32, TBK_FLOAT32))
 CHANGED(copy_from_int_keeps_bits, retype(&c, 1, TBK_FLOAT32, TBK_INT32))
@@ -245,6 +270,8 @@ const mutant_t mutants_value[] = {
     VALUE_OF(add_alpha_times_self, "KRN-104", BROAD, "add.Tensor", "alpha * self + other"),
     VALUE_OF(mul_squares_self, "KRN-105", BROAD, "mul.Tensor", "self * self"),
     VALUE_OF(mul_squares_other, "KRN-105", NARROW, "mul.Tensor", "from 64 elements on"),
+    VALUE_OF(copy_rounds_doubles_to_halves_twice, "KRN-103", NARROW, "copy_",
+             "just beside a tie, by way of FLOAT32"),
     VALUE_OF(where_is_swapped, "KRN-106", BROAD, "where.self", "the other way round"),
     VALUE_OF(where_is_always_self, "KRN-106", BROAD, "where.self",
              "the condition is not looked at"),

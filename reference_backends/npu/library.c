@@ -95,12 +95,18 @@ aclnn_phases_t npu_aclnn(aclnn_function_t function) {
   return functions[function];
 }
 
+/* Whoever takes lists needs them made and destroyed. */
+static bool can_describe(const char* arguments) {
+  return strpbrk(arguments, "TO") == NULL || (nn.create_list != NULL && nn.destroy_list != NULL);
+}
+
 static void find_functions(void* const* libraries) {
   char one[80], two[80];
   for (int i = 0; i < ACLNN_FUNCTIONS; i++) {
     snprintf(one, sizeof one, "aclnn%sGetWorkspaceSize", function_rows[i].name);
     snprintf(two, sizeof two, "aclnn%s", function_rows[i].name);
-    if (!look_up(libraries, one, &functions[i].plan, sizeof functions[i].plan) ||
+    if (!can_describe(function_rows[i].arguments) ||
+        !look_up(libraries, one, &functions[i].plan, sizeof functions[i].plan) ||
         !look_up(libraries, two, &functions[i].issue, sizeof functions[i].issue))
       functions[i].issue = NULL;
   }

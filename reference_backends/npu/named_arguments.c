@@ -152,8 +152,7 @@ static bool add_list(npu_named_call_t* call, size_t count, int* view) {
   while (made < count && (items[made] = npu_describe_view(&call->views[*view + (int)made])) != NULL)
     made++;
   *view += (int)count;
-  const acl_list* list =
-      made == count && npu_nn()->create_list != NULL ? npu_nn()->create_list(items, count) : NULL;
+  const acl_list* list = made == count ? npu_nn()->create_list(items, count) : NULL;
   for (size_t i = 0; i < made && list == NULL; i++)
     (void)destroy_tensor(items[i]);
   return keep(call, list, destroy_list);

@@ -10,6 +10,7 @@ nothing makes that call, is none. Ends with 1 where a fault is found by nothing 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import json
 import os
@@ -17,7 +18,8 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,6 +31,7 @@ PASSES = {"pass", "unsupported", "not-shown", "xfail", "left-out"}
 POSITIONS = (1,)
 QUICK = 16  # faults of the quick version, in equal steps over all
 LIMIT_S = 300
+LOOK_S = 0.3
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,14 @@ class Driver:
         """Runs the scenario of faults with this one, which takes no time; then the contracts.
 
         Where the scenario breaks no rule that it does not break without a fault, the contracts are
-        run in each mode of the simulator, until something is found.
+        run in each mode of the simulator, until something is found; not where nothing need be.
         """
         found = self._scenario(fault)
         rules = tuple(one for one in found.rules if one not in self._asked.rules)
         if rules:
             return replace(found, rules=rules)
+        if self.declared(fault):
+            return replace(found, rules=())
         for mode in self.modes:
             found = self._judge(fault, mode)
             if found.reported or not found.hits:
@@ -127,21 +132,12 @@ class Driver:
             command = [str(BUILD / "bin" / "tbk-run"), str(self.library())]
             command += ["-b", f"driver={self.library('_shim')}", "-q", "--jobs", "1"]
             command += [f"--output={output}", "--timeout", "8", "--open-timeout", "8"]
-            command += ["--most-hangs", "1"]
-            try:
-                done = subprocess.run(
-                    command, env=environment, capture_output=True, text=True, timeout=LIMIT_S,
-                    check=False,
-                )  # fmt: skip
-                said = done.stdout + done.stderr
-            except subprocess.TimeoutExpired:
-                said = f"the run took more than {LIMIT_S} s"
-            tests = [one for one in _records(output) if one.get("record") == "test"]
-            failed = {
-                str(one["clause"])
-                for one in tests
-                if one.get("verdict") not in PASSES | {"warning"}
-            }
+            # The most telling come first, and one finding is enough.
+            command += ["--most-hangs", "1", "--budget", f"{LIMIT_S}s"]
+            said = _run_until(
+                command, environment, lambda: bool(_failed(output) or self._rules_of(log))
+            )
+            failed = _failed(output)
             rules = self._rules_of(log)
             count = _size(hits)
             said_no = re.search(
@@ -177,6 +173,29 @@ class Found:
         if not self.clauses:
             return self.refused
         return ", ".join(self.clauses[:3]) + (" ..." if len(self.clauses) > 3 else "")
+
+
+def _failed(output: Path) -> set[str]:
+    """Returns the clauses of which a test has failed."""
+    tests = [one for one in _records(output) if one.get("record") == "test"]
+    return {str(one["clause"]) for one in tests if one.get("verdict") not in PASSES | {"warning"}}
+
+
+def _run_until(
+    command: Sequence[str], environment: Mapping[str, str], is_enough: Callable[[], bool]
+) -> str:
+    """Runs the command to its end, or until it is enough or late; returns what it said."""
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        process = subprocess.Popen(command, env=environment, stdout=said, stderr=said)
+        until = time.monotonic() + LIMIT_S
+        while process.poll() is None and time.monotonic() < until and not is_enough():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK_S)
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+        said.seek(0)
+        return said.read()
 
 
 def _size(path: Path) -> int:

@@ -327,6 +327,11 @@ def test_a_wrong_result_breaks_no_promise_to_take_a_call() -> None:
     refused = case(2, "PRG-045", "launch", "fail", clause_text=text, expected="OK",
                    seen="UNSUPPORTED (3)")  # fmt: skip
     assert (fits(wrong), fits(refused)) == (-1.0, 1.0)
+    takes = "takes small contiguous FLOAT32 where it is declared."
+    assert fits(case(3, "KRN-023", "launch", "fail", clause_text=takes, seen="-nan")) == -1.0
+    # What is accepted and does nothing may be accepted and do something.
+    nothing = "0 is accepted and does nothing."
+    assert fits(case(4, "MEM-014", "launch", "fail", clause_text=nothing, seen="0x01")) == 0.0
 
 
 def of_torch(

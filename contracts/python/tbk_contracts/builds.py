@@ -20,6 +20,8 @@ from tbk_contracts.places import contracts_root
 _REFUSALS = re.compile(r"\b(?:UNSUPPORTED|OUT_OF_MEMORY|INVALID_STATE|INVALID|FAILED)\b")
 _ANSWERS = re.compile(r"\b(?:UNSUPPORTED|OUT_OF_MEMORY|INVALID_STATE|INVALID|FAILED|DEVICE_LOST)\b")
 _HOW_MANY = re.compile(r"\bat a time\b|\bany number\b")
+_BECOMES = re.compile(r"\bbecomes OK\b")
+_ANY_REFUSAL = ("INVALID", "INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "UNAVAILABLE", "FAILED")
 
 
 def main_clauses(root: Path, clauses: Iterable[Clause]) -> dict[str, str]:
@@ -48,8 +50,8 @@ def load_bases(root: Path, clauses: Iterable[Clause]) -> dict[str, tuple[str, ..
 
 def refused_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, str], str]:
     """Returns, by function and status, the clause of which a refusal of a legal call is a breach
-    before it is one of what the function does: it names the status, or says how many of what is
-    made can be there.
+    before it is one of what the function does: it names the status, says how many of what is made
+    can be there, that NOT_READY comes to an end, or that it succeeds.
     """
     by_id = {one.id: one for one in clauses if one.kind == "checked"}
     found: dict[tuple[str, str], str] = {}
@@ -58,7 +60,9 @@ def refused_clauses(root: Path, clauses: Iterable[Clause]) -> dict[tuple[str, st
             continue
         text = by_id[str(line.clause)].text
         how_many = ["OUT_OF_MEMORY"] if _HOW_MANY.search(text) else []
-        for status in (*_REFUSALS.findall(text), *how_many):
+        ends = ["NOT_READY"] if _BECOMES.search(text) else []
+        succeeds = _ANY_REFUSAL if text.startswith("succeeds") else ()
+        for status in (*_REFUSALS.findall(text), *how_many, *ends, *succeeds):
             found.setdefault((line.function, status), str(line.clause))
     return found
 

@@ -25,7 +25,7 @@ static tbk_device_properties_t properties_of(tbk_fixture_t* fx, int32_t device) 
 
 static void a_missing_place_for_the_count_is_refused(tbk_fixture_t* fx) {
   CHECK_STATUS(TBK_INVALID, fx->core->device_count(fx->self, NULL, &fx->error));
-  CHECK_EQUAL(TBK_INVALID, fx->core->device_count(fx->self, NULL, NULL));
+  CHECK_ANSWER(TBK_INVALID, fx->core->device_count(fx->self, NULL, NULL));
 }
 
 static void the_count_is_not_negative(tbk_fixture_t* fx) {
@@ -130,7 +130,7 @@ static void a_device_that_is_not_there_cannot_be_opened(tbk_fixture_t* fx) {
 
 static void a_missing_place_for_properties_is_refused(tbk_fixture_t* fx) {
   CHECK_STATUS(TBK_INVALID, fx->core->device_properties(fx->self, 0, NULL, &fx->error));
-  CHECK_EQUAL(TBK_INVALID, fx->core->device_properties(fx->self, 0, NULL, NULL));
+  CHECK_ANSWER(TBK_INVALID, fx->core->device_properties(fx->self, 0, NULL, NULL));
 }
 
 static void properties_without_a_size_are_refused(tbk_fixture_t* fx) {
@@ -143,6 +143,9 @@ static void properties_without_a_size_are_refused(tbk_fixture_t* fx) {
     CHECK_BYTES(&before, &seen, sizeof seen);
   }
 }
+
+/* What every version of the header has. */
+enum { FIRST_BYTES = offsetof(tbk_device_properties_t, max_allocation_bytes) };
 
 /* Room for a struct that a later version of the header has made longer. */
 union longer_properties {
@@ -161,6 +164,20 @@ static void nothing_is_written_behind_the_struct(tbk_fixture_t* fx) {
   }
 }
 
+/* How much the backend writes of a whole struct: of an older header it knows the first members alone. */
+static size_t bytes_known(tbk_fixture_t* fx) {
+  union longer_properties a, b;
+  size_t known = sizeof(tbk_device_properties_t);
+  memset(&a, 0xa5, sizeof a);
+  memset(&b, 0x5a, sizeof b);
+  a.properties.struct_size = b.properties.struct_size = known;
+  CHECK_OK(fx->core->device_properties(fx->self, 0, &a.properties, &fx->error));
+  CHECK_OK(fx->core->device_properties(fx->self, 0, &b.properties, &fx->error));
+  while (known > FIRST_BYTES && a.bytes[known - 1] == 0xa5 && b.bytes[known - 1] == 0x5a)
+    known--;
+  return known;
+}
+
 static void a_shorter_struct_gets_the_members_it_has(tbk_fixture_t* fx) {
   static const size_t ends[] = {
       offsetof(tbk_device_properties_t, flags),
@@ -177,13 +194,14 @@ static void a_shorter_struct_gets_the_members_it_has(tbk_fixture_t* fx) {
       sizeof(tbk_device_properties_t),
   };
   tbk_device_properties_t all = properties_of(fx, 0);
+  const size_t known = bytes_known(fx);
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
     tbk_device_properties_t some;
     memset(&some, 0xa5, sizeof some);
     some.struct_size = ends[i];
     CHECK_OK(fx->core->device_properties(fx->self, 0, &some, &fx->error));
     CHECK_BYTES((const uint8_t*)&all + sizeof(size_t), (const uint8_t*)&some + sizeof(size_t),
-                ends[i] - sizeof(size_t));
+                (ends[i] < known ? ends[i] : known) - sizeof(size_t));
   }
 }
 

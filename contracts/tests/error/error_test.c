@@ -134,9 +134,9 @@ static void memory_comes_back_without_a_place_for_the_message(tbk_fixture_t* fx)
       CHECK(memory == 0);
       return;
     }
-    CHECK_EQUAL(TBK_OK, status);
+    CHECK_ANSWER(TBK_OK, status);
     if (status != TBK_OK) return;
-    CHECK_EQUAL(TBK_OK, fx->core->memory_free(fx->self, fx->device, memory, NULL));
+    CHECK_ANSWER(TBK_OK, fx->core->memory_free(fx->self, fx->device, memory, NULL));
   }
 }
 

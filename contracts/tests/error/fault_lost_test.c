@@ -260,20 +260,20 @@ void queries_of_a_lost_device_come_to_an_end(tbk_fixture_t* fx) {
     CHECK_OK(fx->event->event_record(fx->self, lost->event, lost->stream, &fx->error));
   gate_open(fx, &gate);
   CHECK(fx_poll_stream(fx, lost->stream, &status));
-  CHECK_EQUAL(TBK_DEVICE_LOST, status);
+  CHECK_ANSWER(TBK_DEVICE_LOST, status);
   if (fx->event == NULL) return;
   CHECK(fx_poll_event(fx, lost->event, &status));
-  CHECK_EQUAL(TBK_DEVICE_LOST, status);
+  CHECK_ANSWER(TBK_DEVICE_LOST, status);
 }
 
 void loss_comes_with_a_reason(tbk_fixture_t* fx) {
   tbk_error_t error;
   lost_t* lost = lose_device(fx);
   memset(&error, 0x01, sizeof error);
-  CHECK_EQUAL(TBK_DEVICE_LOST, fx->stream->stream_synchronize(fx->self, lost->stream, &error));
+  CHECK_ANSWER(TBK_DEVICE_LOST, fx->stream->stream_synchronize(fx->self, lost->stream, &error));
   CHECK(memchr(error.message, '\0', sizeof error.message) != NULL);
   CHECK(error.message[0] != '\0' && error.message[0] != 0x01);
-  CHECK_EQUAL(TBK_DEVICE_LOST, fx->stream->stream_synchronize(fx->self, lost->stream, NULL));
+  CHECK_ANSWER(TBK_DEVICE_LOST, fx->stream->stream_synchronize(fx->self, lost->stream, NULL));
 }
 
 /* --------------------------------------------------------------------------------- its place -- */

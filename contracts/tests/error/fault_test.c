@@ -163,7 +163,7 @@ static void failure_comes_with_a_reason(tbk_fixture_t* fx) {
   memset(&error, 0x01, sizeof error);
   tbk_status_t status = fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_WORK_FAILS, &error);
   if (status == TBK_OK) status = fx->stream->stream_synchronize(fx->self, stream, &error);
-  CHECK_EQUAL(TBK_FAILED, status);
+  CHECK_ANSWER(TBK_FAILED, status);
   CHECK(memchr(error.message, '\0', sizeof error.message) != NULL);
   CHECK(error.message[0] != '\0' && error.message[0] != 0x01);
 }

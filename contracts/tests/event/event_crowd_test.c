@@ -103,7 +103,7 @@ void stream_waits_for_its_own_event(tbk_fixture_t* fx) {
   actor_join(fx, &order->actor);
   tbk_status_t status = TBK_NOT_READY;
   FX_CHECK_STREAM_ENDS(fx, order->a, &status);
-  CHECK_EQUAL(TBK_OK, status);
+  CHECK_ANSWER(TBK_OK, status);
   order_stream_works(fx, order->a);
   order_end(order);
 }

@@ -44,7 +44,7 @@ void event_completes_without_later_work(tbk_fixture_t* fx) {
   gate_close_over(fx, &order->gate, order->a, 0);
   tbk_status_t status = TBK_NOT_READY;
   FX_CHECK_EVENT_ENDS(fx, order->other, &status);
-  CHECK_EQUAL(TBK_OK, status);
+  CHECK_ANSWER(TBK_OK, status);
   actor_start(fx, &order->actor, synchronize_event_body, order);
   CHECK_SAID(actor_ends(&order->actor), "event_synchronize waits for earlier work only",
              "it waited for work enqueued after the record");

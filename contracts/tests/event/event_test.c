@@ -69,7 +69,7 @@ static void eight_events_exist_at_a_time(tbk_fixture_t* fx) {
   for (int i = 0; i < EVENTS; ++i) {
     tbk_status_t status = TBK_NOT_READY;
     if (i < EVENTS / 2) FX_CHECK_EVENT_ENDS(fx, events[i], &status);
-    if (i < EVENTS / 2) CHECK_EQUAL(TBK_OK, status);
+    if (i < EVENTS / 2) CHECK_ANSWER(TBK_OK, status);
     if (i >= EVENTS / 2) status = fx->event->event_query(fx->self, events[i], &fx->error);
     if (i >= EVENTS / 2) GATE_CHECK_PENDING(fx, &gate, status);
     for (int k = 0; k < i; ++k)
@@ -197,7 +197,7 @@ static void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
     REQUIRE_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
     tbk_status_t status = TBK_NOT_READY;
     tbk_require(FX_CHECK_EVENT_ENDS(fx, event, &status), TBK_QUIET);
-    CHECK_EQUAL(TBK_OK, status);
+    CHECK_ANSWER(TBK_OK, status);
     for (int i = 0; i < 3; ++i)
       CHECK_OK(fx->event->event_query(fx->self, event, &fx->error)); /* and stays so */
     CHECK_BYTES(bytes, seen, size_bytes);

@@ -129,7 +129,7 @@ void wait_holds_what_comes_later_only(tbk_fixture_t* fx) {
   actor_join(fx, &order->actor);
   tbk_status_t status = TBK_NOT_READY;
   CHECK_SAID(fx_poll_stream(fx, order->b, &status), "only later work waits", "earlier work does");
-  CHECK_EQUAL(TBK_OK, status);
+  CHECK_ANSWER(TBK_OK, status);
   fx_synchronize(fx, order->a);
   bench_download(fx, &order->bench);
   CHECK(order_pair_holds(order, pair));

@@ -6,6 +6,7 @@
  */
 #include "operation.h"
 #include "range.h"
+#include "room.h"
 
 #include <string.h>
 
@@ -33,8 +34,10 @@ static void offer_every_dtype(tbk_fixture_t* fx, operator_id_t id) {
     if (form.dtype == TBK_BOOL && (id == OPERATOR_ADD || id == OPERATOR_MUL || id == OPERATOR_MM))
       continue; /* arithmetic of truth values has no rule here */
     operation_t operation;
+    const size_t mark = room_mark(fx);
     operation_make(fx, &operation, &form);
     offer(fx, &operation, NULL);
+    room_release(fx, mark);
   }
 }
 
@@ -85,6 +88,7 @@ static void check_unknown_dtype(tbk_fixture_t* fx, operator_id_t id) {
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; ++i) {
     if (unknown[i] >= 0 && unknown[i] < 64 && fx_has_dtype(fx, unknown[i])) continue;
     operation_t operation;
+    const size_t mark = room_mark(fx);
     operation_make_plain(fx, &operation, id);
     for (int k = 0; k < operation.input_count; ++k)
       operation.wire->inputs[k].dtype = unknown[i];
@@ -96,6 +100,7 @@ static void check_unknown_dtype(tbk_fixture_t* fx, operator_id_t id) {
     check_no_plan(fx, &operation);
     range_settle(fx, stream);
     operation_check_untouched(fx, &operation, TBK_HERE("launch"));
+    room_release(fx, mark);
   }
   if (stream == NULL) return;
   fx_disown_stream(fx, stream);
@@ -111,8 +116,8 @@ static void check_high_rank(tbk_fixture_t* fx, operator_id_t id) {
   static const int64_t sizes[TENSOR_RANK] = {2, 1, 2, 1, 2, 1, 2, 3};
   static const int64_t product[3] = {2, 3, 2};
   operation_t operation;
-  int32_t above = fx->properties.max_rank + 1;
-  for (int32_t rank = above < TENSOR_RANK ? above : TENSOR_RANK; rank <= TENSOR_RANK; ++rank) {
+  const int32_t most = fx->properties.max_rank;
+  for (int32_t rank = most < TENSOR_RANK ? most + 1 : TENSOR_RANK; rank <= TENSOR_RANK; ++rank) {
     form_t form = {.id = id, .dtype = TBK_FLOAT32, .rank = rank, .sizes = sizes};
     if (id == OPERATOR_MM) form.sizes = product;
     operation_make(fx, &operation, &form);

@@ -53,12 +53,20 @@ bool planned_accepted(tbk_fixture_t* fx, operator_id_t id) {
   return status == TBK_OK;
 }
 
+static bool any_is_offered(tbk_fixture_t* fx) {
+  for (int id = 0; id < OPERATORS; ++id)
+    if (planned_offered(fx, (operator_id_t)id)) return true;
+  return false;
+}
+
 operator_id_t planned_first(tbk_fixture_t* fx) {
   operator_id_t id = OPERATOR_FILL;
   while (id < OPERATORS && !planned_accepted(fx, id))
     id = (operator_id_t)(id + 1);
   if (id == OPERATORS)
-    fx_evidence(fx, TBK_NOT_SHOWN, "prepare refuses the operands of this test, as it may");
+    fx_evidence(fx, TBK_NOT_SHOWN,
+                any_is_offered(fx) ? "prepare refuses the operands of this test, as it may"
+                                   : "none of the operators that the suite computes makes plans");
   return id;
 }
 

@@ -129,11 +129,11 @@ static void nobody_has_to_take_the_reason(tbk_fixture_t* fx) {
   const tbk_backend_t* backend = untouched;
   tbk_host_t host = *fx->host;
   host.abi_version = UINT64_MAX;
-  CHECK_EQUAL(TBK_UNSUPPORTED, fx->create(&host, &backend, NULL));
+  CHECK_ANSWER(TBK_UNSUPPORTED, fx->create(&host, &backend, NULL));
   host = *fx->host;
   host.struct_size = sizeof host.struct_size;
-  CHECK_EQUAL(TBK_INVALID, fx->create(&host, &backend, NULL));
-  CHECK_EQUAL(TBK_INVALID, fx->create(NULL, &backend, NULL));
+  CHECK_ANSWER(TBK_INVALID, fx->create(&host, &backend, NULL));
+  CHECK_ANSWER(TBK_INVALID, fx->create(NULL, &backend, NULL));
 }
 
 /* -------------------------------------------------------------------------------- the table -- */

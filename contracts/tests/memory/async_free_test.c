@@ -18,6 +18,8 @@ enum { HELD = 4, OTHERS = 8 };
 typedef struct reuse {
   tbk_stream_t* first;
   tbk_stream_t* second;
+  tbk_stream_t* held; /* what the first one waits for, where it is destroyed */
+  tbk_event_t* event;
   tbk_memory_t memory[HELD]; /* freed on the first stream while its work is held */
   tbk_memory_t result[HELD];
   tbk_memory_t others[OTHERS];
@@ -120,6 +122,29 @@ static void freed_memory_is_not_given_to_memory_alloc_too_early(tbk_fixture_t* f
       CHECK_OK(fx->core->memory_free(fx->self, fx->device, it.others[i], &fx->error));
 }
 
+/* The stream is destroyed while its work is held: nobody can ask it any more, and the work is still to come. */
+static void copy_free_and_destroy(tbk_fixture_t* fx, void* argument) {
+  reuse_t* it = argument;
+  CHECK_OK(fx->event->event_record(fx->self, it->event, it->held, &fx->error));
+  CHECK_OK(fx->event->event_wait(fx->self, it->first, it->event, &fx->error));
+  copy_and_free(fx, it);
+  fx->stream->stream_destroy(fx->self, it->first);
+}
+
+static void freed_memory_of_a_destroyed_stream_stays_until_its_work_is_complete(tbk_fixture_t* fx) {
+  reuse_t it;
+  reuse_make(fx, &it, 65536);
+  it.held = it.first;
+  it.event = fx_event(fx, 0);
+  REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &it.first, &fx->error));
+  behind_gate_twice(fx, it.held, copy_free_and_destroy, take_elsewhere, &it);
+  CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+  reuse_check(fx, &it);
+  for (int i = 0; i < OTHERS; ++i)
+    async_give(fx, it.second, it.others[i]);
+  fx_synchronize(fx, it.second);
+}
+
 /* Later work of the same stream may have the bytes at once, and then comes after what used them. */
 static void take_again(tbk_fixture_t* fx, void* argument) {
   reuse_t* it = argument;
@@ -191,6 +216,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("SOM-005", "async_memory two_devices", 0,
              freed_memory_of_the_second_device_stays_until_its_work_is_complete),
     TBK_CASE("SOM-005", "async_memory", 0, freed_memory_is_not_given_to_memory_alloc_too_early),
+    TBK_CASE("SOM-005", "async_memory event", 0,
+             freed_memory_of_a_destroyed_stream_stays_until_its_work_is_complete),
     TBK_CASE("STR-001", "async_memory", 0, reuse_on_the_same_stream_comes_after_earlier_work),
     TBK_CASE("SOM-006", "async_memory callback", 0, async_free_returns_at_once),
     TBK_CASE("SOM-009", "async_memory memory_bytes", 0, freed_memory_of_a_stream_can_be_had_again),

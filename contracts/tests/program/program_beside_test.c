@@ -12,6 +12,7 @@
 #include "generic_sample.h"
 #include "operation.h"
 #include "range.h"
+#include "room.h"
 #include "sweep.h"
 
 /* By their place in generic_samples. */
@@ -111,9 +112,11 @@ static void a_launch_beside_one_that_is_pending_is_whole(tbk_fixture_t* fx) {
 /* --------------------------------------------------------------------------------- two devices -- */
 
 static void check_form(tbk_fixture_t* fx, const generic_sample_t* sample, int form) {
+  const size_t mark = room_mark(fx);
   void* job = generic_sample_make(fx, sample, form);
   CHECK_OK(generic_sample_launch(fx, sample, job, NULL));
   holds(fx, sample, job);
+  room_release(fx, mark);
 }
 
 /* On the first device, on the second, and on the first again. */
@@ -198,25 +201,37 @@ static void launches_that_differ_are_not_taken_for_each_other(tbk_fixture_t* fx)
 
 enum { FORMS = 16 };
 
-/* All plans are made before the first is launched; those that are refused are left out. */
+static void launch_planned(tbk_fixture_t* fx, const generic_sample_t* sample, int form,
+                           generic_plan_t* plan) {
+  const size_t mark = room_mark(fx);
+  const generic_call_t call = sample->call(generic_sample_make(fx, sample, form));
+  if (plan->workspace_bytes != 0) plan->workspace = fx_alloc(fx, plan->workspace_bytes);
+  call.describe(call.job);
+  CHECK_OK(generic_launch_plan(fx, &call, plan));
+  holds(fx, sample, call.job);
+  room_release(fx, mark);
+}
+
+/*
+ * All plans are made before the first is launched, on operands like those that they were made for: a device
+ * may have no room for all. Those that are refused are left out.
+ */
 static void check_plans(tbk_fixture_t* fx, const generic_sample_t* sample) {
   generic_plan_t plans[FORMS] = {{0}};
-  generic_call_t calls[FORMS];
+  const tbk_kernel_t* kernel = generic_kernel(fx, sample->name, sample->version);
   SUITE_REQUIRE(sample->forms <= FORMS);
-  if (!operation_has_plans(generic_kernel(fx, sample->name, sample->version))) return;
+  if (!operation_has_plans(kernel)) return;
   for (int form = 0; form < sample->forms; ++form) {
-    calls[form] = sample->call(generic_sample_make(fx, sample, form));
-    const tbk_status_t status = generic_prepare(fx, &calls[form], &plans[form]);
+    const size_t mark = room_mark(fx);
+    const generic_call_t call = sample->call(generic_sample_make(fx, sample, form));
+    const tbk_status_t status = generic_prepare(fx, &call, &plans[form]);
     CHECK(status == TBK_OK || status == TBK_UNSUPPORTED);
+    room_release(fx, mark);
   }
-  for (int form = sample->forms - 1; form >= 0; --form) {
-    if (plans[form].plan == NULL) continue;
-    calls[form].describe(calls[form].job);
-    CHECK_OK(generic_launch_plan(fx, &calls[form], &plans[form]));
-    holds(fx, sample, calls[form].job);
-  }
+  for (int form = sample->forms - 1; form >= 0; --form)
+    if (plans[form].plan != NULL) launch_planned(fx, sample, form, &plans[form]);
   for (int form = 0; form < sample->forms; ++form)
-    if (plans[form].plan != NULL) calls[form].kernel->plan_destroy(fx->self, plans[form].plan);
+    if (plans[form].plan != NULL) kernel->plan_destroy(fx->self, plans[form].plan);
 }
 
 EACH_KERNEL(plans_space, check_plans);

@@ -139,7 +139,7 @@ SWEEP_DIMENSION(place_axis, "indices", {"plain", TENSOR_PLAIN}, {"gaps", TENSOR_
 SWEEP_DIMENSION(how_axis, "how", {"launch", JOB_NULL}, {"stream", JOB_STREAM}, {"plan", JOB_PLAN});
 SWEEP_DIMENSION(bits_axis, "bits", {"64", 64}, {"32", 32});
 SWEEP_DIMENSION(drawn_axis, "draw", {"inside", INDEX_INSIDE}, {"one", INDEX_ONE});
-SWEEP_DIMENSION(bad_axis, "draw", {"bad", INDEX_BAD});
+SWEEP_DIMENSION(bad_axis, "draw", {"bad", INDEX_BAD}, {"last_bad", INDEX_BAD_LAST});
 SWEEP_DIMENSION(count_axis, "negative", {"no", 0}, {"yes", TBK_INDEX_NEGATIVE});
 SWEEP_DIMENSION(negative_axis, "negative", {"yes", TBK_INDEX_NEGATIVE});
 SWEEP_DIMENSION(report_axis, "report", {"none", 0}, {"there", 1});
@@ -210,7 +210,7 @@ static void run_ordered(tbk_fixture_t* fx, sweep_case_t* one) {
 
 static void run_bad(tbk_fixture_t* fx, sweep_case_t* one) {
   index_form_t form = form_of_case(one);
-  form.draw = INDEX_BAD;
+  form.draw = (index_draw_t)sweep_get(one, &bad_axis);
   form.flags |= (uint64_t)first_of(one, 9);
   form.report = sweep_get(one, &report_axis) != 0;
   INDEX_RUN(fx, &job, &form);

@@ -57,6 +57,38 @@ static void set_operands(job_t* job) {
     }
 }
 
+/* The ends of other dtypes, and what lies just beside a tie of narrower ones: rounded once, all its bits count.
+ */
+static void set_ends(job_t* job) {
+  static const long double ends[] = {INT32_MAX,
+                                     INT32_MIN,
+                                     INT32_MAX + 0.5L,
+                                     INT32_MIN - 0.5L,
+                                     127.5L,
+                                     -128.5L,
+                                     255.5L,
+                                     32767.5L,
+                                     -32768.5L,
+                                     0x1p63L - 1024,
+                                     -0x1p63L,
+                                     0x1p53L + 1,
+                                     0x1.002p0L + 0x1p-50L,
+                                     0x1.006p0L - 0x1p-50L,
+                                     0x1.01p0L + 0x1p-50L,
+                                     0x1.03p0L - 0x1p-50L,
+                                     0x1p60L + 0x1p52L + 1,
+                                     0x1p60L + 0x3p52L - 1};
+  const int64_t count = sizeof ends / sizeof *ends;
+  for (size_t k = 0; k < job->input_count; ++k)
+    for (int64_t i = 0; i < count; ++i) {
+      const tensor_t* input = &job->sets[0].inputs[k];
+      const long double end = ends[i];
+      if (input->type->dtype == TBK_BOOL) continue;
+      number_store(input->type, tensor_at(input, SPECIALS * SPECIALS + i),
+                   (number_t){(uint64_t)(int64_t)end, end, 0});
+    }
+}
+
 /* ------------------------------------------------------------------------------------ programs --- */
 
 static uint32_t load(program_pool_t* pool, uint16_t dtype) {
@@ -86,6 +118,7 @@ static void run(tbk_fixture_t* fx, const tbk_program_t* program, const char* sai
   job_form_t form = {.program = program, .rank = 1, .sizes = sizes};
   job_make(fx, &job, &form);
   set_operands(&job);
+  set_ends(&job);
   job_finish(fx, &job, TBK_HERE(said));
   CHECK(job.elements == 0 || job.open < job.elements);
   tbk_checks_context(NULL);

@@ -189,6 +189,7 @@ static void equal_elements_keep_their_bits(tbk_fixture_t* fx) {
                                     .fewer = fewer,
                                     .flags = flags,
                                     .draw = SORT_FEW});
+  CHECK(generic_kernel(fx, "tbk::none", 1) == NULL); /* where no dtype is declared */
 }
 
 /* Each length once: what is odd, a power of two, one more and one less. */

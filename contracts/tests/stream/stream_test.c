@@ -148,10 +148,11 @@ static void create_refuses_a_missing_out(tbk_fixture_t* fx) {
 
 /* The device is idle, so the first question is answered with OK. Streams come and go meanwhile. */
 static void new_stream_has_nothing_to_wait_for(tbk_fixture_t* fx) {
-  const int32_t span = fx->properties.priority_least - fx->properties.priority_greatest + 1;
+  const int64_t span =
+      (int64_t)fx->properties.priority_least - fx->properties.priority_greatest + 1;
   enum { KEPT = 7 }; /* and one more at a time: a device has 8 at the least */
   for (int32_t round = 0; round < 12; ++round) {
-    int32_t priority = fx->properties.priority_greatest + round % span;
+    int32_t priority = (int32_t)(fx->properties.priority_greatest + round % span);
     tbk_stream_t* stream = NULL;
     REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, priority, &stream, &fx->error));
     REQUIRE(stream != NULL);
@@ -204,10 +205,11 @@ static void new_stream_does_not_wait_for_others(tbk_fixture_t* fx) {
 }
 
 static void priorities_out_of_range_are_clamped(tbk_fixture_t* fx) {
+  const int32_t least = fx->properties.priority_least;
+  const int32_t greatest = fx->properties.priority_greatest;
   const int32_t priorities[] = {
-      INT32_MIN, fx->properties.priority_greatest - 1, fx->properties.priority_greatest,
-      0,         fx->properties.priority_least,        fx->properties.priority_least + 1,
-      INT32_MAX};
+      INT32_MIN, greatest > INT32_MIN ? greatest - 1 : greatest, greatest, 0,
+      least,     least < INT32_MAX ? least + 1 : least,          INT32_MAX};
   for (size_t i = 0; i < sizeof priorities / sizeof *priorities; ++i) {
     tbk_stream_t* stream = NULL;
     REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, priorities[i], &stream, &fx->error));

@@ -49,7 +49,7 @@ void query_does_not_wait_for_held_work(tbk_fixture_t* fx) {
   gate_open(fx, &gate);
   tbk_status_t status = TBK_NOT_READY;
   FX_CHECK_STREAM_ENDS(fx, stream, &status);
-  CHECK_EQUAL(TBK_OK, status);
+  CHECK_ANSWER(TBK_OK, status);
 }
 
 /* Nothing but stream_query is called between enqueuing and looking. */
@@ -67,7 +67,7 @@ void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
         core->download(fx->self, fx->device, seen, memory, 0, size_bytes, stream, &fx->error));
     tbk_status_t status = TBK_NOT_READY;
     tbk_require(FX_CHECK_STREAM_ENDS(fx, stream, &status), TBK_QUIET);
-    CHECK_EQUAL(TBK_OK, status);
+    CHECK_ANSWER(TBK_OK, status);
     for (int i = 0; i < 3; ++i)
       CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error)); /* and stays so */
     CHECK_BYTES(bytes, seen, size_bytes);
@@ -126,8 +126,8 @@ void questions_do_not_wait(tbk_fixture_t* fx) {
   if (fx->kernel != NULL) (void)fx->kernel->kernel_find(fx->self, fx->device, "copy_", 1);
   if (closed) {
     CHECK_SAID(gate_is_closed(&gate), "answers at once", "a question waited for enqueued work");
-    CHECK_EQUAL(TBK_NOT_READY, of_stream);
-    CHECK_EQUAL(TBK_NOT_READY, of_event);
+    CHECK_ANSWER(TBK_NOT_READY, of_stream);
+    CHECK_ANSWER(TBK_NOT_READY, of_event);
   }
   gate_open(fx, &gate);
   fx_synchronize(fx, stream);

@@ -43,12 +43,12 @@ static void move(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   step_draw(sent, on->bytes);
   if (!step_take(fx, on->bytes, &first) || !step_take(fx, 3 * on->bytes, &second)) return;
   check_aligned(fx, first | second);
-  step_delay(fx, stream);
-  step_put(fx, first, sent, on->bytes, stream);
-  CHECK_OK(fx->core->copy(fx->self, fx->device, second, on->bytes, first, 0, on->bytes, stream,
-                          &fx->error));
-  CHECK_OK(fx->core->download(fx->self, fx->device, seen, second, on->bytes, on->bytes, stream,
-                              &fx->error));
+  step_delay(fx, on, stream);
+  step_put(fx, on, first, sent, on->bytes, stream);
+  CHECK_OK(STEP(on, fx->core->copy(fx->self, fx->device, second, on->bytes, first, 0, on->bytes,
+                                   stream, &fx->error)));
+  CHECK_OK(STEP(on, fx->core->download(fx->self, fx->device, seen, second, on->bytes, on->bytes,
+                                       stream, &fx->error)));
   step_wait_for(fx, on, stream);
   check_moved(fx, on, sent, seen, first, second, stream);
   step_drop(fx, first);
@@ -62,7 +62,7 @@ EFFECT(memory_alloc) {
   move(fx, on, on->stream);
   move(fx, on, on->beside);
   if (step_take(fx, 0, &none)) step_drop(fx, none);
-  if (step_get(fx, seen, on->memory, on->bytes, NULL))
+  if (step_get(fx, on, seen, on->memory, on->bytes, NULL))
     step_check(fx, on, on->held, seen, on->memory, NULL);
 }
 
@@ -73,8 +73,9 @@ EFFECT(fill) {
   for (int i = 0; i < 2; i++) {
     tbk_stream_t* stream = i == 0 ? NULL : on->stream;
     if (!step_take(fx, on->bytes, &memory)) return;
-    CHECK_OK(fx->core->fill(fx->self, fx->device, memory, 0, 0x3C, on->bytes, stream, &fx->error));
-    step_get(fx, seen, memory, on->bytes, stream);
+    CHECK_OK(STEP(
+        on, fx->core->fill(fx->self, fx->device, memory, 0, 0x3C, on->bytes, stream, &fx->error)));
+    step_get(fx, on, seen, memory, on->bytes, stream);
     step_wait_for(fx, on, stream);
     step_check(fx, on, expected, seen, memory, "CPY-018");
     step_drop(fx, memory);

@@ -28,7 +28,8 @@ typedef struct effects {
   operation_t operations[OPERATORS];
   tbk_plan_t* plans[OPERATORS];
   tbk_memory_t workspaces[OPERATORS];
-  bool may_fail; /* a synchronize may tell of a failure again */
+  bool may_fail;       /* any call may tell of a failure, a synchronize again */
+  tbk_status_t status; /* of the step before */
   atomic_int ran;
 } effects_t;
 
@@ -49,6 +50,10 @@ extern const size_t effect_count;
 
 /* Makes all of it: two streams and two events. */
 effects_t* effects_make(tbk_fixture_t* fx);
+/* The same in two steps, for who holds more than one: the operands of all operators are nearly as many
+ * allocations as a device must have. Takes operators from `first` on, before `end`, in place of those before. */
+effects_t* effects_make_bare(tbk_fixture_t* fx);
+void effects_take_operators(tbk_fixture_t* fx, effects_t* on, int first, int end);
 /* Runs every effect, with CHECK alone, so that any thread may; what fails is named. */
 void effects_check(tbk_fixture_t* fx, effects_t* on);
 /* Gives back what the fixture does not. */

@@ -4,21 +4,32 @@
  */
 #include "effects_steps.h"
 
+#include <string.h>
+
 enum { BYTES = 256 };
 
 void step_draw_words(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream, uint8_t* out) {
   const tbk_generator_t generator = {7, 16};
   tbk_memory_t memory = 0;
   if (!step_take(fx, on->bytes, &memory)) return;
-  CHECK_OK(fx->random->random_bits(fx->self, fx->device, &generator, memory, 0, EFFECT_WORDS,
-                                   stream, &fx->error));
-  step_get(fx, out, memory, on->bytes, stream);
+  CHECK_OK(STEP(on, fx->random->random_bits(fx->self, fx->device, &generator, memory, 0,
+                                            EFFECT_WORDS, stream, &fx->error)));
+  step_get(fx, on, out, memory, on->bytes, stream);
   step_wait_for(fx, on, stream);
   step_drop(fx, memory);
 }
 
-static void make_operations(tbk_fixture_t* fx, effects_t* on) {
-  for (int id = 0; fx->kernel != NULL && id < OPERATORS; id++) {
+static void destroy_plans(tbk_fixture_t* fx, effects_t* on) {
+  for (int id = 0; id < OPERATORS; id++)
+    if (on->plans[id] != NULL) on->operations[id].kernel->plan_destroy(fx->self, on->plans[id]);
+}
+
+void effects_take_operators(tbk_fixture_t* fx, effects_t* on, int first, int end) {
+  destroy_plans(fx, on);
+  memset(on->operations, 0, sizeof on->operations);
+  memset(on->plans, 0, sizeof on->plans);
+  memset(on->workspaces, 0, sizeof on->workspaces);
+  for (int id = first; fx->kernel != NULL && id < end; id++) {
     operation_t* operation = &on->operations[id];
     uint64_t workspace = 0;
     if (operation_find(fx, (operator_id_t)id) == NULL) continue;
@@ -35,7 +46,7 @@ static void make_operations(tbk_fixture_t* fx, effects_t* on) {
   }
 }
 
-effects_t* effects_make(tbk_fixture_t* fx) {
+effects_t* effects_make_bare(tbk_fixture_t* fx) {
   effects_t* on = (effects_t*)(void*)fx_zeros(fx, sizeof *on);
   uint64_t free_bytes = 0;
   on->bytes = fx_round(fx, BYTES);
@@ -54,12 +65,16 @@ effects_t* effects_make(tbk_fixture_t* fx) {
                                         &fx->error));
   on->words = fx_zeros(fx, on->bytes);
   if (fx->random != NULL) step_draw_words(fx, on, NULL, on->words);
-  make_operations(fx, on);
+  return on;
+}
+
+effects_t* effects_make(tbk_fixture_t* fx) {
+  effects_t* on = effects_make_bare(fx);
+  effects_take_operators(fx, on, 0, OPERATORS);
   return on;
 }
 
 void effects_end(tbk_fixture_t* fx, effects_t* on) {
   if (on->pinned != NULL) fx->pinned->pinned_free(fx->self, on->pinned);
-  for (int id = 0; id < OPERATORS; id++)
-    if (on->plans[id] != NULL) on->operations[id].kernel->plan_destroy(fx->self, on->plans[id]);
+  destroy_plans(fx, on);
 }

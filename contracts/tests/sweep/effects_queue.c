@@ -39,9 +39,9 @@ static void use_stream(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
     step_draw(sent, on->bytes);
     memset(seen, 0, sizeof seen);
     if (!step_take(fx, on->bytes, &memory)) return;
-    step_delay(fx, stream);
-    step_put(fx, memory, sent, on->bytes, stream);
-    step_get(fx, seen, memory, on->bytes, stream);
+    step_delay(fx, on, stream);
+    step_put(fx, on, memory, sent, on->bytes, stream);
+    step_get(fx, on, seen, memory, on->bytes, stream);
     finish_by(fx, on, stream, way);
     step_check(fx, on, sent, seen, memory, finishes[way]);
     step_drop(fx, memory);
@@ -81,9 +81,10 @@ static void count_run(void* argument) {
 
 static void call_back(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   const int before = atomic_load(&on->ran);
-  step_delay(fx, stream);
+  step_delay(fx, on, stream);
   for (int i = 0; i < CALLBACKS; i++)
-    CHECK_OK(fx->callback->callback_enqueue(fx->self, stream, count_run, &on->ran, &fx->error));
+    CHECK_OK(STEP(
+        on, fx->callback->callback_enqueue(fx->self, stream, count_run, &on->ran, &fx->error)));
   step_wait_for(fx, on, stream);
   const int ran = atomic_load(&on->ran), all = before + CALLBACKS;
   TBK_CHECKS(ran != all && look_count_later(&on->ran, all) ? "STR-019" : "CBK-002");
@@ -102,11 +103,11 @@ static void pass_on(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, tbk_st
   tbk_memory_t memory = 0;
   step_draw(sent, on->bytes);
   if (!step_take(fx, on->bytes, &memory)) return;
-  step_delay(fx, from);
-  step_put(fx, memory, sent, on->bytes, from);
-  CHECK_OK(fx->event->event_record(fx->self, event, from, &fx->error));
-  CHECK_OK(fx->event->event_wait(fx->self, to, event, &fx->error));
-  step_get(fx, seen, memory, on->bytes, to);
+  step_delay(fx, on, from);
+  step_put(fx, on, memory, sent, on->bytes, from);
+  CHECK_OK(STEP(on, fx->event->event_record(fx->self, event, from, &fx->error)));
+  CHECK_OK(STEP(on, fx->event->event_wait(fx->self, to, event, &fx->error)));
+  step_get(fx, on, seen, memory, on->bytes, to);
   step_wait_for(fx, on, to);
   step_wait_for(fx, on, from);
   step_check(fx, on, sent, seen, memory, "EVT-018");
@@ -122,9 +123,9 @@ static void check_over(const effects_t* on, tbk_status_t status, const char* cla
 static void wait_by_event(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, bool ask) {
   uint8_t seen[4096] = {0};
   tbk_status_t status = TBK_OK;
-  step_delay(fx, on->stream);
-  step_get(fx, seen, on->memory, on->bytes, on->stream);
-  CHECK_OK(fx->event->event_record(fx->self, event, on->stream, &fx->error));
+  step_delay(fx, on, on->stream);
+  step_get(fx, on, seen, on->memory, on->bytes, on->stream);
+  CHECK_OK(STEP(on, fx->event->event_record(fx->self, event, on->stream, &fx->error)));
   if (ask)
     FX_CHECK_EVENT_ENDS(fx, event, &status);
   else
@@ -157,10 +158,10 @@ EFFECT(event_elapsed) {
   double ms = -1;
   for (int i = 0; i < 2; i++) {
     tbk_stream_t* last = i == 0 ? on->stream : on->beside;
-    CHECK_OK(fx->event->event_record(fx->self, on->event, on->stream, &fx->error));
-    CHECK_OK(fx->event->event_wait(fx->self, last, on->event, &fx->error));
-    step_delay(fx, last);
-    CHECK_OK(fx->event->event_record(fx->self, on->end, last, &fx->error));
+    CHECK_OK(STEP(on, fx->event->event_record(fx->self, on->event, on->stream, &fx->error)));
+    CHECK_OK(STEP(on, fx->event->event_wait(fx->self, last, on->event, &fx->error)));
+    step_delay(fx, on, last);
+    CHECK_OK(STEP(on, fx->event->event_record(fx->self, on->end, last, &fx->error)));
     step_wait_for(fx, on, on->stream);
     step_wait_for(fx, on, last);
     CHECK_OK(fx->event->event_elapsed(fx->self, on->event, on->end, &ms, &fx->error));

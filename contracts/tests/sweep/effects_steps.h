@@ -12,16 +12,23 @@
 
 enum { EFFECT_WORDS = 64 }; /* that step_draw_words asks for */
 
+/*
+ * Returns the status of a call that enqueues. Whatever is called next may tell of work that failed, and has
+ * then done nothing: where that can be, the call is made again, once.
+ */
+#define STEP(on, call) (step_has_told((on), (on)->status = (call)) ? (call) : (on)->status)
+bool step_has_told(const effects_t* on, tbk_status_t status);
+
 /* Synchronises `stream`, unless it is NULL. */
 void step_wait_for(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream);
 /* Makes what comes after it pending for a while, where there are callbacks. */
-void step_delay(tbk_fixture_t* fx, tbk_stream_t* stream);
+void step_delay(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream);
 
 bool step_take(tbk_fixture_t* fx, uint64_t bytes, tbk_memory_t* out);
 void step_drop(tbk_fixture_t* fx, tbk_memory_t memory);
-bool step_put(tbk_fixture_t* fx, tbk_memory_t memory, const void* bytes, uint64_t size,
-              tbk_stream_t* stream);
-bool step_get(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t size,
+bool step_put(tbk_fixture_t* fx, effects_t* on, tbk_memory_t memory, const void* bytes,
+              uint64_t size, tbk_stream_t* stream);
+bool step_get(tbk_fixture_t* fx, effects_t* on, void* bytes, tbk_memory_t memory, uint64_t size,
               tbk_stream_t* stream);
 
 /* Makes different bytes for each call; any thread may ask. */

@@ -16,11 +16,11 @@ static void move_pinned(tbk_fixture_t* fx, effects_t* on, uint8_t* pinned) {
   if (!step_take(fx, on->bytes, &memory)) return;
   step_draw(sent, on->bytes);
   memcpy(pinned + 64, sent, on->bytes);
-  step_put(fx, memory, pinned + 64, on->bytes, NULL);
+  step_put(fx, on, memory, pinned + 64, on->bytes, NULL);
   memset(pinned, 0, on->bytes + 64);
-  step_get(fx, pinned + 128, memory, on->bytes, NULL);
+  step_get(fx, on, pinned + 128, memory, on->bytes, NULL);
   step_check(fx, on, sent, pinned + 128, memory, "PIN-004");
-  step_get(fx, seen, memory, on->bytes, NULL);
+  step_get(fx, on, seen, memory, on->bytes, NULL);
   step_check(fx, on, sent, seen, memory, "PIN-004");
   step_drop(fx, memory);
 }
@@ -53,10 +53,10 @@ EFFECT(peer_copy) {
   uint8_t seen[4096] = {0};
   tbk_memory_t memory = 0;
   if (!step_take(fx, on->bytes, &memory)) return;
-  CHECK_OK(fx->peer->peer_copy(fx->self, fx->device, memory, 0, fx->device, on->memory, 0,
-                               on->bytes, on->stream, &fx->error));
+  CHECK_OK(STEP(on, fx->peer->peer_copy(fx->self, fx->device, memory, 0, fx->device, on->memory, 0,
+                                        on->bytes, on->stream, &fx->error)));
   step_wait_for(fx, on, on->stream);
-  if (step_get(fx, seen, memory, on->bytes, NULL))
+  if (step_get(fx, on, seen, memory, on->bytes, NULL))
     step_check(fx, on, on->held, seen, memory, "PER-006");
   step_drop(fx, memory);
 }
@@ -74,12 +74,13 @@ static void use_async(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   uint8_t sent[4096], seen[4096] = {0};
   tbk_memory_t memory = 0;
   step_draw(sent, on->bytes);
-  step_delay(fx, stream);
-  if (!CHECK_OK(fx->async_memory->async_alloc(fx->self, stream, on->bytes, &memory, &fx->error)))
+  step_delay(fx, on, stream);
+  if (!CHECK_OK(STEP(
+          on, fx->async_memory->async_alloc(fx->self, stream, on->bytes, &memory, &fx->error))))
     return;
-  step_put(fx, memory, sent, on->bytes, stream);
-  step_get(fx, seen, memory, on->bytes, stream);
-  CHECK_OK(fx->async_memory->async_free(fx->self, stream, memory, &fx->error));
+  step_put(fx, on, memory, sent, on->bytes, stream);
+  step_get(fx, on, seen, memory, on->bytes, stream);
+  CHECK_OK(STEP(on, fx->async_memory->async_free(fx->self, stream, memory, &fx->error)));
   step_wait_for(fx, on, stream);
   step_check_of(fx, on, sent, seen, on->bytes, "SOM-002");
 }
@@ -98,12 +99,14 @@ static void compute(tbk_fixture_t* fx, effects_t* on, operation_t* operation, tb
                     tbk_plan_t* plan, tbk_memory_t workspace) {
   const tbk_kernel_t* kernel = operation->kernel;
   const void* arguments = &operation->wire->arguments;
-  step_put(fx, operation->output.memory, operation->poison, operation->output.block_bytes, NULL);
-  step_delay(fx, stream);
-  tbk_status_t status =
-      plan != NULL ? kernel->launch_plan(fx->self, fx->device, plan, arguments, workspace, 0,
+  step_put(fx, on, operation->output.memory, operation->poison, operation->output.block_bytes,
+           NULL);
+  step_delay(fx, on, stream);
+  const tbk_status_t status =
+      STEP(on, plan != NULL
+                   ? kernel->launch_plan(fx->self, fx->device, plan, arguments, workspace, 0,
                                          stream, &fx->error)
-                   : kernel->launch(fx->self, fx->device, kernel, arguments, stream, &fx->error);
+                   : kernel->launch(fx->self, fx->device, kernel, arguments, stream, &fx->error));
   step_wait_for(fx, on, stream);
   if (status == TBK_UNSUPPORTED && plan == NULL) return;
   if (tbk_check_status(TBK_OK, status, &fx->error, TBK_HERE("a launch")))

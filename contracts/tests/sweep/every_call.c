@@ -125,10 +125,17 @@ CALL_ENTRY(prepare, kernel->prepare)
 CALL_ENTRY(launch_plan, kernel->launch_plan)
 #pragma GCC diagnostic pop
 
+/* A native handle comes from the backend alone: where it gives none, nothing is called that takes one. */
+static bool has_native(const char* parameters, const every_call_t* on) {
+  return strstr(parameters, "void* native") == NULL || on->native != NULL;
+}
+
+#define WORDS(...) WORDS_OF(__VA_ARGS__)
+#define WORDS_OF(...) #__VA_ARGS__
 #define OFFERED(table, type, function)                                              \
   static bool offered_##function(const tbk_fixture_t* fx, const every_call_t* on) { \
-    (void)on;                                                                       \
-    return TBK_HAS(fx->table, type, function) != 0;                                 \
+    return TBK_HAS(fx->table, type, function) != 0 &&                               \
+           has_native(WORDS(TBK_PARAMETERS_##function), on);                        \
   }
 #define OFFERED_OF(table, type, needs) TBK_MANDATORY_##table(OFFERED) TBK_OPTIONAL_##table(OFFERED)
 OFFERED_OF(core, tbk_core_t, "")
@@ -144,8 +151,6 @@ static bool offered_plan(const tbk_fixture_t* fx, const every_call_t* on) {
   return on->plan != NULL;
 }
 
-#define WORDS(...) WORDS_OF(__VA_ARGS__)
-#define WORDS_OF(...) #__VA_ARGS__
 #define ROW(table, type, function)   \
   {#table,                           \
    #function,                        \

@@ -103,11 +103,14 @@ void tensor_upload(tbk_fixture_t* fx, tensor_t* tensor) {
   fx_upload(fx, tensor->memory, tensor->model, tensor->block_bytes);
 }
 
-static bool check_element(const tensor_walk_t* walk, const void* seen, int64_t ulps,
-                          const char* name, tbk_here_t here) {
+/* `block` is what was read of the tensor's. */
+static bool check_element(tbk_fixture_t* fx, const tensor_walk_t* walk, const uint8_t* block,
+                          int64_t ulps, const char* name, tbk_here_t here) {
   const tensor_t* tensor = walk->tensor;
   const void* expected = tensor_walk_at(walk);
+  const uint8_t* seen = block + tensor_walk_byte(walk);
   if (number_same(tensor->type, expected, seen, ulps)) return true;
+  TBK_CHECKS(fx_late_clause(fx, block, tensor->memory, tensor->block_bytes));
   char expected_text[96];
   char seen_text[96];
   number_print(tensor->type, expected, expected_text, sizeof expected_text);
@@ -136,7 +139,7 @@ bool tensor_check(tbk_fixture_t* fx, const tensor_t* tensor, int64_t ulps, const
   memcpy(expected, tensor->model, tensor->block_bytes);
   for (tensor_walk_t w = tensor_first(tensor); w.index < tensor->count; tensor_step(&w)) {
     const size_t place = tensor_walk_byte(&w);
-    if (!check_element(&w, seen + place, ulps, name, here)) return false;
+    if (!check_element(fx, &w, seen, ulps, name, here)) return false;
     memcpy(expected + place, seen + place, tensor->type->size);
   }
   TBK_CHECKS(is_between(tensor, expected, seen) ? "KRN-116" : "KRN-003");

@@ -65,7 +65,7 @@ const char* gate_breach(tbk_fixture_t* fx, const tbk_gate_t* gate) {
 bool gate_check_pending(tbk_fixture_t* fx, const tbk_gate_t* gate, tbk_status_t status,
                         tbk_here_t here) {
   const bool is_held = !gate_is_closed(gate) || status == TBK_NOT_READY;
-  TBK_CHECKS(is_held ? NULL : gate_breach(fx, gate));
+  TBK_CHECKS(is_held || status != TBK_OK ? NULL : gate_breach(fx, gate)); /* not of a refusal */
   if (gate_is_closed(gate) && is_held) gate_shows(fx);
   return tbk_check_said(is_held, here, "NOT_READY while the work before is held", "%s",
                         tbk_status_name(status));

@@ -116,17 +116,30 @@ static void query_body(actor_t* actor) {
   if (order->edge != NULL) order->edge(order, &actor->fx);
 }
 
+/* Returns the clause that says what a question answers while work is held; NULL: the test's. */
+static const char* pending_clause(order_query_fn query) {
+  return query == query_event ? "EVT-024" : query == query_stream ? "STR-016" : NULL;
+}
+
+/* Returns the clause of an answer while work is held; NULL: of the test's. */
+static const char* answer_breach(order_t* order, order_query_fn query, tbk_status_t status) {
+  if (status == TBK_NOT_READY) return NULL;
+  return status == TBK_OK ? gate_breach(order->fx, &order->gate) : pending_clause(query);
+}
+
 /* At once, and again when all that the gate does not hold has had its chance to be done. */
 static void ask_while_held(order_t* order, const char* name, order_query_fn query) {
   tbk_fixture_t* fx = order->fx;
   for (int i = 0; i < ORDER_QUERIES; ++i) {
     if (i == ORDER_QUERIES / 2) process_settle();
     tbk_status_t status = query(order, fx);
-    TBK_CHECKS(status != TBK_NOT_READY ? gate_breach(fx, &order->gate) : NULL);
+    TBK_CHECKS(answer_breach(order, query, status));
     CHECK_SAID(!gate_is_closed(&order->gate) || status == TBK_NOT_READY,
                "NOT_READY while the work is held", "%s, when the %s was enqueued",
                tbk_status_name(status), name);
-    CHECK(gate_is_closed(&order->gate)); /* else the question waited */
+    const bool returned = gate_is_closed(&order->gate);
+    TBK_CHECKS(returned ? NULL : pending_clause(query));
+    CHECK_SAID(returned, "an answer while the work is held", "none before the gate was opened");
   }
   gate_shows(fx);
 }

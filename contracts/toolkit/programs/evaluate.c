@@ -141,6 +141,18 @@ static void free_zeros(value_t* v, const tbk_instruction_t* i, const value_t* co
   if (v->high == 0) v->high = 0.0L;
 }
 
+/* MIN and MAX may compare what is subnormal as a zero, and give it as it is. */
+static void note_tiny(found_t* found, const tbk_instruction_t* i, const tries_t* tries) {
+  if (i->opcode != TBK_OPCODE_MIN && i->opcode != TBK_OPCODE_MAX) return;
+  for (int a = 0; a < tries[0].count; ++a)
+    for (int b = 0; b < tries[1].count; ++b) {
+      const long double x = tries[0].at[a], y = tries[1].at[b], least = least_normal(i->dtype);
+      if (!(fabsl(x) < least) || !(fabsl(y) < least)) continue;
+      note(found, i, x);
+      note(found, i, y);
+    }
+}
+
 /* The sign of a NaN that was computed is open. */
 static value_t with_sign_of_nan(const value_t* in, int sign) {
   value_t v = *in;
@@ -169,6 +181,7 @@ static value_t real_result(const tbk_instruction_t* i, const value_t* const* in,
         if (a + b + c == 0) middle = result;
         note(&found, i, result);
       }
+  note_tiny(&found, i, tries);
   if (found.nans > 0 && found.numbers > 0) return value_open(i->dtype);
   value_t v = value_of_real(i->dtype, middle);
   if (found.nans > 0) return v;

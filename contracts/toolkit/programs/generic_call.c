@@ -36,17 +36,16 @@ static tbk_status_t give_up(tbk_fixture_t* fx, const generic_call_t* call, gener
 }
 
 tbk_status_t generic_prepare(tbk_fixture_t* fx, const generic_call_t* call, generic_plan_t* out) {
-  uint64_t workspace_bytes = 0;
   memset(&fx->error, 0, sizeof fx->error);
   memset(out, 0, sizeof *out);
   call->describe(call->job);
   call->blank(call->job);
   tbk_status_t status = call->kernel->prepare(fx->self, fx->device, call->kernel, call->wire,
-                                              &out->plan, &workspace_bytes, &fx->error);
+                                              &out->plan, &out->workspace_bytes, &fx->error);
   overwrite(call);
-  if (status != TBK_OK || workspace_bytes == 0) return status;
-  if (!room_fits(fx, workspace_bytes)) return give_up(fx, call, out);
-  out->workspace = fx_alloc(fx, workspace_bytes);
+  if (status != TBK_OK || out->workspace_bytes == 0) return status;
+  if (!room_fits(fx, out->workspace_bytes)) return give_up(fx, call, out);
+  out->workspace = fx_alloc(fx, out->workspace_bytes);
   return TBK_OK;
 }
 

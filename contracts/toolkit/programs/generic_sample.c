@@ -34,7 +34,7 @@ LEND(convolution_job, convolution)
 
 /* ------------------------------------------------------------------------------------ programs -- */
 
-static const int64_t square[2] = {4, 4}, row[1] = {4}, none[1] = {0};
+static const int64_t square[2] = {4, 4}, row[1] = {4}, seven[1] = {7}, none[1] = {0};
 
 #define PROGRAM(constant, opcode, bounds, first, second)                                           \
   "program 1\ninput 0 INT64\ninput 1 INT64 indexed 1\nnumber 0 INT64\n"                            \
@@ -90,6 +90,9 @@ static const struct {
     {{LAST_ONE, {78, 0}, 0, JOB_ANY, 0, {0}}, none, TENSOR_PLAIN},
     {{FIRST_ONE, {77, 0}, 0, JOB_ANY, 0, {0}}, row, TENSOR_PLAIN},
     {{LAST_ONE, {77, 0}, 0, JOB_ANY, 0, {0}}, row, TENSOR_TURNED},
+    /* Of nothing the order does not count, so that this one may declare what is not so of seven. */
+    {{LAST_ONE, {79, 0}, TBK_REDUCTION_COMMUTATIVE, JOB_ANY, 0, {0}}, none, TENSOR_PLAIN},
+    {{LAST_ONE, {79, 0}, 0, JOB_ANY, 0, {0}}, seven, TENSOR_PLAIN},
 };
 
 static const tbk_reduction_t* reduction_in(tbk_fixture_t* fx, const reduction_row_t* of) {

@@ -39,9 +39,13 @@ static int64_t bad_index(tbk_fixture_t* fx, const index_form_t* form, int64_t si
   return index == -1 && (form->flags & TBK_INDEX_NEGATIVE) != 0 ? size : index;
 }
 
-static int64_t draw_index(tbk_fixture_t* fx, const index_form_t* form, int64_t size) {
+static bool may_be_bad(const index_form_t* form, size_t k) {
+  return form->draw == INDEX_BAD || (form->draw == INDEX_BAD_LAST && k + 1 == form->index_count);
+}
+
+static int64_t draw_index(tbk_fixture_t* fx, const index_form_t* form, size_t k, int64_t size) {
   uint64_t drawn = fx_random(fx);
-  if (size == 0 || (form->draw == INDEX_BAD && drawn % 4 == 0)) return bad_index(fx, form, size);
+  if (size == 0 || (may_be_bad(form, k) && drawn % 4 == 0)) return bad_index(fx, form, size);
   int64_t index = form->draw == INDEX_ONE ? size - 1 : (int64_t)(drawn >> 8) % size;
   if (index < 0) index += size;
   return (form->flags & TBK_INDEX_NEGATIVE) != 0 && drawn % 2 == 0 ? index - size : index;
@@ -54,7 +58,7 @@ static void make_index(tbk_fixture_t* fx, index_job_t* job, size_t k) {
   for (int32_t d = 0; d < form->rank; ++d)
     if ((form->expanded[k] >> d & 1) != 0) index->strides[d] = 0;
   for (int64_t i = 0; i < index->count; ++i) {
-    int64_t drawn = draw_index(fx, form, size_for(form, &job->table, k));
+    int64_t drawn = draw_index(fx, form, k, size_for(form, &job->table, k));
     number_store(index->type, tensor_at(index, i), (number_t){(uint64_t)drawn, drawn, 0});
   }
 }

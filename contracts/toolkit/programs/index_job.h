@@ -17,7 +17,8 @@ typedef enum index_draw {
   INDEX_INSIDE =
       0,     /* within their dimensions; some negative where the flag says that they may be */
   INDEX_BAD, /* some outside, also such as come inside again where 32 bits of them are looked at */
-  INDEX_ONE  /* all the same */
+  INDEX_BAD_LAST, /* of several indices the last alone has such */
+  INDEX_ONE       /* all the same */
 } index_draw_t;
 
 typedef struct index_form {
@@ -73,6 +74,7 @@ bool index_finish(tbk_fixture_t* fx, index_job_t* job, tbk_here_t here);
 typedef struct index_cell {
   int64_t count;         /* of places that go here */
   number_t first, value; /* what stood there, and what comes of it in order */
+  number_t flushed;      /* the same where subnormal numbers are taken as zeros */
   long double sizes;     /* the sum of all sizes, for the bound of a sum */
 } index_cell_t;
 /* Returns a cell for each element of the table; sets what is bad, and, of a gather, the model of values. */

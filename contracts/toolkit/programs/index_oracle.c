@@ -95,6 +95,26 @@ static number_t merge(const number_type_t* type, int64_t mode, number_t a, numbe
   return number_load(type, element);
 }
 
+static long double least_normal(const number_type_t* type) {
+  return type->dtype == TBK_FLOAT64   ? 0x1p-1022L
+         : type->dtype == TBK_FLOAT16 ? 0x1p-14L
+                                      : 0x1p-126L;
+}
+
+/* Whoever computes with a subnormal number may take it as a zero, which keeps its sign. */
+static number_t flush(const number_type_t* type, number_t x) {
+  if (!type->is_integer && fabsl(x.real) < least_normal(type)) x.real = copysignl(0, x.real);
+  return x;
+}
+
+static void merge_into(const number_type_t* type, int64_t mode, index_cell_t* cell,
+                       number_t given) {
+  cell->value = merge(type, mode, cell->value, given);
+  cell->flushed = flush(type, merge(type, mode, flush(type, cell->flushed), flush(type, given)));
+  cell->sizes += fabsl(given.real);
+  ++cell->count;
+}
+
 static void expect_gather(index_job_t* job, int64_t position, int64_t found) {
   void* to = tensor_at(&job->values, position);
   if (found < 0)
@@ -108,7 +128,8 @@ index_cell_t* index_expect(tbk_fixture_t* fx, index_job_t* job) {
   size_t count = (size_t)job->table.count + 1;
   index_cell_t* cells = (index_cell_t*)(void*)fx_zeros(fx, count * sizeof *cells);
   for (int64_t i = 0; i < job->table.count; ++i) {
-    cells[i].first = cells[i].value = number_load(type, tensor_at(&job->table, i));
+    cells[i].first = number_load(type, tensor_at(&job->table, i));
+    cells[i].value = cells[i].flushed = cells[i].first;
     cells[i].sizes = fabsl(cells[i].first.real);
   }
   for (int64_t p = 0; p < job->values.count; ++p) {
@@ -117,9 +138,7 @@ index_cell_t* index_expect(tbk_fixture_t* fx, index_job_t* job) {
       expect_gather(job, p, found);
     } else if (found >= 0) {
       number_t given = number_load(type, tensor_at(&job->values, p));
-      cells[found].value = merge(type, job->form.mode, cells[found].value, given);
-      cells[found].sizes += fabsl(given.real);
-      ++cells[found].count;
+      merge_into(type, job->form.mode, &cells[found], given);
     }
   }
   return cells;
@@ -143,6 +162,16 @@ static bool is_near(const number_type_t* type, const index_cell_t* cell, const v
   return fabsl(real - cell->value.real) <= 2 * step * cell->sizes;
 }
 
+/* Returns whether it comes of subnormal numbers that were taken as zeros, in all steps or in a comparison. */
+static bool is_flushed(const index_job_t* job, const index_cell_t* cell, const void* seen) {
+  const number_type_t* type = job->table.type;
+  const long double real = number_load(type, seen).real, least = least_normal(type);
+  uint8_t element[16];
+  number_store(type, element, cell->flushed);
+  if (number_same(type, element, seen, 0)) return true;
+  return job->form.mode >= TBK_INDEX_MIN && fabsl(cell->value.real) < least && fabsl(real) < least;
+}
+
 bool index_allows(const index_job_t* job, const index_cell_t* cell, int64_t at, const void* seen) {
   const number_type_t* type = job->table.type;
   bool ordered = has(job, TBK_INDEX_ORDERED);
@@ -154,6 +183,9 @@ bool index_allows(const index_job_t* job, const index_cell_t* cell, int64_t at, 
     return is_near(type, cell, seen);
   number_store(type, element, cell->value);
   if (number_same(type, element, seen, 0)) return true;
+  if (!type->is_integer && cell->count > 0 && job->form.mode != TBK_INDEX_WRITE &&
+      is_flushed(job, cell, seen))
+    return true;
   /* Of two zeros either is the less, or the greater; and sums and products lose no sign but that. */
   return !type->is_integer && cell->count > 0 && cell->value.real == 0 &&
          number_load(type, seen).real == 0;

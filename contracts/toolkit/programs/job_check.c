@@ -124,14 +124,16 @@ static void download(tbk_fixture_t* fx, const job_t* job, const job_set_t* set, 
   }
 }
 
-static bool check_element(job_t* job, const tensor_t* output, const value_t* value, size_t result,
-                          int64_t position, seen_t* seen, tbk_here_t here) {
+static bool check_element(tbk_fixture_t* fx, job_t* job, const tensor_t* output,
+                          const value_t* value, size_t result, int64_t position, seen_t* seen,
+                          tbk_here_t here) {
   size_t at = (size_t)((uint8_t*)tensor_at(output, position) - output->model);
   const uint8_t* element = seen->bytes[result] + at;
   ++job->elements;
   job->open += value->open;
   memcpy(seen->expected[result] + at, element, output->type->size);
   if (value_allows(value, element)) return true;
+  TBK_CHECKS(fx_late_clause(fx, seen->bytes[result], output->memory, output->block_bytes));
   char wanted[160], got[96];
   value_print(value, wanted, sizeof wanted);
   number_print(output->type, element, got, sizeof got);
@@ -139,36 +141,42 @@ static bool check_element(job_t* job, const tensor_t* output, const value_t* val
                         result, output->type->name, (long long)position, (long long)output->count);
 }
 
-/* Output 0 was right: of several states, or what is made of them, one is not kept. */
+/*
+ * Output 0 was right: of several states, or what is made of them, one is not kept; or it is the only one
+ * for which the order counts.
+ */
 static const char* clause_of_more(const job_t* job) {
-  if (job->form.scans) return "PRG-067";
-  return job->form.reduction != NULL ? "PRG-015" : NULL;
+  const tbk_reduction_t* reduction = job->form.reduction;
+  if (reduction == NULL || (reduction->flags & TBK_REDUCTION_COMMUTATIVE) == 0) return NULL;
+  return job->form.scans ? "PRG-067" : "PRG-015";
 }
 
-static bool check_results(job_t* job, const job_set_t* set, value_t* results, int64_t position,
-                          seen_t* seen, tbk_here_t here) {
+static bool check_results(tbk_fixture_t* fx, job_t* job, const job_set_t* set, value_t* results,
+                          int64_t position, seen_t* seen, tbk_here_t here) {
   for (size_t r = 0; r < job->last->result_count; ++r) {
     TBK_CHECKS(r > 0 ? clause_of_more(job) : NULL);
     allow_slack(&results[r], job->form.slack);
-    if (!check_element(job, &set->outputs[r], &results[r], r, position, seen, here)) return false;
+    if (!check_element(fx, job, &set->outputs[r], &results[r], r, position, seen, here))
+      return false;
   }
   return true;
 }
 
-static bool check_segment(job_t* job, oracle_t* oracle, int64_t segment, seen_t* seen,
-                          tbk_here_t here) {
+static bool check_segment(tbk_fixture_t* fx, job_t* job, oracle_t* oracle, int64_t segment,
+                          seen_t* seen, tbk_here_t here) {
   value_t states[2 * TBK_REDUCTION_MOST_STATES], results[TBK_PROGRAM_MOST_RESULTS];
   const int64_t length = oracle->set->sizes[job->form.rank - 1];
   for (int64_t i = 0; i < length; ++i) {
     int64_t along = (job->form.flags & TBK_SCAN_REVERSE) != 0 ? length - 1 - i : i;
     int64_t position = segment * length + along;
     scan_at(oracle, position, along, i == 0, states, results);
-    if (!check_results(job, oracle->set, results, position, seen, here)) return false;
+    if (!check_results(fx, job, oracle->set, results, position, seen, here)) return false;
   }
   return true;
 }
 
-static bool check_values(job_t* job, const job_set_t* set, seen_t* seen, tbk_here_t here) {
+static bool check_values(tbk_fixture_t* fx, job_t* job, const job_set_t* set, seen_t* seen,
+                         tbk_here_t here) {
   static oracle_t oracle;
   value_t results[TBK_PROGRAM_MOST_RESULTS];
   int64_t count = places(set->sizes, set->rank);
@@ -176,14 +184,14 @@ static bool check_values(job_t* job, const job_set_t* set, seen_t* seen, tbk_her
   if (job->form.scans) count = places(set->sizes, job->form.rank - 1);
   for (int64_t i = 0; i < count; ++i) {
     if (job->form.scans) {
-      if (!check_segment(job, &oracle, i, seen, here)) return false;
+      if (!check_segment(fx, job, &oracle, i, seen, here)) return false;
       continue;
     }
     if (job->form.reduction != NULL)
       reduce_at(&oracle, i, results);
     else
       pointwise_at(&oracle, i, results);
-    if (!check_results(job, set, results, i, seen, here)) return false;
+    if (!check_results(fx, job, set, results, i, seen, here)) return false;
   }
   return true;
 }
@@ -209,12 +217,19 @@ static bool check_around(const job_t* job, const job_set_t* set, const seen_t* s
   return held;
 }
 
+/* The first set was right: of several sets, one is not computed by itself. */
+static const char* clause_of_sets(const job_t* job) {
+  if (job->form.scans) return "PRG-072";
+  return job->form.reduction != NULL ? "PRG-020" : "PRG-008";
+}
+
 bool job_check(tbk_fixture_t* fx, job_t* job, tbk_here_t here) {
   bool held = true;
   for (size_t s = 0; held && s < job->set_count; ++s) {
     seen_t seen;
+    TBK_CHECKS(s > 0 ? clause_of_sets(job) : NULL);
     download(fx, job, &job->sets[s], &seen);
-    held = check_values(job, &job->sets[s], &seen, here) &&
+    held = check_values(fx, job, &job->sets[s], &seen, here) &&
            check_around(job, &job->sets[s], &seen, here) &&
            check_inputs(fx, job, &job->sets[s], false, here);
   }

@@ -49,19 +49,34 @@ static uint8_t* element_in(uint8_t* block, const tensor_t* tensor, const seen_t*
   return block + (model - tensor->model);
 }
 
-/* An index names an element that may stand here, and that was not named before. */
+/* An index names an element, and none that was named before. */
+static bool check_names_one(seen_t* seen, int64_t at, int64_t index) {
+  const sort_item_t got = {.type = seen->job->input.type, .index = index};
+  TBK_CHECKS("PRG-063");
+  if (index < 0 || index >= seen->job->length) return tell(seen, at, "outside:", &got);
+  if (seen->taken[index]) return tell(seen, at, "named twice:", &seen->input[index]);
+  seen->taken[index] = true;
+  return true;
+}
+
+static bool is_value_right(const seen_t* seen, int64_t at) {
+  const sort_job_t* job = seen->job;
+  if (seen->values == NULL) return false;
+  const sort_item_t got =
+      sort_item(job->input.type, element_in(seen->values, &job->values, seen, at), -1);
+  return sort_compare(&got, &seen->wanted[at], is_descending(job)) == 0;
+}
+
+/* The element that it names may stand here. Where it may not, and the value is wrong too, so is the order. */
 static bool check_index(seen_t* seen, int64_t at) {
   const sort_job_t* job = seen->job;
   int64_t index = 0;
   memcpy(&index, element_in(seen->indices, &job->indices, seen, at), sizeof index);
-  sort_item_t got = {.type = job->input.type, .index = index};
-  TBK_CHECKS("PRG-063");
-  if (index < 0 || index >= job->length) return tell(seen, at, "outside:", &got);
-  if (seen->taken[index]) return tell(seen, at, "named twice:", &seen->input[index]);
-  seen->taken[index] = true;
-  TBK_CHECKS(NULL);
-  if (sort_compare(&seen->input[index], &seen->wanted[at], is_descending(job)) != 0)
+  if (!check_names_one(seen, at, index)) return false;
+  if (sort_compare(&seen->input[index], &seen->wanted[at], is_descending(job)) != 0) {
+    TBK_CHECKS(is_value_right(seen, at) ? "PRG-063" : NULL);
     return tell(seen, at, "by its index", &seen->input[index]);
+  }
   TBK_CHECKS("PRG-061");
   if (is_stable(job) && index != seen->wanted[at].index)
     return tell(seen, at, "by its index", &seen->input[index]);
@@ -73,7 +88,6 @@ static bool check_value(seen_t* seen, int64_t at) {
   const sort_job_t* job = seen->job;
   const sort_item_t got =
       sort_item(job->input.type, element_in(seen->values, &job->values, seen, at), -1);
-  TBK_CHECKS(NULL);
   if (sort_compare(&got, &seen->wanted[at], is_descending(job)) != 0)
     return tell(seen, at, "value", &got);
   TBK_CHECKS("PRG-063");

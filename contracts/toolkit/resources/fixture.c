@@ -230,6 +230,12 @@ static const char* clause_of_late(const char* before) {
   return "CPY-006";
 }
 
+const char* fx_late_clause(tbk_fixture_t* fx, const void* seen, tbk_memory_t memory,
+                           uint64_t size_bytes) {
+  const char* before = tbk_trace_before();
+  return look_changes(fx, seen, memory, size_bytes) ? clause_of_late(before) : NULL;
+}
+
 /* What is wrong is looked at again, so that the failure says of what it is. */
 static bool check_bytes(tbk_fixture_t* fx, const uint8_t* expected, const uint8_t* seen,
                         tbk_memory_t memory, uint64_t size_bytes, tbk_here_t here) {

@@ -111,6 +111,12 @@ void fx_download(tbk_fixture_t* fx, void* bytes, tbk_memory_t memory, uint64_t s
   fx_check_memory((fx), (expected), (memory), (size_bytes), TBK_HERE(#memory))
 bool fx_check_memory(tbk_fixture_t* fx, const void* expected, tbk_memory_t memory,
                      uint64_t size_bytes, tbk_here_t here);
+/*
+ * Of memory in which `seen` was wrong, all of it from offset 0: returns the clause that is broken where
+ * what had to be there came late, else NULL. For TBK_CHECKS.
+ */
+const char* fx_late_clause(tbk_fixture_t* fx, const void* seen, tbk_memory_t memory,
+                           uint64_t size_bytes);
 
 tbk_stream_t* fx_stream(tbk_fixture_t* fx);
 tbk_event_t* fx_event(tbk_fixture_t* fx, uint32_t flags);

@@ -162,22 +162,35 @@ static void wait_a_moment(void) {
   (void)nanosleep(&moment, NULL);
 }
 
-bool look_later(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t memory,
-                uint64_t size_bytes) {
+/* Compares memory with some bytes when all is done; false where it can't be read. */
+static bool compare_later(tbk_fixture_t* fx, const uint8_t* bytes, tbk_memory_t memory,
+                          uint64_t size_bytes, bool* out_same) {
   tbk_error_t error;
   if (tbk_checks_failed()) return false;
-  look_t it = {.fx = fx, .expected = expected, .memory = memory, .size = size_bytes};
+  look_t it = {.fx = fx, .expected = bytes, .memory = memory, .size = size_bytes};
   uint8_t* seen = malloc(size_bytes + TBK_GUARD_BYTES);
   if (seen == NULL) abort();
   tbk_trace_pause(true);
   wait_a_moment();
-  bool is_done =
+  bool is_read =
       fx->stream == NULL || fx->stream->device_synchronize(fx->self, fx->device, &error) == TBK_OK;
-  bool is_late =
-      is_done && read_over(&it, seen, one_mask) && memcmp(expected, seen, size_bytes) == 0;
+  is_read = is_read && read_over(&it, seen, one_mask);
+  *out_same = is_read && memcmp(bytes, seen, size_bytes) == 0;
   tbk_trace_pause(false);
   free(seen);
-  return is_late;
+  return is_read;
+}
+
+bool look_later(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t memory,
+                uint64_t size_bytes) {
+  bool same = false;
+  return compare_later(fx, expected, memory, size_bytes, &same) && same;
+}
+
+bool look_changes(tbk_fixture_t* fx, const uint8_t* seen, tbk_memory_t memory,
+                  uint64_t size_bytes) {
+  bool same = true;
+  return compare_later(fx, seen, memory, size_bytes, &same) && !same;
 }
 
 bool look_count_later(const atomic_int* count, int expected) {

@@ -27,6 +27,9 @@ const char* look_again(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t 
 bool look_later(tbk_fixture_t* fx, const uint8_t* expected, tbk_memory_t memory,
                 uint64_t size_bytes);
 
+/* Returns whether memory in which `seen` was wrong holds something else when all is done. */
+bool look_changes(tbk_fixture_t* fx, const uint8_t* seen, tbk_memory_t memory, uint64_t size_bytes);
+
 /*
  * Returns whether a count of what has run, which was not `expected`, is so in a moment: then all ran, and
  * what said that they were complete said so too early.

@@ -41,7 +41,8 @@ void tbk_checks_leave(const char** outer) {
   clause_in_force = *outer;
 }
 
-const char* tbk_status_name(tbk_status_t status) {
+/* Returns NULL where tbk.h does not name it. */
+static const char* known_name(tbk_status_t status) {
   switch (status) {
 #define STATUS_NAME(name, value, text) \
   case value:                          \
@@ -49,8 +50,13 @@ const char* tbk_status_name(tbk_status_t status) {
     TBK_STATUS_MAP(STATUS_NAME)
 #undef STATUS_NAME
     default:
-      return "a status that tbk.h does not name";
+      return NULL;
   }
+}
+
+const char* tbk_status_name(tbk_status_t status) {
+  const char* name = known_name(status);
+  return name != NULL ? name : "a status that tbk.h does not name";
 }
 
 void tbk_checks_begin(void) {
@@ -174,6 +180,7 @@ void tbk_require(bool held, tbk_here_t here) {
 bool tbk_check_status(tbk_status_t expected, tbk_status_t seen, const tbk_error_t* error,
                       tbk_here_t here) {
   if (seen == expected) return tbk_check_said(true, here, "", "%s", "");
+  TBK_CHECKS(known_name(seen) != NULL ? NULL : "ERR-009");
   const char* message = error != NULL && seen != TBK_OK ? error->message : "";
   size_t length = error != NULL ? strnlen(message, sizeof error->message) : 0;
   return tbk_check_said(false, here, tbk_status_name(expected), "%s (%d)%s%.*s",

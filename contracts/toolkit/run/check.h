@@ -34,6 +34,9 @@
 #define CHECK_OK(call) CHECK_STATUS(TBK_OK, call)
 #define REQUIRE_OK(call) REQUIRE_STATUS(TBK_OK, call)
 
+/* The same of a status that stands alone, or of a call that got no place for a message. */
+#define CHECK_ANSWER(expected, seen) tbk_check_status((expected), (seen), NULL, TBK_HERE(#seen))
+
 #define CHECK_EQUAL(expected, seen) \
   tbk_check_equal((int64_t)(expected), (int64_t)(seen), TBK_HERE(#seen))
 /* On a difference the failure names the first byte that differs, and how many do. */

@@ -22,6 +22,16 @@ static void fails_once(tbk_fixture_t* fx) {
   CHECK_EQUAL(5, 6);
 }
 
+static void answers_without_a_name(tbk_fixture_t* fx) {
+  CHECK(fx != NULL);
+  CHECK_ANSWER(TBK_INVALID, 99);
+}
+
+static void answers_another_name(tbk_fixture_t* fx) {
+  CHECK(fx != NULL);
+  CHECK_ANSWER(TBK_INVALID, TBK_FAILED);
+}
+
 static void checks_nothing(tbk_fixture_t* fx) {
   fx_alloc(fx, 64);
 }
@@ -141,6 +151,8 @@ static void is_modest(tbk_fixture_t* fx) {
 static const tbk_case_t cases[] = {
     TBK_CASE("X-001", NULL, 0, passes),
     TBK_CASE("X-001", NULL, 0, fails_once),
+    TBK_CASE("X-001", NULL, 0, answers_without_a_name),
+    TBK_CASE("X-001", NULL, 0, answers_another_name),
     TBK_CASE("X-001", NULL, 0, checks_nothing),
     TBK_CASE("X-001", NULL, 0, leaves_at_once),
     TBK_CASE("X-001", NULL, 0, fails_on_threads),

@@ -58,6 +58,18 @@ static void outcomes(void) {
   tbk_session_end(&session);
 }
 
+/* A status that no one knows is a breach of its own clause, whatever the test is of. */
+static void answers(void) {
+  tbk_session_t session = fake_session((fake_settings_t){0});
+  tbk_case_report_t report = run(&session, "answers_without_a_name");
+  EXPECT(report.totals.failures == 1 && strcmp(report.totals.clause, "ERR-009") == 0);
+  EXPECT(strcmp(report.totals.expected, "INVALID") == 0);
+  report = run(&session, "answers_another_name");
+  EXPECT(report.totals.failures == 1 && report.totals.clause[0] == '\0');
+  EXPECT(strcmp(report.totals.seen, "FAILED (7)") == 0);
+  tbk_session_end(&session);
+}
+
 static void set_up(void) {
   tbk_session_t session = fake_session((fake_settings_t){0});
   EXPECT(run(&session, "passes").totals.failures == 0 && session.device_open);
@@ -166,6 +178,7 @@ static void health(void) {
 int main(int count, char** values) {
   EXPECT(tbk_cases_register() == 0);
   outcomes();
+  answers();
   set_up();
   invariants();
   health();

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tbk_reports.extent import tier_of
+from tbk_reports.given import read_given
 from tbk_reports.model import WAIVABLE, Judged, Test
 from tbk_reports.text import line
 from tbk_reports.words import difference_words, fingerprint
@@ -147,7 +148,7 @@ def parse(text: str, name: str) -> tuple[Entry, ...]:
 def load(path: Path) -> tuple[Entry, ...]:
     """Reads a baseline. Raises BaselineError."""
     try:
-        text = path.read_text("utf-8")
+        text = read_given(path).decode("utf-8")
     except OSError as error:
         raise BaselineError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -9,11 +9,25 @@ from typing import Any, TypeVar
 
 import click
 
+from tbk_harness.near import hint
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 DEVICE, WHAT, LIBRARY, HOW = "The device", "What is run", "The library", "How it is run"
 VERDICT, REPORTS, OUTPUT, OTHERS = "The verdict", "Reports", "Output", "Options"
 FARM = "The farm"
+GAP = " " * 3  # in an example, before a remark
 ORDER = (DEVICE, WHAT, LIBRARY, HOW, FARM, VERDICT, REPORTS, OUTPUT, OTHERS)
+
+
+class Choice(click.Choice[str]):
+    """One of some words. A mistyped one is told with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Returns the word, as click does."""
+        if value not in self.choices:
+            there = ", ".join(self.choices)
+            self.fail(f"{value!r} is none of {there}{hint(str(value), self.choices)}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class Option(click.Option):
@@ -30,11 +44,17 @@ def option(group: str, *names: str, **settings: Any) -> Callable[[Decorated], De
 
 
 def write_examples(formatter: click.HelpFormatter, examples: str) -> None:
-    """Writes commands as they are typed, one a line, unwrapped."""
-    if examples:
-        with formatter.section("Examples"):
-            for line in examples.splitlines():
-                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+    """Writes commands as they are typed, one a line, unwrapped; a remark for which there is no room
+    stands below its command."""
+    if not examples:
+        return
+    with formatter.section("Examples"):
+        indent = " " * formatter.current_indent
+        for line in examples.splitlines():
+            command, _, remark = line.partition(GAP)
+            fits = len(indent) + len(line) <= formatter.width
+            told = [line] if fits else [command, *([f"  {remark.lstrip()}"] if remark else [])]
+            formatter.write("".join(f"{indent}{one}\n" for one in told))
 
 
 class Command(click.Command):

@@ -29,6 +29,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "commands_trace": ("trace",),
     "commands_operators": ("operators",),
 }
+BRIEF = 100  # letters that a command's first sentence has at the most
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Judge a backend": ("run", "check", "operators", "litmus", "replay"),
     "Read results": ("report", "diff", "history"),
@@ -81,7 +82,7 @@ class Commands(click.Group):
 
     def _brief(self, ctx: click.Context, name: str) -> str:
         command = self.get_command(ctx, name)
-        return command.get_short_help_str(limit=70) if command is not None else ""
+        return command.get_short_help_str(limit=BRIEF) if command is not None else ""
 
 
 @click.group(

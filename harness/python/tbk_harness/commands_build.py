@@ -28,6 +28,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line, shorten
 
 from tbk_harness import kill, kill_torch, locate, mutants, outcome, runner, skeleton
+from tbk_harness.command_line import Choice
 from tbk_harness.farm.place import Place, farm_options
 from tbk_harness.farm.place import place as farm_place
 from tbk_harness.near import hint
@@ -39,7 +40,7 @@ LIMIT = 30
 @click.command(name="new")
 @click.argument("name")
 @click.option(
-    "--kernels", type=click.Choice(["none", "generic", "named"]), default="none",
+    "--kernels", type=Choice(["none", "generic", "named"]), default="none",
     show_default=True,
     help="generic: nearly all operators, by a compiler (the host's at first). named: those of a "
     "library, by the names of PyTorch's overloads.",
@@ -65,7 +66,7 @@ def new_command(name: str, kernels: str) -> None:
 
 @click.command(name="kill-matrix")
 @click.option(
-    "--layer", type=click.Choice(["c", "torch"]), default="c", show_default=True,
+    "--layer", type=Choice(["c", "torch"]), default="c", show_default=True,
     help="Backends at their C interface, or devices as PyTorch sees them.",
 )  # fmt: skip
 @click.option(

@@ -12,6 +12,7 @@ import click
 from rich.text import Text
 from tbk_reports.callback import callback
 from tbk_reports.document import judged_from_document
+from tbk_reports.given import read_given
 from tbk_reports.model import EXIT_NOT_WRITTEN, EXIT_PASS, EXIT_USAGE
 from tbk_reports.registry import FILES
 from tbk_reports.render import write_file
@@ -37,7 +38,7 @@ def callback_command(folder: Path) -> None:
     """
     path = folder / FILES["json"]
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_given(path))
     except OSError as error:
         outcome.stop(EXIT_USAGE, f"cannot read {outcome.reason(error)}")
     except ValueError:

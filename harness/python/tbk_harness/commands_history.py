@@ -19,11 +19,11 @@ from tbk_reports.text import count_words, line
 
 from tbk_harness import outcome, progress
 from tbk_harness.command_line import OUTPUT, Command, option
+from tbk_harness.progress_row import READING
 
 if TYPE_CHECKING:
     from tbk_reports.history import History
 
-READING = "reading results"
 NAMED = 5  # files that could not be used, each in a line
 SHOWN = 5  # causes and tests of a series in the terminal
 EXAMPLES = """\
@@ -84,7 +84,7 @@ def _collected(paths: tuple[Path, ...], display: progress.Display) -> History:
         files = result_files(paths)
     except OSError as error:
         outcome.stop(EXIT_USAGE, outcome.reason(error))
-    display.phase(READING)
+    display.phase(READING, unit="files")
     found = collect(files, lambda done, planned: display.show(done, planned, 0))
     if not found.summaries:
         named = ", ".join(map(str, paths[:3]))

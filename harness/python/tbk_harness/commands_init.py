@@ -11,7 +11,7 @@ from rich.text import Text
 from tbk_reports.model import EXIT_NOT_WRITTEN, EXIT_PASS, EXIT_USAGE
 
 from tbk_harness import ci_files, outcome
-from tbk_harness.command_line import WHAT, Command, option
+from tbk_harness.command_line import WHAT, Choice, Command, option
 
 EXAMPLES = """\
 tbk init github                                       the library that CMakeLists.txt here builds
@@ -21,7 +21,7 @@ tbk init github --runner self-hosted,acme             on the machines with these
 
 
 @click.command(name="init", cls=Command, examples=EXAMPLES)
-@click.argument("system", type=click.Choice(list(ci_files.SYSTEMS)), metavar="NAME")
+@click.argument("system", type=Choice(list(ci_files.SYSTEMS)), metavar="NAME")
 @option(
     WHAT, "--library", metavar="PATH",
     help="What tbk run judges (default: what CMakeLists.txt in this folder builds).",

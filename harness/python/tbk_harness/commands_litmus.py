@@ -25,7 +25,7 @@ from tbk_reports.ordering import render_ordering
 from tbk_reports.render import write_file
 
 from tbk_harness import litmus_on_farm, litmus_runner, locate, outcome, progress
-from tbk_harness.command_line import Command
+from tbk_harness.command_line import Choice, Command
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.farm.place import Place, farm_options
 from tbk_harness.farm.place import place as farm_place
@@ -53,7 +53,7 @@ tbk litmus ./libacme.so --time 8h --farm ray://head:10001 --resource acme=1    a
 @click.command(name="litmus", cls=Command, examples=EXAMPLES)
 @click.argument("library", metavar="[LIB]", required=False)
 @click.option(
-    "--layer", type=click.Choice(["c", "torch"]), default="c", show_default=True,
+    "--layer", type=Choice(["c", "torch"]), default="c", show_default=True,
     help="Call LIB's functions, or PyTorch's, with LIB behind the bridge.",
 )  # fmt: skip
 @click.option("--device", metavar="NAME", help="Instead of LIB: a device that PyTorch knows.")

@@ -18,7 +18,7 @@ from tbk_reports.model import EXIT_BAD_LIBRARY, EXIT_SUITE_ERROR, EXIT_USAGE
 from tbk_reports.text import line
 
 from tbk_harness import outcome, progress
-from tbk_harness.command_line import HOW, LIBRARY, WHAT, Command, option
+from tbk_harness.command_line import HOW, LIBRARY, WHAT, Choice, Command, option
 from tbk_harness.farm.place import PARTS, Place, farm_options
 from tbk_harness.farm.place import place as farm_place
 from tbk_harness.options import (
@@ -57,20 +57,21 @@ def no_torch_layer() -> str:
 
 
 EXAMPLES = """\
-tbk run ./libacme.so                          everything, in seconds
-tbk run ./libacme.so --tier thorough --open   sweeps and long repeats; then shows the page
-tbk run ./libacme.so --only memory            an area; also MEM-005, or a test's id
-tbk run ./libacme.so --resume                 goes on after an interruption
-tbk run cpu                                   a backend that comes with the suite
-tbk run ./libacme.so --fail-on warning,partial --require stream    a gate in CI
-tbk run ./libacme.so --shard auto --timings old.jsonl              on several boards
-tbk run ./libacme.so --farm ray://head:10001 --resource acme=1     the same, by Ray"""
+tbk run ./libacme.so                 both layers, in minutes
+tbk run ./libacme.so --layer c       the contracts in C alone, in seconds
+tbk run ./libacme.so --tier thorough --open    sweeps, long repeats; then the page
+tbk run ./libacme.so --only memory   an area; also MEM-005, or a test's id
+tbk run ./libacme.so --resume        goes on after an interruption
+tbk run cpu                          a backend that comes with the suite
+tbk run ./libacme.so --fail-on warning,partial --require stream   for CI
+tbk run ./libacme.so --shard auto --timings old.jsonl    on several boards
+tbk run ./libacme.so --farm ray://head:10001 --resource acme=1    by Ray"""
 
 
 @click.command(name="run", cls=Command, examples=EXAMPLES)
 @click.argument("library", metavar="LIB")
 @option(
-    WHAT, "--layer", type=click.Choice(["c", "torch", "both"]),
+    WHAT, "--layer", type=Choice(["c", "torch", "both"]),
     help="The contracts in C, those of a PyTorch device, or both (default: both where PyTorch is).",
 )  # fmt: skip
 @option(
@@ -116,9 +117,12 @@ def run_command(
     if tsan:
         layer, options, environment = _under_tsan(library, layer, options)
     from tbk_harness import litmus_layer  # noqa: PLC0415  # what takes long to import
-    from tbk_harness.session import Session, request  # noqa: PLC0415
+    from tbk_harness.session import Session, request, understood  # noqa: PLC0415
 
-    session = Session(request(known, options, place is not None), display)
+    asked = request(known, options, place is not None)
+    if layer != "torch":
+        understood(runner_arguments(library, options))
+    session = Session(asked, display)
     chosen, why_not = _layers(layer, display)
     if why_not:
         display.tell(why_not)

@@ -32,6 +32,7 @@ tbk list ./libacme.so --tier quick   the tests in C that a run has
 tbk list --json                      the clauses as JSON, for a program"""
 SHOW_EXAMPLES = """\
 tbk show EVT-019                                  a clause
+tbk show memory                                   an area
 tbk show event/elapsed_is_in_milliseconds         a test
 tbk show not-shown                                a verdict
 tbk show TBK_NOT_READY                            a status of the interface
@@ -127,7 +128,7 @@ def _list_clauses(only: tuple[str, ...], as_json: bool, out: Console) -> NoRetur
 )  # fmt: skip
 @option(OUTPUT, "--json", "as_json", is_flag=True, help="The same as JSON.")
 def show_command(word: str, results: Path | None, as_json: bool) -> None:
-    """Show what is known about WORD: a clause, a test, a verdict, a status or a capability.
+    """Show what is known about WORD: a clause, an area, a test, a verdict, a status, a capability.
 
     Of a clause: sentence, source, header line, tests, and the mutants that break it.
     """
@@ -154,7 +155,7 @@ def _unknown(word: str) -> str:
     from tbk_harness import explain  # noqa: PLC0415
 
     prefix = word.upper()[:3]
-    told = f"{word} is no clause, test, verdict, status, capability or profile"
+    told = f"{word} is no clause, area, test, verdict, status, capability or profile"
     if any(one.prefix == prefix for one in tbk_contracts.clauses()) and "/" not in word:
         told += f"; `tbk list --only {prefix}` has the clauses of its area"
     return told + (hint(word, explain.subjects()) or "; see `tbk list`")

@@ -14,6 +14,7 @@ import click
 from rich.text import Text
 from tbk_reports.badge import Badge, badge_of_run, badge_of_statement
 from tbk_reports.conformance import Conformance
+from tbk_reports.given import read_given
 from tbk_reports.model import EXIT_FINDINGS, EXIT_NOT_WRITTEN, EXIT_PASS, EXIT_USAGE
 from tbk_reports.render import write_file
 from tbk_reports.statement import NEVER_SHOWN
@@ -62,7 +63,7 @@ def _results(paths: Sequence[Path]) -> list[Path]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_given(path)
     except OSError as error:
         outcome.stop(EXIT_USAGE, f"cannot read {outcome.reason(error)}")
 

@@ -62,11 +62,17 @@ def _giving_back() -> tuple[str, ...]:
     return tuple(one.name for one in functions if one.name.endswith(("_free", "_destroy")))
 
 
+def _in_words(clause: Clause) -> tuple[str, ...]:
+    """Returns the functions that a sentence names."""
+    words = set(re.findall(r"\w+", clause.text))
+    return tuple(one.name for one in tbk_contracts.interface().functions if one.name in words)
+
+
 def _named(clause: Clause) -> tuple[str, ...]:
     """Returns the functions that a sentence at none of them names; of kernels, what runs them."""
-    words = set(re.findall(r"\w+", clause.text))
-    found = tuple(one.name for one in tbk_contracts.interface().functions if one.name in words)
-    return found or (("launch",) if clause.area == "kernel" and "c" in clause.layer else ())
+    return _in_words(clause) or (
+        ("launch",) if clause.area == "kernel" and "c" in clause.layer else ()
+    )
 
 
 def _implied(test: Test, clause: Clause) -> str:
@@ -85,7 +91,7 @@ def _implied(test: Test, clause: Clause) -> str:
     inside = test.recorded in ("crash", "hang") and test.cause.endswith(f"/in {test.call}")
     if test.recorded == "crash" and test.call in WHERE_WORK_RUNS:
         return ""  # it may be one of anything that was enqueued before
-    about = {name.partition(" ")[0] for name in _about(clause)}
+    about = {name.partition(" ")[0] for name in _about(clause)}.union(_in_words(clause))
     if not (refused or inside) or test.call in about or not clause.functions:
         return ""
     return tbk_contracts.main_clause(test.call)

@@ -1,11 +1,12 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known of a word that stands in a report: a clause, a test, a verdict, a status of the
-interface, or a capability."""
+"""What is known of a word that stands in a report: a clause, an area, a test, a verdict, a status
+of the interface, or a capability."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -138,6 +139,25 @@ def _facts(clause: Clause) -> Iterator[tuple[str, str]]:
             yield "mutant", f"{broken.name}  ({broken.file}:{broken.number})"
 
 
+def _area(word: str) -> Iterator[Found]:
+    """An area by its name or by the letters of its clauses: "memory", "MEM"."""
+    mine = [one for one in tbk_contracts.clauses() if word in (one.area, one.prefix)]
+    if not mine:
+        return
+    rows = sum(len(tbk_contracts.tests_of(one.id)) for one in mine)
+    ids = {one.id for one in mine}
+    of_torch = sum(bool(ids & set(test.clauses)) for test in _torch_tests())
+    levels = Counter(one.level for one in mine)
+    facts = (
+        ("clauses", f"{mine[0].id} to {mine[-1].id}: "
+         + ", ".join(f"{count} {level}" for level, count in levels.items())),
+        ("tests", f"{rows} in C, {of_torch} of PyTorch's devices"),
+        ("each", f"tbk list --only {word}"),
+        ("alone", f"tbk run LIB --only {word}"),
+    )  # fmt: skip
+    yield Found("area", word, f"{len(mine)} clauses of {mine[0].area}", facts)
+
+
 # ------------------------------------------------------------------- verdicts and statuses ---
 
 
@@ -228,7 +248,8 @@ def found(word: str) -> list[Found]:
     """Returns all that a word is; a word such as "stream" may be several things."""
     if "/" in word:
         return list(_test(word))
-    return [*_clause(word), *_verdict(word), *_status(word), *_capability(word), *_profile(word)]
+    kinds = (_clause, _area, _verdict, _status, _capability, _profile)
+    return [one for kind in kinds for one in kind(word)]
 
 
 def _profile(word: str) -> Iterator[Found]:
@@ -249,7 +270,7 @@ def subjects() -> set[str]:
     """Returns all words that something is known of."""
     tests = {row.id for row in _rows()} | {torch_id(test) for test in _torch_tests()}
     words = {*_needed(), *tbk_contracts.interface().words, *torch_names.capability_words()}
-    clauses = {one.id for one in tbk_contracts.clauses()}
+    clauses = {word for one in tbk_contracts.clauses() for word in (one.id, one.area, one.prefix)}
     codes = {f"TBK_{name}" for name in statuses()}
     named = {one.name for one in profiles()}
     return tests | words | clauses | codes | named | set(STATE_MEANING)

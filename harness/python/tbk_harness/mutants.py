@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tbk_contracts.torch_rows import TorchMutant, torch_mutants
+from tbk_reports.given import read_given
 
 from tbk_harness.locate import binary, checkout
 
@@ -134,7 +135,7 @@ def equivalents_file() -> Path | None:
 def load_equivalents(path: Path) -> dict[str, str]:
     """Returns what `parse_equivalents` finds in a file. Raises MutantError."""
     try:
-        text = path.read_text("utf-8")
+        text = read_given(path).decode("utf-8")
     except (OSError, ValueError) as error:
         raise MutantError(f"{path.name}: {error}") from error
     return parse_equivalents(text, path.name)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from tbk_harness import complete, shards
-from tbk_harness.command_line import DEVICE, HOW, LIBRARY, REPORTS, VERDICT, WHAT, option
+from tbk_harness.command_line import DEVICE, HOW, LIBRARY, REPORTS, VERDICT, WHAT, Choice, option
 from tbk_harness.near import hint
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -95,7 +95,7 @@ _BACKEND = option(
 )
 _RUNNING = (
     option(
-        WHAT, "--tier", type=click.Choice(["quick", "thorough"]),
+        WHAT, "--tier", type=Choice(["quick", "thorough"]),
         help="Seconds, or a minute or two: sweeps and long repeats as well (default: quick).",
     ),
     option(

@@ -45,11 +45,11 @@ class Display:
             self._thread = threading.Thread(target=self._log, daemon=True)
             self._thread.start()
 
-    def phase(self, name: str, takes: float | None = None) -> None:
+    def phase(self, name: str, takes: float | None = None, unit: str = "tests") -> None:
         """Begins another phase, with a clock of its own; the same name goes on. `takes`: so many
-        seconds, where that is known beforehand."""
+        seconds, where that is known beforehand; `unit`: what the phase counts."""
         if name != self._now.phase:
-            self._now, self._since = Progress(name, left=takes), time.monotonic()
+            self._now, self._since = Progress(name, left=takes, unit=unit), time.monotonic()
             self._takes = takes
 
     def show(

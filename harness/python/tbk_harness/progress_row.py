@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 C_LAYER, TORCH_LAYER, LITMUS = "C layer", "torch layer", "litmus programs"
 IMPORTING, PROBING, BLAME = "importing PyTorch", "probing", "finding whom to blame"
-JUDGING = "judging, writing"
+JUDGING, READING = "judging, writing", "reading results"
 
 NAME, CLOCK, LEFT = len(BLAME), 5, 10
 NARROW = {"count": 11, "failing": 8}
@@ -29,6 +29,7 @@ class Progress:
     failing: int = 0
     left: float | None = None
     latest: str = ""
+    unit: str = "tests"  # what is counted
 
 
 def clock(seconds: float) -> str:
@@ -96,7 +97,7 @@ def row(now: Progress, width: int, signs: str = SIGNS) -> str:
 
 def sentence(now: Progress) -> str:
     """Returns the same for a log, without columns."""
-    parts = [f"{now.done:,} of {now.planned:,} tests"] if now.planned else []
+    parts = [f"{now.done:,} of {now.planned:,} {now.unit}"] if now.planned else []
     parts += [f"{now.failing:,} failing"] if now.failing else []
     parts.append(f"{clock(now.seconds)} so far")
     parts += [f"about {clock(now.left)} left"] if now.left is not None else []

@@ -48,6 +48,21 @@ def runner_or_stop() -> Path:
         outcome.stop(EXIT_SUITE_ERROR, str(error))
 
 
+def understood(arguments: Sequence[str]) -> None:
+    """Stops where tbk-run does not understand its arguments for the C layer. It says so without
+    opening the library; at that time nothing is imported, run or replaced yet."""
+    runner_or_stop()
+    ended = runner.list_tests(arguments)
+    if ended.returncode == EXIT_USAGE:
+        _stop_misunderstood(ended.stderr)
+
+
+def _stop_misunderstood(told: str) -> NoReturn:
+    said = told.partition("\n")[0]  # what follows names the help of tbk-run
+    said += capability_hint(said)
+    outcome.stop(EXIT_USAGE, said or "tbk-run did not understand its arguments")
+
+
 @dataclass(frozen=True)
 class Request:
     """What all commands that run something are told."""
@@ -119,9 +134,7 @@ class Session:
             layer=layer, growth=self._growth(layer, path),
         )  # fmt: skip
         if ended.exit_code == EXIT_USAGE:
-            said = ended.said.partition("\n")[0]  # what follows names the help of tbk-run
-            said += capability_hint(said)
-            outcome.stop(EXIT_USAGE, said or "tbk-run did not understand its arguments")
+            _stop_misunderstood(ended.said)
         if ended.exit_code == EXIT_NOTHING_SELECTED and (meant := selector_hint(ended.said)):
             self.notes.append(f"{line(ended.said.removeprefix('tbk-run: '), 200)}{meant}")
         part = Part(layer, path, ended)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tbk_reports.text import line
 
+from tbk_harness import armour
 from tbk_harness.archive import SIGNATURES, SUMS
 
 NAMESPACE = "tbk"
@@ -69,7 +70,9 @@ def sign(sums: bytes, key: Path) -> tuple[str, bytes]:
         target.write_bytes(sums)
         if _is_minisign(key):
             name = MINISIGN
-            ended = _run(["minisign", "-S", "-s", str(key), "-m", str(target)])
+            ended = _run(
+                ["minisign", "-S", "-c", armour.COMMENT, "-s", str(key), "-m", str(target)]
+            )
         else:
             name = SSH
             ended = _run(["ssh-keygen", "-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(target)])
@@ -85,6 +88,8 @@ def check(
     """Returns who signed. `signers` is a file of allowed signers, as ssh-keygen reads it, and
     `public_key` one of minisign. Raises ForgedError where the signature does not hold, and
     SignatureError where it is of nobody in them or can't be checked."""
+    if not (armour.is_minisign if name == MINISIGN else armour.is_ssh)(signature):
+        raise ForgedError(f"{name} is not written as tbk certify writes it")
     with tempfile.TemporaryDirectory(prefix="tbk-verify-") as folder:
         path = Path(folder) / name
         path.write_bytes(signature)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tbk_reports.given import read_given
 from tbk_reports.text import count_words, line
 
 FORMAT = 1
@@ -118,7 +119,7 @@ def calls_by_operator(path: Path) -> dict[str, int]:
     Raises TraceError: it is none. Raises OSError.
     """
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_given(path))
         if found["tbk_trace"] != FORMAT:
             raise TraceError(f"{path} is a trace of format {line(found['tbk_trace'], 20)}")
         calls: dict[str, int] = {}

@@ -10,12 +10,22 @@ from typing import Any
 
 import jsonschema
 from tbk_reports.extent import simulated
-from tbk_reports.model import MORE_KINDS, ResultFile, parse_line, parse_results
+from tbk_reports.given import read_given
+from tbk_reports.model import (
+    ERRORS,
+    EXIT_FINDINGS,
+    EXIT_PASS,
+    MORE_KINDS,
+    ResultFile,
+    parse_line,
+    parse_results,
+)
 from tbk_reports.text import line
 
 from tbk_harness.locate import result_schema
 
 LIMIT = 20
+EXIT_CODES = {"pass": (EXIT_PASS,), "fail": (EXIT_FINDINGS,), "error": ERRORS}
 
 
 def _schema() -> dict[str, Any]:
@@ -67,12 +77,21 @@ def _unsaid(result: ResultFile) -> list[str]:
     return ["a device is simulated, and the footer does not say so"]
 
 
+def _two_stories(result: ResultFile) -> list[str]:
+    """Verdict and exit code of the footer say the same."""
+    footer = result.footer or {}
+    verdict, code = footer.get("verdict"), footer.get("exit_code")
+    if verdict not in EXIT_CODES or code in EXIT_CODES[str(verdict)]:
+        return []
+    return [f"the footer says {verdict!r} with the exit code {line(str(code), 20)}"]
+
+
 def verify(path: Path) -> list[str]:
     """Returns all that is wrong with a result file; empty for a sound one. Raises OSError."""
-    data = path.read_bytes()
+    data = read_given(path)
     return problems_of(parse_results(data, str(path)), data)
 
 
 def problems_of(result: ResultFile, data: bytes) -> list[str]:
     """Returns all that is wrong with a result file that was read from `data`."""
-    return [*result.problems, *_unsaid(result), *schema_problems(data)]
+    return [*result.problems, *_unsaid(result), *_two_stories(result), *schema_problems(data)]

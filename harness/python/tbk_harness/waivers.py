@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tbk_reports.given import read_given
 from tbk_reports.model import WAIVABLE
 
 if sys.version_info >= (3, 11):
@@ -130,7 +131,7 @@ def parse_waivers(text: str, name: str) -> tuple[Waiver, ...]:
 
 def load_waivers(path: Path) -> tuple[Waiver, ...]:
     try:
-        text = path.read_text("utf-8")
+        text = read_given(path).decode("utf-8")
     except OSError as error:
         raise WaiverError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

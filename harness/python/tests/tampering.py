@@ -324,7 +324,7 @@ def _signature_of_another(bench: Bench, draw: Draw) -> bytes:
 
 
 def _broken_signature(bench: Bench, draw: Draw) -> bytes:
-    """Changes what it says, not how its lines are broken: a blank more is no other signature."""
+    """Changes what it says, not how it is written."""
     members = dict(archive.unpack(bench.signed))
     rows = members[signature.SSH].splitlines()
     at = draw.randrange(1, len(rows) - 2)
@@ -334,7 +334,19 @@ def _broken_signature(bench: Bench, draw: Draw) -> bytes:
     return _pack({**members, signature.SSH: b"\n".join(rows) + b"\n"})
 
 
-FORGED = (forged_unsigned, _old_signature, _own_signature, _signature_of_another, _broken_signature)
+def _rewritten_signature(bench: Bench, draw: Draw) -> bytes:
+    """Writes the same signature in another way, which ssh-keygen reads."""
+    members = dict(archive.unpack(bench.signed))
+    rows = members[signature.SSH].split(b"\n")
+    at = draw.randrange(len(rows))
+    rows[at] += draw.choice([b" ", b"\r", b"\n", b"\t"])
+    return _pack({**members, signature.SSH: b"\n".join(rows)})
+
+
+FORGED = (
+    forged_unsigned, _old_signature, _own_signature, _signature_of_another, _broken_signature,
+    _rewritten_signature,
+)  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------- by seed

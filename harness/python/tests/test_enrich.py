@@ -39,6 +39,27 @@ def test_a_refusal_that_a_clause_excludes_is_a_breach_of_that_one() -> None:
     assert enriched("KRN-013", **refused).checked == "KRN-014"  # it is not answered any more
 
 
+def test_a_call_that_its_own_sentence_names_is_held_against_the_clause_itself() -> None:
+    refused = {"expected": "OK", "seen": "INVALID (1): no workspace", "call": "launch_plan"}
+    assert enriched("KRN-010", **refused).checked == ""  # "is what launch_plan needs"
+    assert enriched("EVT-018", **refused).checked == tbk_contracts.main_clause("launch_plan")
+
+
+def test_any_refusal_breaks_the_promise_that_a_call_succeeds() -> None:
+    refused = {"expected": "OK", "seen": "INVALID_STATE (2)", "call": "device_synchronize"}
+    assert enriched("MEM-006", **refused).checked == "STR-023"
+    assert enriched("STR-022", **refused).checked == "STR-023"
+    lost = {**refused, "seen": "DEVICE_LOST (8)"}
+    assert enriched("MEM-006", **lost).checked != "STR-023"
+
+
+def test_what_stays_not_ready_breaks_the_promise_that_it_comes_to_an_end() -> None:
+    pending = {"expected": "OK", "seen": "NOT_READY (5)"}
+    assert enriched("STR-004", call="stream_query", **pending).checked == "STR-017"
+    assert enriched("EVT-018", call="event_query", **pending).checked == "EVT-025"
+    assert enriched("STR-017", call="stream_query", **pending).checked in ("", "STR-017")
+
+
 def test_so_did_a_call_that_did_not_come_back() -> None:
     crash = {"recorded": "crash", "cause": "crash/body/SIGSEGV/in upload", "call": "upload"}
     assert enriched("EVT-018", **crash).checked == UPLOADS

@@ -30,6 +30,14 @@ def test_a_test_says_its_clause_and_how_to_run_it_alone() -> None:
     assert "elapsed_is_in_milliseconds" in lines[int(number) - 1]
 
 
+@pytest.mark.parametrize("word", ["memory", "MEM"])
+def test_an_area_goes_by_its_name_and_by_its_letters(word: str) -> None:
+    ((kind, facts),) = _facts(word)
+    assert kind == "area"
+    assert facts["clauses"][0].startswith("MEM-001 to MEM-")
+    assert facts["each"] == [f"tbk list --only {word}"]
+
+
 def test_a_test_of_the_torch_layer_goes_by_its_name_with_parameters_or_without() -> None:
     known = next(one for one in sorted(explain.subjects()) if one.startswith("torch_copy/"))
     ((_, plain),) = _facts(known)
@@ -41,10 +49,10 @@ def test_a_test_of_the_torch_layer_goes_by_its_name_with_parameters_or_without()
 
 def test_a_word_may_be_several_things() -> None:
     found = _facts("stream")
-    assert [(kind, facts["layer"]) for kind, facts in found] == [
-        ("capability", ["c"]), ("capability", ["torch"]),
+    assert [(kind, facts.get("layer")) for kind, facts in found] == [
+        ("area", None), ("capability", ["c"]), ("capability", ["torch"]),
     ]  # fmt: skip
-    assert "stream_create" in found[0][1]["functions"][0]
+    assert "stream_create" in found[1][1]["functions"][0]
 
 
 @pytest.mark.parametrize("word", ["TBK_NOT_READY", "not_ready", "DEVICE_LOST"])

@@ -50,6 +50,18 @@ def test_verify_finds_a_forged_verdict(tmp_path: Path) -> None:
     assert any("digest" in problem for problem in verify(path))
 
 
+@pytest.mark.parametrize(
+    "foot",
+    [{"verdict": "fail", "exit_code": 4}, {"verdict": "pass", "exit_code": 1},
+     {"verdict": "error", "exit_code": 1}, {"verdict": "error", "exit_code": 0}],
+)  # fmt: skip
+def test_verify_finds_a_verdict_with_another_exit_code(
+    tmp_path: Path, foot: synthetic.Record
+) -> None:
+    path = synthetic.write(tmp_path / "r.jsonl", synthetic.failing(), foot=foot)
+    assert [one for one in verify(path) if "with the exit code" in one]
+
+
 def _shards(folder: Path, count: int = 3) -> list[ResultFile]:
     records = synthetic.failing()
     found = []

@@ -23,6 +23,17 @@ def test_a_typo_leaves_the_last_results_alone(tbk: Tbk, tmp_path: Path) -> None:
     assert (tmp_path / REPORT / folder.RESULTS).read_bytes() == before
 
 
+def test_an_option_that_is_not_understood_leaves_the_last_results_alone(
+    tbk: Tbk, tmp_path: Path
+) -> None:
+    tbk("run", "good.so")
+    before = (tmp_path / REPORT / folder.RESULTS).read_bytes()
+    ended = tbk("run", "usage.so")
+    assert (ended.returncode, ended.stderr) == (2, "tbk: tbk-run: --jobs: 'x' is not a number\n")
+    assert (tmp_path / REPORT / folder.RESULTS).read_bytes() == before
+    assert not (tmp_path / REPORT / folder.PREVIOUS).exists()
+
+
 def test_the_run_before_is_kept_and_is_what_diff_compares_with(tbk: Tbk, tmp_path: Path) -> None:
     tbk("run", "good.so")
     before = (tmp_path / REPORT / folder.RESULTS).read_bytes()

@@ -11,11 +11,10 @@ import click
 import pytest
 from click.shell_completion import BashComplete
 from invoke import Tbk
-from tbk_harness.command_line import Command
+from tbk_harness.command_line import GAP, Command
 from tbk_harness.commands import EXAMPLES, GROUPS, MODULES, tbk
 
 NAMES = [name for names in MODULES.values() for name in names]
-GAP = 3  # blanks, and a remark begins
 
 
 def _command(name: str) -> click.Command:
@@ -27,7 +26,7 @@ def _command(name: str) -> click.Command:
 def _examples() -> list[str]:
     told = [getattr(_command(name), "examples", "") for name in NAMES]
     lines = [line for text in (EXAMPLES, *told) for line in text.splitlines()]
-    commands = [line.partition(" " * GAP)[0].strip() for line in lines]
+    commands = [line.partition(GAP)[0].strip() for line in lines]
     return [line for line in commands if line.startswith("tbk ")]
 
 
@@ -61,6 +60,8 @@ def test_help_has_groups_and_examples_and_fits(name: str, width: int) -> None:
     options = text.partition("Examples:")[0]
     assert "Examples:\n  tbk " in text
     assert max(map(len, options.splitlines())) <= width
+    shown = text.partition("Examples:")[2].splitlines()
+    assert all(len(line) <= width or GAP not in line.strip() for line in shown)
     if name in ("run", "check"):
         places = [text.index(f"{title}:\n") for title in ("What is run", "The verdict", "Reports")]
         assert places == sorted(places)
@@ -76,6 +77,8 @@ def test_help_has_groups_and_examples_and_fits(name: str, width: int) -> None:
         (["run", "good.so", "--budget=1d"], "'1d' is no time such as 90s, 2m or 1h"),
         (["run", "good.so", "--fail-on=warnings"], "did you mean warning?"),
         (["run", "good.so", "--fail-on=everything"], "there are warning, not-shown"),
+        (["run", "good.so", "--tier=quik"], "is none of quick, thorough; did you mean quick?"),
+        (["init", "gihub"], "did you mean github"),
         (["run"], "Missing argument 'LIB'"),
         (["kill-matrix", "--timeout=1d"], "is no time such as"),
         (["check", "./libacme.so"], "tbk run ./libacme.so judges a library"),
@@ -94,6 +97,7 @@ def test_without_a_command_the_help_is_shown(tbk: Tbk) -> None:
     ended = tbk("--help")
     assert ended.returncode == 0
     assert "Judge a backend:" in ended.stdout
+    assert "..." not in ended.stdout.replace("[ARGS]...", "")
 
 
 def test_a_shell_completes_words(tmp_path: Path) -> None:

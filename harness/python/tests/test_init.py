@@ -80,7 +80,7 @@ def test_no_mark_of_a_template_is_left_and_bash_reads_the_script(
     ("arguments", "said"),
     [
         (("github",), "--library PATH, or --device NAME"),
-        (("githbu",), "is not one of"),
+        (("githbu",), "did you mean github"),
         (("shell", "--library", "a.so", "--device", "acme"), "two subjects"),
         (("shell", "--device", "a b"), "no name of a device"),
         (("shell", "--device", "acme", "--import", "a-b"), "no name of a module"),

@@ -23,6 +23,7 @@ from tbk_harness.progress_row import (
     JUDGING,
     LITMUS,
     PROBING,
+    READING,
     TORCH_LAYER,
     Progress,
     clock,
@@ -90,6 +91,10 @@ def test_times_take_five_characters_at_most() -> None:
 def test_a_log_has_sentences() -> None:
     said = sentence(Progress(TORCH_LAYER, 65, 1_234, 7_055, 3, 200))
     assert said == "torch layer: 1,234 of 7,055 tests, 3 failing, 1m05s so far, about 3m20s left"
+    assert (
+        sentence(Progress(READING, 3, 48, 365, unit="files"))
+        == "reading results: 48 of 365 files, 3s so far"
+    )
     assert sentence(Progress(PROBING, 2)) == "probing: 2s so far"
 
 

@@ -13,7 +13,7 @@
 
 const char tbk_cuda_simulator[] = "tbk_cuda_simulator 1";
 
-sim_state_t sim = {.lock = PTHREAD_MUTEX_INITIALIZER};
+sim_state_t sim = {.lock = PTHREAD_MUTEX_INITIALIZER, .own = {.pools = 1}};
 
 static _Thread_local struct {
   cu_context at[SIM_DEPTH];
@@ -33,6 +33,7 @@ static void read_options(void) {
   static const vdev_option_t own_options[] = {
       {"report", offsetof(sim_own_options_t, answer), 0, 1, "abort|answer|", false},
       {"pageable", offsetof(sim_own_options_t, late), 0, 1, "staged|late|", false},
+      {"pools", offsetof(sim_own_options_t, pools), 0, 1, NULL, false},
       {"fault_at", offsetof(sim_own_options_t, fault_at), 0, UINT64_MAX, NULL, false},
   };
   const vdev_own_options_t own = {own_options, sizeof own_options / sizeof *own_options, &sim.own};
@@ -229,6 +230,8 @@ cu_result api_device_get_attribute(int* out, int attribute, cu_device device) {
     *out = SIM_ARCHITECTURE / 10;
   } else if (attribute == CU_ATTRIBUTE_CC_MINOR) {
     *out = SIM_ARCHITECTURE % 10;
+  } else if (attribute == CU_ATTRIBUTE_MEMORY_POOLS) {
+    *out = (int)sim.own.pools;
   } else {
     return sim_broken(SIM_FLAGS, "cuDeviceGetAttribute");
   }

@@ -88,6 +88,15 @@ static size_t words_of(size_t bytes) {
   return (bytes + 7) / 8;
 }
 
+/* What a launch was given must be there until it is through. */
+static bool is_live(const sim_launch_t* launch) {
+  sim_block_t block;
+  for (int i = 0; i < EMIT_HOST_POINTERS_MOST; i++)
+    if (launch->pointers[i] != 0 && !sim_find_block(launch->context, launch->pointers[i], &block))
+      return false;
+  return true;
+}
+
 void sim_launch_run(vdev_work_t* work) {
   sim_launch_t* launch = (sim_launch_t*)work;
   const void* parameters[EMIT_HOST_PARAMETERS_MOST];
@@ -97,7 +106,9 @@ void sim_launch_run(vdev_work_t* work) {
     parameters[i] = next;
     next += words_of(launch->kernel->parameter_bytes[i]);
   }
-  if (emit_host_run(launch->kernel, launch->groups, parameters, launch->ranges, launch->seed))
+  if (is_live(launch) &&
+      emit_host_run(launch->kernel, launch->groups, parameters, launch->ranges, launch->seed) &&
+      is_live(launch))
     return;
   const cu_result fault = sim_broken(SIM_ACCESS, launch->kernel->options);
   if (fault != CU_OK) sim_kill(launch->context, fault);
@@ -107,6 +118,7 @@ void sim_launch_run(vdev_work_t* work) {
 static void take_pointer(sim_launch_t* launch, int which, uint64_t* pointer) {
   sim_block_t block;
   if (!sim_find_block(launch->context, *pointer, &block)) return;
+  launch->pointers[which] = *pointer;
   launch->ranges[which] = (emit_host_range_t){(uintptr_t)block.at, block.size_bytes};
   *pointer = (uintptr_t)block.at + block.offset;
 }

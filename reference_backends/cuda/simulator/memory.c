@@ -130,6 +130,7 @@ cu_result api_mem_alloc_async(cu_deviceptr* out, size_t size_bytes, cu_stream st
   vdev_stream_t* queue;
   cu_result result = sim_begin_on_stream(stream, call, &context, &queue);
   if (result != CU_OK) return result;
+  if (!sim.own.pools) return CU_NOT_SUPPORTED;
   if (out == NULL) return sim_broken(SIM_NULL_POINTER, call);
   if (size_bytes == 0) return sim_broken(SIM_SIZE_ELSEWHERE, call);
   cu_deviceptr pointer = vdev_arena_take(vdev_device_arena(context->device), size_bytes);
@@ -154,6 +155,7 @@ cu_result api_mem_free_async(cu_deviceptr pointer, cu_stream stream) {
   vdev_stream_t* queue;
   cu_result result = sim_begin_on_stream(stream, "cuMemFreeAsync", &context, &queue);
   if (result != CU_OK) return result;
+  if (!sim.own.pools) return CU_NOT_SUPPORTED;
   sim_block_t block;
   if (!sim_find_block(context, pointer, &block) || block.offset != 0)
     return sim_broken(SIM_FREE, "cuMemFreeAsync");

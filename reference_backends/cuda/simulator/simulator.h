@@ -68,6 +68,7 @@ typedef struct sim_object {
 typedef struct sim_own_options {
   uint64_t answer;   /* a broken rule is answered; else it ends the process */
   uint64_t late;     /* pageable memory is read and written by the work; else staged */
+  uint64_t pools;    /* devices have memory in the order of a stream */
   uint64_t fault_at; /* so many pieces of work on, a context dies; 0: none */
 } sim_own_options_t;
 
@@ -150,7 +151,8 @@ typedef struct sim_launch {
   int64_t groups;
   uint64_t seed;
   emit_host_range_t ranges[EMIT_HOST_POINTERS_MOST];
-  uint64_t words[SIM_PARAMETER_WORDS]; /* the parameters, one behind the other */
+  cu_deviceptr pointers[EMIT_HOST_POINTERS_MOST]; /* into them; 0 where none is used */
+  uint64_t words[SIM_PARAMETER_WORDS];            /* the parameters, one behind the other */
 } sim_launch_t;
 
 /* Fills a launch in: copies the parameters, as the driver does in the call, and finds what pointers point

@@ -50,6 +50,10 @@ typedef struct fault_row {
 
 /* Whether the scenario goes through operators. */
 extern const bool fault_with_kernels;
+/* Goes through what else this backend offers, on two blocks of 1 KiB and a stream. */
+void fault_own(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_t* stream);
+/* Returns an operator; one that is not found, though it is offered where nothing fails, is noted as failed. */
+const tbk_kernel_t* fault_find_kernel(const tbk_backend_t* of, const char* name, uint32_t version);
 
 extern const fault_row_t fault_rows[];
 extern const size_t fault_row_count;
@@ -71,7 +75,7 @@ void* fault_find(const char* library, const char* symbol);
 void fault_look_behind(const char* simulator, fault_behind_t* out);
 /* Returns what is wrong with that, in words; NULL where it is excused by the function that failed. */
 const char* fault_left(const fault_behind_t* behind, const char* symbol, int code);
-/* Whether a code of the driver is of this kind, wherever it comes up. */
-bool fault_fits(int code, tbk_status_t status);
+/* Whether what a function answered is of this kind, wherever it comes up. */
+bool fault_fits(const char* symbol, int code, tbk_status_t status);
 
 #endif /* SIMKIT_FAULTS_H */

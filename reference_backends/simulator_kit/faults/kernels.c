@@ -22,8 +22,7 @@ static tbk_tensor_t tensor(tbk_memory_t memory, const int64_t* shape) {
                         .strides = strides};
 }
 
-/* An operator that is not found, though it is offered where nothing fails, is one that failed. */
-static const tbk_kernel_t* find(const tbk_backend_t* of, const char* name, uint32_t version) {
+const tbk_kernel_t* fault_find_kernel(const tbk_backend_t* of, const char* name, uint32_t version) {
   const tbk_kernel_t* kernel = of->kernel->kernel_find(of->instance, 0, name, version);
   fault_error.message[0] = '?';
   fault_error.message[1] = '\0';
@@ -32,7 +31,8 @@ static const tbk_kernel_t* find(const tbk_backend_t* of, const char* name, uint3
 }
 
 static void sum(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_t* stream) {
-  const tbk_kernel_t* kernel = find(of, TBK_NAME_sum_dim_IntList, TBK_VERSION_sum_dim_IntList);
+  const tbk_kernel_t* kernel =
+      fault_find_kernel(of, TBK_NAME_sum_dim_IntList, TBK_VERSION_sum_dim_IntList);
   const tbk_tensor_t in = tensor(memory[0], sizes), out = tensor(memory[1], ones);
   const tbk_args_sum_dim_IntList_t arguments = {
       .struct_size = sizeof arguments, .self = &in, .keepdim = 1, .out = &out};
@@ -43,7 +43,7 @@ static void sum(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_
 
 /* Into one of its own inputs, which takes memory beside it; at once, and by a plan. */
 static void add(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_t* stream) {
-  const tbk_kernel_t* kernel = find(of, TBK_NAME_add_Tensor, TBK_VERSION_add_Tensor);
+  const tbk_kernel_t* kernel = fault_find_kernel(of, TBK_NAME_add_Tensor, TBK_VERSION_add_Tensor);
   const tbk_tensor_t first = tensor(memory[0], sizes), second = tensor(memory[1], sizes);
   const tbk_args_add_Tensor_t arguments = {
       .struct_size = sizeof arguments, .self = &first, .other = &second, .out = &second};
@@ -65,7 +65,8 @@ static void add(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_
 }
 
 static void fill(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_t* stream) {
-  const tbk_kernel_t* kernel = find(of, TBK_NAME_fill__Scalar, TBK_VERSION_fill__Scalar);
+  const tbk_kernel_t* kernel =
+      fault_find_kernel(of, TBK_NAME_fill__Scalar, TBK_VERSION_fill__Scalar);
   const tbk_tensor_t self = tensor(memory[0], sizes);
   tbk_args_fill__Scalar_t arguments = {.struct_size = sizeof arguments, .self = &self};
   arguments.value = (tbk_scalar_t){.kind = TBK_SCALAR_DOUBLE, .real = 2};
@@ -76,8 +77,9 @@ static void fill(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream
 
 static void multiply(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_t* stream) {
   static const int64_t turned[] = {1, COLUMNS}, square[] = {ROWS, ROWS}, tall[] = {COLUMNS, ROWS};
-  const tbk_kernel_t* products[] = {find(of, TBK_NAME_mm, TBK_VERSION_mm),
-                                    find(of, TBK_NAME_mul_Tensor, TBK_VERSION_mul_Tensor)};
+  const tbk_kernel_t* products[] = {
+      fault_find_kernel(of, TBK_NAME_mm, TBK_VERSION_mm),
+      fault_find_kernel(of, TBK_NAME_mul_Tensor, TBK_VERSION_mul_Tensor)};
   const tbk_tensor_t self = tensor(memory[0], sizes), out = tensor(memory[1], square);
   const tbk_tensor_t all = tensor(memory[1], sizes);
   tbk_tensor_t other = tensor(memory[0], tall);
@@ -92,8 +94,8 @@ static void multiply(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_st
 }
 
 static void choose(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_t* stream) {
-  const tbk_kernel_t* where = find(of, TBK_NAME_where_self, TBK_VERSION_where_self);
-  const tbk_kernel_t* copy = find(of, TBK_NAME_copy_, TBK_VERSION_copy_);
+  const tbk_kernel_t* where = fault_find_kernel(of, TBK_NAME_where_self, TBK_VERSION_where_self);
+  const tbk_kernel_t* copy = fault_find_kernel(of, TBK_NAME_copy_, TBK_VERSION_copy_);
   const tbk_tensor_t from = tensor(memory[0], sizes), to = tensor(memory[1], sizes);
   tbk_tensor_t condition = tensor(memory[0], sizes);
   condition.dtype = TBK_BOOL;
@@ -114,5 +116,6 @@ void fault_kernels(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stre
   add(of, memory, stream);
   multiply(of, memory, stream);
   choose(of, memory, stream);
+  fault_own(of, memory, stream);
   (void)FAULT_STEP(of, stream, device_synchronize, 0);
 }

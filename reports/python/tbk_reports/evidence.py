@@ -48,7 +48,7 @@ IN_SEVERAL = 3  # the clauses from which on what their checks name is what they 
 CUT_SHORT = 0.7  # what a test counts that had too little time, which is no failure by itself
 
 _WORD = re.compile(r"[A-Z_]{2,}")
-_ACCEPTS = re.compile(r"\bnot refused\b")
+_ACCEPTS = re.compile(r"\bnot refused\b|\b(?:is|are) accepted\b(?! and|;)|^takes\b")
 _WAITS = re.compile(r"\bwait|\bat once\b|\breturns\b|\bbecomes\b|\bfor ever\b")
 
 

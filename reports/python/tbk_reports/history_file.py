@@ -15,6 +15,7 @@ from typing import Any
 from . import text
 from .calls import traced
 from .extent import extent_of
+from .given import read_given
 from .history_summary import LETTER, STATE, Failures, Summary, Table, clause_counts
 from .litmus import LAYER as LITMUS
 from .model import MORE_KINDS, ResultFile, Test, as_count, as_text, parse_line, read_record
@@ -173,7 +174,7 @@ def _whole(path: Path) -> tuple[dict[str, Any], dict[str, Any], _Rows, str]:
 
 def summarize(path: Path) -> tuple[Summary, Table]:
     """Reads a file. Raises OSError, and NoResultsError for a file of something else."""
-    data = path.read_bytes()
+    data = read_given(path)
     known = _records(data)
     digest = known[1]["digest"] if known else hashlib.sha256(data).hexdigest()
     if known is not None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .calls import asked, traced
+from .given import read_given
 
 # Worst first: the state of a clause is the worst of its tests.
 VERDICTS = (
@@ -272,7 +273,7 @@ class _Reading:
 
 def read_results(path: Path) -> ResultFile:
     """Reads a result file; never raises for what is in it (OSError when it can't be read)."""
-    return parse_results(path.read_bytes(), str(path))
+    return parse_results(read_given(path), str(path))
 
 
 def parse_results(data: bytes, name: str) -> ResultFile:

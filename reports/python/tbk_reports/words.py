@@ -97,6 +97,7 @@ ENDINGS = {
     "memory": "The memory limit is exceeded",
     "killed-its-parent": "The process kills its parent",
     "stopped": "The process stops itself",
+    "stopped-its-parent": "The parent of the process is stopped",
     "unkillable": "A hang that SIGKILL does not end",
 }
 

@@ -151,6 +151,9 @@ def test_any_offset_is_kept(device: torch.device, case: Case) -> None:
     check.equal(f"get_offset() of another one, {line(case)}", other.get_offset(), offset)
     check.equal(f"its seed, {line(case)}", other.initial_seed(), _number(case["seed"]))
     check.tensor(f"numbers from there, {line(case)}", draw(device, other), draw(device, generator))
+    after = generator.get_offset()
+    check.that(f"get_offset() behind them, {line(case)}", after > offset,
+               expected=f"more than {offset}", seen=after)  # fmt: skip
 
 
 def _number(text: str) -> int:

@@ -53,7 +53,7 @@ class FarmRun:
         arguments = self._arguments(layer, only)
         division = self._division(layer, arguments)
         display = self.session.display
-        display.phase(runner.PHASES[layer]["tests"])
+        display.phase(runner.PHASES[layer]["tests"], unit="parts")
         left = division.left()
         progress = Progress(division.of - len(left))
         jobs = [

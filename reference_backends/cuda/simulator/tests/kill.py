@@ -45,7 +45,7 @@ EQUIVALENT = {
 
 
 # Copies of pageable memory wait, as they may; once more, where nothing finds it, they do not.
-# The shim has no compiler.
+# The compiler is the simulator's own, not the shim's.
 CUDA = Driver(
     "cuda",
     EQUIVALENT,

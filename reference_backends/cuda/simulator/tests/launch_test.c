@@ -141,7 +141,10 @@ static void memory_of_a_stream_is_freed_in_its_order(void) {
   scene_t scene;
   cu_deviceptr memory;
   size_t before, between, after, total;
+  int pools = 0;
   set_scene(&scene, 0);
+  CU_ASSERT_EQUAL(cu.device_get_attribute(&pools, CU_ATTRIBUTE_MEMORY_POOLS, 0), CU_OK);
+  CU_ASSERT_EQUAL(pools, 1);
   CU_ASSERT_EQUAL(cu.mem_get_info(&before, &total), CU_OK);
   CU_ASSERT_EQUAL(cu.mem_alloc_async(&memory, 4096, scene.stream), CU_OK);
   CU_ASSERT_EQUAL(cu.mem_get_info(&between, &total), CU_OK);
@@ -216,6 +219,21 @@ static void an_access_out_of_range_kills_the_context(void) {
   cu_leave(1);
 }
 
+/* Given back while the kernel waits for its turn. */
+static void memory_is_there_until_the_kernel_is_through(void) {
+  scene_t scene;
+  atomic_bool open = false;
+  set_scene(&scene, 3);
+  cu_begin_log();
+  CU_ASSERT_EQUAL(cu.launch_host_func(scene.stream, wait_for, &open), CU_OK);
+  CU_ASSERT_EQUAL(launch(&scene, 1, 64, 0), CU_OK);
+  CU_ASSERT_EQUAL(cu.mem_free(scene.memory), CU_OK);
+  atomic_store(&open, true);
+  CU_ASSERT_EQUAL(cu.stream_synchronize(scene.stream), 700);
+  CU_ASSERT_TRUE(cu_end_log(SIM_ACCESS));
+  cu_leave(3);
+}
+
 CU_TestInfo cu_launch_tests[] = {
     {"only what it was built with is compiled", only_what_it_was_built_with_is_compiled},
     {"a launch stays within limits", a_launch_stays_within_limits},
@@ -229,4 +247,5 @@ CU_TestInfo cu_launch_tests[] = {
 
 CU_TestInfo cu_death_tests[] = {
     {"an access out of range kills the context", an_access_out_of_range_kills_the_context},
+    {"memory is there until the kernel is through", memory_is_there_until_the_kernel_is_through},
     CU_TEST_INFO_NULL};

@@ -107,6 +107,6 @@ int main(int argc, char** argv) {
                            {"end", NULL, NULL, NULL, NULL, end_tests},
                            CU_SUITE_INFO_NULL};
   if (argc != 2) return EXIT_FAILURE;
-  cu_load(argv[1], "report=answer,fault_at=1000,devices=3");
+  cu_load(argv[1], "report=answer,fault_at=1000,devices=4");
   return cunit_run(suites);
 }

@@ -204,7 +204,7 @@ static void arguments_are_what_is_listed(void) {
   cu_event plain, other;
   cu_device device;
   float milliseconds;
-  BREAKS(DEVICE, 101, cu.device_get(&device, 3));
+  BREAKS(DEVICE, 101, cu.device_get(&device, 4));
   BREAKS(DEVICE, 101, cu.device_get(&device, -1));
   cu_enter(0);
   BREAKS(FLAGS, 1, cu.stream_create(&stream, 2, 0));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../../driver.h"
+#include "../../../nvrtc.h"
 #include "../../rules.h"
 #include "faults.h"
 
@@ -33,7 +34,9 @@ static bool is_work(int code) {
   return code >= 700 && code <= 719 && code != 701; /* 701: nothing was launched */
 }
 
-bool fault_fits(int code, tbk_status_t status) {
+bool fault_fits(const char* symbol, int code, tbk_status_t status) {
+  if (strncmp(symbol, "nvrtc", 5) == 0)
+    return (status == TBK_OUT_OF_MEMORY) == (code == NVRTC_OUT_OF_MEMORY);
   if (code == CU_OUT_OF_MEMORY) return status == TBK_OUT_OF_MEMORY;
   if (is_work(code)) return status == TBK_DEVICE_LOST;
   return status != TBK_OUT_OF_MEMORY && status != TBK_DEVICE_LOST;
@@ -50,4 +53,9 @@ const char* fault_left(const fault_behind_t* behind, const char* symbol, int cod
   if (behind->in_context && popped) return "a context stays pushed";
   if (behind->retained && !strstr(symbol, "Release")) return "a context stays retained";
   return NULL;
+}
+
+/* Nothing else: what kernels take of memory in order, the scenario's product does. */
+void fault_own(const tbk_backend_t* of, const tbk_memory_t* memory, tbk_stream_t* stream) {
+  (void)of, (void)memory, (void)stream;
 }

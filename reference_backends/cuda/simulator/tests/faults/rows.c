@@ -50,7 +50,8 @@ const fault_row_t fault_rows[] = {
     {"cuEventSynchronize", {3, 4, 201, 400, 700, 719}, false},
     {"cuEventElapsedTime", {3, 4, 201, 400, 999, 700}, false},
     {"cuLaunchHostFunc", {3, 4, 201, 400, 801, 700}, false},
-    {"cuDeviceGetAttribute", {COMMON, 101}, false},
+    {"cuDeviceGetAttribute", {3, 4, 201, 101}, false},
+    {"cuDeviceGetAttribute", {1}, true}, /* an older driver does not know that there are pools */
     /* What is refused is made anew, once: a file of the cache may be one that the driver does not take. */
     {"cuModuleLoadData", {COMMON, 200, 209, 218, 222, 303}, true},
     {"cuModuleLoadData", {2, 700}, false},
@@ -58,8 +59,8 @@ const fault_row_t fault_rows[] = {
     {"cuModuleGetFunction", {700}, false},
     {"cuModuleUnload", {COMMON, 800, 700}, false},
     {"cuLaunchKernel", {COMMON, 200, 400, 700, 701, 702, 719}, false},
-    {"cuMemAllocAsync", {1, 3, 201}, false},
-    {"cuMemAllocAsync", {2, 801}, true}, /* without a workspace a kernel multiplies */
+    {"cuMemAllocAsync", {1, 3, 201, 801}, false},
+    {"cuMemAllocAsync", {2}, true}, /* without a workspace a kernel multiplies */
     {"cuMemFreeAsync", {1, 3, 201, 801}, false},
     /* cuBLAS, by its own list of statuses: where it does not serve, a kernel of ours does. */
     {"cublasGetProperty", {7}, true},
@@ -72,5 +73,13 @@ const fault_row_t fault_rows[] = {
     {"cublasGemmEx", {1, 3, 8, 15}, true},
     {"cublasGemmEx", {7, 11, 13, 14}, false},
     {"cublasDestroy_v2", {1}, true},
+    /* NVRTC, by its list of results: what cannot be compiled is no kernel, for want of memory not yet. */
+    {"nvrtcVersion", {3}, true},
+    {"nvrtcCreateProgram", {1, 2, 3, 4}, false},
+    {"nvrtcCompileProgram", {1, 3, 4, 5, 6, 7, 11}, false},
+    {"nvrtcGetCUBINSize", {3, 4}, false},
+    {"nvrtcGetCUBIN", {3, 4}, false},
+    {"nvrtcGetProgramLogSize", {3, 4}, true}, /* a text for people; here there is none */
+    {"nvrtcDestroyProgram", {4}, true},
 };
 const size_t fault_row_count = sizeof fault_rows / sizeof *fault_rows;

@@ -14,6 +14,7 @@ const shim_handle_t shim_handles[] = {{"cu_deviceptr", 0, sizeof(cu_deviceptr)},
                                       {"cu_result", 0, 0},
                                       {"cu_", 0, sizeof(void*)},
                                       {"cublas_handle", 0, sizeof(void*)},
+                                      {"nvrtc_program", 0, sizeof(void*)},
                                       {"void", 1, sizeof(void*)},
                                       {NULL, 0, 0}};
 
@@ -23,10 +24,10 @@ bool shim_is_sticky(int result) {
                            result != 705 && result != 708 && result != 712 && result != 713);
 }
 
-/* cuBLAS has codes of its own; the calls around it meet the error. */
+/* cuBLAS and the compiler have codes of their own; the calls around it meet the error. */
 bool shim_meets_sticky(const char* symbol) {
-  static const char* const outside[] = {"cuInit",   "cuGetError", "cuDriver",
-                                        "cuDevice", "cuCtxP",     "cublas"};
+  static const char* const outside[] = {"cuInit", "cuGetError", "cuDriver", "cuDevice",
+                                        "cuCtxP", "cublas",     "nvrtc"};
   for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
     if (strncmp(symbol, outside[i], strlen(outside[i])) == 0) return false;
   return true;

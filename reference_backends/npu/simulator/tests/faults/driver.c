@@ -38,7 +38,8 @@ static bool is_refusal(int code) {
          code == ACL_FEATURE_NOT_SUPPORTED;
 }
 
-bool fault_fits(int code, tbk_status_t status) {
+bool fault_fits(const char* symbol, int code, tbk_status_t status) {
+  (void)symbol; /* all have one list of codes */
   if (is_memory(code)) return status == TBK_OUT_OF_MEMORY;
   if (code == NO_HANDLE)
     return status == TBK_OUT_OF_MEMORY || status == TBK_UNSUPPORTED || status == TBK_FAILED;

@@ -65,6 +65,8 @@ const fault_row_t fault_rows[] = {
     {"aclDestroyScalar", {ACL_NN_INVALID}, true},
     {"aclCreateIntArray", {1}, false},
     {"aclDestroyIntArray", {ACL_NN_INVALID}, true},
+    {"aclCreateTensorList", {1}, false},
+    {"aclDestroyTensorList", {ACL_NN_INVALID}, true},
     {"aclSetAclOpExecutorRepeatable", {ACL_NN_EXECUTOR}, true}, /* it is left then, as without it */
     {"aclDestroyAclOpExecutor", {ACL_NN_EXECUTOR}, true},
     OPERATOR("InplaceFillScalar"),
@@ -74,5 +76,7 @@ const fault_row_t fault_rows[] = {
     OPERATOR("SWhere"),
     OPERATOR("ReduceSum"),
     OPERATOR("Mm"),
+    OPERATOR("Exp"),
+    OPERATOR("Cat"),
 };
 const size_t fault_row_count = sizeof fault_rows / sizeof *fault_rows;
