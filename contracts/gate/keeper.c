@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -49,7 +50,7 @@ static int32_t refuse(char message[KEEPER_MESSAGE], const char* path, const char
 
 static const char* fault_of(const tbk_gate_t* gate) {
   if (gate == NULL) return "does not serve this version of tbk/gate.h";
-  if (gate->struct_size < sizeof *gate) return "has a table that is cut short";
+  if (gate->struct_size < offsetof(tbk_gate_t, call)) return "has a table that is cut short";
   if (gate->version < 1) return "has a table without a version";
   if (gate->close == NULL || gate->open == NULL) return "lacks close or open";
   return NULL;
@@ -208,6 +209,35 @@ PUBLIC bool tbk_keeper_is_shut(void) {
   const bool shut = self.shut;
   pthread_mutex_unlock(&self.lock);
   return shut;
+}
+
+/* ------------------------------------------------------------------------------------- marks -- */
+
+static int32_t passed[KEEPER_MARKS]; /* atomic: how often */
+static uint32_t made;                /* atomic */
+
+static void pass(void* mark) {
+  __atomic_add_fetch((int32_t*)mark, 1, __ATOMIC_RELEASE);
+}
+
+PUBLIC bool tbk_keeper_has_marks(void) {
+  const size_t end = offsetof(tbk_gate_t, call) + sizeof self.gate->call;
+  return self.gate != NULL && self.gate->struct_size >= end && self.gate->call != NULL;
+}
+
+PUBLIC int32_t tbk_keeper_mark(int32_t device, void* stream, char message[KEEPER_MESSAGE]) {
+  const uint32_t mark = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % KEEPER_MARKS;
+  char text[256] = "";
+  __atomic_store_n(&passed[mark], 0, __ATOMIC_RELAXED);
+  enter(1);
+  const int32_t result = self.gate->call(device, stream, pass, &passed[mark], text);
+  enter(-1);
+  text[sizeof text - 1] = '\0';
+  return result == 0 ? (int32_t)mark : told(message, "passed", text);
+}
+
+PUBLIC int32_t tbk_keeper_passed(int32_t mark) {
+  return __atomic_load_n(&passed[mark], __ATOMIC_ACQUIRE);
 }
 
 PUBLIC int32_t tbk_keeper_settle(char message[KEEPER_MESSAGE]) {

@@ -44,4 +44,17 @@ bool tbk_keeper_is_shut(void);
 /* Waits until it is open. Returns 0; KEEPER_FAILED with one line where opening failed. */
 int32_t tbk_keeper_settle(char message[KEEPER_MESSAGE]);
 
+/* Returns whether the library can tell how far a stream has come. */
+bool tbk_keeper_has_marks(void);
+
+/*
+ * Puts a mark on a stream. Returns its number, which another one has after KEEPER_MARKS more; else
+ * KEEPER_FAILED with one line.
+ */
+enum { KEEPER_MARKS = 4096 };
+int32_t tbk_keeper_mark(int32_t device, void* stream, char message[KEEPER_MESSAGE]);
+
+/* Returns how often the stream has come to the mark. */
+int32_t tbk_keeper_passed(int32_t mark);
+
 #endif /* TBK_GATE_KEEPER_H */

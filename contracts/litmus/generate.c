@@ -361,6 +361,7 @@ void litmus_generate(litmus_program_t* program, const litmus_offers_t* offers, u
   program->crosses = offers->cross_device_wait;
   program->torch = offers->torch;
   program->pinned = offers->torch && offers->pinned;
+  program->marks = offers->torch && offers->callback;
   draw_parts(&draw, program);
   draw.piles = below(&draw, PILES_IN) == 0;
   program->threads = 1;

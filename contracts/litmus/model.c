@@ -88,9 +88,10 @@ int litmus_host_node(litmus_model_t* model, int call) {
 
 static bool is_callback(const litmus_model_t* model, int node) {
   int call = model->nodes[node].call;
-  if (call < 0 || model->program->torch) return false;
+  if (call < 0) return false;
   unsigned op = model->program->calls[call].op;
-  return op >= LITMUS_CALLBACK_READ && op <= LITMUS_DELAY;
+  const litmus_op_t last = model->program->torch ? LITMUS_CALLBACK_MARK : LITMUS_DELAY;
+  return op >= LITMUS_CALLBACK_READ && op <= last; /* PyTorch's are marks of a gate alone */
 }
 
 /* Returns whether it is of such a call of PyTorch's. */

@@ -46,11 +46,11 @@
   X(DEVICE_SYNCHRONIZE, "STR-022", "device_synchronize waits for every stream of the device",     \
     "STR-511", "synchronize waits for every stream of the device")                                \
   X(CALLBACK_AFTER, "CBK-003", "a callback runs when earlier work of its stream is complete",     \
-    NULL, NULL)                                                                                   \
+    "CBK-003", "a stream comes to a gate's mark when earlier work is complete")                   \
   X(CALLBACK_BEFORE, "CBK-004", "later work of the stream starts when a callback has returned",   \
-    NULL, NULL)                                                                                   \
-  X(CALLBACK_HOST, "CBK-002", "what a callback has done is seen by whoever waited for it", NULL,  \
-    NULL)                                                                                         \
+    "CBK-004", "later work of the stream starts when a gate's mark was passed")                   \
+  X(CALLBACK_HOST, "CBK-002", "what a callback has done is seen by whoever waited for it",        \
+    "CBK-002", "a gate's mark is seen by whoever waited for it")                                  \
   X(ASYNC_FREE, "SOM-005", "freed memory is not handed out before earlier work is complete",      \
     "MEM-509", "freed memory is not handed out before work that is pending on it is complete")    \
   X(HAND_OVER, "THR-004", "what is complete for one thread is so for who goes on after it",       \

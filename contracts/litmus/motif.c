@@ -8,7 +8,8 @@
  *   W write, R read, G download, U upload   of the cell
  *   r record, w wait, s synchronise, q query until OK, e renew   the event; t, u: record, wait for another
  *   S synchronise, Q query until OK, Z renew   the stream; D synchronise the device
- *   m set the mark, l look at it, k look from the host, h await it; c callback that reads the slot
+ *   m set the mark, l look at it, k look from the host, h await it; v set, j await another; b keep the stream busy
+ *   c callback that reads the slot
  *   H read, O write   the slot, by the host
  *   x allocate, f free   the cell in order; y allocate, V write, T read   another
  *   K write, L download, P peer copy to   the cell of device 1; X record, Y wait for   its event
@@ -120,6 +121,14 @@ static const char* const torch_series[] = {
 };
 enum { TORCH_SERIES = sizeof torch_series / sizeof *torch_series };
 
+/* Of a gate's marks. */
+static const char* const mark_series[] = {
+    "WamahaRb",   "UamahaO-",     "GamahaH-",     "mahaRb",       "maSak-",
+    "maWaSak-",   "maras-k-",     "maraq-k-",     "maD-k-",       "RamahaWb",
+    "marawbSbk-", "mabaWavajaRb", "mabaWavajaRb", "mabaWavajaRb", /* one in many shows it */
+};
+enum { MARK_SERIES = sizeof mark_series / sizeof *mark_series, MARKS_IN = 4 };
+
 /* Those of them that a thread of PyTorch's can leave behind. */
 static const char* const torch_thread_series[] = {
     "WaJ-Ra",     "WaSaJ-Rb",       "WaraJ-wbRb",   "e-WaraJ-wbRb", "WaraJ-s-Rb",
@@ -135,6 +144,8 @@ static unsigned below(uint64_t* random, unsigned limit) {
 static const char* series_of(const litmus_program_t* program, uint64_t* random) {
   const bool ends_thread = program->threads > 1 && below(random, 2) == 0;
   if (program->torch && ends_thread) return torch_thread_series[below(random, TORCH_THREAD_SERIES)];
+  if (program->marks && below(random, MARKS_IN) == 0)
+    return mark_series[below(random, MARK_SERIES)];
   if (program->torch) return torch_series[below(random, TORCH_SERIES)];
   if (ends_thread) return thread_series[below(random, THREAD_SERIES)];
   return series[below(random, SERIES)];
@@ -186,6 +197,9 @@ static const uint8_t plain['z' + 1] = {
     ['m'] = 1 + LITMUS_CALLBACK_MARK,
     ['l'] = 1 + LITMUS_CALLBACK_LOOK,
     ['k'] = 1 + LITMUS_HOST_LOOK,
+    ['v'] = 1 + LITMUS_CALLBACK_MARK,
+    ['b'] = 1 + LITMUS_DELAY,
+    ['j'] = 1 + LITMUS_AWAIT_MARK,
     ['h'] = 1 + LITMUS_AWAIT_MARK,
     ['c'] = 1 + LITMUS_CALLBACK_READ,
     ['H'] = 1 + LITMUS_HOST_READ,
@@ -247,6 +261,8 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
                         .mark = motif->mark,
                         .blocks = letter == 'A' || letter == 'E'};
   if (strchr(motif->rest, 'J') != NULL) call.thread = motif->thread;
+  if (letter == 'b') call.microseconds = 640;
+  if (letter == 'v' || letter == 'j') call.mark = (uint8_t)((motif->mark + 1) % LITMUS_MARKS);
   if (letter == 'X' || letter == 'Y') call.event = LITMUS_EVENTS - 1;
   if (letter == 'G' || letter == 'U' || letter == 'H' || letter == 'O' || letter == 'c' ||
       letter == 'A' || letter == 'E')

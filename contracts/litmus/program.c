@@ -9,42 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-int litmus_stream_device(const litmus_program_t* program, int stream) {
-  return program->devices > 1 && stream == LITMUS_STREAMS - 1;
-}
-
-/* Device 1 has a cell of each kind. */
-int litmus_cell_device(const litmus_program_t* program, int cell) {
-  return program->devices > 1 && cell == LITMUS_CELLS - 3;
-}
-
-int litmus_event_device(const litmus_program_t* program, int event) {
-  return program->devices > 1 && event == LITMUS_EVENTS - 1;
-}
-
-bool litmus_cell_is_async(int cell) {
-  return cell >= LITMUS_CELLS - 2;
-}
-
 int32_t litmus_stream_priority(int stream) {
   return stream == 0 ? 0 : stream % 2 ? -1 : 1;
 }
 
 bool litmus_event_is_timed(int event) {
   return event % 2;
-}
-
-bool litmus_is_work(litmus_op_t op) {
-  return op <= LITMUS_ASYNC_FREE; /* they stand first in the table */
-}
-
-int litmus_parts(const litmus_program_t* program) {
-  return program->parts > 1 ? (int)program->parts : 1;
-}
-
-uint64_t litmus_part_at(const litmus_program_t* program, int part) {
-  if (part == 0) return 0;
-  return part >= litmus_parts(program) ? program->size_bytes : program->ends[part - 1];
 }
 
 int litmus_part_of(const litmus_program_t* program, uint64_t at) {
@@ -138,16 +108,20 @@ bool litmus_call_looks(const litmus_call_t* call) {
          call->op == LITMUS_HOST_READ || call->op == LITMUS_HOST_LOOK;
 }
 
+/* No branch, since nobody can tell what a call names that was drawn. */
+static inline uint32_t bit_of(uint32_t named, char letter, int number) {
+  return (named >> (letter - 'a') & 1) << number;
+}
+
 litmus_uses_t litmus_program_uses(const litmus_program_t* program) {
   litmus_uses_t uses = {0};
   for (uint32_t i = 0; i < program->count; i++) {
     const litmus_call_t* call = &program->calls[i];
     const uint32_t named = letters_of(program->torch, call->op);
-    if (named & LETTER('s') && call->stream >= 0) uses.streams |= UINT32_C(1) << call->stream;
-    if (named & LETTER('e')) uses.events |= UINT32_C(1) << call->event;
-    if (named & LETTER('c')) uses.cells |= UINT32_C(1) << call->cell;
-    if (named & LETTER('o')) uses.cells |= UINT32_C(1) << call->other;
-    if (named & LETTER('h')) uses.slots |= UINT32_C(1) << call->slot;
+    if (call->stream >= 0) uses.streams |= bit_of(named, 's', call->stream);
+    uses.events |= bit_of(named, 'e', call->event);
+    uses.cells |= bit_of(named, 'c', call->cell) | bit_of(named, 'o', call->other);
+    uses.slots |= bit_of(named, 'h', call->slot);
     uses.looks += litmus_call_looks(call);
   }
   return uses;

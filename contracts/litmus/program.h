@@ -53,7 +53,7 @@ enum {
   X(KERNEL_COPY, "launch_copy(%c, %o, %s)", NULL)                                           \
   X(PEER_COPY, "peer_copy(%c, %o, %s)", "with s3, %s: %c.copy_(%o)")                        \
   X(CALLBACK_READ, "callback(reads %h, %s)", NULL)                                          \
-  X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)", NULL)                                \
+  X(CALLBACK_MARK, "callback(sets mark %m to %v, %s)", "mark(%m, %v, %s)")                  \
   X(CALLBACK_LOOK, "callback(looks at mark %m, %s)", NULL)                                  \
   X(DELAY, "callback(sleeps up to %u us, %s)", "with %s: busy(%u)")                         \
   X(BACKWARD, NULL, "backward(%s, %c, %o)")                                                 \
@@ -72,8 +72,8 @@ enum {
   X(STREAM_RENEW, "stream_destroy(%s), stream_create(%s)", "%s = torch.Stream(d%p)")        \
   X(HOST_WRITE, "host sets %h to %v", "%h.fill_(%v)")                                       \
   X(HOST_READ, "host reads %h", "seen = %h.clone()")                                        \
-  X(HOST_LOOK, "host looks at mark %m", NULL)                                               \
-  X(AWAIT_MARK, "host waits for mark %m, querying %s", NULL)                                \
+  X(HOST_LOOK, "host looks at mark %m", "seen = look(%m)")                                  \
+  X(AWAIT_MARK, "host waits for mark %m, querying %s", "while not passed(%m): %s.query()")  \
   X(CELL_RENEW, "memory_free(%c), memory_alloc(%c)", NULL)                                  \
   X(THREAD_RENEW, "the thread ends, another takes its place",                               \
     "the thread ends, another takes its place")                                             \
@@ -112,6 +112,7 @@ typedef struct litmus_program {
   bool crosses;                /* streams may wait for events of the other device (EVT-017) */
   bool torch;                  /* its calls are PyTorch's */
   bool pinned;                 /* of PyTorch: the first half of the slots is */
+  bool marks;                  /* of PyTorch: a gate tells how far a stream has come */
   uint64_t size_bytes;         /* of each cell and slot */
   uint32_t threads;            /* of the host; 0 is 1 */
   bool races;                  /* some calls say meanwhile */
@@ -134,20 +135,36 @@ static inline uint64_t litmus_random(uint64_t* state) {
   return x ^ x >> 31;
 }
 
-int litmus_stream_device(const litmus_program_t* program, int stream);
-int litmus_cell_device(const litmus_program_t* program, int cell);
-int litmus_event_device(const litmus_program_t* program, int event);
-bool litmus_cell_is_async(int cell);
+/* Device 1 has a thing of each kind. */
+static inline int litmus_stream_device(const litmus_program_t* program, int stream) {
+  return program->devices > 1 && stream == LITMUS_STREAMS - 1;
+}
+static inline int litmus_cell_device(const litmus_program_t* program, int cell) {
+  return program->devices > 1 && cell == LITMUS_CELLS - 3;
+}
+static inline int litmus_event_device(const litmus_program_t* program, int event) {
+  return program->devices > 1 && event == LITMUS_EVENTS - 1;
+}
+static inline bool litmus_cell_is_async(int cell) {
+  return cell >= LITMUS_CELLS - 2;
+}
 /* Ordinary, higher and lower ones, with and without the time: that changes no order. */
 int32_t litmus_stream_priority(int stream);
 bool litmus_event_is_timed(int event);
 /* Returns whether the call enqueues on `stream`, and takes a place in its order. */
-bool litmus_is_work(litmus_op_t op);
+static inline bool litmus_is_work(litmus_op_t op) {
+  return op <= LITMUS_ASYNC_FREE; /* they stand first in the table */
+}
 
 /* Returns how many parts cells and slots have. */
-int litmus_parts(const litmus_program_t* program);
+static inline int litmus_parts(const litmus_program_t* program) {
+  return program->parts > 1 ? (int)program->parts : 1;
+}
 /* Returns where a part begins; of the one after the last the end. */
-uint64_t litmus_part_at(const litmus_program_t* program, int part);
+static inline uint64_t litmus_part_at(const litmus_program_t* program, int part) {
+  if (part == 0) return 0;
+  return part >= litmus_parts(program) ? program->size_bytes : program->ends[part - 1];
+}
 /* Returns the part that a byte is in. */
 int litmus_part_of(const litmus_program_t* program, uint64_t at);
 /* Returns whether the call may read or write some parts alone. */

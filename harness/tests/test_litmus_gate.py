@@ -74,6 +74,21 @@ def test_what_a_gate_shows_runs_without_the_suite(tmp_path: Path) -> None:
         assert any(again)
 
 
+def test_marks_of_a_gate_show_what_its_host_functions_do(tmp_path: Path) -> None:
+    options = ("mutant=third_callback_twice",)
+    done = run(tmp_path, MUTANTS, BRIDGE, "--shrink-time=20", options=options)
+    assert done.returncode == 1, done.stderr
+    records = read(tmp_path / "litmus.jsonl")
+    found = next(one for one in records if one["record"] == "litmus-finding")
+    assert found["outcome"] == "miscounted"
+    assert any(one.startswith("mark(") for one in found["program"])
+    text = (tmp_path / "litmus.py").read_text()
+    assert "assert passed(" in text
+    sound = tmp_path / "sound.py"
+    sound.write_text(text.replace(str(MUTANTS), str(CPU)).replace(options[0], ""))
+    assert not _fails(sound, {"TBK_BUILD": str(BUILD)})
+
+
 def _fails(file: Path, environment: dict[str, str]) -> bool:
     done = subprocess.run(
         [sys.executable, str(file)], env={**os.environ, **environment},
@@ -157,8 +172,8 @@ def test_a_broken_gate_is_not_the_devices_fault(how: str, word: str, tmp_path: P
     assert not (tmp_path / "litmus.py").exists()
 
 
-def test_a_gate_that_works_behind_another_one_holds(tmp_path: Path) -> None:
-    behind = {"TBK_HOSTILE_GATE": "", "TBK_HOSTILE_GATE_BEHIND": str(BRIDGE)}
+def test_a_gate_that_is_older_than_marks_holds(tmp_path: Path) -> None:
+    behind = {"TBK_HOSTILE_GATE": "older", "TBK_HOSTILE_GATE_BEHIND": str(BRIDGE)}
     done = run(tmp_path, CPU, BROKEN, "--programs=30", environment=behind)
     assert (done.returncode, footer(tmp_path)["gate"]) == (0, "holds"), done.stderr
 

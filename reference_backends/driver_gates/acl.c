@@ -74,7 +74,8 @@ static int enter(int32_t device) {
   return code == 0 ? driver.get_context(&contexts[device]) : code;
 }
 
-static int32_t close_gate(int32_t device, void* stream, char* message) {
+static int32_t call(int32_t device, void* stream, void (*function)(void*), void* argument,
+                    char* message) {
   pthread_once(&once, look_up);
   if (missing[0] != '\0') {
     if (message != NULL) snprintf(message, 256, "%s", missing);
@@ -84,13 +85,17 @@ static int32_t close_gate(int32_t device, void* stream, char* message) {
   if (driver.get_context(&before) != 0) before = NULL; /* the thread has none */
   int code = enter(device);
   if (code != 0) return fail(message, "the device's context", code);
+  code = driver.launch(stream, function, argument);
+  if (before != NULL) driver.set_context(before);
+  return code == 0 ? 0 : fail(message, "aclrtLaunchHostFunc", code);
+}
+
+static int32_t close_gate(int32_t device, void* stream, char* message) {
   pthread_mutex_lock(&lock);
   const uintptr_t number = ++closed;
   pthread_mutex_unlock(&lock);
   /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number is all that the function needs. */
-  code = driver.launch(stream, hold, (void*)number);
-  if (before != NULL) driver.set_context(before);
-  return code == 0 ? 0 : fail(message, "aclrtLaunchHostFunc", code);
+  return call(device, stream, hold, (void*)number, message);
 }
 
 static int32_t open_gate(char* message) {
@@ -103,7 +108,7 @@ static int32_t open_gate(char* message) {
 }
 
 const tbk_gate_t* tbk_gate(uint32_t version) {
-  static const tbk_gate_t gate = {sizeof gate, TBK_GATE_VERSION, 0, "ACL, aclrtLaunchHostFunc",
-                                  close_gate,  open_gate};
+  static const tbk_gate_t gate = {sizeof gate, TBK_GATE_VERSION, 0,   "ACL, aclrtLaunchHostFunc",
+                                  close_gate,  open_gate,        call};
   return version >= TBK_GATE_VERSION ? &gate : NULL;
 }

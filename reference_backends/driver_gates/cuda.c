@@ -79,7 +79,8 @@ static void* context_of(int32_t device, int* out_code) {
   return *out_code == 0 ? contexts[device] : NULL;
 }
 
-static int32_t close_gate(int32_t device, void* stream, char* message) {
+static int32_t call(int32_t device, void* stream, void (*function)(void*), void* argument,
+                    char* message) {
   pthread_once(&once, look_up);
   if (missing[0] != '\0') {
     if (message != NULL) snprintf(message, 256, "%s", missing);
@@ -89,15 +90,19 @@ static int32_t close_gate(int32_t device, void* stream, char* message) {
   void* ignored;
   void* context = context_of(device, &code);
   if (code != 0) return fail(message, "the device's primary context", code);
+  code = driver.push(context);
+  if (code != 0) return fail(message, "cuCtxPushCurrent", code);
+  code = driver.launch(stream, function, argument);
+  driver.pop(&ignored);
+  return code == 0 ? 0 : fail(message, "cuLaunchHostFunc", code);
+}
+
+static int32_t close_gate(int32_t device, void* stream, char* message) {
   pthread_mutex_lock(&lock);
   const uintptr_t number = ++closed;
   pthread_mutex_unlock(&lock);
-  code = driver.push(context);
-  if (code != 0) return fail(message, "cuCtxPushCurrent", code);
   /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number is all that the function needs. */
-  code = driver.launch(stream, hold, (void*)number);
-  driver.pop(&ignored);
-  return code == 0 ? 0 : fail(message, "cuLaunchHostFunc", code);
+  return call(device, stream, hold, (void*)number, message);
 }
 
 static int32_t open_gate(char* message) {
@@ -110,7 +115,7 @@ static int32_t open_gate(char* message) {
 }
 
 const tbk_gate_t* tbk_gate(uint32_t version) {
-  static const tbk_gate_t gate = {sizeof gate, TBK_GATE_VERSION, 0, "CUDA, cuLaunchHostFunc",
-                                  close_gate,  open_gate};
+  static const tbk_gate_t gate = {sizeof gate, TBK_GATE_VERSION, 0,   "CUDA, cuLaunchHostFunc",
+                                  close_gate,  open_gate,        call};
   return version >= TBK_GATE_VERSION ? &gate : NULL;
 }

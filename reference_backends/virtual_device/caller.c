@@ -49,7 +49,7 @@ static void wake(vdev_queue_t* queue) {
 
 static void end(vdev_queue_t* queue) {
   LIST_REMOVE(queue, entry);
-  pthread_cond_broadcast(&queue->device->machine->done);
+  vdev_done(queue->device->machine);
   vdev_queue_free(queue);
 }
 

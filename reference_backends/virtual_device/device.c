@@ -25,6 +25,7 @@ vdev_status_t vdev_device_usable(const vdev_device_t* device, uint32_t generatio
 
 vdev_status_t vdev_device_check(vdev_device_t* device) {
   if (!device) return VDEV_CLOSED;
+  if (__atomic_load_n(&device->serves, __ATOMIC_ACQUIRE) != 0) return VDEV_OK;
   vdev_lock(device->machine);
   vdev_status_t status = vdev_device_usable(device, device->generation);
   vdev_unlock(device->machine);
@@ -33,6 +34,12 @@ vdev_status_t vdev_device_check(vdev_device_t* device) {
 
 vdev_arena_t* vdev_device_arena(const vdev_device_t* device) {
   return device->arena;
+}
+
+/* With the lock held, after each change of what it goes by. */
+static void set_serves(vdev_device_t* device) {
+  const bool serves = device->state == OPEN && !device->lost;
+  __atomic_store_n(&device->serves, serves ? device->generation + 1 : 0, __ATOMIC_RELEASE);
 }
 
 /* Whatever takes time or can fail, without the lock. */
@@ -86,6 +93,7 @@ vdev_status_t vdev_device_open(vdev_device_t* device) {
     vdev_lock(machine);
     if (status == VDEV_OK && (status = start_queue(device)) != VDEV_OK) unmake(device);
     device->state = status == VDEV_OK ? OPEN : SHUT;
+    set_serves(device);
   }
   vdev_unlock(machine);
   errno = reason;
@@ -119,6 +127,7 @@ vdev_status_t vdev_device_close(vdev_device_t* device, int* out_code) {
     return VDEV_CLOSED;
   }
   device->state = CLOSING;
+  set_serves(device);
   vdev_device_demand(device, UINT64_MAX);
   while (vdev_device_pending(device, UINT64_MAX))
     vdev_wait(machine);
@@ -156,6 +165,7 @@ vdev_status_t vdev_device_synchronize(vdev_device_t* device, int* out_code) {
 void vdev_device_lose(vdev_device_t* device) {
   vdev_lock(device->machine);
   device->lost = true;
+  set_serves(device);
   vdev_wake_all(device->machine);
   vdev_unlock(device->machine);
 }

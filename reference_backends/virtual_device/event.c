@@ -42,6 +42,7 @@ static vdev_status_t usable(const vdev_event_t* event) {
 }
 
 vdev_status_t vdev_event_check(vdev_event_t* event) {
+  if (vdev_device_serves(event->device, event->generation)) return VDEV_OK;
   vdev_lock(event->device->machine);
   vdev_status_t status = usable(event);
   vdev_unlock(event->device->machine);
@@ -50,34 +51,32 @@ vdev_status_t vdev_event_check(vdev_event_t* event) {
 
 vdev_status_t vdev_event_record(vdev_event_t* event, vdev_stream_t* stream) {
   vdev_machine_t* machine = stream->device->machine;
-  vdev_record_t* record = vdev_record_new(stream);
-  if (!record) return VDEV_NO_ROOM;
+  vdev_point_t* point = vdev_point_new(stream);
+  if (!point) return VDEV_NO_ROOM;
   vdev_lock(machine);
   vdev_status_t status = vdev_device_usable(stream->device, stream->generation);
   if (status == VDEV_OK && event->device != stream->device) status = VDEV_INVALID;
   if (status == VDEV_OK) status = usable(event);
   if (status == VDEV_OK) {
     vdev_point_unref(event->point);
-    event->point = vdev_point_keep(record->point);
-    vdev_record_enqueue(record, stream);
+    event->point = vdev_point_keep(point);
+    vdev_point_enqueue(point, stream);
   }
   vdev_unlock(machine);
-  if (status != VDEV_OK) {
-    free(record->point);
-    free(record);
-  }
+  if (status != VDEV_OK) free(point);
   return status;
 }
 
 vdev_status_t vdev_event_wait(vdev_stream_t* stream, vdev_event_t* event) {
   vdev_machine_t* machine = stream->device->machine;
+  vdev_work_t* work = vdev_wait_new();
+  if (!work) return VDEV_NO_ROOM;
   vdev_lock(machine);
   vdev_status_t status = vdev_device_usable(stream->device, stream->generation);
   if (status == VDEV_OK) status = usable(event);
-  vdev_point_t* point = status == VDEV_OK && event->point ? vdev_point_keep(event->point) : NULL;
+  if (status == VDEV_OK) vdev_wait_enqueue(work, stream, event->point);
   vdev_unlock(machine);
-  if (status == VDEV_OK) status = vdev_point_wait(stream, point);
-  vdev_point_drop(point);
+  if (status != VDEV_OK) free(work);
   return status;
 }
 

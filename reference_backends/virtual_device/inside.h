@@ -35,6 +35,7 @@ typedef struct vdev_queue {
   vdev_work_t* running; /* NULL where nothing is */
   uint64_t demand;      /* somebody has asked for work up to this ticket */
   uint64_t id;
+  uint64_t rank, ranked; /* seeded.c: its place in that era, counted from 1 */
   int refs;
   bool closing;        /* nothing more will come */
   pthread_t thread;    /* threads.c */
@@ -42,6 +43,7 @@ typedef struct vdev_queue {
 } vdev_queue_t;
 
 struct vdev_point {
+  vdev_work_t work; /* that reaches it; refers to it until it has run */
   int refs;
   bool done;
   uint64_t time_ns;
@@ -103,13 +105,12 @@ void vdev_point_unref(vdev_point_t* point); /* NULL is nothing */
 void vdev_point_await(vdev_point_t* point); /* gives up the lock while it waits */
 void vdev_stream_unref(vdev_stream_t* stream);
 
-/* A record that is not enqueued yet; its point has one reference, which is the record's. */
-typedef struct vdev_record {
-  vdev_work_t work;
-  vdev_point_t* point;
-} vdev_record_t;
-vdev_record_t* vdev_record_new(vdev_stream_t* stream); /* NULL without host memory */
-void vdev_record_enqueue(vdev_record_t* record, vdev_stream_t* stream);
+/* A point that is not enqueued yet: free() it, or enqueue it. NULL without host memory. */
+vdev_point_t* vdev_point_new(vdev_stream_t* stream);
+void vdev_point_enqueue(vdev_point_t* point, vdev_stream_t* stream);
+/* Work that waits for a point, where there is one; takes the work, and a reference of its own. */
+vdev_work_t* vdev_wait_new(void);
+void vdev_wait_enqueue(vdev_work_t* work, vdev_stream_t* stream, vdev_point_t* point);
 
 /* --------------------------------------------------------------------- machine and its devices -- */
 
@@ -126,6 +127,7 @@ struct vdev_device {
   int32_t index;
   vdev_state_t state;
   uint32_t generation;  /* raised by each close: what is older is stale */
+  uint32_t serves;      /* atomic: the generation + 1 while it is open and not lost; else 0 */
   bool lost;            /* stays, also when it is closed */
   int error;            /* of work whose stream is gone */
   int sticky;           /* told until it is closed; 0: nothing */
@@ -143,6 +145,7 @@ struct vdev_machine {
 
   pthread_mutex_t lock;
   pthread_cond_t done; /* something completed, ended or was closed */
+  unsigned waiting;    /* for `done` */
   uint64_t ticket;
   uint64_t queue_count; /* ever made */
   LIST_HEAD(, vdev_queue) queues;
@@ -166,9 +169,16 @@ struct vdev_machine {
 
 void vdev_lock(vdev_machine_t* machine);
 void vdev_unlock(vdev_machine_t* machine);
-void vdev_wait(vdev_machine_t* machine);  /* for `done` */
+void vdev_wait(vdev_machine_t* machine); /* for `done` */
+void vdev_done(vdev_machine_t* machine);
 void vdev_asked(vdev_machine_t* machine); /* a query that found something pending */
 void vdev_pinned_free_all(vdev_machine_t* machine);
+
+/* Returns whether what was made in this generation is usable, by one look that takes no lock; where it
+   says no, vdev_device_usable says why. */
+static inline bool vdev_device_serves(const vdev_device_t* device, uint32_t generation) {
+  return __atomic_load_n(&device->serves, __ATOMIC_ACQUIRE) == generation + 1;
+}
 
 /* With the lock held: OK, CLOSED or LOST for what was made in this generation. */
 vdev_status_t vdev_device_usable(const vdev_device_t* device, uint32_t generation);

@@ -18,7 +18,14 @@ void vdev_unlock(vdev_machine_t* machine) {
 
 void vdev_wait(vdev_machine_t* machine) {
   bool (*progress)(vdev_machine_t*) = machine->scheduler->progress;
-  if (!progress || !progress(machine)) pthread_cond_wait(&machine->done, &machine->lock);
+  if (progress && progress(machine)) return;
+  machine->waiting++;
+  pthread_cond_wait(&machine->done, &machine->lock);
+  machine->waiting--;
+}
+
+void vdev_done(vdev_machine_t* machine) {
+  if (machine->waiting > 0) pthread_cond_broadcast(&machine->done);
 }
 
 void vdev_asked(vdev_machine_t* machine) {

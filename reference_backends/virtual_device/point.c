@@ -27,73 +27,64 @@ void vdev_point_drop(vdev_point_t* point) {
 
 /* Complete: those that wait for it may go on. */
 static void reach(vdev_work_t* work) {
-  vdev_point_t* point = ((vdev_record_t*)work)->point;
-  vdev_machine_t* machine = point->machine;
-  vdev_lock(machine);
+  vdev_point_t* point = (vdev_point_t*)work;
   point->done = true;
   point->time_ns = vdev_now_ns();
-  vdev_wake_all(machine);
-  vdev_unlock(machine);
+  vdev_wake_all(point->machine);
 }
 
-static void drop_record(vdev_work_t* work) {
-  vdev_point_drop(((vdev_record_t*)work)->point);
-}
-
-vdev_record_t* vdev_record_new(vdev_stream_t* stream) {
-  vdev_record_t* record = vdev_work_new(sizeof *record, reach);
-  vdev_point_t* point = vdev_zeroed(sizeof *point);
-  if (!record || !point) {
-    free(record);
-    free(point);
-    return NULL;
-  }
-  record->work.drop = drop_record;
-  record->work.always = true;
-  record->point = point;
+vdev_point_t* vdev_point_new(vdev_stream_t* stream) {
+  vdev_point_t* point = vdev_work_new(sizeof *point, reach);
+  if (!point) return NULL;
+  point->work.always = point->work.brief = point->work.is_point = true;
   point->refs = 1;
   point->machine = stream->device->machine;
-  return record;
+  return point;
 }
 
-void vdev_record_enqueue(vdev_record_t* record, vdev_stream_t* stream) {
-  vdev_machine_t* machine = stream->device->machine;
-  record->point->queue = stream->queue;
-  record->point->ticket = machine->ticket + 1; /* the one that it is about to get */
-  vdev_enqueue(stream, &record->work);
+void vdev_point_enqueue(vdev_point_t* point, vdev_stream_t* stream) {
+  point->queue = stream->queue;
+  point->ticket = point->machine->ticket + 1; /* the one that it is about to get */
+  vdev_enqueue(stream, &point->work);
 }
 
 vdev_status_t vdev_point_record(vdev_stream_t* stream, vdev_point_t** out_point) {
-  vdev_record_t* record = vdev_record_new(stream);
-  if (!record) return VDEV_NO_ROOM;
+  vdev_point_t* point = vdev_point_new(stream);
+  if (!point) return VDEV_NO_ROOM;
   vdev_machine_t* machine = stream->device->machine;
   vdev_lock(machine);
   bool open = stream->queue != NULL;
   if (open) {
-    *out_point = vdev_point_keep(record->point);
-    vdev_record_enqueue(record, stream);
+    *out_point = vdev_point_keep(point);
+    vdev_point_enqueue(point, stream);
   }
   vdev_unlock(machine);
-  if (open) return VDEV_OK;
-  free(record->point);
-  free(record);
-  return VDEV_CLOSED;
+  if (!open) free(point);
+  return open ? VDEV_OK : VDEV_CLOSED;
 }
 
 static void pass(vdev_work_t* work) {
   (void)work;
 }
 
+vdev_work_t* vdev_wait_new(void) {
+  vdev_work_t* work = vdev_work_new(sizeof *work, pass);
+  if (work) work->brief = true;
+  return work;
+}
+
+void vdev_wait_enqueue(vdev_work_t* work, vdev_stream_t* stream, vdev_point_t* point) {
+  if (point) work->waits_for = vdev_point_keep(point);
+  vdev_enqueue(stream, work);
+}
+
 vdev_status_t vdev_point_wait(vdev_stream_t* stream, vdev_point_t* point) {
   vdev_machine_t* machine = stream->device->machine;
-  vdev_work_t* work = vdev_work_new(sizeof *work, pass);
+  vdev_work_t* work = vdev_wait_new();
   if (!work) return VDEV_NO_ROOM;
   vdev_lock(machine);
   bool open = stream->queue != NULL;
-  if (open) {
-    if (point) work->waits_for = vdev_point_keep(point);
-    vdev_enqueue(stream, work);
-  }
+  if (open) vdev_wait_enqueue(work, stream, point);
   vdev_unlock(machine);
   if (!open) free(work);
   return open ? VDEV_OK : VDEV_CLOSED;

@@ -61,22 +61,38 @@ bool vdev_queue_ready(const vdev_queue_t* queue) {
   return !work->waits_for || work->waits_for->done || queue->device->lost;
 }
 
-void vdev_queue_step(vdev_queue_t* queue) {
-  vdev_machine_t* machine = queue->device->machine;
-  vdev_work_t* work = STAILQ_FIRST(&queue->pieces);
-  STAILQ_REMOVE_HEAD(&queue->pieces, entry);
-  queue->running = work;
-  bool runs = work->always || !queue->device->lost;
+static void delay(vdev_machine_t* machine, uint64_t ticket) {
+  const uint64_t most_us = machine->config.delay_us;
+  if (most_us == 0) return;
   vdev_unlock(machine);
-  uint64_t delay_us = machine->config.delay_us;
-  if (delay_us) vdev_sleep_us(vdev_mix(machine->config.seed ^ work->ticket) % (delay_us + 1));
+  vdev_sleep_us(vdev_mix(machine->config.seed ^ ticket) % (most_us + 1));
+  vdev_lock(machine);
+}
+
+static void run_piece(vdev_machine_t* machine, vdev_work_t* work, bool runs) {
+  delay(machine, work->ticket);
+  if (work->brief) {
+    if (runs) work->run(work);
+    return;
+  }
+  vdev_unlock(machine);
   if (runs) work->run(work);
   if (work->drop) work->drop(work);
   vdev_lock(machine);
+}
+
+void vdev_queue_step(vdev_queue_t* queue) {
+  vdev_work_t* work = STAILQ_FIRST(&queue->pieces);
+  STAILQ_REMOVE_HEAD(&queue->pieces, entry);
+  queue->running = work;
+  run_piece(queue->device->machine, work, work->always || !queue->device->lost);
   vdev_point_unref(work->waits_for);
-  free(work);
+  if (work->is_point)
+    vdev_point_unref((vdev_point_t*)work);
+  else
+    free(work);
   queue->running = NULL;
-  pthread_cond_broadcast(&machine->done);
+  vdev_done(queue->device->machine);
   settle(queue);
 }
 
@@ -117,5 +133,5 @@ void vdev_device_demand(vdev_device_t* device, uint64_t ticket) {
 void vdev_wake_all(vdev_machine_t* machine) {
   vdev_queue_t* queue;
   LIST_FOREACH(queue, &machine->queues, entry) machine->scheduler->wake(queue);
-  pthread_cond_broadcast(&machine->done);
+  vdev_done(machine);
 }

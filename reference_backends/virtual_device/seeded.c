@@ -21,16 +21,20 @@ static uint64_t draw(vdev_machine_t* machine) {
   return machine->worker.random = vdev_mix(machine->worker.random);
 }
 
-/* policy=shuffled: a strict order of the queues, which changes now and then. */
+static uint64_t rank_of(vdev_queue_t* queue, uint64_t era) {
+  if (queue->ranked == era + 1) return queue->rank;
+  queue->ranked = era + 1;
+  const uint64_t seed = queue->device->machine->config.seed;
+  return queue->rank = vdev_mix(seed ^ vdev_mix(era ^ (queue->id << 32)));
+}
+
+/* policy=shuffled: a strict order of the queues, which changes now and then. Mostly one is ready. */
 static vdev_queue_t* pick_shuffled(vdev_machine_t* machine) {
-  uint64_t era = machine->worker.steps / STEPS_PER_SHUFFLE, best_rank = 0;
+  const uint64_t era = machine->worker.steps / STEPS_PER_SHUFFLE;
   vdev_queue_t *queue, *best = NULL;
   LIST_FOREACH(queue, &machine->queues, entry) {
     if (!vdev_queue_ready(queue)) continue;
-    uint64_t rank = vdev_mix(machine->config.seed ^ vdev_mix(era ^ (queue->id << 32)));
-    if (best && rank <= best_rank) continue;
-    best = queue;
-    best_rank = rank;
+    if (!best || rank_of(queue, era) > rank_of(best, era)) best = queue;
   }
   return best;
 }
@@ -112,7 +116,7 @@ static void wake(vdev_queue_t* queue) {
 
 static void end(vdev_queue_t* queue) {
   LIST_REMOVE(queue, entry);
-  pthread_cond_broadcast(&queue->device->machine->done);
+  vdev_done(queue->device->machine);
   vdev_queue_free(queue);
 }
 
@@ -131,7 +135,7 @@ static void rest(vdev_machine_t* machine) {
     vdev_lock(machine);
     pthread_cond_destroy(&machine->worker.wake);
     machine->worker.state = NONE;
-    pthread_cond_broadcast(&machine->done);
+    vdev_done(machine);
   }
   vdev_unlock(machine);
 }

@@ -69,6 +69,7 @@ vdev_device_t* vdev_stream_device(const vdev_stream_t* stream) {
 }
 
 vdev_status_t vdev_stream_check(vdev_stream_t* stream) {
+  if (vdev_device_serves(stream->device, stream->generation)) return VDEV_OK;
   vdev_lock(stream->device->machine);
   vdev_status_t status = vdev_device_usable(stream->device, stream->generation);
   vdev_unlock(stream->device->machine);

@@ -36,7 +36,7 @@ static void* work(void* argument) {
   }
   LIST_REMOVE(queue, entry);
   LIST_INSERT_HEAD(&machine->ended, queue, entry);
-  pthread_cond_broadcast(&machine->done);
+  vdev_done(machine);
   vdev_unlock(machine);
   return NULL;
 }

@@ -49,7 +49,9 @@ void vdev_words_copy(void* to, const void* from, uint64_t size_bytes) {
   char* target = to;
   const char* source = from;
   uint64_t done = 0;
-  if (size_bytes >= 4 * WORD && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+  if (((uintptr_t)target | (uintptr_t)source) % WORD == 0) {
+    done = copy_aligned(target, source, size_bytes);
+  } else if (size_bytes >= 4 * WORD && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
     /* At least a word's worth first, so that the word in which the source begins is in the range. */
     for (; done < WORD || (uintptr_t)(target + done) % WORD != 0; done++)
       copy_byte(target + done, source + done);

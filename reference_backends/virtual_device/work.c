@@ -55,6 +55,11 @@ vdev_status_t vdev_submit(vdev_stream_t* stream, void* submitted) {
   return open ? VDEV_OK : VDEV_CLOSED;
 }
 
+/* Where no thread but the caller's runs anything, nobody waits for the lock while bytes are moved. */
+static bool runs_in_caller(const vdev_stream_t* stream) {
+  return stream->device->machine->scheduler->progress != NULL;
+}
+
 static void copy(vdev_work_t* work) {
   const copy_work_t* this = (const copy_work_t*)work;
   vdev_words_copy(this->to, this->from, this->size_bytes);
@@ -62,8 +67,10 @@ static void copy(vdev_work_t* work) {
 
 vdev_status_t vdev_submit_copy(vdev_stream_t* stream, void* to, const void* from,
                                uint64_t size_bytes) {
+  if (!stream) return vdev_words_copy(to, from, size_bytes), VDEV_OK;
   copy_work_t* work = vdev_work_new(sizeof *work, copy);
   if (work) {
+    work->work.brief = runs_in_caller(stream);
     work->to = to;
     work->from = from;
     work->size_bytes = size_bytes;
@@ -78,8 +85,10 @@ static void fill(vdev_work_t* work) {
 
 vdev_status_t vdev_submit_fill(vdev_stream_t* stream, void* to, uint8_t value,
                                uint64_t size_bytes) {
+  if (!stream) return vdev_words_fill(to, value, size_bytes), VDEV_OK;
   fill_work_t* work = vdev_work_new(sizeof *work, fill);
   if (work) {
+    work->work.brief = runs_in_caller(stream);
     work->to = to;
     work->size_bytes = size_bytes;
     work->value = value;

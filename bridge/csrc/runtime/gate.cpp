@@ -53,26 +53,32 @@ int32_t fail(char* message, std::string_view why) {
   return 1;
 }
 
-void enqueue(int32_t device, const void* native, void* number) {
+using Function = void (*)(void*);
+
+void enqueue(int32_t device, const void* native, Function function, void* argument) {
   Backend& backend = Backend::get();
   TORCH_CHECK(backend.tables().has_callback, backend.name(), " offers no host callbacks");
   const Stream* stream = find_native(static_cast<c10::DeviceIndex>(device), native);
   TORCH_CHECK(stream != nullptr, "no stream of device ", device, " has this native handle");
   ErrorBuffer error;
-  check(backend.tables().callback.callback_enqueue(backend.instance(), stream->handle, hold, number,
-                                                   &error),
+  check(backend.tables().callback.callback_enqueue(backend.instance(), stream->handle, function,
+                                                   argument, &error),
         error, "callback_enqueue", stream->device);
 }
 
-/// The callback may run within the call, and then it returns when the gate is opened.
-int32_t close_gate(int32_t device, void* native, char* message) {
+int32_t call(int32_t device, void* native, Function function, void* argument, char* message) {
   try {
-    enqueue(device, native, next_number());
+    enqueue(device, native, function, argument);
   } catch (const std::exception& failure) {
     const std::string_view text = failure.what();
     return fail(message, text.substr(0, text.find('\n')));
   }
   return 0;
+}
+
+/// The callback may run within the call, and then it returns when the gate is opened.
+int32_t close_gate(int32_t device, void* native, char* message) {
+  return call(device, native, hold, next_number(), message);
 }
 
 int32_t open_gate(char* /*message*/) {
@@ -83,8 +89,8 @@ int32_t open_gate(char* /*message*/) {
   return 0;
 }
 
-const tbk_gate_t table = {sizeof table, TBK_GATE_VERSION, 0, "the bridge, callback_enqueue",
-                          close_gate,   open_gate};
+const tbk_gate_t table = {sizeof table, TBK_GATE_VERSION, 0,   "the bridge, callback_enqueue",
+                          close_gate,   open_gate,        call};
 
 }  // namespace
 }  // namespace tbk

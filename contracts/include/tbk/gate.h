@@ -47,6 +47,15 @@ typedef struct tbk_gate_ops {
    * held it does nothing. Returns as `close` does; then the stream may be held for ever.
    */
   int32_t (*open)(char message[256]);
+
+  /*
+   * Have `function` called once, when the work before it on the stream is complete; work that is
+   * enqueued from now on does not begin before it has returned. So a program learns how far a stream
+   * has come. It returns at once, and calls nothing of the device. NULL, or beyond `struct_size`, as
+   * in libraries that are older than this member: nothing is asked about it. Returns as `close` does.
+   */
+  int32_t (*call)(int32_t device, void* stream, void (*function)(void* argument), void* argument,
+                  char message[256]);
 } tbk_gate_t;
 
 /*

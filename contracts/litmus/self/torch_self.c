@@ -40,6 +40,9 @@
 #define SYNC_BY_1(s) \
   { .op = LITMUS_STREAM_SYNCHRONIZE, .stream = (s), .thread = 1 }
 
+#define LOOK_IT \
+  { .op = LITMUS_HOST_LOOK, .mark = 0 }
+
 enum { PINNED = 0 };
 
 static const sample_t edges[] = {
@@ -83,6 +86,15 @@ static const sample_t edges[] = {
      PINNED,
      {FILL_IT(2, V, 1), BACKWARD(0, 1), RECORD_IT(0, 1), WAIT_FOR(2, 0), PINNED_FETCH(0, 2)}},
     {LITMUS_EDGE_BACKWARD_CALLER, PINNED, {BACKWARD(0, 1), PINNED_FETCH(0, 0)}},
+    {LITMUS_EDGE_CALLBACK_AFTER,
+     PINNED,
+     {FILL_IT(0, V, 0), MARK_IT(0), AWAIT_IT(0), PINNED_FETCH(0, 1)}},
+    {LITMUS_EDGE_CALLBACK_BEFORE,
+     LITMUS_PLACE_OF_MARKS,
+     {MARK_IT(0), FILL_IT(0, V, 0), SYNC(0), LOOK_IT}},
+    {LITMUS_EDGE_CALLBACK_HOST,
+     PINNED,
+     {FILL_IT(0, V, 0), MARK_IT(0), AWAIT_IT(0), PINNED_FETCH(0, 1)}},
     {LITMUS_EDGE_COPY_ACROSS, FAR_CELL, {FILL_IT(FAR, V, 3), ACROSS(0)}},
 };
 
@@ -175,7 +187,8 @@ static const rule_t rules[] = {
      false,
      {FILL_IT(0, V, 0), {.op = LITMUS_EVENT_POLL, .thread = 1, .meanwhile = true}}},
     {"a copy names no stream", false, {FILL_IT(0, V, -1)}},
-    {"there are callbacks", false, {MARK_IT(0)}},
+    {"a gate has marks", true, {MARK_IT(0)}},
+    {"there are other callbacks", false, {LOOK_AT(0)}},
     {"memory is freed outside of the order of streams", false, {RENEW(0)}},
     {"another stream is taken while work is pending", true, {FILL_IT(0, V, 1), OTHER_STREAM(1)}},
     {"another default stream is taken", false, {OTHER_STREAM(0)}},
@@ -214,6 +227,7 @@ static void the_generator_reaches_all(void) {
                                   .fill = true,
                                   .pinned = true,
                                   .peer = true,
+                                  .callback = true,
                                   .async_memory = true,
                                   .autograd = true,
                                   .cache = true,

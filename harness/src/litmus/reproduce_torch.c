@@ -23,18 +23,36 @@ static bool has_op(const litmus_program_t* p, unsigned op) {
   return false;
 }
 
-/* One gate is shut at a time. A host that waits meanwhile is let go by the timer. */
 static void write_gate(FILE* f, const char* gate) {
+  fprintf(f,
+          "from ctypes import *; from threading import Timer\n"
+          "get = CFUNCTYPE(POINTER(c_void_p), c_uint32)((\"tbk_gate\", CDLL(\"%s\")))(1)\n",
+          gate);
+}
+
+/* One gate is shut at a time. A host that waits meanwhile is let go by the timer. */
+static void write_busy(FILE* f) {
   fprintf(
       f,
-      "from ctypes import *; from threading import Timer\n"
-      "get = CFUNCTYPE(POINTER(c_void_p), c_uint32)((\"tbk_gate\", CDLL(\"%s\")))(1)\n"
       "shut = CFUNCTYPE(c_int32, c_int32, c_void_p, c_void_p)(get[3])\n"
       "let = CFUNCTYPE(c_int32, c_void_p)(get[4])\n"
       "def busy(us):\n"
       "    s = torch.accelerator.current_stream(); let(None); Timer(0.05, let, [None]).start()\n"
-      "    assert shut(s.device_index, s.native_handle, None) == 0\n",
-      gate);
+      "    assert shut(s.device_index, s.native_handle, None) == 0\n");
+}
+
+/* A mark is a semaphore, which a stream that comes to it posts: that needs no function of Python's. */
+static void write_marks(FILE* f) {
+  fprintf(
+      f,
+      "call = CFUNCTYPE(c_int32, c_int32, c_void_p, c_void_p, c_void_p, c_void_p)(get[5])\n"
+      "posted, values, count = [create_string_buffer(64) for _ in range(%d)], {}, c_int()\n"
+      "def mark(m, v, s):\n"
+      "    values[m], post = v, cast(CDLL(None).sem_post, c_void_p)\n"
+      "    assert call(s.device_index, s.native_handle, post, addressof(posted[m]), None) == 0\n"
+      "def passed(m): CDLL(None).sem_getvalue(posted[m], byref(count)); return count.value\n"
+      "def look(m): return torch.tensor([values[m] if passed(m) else 0])\n",
+      LITMUS_MARKS);
 }
 
 static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_program_t* p,
@@ -53,8 +71,11 @@ static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_pro
   else
     fprintf(f, "torch._C._get_privateuse1_backend_name()");
   fprintf(f, ", 0), %" PRIu64 ", torch.uint8\n", p->size_bytes);
+  const bool marks = has_op(p, LITMUS_CALLBACK_MARK);
+  if ((has_op(p, LITMUS_DELAY) || marks) && subject->gate != NULL) write_gate(f, subject->gate);
+  if (marks) write_marks(f);
   if (has_op(p, LITMUS_DELAY) && subject->gate != NULL)
-    write_gate(f, subject->gate);
+    write_busy(f);
   else if (has_op(p, LITMUS_DELAY))
     fprintf(f, "busy = lambda us: torch.empty(us * %u, dtype=u8, device=d.type).fill_(0)\n",
             offers->bytes_per_us);
@@ -189,7 +210,8 @@ static void write_calls(FILE* f, const finding_t* finding, const char* before,
     const litmus_call_t* call = &p->calls[i];
     const bool polls = call->op == LITMUS_EVENT_POLL || call->op == LITMUS_STREAM_POLL;
     char text[LITMUS_TEXT];
-    if (call->op == LITMUS_HOST_READ && (read == NULL || read->call_id != call->id)) continue;
+    const bool looks = call->op == LITMUS_HOST_READ || call->op == LITMUS_HOST_LOOK;
+    if (looks && (read == NULL || read->call_id != call->id)) continue;
     litmus_call_t by_one = *call; /* the text names no thread */
     by_one.thread = 0;
     litmus_call_text(p, &by_one, text);
@@ -252,4 +274,7 @@ void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers
   write_calls(f, finding, before, read);
   write_synchronize(f, p, before);
   if (read != NULL) write_check(f, finding, before, &model, read);
+  for (uint32_t i = 0; i < p->count && result->outcome == LITMUS_MISCOUNTED; i++)
+    if (p->calls[i].op == LITMUS_CALLBACK_MARK)
+      fprintf(f, "%sassert passed(%d) == 1\n", before, p->calls[i].mark);
 }

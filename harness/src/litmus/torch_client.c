@@ -118,6 +118,7 @@ static void take_offers(const wire_hello_t* hello, litmus_offers_t* out_offers) 
                                   .peer = hello->devices > 1,
                                   .autograd = hello->autograd != 0,
                                   .cache = hello->cache != 0,
+                                  .callback = hello->marks != 0,
                                   .threads = LITMUS_THREADS,
                                   .threads_in = THREADS_IN,
                                   .async_memory = true,

@@ -45,7 +45,8 @@ typedef struct wire_hello {
   int32_t gate; /* 1: it holds streams; 0: there is none, or nothing to hold */
   int32_t autograd;
   int32_t cache; /* 1: it can be emptied */
-  char reason[484];
+  int32_t marks; /* 1: the gate tells how far a stream has come, whether it holds one or not */
+  char reason[480];
 } wire_hello_t;
 
 /* To a child. */

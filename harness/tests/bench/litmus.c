@@ -13,18 +13,20 @@
  *   programs_per_second     as they are drawn, about thirty-one calls each
  *   programs24_per_second   the same calls, in programs of twenty-four
  *   raw24_per_second        of the raw loop
- *   bare24_per_second       of programs of twenty-four, if nothing took time but their calls, and those
- *                           by which they make what they name, look at it and give it back, each
- *                           as long as one of the raw loop's: what the interface itself costs
+ *   interface24_per_second  of programs of twenty-four, if nothing took time but the library's side of
+ *                           their calls, and of those by which they make what they name, look at it
+ *                           and give it back: there is no more to be had on this library
+ *   interface_share         of the time of a program
  *   ratio                   how many times as long as the raw loop a program of twenty-four takes
  *   generate_ns, run_ns, judge_ns   of one program
+ *   interface_ns            of run_ns: the same programs on a library that does nothing take the rest
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "execute.h"
-#include "runner.h"
+#include "nothing.h"
 
 enum { ROUNDS = 9, BATCH = 16, PROGRAMS = 10000, CALLS = 24, CELL_BYTES = 64 };
 
@@ -103,31 +105,21 @@ static double time_raw(litmus_runner_t* r) {
 /* ------------------------------------------------------------------------------------ programs -- */
 
 /* Of one program, in nanoseconds; and of one call. */
-enum { GENERATE, RUN, RUN_AND_JUDGE, WHOLE, OF_24, RAW, BARE, RATIO, FIGURES };
+enum { GENERATE, NOTHING, RUN, RUN_AND_JUDGE, WHOLE, OF_24, RAW, INTERFACE, RATIO, FIGURES };
 
 typedef struct batch {
   litmus_program_t programs[BATCH];
   litmus_model_t models[BATCH];
   uint64_t calls;
-  uint64_t bare_calls; /* these, and what is made, looked at and given back */
 } batch_t;
-
-static uint64_t bare_calls(const litmus_program_t* program) {
-  const litmus_uses_t uses = litmus_program_uses(program);
-  const int streams = __builtin_popcount(uses.streams), cells = __builtin_popcount(uses.cells);
-  return program->count + 3u * (unsigned)streams + 2u * (unsigned)__builtin_popcount(uses.events) +
-         2u * (unsigned)cells + program->devices;
-}
 
 static uint64_t generate_all(batch_t* batch, const litmus_offers_t* offers, uint64_t first) {
   const uint64_t from = used_ns();
   for (uint64_t i = 0; i < BATCH; i++)
     litmus_generate(&batch->programs[i], offers, 1, first + i, &batch->models[i]);
   const uint64_t until = used_ns();
-  for (int i = 0; i < BATCH; i++) {
+  for (int i = 0; i < BATCH; i++)
     batch->calls += batch->programs[i].count;
-    batch->bare_calls += bare_calls(&batch->programs[i]);
-  }
   return until - from;
 }
 
@@ -145,13 +137,22 @@ static uint64_t run_all(litmus_runner_t* r, batch_t* batch, bool judges) {
   return used_ns() - from;
 }
 
+static uint64_t run_on_nothing(litmus_runner_t* r, batch_t* batch) {
+  bench_library_t library;
+  bench_take_out(r, &library);
+  const uint64_t spent = run_all(r, batch, false);
+  bench_put_back(r, &library);
+  return spent;
+}
+
 static void time_programs(litmus_runner_t* r, const litmus_offers_t* offers, uint64_t first,
                           double* out) {
   static batch_t batch;
   uint64_t spent[WHOLE] = {0};
-  batch.calls = batch.bare_calls = 0;
+  batch.calls = 0;
   for (uint64_t i = 0; i < PROGRAMS; i += BATCH) {
     spent[GENERATE] += generate_all(&batch, offers, first + i);
+    spent[NOTHING] += run_on_nothing(r, &batch);
     spent[RUN] += run_all(r, &batch, false);
     spent[RUN_AND_JUDGE] += run_all(r, &batch, true);
   }
@@ -159,7 +160,7 @@ static void time_programs(litmus_runner_t* r, const litmus_offers_t* offers, uin
     out[part] = (double)spent[part] / PROGRAMS;
   out[WHOLE] = out[GENERATE] + out[RUN_AND_JUDGE];
   out[OF_24] = out[WHOLE] * PROGRAMS * CALLS / (double)batch.calls;
-  out[BARE] = out[RAW] / (CALLS + 1) * CALLS * (double)batch.bare_calls / (double)batch.calls;
+  out[INTERFACE] = out[RUN] - out[NOTHING];
 }
 
 int main(int argc, char** argv) {
@@ -183,10 +184,13 @@ int main(int argc, char** argv) {
   }
   printf("{\"programs_per_second\":%.0f,\"programs24_per_second\":%.0f,\"raw24_per_second\":%.0f,",
          1e9 / median(seen[WHOLE]), 1e9 / median(seen[OF_24]), 1e9 / median(seen[RAW]));
-  printf("\"bare24_per_second\":%.0f,", 1e9 / median(seen[BARE]));
-  printf("\"ratio\":%.2f,\"generate_ns\":%.0f,\"run_ns\":%.0f,\"judge_ns\":%.0f}\n",
+  const double interface = median(seen[INTERFACE]), whole = median(seen[WHOLE]);
+  printf("\"interface24_per_second\":%.0f,\"interface_share\":%.2f,",
+         1e9 / (interface * median(seen[OF_24]) / whole), interface / whole);
+  printf("\"ratio\":%.2f,\"generate_ns\":%.0f,\"run_ns\":%.0f,\"judge_ns\":%.0f,",
          median(seen[RATIO]), median(seen[GENERATE]), median(seen[RUN]),
          median(seen[RUN_AND_JUDGE]) - median(seen[RUN]));
+  printf("\"interface_ns\":%.0f}\n", interface);
   litmus_runner_close(r);
   return 0;
 }

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from litmus_mutants import BROKEN, BY_GATE, NO_CALL_OF_PYTORCH, OPTIONS_IN_PYTORCH
+from litmus_mutants import BROKEN, BY_GATE, BY_MARKS, NO_CALL_OF_PYTORCH, OPTIONS_IN_PYTORCH
 from litmus_runs import (
     MUTANTS,
     PLANTED,
@@ -124,7 +124,7 @@ def torch(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
             continue
         missing = NO_CALL_OF_PYTORCH.get(name, "")
         options = (f"mutant={name}", *OPTIONS_IN_PYTORCH.get(name, ()))
-        gated = name in BY_GATE
+        gated = name in BY_GATE | BY_MARKS
         found = {} if missing else through_pytorch(options, choices.seconds, gated)
         yield (
             {"fault": what, "mutant": name, "missing": missing, **found},

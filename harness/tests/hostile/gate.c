@@ -7,6 +7,7 @@
  */
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,14 @@ __attribute__((constructor)) static void loaded(void) {
 }
 
 const tbk_gate_t* tbk_gate(uint32_t version) {
-  static tbk_gate_t gate = {sizeof gate, TBK_GATE_VERSION, 0, "hostile", close_gate, open_gate};
+  static tbk_gate_t gate = {sizeof gate, TBK_GATE_VERSION, 0,   "hostile",
+                            close_gate,  open_gate,        NULL};
   tbk_gate_fn entry = NULL;
   void* library = dlopen(getenv("TBK_HOSTILE_GATE_BEHIND"), RTLD_NOW | RTLD_LOCAL);
   void* symbol = library != NULL ? dlsym(library, TBK_GATE_SYMBOL) : NULL;
   memcpy(&entry, &symbol, sizeof entry);
   behind = entry != NULL ? entry(version) : NULL;
-  if (breaks("cut_short")) gate.struct_size -= sizeof gate.open;
+  if (breaks("cut_short")) gate.struct_size = offsetof(tbk_gate_t, open);
+  if (breaks("older")) gate.struct_size = offsetof(tbk_gate_t, call); /* that does not break it */
   return behind == NULL || breaks("serves_nobody") ? NULL : &gate;
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections.abc import Callable
 
 import torch
 
@@ -37,6 +38,7 @@ class Gate:
         self._keeper = ctypes.CDLL(keeper)  # which lets go of Python's lock meanwhile
         self._keeper.tbk_keeper_name.restype = ctypes.c_char_p
         self._keeper.tbk_keeper_is_shut.restype = ctypes.c_bool
+        self._keeper.tbk_keeper_has_marks.restype = ctypes.c_bool
         self._said = ctypes.create_string_buffer(_MESSAGE)
         self._checked(
             self._keeper.tbk_keeper_load(library.encode(), ctypes.c_void_p(inside), self._said)
@@ -56,16 +58,26 @@ class Gate:
     def close(self, stream: torch.Stream, most_s: float) -> bool:
         """Holds a stream for `most_s` at most; first lets go of the one that is held. Returns False
         where the device, being synchronous, held the caller instead. Raises GateError."""
-        try:
-            handle: int = stream.native_handle  # type: ignore[attr-defined]
-        except Exception as error:  # whatever a device raises
-            why = str(error).partition("\n")[0]
-            raise GateError(f"the device tells no native handles of streams: {why}") from error
+        address = _address(stream)
         nanoseconds = ctypes.c_uint64(int(most_s * 1e9))
-        address = ctypes.c_void_p(handle)
         index = stream.device_index
         code = self._keeper.tbk_keeper_close(index, address, nanoseconds, self._said)
         return self._checked(code) != _SYNCHRONOUS
+
+    @property
+    def has_marks(self) -> bool:
+        """Returns whether it can tell how far a stream has come."""
+        return bool(self._keeper.tbk_keeper_has_marks())
+
+    def mark(self, stream: torch.Stream) -> Callable[[], int]:
+        """Puts a mark on a stream. Returns what tells how often the stream has come to it, which is
+        once, when all work before it is complete. Raises GateError."""
+        address, said = _address(stream), ctypes.create_string_buffer(_MESSAGE)
+        code = self._keeper.tbk_keeper_mark(stream.device_index, address, said)
+        if code < 0:
+            self._said = said
+        mark = self._checked(code)
+        return lambda: int(self._keeper.tbk_keeper_passed(mark))
 
     def let_go(self, after_s: float = 0) -> None:
         """Opens it in so many seconds, unless it is opened before. Waits for nothing."""
@@ -149,6 +161,14 @@ class Gate:
                     f"{PATIENCE_S:g} s later the work behind it is not complete"
                 )
             time.sleep(0.0005)
+
+
+def _address(stream: torch.Stream) -> ctypes.c_void_p:
+    try:
+        return ctypes.c_void_p(stream.native_handle)  # type: ignore[attr-defined]
+    except Exception as error:  # whatever a device raises
+        why = str(error).partition("\n")[0]
+        raise GateError(f"the device tells no native handles of streams: {why}") from error
 
 
 def _enqueue(stream: torch.Stream, value: torch.Tensor, event: torch.Event) -> None:

@@ -82,6 +82,7 @@ class Device:
         self._subject = subject
         self._known = known
         self._gate: Gate | None = None
+        self._marks: Gate | None = None  # the same one, also where there is nothing to hold
         self._shut_s = 0.0
         self._held: torch.Stream | None = None
         self.pinned = False
@@ -139,6 +140,7 @@ class Device:
             gate=self._gate is not None,
             autograd=self.backward is not None,
             cache=self.cache,
+            marks=self._marks is not None,
         )
 
     def of_cell(self, number: int, devices: int) -> torch.device:
@@ -196,6 +198,7 @@ class Device:
         try:
             gate = Gate(library, str(keeper), inside)
             self._gate = gate if gate.holds(self.streams[1][1]) else None
+            self._marks = gate if gate.has_marks else None
         except GateError as error:
             raise Unusable(wire.BAD_LIBRARY, str(error)) from error
 
@@ -209,6 +212,13 @@ class Device:
             return
         with stream:
             self._busy[stream.device][: microseconds * self.bytes_per_us].fill_(0)
+
+    def mark(self, stream: torch.Stream) -> Callable[[], int]:
+        """Puts a mark on the stream; what is returned tells how often it was passed. Raises
+        GateError."""
+        if self._marks is None:
+            raise AssertionError("no program has marks where the gate has none")
+        return self._marks.mark(stream)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from mmap import mmap
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from tbk_contracts.torch.gate import GateError
@@ -24,12 +24,21 @@ from tbk_harness.torch_worker.speech import told
 # deadline of the gate.
 _WAITS = {
     "UPLOAD", "DOWNLOAD", "PEER_COPY", "EVENT_SYNCHRONIZE", "EVENT_SPIN", "STREAM_SYNCHRONIZE",
-    "STREAM_SPIN", "DEVICE_SYNCHRONIZE",
+    "STREAM_SPIN", "DEVICE_SYNCHRONIZE", "AWAIT_MARK",
 }  # fmt: skip
 
 
 class _Stuck(Exception):  # noqa: N818  # a verdict, not an error of ours
     """Something that was asked again and again did not become complete."""
+
+
+class Mark(NamedTuple):
+    """A mark of the gate's: who put it there, what is seen once it was passed, and how often that
+    was."""
+
+    at: int
+    value: int
+    passed: Callable[[], int]
 
 
 class Executor:
@@ -53,6 +62,7 @@ class Executor:
         self._cells: list[Any] = []
         self._streams: list[torch.Stream] = []
         self._events: list[torch.Event] = []
+        self._marks: dict[int, Mark] = {}
 
     def run(self, program: Program) -> Reply:
         """Runs a program that is defined; what it sees lies in the shared memory."""
@@ -71,7 +81,7 @@ class Executor:
                 break
         self._step(-1)
         self._guarded(lambda: self._end(program))
-        self._cells, self._events = [], []
+        self._cells, self._events, self._marks = [], [], {}
         return self._reply
 
     def _in_thread(self, thread: int, act: Callable[[], None]) -> None:
@@ -147,7 +157,7 @@ class Executor:
 
     def _end(self, program: Program) -> None:
         self._device.finish(self._streams)
-        if self._reply.outcome != wire.RIGHT:
+        if self._reply.outcome != wire.RIGHT or not self._counted():
             return
         for number, slot in enumerate(self._slots):
             self._room(wire.ROOM_OF_SLOTS + number).copy_(slot)
@@ -155,6 +165,14 @@ class Executor:
             if cell is not None:
                 self._room(wire.ROOM_OF_CELLS + number).copy_(cell)
                 self._reply.cells |= 1 << number
+
+    def _counted(self) -> bool:
+        """Notes the first mark that was not passed once, now that all is complete."""
+        wrong = [mark for mark in self._marks.values() if mark.passed() != 1]
+        if wrong:
+            self._reply.outcome, self._reply.call = wire.MISCOUNTED, wrong[0].at
+            self._reply.message = f"the callback ran {wrong[0].passed()} times"
+        return not wrong
 
     def _is_pinned(self, call: Call) -> bool:
         """Returns whether it is a copy that only enqueues."""
@@ -205,6 +223,19 @@ class Executor:
 
     def _delay(self, call: Call) -> None:
         self._device.keep_busy(self._streams[call.stream], call.microseconds)
+
+    def _callback_mark(self, call: Call) -> None:
+        passed = self._device.mark(self._streams[call.stream])
+        self._marks[call.mark] = Mark(self._index, call.value, passed)
+
+    def _await_mark(self, call: Call) -> None:
+        stream, mark = self._streams[call.stream], self._marks[call.mark]
+        self._ask(lambda: bool(mark.passed()) or (stream.query(), bool(mark.passed()))[1])
+
+    def _host_look(self, call: Call) -> None:
+        mark = self._marks.get(call.mark)
+        self._rooms[call.id][0] = mark.value if mark and mark.passed() else 0
+        self._reply.looked |= 1 << call.id
 
     def _wait(self, call: Call) -> None:
         self._events[call.event].wait(self._streams[call.stream])

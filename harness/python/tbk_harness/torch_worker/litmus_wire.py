@@ -12,7 +12,7 @@ from typing import NamedTuple
 CONTROL, PAGE = 3, 4  # descriptors
 CHILD, ENDED = 1, 2  # words on the control socket
 RUNNING, BAD_LIBRARY, NO_DEVICE, NOTHING_TO_ORDER = 1, 4, 5, 6  # hunt_state_t
-RIGHT, REFUSED, STUCK, NO_ROOM = 0, 2, 4, 7  # litmus_outcome_t
+RIGHT, REFUSED, MISCOUNTED, STUCK, NO_ROOM = 0, 2, 3, 4, 7  # litmus_outcome_t
 GATE_FAILED = 100
 
 STREAMS, EVENTS, CELLS, SLOTS, CALLS, THREADS = 4, 4, 8, 12, 56, 3
@@ -31,7 +31,7 @@ MOST_BYTES = 4096  # of a request
 WORD = struct.Struct("<ii")
 _HEAD = struct.Struct("<IIQQ")
 _CALL = struct.Struct("<BbbbbbbBBB?xIB7x")
-_HELLO = struct.Struct("<iiiiiii484s")
+_HELLO = struct.Struct("<iiiiiiii480s")
 _REPLY = struct.Struct("<iiQQQ200s")
 
 
@@ -91,12 +91,14 @@ class Hello:
     gate: bool = False
     autograd: bool = False
     cache: bool = False
+    marks: bool = False
     reason: str = ""
 
     def pack(self) -> bytes:
         """Returns the bytes of wire_hello_t."""
         numbers = (self.state, self.devices, self.pinned, self.bytes_per_us, self.gate)
-        return _HELLO.pack(*numbers, self.autograd, self.cache, _cut(self.reason, 483))
+        more = (self.autograd, self.cache, self.marks)
+        return _HELLO.pack(*numbers, *more, _cut(self.reason, 479))
 
 
 def _cut(text: str, size: int) -> bytes:

@@ -27,6 +27,8 @@ struct vdev_work {
   void (*drop)(vdev_work_t* work); /* after run or instead of it, with no lock held; may be NULL */
   bool always;                     /* runs on a lost device too */
   /* The rest is the virtual device's. */
+  bool brief;    /* runs with the lock held, and neither asks for it nor has a drop */
+  bool is_point; /* is part of one, and goes with it */
   STAILQ_ENTRY(vdev_work) entry;
   uint64_t ticket;         /* grows with each piece of work of the machine */
   vdev_point_t* waits_for; /* runs only when this is done; may be NULL */
