@@ -71,6 +71,12 @@ EVENT_CREATE(create_of_1000_events_is_the_last) {
   return EVENT_CREATE_INNER;
 }
 
+PREPARE(prepare_of_1000_plans_is_the_last) {
+  if (atomic_fetch_add(&wrap_of(self)->calls, 1) >= 1000)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "all plans have been made");
+  return PREPARE_INNER;
+}
+
 /* `calls`: events that live; `value`: those that lived when a device was closed, and count for ever. */
 EVENT_CREATE(create_counts_events) {
   wrap_t* wrap = wrap_of(self);
@@ -213,6 +219,8 @@ const mutant_t mutants_account[] = {
            PATCH(stream.stream_create, create_of_100_streams_is_the_last)),
     ROW_OF(create_of_1000_events_is_the_last, "EVT-003", COUNT, "those that are gone count, too",
            PATCH(event.event_create, create_of_1000_events_is_the_last)),
+    ROW_OF(prepare_of_1000_plans_is_the_last, "KRN-009", COUNT, "those that are gone count, too",
+           PATCH(launching.prepare, prepare_of_1000_plans_is_the_last)),
     ROW_OF(close_keeps_count_of_events, "DEV-022", STATE, "those that live then count for ever",
            PATCH(event.event_create, create_counts_events),
            PATCH(event.event_destroy, destroy_uncounts_event),

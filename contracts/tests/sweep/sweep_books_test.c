@@ -24,24 +24,51 @@ static bool take_and_give(tbk_fixture_t* fx, void* argument) {
 
 static void come_and_go(tbk_fixture_t* fx, book_kind_t kind, uint64_t turns, uint64_t time_ns) {
   book_t* book = book_open(fx, kind, kind == BOOK_PINNED ? PIECES / 2 : FEW);
+  const uint64_t heap = book_heap_bytes();
   const uint64_t times = book_repeat(fx, take_and_give, book, turns, time_ns);
+  book_note_heap(fx, heap, times);
   BOOK_CHECK(fx, book, times, "taken and given back");
 }
 
-#define COMES_AND_GOES(kind, few, many)         \
-  static void few(tbk_fixture_t* fx) {          \
-    come_and_go(fx, kind, TURNS, SOME_NS);      \
-  }                                             \
-  static void many(tbk_fixture_t* fx) {         \
-    come_and_go(fx, kind, MANY_TURNS, MUCH_NS); \
-  }
-COMES_AND_GOES(BOOK_MEMORY, memory_can_be_had_a_thousand_times, memory_can_be_had_ever_again)
-COMES_AND_GOES(BOOK_STREAM_MEMORY, memory_of_a_stream_can_be_had_a_thousand_times,
-               memory_of_a_stream_can_be_had_ever_again)
-COMES_AND_GOES(BOOK_PINNED, pinned_memory_can_be_had_a_thousand_times,
-               pinned_memory_can_be_had_ever_again)
-COMES_AND_GOES(BOOK_STREAMS, streams_can_be_made_a_thousand_times, streams_can_be_made_ever_again)
-COMES_AND_GOES(BOOK_EVENTS, events_can_be_made_a_thousand_times, events_can_be_made_ever_again)
+static void memory_can_be_had_a_thousand_times(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_MEMORY, TURNS, SOME_NS);
+}
+
+static void memory_can_be_had_ever_again(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_MEMORY, MANY_TURNS, MUCH_NS);
+}
+
+static void memory_of_a_stream_can_be_had_a_thousand_times(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_STREAM_MEMORY, TURNS, SOME_NS);
+}
+
+static void memory_of_a_stream_can_be_had_ever_again(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_STREAM_MEMORY, MANY_TURNS, MUCH_NS);
+}
+
+static void pinned_memory_can_be_had_a_thousand_times(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_PINNED, TURNS, SOME_NS);
+}
+
+static void pinned_memory_can_be_had_ever_again(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_PINNED, MANY_TURNS, MUCH_NS);
+}
+
+static void streams_can_be_made_a_thousand_times(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_STREAMS, TURNS, SOME_NS);
+}
+
+static void streams_can_be_made_ever_again(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_STREAMS, MANY_TURNS, MUCH_NS);
+}
+
+static void events_can_be_made_a_thousand_times(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_EVENTS, TURNS, SOME_NS);
+}
+
+static void events_can_be_made_ever_again(tbk_fixture_t* fx) {
+  come_and_go(fx, BOOK_EVENTS, MANY_TURNS, MUCH_NS);
+}
 
 /* ---------------------------------------------------------------------------------- refusals ---- */
 

@@ -66,5 +66,7 @@ uint64_t book_heap_bytes(void);
 #define BOOK_CHECK_HEAP(before, times, what) \
   book_check_heap((before), (times), (what), TBK_HERE("the heap of the process"))
 bool book_check_heap(uint64_t before, uint64_t times, const char* what, tbk_here_t here);
+/* Notes that it has: no clause promises the host's memory of what came and went. */
+void book_note_heap(tbk_fixture_t* fx, uint64_t before, uint64_t times);
 
 #endif /* TBK_CONTRACTS_BOOK_H */
