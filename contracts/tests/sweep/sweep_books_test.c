@@ -13,21 +13,23 @@ enum { TURNS = 1500, MANY_TURNS = 20000, ODD_SIZES = 60, FEW = 64, PIECES = 8 };
 #define SOME_NS UINT64_C(8000000)
 #define MUCH_NS UINT64_C(1000000000)
 
+static book_t book;
+
 /* ----------------------------------------------------------------------------- came and went ---- */
 
 static bool take_and_give(tbk_fixture_t* fx, void* argument) {
-  book_t* book = argument;
-  if (!CHECK_OK(book_take(fx, book))) return false;
-  book_give_all(fx, book);
+  book_t* of = argument;
+  if (!CHECK_OK(book_take(fx, of))) return false;
+  book_give_all(fx, of);
   return true;
 }
 
 static void come_and_go(tbk_fixture_t* fx, book_kind_t kind, uint64_t turns, uint64_t time_ns) {
-  book_t* book = book_open(fx, kind, kind == BOOK_PINNED ? PIECES / 2 : FEW);
+  book_open(fx, &book, kind, kind == BOOK_PINNED ? PIECES / 2 : FEW);
   const uint64_t heap = book_heap_bytes();
-  const uint64_t times = book_repeat(fx, take_and_give, book, turns, time_ns);
+  const uint64_t times = book_repeat(fx, take_and_give, &book, turns, time_ns);
   book_note_heap(fx, heap, times);
-  BOOK_CHECK(fx, book, times, "taken and given back");
+  BOOK_CHECK(fx, &book, times, "taken and given back");
 }
 
 static void memory_can_be_had_a_thousand_times(tbk_fixture_t* fx) {
@@ -72,17 +74,15 @@ static void events_can_be_made_ever_again(tbk_fixture_t* fx) {
 
 /* ---------------------------------------------------------------------------------- refusals ---- */
 
-/* Few of each: what is counted for a refusal is a share of all, or comes to all of it in time. */
+static const book_kind_t kinds[] = {BOOK_MEMORY, BOOK_PINNED, BOOK_STREAMS, BOOK_EVENTS};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+static book_t books[KINDS];
+
+/* One of each: what is counted for a refusal comes to all there is in time. */
 static void run_refused(tbk_fixture_t* fx, sweep_case_t* one) {
-  static const book_kind_t kinds[] = {BOOK_MEMORY, BOOK_PINNED, BOOK_STREAMS, BOOK_EVENTS};
-  enum { KINDS = sizeof kinds / sizeof *kinds };
-  book_t* books[KINDS] = {NULL};
-  for (int i = 0; i < KINDS; i++)
-    if (book_is_kept(fx, kinds[i]))
-      books[i] = book_open(fx, kinds[i], kinds[i] == BOOK_STREAMS ? 1 : PIECES / 2);
   refusal_run(fx, one, REFUSAL_HEAP);
   for (int i = 0; i < KINDS; i++)
-    if (books[i] != NULL) BOOK_CHECK(fx, books[i], refusal_count(one), "refused");
+    if (book_is_kept(fx, kinds[i])) BOOK_CHECK(fx, &books[i], refusal_count(one), "refused");
 }
 
 /* First a few times, as a count that goes below 0 lets everything through. */
@@ -90,6 +90,8 @@ static void refusals_cost_nothing(tbk_fixture_t* fx) {
   static const sweep_space_t some = {{&refusal_axis, &refusal_some}, refusal_fits, run_refused, 0};
   static const sweep_space_t many = {{&refusal_axis, &refusal_many}, refusal_fits, run_refused, 0};
   refusal_name_all();
+  for (int i = 0; i < KINDS; i++)
+    if (book_is_kept(fx, kinds[i])) book_open(fx, &books[i], kinds[i], 1);
   sweep_run(fx, &some);
   sweep_run(fx, &many);
 }
@@ -99,9 +101,8 @@ static void refusals_cost_nothing(tbk_fixture_t* fx) {
  * by mistake comes to all there is. Who maps pages gives it all the same.
  */
 static bool ask_for_one_piece(tbk_fixture_t* fx, void* argument) {
-  const book_t* book = argument;
-  const uint64_t part = book->size / 8;
-  for (uint64_t size = 2 * book->size; size > book->size; size -= part) {
+  const uint64_t piece = *(const uint64_t*)argument;
+  for (uint64_t size = 2 * piece; size > piece; size -= piece / 8) {
     tbk_memory_t memory = 0;
     const tbk_status_t status =
         fx->core->memory_alloc(fx->self, fx->device, size, &memory, &fx->error);
@@ -113,24 +114,24 @@ static bool ask_for_one_piece(tbk_fixture_t* fx, void* argument) {
   return true;
 }
 
-static void give_every_other(tbk_fixture_t* fx, book_t* book) {
+static void give_every_other(tbk_fixture_t* fx, book_t* of) {
   size_t kept = 0;
-  for (size_t i = 0; i < book->count; i++) {
+  for (size_t i = 0; i < of->count; i++) {
     if (i % 2 == 0)
-      book->pieces[kept++] = book->pieces[i];
+      of->pieces[kept++] = of->pieces[i];
     else
-      CHECK_OK(fx->core->memory_free(fx->self, fx->device, book->pieces[i].memory, &fx->error));
+      CHECK_OK(fx->core->memory_free(fx->self, fx->device, of->pieces[i].memory, &fx->error));
   }
-  book->count = kept;
+  of->count = kept;
 }
 
 static void memory_in_pieces_is_refused_for_nothing(tbk_fixture_t* fx) {
-  book_t* book = book_open(fx, BOOK_MEMORY, 2 * PIECES);
-  book_take_all(fx, book);
-  give_every_other(fx, book);
-  const uint64_t times = book_repeat(fx, ask_for_one_piece, book, ODD_SIZES, SOME_NS);
-  book_give_all(fx, book);
-  BOOK_CHECK(fx, book, times, "refused, as no piece was large enough");
+  book_open(fx, &book, BOOK_MEMORY, 2 * PIECES);
+  book_take_all(fx, &book);
+  give_every_other(fx, &book);
+  const uint64_t times = book_repeat(fx, ask_for_one_piece, &book.size, ODD_SIZES, SOME_NS);
+  book_give_all(fx, &book);
+  BOOK_CHECK(fx, &book, times, "refused, as no piece was large enough");
 }
 
 /* ------------------------------------------------------------------------------------ closed ---- */
@@ -138,12 +139,12 @@ static void memory_in_pieces_is_refused_for_nothing(tbk_fixture_t* fx) {
 /* All are in use when the device is closed, and given back before it is open again. */
 static void close_in_use(tbk_fixture_t* fx, book_kind_t kind, size_t most) {
   fx_open(fx);
-  book_t* book = book_open(fx, kind, most);
-  book_take_all(fx, book);
+  book_open(fx, &book, kind, most);
+  book_take_all(fx, &book);
   fx_close(fx);
-  book_give_all(fx, book);
+  book_give_all(fx, &book);
   fx_open(fx);
-  BOOK_CHECK(fx, book, 1, "closed in use");
+  BOOK_CHECK(fx, &book, 1, "closed in use");
 }
 
 static void as_many_streams_can_be_made_after_a_close_in_use(tbk_fixture_t* fx) {

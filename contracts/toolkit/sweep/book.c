@@ -80,9 +80,8 @@ static void find_size(tbk_fixture_t* fx, book_t* book) {
   book_give_all(fx, book);
 }
 
-book_t* book_open(tbk_fixture_t* fx, book_kind_t kind, size_t most) {
-  book_t* book = (book_t*)(void*)fx_zeros(fx, sizeof *book);
-  book->kind = kind;
+void book_open(tbk_fixture_t* fx, book_t* book, book_kind_t kind, size_t most) {
+  *book = (book_t){.kind = kind};
   if (kind == BOOK_STREAM_MEMORY) book->stream = fx_stream(fx);
   find_size(fx, book);
   const uint64_t end = fx_now_ns() + OPENING_NS;
@@ -90,7 +89,6 @@ book_t* book_open(tbk_fixture_t* fx, book_kind_t kind, size_t most) {
     continue;
   book->had = book->count;
   book_give_all(fx, book);
-  return book;
 }
 
 void book_take_all(tbk_fixture_t* fx, book_t* book) {

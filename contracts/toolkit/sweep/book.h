@@ -40,10 +40,10 @@ typedef struct book {
 /* Returns whether the device has such things at all. */
 bool book_is_kept(const tbk_fixture_t* fx, book_kind_t kind);
 /*
- * Opens a book of what can be had at a time: at most `most`, and what some milliseconds suffice for. It lives as
- * long as the test, and holds nothing. A row with a book of memory is TBK_CASE_ALONE.
+ * Opens a book of what can be had at a time: at most `most`, and what some milliseconds suffice for. It holds
+ * nothing. A row with a book of memory is TBK_CASE_ALONE.
  */
-book_t* book_open(tbk_fixture_t* fx, book_kind_t kind, size_t most);
+void book_open(tbk_fixture_t* fx, book_t* book, book_kind_t kind, size_t most);
 /* Takes one more, and holds it; gives the latest back; gives all back. */
 tbk_status_t book_take(tbk_fixture_t* fx, book_t* book);
 void book_give(tbk_fixture_t* fx, book_t* book);
