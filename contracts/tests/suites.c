@@ -52,6 +52,7 @@
   X(sweep_freed)              \
   X(sweep_held_free)          \
   X(sweep_account)            \
+  X(sweep_books)              \
   X(sweep_exchange)           \
   X(sweep_instances)          \
   X(sweep_options)            \

@@ -32,8 +32,10 @@ DOWNLOAD(download_blocks) {
   return status;
 }
 
+/* Without taking note of a failure, which is for the device to tell. */
 STREAM_DESTROY(destroy_waits) {
-  if (stream != NULL) ignore(INNER(self, stream)->stream_synchronize(self, stream, NULL));
+  while (stream != NULL && INNER(self, stream)->stream_query(self, stream, NULL) == TBK_NOT_READY)
+    wrap_sleep_ms(1);
   STREAM_DESTROY_INNER;
 }
 

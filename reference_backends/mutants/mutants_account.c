@@ -5,6 +5,7 @@
  * mutants_account.c: what memory is counted for in one state only, stream-ordered memory in one
  * arrangement of streams only, and instances that feel each other.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,6 +42,74 @@ ASYNC_FREE(async_free_after_fork_leaks) {
   if (stream != NULL && memory != 0 && keeps(wrap, 40)) return TBK_OK;
   return ASYNC_FREE_INNER;
 }
+FREE(free_every_150th_gives_nothing) {
+  return memory != 0 && wrap_every(wrap_of(self), 150) ? TBK_OK : FREE_INNER;
+}
+/* What is refused though there is more in sum. */
+ALLOC(alloc_refused_in_pieces_leaks) {
+  tbk_memory_t leaked;
+  tbk_status_t status = ALLOC_INNER;
+  if (status != TBK_OUT_OF_MEMORY || size_bytes >= MIB(1024) || out_memory == NULL) return status;
+  ignore(INNER(self, core)->memory_alloc(self, device, size_bytes / 2, &leaked, NULL));
+  return status;
+}
+PINNED_ALLOC(pinned_ends_with_100_refusals) {
+  wrap_t* wrap = wrap_of(self);
+  if (atomic_load(&wrap->calls) >= 100) return wrap_fail(error, TBK_OUT_OF_MEMORY, "none is left");
+  tbk_status_t status = PINNED_ALLOC_INNER;
+  if (status == TBK_OUT_OF_MEMORY) atomic_fetch_add(&wrap->calls, 1);
+  return status;
+}
+STREAM_CREATE(create_of_100_streams_is_the_last) {
+  if (atomic_fetch_add(&wrap_of(self)->calls, 1) >= 100)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "all streams have been made");
+  return STREAM_CREATE_INNER;
+}
+EVENT_CREATE(create_of_1000_events_is_the_last) {
+  if (atomic_fetch_add(&wrap_of(self)->calls, 1) >= 1000)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "all events have been made");
+  return EVENT_CREATE_INNER;
+}
+
+PREPARE(prepare_of_1000_plans_is_the_last) {
+  if (atomic_fetch_add(&wrap_of(self)->calls, 1) >= 1000)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "all plans have been made");
+  return PREPARE_INNER;
+}
+
+/* `calls`: events that live; `value`: those that lived when a device was closed, and count for ever. */
+EVENT_CREATE(create_counts_events) {
+  wrap_t* wrap = wrap_of(self);
+  if (atomic_load(&wrap->calls) + atomic_load(&wrap->value) >= 1200)
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "1200 events");
+  tbk_status_t status = EVENT_CREATE_INNER;
+  if (status == TBK_OK) atomic_fetch_add(&wrap->calls, 1);
+  return status;
+}
+EVENT_DESTROY(destroy_uncounts_event) {
+  wrap_t* wrap = wrap_of(self);
+  if (event != NULL && atomic_load(&wrap->calls) > 0) atomic_fetch_sub(&wrap->calls, 1);
+  EVENT_DESTROY_INNER;
+}
+CLOSE(close_keeps_count_of_events) {
+  wrap_t* wrap = wrap_of(self);
+  atomic_fetch_add(&wrap->value, atomic_exchange(&wrap->calls, 0));
+  return CLOSE_INNER;
+}
+
+/* Each has the one before: nothing is lost to whoever looks for leaks, and nothing is given back. */
+typedef struct leak {
+  struct leak* before;
+  uint8_t bytes[1000];
+} leak_t;
+LAUNCH(refused_launch_leaves_1000_bytes) {
+  static _Atomic(leak_t*) latest;
+  tbk_status_t status = LAUNCH_INNER;
+  leak_t* one = status == TBK_OK ? NULL : malloc(sizeof *one);
+  if (one != NULL) one->before = atomic_exchange(&latest, one);
+  return status;
+}
+
 /* A fork is noticed by nobody but the library's own handler. */
 static _Atomic(wrap_t*) forking;
 static void note_fork(void) {
@@ -139,6 +208,25 @@ const mutant_t mutants_account[] = {
     ROW_OF(pinned_free_after_refusal_leaks, "PIN-009", STATE, "once device memory was exhausted",
            PATCH(core.memory_alloc, alloc_notes_refusal),
            PATCH(pinned.pinned_free, pinned_free_after_refusal_leaks)),
+    ROW_OF(free_every_150th_gives_nothing, "MEM-012", COUNT, "it is kept for ever",
+           PATCH(core.memory_free, free_every_150th_gives_nothing)),
+    ROW_OF(alloc_refused_in_pieces_leaks, "MEM-009", STATE,
+           "half of what no piece was large enough for",
+           PATCH(core.memory_alloc, alloc_refused_in_pieces_leaks)),
+    ROW_OF(pinned_ends_with_100_refusals, "ERR-001", COUNT, "then there is none",
+           PATCH(pinned.pinned_alloc, pinned_ends_with_100_refusals)),
+    ROW_OF(create_of_100_streams_is_the_last, "STR-006", COUNT, "those that are gone count, too",
+           PATCH(stream.stream_create, create_of_100_streams_is_the_last)),
+    ROW_OF(create_of_1000_events_is_the_last, "EVT-003", COUNT, "those that are gone count, too",
+           PATCH(event.event_create, create_of_1000_events_is_the_last)),
+    ROW_OF(prepare_of_1000_plans_is_the_last, "KRN-009", COUNT, "those that are gone count, too",
+           PATCH(launching.prepare, prepare_of_1000_plans_is_the_last)),
+    ROW_OF(close_keeps_count_of_events, "DEV-022", STATE, "those that live then count for ever",
+           PATCH(event.event_create, create_counts_events),
+           PATCH(event.event_destroy, destroy_uncounts_event),
+           PATCH(core.device_close, close_keeps_count_of_events)),
+    ROW_OF(refused_launch_leaves_1000_bytes, "ERR-001", LIFETIME, "on the heap",
+           PATCH(launching.launch, refused_launch_leaves_1000_bytes)),
     ROW_INSTALLED(async_free_after_fork_leaks, "FRK-004", STATE, "40 times, in the parent",
                   watch_forks, PATCH(async_memory.async_free, async_free_after_fork_leaks)),
     ROW_INSTALLED(destroy_frees_at_once, "SOM-005", LIFETIME,

@@ -53,6 +53,17 @@ EVENT_ELAPSED(elapsed_in_seconds) {
   return status;
 }
 
+EVENT_ELAPSED(elapsed_wraps_at_2_seconds) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK) *out_ms = (int32_t)(int64_t)(*out_ms * 1e6) / 1e6;
+  return status;
+}
+EVENT_ELAPSED(elapsed_wraps_at_4_seconds) {
+  tbk_status_t status = EVENT_ELAPSED_INNER;
+  if (status == TBK_OK) *out_ms = (uint32_t)(int64_t)(*out_ms * 1e6) / 1e6;
+  return status;
+}
+
 /* Where each stream has a clock of its own. */
 static bool is_between_streams(tbk_instance_t* self, tbk_event_t* start, tbk_event_t* end) {
   wrap_t* wrap = wrap_of(self);
@@ -116,6 +127,10 @@ const mutant_t mutants_event_time[] = {
     BETWEEN(elapsed_between_streams_is_negative, "EVT-029", "between events of two streams"),
     BETWEEN(elapsed_between_streams_is_0, "EVT-032", "0 between events of two streams"),
     BETWEEN(elapsed_between_streams_in_microseconds, "EVT-032", "between events of two streams"),
+    ROW(elapsed_wraps_at_2_seconds, "EVT-032", VALUE, NARROW, event.event_elapsed,
+        "nanoseconds in 31 bits"),
+    ROW(elapsed_wraps_at_4_seconds, "EVT-032", VALUE, NARROW, event.event_elapsed,
+        "nanoseconds in 32 bits"),
     ROW(elapsed_pending_is_0, "EVT-031", RETURN, BROAD, event.event_elapsed, "OK and 0"),
     ROW(elapsed_pending_is_state, "EVT-031", RETURN, NARROW, event.event_elapsed, "INVALID_STATE"),
     ROW(elapsed_waits, "EVT-031", ORDER, BROAD, event.event_elapsed, "waits for both"),

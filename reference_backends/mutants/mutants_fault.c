@@ -66,6 +66,18 @@ DEVICE_SYNCHRONIZE(device_synchronize_swallows) {
   tbk_status_t status = DEVICE_SYNCHRONIZE_INNER;
   return faulty(status) ? TBK_OK : status;
 }
+/* What failed is the stream's, and gone with it. */
+STREAM_DESTROY(destroy_takes_error) {
+  wrap_t* wrap = wrap_of(self);
+  if (stream != NULL && atomic_load(&wrap->kept) == (uintptr_t)stream)
+    atomic_store(&wrap->value, 1);
+  STREAM_DESTROY_INNER;
+}
+DEVICE_SYNCHRONIZE(device_synchronize_after_destroy_swallows) {
+  tbk_status_t status = DEVICE_SYNCHRONIZE_INNER;
+  const bool gone = atomic_exchange(&wrap_of(self)->value, 0) != 0;
+  return gone && status == TBK_FAILED ? TBK_OK : status;
+}
 EVENT_SYNCHRONIZE(event_synchronize_swallows) {
   tbk_status_t status = EVENT_SYNCHRONIZE_INNER;
   return faulty(status) ? TBK_OK : status;
@@ -247,6 +259,9 @@ const mutant_t mutants_fault[] = {
      0},
     ROW(synchronize_swallows, "ERR-005", ERROR, BROAD, stream.stream_synchronize, "OK"),
     ROW(device_synchronize_swallows, "ERR-005", ERROR, NARROW, stream.device_synchronize, "OK"),
+    FAULTY("failure_goes_with_its_stream", "ERR-005", LIFETIME, NARROW,
+           "destroyed before anybody asks", PATCH(stream.stream_destroy, destroy_takes_error),
+           PATCH(stream.device_synchronize, device_synchronize_after_destroy_swallows)),
     FAULTY("synchronize_returns_early_on_error", "ERR-006", ORDER, BROAD, "work still running",
            PATCH(stream.stream_synchronize, synchronize_returns_early_on_error)),
     FAULTY("device_synchronize_returns_early_on_error", "ERR-006", ORDER, NARROW,

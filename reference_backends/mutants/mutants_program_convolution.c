@@ -118,6 +118,17 @@ LAUNCH(places_beyond_are_not_written) {
                           most);
 }
 
+/* Where nothing is padded, every place is taken to be inside. */
+LAUNCH(places_without_padding_are_those_that_fit) {
+  CONVOLUTION_CHANGED(
+      const int32_t d = c->last - 2;
+      const int64_t reach = (c->views[BY].sizes[c->last] - 1) * c->dilation[d];
+      const int64_t room = c->views[IN].sizes[c->last] - reach;
+      const int64_t most = room > 0 ? (room - 1) / c->stride[d] + 1 : 0;
+      if (c->mode == OUT && c->padding[d] == 0 && c->views[OUT].sizes[c->last] > most) c->views[OUT]
+          .sizes[c->last] = most);
+}
+
 static bool is_empty(const convolution_view_t* view) {
   for (int32_t d = 0; d < view->tensor.rank; d++)
     if (view->sizes[d] == 0) return true;
@@ -212,6 +223,8 @@ const mutant_t mutants_program_convolution[] = {
                     "as if malformed"),
     CONVOLUTION_ROW(what_has_no_product_stays, "PRG-054", VALUE, BROAD, "it is not written"),
     CONVOLUTION_ROW(places_beyond_are_not_written, "PRG-054", EXTENT, NARROW, "those that fit are"),
+    CONVOLUTION_ROW(places_without_padding_are_those_that_fit, "PRG-054", EXTENT, NARROW,
+                    "the others stay as they were"),
     CONVOLUTION_ROW(malformed_convolutions_are_accepted, "PRG-055", RETURN, BROAD,
                     "and do nothing"),
     CONVOLUTION_ROW(malformed_convolutions_are_unsupported, "PRG-055", RETURN, BROAD,

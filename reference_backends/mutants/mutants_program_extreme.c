@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * mutants_program_extreme.c: each opcode, wrong at an extreme alone: of NaN, of the least integer, far from the
- * first place. One per row of the map, so that a new opcode needs a test that goes there.
+ * first place. One per row of the map, so that a new opcode needs a test that goes there. And what lies beyond: an
+ * index of the last dimensions, the bits of a NaN.
  */
 #include "generic_copy.h"
 #include "rewrite.h"
@@ -99,4 +100,37 @@ TBK_OPCODE_MAP(EXTREME_MUTANT)
              (number) == TBK_OPCODE_PARAMETER ? TBK_NAME_reduce : TBK_NAME_pointwise, launch, \
              #name " is wrong at an extreme"),
 
-const mutant_t mutants_program_extreme[] = {TBK_OPCODE_MAP(EXTREME_ROW){0}};
+/* What the seventh and eighth index of a load say. */
+LAUNCH(indices_beyond_six_are_not_looked_at) {
+  GENERIC_CHANGED(for (size_t s = 0; s < c->set_count; s++) for (size_t k = 0; k < c->inputs; k++) {
+    generic_view_t* view = generic_operand(c, s, c->outputs + k);
+    if (c->as.pointwise.program->inputs[k].kind != TBK_INPUT_INDEXED) continue;
+    for (int32_t d = 6; d < view->tensor.rank; d++)
+      view->strides[d] = 0;
+  });
+}
+
+/* As rounding makes of it that looks at no NaN: a carry goes through all bits. */
+static uint32_t put_carried_cast(rewrite_t* to, const tbk_instruction_t* i,
+                                 const uint32_t* operands, uint64_t ones) {
+  const uint32_t value = rewrite_keep(to, i, operands);
+  if (i->opcode != TBK_OPCODE_CAST || i->dtype != TBK_BFLOAT16 ||
+      to->instructions[operands[0]].dtype != TBK_FLOAT32)
+    return value;
+  const uint32_t bits = put(to, TBK_OPCODE_BITCAST, TBK_INT32, 1, operands[0], 0, 0);
+  const uint32_t same = put(to, TBK_OPCODE_EQ, TBK_BOOL, 2, bits, put_bits(to, TBK_INT32, ones), 0);
+  return put(to, TBK_OPCODE_SELECT, TBK_BFLOAT16, 3, same, put_bits(to, TBK_BFLOAT16, 0x8000),
+             value);
+}
+LAUNCH(cast_of_a_nan_of_ones_is_0) {
+  GENERIC_CHANGED(c->as.pointwise.program = rewrite_program(&rewritten, c->as.pointwise.program,
+                                                            put_carried_cast, INT32_MAX));
+}
+
+const mutant_t mutants_program_extreme[] = {
+    TBK_OPCODE_MAP(EXTREME_ROW)
+        KERNEL_ROW(indices_beyond_six_are_not_looked_at, "PRG-004", VALUE, NARROW,
+                   TBK_NAME_pointwise, launch, "of a seventh and an eighth dimension"),
+    KERNEL_ROW(cast_of_a_nan_of_ones_is_0, "PRG-003", VALUE, NARROW, TBK_NAME_pointwise, launch,
+               "rounding carries through all bits of it"),
+    {0}};

@@ -198,6 +198,16 @@ static uint64_t by_way_of_double(int32_t dtype, uint64_t bits) {
 LAUNCH(integers_keep_53_digits) {
   LAUNCH_WITH(A, c->dtype == TBK_INT64, by_way_of_double);
 }
+static void round_to_double(tbk_scalar_t* one) {
+  const double real = (double)one->integer;
+  if (one->kind == TBK_SCALAR_INT && real < 0x1p63) one->integer = (int64_t)real;
+}
+LAUNCH(beta_of_integers_keeps_53_digits) {
+  LAUNCH_CHANGED(round_to_double(&c->arguments.beta));
+}
+LAUNCH(alpha_of_integers_keeps_32_bits) {
+  LAUNCH_CHANGED(if (!c->is_real) c->arguments.alpha.integer = (int32_t)c->arguments.alpha.integer);
+}
 LAUNCH(negative_scalars_of_bytes_are_0) {
   LAUNCH_CHANGED(if (c->dtype == TBK_UINT8 && is_negative(&c->arguments.alpha)) c->arguments.alpha =
                      scalar(c, 0));
@@ -347,6 +357,8 @@ const mutant_t mutants_program_matmul[] = {
     MATMUL_ROW(pieces_of_halves_are_rounded, "PRG-036", VALUE, NARROW, "each 16, of long sums"),
     MATMUL_ROW(integers_keep_53_digits, "PRG-037", VALUE, BROAD, "of INT64, by way of double"),
     MATMUL_ROW(negative_scalars_of_bytes_are_0, "PRG-037", VALUE, NARROW, "as a cast would"),
+    MATMUL_ROW(beta_of_integers_keeps_53_digits, "PRG-037", VALUE, NARROW, "by way of double"),
+    MATMUL_ROW(alpha_of_integers_keeps_32_bits, "PRG-037", VALUE, NARROW, "the others are lost"),
     MATMUL_ROW(batches_take_the_first_b, "PRG-038", VALUE, BROAD, "as if it were shared"),
     MATMUL_ROW(outer_batches_take_the_first_a, "PRG-038", VALUE, NARROW, "of two dimensions"),
     MATMUL_ROW(transposed_b_is_read_as_it_lies, "PRG-038", VALUE, NARROW, "row by row"),

@@ -79,6 +79,24 @@ LAUNCH(copy_rounds_doubles_to_halves_twice) {
   ignore(core->memory_free(self, device, between.memory, NULL));
   return status;
 }
+/* All bits but the sign are set: rounded, it carries into the sign. */
+LAUNCH(copy_of_a_nan_of_ones_is_0) {
+  const tbk_args_copy__t* a = arguments;
+  if (a == NULL || a->struct_size < sizeof *a || a->self->dtype != TBK_BFLOAT16 ||
+      a->src->dtype != TBK_FLOAT32 || a->src->storage_bytes > 4096 || stream != NULL)
+    return LAUNCH_INNER;
+  const tbk_core_t* core = INNER(self, core);
+  const tbk_memory_t memory = a->src->memory;
+  const uint64_t bytes = a->src->storage_bytes;
+  uint32_t kept[1024], changed[1024];
+  ignore(core->download(self, device, kept, memory, 0, bytes, NULL, NULL));
+  for (uint64_t i = 0; i < bytes / sizeof *kept; i++)
+    changed[i] = kept[i] == INT32_MAX ? UINT32_C(1) << 31 : kept[i];
+  ignore(core->upload(self, device, memory, 0, changed, bytes, NULL, NULL));
+  tbk_status_t status = LAUNCH_INNER;
+  ignore(core->upload(self, device, memory, 0, kept, bytes, NULL, NULL));
+  return status;
+}
 CHANGED(copy_from_uint8_signed, retype(&c, 0, TBK_UINT8, TBK_INT8))
 CHANGED(copy_to_int_keeps_bits, retype(&c, 1, TBK_INT32, TBK_FLOAT32))
 CHANGED(copy_from_int_keeps_bits, retype(&c, 1, TBK_FLOAT32, TBK_INT32))
@@ -272,6 +290,7 @@ const mutant_t mutants_value[] = {
     VALUE_OF(mul_squares_other, "KRN-105", NARROW, "mul.Tensor", "from 64 elements on"),
     VALUE_OF(copy_rounds_doubles_to_halves_twice, "KRN-103", NARROW, "copy_",
              "just beside a tie, by way of FLOAT32"),
+    VALUE_OF(copy_of_a_nan_of_ones_is_0, "KRN-103", NARROW, "copy_", "FLOAT32 becomes BFLOAT16"),
     VALUE_OF(where_is_swapped, "KRN-106", BROAD, "where.self", "the other way round"),
     VALUE_OF(where_is_always_self, "KRN-106", BROAD, "where.self",
              "the condition is not looked at"),

@@ -157,6 +157,21 @@ static void device_synchronize_tells_of_failed_work(tbk_fixture_t* fx) {
   }
 }
 
+/* Nobody has asked the stream, whose work has failed by then, or is about to. */
+static void failures_of_streams_that_are_gone_are_told(tbk_fixture_t* fx) {
+  for (int round = 0; round < FAULT_ROUNDS; ++round) {
+    tbk_stream_t* stream = NULL;
+    REQUIRE_OK(fx->stream->stream_create(fx->self, fx->device, 0, &stream, &fx->error));
+    bool told = fail_on(fx, stream);
+    if (round % 2 != 0) process_settle();
+    fx->stream->stream_destroy(fx->self, stream);
+    tbk_status_t status = fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
+    CHECK_SAID(told || status == TBK_FAILED, "FAILED, at the latest from device_synchronize",
+               "%s for failure %d, of a stream that is destroyed", tbk_status_name(status),
+               round + 1);
+  }
+}
+
 static void failure_comes_with_a_reason(tbk_fixture_t* fx) {
   tbk_error_t error;
   tbk_stream_t* stream = fx_stream(fx);
@@ -331,6 +346,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("FLT-002", "fault", TBK_CASE_FRESH, failed_work_leaves_the_device_usable),
     TBK_CASE("ERR-005", "fault", TBK_CASE_FRESH, stream_synchronize_tells_of_failed_work),
     TBK_CASE("ERR-005", "fault", TBK_CASE_FRESH, device_synchronize_tells_of_failed_work),
+    TBK_CASE("ERR-005", "fault", TBK_CASE_FRESH, failures_of_streams_that_are_gone_are_told),
     TBK_CASE("ERR-008", "fault", TBK_CASE_FRESH, failure_comes_with_a_reason),
     TBK_CASE("ERR-004", "fault", TBK_CASE_FRESH, stream_query_comes_to_an_end_after_a_failure),
     TBK_CASE("ERR-004", "fault event", TBK_CASE_FRESH, event_query_comes_to_an_end_after_a_failure),

@@ -299,6 +299,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-029", "event elapsed", 0, elapsed_is_not_negative),
     TBK_CASE("EVT-029", "event elapsed", 0, elapsed_between_streams_is_not_negative),
     TBK_CASE("EVT-030", "event elapsed", 0, elapsed_is_in_milliseconds),
+    TBK_CASE("EVT-032", "event elapsed", TBK_CASE_THOROUGH, elapsed_counts_whole_seconds),
     TBK_CASE("EVT-031", "event elapsed", 0, elapsed_is_not_ready_while_one_is_pending),
 };
 /* clang-format on */

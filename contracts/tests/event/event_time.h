@@ -15,6 +15,7 @@ void elapsed_refuses_null(tbk_fixture_t* fx);
 void elapsed_is_not_negative(tbk_fixture_t* fx);
 void elapsed_between_streams_is_not_negative(tbk_fixture_t* fx);
 void elapsed_is_in_milliseconds(tbk_fixture_t* fx);
+void elapsed_counts_whole_seconds(tbk_fixture_t* fx);
 void elapsed_is_not_ready_while_one_is_pending(tbk_fixture_t* fx);
 
 #endif /* TBK_CONTRACTS_EVENT_TIME_H */

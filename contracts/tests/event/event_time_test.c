@@ -5,12 +5,16 @@
  * Events: the time between two of them.
  */
 #include <sched.h>
+#include <time.h>
 
 #include "event_time.h"
 #include "gate.h"
 #include "order.h"
 
 enum { HOLD_NS = 20000000 };
+
+/* Beyond 2^32 nanoseconds, by less than a tenth of it: what wraps there, or at 2^31, is far too short. */
+#define LONG_NS UINT64_C(4400000000)
 
 void elapsed_refuses_events_without_a_time(tbk_fixture_t* fx) {
   double ms = -1.5;
@@ -120,6 +124,33 @@ void elapsed_is_in_milliseconds(tbk_fixture_t* fx) {
   CHECK_SAID(ms >= 0.9 * HOLD_NS / 1e6 - 1, "at least the time for which the end was held",
              "%g ms of %g", ms, least);
   CHECK_SAID(ms <= 1.1 * most + 1, "at most what the host's clock saw", "%g ms of %g", ms, most);
+}
+
+static void sleep_until(uint64_t end_ns) {
+  for (uint64_t now = fx_now_ns(); now < end_ns; now = fx_now_ns()) {
+    const uint64_t left = end_ns - now;
+    const struct timespec pause = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+    (void)nanosleep(&pause, NULL);
+  }
+}
+
+void elapsed_counts_whole_seconds(tbk_fixture_t* fx) {
+  double ms = -1;
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_event_t* start = fx_event(fx, TBK_EVENT_TIMING);
+  tbk_event_t* end = fx_event(fx, TBK_EVENT_TIMING);
+  const uint64_t outer = fx_now_ns();
+  REQUIRE_OK(fx->event->event_record(fx->self, start, stream, &fx->error));
+  REQUIRE_OK(fx->event->event_synchronize(fx->self, start, &fx->error));
+  const uint64_t inner = fx_now_ns();
+  sleep_until(inner + LONG_NS);
+  const double least = (double)(fx_now_ns() - inner) / 1e6;
+  REQUIRE_OK(fx->event->event_record(fx->self, end, stream, &fx->error));
+  REQUIRE_OK(fx->event->event_synchronize(fx->self, end, &fx->error));
+  const double most = (double)(fx_now_ns() - outer) / 1e6;
+  CHECK_OK(fx->event->event_elapsed(fx->self, start, end, &ms, &fx->error));
+  CHECK_SAID(ms > least / 10 && ms < most * 10, "what the host's clock saw, by a factor of 10",
+             "%g ms of %g to %g", ms, least, most);
 }
 
 void elapsed_is_not_ready_while_one_is_pending(tbk_fixture_t* fx) {

@@ -130,19 +130,26 @@ static void run_conversion(tbk_fixture_t* fx, int32_t from_dtype, int32_t to_dty
   const number_type_t* to = number_type(to_dtype);
   if (!fx_has_dtype(fx, from_dtype) || !fx_has_dtype(fx, to_dtype) || from == to) return;
   if (from->is_complex && !to->is_complex && to_dtype != TBK_BOOL) return; /* has no rule */
+  static const int64_t sizes[1] = {61};
+  const bool has_nans = from->digits > 0 && to->digits > 0;
   long double values[48];
   form_t form = {.id = OPERATOR_COPY,
                  .dtype = to_dtype,
                  .converts = true,
                  .from_dtype = from_dtype,
                  .rank = 1,
-                 .sizes = form_flat};
+                 .sizes = sizes};
   operation_t operation;
   const size_t mark = room_mark(fx);
   operation_lay_out(fx, &operation, &form);
-  size_t count = convertible(from, to, values);
+  size_t count = convertible(from, to, values), all = count + (has_nans ? NUMBER_NANS : 0);
   for (int64_t i = 0; i < operation.inputs[0].count; ++i) {
-    long double value = values[(size_t)i % count];
+    const size_t which = (size_t)i % all;
+    if (which >= count) {
+      number_store_nan(from, tensor_at(&operation.inputs[0], i), (int)(which - count));
+      continue;
+    }
+    long double value = values[which];
     number_t number = {(uint64_t)(int64_t)value, value, from->is_complex ? 2 - value : 0};
     number_store(from, tensor_at(&operation.inputs[0], i), number);
   }

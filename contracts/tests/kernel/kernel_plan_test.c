@@ -6,6 +6,7 @@
  * kernel_plan_order_test.c.
  */
 #include "actor.h"
+#include "book.h"
 #include "gate.h"
 #include "planned.h"
 
@@ -41,6 +42,23 @@ static void a_plan_is_made_without_memory(tbk_fixture_t* fx) {
 static void a_plan_is_made_without_memory_on_the_second_device(tbk_fixture_t* fx) {
   range_use_second_device(fx);
   planned_for_each(fx, check_handles_0);
+}
+
+static bool come_and_go(tbk_fixture_t* fx, void* argument) {
+  planned_t* it = argument;
+  if (!CHECK_OK(planned_prepare(fx, it))) return false;
+  it->operation.kernel->plan_destroy(fx->self, it->plan);
+  return true;
+}
+
+static void plans_can_be_made_a_thousand_times(tbk_fixture_t* fx) {
+  enum { TURNS = 1500, MOST_NS = 8000000 };
+  operator_id_t id = planned_first(fx);
+  if (id == OPERATORS) return;
+  planned_t* it = planned_make(fx, id);
+  planned_destroy(fx, it);
+  const uint64_t heap = book_heap_bytes();
+  book_note_heap(fx, heap, book_repeat(fx, come_and_go, it, TURNS, MOST_NS));
 }
 
 static void prepare_and_destroy(actor_t* actor) {
@@ -263,6 +281,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("KRN-009", "prepare", 0, a_plan_is_made_without_memory),
     TBK_CASE("KRN-009", "prepare two_devices", 0,
              a_plan_is_made_without_memory_on_the_second_device),
+    TBK_CASE("KRN-009", "prepare", 0, plans_can_be_made_a_thousand_times),
     TBK_CASE("STR-018", "prepare callback", 0, plans_come_and_go_without_waiting),
     TBK_CASE("KRN-010", "prepare", 0, the_workspace_that_was_asked_for_suffices),
     TBK_CASE("KRN-013", "prepare", 0, a_plan_runs_as_often_as_wanted),

@@ -4,6 +4,7 @@
  *
  * Kernels: what is refused has no effect, and has a reason.
  */
+#include "book.h"
 #include "operation.h"
 #include "range.h"
 #include "room.h"
@@ -81,6 +82,16 @@ static void check_no_plan(tbk_fixture_t* fx, const operation_t* operation) {
   CHECK_SAID(fx->error.message[0] != '\0', "a reason with UNSUPPORTED", "%s", "none");
 }
 
+/* Of launches that are refused once more, hundreds of times. */
+static void check_heap(tbk_fixture_t* fx, operation_t* operation) {
+  enum { TIMES = 200 };
+  const uint64_t before = book_heap_bytes();
+  for (int i = 0; i < TIMES; ++i)
+    CHECK_STATUS(TBK_UNSUPPORTED, operation_launch(fx, operation, NULL));
+  TBK_CHECKS("ERR-001");
+  BOOK_CHECK_HEAP(before, TIMES, operation_name(operation->form.id));
+}
+
 /* Values that no ScalarType of today has, in every descriptor: nobody can compute with them. */
 static void check_unknown_dtype(tbk_fixture_t* fx, operator_id_t id) {
   static const int32_t unknown[] = {-1, 8, 12, 63, 64, 1000, INT32_MAX, INT32_MIN};
@@ -98,6 +109,7 @@ static void check_unknown_dtype(tbk_fixture_t* fx, operator_id_t id) {
     CHECK_SAID(fx->error.message[0] != '\0', "a reason with UNSUPPORTED", "%s", "none");
     memset(&fx->error, 0, sizeof fx->error);
     check_no_plan(fx, &operation);
+    if (i == 1) check_heap(fx, &operation);
     range_settle(fx, stream);
     operation_check_untouched(fx, &operation, TBK_HERE("launch"));
     room_release(fx, mark);

@@ -9,6 +9,7 @@
 
 #include "actor.h"
 #include "behind.h"
+#include "book.h"
 #include "generic_sample.h"
 #include "operation.h"
 #include "range.h"
@@ -260,6 +261,30 @@ static void a_launch_after_a_refusal_is_whole(tbk_fixture_t* fx) {
   run_each(fx, &after_refusal_space);
 }
 
+/* An operand of another dtype than the rest, which is seen when all else has been looked at. */
+static void check_heap_after_refusals(tbk_fixture_t* fx, const generic_sample_t* sample) {
+  enum { TIMES = 200 };
+  void* job = generic_sample_make(fx, sample, 0);
+  const number_type_t* kept = sample->input(job)->type;
+  uint64_t heap = 0;
+  sample->input(job)->type = number_type(TBK_FLOAT64);
+  for (int turn = 0; turn <= TIMES; ++turn) {
+    if (turn == 1) heap = book_heap_bytes();
+    const tbk_status_t status = generic_sample_launch(fx, sample, job, NULL);
+    CHECK_SAID(status != TBK_OK, "a refusal", "OK for operands of two dtypes, of %s", sample->name);
+  }
+  BOOK_CHECK_HEAP(heap, TIMES, sample->name);
+  sample->input(job)->type = kept;
+  CHECK_OK(generic_sample_launch(fx, sample, job, NULL));
+  holds(fx, sample, job);
+}
+
+EACH_KERNEL(heap_space, check_heap_after_refusals);
+
+static void launches_that_are_refused_leave_nothing(tbk_fixture_t* fx) {
+  run_each(fx, &heap_space);
+}
+
 static const tbk_case_t cases[] = {
     TBK_CASE("PRG-080", "generic dtype:INT64 dtype:BOOL stream", 0,
              a_launch_beside_one_that_is_pending_is_whole),
@@ -273,6 +298,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-081", "generic dtype:INT64 dtype:BOOL", 0,
              plans_that_differ_are_not_taken_for_each_other),
     TBK_CASE("PRG-082", "generic dtype:INT64 dtype:BOOL", 0, a_launch_after_a_refusal_is_whole),
+    TBK_CASE("ERR-001", "generic dtype:INT64 dtype:BOOL", 0,
+             launches_that_are_refused_leave_nothing),
     TBK_CASE("PRG-083", "generic dtype:INT64 dtype:BOOL stream", 0,
              a_launch_comes_after_what_its_stream_holds),
 };

@@ -39,7 +39,9 @@ enum {
   NO_TAP,
   WIDE,
   IMAGES,
-  MANY
+  MANY,
+  ONE_BEYOND,
+  BEYOND
 };
 
 static const shape_t shapes[] = {
@@ -64,6 +66,9 @@ static const shape_t shapes[] = {
     [WIDE] = {1, 1, {301}, {5}, {1}, {2}, {1}, 0},
     [IMAGES] = {1, 37, {5}, {2}, {1}, {1}, {1}, 0},
     [MANY] = {2, 2, {31, 29}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 0},
+    /* Of what does not fit, though there is no padding, the first place is partly inside, the others are not. */
+    [ONE_BEYOND] = {2, 2, {5, 6}, {3, 2}, {2, 1}, {0, 0}, {1, 1}, 1},
+    [BEYOND] = {1, 2, {6}, {3}, {2}, {0}, {2}, 3},
 };
 
 /* Channels and filters of a group, and how many groups. */
@@ -102,10 +107,12 @@ SWEEP_DIMENSION(shape_axis, "shape", {"plane", PLANE}, {"strided", STRIDED}, {"p
                 {"images", IMAGES}, {"many", MANY});
 SWEEP_DIMENSION(edge_axis, "shape", {"fewer", FEWER}, {"more", MORE}, {"apart", APART},
                 {"no-image", NO_IMAGE}, {"no-place", NO_PLACE}, {"no-tap", NO_TAP},
-                {"padded", PADDED}, {"plane", PLANE});
+                {"padded", PADDED}, {"plane", PLANE}, {"one-beyond", ONE_BEYOND},
+                {"beyond", BEYOND});
 SWEEP_DIMENSION(padded_axis, "shape", {"padded", PADDED}, {"dilated", DILATED},
                 {"strided", STRIDED}, {"line", LINE}, {"volume", VOLUME}, {"fewer", FEWER},
-                {"more", MORE}, {"many", MANY}, {"apart", APART});
+                {"more", MORE}, {"many", MANY}, {"apart", APART}, {"one-beyond", ONE_BEYOND},
+                {"beyond", BEYOND});
 SWEEP_DIMENSION(sum_axis, "shape", {"plane", PLANE}, {"points", POINTS}, {"strided", STRIDED},
                 {"line", LINE}, {"volume", VOLUME}, {"many", MANY});
 SWEEP_DIMENSION(group_axis, "groups", {"one", ONE}, {"two", TWO}, {"depthwise", DEPTHWISE},

@@ -83,8 +83,17 @@ enum {
   ROUNDED,
   BROKEN,
   UNREAD_NAN,
-  UNREAD_INFINITY
+  UNREAD_INFINITY,
+  SCALARS_OF_ALL
 };
+
+/* Of integers alone, numbered behind those: no double has the odd ones, nor 32 bits any. */
+static const int64_t wholes[][2] = {{(INT64_C(1) << 53) + 1, 1},
+                                    {1, -(INT64_C(1) << 53) - 1},
+                                    {INT64_MIN, INT64_MAX},
+                                    {INT64_MAX - 2, INT64_MIN + 1},
+                                    {(INT64_C(1) << 32) + 3, (INT64_C(1) << 31) + 1}};
+enum { ODD_ALPHA = SCALARS_OF_ALL, ODD_BETA, LEAST, GREATEST, BEYOND_32 };
 
 /* ---------------------------------------------------------------------------------------- sweep -- */
 
@@ -140,6 +149,10 @@ SWEEP_DIMENSION(added_axis, "added", {"nothing", MATMUL_NOTHING}, {"tensor", MAT
 SWEEP_DIMENSION(scalar_axis, "scalars", {"1,1", PLAIN}, {"2,-3", WHOLE}, {"-1,1", MINUS},
                 {"1,0", NO_BETA}, {"0,1", NO_ALPHA}, {"0,0", NEITHER}, {"3,2", TWICE},
                 {"1,-1", LESS}, {"0.3,1.7", ROUNDED}, {"-2.5,0.125", BROKEN});
+SWEEP_DIMENSION(whole_scalar_axis, "scalars", {"1,1", PLAIN}, {"2,-3", WHOLE}, {"-1,1", MINUS},
+                {"0.3,1.7", ROUNDED}, {"2^53+1,1", ODD_ALPHA}, {"1,-2^53-1", ODD_BETA},
+                {"least,greatest", LEAST}, {"greatest,least", GREATEST},
+                {"2^32+3,2^31+1", BEYOND_32});
 SWEEP_DIMENSION(one_axis, "scalars", {"1,1", PLAIN});
 /* Without c beta is not read. */
 SWEEP_DIMENSION(unread_axis, "scalars", {"1,1", PLAIN}, {"2,-3", WHOLE}, {"0.3,1.7", ROUNDED},
@@ -171,7 +184,8 @@ static int64_t products(const sweep_case_t* one) {
 
 static matmul_form_t form_of(const sweep_case_t* one) {
   const shape_t* shape = &shapes[at(one, SHAPE)];
-  const double* pair = scalars[at(one, SCALARS)];
+  const int64_t which = at(one, SCALARS);
+  const double* pair = scalars[which < SCALARS_OF_ALL ? which : PLAIN];
   matmul_form_t form = {.dtype = (int32_t)at(one, DTYPE),
                         .batch_rank = shape->batch_rank,
                         .m = shape->m,
@@ -180,6 +194,7 @@ static matmul_form_t form_of(const sweep_case_t* one) {
                         .added = (matmul_added_t)at(one, ADDED),
                         .alpha = pair[0],
                         .beta = pair[1],
+                        .whole = which < SCALARS_OF_ALL ? NULL : wholes[which - SCALARS_OF_ALL],
                         .index_bits = at(one, BITS),
                         .how = (job_how_t)at(one, HOW),
                         .drawn = (job_values_t)at(one, VALUES)};
@@ -209,7 +224,7 @@ SPACE(float_space, shape_axis, float_axis, ordinary_axis, plain_axis, plain_axis
 SPACE(half_space, shape_axis, half_axis, ordinary_axis, plain_axis, plain_axis, plain_axis,
       plain_axis, transposed_axis, added_axis, scalar_axis);
 SPACE(wrap_space, shape_axis, whole_axis, any_axis, plain_axis, plain_axis, plain_axis, plain_axis,
-      transposed_axis, added_axis, scalar_axis);
+      transposed_axis, added_axis, whole_scalar_axis);
 SPACE(layout_space, few_axis, dtype_axis, small_axis, a_axis, b_axis, c_axis, out_axis,
       transposed_axis, added_axis, one_axis);
 SPACE(batch_space, batch_axis, dtype_axis, small_axis, shared_axis, common_axis, plain_axis,

@@ -89,6 +89,15 @@ static void set_ends(job_t* job) {
     }
 }
 
+/* Whatever its bits are: behind the ends, of which there are fewer than 100. */
+static void set_nans(job_t* job) {
+  for (size_t k = 0; k < job->input_count; ++k) {
+    const tensor_t* input = &job->sets[0].inputs[k];
+    for (int i = 0; i < NUMBER_NANS && input->type->digits > 0; ++i)
+      number_store_nan(input->type, tensor_at(input, SPECIALS * SPECIALS + 100 + i), i);
+  }
+}
+
 /* ------------------------------------------------------------------------------------ programs --- */
 
 static uint32_t load(program_pool_t* pool, uint16_t dtype) {
@@ -119,6 +128,7 @@ static void run(tbk_fixture_t* fx, const tbk_program_t* program, const char* sai
   job_make(fx, &job, &form);
   set_operands(&job);
   set_ends(&job);
+  set_nans(&job);
   job_finish(fx, &job, TBK_HERE(said));
   CHECK(job.elements == 0 || job.open < job.elements);
   tbk_checks_context(NULL);

@@ -33,7 +33,8 @@ SWEEP_DIMENSION(nan_axis, "row", ROW(REDUCE_MOST, "max"));
 SWEEP_DIMENSION(inner_axis, "inner", {"0", 0}, {"1", 1}, {"2", 2}, {"7", 7}, {"63", 63}, {"64", 64},
                 {"65", 65}, {"1000", 1000}, {"5000", 5000});
 SWEEP_DIMENSION(empty_axis, "inner", {"0", 0});
-SWEEP_DIMENSION(inner_rank_axis, "dims", {"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}, {"6", 6});
+SWEEP_DIMENSION(inner_rank_axis, "dims", {"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}, {"6", 6},
+                {"8", 8});
 SWEEP_DIMENSION(outer_axis, "outer", {"scalar", 0}, {"1", 1}, {"3", 2}, {"2x5", 3}, {"130", 4},
                 {"0", 5});
 SWEEP_DIMENSION(input_axis, "input", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFSET},
@@ -70,7 +71,8 @@ static int64_t elements(const sweep_case_t* one) {
 static bool fits(const tbk_fixture_t* fx, const sweep_case_t* one) {
   const int64_t rank = sweep_get(one, &inner_rank_axis) + outers[sweep_get(one, &outer_axis)].rank;
   if (sweep_get(one, &how_axis) == JOB_STREAM && fx->stream == NULL) return false;
-  if (fx->properties.max_rank > 0 && rank > fx->properties.max_rank) return false;
+  const int32_t most = fx->properties.max_rank;
+  if (rank > (most > 0 && most < TENSOR_RANK ? most : TENSOR_RANK)) return false;
   return reduction_row_fits(fx, &reduce_rows[row_of(one)]) && elements(one) <= 20000;
 }
 

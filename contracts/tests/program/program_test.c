@@ -137,6 +137,60 @@ static void elements_are_loaded_by_index(tbk_fixture_t* fx) {
   CHECK(job_kernel(fx, false) != NULL);
 }
 
+/* Puts the coordinate of a dimension: as it is, or such as no compiler sees through, once `nothing` is 0. */
+static uint32_t put_index(program_pool_t* pool, uint32_t dimension, const uint32_t* nothing) {
+  const tbk_instruction_t place = {
+      .opcode = TBK_OPCODE_COORDINATE, .dtype = TBK_INT64, .slot = (uint16_t)dimension};
+  uint32_t both[2] = {program_add(pool, place, NULL, 0), 0};
+  if (nothing == NULL) return both[0];
+  both[1] = *nothing;
+  return program_add(pool, (tbk_instruction_t){.opcode = TBK_OPCODE_XOR, .dtype = TBK_INT64}, both,
+                     2);
+}
+
+/*
+ * The dimensions of the space are those of the input in the other order; the last two are one longer than
+ * what they index, whose elements beyond are 0.
+ */
+static void load_by(tbk_fixture_t* fx, uint32_t rank, bool computed) {
+  static const int64_t own[TENSOR_RANK] = {2, 3, 2, 2, 2, 2, 2, 3};
+  static program_pool_t pool;
+  const tbk_instruction_t first = {.opcode = TBK_OPCODE_LOAD, .dtype = TBK_INT64};
+  tbk_instruction_t load = {
+      .opcode = TBK_OPCODE_LOAD, .dtype = TBK_INT64, .bounds = TBK_BOUNDS_ZERO};
+  int64_t sizes[TENSOR_RANK] = {0};
+  uint32_t operands[TENSOR_RANK], nothing;
+  program_pool_open(&pool);
+  program_add_input(&pool, (tbk_program_input_t){.dtype = TBK_INT64});
+  load.slot = (uint16_t)program_add_input(
+      &pool, (tbk_program_input_t){TBK_INT64, TBK_INPUT_INDEXED, (uint16_t)rank, 0});
+  nothing = program_add(&pool, first, NULL, 0);
+  for (uint32_t d = 0; d < rank; ++d) {
+    const uint32_t of = rank - 1 - d;
+    operands[of] = put_index(&pool, d, computed ? &nothing : NULL);
+    sizes[d] = own[of] + (of + 2 >= rank);
+  }
+  program_add_result(&pool, program_add(&pool, load, operands, rank));
+  const job_form_t form = {.program = &pool.program,
+                           .rank = (int32_t)rank,
+                           .sizes = sizes,
+                           .indexed_sizes = own,
+                           .input = TENSOR_GAPS};
+  job_make(fx, &job, &form);
+  memset(job.sets[0].inputs[0].model, 0, job.sets[0].inputs[0].block_bytes);
+  job_finish(fx, &job, TBK_HERE("LOAD"));
+}
+
+static void every_index_of_an_element_counts(tbk_fixture_t* fx) {
+  const int32_t most = fx->properties.max_rank;
+  for (int32_t rank = 1; rank <= TENSOR_RANK && (most == 0 || rank <= most); ++rank)
+    for (int computed = 0; computed < 2; ++computed) {
+      const size_t mark = room_mark(fx);
+      load_by(fx, (uint32_t)rank, computed != 0);
+      room_release(fx, mark);
+    }
+}
+
 /* ---------------------------------------------------------------------------------------- place -- */
 
 static void a_place_is_counted_in_each_dimension(tbk_fixture_t* fx) {
@@ -245,6 +299,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-004", "op:tbk::pointwise dtype:INT64 dtype:BOOL", 0,
              an_index_that_is_outside_is_clamped),
     TBK_CASE("PRG-004", "op:tbk::pointwise dtype:INT64", 0, elements_are_loaded_by_index),
+    TBK_CASE("PRG-004", "op:tbk::pointwise dtype:INT64", 0, every_index_of_an_element_counts),
     TBK_CASE("PRG-005", "op:tbk::pointwise dtype:INT64", 0, a_place_is_counted_in_each_dimension),
     TBK_CASE("PRG-005", "op:tbk::pointwise dtype:INT64", 0, a_long_row_is_counted_to_its_end),
     TBK_CASE("PRG-006", "op:tbk::pointwise dtype:INT64", 0, words_are_those_of_philox),

@@ -4,6 +4,8 @@
  */
 #include "refusal.h"
 
+#include "book.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -77,6 +79,14 @@ static sweep_value_t refusal_values[REFUSALS];
 const sweep_dimension_t refusal_axis = {"wrong", refusal_values, REFUSALS};
 SWEEP_SHARED_DIMENSION(refusal_bytes, "bytes", {"ordinary", 0}, {"zero", 1});
 SWEEP_SHARED_DIMENSION(refusal_times, "times", {"1", 1}, {"3", 3}, {"40", 40});
+SWEEP_SHARED_DIMENSION(refusal_some, "times", {"8", 8});
+SWEEP_SHARED_DIMENSION(refusal_many, "times", {"200", 200});
+
+uint64_t refusal_count(const sweep_case_t* one) {
+  const int64_t times = sweep_get(one, &refusal_times) + sweep_get(one, &refusal_some) +
+                        sweep_get(one, &refusal_many);
+  return times > 0 ? (uint64_t)times : 1;
+}
 
 void refusal_name_all(void) {
   for (size_t i = 0; i < REFUSALS; i++)
@@ -316,14 +326,26 @@ static void check_unchanged(tbk_fixture_t* fx, scenery_t* it, const call_row_t* 
   CHECK_SAID(atomic_load(&it->on->ran) == 0, "no callback", "it has run, by %s", row->function);
 }
 
+/* What is set up once, and what a driver keeps of the latest few, is there after the first. */
+static void call_row_refused(tbk_fixture_t* fx, scenery_t* it, const call_row_t* row) {
+  enum { FIRST = 8 };
+  const uint64_t times = refusal_count(it->scene.one);
+  const bool looks = (it->aspects & REFUSAL_HEAP) != 0 && times > FIRST;
+  uint64_t heap = 0;
+  for (uint64_t k = 0; k < times; k++) {
+    if (looks && k == FIRST) heap = book_heap_bytes();
+    check_refused(fx, it, row, call_spoiled(fx, it, row));
+  }
+  if (looks) BOOK_CHECK_HEAP(heap, times, row->function);
+}
+
 static void call_refused(tbk_fixture_t* fx, void* argument) {
   scenery_t* it = argument;
   for (size_t i = 0; i < every_call_count; i++) {
     const call_row_t* row = &every_call[i];
     if (!is_refused(fx, it->on, row, it->refusal)) continue;
     spoil(fx, it);
-    for (int64_t k = 0; k == 0 || k < sweep_get(it->scene.one, &refusal_times); k++)
-      check_refused(fx, it, row, call_spoiled(fx, it, row));
+    call_row_refused(fx, it, row);
     it->on->spoil = SPOIL_nothing;
     if ((it->aspects & REFUSAL_LEFT) != 0) check_unchanged(fx, it, row);
   }

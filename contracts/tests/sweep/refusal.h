@@ -16,15 +16,19 @@ enum {
   REFUSAL_ANSWER = 2, /* the status */
   REFUSAL_REASON = 4,
   REFUSAL_SILENCE = 8, /* that what succeeds writes no message */
+  REFUSAL_HEAP = 16,   /* that many of them leave nothing on the heap */
   REFUSAL_ALL = REFUSAL_LEFT | REFUSAL_ANSWER | REFUSAL_REASON | REFUSAL_SILENCE
 };
 
 extern const sweep_dimension_t refusal_axis;  /* which argument is wrong, and how */
 extern const sweep_dimension_t refusal_bytes; /* 1: of nothing */
 extern const sweep_dimension_t refusal_times;
+extern const sweep_dimension_t refusal_some, refusal_many; /* instead: 8; and hundreds */
 
 /* Names the values of refusal_axis; before a sweep. */
 void refusal_name_all(void);
+/* Returns how often a case makes each wrong call. */
+uint64_t refusal_count(const sweep_case_t* one);
 bool refusal_fits(const tbk_fixture_t* fx, const sweep_case_t* one);
 /* Makes the wrong calls of a case, and looks at the aspects. */
 void refusal_run(tbk_fixture_t* fx, sweep_case_t* one, unsigned aspects);

@@ -168,6 +168,18 @@ static int64_t rank_of(const uint8_t* part, size_t size) {
   return (bits & sign) != 0 ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
 }
 
+/* Little-endian, as the host is: the sign is in the last byte of a part. */
+void number_store_nan(const number_type_t* type, void* element, int which) {
+  const size_t part = type->is_complex ? type->size / 2 : type->size;
+  const int fraction = type->digits - 1;
+  const uint64_t quiet = UINT64_C(1) << (fraction - 1), all = 2 * quiet - 1;
+  const uint64_t fractions[NUMBER_NANS / 2] = {all, 1, quiet - 1, quiet};
+  const uint64_t sign = UINT64_C(1) << (8 * part - 1), exponent = sign - 1 - all;
+  const uint64_t bits = exponent | fractions[which / 2] | (which % 2 != 0 ? sign : 0);
+  for (size_t at = 0; at < type->size; at += part)
+    memcpy((uint8_t*)element + at, &bits, part);
+}
+
 int64_t number_rank(const number_type_t* type, const void* element) {
   if (type->digits == 0) return (int64_t)load_integer(type, element);
   return isnan(load_real(type, element)) ? INT64_MAX : rank_of(element, type->size);

@@ -41,6 +41,12 @@ void number_store(const number_type_t* type, void* element, number_t value);
 uint64_t number_wrapped(const number_type_t* type, uint64_t integer);
 long double number_rounded(const number_type_t* type, long double real);
 /*
+ * Writes one of the NaN of a real or complex dtype: all bits set, the smallest and the largest that signal, and the
+ * plain one, each without a sign and with it.
+ */
+enum { NUMBER_NANS = 8 };
+void number_store_nan(const number_type_t* type, void* element, int which);
+/*
  * Returns where an element stands in the order of its dtype, which is not complex: less for what is less, the
  * same for both zeros, more than any for NaN.
  */

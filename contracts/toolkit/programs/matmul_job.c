@@ -71,10 +71,10 @@ void matmul_ready(tbk_fixture_t* fx, matmul_job_t* job) {
 
 /* ------------------------------------------------------------------------------------ calls ---- */
 
-static tbk_scalar_t scalar(const matmul_job_t* job, double value) {
+static tbk_scalar_t scalar(const matmul_job_t* job, int64_t whole, double real) {
   if (number_type(job->form.dtype)->is_integer)
-    return (tbk_scalar_t){.kind = TBK_SCALAR_INT, .integer = (int64_t)value};
-  return (tbk_scalar_t){.kind = TBK_SCALAR_DOUBLE, .real = value};
+    return (tbk_scalar_t){.kind = TBK_SCALAR_INT, .integer = whole};
+  return (tbk_scalar_t){.kind = TBK_SCALAR_DOUBLE, .real = real};
 }
 
 tbk_args_matmul_t* matmul_describe(matmul_job_t* job) {
@@ -88,8 +88,8 @@ tbk_args_matmul_t* matmul_describe(matmul_job_t* job) {
                                        .b = &wire.views[MATMUL_B],
                                        .c = adds ? &wire.views[MATMUL_C] : NULL,
                                        .out = &wire.views[MATMUL_OUT],
-                                       .alpha = scalar(job, form->alpha),
-                                       .beta = scalar(job, form->beta),
+                                       .alpha = scalar(job, matmul_whole_alpha(form), form->alpha),
+                                       .beta = scalar(job, matmul_whole_beta(form), form->beta),
                                        .index_bits = form->index_bits};
   return &wire.arguments;
 }
@@ -101,8 +101,8 @@ static void describe(void* job) {
 /* Scalars are others too. */
 static void blank(void* job) {
   const matmul_job_t* it = job;
-  wire.arguments.alpha = scalar(it, it->form.alpha + 1);
-  wire.arguments.beta = scalar(it, 0);
+  wire.arguments.alpha = scalar(it, matmul_whole_alpha(&it->form) ^ 1, it->form.alpha + 1);
+  wire.arguments.beta = scalar(it, 0, 0);
   for (int i = 0; i < MATMUL_OPERANDS; ++i)
     wire.views[i].memory = 0;
 }

@@ -35,7 +35,8 @@ typedef struct matmul_form {
   matmul_added_t added;
   tensor_layout_t layouts[MATMUL_OPERANDS];
   bool transposed[MATMUL_OPERANDS]; /* the two last dimensions lie the other way round */
-  double alpha, beta;               /* of integers cut to whole numbers */
+  double alpha, beta;               /* of integers cut to whole numbers, or */
+  const int64_t* whole;             /* alpha and beta of integers, beyond what a double has */
   int64_t index_bits;               /* 0: 64 */
   job_how_t how;                    /* plans are made for other scalars */
   job_values_t drawn;
@@ -74,6 +75,9 @@ typedef struct matmul_cell {
   uint64_t integer;
   long double low, high; /* between these, rounded to the dtype; both NaN where it has to be NaN */
 } matmul_cell_t;
+/* Returns alpha and beta as an integer product has them. */
+int64_t matmul_whole_alpha(const matmul_form_t* form);
+int64_t matmul_whole_beta(const matmul_form_t* form);
 /* Returns a cell for each element of the output, last dimension first. */
 matmul_cell_t* matmul_expect(tbk_fixture_t* fx, const matmul_job_t* job);
 /* Returns whether an element may stand there. */

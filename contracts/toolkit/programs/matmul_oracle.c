@@ -21,6 +21,14 @@ static long double rounding(const number_type_t* type) {
   return ldexpl(1, -(type->digits > digits ? type->digits : digits));
 }
 
+int64_t matmul_whole_alpha(const matmul_form_t* form) {
+  return form->whole != NULL ? form->whole[0] : (int64_t)form->alpha;
+}
+
+int64_t matmul_whole_beta(const matmul_form_t* form) {
+  return form->whole != NULL ? form->whole[1] : (int64_t)form->beta;
+}
+
 /* A sum, and the sum of the sizes of all that is added. */
 typedef struct sum {
   uint64_t integer;
@@ -49,14 +57,12 @@ static sum_t sum_of_reals(const matmul_form_t* form, const number_t* row, const 
  * A product and an addition each of k, alpha and beta rounded and multiplied by, and one more addition. FLOAT32
  * may lose what is smaller than it has normal numbers for.
  */
-static matmul_cell_t cell_of(const matmul_form_t* form, const number_type_t* type, sum_t sum,
-                             const number_t* added) {
+static matmul_cell_t real_cell(const matmul_form_t* form, const number_type_t* type, sum_t sum,
+                               const number_t* added) {
   const long double alpha = form->alpha, beta = form->beta;
-  const uint64_t whole = (uint64_t)(int64_t)form->alpha, other = (uint64_t)(int64_t)form->beta;
-  matmul_cell_t cell = {whole * sum.integer, alpha * sum.real, 0};
+  matmul_cell_t cell = {0, alpha * sum.real, 0};
   long double sizes = fabsl(alpha) * sum.sizes;
   if (added != NULL) {
-    cell.integer += other * added->integer;
     cell.low += beta * added->real;
     sizes += fabsl(beta * added->real);
   }
@@ -64,6 +70,12 @@ static matmul_cell_t cell_of(const matmul_form_t* form, const number_type_t* typ
   cell.high = cell.low;
   if (is_exact(form) || isnan(cell.low) || isinf(cell.low)) return cell;
   cell.low -= error, cell.high += error;
+  return cell;
+}
+
+static matmul_cell_t integer_cell(const matmul_form_t* form, sum_t sum, const number_t* added) {
+  matmul_cell_t cell = {(uint64_t)matmul_whole_alpha(form) * sum.integer, 0, 0};
+  if (added != NULL) cell.integer += (uint64_t)matmul_whole_beta(form) * added->integer;
   return cell;
 }
 
@@ -79,9 +91,10 @@ matmul_cell_t* matmul_expect(tbk_fixture_t* fx, const matmul_job_t* job) {
   for (int64_t at = 0; at < out->count; ++at) {
     const int64_t row = at / form->n, column = at % form->n, place = row / form->m;
     const number_t *along = a + row * form->k, *down = b + place * form->k * form->n + column;
-    const sum_t sum = out->type->is_integer ? sum_of_integers(form, along, down)
-                                            : sum_of_reals(form, along, down);
-    cells[at] = cell_of(form, out->type, sum, c == NULL ? NULL : &c[at]);
+    const number_t* added = c == NULL ? NULL : &c[at];
+    cells[at] = out->type->is_integer
+                    ? integer_cell(form, sum_of_integers(form, along, down), added)
+                    : real_cell(form, out->type, sum_of_reals(form, along, down), added);
   }
   return cells;
 }
