@@ -125,6 +125,7 @@ def held_by(hazard: Hazard, streams: Streams) -> torch.Stream:
 @each_case(
     {"hazard": tuple(HAZARDS), "first": ("0", "1"), "form": tuple(FORMS),
      "current": ("source", "target"), "blocking": ("no", "yes")},
+    needs=lambda case: "dtype:int32" if case.get("form") == "converted" else "",
     quick=12,
 )  # fmt: skip
 @clause("CPY-507", needs="two_devices stream")
