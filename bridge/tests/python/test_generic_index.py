@@ -329,6 +329,12 @@ def test_a_bad_place_is_left_out(device: torch.device, backend: DeviceModule) ->
 LEARN: dict[str, Call] = {
     "embedding": lambda x, i2, **_: torch.nn.functional.embedding(i2, x),
     "padded embedding": lambda x, i2, **_: torch.nn.functional.embedding(i2, x, padding_idx=1),
+    "embedding with padding first": lambda x, i2, **_: torch.nn.functional.embedding(
+        i2, x, padding_idx=0
+    ),
+    "embedding with padding last": lambda x, i2, **_: torch.nn.functional.embedding(
+        i2, x, padding_idx=-1
+    ),
     "gather": lambda x, i2, **_: x.gather(0, i2),
     "index": lambda x, i, j, **_: x[i, j],
     "index_select": lambda x, i, **_: x.index_select(1, i),

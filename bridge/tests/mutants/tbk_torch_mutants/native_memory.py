@@ -49,6 +49,8 @@ native("memory_info_in_kilobytes", "MEM-525", "the total is in another unit", na
 native("memory_info_raises", "MEM-525", "an error that is not NotImplementedError")
 native("pinned_always", "PIN-502", "everything is pinned")
 native("pinned_never", "PIN-502", "nothing is pinned")
+native("far_inside_of_pinned_is_not_pinned", "PIN-502", "a view that begins 4 KiB within",
+       narrow=True, tests="torch_pinned/")  # fmt: skip
 native("is_pinned_sets_device", "PIN-505", "asking sets device 0", narrow=True)
 native("pin_memory_does_not_pin", "PIN-501 PIN-502 PIN-514", "ordinary memory")
 native("pinned_allocate_nothing_raises", "PIN-508", "0 bytes raise")
