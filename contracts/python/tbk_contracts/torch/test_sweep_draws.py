@@ -132,7 +132,7 @@ def _between_fits(case: Case) -> bool:
 
 @each_case(
     {"name": tuple(BETWEEN), "dtype": (*FLOATING, *WHOLE), "layout": DRAWN},
-    _between_fits, needs=needs, quick=10,
+    _between_fits, needs=needs, quick=6,
 )  # fmt: skip
 @clause("OPS-560")
 def test_bounds(device: torch.device, case: Case) -> None:
