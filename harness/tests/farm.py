@@ -104,7 +104,7 @@ def arrived(folder: Path) -> int:
 def kill_in_the_middle(local: Local, folder: Path, seed: int, parts: int, head: bool) -> int:
     """Kills a node when a part that the seed says has come back; returns which one."""
     drawn = random.Random(seed)  # noqa: S311
-    victim, when = drawn.randrange(len(local.nodes)), drawn.randrange(1, parts // 2)
+    victim, when = drawn.randrange(len(local.nodes)), drawn.randrange(1, parts // 3)
     more = drawn.random() / 2
     until = time.monotonic() + PATIENCE
     while arrived(folder) < when and time.monotonic() < until:

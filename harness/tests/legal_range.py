@@ -104,6 +104,8 @@ def legal(vector: Vector) -> bool:
     small = vector.get("memory") in SMALL
     if small and vector.get("unit") == "2M":
         return False  # 32 allocations at a time
+    if vector.get("older") == "1" and vector.get("max_allocation"):
+        return False  # its properties end before they could say so
     return not (small and vector.get("unknown_memory") == "1")  # at least 64 MiB then
 
 

@@ -29,7 +29,7 @@ def test_a_node_that_is_killed_loses_no_test_and_counts_none_twice(tmp_path: Pat
     script = ROOT / "harness" / "tests" / "farm.py"
     only = ("--only=memory", "--only=copy", "--only=stream")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "--seed", "3", "--parts", "12", *only],
+        [sys.executable, str(script), str(tmp_path), "--seed", "3", "--parts", "18", *only],
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

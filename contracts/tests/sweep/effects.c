@@ -45,10 +45,12 @@ static void move(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   check_aligned(fx, first | second);
   step_delay(fx, on, stream);
   step_put(fx, on, first, sent, on->bytes, stream);
-  CHECK_OK(STEP(on, fx->core->copy(fx->self, fx->device, second, on->bytes, first, 0, on->bytes,
-                                   stream, &fx->error)));
-  CHECK_OK(STEP(on, fx->core->download(fx->self, fx->device, seen, second, on->bytes, on->bytes,
-                                       stream, &fx->error)));
+  CHECK_OK(STEP(fx, on,
+                fx->core->copy(fx->self, fx->device, second, on->bytes, first, 0, on->bytes, stream,
+                               &fx->error)));
+  CHECK_OK(STEP(fx, on,
+                fx->core->download(fx->self, fx->device, seen, second, on->bytes, on->bytes, stream,
+                                   &fx->error)));
   step_wait_for(fx, on, stream);
   check_moved(fx, on, sent, seen, first, second, stream);
   step_drop(fx, first);
@@ -73,8 +75,9 @@ EFFECT(fill) {
   for (int i = 0; i < 2; i++) {
     tbk_stream_t* stream = i == 0 ? NULL : on->stream;
     if (!step_take(fx, on->bytes, &memory)) return;
-    CHECK_OK(STEP(
-        on, fx->core->fill(fx->self, fx->device, memory, 0, 0x3C, on->bytes, stream, &fx->error)));
+    CHECK_OK(
+        STEP(fx, on,
+             fx->core->fill(fx->self, fx->device, memory, 0, 0x3C, on->bytes, stream, &fx->error)));
     step_get(fx, on, seen, memory, on->bytes, stream);
     step_wait_for(fx, on, stream);
     step_check(fx, on, expected, seen, memory, "CPY-018");

@@ -12,8 +12,9 @@ void step_draw_words(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream, uin
   const tbk_generator_t generator = {7, 16};
   tbk_memory_t memory = 0;
   if (!step_take(fx, on->bytes, &memory)) return;
-  CHECK_OK(STEP(on, fx->random->random_bits(fx->self, fx->device, &generator, memory, 0,
-                                            EFFECT_WORDS, stream, &fx->error)));
+  CHECK_OK(STEP(fx, on,
+                fx->random->random_bits(fx->self, fx->device, &generator, memory, 0, EFFECT_WORDS,
+                                        stream, &fx->error)));
   step_get(fx, on, out, memory, on->bytes, stream);
   step_wait_for(fx, on, stream);
   step_drop(fx, memory);

@@ -84,7 +84,7 @@ static void call_back(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   step_delay(fx, on, stream);
   for (int i = 0; i < CALLBACKS; i++)
     CHECK_OK(STEP(
-        on, fx->callback->callback_enqueue(fx->self, stream, count_run, &on->ran, &fx->error)));
+        fx, on, fx->callback->callback_enqueue(fx->self, stream, count_run, &on->ran, &fx->error)));
   step_wait_for(fx, on, stream);
   const int ran = atomic_load(&on->ran), all = before + CALLBACKS;
   TBK_CHECKS(ran != all && look_count_later(&on->ran, all) ? "STR-019" : "CBK-002");
@@ -105,8 +105,8 @@ static void pass_on(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, tbk_st
   if (!step_take(fx, on->bytes, &memory)) return;
   step_delay(fx, on, from);
   step_put(fx, on, memory, sent, on->bytes, from);
-  CHECK_OK(STEP(on, fx->event->event_record(fx->self, event, from, &fx->error)));
-  CHECK_OK(STEP(on, fx->event->event_wait(fx->self, to, event, &fx->error)));
+  CHECK_OK(STEP(fx, on, fx->event->event_record(fx->self, event, from, &fx->error)));
+  CHECK_OK(STEP(fx, on, fx->event->event_wait(fx->self, to, event, &fx->error)));
   step_get(fx, on, seen, memory, on->bytes, to);
   step_wait_for(fx, on, to);
   step_wait_for(fx, on, from);
@@ -125,7 +125,7 @@ static void wait_by_event(tbk_fixture_t* fx, effects_t* on, tbk_event_t* event, 
   tbk_status_t status = TBK_OK;
   step_delay(fx, on, on->stream);
   step_get(fx, on, seen, on->memory, on->bytes, on->stream);
-  CHECK_OK(STEP(on, fx->event->event_record(fx->self, event, on->stream, &fx->error)));
+  CHECK_OK(STEP(fx, on, fx->event->event_record(fx->self, event, on->stream, &fx->error)));
   if (ask)
     FX_CHECK_EVENT_ENDS(fx, event, &status);
   else
@@ -158,10 +158,10 @@ EFFECT(event_elapsed) {
   double ms = -1;
   for (int i = 0; i < 2; i++) {
     tbk_stream_t* last = i == 0 ? on->stream : on->beside;
-    CHECK_OK(STEP(on, fx->event->event_record(fx->self, on->event, on->stream, &fx->error)));
-    CHECK_OK(STEP(on, fx->event->event_wait(fx->self, last, on->event, &fx->error)));
+    CHECK_OK(STEP(fx, on, fx->event->event_record(fx->self, on->event, on->stream, &fx->error)));
+    CHECK_OK(STEP(fx, on, fx->event->event_wait(fx->self, last, on->event, &fx->error)));
     step_delay(fx, on, last);
-    CHECK_OK(STEP(on, fx->event->event_record(fx->self, on->end, last, &fx->error)));
+    CHECK_OK(STEP(fx, on, fx->event->event_record(fx->self, on->end, last, &fx->error)));
     step_wait_for(fx, on, on->stream);
     step_wait_for(fx, on, last);
     CHECK_OK(fx->event->event_elapsed(fx->self, on->event, on->end, &ms, &fx->error));

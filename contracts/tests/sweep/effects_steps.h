@@ -13,11 +13,13 @@
 enum { EFFECT_WORDS = 64 }; /* that step_draw_words asks for */
 
 /*
- * Returns the status of a call that enqueues. Whatever is called next may tell of work that failed, and has
- * then done nothing: where that can be, the call is made again, once.
+ * Returns the status of a call that enqueues. Whatever is called next may tell of work that failed, also
+ * repeatedly, and has then done nothing. Where that can be, the device is synchronised, which is the last to
+ * tell of it, and the call is made again.
  */
-#define STEP(on, call) (step_has_told((on), (on)->status = (call)) ? (call) : (on)->status)
-bool step_has_told(const effects_t* on, tbk_status_t status);
+#define STEP(fx, on, call) \
+  (step_has_told((fx), (on), (on)->status = (call)) ? (call) : (on)->status)
+bool step_has_told(tbk_fixture_t* fx, const effects_t* on, tbk_status_t status);
 
 /* Synchronises `stream`, unless it is NULL. */
 void step_wait_for(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream);

@@ -53,8 +53,9 @@ EFFECT(peer_copy) {
   uint8_t seen[4096] = {0};
   tbk_memory_t memory = 0;
   if (!step_take(fx, on->bytes, &memory)) return;
-  CHECK_OK(STEP(on, fx->peer->peer_copy(fx->self, fx->device, memory, 0, fx->device, on->memory, 0,
-                                        on->bytes, on->stream, &fx->error)));
+  CHECK_OK(STEP(fx, on,
+                fx->peer->peer_copy(fx->self, fx->device, memory, 0, fx->device, on->memory, 0,
+                                    on->bytes, on->stream, &fx->error)));
   step_wait_for(fx, on, on->stream);
   if (step_get(fx, on, seen, memory, on->bytes, NULL))
     step_check(fx, on, on->held, seen, memory, "PER-006");
@@ -76,11 +77,11 @@ static void use_async(tbk_fixture_t* fx, effects_t* on, tbk_stream_t* stream) {
   step_draw(sent, on->bytes);
   step_delay(fx, on, stream);
   if (!CHECK_OK(STEP(
-          on, fx->async_memory->async_alloc(fx->self, stream, on->bytes, &memory, &fx->error))))
+          fx, on, fx->async_memory->async_alloc(fx->self, stream, on->bytes, &memory, &fx->error))))
     return;
   step_put(fx, on, memory, sent, on->bytes, stream);
   step_get(fx, on, seen, memory, on->bytes, stream);
-  CHECK_OK(STEP(on, fx->async_memory->async_free(fx->self, stream, memory, &fx->error)));
+  CHECK_OK(STEP(fx, on, fx->async_memory->async_free(fx->self, stream, memory, &fx->error)));
   step_wait_for(fx, on, stream);
   step_check_of(fx, on, sent, seen, on->bytes, "SOM-002");
 }
@@ -102,9 +103,9 @@ static void compute(tbk_fixture_t* fx, effects_t* on, operation_t* operation, tb
   step_put(fx, on, operation->output.memory, operation->poison, operation->output.block_bytes,
            NULL);
   step_delay(fx, on, stream);
-  const tbk_status_t status =
-      STEP(on, plan != NULL
-                   ? kernel->launch_plan(fx->self, fx->device, plan, arguments, workspace, 0,
+  const tbk_status_t status = STEP(
+      fx, on,
+      plan != NULL ? kernel->launch_plan(fx->self, fx->device, plan, arguments, workspace, 0,
                                          stream, &fx->error)
                    : kernel->launch(fx->self, fx->device, kernel, arguments, stream, &fx->error));
   step_wait_for(fx, on, stream);

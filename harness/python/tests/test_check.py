@@ -152,7 +152,8 @@ def test_where_c_finds_no_backend_pytorch_is_not_asked(
     runner.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit {code}\n')
     runner.chmod(0o755)
     assert both("run", "good.so", runner=str(runner)).returncode == code
-    assert len((tmp_path / "calls").read_text().splitlines()) == 1
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert len([one for one in calls if "--list" not in one]) == 1
 
 
 def test_what_the_budget_left_out_is_said(both: Tbk, tmp_path: Path) -> None:

@@ -109,8 +109,8 @@ def test_a_runner_whose_exit_code_contradicts_its_file_is_never_a_pass(
 ) -> None:
     runner = tmp_path / "tbk-run"
     sound = synthetic.write(tmp_path / "sound.jsonl", synthetic.passing(5))
-    script = f'#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\ncp {sound} "$2"\nexit 1\n'
-    runner.write_text(script)
+    script = 'while [ "$1" != --output ]; do [ "$1" = --list ] && exit; shift; done\n'
+    runner.write_text(f'#!/bin/sh\n{script}cp {sound} "$2"\nexit 1\n')
     runner.chmod(0o755)
     ended = tbk("run", "good.so", runner=str(runner))
     assert ended.returncode == 6
@@ -238,7 +238,7 @@ def test_list_and_show(tbk: Tbk, tmp_path: Path) -> None:
     for part in ("*out_memory is not 0", "must", "tbk/core.h:", "memory_alloc", "source"):
         assert part in shown.stdout
     assert tbk("show", "XXX-001").returncode == 2
-    assert "tbk list --only MEM" in tbk("show", "MEM").stderr
+    assert "tbk list --only MEM" in tbk("show", "MEM").stdout
     assert "did you mean MEM-005" in tbk("show", "mem-00x5").stderr
     synthetic.write(tmp_path / "r.jsonl", synthetic.failing())
     assert "result" in tbk("show", "MEM-002", "--results", "r.jsonl").stdout

@@ -157,6 +157,7 @@ class Driver:
             if time.monotonic() - self._last_board > self._wait:
                 self.tell("over", said=f"no node that has {self._words()} is left")
                 raise SystemExit(0)
+        self._look()  # also of what went away in the last moment
         self.tell("batch")
 
     def _take(self, reference: Any, job: Mapping[str, Any]) -> None:
