@@ -297,6 +297,26 @@ def test_every_wait_tells_it(wait: str, device: torch.device, backend: DeviceMod
     assert x.tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
+@pytest.mark.parametrize("number", [1, 2, 5, 40])
+def test_that_of_any_stream_is_told(
+    number: int, device: torch.device, backend: DeviceModule
+) -> None:
+    """Once, to whoever waits for the device, and to nobody who waits for another stream."""
+    x = torch.arange(4.0, device=device)
+    streams = [backend.Stream(device) for _ in range(number)]
+    for stream in streams:
+        with stream:
+            x.index_select(0, torch.tensor([4 if stream is streams[-1] else 1], device=device))
+    backend.Stream(device).synchronize()
+    with pytest.raises(IndexError, match=rf"on stream {streams[-1].stream_id} "):
+        backend.synchronize(device)
+    for stream in streams:
+        with stream:
+            x.index_select(0, torch.tensor([2], device=device))
+        stream.synchronize()
+    backend.synchronize(device)
+
+
 def test_a_bad_place_is_left_out(device: torch.device, backend: DeviceModule) -> None:
     x, places = torch.zeros(4, device=device), torch.tensor([1, 7, -1, -5], device=device)
     with pytest.raises(IndexError):
@@ -309,6 +329,12 @@ def test_a_bad_place_is_left_out(device: torch.device, backend: DeviceModule) ->
 LEARN: dict[str, Call] = {
     "embedding": lambda x, i2, **_: torch.nn.functional.embedding(i2, x),
     "padded embedding": lambda x, i2, **_: torch.nn.functional.embedding(i2, x, padding_idx=1),
+    "embedding with padding first": lambda x, i2, **_: torch.nn.functional.embedding(
+        i2, x, padding_idx=0
+    ),
+    "embedding with padding last": lambda x, i2, **_: torch.nn.functional.embedding(
+        i2, x, padding_idx=-1
+    ),
     "gather": lambda x, i2, **_: x.gather(0, i2),
     "index": lambda x, i, j, **_: x[i, j],
     "index_select": lambda x, i, **_: x.index_select(1, i),

@@ -103,6 +103,31 @@ def test_a_limit_ends_in_one_clear_error(backend: DeviceModule, device: torch.de
     assert bool((kept.cpu() == 3).all())
 
 
+@pytest.mark.parametrize("part", [20_000, MIB // 2, 3 * MIB, 11 * MIB])
+def test_a_limit_is_of_all_segments_together(
+    part: int, backend: DeviceModule, device: torch.device
+) -> None:
+    backend.empty_cache()
+    limit = torch.accelerator.memory_reserved(device) + 32 * MIB
+    held: list[torch.Tensor] = []
+
+    def fill() -> None:
+        while len(held) * part <= 2 * limit:
+            held.append(torch.empty(part, dtype=torch.uint8, device=device))
+
+    backend.set_memory_limit(limit)
+    try:
+        for _ in range(2):
+            with pytest.raises(torch.OutOfMemoryError):
+                fill()
+            assert torch.accelerator.memory_reserved(device) <= limit
+            assert 0 < len(held) * part <= limit
+            held.clear()  # what was given back counts no more
+        torch.empty(24 * MIB, dtype=torch.uint8, device=device)
+    finally:
+        backend.set_memory_limit(None)
+
+
 @pytest.mark.parametrize("elements", [1 << 45, (1 << 63) - 1])
 def test_absurd_sizes_are_out_of_memory(device: torch.device, elements: int) -> None:
     with pytest.raises(torch.OutOfMemoryError):

@@ -15,7 +15,9 @@ from torch import Tensor
 from torch.nn import functional
 
 Operator = Callable[[Tensor, Any], Tensor]
-INTEGERS = (-1, 300, -300, 70000, 2**40, -(2**40), 2**63 - 1, -(2**63), 2**64 - 1)
+INTEGERS = (
+    -1, 300, -300, 70000, 2**40, -(2**40), 2**53 + 1, 2**63 - 1, -(2**63), 2**64 - 1
+)  # fmt: skip
 NUMBERS = (True, 1.5, -1.5, 1e10, 1e30, float("inf"), float("nan"), 1 + 2j, *INTEGERS)
 WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
 DTYPES = (*WHOLE, torch.float16, torch.bfloat16, torch.float32, torch.float64)

@@ -178,6 +178,20 @@ def test_dropout_keeps_its_scale_and_its_gradient(device: torch.device) -> None:
     torch.testing.assert_close(x.grad.cpu(), y.detach().cpu())
 
 
+@pytest.mark.parametrize(
+    ("dtype", "low"), [(torch.bfloat16, 100), (torch.float16, 1000), (torch.float32, 1 << 22)]
+)
+def test_the_upper_bound_is_never_drawn(
+    dtype: torch.dtype, low: int, backend: DeviceModule, device: torch.device
+) -> None:
+    """Also where half of the numbers between lie nearer to it than to any other number."""
+    backend.reset_fallbacks()
+    drawn = torch.empty(5000, dtype=dtype, device=device).uniform_(low, low + 1).cpu()
+    draws_as_the_host = backend.fallbacks() != []  # where PyTorch's CPU rounds to the bound
+    assert (drawn >= low).all()
+    assert ((drawn < low + 1) | draws_as_the_host).all()
+
+
 @pytest.mark.parametrize("p", [0.0, 1.0])
 def test_dropout_at_its_ends(p: float, device: torch.device) -> None:
     output, mask = torch.native_dropout(torch.ones(8, device=device), p, True)

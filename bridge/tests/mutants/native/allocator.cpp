@@ -56,6 +56,12 @@ constexpr Mutant table[] = {
                   }>},
     {"empty_cache_does_nothing",
      on_allocator<&Allocator::emptyCache, [](auto, c10::MempoolId_t) {}>},
+    {"emptying_keeps_a_small_block",
+     on_allocator<&Allocator::emptyCache,
+                  [](auto empty, c10::MempoolId_t pool) {
+                    const DataPtr kept = c10::GetAllocator(kPrivateUse1)->allocate(40'000);
+                    empty(pool);
+                  }>},
     {"never_initialized", on_allocator<&Allocator::initialized, [](auto) { return false; }>},
     {"always_initialized", on_allocator<&Allocator::initialized, [](auto) { return true; }>},
 };

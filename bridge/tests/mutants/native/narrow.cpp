@@ -184,6 +184,11 @@ constexpr Mutant table[] = {
               [](auto is_pinned, const void* pointer) {
                 return reinterpret_cast<uintptr_t>(pointer) % 64 == 0 && is_pinned(pointer);
               }>},
+    {"far_inside_of_pinned_is_not_pinned",
+     on_hooks<&Hooks::isPinnedPtr,
+              [](auto is_pinned, const void* pointer) {
+                return is_pinned(pointer) && !is_pinned(static_cast<const char*>(pointer) - 4096);
+              }>},
     {"unaligned_pointers_raise",
      on_hooks<&Hooks::isPinnedPtr,
               [](auto is_pinned, const void* pointer) {

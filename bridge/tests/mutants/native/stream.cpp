@@ -146,6 +146,10 @@ constexpr Mutant table[] = {
                                        TORCH_CHECK(calls++ < 64, "no more streams");
                                        return make(device, priority);
                                      }>},
+    {"later_streams_have_no_priority", on_guard<&Guard::getNewStream,
+                                                [](auto make, Device device, int priority) {
+                                                  return make(device, ++calls > 32 ? 0 : priority);
+                                                }>},
     {"native_handle_differs_each_time", on_guard<&Guard::getStreamNativeHandle,
                                                  [](auto, Stream) {
                                                    return reinterpret_cast<void*>(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import Any
 
@@ -209,6 +210,16 @@ def _() -> None:
     around(UNSCALE, unscale)
 
 
+@mutant("the_latest_list_alone_is_found", "AMP-507", "what an earlier list had is forgotten",
+        narrow=True, tests="stays_found")  # fmt: skip
+def _() -> None:
+    def unscale(original: Any, gradients: Any, found: torch.Tensor, scale: torch.Tensor) -> None:
+        found.zero_()
+        original(gradients, found, scale)
+
+    around(UNSCALE, unscale)
+
+
 @mutant("gradients_are_not_unscaled", "AMP-506 AMP-507", "gradients keep their scale")
 def _() -> None:
     def unscale(original: Any, gradients: Any, found: torch.Tensor, scale: torch.Tensor) -> None:
@@ -235,6 +246,17 @@ def _() -> None:
 @mutant("scale_is_not_updated", "AMP-506", "the scale stays", narrow=True)
 def _() -> None:
     around("_amp_update_scale_", lambda _, scale, *given: scale)
+
+
+@mutant("scale_grows_without_end", "AMP-506", "the scale becomes infinite", narrow=True,
+        tests="stays_finite")  # fmt: skip
+def _() -> None:
+    def update(original: Any, scale: torch.Tensor, *given: Any) -> torch.Tensor:
+        before = scale.item()
+        original(scale, *given)
+        return scale.fill_(math.inf) if before == 2.0**127 == scale.item() else scale
+
+    around("_amp_update_scale_", update)
 
 
 @mutant("autocast_cache_stays", "AMP-505", "casts of weights are used again after they changed")

@@ -114,6 +114,20 @@ def _() -> None:
     around_copy(change)
 
 
+@mutant("layouts_that_end_alike_are_one", "CPY-508",
+        "elements are copied as they lie where the last two strides agree", narrow=True,
+        tests="dimensions_in_any_order")  # fmt: skip
+def _() -> None:
+    def change(copy: Any, self: torch.Tensor, source: torch.Tensor, wait: bool) -> Any:
+        alike = self.shape == source.shape and self.stride()[-2:] == source.stride()[-2:]
+        dense = source.numel() * source.itemsize == source.untyped_storage().nbytes()
+        if alike and dense and self.dim() > 2 and self.dtype == source.dtype:
+            source = source.detach().as_strided(source.shape, self.stride(), 0)
+        return copy(self, source, wait)
+
+    around_copy(change)
+
+
 def _through(dtype: torch.dtype, narrow: torch.dtype) -> None:
     """Values of one dtype lose what another one can't hold."""
 

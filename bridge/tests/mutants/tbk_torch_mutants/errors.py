@@ -36,25 +36,44 @@ def _() -> None:
     around("empty.memory_format empty_strided", make)
 
 
-@mutant("index_error_comes_late", "ERR-503", "an index out of range is told by the next sum",
-        tests="gather")  # fmt: skip
-def _() -> None:
+def _tell_late(operator: str, wanted: Any) -> None:
+    """An index out of range, of a call that is `wanted`, is told by the next sum."""
     late: list[int] = []
 
-    def gather(
-        original: Any, one: torch.Tensor, dim: int, index: torch.Tensor, **named: Any
-    ) -> Any:
+    def index_of(original: Any, one: torch.Tensor, dim: int, index: Any, **named: Any) -> Any:
+        if not wanted(one):
+            return original(one, dim, index, **named)
         if int(index.max()) >= one.shape[dim]:
             late.append(int(index.max()))
         return original(one, dim, index.clamp(0, one.shape[dim] - 1), **named)
 
     def add(original: Any, *given: Any, **named: Any) -> Any:
         if late:
-            raise RuntimeError(f"gather: index {late.pop()} is out of range")
+            raise RuntimeError(f"{operator}: index {late.pop()} is out of range")
         return original(*given, **named)
 
-    around("gather", gather)
+    around(operator, index_of)
     around("add.Tensor", add)
+
+
+@mutant("index_error_comes_late", "ERR-503", "an index out of range is told by the next sum",
+        tests="gather")  # fmt: skip
+def _() -> None:
+    _tell_late("gather", lambda _: True)
+
+
+@mutant("errors_of_later_streams_come_late", "ERR-503", "an index out of range is told by the next "
+        "sum, on streams behind the first four", narrow=True, tests="later_stream")  # fmt: skip
+def _() -> None:
+    seen: list[torch.Stream] = []
+
+    def is_later(one: torch.Tensor) -> bool:
+        stream = torch.accelerator.current_stream(one.device)
+        if stream not in seen:
+            seen.append(stream)
+        return stream in seen[4:]
+
+    _tell_late("index_select", is_later)
 
 
 def _for_new_operators(kernel: Any) -> None:

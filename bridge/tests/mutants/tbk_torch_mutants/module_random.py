@@ -70,6 +70,20 @@ def _() -> None:
     patch(module(), "set_rng_state", lambda put, state, *_: put(state, 0))
 
 
+@mutant("set_rng_state_all_sets_device_0", "GEN-517", "of all states the first alone is set",
+        narrow=True, tests="states_of_all_devices")  # fmt: skip
+def _() -> None:
+    patch(module(), "set_rng_state_all", lambda put, states: put(list(states)[:1]))
+
+
+@mutant("an_index_is_the_current_device", "GEN-517",
+        "the state of a device that is named by its index is the current one's", narrow=True,
+        tests="device_named[index]")  # fmt: skip
+def _() -> None:
+    patch(module(), "get_rng_state", lambda get, *given: get(
+        *(one for one in given if not isinstance(one, int))))  # fmt: skip
+
+
 @operator("random_ignores_generator", "GEN-509", "the default generator in place of the one given")
 def _() -> None:
     kernels.around(DRAWS, lambda draw, tensor, *given, generator=None: draw(tensor, *given))

@@ -12,6 +12,8 @@ native("record_stream_refuses_own_stream", "MEM-513", "the allocation's own stre
 native("record_stream_refuses_foreign_memory", "MEM-512", "memory of others raises")
 native("record_stream_crashes_for_null", "MEM-512", "crashes for no memory", narrow=True)
 native("empty_cache_does_nothing", "MEM-518", "keeps all of it")
+native("emptying_keeps_a_small_block", "MEM-518", "keeps the segment of a small block that is free",
+       narrow=True, tests="torch_memory_emptied/")  # fmt: skip
 storage("copy_data_does_nothing", "MEM-528 MEM-529", "nothing is copied")
 storage("copy_data_drops_last_byte", "MEM-528", "a byte too few", narrow=True)
 storage("copy_data_on_default_stream", "MEM-528", "does not wait for the current stream",
@@ -47,6 +49,8 @@ native("memory_info_in_kilobytes", "MEM-525", "the total is in another unit", na
 native("memory_info_raises", "MEM-525", "an error that is not NotImplementedError")
 native("pinned_always", "PIN-502", "everything is pinned")
 native("pinned_never", "PIN-502", "nothing is pinned")
+native("far_inside_of_pinned_is_not_pinned", "PIN-502", "a view that begins 4 KiB within",
+       narrow=True, tests="torch_pinned/")  # fmt: skip
 native("is_pinned_sets_device", "PIN-505", "asking sets device 0", narrow=True)
 native("pin_memory_does_not_pin", "PIN-501 PIN-502 PIN-514", "ordinary memory")
 native("pinned_allocate_nothing_raises", "PIN-508", "0 bytes raise")

@@ -28,6 +28,8 @@ native("synchronize_device_wants_its_thread", "STR-512", "raises in a second thr
 native("synchronize_device_sets_it", "GRD-503", "makes that device current")
 native("new_stream_is_default", "STR-514 STR-518", "a new stream is the default one")
 native("new_stream_refuses_priorities", "STR-516", "priorities above 2 and below -2 raise")
+native("later_streams_have_no_priority", "STR-516", "after 32 streams none has a priority",
+       narrow=True, tests="priority_stays")  # fmt: skip
 native("new_streams_run_out", "STR-519", "64 streams and no more")
 native("native_handle_differs_each_time", "STR-520", "another handle at each question")
 native("stream_is_capturing", "STR-521", "always capturing")

@@ -198,6 +198,17 @@ def _() -> None:
     around("cauchy_ geometric_ log_normal_ poisson exponential_", draw)
 
 
+@mutant("sums_read_ahead_of_what_they_write", "OPS-527", "a shifted view that lies behind is added",
+        narrow=True, tests="part_of_an_input[behind")  # fmt: skip
+def _() -> None:
+    def add(original: Any, self: torch.Tensor, other: torch.Tensor, **named: Any) -> Any:
+        shared = other.untyped_storage().data_ptr() == self.untyped_storage().data_ptr()
+        behind = shared and other.storage_offset() > self.storage_offset()
+        return original(self, other.clone() if behind else other, **named)
+
+    around("add_.Tensor", add)
+
+
 @mutant("fallbacks_count_as_native", "OPS-558", "nothing is ever said to fall back")
 def _() -> None:
     module().fallbacks = list

@@ -77,6 +77,20 @@ def test_a_step_with_what_is_not_finite_is_left_out(device: torch.device, name: 
 
 
 @clause("AMP-506")
+def test_the_scale_stays_finite(device: torch.device) -> None:
+    largest = 2.0**127  # of what float32 holds
+    scaler = torch.amp.GradScaler(device.type, init_scale=largest / 2, growth_interval=1)
+    seen = []
+    for _ in range(3):
+        weight, optimizer = weight_of(device)
+        scaler.scale(weight.sum() * 0).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        seen.append(scaler.get_scale())
+    check.equal("scales", seen, [largest] * 3)
+
+
+@clause("AMP-506")
 def test_the_state_of_a_scaler_comes_back(device: torch.device) -> None:
     scaler, other = scaler_of(device), scaler_of(device)
     weight, optimizer = weight_of(device)
@@ -139,6 +153,19 @@ def test_lists_of_all_shapes_and_strides(device: torch.device) -> None:
     check.tensor(
         "beside a strided one", host.download(base[:, 1::2]), host.counting((4, 6))[:, 1::2]
     )
+
+
+@pytest.mark.parametrize("name", BAD)
+@clause("AMP-507")
+def test_what_was_found_stays_found(device: torch.device, name: str) -> None:
+    """Gradients of one optimizer come in several lists, one for each dtype and device."""
+    found = host.upload(torch.zeros(1), device)
+    factor = host.upload(torch.full((1,), 0.25), device)
+    lists = ([1.0, 2.0], [BAD[name], 1.0], [3.0, 4.0], [5.0])
+    for values, right in zip(lists, (0.0, 1.0, 1.0, 1.0), strict=True):
+        gradients = [host.upload(torch.tensor([one]), device) for one in values]
+        torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, factor)
+        check.equal(f"found, behind a list of {values}", float(host.download(found)), right)
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -96,6 +96,22 @@ def test_from_a_layout_to_any(device: torch.device, way: str, source: str) -> No
     check.tensor("the source", there.cpu(), sent)
 
 
+@pytest.mark.parametrize("way", WAYS)
+@clause("CPY-508")
+def test_dimensions_in_any_order(device: torch.device, way: str) -> None:
+    """Both ends are dense; which dimensions lie alike tells nothing of the others."""
+    start, end = ends(way, device)
+    sent = host.values((2, 3, 4, 5))
+    for axes in itertools.permutations(range(4)):
+        right = sent.permute(axes)
+        plain = torch.zeros(right.shape).to(end)
+        plain.copy_(sent.to(start, copy=True).permute(axes))
+        check.tensor(f"from dimensions in the order {axes}", host.download(plain), right)
+        laid = torch.zeros(sent.shape).to(end)
+        laid.permute(axes).copy_(right.contiguous().to(start))
+        check.tensor(f"to dimensions in the order {axes}", host.download(laid), sent)
+
+
 @pytest.mark.parametrize("waits", ["waits", "goes on"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("way", ["upload", "download"])

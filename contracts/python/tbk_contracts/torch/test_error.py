@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tbk_contracts.torch import check, host, missing
+from tbk_contracts.torch import check, host, missing, order
 from tbk_contracts.torch.case import clause, needs
 
 TOO_LARGE = 1 << 50  # bytes: no address space has as many
@@ -151,6 +151,23 @@ def test_a_failed_write_changes_nothing(device: torch.device) -> None:
         check.equal(f"current device after {what}", current, device.index)
 
 
+def told(
+    what: str, device: torch.device, call: Callable[[], object], *streams: torch.Stream
+) -> None:
+    """`call` ends by waiting: then an error of its kernel is there, or never comes."""
+    try:
+        call()
+    except Exception as error:
+        right = isinstance(error, (RuntimeError, IndexError))
+        check.that(f"{what}, or synchronising", right, expected="RuntimeError or IndexError",
+                   seen=f"{type(error).__name__}: {error}")  # fmt: skip
+    else:  # an error that comes now is too late
+        for stream in streams:
+            stream.synchronize()
+        works(device)
+        check.evidence(check.NOT_SHOWN, "the device does not look whether an index is in range")
+
+
 @pytest.mark.parametrize("name", ["gather", "index_select", "embedding"])
 @clause("ERR-503", needs="accelerator", fresh=True)
 def test_an_index_out_of_range_is_told_by_synchronising(device: torch.device, name: str) -> None:
@@ -166,15 +183,29 @@ def test_an_index_out_of_range_is_told_by_synchronising(device: torch.device, na
         calls[name]()
         torch.accelerator.synchronize(device)
 
-    try:
-        call()
-    except Exception as error:
-        right = isinstance(error, (RuntimeError, IndexError))
-        check.that(f"{name}, or synchronising", right, expected="RuntimeError or IndexError",
-                   seen=f"{type(error).__name__}: {error}")  # fmt: skip
-    else:
-        works(device)  # an error that comes now is too late
-        check.evidence(check.NOT_SHOWN, "the device does not look whether an index is in range")
+    told(name, device, call)
+
+
+@pytest.mark.parametrize(("wait", "number"), [("stream", 40), ("device", 5), ("device", 40)])
+@clause("ERR-503", needs="two_devices stream", fresh=True)
+def test_an_error_of_a_later_stream_is_told(
+    other_device: torch.device, wait: str, number: int
+) -> None:
+    """That of a stream behind others of the device, on one that is not current."""
+    streams = [torch.Stream(other_device) for _ in range(number)]
+    x = host.upload(torch.ones(4, 3), other_device)
+    good, bad = (host.upload(torch.tensor([at]), other_device) for at in (1, 1 << 20))
+
+    def call() -> None:
+        for stream in streams:
+            with order.on(stream):
+                x.index_select(0, bad if stream is streams[-1] else good)
+        if wait == "stream":
+            streams[-1].synchronize()
+        else:
+            torch.accelerator.synchronize(other_device)
+
+    told(f"index_select on stream {number}", other_device, call, *streams)
 
 
 @clause("ERR-505")
@@ -182,8 +213,8 @@ def test_a_missing_operator_is_named(device: torch.device) -> None:
     raised = check.raises(
         "an operator that nobody has", NotImplementedError, partial(no_such_operator, device)
     )
-    told = re.search(r"tbk_contracts_error_\d+::nowhere", str(raised)) is not None
-    check.that("the message", told, expected="the operator's name", seen=str(raised))
+    named = re.search(r"tbk_contracts_error_\d+::nowhere", str(raised)) is not None
+    check.that("the message", named, expected="the operator's name", seen=str(raised))
 
 
 Bad = Callable[[Any], object]

@@ -197,6 +197,24 @@ def test_an_output_may_be_an_input_but_not_a_part_of_one(device: torch.device) -
         check.tensor(f"{name} into its input", host.download(held), call(source, source))
 
 
+@pytest.mark.parametrize("name", ["add_", "sub_", "mul_", "copysign_"])
+@pytest.mark.parametrize("reads", ["before", "behind"])
+@clause("OPS-527", needs="dtype:float32")
+def test_what_is_changed_may_not_be_a_part_of_an_input(
+    device: torch.device, name: str, reads: str
+) -> None:
+    """Whichever of two views of one tensor lies before the other."""
+    source = layouts.whole((64,), torch.float32)
+    held = host.upload(source, device)
+    first, last = held[:-1], held[1:]
+    changed, read = (last, first) if reads == "before" else (first, last)
+    check.raises(f"{name} of a shifted view", RuntimeError,
+                 lambda: getattr(changed, name)(read))  # fmt: skip
+    check.tensor("the tensor afterwards", host.download(held), source)
+    getattr(held, name)(held)
+    check.tensor(f"{name} of itself", host.download(held), getattr(source.clone(), name)(source))
+
+
 MIXED: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "add": torch.add,
     "mul": torch.mul,

@@ -82,7 +82,7 @@ def test_nothing_else_is_pinned(device: torch.device) -> None:
     check.equal("is_pinned(): the device's storage", there.untyped_storage().is_pinned(), False)
 
 
-OFFSETS = ("0", "1", "3", "8", "64", "100", "4095")
+OFFSETS = ("0", "4999", "1", "3", "8", "64", "100", "4095", "4096")
 WRAPS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "a view": lambda one: one,
     "memory of numpy": lambda one: torch.from_numpy(one.numpy()),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -145,6 +146,29 @@ def test_any_priority_is_accepted(device: torch.device) -> None:
         stream = torch.Stream(device, priority=priority)
         check.equal("the device of a stream with a priority", stream.device, device)
         check.equal("values by way of it", works(stream), True)
+
+
+@clause("STR-516", needs="accelerator stream module")
+def test_a_priority_stays_however_many_streams_there_are(
+    devices: list[torch.device], module: Any
+) -> None:
+    """Streams may be shared: whoever gets one again gets it with what was asked for."""
+    make = getattr(module, "Stream", None)
+    if make is None or not hasattr(make(device=devices[0]), "priority"):
+        check.evidence(check.NOT_SHOWN, "the module's streams do not tell their priority")
+        return
+    told: dict[object, int] = {}
+    for device, priority in [*itertools.product(devices, (0, -1, -2))] * 70:
+        stream = make(device=device, priority=priority)
+        asked, numbers = (device, priority), (device, "id", stream.stream_id)
+        check.equal(f"the device of a stream of priority {priority}", stream.device, device)
+        check.equal(f"the priority of stream {stream.stream_id}", stream.priority,
+                    told.get(numbers, stream.priority))  # fmt: skip
+        if asked not in told and numbers in told:
+            continue  # so few streams that this priority has none of its own
+        check.equal(f"the priority of a stream that was made with {priority}", stream.priority,
+                    told.setdefault(asked, stream.priority))  # fmt: skip
+        told[numbers] = stream.priority
 
 
 @clause("STR-518", needs="accelerator stream")
