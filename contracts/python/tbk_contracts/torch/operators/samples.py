@@ -99,7 +99,7 @@ def picked(
     rest = [one for one in everything if one.number not in chosen and not _shape_of(one)]
     chosen |= {one.number: one for one in _spread(rest, most - len(chosen))}
     found = [chosen[number] for number in sorted(chosen)]
-    if entry.title in table.DISTINCT:
+    if entry.title in table.DISTINCT or (requires_grad and entry.title in table.OF_EQUALS):
         found = [distinct(one) for one in found]
     return found + list(_variants(entry, found))
 
