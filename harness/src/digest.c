@@ -30,18 +30,18 @@ static bool is_asked_to_end(void) {
   return false;
 }
 
-static bool add_all(struct sha256_ctx* context, int file) {
+static bool add_all(struct sha256_ctx* context, int file, bool to_the_end) {
   static uint8_t block[1 << 20];
   ssize_t got;
   while ((got = read(file, block, sizeof block)) > 0) {
     sha256_update(context, (size_t)got, block);
-    if (is_asked_to_end()) return false;
+    if (!to_the_end && is_asked_to_end()) return false;
   }
   return got == 0;
 }
 
 /* A FIFO would wait for a writer, and a device has no end. */
-bool tbk_digest_file(const char* path, char out[TBK_DIGEST_SIZE]) {
+static bool digest_file(const char* path, bool to_the_end, char out[TBK_DIGEST_SIZE]) {
   const off_t most = (off_t)4 << 30;
   struct sha256_ctx context;
   struct stat status;
@@ -50,8 +50,16 @@ bool tbk_digest_file(const char* path, char out[TBK_DIGEST_SIZE]) {
   if (file < 0) return false;
   sha256_init(&context);
   bool whole = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= most &&
-               add_all(&context, file);
+               add_all(&context, file, to_the_end);
   (void)close(file);
   if (whole) tbk_digest_text(&context, out);
   return whole;
+}
+
+bool tbk_digest_file(const char* path, char out[TBK_DIGEST_SIZE]) {
+  return digest_file(path, false, out);
+}
+
+bool tbk_digest_own_file(const char* path, char out[TBK_DIGEST_SIZE]) {
+  return digest_file(path, true, out);
 }

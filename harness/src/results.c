@@ -156,7 +156,7 @@ static bool is_in_place(const tbk_results_t* results) {
   if (!results->regular) return true;
   if (fstat(results->fd, &ours) != 0 || stat(results->path, &there) != 0) return false;
   if (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev) return false;
-  if ((uint64_t)ours.st_size != results->size || !tbk_digest_file(results->path, found))
+  if ((uint64_t)ours.st_size != results->size || !tbk_digest_own_file(results->path, found))
     return false;
   tbk_digest_text(&results->digest, written);
   return strcmp(written, found) == 0;

@@ -9,6 +9,7 @@
 #include "digest.h"
 #include "self_test.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,23 @@ static void a_file_without_a_header_starts_afresh(void) {
   (void)unlink(path);
 }
 
-CU_TestInfo tbk_resume_tests[] = {{"whole records are kept", whole_records_are_kept},
+/* Whoever asks a run to end twice changes nothing of what it has written. */
+static void its_own_file_is_read_to_the_end(void) {
+  char digest[TBK_DIGEST_SIZE];
+  sigset_t end, before;
+  (void)sigemptyset(&end);
+  (void)sigaddset(&end, SIGTERM);
+  (void)sigprocmask(SIG_BLOCK, &end, &before);
+  (void)raise(SIGTERM);
+  CU_ASSERT_FALSE(tbk_digest_file("/proc/self/exe", digest));
+  CU_ASSERT_TRUE(tbk_digest_own_file("/proc/self/exe", digest));
+  int number = 0;
+  (void)sigwait(&end, &number);
+  (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+CU_TestInfo tbk_resume_tests[] = {{"own file", its_own_file_is_read_to_the_end},
+                                  {"whole records are kept", whole_records_are_kept},
                                   {"torn files", a_torn_file_keeps_its_whole_lines},
                                   {"not reached", what_was_not_reached_runs_again},
                                   {"later failure", a_failure_after_what_was_not_reached_is_kept},
