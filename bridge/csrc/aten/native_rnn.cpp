@@ -6,6 +6,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/zeros_like.h>
+#include <aten/optional.h>
 #include <torch/library.h>
 
 #include <tuple>
@@ -14,10 +15,6 @@ namespace tbk {
 namespace {
 
 using OptionalTensor = std::optional<at::Tensor>;
-
-bool is_there(const OptionalTensor& tensor) {
-  return tensor.has_value() && tensor->defined();
-}
 
 at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
   return is_there(bias) ? gates.add(*bias) : gates;

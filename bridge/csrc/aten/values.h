@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
+#include <aten/optional.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <string>
@@ -23,7 +24,7 @@ void for_each_tensor(const c10::IValue& value, Visit visit) {
       if (tensor.defined()) visit(tensor);
   } else if (value.isOptionalTensorList()) {
     for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
-      if (tensor.has_value() && tensor->defined()) visit(*tensor);
+      if (is_there(tensor)) visit(*tensor);
   }
 }
 
@@ -40,10 +41,8 @@ c10::IValue map_tensors(const c10::IValue& value, Change change) {
   }
   if (value.isOptionalTensorList()) {
     c10::List<std::optional<at::Tensor>> changed;
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
-      const bool is_there = tensor.has_value() && tensor->defined();
-      changed.push_back(is_there ? std::optional<at::Tensor>(change(*tensor)) : tensor);
-    }
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
+      changed.push_back(is_there(tensor) ? std::optional<at::Tensor>(change(*tensor)) : tensor);
     return changed;
   }
   return value;

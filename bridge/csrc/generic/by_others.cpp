@@ -102,7 +102,7 @@ bool is_weight(const Maybe& weight, const at::Tensor& self) {
          (are_plain({&self, &*weight}) && are_real({&self, &*weight}));
 }
 at::Tensor weighed(const at::Tensor& loss, const Maybe& weight) {
-  return weight.has_value() && weight->defined() ? loss.mul(*weight) : loss;
+  return is_there(weight) ? loss.mul(*weight) : loss;
 }
 
 /// PyTorch's CPU raises where a probability is none; here that makes NaN, which no read has to look for.

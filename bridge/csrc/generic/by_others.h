@@ -3,6 +3,7 @@
 // What operators have in common that are made of others, called one after the other on the device.
 #pragma once
 
+#include <aten/optional.h>
 #include <generic/index.h>
 
 #include <utility>
@@ -31,6 +32,14 @@ at::Tensor made(Make make) {
   at::Tensor result = make();
   count_served<Op>(Route::composed, result);
   return result;
+}
+/// Returns several tensors that `make` makes, counted for the device and dtype of `like`.
+template <class Op, class Make>
+auto made_like(const at::Tensor& like, Make make) {
+  const Composition whole;
+  auto results = make();
+  count_served<Op>(Route::composed, like);
+  return results;
 }
 /// Writes it to `out`, which has its sizes.
 template <class Op, class Make>

@@ -3,6 +3,7 @@
 #include <ATen/native/ConvUtils.h>
 #include <aten/empty.h>
 #include <aten/operands.h>
+#include <aten/optional.h>
 #include <generic/composition.h>
 #include <generic/convolution.h>
 #include <tbk/tbk_convolution.h>
@@ -217,7 +218,7 @@ std::optional<at::Tensor> convolve(const at::Tensor& input, const at::Tensor& we
   if (!is_open(Route::generic) || !is_served(input, weight, window, /*is_forward=*/true))
     return std::nullopt;
   const Sizes sizes = result_sizes(input, weight, window);
-  const at::Tensor* added = bias.has_value() && bias->defined() ? &*bias : nullptr;
+  const at::Tensor* added = is_there(bias) ? &*bias : nullptr;
   if (sizes.empty() || !takes_bias(added, input, sizes[1])) return std::nullopt;
   at::Tensor made = new_result(input, sizes, format_of(input, weight));
   const bool is_done =

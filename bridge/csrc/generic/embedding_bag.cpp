@@ -11,6 +11,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros.h>
 #include <generic/by_others.h>
+#include <generic/repeat.h>
 #include <generic/scan.h>
 #include <torch/library.h>
 
@@ -23,16 +24,10 @@ using Maybe = std::optional<at::Tensor>;
 using Four = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
-bool is_there(const Maybe& tensor) {
-  return tensor.has_value() && tensor->defined();
-}
-
 /// Returns of which bag each index is. PyTorch raises where the offsets do not begin at 0, or end beyond all: an index
 /// is out of range then.
 at::Tensor bag_of_each(const at::Tensor& offsets, int64_t count) {
-  const at::Tensor marks = at::zeros({count + 1}, offsets.options().dtype(at::kLong));
-  const at::Tensor one = at::ones_like(offsets, at::kLong);
-  return marks.index_add_(0, offsets, one).narrow(0, 0, count).cumsum(0).sub(1);
+  return places_of(offsets, at::kLong, count);
 }
 
 /// The bags of one call; that of padding is the last.
@@ -89,7 +84,7 @@ bool may_be_bags(const at::Tensor& weight, const at::Tensor& indices, const at::
            factors->sizes() == indices.sizes()));
 }
 
-/// What rows of half precision are summed in.
+/// Returns the row of each index, as it is summed: half precision in FLOAT32.
 at::Tensor looked_up(const at::Tensor& weight, const at::Tensor& indices, const Maybe& factors) {
   const at::Tensor rows = weight.index_select(0, indices).to(computed_in(weight.scalar_type()));
   return is_there(factors) ? rows.mul(factors->unsqueeze(1)) : rows;
@@ -120,13 +115,11 @@ Four embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at
       (has_last && offsets.numel() < 2) || padding >= weight.size(0))
     return on_host<Op>(weight, indices, offsets, by_frequency, mode, sparse, factors, has_last,
                        padding);
-  const Composition whole;
-  Four result = bagged(weight, indices, offsets, mode, factors, has_last, padding);
-  count_served<Op>(Route::composed, weight);
-  return result;
+  return made_like<Op>(
+      weight, [&] { return bagged(weight, indices, offsets, mode, factors, has_last, padding); });
 }
 
-/// What each index adds to the gradient of its row; half precision is summed in FLOAT32.
+/// Returns what each index adds to the gradient of its row; half precision is summed in FLOAT32.
 at::Tensor given_to_rows(const at::Tensor& gradient, const Bags& bags, const at::Tensor& sizes,
                          int64_t mode, const Maybe& factors, int64_t padding) {
   at::Tensor given = gradient.to(computed_in(gradient.scalar_type()));

@@ -40,7 +40,7 @@ at::Tensor powers_of(double base, const at::Tensor& exponents) {
   return at::where(is_power, powers.round(), powers);
 }
 
-/// Whether powers between these are whole numbers that `dtype` holds; else the CPU raises, or casts what does not fit.
+/// Returns whether powers between these are whole numbers that `dtype` holds; else the CPU raises, or casts what does not fit.
 bool are_in_range(double base, double start, double end, at::ScalarType dtype) {
   const auto fits_one = [&](double exponent) {
     const double power = std::pow(base, exponent);
@@ -83,7 +83,7 @@ at::Tensor& logspace(const at::Scalar& start, const at::Scalar& end, int64_t ste
   });
 }
 
-/// Whether a new tensor of indices may be made by other operators.
+/// Returns whether a new tensor of indices may be made by other operators.
 bool may_be_indices(const at::TensorOptions& options) {
   const c10::DeviceIndex device = options.device().index();
   const at::ScalarType dtype = c10::typeMetaToScalarType(options.dtype());
@@ -106,7 +106,7 @@ Columns above(const at::Tensor& rows, int64_t columns, int64_t offset) {
 
 at::Tensor indices_of(const Columns& columns, int64_t total) {
   const at::Tensor begins = columns.count.cumsum(0).sub(columns.count);
-  const at::Tensor row = places_of(columns.count, begins, total);
+  const at::Tensor row = places_of(begins, at::kLong, total);
   const at::Tensor place = at::arange(total, row.options());
   return at::stack({row, place.sub(begins.sub(columns.first).index_select(0, row))});
 }

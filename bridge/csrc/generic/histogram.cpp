@@ -28,10 +28,6 @@ using Two = std::tuple<at::Tensor, at::Tensor>;
 constexpr int64_t kMostPairs = INT64_C(1)
                                << 24;  // of elements and edges, all of which are compared
 
-bool is_there(const Maybe& tensor) {
-  return tensor.has_value() && tensor->defined();
-}
-
 /// Waits for the device.
 template <class Number>
 std::pair<Number, Number> read_extremes(const at::Tensor& self) {
@@ -148,10 +144,8 @@ Two histogram_of_edges(const at::Tensor& self, const at::Tensor& bins, const May
   if (!may_be_counted(self, weight) || !are_plain({&self, &bins}) || !are_real({&self, &bins}) ||
       bins.dim() != 1 || !may_be_compared(self, bins.numel()))
     return on_host<Op>(self, bins, weight, is_density);
-  const Composition whole;
-  Two result = counted_between(self, bins.clone(), weight, is_density);
-  count_served<Op>(Route::composed, self);
-  return result;
+  return made_like<Op>(self,
+                       [&] { return counted_between(self, bins.clone(), weight, is_density); });
 }
 
 Two histogram(const at::Tensor& self, int64_t bins, std::optional<at::ArrayRef<double>> range,
@@ -164,9 +158,10 @@ Two histogram(const at::Tensor& self, int64_t bins, std::optional<at::ArrayRef<d
   const Composition whole;
   const auto ends = range_of(self, is_told ? (*range)[0] : 0, is_told ? (*range)[1] : 0, 0.5);
   if (!ends.has_value()) return on_host<Op>(self, bins, range, weight, is_density);
-  const at::Tensor edges = at::linspace(ends->first, ends->last, bins + 1, self.options());
-  count_served<Op>(Route::composed, self);
-  return counted_between(self, edges, weight, is_density);
+  return made_like<Op>(self, [&] {
+    const at::Tensor edges = at::linspace(ends->first, ends->last, bins + 1, self.options());
+    return counted_between(self, edges, weight, is_density);
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <ATen/ops/index_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/index_ops.h>
 #include <aten/operands.h>
+#include <aten/optional.h>
 #include <generic/index.h>
 #include <generic/mask.h>
 #include <torch/library.h>
@@ -16,10 +17,6 @@ namespace tbk::generic {
 namespace {
 
 using List = c10::List<std::optional<at::Tensor>>;
-
-bool is_there(const std::optional<at::Tensor>& index) {
-  return index.has_value() && index->defined();
-}
 
 bool fits_mask(const at::Tensor& mask, const at::Tensor& self, int64_t first) {
   return mask.dim() > 0 && first + mask.dim() <= self.dim() &&

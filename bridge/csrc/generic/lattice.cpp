@@ -32,8 +32,8 @@ LatticeBuilder::Place LatticeBuilder::unnormalized(Value coordinate) {
   return {op(TBK_OPCODE_DIV, twice, number(2)), slope};
 }
 
-/// What is beyond the ends is at an end and stays there; what is no number at the first of two dimensions, and at the
-/// last of three, as on PyTorch's CPU.
+/// Puts what is beyond the ends at an end, where it stays. What is no number goes where PyTorch's CPU puts it: to the first
+/// place in two dimensions, to the last in three.
 LatticeBuilder::Place LatticeBuilder::clipped(Place place) {
   const Value is_above = op(TBK_OPCODE_GT, place.at, number(0));
   const Value is_below = op(TBK_OPCODE_LT, place.at, last_);

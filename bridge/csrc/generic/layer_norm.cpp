@@ -7,6 +7,7 @@
 #include <aten/empty.h>
 #include <aten/fallback.h>
 #include <aten/operands.h>
+#include <aten/optional.h>
 #include <aten/routes.h>
 #include <generic/composition.h>
 #include <torch/library.h>
@@ -20,10 +21,6 @@ namespace {
 using Maybe = std::optional<at::Tensor>;
 using Three = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 using Mask = std::array<bool, 3>;
-
-bool is_there(const Maybe& tensor) {
-  return tensor.has_value() && tensor->defined();
-}
 
 /// One call: rows, whose elements are normalized, and what both passes need to know of them.
 class Rows {

@@ -31,7 +31,7 @@ at::Tensor reduced(const at::Tensor& losses, int64_t reduction, const at::Tensor
   return self.dim() < 2 ? losses.squeeze(0) : losses;
 }
 
-/// What each sample counts in the gradient, in a column.
+/// Returns what each sample counts in the gradient, in a column.
 at::Tensor share_of(const at::Tensor& gradient, int64_t reduction, const at::Tensor& rows) {
   const double divisor = reduction == at::Reduction::Mean ? static_cast<double>(rows.size(0)) : 1;
   return gradient.reshape({-1, 1}).div(divisor * static_cast<double>(rows.size(1)));
@@ -51,17 +51,14 @@ struct MultiMargin {
   const at::Scalar& margin;
   const Maybe& weight;
 
-  bool has_weight() const {
-    return weight.has_value() && weight->defined();
-  }
   bool is_served() const {
     if (!may_be_scored(self, target) || p.isComplex() || margin.isComplex() ||
         !(p.toDouble() == 1 || p.toDouble() == 2))
       return false;
     const int64_t samples = self.dim() < 2 ? 1 : self.size(0);
     return target.numel() == samples && target.dim() <= 1 &&
-           (!has_weight() || (are_plain({&self, &*weight}) && are_real({&self, &*weight}) &&
-                              weight->dim() == 1 && weight->numel() == self.numel() / samples));
+           (!is_there(weight) || (are_plain({&self, &*weight}) && are_real({&self, &*weight}) &&
+                                  weight->dim() == 1 && weight->numel() == self.numel() / samples));
   }
   at::Tensor classes() const {
     return target.reshape({-1, 1});
@@ -72,8 +69,8 @@ struct MultiMargin {
     return right.neg().add(margin).add(rows).clamp_min(0).scatter(1, classes(), 0);
   }
   at::Tensor weighed(const at::Tensor& of_rows) const {
-    return has_weight() ? of_rows.mul(weight->index_select(0, target.view(-1)).view({-1, 1}))
-                        : of_rows;
+    return is_there(weight) ? of_rows.mul(weight->index_select(0, target.view(-1)).view({-1, 1}))
+                            : of_rows;
   }
   at::Tensor loss(int64_t reduction) const {
     const at::Tensor rows = in_rows(self, self), near = excess(rows);
@@ -117,48 +114,48 @@ struct MultiLabel {
            self.numel() <= kMostPairs / in_rows(self, self).size(1) &&
            offers_scan(self.device().index());
   }
-  at::Tensor classes() const {
-    return in_rows(target, self).clamp_min(0);
-  }
-  at::Tensor is_label() const {
-    return in_rows(target, self).lt(0).cumsum(1).eq(0);
-  }
-  /// Returns which classes are right ones.
-  at::Tensor is_right(const at::Tensor& rows) const {
-    const at::Tensor marks = is_label().to(rows.scalar_type());
-    return at::zeros_like(rows).scatter_add(1, classes(), marks).gt(0);
-  }
+};
+
+/// What both passes of multilabel_margin_loss begin with.
+struct Labels {
+  explicit Labels(const MultiLabel& call)
+      : self(call.self),
+        rows(in_rows(call.self, call.self)),
+        classes(in_rows(call.target, call.self).clamp_min(0)),
+        is_label(in_rows(call.target, call.self).lt(0).cumsum(1).eq(0)),
+        is_right(
+            at::zeros_like(rows).scatter_add(1, classes, is_label.to(rows.scalar_type())).gt(0)) {}
+
   /// Returns of each label and each class how far they are within the margin.
-  at::Tensor excess(const at::Tensor& rows) const {
-    const at::Tensor right = rows.gather(1, classes()).unsqueeze(2);
+  at::Tensor excess() const {
+    const at::Tensor right = rows.gather(1, classes).unsqueeze(2);
     const at::Tensor counts =
-        is_label().unsqueeze(2).logical_and(is_right(rows).logical_not().unsqueeze(1));
+        is_label.unsqueeze(2).logical_and(is_right.logical_not().unsqueeze(1));
     return right.neg().add(1).add(rows.unsqueeze(1)).clamp_min(0).mul(counts);
   }
   at::Tensor loss(int64_t reduction) const {
-    const at::Tensor rows = in_rows(self, self);
-    const at::Tensor sums = excess(rows).sum(at::IntArrayRef({1, 2}));
+    const at::Tensor sums = excess().sum(at::IntArrayRef({1, 2}));
     return reduced(sums.div(static_cast<double>(rows.size(1))), reduction, self);
   }
   at::Tensor slope(const at::Tensor& gradient, int64_t reduction) const {
-    const at::Tensor rows = in_rows(self, self);
-    const at::Tensor steep = excess(rows).gt(0).to(rows.scalar_type());
+    const at::Tensor steep = excess().gt(0).to(rows.scalar_type());
     const at::Tensor of_labels = steep.sum(2).neg();
-    const at::Tensor sums = steep.sum(1).scatter_add(1, classes(), of_labels);
+    const at::Tensor sums = steep.sum(1).scatter_add(1, classes, of_labels);
     return sums.mul(share_of(gradient, reduction, rows)).view(self.sizes());
   }
+
+  const at::Tensor& self;
+  const at::Tensor rows, classes, is_label, is_right;
 };
 
 Two multilabel_margin_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
   using Op = at::_ops::multilabel_margin_loss_forward;
   const MultiLabel call = {self, target};
   if (!call.is_served()) return on_host<Op>(self, target, reduction);
-  const Composition whole;
-  const at::Tensor rows = in_rows(self, self);
-  Two result = {call.loss(reduction),
-                call.is_right(rows).to(self.scalar_type()).view(target.sizes())};
-  count_served<Op>(Route::composed, self);
-  return result;
+  return made_like<Op>(self, [&] {
+    const Labels labels(call);
+    return Two(labels.loss(reduction), labels.is_right.to(self.scalar_type()).view(target.sizes()));
+  });
 }
 
 at::Tensor multilabel_margin_loss_backward(const at::Tensor& gradient, const at::Tensor& self,
@@ -168,7 +165,7 @@ at::Tensor multilabel_margin_loss_backward(const at::Tensor& gradient, const at:
   const MultiLabel call = {self, target};
   if (!call.is_served() || !are_plain({&self, &gradient}) || !are_real({&self, &gradient}))
     return on_host<Op>(gradient, self, target, reduction, is_target);
-  return made<Op>([&] { return call.slope(gradient, reduction); });
+  return made<Op>([&] { return Labels(call).slope(gradient, reduction); });
 }
 
 }  // namespace

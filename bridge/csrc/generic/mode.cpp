@@ -49,11 +49,10 @@ Two mode(const at::Tensor& self, int64_t dim, bool keeps) {
       !at.has_value() || self.numel() == 0 || !offers_scan(self.device().index()) ||
       !offers_sort(self.device().index()))
     return on_host<Op>(self, dim, keeps);
-  const Composition whole;
-  Two result = self.dim() > 0 ? mode_along(self, *at, keeps)
-                              : Two(self.clone(), at::zeros({}, self.options().dtype(at::kLong)));
-  count_served<Op>(Route::composed, self);
-  return result;
+  return made_like<Op>(self, [&] {
+    return self.dim() > 0 ? mode_along(self, *at, keeps)
+                          : Two(self.clone(), at::zeros({}, self.options().dtype(at::kLong)));
+  });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // mean and one scale. Tensors of one number a part, and weights, have a size of 1 where they broadcast.
 #pragma once
 
+#include <aten/optional.h>
 #include <generic/composition.h>
 
 #include <array>
@@ -14,10 +15,6 @@ namespace tbk::generic {
 
 using MaybeTensor = std::optional<at::Tensor>;
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
-
-inline bool is_there(const MaybeTensor& tensor) {
-  return tensor.has_value() && tensor->defined();
-}
 
 /// Returns whether `tensor` is a dense one of the device and dtype, with these sizes.
 bool is_dense(const at::Tensor& tensor, at::Device device, at::ScalarType dtype,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the tbk authors
 // SPDX-License-Identifier: BSD-3-Clause
-// What a row of kPointwiseRows makes of one call: its operands, its dtypes, and a launch.
+// One call of a row of kPointwiseRows: its operands and dtypes are found, and it is launched.
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/native/TypeProperties.h>
@@ -82,7 +82,7 @@ class Call {
            at::has_internal_overlap(written_) != at::MemOverlap::Yes;
   }
 
-  /// What operands are cast to; Undefined where that is no dtype of ours.
+  /// Returns what operands are cast to; Undefined where that is no dtype of ours.
   at::ScalarType common_dtype() const {
     if (has_own_dtype() || row_.rule == DtypeRule::kPredicate)
       return tensors_[first_promoting()].scalar_type();
@@ -102,7 +102,7 @@ class Call {
     return row_.rule == DtypeRule::kSelf || row_.rule == DtypeRule::kSame;
   }
 
-  /// Whether the row is for operands of these dtypes; PyTorch raises for some others.
+  /// Returns whether the row is for operands of these dtypes; PyTorch raises for some others.
   bool takes_dtypes() const {
     const bool refuses_truth = (row_.flags & kRefusesTruth) != 0;
     const bool refuses_half = (row_.flags & kRefusesHalf) != 0;
@@ -121,7 +121,7 @@ class Call {
     return true;
   }
 
-  /// Whether PyTorch writes a result of that dtype there.
+  /// Returns whether PyTorch writes a result of that dtype there.
   bool takes_output() const {
     switch (row_.rule) {
       case DtypeRule::kPredicate:

@@ -34,18 +34,19 @@ at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<int64_t> o
     const Composition whole;
     const Ends ends(repeats);
     if (ends.is_valid && (!output_size.has_value() || *output_size == ends.total))
-      return made<Op>([&] { return places_of(repeats, ends.at.sub(repeats), ends.total); });
+      return made<Op>(
+          [&] { return places_of(ends.at.sub(repeats), repeats.scalar_type(), ends.total); });
   }
   return on_host<Op>(repeats, output_size);
 }
 
 }  // namespace
 
-at::Tensor places_of(const at::Tensor& repeats, const at::Tensor& begins, int64_t total) {
-  // What begins behind all places, with no repeats, is marked there.
-  const at::Tensor marks = at::zeros({total + 1}, repeats.options());
-  const at::Tensor begun = marks.index_add(0, begins, at::ones_like(repeats));
-  return begun.narrow(0, 0, total).cumsum(0, repeats.scalar_type()).sub(1);
+at::Tensor places_of(const at::Tensor& begins, at::ScalarType dtype, int64_t total) {
+  // An element that begins behind all places, which has none, is marked there.
+  const at::Tensor marks = at::zeros({total + 1}, begins.options().dtype(dtype));
+  marks.index_add_(0, begins, at::ones_like(begins, dtype));
+  return marks.narrow(0, 0, total).cumsum(0, dtype).sub(1);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

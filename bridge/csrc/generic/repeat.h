@@ -6,8 +6,8 @@
 
 namespace tbk::generic {
 
-/// Returns of each of `total` places, in order, the number of the element that is repeated there. `begins` are the sums of
-/// the `repeats` before each. On a device that offers_scan(); reads nothing.
-at::Tensor places_of(const at::Tensor& repeats, const at::Tensor& begins, int64_t total);
+/// Returns of each of `total` places, in order and as `dtype`, which element is there: `begins` are the places where each of
+/// them begins. On a device that offers_scan(); reads nothing.
+at::Tensor places_of(const at::Tensor& begins, at::ScalarType dtype, int64_t total);
 
 }  // namespace tbk::generic

@@ -49,7 +49,7 @@ at::Tensor searchsorted(const at::Tensor& sorted, const at::Tensor& self, bool a
                         std::optional<std::string_view> side,
                         const std::optional<at::Tensor>& sorter) {
   using Op = at::_ops::searchsorted_Tensor;
-  const bool has_sorter = sorter.has_value() && sorter->defined();
+  const bool has_sorter = is_there(sorter);
   const bool is_clear = !side.has_value() || *side == "right" || (*side == "left" && !right);
   if (!may_count(sorted, self) || !are_beside(sorted, self) || !is_clear ||
       (has_sorter && (!are_plain({&sorted, &*sorter}) || sorter->sizes() != sorted.sizes())))
