@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,6 +189,18 @@ def takes_programs(backend: DeviceModule, device: torch.device) -> None:
     torch.ones(2, device=device).exp()
     if not any(row.route == "generic" for row in backend.routes()):
         pytest.skip("the backend offers no generic kernels")
+
+
+@pytest.fixture
+def takes_indices(backend: DeviceModule, device: torch.device) -> Iterator[None]:
+    """Skips where the backend moves nothing by indices; PyTorch's own warnings are not ours."""
+    backend.reset_routes()
+    torch.ones(2, device=device).take(torch.tensor([1], device=device))
+    if not any(row.route == "generic" for row in backend.routes() if "take" in row.operator):
+        pytest.skip("the backend offers no tbk::index")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @pytest.fixture

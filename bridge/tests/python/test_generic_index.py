@@ -2,37 +2,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operators of indexing: each overload gives what PyTorch's CPU gives, and none falls back.
 
-A call gets tensors by name, on the host or on the device, and returns what it made; dtype, sizes
-and strides are the same, and so is what it wrote. An index that is out of range is told where the
-host next waits.
+Dtype, sizes and strides of what a call made are the same, and so is what it wrote.
 """
 
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 import torch
+from index_calls import LAYOUTS, Call, Operands, Tensor, check, operands
 from likeness import check_same, moved
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
 
-Tensor = torch.Tensor
-Operands = dict[str, Tensor]
-Call = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("takes_indices")
+
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32,
           torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64]  # fmt: skip
 REAL = [dtype for dtype in DTYPES if not dtype.is_complex and dtype != torch.bool]
-LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
-    "plain": lambda t: t,
-    "turned": lambda t: t.transpose(0, -1).contiguous().transpose(0, -1),
-    "stepped": lambda t: t.repeat_interleave(2, 0)[::2],
-}
 
 # x is 4 by 5 and y 3 by 5; i, j and i2 hold places in 0 to 3, k in 0 to 2, and r different ones.
 READ: dict[str, Call] = {
@@ -99,46 +89,6 @@ COMBINE: dict[str, Call] = {
     "put_ accumulate": lambda x, y, k, **_: x.put_(k, y[:, 1], accumulate=True),
 }  # fmt: skip
 REDUCE = ["sum", "prod", "mean", "amax", "amin"]
-
-
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> Iterator[None]:
-    """Skips where the backend moves nothing by indices; PyTorch's own warnings are not ours."""
-    backend.reset_routes()
-    torch.ones(2, device=device).take(torch.tensor([1], device=device))
-    if not any(row.route == "generic" for row in backend.routes() if "take" in row.operator):
-        pytest.skip("the backend offers no tbk::index")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def operands(dtype: torch.dtype, layout: str = "plain") -> Operands:
-    generator = torch.Generator().manual_seed(7)
-
-    def values(rows: int) -> Tensor:
-        drawn = torch.randn(rows, 5, generator=generator) * 2
-        return LAYOUTS[layout](drawn > 0 if dtype == torch.bool else drawn.to(dtype))
-
-    places = torch.randint(4, (3, 5), generator=generator)
-    different = torch.stack([torch.randperm(4, generator=generator)[:3] for _ in range(5)], 1)
-    return {
-        "x": values(4), "y": values(3), "m": values(4) != 0,
-        "i": torch.tensor([3, 0, 1, 1]), "j": torch.tensor([0, 2, 1, 3]),
-        "k": torch.tensor([2, 0, 2]), "r": torch.tensor([3, 0, 2]),
-        "i2": LAYOUTS[layout](places), "r2": LAYOUTS[layout](different),
-    }  # fmt: skip
-
-
-def check(call: Call, host: Operands, device: torch.device, backend: DeviceModule) -> None:
-    there = {name: moved(tensor, device) for name, tensor in host.items()}
-    backend.reset_fallbacks()
-    seen, expected = call(**there), call(**host)
-    assert backend.fallbacks() == []
-    if isinstance(expected, Tensor):
-        check_same(seen, expected)
-    for name, tensor in host.items():
-        check_same(there[name], tensor)
 
 
 @pytest.mark.parametrize("name", [*READ, *WRITE])
@@ -249,79 +199,6 @@ def test_what_pytorch_refuses_is_refused(name: str, device: torch.device) -> Non
         REFUSED[name](**host)
     with pytest.raises(type(on_host.value)):
         REFUSED[name](**{key: moved(tensor, device) for key, tensor in host.items()})
-
-
-# ------------------------------------------------------------------------------- bad indices --
-
-BAD: dict[str, Call] = {
-    "gather": lambda x, bad, **_: x.gather(0, bad[:, None]),
-    "index_select": lambda x, bad, **_: x.index_select(0, bad),
-    "index.Tensor": lambda x, bad, **_: x[:, bad + 1],
-    "take": lambda x, bad, **_: x.take(bad + 16),
-    "scatter.value": lambda x, bad, **_: x.scatter_(0, bad[:, None], 9.0),
-    "scatter_add": lambda x, y, bad, **_: x.scatter_add_(0, bad[:, None], y),
-    "index_add": lambda x, y, bad, **_: x.index_add_(0, bad, y[:2]),
-    "_index_put_impl_": lambda x, y, bad, **_: x.index_put_((bad,), y[0]),
-    "nll_loss": lambda x, bad, **_: torch.nn.functional.nll_loss(x[:2], bad + 1),
-}
-WAITS: dict[str, Callable[[Tensor, DeviceModule], object]] = {
-    "synchronize": lambda _, backend: backend.synchronize(),
-    "stream": lambda _, backend: backend.current_stream().synchronize(),
-    "copy": lambda x, _: x.cpu(),
-    "item": lambda x, _: x.sum().item(),
-}
-
-
-def waited(call: Callable[[], object], backend: DeviceModule) -> None:
-    call()
-    backend.synchronize()
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_index_is_told_where_the_host_waits(
-    name: str, device: torch.device, backend: DeviceModule
-) -> None:
-    host = {**operands(torch.float32), "bad": torch.tensor([1, 4])}
-    there = {key: moved(tensor, device) for key, tensor in host.items()}
-    with pytest.raises(IndexError, match=rf"index is out of range.*aten::{name}"):
-        waited(partial(BAD[name], **there), backend)
-    backend.synchronize()  # it is told once
-    check(READ["index"], operands(torch.float32), device, backend)
-
-
-@pytest.mark.parametrize("wait", WAITS)
-def test_every_wait_tells_it(wait: str, device: torch.device, backend: DeviceModule) -> None:
-    x = torch.arange(4.0, device=device)
-    with pytest.raises(IndexError, match="out of range"):
-        WAITS[wait](x.index_select(0, torch.tensor([1, -1], device=device)), backend)
-    assert x.tolist() == [0.0, 1.0, 2.0, 3.0]
-
-
-@pytest.mark.parametrize("number", [1, 2, 5, 40])
-def test_that_of_any_stream_is_told(
-    number: int, device: torch.device, backend: DeviceModule
-) -> None:
-    """Once, to whoever waits for the device, and to nobody who waits for another stream."""
-    x = torch.arange(4.0, device=device)
-    streams = [backend.Stream(device) for _ in range(number)]
-    for stream in streams:
-        with stream:
-            x.index_select(0, torch.tensor([4 if stream is streams[-1] else 1], device=device))
-    backend.Stream(device).synchronize()
-    with pytest.raises(IndexError, match=rf"on stream {streams[-1].stream_id} "):
-        backend.synchronize(device)
-    for stream in streams:
-        with stream:
-            x.index_select(0, torch.tensor([2], device=device))
-        stream.synchronize()
-    backend.synchronize(device)
-
-
-def test_a_bad_place_is_left_out(device: torch.device, backend: DeviceModule) -> None:
-    x, places = torch.zeros(4, device=device), torch.tensor([1, 7, -1, -5], device=device)
-    with pytest.raises(IndexError):
-        waited(partial(x.index_fill_, 0, places, 3.0), backend)
-    assert x.tolist() == [0.0, 3.0, 0.0, 3.0]
 
 
 # --------------------------------------------------------------------------------- gradients --
