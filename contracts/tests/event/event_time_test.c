@@ -4,10 +4,9 @@
  *
  * Events: the time between two of them.
  */
-#include <sched.h>
-#include <time.h>
-
 #include "event_time.h"
+#include <sched.h>
+
 #include "gate.h"
 #include "order.h"
 
@@ -126,14 +125,6 @@ void elapsed_is_in_milliseconds(tbk_fixture_t* fx) {
   CHECK_SAID(ms <= 1.1 * most + 1, "at most what the host's clock saw", "%g ms of %g", ms, most);
 }
 
-static void sleep_until(uint64_t end_ns) {
-  for (uint64_t now = fx_now_ns(); now < end_ns; now = fx_now_ns()) {
-    const uint64_t left = end_ns - now;
-    const struct timespec pause = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
-    (void)nanosleep(&pause, NULL);
-  }
-}
-
 void elapsed_counts_whole_seconds(tbk_fixture_t* fx) {
   double ms = -1;
   tbk_stream_t* stream = fx_stream(fx);
@@ -143,7 +134,7 @@ void elapsed_counts_whole_seconds(tbk_fixture_t* fx) {
   REQUIRE_OK(fx->event->event_record(fx->self, start, stream, &fx->error));
   REQUIRE_OK(fx->event->event_synchronize(fx->self, start, &fx->error));
   const uint64_t inner = fx_now_ns();
-  sleep_until(inner + LONG_NS);
+  fx_sleep_until(inner + LONG_NS);
   const double least = (double)(fx_now_ns() - inner) / 1e6;
   REQUIRE_OK(fx->event->event_record(fx->self, end, stream, &fx->error));
   REQUIRE_OK(fx->event->event_synchronize(fx->self, end, &fx->error));

@@ -8,8 +8,6 @@
 #include "dimensions.h"
 #include "gate.h"
 
-#include <time.h>
-
 SWEEP_DIMENSION(long_axis, "ms", {"20", 20}, {"50", 50});
 SWEEP_DIMENSION(meanwhile_axis, "stream_is", {"idle", 0}, {"held", 1});
 SWEEP_DIMENSION(end_axis, "end_is_on", {"same", 0}, {"other", 1});
@@ -19,9 +17,7 @@ SWEEP_DIMENSION(longer_axis, "ms", {"130", 130}, {"300", 300}, {"1100", 1100});
 static const double factor = 10;
 
 static void let_pass(uint64_t since, int64_t ms) {
-  const struct timespec pause = {0, 1000000};
-  while (fx_now_ns() - since < (uint64_t)ms * 1000000)
-    (void)nanosleep(&pause, NULL);
+  fx_sleep_until(since + (uint64_t)ms * 1000000);
 }
 
 /* The start is complete before `inner` is read, and the end is recorded, or held, until later. */

@@ -168,6 +168,10 @@ static int64_t rank_of(const uint8_t* part, size_t size) {
   return (bits & sign) != 0 ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
 }
 
+long double number_least_normal(int32_t dtype) {
+  return dtype == TBK_FLOAT64 ? 0x1p-1022L : dtype == TBK_FLOAT16 ? 0x1p-14L : 0x1p-126L;
+}
+
 /* Little-endian, as the host is: the sign is in the last byte of a part. */
 void number_store_nan(const number_type_t* type, void* element, int which) {
   const size_t part = type->is_complex ? type->size / 2 : type->size;

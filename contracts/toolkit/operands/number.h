@@ -33,6 +33,8 @@ typedef struct number_type {
 extern const number_type_t number_types[];
 extern const size_t number_type_count;
 const number_type_t* number_type(int32_t dtype);
+/* Returns the least normal number of a dtype of real numbers, above 0: what is nearer to 0 is subnormal. */
+long double number_least_normal(int32_t dtype);
 
 number_t number_load(const number_type_t* type, const void* element);
 /* Rounds to nearest, ties to even; integers wrap; BOOL is 1 where `integer` is not 0. */

@@ -17,13 +17,9 @@ enum { MOST_TRIES = 7 };
 
 /* ------------------------------------------------------------------------------- neighbours ---- */
 
-static long double least_normal(uint16_t dtype) {
-  return dtype == TBK_FLOAT64 ? 0x1p-1022L : dtype == TBK_FLOAT16 ? 0x1p-14L : 0x1p-126L;
-}
-
 static long double ulp_of(uint16_t dtype, long double x) {
   int exponent, digits = number_type(dtype)->digits;
-  long double size = fabsl(x) < least_normal(dtype) ? least_normal(dtype) : fabsl(x);
+  long double size = fabsl(x) < number_least_normal(dtype) ? number_least_normal(dtype) : fabsl(x);
   frexpl(size, &exponent);
   return ldexpl(1, exponent - digits);
 }
@@ -38,7 +34,7 @@ static long double outward(uint16_t dtype, long double x, bool up) {
 }
 
 static bool is_subnormal(uint16_t dtype, long double x) {
-  return x != 0 && fabsl(x) < least_normal(dtype);
+  return x != 0 && fabsl(x) < number_least_normal(dtype);
 }
 
 /* Subnormal numbers may be taken as zeros, which keep their sign. */
@@ -146,7 +142,8 @@ static void note_tiny(found_t* found, const tbk_instruction_t* i, const tries_t*
   if (i->opcode != TBK_OPCODE_MIN && i->opcode != TBK_OPCODE_MAX) return;
   for (int a = 0; a < tries[0].count; ++a)
     for (int b = 0; b < tries[1].count; ++b) {
-      const long double x = tries[0].at[a], y = tries[1].at[b], least = least_normal(i->dtype);
+      const long double x = tries[0].at[a], y = tries[1].at[b],
+                        least = number_least_normal(i->dtype);
       if (!(fabsl(x) < least) || !(fabsl(y) < least)) continue;
       note(found, i, x);
       note(found, i, y);

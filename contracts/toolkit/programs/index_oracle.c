@@ -95,15 +95,10 @@ static number_t merge(const number_type_t* type, int64_t mode, number_t a, numbe
   return number_load(type, element);
 }
 
-static long double least_normal(const number_type_t* type) {
-  return type->dtype == TBK_FLOAT64   ? 0x1p-1022L
-         : type->dtype == TBK_FLOAT16 ? 0x1p-14L
-                                      : 0x1p-126L;
-}
-
 /* Whoever computes with a subnormal number may take it as a zero, which keeps its sign. */
 static number_t flush(const number_type_t* type, number_t x) {
-  if (!type->is_integer && fabsl(x.real) < least_normal(type)) x.real = copysignl(0, x.real);
+  if (!type->is_integer && fabsl(x.real) < number_least_normal(type->dtype))
+    x.real = copysignl(0, x.real);
   return x;
 }
 
@@ -165,7 +160,7 @@ static bool is_near(const number_type_t* type, const index_cell_t* cell, const v
 /* Returns whether it comes of subnormal numbers that were taken as zeros, in all steps or in a comparison. */
 static bool is_flushed(const index_job_t* job, const index_cell_t* cell, const void* seen) {
   const number_type_t* type = job->table.type;
-  const long double real = number_load(type, seen).real, least = least_normal(type);
+  const long double real = number_load(type, seen).real, least = number_least_normal(type->dtype);
   uint8_t element[16];
   number_store(type, element, cell->flushed);
   if (number_same(type, element, seen, 0)) return true;

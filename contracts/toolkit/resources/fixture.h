@@ -75,6 +75,7 @@ typedef struct tbk_fixture {
 extern uint64_t tbk_patience_ns;
 #define FX_PATIENCE_NS tbk_patience_ns
 uint64_t fx_now_ns(void); /* monotonic */
+void fx_sleep_until(uint64_t end_ns);
 
 /*
  * For rows with TBK_CASE_CLOSED: opens and closes fx->device, and fills fx->device_count and

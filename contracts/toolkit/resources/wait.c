@@ -18,6 +18,14 @@ uint64_t fx_now_ns(void) {
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+void fx_sleep_until(uint64_t end_ns) {
+  for (uint64_t now = fx_now_ns(); now < end_ns; now = fx_now_ns()) {
+    const uint64_t left = end_ns - now;
+    const struct timespec pause = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+    (void)nanosleep(&pause, NULL);
+  }
+}
+
 bool tbk_word_wait(const atomic_int* word, uint64_t timeout_ns) {
   uint64_t deadline = fx_now_ns() + timeout_ns;
   while (atomic_load(word) == 0) {
