@@ -295,6 +295,7 @@ int main(int argc, char** argv) {
   tbk_options_parse(&options, argc, argv);
   connect(&run, &options);
   (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is told as a full disk is */
+  (void)signal(SIGCHLD, SIG_DFL); /* where it is ignored, no end of a process is told */
   tbk_exit_t exit_code = prepare(&run, reason, sizeof reason);
   const char* unknown = exit_code == TBK_EXIT_PASS ? unknown_requirement(&options) : NULL;
   if (unknown != NULL) {

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from tbk_harness import STARTED, __version__, first_word, pace
@@ -13,6 +14,8 @@ from tbk_harness import STARTED, __version__, first_word, pace
 def main() -> None:
     """Every way out has a documented exit code, and none a traceback for what a user can mend."""
     pace.begin(STARTED)
+    if hasattr(signal, "SIGCHLD"):  # where it is ignored, each child seems to have ended with 0
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     first_word.say(sys.argv[1:], __version__)
     _run()
 

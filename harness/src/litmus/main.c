@@ -378,6 +378,7 @@ int main(int argc, char** argv) {
       (hunt_subject_t){.python = "python3", .seed = 1, .call_timeout_s = 20, .open_timeout_s = 60};
   choose(&choices, argc, argv);
   const struct sigaction action = {.sa_handler = interrupt};
+  (void)signal(SIGCHLD, SIG_DFL); /* where it is ignored, no end of a process is told */
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);

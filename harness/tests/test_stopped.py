@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run that is stopped with all its processes, or frozen with its machine, goes on as before."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from runs import HOSTILE, command, hostile, processes_with, read, wait_for
+
+TEST = "copy/an_upload_writes_its_range_only"
+DEADLINE_S = 1.0
+WORKS = ("--only", TEST, "--timeout", str(DEADLINE_S), "--jobs", "1", "--isolation", "fork")
+
+
+def is_at_work(pid: int) -> bool:
+    """Returns whether the process has loaded the library."""
+    try:
+        return str(HOSTILE) in Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False
+
+
+def test_a_run_that_stood_still_accuses_nobody(tmp_path: Path) -> None:
+    """It stands still in a test, for longer than its deadline. The worker goes on last, so that its
+    parent sees it stopped."""
+    output = tmp_path / "results.jsonl"
+    with subprocess.Popen(
+        command(HOSTILE, output, *WORKS, *hostile("work_in_call", "at=4")),
+        stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        wait_for(lambda: any(map(is_at_work, processes_with(str(output)))))
+        every = sorted(processes_with(str(output)), key=is_at_work)
+        for number, pause_s in ((signal.SIGSTOP, 1.2 * DEADLINE_S), (signal.SIGCONT, 0.0)):
+            for pid in every:
+                os.kill(pid, number)
+            time.sleep(pause_s)
+        said, _ = process.communicate()
+    assert read(output).verdicts == {TEST: "pass"}, said
+    assert process.returncode == 0
