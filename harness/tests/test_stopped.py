@@ -10,7 +10,9 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from runs import HOSTILE, command, hostile, processes_with, read, wait_for
+from tbk_contracts.torch import patience
 
 TEST = "copy/an_upload_writes_its_range_only"
 DEADLINE_S = 1.0
@@ -42,3 +44,18 @@ def test_a_run_that_stood_still_accuses_nobody(tmp_path: Path) -> None:
         said, _ = process.communicate()
     assert read(output).verdicts == {TEST: "pass"}, said
     assert process.returncode == 0
+
+
+def test_the_clock_of_pytorchs_layer_counts_no_standstill(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, stood = [1000.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def stand_still(_within_s: float) -> bool:
+        now[0] += 60
+        stood.append(now[0])
+        return len(stood) == 3
+
+    began = patience.awake_s()
+    assert patience.wait(stand_still, 4 * patience.STANDSTILL_S)
+    assert patience.awake_s() - began == pytest.approx(3 * patience.STANDSTILL_S)
+    assert not patience.wait(stand_still, 4 * patience.STANDSTILL_S)
