@@ -9,6 +9,7 @@
 #include "phase.h"
 #include "resume.h"
 #include "run.h"
+#include "standard_files.h"
 #include "summary.h"
 #include "text.h"
 #include "tree.h"
@@ -292,6 +293,7 @@ int main(int argc, char** argv) {
   static tbk_options_t options;
   static tbk_run_t run;
   char reason[1024] = "";
+  tbk_standard_files_open();
   tbk_options_parse(&options, argc, argv);
   connect(&run, &options);
   (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is told as a full disk is */
