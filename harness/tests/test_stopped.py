@@ -16,7 +16,8 @@ from tbk_contracts.torch import patience
 
 TEST = "copy/an_upload_writes_its_range_only"
 DEADLINE_S = 1.0
-WORKS = ("--only", TEST, "--timeout", str(DEADLINE_S), "--jobs", "1", "--isolation", "fork")
+SOON_S = 0.05  # in which its parent sees that the worker is stopped
+RESTS = ("--only", TEST, "--timeout", str(DEADLINE_S), "--jobs", "1", "--isolation", "fork")
 
 
 def is_at_work(pid: int) -> bool:
@@ -32,15 +33,17 @@ def test_a_run_that_stood_still_accuses_nobody(tmp_path: Path) -> None:
     parent sees it stopped."""
     output = tmp_path / "results.jsonl"
     with subprocess.Popen(
-        command(HOSTILE, output, *WORKS, *hostile("work_in_call", "at=4")),
+        command(HOSTILE, output, *RESTS, *hostile("rest_in_call", "at=4")),
         stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         wait_for(lambda: any(map(is_at_work, processes_with(str(output)))))
         every = sorted(processes_with(str(output)), key=is_at_work)
-        for number, pause_s in ((signal.SIGSTOP, 1.2 * DEADLINE_S), (signal.SIGCONT, 0.0)):
-            for pid in every:
-                os.kill(pid, number)
-            time.sleep(pause_s)
+        for pid in every:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(1.2 * DEADLINE_S)
+        for pid in every:
+            time.sleep(SOON_S if is_at_work(pid) else 0)
+            os.kill(pid, signal.SIGCONT)
         said, _ = process.communicate()
     assert read(output).verdicts == {TEST: "pass"}, said
     assert process.returncode == 0
