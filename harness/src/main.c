@@ -293,6 +293,7 @@ int main(int argc, char** argv) {
   static tbk_run_t run;
   char reason[1024] = "";
   tbk_options_parse(&options, argc, argv);
+  if (options.check_options) return TBK_EXIT_PASS; /* what is wrong with them has ended it */
   connect(&run, &options);
   (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is told as a full disk is */
   tbk_exit_t exit_code = prepare(&run, reason, sizeof reason);

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -81,8 +80,7 @@ def trace_command(script: str, arguments: tuple[str, ...], output: Path, **optio
     """
     if not options["module"] and not Path(script).is_file():
         outcome.stop(EXIT_USAGE, f"there is no script {script}")
-    if not os.access(output.absolute().parent, os.W_OK):  # a script may run for hours
-        outcome.stop(EXIT_NOT_WRITTEN, f"{output}: nothing can be written there")
+    outcome.writable(output)  # a script may run for hours
     asked = _asked(script, arguments, options)
     status, found, latest = _traced(asked)
     _stop_early(status)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -212,6 +213,15 @@ def prepare(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         stop(EXIT_NOT_WRITTEN, f"the results cannot be written: {reason(error)}")
+
+
+def writable(path: Path) -> None:
+    """Stops where no file can be written at `path`: before a run, and not when it is over."""
+    target = path.absolute()
+    if target.is_dir():
+        stop(EXIT_NOT_WRITTEN, f"{path}: {os.strerror(errno.EISDIR)}")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        stop(EXIT_NOT_WRITTEN, f"{path}: nothing can be written there")
 
 
 def show_page(page: Path) -> None:
