@@ -42,7 +42,12 @@ def pipe() -> Iterator[tuple[Path, int]]:
 def test_a_pipe_of_the_shell_is_read_to_its_end(pipe: tuple[Path, int]) -> None:
     path, write = pipe
     much = b"0123456789abcdef" * (1 << 14)  # more than the kernel keeps of a pipe
-    writer = threading.Thread(target=lambda: (os.write(write, much), os.close(write)))
+
+    def says_all() -> None:
+        os.write(write, much)
+        os.close(write)
+
+    writer = threading.Thread(target=says_all)
     writer.start()
     assert read_given(path) == much
     writer.join()
