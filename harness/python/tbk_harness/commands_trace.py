@@ -101,7 +101,10 @@ def _asked(script: str, arguments: tuple[str, ...], options: dict[str, Any]) -> 
     """Returns what the process that runs the script is given, without its files."""
     device, library = options["device"], options["library"]
     if bool(device) == bool(library):
-        outcome.stop(EXIT_USAGE, "a device is needed: --device NAME, or --library LIB, not both")
+        late = [word for word in arguments if word.startswith(("--device", "--library"))]
+        told = "a device is needed: --device NAME, or --library LIB, not both"
+        more = f"; what stands behind {script}, such as {late[0]}, is for the script"
+        outcome.stop(EXIT_USAGE, told + (more if late and not (device or library) else ""))
     need_pytorch()
     if device:
         known_device(device, options["imports"])
