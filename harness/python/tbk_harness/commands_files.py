@@ -63,10 +63,10 @@ def report_command(
 ) -> None:
     """Judge RESULTS again from the files alone, shards together, and write all reports."""
     known = outcome.known_from(waivers, baseline)
-    if write_baseline:
-        outcome.writable(write_baseline)
     found = merge(outcome.read_parts(results))
     outcome.prepare(report_dir)
+    if write_baseline:
+        outcome.writable(write_baseline)
     judged = outcome.strict(outcome.verdict_on(found, known), fail_on)
     judged = outcome.with_trace(outcome.with_profile(judged, profile), trace)
     if write_baseline:

@@ -87,8 +87,6 @@ def request(known: Known, options: dict[str, Any], on_farm: bool = False) -> Req
         outcome.stop(
             EXIT_USAGE, "--timings goes with --shard or --farm, whose parts it makes equal"
         )
-    if (causes := options.get("write_baseline")) is not None:
-        outcome.writable(causes)
     names = Request.__dataclass_fields__
     return Request(known, **{name: options.pop(name) for name in tuple(options) if name in names})
 
@@ -115,6 +113,8 @@ class Session:
             self._lock = folder.lock(self.folder)
         except folder.BusyError as error:
             outcome.stop(EXIT_NOT_WRITTEN, str(error))
+        if self.request.write_baseline is not None:  # which may well lie in the folder
+            outcome.writable(self.request.write_baseline)
 
     def begin(self) -> None:
         """Sets the last results aside, once. Whoever runs something calls it when all that a user

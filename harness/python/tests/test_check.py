@@ -128,6 +128,13 @@ def test_both_layers_are_one_result(both: Tbk, tmp_path: Path) -> None:
     assert both("lint-reports").returncode == 0
 
 
+def test_a_baseline_may_lie_in_a_folder_that_the_run_makes(both: Tbk, tmp_path: Path) -> None:
+    known = "new/report/known.toml"
+    given = ("--report-dir", "new/report", "--no-blame")
+    assert both("check", "acme", *given, "--write-baseline", known).returncode == 1
+    assert both("check", "acme", *given, "--baseline", known).returncode == 0
+
+
 def test_the_worst_layer_decides(both: Tbk, tmp_path: Path) -> None:
     (tmp_path / "waived.toml").write_text("")
     ended = both("run", "bad.so", "--waivers", "waived.toml")
