@@ -78,4 +78,4 @@ def test_what_a_shell_pipes_is_read_as_a_file_is(folder: Path, option: str) -> N
     ended = _invoke("report", "tbk-report/results.jsonl", f"{option}=/dev/fd/{read}")
     os.close(read)
     assert ended.exit_code == 2
-    assert f"{read}: unknown key 'unknown'" in ended.output
+    assert f"tbk: /dev/fd/{read}: unknown key 'unknown'" in ended.output

@@ -12,6 +12,7 @@ from tbk_reports.given import is_pipe, read_given
 
 OURS = 0o600  # it may be a private key
 _folders: list[tempfile.TemporaryDirectory[str]] = []  # each goes with this process
+_typed: dict[str, str] = {}  # by the copy's path
 
 
 def as_file(path: Path) -> Path:
@@ -24,4 +25,12 @@ def as_file(path: Path) -> Path:
     copy = Path(_folders[-1].name) / path.name
     with os.fdopen(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OURS), "wb") as file:
         file.write(data)
+    _typed[str(copy)] = str(path)
     return copy
+
+
+def as_typed(said: str) -> str:
+    """Returns it with what a user typed in place of a copy's path."""
+    for copy, path in _typed.items():
+        said = said.replace(copy, path)
+    return said

@@ -27,7 +27,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import locate, progress
+from tbk_harness import handed, locate, progress
 from tbk_harness.near import hint
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def stop(code: int, message: str) -> NoReturn:
     """Ends with one clear line, and a documented exit code."""
     progress.end()
-    print(f"tbk: {line(message, 600)}", file=sys.stderr)
+    print(f"tbk: {line(handed.as_typed(message), 600)}", file=sys.stderr)
     raise SystemExit(code)
 
 
