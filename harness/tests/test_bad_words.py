@@ -34,7 +34,7 @@ OTHERS = (
     ("check", "cpu", "--require=magic"), ("check", "nosuch"), ("check", "cpu", "--import=nosuch"),
     ("run", str(TEMPLATE), "--layer=c", "--require=magic"), ("run", "nowhere.so"),
     ("run", str(TEMPLATE), "--farm=nowhere"), ("run", str(TEMPLATE), "--resource=acme=1"),
-    ("run", str(TEMPLATE), "--layer=c", "--farm=127.0.0.1:1", "--farm-wait=5s"),
+    ("run", str(TEMPLATE), "--layer=c", "--farm=127.0.0.1:1"),
     ("run", str(TEMPLATE), "--layer=c", "--backend-option=novalue"),
     ("report", "nowhere.jsonl"), ("report", "tbk-report/results.jsonl", "--waivers=nowhere"),
 )  # fmt: skip
@@ -64,7 +64,7 @@ def _invoke(*arguments: str) -> Result:
 )
 def test_a_bad_word_costs_nothing(folder: Path, arguments: tuple[str, ...]) -> None:
     ended = _invoke(*arguments)
-    assert ended.exit_code in (2, 4, 5, 8), ended.output
+    assert ended.exit_code in (2, 4, 5, 7, 8), ended.output
     assert isinstance(ended.exception, SystemExit)
     there = folder / "tbk-report"
     assert {str(path.relative_to(there)): path.read_text() for path in there.rglob("*.*")} == KEPT
