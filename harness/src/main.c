@@ -297,6 +297,7 @@ int main(int argc, char** argv) {
   char reason[1024] = "";
   tbk_standard_files_open();
   tbk_options_parse(&options, argc, argv);
+  if (options.check_options) return TBK_EXIT_PASS; /* what is wrong with them has ended it */
   connect(&run, &options);
   (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is told as a full disk is */
   (void)signal(SIGCHLD, SIG_DFL); /* where it is ignored, no end of a process is told */
