@@ -136,13 +136,15 @@ typedef enum aclnn_signature {
 } aclnn_signature_t;
 
 /*
- * X(name, signature, arguments, page): arguments has a letter for each:
+ * ACLNN(name, signature, arguments, page, meaning, overloads): what it computes is a text of simulator/meaning.c; the
+ * overloads that it serves are OVERLOAD(name, dtypes of the first tensor), and RECIPE(name, dtypes, recipe) where the
+ * recipe of named.h is not the arguments themselves. Arguments have a letter for each:
  *   t a tensor that is read, q one that may be absent, T a list of them; o, O what is written
  *   s aclScalar, S one that may be absent, l aclIntArray
  *   i, d, b, n, c by value; z a text
  */
 typedef enum aclnn_function {
-#define ACLNN(name, signature, arguments, page) ACLNN_FUNCTION_##name,
+#define ACLNN(name, signature, arguments, page, meaning, overloads) ACLNN_FUNCTION_##name,
 #include "aclnn.inc"
 #undef ACLNN
   ACLNN_FUNCTIONS

@@ -14,7 +14,8 @@
 enum { WORKSPACE = 512 };
 
 static const aclnn_row_t rows[] = {
-#define ACLNN(name, signature, arguments, page) {#name, arguments, ACLNN_##signature, page},
+#define ACLNN(name, signature, arguments, page, meaning, overloads) \
+  {#name, arguments, ACLNN_##signature, page},
 #include "../aclnn.inc"
 #undef ACLNN
 };
@@ -149,7 +150,7 @@ static acl_result plan_function(aclnn_function_t function, const char* name,
   return plan_finish(&plan, plan.result, out_workspace_bytes, out_executor);
 }
 
-#define ACLNN(name, signature, arguments, page)                                                 \
+#define ACLNN(name, signature, arguments, page, meaning, overloads)                             \
   SIM_EXPORT acl_result function_plan_##name(                                                   \
       ACLNN_SIGNATURE_##signature(ACLNN_PARAMETERS_), uint64_t* out_workspace_bytes,            \
       acl_executor** out_executor) __asm__(ACL_PHASE_ONE_SYMBOL(#name));                        \
