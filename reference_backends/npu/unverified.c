@@ -39,7 +39,7 @@ static bool is_unread(const char* page) {
 }
 
 static void tell(const tbk_instance_t* self, const char* what, const char* text) {
-  npu_log(self, TBK_LOG_INFO, TBK_LOG_UNVERIFIED "%s%s", what, text);
+  driver_log(&self->host, TBK_LOG_INFO, TBK_LOG_UNVERIFIED "%s%s", what, text);
 }
 
 static void tell_functions(const tbk_instance_t* self, char* line) {
