@@ -9,8 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <tbk/tbk.h>
 #include <vdev/words.h>
+
+#include "operator.h"
 
 /* Half and bfloat16: bits of the fraction, and the least exponent. */
 typedef struct narrow {
@@ -45,24 +46,8 @@ static uint16_t narrow(const narrow_t* kind, sim_number_t value) {
 }
 
 int64_t sim_element_size(int dtype) {
-  switch (dtype) {
-    case TBK_BOOL:
-    case TBK_UINT8:
-    case TBK_INT8:
-      return 1;
-    case TBK_INT16:
-    case TBK_FLOAT16:
-    case TBK_BFLOAT16:
-      return 2;
-    case TBK_INT32:
-    case TBK_FLOAT32:
-      return 4;
-    case TBK_INT64:
-    case TBK_FLOAT64:
-      return 8;
-    default:
-      return 0;
-  }
+  if (dtype == TBK_COMPLEX64 || dtype == TBK_COMPLEX128) return 0;
+  return (int64_t)sim_element_bytes(dtype);
 }
 
 sim_number_t sim_element_read(int dtype, const char* from) {
@@ -131,14 +116,8 @@ void sim_element_write(int dtype, sim_number_t value, char* to) {
 }
 
 sim_number_t sim_element_round(int dtype, sim_number_t value) {
-  switch (dtype) {
-    case TBK_FLOAT16:
-      return widen(&half, narrow(&half, value));
-    case TBK_BFLOAT16:
-      return widen(&brain, narrow(&brain, value));
-    case TBK_FLOAT32:
-      return (sim_number_t)(float)value;
-    default:
-      return value;
-  }
+  int64_t stored = 0;
+  if (dtype != TBK_FLOAT16 && dtype != TBK_BFLOAT16 && dtype != TBK_FLOAT32) return value;
+  sim_element_write(dtype, value, (char*)&stored);
+  return sim_element_read(dtype, (const char*)&stored);
 }

@@ -88,6 +88,11 @@ static void add_ints(plan_t* plan, sim_call_t* call, const void* handle) {
   call->lists++;
 }
 
+static int64_t whole_of(char letter, const aclnn_word_t* word) {
+  if (letter == 'z') return word->p != NULL && strcmp(word->p, "tanh") == 0;
+  return letter == 'i' ? word->i : letter == 'b' ? word->b : word->n;
+}
+
 static void add(plan_t* plan, sim_call_t* call, char letter, const aclnn_word_t* word) {
   switch (letter) {
     case 't':
@@ -113,16 +118,10 @@ static void add(plan_t* plan, sim_call_t* call, char letter, const aclnn_word_t*
       call->real[call->reals++] = word->d;
       break;
     case 'i':
-      call->whole[call->wholes++] = word->i;
-      break;
     case 'b':
-      call->whole[call->wholes++] = word->b;
-      break;
-    case 'z':
-      call->whole[call->wholes++] = word->p != NULL && strcmp(word->p, "tanh") == 0;
-      break;
     case 'n':
-      call->whole[call->wholes++] = word->n;
+    case 'z':
+      call->whole[call->wholes++] = whole_of(letter, word);
       break;
     default:
       if (word->c != ACL_KEEP_DTYPE)
@@ -147,7 +146,7 @@ static acl_result plan_function(aclnn_function_t function, const char* name,
     add(&plan, call, rows[function].arguments[i], &words[i]);
   round_scalars(call);
   plan.executor->workspace_bytes = workspace_of(function);
-  return plan_finish(&plan, plan.result, out_workspace_bytes, out_executor);
+  return plan_finish(&plan, plan.result);
 }
 
 #define ACLNN(name, signature, arguments, page, meaning, overloads)                             \

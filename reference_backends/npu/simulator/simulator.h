@@ -12,6 +12,7 @@
 #include <emit/host.h>
 #include <emit/job.h>
 #include <pthread.h>
+#include <simkit/machine.h>
 #include <sys/types.h>
 #include <vdev/event.h>
 #include <vdev/words.h>
@@ -139,9 +140,6 @@ typedef struct sim_state {
 } sim_state_t;
 
 extern sim_state_t sim;
-
-/* Reads the options in TBK_NPU_SIMULATOR, once; false, and said so, where they are none. */
-bool sim_options(void);
 
 /* ------------------------------------------------------------------------- state.c, context.c -- */
 
