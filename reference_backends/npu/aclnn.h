@@ -86,36 +86,16 @@ typedef int8_t aclnn_c;
 #define ACLNN_PARAMETERS_8(A, B, C, D, E, F, G, H) \
   ACLNN_PARAMETERS_7(A, B, C, D, E, F, G), aclnn_##H a7
 
-#define ACLNN_WORDS_1(A) \
-  { .A = a0 }
-#define ACLNN_WORDS_2(A, B) \
-  ACLNN_WORDS_1(A), {       \
-    .B = a1                 \
-  }
-#define ACLNN_WORDS_3(A, B, C) \
-  ACLNN_WORDS_2(A, B), {       \
-    .C = a2                    \
-  }
-#define ACLNN_WORDS_4(A, B, C, D) \
-  ACLNN_WORDS_3(A, B, C), {       \
-    .D = a3                       \
-  }
-#define ACLNN_WORDS_5(A, B, C, D, E) \
-  ACLNN_WORDS_4(A, B, C, D), {       \
-    .E = a4                          \
-  }
-#define ACLNN_WORDS_6(A, B, C, D, E, F) \
-  ACLNN_WORDS_5(A, B, C, D, E), {       \
-    .F = a5                             \
-  }
-#define ACLNN_WORDS_7(A, B, C, D, E, F, G) \
-  ACLNN_WORDS_6(A, B, C, D, E, F), {       \
-    .G = a6                                \
-  }
-#define ACLNN_WORDS_8(A, B, C, D, E, F, G, H) \
-  ACLNN_WORDS_7(A, B, C, D, E, F, G), {       \
-    .H = a7                                   \
-  }
+#define ACLNN_WORD(class, value) \
+  { .class = value }
+#define ACLNN_WORDS_1(A) ACLNN_WORD(A, a0)
+#define ACLNN_WORDS_2(A, B) ACLNN_WORDS_1(A), ACLNN_WORD(B, a1)
+#define ACLNN_WORDS_3(A, B, C) ACLNN_WORDS_2(A, B), ACLNN_WORD(C, a2)
+#define ACLNN_WORDS_4(A, B, C, D) ACLNN_WORDS_3(A, B, C), ACLNN_WORD(D, a3)
+#define ACLNN_WORDS_5(A, B, C, D, E) ACLNN_WORDS_4(A, B, C, D), ACLNN_WORD(E, a4)
+#define ACLNN_WORDS_6(A, B, C, D, E, F) ACLNN_WORDS_5(A, B, C, D, E), ACLNN_WORD(F, a5)
+#define ACLNN_WORDS_7(A, B, C, D, E, F, G) ACLNN_WORDS_6(A, B, C, D, E, F), ACLNN_WORD(G, a6)
+#define ACLNN_WORDS_8(A, B, C, D, E, F, G, H) ACLNN_WORDS_7(A, B, C, D, E, F, G), ACLNN_WORD(H, a7)
 
 #define ACLNN_VALUES_1(A) w[0].A
 #define ACLNN_VALUES_2(A, B) ACLNN_VALUES_1(A), w[1].B

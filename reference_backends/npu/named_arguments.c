@@ -46,37 +46,13 @@ static bool refuse(npu_named_call_t* call, const char* reason) {
   return false;
 }
 
-static int64_t element_bytes(int32_t dtype) {
-  switch (dtype) {
-#define CASE(name, value, bytes) \
-  case value:                    \
-    return bytes;
-    TBK_DTYPE_MAP(CASE)
-#undef CASE
-    default:
-      return 0;
-  }
-}
-
 static bool read_tensor(npu_named_call_t* call, const tbk_tensor_t* tensor, bool written) {
   if (call->view_count == ACLNN_TENSORS) return refuse(call, "too many tensors");
   emit_view_t* view = &call->views[call->view_count];
   call->written[call->view_count] = written;
   call->absent[call->view_count++] = tensor == NULL;
-  if (tensor == NULL) return true;
-  if (tensor->rank > EMIT_MAX_RANK) return refuse(call, "more than 8 dimensions");
-  *view = (emit_view_t){.memory = tensor->memory,
-                        .offset = tensor->offset,
-                        .dtype = tensor->dtype,
-                        .rank = tensor->rank,
-                        .element_bytes = element_bytes(tensor->dtype),
-                        .count = 1};
-  for (int32_t d = 0; d < tensor->rank; d++) {
-    view->sizes[d] = tensor->sizes[d];
-    view->strides[d] = tensor->strides[d];
-    view->count *= tensor->sizes[d];
-  }
-  return view->element_bytes > 0 || refuse(call, "a dtype of no operator");
+  if (tensor != NULL) call->status = emit_describe(tensor, false, view, call->error);
+  return call->status == TBK_OK;
 }
 
 static bool read_list(npu_named_call_t* call, const tbk_tensor_list_t* list, bool written) {

@@ -9,9 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tbk/dtypes.h>
 #include <vdev/words.h>
-
-#include "operator.h"
 
 /* Half and bfloat16: bits of the fraction, and the least exponent. */
 typedef struct narrow {
@@ -47,7 +46,7 @@ static uint16_t narrow(const narrow_t* kind, sim_number_t value) {
 
 int64_t sim_element_size(int dtype) {
   if (dtype == TBK_COMPLEX64 || dtype == TBK_COMPLEX128) return 0;
-  return (int64_t)sim_element_bytes(dtype);
+  return tbk_dtype_bytes(dtype);
 }
 
 sim_number_t sim_element_read(int dtype, const char* from) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tbk/dtypes.h>
+
 #include "plan.h"
 
 #define BIT(dtype) (UINT64_C(1) << (dtype))
@@ -60,7 +62,7 @@ static acl_result judge(int op, const sim_tensor_t* tensor) {
 
 /* The bytes that an operand reaches, from the first to behind the last; none where it has no element. */
 static void find_reach(const sim_tensor_t* tensor, sim_operand_t* operand) {
-  const uint64_t bytes = sim_element_bytes(tensor->dtype);
+  const uint64_t bytes = (uint64_t)tbk_dtype_bytes(tensor->dtype);
   int64_t last = tensor->offset;
   for (int i = 0; i < tensor->rank; i++) {
     if (tensor->sizes[i] == 0) return;
