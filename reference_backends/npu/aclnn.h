@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * aclnn.h: the functions of aclnn that serve overloads by name, one row each in aclnn.inc. All of a signature
+ * aclnn.h: the functions of aclnn that serve overloads by name, one row each in aclnn.def. All of a signature
  * are called in one way. The backend and its simulator are both built from these rows.
  */
 #ifndef TBK_NPU_ACLNN_H
@@ -125,7 +125,7 @@ typedef enum aclnn_signature {
  */
 typedef enum aclnn_function {
 #define ACLNN(name, signature, arguments, page, meaning, overloads) ACLNN_FUNCTION_##name,
-#include "aclnn.inc"
+#include "aclnn.def"
 #undef ACLNN
   ACLNN_FUNCTIONS
 } aclnn_function_t;

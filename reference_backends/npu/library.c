@@ -66,7 +66,7 @@ static bool find_runtime(void* const* libraries) {
 static const aclnn_row_t function_rows[ACLNN_FUNCTIONS] = {
 #define ACLNN(name, signature, arguments, page, meaning, overloads) \
   {#name, arguments, ACLNN_##signature, page},
-#include "aclnn.inc"
+#include "aclnn.def"
 #undef ACLNN
 };
 

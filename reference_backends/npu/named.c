@@ -199,7 +199,7 @@ enum {
 
 static const npu_named_t rows[ACLNN_FUNCTIONS][MOST_OVERLOADS] = {
 #define ACLNN(name, signature, arguments, page, meaning, overloads) {overloads},
-#include "aclnn.inc"
+#include "aclnn.def"
 #undef ACLNN
 };
 

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * named.h: overloads of PyTorch by name, each with the function of aclnn.inc that serves it: for which dtypes, and
+ * named.h: overloads of PyTorch by name, each with the function of aclnn.def that serves it: for which dtypes, and
  * how its argument struct becomes that function's arguments.
  */
 #ifndef TBK_NPU_NAMED_H

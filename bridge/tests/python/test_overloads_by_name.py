@@ -16,7 +16,7 @@ import torch_tbk
 
 CHILD = Path(__file__).with_name("overloads_child.py")
 ROOT = Path(__file__).parents[3]
-TABLE = ROOT / "reference_backends/npu/aclnn.inc"
+TABLE = ROOT / "reference_backends/npu/aclnn.def"
 SCHEMAS = ROOT / "contracts/spec/operators/overloads.txt"
 LIBRARY = torch_tbk.reference("cpu").with_name("libtbk_npu.so")
 SIMULATOR = LIBRARY.with_name("libtbk_npu_simulator.so")

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * function.c: both phases of the functions of aclnn.inc.
+ * function.c: both phases of the functions of aclnn.def.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { WORKSPACE = 512 };
 static const aclnn_row_t rows[] = {
 #define ACLNN(name, signature, arguments, page, meaning, overloads) \
   {#name, arguments, ACLNN_##signature, page},
-#include "../aclnn.inc"
+#include "../aclnn.def"
 #undef ACLNN
 };
 
@@ -167,5 +167,5 @@ static acl_result plan_function(aclnn_function_t function, const char* name,
     return sim_issue(SIM_OPERATORS + ACLNN_FUNCTION_##name, ACL_PHASE_TWO_SYMBOL(#name),        \
                      workspace, workspace_bytes, executor, stream);                             \
   }
-#include "../aclnn.inc"
+#include "../aclnn.def"
 #undef ACLNN

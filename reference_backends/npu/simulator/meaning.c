@@ -10,7 +10,7 @@
 
 static const char* const meanings[ACLNN_FUNCTIONS] = {
 #define ACLNN(name, signature, arguments, page, meaning, overloads) (meaning),
-#include "../aclnn.inc"
+#include "../aclnn.def"
 #undef ACLNN
 };
 
