@@ -15,6 +15,7 @@
 #include <driver/addresses.h>
 #include <driver/entry.h>
 #include <driver/handles.h>
+#include <driver/kernels.h>
 #include <emit/job.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -67,6 +68,7 @@ struct tbk_instance {
   bool counted;
   int32_t device_count;
   char libraries[1024]; /* one of each serves all devices */
+  driver_plans_t plans;
   cuda_device_t devices[CUDA_MAX_DEVICES];
 };
 

@@ -204,6 +204,7 @@ static void destroy(tbk_instance_t* self) {
     handles_free(&self->devices[i].streams, free);
     handles_free(&self->devices[i].events, free);
   }
+  driver_plans_free(&self->plans);
   pthread_mutex_destroy(&self->lock);
   free(self);
 }
