@@ -86,8 +86,10 @@ typedef int8_t aclnn_c;
 #define ACLNN_PARAMETERS_8(A, B, C, D, E, F, G, H) \
   ACLNN_PARAMETERS_7(A, B, C, D, E, F, G), aclnn_##H a7
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a designator takes no parentheses. */
 #define ACLNN_WORD(class, value) \
-  { .class = value }
+  { .class = (value) }
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define ACLNN_WORDS_1(A) ACLNN_WORD(A, a0)
 #define ACLNN_WORDS_2(A, B) ACLNN_WORDS_1(A), ACLNN_WORD(B, a1)
 #define ACLNN_WORDS_3(A, B, C) ACLNN_WORDS_2(A, B), ACLNN_WORD(C, a2)
