@@ -176,10 +176,12 @@ void litmus_run(litmus_runner_t* r, const litmus_program_t* program, litmus_resu
 
 void litmus_result_judge(const litmus_program_t* program, const litmus_seen_t* seen,
                          litmus_result_t* result, litmus_model_t* model, bool is_grown) {
-  if (is_grown && result->answered == 0)
+  if (is_grown && (result->answered == 0 || litmus_takes_answers(model))) {
+    litmus_model_answer(model, result->answered);
     litmus_model_end(model);
-  else
+  } else {
     litmus_model_replay(model, program, result->answered);
+  }
   if (result->outcome == LITMUS_RIGHT && litmus_judge(model, seen, &result->wrong))
     result->outcome = LITMUS_WRONG;
 }
