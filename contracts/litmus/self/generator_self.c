@@ -55,9 +55,9 @@ static void says_the_same(const litmus_model_t* model, const litmus_model_t* aga
   check(again->node_count == model->node_count && again->read_count == model->read_count,
         "has other nodes", what);
   for (uint32_t i = 0; i < model->node_count; i++)
-    check(memcmp(&again->nodes[i].before, &model->nodes[i].before, sizeof again->nodes->before) ==
-              0,
-          "orders in another way", what);
+    check(
+        memcmp(&again->nodes[i].before, &model->nodes[i].before, sizeof again->nodes->before) == 0,
+        "orders in another way", what);
   for (uint32_t i = 0; i < model->read_count; i++)
     check(
         memcmp(&again->reads[i].values, &model->reads[i].values, sizeof again->reads->values) == 0,

@@ -45,6 +45,7 @@ typedef struct event_note {
   int32_t device;
   tbk_stream_t* recorded_on;
   tbk_stream_t* waiter; /* the latest stream that was told to wait */
+  bool waiter_is_gone;  /* it was destroyed */
   uint64_t records, waits, queries;
 } event_note_t;
 
