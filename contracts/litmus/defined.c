@@ -55,8 +55,9 @@ static litmus_set_t before_work(const litmus_model_t* model, const litmus_call_t
 
 static bool cell_is_usable(const litmus_model_t* model, const litmus_call_t* call, int cell) {
   if (model->cell_place[cell] < 0) return false;
+  if (model->cell_begins[cell] < 0) return true;
   litmus_set_t before = before_work(model, call);
-  return model->cell_begins[cell] < 0 || litmus_set_has(&before, model->cell_begins[cell]);
+  return litmus_set_has(&before, model->cell_begins[cell]);
 }
 
 /* Of PyTorch (MEM-509, MEM-514): what uses it comes before work of its own stream, or is on a stream

@@ -119,6 +119,15 @@ static bool disagree(const litmus_model_t* model, const litmus_seen_t* seen, uin
   return true;
 }
 
+/* Where one value alone is legal, and none was seen that is not, whoever sees the same has seen that. */
+static bool is_of_one_value(const litmus_values_t* values) {
+  int count = 0;
+  for (int i = 0; i < 4 && count < 2; i++)
+    count += values->bits[i] == 0 ? 0 : (values->bits[i] & (values->bits[i] - 1)) == 0 ? 1 : 2;
+  return count == 1;
+}
+
+/* Of looks that have seen nothing illegal. */
 static bool find_disagreement(const litmus_model_t* model, const litmus_seen_t* seen,
                               litmus_wrong_t* out_wrong) {
   litmus_origin_t origins[LITMUS_READS];
@@ -126,6 +135,7 @@ static bool find_disagreement(const litmus_model_t* model, const litmus_seen_t* 
   unsigned count = 0;
   const litmus_set_t fresh = fresh_nodes(model);
   for (uint32_t i = 0; i < model->read_count; i++) {
+    if (!model->reads[i].settled || is_of_one_value(&model->reads[i].values)) continue;
     origins[count] = origin_of(model, &model->reads[i]);
     if (!is_certain(&origins[count], &fresh)) continue;
     for (unsigned j = 0; j < count; j++)

@@ -260,7 +260,7 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
                         .slot = (int8_t)below(random, LITMUS_SLOTS),
                         .mark = motif->mark,
                         .blocks = letter == 'A' || letter == 'E'};
-  if (strchr(motif->rest, 'J') != NULL) call.thread = motif->thread;
+  if (motif->thread > 0 && strchr(motif->rest, 'J') != NULL) call.thread = motif->thread;
   if (letter == 'b') call.microseconds = 640;
   if (letter == 'v' || letter == 'j') call.mark = (uint8_t)((motif->mark + 1) % LITMUS_MARKS);
   if (letter == 'X' || letter == 'Y') call.event = LITMUS_EVENTS - 1;
