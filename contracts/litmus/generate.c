@@ -54,6 +54,7 @@ static const struct {
     {LITMUS_EMPTY_CACHE, {1, 0, 0, 4}},
     {LITMUS_PINNED_UPLOAD, {4, 2, 4, 4}},
     {LITMUS_BACKWARD, {4, 4, 1, 2}},
+    {LITMUS_MEET, {2, 3, 1, 1}},
 };
 enum { KINDS = sizeof weights / sizeof *weights, POOL = 256 };
 
@@ -109,6 +110,8 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
       return offers->pinned;
     case LITMUS_BACKWARD:
       return offers->autograd;
+    case LITMUS_MEET:
+      return offers->gradients;
     case LITMUS_EMPTY_CACHE:
       return offers->cache;
     case LITMUS_THREAD_RENEW:
@@ -127,10 +130,20 @@ typedef struct pools {
 
 /* Whatever is_offered looks at. */
 static unsigned offers_key(const litmus_offers_t* offers) {
-  const bool facts[] = {
-      true,           offers->torch,        offers->fill,          offers->peer,   offers->callback,
-      offers->delays, offers->async_memory, offers->kernel,        offers->pinned, offers->autograd,
-      offers->cache,  offers->devices > 1,  offers->threads_in > 0};
+  const bool facts[] = {true,
+                        offers->torch,
+                        offers->fill,
+                        offers->peer,
+                        offers->callback,
+                        offers->delays,
+                        offers->async_memory,
+                        offers->kernel,
+                        offers->pinned,
+                        offers->autograd,
+                        offers->cache,
+                        offers->devices > 1,
+                        offers->threads_in > 0,
+                        offers->gradients};
   unsigned key = 0;
   for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++)
     key |= (unsigned)facts[i] << i;

@@ -103,7 +103,8 @@ static bool is_torch(const litmus_model_t* model, int node, litmus_op_t op) {
 static litmus_edge_t stream_edge(const litmus_model_t* model, int from, int to) {
   if (is_torch(model, from, LITMUS_PEER_COPY) || is_torch(model, to, LITMUS_PEER_COPY))
     return LITMUS_EDGE_COPY_ACROSS;
-  if (is_torch(model, to, LITMUS_BACKWARD)) return LITMUS_EDGE_BACKWARD;
+  if (is_torch(model, to, LITMUS_BACKWARD) || is_torch(model, to, LITMUS_MEET))
+    return LITMUS_EDGE_BACKWARD;
   if (is_callback(model, from)) return LITMUS_EDGE_CALLBACK_BEFORE;
   if (is_callback(model, to)) return LITMUS_EDGE_CALLBACK_AFTER;
   const bool shared =

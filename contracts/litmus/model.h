@@ -72,7 +72,8 @@
     "pinned memory that was freed keeps its bytes until the copy from it is complete")            \
   X(BACKWARD, NULL, NULL, "AGD-502", "backward runs on the stream of the forward operator")       \
   X(BACKWARD_CALLER, NULL, NULL, "AGD-504",                                                       \
-    "behind backward the caller's stream may read what it wrote")
+    "behind backward the caller's stream may read what it wrote")                                 \
+  X(MEET, NULL, NULL, "AGD-503", "gradients of several streams are added up behind each of them")
 
 typedef enum litmus_edge {
 #define LITMUS_EDGE_ENUM(name, clause, text, torch_clause, torch_text) LITMUS_EDGE_##name,

@@ -16,6 +16,7 @@
  *   N renew the cell; J the thread ends, and another takes its place
  *   PyTorch's: A write, E download   the cell by a copy that blocks; B record the cell on the stream;
  *   M upload from pinned memory that is dropped; C backward writes the cell, of forward on the stream;
+ *   I another is the sum of gradients, of which the cell is one
  *   F empty the cache, so that what is allocated next is of a segment of its own
  */
 #include "motif.h"
@@ -114,6 +115,8 @@ static const char* const torch_series[] = {
     "CaS0H-",
     "CaG0S0H-",
     "r0waCaR0",
+    "WbIaTa",
+    "WbIaT0",
     "F-xaWaSaRa",
     "F-xaybWaVbSaSbRaTb",
     "xaWafaF-ybVbTb",
@@ -217,6 +220,7 @@ static const uint8_t plain['z' + 1] = {
     ['N'] = 1 + LITMUS_CELL_RENEW,
     ['M'] = 1 + LITMUS_PINNED_UPLOAD,
     ['C'] = 1 + LITMUS_BACKWARD,
+    ['I'] = 1 + LITMUS_MEET,
     ['J'] = 1 + LITMUS_THREAD_RENEW,
     ['F'] = 1 + LITMUS_EMPTY_CACHE,
 };
@@ -248,6 +252,8 @@ static void set_cells(const litmus_motif_t* motif, litmus_call_t* call, char let
     call->cell = any;
     call->other = cell;
   }
+  if (letter == 'I') call->cell = motif->other;
+  if (letter == 'I') call->other = motif->cell;
   if (letter == 'K' || letter == 'L' || letter == 'P') call->cell = LITMUS_CELLS - 3;
   if (letter == 'P') call->other = motif->cell;
 }
