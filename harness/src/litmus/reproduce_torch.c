@@ -58,13 +58,13 @@ static void write_marks(FILE* f) {
 static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_program_t* p,
                         const litmus_offers_t* offers) {
   fprintf(f, "import torch");
-  for (unsigned i = 0; i < subject->import_count; i++)
-    fprintf(f, ", %s", subject->imports[i]);
   if (subject->library != NULL) {
     const char* quote = subject->options != NULL ? "\"" : "";
     fprintf(f, ", torch_tbk; torch_tbk.load(\"%s\", options=%s%s%s)", subject->library, quote,
             subject->options != NULL ? subject->options : "None", quote);
   }
+  for (unsigned i = 0; i < subject->import_count; i++) /* which may change what the library is */
+    fprintf(f, "; import %s", subject->imports[i]);
   fprintf(f, "\nd, n, u8 = torch.device(");
   if (subject->device != NULL)
     fprintf(f, "\"%s\"", subject->device);

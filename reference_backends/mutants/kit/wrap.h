@@ -37,6 +37,7 @@ typedef struct stream_note {
   int32_t device;
   tbk_event_t* shadow; /* a point before the latest piece of marked work */
   bool shadowed;
+  bool greatest; /* of the greatest priority */
   uint64_t count;
 } stream_note_t;
 
