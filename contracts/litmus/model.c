@@ -170,6 +170,7 @@ void litmus_add_fresh(litmus_model_t* model, int node, int cell, bool begins) {
   model->cell_begins[cell] = (int16_t)(begins ? node : NONE);
   litmus_set_writes(model, node, place);
   model->nodes[node].any = true;
+  litmus_set_add(&model->fresh, node);
   model->is_async[place] = begins;
 }
 

@@ -167,6 +167,7 @@ typedef struct litmus_model {
   bool is_async[LITMUS_PLACES]; /* its bytes come from async_alloc */
   int8_t cell_of[LITMUS_PLACES];
   int part;                          /* that nodes' and reads' values and writes are of */
+  litmus_set_t fresh;                /* the nodes that write what nobody knows */
   litmus_set_t covers[LITMUS_PARTS]; /* the nodes that read or write it, where there are several */
   litmus_set_t writers[LITMUS_PLACES];
   litmus_set_t readers[LITMUS_PLACES];

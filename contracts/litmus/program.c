@@ -110,6 +110,10 @@ bool litmus_call_looks(const litmus_call_t* call) {
          call->op == LITMUS_HOST_READ || call->op == LITMUS_HOST_LOOK;
 }
 
+static bool is_callback(unsigned op) {
+  return op >= LITMUS_CALLBACK_READ && op <= LITMUS_DELAY;
+}
+
 /* No branch, since nobody can tell what a call names that was drawn. */
 static inline uint32_t bit_of(uint32_t named, char letter, int number) {
   return (named >> (letter - 'a') & 1) << number;
@@ -125,7 +129,10 @@ litmus_uses_t litmus_program_uses(const litmus_program_t* program) {
     uses.events |= bit_of(named, 'e', call->event);
     uses.cells |= bit_of(named, 'c', call->cell) | bit_of(named, 'o', call->other);
     uses.slots |= bit_of(named, 'h', call->slot);
-    uses.looks += litmus_call_looks(call);
+    uses.looks |= (uint64_t)litmus_call_looks(call) << i;
+    uses.callbacks |= (uint64_t)is_callback(call->op) << i;
+    uses.renewals |= (uint64_t)(call->op == LITMUS_STREAM_RENEW) << i;
+    uses.piled += call->more;
   }
   return uses;
 }

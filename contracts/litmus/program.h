@@ -123,10 +123,12 @@ typedef struct litmus_program {
   litmus_call_t calls[LITMUS_CALLS];
 } litmus_program_t;
 
-/* What a program names: a bit for each; and how many of its calls look at something. */
+/* What a program names: a bit for each; which of its calls look at something, are host functions, or take
+   another stream: a bit for each call; and how much is piled up. */
 typedef struct litmus_uses {
   uint32_t streams, events, cells, slots;
-  uint32_t looks;
+  uint64_t looks, callbacks, renewals;
+  uint32_t piled;
 } litmus_uses_t;
 
 /* The same counter-based mixer for all choices. */

@@ -22,6 +22,7 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
   memset(model->event_again, 0, sizeof model->event_again);
   memset(model->waited, 0, sizeof model->waited);
   memset(model->heard, 0, sizeof model->heard);
+  memset(&model->fresh, 0, sizeof model->fresh);
   memset(model->covers, 0, sizeof model->covers);
   memset(model->stream_begins, 0, sizeof model->stream_begins);
   memset(model->streams, 0, sizeof model->streams);
