@@ -135,10 +135,10 @@ enum { MARK_SERIES = sizeof mark_series / sizeof *mark_series, MARKS_IN = 4 };
 /* Those of them that a thread of PyTorch's can leave behind. A stream that was taken just now has no memory
    left over, so what is allocated on it is the thread's. */
 static const char* const torch_thread_series[] = {
-    "WaJ-Ra",       "WaSaJ-Rb",     "WaraJ-wbRb",     "e-WaraJ-wbRb",
-    "WaraJ-s-Rb",   "CaJ-R0",       "xaWaJ-fayaVaTa", "xaJ-WaRa",
-    "GaJ-SaH-",     "MaJ-Ra",       "ZaJ-WaRaSa",     "ZaWaJ-RaSa",
-    "F-xaWaSaJ-Ra", "F-xaWaJ-RaSa", "F-ZaxaWaSaJ-Ra", "F-ZaxaWaJ-RaSa",
+    "WaJ-Ra",         "WaSaJ-Rb",       "WaraJ-wbRb",   "e-WaraJ-wbRb", "WaraJ-s-Rb",
+    "CaJ-R0",         "xaWaJ-fayaVaTa", "xaJ-WaRa",     "GaJ-SaH-",     "MaJ-Ra",
+    "ZaJ-WaRaSa",     "ZaWaJ-RaSa",     "F-xaWaSaJ-Ra", "F-xaWaJ-RaSa", "F-ZaxaWaSaJ-Ra",
+    "F-ZaxaWaJ-RaSa", "F-ZaxaJ-faF-",
 };
 enum { TORCH_THREAD_SERIES = sizeof torch_thread_series / sizeof *torch_thread_series };
 
