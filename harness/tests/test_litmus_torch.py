@@ -38,7 +38,8 @@ def through_bridge(library: Path) -> str:
 
 def test_what_is_broken_is_found_and_shown_without_the_suite(tmp_path: Path) -> None:
     options = ("mutant=fill_aside", *SEEDED)
-    ended = hunt(tmp_path, options, through_bridge(MUTANTS))
+    # With the first seed it is about memory that was used before, which a fresh process has none of.
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--seed=2")
     found = ended.one("finding")
     assert (ended.code, found["outcome"]) == (1, "wrong")
     assert found["reason"]
