@@ -84,6 +84,7 @@ static const struct {
     [LITMUS_EDGE_PINNED_SOURCE] = {NEVER, SOURCE},
     [LITMUS_EDGE_BACKWARD] = {ELSEWHERE, NULL},
     [LITMUS_EDGE_BACKWARD_CALLER] = {ALONE, NULL},
+    [LITMUS_EDGE_MEET] = {ALONE, NULL},
 };
 
 litmus_edge_t litmus_control_turn(bool torch, uint64_t turn) {

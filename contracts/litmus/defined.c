@@ -55,8 +55,9 @@ static litmus_set_t before_work(const litmus_model_t* model, const litmus_call_t
 
 static bool cell_is_usable(const litmus_model_t* model, const litmus_call_t* call, int cell) {
   if (model->cell_place[cell] < 0) return false;
+  if (model->cell_begins[cell] < 0) return true;
   litmus_set_t before = before_work(model, call);
-  return model->cell_begins[cell] < 0 || litmus_set_has(&before, model->cell_begins[cell]);
+  return litmus_set_has(&before, model->cell_begins[cell]);
 }
 
 /* Of PyTorch (MEM-509, MEM-514): what uses it comes before work of its own stream, or is on a stream
@@ -98,6 +99,7 @@ static bool devices_fit(const litmus_program_t* p, const litmus_call_t* call) {
       return litmus_cell_device(p, call->cell) == litmus_cell_device(p, call->other) &&
              (device < 0 || device == litmus_cell_device(p, call->cell));
     case LITMUS_BACKWARD:
+    case LITMUS_MEET:
       return device == 0 && litmus_cell_device(p, call->cell) == 0 &&
              litmus_cell_device(p, call->other) == 0;
     case LITMUS_PEER_COPY: /* PyTorch's names the stream of device 0; the other one is the last */
@@ -151,6 +153,9 @@ static bool is_in_order(const litmus_model_t* model, const litmus_call_t* call) 
     case LITMUS_PEER_COPY:
       return call->cell != call->other && cell_is_usable(model, call, call->cell) &&
              cell_is_usable(model, call, call->other);
+    case LITMUS_MEET: /* who uses memory of an order is known by the stream that its call names */
+      return call->cell != call->other && !litmus_cell_is_async(call->cell) &&
+             !litmus_cell_is_async(call->other);
     case LITMUS_CALLBACK_READ: {
       litmus_set_t before = before_work(model, call);
       return are_done(model, &model->writers[call->slot], call, &before);

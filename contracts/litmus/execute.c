@@ -70,12 +70,12 @@ static void begin(litmus_runner_t* r) {
 
 /* Each callback has run once by now (CBK-002). */
 static void count_callbacks(litmus_runner_t* r) {
-  for (uint32_t i = 0; i < r->program->count; i++) {
-    const litmus_call_t* call = &r->program->calls[i];
-    if (call->op < LITMUS_CALLBACK_READ || call->op > LITMUS_DELAY) continue;
-    int ran = __atomic_load_n(&r->callbacks[call->id].ran, __ATOMIC_ACQUIRE);
+  for (uint64_t left = r->uses.callbacks; left != 0; left &= left - 1) {
+    const int index = __builtin_ctzll(left);
+    const unsigned id = r->program->calls[index].id;
+    int ran = __atomic_load_n(&r->callbacks[id].ran, __ATOMIC_ACQUIRE);
     if (ran == 1 || litmus_has_ended(r)) continue;
-    litmus_here.call = (int32_t)i;
+    litmus_here.call = index;
     litmus_end_with(r, LITMUS_MISCOUNTED, TBK_OK);
     snprintf(r->result->message, sizeof r->result->message, "the callback ran %d times", ran);
   }
@@ -83,10 +83,11 @@ static void count_callbacks(litmus_runner_t* r) {
 
 /* Waits for all, whatever went wrong before. */
 static void wait_for_all(litmus_runner_t* r) {
-  for (uint32_t i = 0; i < r->program->count; i++)
-    if (r->left[i] != NULL)
-      litmus_went_well(r, r->event->event_synchronize(r->self, r->left[i], &litmus_here.error),
-                       false);
+  for (uint64_t gone = r->uses.renewals; gone != 0; gone &= gone - 1) {
+    tbk_event_t* left = r->left[__builtin_ctzll(gone)];
+    if (left != NULL)
+      litmus_went_well(r, r->event->event_synchronize(r->self, left, &litmus_here.error), false);
+  }
   for (int stream = 0; stream < LITMUS_STREAMS; stream++)
     if (r->streams[stream] != NULL)
       litmus_went_well(
@@ -129,8 +130,8 @@ static void end(litmus_runner_t* r) {
   for (int cell = 0; cell < LITMUS_CELLS; cell++)
     more |= give_back_cell(r, cell);
   if (more) wait_for_all(r);
-  for (uint32_t i = 0; i < r->program->count; i++)
-    if (r->left[i] != NULL) r->event->event_destroy(r->self, r->left[i]);
+  for (uint64_t gone = r->uses.renewals; gone != 0; gone &= gone - 1)
+    r->event->event_destroy(r->self, r->left[__builtin_ctzll(gone)]);
   for (int event = 0; event < LITMUS_EVENTS; event++)
     r->event->event_destroy(r->self, r->events[event]);
   for (int stream = 0; stream < LITMUS_STREAMS; stream++)
@@ -138,11 +139,8 @@ static void end(litmus_runner_t* r) {
 }
 
 /* One call may wait for all that was piled up, and for large copies: on a slow device that is no hang. */
-static uint32_t weight_of(const litmus_program_t* program) {
-  uint64_t weight = 1 + (program->size_bytes >> 22);
-  for (uint32_t i = 0; i < program->count; i++)
-    weight += program->calls[i].more / 32;
-  return (uint32_t)weight;
+static uint32_t weight_of(const litmus_runner_t* r) {
+  return 1 + (uint32_t)(r->program->size_bytes >> 22) + r->uses.piled / 32;
 }
 
 void litmus_run(litmus_runner_t* r, const litmus_program_t* program, litmus_result_t* out_result,
@@ -160,7 +158,8 @@ void litmus_run(litmus_runner_t* r, const litmus_program_t* program, litmus_resu
   litmus_here.error.message[0] = '\0';
   r->progress->call = -1;
   litmus_here.call = -1;
-  r->progress->weight = weight_of(program);
+  r->uses = litmus_program_uses(program);
+  r->progress->weight = weight_of(r);
   begin(r);
   if (program->threads > 1) {
     litmus_run_threads(r);
@@ -176,10 +175,12 @@ void litmus_run(litmus_runner_t* r, const litmus_program_t* program, litmus_resu
 
 void litmus_result_judge(const litmus_program_t* program, const litmus_seen_t* seen,
                          litmus_result_t* result, litmus_model_t* model, bool is_grown) {
-  if (is_grown && result->answered == 0)
+  if (is_grown && (result->answered == 0 || litmus_takes_answers(model))) {
+    litmus_model_answer(model, result->answered);
     litmus_model_end(model);
-  else
+  } else {
     litmus_model_replay(model, program, result->answered);
+  }
   if (result->outcome == LITMUS_RIGHT && litmus_judge(model, seen, &result->wrong))
     result->outcome = LITMUS_WRONG;
 }

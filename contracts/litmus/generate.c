@@ -54,6 +54,7 @@ static const struct {
     {LITMUS_EMPTY_CACHE, {1, 0, 0, 4}},
     {LITMUS_PINNED_UPLOAD, {4, 2, 4, 4}},
     {LITMUS_BACKWARD, {4, 4, 1, 2}},
+    {LITMUS_MEET, {2, 3, 1, 1}},
 };
 enum { KINDS = sizeof weights / sizeof *weights, POOL = 256 };
 
@@ -109,6 +110,8 @@ static bool is_offered(const litmus_offers_t* offers, unsigned op) {
       return offers->pinned;
     case LITMUS_BACKWARD:
       return offers->autograd;
+    case LITMUS_MEET:
+      return offers->gradients;
     case LITMUS_EMPTY_CACHE:
       return offers->cache;
     case LITMUS_THREAD_RENEW:
@@ -127,10 +130,20 @@ typedef struct pools {
 
 /* Whatever is_offered looks at. */
 static unsigned offers_key(const litmus_offers_t* offers) {
-  const bool facts[] = {
-      true,           offers->torch,        offers->fill,          offers->peer,   offers->callback,
-      offers->delays, offers->async_memory, offers->kernel,        offers->pinned, offers->autograd,
-      offers->cache,  offers->devices > 1,  offers->threads_in > 0};
+  const bool facts[] = {true,
+                        offers->torch,
+                        offers->fill,
+                        offers->peer,
+                        offers->callback,
+                        offers->delays,
+                        offers->async_memory,
+                        offers->kernel,
+                        offers->pinned,
+                        offers->autograd,
+                        offers->cache,
+                        offers->devices > 1,
+                        offers->threads_in > 0,
+                        offers->gradients};
   unsigned key = 0;
   for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++)
     key |= (unsigned)facts[i] << i;
@@ -182,39 +195,38 @@ static litmus_call_t draw_call(draw_t* draw) {
   return call;
 }
 
-/* Calls that are of little use but with what an earlier call names. */
+/* Calls that are of little use but with what an earlier call names; FILL: that is not one of these. */
 static const struct {
-  uint8_t op, earlier;
+  uint8_t earlier;
   bool stream, event, cell, slot, mark; /* what is taken over */
-} ties[] = {
-    {.op = LITMUS_AWAIT_MARK, .earlier = LITMUS_CALLBACK_MARK, .mark = true, .stream = true},
-    {.op = LITMUS_HOST_LOOK, .earlier = LITMUS_CALLBACK_MARK, .mark = true},
-    {.op = LITMUS_CALLBACK_LOOK, .earlier = LITMUS_CALLBACK_MARK, .mark = true},
-    {.op = LITMUS_WAIT, .earlier = LITMUS_RECORD, .event = true},
-    {.op = LITMUS_EVENT_SYNCHRONIZE, .earlier = LITMUS_RECORD, .event = true},
-    {.op = LITMUS_EVENT_POLL, .earlier = LITMUS_RECORD, .event = true},
-    {.op = LITMUS_EVENT_SPIN, .earlier = LITMUS_RECORD, .event = true},
-    {.op = LITMUS_HOST_READ, .earlier = LITMUS_DOWNLOAD, .slot = true},
-    {.op = LITMUS_CALLBACK_READ, .earlier = LITMUS_DOWNLOAD, .slot = true, .stream = true},
-    {.op = LITMUS_HOST_WRITE, .earlier = LITMUS_UPLOAD, .slot = true},
-    {.op = LITMUS_ASYNC_FREE, .earlier = LITMUS_ASYNC_ALLOC, .cell = true},
-    {.op = LITMUS_RECORD_STREAM, .earlier = LITMUS_ASYNC_ALLOC, .cell = true},
+} ties[LITMUS_OPS] = {
+    [LITMUS_AWAIT_MARK] = {.earlier = LITMUS_CALLBACK_MARK, .mark = true, .stream = true},
+    [LITMUS_HOST_LOOK] = {.earlier = LITMUS_CALLBACK_MARK, .mark = true},
+    [LITMUS_CALLBACK_LOOK] = {.earlier = LITMUS_CALLBACK_MARK, .mark = true},
+    [LITMUS_WAIT] = {.earlier = LITMUS_RECORD, .event = true},
+    [LITMUS_EVENT_SYNCHRONIZE] = {.earlier = LITMUS_RECORD, .event = true},
+    [LITMUS_EVENT_POLL] = {.earlier = LITMUS_RECORD, .event = true},
+    [LITMUS_EVENT_SPIN] = {.earlier = LITMUS_RECORD, .event = true},
+    [LITMUS_HOST_READ] = {.earlier = LITMUS_DOWNLOAD, .slot = true},
+    [LITMUS_CALLBACK_READ] = {.earlier = LITMUS_DOWNLOAD, .slot = true, .stream = true},
+    [LITMUS_HOST_WRITE] = {.earlier = LITMUS_UPLOAD, .slot = true},
+    [LITMUS_ASYNC_FREE] = {.earlier = LITMUS_ASYNC_ALLOC, .cell = true},
+    [LITMUS_RECORD_STREAM] = {.earlier = LITMUS_ASYNC_ALLOC, .cell = true},
 };
 
 /* Mostly ties the call to an earlier one, the later ones more often. */
 static void tie(draw_t* draw, const litmus_program_t* p, litmus_call_t* call) {
-  for (unsigned i = 0; i < sizeof ties / sizeof *ties; i++) {
-    if (ties[i].op != call->op || below(draw, 4) == 0) continue;
-    for (uint32_t c = p->count; c-- > 0;) {
-      const litmus_call_t* earlier = &p->calls[c];
-      if (earlier->op != ties[i].earlier || below(draw, 3) == 0) continue;
-      if (ties[i].stream && earlier->stream >= 0) call->stream = earlier->stream;
-      if (ties[i].event) call->event = earlier->event;
-      if (ties[i].cell) call->cell = earlier->cell;
-      if (ties[i].slot) call->slot = earlier->slot;
-      if (ties[i].mark) call->mark = earlier->mark;
-      return;
-    }
+  const unsigned op = call->op;
+  if (ties[op].earlier == LITMUS_FILL || below(draw, 4) == 0) return;
+  for (uint32_t c = p->count; c-- > 0;) {
+    const litmus_call_t* earlier = &p->calls[c];
+    if (earlier->op != ties[op].earlier || below(draw, 3) == 0) continue;
+    if (ties[op].stream && earlier->stream >= 0) call->stream = earlier->stream;
+    if (ties[op].event) call->event = earlier->event;
+    if (ties[op].cell) call->cell = earlier->cell;
+    if (ties[op].slot) call->slot = earlier->slot;
+    if (ties[op].mark) call->mark = earlier->mark;
+    return;
   }
 }
 

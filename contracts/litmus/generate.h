@@ -17,6 +17,7 @@ typedef struct litmus_offers {
   uint64_t most_bytes;
   bool fill, kernel, pinned, callback, peer, async_memory, cross_device_wait;
   bool autograd;       /* of PyTorch */
+  bool gradients;      /* likewise: those of several streams can be added up */
   bool cache;          /* likewise: that of its allocator can be emptied */
   uint32_t threads;    /* of the host */
   uint32_t threads_in; /* of so many programs one has more than one; 0: none */

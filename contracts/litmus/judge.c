@@ -84,15 +84,8 @@ static litmus_origin_t origin_of(const litmus_model_t* model, const litmus_read_
   return origin;
 }
 
-/* Fresh memory that nothing was written to may be anything, each time. */
-static litmus_set_t fresh_nodes(const litmus_model_t* model) {
-  litmus_set_t fresh = {{0}};
-  for (uint32_t i = 0; i < model->node_count; i++)
-    fresh.bits[i / 64] |= (uint64_t)model->nodes[i].any << i % 64;
-  return fresh;
-}
-
-/* Returns whether the look sees nothing that races with it, and nothing that nobody wrote. */
+/* Returns whether the look sees nothing that races with it, and nothing that nobody wrote: fresh memory may
+   be anything, each time. */
 static bool is_certain(const litmus_origin_t* origin, const litmus_set_t* fresh) {
   uint64_t unwritten = 0;
   for (int word = 0; word < LITMUS_NODES / 64; word++)
@@ -119,15 +112,24 @@ static bool disagree(const litmus_model_t* model, const litmus_seen_t* seen, uin
   return true;
 }
 
+/* Where one value alone is legal, and none was seen that is not, whoever sees the same has seen that. */
+static bool is_of_one_value(const litmus_values_t* values) {
+  int count = 0;
+  for (int i = 0; i < 4 && count < 2; i++)
+    count += values->bits[i] == 0 ? 0 : (values->bits[i] & (values->bits[i] - 1)) == 0 ? 1 : 2;
+  return count == 1;
+}
+
+/* Of looks that have seen nothing illegal. */
 static bool find_disagreement(const litmus_model_t* model, const litmus_seen_t* seen,
                               litmus_wrong_t* out_wrong) {
   litmus_origin_t origins[LITMUS_READS];
   uint8_t certain[LITMUS_READS];
   unsigned count = 0;
-  const litmus_set_t fresh = fresh_nodes(model);
   for (uint32_t i = 0; i < model->read_count; i++) {
+    if (!model->reads[i].settled || is_of_one_value(&model->reads[i].values)) continue;
     origins[count] = origin_of(model, &model->reads[i]);
-    if (!is_certain(&origins[count], &fresh)) continue;
+    if (!is_certain(&origins[count], &model->fresh)) continue;
     for (unsigned j = 0; j < count; j++)
       if (must_agree(&origins[count], &origins[j]) &&
           disagree(model, seen, i, certain[j], out_wrong))

@@ -103,7 +103,8 @@ static bool is_torch(const litmus_model_t* model, int node, litmus_op_t op) {
 static litmus_edge_t stream_edge(const litmus_model_t* model, int from, int to) {
   if (is_torch(model, from, LITMUS_PEER_COPY) || is_torch(model, to, LITMUS_PEER_COPY))
     return LITMUS_EDGE_COPY_ACROSS;
-  if (is_torch(model, to, LITMUS_BACKWARD)) return LITMUS_EDGE_BACKWARD;
+  if (is_torch(model, to, LITMUS_BACKWARD) || is_torch(model, to, LITMUS_MEET))
+    return LITMUS_EDGE_BACKWARD;
   if (is_callback(model, from)) return LITMUS_EDGE_CALLBACK_BEFORE;
   if (is_callback(model, to)) return LITMUS_EDGE_CALLBACK_AFTER;
   const bool shared =
@@ -169,6 +170,7 @@ void litmus_add_fresh(litmus_model_t* model, int node, int cell, bool begins) {
   model->cell_begins[cell] = (int16_t)(begins ? node : NONE);
   litmus_set_writes(model, node, place);
   model->nodes[node].any = true;
+  litmus_set_add(&model->fresh, node);
   model->is_async[place] = begins;
 }
 
@@ -220,21 +222,32 @@ static void add_device(litmus_model_t* model, int index, const litmus_call_t* ca
       add_stream_edges(model, s, node, LITMUS_EDGE_DEVICE_SYNCHRONIZE);
 }
 
+/* The node's edges from the `known`th on hold only if what the host asks is answered OK. */
+static void hold_back(litmus_node_t* node, unsigned known, litmus_set_t before) {
+  node->held_back = (uint8_t)(node->edge_count - known);
+  node->edge_count = (uint8_t)known;
+  node->before = before;
+}
+
 /* The host waits, or asks; `answered` says whether it learned anything. */
 static void add_question(litmus_model_t* model, int index, const litmus_call_t* call,
                          bool answered) {
   const bool event = call->op <= LITMUS_EVENT_SPIN;
   const bool waits = call->op == LITMUS_EVENT_SYNCHRONIZE || call->op == LITMUS_STREAM_SYNCHRONIZE;
   const bool polls = call->op == LITMUS_EVENT_POLL || call->op == LITMUS_STREAM_POLL;
-  if (polls && !answered && !has_extra(model, LITMUS_EXTRA_POLL_IS_COMPLETE)) return;
+  const bool in_vain = polls && !answered && !has_extra(model, LITMUS_EXTRA_POLL_IS_COMPLETE);
+  if (in_vain && !litmus_takes_answers(model)) return (void)litmus_new_node(model, index);
   litmus_edge_t kind = event   ? (waits ? LITMUS_EDGE_EVENT_SYNCHRONIZE : LITMUS_EDGE_EVENT_QUERY)
                        : waits ? LITMUS_EDGE_STREAM_SYNCHRONIZE
                                : LITMUS_EDGE_STREAM_QUERY;
   int node = litmus_host_node(model, index);
+  const unsigned known = model->nodes[node].edge_count;
+  const litmus_set_t before = model->nodes[node].before;
   if (event)
     litmus_add_edge(model, model->event_record[call->event], node, kind);
   else
     add_stream_edges(model, call->stream, node, kind);
+  if (in_vain) hold_back(&model->nodes[node], known, before);
 }
 
 /* A mark has one writer. */

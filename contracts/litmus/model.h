@@ -72,7 +72,8 @@
     "pinned memory that was freed keeps its bytes until the copy from it is complete")            \
   X(BACKWARD, NULL, NULL, "AGD-502", "backward runs on the stream of the forward operator")       \
   X(BACKWARD_CALLER, NULL, NULL, "AGD-504",                                                       \
-    "behind backward the caller's stream may read what it wrote")
+    "behind backward the caller's stream may read what it wrote")                                 \
+  X(MEET, NULL, NULL, "AGD-503", "gradients of several streams are added up behind each of them")
 
 typedef enum litmus_edge {
 #define LITMUS_EDGE_ENUM(name, clause, text, torch_clause, torch_text) LITMUS_EDGE_##name,
@@ -133,6 +134,7 @@ typedef struct litmus_node {
   int8_t stream;         /* that it is work of, or -1 */
   uint8_t value;         /* else this */
   uint8_t edge_count;
+  uint8_t held_back; /* so many more edges there are if a poll was answered OK */
   struct {
     uint8_t kind;
     uint8_t from;
@@ -165,6 +167,7 @@ typedef struct litmus_model {
   bool is_async[LITMUS_PLACES]; /* its bytes come from async_alloc */
   int8_t cell_of[LITMUS_PLACES];
   int part;                          /* that nodes' and reads' values and writes are of */
+  litmus_set_t fresh;                /* the nodes that write what nobody knows */
   litmus_set_t covers[LITMUS_PARTS]; /* the nodes that read or write it, where there are several */
   litmus_set_t writers[LITMUS_PLACES];
   litmus_set_t readers[LITMUS_PLACES];
@@ -198,6 +201,11 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
 /* Adds call `index`; false, and nothing has changed, where it is not defined at this point.
    `answered` says of a poll that it was answered OK. */
 bool litmus_model_add(litmus_model_t* model, uint32_t index, bool answered);
+/* Returns whether polls of the program are nodes in any case, so that a model that has grown with none
+   answered can be told which were: where there is one thread, whose next calls come after them. */
+bool litmus_takes_answers(const litmus_model_t* model);
+/* Tells it, before its end; `answered` has a bit for each call. */
+void litmus_model_answer(litmus_model_t* model, uint64_t answered);
 /* Finds what each read may see of a part. */
 void litmus_model_read(litmus_model_t* model, int part);
 /* Returns whether the node reads or writes the part that the model is of now. */

@@ -68,10 +68,13 @@ static void add_across(litmus_model_t* model, int index, const litmus_call_t* ca
 }
 
 /* The copy is backward's, on the stream of forward; the caller, who is on its first stream, goes on
-   behind it there. That it begins behind the caller's work no clause says. */
-static void add_backward(litmus_model_t* model, int index, const litmus_call_t* call) {
+   behind it there. That it begins behind the caller's work no clause says. `met`: a node of the other
+   stream whose gradient it takes; NONE: there is none. */
+static void add_backward(litmus_model_t* model, int index, const litmus_call_t* call, int from,
+                         int met) {
   const int node = litmus_work_node(model, index, call->stream);
-  litmus_set_reads(model, node, model->cell_place[call->other]);
+  litmus_add_edge(model, met, node, LITMUS_EDGE_MEET);
+  litmus_set_reads(model, node, from);
   litmus_set_writes(model, node, model->cell_place[call->cell]);
   model->nodes[node].copies = true;
   const int behind = litmus_new_node(model, index), caller = LITMUS_CALLERS_STREAM;
@@ -80,6 +83,17 @@ static void add_backward(litmus_model_t* model, int index, const litmus_call_t* 
   litmus_add_edge(model, node, behind, LITMUS_EDGE_BACKWARD_CALLER);
   model->nodes[behind].stream = LITMUS_CALLERS_STREAM;
   model->stream_tail[caller] = (int16_t)behind;
+}
+
+/* One gradient is what the cell held on the other stream's turn, the other one is zeros of the call's own
+   stream. There the sum is made, and what takes it runs: behind both. */
+static void add_meeting(litmus_model_t* model, int index, const litmus_call_t* call) {
+  const int taken = litmus_new_place(model, NONE);
+  const int node = litmus_work_node(model, index, litmus_meet_stream(call->stream));
+  litmus_set_reads(model, node, model->cell_place[call->other]);
+  litmus_set_writes(model, node, taken);
+  model->nodes[node].copies = true;
+  add_backward(model, index, call, taken, node);
 }
 
 /* Beside the work of one stream, or of all, the copies to ordinary memory are over. */
@@ -123,7 +137,10 @@ bool litmus_model_add_torch(litmus_model_t* model, int index, const litmus_call_
       add_taken_upload(model, index, call, LITMUS_EDGE_PINNED_SOURCE);
       return true;
     case LITMUS_BACKWARD:
-      add_backward(model, index, call);
+      add_backward(model, index, call, model->cell_place[call->other], NONE);
+      return true;
+    case LITMUS_MEET:
+      add_meeting(model, index, call);
       return true;
     case LITMUS_PEER_COPY:
       add_across(model, index, call);

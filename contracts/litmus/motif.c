@@ -16,6 +16,7 @@
  *   N renew the cell; J the thread ends, and another takes its place
  *   PyTorch's: A write, E download   the cell by a copy that blocks; B record the cell on the stream;
  *   M upload from pinned memory that is dropped; C backward writes the cell, of forward on the stream;
+ *   I another is the sum of gradients, of which the cell is one
  *   F empty the cache, so that what is allocated next is of a segment of its own
  */
 #include "motif.h"
@@ -114,6 +115,8 @@ static const char* const torch_series[] = {
     "CaS0H-",
     "CaG0S0H-",
     "r0waCaR0",
+    "WbIaTa",
+    "WbIaT0",
     "F-xaWaSaRa",
     "F-xaybWaVbSaSbRaTb",
     "xaWafaF-ybVbTb",
@@ -129,11 +132,13 @@ static const char* const mark_series[] = {
 };
 enum { MARK_SERIES = sizeof mark_series / sizeof *mark_series, MARKS_IN = 4 };
 
-/* Those of them that a thread of PyTorch's can leave behind. */
+/* Those of them that a thread of PyTorch's can leave behind. A stream that was taken just now has no memory
+   left over, so what is allocated on it is the thread's. */
 static const char* const torch_thread_series[] = {
-    "WaJ-Ra",     "WaSaJ-Rb",       "WaraJ-wbRb",   "e-WaraJ-wbRb", "WaraJ-s-Rb",
-    "CaJ-R0",     "xaWaJ-fayaVaTa", "xaJ-WaRa",     "GaJ-SaH-",     "MaJ-Ra",
-    "ZaJ-WaRaSa", "ZaWaJ-RaSa",     "F-xaWaSaJ-Ra", "F-xaWaJ-RaSa",
+    "WaJ-Ra",         "WaSaJ-Rb",       "WaraJ-wbRb",   "e-WaraJ-wbRb", "WaraJ-s-Rb",
+    "CaJ-R0",         "xaWaJ-fayaVaTa", "xaJ-WaRa",     "GaJ-SaH-",     "MaJ-Ra",
+    "ZaJ-WaRaSa",     "ZaWaJ-RaSa",     "F-xaWaSaJ-Ra", "F-xaWaJ-RaSa", "F-ZaxaWaSaJ-Ra",
+    "F-ZaxaWaJ-RaSa", "F-ZaxaJ-faF-",
 };
 enum { TORCH_THREAD_SERIES = sizeof torch_thread_series / sizeof *torch_thread_series };
 
@@ -167,7 +172,7 @@ litmus_motif_t litmus_motif_draw(const litmus_program_t* program, uint64_t* rand
   motif.cell = (int8_t)below(random, cells);
   motif.other = (int8_t)(((unsigned)motif.cell + 1 + below(random, cells - 1)) % cells);
   if (program->threads > 1) motif.thread = (uint8_t)(1 + below(random, program->threads - 1));
-  if (*motif.rest == 'x') {
+  if (strchr(motif.rest, 'x') != NULL) { /* of memory in the order of a stream */
     motif.cell = LITMUS_CELLS - 2;
     motif.other = LITMUS_CELLS - 1;
   }
@@ -217,6 +222,7 @@ static const uint8_t plain['z' + 1] = {
     ['N'] = 1 + LITMUS_CELL_RENEW,
     ['M'] = 1 + LITMUS_PINNED_UPLOAD,
     ['C'] = 1 + LITMUS_BACKWARD,
+    ['I'] = 1 + LITMUS_MEET,
     ['J'] = 1 + LITMUS_THREAD_RENEW,
     ['F'] = 1 + LITMUS_EMPTY_CACHE,
 };
@@ -248,6 +254,8 @@ static void set_cells(const litmus_motif_t* motif, litmus_call_t* call, char let
     call->cell = any;
     call->other = cell;
   }
+  if (letter == 'I') call->cell = motif->other;
+  if (letter == 'I') call->other = motif->cell;
   if (letter == 'K' || letter == 'L' || letter == 'P') call->cell = LITMUS_CELLS - 3;
   if (letter == 'P') call->other = motif->cell;
 }
@@ -260,7 +268,7 @@ litmus_call_t litmus_motif_call(const litmus_motif_t* motif, uint64_t* random) {
                         .slot = (int8_t)below(random, LITMUS_SLOTS),
                         .mark = motif->mark,
                         .blocks = letter == 'A' || letter == 'E'};
-  if (strchr(motif->rest, 'J') != NULL) call.thread = motif->thread;
+  if (motif->thread > 0 && strchr(motif->rest, 'J') != NULL) call.thread = motif->thread;
   if (letter == 'b') call.microseconds = 640;
   if (letter == 'v' || letter == 'j') call.mark = (uint8_t)((motif->mark + 1) % LITMUS_MARKS);
   if (letter == 'X' || letter == 'Y') call.event = LITMUS_EVENTS - 1;

@@ -78,6 +78,8 @@ static int put(char* out, size_t room, const litmus_call_t* call, char what) {
     case 'z':
       return call->value == 0 ? snprintf(out, room, "zero_()")
                               : snprintf(out, room, "fill_(0x%02x)", call->value);
+    case 'x':
+      return snprintf(out, room, "s%d", litmus_meet_stream(call->stream));
     case 't':
       return snprintf(out, room, "%s",
                       litmus_event_is_timed(call->event) ? ", enable_timing=True" : "");
@@ -108,6 +110,10 @@ bool litmus_call_looks(const litmus_call_t* call) {
          call->op == LITMUS_HOST_READ || call->op == LITMUS_HOST_LOOK;
 }
 
+static bool is_callback(unsigned op) {
+  return op >= LITMUS_CALLBACK_READ && op <= LITMUS_DELAY;
+}
+
 /* No branch, since nobody can tell what a call names that was drawn. */
 static inline uint32_t bit_of(uint32_t named, char letter, int number) {
   return (named >> (letter - 'a') & 1) << number;
@@ -119,10 +125,14 @@ litmus_uses_t litmus_program_uses(const litmus_program_t* program) {
     const litmus_call_t* call = &program->calls[i];
     const uint32_t named = letters_of(program->torch, call->op);
     if (call->stream >= 0) uses.streams |= bit_of(named, 's', call->stream);
+    uses.streams |= bit_of(named, 'x', litmus_meet_stream(call->stream));
     uses.events |= bit_of(named, 'e', call->event);
     uses.cells |= bit_of(named, 'c', call->cell) | bit_of(named, 'o', call->other);
     uses.slots |= bit_of(named, 'h', call->slot);
-    uses.looks += litmus_call_looks(call);
+    uses.looks |= (uint64_t)litmus_call_looks(call) << i;
+    uses.callbacks |= (uint64_t)is_callback(call->op) << i;
+    uses.renewals |= (uint64_t)(call->op == LITMUS_STREAM_RENEW) << i;
+    uses.piled += call->more;
   }
   return uses;
 }

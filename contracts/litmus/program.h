@@ -42,7 +42,8 @@ enum {
 
 /* X(NAME, "text", "the same in Python"), NULL where there is no such call: %s is a stream, %e an
    event, %c a cell, %o another cell, %h a slot, %v a value, %d a device, %m a mark, %u a time, %b
-   whether a copy blocks, %z a fill, %t whether an event measures time, %p the priority of a stream. */
+   whether a copy blocks, %z a fill, %t whether an event measures time, %p the priority of a stream, %x
+   the stream on which gradients meet those of %s. */
 #define LITMUS_OP_MAP(X)                                                                    \
   X(FILL, "fill(%c, %v, %s)", "with %s: %c.%z")                                             \
   X(UPLOAD, "upload(%c, %h, %s)", "with %s: %c.copy_(%h%b)")                                \
@@ -57,6 +58,7 @@ enum {
   X(CALLBACK_LOOK, "callback(looks at mark %m, %s)", NULL)                                  \
   X(DELAY, "callback(sleeps up to %u us, %s)", "with %s: busy(%u)")                         \
   X(BACKWARD, NULL, "backward(%s, %c, %o)")                                                 \
+  X(MEET, NULL, "meet(%s, %x, %c, %o)")                                                     \
   X(WAIT, "event_wait(%s, %e)", "%e.wait(%s)")                                              \
   X(ASYNC_ALLOC, "async_alloc(%c, %s)", "with %s: %c = torch.empty(n, dtype=u8, device=d)") \
   X(ASYNC_FREE, "async_free(%c, %s)", "del %c")                                             \
@@ -121,10 +123,12 @@ typedef struct litmus_program {
   litmus_call_t calls[LITMUS_CALLS];
 } litmus_program_t;
 
-/* What a program names: a bit for each; and how many of its calls look at something. */
+/* What a program names: a bit for each; which of its calls look at something, are host functions, or take
+   another stream: a bit for each call; and how much is piled up. */
 typedef struct litmus_uses {
   uint32_t streams, events, cells, slots;
-  uint32_t looks;
+  uint64_t looks, callbacks, renewals;
+  uint32_t piled;
 } litmus_uses_t;
 
 /* The same counter-based mixer for all choices. */
@@ -144,6 +148,10 @@ static inline int litmus_cell_device(const litmus_program_t* program, int cell) 
 }
 static inline int litmus_event_device(const litmus_program_t* program, int event) {
   return program->devices > 1 && event == LITMUS_EVENTS - 1;
+}
+/* Returns the other stream of a MEET; both are the first device's. */
+static inline int litmus_meet_stream(int stream) {
+  return stream == 1 ? 2 : 1;
 }
 static inline bool litmus_cell_is_async(int cell) {
   return cell >= LITMUS_CELLS - 2;

@@ -73,10 +73,8 @@ static bool begin_slots(litmus_runner_t* runner) {
 /* Side by side, so that small ones stay in the cache. */
 static void deal_out(litmus_runner_t* runner, uint64_t step_bytes) {
   uint8_t* at = runner->looks;
-  for (uint32_t i = 0; i < runner->program->count; i++) {
-    const litmus_call_t* call = &runner->program->calls[i];
-    if (!litmus_call_looks(call)) continue;
-    runner->look_of_call[call->id] = at;
+  for (uint64_t left = runner->uses.looks; left != 0; left &= left - 1) {
+    runner->look_of_call[runner->program->calls[__builtin_ctzll(left)].id] = at;
     at += step_bytes;
   }
   for (int cell = 0; cell < LITMUS_CELLS; cell++) {
@@ -88,9 +86,9 @@ static void deal_out(litmus_runner_t* runner, uint64_t step_bytes) {
 
 bool litmus_rooms_begin(litmus_runner_t* runner) {
   give_back(runner);
-  runner->uses = litmus_program_uses(runner->program);
   const uint64_t step = (runner->program->size_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-  const uint64_t count = runner->uses.looks + (unsigned)__builtin_popcount(runner->uses.cells);
+  const uint64_t count = (unsigned)__builtin_popcountll(runner->uses.looks) +
+                         (unsigned)__builtin_popcount(runner->uses.cells);
   if (count * step > runner->looks_bytes) {
     free(runner->looks);
     runner->looks_bytes = count * step > KEPT_BYTES ? count * step : KEPT_BYTES;

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * whole.c: the model of a whole program: what is there before its calls, and what is looked at behind
- * them.
+ * them; and which polls were answered.
  */
 #include <string.h>
 
@@ -22,6 +22,7 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
   memset(model->event_again, 0, sizeof model->event_again);
   memset(model->waited, 0, sizeof model->waited);
   memset(model->heard, 0, sizeof model->heard);
+  memset(&model->fresh, 0, sizeof model->fresh);
   memset(model->covers, 0, sizeof model->covers);
   memset(model->stream_begins, 0, sizeof model->stream_begins);
   memset(model->streams, 0, sizeof model->streams);
@@ -50,6 +51,32 @@ void litmus_model_begin(litmus_model_t* model, const litmus_program_t* program, 
     model->first[model->place_count] = (uint8_t)(LITMUS_FIRST_OF_CELLS + cell);
     model->cell_of[model->place_count] = (int8_t)cell;
     model->cell_place[cell] = (int16_t)model->place_count++;
+  }
+}
+
+bool litmus_takes_answers(const litmus_model_t* model) {
+  return model->program->threads <= 1;
+}
+
+/* What happens before a node is what its edges say, and those lead from earlier nodes. */
+static void find_before(litmus_model_t* model, litmus_node_t* node) {
+  node->before = (litmus_set_t){{0}};
+  for (unsigned i = 0; i < node->edge_count; i++) {
+    litmus_set_join(&node->before, &model->nodes[node->edges[i].from].before);
+    litmus_set_add(&node->before, node->edges[i].from);
+  }
+}
+
+void litmus_model_answer(litmus_model_t* model, uint64_t answered) {
+  bool has_changed = false;
+  for (uint32_t i = 0; i < model->node_count && answered != 0; i++) {
+    litmus_node_t* node = &model->nodes[i];
+    if (node->held_back > 0 && answered >> node->call & 1) {
+      node->edge_count = (uint8_t)(node->edge_count + node->held_back);
+      node->held_back = 0;
+      has_changed = true;
+    }
+    if (has_changed) find_before(model, node);
   }
 }
 

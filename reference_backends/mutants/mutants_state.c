@@ -108,13 +108,16 @@ DEVICE_SYNCHRONIZE(synchronizes_current_device) {
 
 /* ------------------------------------------------------------------------- kinds of streams ---- */
 
-STREAM_CREATE(create_keeps_greatest) {
+STREAM_CREATE(create_notes_greatest) {
   tbk_status_t status = STREAM_CREATE_INNER;
-  if (status == TBK_OK && priority < 0) atomic_store(&wrap_of(self)->kept, (uintptr_t)*out_stream);
+  if (status != TBK_OK) return status;
+  stream_note_t* note = note_of_stream(wrap_of(self), *out_stream);
+  note->device = device;
+  note->greatest = priority < 0;
   return status;
 }
-static bool is_greatest(tbk_instance_t* self, const tbk_stream_t* stream) {
-  return stream != NULL && atomic_load(&wrap_of(self)->kept) == (uintptr_t)stream;
+static bool is_greatest(tbk_instance_t* self, tbk_stream_t* stream) {
+  return stream != NULL && note_of_stream(wrap_of(self), stream)->greatest;
 }
 STREAM_QUERY(query_of_greatest_is_ok) {
   return is_greatest(self, stream) ? TBK_OK : STREAM_QUERY_INNER;
@@ -140,6 +143,8 @@ DEVICE_SYNCHRONIZE(synchronize_forgets_gone) {
 
 #define ROW_OF(name, clause, operation, note, ...) \
   { #name, clause, MUTANT, operation, NARROW, note, {__VA_ARGS__ }, 0, 0, 0, 0 }
+#define ROW_NOTED(name, clause, operation, note, ...) \
+  { #name, clause, MUTANT, operation, NARROW, note, {__VA_ARGS__ }, 0, 0, notes_install, 0 }
 
 extern const mutant_t mutants_state[];
 const mutant_t mutants_state[] = {
@@ -168,15 +173,15 @@ const mutant_t mutants_state[] = {
     ROW_OF(synchronizes_current_device, "THR-006", STATE, "that of the latest stream",
            PATCH(stream.stream_create, create_makes_device_current),
            PATCH(stream.device_synchronize, synchronizes_current_device)),
-    ROW_OF(query_of_greatest_is_ok, "STR-015", STATE, "streams of the greatest priority",
-           PATCH(stream.stream_create, create_keeps_greatest),
-           PATCH(stream.stream_query, query_of_greatest_is_ok)),
-    ROW_OF(wait_of_greatest_is_left_out, "EVT-018", STATE, "streams of the greatest priority",
-           PATCH(stream.stream_create, create_keeps_greatest),
-           PATCH(event.event_wait, wait_of_greatest_is_left_out)),
-    ROW_OF(record_on_greatest_is_left_out, "EVT-023", STATE, "streams of the greatest priority",
-           PATCH(stream.stream_create, create_keeps_greatest),
-           PATCH(event.event_record, record_on_greatest_is_left_out)),
+    ROW_NOTED(query_of_greatest_is_ok, "STR-015", STATE, "streams of the greatest priority",
+              PATCH(stream.stream_create, create_notes_greatest),
+              PATCH(stream.stream_query, query_of_greatest_is_ok)),
+    ROW_NOTED(wait_of_greatest_is_left_out, "EVT-018", STATE, "streams of the greatest priority",
+              PATCH(stream.stream_create, create_notes_greatest),
+              PATCH(event.event_wait, wait_of_greatest_is_left_out)),
+    ROW_NOTED(record_on_greatest_is_left_out, "EVT-023", STATE, "streams of the greatest priority",
+              PATCH(stream.stream_create, create_notes_greatest),
+              PATCH(event.event_record, record_on_greatest_is_left_out)),
     ROW_OF(synchronize_forgets_gone, "STR-022", STATE, "once after a busy stream was destroyed",
            PATCH(stream.stream_destroy, destroy_while_pending_is_noted),
            PATCH(stream.device_synchronize, synchronize_forgets_gone)),

@@ -132,17 +132,44 @@ EVENT_DESTROY(destroy_releases_waiters) {
   pthread_mutex_unlock(&late_lock);
 }
 
-/* EVT-019, the other way: a later record holds up the stream that waited for the earlier one. */
+/*
+ * EVT-019, the other way: a later record holds up the stream that waited for the earlier one, and so
+ * fails where that stream is gone.
+ */
+static pthread_mutex_t waiters_lock = PTHREAD_MUTEX_INITIALIZER;
+
 EVENT_WAIT(wait_remembered) {
-  if (event != NULL) note_of_event(wrap_of(self), event)->waiter = stream;
+  if (event == NULL) return EVENT_WAIT_INNER;
+  event_note_t* note = note_of_event(wrap_of(self), event);
+  pthread_mutex_lock(&waiters_lock);
+  note->waiter = stream;
+  note->waiter_is_gone = false;
+  pthread_mutex_unlock(&waiters_lock);
   return EVENT_WAIT_INNER;
+}
+STREAM_DESTROY(destroy_lets_waiter_go) {
+  wrap_t* wrap = wrap_of(self);
+  pthread_mutex_lock(&waiters_lock);
+  for (size_t i = 0; stream != NULL && i < WRAP_EVENTS; ++i) {
+    event_note_t* note = &wrap->events[i];
+    if (note->waiter != stream) continue;
+    note->waiter = NULL;
+    note->waiter_is_gone = true;
+  }
+  pthread_mutex_unlock(&waiters_lock);
+  STREAM_DESTROY_INNER;
 }
 EVENT_RECORD(record_reaches_waiters) {
   wrap_t* wrap = wrap_of(self);
   tbk_status_t status = EVENT_RECORD_INNER;
-  tbk_stream_t* waiter = event == NULL ? NULL : note_of_event(wrap, event)->waiter;
-  if (status == TBK_OK && waiter != NULL && waiter != stream)
-    ignore(wrap->inner->event->event_wait(self, waiter, event, NULL));
+  if (status != TBK_OK) return status;
+  const event_note_t* note = note_of_event(wrap, event);
+  pthread_mutex_lock(&waiters_lock); /* so that it is not destroyed meanwhile */
+  if (note->waiter_is_gone)
+    status = wrap_fail(error, TBK_FAILED, "the stream that waited is gone");
+  else if (note->waiter != NULL && note->waiter != stream)
+    ignore(wrap->inner->event->event_wait(self, note->waiter, event, NULL));
+  pthread_mutex_unlock(&waiters_lock);
   return status;
 }
 /* EVT-020: one waiter, and not its own stream. */
@@ -310,6 +337,7 @@ const mutant_t mutants_wait[] = {
     WAIT("record_reaches_waiters", "EVT-019", ORDER, BROAD,
          "a later record holds up who waited for the earlier one",
          PATCH(event.event_wait, wait_remembered),
+         PATCH(stream.stream_destroy, destroy_lets_waiter_go),
          PATCH(event.event_record, record_reaches_waiters)),
     WAIT("waits_apply_late", "EVT-019", ORDER, NARROW,
          "a wait takes effect with the next work of its stream, with what is recorded then",

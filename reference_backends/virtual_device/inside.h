@@ -167,8 +167,12 @@ struct vdev_machine {
   } worker;
 };
 
-void vdev_lock(vdev_machine_t* machine);
-void vdev_unlock(vdev_machine_t* machine);
+static inline void vdev_lock(vdev_machine_t* machine) {
+  pthread_mutex_lock(&machine->lock);
+}
+static inline void vdev_unlock(vdev_machine_t* machine) {
+  pthread_mutex_unlock(&machine->lock);
+}
 void vdev_wait(vdev_machine_t* machine); /* for `done` */
 void vdev_done(vdev_machine_t* machine);
 void vdev_asked(vdev_machine_t* machine); /* a query that found something pending */

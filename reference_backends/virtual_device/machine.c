@@ -8,14 +8,6 @@
 
 #include "inside.h"
 
-void vdev_lock(vdev_machine_t* machine) {
-  pthread_mutex_lock(&machine->lock);
-}
-
-void vdev_unlock(vdev_machine_t* machine) {
-  pthread_mutex_unlock(&machine->lock);
-}
-
 void vdev_wait(vdev_machine_t* machine) {
   bool (*progress)(vdev_machine_t*) = machine->scheduler->progress;
   if (progress && progress(machine)) return;

@@ -54,10 +54,27 @@ static void says_the_same(const litmus_model_t* model, const litmus_model_t* aga
                           const char* what) {
   check(again->node_count == model->node_count && again->read_count == model->read_count,
         "has other nodes", what);
+  for (uint32_t i = 0; i < model->node_count; i++)
+    check(
+        memcmp(&again->nodes[i].before, &model->nodes[i].before, sizeof again->nodes->before) == 0,
+        "orders in another way", what);
   for (uint32_t i = 0; i < model->read_count; i++)
     check(
         memcmp(&again->reads[i].values, &model->reads[i].values, sizeof again->reads->values) == 0,
         "sees something else", what);
+}
+
+/* Whichever polls were answered: drawn, so that some are and some are not. */
+static void answers_come_late(const litmus_model_t* grown, uint64_t index) {
+  static litmus_model_t told, asked;
+  uint64_t random = index;
+  const uint64_t answered = litmus_random(&random);
+  if (!litmus_takes_answers(grown)) return;
+  told = *grown;
+  litmus_model_answer(&told, answered);
+  litmus_model_end(&told);
+  litmus_model_replay(&asked, grown->program, answered);
+  says_the_same(&asked, &told, "a model that was told of answers later");
 }
 
 /* What is known to be defined is judged by a model that grew without asking, or with its program. */
@@ -78,6 +95,7 @@ void check_generator(const litmus_offers_t* offers, void (*look)(const litmus_mo
     litmus_generate(&again, offers, 7, i, &grown);
     check(is_same(&program, &again), "differs", "the same program again");
     check(litmus_model_build(&model, &program, 0, 0, 0), "is not defined", "a program");
+    answers_come_late(&grown, i);
     all_models_say_the_same(&model, &grown);
     look(&model);
     for (uint32_t c = 0; c < program.count; c++)

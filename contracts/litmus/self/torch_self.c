@@ -33,6 +33,8 @@
   { .op = LITMUS_EMPTY_CACHE }
 #define BACKWARD(m, s) \
   { .op = LITMUS_BACKWARD, .cell = (m), .other = 2, .stream = (s) }
+#define MEET(m, s) \
+  { .op = LITMUS_MEET, .cell = (m), .other = 2, .stream = (s) }
 #define DROPPED_SEND(m, s) \
   { .op = LITMUS_PINNED_UPLOAD, .slot = HOST_SLOT, .cell = (m), .stream = (s) }
 #define FILL_BY_1(m, v, s) \
@@ -86,6 +88,7 @@ static const sample_t edges[] = {
      PINNED,
      {FILL_IT(2, V, 1), BACKWARD(0, 1), RECORD_IT(0, 1), WAIT_FOR(2, 0), PINNED_FETCH(0, 2)}},
     {LITMUS_EDGE_BACKWARD_CALLER, PINNED, {BACKWARD(0, 1), PINNED_FETCH(0, 0)}},
+    {LITMUS_EDGE_MEET, PINNED, {FILL_IT(2, V, 1), MEET(0, 2), PINNED_FETCH(0, 2)}},
     {LITMUS_EDGE_CALLBACK_AFTER,
      PINNED,
      {FILL_IT(0, V, 0), MARK_IT(0), AWAIT_IT(0), PINNED_FETCH(0, 1)}},
@@ -127,6 +130,8 @@ static const sample_t open[] = {
     {0, PINNED, {FILL_IT(0, V, 0), ACROSS(1), PINNED_FETCH(0, 2)}},
     {0, PINNED, {FILL_IT(0, V, 0), BACKWARD(0, 1), PINNED_FETCH(0, 1)}},
     {0, PINNED, {BACKWARD(0, 1), PINNED_FETCH(0, 2)}},
+    {0, PINNED, {FILL_IT(2, V, 0), MEET(0, 2), PINNED_FETCH(0, 2)}},
+    {0, PINNED, {FILL_IT(2, V, 1), MEET(0, 2), PINNED_FETCH(0, 1)}},
     {0, PINNED, {DROPPED_SEND(0, 0), PINNED_FETCH(0, 1)}},
     {0, PINNED, {FILL_BY_1(0, V, 0), PINNED_FETCH(0, 1)}},
     {0, PINNED, {FILL_IT(0, V, 1), OTHER_STREAM(1), PINNED_FETCH(0, 1)}},
@@ -183,6 +188,9 @@ static const rule_t rules[] = {
      {{.op = LITMUS_PINNED_UPLOAD, .slot = 0, .cell = 0, .stream = 0}}},
     {"backward copies a cell to itself", false, {BACKWARD(2, 1)}},
     {"backward is between devices", false, {BACKWARD(FAR, 1)}},
+    {"gradients meet in the cell that one is of", false, {MEET(2, 1)}},
+    {"gradients meet on another device", false, {MEET(0, 3)}},
+    {"gradients are of memory in the order of a stream", false, {ALLOC(FRESH, 0), MEET(FRESH, 0)}},
     {"two threads do not take turns",
      false,
      {FILL_IT(0, V, 0), {.op = LITMUS_EVENT_POLL, .thread = 1, .meanwhile = true}}},
@@ -230,6 +238,7 @@ static void the_generator_reaches_all(void) {
                                   .callback = true,
                                   .async_memory = true,
                                   .autograd = true,
+                                  .gradients = true,
                                   .cache = true,
                                   .threads = LITMUS_THREADS,
                                   .threads_in = 4,

@@ -196,6 +196,7 @@ static bool is_offered(const litmus_offers_t* offers, int kind) {
   if (litmus_edge_clause(offers->torch, kind) == NULL) return false;
   if (kind == LITMUS_EDGE_COPY_ACROSS) return offers->peer;
   if (kind == LITMUS_EDGE_PINNED_SOURCE) return offers->pinned;
+  if (kind == LITMUS_EDGE_MEET) return offers->gradients;
   if (kind == LITMUS_EDGE_BACKWARD || kind == LITMUS_EDGE_BACKWARD_CALLER) return offers->autograd;
   const char* needed = needed_by(kind);
   if (!strcmp(needed, "cross_device_wait")) return offers->cross_device_wait;

@@ -58,13 +58,13 @@ static void write_marks(FILE* f) {
 static void write_start(FILE* f, const hunt_subject_t* subject, const litmus_program_t* p,
                         const litmus_offers_t* offers) {
   fprintf(f, "import torch");
-  for (unsigned i = 0; i < subject->import_count; i++)
-    fprintf(f, ", %s", subject->imports[i]);
   if (subject->library != NULL) {
     const char* quote = subject->options != NULL ? "\"" : "";
     fprintf(f, ", torch_tbk; torch_tbk.load(\"%s\", options=%s%s%s)", subject->library, quote,
             subject->options != NULL ? subject->options : "None", quote);
   }
+  for (unsigned i = 0; i < subject->import_count; i++) /* which may change what the library is */
+    fprintf(f, "; import %s", subject->imports[i]);
   fprintf(f, "\nd, n, u8 = torch.device(");
   if (subject->device != NULL)
     fprintf(f, "\"%s\"", subject->device);
@@ -89,6 +89,18 @@ static void write_backward(FILE* f) {
           "    with s: y = leaf.clone()\n"
           "    y.register_hook(lambda g: (to.copy_(source), None)[1]); y.backward(one)\n"
           "leaf.clone().backward(one)\n");
+}
+
+/* One gradient is a cell's on the other stream, the other one is zeros; the sum of both is copied. */
+static void write_meet(FILE* f) {
+  fprintf(f,
+          "def meet(s, t, to, source):\n"
+          "    leaf = torch.empty(n, device=d, requires_grad=True)\n"
+          "    with s: y = leaf.view_as(leaf); b = y.view_as(y)\n"
+          "    with t: a = y.view_as(y)\n"
+          "    a.register_hook(lambda g: source.float()); b.register_hook(torch.zeros_like)\n"
+          "    y.register_hook(lambda g: (to.copy_(g), None)[1])\n"
+          "    torch.autograd.backward([a, b], [torch.empty_like(leaf)] * 2)\n");
 }
 
 static void write_threads(FILE* f) {
@@ -120,6 +132,9 @@ static bool is_named(const needs_t* needs, char kind, int number) {
   const litmus_program_t* p = needs->program;
   if ((kind == 'c' && number == needs->cell) || (kind == 'h' && number == needs->slot)) return true;
   if (kind == 's' && number == LITMUS_STREAMS - 1 && has_op(p, LITMUS_PEER_COPY)) return true;
+  for (uint32_t i = 0; i < p->count && kind == 's'; i++)
+    if (p->calls[i].op == LITMUS_MEET && number == litmus_meet_stream(p->calls[i].stream))
+      return true;
   if (kind == 'c') return program_names(p, 'c', number) || program_names(p, 'o', number);
   return program_names(p, kind, number);
 }
@@ -267,6 +282,7 @@ void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers
       result->outcome == LITMUS_WRONG && built ? &model.reads[result->wrong.read] : NULL;
   write_start(f, subject, p, offers);
   if (has_op(p, LITMUS_BACKWARD)) write_backward(f);
+  if (has_op(p, LITMUS_MEET)) write_meet(f);
   if (p->threads > 1) write_threads(f);
   if (*before != '\0') fprintf(f, "for _ in range(%u):\n", TIMES * finding->shrunk.repeats);
   const needs_t needs = needs_of(p, &model, read);

@@ -117,6 +117,7 @@ static void take_offers(const wire_hello_t* hello, litmus_offers_t* out_offers) 
                                   .pinned = hello->pinned != 0,
                                   .peer = hello->devices > 1,
                                   .autograd = hello->autograd != 0,
+                                  .gradients = hello->gradients != 0,
                                   .cache = hello->cache != 0,
                                   .callback = hello->marks != 0,
                                   .threads = LITMUS_THREADS,

@@ -46,7 +46,8 @@ typedef struct wire_hello {
   int32_t autograd;
   int32_t cache; /* 1: it can be emptied */
   int32_t marks; /* 1: the gate tells how far a stream has come, whether it holds one or not */
-  char reason[480];
+  int32_t gradients;
+  char reason[476];
 } wire_hello_t;
 
 /* To a child. */

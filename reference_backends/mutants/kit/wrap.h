@@ -37,6 +37,7 @@ typedef struct stream_note {
   int32_t device;
   tbk_event_t* shadow; /* a point before the latest piece of marked work */
   bool shadowed;
+  bool greatest; /* of the greatest priority */
   uint64_t count;
 } stream_note_t;
 
@@ -45,6 +46,7 @@ typedef struct event_note {
   int32_t device;
   tbk_stream_t* recorded_on;
   tbk_stream_t* waiter; /* the latest stream that was told to wait */
+  bool waiter_is_gone;  /* it was destroyed */
   uint64_t records, waits, queries;
 } event_note_t;
 

@@ -66,6 +66,53 @@ class Backward:
         made.backward(self._one)
 
 
+class Meeting:
+    """A graph whose gradients come from two streams and are added up."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    @classmethod
+    def of(cls, device: torch.device) -> Meeting | None:
+        """Returns one; None for a device without the kernels that it takes.
+
+        Programs find out whether the sum is right.
+        """
+        cell = torch.empty(1, dtype=torch.uint8, device=device)
+        stream = torch.accelerator.current_stream(device)
+        ran: list[torch.Tensor] = []
+        try:
+            made = cls(device)
+            made.run(stream, stream, cell, ran.append)
+        except RuntimeError:
+            return None
+        return made if ran else None
+
+    def run(
+        self,
+        stream: torch.Stream,
+        other: torch.Stream,
+        source: torch.Tensor,
+        take: Callable[[torch.Tensor], object],
+    ) -> None:
+        """Gives the sum to `take`, in backward on `stream`: there zeros are computed, and what the
+        source holds on the other one. Views compute nothing."""
+        leaf = torch.empty(source.shape, device=self._device, requires_grad=True)
+        with stream:
+            joined = leaf.view_as(leaf)
+            zeros = joined.view_as(joined)
+        with other:
+            values = joined.view_as(joined)
+
+        def hook(gradient: torch.Tensor) -> None:
+            take(gradient)
+
+        values.register_hook(lambda _: source.float())
+        zeros.register_hook(torch.zeros_like)
+        joined.register_hook(hook)
+        torch.autograd.backward([values, zeros], [torch.empty_like(leaf)] * 2)
+
+
 def _can_empty_cache() -> bool:
     """Returns whether PyTorch knows the device's allocator as one with a cache."""
     try:
@@ -88,6 +135,7 @@ class Device:
         self.pinned = False
         self.bytes_per_us = 0
         self.backward: Backward | None = None
+        self.meeting: Meeting | None = None
         self.cache = False
         self._open()
         if gate is not None:
@@ -111,6 +159,7 @@ class Device:
             self.pinned = bool(self.slot(0).is_pinned())
             self._calibrate()
             self.backward = Backward.of(self.first)
+            self.meeting = Meeting.of(self.first) if self.backward else None
             self.cache = _can_empty_cache()
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
@@ -141,6 +190,7 @@ class Device:
             autograd=self.backward is not None,
             cache=self.cache,
             marks=self._marks is not None,
+            gradients=self.meeting is not None,
         )
 
     def of_cell(self, number: int, devices: int) -> torch.device:

@@ -54,7 +54,7 @@ class Executor:
         self._acts = [getattr(self, f"_{name.lower()}", self._unknown) for name in operations]
         self._copies = [name in ("UPLOAD", "DOWNLOAD") for name in operations]
         self._waits = [name in _WAITS for name in operations]
-        self._take_memory = (self._async_alloc, self._pinned_upload, self._backward)
+        self._take_memory = (self._async_alloc, self._pinned_upload, self._backward, self._meet)
         self._threads = [ThreadPoolExecutor(1) for _ in range(wire.THREADS)]
         self._size, self._until = 0, 0.0
         self._reply = Reply()
@@ -208,6 +208,14 @@ class Executor:
             self._unknown(call)
         else:
             self._device.backward.run(self._streams[call.stream], lambda: to.copy_(source))
+
+    def _meet(self, call: Call) -> None:
+        to, source = self._cells[call.cell], self._cells[call.other]
+        stream, other = self._streams[call.stream], self._streams[2 if call.stream == 1 else 1]
+        if self._device.meeting is None:
+            self._unknown(call)
+        else:
+            self._device.meeting.run(stream, other, source, to.copy_)
 
     def _download(self, call: Call) -> None:
         with self._streams[call.stream]:

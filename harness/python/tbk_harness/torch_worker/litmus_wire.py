@@ -31,7 +31,7 @@ MOST_BYTES = 4096  # of a request
 WORD = struct.Struct("<ii")
 _HEAD = struct.Struct("<IIQQ")
 _CALL = struct.Struct("<BbbbbbbBBB?xIB7x")
-_HELLO = struct.Struct("<iiiiiiii480s")
+_HELLO = struct.Struct("<iiiiiiiii476s")
 _REPLY = struct.Struct("<iiQQQ200s")
 
 
@@ -92,13 +92,14 @@ class Hello:
     autograd: bool = False
     cache: bool = False
     marks: bool = False
+    gradients: bool = False
     reason: str = ""
 
     def pack(self) -> bytes:
         """Returns the bytes of wire_hello_t."""
         numbers = (self.state, self.devices, self.pinned, self.bytes_per_us, self.gate)
-        more = (self.autograd, self.cache, self.marks)
-        return _HELLO.pack(*numbers, *more, _cut(self.reason, 479))
+        more = (self.autograd, self.cache, self.marks, self.gradients)
+        return _HELLO.pack(*numbers, *more, _cut(self.reason, 475))
 
 
 def _cut(text: str, size: int) -> bytes:
