@@ -24,6 +24,7 @@ nan, inf = float("nan"), float("inf")
 pytestmark = pytest.mark.usefixtures("takes_programs")
 
 ODD = torch.tensor([[0.0, nan, 2.0, -inf], [inf, -3.0, 1.0, inf], [5.0, 1.0, -0.0, 1.0]])
+SMALL = torch.tensor([0.0, -0.0, 1.0, -1.5, inf, -inf, nan, 3e-45, 1e-39, 1e30])
 LEAST = torch.iinfo(torch.int64).min
 WHOLE = torch.tensor([7, -7, 8, LEAST, 5, -5])
 DIVISORS = torch.tensor([2, 2, -3, 7, -5, 9])
@@ -53,6 +54,17 @@ CALLS: dict[str, tuple[Call, list[Tensor]]] = {
         lambda x: tuple(torch.histogram(x.detach(), 4, range=(1.0, 1.0))), [ODD]),
     "neighbours in a line": (lambda x: aten.unique_consecutive(x, True, False, 0), [whole(9)]),
     "neighbours of the last": (lambda x: aten.unique_consecutive(x, False, False, -1), [whole(9)]),
+    "next": (lambda x, y: torch.nextafter(x.detach(), y.detach()), [SMALL, SMALL.flip(0)]),
+    "next, to the bit": (
+        lambda x, y: torch.nextafter(x.detach(), y.detach()).view(torch.int32),
+        [SMALL.nan_to_num(7.0), SMALL.nan_to_num(7.0).flip(0)]),
+    "next, double": (lambda x, y: torch.nextafter(x.detach(), y.detach()),
+                     [SMALL.double(), SMALL.double().roll(3)[:, None]]),
+    "next of bfloat16": (lambda x, y: torch.nextafter(x.detach(), y.detach()),
+                         [SMALL.bfloat16(), SMALL.bfloat16().flip(0)]),
+    "mantissas": (torch.frexp, [SMALL]),
+    "mantissas of halves": (torch.frexp, [signed(3, 5).half().t()]),
+    "mantissas of doubles": (torch.frexp, [torch.tensor([5e-324, 1e-310, 0.75, -1e300])]),
     "remainder of integers": (torch.remainder, [WHOLE, DIVISORS]),
     "fmod of integers": (torch.fmod, [WHOLE, DIVISORS]),
     "floor of integers": (torch.floor_divide, [WHOLE, DIVISORS]),
@@ -109,6 +121,10 @@ OUTPUTS: dict[str, tuple[Writes, list[Tensor]]] = {
     "histogram of edges": (
         lambda x, out: torch.histogram(x, torch.tensor([-1.0, 0, 2], device=x.device), out=out),
         [torch.empty(2), torch.empty(0)]),
+    "frexp": (lambda x, out: torch.frexp(x, out=out),
+              [torch.empty(4, 6), torch.empty(0, dtype=torch.int32)]),
+    "nextafter": (lambda x, out: torch.nextafter(x, x.flip(0), out=out[0]),
+                  [torch.empty(6, 4).t()]),
     "multinomial": (lambda x, out: torch.multinomial(x.abs() * 0 + 1, 6, out=out[0]).copy_(
         out[0].sort(1).values), [torch.empty(0, dtype=torch.int64)]),
 }  # fmt: skip

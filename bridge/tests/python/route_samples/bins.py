@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.nn import functional as nnf
 
+from route_samples.indices import refused
 from route_samples.sample import Sample, Tensor, learned, of, positive, real, whole
 
 LINE, WEIGHTS = whole(40, below=7), real(40, seed=1)
@@ -68,6 +69,7 @@ MARGINS: dict[str, Sample] = {
     "impossible scores": learned(
         nnf.multi_margin_loss, real(3, 5).index_fill(1, torch.tensor([1]), -torch.inf),
         fixed=[CLASSES]),
+    "a bad class": refused(nnf.multi_margin_loss, SCORES, torch.tensor([4, 0, 7])),
     "several classes": learned(nnf.multilabel_margin_loss, real(4, 4), fixed=[LABELS]),
     "several, each": learned(lambda x, y: nnf.multilabel_margin_loss(x, y, reduction="none"),
                              real(4, 4), fixed=[LABELS]),

@@ -11,6 +11,7 @@ from route_samples.sample import Sample, learned, of, positive, real, whole
 
 SHARES = positive(4, 5).mul(0.1).clamp(0.05, 0.95)
 IMAGES = real(2, 4, 5, 6)
+SMALL = torch.tensor([0.0, -0.0, 1.0, -1.5, torch.inf, -torch.inf, torch.nan, 3e-45, 1e-39, 1e30])
 POOLED, TAKEN = nnf.max_pool2d(IMAGES[:, :, :4], 2, return_indices=True)
 
 GATES: dict[str, Sample] = {
@@ -38,6 +39,9 @@ VECTORS: dict[str, Sample] = {
                       torch.special.laguerre_polynomial_l(x, n),
                       torch.special.legendre_polynomial_p(x, n)],
         real(4, 5), whole(4, 5)),
+    "next": of(lambda x, y: [torch.nextafter(x, y).view(torch.int32), torch.nextafter(y, x)],
+               SMALL.nan_to_num(7.0), SMALL.nan_to_num(7.0).flip(0)),
+    "mantissas": of(torch.frexp, SMALL),
 }  # fmt: skip
 PATCHES: dict[str, Sample] = {
     "unfold": learned(lambda x: nnf.unfold(x, (2, 3), 2, 1, 2), IMAGES),
