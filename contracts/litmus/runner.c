@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tables.h"
 
@@ -34,6 +35,17 @@ static void take_tables(litmus_runner_t* runner) {
 #undef TAKE
 }
 
+/* Another process that has an exclusive device may let go of it: it is asked for again. */
+static tbk_status_t open_device(litmus_runner_t* runner, int32_t device, bool exclusive) {
+  enum { PAUSE_US = 2000, TURNS = 20000 };
+  tbk_status_t status = runner->core->device_open(runner->self, device, &runner->error);
+  for (int turn = 0; exclusive && status == TBK_UNAVAILABLE && turn < TURNS; turn++) {
+    (void)usleep(PAUSE_US);
+    status = runner->core->device_open(runner->self, device, &runner->error);
+  }
+  return status;
+}
+
 static tbk_status_t open_devices(litmus_runner_t* runner) {
   litmus_offers_t* offers = &runner->offers;
   int32_t count = 0;
@@ -48,7 +60,7 @@ static tbk_status_t open_devices(litmus_runner_t* runner) {
     status =
         runner->core->device_properties(runner->self, (int32_t)device, &properties, &runner->error);
     if (status == TBK_OK)
-      status = runner->core->device_open(runner->self, (int32_t)device, &runner->error);
+      status = open_device(runner, (int32_t)device, (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0);
     if (status != TBK_OK) return status;
     if (properties.copy_granularity > offers->granularity)
       offers->granularity = properties.copy_granularity;

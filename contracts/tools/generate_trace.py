@@ -29,9 +29,9 @@ FREE = ("self", "error", "argument", "workspace")  # 0 or NULL there is nothing 
 STATUS = "tbk_status_t"
 OBJECTS = ("tbk_memory_t", "tbk_stream_t", "tbk_stream_t*", "tbk_event_t", "tbk_event_t*",
            "tbk_plan_t", "tbk_plan_t*")  # fmt: skip
-AFTER = {  # what a call changes in how later ones are made, once it has answered OK
-    "device_open": "note_open(device, true)",
-    "device_close": "note_open(device, false)",
+AFTER = {  # what a call changes in how later ones are made, and in what is made of their answers
+    "device_open": "note_opening(device, result)",
+    "device_close": "note_closing(device, result)",
 }
 
 HEAD = """\
@@ -143,7 +143,7 @@ def entry(function: Function, table: str) -> str:
 def after(function: Function) -> str:
     """Returns the statement that notes a change of state; or none."""
     note = AFTER.get(function.name)
-    return f"  if (result == TBK_OK) {note};\n" if note else ""
+    return f"  {note};\n" if note else ""
 
 
 def wrapper(table: Table) -> str:

@@ -68,8 +68,8 @@ static _Noreturn void finish(void) {
 
 /* ----------------------------------------------------------------------------------- tests --- */
 
-/* Returns whether all checks of the test held. */
-static bool run_test(uint32_t n, const tbk_item_t* item) {
+/* Returns what came of the test. */
+static const tbk_case_report_t* run_test(uint32_t n, const tbk_item_t* item) {
   static tbk_case_report_t report;
   self.cell->position = (int32_t)n;
   tbk_child_report_count(n + 1);
@@ -78,7 +78,7 @@ static bool run_test(uint32_t n, const tbk_item_t* item) {
   (void)fflush(NULL);
   tbk_protocol_write_end(tbk_child_report_begin_line(), n, &report);
   tbk_child_report_send_line();
-  return report.totals.failures == 0;
+  return &report;
 }
 
 /* A library that loaded for the preflight and does not load now fails the test, in its own words. */
@@ -105,16 +105,17 @@ static _Noreturn void leave_failed(void) {
 static void run_tests(const tbk_order_t* order) {
   const tbk_item_t* items = inherited.plan->items;
   uint64_t probed_ns = tbk_now_ns();
-  bool held = true;
+  bool failed = false;
   for (uint32_t n = 0; n < order->count; n++) {
-    held = run_test(n, &items[order->items[n]]);
-    if (tbk_device_held()) leave_failed();
+    const tbk_case_report_t* report = run_test(n, &items[order->items[n]]);
+    failed = report->totals.failures > 0;
+    if (report->device_held) leave_failed();
     bool last = n + 1 == order->count;
     if (!order->watch_health || (!last && tbk_now_ns() - probed_ns < health_every_ns)) continue;
     if (!tbk_child_say_health(&self.session)) leave_failed();
     probed_ns = tbk_now_ns();
   }
-  if (!held) leave_failed();
+  if (failed) leave_failed();
 }
 
 /* ------------------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 
 bool tbk_child_say_health(tbk_session_t* session) {
   char reason[256] = "";
+  tbk_device_forget_held();
   bool sound = tbk_health_probe(session, reason, sizeof reason);
   tbk_json_t* json = tbk_child_report_begin("health");
   tbk_json_bool(json, "ok", sound);

@@ -36,11 +36,12 @@ static void end_soon(void* context, tbk_slot_t* slot, const json_t* object) {
   if (until < slot->deadline_ns) slot->deadline_ns = until;
 }
 
-/* Sets *out_hung where it had to be killed. */
-static bool probe_once(tbk_health_t* health, uint64_t limit_ns, bool* out_hung, char* out_reason,
-                       size_t reason_size) {
+/* Sets *out_hung where it had to be killed, and *out_held where another process has the device. */
+static bool probe_once(tbk_health_t* health, uint64_t limit_ns, bool* out_hung, bool* out_held,
+                       char* out_reason, size_t reason_size) {
   static struct question question;
   static tbk_order_t order;
+  *out_hung = *out_held = false;
   tbk_slot_t* slot = tbk_loop_idle(health->loop);
   tbk_limits_t limits = tbk_pace_limits(health->pace);
   if (slot == NULL) {
@@ -57,19 +58,21 @@ static bool probe_once(tbk_health_t* health, uint64_t limit_ns, bool* out_hung, 
   tbk_slot_run(slot, &order, &limits);
   tbk_loop_finish(health->loop, slot);
   *out_hung = question.outcome.end == TBK_END_DEADLINE;
+  *out_held = tbk_health_is_held(slot->said);
   return tbk_health_of(slot->said, &question.outcome, out_reason, reason_size);
 }
 
 /* A device that another process holds may be as sound as any: it is waited for. */
 static bool probe(tbk_health_t* health, uint64_t limit_ns, bool* out_hung, char* out_reason,
                   size_t reason_size) {
-  bool sound = probe_once(health, limit_ns, out_hung, out_reason, reason_size);
-  const tbk_slot_t* slot = &health->loop->slots[0]; /* an exclusive device has one */
-  while (!sound && tbk_health_is_held(slot->said) && tbk_loop_interrupted() == 0) {
+  bool held = false;
+  bool sound = probe_once(health, limit_ns, out_hung, &held, out_reason, reason_size);
+  while (!sound && held && tbk_loop_interrupted() == 0) {
     tbk_lease_wait(health);
     if (health->lost) return false;
-    sound = probe_once(health, limit_ns, out_hung, out_reason, reason_size);
+    sound = probe_once(health, limit_ns, out_hung, &held, out_reason, reason_size);
   }
+  if (sound) tbk_lease_probed(health);
   return sound;
 }
 

@@ -13,11 +13,12 @@
 
 #include <string.h>
 
-enum { PAUSE_MS = 100 };
+enum { PAUSE_MS = 100, TURNS = 12, TURNS_AFTER_PROBES = 3 };
 
 void tbk_lease_wait(tbk_health_t* health) {
   const uint64_t now = tbk_now_ns();
   if (health->held_since_ns == 0) health->held_since_ns = now;
+  if (health->waiting_since_ns == 0) health->waiting_since_ns = now;
   if (now - health->held_since_ns < health->pace->options->open_timeout_ns) {
     tbk_loop_pause(PAUSE_MS);
     return;
@@ -28,14 +29,29 @@ void tbk_lease_wait(tbk_health_t* health) {
             (double)(now - health->held_since_ns) / 1e9);
 }
 
-void tbk_lease_got(tbk_health_t* health) {
+/*
+ * A library that never lets go of its own device, or refuses one that nobody has, answers the same. But it
+ * does so each time, also when a probe has just had the device.
+ */
+bool tbk_lease_excuses(tbk_health_t* health, bool held, uint8_t* turns) {
+  if (!held || *turns == TURNS + TURNS_AFTER_PROBES) return false;
+  health->probe_due |= *turns >= TURNS;
+  (*turns)++;
+  return true;
+}
+
+void tbk_lease_probed(tbk_health_t* health) {
   health->held_since_ns = 0;
+}
+
+void tbk_lease_got(tbk_health_t* health) {
+  health->held_since_ns = health->waiting_since_ns = 0;
 }
 
 void tbk_lease_note(const tbk_health_t* health, tbk_classification_t* classification) {
   const size_t used = strlen(classification->notes);
-  if (health->held_since_ns == 0) return;
+  if (health->waiting_since_ns == 0) return;
   tbk_print(classification->notes + used, sizeof classification->notes - used,
             "%swaited %.1f s for the device, which another process held", used ? "; " : "",
-            (double)(tbk_now_ns() - health->held_since_ns) / 1e9);
+            (double)(tbk_now_ns() - health->waiting_since_ns) / 1e9);
 }

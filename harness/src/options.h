@@ -51,7 +51,7 @@ typedef struct tbk_options {
   char* backend_option_text;   /* joined by commas; NULL for none */
   tbk_words_t require;
   const char* output;
-  uint32_t jobs; /* 0: as many as cores */
+  uint32_t jobs; /* 0: as the machine has cores */
   uint32_t shard_index, shard_count;
   bool is_sharded;                   /* --shard was given, be it 1/1 */
   const char* timings_path;          /* NULL: shards take one test after the other */

@@ -17,8 +17,8 @@
  *
  * and, in the jobs of preflight.h, "backend", "device", "opened", "gate", "health" and "error".
  * "only_should" in an "end" means that what did not hold is a *should*: the verdict is a warning.
- * "device_held" in an "end" or a "health" means that another process has the exclusive device, and
- * this one has never had it: what it says is no verdict, and the worker ends. It will be asked again.
+ * "device_held" in an "end" or a "health" means that the exclusive device was refused as one that
+ * another process has: what it says is no verdict, and the worker ends. It will be asked again (lease.c).
  * Before test K it stores K in its cell (cell.h), which costs no system call. Then it exits with
  * TBK_WORKER_EXIT: a status that neither exit(0) nor a crash gives by chance. A test has passed
  * only if its "end" came, with checks and no failures, and the worker ended in this way.

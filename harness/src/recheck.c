@@ -72,6 +72,8 @@ struct sight {
   uint32_t position; /* which test of the job is looked at */
   bool seen;
   bool turned_away; /* another process has the device */
+  uint8_t turns;
+  tbk_health_t* health;
   tbk_outcome_t outcome;
   tbk_classification_t classification;
 };
@@ -79,7 +81,8 @@ struct sight {
 static void look(void* context, tbk_slot_t* slot, uint32_t position, const tbk_outcome_t* outcome) {
   struct sight* sight = context;
   (void)slot;
-  sight->turned_away |= outcome->report.device_held;
+  sight->turned_away |=
+      tbk_lease_excuses(sight->health, outcome->report.device_held, &sight->turns);
   if (position != sight->position || sight->turned_away) return;
   sight->seen = true;
   sight->outcome = *outcome;
@@ -94,7 +97,7 @@ static void run_job(tbk_rechecks_t* rechecks, tbk_slot_t* slot, const uint32_t* 
   tbk_facts_order(rechecks->pace->facts, &order, items, count);
   order.items[order.count++] = last;
   order.watch_health = watch;
-  *sight = (struct sight){.position = count};
+  *sight = (struct sight){.position = count, .health = rechecks->health};
   slot = slot->launcher != 0 ? slot : tbk_loop_idle(rechecks->loop);
   if (slot == NULL) return;
   slot->on_outcome = look;
@@ -104,7 +107,10 @@ static void run_job(tbk_rechecks_t* rechecks, tbk_slot_t* slot, const uint32_t* 
     sight->turned_away = sight->seen = false;
     tbk_slot_run(slot, &order, &limits);
     tbk_loop_finish(rechecks->loop, slot);
+    sight->turned_away |=
+        tbk_lease_excuses(rechecks->health, tbk_health_is_held(slot->said), &sight->turns);
     if (sight->turned_away) tbk_lease_wait(rechecks->health);
+    if (sight->turned_away && rechecks->health->probe_due) tbk_health_check(rechecks->health);
   } while (sight->turned_away && !rechecks->health->lost && tbk_loop_interrupted() == 0);
   if (!sight->turned_away) tbk_lease_got(rechecks->health);
   if (sight->seen)

@@ -10,20 +10,39 @@
 #include "json_write.h"
 #include "kind.h"
 #include "protocol.h"
+#include "races.h"
 #include "shell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char* or_null(const char* text) {
   return text[0] != '\0' ? text : NULL;
 }
 
+static void add_variable(char* out, size_t out_size, const char* name) {
+  char word[1024];
+  const char* value = getenv(name);
+  if (value == NULL) return;
+  tbk_print(word, sizeof word, "%s=%s", name, value);
+  tbk_shell_add(out, out_size, word);
+}
+
+/* A library that was built with a sanitizer neither loads nor shows a race without its runtime. */
+static void add_preloaded(char* out, size_t out_size) {
+  if (getenv("LD_PRELOAD") == NULL || !tbk_races_are_watched()) return;
+  tbk_shell_add(out, out_size, "env");
+  add_variable(out, out_size, "LD_PRELOAD");
+  add_variable(out, out_size, "TSAN_OPTIONS");
+}
+
 void tbk_replay_command(char* out, size_t out_size, const tbk_options_t* options,
                         const char* const* ids, size_t id_count, bool batch) {
   char seed[24];
   out[0] = '\0';
+  add_preloaded(out, out_size);
   tbk_shell_add(out, out_size, "tbk-run");
   tbk_kind_of(options)->add_subject(out, out_size, options);
   for (size_t i = 0; i < id_count; i++) {

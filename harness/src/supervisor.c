@@ -127,6 +127,16 @@ static void end_turned_away(tbk_run_t* run, tbk_slot_t* slot) {
   tbk_lease_wait(&run->health);
 }
 
+/* Notes whether the job goes on from `position` later, since another process has the device. */
+static void note_refusal(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, bool held) {
+  const uint32_t last = slot->order.count - 1;
+  uint8_t* turns = &run->turns[slot->order.items[position < last ? position : last]];
+  tbk_hold_t* hold = &run->holds[slot->number];
+  if (hold->turned_away) return;
+  hold->turned_away = run->facts.exclusive && tbk_lease_excuses(&run->health, held, turns);
+  hold->turned_at = position;
+}
+
 /* It died while no test was running: in the health probe, or by a thread of the library's own. */
 static void blame_those_before(tbk_run_t* run, tbk_slot_t* slot, const tbk_outcome_t* outcome) {
   tbk_hold_t* hold = &run->holds[slot->number];
@@ -149,10 +159,7 @@ static void on_outcome(void* context, tbk_slot_t* slot, uint32_t position,
     tbk_recorder_release(&run->recorder, hold);
     return;
   }
-  if (outcome->report.device_held && run->facts.exclusive && !hold->turned_away) {
-    hold->turned_away = true;
-    hold->turned_at = position;
-  }
+  note_refusal(run, slot, position, outcome->report.device_held);
   if (hold->turned_away) {
     if (!outcome->in_batch) end_turned_away(run, slot);
     return;
@@ -170,7 +177,10 @@ static void on_said(void* context, tbk_slot_t* slot, const json_t* object) {
   tbk_hold_t* hold = &run->holds[slot->number];
   const json_t* ok = json_object_get(object, "ok");
   const char* reason = json_string_value(json_object_get(object, "reason"));
-  if (json_is_true(ok)) {
+  note_refusal(run, slot, slot->ended, json_is_true(json_object_get(object, "device_held")));
+  if (hold->turned_away) {
+    run->health.probe_due = true;
+  } else if (json_is_true(ok)) {
     tbk_recorder_release(&run->recorder, hold);
   } else if (json_is_false(ok)) {
     hold->unsound = true;
@@ -330,7 +340,8 @@ static void record_the_lost(tbk_run_t* run) {
 void tbk_supervise(tbk_run_t* run) {
   run->health.probed_ns = tbk_now_ns();
   run->holds = calloc(run->loop.count, sizeof *run->holds);
-  if (run->holds == NULL) abort();
+  run->turns = calloc(run->recorder.plan.item_count + 1, sizeof *run->turns);
+  if (run->holds == NULL || run->turns == NULL) abort();
   tbk_print(run->health.state, sizeof run->health.state, "%s%s",
             run->facts.sound ? "ok" : "not sound before the first test: ", run->facts.health);
   enqueue_all(run);

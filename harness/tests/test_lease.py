@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from runs import CPU, PATIENCE, Results, command, processes_with, read, run
+from runs import CPU, LIB, PATIENCE, Results, command, processes_with, read, run
 
+MUTANTS = LIB / "libtbk_mutants.so"
 IN_OPEN = 0x20
 HELD = "another process has held the exclusive device for"
 SOME = ("--only", "memory", "--only", "copy", "--only", "stream/runs_work_in_order")
@@ -119,6 +120,33 @@ def test_a_device_that_is_never_free_again_ends_the_run(
     assert HELD in results.footer["reason"]
     assert results.footer["health"] == "ok"
     assert not processes_with(str(output))
+
+
+@pytest.mark.parametrize("isolation", ["fork", "batch"])
+def test_a_device_that_others_take_again_and_again_passes(
+    holder: Holder, output: Path, isolation: str
+) -> None:
+    """Also while a test opens it again, or the suite asks whether it computes."""
+    some = ("--only", "device_open", "--only", "teardown", "--jobs", "3")
+    with begun(output, *some, *exclusive(holder, "--isolation", isolation)) as process:
+        while process.poll() is None:
+            fcntl.lockf(holder.file, fcntl.LOCK_EX, 1, 0)
+            time.sleep(0.002)
+            holder.release()
+            time.sleep(0.002)
+    results = read(output)
+    assert process.returncode == 0
+    assert set(results.counts()) <= {"pass", "not-shown", "unsupported"}
+    assert results.footer["health"] == "ok"
+
+
+def test_a_library_that_keeps_the_device_for_itself_fails(output: Path) -> None:
+    """It answers as if another process had it, but does so each time that it has closed it."""
+    opened = "device_open/a_closed_device_can_be_opened_again"
+    mutant = ("--backend-option", "mutant=exclusive_is_never_let_go")
+    done = run(MUTANTS, output, "--only", opened, *mutant)
+    assert done.code == 1
+    assert "UNAVAILABLE" in done.results().tests[0]["seen"]
 
 
 def test_a_device_that_was_never_free_is_none(holder: Holder, output: Path) -> None:

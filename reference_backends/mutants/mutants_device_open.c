@@ -93,6 +93,11 @@ OPEN(open_once_only) {
     return wrap_fail(error, TBK_FAILED, "the driver cannot start twice");
   return OPEN_INNER;
 }
+OPEN(exclusive_is_never_let_go) {
+  if (device >= 0 && device < WRAP_DEVICES && wrap_of(self)->opened[device] < 0)
+    return wrap_fail(error, TBK_UNAVAILABLE, "another process has the device open");
+  return OPEN_INNER;
+}
 OPEN(open_third_time_fails) {
   if (wrap_every(wrap_of(self), 3)) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no context left");
   return OPEN_INNER;
@@ -226,7 +231,7 @@ const mutant_t mutants_device_open[] = {
      "FAILED where another process holds the device",
      {PATCH(core.device_open, exclusive_is_failure)},
      0,
-     "exclusive=/tmp/tbk-mutant-failure.lock",
+     "exclusive=$TMPDIR/tbk-mutant-failure.lock",
      0,
      0},
     {"exclusive_waits",
@@ -237,7 +242,7 @@ const mutant_t mutants_device_open[] = {
      "waits until the other process lets go",
      {PATCH(core.device_open, exclusive_waits)},
      0,
-     "exclusive=/tmp/tbk-mutant-waits.lock",
+     "exclusive=$TMPDIR/tbk-mutant-waits.lock",
      0,
      0},
     ROW(alloc_opens_device, "DEV-021", RETURN, BROAD, core.memory_alloc, "opens it on demand"),
@@ -251,6 +256,18 @@ const mutant_t mutants_device_open[] = {
     ROW(close_twice, "DEV-021", RETURN, BROAD, core.device_close, "OK although it is closed"),
     OPENING("opens_once_only", "DEV-022", STATE, BROAD, "a closed device cannot be opened again",
             PATCH(core.device_open, open_once_only), PATCH(core.device_close, close_once_for_all)),
+    {"exclusive_is_never_let_go",
+     "DEV-022",
+     MUTANT,
+     STATE,
+     NARROW,
+     "refused as another process's after it was closed",
+     {PATCH(core.device_open, exclusive_is_never_let_go),
+      PATCH(core.device_close, close_once_for_all)},
+     0,
+     "exclusive=$TMPDIR/tbk-mutant-kept.lock",
+     0,
+     0},
     ROW(open_third_time_fails, "DEV-022", COUNT, NARROW, core.device_open, "the third time"),
     OPENING("open_after_close_in_use_fails", "DEV-022", LIFETIME, NARROW,
             "not again where memory was left behind", PATCH(core.memory_alloc, alloc_counted),

@@ -205,6 +205,20 @@ static void asking_again_and_again_is_enough(tbk_fixture_t* fx) {
   }
 }
 
+/* An answer that was NOT_READY once, for sure where a gate holds the work, is OK in the end. */
+static void asking_is_enough_after_not_ready(tbk_fixture_t* fx) {
+  tbk_gate_t gate;
+  tbk_stream_t* stream = fx_stream(fx);
+  tbk_event_t* event = fx_event(fx, 0);
+  gate_close_over(fx, &gate, stream, TBK_ENQUEUE_RECORD);
+  CHECK_OK(fx->event->event_record(fx->self, event, stream, &fx->error));
+  tbk_status_t status = fx->event->event_query(fx->self, event, &fx->error);
+  GATE_CHECK_PENDING(fx, &gate, status);
+  gate_open(fx, &gate);
+  tbk_require(FX_CHECK_EVENT_ENDS(fx, event, &status), TBK_QUIET);
+  CHECK_ANSWER(TBK_OK, status);
+}
+
 /* The event stands behind two streams: work on one, a wait on the other, and nobody asks either. */
 static void asking_reaches_what_the_event_waits_for(tbk_fixture_t* fx) {
   tbk_event_t *first = fx_event(fx, 0), *asked = fx_event(fx, 0);
@@ -287,6 +301,7 @@ static const tbk_case_t cases[] = {
     TBK_CASE("EVT-023", "event", 0, query_goes_by_the_latest_of_many_records),
     TBK_CASE("EVT-024", "event", 0, query_does_not_wait_for_held_work),
     TBK_CASE("EVT-025", "event", 0, asking_again_and_again_is_enough),
+    TBK_CASE("EVT-025", "event", 0, asking_is_enough_after_not_ready),
     TBK_CASE("EVT-025", "event", 0, asking_reaches_what_the_event_waits_for),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_every_kind_of_work),
     TBK_CASE("EVT-026", "event", 0, synchronize_waits_for_work_behind_an_event),

@@ -82,7 +82,7 @@ static tbk_status_t on_device_open(tbk_instance_t* self, int32_t device, tbk_err
   begin_call(CALL_device_open, on_device(device));
   tbk_status_t result = inner.core->device_open(self, device, error);
   end_call(CALL_device_open, has_failed(result));
-  if (result == TBK_OK) note_open(device, true);
+  note_opening(device, result);
   return result;
 }
 
@@ -90,7 +90,7 @@ static tbk_status_t on_device_close(tbk_instance_t* self, int32_t device, tbk_er
   begin_call(CALL_device_close, on_device(device) | in_state(device));
   tbk_status_t result = inner.core->device_close(self, device, error);
   end_call(CALL_device_close, has_failed(result));
-  if (result == TBK_OK) note_open(device, false);
+  note_closing(device, result);
   return result;
 }
 

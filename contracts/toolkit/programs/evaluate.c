@@ -46,10 +46,16 @@ static void allow_flush(value_t* v) {
 
 /* ------------------------------------------------------------------------------ combinations --- */
 
+/* Made for each operand of each instruction: places behind `count` stay as they are. */
 typedef struct tries {
-  long double at[MOST_TRIES];
   int count;
+  long double at[MOST_TRIES];
 } tries_t;
+
+static void no_operand(tries_t* tries) {
+  tries->count = 1;
+  tries->at[0] = 0;
+}
 
 static void try(tries_t* tries, long double x) {
   for (int i = 0; i < tries->count; ++i)
@@ -63,18 +69,17 @@ static bool is_sharp(const value_t* v) {
 }
 
 /* Also flushed, as it may be where it is read. */
-static tries_t tries_of(const value_t* value) {
-  tries_t tries = {.count = 0};
-  try(&tries, value->middle);
-  if (is_sharp(value)) return tries;
+static void tries_of(tries_t* tries, const value_t* value) {
+  tries->count = 1;
+  tries->at[0] = value->middle;
+  if (is_sharp(value)) return;
   value_t v = *value;
   allow_flush(&v);
-  try(&tries, v.low);
-  try(&tries, v.high);
-  if (v.low < 0 && v.high > 0) try(&tries, 0.0L);
-  if (is_subnormal(v.dtype, value->low)) try(&tries, copysignl(0, value->low));
-  if (is_subnormal(v.dtype, value->high)) try(&tries, copysignl(0, value->high));
-  return tries;
+  try(tries, v.low);
+  try(tries, v.high);
+  if (v.low < 0 && v.high > 0) try(tries, 0.0L);
+  if (is_subnormal(v.dtype, value->low)) try(tries, copysignl(0, value->low));
+  if (is_subnormal(v.dtype, value->high)) try(tries, copysignl(0, value->high));
 }
 
 typedef struct found {
@@ -163,13 +168,13 @@ static value_t with_sign_of_nan(const value_t* in, int sign) {
 
 static value_t real_result(const tbk_instruction_t* i, const value_t* const* in, size_t count) {
   found_t found = {0};
-  tries_t tries[3] = {{{0}, 1}, {{0}, 1}, {{0}, 1}};
+  tries_t tries[3];
   long double middle = 0;
   if (is_wild(i, in, count)) return value_open(i->dtype);
   if (i->opcode == TBK_OPCODE_COPYSIGN && isnan(in[1]->middle))
     return with_sign_of_nan(in[0], in[1]->nan_sign);
-  for (size_t k = 0; k < count; ++k)
-    tries[k] = tries_of(in[k]);
+  for (size_t k = 0; k < 3; ++k)
+    k < count ? tries_of(&tries[k], in[k]) : no_operand(&tries[k]);
   for (int a = 0; a < tries[0].count; ++a)
     for (int b = 0; b < tries[1].count; ++b)
       for (int c = 0; c < tries[2].count; ++c) {
@@ -213,7 +218,9 @@ static bool holds(uint16_t opcode, long double a, long double b) {
 
 /* Intervals that meet may be equal or not, unless each is one number. */
 static value_t truth_result(const tbk_instruction_t* i, const value_t* const* in, size_t count) {
-  tries_t a = tries_of(in[0]), b = count > 1 ? tries_of(in[1]) : (tries_t){{0}, 1};
+  tries_t a, b;
+  tries_of(&a, in[0]);
+  count > 1 ? tries_of(&b, in[1]) : no_operand(&b);
   bool first = holds(i->opcode, a.at[0], b.at[0]);
   bool exact = value_is_exact(in[0]) && (count < 2 || value_is_exact(in[1]));
   bool sign = i->opcode == TBK_OPCODE_SIGNBIT && isnan(in[0]->middle);
@@ -239,7 +246,8 @@ static value_t real_to_integer(uint16_t dtype, const value_t* in) {
 }
 
 static value_t real_to_truth(const value_t* in) {
-  tries_t tries = tries_of(in);
+  tries_t tries;
+  tries_of(&tries, in);
   for (int t = 1; t < tries.count; ++t)
     if ((tries.at[t] != 0) != (tries.at[0] != 0)) return value_open(TBK_BOOL);
   return value_of_integer(TBK_BOOL, tries.at[0] != 0);

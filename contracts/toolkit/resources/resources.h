@@ -56,8 +56,9 @@ void tbk_resources_give_back(tbk_fixture_t* fx);
 /* clean.c: gives memory back from this record on, once the devices are idle; checks its guards. */
 void tbk_memory_give_back(tbk_fixture_t* fx, size_t from);
 
-/* session.c: for the next case, tbk_device_held is false. */
+/* session.c: for the next case, tbk_device_held is false; and what it goes by. */
 void tbk_device_forget_held(void);
+void tbk_device_note_opening(const tbk_backend_t* backend, int32_t device, tbk_status_t status);
 
 /* gate.c: opens every gate of the case; and frees them once nothing can enter them any more. */
 void tbk_gates_open(tbk_fixture_t* fx);
@@ -89,7 +90,10 @@ int tbk_children_left(void);
 /* session.c: phases, the instance and the open device of a session, and the fixture's view of it. */
 void tbk_set_phase(tbk_phase_t phase);
 bool tbk_session_create(tbk_session_t* session);
-/* Opening may take seconds, also within a test: a phase of its own, with its own deadline. */
+/*
+ * Opening may take seconds, also within a test: a phase of its own, with its own deadline. Where another
+ * process has an exclusive device, asks again for a moment.
+ */
 tbk_status_t tbk_device_open_timed(const tbk_backend_t* backend, int32_t device,
                                    tbk_error_t* error);
 tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error);

@@ -63,8 +63,8 @@ const char* tbk_needs_missing_open(tbk_fixture_t* fx, const char* needs);
 bool tbk_needs_known(const char* needs);
 
 /*
- * Tells whether, in the case that ran last and before anything failed in it, the first opening of an
- * exclusive device in this process was answered UNAVAILABLE: another process has it.
+ * Tells whether, in the case that ran last and before anything failed in it, the opening of an exclusive
+ * device was answered UNAVAILABLE: another process has it, or so the library says.
  */
 bool tbk_device_held(void);
 

@@ -57,6 +57,10 @@ UNWATCHED void __tsan_on_report(void* report) {
                   FRAMES);
 }
 
+bool tbk_races_are_watched(void) {
+  return dlsym(RTLD_DEFAULT, "__tsan_get_report_data") != NULL;
+}
+
 void tbk_races_begin(void) {
   if (report_data == NULL) {
     *(void**)&report_data = dlsym(RTLD_DEFAULT, "__tsan_get_report_data");

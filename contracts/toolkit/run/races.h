@@ -9,6 +9,10 @@
 #ifndef TBK_CONTRACTS_RACES_H
 #define TBK_CONTRACTS_RACES_H
 
+#include <stdbool.h>
+
+/* Returns whether the runtime is there. */
+bool tbk_races_are_watched(void);
 /* Forgets what was reported so far, before a test. */
 void tbk_races_begin(void);
 /* Records a failure for what was reported since: the kind, and the places of both accesses. */

@@ -6,6 +6,8 @@
 #include "tables.h"
 #include "trace.h"
 
+#include <unistd.h>
+
 static volatile int32_t private_cell;
 volatile int32_t* tbk_phase_cell = &private_cell;
 
@@ -27,9 +29,9 @@ bool tbk_session_create(tbk_session_t* session) {
   return true;
 }
 
-/* One bit for each of the first devices: opened in this process before. */
-static uint64_t opened_before;
-static bool device_held;
+enum { PAUSE_US = 1000, PATIENCE_NS = 200000000 };
+
+static _Atomic bool device_held;
 
 bool tbk_device_held(void) {
   return device_held;
@@ -47,22 +49,33 @@ static bool is_exclusive(const tbk_backend_t* backend, int32_t device) {
          (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0;
 }
 
-/* Once a process has had the device, a refusal is the library's own; and what went wrong before it
-   is no consequence of it. */
-static void note_opening(const tbk_backend_t* backend, int32_t device, tbk_status_t status) {
-  const uint64_t bit = device >= 0 && device < 64 ? UINT64_C(1) << device : 0;
-  if (status == TBK_OK) opened_before |= bit;
-  if (status == TBK_UNAVAILABLE && (opened_before & bit) != bit && !tbk_checks_failed())
-    device_held |= is_exclusive(backend, device);
+/* What went wrong before a refusal is no consequence of it. */
+void tbk_device_note_opening(const tbk_backend_t* backend, int32_t device, tbk_status_t status) {
+  if (status == TBK_UNAVAILABLE && !device_held && !tbk_checks_failed())
+    device_held = is_exclusive(backend, device);
+}
+
+/* Another process may have an exclusive device for a moment, at each opening of many: it lets go soon. */
+static tbk_status_t open_patiently(const tbk_backend_t* backend, int32_t device,
+                                   tbk_error_t* error) {
+  const bool held_before = device_held;
+  const uint64_t until = fx_now_ns() + PATIENCE_NS;
+  tbk_status_t status = backend->core->device_open(backend->instance, device, error);
+  while (status == TBK_UNAVAILABLE && fx_now_ns() < until && is_exclusive(backend, device)) {
+    (void)usleep(PAUSE_US);
+    status = backend->core->device_open(backend->instance, device, error);
+  }
+  if (status == TBK_OK) device_held = held_before;
+  return status;
 }
 
 tbk_status_t tbk_device_open_timed(const tbk_backend_t* backend, int32_t device,
                                    tbk_error_t* error) {
   int32_t phase = *tbk_phase_cell;
   tbk_set_phase(TBK_PHASE_OPEN);
-  tbk_status_t status = backend->core->device_open(backend->instance, device, error);
+  tbk_status_t status = open_patiently(backend, device, error);
   tbk_set_phase((tbk_phase_t)phase);
-  note_opening(backend, device, status);
+  tbk_device_note_opening(backend, device, status);
   return status;
 }
 

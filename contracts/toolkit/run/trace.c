@@ -15,6 +15,7 @@
 
 #include "arithmetic.h"
 #include "needs.h"
+#include "resources.h"
 #include "tables.h"
 
 static tbk_trace_t private_cell;
@@ -112,10 +113,14 @@ static int32_t device_of(uint64_t handle) {
                           : -1;
 }
 
+static uint32_t bit_of(int32_t device) {
+  return device >= 0 && device < DEVICE_BITS ? UINT32_C(1) << device : 0;
+}
+
 static unsigned in_state(int32_t device) {
-  if (device < 0 || device >= DEVICE_BITS) return 0;
-  const uint32_t bit = UINT32_C(1) << device;
-  return (__atomic_load_n(&opened, __ATOMIC_RELAXED) & bit) == 0 ? TBK_TRACE_CLOSED : 0;
+  const uint32_t bit = bit_of(device);
+  const bool is_closed = bit != 0 && (__atomic_load_n(&opened, __ATOMIC_RELAXED) & bit) == 0;
+  return is_closed ? TBK_TRACE_CLOSED : 0;
 }
 
 static unsigned of_object(uint64_t handle) {
@@ -124,13 +129,13 @@ static unsigned of_object(uint64_t handle) {
   return (maker != this_thread() ? TBK_TRACE_FOREIGN : 0) | in_state(device_of(handle));
 }
 
-static void note_open(int32_t device, bool is_open) {
-  if (device < 0 || device >= DEVICE_BITS) return;
-  const uint32_t bit = UINT32_C(1) << device;
-  if (is_open)
-    __atomic_fetch_or(&opened, bit, __ATOMIC_RELAXED);
-  else
-    __atomic_fetch_and(&opened, ~bit, __ATOMIC_RELAXED);
+static void note_opening(int32_t device, tbk_status_t status) {
+  tbk_device_note_opening(&inner, device, status);
+  if (status == TBK_OK) __atomic_fetch_or(&opened, bit_of(device), __ATOMIC_RELAXED);
+}
+
+static void note_closing(int32_t device, tbk_status_t status) {
+  if (status == TBK_OK) __atomic_fetch_and(&opened, ~bit_of(device), __ATOMIC_RELAXED);
 }
 
 /* NOT_READY is an answer like OK. */

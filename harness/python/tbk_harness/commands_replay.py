@@ -24,7 +24,7 @@ from tbk_reports.model import (
 from tbk_reports.text import line
 from tbk_reports.words import check_words, seen_words, state_words
 
-from tbk_harness import debugger, litmus_runner, outcome, runner
+from tbk_harness import debugger, litmus_runner, outcome, runner, tsan
 from tbk_harness.folder import RESULTS
 from tbk_harness.near import hint
 from tbk_harness.session import runner_or_stop
@@ -54,7 +54,7 @@ def replay_command(results: Path, tests: tuple[str, ...], *, gdb: bool) -> None:
         out.print(Text(shlex.join(command), style="dim"))
         with tempfile.TemporaryDirectory(prefix="tbk-replay-") as folder:
             output = Path(folder) / RESULTS
-            ended = runner.run(command[1:], output)
+            ended = runner.run(command[1:], output, environment=_environment(binary, test))
             seen = read_results(output).tests if output.exists() else ()
         failing = [one for one in seen if one.failed] if seen else []
         again += bool(failing) or not seen
@@ -115,7 +115,7 @@ def _chosen(tests: Sequence[Test], wanted: Sequence[str]) -> list[Test]:
 def _command(binary: Path, test: Test) -> list[str]:
     """The recorded arguments, but never another program than tbk-run."""
     try:
-        words = shlex.split(test.replay)
+        words = tsan.without_environment(shlex.split(test.replay))
     except ValueError:
         words = []
     if not words or Path(words[0]).name != "tbk-run":
@@ -123,6 +123,17 @@ def _command(binary: Path, test: Test) -> list[str]:
     if any(word.split("=")[0] in ("--output", "--resume") for word in words):
         outcome.stop(EXIT_USAGE, f"the replay command of {test.id} names an output")
     return [str(binary), *words[1:]]
+
+
+def _environment(binary: Path, test: Test) -> dict[str, str]:
+    """What a library that was built for a sanitizer needs, found anew: never what the file says."""
+    library = Path(_command(binary, test)[1])
+    if not test.replay.startswith("env ") or not tsan.built_for(library):
+        return {}
+    try:
+        return tsan.environment(library, binary)
+    except tsan.NoTsanError as error:
+        outcome.stop(EXIT_USAGE, str(error))
 
 
 def _told(test: Test, seen: Sequence[Test], failing: Sequence[Test], ended: runner.Ended) -> Text:

@@ -265,8 +265,9 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
     arguments += [f"--only={test}" for test in only]
     with tempfile.TemporaryDirectory(prefix="tbk-kill-") as folder:
         output = Path(folder) / "results.jsonl"
-        # The entry's own tests pass no options: a mutant of the entry reads its name from here.
-        environment = {"TBK_MUTANT": mutant.name}
+        # The entry's own tests pass no options: a mutant of the entry reads its name from here. And
+        # what a device locks for all its processes is no other run's.
+        environment = {"TBK_MUTANT": mutant.name, "TMPDIR": folder}
         ended = runner.run(arguments, output, alone=False, environment=environment)
         if not output.exists():
             return _row(mutant, (), ended.exit_code, ended.said, 0.0)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -16,7 +17,8 @@ NEEDED = re.compile(rb"\0(libtsan\.so\.\d+|libclang_rt\.tsan[-\w.]*\.so)\0")
 CLANG = ("libclang_rt.tsan.so", "libclang_rt.tsan-x86_64.so", "libclang_rt.tsan-aarch64.so")
 # Reports become failures of the test that they were made in, so the exit code is left alone.
 OPTIONS = "exitcode=0:halt_on_error=0:die_after_fork=0:report_signal_unsafe=0:history_size=4"
-ONLY = ("thread", "sweep_race")  # tests whose subject is that several threads call
+# Tests whose subject is that several threads call, kernels too.
+ONLY = ("thread", "sweep_race", "program_beside")
 TIMEOUT_S = "120"
 
 
@@ -71,6 +73,13 @@ def environment(library: Path, runner: Path) -> dict[str, str]:
     before = os.environ.get("LD_PRELOAD", "")
     preload = f"{_preloaded(library)} {before}".strip()
     return {"TSAN_OPTIONS": options, "LD_PRELOAD": preload}
+
+
+def without_environment(words: list[str]) -> list[str]:
+    """Returns a recorded command without its variables: no file says what is preloaded."""
+    if words[:1] != ["env"]:
+        return words
+    return list(itertools.dropwhile(lambda word: "=" in word, words[1:]))
 
 
 def defaults(options: dict[str, Any]) -> dict[str, Any]:

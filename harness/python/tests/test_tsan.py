@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +38,12 @@ def built(folder: Path, *, locked: bool, flags: tuple[str, ...] = ("-fsanitize=t
     return library
 
 
+def path_of_runner() -> str:
+    runner = locate.tbk_run()
+    assert runner is not None
+    return os.pathsep.join([str(runner.parent), os.environ["PATH"]])
+
+
 def judged(library: Path, folder: Path) -> tuple[int, str, ResultFile | None]:
     runner = locate.tbk_run()
     if runner is not None and b"__asan_init" in runner.read_bytes():
@@ -56,6 +64,16 @@ def test_a_race_is_a_failure_that_names_its_place(tmp_path: Path) -> None:
     [test] = results.tests
     assert test.clause.startswith("THR-")
     assert "data-race" in test.output or "data race" in test.output
+    by_shell = subprocess.run(
+        [*shlex.split(test.replay), "--output", str(tmp_path / "again.jsonl")],
+        capture_output=True, text=True, check=False, env={**os.environ, "PATH": path_of_runner()},
+    )  # fmt: skip
+    assert "data-race" in by_shell.stdout, by_shell.stderr
+    replay = subprocess.run(
+        [sys.executable, "-m", "tbk_harness", "replay", str(tmp_path / "report" / "results.jsonl")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "1 of 1 fail again" in replay.stdout, replay.stderr
 
 
 def test_a_library_with_locks_has_none(tmp_path: Path) -> None:

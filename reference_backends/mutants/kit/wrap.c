@@ -144,6 +144,20 @@ static bool take_plant(wrap_t* wrap, const char* option) {
   return false;
 }
 
+/* A file of a row's options is one for all processes of a run: $TMPDIR at its beginning, or /tmp. */
+static void add_row_options(char* options, size_t used, const char* more) {
+  static const char word[] = "$TMPDIR";
+  const char* folder = getenv("TMPDIR");
+  const char* at = strstr(more, word);
+  const size_t before = at != NULL ? (size_t)(at - more) : strlen(more);
+  snprintf(options + used, OPTIONS_LIMIT - used, "%s%.*s%s%s", used == 0 ? "" : ",", (int)before,
+           more,
+           at == NULL       ? ""
+           : folder != NULL ? folder
+                            : "/tmp",
+           at == NULL ? "" : at + sizeof word - 1);
+}
+
 /* The options without "mutant=" and what is of a mutant, then those of the row. */
 static void pass_options(instance_memory_t* memory, const char* options, const mutant_t* row) {
   const char* more = row == NULL ? NULL : row->options;
@@ -162,8 +176,7 @@ static void pass_options(instance_memory_t* memory, const char* options, const m
     used += (size_t)snprintf(memory->options + used, OPTIONS_LIMIT - used, "%s%s",
                              used == 0 ? "" : ",", part);
   }
-  if (more != NULL)
-    snprintf(memory->options + used, OPTIONS_LIMIT - used, "%s%s", used == 0 ? "" : ",", more);
+  if (more != NULL) add_row_options(memory->options, used, more);
   memory->host.options = memory->options[0] == '\0' ? NULL : memory->options;
 }
 
