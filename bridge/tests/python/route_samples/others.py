@@ -47,6 +47,6 @@ PATCHES: dict[str, Sample] = {
     "unfold": learned(lambda x: nnf.unfold(x, (2, 3), 2, 1, 2), IMAGES),
     "fold": learned(lambda x: nnf.fold(x, (4, 5), (2, 2), stride=(1, 2)), real(2, 12, 6)),
     "windows": learned(lambda x: x.unfold(1, 3, 2), real(3, 8)),
-    "unpool": learned(lambda x, i: nnf.max_unpool2d(x, i, 2), POOLED, fixed=[TAKEN]),
+    "unpool": learned(lambda x, i: nnf.max_unpool2d(x, i, [2, 2]), POOLED, fixed=[TAKEN]),
 }
 FAMILIES = {"gates": GATES, "vectors": VECTORS, "patches": PATCHES}
