@@ -9,6 +9,7 @@
 #include "sweep.h"
 
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,6 +264,7 @@ int main(int count, char** values) {
     fprintf(stderr, "tbk-cunit: nothing is selected\n");
     return 3;
   }
+  (void)signal(SIGCHLD, SIG_DFL); /* where it is ignored, no end of a process is told */
   if (!can_be_loaded()) return 4;
   judging = getpid();
   if (atexit(insist_on_the_summary) != 0) return 1;

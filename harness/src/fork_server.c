@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "contract.h"
+#include "python_settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,6 +112,7 @@ static _Noreturn void become_fork_server(const char** words, int end, int output
   (void)dup2(high_end, SOCKET);
   (void)close_range(SOCKET + 1, ~0U, 0);
   (void)setenv("PYTHONHASHSEED", "0", 0);
+  tbk_python_settings_drop();
   (void)execvp(words[0], (char* const*)(uintptr_t)words);
   (void)fprintf(stderr, "%s: %s\n", words[0], strerror(errno));
   _exit(EXIT_FAILURE);

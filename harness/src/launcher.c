@@ -29,17 +29,20 @@
 
 enum { CONTROL = 3, REPORT = TBK_LAUNCHER_REPORT, FIRST_FREE, ABOVE = 10 };
 enum { MOST_UNUSED = 8 };
+static const uint64_t moment_ns = UINT64_C(500000000);
 
 static tbk_launcher_t self;
 static tbk_order_t order;
 static pid_t worker;
-static bool is_worker;      /* this process */
-static uint32_t job;        /* the worker's; 1 for the first */
-static bool killed;         /* the worker, on request */
-static uint32_t unused;     /* workers in a row that ended before they had an order */
-static uint64_t kill_at_ns; /* 0: no SIGKILL is due */
-static int stop_signal;
-static sigset_t unmasked; /* as workers get it */
+static bool is_worker;            /* this process */
+static uint32_t job;              /* the worker's; 1 for the first */
+static bool killed;               /* the worker, on request */
+static uint32_t unused;           /* workers in a row that ended before they had an order */
+static uint64_t kill_at_ns;       /* 0: no SIGKILL is due */
+static int stop_signal;           /* 0: it is not stopped */
+static uint64_t stopped_until_ns; /* then it is killed; */
+static bool stayed_stopped;       /* and was */
+static sigset_t unmasked;         /* as workers get it */
 static tbk_surroundings_t at_first;
 
 static void on_child(int number) {
@@ -156,6 +159,7 @@ static void start_worker(void) {
   const pid_t launcher = getpid();
   killed = false;
   stop_signal = 0;
+  stayed_stopped = false;
   kill_at_ns = 0;
   self.page->begun = 0;
   call(self.worker->before_fork);
@@ -185,7 +189,7 @@ static void take_word(void) {
 /* What a worker has changed about this process would be handed down to the next. */
 static void tell(int wait_status, uint32_t strays) {
   const unsigned changed = tbk_surroundings_changed(&at_first);
-  const tbk_notice_t notice = {wait_status, stop_signal, strays, changed};
+  const tbk_notice_t notice = {wait_status, stayed_stopped ? stop_signal : 0, strays, changed};
   self.page->ordered = 0; /* also where it was killed before it took it */
   if (send(self.control, &notice, sizeof notice, MSG_NOSIGNAL) < 0 || changed != 0) leave();
   job++;
@@ -204,24 +208,51 @@ static void end_worker(int wait_status) {
   start_worker();
 }
 
+/*
+ * Whoever stops all processes of a run lets them go on one after the other, and this one may be the first:
+ * what a worker has done to itself is not undone in a moment.
+ */
+static void note_stop(int signal_number) {
+  stop_signal = signal_number;
+  stopped_until_ns = tbk_now_ns() + moment_ns;
+}
+
 static void look_after_children(void) {
+  const int changes = WNOHANG | WUNTRACED | WCONTINUED;
   int status = 0;
   pid_t pid;
-  while (!is_worker && (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+  while (!is_worker && (pid = waitpid(-1, &status, changes)) > 0) {
     if (pid != worker) continue; /* an orphan of the worker's */
-    if (WIFSTOPPED(status)) {
-      stop_signal = WSTOPSIG(status);
-      kill_worker();
-    } else {
+    if (WIFSTOPPED(status))
+      note_stop(WSTOPSIG(status));
+    else if (WIFCONTINUED(status))
+      stop_signal = 0;
+    else
       end_worker(status);
-    }
   }
 }
 
+static void kill_who_stays_stopped(void) {
+  const uint64_t now = tbk_now_ns();
+  if (stop_signal == 0 || stayed_stopped || now < stopped_until_ns) return;
+  if (now > stopped_until_ns + moment_ns) { /* this process stood still as well */
+    stopped_until_ns = now + moment_ns;
+    return;
+  }
+  stayed_stopped = true;
+  kill_worker();
+}
+
+static uint64_t next_kill_ns(void) {
+  const bool waits = stop_signal != 0 && !stayed_stopped;
+  const uint64_t stopped_ns = waits ? stopped_until_ns : UINT64_MAX;
+  return kill_at_ns != 0 && kill_at_ns < stopped_ns ? kill_at_ns : stopped_ns;
+}
+
 static const struct timespec* until_kill(struct timespec* out) {
-  uint64_t now = tbk_now_ns();
-  if (kill_at_ns == 0) return NULL;
-  uint64_t left = kill_at_ns > now ? kill_at_ns - now : 0;
+  const uint64_t now = tbk_now_ns(), next = next_kill_ns();
+  if (next == UINT64_MAX) return NULL;
+  const uint64_t left = next > now ? next - now : 0;
   *out = (struct timespec){.tv_sec = (time_t)(left / 1000000000),
                            .tv_nsec = (long)(left % 1000000000)};
   return out;
@@ -238,6 +269,7 @@ const tbk_order_t* tbk_launcher_run(const tbk_launcher_t* launcher) {
     if (ppoll(&control, 1, until_kill(&left), &unmasked) > 0) take_word();
     if (kill_at_ns != 0 && worker > 0 && tbk_now_ns() >= kill_at_ns) kill_worker();
     look_after_children();
+    kill_who_stays_stopped();
   }
   return &order;
 }

@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-static const uint64_t watch_every_ns = UINT64_C(20000000);
+static const uint64_t watch_every_ns = UINT64_C(20000000), standstill_ns = UINT64_C(1000000000);
 static volatile sig_atomic_t interrupted;
 static sigset_t unmasked;
 
@@ -108,12 +108,15 @@ tbk_slot_t* tbk_loop_idle(tbk_loop_t* loop) {
   return best;
 }
 
+/* A run that was stopped, or frozen with its machine, finds its deadlines over when it goes on. */
 static void watch(tbk_loop_t* loop) {
-  uint64_t now = tbk_now_ns();
-  if (now - loop->watched_ns < watch_every_ns) return;
+  const uint64_t now = tbk_now_ns(), since = now - loop->watched_ns;
+  if (since < watch_every_ns) return;
   loop->watched_ns = now;
-  for (uint32_t i = 0; i < loop->count; i++)
+  for (uint32_t i = 0; i < loop->count; i++) {
+    if (since > standstill_ns) tbk_slot_lend(&loop->slots[i], now, since);
     tbk_slot_watch(&loop->slots[i], now);
+  }
 }
 
 void tbk_loop_pump(tbk_loop_t* loop) {

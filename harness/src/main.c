@@ -9,6 +9,7 @@
 #include "phase.h"
 #include "resume.h"
 #include "run.h"
+#include "standard_files.h"
 #include "summary.h"
 #include "text.h"
 #include "tree.h"
@@ -294,9 +295,12 @@ int main(int argc, char** argv) {
   static tbk_options_t options;
   static tbk_run_t run;
   char reason[1024] = "";
+  tbk_standard_files_open();
   tbk_options_parse(&options, argc, argv);
+  if (options.check_options) return TBK_EXIT_PASS; /* what is wrong with them has ended it */
   connect(&run, &options);
   (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file size is told as a full disk is */
+  (void)signal(SIGCHLD, SIG_DFL); /* where it is ignored, no end of a process is told */
   tbk_exit_t exit_code = prepare(&run, reason, sizeof reason);
   const char* unknown = exit_code == TBK_EXIT_PASS ? unknown_requirement(&options) : NULL;
   if (unknown != NULL) {

@@ -48,7 +48,8 @@ enum {
   KEY_BUDGET,
   KEY_FAILING_BUDGET,
   KEY_TIER,
-  KEY_CASE
+  KEY_CASE,
+  KEY_CHECK_OPTIONS
 };
 
 static const struct argp_option table[] = {
@@ -71,6 +72,8 @@ static const struct argp_option table[] = {
     {"seed", KEY_SEED, "N", 0, "seed of the inputs (default: 1)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "result file (default: tbk-results.jsonl)", 0},
     {"list", KEY_LIST, NULL, 0, "print the tests selected, and run none", 0},
+    {"check-options", KEY_CHECK_OPTIONS, NULL, OPTION_HIDDEN, "read the options, and do nothing",
+     0},
     {"isolation", KEY_ISOLATION, "auto|fork|batch", 0,
      "one process a test, or many tests in one (default: as long as the device takes to open)", 0},
     {"timeout", KEY_TIMEOUT, "TIME", 0,
@@ -266,6 +269,9 @@ static error_t parse(int key, char* text, struct argp_state* state) {
       break;
     case KEY_LIST:
       options->list = true;
+      break;
+    case KEY_CHECK_OPTIONS:
+      options->check_options = true;
       break;
     case KEY_ISOLATION:
       isolation(state, options, text);

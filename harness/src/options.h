@@ -63,6 +63,7 @@ typedef struct tbk_options {
   uint64_t seed;
   bool resume;
   bool list;
+  bool check_options; /* and nothing else */
   bool quiet;
   tbk_isolation_t isolation;
   tbk_tier_t tier;

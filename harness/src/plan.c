@@ -27,13 +27,18 @@ static bool is_prefix(const char* selector, const char* of) {
   return strncmp(selector, of, strlen(selector)) == 0;
 }
 
+/* A test itself, one with parameters whatever they are ("s/t" names "s/t[a]"), all of a suite. */
+static bool names_test(const char* selector, const char* id) {
+  const size_t length = strlen(selector);
+  return is_prefix(selector, id) &&
+         (id[length] == '\0' || id[length] == '[' || selector[length - 1] == '/');
+}
+
 bool tbk_selector_matches(const char* selector, bool is_area, const tbk_test_t* test) {
   if (strncmp(selector, "profile:", 8) == 0) return strcmp(selector + 8, test->profile) == 0;
   if (is_area) /* "memory" is an area and a profile: the area */
     return strcmp(selector, test->suite) == 0 || strcmp(selector, test->area) == 0;
-  if (strchr(selector, '/') != NULL)
-    return strcmp(selector, test->id) == 0 ||
-           (selector[strlen(selector) - 1] == '/' && is_prefix(selector, test->id));
+  if (strchr(selector, '/') != NULL) return names_test(selector, test->id);
   return strcmp(selector, test->clause) == 0 || strcmp(selector, test->profile) == 0 ||
          (strlen(selector) >= 3 && strlen(selector) < 7 && is_prefix(selector, test->clause));
 }

@@ -353,6 +353,14 @@ static bool is_late(tbk_slot_t* slot, uint64_t now_ns, const pid_t* pids, size_t
   return more == 0;
 }
 
+void tbk_slot_lend(tbk_slot_t* slot, uint64_t now_ns, uint64_t ns) {
+  if (!slot->busy) return;
+  const uint64_t age_ns = now_ns > slot->test_started_ns ? now_ns - slot->test_started_ns : 0;
+  const uint64_t lent_ns = ns < age_ns ? ns : age_ns;
+  slot->deadline_ns += lent_ns;
+  if (slot->kill_sent_ns != 0) slot->kill_sent_ns += lent_ns;
+}
+
 void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns) {
   static pid_t pids[TBK_PROCESSES_MAX + 1];
   if (!slot->busy || slot->launcher == 0) return;

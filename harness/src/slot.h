@@ -92,6 +92,8 @@ void tbk_slot_poll(const tbk_slot_t* slot, struct pollfd fds[TBK_SLOT_FDS]);
 void tbk_slot_read(tbk_slot_t* slot, const struct pollfd fds[TBK_SLOT_FDS]);
 /* Kills what is past its deadline or above its memory. Call it now and then. */
 void tbk_slot_watch(tbk_slot_t* slot, uint64_t now_ns);
+/* Moves the deadline by the part of the last `ns` in which the job ran and nobody watched. */
+void tbk_slot_lend(tbk_slot_t* slot, uint64_t now_ns, uint64_t ns);
 /* Ends the launcher and all below it. */
 void tbk_slot_stop(tbk_slot_t* slot);
 

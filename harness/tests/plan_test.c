@@ -43,6 +43,19 @@ static void selectors_name_a_test(void) {
     CU_ASSERT_TRUE(matches(yes[i]));
 }
 
+static void a_name_without_parameters_is_of_all_of_them(void) {
+  static const tbk_test_t with = {.id = (char*)(uintptr_t) "torch_a/adds[int8-1]",
+                                  .suite = "torch_a",
+                                  .area = "a",
+                                  .clause = "ADD-001",
+                                  .profile = "core"};
+  CU_ASSERT_TRUE(tbk_selector_matches("torch_a/adds", false, &with));
+  CU_ASSERT_TRUE(tbk_selector_matches("torch_a/adds[int8-1]", false, &with));
+  CU_ASSERT_FALSE(tbk_selector_matches("torch_a/add", false, &with));
+  CU_ASSERT_FALSE(tbk_selector_matches("torch_a/adds[", false, &with));
+  CU_ASSERT_FALSE(tbk_selector_matches("torch_a/adds[int8", false, &with));
+}
+
 static void selectors_name_no_other_test(void) {
   static const char* const no[] = {
       "memory_free/zero", "memory/", "mem", "MEM-01455", "MEM-015", "M", "async",
@@ -215,6 +228,7 @@ static void a_budget_is_over_sooner_where_a_test_failed(void) {
 CU_TestInfo tbk_plan_tests[] = {
     {"selectors name a test", selectors_name_a_test},
     {"selectors name no other test", selectors_name_no_other_test},
+    {"a name without parameters is of all of them", a_name_without_parameters_is_of_all_of_them},
     {"shuffle", an_order_is_a_permutation_that_the_seed_decides},
     {"shards add up", shards_add_up},
     {"a word that names nothing", a_word_that_names_nothing_is_told},

@@ -9,13 +9,14 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from runs import HOSTILE, PATIENCE, TBK_RUN, TEMPLATE, hostile, processes_with, read, run
+from runs import CPU, HOSTILE, PATIENCE, TBK_RUN, TEMPLATE, hostile, processes_with, read, run
 
 NOBODY = 65534
 MOST_FILES = 16
@@ -89,6 +90,37 @@ def test_without_proc_it_is_said_who_lives_on(tmp_path: Path) -> None:
     assert results.header["machine"]["processes_held_by"].startswith("its process group alone")
     assert results.header["machine"]["memory_held_by"].startswith("nothing")
     assert any("which live on" in (record["notes"] or "") for record in results.tests)
+
+
+DEAF = (sys.executable, "-c",
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
+        "os.execv(sys.argv[1], sys.argv[1:])")  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", ["tbk-run", "tbk-cunit", "tbk-litmus"])
+def test_who_was_started_deaf_to_its_children_hears_them(tmp_path: Path, tool: str) -> None:
+    """Some services leave SIGCHLD ignored, and what they start inherits that."""
+    words = {
+        "tbk-run": ["--only", "MEM-002", "--output", str(tmp_path / "results.jsonl")],
+        "tbk-cunit": ["--only", "memory"],
+        "tbk-litmus": ["--programs", "1", "--output", str(tmp_path / "litmus.jsonl")],
+    }
+    line = [*DEAF, str(TBK_RUN.parent / tool), str(CPU), *words[tool]]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_command_hears_how_tbk_run_ended(tmp_path: Path) -> None:
+    ends = tmp_path / "tbk-run"
+    ends.write_text(f'#!/bin/sh\nexec prlimit --nofile={MOST_FILES} {TBK_RUN} "$@"\n')
+    ends.chmod(0o755)
+    words = ["-m", "tbk_harness", "run", str(TEMPLATE), "--report-dir", str(tmp_path / "r")]
+    done = subprocess.run(
+        [*DEAF, sys.executable, *words, "--layer", "c"], capture_output=True, text=True,
+        check=False, env={**os.environ, "TBK_RUN": str(ends)},
+    )  # fmt: skip
+    assert done.returncode == 6
+    assert "ended with status" not in done.stdout + done.stderr
 
 
 def test_the_header_says_what_holds_processes_and_memory(tmp_path: Path) -> None:

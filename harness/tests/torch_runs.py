@@ -14,6 +14,8 @@ from runs import PATIENCE, ROOT, TBK_RUN, Run
 CONTRACTS = ROOT / "contracts/python/tbk_contracts/torch"
 ACTS = Path(__file__).resolve().parent / "torch_acts"
 HOSTILE = "torch_act_hostile"
+# What users set for scripts of their own, and no worker takes.
+SETTINGS = {"PYTHONWARNINGS": "error", "PYTHONOPTIMIZE": "2", "PYTHONINSPECT": "1"}
 
 
 def words(output: Path, *more: str, device: str = "cpu") -> list[str]:
@@ -32,7 +34,7 @@ def judge(output: Path, *more: str, device: str = "cpu", folder: Path = ACTS) ->
         capture_output=True,
         text=True,
         timeout=PATIENCE,
-        env=environment(folder),
+        env={**environment(folder), **SETTINGS},
         check=False,
     )
     return Run(done.returncode, done.stdout, done.stderr, output)

@@ -8,11 +8,13 @@
 
 /* Where there are no pools, kept.c knows all that it gave. */
 static bool remember(tbk_instance_t* self, int32_t device, cu_deviceptr pointer) {
-  return !self->devices[device].pools || cuda_remember(self, device, CUDA_DEVICE_MEMORY, pointer);
+  return !self->devices[device].pools ||
+         address_add(&self->lock, &self->devices[device].memory, pointer, 1);
 }
 
 static bool forget(tbk_instance_t* self, int32_t device, cu_deviceptr pointer) {
-  return !self->devices[device].pools || cuda_forget(self, device, pointer);
+  return !self->devices[device].pools ||
+         address_remove(&self->lock, &self->devices[device].memory, pointer);
 }
 
 static tbk_status_t async_alloc(tbk_instance_t* self, tbk_stream_t* stream, uint64_t size_bytes,
@@ -22,7 +24,7 @@ static tbk_status_t async_alloc(tbk_instance_t* self, tbk_stream_t* stream, uint
   cu_stream queue;
   cu_deviceptr pointer = 0;
   cu_result result = CU_OK;
-  const int32_t device = stream->device;
+  const int32_t device = stream->handle.device;
   tbk_status_t status = cuda_begin(self, device, stream, &queue, error);
   if (status != TBK_OK) return status;
   if (size_bytes > SIZE_MAX / 2) {
@@ -43,7 +45,7 @@ static tbk_status_t async_free(tbk_instance_t* self, tbk_stream_t* stream, tbk_m
                                tbk_error_t* error) {
   if (stream == NULL) return cuda_fail(error, TBK_INVALID, "stream is NULL");
   cu_stream queue;
-  const int32_t device = stream->device;
+  const int32_t device = stream->handle.device;
   tbk_status_t status = cuda_begin(self, device, stream, &queue, error);
   if (status == TBK_DEVICE_LOST) return TBK_OK; /* it goes with the context */
   if (status != TBK_OK) return status;

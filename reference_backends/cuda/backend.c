@@ -5,20 +5,10 @@
  * backend.c: the entry point, errors, and the way into a device's context and out of it.
  */
 #include "job.h"
+#include "library.h"
 #include "nvrtc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-void cuda_log(const tbk_instance_t* self, const char* text) {
-  if (self->host.log != NULL) self->host.log(self->host.context, TBK_LOG_WARNING, text);
-}
-
-void cuda_tell(const tbk_instance_t* self, tbk_status_t status, const tbk_error_t* error) {
-  if (status != TBK_OK && status != TBK_DEVICE_LOST) cuda_log(self, error->message);
-}
 
 /* Faults after which the driver answers every call on the context with the same error. */
 static bool is_fault(cu_result result) {
@@ -78,7 +68,8 @@ tbk_status_t cuda_leave(tbk_instance_t* self, int32_t device, cu_result result, 
   cu_result left = cuda_driver()->context_pop(&ignored);
   bool first = result == CU_OK || result == CU_NOT_READY;
   if (left != CU_OK && first) result = left;
-  if (left != CU_OK && !first) cuda_log(self, cuda_error_text(left));
+  if (left != CU_OK && !first)
+    driver_log(&self->host, TBK_LOG_WARNING, "%s", cuda_error_text(left));
   tbk_status_t status = cuda_translate(result);
   if (status == TBK_OK) return TBK_OK;
   if (status == TBK_DEVICE_LOST) {
@@ -91,11 +82,12 @@ tbk_status_t cuda_leave(tbk_instance_t* self, int32_t device, cu_result result, 
 
 tbk_status_t cuda_begin(tbk_instance_t* self, int32_t device, tbk_stream_t* stream,
                         cu_stream* out_queue, tbk_error_t* error) {
-  if (stream != NULL && stream->device != device) {
-    return cuda_fail(error, TBK_INVALID, "the stream is one of device %d", stream->device);
+  if (stream != NULL && stream->handle.device != device) {
+    return cuda_fail(error, TBK_INVALID, "the stream is one of device %d", stream->handle.device);
   }
   tbk_status_t status = cuda_enter(self, device, error);
-  if (status == TBK_OK) *out_queue = stream ? stream->native : self->devices[device].internal;
+  if (status == TBK_OK)
+    *out_queue = stream ? stream->handle.native : self->devices[device].internal;
   return status;
 }
 
@@ -123,39 +115,18 @@ static const tbk_backend_t table = {
     .random = &cuda_random_ops,
 };
 
-/* The only option is driver=PATH; a path may hold anything but a comma. */
-static tbk_status_t choose_driver(const char* options, tbk_error_t* error) {
-  static const char key[] = "driver=";
-  const char* path = NULL;
-  if (options != NULL && options[0] != '\0') {
-    if (strncmp(options, key, strlen(key)) != 0 || strchr(options, ',') != NULL)
-      return cuda_fail(error, TBK_INVALID, "not driver=PATH: %.200s", options);
-    path = options + strlen(key);
-    if (access(path, R_OK) != 0)
-      return cuda_fail(error, TBK_INVALID, "the driver cannot be read: %.200s", path);
-  }
-  if (cuda_driver_choose(path)) return TBK_OK;
-  return cuda_fail(error, TBK_INVALID_STATE, "this process has another driver already");
-}
-
 /* Without a compiler there is no device code, and the log says so. */
 static void offer_kernels(tbk_instance_t* self) {
   if (cuda_compiler() != NULL) return;
   self->backend.kernel = NULL;
   self->backend.random = NULL;
-  cuda_log(self, cuda_nvrtc_missing());
+  driver_log(&self->host, TBK_LOG_WARNING, "%s", cuda_nvrtc_missing());
 }
 
 tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
                                 tbk_error_t* error) {
-  if (host == NULL || out_backend == NULL || host->struct_size < sizeof(tbk_host_t)) {
-    return cuda_fail(error, TBK_INVALID, "host or out_backend is NULL, or host is too small");
-  }
-  if (host->abi_version != TBK_ABI_VERSION) {
-    return cuda_fail(error, TBK_UNSUPPORTED, "ABI version %llu is not known here",
-                     (unsigned long long)host->abi_version);
-  }
-  tbk_status_t status = choose_driver(host->options, error);
+  tbk_status_t status = driver_check_host(host, out_backend, error);
+  if (status == TBK_OK) status = driver_choose(&cuda_driver_choice, host->options, error);
   if (status != TBK_OK) return status;
   tbk_instance_t* self = calloc(1, sizeof *self);
   if (self == NULL) return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory");

@@ -35,7 +35,7 @@ static void open_any(void) {
   static const char* const system_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
                                              NULL};
   const char* stated = getenv("TBK_CUDA_CUBLAS");
-  const char* const given[] = {stated != NULL ? stated : cuda_driver_path(), NULL};
+  const char* const given[] = {stated != NULL ? stated : cuda_driver_choice.paths[0], NULL};
   const bool is_given = stated != NULL || cuda_driver_is_simulated();
   if (stated != NULL && stated[0] == '\0')
     snprintf(missing, sizeof missing, "no cuBLAS: TBK_CUDA_CUBLAS is empty");

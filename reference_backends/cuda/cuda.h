@@ -12,6 +12,10 @@
 #ifndef TBK_CUDA_CUDA_H
 #define TBK_CUDA_CUDA_H
 
+#include <driver/addresses.h>
+#include <driver/entry.h>
+#include <driver/handles.h>
+#include <driver/kernels.h>
 #include <emit/job.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -34,9 +38,8 @@ typedef struct cuda_device {
   bool pools; /* the driver has memory in the order of a stream */
   char name[256];
   uint64_t memory_bytes;
-  void* allocations;               /* tsearch tree of cuda_allocation_t: what close has to free */
-  LIST_HEAD(, tbk_stream) streams; /* guarded by the instance's lock */
-  LIST_HEAD(, tbk_event) events;   /* likewise */
+  void *memory, *pinned;            /* what close has to free; guarded by the instance's lock */
+  driver_handles_t streams, events; /* likewise */
   pthread_mutex_t program_lock;
   cuda_program_t* programs; /* guarded by program_lock */
   pthread_mutex_t kept_lock;
@@ -47,18 +50,13 @@ typedef struct cuda_device {
   bool no_products; /* none can be had */
 } cuda_device_t;
 
-/* What is left of a stream or event when its device is closed has native == NULL: a stale handle. */
 struct tbk_stream {
-  LIST_ENTRY(tbk_stream) entry;
-  cu_stream native;
-  int32_t device;
+  driver_handle_t handle;
   bool borrowed; /* of stream_from_native: never destroyed here */
 };
 
 struct tbk_event {
-  LIST_ENTRY(tbk_event) entry;
-  cu_event native;
-  int32_t device;
+  driver_handle_t handle;
   bool timing;
   bool recorded;
 };
@@ -70,6 +68,7 @@ struct tbk_instance {
   bool counted;
   int32_t device_count;
   char libraries[1024]; /* one of each serves all devices */
+  driver_plans_t plans;
   cuda_device_t devices[CUDA_MAX_DEVICES];
 };
 
@@ -81,12 +80,6 @@ void cuda_describe_libraries(char* text, size_t size);
 
 /* Writes the message and returns `status`. */
 #define cuda_fail emit_fail
-
-/* Warns in the host's log. */
-void cuda_log(const tbk_instance_t* self, const char* text);
-
-/* Warns of what a destructor, which answers nothing, could not do. */
-void cuda_tell(const tbk_instance_t* self, tbk_status_t status, const tbk_error_t* error);
 
 /* Returns the status that says what `result` says. */
 tbk_status_t cuda_translate(cu_result result);
@@ -107,12 +100,7 @@ tbk_status_t cuda_begin(tbk_instance_t* self, int32_t device, tbk_stream_t* stre
 tbk_status_t cuda_end(tbk_instance_t* self, int32_t device, tbk_stream_t* stream, cu_result result,
                       const char* what, tbk_error_t* error);
 
-/* The allocations of a device, freed at close. Called with the device's context entered. */
-typedef enum cuda_allocation_kind { CUDA_DEVICE_MEMORY, CUDA_HOST_MEMORY } cuda_allocation_kind_t;
-bool cuda_remember(tbk_instance_t* self, int32_t device, cuda_allocation_kind_t kind,
-                   uint64_t address);
-bool cuda_forget(tbk_instance_t* self, int32_t device, uint64_t address);
-/* `entered`: the context is there to free them in; else it takes them with it. */
+/* Frees all allocations. `entered`: the context is there to free them in; else it takes them with it. */
 void cuda_free_all(cuda_device_t* device, bool entered);
 
 /* kept.c: memory in the order of a queue, in the device's context. */
@@ -125,11 +113,9 @@ void cuda_kept_leave_queue(cuda_device_t* device, cu_stream queue);
 /* Frees what is kept or was not given back, when nothing runs any more; the first error. */
 cu_result cuda_kept_free(cuda_device_t* device, bool entered);
 
-/* Turn the streams and events of a device into stale handles; free those when the instance ends. */
-void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered);
-void cuda_events_to_stale_handles(cuda_device_t* device, bool entered);
-void cuda_streams_free(cuda_device_t* device);
-void cuda_events_free(cuda_device_t* device);
+/* End the native ones, for handles_make_stale. */
+void cuda_stream_end(driver_handle_t* stream);
+void cuda_event_end(driver_handle_t* event);
 cu_result cuda_programs_unload(cuda_device_t* device); /* the first error */
 /* Gives the handle of cuBLAS back, in the context of the device. */
 void cuda_products_end(cuda_device_t* device);

@@ -17,11 +17,9 @@ static bool has_pools(const tbk_instance_t* self, cu_device device) {
   int pools = 0;
   if (driver->mem_alloc_async == NULL || driver->mem_free_async == NULL) return false;
   const cu_result result = driver->device_get_attribute(&pools, CU_ATTRIBUTE_MEMORY_POOLS, device);
-  if (result != CU_OK && result != CU_INVALID_VALUE) {
-    char text[200];
-    snprintf(text, sizeof text, "asking for pools of memory: %.150s", cuda_error_text(result));
-    cuda_log(self, text);
-  }
+  if (result != CU_OK && result != CU_INVALID_VALUE)
+    driver_log(&self->host, TBK_LOG_WARNING, "asking for pools of memory: %s",
+               cuda_error_text(result));
   return result == CU_OK && pools != 0;
 }
 
@@ -39,21 +37,16 @@ static void describe(const tbk_instance_t* self, int index, cuda_device_t* devic
 }
 
 /* A number alone does not say why it is 0. */
-static void tell_none(const tbk_instance_t* self, const char* why) {
-  char text[600];
-  snprintf(text, sizeof text, "0 devices: %s", why);
-  cuda_log(self, text);
-}
-
 static int ask_count(const tbk_instance_t* self) {
   const cuda_driver_t* driver = cuda_driver();
   int count = 0;
   cu_result result = driver != NULL ? driver->device_get_count(&count) : CU_OK;
   if (driver != NULL && result == CU_OK && count > 0)
     return count < CUDA_MAX_DEVICES ? count : CUDA_MAX_DEVICES;
-  tell_none(self, driver == NULL    ? cuda_driver_reason()
-                  : result == CU_OK ? "the driver counts none"
-                                    : cuda_error_text(result));
+  driver_log(&self->host, TBK_LOG_WARNING, "0 devices: %s",
+             driver == NULL    ? cuda_driver_reason()
+             : result == CU_OK ? "the driver counts none"
+                               : cuda_error_text(result));
   return 0;
 }
 
@@ -83,11 +76,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
   if (device < 0 || device >= self->device_count) {
     return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
   }
-  if (out_properties == NULL || out_properties->struct_size < sizeof(size_t)) {
-    return cuda_fail(error, TBK_INVALID, "out_properties is NULL or has no size");
-  }
-  tbk_device_properties_t properties = {
-      .struct_size = out_properties->struct_size,
+  const tbk_device_properties_t properties = {
       .name = self->devices[device].name,
       .flags = TBK_DEVICE_FLAT_ADDRESS | TBK_DEVICE_CROSS_DEVICE_WAIT |
                (self->backend.random ? TBK_DEVICE_PHILOX : 0) |
@@ -102,9 +91,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
       .priority_greatest = -5,
       .driver = self->libraries,
   };
-  size_t size = out_properties->struct_size;
-  memcpy(out_properties, &properties, size < sizeof properties ? size : sizeof properties);
-  return TBK_OK;
+  return driver_give_properties(&properties, out_properties, error);
 }
 
 /* Puts the new context and its internal stream into `device`, or undoes what it did. */
@@ -171,8 +158,8 @@ static cu_result close_context(const cuda_driver_t* driver, cuda_device_t* state
     if (result == CU_OK) result = unloaded;
     cuda_products_end(state);
   }
-  cuda_streams_to_stale_handles(state, entered);
-  cuda_events_to_stale_handles(state, entered);
+  handles_make_stale(&state->streams, entered ? cuda_stream_end : NULL);
+  handles_make_stale(&state->events, entered ? cuda_event_end : NULL);
   cuda_free_all(state, entered);
   const cu_result kept = cuda_kept_free(state, entered);
   if (result == CU_OK) result = kept;
@@ -214,9 +201,10 @@ static void destroy(tbk_instance_t* self) {
     if (self->devices[i].context != NULL && cuda_device_close(self, i, NULL) != TBK_OK) {
       /* Nobody is left to be told; the device is closed all the same. */
     }
-    cuda_streams_free(&self->devices[i]);
-    cuda_events_free(&self->devices[i]);
+    handles_free(&self->devices[i].streams, free);
+    handles_free(&self->devices[i].events, free);
   }
+  driver_plans_free(&self->plans);
   pthread_mutex_destroy(&self->lock);
   free(self);
 }

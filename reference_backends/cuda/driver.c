@@ -20,19 +20,7 @@ static char driver_about[CUDA_ABOUT_BYTES];
 static pid_t driver_process; /* that opened it; 0 before */
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 
-static pthread_mutex_t chosen_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool chosen;
-static char chosen_path[4096]; /* empty: the system's */
-
-bool cuda_driver_choose(const char* path) {
-  pthread_mutex_lock(&chosen_lock);
-  if (path == NULL) path = chosen_path; /* who does not care takes what the process has */
-  bool fits = strlen(path) < sizeof chosen_path && (!chosen || strcmp(path, chosen_path) == 0);
-  if (fits && path != chosen_path) strcpy(chosen_path, path);
-  chosen = chosen || fits;
-  pthread_mutex_unlock(&chosen_lock);
-  return fits;
-}
+driver_choice_t cuda_driver_choice = {PTHREAD_MUTEX_INITIALIZER, {"driver"}, false, {""}};
 
 /* The version is of the newest CUDA that the driver serves, as 1000 * major + 10 * minor. */
 static void describe(void) {
@@ -63,10 +51,10 @@ static bool find_functions(void* library) {
 
 static void driver_open(void) {
   static const char* const system_names[] = {"libcuda.so.1", "libcuda.so", NULL};
-  const char* const given[] = {chosen_path, NULL};
+  const char* const given[] = {cuda_driver_choice.paths[0], NULL};
   driver_process = getpid();
   char why[480];
-  void* library = library_open_first(chosen_path[0] != '\0' ? given : system_names,
+  void* library = library_open_first(given[0][0] != '\0' ? given : system_names,
                                      RTLD_NOW | RTLD_LOCAL, why, sizeof why);
   if (library == NULL) {
     snprintf(driver_reason, sizeof driver_reason, "no driver: %s", why);
@@ -96,10 +84,6 @@ const char* cuda_driver_reason(void) {
 
 const char* cuda_driver_about(void) {
   return driver_about;
-}
-
-const char* cuda_driver_path(void) {
-  return chosen_path;
 }
 
 bool cuda_driver_is_simulated(void) {

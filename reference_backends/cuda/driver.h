@@ -107,12 +107,6 @@ typedef struct cuda_driver {
 } cuda_driver_t;
 
 /*
- * Says which library is the driver, before it is opened; NULL for what was chosen before, else the
- * system's. A process has one driver: false where another one was chosen before.
- */
-bool cuda_driver_choose(const char* path);
-
-/*
  * Opens the driver and initialises it, once per process; NULL where there is no usable driver. Not
  * called before somebody counts devices: an initialised driver does not survive a fork, so that a
  * forked child has none either.
@@ -124,9 +118,6 @@ const char* cuda_driver_reason(void);
 
 /* Returns the driver's version and the file that it was loaded from, for people; empty without a driver. */
 const char* cuda_driver_about(void);
-
-/* Returns the path that was chosen; empty where the system's driver is meant. */
-const char* cuda_driver_path(void);
 
 /* Whether the driver that was opened carries the marker of a simulated one. */
 bool cuda_driver_is_simulated(void);

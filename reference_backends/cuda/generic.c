@@ -10,15 +10,6 @@
 
 #include "job.h"
 
-typedef struct kernel {
-  tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
-  const emit_generic_t* generic;
-} kernel_t;
-
-struct tbk_plan {
-  const kernel_t* kernel;
-};
-
 typedef struct launches {
   emit_launch_t* all;
   size_t count;
@@ -31,12 +22,12 @@ static void release(launches_t* launches) {
 }
 
 /* `launches` is to be released. */
-static tbk_status_t make(const kernel_t* kernel, const void* arguments, bool is_bound,
+static tbk_status_t make(const emit_generic_t* generic, const void* arguments, bool is_bound,
                          launches_t* launches, tbk_error_t* error) {
   const emit_limits_t limits = {is_bound, EMIT_WORDS};
   memset(launches, 0, sizeof *launches);
-  tbk_status_t status = emit_generic_launches(kernel != NULL ? kernel->generic : NULL, arguments,
-                                              &limits, &launches->all, &launches->count, error);
+  tbk_status_t status =
+      emit_generic_launches(generic, arguments, &limits, &launches->all, &launches->count, error);
   if (status != TBK_OK) return status;
   launches->functions = calloc(launches->count + 1, sizeof(cu_function));
   if (launches->functions == NULL)
@@ -48,12 +39,13 @@ static tbk_status_t make(const kernel_t* kernel, const void* arguments, bool is_
 }
 
 /* Called in the device's context. */
-static tbk_status_t compile(cuda_device_t* device, const kernel_t* kernel, const void* arguments,
-                            launches_t* launches, cu_result* out_result, tbk_error_t* error) {
+static tbk_status_t compile(cuda_device_t* device, const emit_generic_t* generic,
+                            const void* arguments, launches_t* launches, cu_result* out_result,
+                            tbk_error_t* error) {
   tbk_status_t status = TBK_OK;
   for (size_t i = 0; i < launches->count && status == TBK_OK && *out_result == CU_OK; i++) {
     const emit_launch_t* launch = &launches->all[i];
-    const cuda_source_t source = {launch->name, kernel->generic, arguments, launch};
+    const cuda_source_t source = {launch->name, generic, arguments, launch};
     status = cuda_program_find(device, &source, &launches->functions[i], out_result, error);
   }
   return status;
@@ -88,86 +80,46 @@ static cu_result start_all(cuda_device_t* device, launches_t* launches, cu_strea
   return result == CU_OK ? freed : result;
 }
 
-static tbk_status_t run(tbk_instance_t* self, int32_t device, const kernel_t* kernel,
+static tbk_status_t run(tbk_instance_t* self, int32_t device, const emit_generic_t* generic,
                         const void* arguments, launches_t* launches, tbk_stream_t* stream,
                         tbk_error_t* error) {
   cu_stream queue;
   cu_result result = CU_OK;
   tbk_status_t status = cuda_begin(self, device, stream, &queue, error);
   if (status != TBK_OK) return status;
-  status = compile(&self->devices[device], kernel, arguments, launches, &result, error);
+  status = compile(&self->devices[device], generic, arguments, launches, &result, error);
   if (status != TBK_OK) return cuda_leave_with(self, device, status, "launching");
   if (result == CU_OK) result = start_all(&self->devices[device], launches, queue);
   return cuda_end(self, device, stream, result, "launching a kernel", error);
 }
 
-static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
-                           const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
-  const kernel_t* kernel = (const kernel_t*)table;
+tbk_status_t cuda_generic_launch(tbk_instance_t* self, int32_t device,
+                                 const emit_generic_t* generic, const void* arguments,
+                                 tbk_stream_t* stream, tbk_error_t* error) {
   launches_t launches;
-  tbk_status_t status = make(kernel, arguments, true, &launches, error);
-  if (status == TBK_OK) status = run(self, device, kernel, arguments, &launches, stream, error);
+  tbk_status_t status = make(generic, arguments, true, &launches, error);
+  if (status == TBK_OK) status = run(self, device, generic, arguments, &launches, stream, error);
   release(&launches);
   return status;
 }
 
-static tbk_status_t compile_alone(tbk_instance_t* self, int32_t device, const kernel_t* kernel,
-                                  const void* arguments, launches_t* launches, tbk_error_t* error) {
+static tbk_status_t compile_alone(tbk_instance_t* self, int32_t device,
+                                  const emit_generic_t* generic, const void* arguments,
+                                  launches_t* launches, tbk_error_t* error) {
   cu_result result = CU_OK;
   tbk_status_t status = cuda_enter(self, device, error);
   if (status != TBK_OK) return status;
-  status = compile(&self->devices[device], kernel, arguments, launches, &result, error);
+  status = compile(&self->devices[device], generic, arguments, launches, &result, error);
   if (status != TBK_OK) return cuda_leave_with(self, device, status, "preparing");
   return cuda_leave(self, device, result, "preparing", error);
 }
 
-static tbk_status_t prepare(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
-                            const void* arguments, tbk_plan_t** out_plan,
-                            uint64_t* out_workspace_bytes, tbk_error_t* error) {
-  const kernel_t* kernel = (const kernel_t*)table;
+tbk_status_t cuda_generic_compile(tbk_instance_t* self, int32_t device,
+                                  const emit_generic_t* generic, const void* arguments,
+                                  tbk_error_t* error) {
   launches_t launches;
-  tbk_status_t status = make(kernel, arguments, false, &launches, error);
-  if (status == TBK_OK) status = compile_alone(self, device, kernel, arguments, &launches, error);
+  tbk_status_t status = make(generic, arguments, false, &launches, error);
+  if (status == TBK_OK) status = compile_alone(self, device, generic, arguments, &launches, error);
   release(&launches);
-  if (status != TBK_OK) return status;
-  if (out_plan == NULL || out_workspace_bytes == NULL)
-    return cuda_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
-  tbk_plan_t* plan = calloc(1, sizeof *plan);
-  if (plan == NULL) return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
-  plan->kernel = kernel;
-  *out_plan = plan;
-  *out_workspace_bytes = 0;
-  return TBK_OK;
-}
-
-/* What a plan saves is the compilation, which is kept by name: launches are made anew of the sizes. */
-static tbk_status_t launch_plan(tbk_instance_t* self, int32_t device, const tbk_plan_t* plan,
-                                const void* arguments, tbk_memory_t workspace,
-                                uint64_t workspace_offset, tbk_stream_t* stream,
-                                tbk_error_t* error) {
-  (void)workspace, (void)workspace_offset; /* none was asked for */
-  const tbk_kernel_t* table = plan != NULL ? &plan->kernel->table : NULL;
-  tbk_status_t status = launch(self, device, table, arguments, stream, error);
-  if (status != TBK_UNSUPPORTED) return status;
-  return cuda_fail(error, TBK_INVALID, "not the arguments of the plan");
-}
-
-static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
-  (void)self;
-  free(plan);
-}
-
-#define KERNEL(generic) \
-  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##generic }
-
-static const kernel_t kernels[] = {
-    KERNEL(pointwise), KERNEL(reduce), KERNEL(index),       KERNEL(sort),
-    KERNEL(scan),      KERNEL(matmul), KERNEL(convolution),
-};
-
-const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version) {
-  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-    if (kernels[i].generic->version == version && strcmp(kernels[i].generic->name, name) == 0)
-      return &kernels[i].table;
-  return NULL;
+  return status;
 }

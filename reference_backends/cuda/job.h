@@ -7,7 +7,7 @@
 #ifndef TBK_CUDA_JOB_H
 #define TBK_CUDA_JOB_H
 
-#include <emit/generic.h>
+#include <driver/kernels.h>
 
 #include "cuda.h"
 
@@ -28,8 +28,13 @@ tbk_status_t cuda_program_find(cuda_device_t* device, const cuda_source_t* sourc
                                cu_function* out_function, cu_result* out_result,
                                tbk_error_t* error);
 
-/* generic.c: the generic kernels; NULL for another name or version. */
-const tbk_kernel_t* cuda_generic_find(const char* name, uint32_t version);
+/* generic.c: the generic kernels, of driver_compiler. */
+tbk_status_t cuda_generic_compile(tbk_instance_t* self, int32_t device,
+                                  const emit_generic_t* generic, const void* arguments,
+                                  tbk_error_t* error);
+tbk_status_t cuda_generic_launch(tbk_instance_t* self, int32_t device,
+                                 const emit_generic_t* generic, const void* arguments,
+                                 tbk_stream_t* stream, tbk_error_t* error);
 
 /* kernel.c: leaves the context with `status`, which is no word of the driver's, unless the driver has one. */
 tbk_status_t cuda_leave_with(tbk_instance_t* self, int32_t device, tbk_status_t status,

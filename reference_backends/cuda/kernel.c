@@ -4,20 +4,7 @@
  *
  * kernel.c: the tables of kernels and of random numbers, and their way into streams.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "job.h"
-
-typedef struct kernel {
-  tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
-  const emit_operator_t* operator;
-} kernel_t;
-
-struct tbk_plan {
-  const kernel_t* kernel;
-  emit_job_t job; /* without memory */
-};
 
 static cu_result start(cu_function function, const emit_job_t* job, cu_stream queue) {
   cu_deviceptr pointers[EMIT_OPERANDS] = {0};
@@ -89,14 +76,6 @@ tbk_status_t cuda_job_submit(tbk_instance_t* self, int32_t device, const emit_jo
   return cuda_end(self, device, stream, result, "launching a kernel", error);
 }
 
-static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
-                           const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
-  emit_job_t job;
-  const emit_operator_t* operator= table ? ((const kernel_t*)table)->operator: NULL;
-  tbk_status_t status = emit_build(operator, arguments, true, &job, error);
-  return status == TBK_OK ? cuda_job_submit(self, device, &job, stream, error) : status;
-}
-
 /* Compiles, so that launching the plan does not; of a product also what serves where cuBLAS does not. */
 static tbk_status_t compile(tbk_instance_t* self, int32_t device, const emit_job_t* job,
                             tbk_error_t* error) {
@@ -115,64 +94,20 @@ static tbk_status_t compile(tbk_instance_t* self, int32_t device, const emit_job
   return cuda_leave_with(self, device, status, "preparing");
 }
 
-static tbk_status_t prepare(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
-                            const void* arguments, tbk_plan_t** out_plan,
-                            uint64_t* out_workspace_bytes, tbk_error_t* error) {
-  const kernel_t* kernel = (const kernel_t*)table;
-  emit_job_t job;
-  tbk_status_t status =
-      emit_build(kernel ? kernel->operator: NULL, arguments, false, &job, error);
-  if (status != TBK_OK) return status;
-  if (out_plan == NULL || out_workspace_bytes == NULL)
-    return cuda_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
-  emit_strip(&job);
-  status = compile(self, device, &job, error);
-  if (status != TBK_OK) return status;
-  tbk_plan_t* plan = calloc(1, sizeof *plan);
-  if (plan == NULL) return cuda_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
-  plan->kernel = kernel;
-  plan->job = job;
-  *out_plan = plan;
-  *out_workspace_bytes = 0;
-  return TBK_OK;
+static driver_plans_t* plans_of(tbk_instance_t* self, pthread_mutex_t** out_lock) {
+  *out_lock = &self->lock;
+  return &self->plans;
 }
 
-static tbk_status_t launch_plan(tbk_instance_t* self, int32_t device, const tbk_plan_t* plan,
-                                const void* arguments, tbk_memory_t workspace,
-                                uint64_t workspace_offset, tbk_stream_t* stream,
-                                tbk_error_t* error) {
-  (void)workspace, (void)workspace_offset; /* none was asked for */
-  emit_job_t job;
-  tbk_status_t status =
-      emit_build(plan ? plan->kernel->operator: NULL, arguments, true, &job, error);
-  if (status != TBK_OK && status != TBK_UNSUPPORTED) return status;
-  if (status == TBK_UNSUPPORTED || !emit_fits(&job, &plan->job))
-    return cuda_fail(error, TBK_INVALID, "not the arguments of the plan");
-  return cuda_job_submit(self, device, &job, stream, error);
-}
-
-/* Work that is enqueued holds nothing of the plan. */
-static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
-  (void)self;
-  free(plan);
-}
-
-#define KERNEL(operator) \
-  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &emit_##operator }
-
-static const kernel_t kernels[] = {KERNEL(fill),  KERNEL(copy), KERNEL(add), KERNEL(mul),
-                                   KERNEL(where), KERNEL(sum),  KERNEL(mm)};
+const driver_compiler_t driver_compiler = {
+    NULL, plans_of, compile, cuda_generic_compile, cuda_job_submit, cuda_generic_launch};
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,
                                        uint32_t version) {
   tbk_status_t status = cuda_enter(self, device, NULL);
   if (status == TBK_OK) status = cuda_leave(self, device, CU_OK, "finding a kernel", NULL);
   if (name == NULL || (status != TBK_OK && status != TBK_DEVICE_LOST)) return NULL;
-  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-    const emit_operator_t* operator= kernels[i].operator;
-    if (operator->version == version && strcmp(operator->name, name) == 0) return &kernels[i].table;
-  }
-  return cuda_generic_find(name, version);
+  return driver_kernel_find(name, version);
 }
 
 const tbk_kernel_ops_t cuda_kernel_ops = {sizeof cuda_kernel_ops, kernel_find};

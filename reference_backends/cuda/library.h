@@ -2,14 +2,18 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * library.h: NVIDIA's libraries beside the driver, of which there are several versions, or none.
+ * library.h: which library is the driver; and NVIDIA's beside it, of which there are several versions, or none.
  */
 #ifndef TBK_CUDA_LIBRARY_H
 #define TBK_CUDA_LIBRARY_H
 
+#include <driver/entry.h>
 #include <driver/library.h>
 
 enum { CUDA_ABOUT_BYTES = 280, CUDA_TRIED_BYTES = 512 };
+
+/* driver.c: "driver=PATH". */
+extern driver_choice_t cuda_driver_choice;
 
 /* Looks up what is needed of a library. Returns NULL, or why this one cannot be used. */
 typedef const char* cuda_load_fn(void* library);

@@ -6,57 +6,17 @@
  */
 #include "memory.h"
 
-#include <search.h>
-#include <stdlib.h>
-
-typedef struct cuda_allocation {
-  uint64_t address;
-  cuda_allocation_kind_t kind;
-} cuda_allocation_t;
-
-static int by_address(const void* left, const void* right) {
-  uint64_t a = ((const cuda_allocation_t*)left)->address;
-  uint64_t b = ((const cuda_allocation_t*)right)->address;
-  return (a > b) - (a < b);
+static void free_memory(uint64_t address) {
+  cuda_driver()->mem_free(address);
 }
 
-bool cuda_remember(tbk_instance_t* self, int32_t device, cuda_allocation_kind_t kind,
-                   uint64_t address) {
-  cuda_allocation_t* entry = malloc(sizeof *entry);
-  if (entry == NULL) return false;
-  *entry = (cuda_allocation_t){.address = address, .kind = kind};
-  pthread_mutex_lock(&self->lock);
-  bool kept = tsearch(entry, &self->devices[device].allocations, by_address) != NULL;
-  pthread_mutex_unlock(&self->lock);
-  if (!kept) free(entry);
-  return kept;
-}
-
-bool cuda_forget(tbk_instance_t* self, int32_t device, uint64_t address) {
-  cuda_allocation_t key = {.address = address};
-  pthread_mutex_lock(&self->lock);
-  void** root = &self->devices[device].allocations;
-  cuda_allocation_t** found = tfind(&key, root, by_address);
-  cuda_allocation_t* entry = found ? *found : NULL;
-  if (entry != NULL) tdelete(&key, root, by_address);
-  pthread_mutex_unlock(&self->lock);
-  free(entry);
-  return entry != NULL;
-}
-
-static void free_entry(void* node) {
-  cuda_allocation_t* entry = node;
-  if (entry->kind == CUDA_DEVICE_MEMORY) {
-    cuda_driver()->mem_free(entry->address);
-  } else {
-    cuda_driver()->mem_free_host((void*)(uintptr_t)entry->address);
-  }
-  free(entry);
+static void free_pinned(uint64_t address) {
+  cuda_driver()->mem_free_host((void*)(uintptr_t)address);
 }
 
 void cuda_free_all(cuda_device_t* device, bool entered) {
-  tdestroy(device->allocations, entered ? free_entry : free);
-  device->allocations = NULL;
+  address_end_all(&device->memory, entered ? free_memory : NULL);
+  address_end_all(&device->pinned, entered ? free_pinned : NULL);
 }
 
 tbk_status_t cuda_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t size_bytes,
@@ -71,7 +31,8 @@ tbk_status_t cuda_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t si
   } else if (size_bytes > 0) {
     result = cuda_mem_alloc(&self->devices[device], size_bytes, &pointer);
   }
-  if (pointer != 0 && !cuda_remember(self, device, CUDA_DEVICE_MEMORY, pointer)) {
+  if (pointer != 0 &&
+      !address_add(&self->lock, &self->devices[device].memory, pointer, size_bytes)) {
     cuda_driver()->mem_free(pointer);
     result = CU_OUT_OF_MEMORY;
   }
@@ -87,11 +48,12 @@ tbk_status_t cuda_memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t
     return cuda_fail(error, TBK_INVALID, "there is no device %d", device);
   }
   /* What close has freed is not known any more: giving it back is a no-op. */
-  if (memory == 0 || !cuda_forget(self, device, memory)) return TBK_OK;
+  void** all = &self->devices[device].memory;
+  if (memory == 0 || !address_remove(&self->lock, all, memory)) return TBK_OK;
   tbk_status_t status = cuda_enter(self, device, error);
   if (status == TBK_DEVICE_LOST) return TBK_OK;
   if (status != TBK_OK) {
-    (void)cuda_remember(self, device, CUDA_DEVICE_MEMORY, memory); /* for close */
+    (void)address_add(&self->lock, all, memory, 1); /* for close, which needs its beginning alone */
     return status;
   }
   return cuda_leave(self, device, cuda_driver()->mem_free(memory), "freeing memory", error);

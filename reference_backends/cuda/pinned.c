@@ -18,7 +18,8 @@ static tbk_status_t pinned_alloc(tbk_instance_t* self, int32_t device, uint64_t 
   } else if (size_bytes > 0) {
     result = cuda_driver()->mem_host_alloc(&pointer, size_bytes, CU_HOST_ALLOC_PORTABLE);
   }
-  if (pointer != NULL && !cuda_remember(self, device, CUDA_HOST_MEMORY, (uintptr_t)pointer)) {
+  if (pointer != NULL &&
+      !address_add(&self->lock, &self->devices[device].pinned, (uintptr_t)pointer, size_bytes)) {
     cuda_driver()->mem_free_host(pointer);
     result = CU_OUT_OF_MEMORY;
   }
@@ -30,16 +31,17 @@ static tbk_status_t pinned_alloc(tbk_instance_t* self, int32_t device, uint64_t 
 static void pinned_free(tbk_instance_t* self, void* pointer) {
   if (pointer == NULL) return;
   for (int32_t device = 0; device < self->device_count; device++) {
-    if (!cuda_forget(self, device, (uintptr_t)pointer)) continue;
+    void** all = &self->devices[device].pinned;
+    if (!address_remove(&self->lock, all, (uintptr_t)pointer)) continue;
     tbk_error_t error = {""};
     tbk_status_t status = cuda_enter(self, device, &error);
     if (status == TBK_OK) {
       cu_result result = cuda_driver()->mem_free_host(pointer);
       status = cuda_leave(self, device, result, "freeing pinned memory", &error);
     } else {
-      (void)cuda_remember(self, device, CUDA_HOST_MEMORY, (uintptr_t)pointer); /* for close */
+      (void)address_add(&self->lock, all, (uintptr_t)pointer, 1); /* for close, as memory_free */
     }
-    cuda_tell(self, status, &error);
+    driver_tell(&self->host, status, &error);
     return;
   }
 }

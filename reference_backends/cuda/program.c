@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "job.h"
+#include "library.h"
 #include "nvrtc.h"
 
 struct cuda_program {
@@ -21,7 +22,7 @@ struct cuda_program {
 };
 
 const void* cuda_compiler(void) {
-  return cuda_nvrtc(cuda_driver_path());
+  return cuda_nvrtc(cuda_driver_choice.paths[0]);
 }
 
 static cu_result find_architecture(const cuda_device_t* device, int* out) {

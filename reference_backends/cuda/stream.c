@@ -8,36 +8,8 @@
 
 #include "cuda.h"
 
-static void link_stream(tbk_instance_t* self, tbk_stream_t* stream) {
-  pthread_mutex_lock(&self->lock);
-  LIST_INSERT_HEAD(&self->devices[stream->device].streams, stream, entry);
-  pthread_mutex_unlock(&self->lock);
-}
-
-/* Takes the stream out of its device's list; whether there is a native one left to destroy. */
-static bool unlink_stream(tbk_instance_t* self, tbk_stream_t* stream) {
-  pthread_mutex_lock(&self->lock);
-  LIST_REMOVE(stream, entry);
-  bool live = stream->native != NULL && !stream->borrowed;
-  pthread_mutex_unlock(&self->lock);
-  return live;
-}
-
-void cuda_streams_to_stale_handles(cuda_device_t* device, bool entered) {
-  tbk_stream_t* stream;
-  LIST_FOREACH(stream, &device->streams, entry) {
-    if (stream->native != NULL && !stream->borrowed && entered)
-      cuda_driver()->stream_destroy(stream->native);
-    stream->native = NULL;
-  }
-}
-
-void cuda_streams_free(cuda_device_t* device) {
-  tbk_stream_t* stream;
-  while ((stream = LIST_FIRST(&device->streams)) != NULL) {
-    LIST_REMOVE(stream, entry);
-    free(stream);
-  }
+void cuda_stream_end(driver_handle_t* handle) {
+  if (!((tbk_stream_t*)handle)->borrowed) cuda_driver()->stream_destroy(handle->native);
 }
 
 static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t priority,
@@ -48,52 +20,53 @@ static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t 
   tbk_stream_t* stream = calloc(1, sizeof *stream);
   cu_result result = CU_OUT_OF_MEMORY;
   if (stream != NULL) {
-    stream->device = device;
-    result = cuda_driver()->stream_create(&stream->native, CU_STREAM_NON_BLOCKING, priority);
+    cu_stream native = NULL;
+    result = cuda_driver()->stream_create(&native, CU_STREAM_NON_BLOCKING, priority);
+    stream->handle = (driver_handle_t){.device = device, .native = native};
   }
   status = cuda_leave(self, device, result, "creating a stream", error);
   if (status != TBK_OK) {
     /* The context is still there where it could not be left. */
-    if (result == CU_OK) cuda_driver()->stream_destroy(stream->native);
+    if (result == CU_OK) cuda_driver()->stream_destroy(stream->handle.native);
     free(stream);
     return status;
   }
-  link_stream(self, stream);
+  handle_add(&self->lock, &self->devices[device].streams, &stream->handle);
   *out_stream = stream;
   return TBK_OK;
 }
 
 static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
   if (stream == NULL) return;
-  const bool live = unlink_stream(self, stream);
-  cuda_kept_leave_queue(&self->devices[stream->device], stream->native);
-  if (live) {
+  const bool live = handle_remove(&self->lock, &stream->handle);
+  cuda_kept_leave_queue(&self->devices[stream->handle.device], stream->handle.native);
+  if (live && !stream->borrowed) {
     tbk_error_t error = {""};
-    tbk_status_t status = cuda_enter(self, stream->device, &error);
+    tbk_status_t status = cuda_enter(self, stream->handle.device, &error);
     if (status == TBK_OK) {
-      cu_result result = cuda_driver()->stream_destroy(stream->native);
-      status = cuda_leave(self, stream->device, result, "destroying a stream", &error);
+      cu_result result = cuda_driver()->stream_destroy(stream->handle.native);
+      status = cuda_leave(self, stream->handle.device, result, "destroying a stream", &error);
     }
-    cuda_tell(self, status, &error);
+    driver_tell(&self->host, status, &error);
   }
   free(stream);
 }
 
 static tbk_status_t stream_query(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error) {
   if (stream == NULL) return cuda_fail(error, TBK_INVALID, "stream is NULL");
-  tbk_status_t status = cuda_enter(self, stream->device, error);
+  tbk_status_t status = cuda_enter(self, stream->handle.device, error);
   if (status != TBK_OK) return status;
-  cu_result result = cuda_driver()->stream_query(stream->native);
-  return cuda_leave(self, stream->device, result, "querying a stream", error);
+  cu_result result = cuda_driver()->stream_query(stream->handle.native);
+  return cuda_leave(self, stream->handle.device, result, "querying a stream", error);
 }
 
 static tbk_status_t stream_synchronize(tbk_instance_t* self, tbk_stream_t* stream,
                                        tbk_error_t* error) {
   if (stream == NULL) return cuda_fail(error, TBK_INVALID, "stream is NULL");
-  tbk_status_t status = cuda_enter(self, stream->device, error);
+  tbk_status_t status = cuda_enter(self, stream->handle.device, error);
   if (status != TBK_OK) return status;
-  cu_result result = cuda_driver()->stream_synchronize(stream->native);
-  return cuda_leave(self, stream->device, result, "synchronising a stream", error);
+  cu_result result = cuda_driver()->stream_synchronize(stream->handle.native);
+  return cuda_leave(self, stream->handle.device, result, "synchronising a stream", error);
 }
 
 static tbk_status_t device_synchronize(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
@@ -109,7 +82,7 @@ static tbk_status_t stream_native_handle(tbk_instance_t* self, tbk_stream_t* str
   if (stream == NULL || out_native == NULL) {
     return cuda_fail(error, TBK_INVALID, "stream or out_native is NULL");
   }
-  *out_native = stream->native;
+  *out_native = stream->handle.native;
   return TBK_OK;
 }
 
@@ -125,8 +98,8 @@ static tbk_status_t stream_from_native(tbk_instance_t* self, int32_t device, voi
     free(stream);
     return status;
   }
-  *stream = (tbk_stream_t){.device = device, .native = native, .borrowed = true};
-  link_stream(self, stream);
+  *stream = (tbk_stream_t){{.device = device, .native = native}, .borrowed = true};
+  handle_add(&self->lock, &self->devices[device].streams, &stream->handle);
   *out_stream = stream;
   return TBK_OK;
 }
@@ -147,10 +120,10 @@ static tbk_status_t callback_enqueue(tbk_instance_t* self, tbk_stream_t* stream,
   if (stream == NULL || function == NULL) {
     return cuda_fail(error, TBK_INVALID, "stream or function is NULL");
   }
-  tbk_status_t status = cuda_enter(self, stream->device, error);
+  tbk_status_t status = cuda_enter(self, stream->handle.device, error);
   if (status != TBK_OK) return status;
-  cu_result result = cuda_driver()->launch_host_func(stream->native, function, argument);
-  return cuda_leave(self, stream->device, result, "enqueuing a callback", error);
+  cu_result result = cuda_driver()->launch_host_func(stream->handle.native, function, argument);
+  return cuda_leave(self, stream->handle.device, result, "enqueuing a callback", error);
 }
 
 const tbk_callback_ops_t cuda_callback_ops = {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "../cuda/driver.h"
+#include "../cuda/library.h"
 #include "../cuda/nvrtc.h"
 #include "bench.h"
 
@@ -20,13 +21,15 @@ static cu_function function;
 static int architecture;
 
 static bool open_device(const char* options, char* reason, size_t reason_bytes) {
-  char path[4096];
+  char path[DRIVER_PATH_BYTES], option[DRIVER_PATH_BYTES + 16];
   cu_context context;
   int major = 0, minor = 0;
   const bool given = bench_option(options, "driver", path, sizeof path);
-  const bool chosen = cuda_driver_choose(given ? path : NULL);
+  tbk_error_t error;
+  snprintf(option, sizeof option, "driver=%s", path);
+  const bool chosen = driver_choose(&cuda_driver_choice, given ? option : NULL, &error) == TBK_OK;
   cu = chosen ? cuda_driver() : NULL;
-  snprintf(reason, reason_bytes, "%s", chosen ? cuda_driver_reason() : "another driver is chosen");
+  snprintf(reason, reason_bytes, "%s", chosen ? cuda_driver_reason() : error.message);
   if (cu == NULL) return false;
   if (cu->device_get(&device, 0) != CU_OK || cu->primary_retain(&context, device) != CU_OK ||
       cu->context_push(context) != CU_OK ||
@@ -72,7 +75,7 @@ static bool copy(size_t size_bytes) {
 static bool prepare(const emit_job_t* job) {
   cuda_build_t build = {.options = job->options, .architecture = architecture};
   cuda_image_t image;
-  const cuda_nvrtc_t* nvrtc = cuda_nvrtc(cuda_driver_path());
+  const cuda_nvrtc_t* nvrtc = cuda_nvrtc(cuda_driver_choice.paths[0]);
   if (nvrtc == NULL || !cuda_nvrtc_compile(nvrtc, &build, &image)) return false;
   const bool loaded = cu->module_load_data(&module, image.bytes) == CU_OK &&
                       cu->module_get_function(&function, module, "run") == CU_OK;

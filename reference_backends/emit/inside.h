@@ -16,9 +16,7 @@ tbk_status_t emit_add_operand(const tbk_tensor_t* tensor, bool bound, emit_job_t
 /* Adds the first operand, which is written: no two of its elements may be one. */
 tbk_status_t emit_add_output(const tbk_tensor_t* tensor, bool bound, emit_job_t* job,
                              tbk_error_t* error);
-/* What these two are made of: a view alone, and whether it may be written. */
-tbk_status_t emit_describe(const tbk_tensor_t* tensor, bool bound, emit_view_t* view,
-                           tbk_error_t* error);
+/* What these two are made of, beside emit_describe: whether it may be written. */
 tbk_status_t emit_want_apart(const emit_view_t* view, tbk_error_t* error);
 tbk_status_t emit_want_same_sizes(const emit_job_t* job, tbk_error_t* error);
 tbk_status_t emit_want_dtype(const emit_view_t* view, int32_t dtype, tbk_error_t* error);

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * aclnn.h: the functions of aclnn that serve overloads by name, one row each in aclnn.inc. All of a signature
+ * aclnn.h: the functions of aclnn that serve overloads by name, one row each in aclnn.def. All of a signature
  * are called in one way. The backend and its simulator are both built from these rows.
  */
 #ifndef TBK_NPU_ACLNN_H
@@ -86,36 +86,18 @@ typedef int8_t aclnn_c;
 #define ACLNN_PARAMETERS_8(A, B, C, D, E, F, G, H) \
   ACLNN_PARAMETERS_7(A, B, C, D, E, F, G), aclnn_##H a7
 
-#define ACLNN_WORDS_1(A) \
-  { .A = a0 }
-#define ACLNN_WORDS_2(A, B) \
-  ACLNN_WORDS_1(A), {       \
-    .B = a1                 \
-  }
-#define ACLNN_WORDS_3(A, B, C) \
-  ACLNN_WORDS_2(A, B), {       \
-    .C = a2                    \
-  }
-#define ACLNN_WORDS_4(A, B, C, D) \
-  ACLNN_WORDS_3(A, B, C), {       \
-    .D = a3                       \
-  }
-#define ACLNN_WORDS_5(A, B, C, D, E) \
-  ACLNN_WORDS_4(A, B, C, D), {       \
-    .E = a4                          \
-  }
-#define ACLNN_WORDS_6(A, B, C, D, E, F) \
-  ACLNN_WORDS_5(A, B, C, D, E), {       \
-    .F = a5                             \
-  }
-#define ACLNN_WORDS_7(A, B, C, D, E, F, G) \
-  ACLNN_WORDS_6(A, B, C, D, E, F), {       \
-    .G = a6                                \
-  }
-#define ACLNN_WORDS_8(A, B, C, D, E, F, G, H) \
-  ACLNN_WORDS_7(A, B, C, D, E, F, G), {       \
-    .H = a7                                   \
-  }
+/* NOLINTBEGIN(bugprone-macro-parentheses): a designator takes no parentheses. */
+#define ACLNN_WORD(class, value) \
+  { .class = (value) }
+/* NOLINTEND(bugprone-macro-parentheses) */
+#define ACLNN_WORDS_1(A) ACLNN_WORD(A, a0)
+#define ACLNN_WORDS_2(A, B) ACLNN_WORDS_1(A), ACLNN_WORD(B, a1)
+#define ACLNN_WORDS_3(A, B, C) ACLNN_WORDS_2(A, B), ACLNN_WORD(C, a2)
+#define ACLNN_WORDS_4(A, B, C, D) ACLNN_WORDS_3(A, B, C), ACLNN_WORD(D, a3)
+#define ACLNN_WORDS_5(A, B, C, D, E) ACLNN_WORDS_4(A, B, C, D), ACLNN_WORD(E, a4)
+#define ACLNN_WORDS_6(A, B, C, D, E, F) ACLNN_WORDS_5(A, B, C, D, E), ACLNN_WORD(F, a5)
+#define ACLNN_WORDS_7(A, B, C, D, E, F, G) ACLNN_WORDS_6(A, B, C, D, E, F), ACLNN_WORD(G, a6)
+#define ACLNN_WORDS_8(A, B, C, D, E, F, G, H) ACLNN_WORDS_7(A, B, C, D, E, F, G), ACLNN_WORD(H, a7)
 
 #define ACLNN_VALUES_1(A) w[0].A
 #define ACLNN_VALUES_2(A, B) ACLNN_VALUES_1(A), w[1].B
@@ -136,14 +118,16 @@ typedef enum aclnn_signature {
 } aclnn_signature_t;
 
 /*
- * X(name, signature, arguments, page): arguments has a letter for each:
+ * ACLNN(name, signature, arguments, page, meaning, overloads): what it computes is a text of simulator/meaning.c; the
+ * overloads that it serves are OVERLOAD(name, dtypes of the first tensor), and RECIPE(name, dtypes, recipe) where the
+ * recipe of named.h is not the arguments themselves. Arguments have a letter for each:
  *   t a tensor that is read, q one that may be absent, T a list of them; o, O what is written
  *   s aclScalar, S one that may be absent, l aclIntArray
  *   i, d, b, n, c by value; z a text
  */
 typedef enum aclnn_function {
-#define ACLNN(name, signature, arguments, page) ACLNN_FUNCTION_##name,
-#include "aclnn.inc"
+#define ACLNN(name, signature, arguments, page, meaning, overloads) ACLNN_FUNCTION_##name,
+#include "aclnn.def"
 #undef ACLNN
   ACLNN_FUNCTIONS
 } aclnn_function_t;

@@ -6,36 +6,8 @@
  */
 #include "npu.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-tbk_status_t npu_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...) {
-  if (error != NULL) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->message, sizeof error->message, format, arguments);
-    va_end(arguments);
-  }
-  return status;
-}
-
-void npu_log(const tbk_instance_t* self, int32_t level, const char* format, ...) {
-  char text[600];
-  va_list arguments;
-  if (self->host.log == NULL) return;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  self->host.log(self->host.context, level, text);
-}
-
-void npu_tell(const tbk_instance_t* self, tbk_status_t status, const tbk_error_t* error) {
-  if (status != TBK_OK && status != TBK_DEVICE_LOST)
-    npu_log(self, TBK_LOG_WARNING, "%s", error->message);
-}
 
 /* 507xxx and 500xxx are of the device or of what runs it; with STOP_ON_FAILURE nothing of the context works
  * after them (D 0074). These are not: they are about one call. */
@@ -130,7 +102,7 @@ tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* 
     npu_describe(back, text, sizeof text);
     status = npu_translate(back);
   } else if (back != ACL_OK) {
-    npu_log(self, TBK_LOG_WARNING, "leaving device %d: error %d", device, back);
+    driver_log(&self->host, TBK_LOG_WARNING, "leaving device %d: error %d", device, back);
   }
   if (status == TBK_OK || status == TBK_NOT_READY)
     return status == TBK_OK
@@ -141,8 +113,8 @@ tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* 
 
 tbk_status_t npu_enter_with(tbk_instance_t* self, int32_t device, const tbk_stream_t* stream,
                             npu_entry_t* out_entry, tbk_error_t* error) {
-  if (stream != NULL && stream->device != device)
-    return npu_fail(error, TBK_INVALID, "the stream is one of device %d", stream->device);
+  if (stream != NULL && stream->handle.device != device)
+    return npu_fail(error, TBK_INVALID, "the stream is one of device %d", stream->handle.device);
   if (stream != NULL && !stream->queue.live)
     return npu_fail(error, TBK_INVALID_STATE, "the stream ended with its device");
   return npu_enter(self, device, out_entry, error);
@@ -162,51 +134,10 @@ static const tbk_backend_t table = {
     .kernel = &npu_kernel_ops,
 };
 
-typedef struct options {
-  char driver[2048];
-  char operators[2048];
-} options_t;
-
-/* "driver=PATH,operators=PATH": a path may hold anything but a comma. */
-static tbk_status_t parse(const char* text, options_t* options, tbk_error_t* error) {
-  static const char* const keys[] = {"driver=", "operators="};
-  char* const values[] = {options->driver, options->operators};
-  while (text != NULL && *text != '\0') {
-    const size_t length = strcspn(text, ",");
-    bool known = false;
-    for (int i = 0; i < 2 && !known; i++) {
-      const size_t skip = strlen(keys[i]);
-      known = length > skip && length - skip < sizeof options->driver &&
-              strncmp(text, keys[i], skip) == 0;
-      if (known)
-        snprintf(values[i], sizeof options->driver, "%.*s", (int)(length - skip), text + skip);
-      if (known && access(values[i], R_OK) != 0)
-        return npu_fail(error, TBK_INVALID, "cannot be read: %.200s", values[i]);
-    }
-    if (!known)
-      return npu_fail(error, TBK_INVALID, "not driver=PATH or operators=PATH: %.200s", text);
-    text += length + (text[length] == ',');
-  }
-  return TBK_OK;
-}
-
-static tbk_status_t choose(const char* text, tbk_error_t* error) {
-  options_t options = {"", ""};
-  tbk_status_t status = parse(text, &options, error);
-  if (status != TBK_OK) return status;
-  const bool stated = options.driver[0] != '\0' || options.operators[0] != '\0';
-  if (npu_choose(stated ? options.driver : NULL, stated ? options.operators : NULL)) return TBK_OK;
-  return npu_fail(error, TBK_INVALID_STATE, "this process has another driver already");
-}
-
 tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
                                 tbk_error_t* error) {
-  if (host == NULL || out_backend == NULL || host->struct_size < sizeof(tbk_host_t))
-    return npu_fail(error, TBK_INVALID, "host or out_backend is NULL, or host is too small");
-  if (host->abi_version != TBK_ABI_VERSION)
-    return npu_fail(error, TBK_UNSUPPORTED, "ABI version %llu is not known here",
-                    (unsigned long long)host->abi_version);
-  tbk_status_t status = choose(host->options, error);
+  tbk_status_t status = driver_check_host(host, out_backend, error);
+  if (status == TBK_OK) status = driver_choose(&npu_choice, host->options, error);
   if (status != TBK_OK) return status;
   tbk_instance_t* self = calloc(1, sizeof *self);
   if (self == NULL) return npu_fail(error, TBK_OUT_OF_MEMORY, "no host memory");

@@ -86,10 +86,11 @@ static tbk_status_t callback_enqueue(tbk_instance_t* self, tbk_stream_t* stream,
   npu_entry_t entry;
   if (stream == NULL || function == NULL)
     return npu_fail(error, TBK_INVALID, "stream or function is NULL");
-  tbk_status_t status = npu_enter_with(self, stream->device, stream, &entry, error);
+  tbk_status_t status = npu_enter_with(self, stream->handle.device, stream, &entry, error);
   if (status != TBK_OK) return status;
-  acl_result result = enqueue(&self->devices[stream->device].reporter, stream, function, argument);
-  return npu_leave(self, stream->device, &entry, result, "enqueuing a callback", error);
+  acl_result result =
+      enqueue(&self->devices[stream->handle.device].reporter, stream, function, argument);
+  return npu_leave(self, stream->handle.device, &entry, result, "enqueuing a callback", error);
 }
 
 const tbk_callback_ops_t npu_callback_ops = {sizeof npu_callback_ops, callback_enqueue};

@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "memory.h"
 
@@ -30,7 +29,7 @@ static int32_t ask_count(const tbk_instance_t* self) {
   if (acl != NULL && result == ACL_OK && count > 0)
     return count < NPU_MAX_DEVICES ? (int32_t)count : NPU_MAX_DEVICES;
   if (result != ACL_OK) npu_describe(result, why, sizeof why);
-  npu_log(self, TBK_LOG_WARNING, "0 devices: %s", acl != NULL ? why : npu_acl_reason());
+  driver_log(&self->host, TBK_LOG_WARNING, "0 devices: %s", acl != NULL ? why : npu_acl_reason());
   return 0;
 }
 
@@ -41,7 +40,7 @@ void npu_count(tbk_instance_t* self) {
     for (int32_t i = 0; i < count; i++)
       describe(npu_acl(), i, &self->devices[i]);
     if (count > 0 && npu_nn() == NULL)
-      npu_log(self, TBK_LOG_WARNING, "no kernels: %s", npu_nn_reason());
+      driver_log(&self->host, TBK_LOG_WARNING, "no kernels: %s", npu_nn_reason());
     if (count > 0) npu_describe_libraries(self->libraries, sizeof self->libraries);
     if (count > 0) npu_tell_unverified(self);
     self->device_count = count;
@@ -62,15 +61,12 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
   npu_count(self);
   if (device < 0 || device >= self->device_count)
     return npu_fail(error, TBK_INVALID, "there is no device %d", device);
-  if (out_properties == NULL || out_properties->struct_size < sizeof(size_t))
-    return npu_fail(error, TBK_INVALID, "out_properties is NULL or has no size");
   static const uint64_t dtypes = 0
 #define BIT(name, value) | UINT64_C(1) << TBK_##name
       ACL_DTYPE_MAP(BIT)
 #undef BIT
       ;
-  tbk_device_properties_t properties = {
-      .struct_size = out_properties->struct_size,
+  const tbk_device_properties_t properties = {
       .name = self->devices[device].name,
       .flags = TBK_DEVICE_FLAT_ADDRESS | (npu_is_simulated() ? TBK_DEVICE_SIMULATED : 0),
       .memory_bytes = self->devices[device].memory_bytes,
@@ -83,9 +79,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
       .priority_greatest = 0,
       .driver = self->libraries,
   };
-  size_t size = out_properties->struct_size;
-  memcpy(out_properties, &properties, size < sizeof properties ? size : sizeof properties);
-  return TBK_OK;
+  return driver_give_properties(&properties, out_properties, error);
 }
 
 /* Opens the context and its internal stream, or undoes what it did. */
@@ -148,7 +142,7 @@ static acl_result close_device(int32_t index, npu_device_t* device) {
   if (entered) result = npu_acl()->synchronize_device();
   const bool idle = result == ACL_OK;
   result = first_of(result, npu_streams_close(device, entered));
-  npu_events_close(device, entered);
+  handles_make_stale(&device->events, entered ? npu_event_end : NULL);
   npu_reporter_stop(&device->reporter);
   if (entered) result = first_of(result, npu_queue_close(&device->internal, false));
   npu_pool_end(&device->pool, idle);
@@ -187,8 +181,8 @@ static void destroy(tbk_instance_t* self) {
     if (device->context != NULL && npu_device_close(self, i, NULL) != TBK_OK) {
       /* Nobody is left to be told; the device is closed all the same. */
     }
-    npu_streams_free(device);
-    npu_events_free(device);
+    handles_free(&device->streams, npu_stream_free);
+    handles_free(&device->events, npu_event_free);
     pthread_mutex_destroy(&device->internal.lock);
     pthread_mutex_destroy(&device->reporter.lock);
     pthread_mutex_destroy(&device->pool.lock);

@@ -10,48 +10,20 @@
 #include "npu.h"
 
 struct tbk_event {
-  LIST_ENTRY(tbk_event) entry;
-  acl_event native; /* NULL: what is left of it after its device was closed */
-  int32_t device;
+  driver_handle_t handle;
   bool timing;
   pthread_mutex_t lock; /* guards what follows */
   bool recorded;
   acl_stream stream; /* on which it was last recorded */
 };
 
-static void free_event(tbk_event_t* event) {
-  pthread_mutex_destroy(&event->lock);
+void npu_event_end(driver_handle_t* handle) {
+  npu_acl()->event_destroy(handle->native);
+}
+
+void npu_event_free(void* event) {
+  pthread_mutex_destroy(&((tbk_event_t*)event)->lock);
   free(event);
-}
-
-void npu_events_close(npu_device_t* device, bool entered) {
-  tbk_event_t* event;
-  LIST_FOREACH(event, &device->events, entry) {
-    if (event->native != NULL && entered) npu_acl()->event_destroy(event->native);
-    event->native = NULL;
-  }
-}
-
-void npu_events_free(npu_device_t* device) {
-  tbk_event_t* event;
-  while ((event = LIST_FIRST(&device->events)) != NULL) {
-    LIST_REMOVE(event, entry);
-    free_event(event);
-  }
-}
-
-static void link_event(tbk_instance_t* self, tbk_event_t* event) {
-  pthread_mutex_lock(&self->lock);
-  LIST_INSERT_HEAD(&self->devices[event->device].events, event, entry);
-  pthread_mutex_unlock(&self->lock);
-}
-
-static bool unlink_event(tbk_instance_t* self, tbk_event_t* event) {
-  pthread_mutex_lock(&self->lock);
-  LIST_REMOVE(event, entry);
-  bool live = event->native != NULL;
-  pthread_mutex_unlock(&self->lock);
-  return live;
 }
 
 /* With SYNC streams may wait for it, with TIME_LINE it has a time (D 0079). */
@@ -60,12 +32,12 @@ static tbk_event_t* new_event(int32_t device, bool timing, acl_result* out_resul
   *out_result = ACL_BAD_ALLOC;
   if (event == NULL) return NULL;
   pthread_mutex_init(&event->lock, NULL);
-  event->device = device;
+  event->handle.device = device;
   event->timing = timing;
   *out_result = npu_acl()->event_create(
-      &event->native, ACL_EVENT_SYNC | (timing ? (uint32_t)ACL_EVENT_TIME_LINE : 0));
+      &event->handle.native, ACL_EVENT_SYNC | (timing ? (uint32_t)ACL_EVENT_TIME_LINE : 0));
   if (*out_result == ACL_OK) return event;
-  free_event(event);
+  npu_event_free(event);
   return NULL;
 }
 
@@ -80,36 +52,36 @@ static tbk_status_t event_create(tbk_instance_t* self, int32_t device, uint32_t 
   tbk_event_t* event = new_event(device, (flags & TBK_EVENT_TIMING) != 0, &result);
   status = npu_leave(self, device, &entry, result, "creating an event", error);
   if (status != TBK_OK && event != NULL) { /* the context could not be left, and is still there */
-    npu_acl()->event_destroy(event->native);
-    free_event(event);
+    npu_acl()->event_destroy(event->handle.native);
+    npu_event_free(event);
   }
   if (status != TBK_OK) return status;
-  link_event(self, event);
+  handle_add(&self->lock, &self->devices[device].events, &event->handle);
   *out_event = event;
   return TBK_OK;
 }
 
 static void event_destroy(tbk_instance_t* self, tbk_event_t* event) {
   if (event == NULL) return;
-  if (unlink_event(self, event)) {
+  if (handle_remove(&self->lock, &event->handle)) {
     npu_entry_t entry;
     tbk_error_t error = {""};
-    tbk_status_t status = npu_enter(self, event->device, &entry, &error);
+    tbk_status_t status = npu_enter(self, event->handle.device, &entry, &error);
     if (status == TBK_OK) {
-      acl_result result = npu_acl()->event_destroy(event->native);
-      status = npu_leave(self, event->device, &entry, result, "destroying an event", &error);
+      acl_result result = npu_acl()->event_destroy(event->handle.native);
+      status = npu_leave(self, event->handle.device, &entry, result, "destroying an event", &error);
     }
-    npu_tell(self, status, &error);
+    driver_tell(&self->host, status, &error);
   }
-  free_event(event);
+  npu_event_free(event);
 }
 
 /* npu_enter, for an event, whose device may have been closed. */
 static tbk_status_t enter(tbk_instance_t* self, const tbk_event_t* event, npu_entry_t* entry,
                           tbk_error_t* error) {
-  if (event->native == NULL)
+  if (event->handle.native == NULL)
     return npu_fail(error, TBK_INVALID_STATE, "the event ended with its device");
-  return npu_enter(self, event->device, entry, error);
+  return npu_enter(self, event->handle.device, entry, error);
 }
 
 static bool is_recorded(tbk_event_t* event, acl_stream* out_stream) {
@@ -123,20 +95,20 @@ static bool is_recorded(tbk_event_t* event, acl_stream* out_stream) {
 static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_stream_t* stream,
                                  tbk_error_t* error) {
   npu_entry_t entry;
-  if (event == NULL || stream == NULL || event->device != stream->device)
+  if (event == NULL || stream == NULL || event->handle.device != stream->handle.device)
     return npu_fail(error, TBK_INVALID, "event or stream is NULL, or of another device");
   tbk_status_t status = enter(self, event, &entry, error);
   if (status != TBK_OK) return status;
   pthread_mutex_lock(&stream->queue.lock);
   pthread_mutex_lock(&event->lock);
-  acl_result result = npu_acl()->event_record(event->native, stream->queue.native);
+  acl_result result = npu_acl()->event_record(event->handle.native, stream->queue.native);
   if (result == ACL_OK) {
     event->recorded = true;
     event->stream = stream->queue.native;
   }
   pthread_mutex_unlock(&event->lock);
   pthread_mutex_unlock(&stream->queue.lock);
-  return npu_leave(self, event->device, &entry, result, "recording an event", error);
+  return npu_leave(self, event->handle.device, &entry, result, "recording an event", error);
 }
 
 /* Between devices it depends on the chip, and nothing tells on which: not offered. */
@@ -144,17 +116,17 @@ static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_e
                                tbk_error_t* error) {
   npu_entry_t entry;
   acl_stream recorded_on;
-  if (event == NULL || stream == NULL || event->device != stream->device)
+  if (event == NULL || stream == NULL || event->handle.device != stream->handle.device)
     return npu_fail(error, TBK_INVALID, "stream or event is NULL, or of another device");
   tbk_status_t status = enter(self, event, &entry, error);
   if (status != TBK_OK) return status;
   acl_result result = ACL_OK;
   if (is_recorded(event, &recorded_on)) {
     pthread_mutex_lock(&stream->queue.lock);
-    result = npu_acl()->stream_wait_event(stream->queue.native, event->native);
+    result = npu_acl()->stream_wait_event(stream->queue.native, event->handle.native);
     pthread_mutex_unlock(&stream->queue.lock);
   }
-  return npu_leave(self, stream->device, &entry, result, "waiting for an event", error);
+  return npu_leave(self, stream->handle.device, &entry, result, "waiting for an event", error);
 }
 
 /* 507006 where it is not complete, which ACL tells by a status. */
@@ -162,7 +134,7 @@ static acl_result query(tbk_event_t* event) {
   acl_stream recorded_on;
   int state = ACL_EVENT_RECORDED_NOT_READY;
   if (!is_recorded(event, &recorded_on)) return ACL_OK;
-  acl_result result = npu_acl()->event_query(event->native, &state);
+  acl_result result = npu_acl()->event_query(event->handle.native, &state);
   return result == ACL_OK && state != ACL_EVENT_RECORDED_COMPLETE ? ACL_EVENT_NOT_COMPLETE : result;
 }
 
@@ -172,7 +144,7 @@ static tbk_status_t event_query(tbk_instance_t* self, tbk_event_t* event, tbk_er
   tbk_status_t status = enter(self, event, &entry, error);
   if (status != TBK_OK) return status;
   acl_result result = query(event);
-  return npu_leave(self, event->device, &entry, result, "querying an event", error);
+  return npu_leave(self, event->handle.device, &entry, result, "querying an event", error);
 }
 
 static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
@@ -182,9 +154,10 @@ static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
   if (event == NULL) return npu_fail(error, TBK_INVALID, "event is NULL");
   tbk_status_t status = enter(self, event, &entry, error);
   if (status != TBK_OK) return status;
-  acl_result result =
-      is_recorded(event, &recorded_on) ? npu_acl()->event_synchronize(event->native) : ACL_OK;
-  return npu_leave(self, event->device, &entry, result, "synchronising an event", error);
+  acl_result result = is_recorded(event, &recorded_on)
+                          ? npu_acl()->event_synchronize(event->handle.native)
+                          : ACL_OK;
+  return npu_leave(self, event->handle.device, &entry, result, "synchronising an event", error);
 }
 
 /* Elapsed time is documented for events of one stream (D 0090); between others the time from the chip's
@@ -197,15 +170,15 @@ static acl_result elapsed(tbk_event_t* start, tbk_event_t* end, bool one_stream,
   if (result == ACL_OK) result = query(end);
   if (result != ACL_OK) return result;
   if (one_stream) {
-    result = acl->event_elapsed(&milliseconds, start->native, end->native);
+    result = acl->event_elapsed(&milliseconds, start->handle.native, end->handle.native);
     *out_ms = (double)milliseconds;
     if (result != ACL_EVENT_TIMESTAMP_REVERSED) return result;
-    result = acl->event_elapsed(&milliseconds, end->native, start->native);
+    result = acl->event_elapsed(&milliseconds, end->handle.native, start->handle.native);
     *out_ms = -(double)milliseconds; /* the end came first, which is no error here */
     return result;
   }
-  result = acl->event_timestamp(start->native, &from);
-  if (result == ACL_OK) result = acl->event_timestamp(end->native, &to);
+  result = acl->event_timestamp(start->handle.native, &from);
+  if (result == ACL_OK) result = acl->event_timestamp(end->handle.native, &to);
   *out_ms = ((double)to - (double)from) / 1000;
   return result;
 }
@@ -218,12 +191,12 @@ static tbk_status_t event_elapsed(tbk_instance_t* self, tbk_event_t* start, tbk_
   if (start == NULL || end == NULL || out_ms == NULL)
     return npu_fail(error, TBK_INVALID, "start, end or out_ms is NULL");
   const bool recorded = is_recorded(start, &first) && is_recorded(end, &second);
-  if (!start->timing || !end->timing || !recorded || start->device != end->device)
+  if (!start->timing || !end->timing || !recorded || start->handle.device != end->handle.device)
     return npu_fail(error, TBK_INVALID_STATE, "an event without timing, unrecorded or elsewhere");
   tbk_status_t status = enter(self, start, &entry, error);
   if (status != TBK_OK) return status;
   acl_result result = elapsed(start, end, first == second, &milliseconds);
-  status = npu_leave(self, start->device, &entry, result, "timing events", error);
+  status = npu_leave(self, start->handle.device, &entry, result, "timing events", error);
   if (status == TBK_OK) *out_ms = milliseconds;
   return status;
 }

@@ -23,25 +23,7 @@ static pid_t process;                        /* that opened them; 0 before */
 static int open_devices;                     /* atomic */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static pthread_mutex_t chosen_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool chosen;
-static char chosen_paths[2][2048]; /* driver, operators; empty: the system's */
-
-bool npu_choose(const char* driver, const char* operators) {
-  const char* paths[] = {driver, operators};
-  bool fits = true;
-  pthread_mutex_lock(&chosen_lock);
-  for (int i = 0; i < 2; i++) {
-    if (paths[i] == NULL) continue; /* who does not care takes what the process has */
-    fits &= strlen(paths[i]) < sizeof chosen_paths[i] &&
-            (!chosen || strcmp(paths[i], chosen_paths[i]) == 0);
-  }
-  for (int i = 0; i < 2 && fits && !chosen; i++)
-    if (paths[i] != NULL) strcpy(chosen_paths[i], paths[i]);
-  chosen = chosen || fits;
-  pthread_mutex_unlock(&chosen_lock);
-  return fits;
-}
+driver_choice_t npu_choice = {PTHREAD_MUTEX_INITIALIZER, {"driver", "operators"}, false, {""}};
 
 /* In the first of the libraries that has it. */
 static bool look_up(void* const* libraries, const char* symbol, void* out_function, size_t size) {
@@ -82,8 +64,9 @@ static bool find_runtime(void* const* libraries) {
 }
 
 static const aclnn_row_t function_rows[ACLNN_FUNCTIONS] = {
-#define ACLNN(name, signature, arguments, page) {#name, arguments, ACLNN_##signature, page},
-#include "aclnn.inc"
+#define ACLNN(name, signature, arguments, page, meaning, overloads) \
+  {#name, arguments, ACLNN_##signature, page},
+#include "aclnn.def"
 #undef ACLNN
 };
 
@@ -135,10 +118,10 @@ static void open_operators(void* driver) {
   static const char* const system_names[] = {"libopapi.so",      "libopapi_math.so",
                                              "libopapi_nn.so",   "libaclnn_ops_infer.so",
                                              "libaclnn_math.so", NULL};
-  const char* const given[] = {chosen_paths[1], NULL};
+  const char* const given[] = {npu_choice.paths[1], NULL};
   void* libraries[LIBRARIES] = {NULL};
   int count = 0;
-  if (chosen_paths[1][0] != '\0') {
+  if (npu_choice.paths[1][0] != '\0') {
     count = open_all(given, libraries, nn_reason, sizeof nn_reason);
   } else if (dlsym(driver, "aclCreateTensor") == NULL) {
     count = open_all(system_names, libraries, nn_reason, sizeof nn_reason);
@@ -158,11 +141,11 @@ static void leave_driver(void) {
 
 static void open_driver(void) {
   static const char* const system_names[] = {"libascendcl.so", NULL};
-  const char* const given[] = {chosen_paths[0], NULL};
+  const char* const given[] = {npu_choice.paths[0], NULL};
   void* libraries[2] = {NULL, NULL};
   char why[400] = "";
   process = getpid();
-  if (open_all(chosen_paths[0][0] != '\0' ? given : system_names, libraries, why, sizeof why) ==
+  if (open_all(npu_choice.paths[0][0] != '\0' ? given : system_names, libraries, why, sizeof why) ==
       0) {
     snprintf(acl_reason, sizeof acl_reason, "no driver: %s", why);
     return;

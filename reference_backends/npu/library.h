@@ -7,13 +7,12 @@
 #ifndef TBK_NPU_LIBRARY_H
 #define TBK_NPU_LIBRARY_H
 
+#include <driver/entry.h>
+
 #include "acl.h"
 
-/*
- * Says which libraries are meant, before they are opened; NULL for what was chosen before, else the
- * system's. A process has one driver: false where another one was chosen before.
- */
-bool npu_choose(const char* driver, const char* operators);
+/* Which libraries are meant: "driver=PATH,operators=PATH". */
+extern driver_choice_t npu_choice;
 
 /*
  * Opens the driver and initialises it, once per process; NULL where there is no usable driver. Not

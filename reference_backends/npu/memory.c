@@ -6,73 +6,17 @@
  */
 #include "memory.h"
 
-#include <search.h>
-#include <stdlib.h>
-
-typedef struct allocation {
-  uintptr_t begin;
-  uintptr_t end;
-} allocation_t;
-
-/* Ranges that overlap are one: live allocations do not, so that a key inside of one finds it. */
-static int by_range(const void* left, const void* right) {
-  const allocation_t *a = left, *b = right;
-  return (a->begin >= b->end) - (a->end <= b->begin);
+static void free_memory(uint64_t address) {
+  npu_acl()->free((void*)(uintptr_t)address);
 }
 
-static allocation_t range(const void* pointer, uint64_t size_bytes) {
-  return (allocation_t){(uintptr_t)pointer, (uintptr_t)pointer + size_bytes};
-}
-
-bool npu_remember(tbk_instance_t* self, void** tree, const void* pointer, uint64_t size_bytes) {
-  allocation_t* entry = malloc(sizeof *entry);
-  if (entry == NULL) return false;
-  *entry = range(pointer, size_bytes);
-  pthread_mutex_lock(&self->lock);
-  allocation_t** found = tsearch(entry, tree, by_range);
-  bool kept = found != NULL && *found == entry;
-  pthread_mutex_unlock(&self->lock);
-  if (!kept) free(entry);
-  return kept;
-}
-
-bool npu_forget(tbk_instance_t* self, void** tree, const void* pointer) {
-  const allocation_t key = range(pointer, 1);
-  pthread_mutex_lock(&self->lock);
-  allocation_t** found = tfind(&key, tree, by_range);
-  allocation_t* entry = found != NULL && (*found)->begin == key.begin ? *found : NULL;
-  if (entry != NULL) tdelete(&key, tree, by_range);
-  pthread_mutex_unlock(&self->lock);
-  free(entry);
-  return entry != NULL;
-}
-
-bool npu_is_pinned(tbk_instance_t* self, const void* pointer, uint64_t size_bytes) {
-  const allocation_t key = range(pointer, size_bytes);
-  bool inside = false;
-  pthread_mutex_lock(&self->lock);
-  for (int32_t i = 0; i < self->device_count && !inside; i++) {
-    allocation_t** found = tfind(&key, &self->devices[i].pinned, by_range);
-    inside = found != NULL && (*found)->begin <= key.begin && key.end <= (*found)->end;
-  }
-  pthread_mutex_unlock(&self->lock);
-  return inside;
-}
-
-static void free_memory(void* node) {
-  npu_acl()->free((void*)((allocation_t*)node)->begin);
-  free(node);
-}
-
-static void free_pinned(void* node) {
-  npu_acl()->free_host((void*)((allocation_t*)node)->begin);
-  free(node);
+static void free_pinned(uint64_t address) {
+  npu_acl()->free_host((void*)(uintptr_t)address);
 }
 
 void npu_free_all(npu_device_t* device, bool entered) {
-  tdestroy(device->memory, entered ? free_memory : free);
-  tdestroy(device->pinned, entered ? free_pinned : free);
-  device->memory = device->pinned = NULL;
+  address_end_all(&device->memory, entered ? free_memory : NULL);
+  address_end_all(&device->pinned, entered ? free_pinned : NULL);
 }
 
 /* The driver's own allocator adds 32 bytes (D 0095); where it does not, they have to be asked for. */
@@ -85,6 +29,10 @@ acl_result npu_malloc(void** out_pointer, uint64_t size_bytes) {
   return npu_acl()->malloc_align32(out_pointer, padded, ACL_MALLOC_HUGE_FIRST);
 }
 
+static void* address(tbk_memory_t memory, uint64_t offset) {
+  return (void*)(uintptr_t)(memory + offset);
+}
+
 tbk_status_t npu_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t size_bytes,
                               tbk_memory_t* out_memory, tbk_error_t* error) {
   npu_entry_t entry;
@@ -94,7 +42,7 @@ tbk_status_t npu_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t siz
   if (status != TBK_OK) return status;
   acl_result result = size_bytes > 0 ? npu_malloc(&pointer, size_bytes) : ACL_OK;
   if (result == ACL_OK && pointer != NULL &&
-      !npu_remember(self, &self->devices[device].memory, pointer, size_bytes)) {
+      !address_add(&self->lock, &self->devices[device].memory, (uintptr_t)pointer, size_bytes)) {
     npu_acl()->free(pointer);
     result = ACL_BAD_ALLOC;
   }
@@ -106,19 +54,28 @@ tbk_status_t npu_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t siz
 tbk_status_t npu_memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t memory,
                              tbk_error_t* error) {
   npu_entry_t entry;
-  void* pointer = (void*)(uintptr_t)memory;
   npu_count(self);
   if (device < 0 || device >= self->device_count)
     return npu_fail(error, TBK_INVALID, "there is no device %d", device);
   /* What close has freed is not known any more: giving it back is a no-op. */
-  if (memory == 0 || !npu_forget(self, &self->devices[device].memory, pointer)) return TBK_OK;
+  void** all = &self->devices[device].memory;
+  if (memory == 0 || !address_remove(&self->lock, all, memory)) return TBK_OK;
   tbk_status_t status = npu_enter(self, device, &entry, error);
   if (status == TBK_DEVICE_LOST) return TBK_OK;
   if (status != TBK_OK) { /* for close, which needs its beginning alone */
-    (void)npu_remember(self, &self->devices[device].memory, pointer, 1);
+    (void)address_add(&self->lock, all, memory, 1);
     return status;
   }
-  return npu_leave(self, device, &entry, npu_acl()->free(pointer), "freeing memory", error);
+  acl_result result = npu_acl()->free(address(memory, 0));
+  return npu_leave(self, device, &entry, result, "freeing memory", error);
+}
+
+/* By whichever device. */
+static bool is_pinned(tbk_instance_t* self, const void* pointer, uint64_t size_bytes) {
+  bool inside = false;
+  for (int32_t i = 0; i < self->device_count && !inside; i++)
+    inside = address_covers(&self->lock, &self->devices[i].pinned, (uintptr_t)pointer, size_bytes);
+  return inside;
 }
 
 /* A host function takes a download's bytes out: not where the driver has none, nor on a stream of somebody
@@ -154,10 +111,6 @@ static acl_result transfer(npu_device_t* device, tbk_stream_t* stream, bool dire
   return result;
 }
 
-static void* address(tbk_memory_t memory, uint64_t offset) {
-  return (void*)(uintptr_t)(memory + offset);
-}
-
 tbk_status_t npu_upload(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset,
                         const void* source, uint64_t size_bytes, tbk_stream_t* stream,
                         tbk_error_t* error) {
@@ -165,7 +118,7 @@ tbk_status_t npu_upload(tbk_instance_t* self, int32_t device, tbk_memory_t memor
   tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
   if (status != TBK_OK) return status;
   const npu_copy_t copy = {address(memory, offset), source, size_bytes, ACL_HOST_TO_DEVICE};
-  const bool direct = npu_is_pinned(self, source, size_bytes);
+  const bool direct = is_pinned(self, source, size_bytes);
   acl_result result = transfer(&self->devices[device], stream, direct, &copy);
   return npu_leave(self, device, &entry, result, "uploading", error);
 }
@@ -177,7 +130,7 @@ tbk_status_t npu_download(tbk_instance_t* self, int32_t device, void* destinatio
   tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
   if (status != TBK_OK) return status;
   const npu_copy_t copy = {destination, address(memory, offset), size_bytes, ACL_DEVICE_TO_HOST};
-  const bool direct = npu_is_pinned(self, destination, size_bytes);
+  const bool direct = is_pinned(self, destination, size_bytes);
   acl_result result = transfer(&self->devices[device], stream, direct, &copy);
   return npu_leave(self, device, &entry, result, "downloading", error);
 }

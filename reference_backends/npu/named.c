@@ -93,9 +93,9 @@ static acl_result copy_back(const npu_named_call_t* call, npu_queue_t* queue,
 /* Phase one; a refusal is UNSUPPORTED. */
 static tbk_status_t plan(npu_named_call_t* call, uint64_t* out_bytes, acl_executor** out_executor) {
   char text[200];
-  const aclnn_row_t* function = npu_aclnn_row(call->row->function);
-  acl_result result = plans[function->signature](npu_aclnn(call->row->function).plan, call->words,
-                                                 out_bytes, out_executor);
+  const aclnn_row_t* function = npu_aclnn_row(npu_function_of(call->row));
+  acl_result result = plans[function->signature](npu_aclnn(npu_function_of(call->row)).plan,
+                                                 call->words, out_bytes, out_executor);
   if (result == ACL_OK) return TBK_OK;
   npu_describe(result, text, sizeof text);
   return npu_fail(call->error, npu_is_refusal(result) ? TBK_UNSUPPORTED : npu_translate(result),
@@ -130,7 +130,7 @@ static acl_result run(npu_named_call_t* call, npu_queue_t* queue) {
   /* Memory that has grown lies elsewhere; what was placed in the old one stays valid there. */
   if (bytes > 0) workspace = (char*)workspace + apart;
   acl_result result =
-      npu_aclnn(call->row->function).issue(workspace, bytes, executor, queue->native);
+      npu_aclnn(npu_function_of(call->row)).issue(workspace, bytes, executor, queue->native);
   if (result != ACL_OK) return result;
   return copy_back(call, queue, &call->status, call->error);
 }
@@ -149,8 +149,9 @@ static tbk_status_t submit(tbk_instance_t* self, int32_t device, npu_named_call_
     result = npu_acl()->stream_synchronize(queue->native);
   const bool told = call->status != TBK_OK;
   if (call->status == TBK_DEVICE_LOST) result = ACL_INTERNAL; /* which leaving remembers */
-  tbk_status_t left = npu_leave(self, device, &entry, result,
-                                npu_aclnn_row(call->row->function)->name, told ? NULL : error);
+  tbk_status_t left =
+      npu_leave(self, device, &entry, result, npu_aclnn_row(npu_function_of(call->row))->name,
+                told ? NULL : error);
   return told ? call->status : left;
 }
 
@@ -176,32 +177,41 @@ static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kerne
   return status;
 }
 
-/* Dtypes of the first tensor. */
+/* Dtypes of the first tensor; and the most overloads that one function serves. */
 enum {
   FLOATS = 1 << TBK_FLOAT16 | 1 << TBK_BFLOAT16 | 1 << TBK_FLOAT32 | 1 << TBK_FLOAT64,
   INTEGERS = 1 << TBK_UINT8 | 1 << TBK_INT8 | 1 << TBK_INT16 | 1 << TBK_INT32 | 1 << TBK_INT64,
   WHOLE = INTEGERS | 1 << TBK_BOOL,
   NUMBERS = FLOATS | INTEGERS,
   ALL = NUMBERS | WHOLE,
+  MOST_OVERLOADS = 3,
   PRODUCTS = 1 << TBK_FLOAT16 | 1 << TBK_BFLOAT16 | 1 << TBK_FLOAT32, /* as for Mm */
 };
 
-static const npu_named_t rows[] = {
-#define NAMED(overload, function, recipe, dtypes)    \
+#define RECIPE(overload, dtypes, recipe)             \
   {{sizeof(tbk_kernel_t), launch, NULL, NULL, NULL}, \
    TBK_NAME_##overload,                              \
    TBK_VERSION_##overload,                           \
    sizeof(tbk_args_##overload##_t),                  \
-   ACLNN_FUNCTION_##function,                        \
    recipe,                                           \
    dtypes},
-#include "named_rows.inc"
-#undef NAMED
+#define OVERLOAD(overload, dtypes) RECIPE(overload, dtypes, NULL)
+
+static const npu_named_t rows[ACLNN_FUNCTIONS][MOST_OVERLOADS] = {
+#define ACLNN(name, signature, arguments, page, meaning, overloads) {overloads},
+#include "aclnn.def"
+#undef ACLNN
 };
 
+aclnn_function_t npu_function_of(const npu_named_t* row) {
+  return (aclnn_function_t)((row - rows[0]) / MOST_OVERLOADS);
+}
+
 const tbk_kernel_t* npu_named_find(const char* name, uint32_t version) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows && npu_nn() != NULL; i++)
-    if (strcmp(rows[i].name, name) == 0 && rows[i].version == version && npu_named_fits(&rows[i]))
-      return npu_aclnn(rows[i].function).issue != NULL ? &rows[i].table : NULL;
+  const npu_named_t* end = rows[0] + (size_t)ACLNN_FUNCTIONS * MOST_OVERLOADS;
+  for (const npu_named_t* row = rows[0]; row < end && npu_nn() != NULL; row++)
+    if (row->name != NULL && strcmp(row->name, name) == 0 && row->version == version &&
+        npu_named_fits(row))
+      return npu_aclnn(npu_function_of(row)).issue != NULL ? &row->table : NULL;
   return NULL;
 }

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * named.h: overloads of PyTorch by name, each a row in named_rows.inc: which function of aclnn serves it, and
+ * named.h: overloads of PyTorch by name, each with the function of aclnn.def that serves it: for which dtypes, and
  * how its argument struct becomes that function's arguments.
  */
 #ifndef TBK_NPU_NAMED_H
@@ -31,13 +31,14 @@ typedef struct npu_named {
   const char* name;
   uint32_t version;
   size_t arguments_bytes;
-  aclnn_function_t function;
-  const char* recipe;
-  uint32_t dtypes; /* bits by TBK dtype: of the first tensor */
+  const char* recipe; /* NULL: the arguments of the function, letter by letter */
+  uint32_t dtypes;    /* bits by TBK dtype: of the first tensor */
 } npu_named_t;
 
 /* Returns the kernel of an overload that the driver has both phases of; NULL where there is none. */
 const tbk_kernel_t* npu_named_find(const char* name, uint32_t version);
+/* Returns the function of aclnn that serves an overload. */
+aclnn_function_t npu_function_of(const npu_named_t* row);
 /* Whether the recipe fits the struct, and gives what the function takes. */
 bool npu_named_fits(const npu_named_t* row);
 

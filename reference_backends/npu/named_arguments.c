@@ -26,31 +26,24 @@ static const char* arguments_of(char letter) {
   return "";
 }
 
+static const char* recipe_of(const npu_named_t* row) {
+  return row->recipe != NULL ? row->recipe : npu_aclnn_row(npu_function_of(row))->arguments;
+}
+
 bool npu_named_fits(const npu_named_t* row) {
   size_t bytes = sizeof(size_t), count = 0;
-  for (const char* letter = row->recipe; *letter != '\0'; letter++) {
+  for (const char* letter = recipe_of(row); *letter != '\0'; letter++) {
     bytes += member_bytes(*letter);
     count += strlen(arguments_of(*letter));
   }
-  return bytes == row->arguments_bytes && count == strlen(npu_aclnn_row(row->function)->arguments);
+  return bytes == row->arguments_bytes &&
+         count == strlen(npu_aclnn_row(npu_function_of(row))->arguments);
 }
 
 static bool refuse(npu_named_call_t* call, const char* reason) {
   call->status = npu_fail(call->error, TBK_UNSUPPORTED, "aclnn%s: %s",
-                          npu_aclnn_row(call->row->function)->name, reason);
+                          npu_aclnn_row(npu_function_of(call->row))->name, reason);
   return false;
-}
-
-static int64_t element_bytes(int32_t dtype) {
-  switch (dtype) {
-#define CASE(name, value, bytes) \
-  case value:                    \
-    return bytes;
-    TBK_DTYPE_MAP(CASE)
-#undef CASE
-    default:
-      return 0;
-  }
 }
 
 static bool read_tensor(npu_named_call_t* call, const tbk_tensor_t* tensor, bool written) {
@@ -58,20 +51,8 @@ static bool read_tensor(npu_named_call_t* call, const tbk_tensor_t* tensor, bool
   emit_view_t* view = &call->views[call->view_count];
   call->written[call->view_count] = written;
   call->absent[call->view_count++] = tensor == NULL;
-  if (tensor == NULL) return true;
-  if (tensor->rank > EMIT_MAX_RANK) return refuse(call, "more than 8 dimensions");
-  *view = (emit_view_t){.memory = tensor->memory,
-                        .offset = tensor->offset,
-                        .dtype = tensor->dtype,
-                        .rank = tensor->rank,
-                        .element_bytes = element_bytes(tensor->dtype),
-                        .count = 1};
-  for (int32_t d = 0; d < tensor->rank; d++) {
-    view->sizes[d] = tensor->sizes[d];
-    view->strides[d] = tensor->strides[d];
-    view->count *= tensor->sizes[d];
-  }
-  return view->element_bytes > 0 || refuse(call, "a dtype of no operator");
+  if (tensor != NULL) call->status = emit_describe(tensor, false, view, call->error);
+  return call->status == TBK_OK;
 }
 
 static bool read_list(npu_named_call_t* call, const tbk_tensor_list_t* list, bool written) {
@@ -108,7 +89,7 @@ static bool check_views(npu_named_call_t* call) {
 
 bool npu_named_read(npu_named_call_t* call) {
   const char* member = call->arguments + sizeof(size_t);
-  for (const char* letter = call->row->recipe; *letter != '\0'; letter++) {
+  for (const char* letter = recipe_of(call->row); *letter != '\0'; letter++) {
     if (!read_member(call, *letter, member)) return false;
     member += member_bytes(*letter);
   }
@@ -121,7 +102,7 @@ static bool keep(npu_named_call_t* call, const void* handle, acl_result (*destro
   if (handle == NULL) {
     call->status =
         npu_fail(call->error, TBK_UNSUPPORTED, "aclnn%s: an operand that cannot be described",
-                 npu_aclnn_row(call->row->function)->name);
+                 npu_aclnn_row(npu_function_of(call->row))->name);
     return false;
   }
   call->handles[call->handle_count++] = (npu_named_handle_t){destroy, handle};
@@ -331,7 +312,7 @@ static bool add_value(npu_named_call_t* call, char letter, const char* member) {
 bool npu_named_build(npu_named_call_t* call) {
   const char* member = call->arguments + sizeof(size_t);
   int view = 0;
-  for (const char* letter = call->row->recipe; *letter != '\0'; letter++) {
+  for (const char* letter = recipe_of(call->row); *letter != '\0'; letter++) {
     const bool described = strchr("tqToOsSJlkLIXA", *letter) != NULL;
     const bool added =
         described ? add_described(call, *letter, member, &view) : add_value(call, *letter, member);

@@ -11,9 +11,11 @@
 #ifndef TBK_NPU_NPU_H
 #define TBK_NPU_NPU_H
 
+#include <driver/addresses.h>
+#include <driver/handles.h>
+#include <emit/job.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <sys/queue.h>
 
 #include <tbk/tbk.h>
 
@@ -52,20 +54,17 @@ typedef struct npu_device {
   bool lost;
   char name[256];
   uint64_t memory_bytes;
-  void* memory; /* tsearch trees of allocations: what close has to free */
-  void* pinned;
-  npu_pool_t pool;                 /* by which pageable memory is copied */
-  LIST_HEAD(, tbk_stream) streams; /* guarded by the instance's lock */
-  LIST_HEAD(, tbk_event) events;   /* likewise */
+  npu_pool_t pool;                  /* by which pageable memory is copied */
+  void *memory, *pinned;            /* what close has to free; guarded by the instance's lock */
+  driver_handles_t streams, events; /* likewise */
   npu_reporter_t reporter;
 } npu_device_t;
 
 struct tbk_stream {
-  LIST_ENTRY(tbk_stream) entry;
-  npu_queue_t queue;
-  int32_t device;
-  bool borrowed;   /* of stream_from_native: never destroyed here */
-  bool subscribed; /* to the device's reporter; guarded by its lock */
+  driver_handle_t handle;
+  npu_queue_t queue; /* with the native stream */
+  bool borrowed;     /* of stream_from_native: never destroyed here */
+  bool subscribed;   /* to the device's reporter; guarded by its lock */
 };
 
 struct tbk_instance {
@@ -82,14 +81,7 @@ struct tbk_instance {
 void npu_count(tbk_instance_t* self);
 
 /* Writes the message and returns `status`. */
-tbk_status_t npu_fail(tbk_error_t* error, tbk_status_t status, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-void npu_log(const tbk_instance_t* self, int32_t level, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Warns of what a destructor, which answers nothing, could not do. */
-void npu_tell(const tbk_instance_t* self, tbk_status_t status, const tbk_error_t* error);
+#define npu_fail emit_fail
 
 /* Returns the status that says what `result` says. */
 tbk_status_t npu_translate(acl_result result);
@@ -121,26 +113,22 @@ tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* 
 tbk_status_t npu_enter_with(tbk_instance_t* self, int32_t device, const tbk_stream_t* stream,
                             npu_entry_t* out_entry, tbk_error_t* error);
 
-/* memory.c: the allocations of a device, freed at close. Called with the device's context current. */
-bool npu_remember(tbk_instance_t* self, void** tree, const void* pointer, uint64_t size_bytes);
-bool npu_forget(tbk_instance_t* self, void** tree, const void* pointer);
-bool npu_is_pinned(tbk_instance_t* self, const void* pointer, uint64_t size_bytes);
-/* `entered`: the context is there to free them in; else it takes them with it. */
+/* memory.c: frees all allocations. `entered`: the context is there to free them in; else it takes them with it. */
 void npu_free_all(npu_device_t* device, bool entered);
 acl_result npu_malloc(void** out_pointer, uint64_t size_bytes);
 
-/* stream.c; what follows a device's end is a stale handle, freed with the instance. */
+/* stream.c */
 acl_result npu_queue_open(npu_queue_t* queue);
 /* Destroys the native stream and the workspace; waits for the stream's work. */
 acl_result npu_queue_close(npu_queue_t* queue, bool borrowed);
 acl_result npu_streams_close(npu_device_t* device, bool entered);
-void npu_streams_free(npu_device_t* device);
+void npu_stream_free(void* stream);
 /* Gives so many bytes of the queue's workspace; called with its lock. */
 acl_result npu_workspace_reserve(npu_queue_t* queue, uint64_t size_bytes, void** out_memory);
 
 /* event.c, callback.c */
-void npu_events_close(npu_device_t* device, bool entered);
-void npu_events_free(npu_device_t* device);
+void npu_event_end(driver_handle_t* event);
+void npu_event_free(void* event);
 acl_result npu_callbacks_end(npu_device_t* device, tbk_stream_t* stream);
 void npu_reporter_stop(npu_reporter_t* reporter);
 

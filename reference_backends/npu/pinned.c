@@ -18,7 +18,7 @@ static tbk_status_t pinned_alloc(tbk_instance_t* self, int32_t device, uint64_t 
   acl_result result = size_bytes > SIZE_MAX / 2 ? ACL_BAD_ALLOC : ACL_OK;
   if (result == ACL_OK && size_bytes > 0) result = npu_acl()->malloc_host(&pointer, size_bytes);
   if (result == ACL_OK && pointer != NULL &&
-      !npu_remember(self, &self->devices[device].pinned, pointer, size_bytes)) {
+      !address_add(&self->lock, &self->devices[device].pinned, (uintptr_t)pointer, size_bytes)) {
     npu_acl()->free_host(pointer);
     result = ACL_BAD_ALLOC;
   }
@@ -32,15 +32,16 @@ static void pinned_free(tbk_instance_t* self, void* pointer) {
   for (int32_t device = 0; device < self->device_count; device++) {
     npu_entry_t entry;
     tbk_error_t error = {""};
-    if (!npu_forget(self, &self->devices[device].pinned, pointer)) continue;
+    void** all = &self->devices[device].pinned;
+    if (!address_remove(&self->lock, all, (uintptr_t)pointer)) continue;
     tbk_status_t status = npu_enter(self, device, &entry, &error);
     if (status == TBK_OK) {
       acl_result result = npu_acl()->free_host(pointer);
       status = npu_leave(self, device, &entry, result, "freeing pinned memory", &error);
     } else { /* for close, which needs its beginning alone */
-      (void)npu_remember(self, &self->devices[device].pinned, pointer, 1);
+      (void)address_add(&self->lock, all, (uintptr_t)pointer, 1);
     }
-    npu_tell(self, status, &error);
+    driver_tell(&self->host, status, &error);
     return;
   }
 }

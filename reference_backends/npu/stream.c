@@ -60,23 +60,8 @@ acl_result npu_workspace_reserve(npu_queue_t* queue, uint64_t size_bytes, void**
   return ACL_OK;
 }
 
-static void link_stream(tbk_instance_t* self, tbk_stream_t* stream) {
-  pthread_mutex_lock(&self->lock);
-  LIST_INSERT_HEAD(&self->devices[stream->device].streams, stream, entry);
-  pthread_mutex_unlock(&self->lock);
-}
-
-/* Takes the stream out of its device's list; whether there is something left to end. */
-static bool unlink_stream(tbk_instance_t* self, tbk_stream_t* stream) {
-  pthread_mutex_lock(&self->lock);
-  LIST_REMOVE(stream, entry);
-  bool live = stream->queue.live;
-  pthread_mutex_unlock(&self->lock);
-  return live;
-}
-
-static void free_stream(tbk_stream_t* stream) {
-  pthread_mutex_destroy(&stream->queue.lock);
+void npu_stream_free(void* stream) {
+  pthread_mutex_destroy(&((tbk_stream_t*)stream)->queue.lock);
   free(stream);
 }
 
@@ -88,9 +73,10 @@ static acl_result close_stream(npu_device_t* device, tbk_stream_t* stream) {
 }
 
 acl_result npu_streams_close(npu_device_t* device, bool entered) {
-  tbk_stream_t* stream;
+  driver_handle_t* handle;
   acl_result result = ACL_OK;
-  LIST_FOREACH(stream, &device->streams, entry) {
+  LIST_FOREACH(handle, &device->streams, entry) {
+    tbk_stream_t* stream = (tbk_stream_t*)handle;
     acl_result closed = stream->queue.live && entered ? close_stream(device, stream) : ACL_OK;
     if (result == ACL_OK) result = closed;
     stream->queue.live = false;
@@ -98,19 +84,11 @@ acl_result npu_streams_close(npu_device_t* device, bool entered) {
   return result;
 }
 
-void npu_streams_free(npu_device_t* device) {
-  tbk_stream_t* stream;
-  while ((stream = LIST_FIRST(&device->streams)) != NULL) {
-    LIST_REMOVE(stream, entry);
-    free_stream(stream);
-  }
-}
-
 static tbk_stream_t* new_stream(int32_t device) {
   tbk_stream_t* stream = calloc(1, sizeof *stream);
   if (stream == NULL) return NULL;
   pthread_mutex_init(&stream->queue.lock, NULL);
-  stream->device = device;
+  stream->handle.device = device;
   return stream;
 }
 
@@ -128,27 +106,29 @@ static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t 
   if (status != TBK_OK) {
     /* The context is still there where it could not be left. */
     if (result == ACL_OK) npu_queue_close(&stream->queue, false);
-    if (stream != NULL) free_stream(stream);
+    if (stream != NULL) npu_stream_free(stream);
     return status;
   }
-  link_stream(self, stream);
+  handle_add(&self->lock, &self->devices[device].streams, &stream->handle);
   *out_stream = stream;
   return TBK_OK;
 }
 
 static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
   if (stream == NULL) return;
-  if (unlink_stream(self, stream)) {
+  (void)handle_remove(&self->lock, &stream->handle);
+  if (stream->queue.live) {
     npu_entry_t entry;
     tbk_error_t error = {""};
-    tbk_status_t status = npu_enter(self, stream->device, &entry, &error);
+    tbk_status_t status = npu_enter(self, stream->handle.device, &entry, &error);
     if (status == TBK_OK) {
-      acl_result result = close_stream(&self->devices[stream->device], stream);
-      status = npu_leave(self, stream->device, &entry, result, "destroying a stream", &error);
+      acl_result result = close_stream(&self->devices[stream->handle.device], stream);
+      status =
+          npu_leave(self, stream->handle.device, &entry, result, "destroying a stream", &error);
     }
-    npu_tell(self, status, &error);
+    driver_tell(&self->host, status, &error);
   }
-  free_stream(stream);
+  npu_stream_free(stream);
 }
 
 /* 507004 where it is not complete, which ACL tells by a status. */
@@ -161,20 +141,20 @@ static acl_result query(const npu_queue_t* queue) {
 static tbk_status_t stream_query(tbk_instance_t* self, tbk_stream_t* stream, tbk_error_t* error) {
   npu_entry_t entry;
   if (stream == NULL) return npu_fail(error, TBK_INVALID, "stream is NULL");
-  tbk_status_t status = npu_enter_with(self, stream->device, stream, &entry, error);
+  tbk_status_t status = npu_enter_with(self, stream->handle.device, stream, &entry, error);
   if (status != TBK_OK) return status;
   acl_result result = query(&stream->queue);
-  return npu_leave(self, stream->device, &entry, result, "querying a stream", error);
+  return npu_leave(self, stream->handle.device, &entry, result, "querying a stream", error);
 }
 
 static tbk_status_t stream_synchronize(tbk_instance_t* self, tbk_stream_t* stream,
                                        tbk_error_t* error) {
   npu_entry_t entry;
   if (stream == NULL) return npu_fail(error, TBK_INVALID, "stream is NULL");
-  tbk_status_t status = npu_enter_with(self, stream->device, stream, &entry, error);
+  tbk_status_t status = npu_enter_with(self, stream->handle.device, stream, &entry, error);
   if (status != TBK_OK) return status;
   acl_result result = npu_acl()->stream_synchronize(stream->queue.native);
-  return npu_leave(self, stream->device, &entry, result, "synchronising a stream", error);
+  return npu_leave(self, stream->handle.device, &entry, result, "synchronising a stream", error);
 }
 
 static tbk_status_t device_synchronize(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
@@ -204,12 +184,12 @@ static tbk_status_t stream_from_native(tbk_instance_t* self, int32_t device, voi
   acl_result result = stream == NULL ? ACL_BAD_ALLOC : ACL_OK;
   status = npu_leave(self, device, &entry, result, "wrapping a stream", error);
   if (status != TBK_OK) {
-    if (stream != NULL) free_stream(stream);
+    if (stream != NULL) npu_stream_free(stream);
     return status;
   }
   stream->queue.native = native;
   stream->queue.live = stream->borrowed = true;
-  link_stream(self, stream);
+  handle_add(&self->lock, &self->devices[device].streams, &stream->handle);
   *out_stream = stream;
   return TBK_OK;
 }

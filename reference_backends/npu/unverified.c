@@ -27,7 +27,7 @@
   X("operation.c", "A storage may be described up to the last element that a view reaches.")       \
   X("operation.c", "161002, 561002 and 561003 of phase one are about the operands alone.")         \
   X("named_arguments.c", "aclDestroyTensorList destroys the tensors of the list too.")             \
-  X("aclnn.inc",                                                                                   \
+  X("aclnn.def",                                                                                   \
     "Functions take what Ascend/op-plugin gives them, in the types of PyTorch's schema.")          \
   X("operator.c", "Operators give what PyTorch's do, with its conversions of scalars and dtypes.")
 
@@ -39,7 +39,7 @@ static bool is_unread(const char* page) {
 }
 
 static void tell(const tbk_instance_t* self, const char* what, const char* text) {
-  npu_log(self, TBK_LOG_INFO, TBK_LOG_UNVERIFIED "%s%s", what, text);
+  driver_log(&self->host, TBK_LOG_INFO, TBK_LOG_UNVERIFIED "%s%s", what, text);
 }
 
 static void tell_functions(const tbk_instance_t* self, char* line) {

@@ -4,23 +4,12 @@
  *
  * backend.c: the entry point, the end, and what an error of the driver means.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tbk/dtypes.h>
 
 #include "job.h"
-
-void opencl_log(tbk_instance_t* self, int32_t level, const char* format, ...) {
-  if (self->host.log == NULL) return;
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  self->host.log(self->host.context, level, text);
-}
 
 /* OpenCL has no code for a lost device. A context, queue or device of ours that the driver knows no
  * more is one; so is a terminated context. CL_OUT_OF_RESOURCES means too many things to be one. */
@@ -72,7 +61,7 @@ static void destroy(tbk_instance_t* self) {
     if (!self->devices[i].open) continue;
     if (opencl_device_close(self, i, NULL) != TBK_OK) continue; /* closed all the same */
   }
-  opencl_plans_free(self);
+  driver_plans_free(&self->plans);
   free_handles(self);
   pthread_mutex_destroy(&self->lock);
   free(self);
@@ -96,11 +85,8 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t index,
   opencl_count(self);
   if (index < 0 || index >= self->device_count)
     return opencl_fail(error, TBK_INVALID, "there is no device %d", index);
-  if (out_properties == NULL || out_properties->struct_size < sizeof(size_t))
-    return opencl_fail(error, TBK_INVALID, "out_properties is NULL or has no struct_size");
   const opencl_device_t* device = &self->devices[index];
   const tbk_device_properties_t all = {
-      .struct_size = out_properties->struct_size,
       .name = device->name,
       .flags = TBK_DEVICE_PHILOX,
       .memory_bytes = device->memory_bytes,
@@ -113,8 +99,7 @@ static tbk_status_t device_properties(tbk_instance_t* self, int32_t index,
       .max_allocation_bytes = device->max_allocation_bytes,
       .driver = device->driver,
   };
-  memcpy(out_properties, &all, all.struct_size < sizeof all ? all.struct_size : sizeof all);
-  return TBK_OK;
+  return driver_give_properties(&all, out_properties, error);
 }
 
 static const tbk_core_t core = {sizeof core,         destroy,
@@ -141,14 +126,9 @@ static const tbk_backend_t table = {
 
 tbk_status_t tbk_backend_create(const tbk_host_t* host, const tbk_backend_t** out_backend,
                                 tbk_error_t* error) {
-  if (host == NULL || out_backend == NULL ||
-      host->struct_size < offsetof(tbk_host_t, options) + sizeof host->options)
-    return opencl_fail(error, TBK_INVALID, "host or out_backend is NULL, or host is cut short");
-  if (host->abi_version != TBK_ABI_VERSION)
-    return opencl_fail(error, TBK_UNSUPPORTED, "ABI version %llu is not known here",
-                       (unsigned long long)host->abi_version);
   opencl_options_t options;
-  tbk_status_t status = opencl_options_parse(&options, host->options, error);
+  tbk_status_t status = driver_check_host(host, out_backend, error);
+  if (status == TBK_OK) status = opencl_options_parse(&options, host->options, error);
   if (status != TBK_OK) return status;
   tbk_instance_t* self = calloc(1, sizeof *self);
   if (self == NULL) return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory");

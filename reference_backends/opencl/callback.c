@@ -26,7 +26,7 @@ static void finish(opencl_call_t* call) {
   for (int i = 0; i < OPENCL_TRIES && result != CL_OK; i++)
     result = driver->clSetUserEventStatus(call->returned, CL_COMPLETE);
   if (result != CL_OK)
-    opencl_log(call->device->instance, TBK_LOG_ERROR, "a stream waits for ever: %s",
+    driver_log(&call->device->instance->host, TBK_LOG_ERROR, "a stream waits for ever: %s",
                opencl_error_name(result));
   driver->clReleaseEvent(call->returned);
   free(call);

@@ -128,7 +128,7 @@ static void count_platform(tbk_instance_t* self, cl_platform platform, char* why
     if (is_usable(device, why, size))
       self->device_count++;
     else
-      opencl_log(self, TBK_LOG_WARNING, "a device that cannot be used: %s", why);
+      driver_log(&self->host, TBK_LOG_WARNING, "a device that cannot be used: %s", why);
   }
 }
 
@@ -147,7 +147,7 @@ static void count(tbk_instance_t* self) {
     for (cl_uint i = 0; result == CL_OK && i < platform_count && i < MAX_PLATFORMS; i++)
       count_platform(self, platforms[i], text, sizeof text);
   }
-  if (self->device_count == 0) opencl_log(self, TBK_LOG_WARNING, "0 devices: %s", text);
+  if (self->device_count == 0) driver_log(&self->host, TBK_LOG_WARNING, "0 devices: %s", text);
 }
 
 void opencl_count(tbk_instance_t* self) {

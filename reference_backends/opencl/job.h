@@ -7,7 +7,7 @@
 #ifndef TBK_OPENCL_JOB_H
 #define TBK_OPENCL_JOB_H
 
-#include <emit/generic.h>
+#include <driver/kernels.h>
 
 #include "opencl.h"
 
@@ -38,17 +38,13 @@ tbk_status_t opencl_kernel_enqueue(opencl_device_t* device, cl_kernel kernel,
                                    const opencl_parameters_t* parameters, tbk_stream_t* stream,
                                    tbk_error_t* error);
 
-/* Plans that nobody gave back end with the instance. */
-struct tbk_plan {
-  LIST_ENTRY(tbk_plan) entry;
-  const void* made_by; /* a row of the table of kernels */
-  emit_job_t job;      /* of a kernel by hand, without memory */
-};
-tbk_plan_t* opencl_plan_new(tbk_instance_t* self, const void* made_by);
-void opencl_plan_destroy(tbk_instance_t* self, tbk_plan_t* plan);
-
-/* generic.c: the generic kernels; NULL for another name or version. */
-const tbk_kernel_t* opencl_generic_find(const char* name, uint32_t version);
+/* generic.c: the generic kernels, of driver_compiler. */
+tbk_status_t opencl_generic_compile(tbk_instance_t* self, int32_t index,
+                                    const emit_generic_t* generic, const void* arguments,
+                                    tbk_error_t* error);
+tbk_status_t opencl_generic_launch(tbk_instance_t* self, int32_t index,
+                                   const emit_generic_t* generic, const void* arguments,
+                                   tbk_stream_t* stream, tbk_error_t* error);
 
 /* kernel.c: compiles what is not compiled yet, and launches. Where there is nothing to do, nothing is
  * enqueued. */

@@ -4,15 +4,7 @@
  *
  * kernel.c: the table of kernels, and their ways into the queues: at once, or prepared.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "job.h"
-
-typedef struct kernel {
-  tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
-  const emit_operator_t* operator;
-} kernel_t;
 
 /* Arguments are state of a kernel, so setting them and enqueuing are one step. */
 static cl_int enqueue(opencl_device_t* device, cl_kernel kernel,
@@ -116,102 +108,40 @@ static tbk_status_t check_dtypes(const opencl_device_t* device, const emit_job_t
   return TBK_OK;
 }
 
-/* Enters the device, and makes a job. */
-static tbk_status_t build(tbk_instance_t* self, int32_t index, const kernel_t* kernel,
-                          const void* arguments, bool bound, opencl_device_t** out_device,
-                          emit_job_t* job, tbk_error_t* error) {
-  tbk_status_t status = opencl_enter(self, index, out_device, error);
-  if (status == TBK_OK)
-    status = emit_build(kernel ? kernel->operator : NULL, arguments, bound, job, error);
-  return status == TBK_OK ? check_dtypes(*out_device, job, error) : status;
+static tbk_status_t check_device(tbk_instance_t* self, int32_t index, tbk_error_t* error) {
+  opencl_device_t* device;
+  return opencl_enter(self, index, &device, error);
 }
 
-static tbk_status_t launch(tbk_instance_t* self, int32_t index, const tbk_kernel_t* table,
-                           const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
-  opencl_device_t* device;
-  emit_job_t job;
-  const kernel_t* kernel = (const kernel_t*)table;
-  tbk_status_t status = build(self, index, kernel, arguments, true, &device, &job, error);
-  return status == TBK_OK ? opencl_job_submit(device, &job, stream, error) : status;
-}
-
-static tbk_status_t prepare(tbk_instance_t* self, int32_t index, const tbk_kernel_t* table,
-                            const void* arguments, tbk_plan_t** out_plan,
-                            uint64_t* out_workspace_bytes, tbk_error_t* error) {
-  opencl_device_t* device;
-  emit_job_t job;
-  const kernel_t* kernel = (const kernel_t*)table;
-  tbk_status_t status = build(self, index, kernel, arguments, false, &device, &job, error);
-  if (status != TBK_OK) return status;
-  if (out_plan == NULL || out_workspace_bytes == NULL)
-    return opencl_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
+static tbk_status_t compile(tbk_instance_t* self, int32_t index, const emit_job_t* job,
+                            tbk_error_t* error) {
   cl_kernel compiled;
-  status = find_kernel(device, job.options, &compiled, error);
+  tbk_status_t status = check_dtypes(&self->devices[index], job, error);
   if (status != TBK_OK) return status;
-  tbk_plan_t* plan = opencl_plan_new(self, kernel);
-  if (plan == NULL) return opencl_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
-  plan->job = job;
-  emit_strip(&plan->job);
-  *out_plan = plan;
-  *out_workspace_bytes = 0;
-  return TBK_OK;
+  return find_kernel(&self->devices[index], job->options, &compiled, error);
 }
 
-static tbk_status_t launch_plan(tbk_instance_t* self, int32_t index, const tbk_plan_t* plan,
-                                const void* arguments, tbk_memory_t workspace,
-                                uint64_t workspace_offset, tbk_stream_t* stream,
-                                tbk_error_t* error) {
-  (void)workspace; /* none was asked for */
-  (void)workspace_offset;
-  opencl_device_t* device;
-  emit_job_t job;
-  const kernel_t* kernel = plan ? plan->made_by : NULL;
-  tbk_status_t status = build(self, index, kernel, arguments, true, &device, &job, error);
-  if (status != TBK_OK && status != TBK_UNSUPPORTED) return status;
-  if (status == TBK_UNSUPPORTED || !emit_fits(&job, &plan->job))
-    return opencl_fail(error, TBK_INVALID, "not the arguments of the plan");
-  return opencl_job_submit(device, &job, stream, error);
+static tbk_status_t launch(tbk_instance_t* self, int32_t index, const emit_job_t* job,
+                           tbk_stream_t* stream, tbk_error_t* error) {
+  tbk_status_t status = check_dtypes(&self->devices[index], job, error);
+  if (status != TBK_OK) return status;
+  return opencl_job_submit(&self->devices[index], job, stream, error);
 }
 
-tbk_plan_t* opencl_plan_new(tbk_instance_t* self, const void* made_by) {
-  tbk_plan_t* plan = calloc(1, sizeof *plan);
-  if (plan == NULL) return NULL;
-  plan->made_by = made_by;
-  pthread_mutex_lock(&self->lock);
-  LIST_INSERT_HEAD(&self->plans, plan, entry);
-  pthread_mutex_unlock(&self->lock);
-  return plan;
+static driver_plans_t* plans_of(tbk_instance_t* self, pthread_mutex_t** out_lock) {
+  *out_lock = &self->lock;
+  return &self->plans;
 }
 
-/* Work that is enqueued holds nothing of the plan. */
-void opencl_plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
-  if (plan == NULL) return;
-  pthread_mutex_lock(&self->lock);
-  LIST_REMOVE(plan, entry);
-  pthread_mutex_unlock(&self->lock);
-  free(plan);
-}
-
-void opencl_plans_free(tbk_instance_t* self) {
-  while (!LIST_EMPTY(&self->plans))
-    opencl_plan_destroy(self, LIST_FIRST(&self->plans));
-}
-
-#define KERNEL(operator) \
-  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, opencl_plan_destroy}, &emit_##operator }
-
-static const kernel_t kernels[] = {KERNEL(fill),  KERNEL(copy), KERNEL(add), KERNEL(mul),
-                                   KERNEL(where), KERNEL(sum),  KERNEL(mm)};
+const driver_compiler_t driver_compiler = {check_device,           plans_of, compile,
+                                           opencl_generic_compile, launch,   opencl_generic_launch};
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t index, const char* name,
                                        uint32_t version) {
   opencl_device_t* device = NULL;
   tbk_status_t status = opencl_enter(self, index, &device, NULL);
   if (name == NULL || (status != TBK_OK && status != TBK_DEVICE_LOST)) return NULL;
-  for (size_t i = 0; device->has_compiler && i < sizeof kernels / sizeof *kernels; i++)
-    if (kernels[i].operator->version == version && strcmp(kernels[i].operator->name, name) == 0)
-      return &kernels[i].table;
-  return device->has_compiler ? opencl_generic_find(name, version) : NULL;
+  return device->has_compiler ? driver_kernel_find(name, version) : NULL;
 }
 
 const tbk_kernel_ops_t opencl_kernel_ops = {sizeof opencl_kernel_ops, kernel_find};

@@ -12,6 +12,8 @@
 #ifndef TBK_OPENCL_OPENCL_H
 #define TBK_OPENCL_OPENCL_H
 
+#include <driver/entry.h>
+#include <driver/kernels.h>
 #include <emit/job.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -104,13 +106,11 @@ struct tbk_instance {
   LIST_HEAD(, opencl_memory) memories;
   LIST_HEAD(, tbk_stream) streams; /* also those destroyed, as long as they are at work */
   LIST_HEAD(, tbk_event) events;
-  LIST_HEAD(, tbk_plan) plans;
+  driver_plans_t plans;
 };
 
 /* backend.c */
 #define opencl_fail emit_fail
-void opencl_log(tbk_instance_t* self, int32_t level, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
 tbk_status_t opencl_translate(cl_int result);
 /* Returns the status for `result` and writes the message; a lost device is remembered. */
 tbk_status_t opencl_status(opencl_device_t* device, cl_int result, const char* what,
@@ -182,7 +182,6 @@ void opencl_callers_end(opencl_callers_t* callers); /* runs what is left, and jo
 void opencl_programs_release(opencl_device_t* device);
 
 /* kernel.c */
-void opencl_plans_free(tbk_instance_t* self);
 
 extern const tbk_stream_ops_t opencl_stream_ops;
 extern const tbk_event_ops_t opencl_event_ops;

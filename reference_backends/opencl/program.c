@@ -24,7 +24,7 @@ static void tell_log(opencl_device_t* device, opencl_program_t* program, cl_int 
   const cl_int result = device->instance->driver.clGetProgramBuildInfo(
       program->program, device->id, CL_PROGRAM_BUILD_LOG, sizeof text - 1, text, NULL);
   if (result != CL_OK) snprintf(text, sizeof text, "no log: %s", opencl_error_name(result));
-  opencl_log(device->instance, TBK_LOG_WARNING, "compiling %s: %s: %s", program->name,
+  driver_log(&device->instance->host, TBK_LOG_WARNING, "compiling %s: %s: %s", program->name,
              opencl_error_name(failure), text);
   text[strcspn(text, "\n")] = '\0';
   snprintf(program->reason, sizeof program->reason, "%s: %.150s", opencl_error_name(failure), text);

@@ -52,6 +52,15 @@ def test_what_explains_all_failures_comes_before_what_explains_some() -> None:
     assert first(*PASSING, stream, fill) == "CPY-018"
 
 
+def test_a_capability_that_is_required_and_missing_is_one_cause_and_the_first() -> None:
+    lost = {"cause": "required/event", "phase": "none"}
+    needs = [case(at, f"EVT-00{at}", "", "fail", **lost) for at in range(1, 6)]
+    fill = case(9, "CPY-018", "memory_alloc upload download fill", "fail")
+    found = causes([*needs, fill], among=[*PASSING, *needs, fill])
+    assert [len(one.tests) for one in found] == [5, 1]
+    assert found[0].title == "event is required, and the library does not declare it"
+
+
 def test_the_function_that_passing_tests_use_too_is_not_accused() -> None:
     upload = case(1, "CPY-004", "memory_alloc fill download upload", "fail")
     fill = case(2, "CPY-018", "memory_alloc upload download fill", "fail")

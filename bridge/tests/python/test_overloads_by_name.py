@@ -16,7 +16,7 @@ import torch_tbk
 
 CHILD = Path(__file__).with_name("overloads_child.py")
 ROOT = Path(__file__).parents[3]
-TABLE = ROOT / "reference_backends/npu/named_rows.inc"
+TABLE = ROOT / "reference_backends/npu/aclnn.def"
 SCHEMAS = ROOT / "contracts/spec/operators/overloads.txt"
 LIBRARY = torch_tbk.reference("cpu").with_name("libtbk_npu.so")
 SIMULATOR = LIBRARY.with_name("libtbk_npu_simulator.so")
@@ -28,7 +28,7 @@ def table() -> dict[str, str]:
     names = {}
     for schema in re.findall(r"^\d+ ([^(]+)\(", SCHEMAS.read_text(), re.M):
         names[schema.replace(".", "_")] = schema
-    rows = re.findall(r'^NAMED\((\w+), \w+, "[^"]*", (\w+)\)', TABLE.read_text(), re.M)
+    rows = re.findall(r"(?:OVERLOAD|RECIPE)\((\w+), (\w+)[,)]", TABLE.read_text())
     return {names[name]: dtypes for name, dtypes in rows}
 
 

@@ -92,8 +92,8 @@ void recorded_again_it_leaves_the_old_point(tbk_fixture_t* fx) {
     CHECK_OK(fx->event->event_record(fx->self, order->event, order->a, &fx->error));
     CHECK_OK(fx->event->event_record(fx->self, order->event, order->b, &fx->error));
     tbk_status_t status = TBK_NOT_READY;
-    uint64_t begin = fx_now_ns();
-    while (apart && status == TBK_NOT_READY && fx_now_ns() - begin < FX_PATIENCE_NS / 2) {
+    uint64_t begin = fx_awake_ns();
+    while (apart && status == TBK_NOT_READY && fx_awake_ns() - begin < FX_PATIENCE_NS / 2) {
       status = fx->event->event_query(fx->self, order->event, &fx->error);
       sched_yield();
     }

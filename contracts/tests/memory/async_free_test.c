@@ -187,8 +187,8 @@ static void async_free_returns_at_once(tbk_fixture_t* fx) {
   bool held = gate_is_closed(&gate);
   actor_start(fx, actor, free_only, &it);
   bool returned = actor_settle(actor);
-  uint64_t end = fx_now_ns() + FX_PATIENCE_NS / 2;
-  while (held && !returned && fx_now_ns() < end)
+  uint64_t end = fx_awake_ns() + FX_PATIENCE_NS / 2;
+  while (held && !returned && fx_awake_ns() < end)
     returned = actor_settle(actor);
   CHECK(returned || !held);
   gate_open(fx, &gate);

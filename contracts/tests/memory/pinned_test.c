@@ -6,11 +6,10 @@
  */
 #include "behind.h"
 #include "range.h"
+#include "room.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* Pinned memory that is given back with pinned_free by whoever asked for it. */
 static uint8_t* pin(tbk_fixture_t* fx, uint64_t size_bytes) {
@@ -197,25 +196,12 @@ static void a_failed_pinned_alloc_leaves_the_result_alone(tbk_fixture_t* fx) {
   check_every_byte(fx);
 }
 
-static uint64_t address_space_bytes(void) {
-  unsigned long pages = 0;
-  FILE* file = fopen("/proc/self/statm", "r");
-  if (file == NULL) return 0;
-  if (fscanf(file, "%lu", &pages) != 1) pages = 0;
-  fclose(file);
-  return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Four times the address space that is left: only with what was freed can that go well. */
 static void freed_pinned_memory_can_be_had_again(tbk_fixture_t* fx) {
   const uint64_t room = UINT64_C(1) << 30;
   const uint64_t size = (UINT64_C(64) << 20) - 1;
   unpin(fx, pin(fx, size)); /* whatever a driver sets up for its first pinned memory */
-  struct rlimit limit;
-  uint64_t used = address_space_bytes();
-  REQUIRE(used > 0 && getrlimit(RLIMIT_AS, &limit) == 0);
-  struct rlimit narrow = {.rlim_cur = used + room, .rlim_max = limit.rlim_max};
-  REQUIRE(setrlimit(RLIMIT_AS, &narrow) == 0);
+  const struct rlimit limit = room_narrow_host(fx, room);
   for (uint64_t turn = 0; turn < 4 * room / size; ++turn) {
     void* pointer = NULL;
     tbk_status_t status =

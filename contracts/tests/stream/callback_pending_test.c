@@ -72,8 +72,9 @@ static void note_that_it_ran(void* argument) {
 static bool comes_to_run(pending_t* p) {
   tbk_fixture_t* fx = p->fx;
   tbk_status_t status = TBK_NOT_READY;
-  const uint64_t begin = fx_now_ns();
-  while (!atomic_load(&p->ran) && status == TBK_NOT_READY && fx_now_ns() - begin < FX_PATIENCE_NS) {
+  const uint64_t begin = fx_awake_ns();
+  while (!atomic_load(&p->ran) && status == TBK_NOT_READY &&
+         fx_awake_ns() - begin < FX_PATIENCE_NS) {
     status = fx->stream->stream_query(fx->self, p->stream, &fx->error);
     sched_yield();
   }

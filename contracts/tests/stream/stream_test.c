@@ -176,8 +176,8 @@ static void create_body(actor_t* actor) {
 
 static bool complete_meanwhile(tbk_fixture_t* fx, tbk_gate_t* gate, tbk_stream_t* stream) {
   tbk_status_t status = TBK_NOT_READY;
-  uint64_t begin = fx_now_ns();
-  while (status == TBK_NOT_READY && fx_now_ns() - begin < FX_PATIENCE_NS / 2)
+  uint64_t begin = fx_awake_ns();
+  while (status == TBK_NOT_READY && fx_awake_ns() - begin < FX_PATIENCE_NS / 2)
     status = fx->stream->stream_query(fx->self, stream, &fx->error);
   return status == TBK_OK && gate_is_closed(gate);
 }

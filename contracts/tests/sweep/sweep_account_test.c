@@ -5,10 +5,8 @@
  * Sweeps of what memory is counted for: whatever kind it is, in whichever state the device is, however
  * it is given back, three times as much as there is can be had one after the other.
  */
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "child.h"
 #include "dimensions.h"
@@ -172,22 +170,9 @@ static bool find_share(tbk_fixture_t* fx, sweep_case_t* one, account_t* it) {
   return false;
 }
 
-static uint64_t address_space_bytes(void) {
-  unsigned long pages = 0;
-  FILE* file = fopen("/proc/self/statm", "r");
-  if (file == NULL) return 0;
-  if (fscanf(file, "%lu", &pages) != 1) pages = 0;
-  fclose(file);
-  return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Pinned memory is the host's: only so much address space is left meanwhile. */
 static void take_pinned_turns(tbk_fixture_t* fx, account_t* it) {
-  struct rlimit limit, narrow;
-  const uint64_t used = address_space_bytes();
-  SUITE_REQUIRE(used > 0 && getrlimit(RLIMIT_AS, &limit) == 0);
-  narrow = (struct rlimit){.rlim_cur = used + PINNED_ROOM, .rlim_max = limit.rlim_max};
-  SUITE_REQUIRE(setrlimit(RLIMIT_AS, &narrow) == 0);
+  const struct rlimit limit = room_narrow_host(fx, PINNED_ROOM);
   take_turns(fx, it);
   SUITE_REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
 }

@@ -137,9 +137,9 @@ static tbk_status_t ask(tbk_fixture_t* fx, done_t by, tbk_stream_t* stream, tbk_
 }
 
 static void finish(tbk_fixture_t* fx, done_t by, tbk_stream_t* stream, tbk_event_t* event) {
-  uint64_t begin = fx_now_ns();
+  uint64_t begin = fx_awake_ns();
   tbk_status_t status = ask(fx, by, stream, event);
-  while (status == TBK_NOT_READY && by >= BY_EVENT_QUERY && fx_now_ns() - begin < FX_PATIENCE_NS)
+  while (status == TBK_NOT_READY && by >= BY_EVENT_QUERY && fx_awake_ns() - begin < FX_PATIENCE_NS)
     status = ask(fx, by, stream, event);
   const char* never = by == BY_EVENT_QUERY ? "EVT-025" : by == BY_STREAM_QUERY ? "STR-017" : NULL;
   TBK_CHECKS(status == TBK_NOT_READY ? never : NULL);

@@ -90,10 +90,10 @@ static void try_download(void* argument) {
    too: the bytes of an upload may go their own way. */
 static void use_other(void* argument) {
   struct probe* p = argument;
-  uint64_t begin = fx_now_ns();
-  while (!atomic_load(&p->core->entered) && fx_now_ns() - begin < ENTERED_PATIENCE_NS)
+  uint64_t begin = fx_awake_ns();
+  while (!atomic_load(&p->core->entered) && fx_awake_ns() - begin < ENTERED_PATIENCE_NS)
     sched_yield();
-  uint64_t deadline = fx_now_ns() + PROBE_PATIENCE_NS;
+  uint64_t deadline = fx_awake_ns() + PROBE_PATIENCE_NS;
   p->status = p->fx->core->upload(p->fx->self, p->fx->device, p->memory[1], 0, p->bytes,
                                   PROBE_BYTES, p->other, &p->error);
   if (p->status == TBK_OK)
@@ -106,7 +106,7 @@ static void use_other(void* argument) {
     p->other_done = p->status == TBK_OK && atomic_load(&p->core->opened) == 0;
     if (p->status == TBK_NOT_READY) sched_yield();
     if (p->status == TBK_NOT_READY) p->status = TBK_OK;
-  } while (!p->other_done && p->status == TBK_OK && fx_now_ns() < deadline);
+  } while (!p->other_done && p->status == TBK_OK && fx_awake_ns() < deadline);
 }
 
 /* Makes a call that may wait. False if it did until the gate was opened, by us or, before our patience

@@ -154,9 +154,9 @@ static order_outcome_t query_try(order_t* order, const work_kind_t* kind, order_
   if (closed && through) ask_while_held(order, kind->name, query);
   gate_open(fx, &order->gate);
   actor_join(fx, &order->actor);
-  uint64_t begin = fx_now_ns();
+  uint64_t begin = fx_awake_ns();
   tbk_status_t status = query(order, fx);
-  while (status == TBK_NOT_READY && fx_now_ns() - begin < FX_PATIENCE_NS) {
+  while (status == TBK_NOT_READY && fx_awake_ns() - begin < FX_PATIENCE_NS) {
     sched_yield();
     status = query(order, fx);
   }

@@ -6,6 +6,7 @@
 
 #include "look.h"
 #include "resources.h"
+#include "wait.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -84,12 +85,12 @@ static int listed_children(void) {
 
 int tbk_children_left(void) {
   const struct timespec pause = {.tv_nsec = 1000000};
-  const uint64_t until = fx_now_ns() + UINT64_C(500000000);
+  const uint64_t until = fx_awake_ns() + UINT64_C(500000000);
   for (;;) {
     pid_t pid = waitpid(-1, NULL, WNOHANG);
     if (pid < 0 && errno == ECHILD) return 0;
     if (pid != 0) continue;
-    if (fx_now_ns() > until) break; /* one that helped and is about to end is none */
+    if (fx_awake_ns() > until) break; /* one that helped and is about to end is none */
     nanosleep(&pause, NULL);
   }
   int count = listed_children();
@@ -103,13 +104,12 @@ void tbk_child_say(tbk_child_t* self) {
 
 static bool readable(int file, uint64_t timeout_ns) {
   struct pollfd poll_file = {.fd = file, .events = POLLIN};
-  uint64_t deadline = fx_now_ns() + timeout_ns;
+  const uint64_t deadline = fx_awake_ns() + timeout_ns;
   for (;;) {
-    uint64_t now = fx_now_ns();
-    int left_ms = now < deadline ? (int)((deadline - now) / 1000000) + 1 : 0;
-    int ready = poll(&poll_file, 1, left_ms);
+    const uint64_t step = tbk_wait_step_ns(deadline);
+    const int ready = poll(&poll_file, 1, (int)((step + 999999) / 1000000));
     if (ready > 0) return true;
-    if (ready == 0 || errno != EINTR) return false;
+    if (ready == 0 ? step == 0 : errno != EINTR) return false;
   }
 }
 
@@ -246,13 +246,13 @@ bool tbk_check_device_works(const tbk_fixture_t* fx, const tbk_core_t* core, tbk
 
 tbk_status_t tbk_open_patiently(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
                                 tbk_error_t* error) {
-  uint64_t deadline = fx_now_ns() + FX_PATIENCE_NS;
+  const uint64_t deadline = fx_awake_ns() + FX_PATIENCE_NS;
   for (;;) {
     int32_t phase = *tbk_phase_cell;
     tbk_set_phase(TBK_PHASE_OPEN);
     tbk_status_t status = core->device_open(self, device, error);
     tbk_set_phase((tbk_phase_t)phase);
-    if (status != TBK_UNAVAILABLE || fx_now_ns() > deadline) return status;
+    if (status != TBK_UNAVAILABLE || fx_awake_ns() > deadline) return status;
     sched_yield();
   }
 }

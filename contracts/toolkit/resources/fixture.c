@@ -287,18 +287,18 @@ void fx_synchronize(tbk_fixture_t* fx, tbk_stream_t* stream) {
 }
 
 bool fx_poll_stream(tbk_fixture_t* fx, tbk_stream_t* stream, tbk_status_t* out_status) {
-  uint64_t deadline = fx_now_ns() + FX_PATIENCE_NS;
+  uint64_t deadline = fx_awake_ns() + FX_PATIENCE_NS;
   while ((*out_status = fx->stream->stream_query(fx->self, stream, &fx->error)) == TBK_NOT_READY) {
-    if (fx_now_ns() > deadline) return false;
+    if (fx_awake_ns() > deadline) return false;
     sched_yield();
   }
   return true;
 }
 
 bool fx_poll_event(tbk_fixture_t* fx, tbk_event_t* event, tbk_status_t* out_status) {
-  uint64_t deadline = fx_now_ns() + FX_PATIENCE_NS;
+  uint64_t deadline = fx_awake_ns() + FX_PATIENCE_NS;
   while ((*out_status = fx->event->event_query(fx->self, event, &fx->error)) == TBK_NOT_READY) {
-    if (fx_now_ns() > deadline) return false;
+    if (fx_awake_ns() > deadline) return false;
     sched_yield();
   }
   return true;

@@ -75,6 +75,11 @@ typedef struct tbk_fixture {
 extern uint64_t tbk_patience_ns;
 #define FX_PATIENCE_NS tbk_patience_ns
 uint64_t fx_now_ns(void); /* monotonic */
+/*
+ * The clock of patience: monotonic, but for what a process has been stopped for, frozen with its container,
+ * or not let run. It stands still, too, where nobody asks for it for half a second.
+ */
+uint64_t fx_awake_ns(void);
 void fx_sleep_until(uint64_t end_ns);
 
 /*

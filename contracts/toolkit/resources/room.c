@@ -4,6 +4,9 @@
  */
 #include "room.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "resources.h"
 
 /* Offset, guards and what rounding to the granularity may add to a block. */
@@ -50,4 +53,24 @@ tbk_status_t room_take(tbk_fixture_t* fx, uint64_t size_bytes) {
     size_bytes -= piece;
   }
   return TBK_OK;
+}
+
+static uint64_t address_space_bytes(void) {
+  unsigned long pages = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%lu", &pages) != 1) pages = 0;
+  fclose(file);
+  return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+struct rlimit room_narrow_host(tbk_fixture_t* fx, uint64_t bytes) {
+  struct rlimit limit;
+  const uint64_t most = address_space_bytes() + bytes;
+  SUITE_REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);
+  if (most == bytes)
+    fx_evidence(fx, TBK_NOT_SHOWN, "the kernel does not tell what address space is taken");
+  else if (limit.rlim_cur > most)
+    SUITE_REQUIRE(setrlimit(RLIMIT_AS, &(struct rlimit){most, limit.rlim_max}) == 0);
+  return limit;
 }

@@ -8,6 +8,8 @@
 #ifndef TBK_CONTRACTS_ROOM_H
 #define TBK_CONTRACTS_ROOM_H
 
+#include <sys/resource.h>
+
 #include "fixture.h"
 
 /* What a device has that does not say, and what the header promises at the least. */
@@ -32,5 +34,11 @@ void room_release(tbk_fixture_t* fx, size_t mark);
  * of the first that failed, and leaves what it got to the end of the test, or to room_release.
  */
 tbk_status_t room_take(tbk_fixture_t* fx, uint64_t size_bytes);
+
+/*
+ * Leaves the host's process so much address space beside what it has taken, and no more than it had. Where
+ * the kernel does not tell what that is, nothing is shown. Returns the limit that held, to be set again.
+ */
+struct rlimit room_narrow_host(tbk_fixture_t* fx, uint64_t bytes);
 
 #endif /* TBK_CONTRACTS_ROOM_H */

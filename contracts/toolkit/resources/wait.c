@@ -26,14 +26,33 @@ void fx_sleep_until(uint64_t end_ns) {
   }
 }
 
+/* Whoever looks more often than that and finds more gone has not been let run. */
+#define STANDSTILL_NS UINT64_C(500000000)
+
+uint64_t fx_awake_ns(void) {
+  static atomic_ullong seen_ns, awake_ns;
+  const uint64_t now = fx_now_ns();
+  unsigned long long seen = atomic_load(&seen_ns);
+  while (now > seen)
+    if (atomic_compare_exchange_weak(&seen_ns, &seen, now)) {
+      atomic_fetch_add(&awake_ns, now - seen < STANDSTILL_NS ? now - seen : STANDSTILL_NS);
+      break;
+    }
+  return atomic_load(&awake_ns);
+}
+
+uint64_t tbk_wait_step_ns(uint64_t deadline_ns) {
+  const uint64_t now = fx_awake_ns(), most = STANDSTILL_NS / 4;
+  const uint64_t left = now < deadline_ns ? deadline_ns - now : 0;
+  return left < most ? left : most;
+}
+
 bool tbk_word_wait(const atomic_int* word, uint64_t timeout_ns) {
-  uint64_t deadline = fx_now_ns() + timeout_ns;
+  const uint64_t deadline = fx_awake_ns() + timeout_ns;
   while (atomic_load(word) == 0) {
-    uint64_t now = fx_now_ns();
-    if (now >= deadline) return false;
-    struct timespec left = {.tv_sec = (time_t)((deadline - now) / 1000000000),
-                            .tv_nsec = (long)((deadline - now) % 1000000000)};
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
+    const struct timespec step = {.tv_nsec = (long)tbk_wait_step_ns(deadline)};
+    if (step.tv_nsec == 0) return false;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, &step, NULL, 0);
   }
   return true;
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Returns how long to wait at once where fx_awake_ns counts; 0 where it is at the deadline. */
+uint64_t tbk_wait_step_ns(uint64_t deadline_ns);
 /* Waits until *word is not 0; false if `timeout_ns` ran out first. */
 bool tbk_word_wait(const atomic_int* word, uint64_t timeout_ns);
 /* Sets the word and wakes all who wait for it. */

@@ -9,6 +9,7 @@
 #include "fake.h"
 #include "load_self.h"
 #include "operands_self.h"
+#include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,6 +176,18 @@ static void health(void) {
   EXPECT(!tbk_health_probe(&session, reason, sizeof reason));
 }
 
+/* Who waits looks often enough for the clock to go on; who was not let run could not look. */
+static void patience(void) {
+  const uint64_t longer_ns = UINT64_C(600000000), most_ns = UINT64_C(500000000);
+  atomic_int never = 0;
+  uint64_t began = fx_awake_ns();
+  fx_sleep_until(fx_now_ns() + longer_ns);
+  EXPECT(fx_awake_ns() - began <= most_ns);
+  began = fx_awake_ns();
+  EXPECT(!tbk_word_wait(&never, most_ns / 5));
+  EXPECT(fx_awake_ns() - began >= most_ns / 5);
+}
+
 int main(int count, char** values) {
   EXPECT(tbk_cases_register() == 0);
   outcomes();
@@ -185,6 +198,7 @@ int main(int count, char** values) {
   gates();
   gated_cases();
   needs();
+  patience();
   failures += operands_self();
   failures += load_self(count > 1 ? values[1] : NULL);
   printf("%u failures\n", failures);

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tbk_contracts import clause
+from tbk_reports.given import read_given
 from tbk_reports.model import WARNING, ResultFile, Test, with_verdict
 from tbk_reports.operators import DTYPES
 from tbk_reports.text import line
@@ -101,7 +102,7 @@ def parse(text: str, name: str) -> Declared:
 def load(path: Path) -> Declared:
     """Raises CapabilityError."""
     try:
-        return parse(path.read_text("utf-8"), str(path))
+        return parse(read_given(path).decode("utf-8"), str(path))
     except OSError as error:
         raise CapabilityError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -5,16 +5,31 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from tbk_harness import STARTED, __version__, first_word, pace
+
+_STANDARD_FILES = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))  # by descriptor
 
 
 def main() -> None:
     """Every way out has a documented exit code, and none a traceback for what a user can mend."""
     pace.begin(STARTED)
+    _open_standard_files()
+    if hasattr(signal, "SIGCHLD"):  # where it is ignored, each child seems to have ended with 0
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     first_word.say(sys.argv[1:], __version__)
     _run()
+
+
+def _open_standard_files() -> None:
+    """Who was started without one would print into the file that is opened next."""
+    while (file := os.open(os.devnull, os.O_RDWR)) < len(_STANDARD_FILES):
+        os.set_inheritable(file, True)
+        name, mode = _STANDARD_FILES[file]
+        setattr(sys, name, os.fdopen(file, mode, encoding="utf-8"))
+    os.close(file)
 
 
 def _run() -> None:

@@ -39,6 +39,7 @@ from tbk_harness.command_line import VERDICT, Command, option
 from tbk_harness.near import hint
 from tbk_harness.options import (
     GATE,
+    INPUT,
     PATH,
     Subject,
     device_options,
@@ -157,7 +158,7 @@ tbk check npu --capabilities tbk-capabilities.toml    and this makes it bind"""
 @click.command(name="check", cls=Command, examples=CHECK_EXAMPLES)
 @device_options
 @option(
-    VERDICT, "--capabilities", "file", type=PATH, metavar="FILE",
+    VERDICT, "--capabilities", "file", type=INPUT, metavar="FILE",
     help="What the device declares to have, as tbk probe wrote it; it binds.",
 )  # fmt: skip
 @GATE
@@ -185,17 +186,19 @@ def check_command(
     _known_capabilities(options["require"])
     known = outcome.known_from(waivers, baseline)
     declared = _declared(file, device)
-    from tbk_harness.session import Session, request  # noqa: PLC0415  # takes long to import
+    from tbk_harness.session import Session, request, understood  # noqa: PLC0415  # takes long
 
-    if gate := options.pop("gate"):
+    gate = options.pop("gate")
+    asked, subject = request(known, options), Subject(device, imports)
+    options |= {"facts": str(file)} if file is not None else {}
+    understood(subject.arguments(options), "torch")
+    if gate:
         display.phase("trying the gate")
         display.tell(_tried_gate(gate, device, imports))
-    session = Session(request(known, options), display)
-    if file is not None:
-        options["facts"] = str(file)
-        record = declared.record(file)
-        session.more += [record] if record else []
-    session.run_torch(Subject(device, imports), options)
+    session = Session(asked, display)
+    if file is not None and (record := declared.record(file)):
+        session.more.append(record)
+    session.run_torch(subject, options)
     session.end(device)
 
 
@@ -234,7 +237,7 @@ def _known_capabilities(require: Sequence[str]) -> None:
     show_default=True, help="Where to write it.",
 )  # fmt: skip
 @click.option(
-    "--from", "earlier", type=PATH, metavar="RESULTS",
+    "--from", "earlier", type=INPUT, metavar="RESULTS",
     help="A run's results: write down for which dtypes each operator passed, too.",
 )  # fmt: skip
 def probe_command(
@@ -251,6 +254,7 @@ def probe_command(
     """
     display = progress.begin(outcome.console())
     device = _named(name, device)
+    outcome.writable(output)
     need_pytorch()
     known_device(device, imports)
     display.phase(PROBING)

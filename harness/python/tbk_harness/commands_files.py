@@ -26,10 +26,7 @@ from tbk_harness import outcome
 from tbk_harness.command_line import Command
 from tbk_harness.folder import PARTS, PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
-from tbk_harness.options import FAIL_ON_HELP, PROFILE, TRACE, fail_on
-
-PATH = click.Path(path_type=Path)
-
+from tbk_harness.options import FAIL_ON_HELP, INPUT, PATH, PROFILE, TRACE, fail_on
 
 REPORT_EXAMPLES = """\
 tbk report tbk-report/results.jsonl                the pages again, from the file alone
@@ -39,9 +36,9 @@ tbk report results.jsonl --waivers waivers.toml    judged with what is known by 
 
 
 @click.command(name="report", cls=Command, examples=REPORT_EXAMPLES)
-@click.argument("results", nargs=-1, required=True, type=PATH)
-@click.option("--waivers", type=PATH, help="Known failures, in TOML.")
-@click.option("--baseline", type=PATH, help="Known causes, as --write-baseline wrote them.")
+@click.argument("results", nargs=-1, required=True, type=INPUT)
+@click.option("--waivers", type=INPUT, help="Known failures, in TOML.")
+@click.option("--baseline", type=INPUT, help="Known causes, as --write-baseline wrote them.")
 @click.option("--write-baseline", type=PATH, metavar="FILE", help="Write the causes to FILE.")
 @click.option("--fail-on", multiple=True, callback=fail_on, metavar="WORDS", help=FAIL_ON_HELP)
 @click.option(
@@ -68,6 +65,8 @@ def report_command(
     known = outcome.known_from(waivers, baseline)
     found = merge(outcome.read_parts(results))
     outcome.prepare(report_dir)
+    if write_baseline:
+        outcome.writable(write_baseline)
     judged = outcome.strict(outcome.verdict_on(found, known), fail_on)
     judged = outcome.with_trace(outcome.with_profile(judged, profile), trace)
     if write_baseline:
@@ -76,9 +75,9 @@ def report_command(
 
 
 @click.command(name="diff")
-@click.argument("results", nargs=-1, type=PATH, metavar="[BEFORE] [AFTER]")
-@click.option("--waivers", type=PATH, help="Known failures, in TOML; for both sides.")
-@click.option("--baseline", type=PATH, help="Known causes, for both sides: they are not new.")
+@click.argument("results", nargs=-1, type=INPUT, metavar="[BEFORE] [AFTER]")
+@click.option("--waivers", type=INPUT, help="Known failures, in TOML; for both sides.")
+@click.option("--baseline", type=INPUT, help="Known causes, for both sides: they are not new.")
 @click.option(
     "--report-dir", type=click.Path(path_type=Path, file_okay=False),
     help=f"Write {PAGE} and {SUMMARY} there, too.",

@@ -19,6 +19,7 @@ from tbk_reports.text import count_words, line
 
 from tbk_harness import outcome, progress
 from tbk_harness.command_line import OUTPUT, Command, option
+from tbk_harness.options import INPUT
 from tbk_harness.progress_row import READING
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ tbk history nightly/ --json | jq '.series[].causes[] | select(.state == "open")'
 
 
 @click.command(name="history", cls=Command, examples=EXAMPLES)
-@click.argument("paths", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, metavar="DIR...", type=INPUT)
 @option(
     OUTPUT, "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="PAGE",
     help="Where the page goes (default: history.html; with --json none, unless it is given).",

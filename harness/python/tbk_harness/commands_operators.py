@@ -28,7 +28,7 @@ from tbk_harness import outcome
 from tbk_harness.command_line import Command
 from tbk_harness.commands_check import need_pytorch
 from tbk_harness.near import hint
-from tbk_harness.options import PATH
+from tbk_harness.options import INPUT, PATH
 
 # Each runs in a process that has PyTorch, which this one does without.
 _MODULE = "torch_tbk.custom"
@@ -42,7 +42,7 @@ tbk operators acme.yml ./libacme.so --only swish     one of them"""
 
 
 @click.command(name="operators", cls=Command, examples=EXAMPLES)
-@click.argument("file", type=PATH, metavar="FILE")
+@click.argument("file", type=INPUT, metavar="FILE")
 @click.argument("library", required=False, metavar="[LIB]")
 @click.option("--header", type=PATH, metavar="OUT", help="Write the C header of FILE; - prints it.")
 @click.option("--only", multiple=True, metavar="NAME", help="This operator alone; repeatable.")

@@ -27,11 +27,12 @@ from tbk_reports.words import check_words, seen_words, state_words
 from tbk_harness import debugger, litmus_runner, outcome, runner, tsan
 from tbk_harness.folder import RESULTS
 from tbk_harness.near import hint
+from tbk_harness.options import INPUT
 from tbk_harness.session import runner_or_stop
 
 
 @click.command(name="replay")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=INPUT)
 @click.argument("tests", nargs=-1, metavar="[ID]...")
 @click.option("--gdb", is_flag=True, help="Run the one test ID in C, in one process, under gdb.")
 def replay_command(results: Path, tests: tuple[str, ...], *, gdb: bool) -> None:

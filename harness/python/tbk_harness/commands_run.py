@@ -120,15 +120,17 @@ def run_command(
     from tbk_harness.session import Session, request, understood  # noqa: PLC0415
 
     asked = request(known, options, place is not None)
-    if layer != "torch":
-        understood(runner_arguments(library, options))
+    if layer == "torch":
+        understood(Subject(library=library).arguments(options), layer)
+    else:
+        understood(runner_arguments(library, options), "c")
+    order = litmus_layer.plan(options, tsan)
     session = Session(asked, display)
     chosen, why_not = _layers(layer, display)
     if why_not:
         display.tell(why_not)
         session.notes.append(why_not)
     session.environment = environment
-    order = litmus_layer.plan(options, tsan)
     if place is not None:
         _run_on_farm(session, place, library, chosen, options, order)
     else:

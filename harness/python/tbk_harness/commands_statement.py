@@ -25,10 +25,10 @@ from tbk_harness.certificate import Checked, Source
 from tbk_harness.command_line import Command
 from tbk_harness.folder import RESULTS
 from tbk_harness.near import hint
+from tbk_harness.options import INPUT, PATH
 from tbk_harness.verify import verify
 from tbk_harness.waivers import WaiverError
 
-PATH = click.Path(path_type=Path)
 FOLDER = Path("tbk-report")
 MAGIC = b"PK"
 SUFFIX = ".zip"
@@ -77,11 +77,13 @@ def _profile(name: str) -> str:
 
 
 @click.command(name="certify", cls=Command, examples=CERTIFY_EXAMPLES)
-@click.argument("results", nargs=-1, type=PATH, metavar="[RESULTS|FOLDER]...")
+@click.argument("results", nargs=-1, type=INPUT, metavar="[RESULTS|FOLDER]...")
 @click.option("-o", "--output", type=PATH, required=True, help="The archive.")
-@click.option("--waivers", type=PATH, help="Known failures, in TOML.")
+@click.option("--waivers", type=INPUT, help="Known failures, in TOML.")
 @click.option("--profile", default="", help="Claim a profile, not only what is declared.")
-@click.option("--sign", "key", type=PATH, metavar="KEY", help="Sign with a key of ssh or minisign.")
+@click.option(
+    "--sign", "key", type=INPUT, metavar="KEY", help="Sign with a key of ssh or minisign."
+)
 @click.option("--conformant", is_flag=True, help="End with 1 unless it says conformant.")
 def certify_command(
     results: tuple[Path, ...],
@@ -153,9 +155,11 @@ def _tell(found: Conformance) -> None:
 
 
 @click.command(name="verify", cls=Command, examples=VERIFY_EXAMPLES)
-@click.argument("files", nargs=-1, required=True, type=PATH)
-@click.option("--signers", type=PATH, help="Who may have signed: an allowed_signers of ssh-keygen.")
-@click.option("--public-key", type=PATH, help="Who must have signed: a public key of minisign.")
+@click.argument("files", nargs=-1, required=True, type=INPUT)
+@click.option(
+    "--signers", type=INPUT, help="Who may have signed: an allowed_signers of ssh-keygen."
+)
+@click.option("--public-key", type=INPUT, help="Who must have signed: a public key of minisign.")
 @click.option("--library", type=PATH, help="End with 1 unless it is about this library.")
 @click.option("--conformant", is_flag=True, help="End with 1 unless it is conformant today.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
@@ -279,7 +283,7 @@ def _as_json(path: Path, checked: Checked) -> dict[str, object]:
 tbk badge                                          of the last run, into tbk-report
 tbk badge acme.zip -o public                       of a statement""",
 )
-@click.argument("source", type=PATH, default=FOLDER, metavar="[RESULTS|FOLDER|ARCHIVE]")
+@click.argument("source", type=INPUT, default=FOLDER, metavar="[RESULTS|FOLDER|ARCHIVE]")
 @click.option("-o", "--output", type=PATH, help="A folder; that of the results if none is named.")
 def badge_command(source: Path, output: Path | None) -> None:
     """Write badge.svg, and badge.json for shields.io, from the verdict made anew."""

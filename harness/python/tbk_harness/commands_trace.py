@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -81,8 +80,7 @@ def trace_command(script: str, arguments: tuple[str, ...], output: Path, **optio
     """
     if not options["module"] and not Path(script).is_file():
         outcome.stop(EXIT_USAGE, f"there is no script {script}")
-    if not os.access(output.absolute().parent, os.W_OK):  # a script may run for hours
-        outcome.stop(EXIT_NOT_WRITTEN, f"{output}: nothing can be written there")
+    outcome.writable(output)  # a script may run for hours
     asked = _asked(script, arguments, options)
     status, found, latest = _traced(asked)
     _stop_early(status)
@@ -103,7 +101,10 @@ def _asked(script: str, arguments: tuple[str, ...], options: dict[str, Any]) -> 
     """Returns what the process that runs the script is given, without its files."""
     device, library = options["device"], options["library"]
     if bool(device) == bool(library):
-        outcome.stop(EXIT_USAGE, "a device is needed: --device NAME, or --library LIB, not both")
+        late = [word for word in arguments if word.startswith(("--device", "--library"))]
+        told = "a device is needed: --device NAME, or --library LIB, not both"
+        more = f"; what stands behind {script}, such as {late[0]}, is for the script"
+        outcome.stop(EXIT_USAGE, told + (more if late and not (device or library) else ""))
     need_pytorch()
     if device:
         known_device(device, options["imports"])

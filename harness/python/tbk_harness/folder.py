@@ -50,6 +50,11 @@ def set_aside(folder: Path) -> None:
     shutil.rmtree(folder / PARTS / FARM, ignore_errors=True)
 
 
+def latest(folder: Path) -> Path | None:
+    """Returns the last results that say something of a test; None where there are none."""
+    return next(filter(_has_tests, (folder / RESULTS, folder / PREVIOUS)), None)
+
+
 def _has_tests(results: Path) -> bool:
     try:
         with results.open("rb") as file:

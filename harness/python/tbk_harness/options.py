@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -15,11 +16,28 @@ import click
 
 from tbk_harness import complete, shards
 from tbk_harness.command_line import DEVICE, HOW, LIBRARY, REPORTS, VERDICT, WHAT, Choice, option
+from tbk_harness.handed import as_file
 from tbk_harness.near import hint
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+class Input(click.Path):
+    """A file that is read. A shell's <(...) is a pipe, which can be read but once and in this
+    process alone: what comes of it is the path of a copy."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Returns the path of a file that can be read again."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        try:
+            return as_file(path)
+        except OSError as error:
+            self.fail(f"{path}: {error.strerror}", param, ctx)
+
+
 PATH = click.Path(path_type=Path)
+INPUT = Input(path_type=Path)
+_INPUT_FILE = Input(path_type=Path, exists=True, dir_okay=False, readable=True)
 _FACTORS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)")
 
@@ -104,7 +122,7 @@ _RUNNING = (
     ),
     option(
         WHAT, "--timings", metavar="OLD.jsonl",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
+        type=_INPUT_FILE,
         help="Old results, by which the parts of --shard take about the same time.",
     ),
     option(WHAT, "--repeat", metavar="N", help="Each test N times."),
@@ -135,7 +153,7 @@ PROFILE = option(
 )  # fmt: skip
 TRACE = option(
     VERDICT, "--trace", metavar="FILE", callback=traced_calls,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
+    type=_INPUT_FILE,
     help="Of tbk trace: what your own script calls most comes first in what to implement next.",
 )  # fmt: skip
 _VERDICT = (
@@ -150,9 +168,9 @@ _VERDICT = (
         help="Run what fails in the torch layer on other devices, too, to see who is to blame.",
     ),
     option(HOW, "--resume", is_flag=True, help="Go on where an interrupted run ended."),
-    option(VERDICT, "--waivers", type=PATH, metavar="FILE", help="Known failures, in TOML."),
+    option(VERDICT, "--waivers", type=INPUT, metavar="FILE", help="Known failures, in TOML."),
     option(
-        VERDICT, "--baseline", type=PATH, metavar="FILE",
+        VERDICT, "--baseline", type=INPUT, metavar="FILE",
         help="Known causes, as --write-baseline wrote them.",
     ),
     option(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import locate, progress
+from tbk_harness import handed, locate, progress
 from tbk_harness.near import hint
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 def stop(code: int, message: str) -> NoReturn:
     """Ends with one clear line, and a documented exit code."""
     progress.end()
-    print(f"tbk: {line(message, 600)}", file=sys.stderr)
+    print(f"tbk: {line(handed.as_typed(message), 600)}", file=sys.stderr)
     raise SystemExit(code)
 
 
@@ -212,6 +213,15 @@ def prepare(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         stop(EXIT_NOT_WRITTEN, f"the results cannot be written: {reason(error)}")
+
+
+def writable(path: Path) -> None:
+    """Stops where no file can be written at `path`: before a run, and not when it is over."""
+    target = path.absolute()
+    if target.is_dir():
+        stop(EXIT_NOT_WRITTEN, f"{path}: {os.strerror(errno.EISDIR)}")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        stop(EXIT_NOT_WRITTEN, f"{path}: nothing can be written there")
 
 
 def show_page(page: Path) -> None:

@@ -222,8 +222,17 @@ def run(
 
 def list_tests(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Returns what tbk-run would run, as it prints it."""
+    return _asked([*arguments, "--list"])
+
+
+def check_options(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Returns what tbk-run says to its options, without doing anything."""
+    return _asked([*arguments, "--check-options"])
+
+
+def _asked(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(runner()), *arguments, "--list"],
+        [str(runner()), *arguments],
         capture_output=True,
         text=True,
         errors="replace",

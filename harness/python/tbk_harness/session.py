@@ -48,11 +48,11 @@ def runner_or_stop() -> Path:
         outcome.stop(EXIT_SUITE_ERROR, str(error))
 
 
-def understood(arguments: Sequence[str]) -> None:
-    """Stops where tbk-run does not understand its arguments for the C layer. It says so without
-    opening the library; at that time nothing is imported, run or replaced yet."""
+def understood(arguments: Sequence[str], layer: str) -> None:
+    """Stops where tbk-run does not understand its arguments for this layer. It says so without
+    opening a library or importing PyTorch; at that time nothing is run or replaced yet."""
     runner_or_stop()
-    ended = runner.list_tests(arguments)
+    ended = runner.list_tests(arguments) if layer == "c" else runner.check_options(arguments)
     if ended.returncode == EXIT_USAGE:
         _stop_misunderstood(ended.stderr)
 
@@ -105,6 +105,7 @@ class Session:
     started: float = field(default_factory=pace.began)
     not_begun: list[str] = field(default_factory=list)
     """Layers that were asked for and never came."""
+    _has_begun: bool = False
 
     def __post_init__(self) -> None:
         runner_or_stop()
@@ -112,8 +113,15 @@ class Session:
             self._lock = folder.lock(self.folder)
         except folder.BusyError as error:
             outcome.stop(EXIT_NOT_WRITTEN, str(error))
-        if not self.request.resume:
+        if self.request.write_baseline is not None:  # which may well lie in the folder
+            outcome.writable(self.request.write_baseline)
+
+    def begin(self) -> None:
+        """Sets the last results aside, once. Whoever runs something calls it when all that a user
+        has given is known to be good, and no earlier."""
+        if not self._has_begun and not self.request.resume:
             folder.set_aside(self.folder)
+        self._has_begun = True
 
     @property
     def folder(self) -> Path:
@@ -125,6 +133,7 @@ class Session:
 
     def run(self, layer: str, arguments: Sequence[str], alone: bool = False) -> Part:
         """Returns one run of tbk-run; `alone`: it is all there is, and its file is the result."""
+        self.begin()
         path = self.results if alone else self.folder / PARTS / f"{layer}.jsonl"
         path.parent.mkdir(exist_ok=True)
         resume = ["--resume"] if self.request.resume else []

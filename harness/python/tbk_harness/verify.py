@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +89,45 @@ def _two_stories(result: ResultFile) -> list[str]:
     return [f"the footer says {verdict!r} with the exit code {line(str(code), 20)}"]
 
 
+def _said_twice(data: bytes) -> list[str]:
+    """A member that an object has twice is one thing to one reader, and another to the next; and so
+    is what stands behind the footer."""
+    found: list[str] = []
+    ended = 0
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        if not raw.strip():
+            continue
+        if ended:
+            found.append(f"line {number} stands behind the footer, which is line {ended}")
+        twice: list[str] = []
+        with contextlib.suppress(ValueError, RecursionError):  # told by the reader of the file
+            record = json.loads(raw, object_pairs_hook=functools.partial(_once, twice))
+            is_footer = isinstance(record, dict) and record.get("record") == "footer"
+            ended = number if is_footer else ended
+        found += [f"line {number} says {line(name, 40)!r} twice" for name in twice]
+        if len(found) > LIMIT:
+            return [*found[:LIMIT], "and more"]
+    return found
+
+
+def _once(twice: list[str], pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the object, and adds the names that it has more than once."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice += [name for name in made if names.count(name) > 1]
+    return made
+
+
+def _passes_with_failures(result: ResultFile) -> list[str]:
+    """A verdict that its own record does not bear out."""
+    return [
+        f"{line(test.id, 120)} passes, with {test.failures:,} failed checks"
+        for test in result.tests
+        if test.recorded == "pass" and test.failures > 0
+    ][:LIMIT]
+
+
 def verify(path: Path) -> list[str]:
     """Returns all that is wrong with a result file; empty for a sound one. Raises OSError."""
     data = read_given(path)
@@ -94,4 +136,7 @@ def verify(path: Path) -> list[str]:
 
 def problems_of(result: ResultFile, data: bytes) -> list[str]:
     """Returns all that is wrong with a result file that was read from `data`."""
-    return [*result.problems, *_unsaid(result), *_two_stories(result), *schema_problems(data)]
+    return [
+        *result.problems, *_unsaid(result), *_two_stories(result), *_passes_with_failures(result),
+        *_said_twice(data), *schema_problems(data),
+    ]  # fmt: skip

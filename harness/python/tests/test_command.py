@@ -253,6 +253,16 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_who_has_no_standard_output_gets_the_exit_code_all_the_same(
+    tmp_path: Path, closed: str
+) -> None:
+    for words, code in (("list --only MEM-002", 0), ("show XXX-001", 2)):
+        command = f"{sys.executable} -m tbk_harness {words} {closed}"
+        ended = subprocess.run(["bash", "-c", command], cwd=tmp_path, check=False)
+        assert ended.returncode == code
+
+
 @pytest.mark.parametrize("command", [["diff", "a.txt"], ["replay"], ["report"], ["verify"]])
 def test_a_file_of_another_kind_is_refused(tbk: Tbk, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "a.txt").write_text("hello\n")

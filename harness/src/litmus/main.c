@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "duration.h"
 #include "report.h"
+#include "standard_files.h"
 #include "text.h"
 #include "torch.h"
 
@@ -376,8 +377,10 @@ int main(int argc, char** argv) {
   static choices_t choices = {.seconds = 60, .output = "litmus.jsonl"};
   choices.subject =
       (hunt_subject_t){.python = "python3", .seed = 1, .call_timeout_s = 20, .open_timeout_s = 60};
+  tbk_standard_files_open();
   choose(&choices, argc, argv);
   const struct sigaction action = {.sa_handler = interrupt};
+  (void)signal(SIGCHLD, SIG_DFL); /* where it is ignored, no end of a process is told */
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);

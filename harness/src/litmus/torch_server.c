@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "python_settings.h"
 #include "torch.h"
 #include "torch_parts.h"
 
@@ -77,6 +78,7 @@ static _Noreturn void become_server(const hunt_subject_t* subject, int control, 
   (void)dup2(high_control, WIRE_CONTROL);
   (void)dup2(high_page, WIRE_PAGE);
   (void)close_range(WIRE_PAGE + 1, ~0U, 0);
+  tbk_python_settings_drop();
   (void)execvp(words[0], (char* const*)(uintptr_t)words);
   fprintf(stderr, "tbk-litmus: %s: %s\n", words[0], strerror(errno));
   _exit(EXIT_FAILURE);

@@ -41,6 +41,7 @@ void act_crash(void);
 void act_hang(void);
 void act_spin(void);
 void act_work(void);
+void act_rest(void);
 void act_exit_0(void);
 void act_exit_now_0(void);
 void act_abort(void);

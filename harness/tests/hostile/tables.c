@@ -169,6 +169,7 @@ const hostile_row_t hostile_rows[] = {HOSTILE_ACTS(ROW)
                                       AT(AT_CALL, "hang_in_call", act_hang),
                                       AT(AT_CALL, "spin_in_call", act_spin),
                                       AT(AT_CALL, "work_in_call", act_work),
+                                      AT(AT_CALL, "rest_in_call", act_rest),
                                       AT(AT_CALL, "exit_0_in_call", act_exit_0),
                                       AT(AT_CALL, "exit_now_0_in_call", act_exit_now_0),
                                       AT(AT_CALL, "abort_in_call", act_abort),

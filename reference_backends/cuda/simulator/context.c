@@ -5,7 +5,6 @@
  * context.c: beginning, devices, primary contexts and what each thread has current.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,38 +25,20 @@ void sim_in_host_function(bool inside) {
   thread.in_host_function = inside;
 }
 
-static vdev_config_t config;
-static bool options_read; /* else they hold something that is no option */
-
-static void read_options(void) {
-  static const vdev_option_t own_options[] = {
-      {"report", offsetof(sim_own_options_t, answer), 0, 1, "abort|answer|", false},
-      {"pageable", offsetof(sim_own_options_t, late), 0, 1, "staged|late|", false},
-      {"pools", offsetof(sim_own_options_t, pools), 0, 1, NULL, false},
-      {"fault_at", offsetof(sim_own_options_t, fault_at), 0, UINT64_MAX, NULL, false},
-  };
-  const vdev_own_options_t own = {own_options, sizeof own_options / sizeof *own_options, &sim.own};
-  const char* text = getenv("TBK_CUDA_SIMULATOR");
-  char bad[64];
-  config = vdev_config_default();
-  config.arena.alignment = 256;
-  config.arena.flat = 1;
-  options_read = vdev_config_parse(&config, &own, text ? text : "", bad);
-  if (!options_read)
-    fprintf(stderr, "TBK_CUDA_SIMULATOR: '%s' is no option, or has another kind of value\n", bad);
-}
-
-bool sim_options(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, read_options);
-  return options_read;
-}
+static const vdev_option_t own_options[] = {
+    {"report", offsetof(sim_own_options_t, answer), 0, 1, "abort|answer|", false},
+    {"pageable", offsetof(sim_own_options_t, late), 0, 1, "staged|late|", false},
+    {"pools", offsetof(sim_own_options_t, pools), 0, 1, NULL, false},
+    {"fault_at", offsetof(sim_own_options_t, fault_at), 0, UINT64_MAX, NULL, false},
+};
+const sim_setup_t sim_setup = {{own_options, sizeof own_options / sizeof *own_options, &sim.own},
+                               256};
 
 cu_result api_init(unsigned flags) {
   if (flags != 0) return sim_broken(SIM_FLAGS, "cuInit");
   if (sim.pid != 0 && sim.pid != getpid()) return sim_broken(SIM_FORKED, "cuInit");
   pthread_mutex_lock(&sim.lock);
-  if (sim.machine == NULL && sim_options() && (sim.machine = vdev_machine_new(&config)) != NULL) {
+  if (sim.machine == NULL && (sim.machine = sim_machine_new()) != NULL) {
     uint64_t count = vdev_machine_config(sim.machine)->devices;
     sim.device_count = count < SIM_DEVICES ? (int)count : SIM_DEVICES;
     for (int i = 0; i < sim.device_count; i++)

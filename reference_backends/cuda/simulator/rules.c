@@ -13,8 +13,4 @@ static const sim_rule_row_t rows[] = {
 #undef SIM_RULE_ROW
 };
 
-static bool answers(void) {
-  return sim_options() && sim.own.answer;
-}
-
-const sim_driver_t sim_driver = {"CUDA", "SIM-CUDA", rows, answers, NULL};
+const sim_driver_t sim_driver = {"CUDA", "SIM-CUDA", rows, &sim.own.answer, NULL};

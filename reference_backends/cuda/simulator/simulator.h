@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include <emit/host.h>
+#include <simkit/machine.h>
 #include <vdev/event.h>
 #include <vdev/words.h>
 
@@ -85,9 +86,6 @@ typedef struct sim_state {
 } sim_state_t;
 
 extern sim_state_t sim;
-
-/* Reads the options in TBK_CUDA_SIMULATOR, once; false, and said so, where they are none. */
-bool sim_options(void);
 
 /* Checks what every call must: initialised, not in a forked child, not in a host function. */
 cu_result sim_begin(const char* call);

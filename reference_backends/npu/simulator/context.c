@@ -76,8 +76,10 @@ acl_result api_set_device(int32_t device) {
 /* What was stopped begins anew with the next context. */
 static void stop(sim_context_t* context) {
   vdev_device_synchronize(context->device, NULL);
-  if (sim_objects_end(context)) (void)sim_broken(SIM_LEFT, "aclrtResetDevice");
-  if (sim_executors_end(context)) (void)sim_broken(SIM_EXECUTOR_LEFT, "aclrtResetDevice");
+  if (sim_objects_end(context, SIM_STREAM, SIM_EVENT))
+    (void)sim_broken(SIM_LEFT, "aclrtResetDevice");
+  if (sim_objects_end(context, SIM_EXECUTOR, SIM_EXECUTOR))
+    (void)sim_broken(SIM_EXECUTOR_LEFT, "aclrtResetDevice");
   if (!is_any_set() && sim_descriptors_left())
     (void)sim_broken(SIM_DESCRIPTORS_LEFT, "aclrtResetDevice");
   if (sim_memory_end(context)) (void)sim_broken(SIM_MEMORY_LEFT, "aclrtResetDevice");

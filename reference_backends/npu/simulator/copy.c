@@ -107,6 +107,19 @@ static void run_move(sim_task_t* task) {
     vdev_words_fill(move->to, move->value, move->size_bytes);
 }
 
+static acl_result submit(const sim_queue_t* queue, const side_t* to, const side_t* from,
+                         uint8_t value, uint64_t size_bytes) {
+  move_t* move = sim_task_new(sizeof *move, run_move);
+  if (move == NULL) return sim_submit(queue, NULL);
+  move->to = to->at;
+  move->from = from->at;
+  move->value = value;
+  move->size_bytes = size_bytes;
+  move->task.uses[0] = to->memory;
+  move->task.uses[1] = from->memory;
+  return sim_submit(queue, move);
+}
+
 acl_result api_copy_async(void* destination, size_t destination_bytes, const void* source,
                           size_t size_bytes, int kind, acl_stream stream) {
   static const char call[] = "aclrtMemcpyAsync";
@@ -119,15 +132,7 @@ acl_result api_copy_async(void* destination, size_t destination_bytes, const voi
   result = check_copy(queue.context, &copy, call, &to, &from);
   if (result != ACL_OK) return result;
   if (to.memory == NULL || from.memory == NULL) return sim_broken(SIM_PAGEABLE, call);
-  move_t* move = sim_task_new(sizeof *move, run_move);
-  if (move != NULL) {
-    move->to = to.at;
-    move->from = from.at;
-    move->size_bytes = size_bytes;
-    move->task.uses[0] = to.memory;
-    move->task.uses[1] = from.memory;
-  }
-  return sim_submit(&queue, move);
+  return submit(&queue, &to, &from, 0, size_bytes);
 }
 
 /* Where the memory is, is seen by its address. */
@@ -161,12 +166,6 @@ acl_result api_fill_async(void* pointer, size_t bytes, int32_t value, size_t siz
   acl_result result = sim_begin_on_stream(stream, call, &queue);
   if (result == ACL_OK) result = check_fill(queue.context, pointer, bytes, size_bytes, call, &side);
   if (result != ACL_OK) return result;
-  move_t* move = sim_task_new(sizeof *move, run_move);
-  if (move != NULL) {
-    move->to = side.at;
-    move->value = (uint8_t)value;
-    move->size_bytes = size_bytes;
-    move->task.uses[0] = side.memory;
-  }
-  return sim_submit(&queue, move);
+  const side_t nothing = {NULL, NULL};
+  return submit(&queue, &side, &nothing, (uint8_t)value, size_bytes);
 }

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <tbk/tbk.h>
+#include <tbk/dtypes.h>
 #include <vdev/words.h>
 
 /* Half and bfloat16: bits of the fraction, and the least exponent. */
@@ -45,24 +45,8 @@ static uint16_t narrow(const narrow_t* kind, sim_number_t value) {
 }
 
 int64_t sim_element_size(int dtype) {
-  switch (dtype) {
-    case TBK_BOOL:
-    case TBK_UINT8:
-    case TBK_INT8:
-      return 1;
-    case TBK_INT16:
-    case TBK_FLOAT16:
-    case TBK_BFLOAT16:
-      return 2;
-    case TBK_INT32:
-    case TBK_FLOAT32:
-      return 4;
-    case TBK_INT64:
-    case TBK_FLOAT64:
-      return 8;
-    default:
-      return 0;
-  }
+  if (dtype == TBK_COMPLEX64 || dtype == TBK_COMPLEX128) return 0;
+  return tbk_dtype_bytes(dtype);
 }
 
 sim_number_t sim_element_read(int dtype, const char* from) {
@@ -101,9 +85,9 @@ sim_number_t sim_element_read(int dtype, const char* from) {
   }
 }
 
-/* What does not fit gives a number, and traps nowhere. */
+/* What does not fit gives a number, and traps nowhere; of whole numbers, a power of 0 that is infinite is 0. */
 static int64_t whole(sim_number_t value) {
-  if (!isfinite(value)) return INT64_MIN;
+  if (!isfinite(value)) return isinf(value) ? 0 : INT64_MIN;
   const sim_number_t range = 18446744073709551616.0L, turned = fmodl(truncl(value), range);
   return (int64_t)(uint64_t)(turned < 0 ? turned + range : turned);
 }
@@ -131,14 +115,8 @@ void sim_element_write(int dtype, sim_number_t value, char* to) {
 }
 
 sim_number_t sim_element_round(int dtype, sim_number_t value) {
-  switch (dtype) {
-    case TBK_FLOAT16:
-      return widen(&half, narrow(&half, value));
-    case TBK_BFLOAT16:
-      return widen(&brain, narrow(&brain, value));
-    case TBK_FLOAT32:
-      return (sim_number_t)(float)value;
-    default:
-      return value;
-  }
+  int64_t stored = 0;
+  if (dtype != TBK_FLOAT16 && dtype != TBK_BFLOAT16 && dtype != TBK_FLOAT32) return value;
+  sim_element_write(dtype, value, (char*)&stored);
+  return sim_element_read(dtype, (const char*)&stored);
 }

@@ -51,14 +51,14 @@ static void call(parser_t* parser, const char* name) {
     emit(parser, code, sim_step_operands(code), 0);
 }
 
-static void either(parser_t* parser);
+static void expression(parser_t* parser, int level);
 
 /* NAME(expression, ...) */
 static void function(parser_t* parser, const char* name, size_t length) {
   const int code = sim_step_find(name, length);
   int given = 0;
   do {
-    either(parser);
+    expression(parser, 0);
     given++;
   } while (!parser->wrong && accept(parser, ","));
   if (code < 0 || given != sim_step_operands(code) || !accept(parser, ")")) parser->wrong = true;
@@ -82,7 +82,7 @@ static void name(parser_t* parser) {
 static void single(parser_t* parser) {
   skip_spaces(parser);
   if (accept(parser, "(")) {
-    either(parser);
+    expression(parser, 0);
     if (!accept(parser, ")")) parser->wrong = true;
   } else if (isdigit((unsigned char)*parser->at)) {
     char* end;
@@ -115,54 +115,38 @@ static void sign(parser_t* parser) {
   call(parser, "neg");
 }
 
-/* One level of operators that bind alike; longer tokens stand before those that they begin with. */
-typedef struct operation {
+/* The loosest bind at level 0; longer tokens stand before those that they begin with. */
+static const struct {
   const char *token, *step;
-} operation_t;
+  int level;
+} operations[] = {
+    {"or", "or", 0}, {"and", "and", 1}, {"==", "eq", 2}, {"!=", "ne", 2},
+    {"<=", "le", 2}, {">=", "ge", 2},   {"<", "lt", 2},  {">", "gt", 2},
+    {"+", "add", 3}, {"-", "sub", 3},   {"*", "mul", 4}, {"/", "div", 4},
+};
+enum { OPERATIONS = sizeof operations / sizeof *operations, LEVELS = 5 };
 
-static void level(parser_t* parser, const operation_t* operations, void (*next)(parser_t*)) {
-  next(parser);
-  for (const operation_t* one = operations; !parser->wrong && one->token != NULL;) {
-    if (!accept(parser, one->token)) {
-      one++;
+static void expression(parser_t* parser, int level) {
+  if (level == LEVELS) {
+    sign(parser);
+    return;
+  }
+  expression(parser, level + 1);
+  for (int i = 0; !parser->wrong && i < OPERATIONS;) {
+    if (operations[i].level != level || !accept(parser, operations[i].token)) {
+      i++;
       continue;
     }
-    next(parser);
-    call(parser, one->step);
-    one = operations;
+    expression(parser, level + 1);
+    call(parser, operations[i].step);
+    i = 0;
   }
-}
-
-static void product(parser_t* parser) {
-  static const operation_t operations[] = {{"*", "mul"}, {"/", "div"}, {NULL, NULL}};
-  level(parser, operations, sign);
-}
-
-static void sum(parser_t* parser) {
-  static const operation_t operations[] = {{"+", "add"}, {"-", "sub"}, {NULL, NULL}};
-  level(parser, operations, product);
-}
-
-static void comparison(parser_t* parser) {
-  static const operation_t operations[] = {{"==", "eq"}, {"!=", "ne"}, {"<=", "le"}, {">=", "ge"},
-                                           {"<", "lt"},  {">", "gt"},  {NULL, NULL}};
-  level(parser, operations, sum);
-}
-
-static void both(parser_t* parser) {
-  static const operation_t operations[] = {{"and", "and"}, {NULL, NULL}};
-  level(parser, operations, comparison);
-}
-
-static void either(parser_t* parser) {
-  static const operation_t operations[] = {{"or", "or"}, {NULL, NULL}};
-  level(parser, operations, both);
 }
 
 const char* sim_formula_compile(const char* text, sim_formula_t* out) {
   parser_t parser = {.at = text, .out = out};
   out->count = 0;
-  either(&parser);
+  expression(&parser, 0);
   skip_spaces(&parser);
   if (parser.wrong || (*parser.at != '\0' && *parser.at != ';')) return NULL;
   return parser.at;

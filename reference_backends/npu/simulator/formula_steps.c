@@ -11,17 +11,47 @@
 
 typedef sim_number_t number;
 
-static number of_sign(number a) {
-  return signbit(a) != 0;
-}
+/* X(name): of C's library, as name##l */
+/* clang-format off */
+#define UNARY_OF_C(X) \
+  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
+  X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(floor) X(ceil) X(trunc)
+/* clang-format on */
 
-static number negative(number a) {
-  return -a;
-}
-
-static number bit_not(number a) {
-  return (number) ~(int64_t)a;
-}
+/* X(name, value): of a; then of a and b. An absent bound bounds nothing; what is absent is its default. */
+#define UNARY(X)                  \
+  X(neg, -a)                      \
+  X(abs, fabsl(a))                \
+  X(signbit, signbit(a) != 0)     \
+  X(bitnot, (number) ~(int64_t)a) \
+  X(erfinv, inverse_erf(a))       \
+  X(round, rintl(a))
+#define BINARY(X)                              \
+  X(add, a + b)                                \
+  X(sub, a - b)                                \
+  X(mul, a* b)                                 \
+  X(div, a / b)                                \
+  X(pow, powl(a, b))                           \
+  X(eq, a == b)                                \
+  X(ne, a != b)                                \
+  X(lt, a < b)                                 \
+  X(le, a <= b)                                \
+  X(gt, a > b)                                 \
+  X(ge, a >= b)                                \
+  X(and, a != 0 && b != 0)                     \
+  X(or, a != 0 || b != 0)                      \
+  X(max, isnan(a) || a > b ? a : b)            \
+  X(min, isnan(a) || a < b ? a : b)            \
+  X(bitand, (number)((int64_t)a & (int64_t)b)) \
+  X(bitor, (number)((int64_t)a | (int64_t)b))  \
+  X(bitxor, (number)((int64_t)a ^ (int64_t)b)) \
+  X(fmod, fmodl(a, b))                         \
+  X(remainder, remainder_of(a, b))             \
+  X(gcd, common_divisor(a, b))                 \
+  X(atan2, atan2l(a, b))                       \
+  X(raised, isnan(b) || !(a < b) ? a : b)      \
+  X(lowered, isnan(b) || !(a > b) ? a : b)     \
+  X(given, isnan(a) ? b : a)
 
 /* Newton's method on erf, from a rational guess. */
 static number inverse_erf(number a) {
@@ -33,33 +63,6 @@ static number inverse_erf(number a) {
     y -= (erfl(y) - a) / (slope * expl(-y * y));
   return y;
 }
-
-#define BINARY(name, value)                \
-  static number name(number a, number b) { \
-    return (value);                        \
-  }
-BINARY(add, a + b)
-BINARY(subtract, a - b)
-BINARY(multiply, a* b)
-BINARY(divide, a / b)
-BINARY(equal, a == b)
-BINARY(unequal, a != b)
-BINARY(less, a < b)
-BINARY(at_most, a <= b)
-BINARY(greater, a > b)
-BINARY(at_least, a >= b)
-BINARY(and_also, a != 0 && b != 0)
-BINARY(or_else, a != 0 || b != 0)
-BINARY(maximum, isnan(a) || a > b ? a : b)
-BINARY(minimum, isnan(a) || a < b ? a : b)
-BINARY(bit_and, (number)((int64_t)a&(int64_t)b))
-BINARY(bit_or, (number)((int64_t)a | (int64_t)b))
-BINARY(bit_xor, (number)((int64_t)a ^ (int64_t)b))
-/* An absent bound bounds nothing; what is absent is its default. */
-BINARY(raised, isnan(b) || !(a < b) ? a : b)
-BINARY(lowered, isnan(b) || !(a > b) ? a : b)
-BINARY(given, isnan(a) ? b : a)
-#undef BINARY
 
 static number remainder_of(number a, number b) {
   const number rest = fmodl(a, b);
@@ -75,6 +78,19 @@ static number common_divisor(number a, number b) {
   return fabsl(a);
 }
 
+#define DEFINE(name, value)             \
+  static number step_##name(number a) { \
+    return (value);                     \
+  }
+UNARY(DEFINE)
+#undef DEFINE
+#define DEFINE(name, value)                       \
+  static number step_##name(number a, number b) { \
+    return (value);                               \
+  }
+BINARY(DEFINE)
+#undef DEFINE
+
 static number where(number condition, number a, number b) {
   return condition != 0 ? a : b;
 }
@@ -88,77 +104,15 @@ typedef struct row {
   number constant;
 } row_t;
 
-#define ONE(name, function) \
-  { name, 1, function, NULL, NULL, 0 }
-#define TWO(name, function) \
-  { name, 2, NULL, function, NULL, 0 }
-#define NONE(name, value) \
-  { name, 0, NULL, NULL, NULL, value }
+#define OF_C(name) {#name, 1, name##l, NULL, NULL, 0},
+#define ONE(name, value) {#name, 1, step_##name, NULL, NULL, 0},
+#define TWO(name, value) {#name, 2, NULL, step_##name, NULL, 0},
+#define NONE(name, value) {#name, 0, NULL, NULL, NULL, value},
 
 static const row_t rows[] = {
-    NONE("number", 0),
-    NONE("index", 0),
-    NONE("row", 0),
-    NONE("column", 0),
-    NONE("pi", 3.141592653589793238462643383279502884L),
-    NONE("inf", INFINITY),
-    ONE("neg", negative),
-    ONE("abs", fabsl),
-    ONE("signbit", of_sign),
-    ONE("bitnot", bit_not),
-    ONE("exp", expl),
-    ONE("exp2", exp2l),
-    ONE("expm1", expm1l),
-    ONE("log", logl),
-    ONE("log2", log2l),
-    ONE("log10", log10l),
-    ONE("log1p", log1pl),
-    ONE("sqrt", sqrtl),
-    ONE("sin", sinl),
-    ONE("cos", cosl),
-    ONE("tan", tanl),
-    ONE("asin", asinl),
-    ONE("acos", acosl),
-    ONE("atan", atanl),
-    ONE("sinh", sinhl),
-    ONE("cosh", coshl),
-    ONE("tanh", tanhl),
-    ONE("asinh", asinhl),
-    ONE("acosh", acoshl),
-    ONE("atanh", atanhl),
-    ONE("erf", erfl),
-    ONE("erfc", erfcl),
-    ONE("erfinv", inverse_erf),
-    ONE("floor", floorl),
-    ONE("ceil", ceill),
-    ONE("trunc", truncl),
-    ONE("round", rintl),
-    TWO("add", add),
-    TWO("sub", subtract),
-    TWO("mul", multiply),
-    TWO("div", divide),
-    TWO("pow", powl),
-    TWO("eq", equal),
-    TWO("ne", unequal),
-    TWO("lt", less),
-    TWO("le", at_most),
-    TWO("gt", greater),
-    TWO("ge", at_least),
-    TWO("and", and_also),
-    TWO("or", or_else),
-    TWO("max", maximum),
-    TWO("min", minimum),
-    TWO("bitand", bit_and),
-    TWO("bitor", bit_or),
-    TWO("bitxor", bit_xor),
-    TWO("fmod", fmodl),
-    TWO("remainder", remainder_of),
-    TWO("gcd", common_divisor),
-    TWO("atan2", atan2l),
-    TWO("raised", raised),
-    TWO("lowered", lowered),
-    TWO("given", given),
-    {"where", 3, NULL, NULL, where, 0},
+    NONE(number, 0) NONE(index, 0) NONE(row, 0) NONE(column, 0)
+        NONE(pi, 3.141592653589793238462643383279502884L) NONE(inf, INFINITY) UNARY_OF_C(OF_C)
+            UNARY(ONE) BINARY(TWO){"where", 3, NULL, NULL, where, 0},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 _Static_assert((int)ROWS < (int)SIM_STEP_LETTER, "codes of steps stand before those of letters");

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * function.c: both phases of the functions of aclnn.inc.
+ * function.c: both phases of the functions of aclnn.def.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +14,9 @@
 enum { WORKSPACE = 512 };
 
 static const aclnn_row_t rows[] = {
-#define ACLNN(name, signature, arguments, page) {#name, arguments, ACLNN_##signature, page},
-#include "../aclnn.inc"
+#define ACLNN(name, signature, arguments, page, meaning, overloads) \
+  {#name, arguments, ACLNN_##signature, page},
+#include "../aclnn.def"
 #undef ACLNN
 };
 
@@ -87,6 +88,11 @@ static void add_ints(plan_t* plan, sim_call_t* call, const void* handle) {
   call->lists++;
 }
 
+static int64_t whole_of(char letter, const aclnn_word_t* word) {
+  if (letter == 'z') return word->p != NULL && strcmp(word->p, "tanh") == 0;
+  return letter == 'i' ? word->i : letter == 'b' ? word->b : word->n;
+}
+
 static void add(plan_t* plan, sim_call_t* call, char letter, const aclnn_word_t* word) {
   switch (letter) {
     case 't':
@@ -112,16 +118,10 @@ static void add(plan_t* plan, sim_call_t* call, char letter, const aclnn_word_t*
       call->real[call->reals++] = word->d;
       break;
     case 'i':
-      call->whole[call->wholes++] = word->i;
-      break;
     case 'b':
-      call->whole[call->wholes++] = word->b;
-      break;
-    case 'z':
-      call->whole[call->wholes++] = word->p != NULL && strcmp(word->p, "tanh") == 0;
-      break;
     case 'n':
-      call->whole[call->wholes++] = word->n;
+    case 'z':
+      call->whole[call->wholes++] = whole_of(letter, word);
       break;
     default:
       if (word->c != ACL_KEEP_DTYPE)
@@ -146,10 +146,10 @@ static acl_result plan_function(aclnn_function_t function, const char* name,
     add(&plan, call, rows[function].arguments[i], &words[i]);
   round_scalars(call);
   plan.executor->workspace_bytes = workspace_of(function);
-  return plan_finish(&plan, plan.result, out_workspace_bytes, out_executor);
+  return plan_finish(&plan, plan.result);
 }
 
-#define ACLNN(name, signature, arguments, page)                                                 \
+#define ACLNN(name, signature, arguments, page, meaning, overloads)                             \
   SIM_EXPORT acl_result function_plan_##name(                                                   \
       ACLNN_SIGNATURE_##signature(ACLNN_PARAMETERS_), uint64_t* out_workspace_bytes,            \
       acl_executor** out_executor) __asm__(ACL_PHASE_ONE_SYMBOL(#name));                        \
@@ -167,5 +167,5 @@ static acl_result plan_function(aclnn_function_t function, const char* name,
     return sim_issue(SIM_OPERATORS + ACLNN_FUNCTION_##name, ACL_PHASE_TWO_SYMBOL(#name),        \
                      workspace, workspace_bytes, executor, stream);                             \
   }
-#include "../aclnn.inc"
+#include "../aclnn.def"
 #undef ACLNN

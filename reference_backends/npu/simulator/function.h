@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * function.h: the functions of aclnn.inc: what they mean, a line each in meanings.inc, and calls of them.
+ * function.h: the functions of aclnn.def: what they mean, and calls of them.
  */
 #ifndef SIM_FUNCTION_H
 #define SIM_FUNCTION_H

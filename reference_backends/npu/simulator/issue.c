@@ -11,31 +11,27 @@
 
 enum { WORKSPACE_SLOT = SIM_TENSORS, CHUNK = 512, MARKS = 255 };
 
-/* What works on a stream; it refers to nothing of the executor's. */
+/* What works on a stream; it refers to nothing of the executor, which may be gone by then. */
 typedef struct compute {
   sim_task_t task;
-  const emit_host_kernel_t* kernel;
-  bool narrows;
-  emit_job_t job;
+  sim_executor_t made; /* a copy */
   uint64_t seed;
   char* at[SIM_TENSORS];
   emit_host_range_t ranges[SIM_TENSORS];
-  sim_call_t function; /* where there is no kernel */
   char* workspace;
-  uint64_t workspace_bytes;
   uint8_t mark; /* what stands in the workspace meanwhile, for what a device keeps there */
   const char* call;
 } compute_t;
 
 static void run_mark(sim_task_t* task) {
   const compute_t* compute = (const compute_t*)task;
-  vdev_words_fill(compute->workspace, compute->mark, compute->workspace_bytes);
+  vdev_words_fill(compute->workspace, compute->mark, compute->made.workspace_bytes);
 }
 
 static bool is_marked(const compute_t* compute) {
   uint8_t bytes[CHUNK];
-  for (uint64_t done = 0; done < compute->workspace_bytes; done += CHUNK) {
-    uint64_t left = compute->workspace_bytes - done, size = left < CHUNK ? left : CHUNK;
+  for (uint64_t done = 0; done < compute->made.workspace_bytes; done += CHUNK) {
+    uint64_t left = compute->made.workspace_bytes - done, size = left < CHUNK ? left : CHUNK;
     vdev_words_copy(bytes, compute->workspace + done, size);
     for (uint64_t i = 0; i < size; i++)
       if (bytes[i] != compute->mark) return false;
@@ -46,7 +42,7 @@ static bool is_marked(const compute_t* compute) {
 /* As good as factors of ten bits make it: HF32 and half keep no more. */
 static void narrow(const compute_t* compute) {
   const uint32_t kept = UINT32_C(0xffffe000);
-  const emit_view_t* out = &compute->job.operands[0];
+  const emit_view_t* out = &compute->made.job.operands[0];
   for (int64_t i = 0; i < out->count; i++) {
     const int64_t row = i / out->sizes[1], column = i % out->sizes[1];
     const int64_t at = out->offset + row * out->strides[0] + column * out->strides[1];
@@ -58,20 +54,21 @@ static void narrow(const compute_t* compute) {
 }
 
 static bool run_kernel(const compute_t* compute) {
-  const void* parameters[EMIT_HOST_PARAMETERS] = {&compute->job.shape, compute->job.scalar};
+  const void* parameters[EMIT_HOST_PARAMETERS] = {&compute->made.job.shape,
+                                                  compute->made.job.scalar};
   for (int i = 0; i < EMIT_HOST_POINTERS; i++)
     parameters[EMIT_HOST_PARAMETERS - EMIT_HOST_POINTERS + i] = &compute->at[i];
-  bool inside = emit_host_run(compute->kernel, compute->job.groups, parameters, compute->ranges,
-                              compute->seed);
-  if (compute->narrows && compute->job.operands[0].dtype == TBK_FLOAT32) narrow(compute);
+  bool inside = emit_host_run(compute->made.kernel, compute->made.job.groups, parameters,
+                              compute->ranges, compute->seed);
+  if (compute->made.narrows && compute->made.job.operands[0].dtype == TBK_FLOAT32) narrow(compute);
   return inside;
 }
 
 static void run_compute(sim_task_t* task) {
   compute_t* compute = (compute_t*)task;
   bool intact = is_marked(compute);
-  bool inside = compute->kernel != NULL ? run_kernel(compute)
-                                        : sim_function_run(&compute->function, compute->at);
+  bool inside = compute->made.kernel != NULL ? run_kernel(compute)
+                                             : sim_function_run(&compute->made.call, compute->at);
   if (!intact || !is_marked(compute)) (void)sim_broken(SIM_WORKSPACE_TAKEN, compute->call);
   if (inside) return;
   fprintf(stderr, "%s reached out of its operands' memory\n", compute->call);
@@ -115,7 +112,6 @@ static acl_result take_workspace(const sim_context_t* context, const sim_executo
   acl_result result = sim_memory_range(context, workspace, bytes, call, &memory);
   if (result != ACL_OK) return result;
   compute->workspace = sim_memory_at(memory, workspace);
-  compute->workspace_bytes = executor->workspace_bytes;
   compute->task.uses[WORKSPACE_SLOT] = memory;
   return ACL_OK;
 }
@@ -150,8 +146,8 @@ static compute_t* task_of(const compute_t* value, void (*run)(sim_task_t* task))
 
 static acl_result submit(const sim_queue_t* queue, const compute_t* value) {
   acl_result result = ACL_OK;
-  if (value->kernel != NULL && value->job.groups == 0) return ACL_OK;
-  if (value->workspace_bytes > 0) result = sim_submit(queue, task_of(value, run_mark));
+  if (value->made.kernel != NULL && value->made.job.groups == 0) return ACL_OK;
+  if (value->made.workspace_bytes > 0) result = sim_submit(queue, task_of(value, run_mark));
   return result == ACL_OK ? sim_submit(queue, task_of(value, run_compute)) : result;
 }
 
@@ -177,11 +173,7 @@ acl_result sim_issue(int op, const char* call, const void* workspace, uint64_t b
   if (result == ACL_OK) result = check_executor(object, op, queue.context, call);
   if (result != ACL_OK) return result;
   const sim_executor_t* executor = object->as.executor;
-  compute_t value = {.kernel = executor->kernel,
-                     .narrows = executor->narrows,
-                     .job = executor->job,
-                     .function = executor->call,
-                     .call = call};
+  compute_t value = {.made = *executor, .call = call};
   value.seed = vdev_mix(vdev_machine_config(sim.machine)->seed ^ vdev_mix(object->serial));
   value.mark = (uint8_t)(1 + object->serial % MARKS);
   result = take_operands(queue.context, executor, call, &value);

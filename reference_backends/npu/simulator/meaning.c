@@ -9,18 +9,10 @@
 #include "routine.h"
 
 static const char* const meanings[ACLNN_FUNCTIONS] = {
-#define MEANS(name, text) [ACLNN_FUNCTION_##name] = (text),
-#include "meanings.inc"
-#undef MEANS
+#define ACLNN(name, signature, arguments, page, meaning, overloads) (meaning),
+#include "../aclnn.def"
+#undef ACLNN
 };
-
-#define MEANS(name, text) ROW_##name,
-enum {
-#include "meanings.inc"
-  ROWS
-};
-#undef MEANS
-_Static_assert((int)ROWS == (int)ACLNN_FUNCTIONS, "each function of aclnn.inc has a meaning");
 
 static const struct {
   const char* name;

@@ -116,24 +116,10 @@ acl_result sim_object_destroy(sim_object_t* object, const char* call) {
   return sim_object_end(object, kind) ? ACL_OK : sim_object_find(object, kind, call, &object);
 }
 
-static void seek_descriptor(const void* node, VISIT visit, void* closure) {
-  const sim_object_t* object = *(sim_object_t* const*)node;
-  (void)visit;
-  if (object->kind >= SIM_TENSOR && object->kind <= SIM_INTS && object->live)
-    *(bool*)closure = true;
-}
-
-bool sim_descriptors_left(void) {
-  bool any = false;
-  pthread_mutex_lock(&sim.lock);
-  twalk_r(sim.objects, seek_descriptor, &any);
-  pthread_mutex_unlock(&sim.lock);
-  return any;
-}
-
+/* A live object of one of the kinds from `first` to `last`; of any context where that is NULL. */
 typedef struct seek {
   const sim_context_t* context;
-  bool executors; /* else streams and events */
+  sim_kind_t first, last;
   sim_object_t* found;
 } seek_t;
 
@@ -141,26 +127,26 @@ static void seek_live(const void* node, VISIT visit, void* closure) {
   sim_object_t* object = *(sim_object_t* const*)node;
   seek_t* seek = closure;
   (void)visit;
-  bool meant = seek->executors ? object->kind == SIM_EXECUTOR
-                               : object->kind == SIM_STREAM || object->kind == SIM_EVENT;
-  if (meant && object->live && object->context == seek->context) seek->found = object;
+  const bool meant = object->kind >= seek->first && object->kind <= seek->last && object->live;
+  if (meant && (seek->context == NULL || object->context == seek->context)) seek->found = object;
 }
 
-static bool end_all(const sim_context_t* context, bool executors) {
-  for (bool any = false;; any = true) {
-    seek_t seek = {context, executors, NULL};
-    pthread_mutex_lock(&sim.lock);
-    twalk_r(sim.objects, seek_live, &seek);
-    pthread_mutex_unlock(&sim.lock);
-    if (seek.found == NULL) return any;
-    (void)sim_object_end(seek.found, seek.found->kind);
-  }
+static sim_object_t* find_live(const sim_context_t* context, sim_kind_t first, sim_kind_t last) {
+  seek_t seek = {context, first, last, NULL};
+  pthread_mutex_lock(&sim.lock);
+  twalk_r(sim.objects, seek_live, &seek);
+  pthread_mutex_unlock(&sim.lock);
+  return seek.found;
 }
 
-bool sim_objects_end(const sim_context_t* context) {
-  return end_all(context, false);
+bool sim_descriptors_left(void) {
+  return find_live(NULL, SIM_TENSOR, SIM_INTS) != NULL;
 }
 
-bool sim_executors_end(const sim_context_t* context) {
-  return end_all(context, true);
+bool sim_objects_end(const sim_context_t* context, sim_kind_t first, sim_kind_t last) {
+  sim_object_t* object;
+  bool any = false;
+  for (; (object = find_live(context, first, last)) != NULL; any = true)
+    (void)sim_object_end(object, object->kind);
+  return any;
 }

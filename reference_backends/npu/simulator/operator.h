@@ -62,7 +62,5 @@ acl_result sim_issue(int op, const char* call, const void* workspace, uint64_t b
 
 /* Returns our dtype for one of aclDataType; SIM_NO_DTYPE where there is none. */
 int sim_dtype_of(int acl_dtype);
-/* Returns the bytes of an element; 0 where it is no dtype. */
-uint64_t sim_element_bytes(int dtype);
 
 #endif /* SIM_OPERATOR_H */

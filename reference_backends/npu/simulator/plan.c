@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tbk/dtypes.h>
+
 #include "plan.h"
 
 #define BIT(dtype) (UINT64_C(1) << (dtype))
@@ -25,13 +27,12 @@ static const struct {
     {SIM_OPERATOR_mul, BIT(TBK_COMPLEX128), ACL_NN_TILING},
 };
 
-bool plan_begin(plan_t* plan, int op, const char* call, const uint64_t* out_workspace_bytes,
-                acl_executor* const* out_executor) {
-  *plan = (plan_t){.call = call, .op = op};
+bool plan_begin(plan_t* plan, int op, const char* call, uint64_t* out_bytes,
+                acl_executor** out_executor) {
+  *plan = (plan_t){.call = call, .op = op, .out_bytes = out_bytes, .out_executor = out_executor};
   plan->result = sim_begin_in_context(call, &plan->context);
   if (plan->result != ACL_OK) return false;
-  if (out_workspace_bytes == NULL || out_executor == NULL)
-    plan->result = sim_broken(SIM_NN_NULL, call);
+  if (out_bytes == NULL || out_executor == NULL) plan->result = sim_broken(SIM_NN_NULL, call);
   if (plan->result != ACL_OK) return false;
   plan->executor = calloc(1, sizeof *plan->executor);
   if (plan->executor == NULL) plan->result = sim_refuse(ACL_BAD_ALLOC, "no host memory left");
@@ -61,7 +62,7 @@ static acl_result judge(int op, const sim_tensor_t* tensor) {
 
 /* The bytes that an operand reaches, from the first to behind the last; none where it has no element. */
 static void find_reach(const sim_tensor_t* tensor, sim_operand_t* operand) {
-  const uint64_t bytes = sim_element_bytes(tensor->dtype);
+  const uint64_t bytes = (uint64_t)tbk_dtype_bytes(tensor->dtype);
   int64_t last = tensor->offset;
   for (int i = 0; i < tensor->rank; i++) {
     if (tensor->sizes[i] == 0) return;
@@ -142,8 +143,7 @@ static acl_result build(plan_t* plan, const emit_operator_t* made_by, const void
   return ACL_OK;
 }
 
-acl_result plan_finish(plan_t* plan, acl_result result, uint64_t* out_workspace_bytes,
-                       acl_executor** out_executor) {
+acl_result plan_finish(const plan_t* plan, acl_result result) {
   sim_object_t value = {
       .kind = SIM_EXECUTOR, .context = plan->context, .as.executor = plan->executor};
   sim_object_t* object = result == ACL_OK ? sim_object_add(&value) : NULL;
@@ -152,125 +152,110 @@ acl_result plan_finish(plan_t* plan, acl_result result, uint64_t* out_workspace_
     free(plan->executor);
     return result;
   }
-  *out_workspace_bytes = plan->executor->workspace_bytes;
-  *out_executor = (acl_executor*)(void*)object;
+  *plan->out_bytes = plan->executor->workspace_bytes;
+  *plan->out_executor = (acl_executor*)(void*)object;
   return ACL_OK;
 }
 
-static acl_result end(plan_t* plan, const emit_operator_t* made_by, const void* arguments,
-                      uint64_t* out_workspace_bytes, acl_executor** out_executor) {
-  const acl_result result = build(plan, made_by, arguments);
-  return plan_finish(plan, result, out_workspace_bytes, out_executor);
+static const struct {
+  const char* call;
+  int tensors;
+} operators[] = {
+#define OPERATOR(member, count, name) [SIM_OPERATOR_##member] = {ACL_PHASE_ONE_SYMBOL(name), count}
+    OPERATOR(fill, 1, "InplaceFillScalar"),
+    OPERATOR(zero, 1, "InplaceZero"),
+    OPERATOR(copy, 2, "InplaceCopy"),
+    OPERATOR(add, 3, "Add"),
+    OPERATOR(mul, 3, "Mul"),
+    OPERATOR(where, 4, "SWhere"),
+    OPERATOR(sum, 2, "ReduceSum"),
+    OPERATOR(mm, 3, "Mm"),
+#undef OPERATOR
+};
+
+/* Takes the tensors, the output first. What is wrong is answered at the end. */
+static plan_t begin(int op, const acl_tensor* const* tensors, uint64_t* out_bytes,
+                    acl_executor** out_executor) {
+  plan_t plan;
+  const bool begun = plan_begin(&plan, op, operators[op].call, out_bytes, out_executor);
+  for (int i = 0; begun && i < operators[op].tensors; i++)
+    take_tensor(&plan, tensors[i]);
+  return plan;
 }
 
-acl_result plan_fill(acl_tensor* self, const acl_scalar* value, uint64_t* out_workspace_bytes,
+static acl_result end(plan_t* plan, const emit_operator_t* made_by, const void* arguments) {
+  return plan_finish(plan, build(plan, made_by, arguments));
+}
+
+/* BEGIN(operator, tensors): behind the parameters that all of them end in. */
+#define BEGIN(member, ...) \
+  begin(SIM_OPERATOR_##member, (const acl_tensor* const[]){__VA_ARGS__}, out_bytes, out_executor)
+
+acl_result plan_fill(acl_tensor* self, const acl_scalar* value, uint64_t* out_bytes,
                      acl_executor** out_executor) {
-  plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_fill, ACL_PHASE_ONE_SYMBOL("InplaceFillScalar"),
-                  out_workspace_bytes, out_executor))
-    return plan.result;
-  take_tensor(&plan, self);
+  plan_t plan = BEGIN(fill, self);
   const tbk_args_fill__Scalar_t arguments = {sizeof arguments, &plan.views[0],
                                              take_scalar(&plan, value)};
-  return end(&plan, &emit_fill, &arguments, out_workspace_bytes, out_executor);
+  return end(&plan, &emit_fill, &arguments);
 }
 
-acl_result plan_zero(acl_tensor* self, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
-  plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_zero, ACL_PHASE_ONE_SYMBOL("InplaceZero"),
-                  out_workspace_bytes, out_executor))
-    return plan.result;
-  take_tensor(&plan, self);
+acl_result plan_zero(acl_tensor* self, uint64_t* out_bytes, acl_executor** out_executor) {
+  plan_t plan = BEGIN(zero, self);
   const tbk_args_fill__Scalar_t arguments = {
       sizeof arguments, &plan.views[0], {.kind = TBK_SCALAR_INT}};
-  return end(&plan, &emit_fill, &arguments, out_workspace_bytes, out_executor);
+  return end(&plan, &emit_fill, &arguments);
 }
 
-acl_result plan_copy(acl_tensor* self, const acl_tensor* source, uint64_t* out_workspace_bytes,
+acl_result plan_copy(acl_tensor* self, const acl_tensor* source, uint64_t* out_bytes,
                      acl_executor** out_executor) {
-  plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_copy, ACL_PHASE_ONE_SYMBOL("InplaceCopy"),
-                  out_workspace_bytes, out_executor))
-    return plan.result;
-  take_tensor(&plan, self);
-  take_tensor(&plan, source);
+  plan_t plan = BEGIN(copy, self, source);
   const tbk_args_copy__t arguments = {sizeof arguments, &plan.views[0], &plan.views[1], 0};
-  return end(&plan, &emit_copy, &arguments, out_workspace_bytes, out_executor);
+  return end(&plan, &emit_copy, &arguments);
 }
 
 acl_result plan_add(const acl_tensor* self, const acl_tensor* other, const acl_scalar* alpha,
-                    acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
-  plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_add, ACL_PHASE_ONE_SYMBOL("Add"), out_workspace_bytes,
-                  out_executor))
-    return plan.result;
-  take_tensor(&plan, out);
-  take_tensor(&plan, self);
-  take_tensor(&plan, other);
+                    acl_tensor* out, uint64_t* out_bytes, acl_executor** out_executor) {
+  plan_t plan = BEGIN(add, out, self, other);
   const tbk_args_add_Tensor_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
                                            take_scalar(&plan, alpha), &plan.views[0]};
-  return end(&plan, &emit_add, &arguments, out_workspace_bytes, out_executor);
+  return end(&plan, &emit_add, &arguments);
 }
 
 acl_result plan_mul(const acl_tensor* self, const acl_tensor* other, acl_tensor* out,
-                    uint64_t* out_workspace_bytes, acl_executor** out_executor) {
-  plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_mul, ACL_PHASE_ONE_SYMBOL("Mul"), out_workspace_bytes,
-                  out_executor))
-    return plan.result;
-  take_tensor(&plan, out);
-  take_tensor(&plan, self);
-  take_tensor(&plan, other);
+                    uint64_t* out_bytes, acl_executor** out_executor) {
+  plan_t plan = BEGIN(mul, out, self, other);
   const tbk_args_mul_Tensor_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
                                            &plan.views[0]};
-  return end(&plan, &emit_mul, &arguments, out_workspace_bytes, out_executor);
+  return end(&plan, &emit_mul, &arguments);
 }
 
 acl_result plan_where(const acl_tensor* condition, const acl_tensor* self, const acl_tensor* other,
-                      acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
-  plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_where, ACL_PHASE_ONE_SYMBOL("SWhere"), out_workspace_bytes,
-                  out_executor))
-    return plan.result;
-  take_tensor(&plan, out);
-  take_tensor(&plan, condition);
-  take_tensor(&plan, self);
-  take_tensor(&plan, other);
+                      acl_tensor* out, uint64_t* out_bytes, acl_executor** out_executor) {
+  plan_t plan = BEGIN(where, out, condition, self, other);
   const tbk_args_where_self_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
                                            &plan.views[3], &plan.views[0]};
-  return end(&plan, &emit_where, &arguments, out_workspace_bytes, out_executor);
+  return end(&plan, &emit_where, &arguments);
 }
 
 acl_result plan_sum(const acl_tensor* self, const acl_ints* dims, bool keepdim, int dtype,
-                    acl_tensor* out, uint64_t* out_workspace_bytes, acl_executor** out_executor) {
-  plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_sum, ACL_PHASE_ONE_SYMBOL("ReduceSum"), out_workspace_bytes,
-                  out_executor))
-    return plan.result;
-  take_tensor(&plan, out);
-  take_tensor(&plan, self);
+                    acl_tensor* out, uint64_t* out_bytes, acl_executor** out_executor) {
+  plan_t plan = BEGIN(sum, out, self);
   const tbk_int_list_t list = take_ints(&plan, dims);
   const int64_t result_dtype = sim_dtype_of(dtype);
   const tbk_args_sum_dim_IntList_t arguments = {sizeof arguments, &plan.views[1], &list,
                                                 keepdim,          &result_dtype,  &plan.views[0]};
-  return end(&plan, &emit_sum, &arguments, out_workspace_bytes, out_executor);
+  return end(&plan, &emit_sum, &arguments);
 }
 
 acl_result plan_mm(const acl_tensor* self, const acl_tensor* mat2, acl_tensor* out,
-                   int8_t cube_math_type, uint64_t* out_workspace_bytes,
-                   acl_executor** out_executor) {
+                   int8_t cube_math_type, uint64_t* out_bytes, acl_executor** out_executor) {
   enum { USE_FP32_ADD = 4, CUBE_MATH_TYPES = 5 };
-  plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATOR_mm, ACL_PHASE_ONE_SYMBOL("Mm"), out_workspace_bytes,
-                  out_executor))
-    return plan.result;
-  take_tensor(&plan, out);
-  take_tensor(&plan, self);
-  take_tensor(&plan, mat2);
+  plan_t plan = BEGIN(mm, out, self, mat2);
   if (plan.result == ACL_OK && (cube_math_type < 0 || cube_math_type >= CUBE_MATH_TYPES))
     plan.result = sim_broken(SIM_FLAGS, plan.call);
-  plan.executor->narrows = cube_math_type != ACL_KEEP_DTYPE && cube_math_type != USE_FP32_ADD;
+  if (plan.result == ACL_OK)
+    plan.executor->narrows = cube_math_type != ACL_KEEP_DTYPE && cube_math_type != USE_FP32_ADD;
   const tbk_args_mm_t arguments = {sizeof arguments, &plan.views[1], &plan.views[2],
                                    &plan.views[0]};
-  return end(&plan, &emit_mm, &arguments, out_workspace_bytes, out_executor);
+  return end(&plan, &emit_mm, &arguments);
 }

@@ -18,17 +18,18 @@ typedef struct plan {
   sim_executor_t* executor;
   tbk_tensor_t views[EMIT_OPERANDS];
   int view_count;
+  uint64_t* out_bytes; /* of the workspace */
+  acl_executor** out_executor;
 } plan_t;
 
 /* Begins the first phase of operator `op`; false where plan.result is an answer. */
-bool plan_begin(plan_t* plan, int op, const char* call, const uint64_t* out_workspace_bytes,
-                acl_executor* const* out_executor);
+bool plan_begin(plan_t* plan, int op, const char* call, uint64_t* out_bytes,
+                acl_executor** out_executor);
 /* Takes a live object of this kind as the next operand; NULL after an error. */
 sim_object_t* plan_take(plan_t* plan, const void* handle, sim_kind_t kind);
 /* plan_take for a tensor; its dimensions and dtype are ones that this operator takes. */
 const sim_tensor_t* plan_take_tensor(plan_t* plan, const void* handle, bool is_written);
 /* Gives out the executor, or the result, with which it ends. */
-acl_result plan_finish(plan_t* plan, acl_result result, uint64_t* out_workspace_bytes,
-                       acl_executor** out_executor);
+acl_result plan_finish(const plan_t* plan, acl_result result);
 
 #endif /* SIM_PLAN_H */

@@ -163,29 +163,23 @@ static int64_t best(const lane_t* lane, bool largest) {
   return at;
 }
 
-static bool lane_argmax(const lane_t* lane) {
-  lane->out[0][0] = (sim_number_t)best(lane, true);
+/* The value is left out where there is one result. */
+static bool give_best(const lane_t* lane, bool largest, bool has_value) {
+  const int64_t at = best(lane, largest);
+  if (has_value) lane->out[0][0] = lane->in[0][at];
+  lane->out[has_value][0] = (sim_number_t)at;
   return lane->count > 0;
 }
 
-static bool lane_argmin(const lane_t* lane) {
-  lane->out[0][0] = (sim_number_t)best(lane, false);
-  return lane->count > 0;
-}
-
-static bool value_at(const lane_t* lane, int64_t at) {
-  lane->out[0][0] = lane->in[0][at];
-  lane->out[1][0] = (sim_number_t)at;
-  return lane->count > 0;
-}
-
-static bool lane_max_at(const lane_t* lane) {
-  return value_at(lane, best(lane, true));
-}
-
-static bool lane_min_at(const lane_t* lane) {
-  return value_at(lane, best(lane, false));
-}
+#define BEST(name, ...)                         \
+  static bool lane_##name(const lane_t* lane) { \
+    return give_best(lane, __VA_ARGS__);        \
+  }
+BEST(argmax, true, false)
+BEST(argmin, false, false)
+BEST(max_at, true, true)
+BEST(min_at, false, true)
+#undef BEST
 
 static bool lane_min_max(const lane_t* lane) {
   lane_max(lane);

@@ -115,29 +115,23 @@ static bool origin_nearest(const sim_run_t* run, place_t* place) {
   return true;
 }
 
-bool sim_flip(sim_run_t* run) {
-  return move(run, origin_flip, 0);
+static bool origin_scaled(const sim_run_t* run, place_t* place) {
+  for (int d = 0; d < run->in[0]->rank; d++)
+    place->at[d] = place->at[d] * run->in[0]->sizes[d] / run->out[0]->sizes[d];
+  return true;
 }
 
-bool sim_roll(sim_run_t* run) {
-  return move(run, origin_roll, 0);
-}
-
-bool sim_repeat(sim_run_t* run) {
-  return move(run, origin_repeat, 0);
-}
-
-bool sim_pad_constant(sim_run_t* run) {
-  return move(run, origin_inside, run->call->scalar[0]);
-}
-
-bool sim_pad_reflect(sim_run_t* run) {
-  return move(run, origin_reflected, 0);
-}
-
-bool sim_pad_replicate(sim_run_t* run) {
-  return move(run, origin_nearest, 0);
-}
+#define MOVED(name, origin, otherwise)            \
+  bool sim_##name(sim_run_t* run) {               \
+    return move(run, origin_##origin, otherwise); \
+  }
+MOVED(flip, flip, 0)
+MOVED(roll, roll, 0)
+MOVED(repeat, repeat, 0)
+MOVED(nearest, scaled, 0)
+MOVED(pad_constant, inside, run->call->scalar[0])
+MOVED(pad_reflect, reflected, 0)
+MOVED(pad_replicate, nearest, 0)
 
 /* -------------------------------------------------------------------------------- lists of tensors -- */
 
@@ -286,16 +280,6 @@ bool sim_bucketize(sim_run_t* run) {
 }
 
 /* -------------------------------------------------------------------------------------- other sizes -- */
-
-static bool origin_scaled(const sim_run_t* run, place_t* place) {
-  for (int d = 0; d < run->in[0]->rank; d++)
-    place->at[d] = place->at[d] * run->in[0]->sizes[d] / run->out[0]->sizes[d];
-  return true;
-}
-
-bool sim_nearest(sim_run_t* run) {
-  return move(run, origin_scaled, 0);
-}
 
 /* Whether an element of the input counts for a place of the result. */
 static bool counts(const sim_run_t* run, const place_t* from, const place_t* to) {

@@ -52,23 +52,15 @@ static void order(const lane_t* lane, bool descending) {
   if (from != lane->order) memcpy(lane->order, from, sizeof *from * (size_t)count);
 }
 
-static bool give_ordered(const lane_t* lane, bool descending) {
+/* Sort takes stable, dim, descending; topk takes k, dim, largest, sorted. */
+static bool lane_ordered(const lane_t* lane) {
+  const bool descending = lane->call->whole[2] != 0;
   order(lane, descending);
   for (int64_t i = 0; i < lane->length && i < lane->count; i++) {
     lane->out[0][i] = lane->in[0][lane->order[i]];
     lane->out[1][i] = (sim_number_t)lane->order[i];
   }
   return lane->length <= lane->count;
-}
-
-/* stable, dim, descending */
-static bool lane_sort(const lane_t* lane) {
-  return give_ordered(lane, lane->call->whole[2] != 0);
-}
-
-/* k, dim, largest, sorted */
-static bool lane_topk(const lane_t* lane) {
-  return give_ordered(lane, lane->call->whole[2] != 0);
 }
 
 static bool give_place(const lane_t* lane, int64_t rank) {
@@ -160,10 +152,11 @@ static bool lane_cummin(const lane_t* lane) {
 
 /* ----------------------------------------------------------------------- by name, and where along -- */
 
-#define ALONG(name, dim)                                         \
+#define ALONG_AS(name, lane, dim)                                \
   bool sim_##name(sim_run_t* run) {                              \
-    return sim_lanes(run, sim_lane_dims(run, dim), lane_##name); \
+    return sim_lanes(run, sim_lane_dims(run, dim), lane_##lane); \
   }
+#define ALONG(name, dim) ALONG_AS(name, name, dim)
 ALONG(median, run->call->wholes > 0 ? run->call->whole[0] : LISTED)
 ALONG(kth, run->call->whole[1])
 ALONG(softmax, run->call->whole[0])
@@ -174,5 +167,5 @@ ALONG(cumsum, run->call->whole[0])
 ALONG(cumprod, run->call->scalars > 0 ? (int64_t)run->call->scalar[0] : run->call->whole[0])
 ALONG(cummax, run->call->whole[0])
 ALONG(cummin, run->call->whole[0])
-ALONG(sort, run->call->whole[1])
-ALONG(topk, run->call->whole[1])
+ALONG_AS(sort, ordered, run->call->whole[1])
+ALONG_AS(topk, ordered, run->call->whole[1])

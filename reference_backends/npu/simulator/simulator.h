@@ -12,6 +12,7 @@
 #include <emit/host.h>
 #include <emit/job.h>
 #include <pthread.h>
+#include <simkit/machine.h>
 #include <sys/types.h>
 #include <vdev/event.h>
 #include <vdev/words.h>
@@ -140,9 +141,6 @@ typedef struct sim_state {
 
 extern sim_state_t sim;
 
-/* Reads the options in TBK_NPU_SIMULATOR, once; false, and said so, where they are none. */
-bool sim_options(void);
-
 /* ------------------------------------------------------------------------- state.c, context.c -- */
 
 /* Answers with a code that is no broken rule, and keeps `why` for aclGetRecentErrMsg. */
@@ -176,12 +174,10 @@ bool sim_object_end(sim_object_t* object, sim_kind_t kind);
 acl_result sim_object_destroy(sim_object_t* object, const char* call);
 /* Whether the handle is of this kind, alive or not. */
 bool sim_object_is(const void* handle, sim_kind_t kind);
-/* Ends what is left in a context that is being reset; whether there were streams or events. */
-bool sim_objects_end(const sim_context_t* context);
+/* Ends what is left of some kinds in a context that is being reset; whether there was any. */
+bool sim_objects_end(const sim_context_t* context, sim_kind_t first, sim_kind_t last);
 /* Whether anything describes an operand still. */
 bool sim_descriptors_left(void);
-/* sim_objects_end for executors. */
-bool sim_executors_end(const sim_context_t* context);
 
 /* ------------------------------------------------------------------------------------ memory.c -- */
 

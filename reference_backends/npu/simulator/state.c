@@ -5,7 +5,6 @@
  * state.c: beginning and end, rules and messages.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "simulator.h"
@@ -24,15 +23,11 @@ static const sim_rule_row_t rows[] = {
 static _Thread_local char message[256];
 static _Thread_local bool in_host_function;
 
-static bool answers(void) {
-  return sim_options() && sim.own.answer;
-}
-
 static void keep_message(int rule) {
   snprintf(message, sizeof message, "SIM-ACL-%03d: %s", rule, rows[rule].sentence);
 }
 
-const sim_driver_t sim_driver = {"NPU", "SIM-ACL", rows, answers, keep_message};
+const sim_driver_t sim_driver = {"NPU", "SIM-ACL", rows, &sim.own.answer, keep_message};
 
 acl_result sim_refuse(acl_result result, const char* why) {
   snprintf(message, sizeof message, "%d: %s", result, why);
@@ -48,34 +43,16 @@ const char* api_recent_error(void) {
   return given;
 }
 
-static vdev_config_t config;
-static bool options_read; /* else they hold something that is no option */
-
-static void read_options(void) {
-  static const vdev_option_t own_options[] = {
-      {"report", offsetof(sim_own_options_t, answer), 0, 1, "abort|answer|", false},
-      {"fault_at", offsetof(sim_own_options_t, fault_at), 0, UINT64_MAX, NULL, false},
-      {"initialized", offsetof(sim_own_options_t, foreign), 0, 1, "never|before|", false},
-  };
-  const vdev_own_options_t own = {own_options, sizeof own_options / sizeof *own_options, &sim.own};
-  const char* text = getenv("TBK_NPU_SIMULATOR");
-  char bad[64];
-  config = vdev_config_default();
-  config.arena.alignment = SIM_ALIGNMENT;
-  config.arena.flat = 1;
-  options_read = vdev_config_parse(&config, &own, text ? text : "", bad);
-  if (!options_read)
-    fprintf(stderr, "TBK_NPU_SIMULATOR: '%s' is no option, or has another kind of value\n", bad);
-}
-
-bool sim_options(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, read_options);
-  return options_read;
-}
+static const vdev_option_t own_options[] = {
+    {"report", offsetof(sim_own_options_t, answer), 0, 1, "abort|answer|", false},
+    {"fault_at", offsetof(sim_own_options_t, fault_at), 0, UINT64_MAX, NULL, false},
+    {"initialized", offsetof(sim_own_options_t, foreign), 0, 1, "never|before|", false},
+};
+const sim_setup_t sim_setup = {{own_options, sizeof own_options / sizeof *own_options, &sim.own},
+                               SIM_ALIGNMENT};
 
 static void make_machine(void) {
-  sim.machine = vdev_machine_new(&config);
+  sim.machine = sim_machine_new();
   if (sim.machine == NULL) return;
   uint64_t count = vdev_machine_config(sim.machine)->devices;
   sim.device_count = count < SIM_DEVICES ? (int)count : SIM_DEVICES;
@@ -90,7 +67,7 @@ acl_result api_init(const char* config_path) {
   if (sim.finalized) return sim_broken(SIM_FINALIZED, "aclInit");
   pthread_mutex_lock(&sim.lock);
   bool again = sim.machine != NULL;
-  if (!again && sim_options()) make_machine();
+  if (!again) make_machine();
   pthread_mutex_unlock(&sim.lock);
   if (sim.machine == NULL) return sim_refuse(ACL_INTERNAL, "no such simulated driver");
   return again || sim.own.foreign ? sim_refuse(ACL_REPEAT_INITIALIZE, "aclInit was called before")

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tbk/dtypes.h>
+
 #include "operator.h"
 
 int sim_dtype_of(int acl_dtype) {
@@ -20,20 +22,6 @@ int sim_dtype_of(int acl_dtype) {
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
     if (dtypes[i].acl == acl_dtype) return dtypes[i].own;
   return SIM_NO_DTYPE;
-}
-
-uint64_t sim_element_bytes(int dtype) {
-  static const struct {
-    int dtype;
-    uint64_t bytes;
-  } sizes[] = {
-#define SIM_SIZE_OF(name, value, size_bytes) {value, size_bytes},
-      TBK_DTYPE_MAP(SIM_SIZE_OF)
-#undef SIM_SIZE_OF
-  };
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    if (sizes[i].dtype == dtype) return sizes[i].bytes;
-  return 0;
 }
 
 static bool is_plain(int format) {
@@ -88,7 +76,7 @@ acl_tensor* api_create_tensor(const int64_t* sizes, uint64_t rank, int dtype,
   if ((!right || !is_plain(format)) && sim_broken(SIM_DESCRIPTION, call) != ACL_OK) return NULL;
   for (uint64_t i = 0; i < storage_rank; i++)
     elements *= storage_sizes[i];
-  tensor.storage_bytes = (uint64_t)elements * sim_element_bytes(tensor.dtype);
+  tensor.storage_bytes = (uint64_t)elements * (uint64_t)tbk_dtype_bytes(tensor.dtype);
   bool inside = tensor.rank == SIM_TOO_MANY || last_element(&tensor) < elements;
   if (!inside && sim_broken(SIM_STORAGE, call) != ACL_OK) return NULL;
   if (tensor.data % SIM_UNIT != 0 && sim_broken(SIM_BASE, call) != ACL_OK) return NULL;

@@ -18,6 +18,7 @@ from .words import EARLY_PHASES, FOREIGN_BLAME, cause_of, fingerprint_words, sta
 
 # What causes of PyTorch's layer begin with that many clauses may share (words.cause_of).
 MISSING, RAISES = "missing/", "raises/"
+REQUIRED = "required/"  # what --require asks for is one thing to mend, however many tests need it
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Cause:
         first = self.first
         return (
             first.blame in FOREIGN_BLAME or (not self.ranked and first.verdict == "not-reached"),
+            not cause_of(first).startswith(REQUIRED),
             first.phase not in EARLY_PHASES,
             self.must == 0,
             first.layer == "torch",  # the C layer before PyTorch, which stands on it
@@ -113,6 +115,8 @@ def _cause_key(test: Test, evidence: Evidence) -> str:
     if test.verdict == "xpass":
         return "xpass\0" + test.waiver
     cause = cause_of(test)
+    if cause.startswith(REQUIRED):
+        return cause
     if evidence.of(test).tells(test) and not cause.startswith(MISSING):
         # Then the run says how much speaks for the clause. Wrong values of two operators are two.
         of_operator = test.layer == "torch" and "operator" in test.facts
@@ -123,7 +127,8 @@ def _cause_key(test: Test, evidence: Evidence) -> str:
 
 def _group(key: str, tests: list[Test], among: Evidence) -> Cause:
     evidence = among.of(tests[0])
-    if not any(map(evidence.tells, tests)):
+    required = cause_of(tests[0]).startswith(REQUIRED)
+    if required or not any(map(evidence.tells, tests)):
         return Cause(key, "", tuple(tests))
     if cause_of(tests[0]).startswith(MISSING):
         return Cause(key, "", tuple(tests), ranked=rank_missing(tests, evidence))

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import torch
 
+from tbk_contracts.torch.patience import awake_s
+
 _MESSAGE = 512
 _SYNCHRONOUS = 1  # KEEPER_SYNCHRONOUS
 FIRST_S, ATTEMPTS = 0.25, 4  # how long a probe holds a stream at most; each time twice as long
@@ -153,9 +155,9 @@ class Gate:
         return False
 
     def _await(self, stream: torch.Stream, event: torch.Event) -> None:
-        until = time.monotonic() + PATIENCE_S
+        until = awake_s() + PATIENCE_S
         while not (event.query() or stream.query()):
-            if time.monotonic() > until:
+            if awake_s() > until:
                 raise GateError(
                     f"the gate {self._library} does not open: "
                     f"{PATIENCE_S:g} s later the work behind it is not complete"

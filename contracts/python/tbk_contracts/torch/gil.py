@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from tbk_contracts.torch.patience import awake_s
 
 PATIENCE_S = 10.0
 _KEEP_S = 1000.0  # as a switch interval: nobody else gets the GIL before this thread blocks
@@ -61,8 +62,8 @@ def calls_caught(
 
 
 def _waited(complete: Callable[[int], bool], index: int) -> bool:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = awake_s() + PATIENCE_S
     while not complete(index):
-        if time.monotonic() > deadline:
+        if awake_s() > deadline:
             return False
     return True

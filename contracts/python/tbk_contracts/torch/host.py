@@ -8,12 +8,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import torch
 
-from tbk_contracts.torch import run_seed
+from tbk_contracts.torch import patience, run_seed
 
 Result = TypeVar("Result")
 JOIN_S = 60.0
@@ -104,13 +105,17 @@ def in_threads(calls: Sequence[Callable[[], Result]], timeout_s: float = JOIN_S)
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout_s)
-        if thread.is_alive():
+        if not patience.wait(partial(_has_ended, thread), timeout_s):
             raise TimeoutError(f"a thread has not ended after {timeout_s:g} s")
         _wait_until_gone(thread)
     if errors:
         raise errors[0]
     return results  # type: ignore[return-value]  # each has returned
+
+
+def _has_ended(thread: threading.Thread, within_s: float) -> bool:
+    thread.join(within_s)
+    return not thread.is_alive()
 
 
 def _wait_until_gone(thread: threading.Thread) -> None:

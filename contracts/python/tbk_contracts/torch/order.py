@@ -33,6 +33,7 @@ from dataclasses import dataclass
 import torch
 
 from tbk_contracts.torch import check, gate
+from tbk_contracts.torch.patience import awake_s
 
 ATTEMPTS = 4  # each with a load twice as long as the one before
 FIRST_S = 0.06  # how long the first load is to last
@@ -336,9 +337,9 @@ def read(stream: torch.Stream, tensor: torch.Tensor) -> torch.Tensor:
 
 def until(query: Callable[[], bool], device: torch.device) -> None:
     """Asks until it is true; it must be once `device` has been synchronised."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = awake_s() + PATIENCE_S
     while not query():
-        if time.monotonic() > deadline:
+        if awake_s() > deadline:
             settle(device)
             check.equal("a query behind synchronize", query(), True)
             return

@@ -12,15 +12,18 @@ import os
 import select
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing import connection
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from tbk_contracts.torch import patience
+from tbk_contracts.torch.patience import STEP_S, awake_s
 
 # Well under the deadline of a test, which its supervisor knows: a child that hangs is told of.
 PATIENCE_S = float(os.environ.get("TBK_PATIENCE_S", "15"))
@@ -163,15 +166,17 @@ def _read(
     """Returns all that comes until the other end is closed; "" if that takes too long, by what the
     machine lets the child do."""
     parts: list[bytes] = []
-    deadline, lent = time.monotonic() + patience_s, 0.0
+    deadline, lent = awake_s() + patience_s, 0.0
     while True:
-        ready, _, _ = select.select([source], [], [], max(0.0, deadline - time.monotonic()))
+        ready, _, _ = select.select([source], [], [], STEP_S)
         part = os.read(source, 65_536) if ready else b""
+        if not ready and awake_s() < deadline:
+            continue
         if not ready:
             due = min(_kept_waiting_s(child), MOST_LENT * patience_s) - lent
             if due < LEAST_LENT_S:
                 return ""
-            deadline, lent = time.monotonic() + due, lent + due
+            deadline, lent = awake_s() + due, lent + due
             continue
         if not part:
             return b"".join(parts).decode() or nothing
@@ -203,7 +208,8 @@ def in_spawned(start: str, name: str, values: list[float]) -> Ended:
     sender.close()
     try:
         told = _receive(receiver)
-        child.join(PATIENCE_S)
+        patience.wait(lambda within_s: connection.wait([child.sentinel], within_s), PATIENCE_S)
+        child.join(0)
     finally:
         if child.is_alive():
             child.kill()
@@ -215,7 +221,7 @@ def in_spawned(start: str, name: str, values: list[float]) -> Ended:
 
 def _receive(receiver: Connection) -> dict[str, Any]:
     try:
-        answered = receiver.poll(START_S)
+        answered = patience.wait(receiver.poll, START_S)
         told: dict[str, Any] = json.loads(receiver.recv()) if answered else {"error": "no answer"}
     except EOFError:
         return {"error": "it died"}

@@ -18,7 +18,7 @@ from tbk_harness.farm.node import LIBRARY, PYTHON, RESULTS, TIMINGS, digest_of
 from tbk_harness.farm.parts import Division, OtherRunError, divide
 from tbk_harness.farm.place import Place
 from tbk_harness.farm.watch import Farm, FarmError, Reply
-from tbk_harness.folder import FARM, PARTS, PREVIOUS
+from tbk_harness.folder import FARM, PARTS, latest
 from tbk_harness.layers import Part
 from tbk_harness.litmus_runner import REPRODUCER, Hunted, hunted_from
 from tbk_harness.litmus_runner import RESULTS as LITMUS_RESULTS
@@ -26,6 +26,7 @@ from tbk_harness.options import Subject, flags
 from tbk_harness.session import Session
 
 BY = "the farm"
+TIMINGS_FILE = "timings.jsonl"
 
 
 @dataclass
@@ -154,12 +155,19 @@ def begin(session: Session, place: Place, library: str, timings: Path | None) ->
     """Returns the farm, connected; ends the command in one line where there is none."""
     session.display.phase("finding the farm")
     folder = session.folder / PARTS / FARM
+    old = _old_results(session, timings)
+    files = {"library": Path(library), **({"timings": old} if old else {})}
     try:
-        return Farm(place, folder, _files(session, library, timings)).__enter__()
+        data = old.read_bytes() if old else b""
+        farm = Farm(place, folder, files).__enter__()
     except FarmError as error:
         outcome.stop(error.code, str(error))
     except OSError as error:
         outcome.stop(EXIT_USAGE, f"cannot read {outcome.reason(error)}")
+    session.begin()  # which may have moved them
+    if old:
+        farm.files = {**files, "timings": _kept(session, data)}
+    return farm
 
 
 def end(session: Session, farm: Farm) -> None:
@@ -171,14 +179,18 @@ def end(session: Session, farm: Farm) -> None:
         session.notes.append(f"{told}; what was lost with it was run again on others")
 
 
-def _files(session: Session, library: str, timings: Path | None) -> dict[str, Path]:
-    """Returns what all parts get: the library, and old results to divide the tests by, where there
-    are some. Those of the run before do, and stay the same for one that goes on."""
-    found = {"library": Path(library)}
-    kept = session.folder / PARTS / FARM / "timings.jsonl"
-    if not session.request.resume:
-        old = timings or session.folder / PREVIOUS
-        if old.exists() and (timings or read_results(old).tests):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(old.read_bytes())
-    return {**found, "timings": kept} if kept.exists() else found
+def _old_results(session: Session, timings: Path | None) -> Path | None:
+    """Returns old results to divide the tests by, where there are some. Those of the run before do,
+    and stay the same for one that goes on."""
+    kept = session.folder / PARTS / FARM / TIMINGS_FILE
+    if session.request.resume:
+        return kept if kept.exists() else None
+    return timings or latest(session.folder)
+
+
+def _kept(session: Session, data: bytes) -> Path:
+    """Keeps them for a run that goes on with this one. Raises OSError."""
+    kept = session.folder / PARTS / FARM / TIMINGS_FILE
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(data)
+    return kept

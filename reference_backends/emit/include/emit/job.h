@@ -36,6 +36,11 @@ typedef struct emit_view {
   int64_t sizes[EMIT_MAX_RANK], strides[EMIT_MAX_RANK];
 } emit_view_t;
 
+/* Makes a view of a tensor. Errors: INVALID where it is none, or reaches out of its storage, which is looked at where
+ * memory is `bound`; UNSUPPORTED for more dimensions than EMIT_MAX_RANK and unknown dtypes. */
+tbk_status_t emit_describe(const tbk_tensor_t* tensor, bool bound, emit_view_t* view,
+                           tbk_error_t* error);
+
 /* What kernels.inc calls shape_t; handed over as it is. */
 typedef struct emit_shape {
   int64_t count, rank, inner, inner_rank;

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * How firmly a sentence stands:
@@ -32,7 +33,7 @@ typedef struct sim_driver {
   const char* name;           /* "CUDA": its variables are TBK_CUDA_SIMULATOR... */
   const char* prefix;         /* "SIM-CUDA": of its rules */
   const sim_rule_row_t* rows; /* by number */
-  bool (*answers)(void);      /* a broken rule is answered; else it ends the process */
+  const uint64_t* answers;    /* an option: a broken rule is answered; else it ends the process */
   void (*told)(int rule);     /* called with each rule that is broken; may be NULL */
 } sim_driver_t;
 extern const sim_driver_t sim_driver;
