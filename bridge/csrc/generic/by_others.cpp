@@ -207,9 +207,10 @@ constexpr int64_t kMostPairs = INT64_C(1) << 24;
 at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assume_unique,
                   bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Tensor_out;
-  if (!may_be_made({&elements, &tests, &out}) ||
+  if (!may_be_made({&elements, &tests, &out}) || out.scalar_type() != at::kBool ||
       elements.numel() > kMostPairs / std::max<int64_t>(tests.numel(), 1))
     return on_host<Op>(elements, tests, assume_unique, invert, out);
+  at::native::resize_output(out, elements.sizes());
   return made_into<Op>(out, [&] {
     const at::Tensor found = elements.unsqueeze(-1).eq(tests.flatten()).any(-1);
     return invert ? found.logical_not() : found;
@@ -219,8 +220,9 @@ at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assu
 at::Tensor& is_number(const at::Tensor& elements, const at::Scalar& test, bool assume_unique,
                       bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Scalar_out;
-  if (!may_be_made({&elements, &out}))
+  if (!may_be_made({&elements, &out}) || out.scalar_type() != at::kBool)
     return on_host<Op>(elements, test, assume_unique, invert, out);
+  at::native::resize_output(out, elements.sizes());
   return made_into<Op>(out, [&] { return invert ? elements.ne(test) : elements.eq(test); });
 }
 

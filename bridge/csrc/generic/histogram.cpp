@@ -80,8 +80,8 @@ std::optional<Range> range_between(double first, double last, double around) {
   const bool is_fit = std::isfinite(first) && std::isfinite(last) && first < last;
   return is_fit ? std::optional(Range{first, last}) : std::nullopt;
 }
-std::optional<Range> range_of_data(const at::Tensor& self, double around) {
-  if (self.numel() == 0) return range_between(0, 0, around);
+std::optional<Range> range_of_data(const at::Tensor& self, double around, Range if_none) {
+  if (self.numel() == 0) return if_none;
   const auto [first, last] = read_extremes<double>(self);
   return range_between(first, last, around);
 }
@@ -119,7 +119,8 @@ at::Tensor counted_in_range(const at::Tensor& self, int64_t bins, const at::Scal
   if (!may_be_counted(self, {}) || bins < 1 || min.isComplex() || max.isComplex()) return {};
   const Composition whole;
   const double first = min.toDouble(), last = max.toDouble();
-  const auto range = first == last ? range_of_data(self, 1) : range_between(first, last, 1);
+  const auto range =
+      first == last ? range_of_data(self, 1, {-1, 1}) : range_between(first, last, 1);
   return range.has_value() ? bins_of_range(line_of(self), bins, *range) : at::Tensor();
 }
 
@@ -181,7 +182,7 @@ Histogram by_range(const at::Tensor& self, int64_t bins, const MaybeRange& range
     return std::nullopt;
   const Composition whole;
   const auto ends =
-      is_told ? range_between((*range)[0], (*range)[1], 0.5) : range_of_data(self, 0.5);
+      is_told ? range_between((*range)[0], (*range)[1], 0.5) : range_of_data(self, 0.5, {0, 1});
   if (!ends.has_value()) return std::nullopt;
   const at::Tensor edges = at::linspace(ends->first, ends->last, bins + 1, self.options());
   return counted_between(self, edges, weight, is_density);

@@ -49,6 +49,7 @@ CALLS: dict[str, tuple[Call, list[Tensor]]] = {
     "margins of several, of infinities": (
         lambda x: F.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1]] * 3, device=x.device)),
         [ODD]),
+    "histogram of nothing": (lambda x: tuple(torch.histogram(x.detach(), 3)), [signed(0, 3)]),
     "histc of nothing": (lambda x: torch.histc(x.detach(), 3), [signed(0, 3)]),
     "histogram around a number": (
         lambda x: tuple(torch.histogram(x.detach(), 4, range=(1.0, 1.0))), [ODD]),
@@ -97,6 +98,8 @@ REFUSED: dict[str, tuple[Call, list[Tensor]]] = {
         torch.floor_divide, [WHOLE.to(torch.uint8), torch.tensor(256)]),
     "hardtanh of truth": (F.hardtanh, [torch.ones(3, dtype=torch.bool)]),
     "bytes below zero": (lambda x: F.hardtanh(x, -1, 3), [torch.ones(3, dtype=torch.uint8)]),
+    "is among, as numbers": (
+        lambda x: torch.isin(x, x, out=torch.empty(3, device=x.device)), [torch.ones(3)]),
 }  # fmt: skip
 
 
@@ -125,6 +128,7 @@ OUTPUTS: dict[str, tuple[Writes, list[Tensor]]] = {
               [torch.empty(4, 6), torch.empty(0, dtype=torch.int32)]),
     "nextafter": (lambda x, out: torch.nextafter(x, x.flip(0), out=out[0]),
                   [torch.empty(6, 4).t()]),
+    "isin": (lambda x, out: torch.isin(x, x[0], out=out[0]), [torch.empty(0, dtype=torch.bool)]),
     "multinomial": (lambda x, out: torch.multinomial(x.abs() * 0 + 1, 6, out=out[0]).copy_(
         out[0].sort(1).values), [torch.empty(0, dtype=torch.int64)]),
 }  # fmt: skip
