@@ -164,10 +164,17 @@ def dtypes(row: Row, bound: Mapping[str, Any], compute: Compute) -> Dtypes:
     if common not in compute:
         raise NotForThisRow(f"{common} is not computed in")
     for name in row.checked & set(row.numbers):
-        if rank_of_number(bound[name]) > rank(common):
+        if rank_of_number(bound[name]) > rank(common) or not holds_number(common, bound[name]):
             raise NotForThisRow(f"{name} = {bound[name]} is no number of {common}")
     is_truth = row.rule in ("compare", "predicate")
     return Dtypes(common, compute[common], torch.bool if is_truth else common)
+
+
+def holds_number(dtype: torch.dtype, value: Any) -> bool:
+    """Returns whether an integer is none beyond the dtype's ends."""
+    if dtype in REAL or dtype is torch.bool:
+        return True
+    return bool(torch.iinfo(dtype).min <= value <= torch.iinfo(dtype).max)
 
 
 def promote(operands: list[Any]) -> torch.dtype:

@@ -99,7 +99,8 @@ at::Tensor log_sigmoid_backward(const at::Tensor& gradient, const at::Tensor& se
 
 bool is_weight(const Maybe& weight, const at::Tensor& self) {
   return !weight.has_value() || !weight->defined() ||
-         (are_plain({&self, &*weight}) && are_real({&self, &*weight}));
+         (are_plain({&self, &*weight}) && are_real({&self, &*weight}) &&
+          at::is_expandable_to(weight->sizes(), self.sizes()));
 }
 at::Tensor weighed(const at::Tensor& loss, const Maybe& weight) {
   return is_there(weight) ? loss.mul(*weight) : loss;
@@ -146,7 +147,9 @@ bool equal(const at::Tensor& self, const at::Tensor& other) {
 
 at::Tensor trace(const at::Tensor& self) {
   using Op = at::_ops::trace;
-  if (!may_be_made({&self}) || self.dim() != 2 || self.is_complex()) return on_host<Op>(self);
+  if (!may_be_made({&self}) || self.dim() != 2 || self.is_complex() ||
+      self.scalar_type() == at::kBool)
+    return on_host<Op>(self);
   return made<Op>([&] { return self.diagonal().sum(); });
 }
 
@@ -162,7 +165,7 @@ at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
 
 at::Tensor& cross(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
   using Op = at::_ops::linalg_cross_out;
-  if (!may_be_made({&self, &other, &out}) || out.is_complex() ||
+  if (!may_be_made({&self, &other, &out}) || out.is_complex() || self.scalar_type() == at::kBool ||
       self.scalar_type() != other.scalar_type() ||
       out.sizes() != at::IntArrayRef(at::infer_size_dimvector(self.sizes(), other.sizes())))
     return on_host<Op>(self, other, dim, out);
@@ -204,9 +207,10 @@ constexpr int64_t kMostPairs = INT64_C(1) << 24;
 at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assume_unique,
                   bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Tensor_out;
-  if (!may_be_made({&elements, &tests, &out}) ||
+  if (!may_be_made({&elements, &tests, &out}) || out.scalar_type() != at::kBool ||
       elements.numel() > kMostPairs / std::max<int64_t>(tests.numel(), 1))
     return on_host<Op>(elements, tests, assume_unique, invert, out);
+  at::native::resize_output(out, elements.sizes());
   return made_into<Op>(out, [&] {
     const at::Tensor found = elements.unsqueeze(-1).eq(tests.flatten()).any(-1);
     return invert ? found.logical_not() : found;
@@ -216,8 +220,9 @@ at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assu
 at::Tensor& is_number(const at::Tensor& elements, const at::Scalar& test, bool assume_unique,
                       bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Scalar_out;
-  if (!may_be_made({&elements, &out}))
+  if (!may_be_made({&elements, &out}) || out.scalar_type() != at::kBool)
     return on_host<Op>(elements, test, assume_unique, invert, out);
+  at::native::resize_output(out, elements.sizes());
   return made_into<Op>(out, [&] { return invert ? elements.ne(test) : elements.eq(test); });
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/multinomial_ops.h>
 #include <generic/by_others.h>
+#include <generic/outputs.h>
 #include <generic/sort.h>
 #include <torch/library.h>
 
@@ -40,22 +41,40 @@ at::Tensor chosen(const at::Tensor& chances, int64_t samples, bool replaces,
   return std::get<1>(order.topk(samples));
 }
 
+/// Returns what is chosen; not defined where the CPU is to.
+at::Tensor choose(const at::Tensor& self, int64_t samples, bool replaces,
+                  const MaybeGenerator& generator) {
+  if (!may_choose(self, samples, replaces)) return {};
+  const Composition whole;
+  const at::Tensor chances = self.to(computed_in(self.scalar_type()));
+  return are_chances(chances) ? chosen(chances, samples, replaces, generator) : at::Tensor();
+}
+
 at::Tensor multinomial(const at::Tensor& self, int64_t samples, bool replaces,
                        MaybeGenerator generator) {
   using Op = at::_ops::multinomial;
-  if (may_choose(self, samples, replaces)) {
-    const Composition whole;
-    const at::Tensor chances = self.to(computed_in(self.scalar_type()));
-    if (are_chances(chances))
-      return made<Op>([&] { return chosen(chances, samples, replaces, generator); });
-  }
-  return on_host<Op>(self, samples, replaces, generator);
+  at::Tensor made = choose(self, samples, replaces, generator);
+  if (!made.defined()) return on_host<Op>(self, samples, replaces, generator);
+  count_served<Op>(Route::composed, made);
+  return made;
+}
+
+at::Tensor& multinomial_out(const at::Tensor& self, int64_t samples, bool replaces,
+                            MaybeGenerator generator, at::Tensor& out) {
+  using Op = at::_ops::multinomial_out;
+  const at::Tensor made = may_be_written(out, self, at::kLong)
+                              ? choose(self, samples, replaces, generator)
+                              : at::Tensor();
+  if (!made.defined()) return on_host<Op>(self, samples, replaces, generator, out);
+  count_served<Op>(Route::composed, made);
+  return write_to(out, made);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("multinomial", multinomial);
+  m.impl("multinomial.out", multinomial_out);
 }
 
 }  // namespace tbk::generic

@@ -73,14 +73,11 @@ class Metric {
   /// Returns how the distance grows with one difference, times its gradient.
   Value slope(Value difference, Value gradient, Value distance) {
     const Value zero = number(0), size = b_.apply(TBK_OPCODE_ABS, {difference});
-    const Value is_left = op(TBK_OPCODE_LT, difference, zero);
-    const Value turned = b_.select(is_left, b_.apply(TBK_OPCODE_NEG, {gradient}), gradient);
     const Value is_none = op(TBK_OPCODE_EQ, difference, zero);
-    const Value with_sign = b_.select(is_none, zero, turned);
+    const Value with_sign = op(TBK_OPCODE_MUL, gradient, sign(difference));
     if (order_ == Order::kCount) return zero;
     if (order_ == Order::kFirst) return with_sign;
-    if (order_ == Order::kMost)
-      return b_.select(op(TBK_OPCODE_EQ, size, distance), with_sign, zero);
+    if (order_ == Order::kMost) return op(TBK_OPCODE_MUL, with_sign, is_most(size, distance));
     const Value is_same = op(TBK_OPCODE_EQ, distance, zero);
     return b_.select(order_ == Order::kBelowOne ? op(TBK_OPCODE_OR, is_same, is_none) : is_same,
                      zero, op(TBK_OPCODE_MUL, with_sign, share(size, distance)));
@@ -92,6 +89,18 @@ class Metric {
   }
   Value number(double value) {
     return b_.constant(value, real_);
+  }
+  /// -1, 0 or 1; NaN of NaN.
+  Value sign(Value of) {
+    const Value one = op(TBK_OPCODE_COPYSIGN, number(1), of);
+    const Value size = b_.apply(TBK_OPCODE_ABS, {of});
+    return b_.select(op(TBK_OPCODE_GT, size, number(0)), one, of);
+  }
+  /// 1 or 0, as PyTorch's CPU finds it: NaN where both are infinite.
+  Value is_most(Value size, Value distance) {
+    const Value rest = b_.apply(TBK_OPCODE_ABS, {op(TBK_OPCODE_SUB, size, distance)});
+    const Value is_less = op(TBK_OPCODE_MIN, b_.apply(TBK_OPCODE_CEIL, {rest}), number(1));
+    return op(TBK_OPCODE_SUB, number(1), is_less);
   }
   Value share(Value size, Value distance) {
     const Value part = op(TBK_OPCODE_DIV, size, distance);

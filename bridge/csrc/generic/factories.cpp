@@ -141,10 +141,10 @@ at::Tensor& permutation(int64_t count, std::optional<at::Generator> generator, a
   if (!may_be_made({&out}) || !is_whole(dtype) || !fits(count, dtype, false) || count < 1 ||
       (out.numel() != 0 && out.numel() != count) || !offers_sort(out.device().index()))
     return on_host<Op>(count, generator, out);
-  if (out.numel() != count) out.resize_({count});
+  if (out.sizes() != at::IntArrayRef(count)) out.resize_({count});
   return made_into<Op>(out, [&] {
     const at::Tensor drawn = at::empty({count}, out.options().dtype(at::kLong));
-    return std::get<1>(drawn.random_(generator).sort(/*stable=*/true, 0, false)).view(out.sizes());
+    return std::get<1>(drawn.random_(generator).sort(/*stable=*/true, 0, false));
   });
 }
 

@@ -14,6 +14,7 @@
 #include <ATen/ops/zeros.h>
 #include <generic/by_others.h>
 #include <generic/dtypes.h>
+#include <generic/outputs.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -25,6 +26,8 @@ namespace {
 
 using Maybe = std::optional<at::Tensor>;
 using Two = std::tuple<at::Tensor, at::Tensor>;
+using TwoOutputs = std::tuple<at::Tensor&, at::Tensor&>;
+using MaybeRange = std::optional<at::ArrayRef<double>>;
 constexpr int64_t kMostPairs = INT64_C(1)
                                << 24;  // of elements and edges, all of which are compared
 
@@ -71,13 +74,16 @@ struct Range {
   double first, last;
 };
 
-/// Returns where bins begin and end, as PyTorch finds that of the data where both are equal: `around` a single value.
-/// Nothing where it raises.
-std::optional<Range> range_of(const at::Tensor& self, double first, double last, double around) {
-  if (first == last && self.numel() > 0) std::tie(first, last) = read_extremes<double>(self);
+/// Returns where bins begin and end: `around` a single value. Nothing where PyTorch raises.
+std::optional<Range> range_between(double first, double last, double around) {
   if (first == last) first -= around, last += around;
   const bool is_fit = std::isfinite(first) && std::isfinite(last) && first < last;
   return is_fit ? std::optional(Range{first, last}) : std::nullopt;
+}
+std::optional<Range> range_of_data(const at::Tensor& self, double around, Range if_none) {
+  if (self.numel() == 0) return if_none;
+  const auto [first, last] = read_extremes<double>(self);
+  return range_between(first, last, around);
 }
 
 bool may_be_counted(const at::Tensor& self, const Maybe& weight) {
@@ -107,17 +113,35 @@ at::Tensor bins_of_range(const at::Tensor& line, int64_t bins, const Range& rang
   return summed(bin, is_inside, at::ones_like(line), bins);
 }
 
+/// Not defined where the CPU is to.
+at::Tensor counted_in_range(const at::Tensor& self, int64_t bins, const at::Scalar& min,
+                            const at::Scalar& max) {
+  if (!may_be_counted(self, {}) || bins < 1 || min.isComplex() || max.isComplex()) return {};
+  const Composition whole;
+  const double first = min.toDouble(), last = max.toDouble();
+  const auto range =
+      first == last ? range_of_data(self, 1, {-1, 1}) : range_between(first, last, 1);
+  return range.has_value() ? bins_of_range(line_of(self), bins, *range) : at::Tensor();
+}
+
 at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
                  const at::Scalar& max) {
   using Op = at::_ops::histc;
-  if (!may_be_counted(self, {}) || bins < 1 || min.isComplex() || max.isComplex())
-    return on_host<Op>(self, bins, min, max);
-  const Composition whole;
-  const std::optional<Range> range = range_of(self, min.toDouble(), max.toDouble(), 1);
-  if (!range.has_value()) return on_host<Op>(self, bins, min, max);
-  const at::Tensor out = bins_of_range(line_of(self), bins, *range);
-  count_served<Op>(Route::composed, out);
-  return out;
+  at::Tensor counts = counted_in_range(self, bins, min, max);
+  if (!counts.defined()) return on_host<Op>(self, bins, min, max);
+  count_served<Op>(Route::composed, counts);
+  return counts;
+}
+
+at::Tensor& histc_out(const at::Tensor& self, int64_t bins, const at::Scalar& min,
+                      const at::Scalar& max, at::Tensor& out) {
+  using Op = at::_ops::histc_out;
+  const at::Tensor counts = may_be_written(out, self, self.scalar_type())
+                                ? counted_in_range(self, bins, min, max)
+                                : at::Tensor();
+  if (!counts.defined()) return on_host<Op>(self, bins, min, max, out);
+  count_served<Op>(Route::composed, counts);
+  return write_to(out, counts);
 }
 
 /// The last bin has its end, too.
@@ -138,30 +162,81 @@ bool may_be_compared(const at::Tensor& self, int64_t edges) {
   return edges > 1 && self.numel() <= kMostPairs / edges;
 }
 
-Two histogram_of_edges(const at::Tensor& self, const at::Tensor& bins, const Maybe& weight,
-                       bool is_density) {
-  using Op = at::_ops::histogram_bins_tensor;
+/// Counts and edges; nothing where the CPU is to.
+using Histogram = std::optional<Two>;
+
+Histogram by_edges(const at::Tensor& self, const at::Tensor& bins, const Maybe& weight,
+                   bool is_density) {
   if (!may_be_counted(self, weight) || !are_plain({&self, &bins}) || !are_real({&self, &bins}) ||
       bins.dim() != 1 || !may_be_compared(self, bins.numel()))
-    return on_host<Op>(self, bins, weight, is_density);
-  return made_like<Op>(self,
-                       [&] { return counted_between(self, bins.clone(), weight, is_density); });
+    return std::nullopt;
+  const Composition whole;
+  return counted_between(self, bins.clone(), weight, is_density);
 }
 
-Two histogram(const at::Tensor& self, int64_t bins, std::optional<at::ArrayRef<double>> range,
-              const Maybe& weight, bool is_density) {
-  using Op = at::_ops::histogram_bin_ct;
+Histogram by_range(const at::Tensor& self, int64_t bins, const MaybeRange& range,
+                   const Maybe& weight, bool is_density) {
   const bool is_told = range.has_value();
   if (!may_be_counted(self, weight) || bins < 1 || !may_be_compared(self, bins + 1) ||
       (is_told && range->size() != 2))
-    return on_host<Op>(self, bins, range, weight, is_density);
+    return std::nullopt;
   const Composition whole;
-  const auto ends = range_of(self, is_told ? (*range)[0] : 0, is_told ? (*range)[1] : 0, 0.5);
-  if (!ends.has_value()) return on_host<Op>(self, bins, range, weight, is_density);
-  return made_like<Op>(self, [&] {
-    const at::Tensor edges = at::linspace(ends->first, ends->last, bins + 1, self.options());
-    return counted_between(self, edges, weight, is_density);
-  });
+  const auto ends =
+      is_told ? range_between((*range)[0], (*range)[1], 0.5) : range_of_data(self, 0.5, {0, 1});
+  if (!ends.has_value()) return std::nullopt;
+  const at::Tensor edges = at::linspace(ends->first, ends->last, bins + 1, self.options());
+  return counted_between(self, edges, weight, is_density);
+}
+
+template <class Op, class... Arguments>
+Two given(const Histogram& made, const Arguments&... arguments) {
+  if (!made.has_value()) return on_host<Op>(arguments...);
+  count_served<Op>(Route::composed, std::get<0>(*made));
+  return *made;
+}
+
+template <class Op, class... Arguments>
+TwoOutputs written(const Histogram& made, at::Tensor& counts, at::Tensor& edges,
+                   const Arguments&... arguments) {
+  if (!made.has_value()) return on_host<Op>(arguments..., counts, edges);
+  count_served<Op>(Route::composed, std::get<0>(*made));
+  return {write_to(counts, std::get<0>(*made)), write_to(edges, std::get<1>(*made))};
+}
+
+bool may_write(const at::Tensor& self, const at::Tensor& counts, const at::Tensor& edges) {
+  return may_be_written(counts, self, self.scalar_type()) &&
+         may_be_written(edges, self, self.scalar_type());
+}
+
+Two histogram_of_edges(const at::Tensor& self, const at::Tensor& bins, const Maybe& weight,
+                       bool is_density) {
+  return given<at::_ops::histogram_bins_tensor>(by_edges(self, bins, weight, is_density), self,
+                                                bins, weight, is_density);
+}
+
+TwoOutputs histogram_of_edges_out(const at::Tensor& self, const at::Tensor& bins,
+                                  const Maybe& weight, bool is_density, at::Tensor& counts,
+                                  at::Tensor& edges) {
+  const Histogram made =
+      may_write(self, counts, edges) ? by_edges(self, bins, weight, is_density) : std::nullopt;
+  return written<at::_ops::histogram_bins_tensor_out>(made, counts, edges, self, bins, weight,
+                                                      is_density);
+}
+
+Two histogram(const at::Tensor& self, int64_t bins, MaybeRange range, const Maybe& weight,
+              bool is_density) {
+  return given<at::_ops::histogram_bin_ct>(by_range(self, bins, range, weight, is_density), self,
+                                           bins, range, weight, is_density);
+}
+
+TwoOutputs histogram_out(const at::Tensor& self, int64_t bins, MaybeRange range,
+                         const Maybe& weight, bool is_density, at::Tensor& counts,
+                         at::Tensor& edges) {
+  const Histogram made = may_write(self, counts, edges)
+                             ? by_range(self, bins, range, weight, is_density)
+                             : std::nullopt;
+  return written<at::_ops::histogram_bin_ct_out>(made, counts, edges, self, bins, range, weight,
+                                                 is_density);
 }
 
 }  // namespace
@@ -169,8 +244,11 @@ Two histogram(const at::Tensor& self, int64_t bins, std::optional<at::ArrayRef<d
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("bincount", bincount);
   m.impl("histc", histc);
+  m.impl("histc.out", histc_out);
   m.impl("histogram.bin_ct", histogram);
+  m.impl("histogram.bin_ct_out", histogram_out);
   m.impl("histogram.bins_tensor", histogram_of_edges);
+  m.impl("histogram.bins_tensor_out", histogram_of_edges_out);
 }
 
 }  // namespace tbk::generic

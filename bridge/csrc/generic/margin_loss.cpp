@@ -25,10 +25,15 @@ at::Tensor in_rows(const at::Tensor& tensor, const at::Tensor& self) {
   return self.dim() < 2 ? tensor.reshape({1, -1}) : tensor.reshape({self.size(0), -1});
 }
 
-at::Tensor reduced(const at::Tensor& losses, int64_t reduction, const at::Tensor& self) {
+at::Tensor reduced(const at::Tensor& losses, int64_t reduction, bool is_one) {
   if (reduction == at::Reduction::Mean) return losses.mean();
   if (reduction == at::Reduction::Sum) return losses.sum();
-  return self.dim() < 2 ? losses.squeeze(0) : losses;
+  return is_one ? losses.squeeze(0) : losses;
+}
+
+/// Keeps what `counts`; what does not may be an infinity, or no number.
+at::Tensor kept_where(const at::Tensor& counts, const at::Tensor& values) {
+  return values.masked_fill(counts.logical_not(), 0);
 }
 
 /// Returns what each sample counts in the gradient, in a column.
@@ -66,7 +71,8 @@ struct MultiMargin {
   /// Returns how far each class is within the margin; the right one is not.
   at::Tensor excess(const at::Tensor& rows) const {
     const at::Tensor right = rows.gather(1, classes());
-    return right.neg().add(margin).add(rows).clamp_min(0).scatter(1, classes(), 0);
+    const at::Tensor distance = right.neg().add(margin).add(rows).scatter(1, classes(), 0);
+    return kept_where(distance.gt(0), distance);
   }
   at::Tensor weighed(const at::Tensor& of_rows) const {
     return is_there(weight) ? of_rows.mul(weight->index_select(0, target.view(-1)).view({-1, 1}))
@@ -75,12 +81,14 @@ struct MultiMargin {
   at::Tensor loss(int64_t reduction) const {
     const at::Tensor rows = in_rows(self, self), near = excess(rows);
     const at::Tensor terms = weighed(p.toDouble() == 1 ? near : near.mul(near));
-    return reduced(terms.sum(1).div(static_cast<double>(rows.size(1))), reduction, self);
+    const at::Tensor sums = kept_where(near.gt(0), terms).sum(1);
+    return reduced(sums.div(static_cast<double>(rows.size(1))), reduction, target.dim() == 0);
   }
   at::Tensor slope(const at::Tensor& gradient, int64_t reduction) const {
     const at::Tensor rows = in_rows(self, self), near = excess(rows);
     const at::Tensor steep = p.toDouble() == 1 ? near.gt(0).to(rows.scalar_type()) : near.mul(2);
-    const at::Tensor others = weighed(steep).mul(share_of(gradient, reduction, rows));
+    const at::Tensor others =
+        kept_where(near.gt(0), weighed(steep).mul(share_of(gradient, reduction, rows)));
     return others.scatter(1, classes(), others.sum(1, /*keepdim=*/true).neg()).view(self.sizes());
   }
 };
@@ -131,11 +139,12 @@ struct Labels {
     const at::Tensor right = rows.gather(1, classes).unsqueeze(2);
     const at::Tensor counts =
         is_label.unsqueeze(2).logical_and(is_right.logical_not().unsqueeze(1));
-    return right.neg().add(1).add(rows.unsqueeze(1)).clamp_min(0).mul(counts);
+    const at::Tensor distance = right.neg().add(1).add(rows.unsqueeze(1));
+    return kept_where(counts.logical_and(distance.gt(0)), distance);
   }
   at::Tensor loss(int64_t reduction) const {
     const at::Tensor sums = excess().sum(at::IntArrayRef({1, 2}));
-    return reduced(sums.div(static_cast<double>(rows.size(1))), reduction, self);
+    return reduced(sums.div(static_cast<double>(rows.size(1))), reduction, self.dim() < 2);
   }
   at::Tensor slope(const at::Tensor& gradient, int64_t reduction) const {
     const at::Tensor steep = excess().gt(0).to(rows.scalar_type());

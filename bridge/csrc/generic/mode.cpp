@@ -9,6 +9,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros.h>
 #include <generic/by_others.h>
+#include <generic/outputs.h>
 #include <generic/scan.h>
 #include <generic/sort.h>
 #include <torch/library.h>
@@ -19,6 +20,7 @@ namespace tbk::generic {
 namespace {
 
 using Two = std::tuple<at::Tensor, at::Tensor>;
+using TwoOutputs = std::tuple<at::Tensor&, at::Tensor&>;
 
 /// Returns where the longest run ends, along the last dimension of what is sorted.
 at::Tensor end_of_longest(const at::Tensor& sorted) {
@@ -42,16 +44,32 @@ Two mode_along(const at::Tensor& self, int64_t dim, bool keeps) {
   return {at_end(sorted), at_end(order)};
 }
 
+bool has_mode(const at::Tensor& self, int64_t dim) {
+  return may_be_made({&self}) && !self.is_complex() && self.scalar_type() != at::kBool &&
+         wrapped(dim, self).has_value() && self.numel() > 0 && offers_scan(self.device().index()) &&
+         offers_sort(self.device().index());
+}
+
+Two found(const at::Tensor& self, int64_t dim, bool keeps) {
+  if (self.dim() == 0) return {self.clone(), at::zeros({}, self.options().dtype(at::kLong))};
+  return mode_along(self, *wrapped(dim, self), keeps);
+}
+
 Two mode(const at::Tensor& self, int64_t dim, bool keeps) {
   using Op = at::_ops::mode;
-  const std::optional<int64_t> at = wrapped(dim, self);
-  if (!may_be_made({&self}) || self.is_complex() || self.scalar_type() == at::kBool ||
-      !at.has_value() || self.numel() == 0 || !offers_scan(self.device().index()) ||
-      !offers_sort(self.device().index()))
-    return on_host<Op>(self, dim, keeps);
+  if (!has_mode(self, dim)) return on_host<Op>(self, dim, keeps);
+  return made_like<Op>(self, [&] { return found(self, dim, keeps); });
+}
+
+TwoOutputs mode_out(const at::Tensor& self, int64_t dim, bool keeps, at::Tensor& values,
+                    at::Tensor& indices) {
+  using Op = at::_ops::mode_values;
+  if (!has_mode(self, dim) || !may_be_written(values, self, self.scalar_type()) ||
+      !may_be_written(indices, self, at::kLong))
+    return on_host<Op>(self, dim, keeps, values, indices);
   return made_like<Op>(self, [&] {
-    return self.dim() > 0 ? mode_along(self, *at, keeps)
-                          : Two(self.clone(), at::zeros({}, self.options().dtype(at::kLong)));
+    const auto [value, index] = found(self, dim, keeps);
+    return TwoOutputs(write_to(values, value), write_to(indices, index));
   });
 }
 
@@ -59,6 +77,7 @@ Two mode(const at::Tensor& self, int64_t dim, bool keeps) {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("mode", mode);
+  m.impl("mode.values", mode_out);
 }
 
 }  // namespace tbk::generic

@@ -164,18 +164,21 @@ class Call {
     const at::ScalarType computed = computed_in(types_.common);
     if (formula_of(row_, computed) == nullptr) return false;
     const bool divides = (row_.flags & kDividesIntegers) != 0;
-    if (divides && (computed == at::kInt || computed == at::kLong) && !divides_by_number())
+    if (divides && (computed == at::kInt || computed == at::kLong) && !divides_by_none())
       return false;
     return are_numbers_in_range();
   }
 
-  /// Returns whether the divisor is a number of the host, and not zero, for which PyTorch raises.
-  bool divides_by_number() const {
+  /// Returns whether no divisor is zero, for which PyTorch raises. Of a tensor of the device that is one read.
+  bool divides_by_none() const {
     std::optional<at::Scalar> divisor;
     if (tensors_.size() == 2 && is_host_number(tensors_[1])) divisor = value_of(tensors_[1]);
     if (tensors_.size() == 1 && row_.numbers[0] > row_.tensors[0]) divisor = numbers_[0];
-    return divisor.has_value() &&
-           bits_of(*divisor, types_.common, computed_in(types_.common), /*is_exact=*/false) != 0;
+    if (divisor.has_value())
+      return bits_of(*divisor, types_.common, computed_in(types_.common), /*is_exact=*/false) != 0;
+    if (!offers_reduce(device_)) return false;
+    const Composition whole;
+    return tensors_.back().to(types_.common).all().item<bool>();
   }
 
   at::ScalarType new_dtype() const {

@@ -23,6 +23,7 @@ using Stack = torch::jit::Stack;
 enum class Dtypes : uint8_t {
   kWide,   ///< The argument dtype; else the element's, integers as INT64. Computed in that.
   kReal,   ///< The argument dtype; else the element's, a real one. Computed in that.
+  kFloat,  ///< The same; integers as the default dtype.
   kSame,   ///< The element's.
   kTruth,  ///< BOOL, but UINT8 of UINT8.
   kPlace,  ///< INT64, computed in the element's; where there are two results the first is the element's.
@@ -79,7 +80,7 @@ constexpr Row kRows[] = {
     {"std.correction_out", Recipe::kStd, Dtypes::kReal, 1, true, 1, 3, kNone, 2, Empty::kAll},
     {"var_mean.correction", Recipe::kVarMean, Dtypes::kReal, 2, false, 1, 3, kNone, 2, Empty::kAll},
     {"std_mean.correction", Recipe::kStdMean, Dtypes::kReal, 2, false, 1, 3, kNone, 2, Empty::kAll},
-    {"logsumexp.out", Recipe::kLogSumExp, Dtypes::kReal, 1, true, 1, 2, kNone, kNone,
+    {"logsumexp.out", Recipe::kLogSumExp, Dtypes::kFloat, 1, true, 1, 2, kNone, kNone,
      Empty::kRefused},
     {"norm.out", Recipe::kNormP, Dtypes::kReal, 1, true, 2, 3, kNone, 1, Empty::kAll},
     {"norm.dtype_out", Recipe::kNormP, Dtypes::kReal, 1, true, 2, 3, 4, 1, Empty::kAll},
@@ -172,15 +173,22 @@ class Call {
     as_ = own;
     if (row_.dtype != kNone && !argument(row_.dtype).isNone())
       as_ = argument(row_.dtype).toScalarType();
-    else if (row_.dtypes == Dtypes::kWide && at::isIntegralType(own, /*includeBool=*/true))
-      as_ = at::kLong;
-    if (row_.dtypes == Dtypes::kReal && !at::isFloatingType(as_)) return false;
+    else if (at::isIntegralType(own, /*includeBool=*/true))
+      as_ = of_integer();
+    const bool is_real = row_.dtypes == Dtypes::kReal || row_.dtypes == Dtypes::kFloat;
+    if (is_real && !at::isFloatingType(as_)) return false;
     outs_.assign(static_cast<size_t>(row_.outputs), as_);
     if (row_.dtypes == Dtypes::kTruth) outs_[0] = own == at::kByte ? own : at::kBool;
     if (row_.dtypes == Dtypes::kPlace) outs_.back() = at::kLong;
     for (size_t i = 0; i < outputs_.size(); i++)
       if (!is_output(outputs_[i], outs_[i])) return false;
     return true;
+  }
+
+  at::ScalarType of_integer() const {
+    if (row_.dtypes == Dtypes::kWide) return at::kLong;
+    return row_.dtypes == Dtypes::kFloat ? at::get_default_dtype_as_scalartype()
+                                         : self_.scalar_type();
   }
 
   bool is_output(const at::Tensor& out, at::ScalarType dtype) const {

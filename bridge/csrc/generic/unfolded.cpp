@@ -79,7 +79,7 @@ at::Tensor im2col(const at::Tensor& self, c10::IntArrayRef kernel, c10::IntArray
                   c10::IntArrayRef padding, c10::IntArrayRef stride) {
   using Op = at::_ops::im2col;
   const Patches patches{kernel, dilation, padding, stride};
-  if (!may_be_made({&self}) || !are_real({&self}) || !patches.are_fit() ||
+  if (!may_be_made({&self}) || !are_real({&self}) || self.numel() == 0 || !patches.are_fit() ||
       (self.dim() != 3 && self.dim() != 4) || !patches.fit_into(self.size(-2), self.size(-1)))
     return on_host<Op>(self, kernel, dilation, padding, stride);
   return made<Op>([&] { return columns(self, patches); });

@@ -151,7 +151,8 @@ Three unique_dim(const at::Tensor& self, int64_t dim, bool sorted, bool wants_in
 Three unique_consecutive(const at::Tensor& self, bool wants_inverse, bool wants_counts,
                          std::optional<int64_t> dim) {
   using Op = at::_ops::unique_consecutive;
-  if (!dim.has_value() && may_be_sorted(self))
+  const bool is_line = !dim.has_value() || (*dim == 0 && self.dim() == 1);
+  if (is_line && may_be_sorted(self))
     return counted<Op>(unique_of_all(self, true, wants_inverse, wants_counts));
   const std::optional<int64_t> at = dim.has_value() ? dim_of_rows(self, *dim) : dim;
   if (!at.has_value()) return on_host<Op>(self, wants_inverse, wants_counts, dim);

@@ -22,10 +22,19 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 ROUTES = ("any", "named", "generic", "composed", "fallback")
 # Programs and PyTorch's CPU draw other numbers, each by its definition.
-OF_PROGRAMS = ("random",)
+OF_PROGRAMS = {"random": ("any", "generic"), "choices": ("any", "composed")}
 # What takes more than one launch, and what never does.
 WITHOUT = {
-    "generic": {"classes", "distances", "grids", "norms", "pooling", "resampling"},
+    "generic": {
+        "bins",
+        "classes",
+        "distances",
+        "grids",
+        "margins",
+        "norms",
+        "pooling",
+        "resampling",
+    },
     "composed": {"pointwise", "optimizers"},
 }
 # Each route may copy and fill, by kernels of these names.
@@ -69,7 +78,7 @@ def test_each_route_is_right(
     family: str, route: Any, backend: DeviceModule, device: torch.device
 ) -> None:
     can_all = is_generic(backend)
-    if family in OF_PROGRAMS and (route not in ("any", "generic") or not can_all):
+    if route not in OF_PROGRAMS.get(family, ROUTES) or (family in OF_PROGRAMS and not can_all):
         pytest.skip("other numbers are drawn there")
     backend.reset_routes()
     with contextlib.nullcontext() if route == "any" else backend.forced_route(route):

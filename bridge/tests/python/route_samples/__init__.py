@@ -9,10 +9,12 @@ numbers are different enough that a wrong one shows.
 from __future__ import annotations
 
 from route_samples import (
+    bins,
     elements,
     indices,
     lists,
     normalized,
+    others,
     products,
     randoms,
     reductions,
@@ -29,6 +31,8 @@ FAMILIES: dict[str, dict[str, Sample]] = {
     **windows.FAMILIES,
     **lists.FAMILIES,
     **randoms.FAMILIES,
+    **bins.FAMILIES,
+    **others.FAMILIES,
 }
 SAMPLES: dict[str, Sample] = {
     f"{family}: {name}": sample

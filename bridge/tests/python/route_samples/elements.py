@@ -68,6 +68,13 @@ PLACES: dict[str, Sample] = {
     "arange": made(lambda device: torch.arange(3, 40, 4, device=device)),
     "arange of fractions": made(lambda device: torch.arange(0.5, 9.25, 0.75, device=device)),
     "linspace": made(lambda device: torch.linspace(-3.5, 2, 12, device=device)),
+    "linspace of whole numbers": made(
+        lambda device: torch.linspace(-7, 90, 13, dtype=torch.int32, device=device)),
+    "logspace": made(lambda device: torch.logspace(0, 3, 10, device=device)),
+    "logspace of whole numbers": made(
+        lambda device: torch.logspace(0, 9, 10, dtype=torch.int64, device=device)),
+    "indices of a triangle": made(lambda device: torch.tril_indices(5, 3, -2, device=device)),
+    "indices above": made(lambda device: torch.triu_indices(6, 4, 1, device=device)),
     "eye": made(lambda device: torch.eye(4, 6, device=device)),
     "full": made(lambda device: torch.full((3, 4), 2.5, device=device)),
     "tril": of(lambda x: torch.tril(x, 1), SQUARE),

@@ -32,21 +32,31 @@ def words(count: int) -> list[Words]:
     return [philox(OFFSET // 4 + i) for i in range(count)]
 
 
-def drawn(draw: Callable[[Tensor], object], of_words: Callable[[Words], float]) -> Sample:
+def seeded(draw: Callable[[torch.device], Tensor], expected: Callable[[], Tensor]) -> Sample:
+    """Returns a sample of what is drawn by the seed; of the host what it should be."""
+
     def run(place: Place) -> list[Tensor]:
         if place.is_host:
-            return [torch.tensor([float(of_words(each)) for each in words(COUNT)])]
+            return [expected()]
         module = getattr(torch, place.device.type)
         generator = module.default_generators[place.device.index]
         before = generator.get_state()
         generator.manual_seed(SEED)
         generator.set_offset(OFFSET)
-        here = torch.empty(COUNT, device=place.device)
-        draw(here)
+        here = draw(place.device)
         generator.set_state(before)
         return [here]
 
     return run
+
+
+def drawn(draw: Callable[[Tensor], object], of_words: Callable[[Words], float]) -> Sample:
+    def fill(device: torch.device) -> Tensor:
+        here = torch.empty(COUNT, device=device)
+        draw(here)
+        return here
+
+    return seeded(fill, lambda: torch.tensor([float(of_words(each)) for each in words(COUNT)]))
 
 
 def _fraction(word: Words) -> float:
@@ -63,6 +73,20 @@ def _normal(word: Words) -> float:
     return math.sqrt(-2 * math.log(_above_0(word))) * math.cos(2 * math.pi * turn)
 
 
+CHANCES = torch.tensor([[0.0, 1.0, 3.0, 0.5], [5.0, 0.0, 0.25, 2.0]])
+
+
+def _order() -> Tensor:
+    """Returns where the drawn words of 63 bits are, the least first."""
+    return torch.tensor([(w[0] << 32 | w[1]) >> 1 for w in words(COUNT)]).argsort()
+
+
+def _waited() -> Tensor:
+    """Returns each category's chance by the time that it waits."""
+    times = [-math.log(_above_0(w)) for w in words(CHANCES.numel())]
+    return CHANCES / torch.tensor(times).view(CHANCES.shape)
+
+
 RANDOM: dict[str, Sample] = {
     "uniform_": drawn(lambda x: x.uniform_(-1, 3), lambda w: _fraction(w) * 4 - 1),
     "uniform_ without its end": drawn(
@@ -74,4 +98,11 @@ RANDOM: dict[str, Sample] = {
     "random_": drawn(lambda x: x.random_(7, 97),
                      lambda w: ((w[0] << 32 | w[1]) >> 1) % 90 + 7),
 }  # fmt: skip
-FAMILIES = {"random": RANDOM}
+CHOICES: dict[str, Sample] = {
+    "randperm": seeded(lambda device: torch.randperm(COUNT, device=device), _order),
+    "multinomial": seeded(lambda device: torch.multinomial(CHANCES.to(device), 2),
+                          lambda: _waited().topk(2).indices),
+    "multinomial of one": seeded(lambda device: torch.multinomial(CHANCES.to(device), 1),
+                                 lambda: _waited().argmax(1, keepdim=True)),
+}  # fmt: skip
+FAMILIES = {"random": RANDOM, "choices": CHOICES}

@@ -11,10 +11,19 @@ _ONCE = "written into zeros, each place once"
 _CANDIDATES = "the gradient asks more places of the result than there are, never fewer"
 _ZERO = "the gradient of cumprod seeks the first zero of a line: no two are equal"
 _FULL = "as many pairs are asked for as there are: whatever is compared, none is filled"
+_COMMUTES = "sums, products and comparisons for equality, whose operands may be exchanged"
+_FLAGS = "truth values and small whole numbers, which half precision holds"
+_ORDER = "only the order of what is drawn counts, and no two are equal"
 _PARTS = "only a part of no elements has it, and a device need not begin with one"
 
 SAME: dict[str, dict[str, str]] = {
-    "places": {"tbk::pointwise: LT is GE": _HALVES},
+    "places": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::index: what is written is one element": "each mark is 1",
+        "tbk::pointwise: LT is GE": _HALVES,
+        "tbk::pointwise: the last input is one element": "no exponent is negative",
+        "tbk::pointwise: two inputs are exchanged": _COMMUTES,
+    },
     "reductions": {"tbk::reduce: two inputs are exchanged": _PRODUCT},
     "distances": {
         "tbk::index: a bad index is not told": _OWN,
@@ -52,12 +61,54 @@ SAME: dict[str, dict[str, str]] = {
         "tbk::pointwise: conditions hold": _HALVES,
     },
     "scaling": {"tbk::pointwise: two inputs are exchanged": "the greater of two"},
+    "choices": {
+        "tbk::pointwise: ADD is SUB": _ORDER,
+        "tbk::pointwise: number 2 is another": _ORDER,
+        "tbk::pointwise: number 3 is another": _ORDER,
+        "tbk::pointwise: operands are rounded to half precision": _ORDER,
+        "tbk::reduce: EQ is NE": _ORDER,
+        "tbk::reduce: ISNAN is SIGNBIT": _ORDER,
+        "tbk::reduce: operands are rounded to half precision": _ORDER,
+        "tbk::sort: values are not written": "only the places of what is sorted are kept",
+    },
+    "bins": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::pointwise: LT is GE": _HALVES,
+        "tbk::pointwise: conditions fail": _HALVES,
+        "tbk::pointwise: conditions hold": _HALVES,
+    },
+    "bags": {
+        "tbk::index: a bad index is not told": "none is bad, nor what is made of them",
+        "tbk::index: writes are sums": _ONCE,
+        "tbk::pointwise: two inputs are exchanged": _COMMUTES,
+    },
+    "margins": {
+        "tbk::pointwise: two inputs are exchanged": _COMMUTES,
+        "tbk::scan: ADD is SUB": "of the running sum it is asked whether it is 0",
+    },
+    "runs": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::reduce: MIN is MAX": "of the least it is asked whether it is negative",
+        "tbk::pointwise: operands are rounded to half precision": _FLAGS,
+    },
+    "vectors": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::index: negative indices are bad": _OWN,
+        "tbk::index: writes are sums": _ONCE,
+        "tbk::reduce: operands are rounded to half precision": _FLAGS,
+    },
+    "patches": {
+        "tbk::index: a bad index is not told": _OWN,
+        "tbk::index: writes are sums": _ONCE,
+    },
 }
 
 # On some backends results are the same, on others not.
 OPEN: dict[str, str] = {
     "tbk::reduce: the identity is another": _PARTS,
     "norms, tbk::reduce: conditions fail": _PARTS,
+    "runs, tbk::reduce: constants are others": _PARTS,
+    "choices, tbk::reduce: constants are others": _PARTS,
 }
 
 

@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operands at the edge of what compositions understand, outputs that are given, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812  as everybody calls it
+from beside_cpu import Call, check, signed, whole
+from likeness import check_same, moved
+
+if TYPE_CHECKING:
+    from torch_tbk import DeviceModule
+
+Tensor = torch.Tensor
+aten = torch.ops.aten
+nan, inf = float("nan"), float("inf")
+
+pytestmark = pytest.mark.usefixtures("takes_programs")
+
+ODD = torch.tensor([[0.0, nan, 2.0, -inf], [inf, -3.0, 1.0, inf], [5.0, 1.0, -0.0, 1.0]])
+SMALL = torch.tensor([0.0, -0.0, 1.0, -1.5, inf, -inf, nan, 3e-45, 1e-39, 1e30])
+LEAST = torch.iinfo(torch.int64).min
+WHOLE = torch.tensor([7, -7, 8, LEAST, 5, -5])
+DIVISORS = torch.tensor([2, 2, -3, 7, -5, 9])
+
+
+def distance(x: Tensor, y: Tensor, order: float) -> Tensor:
+    return torch.cdist(x, y, order, "donot_use_mm_for_euclid_dist")
+
+
+CALLS: dict[str, tuple[Call, list[Tensor]]] = {
+    **{f"distances of order {p}": (partial(distance, order=p), [ODD, signed(2, 4)])
+       for p in (1.0, 2.0, inf)},
+    "margins of infinities": (
+        lambda x: F.multi_margin_loss(x, torch.tensor([3, 0, 1], device=x.device)), [ODD]),
+    "margins weighed by infinities": (
+        lambda x: F.multi_margin_loss(x, torch.tensor([2, 0, 1], device=x.device),
+                                      weight=torch.tensor([1.0, inf, 1.0, 1.0], device=x.device)),
+        [signed(3, 4)]),
+    "margins of one, in a line": (
+        lambda x: F.multi_margin_loss(x, torch.tensor([2], device=x.device), reduction="none"),
+        [signed(4)]),
+    "margins of several, of infinities": (
+        lambda x: F.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1]] * 3, device=x.device)),
+        [ODD]),
+    "histogram of nothing": (lambda x: tuple(torch.histogram(x.detach(), 3)), [signed(0, 3)]),
+    "histc of nothing": (lambda x: torch.histc(x.detach(), 3), [signed(0, 3)]),
+    "histogram around a number": (
+        lambda x: tuple(torch.histogram(x.detach(), 4, range=(1.0, 1.0))), [ODD]),
+    "neighbours in a line": (lambda x: aten.unique_consecutive(x, True, False, 0), [whole(9)]),
+    "neighbours of the last": (lambda x: aten.unique_consecutive(x, False, False, -1), [whole(9)]),
+    "next": (lambda x, y: torch.nextafter(x.detach(), y.detach()), [SMALL, SMALL.flip(0)]),
+    "next, to the bit": (
+        lambda x, y: torch.nextafter(x.detach(), y.detach()).view(torch.int32),
+        [SMALL.nan_to_num(7.0), SMALL.nan_to_num(7.0).flip(0)]),
+    "next, double": (lambda x, y: torch.nextafter(x.detach(), y.detach()),
+                     [SMALL.double(), SMALL.double().roll(3)[:, None]]),
+    "next of bfloat16": (lambda x, y: torch.nextafter(x.detach(), y.detach()),
+                         [SMALL.bfloat16(), SMALL.bfloat16().flip(0)]),
+    "mantissas": (torch.frexp, [SMALL]),
+    "mantissas of halves": (torch.frexp, [signed(3, 5).half().t()]),
+    "mantissas of doubles": (torch.frexp, [torch.tensor([5e-324, 1e-310, 0.75, -1e300])]),
+    "remainder of integers": (torch.remainder, [WHOLE, DIVISORS]),
+    "fmod of integers": (torch.fmod, [WHOLE, DIVISORS]),
+    "floor of integers": (torch.floor_divide, [WHOLE, DIVISORS]),
+    "truncated integers": (partial(torch.div, rounding_mode="trunc"), [WHOLE, DIVISORS]),
+    "a number by integers": (lambda x: torch.remainder(100, x), [DIVISORS.int()]),
+    "hardtanh of integers": (lambda x: F.hardtanh(x, -1, 2), [whole(4, 5) - 3]),
+    "relu6 of integers": (F.relu6, [whole(4, 5, most=9)]),
+    "nan_to_num of integers": (torch.nan_to_num, [WHOLE]),
+    "nan_to_num of truth": (torch.nan_to_num, [WHOLE > 0]),
+    "logsumexp of integers": (lambda x: torch.logsumexp(x, 1), [whole(4, 5)]),
+    "dropout's gradient of integers": (
+        lambda x: aten.native_dropout_backward(x, x > 2, 1.5), [whole(4, 5)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_odd_operands(name: str, backend: DeviceModule, device: torch.device) -> None:
+    call, inputs = CALLS[name]
+    check(call, inputs, backend, device)
+
+
+REFUSED: dict[str, tuple[Call, list[Tensor]]] = {
+    "a weight that makes more": (F.binary_cross_entropy, [torch.rand(6, 1), torch.rand(6, 1),
+                                                          torch.rand(5)]),
+    "the trace of truth": (torch.trace, [torch.ones(3, 3, dtype=torch.bool)]),
+    "a cross product of truth": (torch.linalg.cross, [torch.ones(3, dtype=torch.bool)] * 2),
+    "patches of nothing": (lambda x: F.unfold(x, 2), [torch.ones(2, 0, 4, 4)]),
+    "an integer by zero": (torch.remainder, [WHOLE, DIVISORS - 2]),
+    "an integer by zero, cut": (
+        torch.floor_divide, [WHOLE.to(torch.uint8), torch.tensor(256)]),
+    "hardtanh of truth": (F.hardtanh, [torch.ones(3, dtype=torch.bool)]),
+    "bytes below zero": (lambda x: F.hardtanh(x, -1, 3), [torch.ones(3, dtype=torch.uint8)]),
+    "is among, as numbers": (
+        lambda x: torch.isin(x, x, out=torch.empty(3, device=x.device)), [torch.ones(3)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_cpu_refuses(name: str, device: torch.device) -> None:
+    call, inputs = REFUSED[name]
+    with pytest.raises(Exception) as theirs:  # noqa: PT011  which one it is PyTorch says
+        call(*inputs)
+    with pytest.raises(type(theirs.value)):
+        call(*(one.to(device) for one in inputs))
+
+
+Writes = Callable[[Tensor, Any], object]
+LINE = signed(4, 6)
+OUTPUTS: dict[str, tuple[Writes, list[Tensor]]] = {
+    "mode": (lambda x, out: torch.mode(x, 1, out=out),
+             [torch.empty(4), torch.empty(0, dtype=torch.int64)]),
+    "mode, kept": (lambda x, out: torch.mode(x, 0, True, out=out),
+                   [torch.empty(0), torch.empty(2, 6, dtype=torch.int64)[::2]]),
+    "histc": (lambda x, out: torch.histc(x, 5, -1, 1, out=out[0]), [torch.empty(5)]),
+    "histogram": (lambda x, out: torch.histogram(x, 5, out=out), [torch.empty(0), torch.empty(6)]),
+    "histogram of edges": (
+        lambda x, out: torch.histogram(x, torch.tensor([-1.0, 0, 2], device=x.device), out=out),
+        [torch.empty(2), torch.empty(0)]),
+    "frexp": (lambda x, out: torch.frexp(x, out=out),
+              [torch.empty(4, 6), torch.empty(0, dtype=torch.int32)]),
+    "nextafter": (lambda x, out: torch.nextafter(x, x.flip(0), out=out[0]),
+                  [torch.empty(6, 4).t()]),
+    "isin": (lambda x, out: torch.isin(x, x[0], out=out[0]), [torch.empty(0, dtype=torch.bool)]),
+    "multinomial": (lambda x, out: torch.multinomial(x.abs() * 0 + 1, 6, out=out[0]).copy_(
+        out[0].sort(1).values), [torch.empty(0, dtype=torch.int64)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_outputs_that_are_given(name: str, backend: DeviceModule, device: torch.device) -> None:
+    write, outputs = OUTPUTS[name]
+    expected = [moved(one, torch.device("cpu")) for one in outputs]
+    write(LINE, expected)
+    seen = [moved(one, device) for one in outputs]
+    backend.reset_fallbacks()
+    write(LINE.to(device), seen)
+    assert backend.fallbacks() == []
+    for ours, theirs in zip(seen, expected, strict=True):
+        check_same(ours, theirs)
+
+
+def test_a_permutation_gets_its_size(device: torch.device) -> None:
+    seen = torch.randperm(4, out=torch.empty(2, 2, dtype=torch.int64, device=device))
+    assert seen.shape == (4,)
+    assert seen.cpu().sort().values.tolist() == [0, 1, 2, 3]
