@@ -137,16 +137,14 @@ static void say_opened(tbk_session_t* session, uint64_t timeout_ns) {
   char reason[512];
   tbk_error_t error = {""};
   tbk_set_phase(TBK_PHASE_OPEN);
-  uint64_t started = tbk_now_ns();
   tbk_status_t status = open_device(session, timeout_ns, &error);
-  uint64_t took = tbk_now_ns() - started;
   if (status != TBK_OK) {
     tbk_print(reason, sizeof reason, "device 0 cannot be opened: %s%s%.255s",
               tbk_status_name(status), error.message[0] ? ": " : "", error.message);
     tbk_child_report_error("device", reason);
   }
   tbk_json_t* json = tbk_child_report_begin("opened");
-  tbk_json_unsigned(json, "duration_ns", took);
+  tbk_json_unsigned(json, "duration_ns", tbk_device_opening_ns());
   tbk_child_report_send();
 }
 

@@ -38,8 +38,8 @@ void tbk_lease_wait(tbk_health_t* health);
  * for `turns` times, which it counts, the last of them each after a probe that has had the device.
  */
 bool tbk_lease_excuses(tbk_health_t* health, bool held, uint8_t* turns);
-/* Says in the notes how long the test was put off, if it was. */
-void tbk_lease_note(const tbk_health_t* health, tbk_classification_t* classification);
+/* Says in the notes how long the test was put off, if it was; `held`: to no avail. */
+void tbk_lease_note(const tbk_health_t* health, bool held, tbk_classification_t* classification);
 /* Notes that a test has had the device; or a probe. */
 void tbk_lease_got(tbk_health_t* health);
 void tbk_lease_probed(tbk_health_t* health);

@@ -225,7 +225,7 @@ static void look_after_children(void) {
     if (pid != worker) continue; /* an orphan of the worker's */
     if (WIFSTOPPED(status))
       note_stop(WSTOPSIG(status));
-    else if (WIFCONTINUED(status))
+    else if (WIFCONTINUED(status) && !stayed_stopped)
       stop_signal = 0;
     else
       end_worker(status);

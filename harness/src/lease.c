@@ -48,10 +48,11 @@ void tbk_lease_got(tbk_health_t* health) {
   health->held_since_ns = health->waiting_since_ns = 0;
 }
 
-void tbk_lease_note(const tbk_health_t* health, tbk_classification_t* classification) {
+void tbk_lease_note(const tbk_health_t* health, bool held, tbk_classification_t* classification) {
   const size_t used = strlen(classification->notes);
   if (health->waiting_since_ns == 0) return;
   tbk_print(classification->notes + used, sizeof classification->notes - used,
-            "%swaited %.1f s for the device, which another process held", used ? "; " : "",
-            (double)(tbk_now_ns() - health->waiting_since_ns) / 1e9);
+            held ? "%srefused again and again for %.1f s, also right after a probe had the device"
+                 : "%swaited %.1f s for the device, which another process held",
+            used ? "; " : "", (double)(tbk_now_ns() - health->waiting_since_ns) / 1e9);
 }

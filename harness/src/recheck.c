@@ -98,19 +98,20 @@ static void run_job(tbk_rechecks_t* rechecks, tbk_slot_t* slot, const uint32_t* 
   order.items[order.count++] = last;
   order.watch_health = watch;
   *sight = (struct sight){.position = count, .health = rechecks->health};
-  slot = slot->launcher != 0 ? slot : tbk_loop_idle(rechecks->loop);
-  if (slot == NULL) return;
-  slot->on_outcome = look;
-  slot->on_said = NULL;
-  slot->context = sight;
   do {
+    slot = slot->launcher != 0 ? slot : tbk_loop_idle(rechecks->loop);
+    if (slot == NULL) return;
+    slot->on_outcome = look; /* a probe in between has had its own */
+    slot->on_said = NULL;
+    slot->context = sight;
     sight->turned_away = sight->seen = false;
     tbk_slot_run(slot, &order, &limits);
     tbk_loop_finish(rechecks->loop, slot);
     sight->turned_away |=
         tbk_lease_excuses(rechecks->health, tbk_health_is_held(slot->said), &sight->turns);
     if (sight->turned_away) tbk_lease_wait(rechecks->health);
-    if (sight->turned_away && rechecks->health->probe_due) tbk_health_check(rechecks->health);
+    if (sight->turned_away && rechecks->health->probe_due && rechecks->pace->facts->sound)
+      tbk_health_check(rechecks->health);
   } while (sight->turned_away && !rechecks->health->lost && tbk_loop_interrupted() == 0);
   if (!sight->turned_away) tbk_lease_got(rechecks->health);
   if (sight->seen)

@@ -88,7 +88,7 @@ static void take_verdict(tbk_run_t* run, tbk_slot_t* slot, uint32_t position,
   uint32_t item = order->items[position];
   tbk_classify(outcome, &classification);
   bool fails = tbk_verdict_fails(classification.verdict);
-  tbk_lease_note(&run->health, &classification);
+  tbk_lease_note(&run->health, outcome->report.device_held, &classification);
   tbk_lease_got(&run->health);
   tbk_pace_count_hang(&run->pace, outcome, fails);
   run->pace.failed |= fails;

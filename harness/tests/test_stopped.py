@@ -36,6 +36,7 @@ def test_a_run_that_stood_still_accuses_nobody(tmp_path: Path) -> None:
         command(HOSTILE, output, *RESTS, *hostile("rest_in_call", "at=4")),
         stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
+        wait_for(lambda: output.exists() and output.stat().st_size > 0)  # the preflight is over
         wait_for(lambda: any(map(is_at_work, processes_with(str(output)))))
         every = sorted(processes_with(str(output)), key=is_at_work)
         for pid in every:

@@ -21,7 +21,7 @@ static cu_function function;
 static int architecture;
 
 static bool open_device(const char* options, char* reason, size_t reason_bytes) {
-  char path[DRIVER_PATH_BYTES], option[DRIVER_PATH_BYTES + 16];
+  char path[DRIVER_PATH_BYTES] = "", option[DRIVER_PATH_BYTES + 16];
   cu_context context;
   int major = 0, minor = 0;
   const bool given = bench_option(options, "driver", path, sizeof path);

@@ -181,8 +181,6 @@ void opencl_callers_end(opencl_callers_t* callers); /* runs what is left, and jo
 /* program.c */
 void opencl_programs_release(opencl_device_t* device);
 
-/* kernel.c */
-
 extern const tbk_stream_ops_t opencl_stream_ops;
 extern const tbk_event_ops_t opencl_event_ops;
 extern const tbk_callback_ops_t opencl_callback_ops;

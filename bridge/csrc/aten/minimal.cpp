@@ -36,8 +36,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   // What PyTorch has for all devices wants a kernel of its TensorIterator as well.
   for (const char* window : {"kaiser_window", "kaiser_window.periodic", "kaiser_window.beta"})
     m.impl(window, torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
-  // PyTorch's for all devices asks whether the device is one of its own.
-  m.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&cpu_fallback>());
   m.impl("_has_compatible_shallow_copy_type", has_compatible_shallow_copy_type);
 }
 

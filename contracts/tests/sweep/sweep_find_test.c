@@ -106,7 +106,7 @@ static void nothing_is_found_once_the_device_is_closed(tbk_fixture_t* fx) {
   for (int32_t device = 0; device < fx->device_count && device < 2; device++) {
     fx->device = device;
     for (int turn = 0; turn < 2; turn++) {
-      REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, device, &fx->error));
+      REQUIRE_OK(fx_reopen(fx, device));
       for (int id = 0; id < OPERATORS; id++)
         (void)find_operator(fx, id);
       CHECK_OK(fx->core->device_close(fx->self, device, &fx->error));

@@ -133,7 +133,7 @@ static bool has_arguments(const call_row_t* row, const sweep_case_t* one) {
 
 static void open_and_close(tbk_fixture_t* fx, every_call_t* on, int64_t times, uint64_t bytes) {
   for (int64_t i = 0; i < times; i++) {
-    REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, fx->device, &fx->error));
+    REQUIRE_OK(fx_reopen(fx, fx->device));
     CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, bytes, &on->memory, &fx->error));
     CHECK_OK(fx->core->memory_alloc(fx->self, fx->device, bytes, &on->other, &fx->error));
     CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
@@ -162,7 +162,7 @@ static void run_closed(tbk_fixture_t* fx, const sweep_case_t* one, bool peers) {
   on->host = fx_bytes(fx, unit);
   uint8_t* before = fx_zeros(fx, unit);
   memcpy(before, on->host, unit);
-  if (beside) REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, other, &fx->error));
+  if (beside) REQUIRE_OK(fx_reopen(fx, other));
   open_and_close(fx, on, sweep_get(one, &opened_axis), 2 * unit);
   check_closed(fx, on, one, peers);
   CHECK_BYTES(before, on->host, unit);

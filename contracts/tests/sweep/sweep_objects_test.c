@@ -284,7 +284,7 @@ static void run_closing(tbk_fixture_t* fx, sweep_case_t* one) {
   int32_t device = (int32_t)sweep_get(one, &closed_axis);
   int64_t streams = sweep_get(one, &streams_axis), expected = 0;
   atomic_int* ran = (atomic_int*)(void*)fx_zeros(fx, sizeof *ran);
-  REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, device, &fx->error));
+  REQUIRE_OK(fx_reopen(fx, device));
   for (int64_t i = 0; i < streams; i++) {
     tbk_stream_t* stream = NULL;
     CHECK_OK(fx->stream->stream_create(fx->self, device, 0, &stream, &fx->error));

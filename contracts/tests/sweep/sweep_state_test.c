@@ -97,7 +97,7 @@ static void use_all(tbk_fixture_t* fx) {
 
 static void close_and_open(tbk_fixture_t* fx) {
   CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
-  REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, fx->device, &fx->error));
+  REQUIRE_OK(fx_reopen(fx, fx->device));
 }
 
 /* One bit for each operator that is offered. */
@@ -143,7 +143,7 @@ static void run_stale(tbk_fixture_t* fx, sweep_case_t* one) {
   tbk_resources_between(fx);
   CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
   if (closed) give_stale_back(fx, &stale);
-  REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, fx->device, &fx->error));
+  REQUIRE_OK(fx_reopen(fx, fx->device));
   if (!closed) give_stale_back(fx, &stale);
   after(&scene, effects_make(fx));
 }

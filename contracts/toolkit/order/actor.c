@@ -172,7 +172,7 @@ static void stay_begin(stay_t* stay, const actor_t* actor) {
   lapse_begin(&stay->lapse);
   stay->spent = cpu_ns(actor->clock);
   stay->faults = faults_of(actor);
-  stay->quiet.since = 0;
+  stay->quiet = (quiet_t){0};
 }
 
 /* Whoever is given memory meanwhile does not turn: large memory takes its time. */

@@ -246,13 +246,5 @@ bool tbk_check_device_works(const tbk_fixture_t* fx, const tbk_core_t* core, tbk
 
 tbk_status_t tbk_open_patiently(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
                                 tbk_error_t* error) {
-  const uint64_t deadline = fx_awake_ns() + FX_PATIENCE_NS;
-  for (;;) {
-    int32_t phase = *tbk_phase_cell;
-    tbk_set_phase(TBK_PHASE_OPEN);
-    tbk_status_t status = core->device_open(self, device, error);
-    tbk_set_phase((tbk_phase_t)phase);
-    if (status != TBK_UNAVAILABLE || fx_awake_ns() > deadline) return status;
-    sched_yield();
-  }
+  return tbk_open_within(core, self, device, error, FX_PATIENCE_NS);
 }

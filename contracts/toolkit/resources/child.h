@@ -55,7 +55,7 @@ tbk_trouble_t tbk_device_trouble(const tbk_core_t* core, tbk_instance_t* self, i
   tbk_check_device_works(fx, (core), (self), (device), (expected), TBK_HERE("the device works"))
 bool tbk_check_device_works(const tbk_fixture_t* fx, const tbk_core_t* core, tbk_instance_t* self,
                             int32_t device, const char* expected, tbk_here_t here);
-/* Opens, and where another process has only just let go of the device, tries again. */
+/* Opens in a child, or after one: who has only just let go of the device may take long to be through. */
 tbk_status_t tbk_open_patiently(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
                                 tbk_error_t* error);
 

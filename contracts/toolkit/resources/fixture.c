@@ -123,6 +123,10 @@ uint8_t* fx_zeros(tbk_fixture_t* fx, size_t size_bytes) {
 
 /* ---------------------------------------------------------------------------------- device ---- */
 
+tbk_status_t fx_reopen(tbk_fixture_t* fx, int32_t device) {
+  return tbk_device_open_timed(fx->backend, device, &fx->error);
+}
+
 void fx_open(tbk_fixture_t* fx) {
   HELPER_OK(tbk_session_open(fx->resources->session, &fx->error));
   tbk_fixture_opened(fx, fx->resources->session);

@@ -88,6 +88,8 @@ void fx_sleep_until(uint64_t end_ns);
  * is given back after closing, which does nothing more.
  */
 void fx_open(tbk_fixture_t* fx);
+/* Opens what a test has closed; asks for a moment where another process has taken it meanwhile. */
+tbk_status_t fx_reopen(tbk_fixture_t* fx, int32_t device);
 void fx_close(tbk_fixture_t* fx);
 /* The same after the test has closed fx->device, or destroyed the instance, itself. */
 void fx_disown_device(tbk_fixture_t* fx);

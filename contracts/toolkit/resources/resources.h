@@ -91,9 +91,14 @@ int tbk_children_left(void);
 void tbk_set_phase(tbk_phase_t phase);
 bool tbk_session_create(tbk_session_t* session);
 /*
- * Opening may take seconds, also within a test: a phase of its own, with its own deadline. Where another
- * process has an exclusive device, asks again for a moment.
+ * Opens, and asks again for a while where another process has an exclusive device, which it may have for a
+ * moment only. Opening may take seconds, also within a test: it is a phase of its own, with its own deadline.
  */
+tbk_status_t tbk_open_within(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
+                             tbk_error_t* error, uint64_t patience_ns);
+/* Returns how long its last try took. */
+uint64_t tbk_device_opening_ns(void);
+/* The same in a process that may try again later: it asks for a moment. */
 tbk_status_t tbk_device_open_timed(const tbk_backend_t* backend, int32_t device,
                                    tbk_error_t* error);
 tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error);

@@ -32,6 +32,7 @@ bool tbk_session_create(tbk_session_t* session) {
 enum { PAUSE_US = 1000, PATIENCE_NS = 200000000 };
 
 static _Atomic bool device_held;
+static _Atomic uint64_t opening_ns;
 
 bool tbk_device_held(void) {
   return device_held;
@@ -55,28 +56,35 @@ void tbk_device_note_opening(const tbk_backend_t* backend, int32_t device, tbk_s
     device_held = is_exclusive(backend, device);
 }
 
-/* Another process may have an exclusive device for a moment, at each opening of many: it lets go soon. */
-static tbk_status_t open_patiently(const tbk_backend_t* backend, int32_t device,
-                                   tbk_error_t* error) {
+tbk_status_t tbk_open_within(const tbk_core_t* core, tbk_instance_t* self, int32_t device,
+                             tbk_error_t* error, uint64_t patience_ns) {
   const bool held_before = device_held;
-  const uint64_t until = fx_now_ns() + PATIENCE_NS;
-  tbk_status_t status = backend->core->device_open(backend->instance, device, error);
-  while (status == TBK_UNAVAILABLE && fx_now_ns() < until && is_exclusive(backend, device)) {
+  const int32_t phase = *tbk_phase_cell;
+  const uint64_t until = fx_awake_ns() + patience_ns;
+  tbk_set_phase(TBK_PHASE_OPEN);
+  uint64_t began_ns = fx_now_ns();
+  tbk_status_t status = core->device_open(self, device, error);
+  while (status == TBK_UNAVAILABLE && fx_awake_ns() < until) {
     (void)usleep(PAUSE_US);
-    status = backend->core->device_open(backend->instance, device, error);
+    began_ns = fx_now_ns();
+    status = core->device_open(self, device, error);
   }
+  opening_ns = fx_now_ns() - began_ns;
+  tbk_set_phase((tbk_phase_t)phase);
   if (status == TBK_OK) device_held = held_before;
   return status;
 }
 
 tbk_status_t tbk_device_open_timed(const tbk_backend_t* backend, int32_t device,
                                    tbk_error_t* error) {
-  int32_t phase = *tbk_phase_cell;
-  tbk_set_phase(TBK_PHASE_OPEN);
-  tbk_status_t status = open_patiently(backend, device, error);
-  tbk_set_phase((tbk_phase_t)phase);
+  tbk_status_t status =
+      tbk_open_within(backend->core, backend->instance, device, error, PATIENCE_NS);
   tbk_device_note_opening(backend, device, status);
   return status;
+}
+
+uint64_t tbk_device_opening_ns(void) {
+  return opening_ns;
 }
 
 tbk_status_t tbk_session_open(tbk_session_t* session, tbk_error_t* error) {

@@ -118,7 +118,7 @@ static void churn(tbk_fixture_t* fx) {
 /* Before the case has made anything. An exclusive device may be held by somebody for a while. */
 static void reopen(tbk_fixture_t* fx) {
   REQUIRE_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
-  REQUIRE_OK(tbk_open_patiently(fx->core, fx->self, fx->device, &fx->error));
+  REQUIRE_OK(fx_reopen(fx, fx->device));
 }
 
 static void set_state(scene_t* scene) {

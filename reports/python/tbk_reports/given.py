@@ -5,6 +5,7 @@ without end would fill the memory."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import select
@@ -21,7 +22,7 @@ def read_given(path: Path) -> bytes:
     """Returns what is in a regular file, or comes through a pipe, such as a shell's <(...). Raises
     OSError, with the reason, for everything else.
 
-    A pipe can be read once, so whoever hands a path on, or reads it again, asks is_pipe before."""
+    A pipe can be read once: who hands a path on, or reads it again, makes a file of it before."""
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -64,11 +65,12 @@ def _next(descriptor: int, path: Path) -> bytes:
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN)
     until = time.monotonic() + SILENCE_S
-    while time.monotonic() < until:
-        waiting.poll(1000 * max(0.0, until - time.monotonic()))
-        try:
+    while True:
+        with contextlib.suppress(BlockingIOError):  # there is a writer, and nothing yet
             return os.read(descriptor, 1 << 20)
-        except BlockingIOError:  # another reader of the same pipe was faster
-            continue
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            break
+        waiting.poll(1000 * left_s)  # not before: it tells nothing of a pipe without a writer
     said = f"A pipe whose writer was silent for {SILENCE_S:g} s"
     raise OSError(errno.ETIMEDOUT, said, str(path))

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tbk_reports.model import EXIT_INTERRUPTED, EXIT_SUITE_ERROR, EXIT_USAGE, FAILING, read_results
+from tbk_reports.model import (
+    EXIT_INTERRUPTED,
+    EXIT_NOT_WRITTEN,
+    EXIT_SUITE_ERROR,
+    EXIT_USAGE,
+    FAILING,
+    read_results,
+)
 from tbk_reports.text import line
 
 from tbk_harness import outcome, runner
@@ -164,9 +171,15 @@ def begin(session: Session, place: Place, library: str, timings: Path | None) ->
         outcome.stop(error.code, str(error))
     except OSError as error:
         outcome.stop(EXIT_USAGE, f"cannot read {outcome.reason(error)}")
-    session.begin()  # which may have moved them
-    if old:
-        farm.files = {**files, "timings": _kept(session, data)}
+    try:
+        session.begin()  # which may have moved them
+        if old:
+            farm.files = {**files, "timings": _kept(session, data)}
+    except BaseException as error:
+        farm.__exit__()
+        if isinstance(error, OSError):
+            outcome.stop(EXIT_NOT_WRITTEN, f"cannot write {outcome.reason(error)}")
+        raise
     return farm
 
 
