@@ -137,7 +137,7 @@ def show_command(word: str, results: Path | None, as_json: bool) -> None:
     found = explain.found(word)
     if not found:
         outcome.stop(EXIT_USAGE, _unknown(word))
-    seen = [(one, _seen(one, results)) for one in found]
+    seen = [(one, _seen(one, word, results)) for one in found]
     if as_json:
         _print_json([{**one.document(), **_records(tests)} for one, tests in seen])
     out = outcome.console()
@@ -168,14 +168,16 @@ def _show(one: Found, out: Console) -> None:
         out.print(Text(f"  {name:<9} ", style="dim").append(value, style="default"))
 
 
-def _seen(one: Found, path: Path | None) -> list[Test] | None:
+def _seen(one: Found, word: str, path: Path | None) -> list[Test] | None:
     """Returns what a run recorded of it; None where no run is asked for, or it is no matter of
     single tests."""
     if path is None or one.kind not in ("clause", "test", "verdict"):
         return None
     tests = outcome.read(path).tests
     if one.kind == "test":
-        return [test for test in tests if test.id.partition("[")[0] == one.name]
+        from tbk_harness.selectors import names  # noqa: PLC0415  # the whole spec
+
+        return [test for test in tests if names(word, test.id)]
     if one.kind == "verdict":
         return [test for test in tests if one.name in (test.verdict, test.state)]
     return [test for test in tests if test.clause == one.name]
