@@ -304,8 +304,8 @@ static void add_limit(tbk_classification_t* out) {
   const bool faulty = tbk_verdict_fails(out->verdict) || out->verdict == TBK_VERDICT_WARNING;
   if (!faulty || !tbk_limit_behind(out->signal, out->seen, words)) return;
   out->blame = "unclear";
-  tbk_print(out->notes + used, sizeof out->notes - used, "%sperhaps %s",
-            used > 0 ? "; " : "", words);
+  tbk_print(out->notes + used, sizeof out->notes - used, "%sperhaps %s", used > 0 ? "; " : "",
+            words);
 }
 
 void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {

@@ -93,8 +93,7 @@ void tbk_preflight_end(const tbk_outcome_t* outcome, char* out, size_t out_size)
   const char* end = memmem(outcome->output, outcome->output_size, handler, sizeof handler - 1);
   size_t size = end != NULL ? (size_t)(end - outcome->output) : outcome->output_size;
   tbk_text_last_line(line, sizeof line, outcome->output, size);
-  tbk_print(out, out_size, "%s%s%s%s%s", classification.seen,
-            limited ? "; perhaps " : "", limit,
+  tbk_print(out, out_size, "%s%s%s%s%s", classification.seen, limited ? "; perhaps " : "", limit,
             line[0] != '\0' ? "; it printed: " : "", line);
 }
 
