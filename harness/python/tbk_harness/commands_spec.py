@@ -98,19 +98,20 @@ def _row(text: str) -> dict[str, Any]:
     return dict(zip(COLUMNS, values, strict=False))
 
 
-def _selected(clause: Clause, only: tuple[str, ...]) -> bool:
-    names = (clause.id, clause.prefix, clause.area, clause.profile)
-    return not only or any(item in names for item in only)
+def _selected(clause: Clause, only: set[str]) -> bool:
+    return not only.isdisjoint((clause.id, clause.prefix, clause.area, clause.profile))
 
 
 def _list_clauses(only: tuple[str, ...], as_json: bool, out: Console) -> NoReturn:
     import tbk_contracts  # noqa: PLC0415  # the whole spec
 
-    from tbk_harness.suggest import clause_words  # noqa: PLC0415
+    from tbk_harness.explain import clauses_of  # noqa: PLC0415
+    from tbk_harness.suggest import clause_words, torch_ids  # noqa: PLC0415
 
-    found = [clause for clause in tbk_contracts.clauses() if _selected(clause, only)]
+    words = set(only).union(*(clauses_of(word) for word in only if "/" in word))
+    found = [one for one in tbk_contracts.clauses() if not only or _selected(one, words)]
     if not found:
-        meant = "".join(hint(word, clause_words()) for word in only[:3])
+        meant = "".join(hint(word, clause_words() | torch_ids()) for word in only[:3])
         outcome.stop(EXIT_NOTHING_SELECTED, f"no clause fits {', '.join(only)}{meant}")
     if as_json:
         _print_json([asdict(clause) for clause in found])

@@ -268,6 +268,11 @@ def test_list_and_show(tbk: Tbk, tmp_path: Path) -> None:
     assert len(clauses.stdout.splitlines()) >= 130
     assert tbk("list", "--only", "MEM-001").stdout.startswith("MEM-001")
     assert tbk("list", "--only", "nothing").returncode == 3
+    named = tbk(
+        "list", "--only=memory/a_handle_is_never_0", "--only=torch_copy/dtypes_are_converted[x]"
+    )
+    assert [line.split()[0] for line in named.stdout.splitlines()] == ["MEM-002", "CPY-508"]
+    assert "did you mean torch_copy" in tbk("list", "--only", "torch_copy/dtypes_are").stderr
     assert len(tbk("list", "good.so").stdout.splitlines()) == 60
     shown = tbk("show", "MEM-002")
     assert shown.returncode == 0
