@@ -289,7 +289,7 @@ def test_show_has_the_results_of_what_is_named_alone(tbk: Tbk, tmp_path: Path) -
     name = "torch_copy/dtypes_are_converted"
     records = [synthetic.torch_case(at, id=f"{name}[{at}]") for at in range(3)]
     synthetic.write(tmp_path / "r.jsonl", records)
-    for word, count in ((name, 3), (f"{name}[1]", 1), (f"{name}[3]", 0)):
+    for word, count in ((name, 3), (f"{name}[1]", 1)):
         shown = tbk("show", word, "--results", "r.jsonl")
         assert shown.stdout.count(f"{name}[") - shown.stdout.count(f"--only '{name}[") == count
 
