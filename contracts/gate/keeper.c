@@ -14,7 +14,8 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 #define SECOND_NS UINT64_C(1000000000)
-#define AGAIN_NS UINT64_C(1000000) /* while a call of close has not returned */
+#define AGAIN_NS UINT64_C(1000000)    /* while a call of close has not returned */
+#define STANDSTILL_NS (SECOND_NS / 2) /* more than that between two looks is not counted */
 
 static struct {
   const tbk_gate_t* gate;
@@ -31,10 +32,22 @@ static struct {
   char message[256]; /* of opening */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t now_ns(void) {
+static uint64_t monotonic_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * The clock of patience: it counts no time in which this process was stopped, or frozen with its
+ * container. Whoever waits by it looks often. The lock is held.
+ */
+static uint64_t awake_ns(void) {
+  static uint64_t seen_ns, counted_ns;
+  const uint64_t now = monotonic_ns(), gone = now - seen_ns;
+  counted_ns += gone < STANDSTILL_NS ? gone : STANDSTILL_NS;
+  seen_ns = now;
+  return counted_ns;
 }
 
 static void enter(int64_t change) {
@@ -88,8 +101,10 @@ PUBLIC const char* tbk_keeper_name(void) {
 
 /* -------------------------------------------------------------------------------- the thread -- */
 
-static void wait_until(uint64_t when_ns) {
-  const struct timespec until = {(time_t)(when_ns / SECOND_NS), (long)(when_ns % SECOND_NS)};
+static void wait_for(uint64_t left_ns) {
+  const uint64_t most = STANDSTILL_NS / 4;
+  const uint64_t when = monotonic_ns() + (left_ns < most ? left_ns : most);
+  const struct timespec until = {(time_t)(when / SECOND_NS), (long)(when % SECOND_NS)};
   pthread_cond_timedwait(&self.changed, &self.lock, &until);
 }
 
@@ -111,11 +126,11 @@ static void* keep(void* unused) {
   for (;;) {
     while (!self.shut)
       pthread_cond_wait(&self.changed, &self.lock);
-    while (now_ns() < self.open_at_ns)
-      wait_until(self.open_at_ns);
+    for (uint64_t now = awake_ns(); now < self.open_at_ns; now = awake_ns())
+      wait_for(self.open_at_ns - now);
     const bool closing = self.closing; /* what is opened before it was shut is not open */
     open_gate();
-    self.open_at_ns = now_ns() + AGAIN_NS;
+    self.open_at_ns = awake_ns() + AGAIN_NS;
     self.shut = closing;
     pthread_cond_broadcast(&self.changed);
   }
@@ -163,7 +178,7 @@ static int32_t end_closing(int32_t result, const char* text, char message[KEEPER
   pthread_mutex_lock(&self.lock);
   self.closing = false;
   const bool early = self.early;
-  if (result != 0) let_go(now_ns());
+  if (result != 0) let_go(awake_ns());
   pthread_mutex_unlock(&self.lock);
   if (result != 0) return told(message, "closed", text);
   return early ? KEEPER_SYNCHRONOUS : KEEPER_SHUT;
@@ -174,11 +189,11 @@ PUBLIC int32_t tbk_keeper_close(int32_t device, void* stream, uint64_t most_ns,
   char text[256] = "";
   if (!has_thread()) return told(message, "kept", "there is no thread to be had");
   pthread_mutex_lock(&self.lock);
-  let_go(now_ns());
+  let_go(awake_ns());
   const int32_t settled = settle(message);
   self.closing = self.shut = settled == 0;
   self.early = false;
-  self.open_at_ns = now_ns() + most_ns;
+  self.open_at_ns = awake_ns() + most_ns;
   pthread_cond_broadcast(&self.changed);
   pthread_mutex_unlock(&self.lock);
   if (settled != 0) return settled;
@@ -192,14 +207,14 @@ PUBLIC int32_t tbk_keeper_close(int32_t device, void* stream, uint64_t most_ns,
 PUBLIC void tbk_keeper_let_go(uint64_t after_ns) {
   if (self.process != getpid()) return;
   pthread_mutex_lock(&self.lock);
-  let_go(now_ns() + after_ns);
+  let_go(awake_ns() + after_ns);
   pthread_mutex_unlock(&self.lock);
 }
 
 PUBLIC void tbk_keeper_stay(uint64_t for_ns) {
   if (self.process != getpid()) return;
   pthread_mutex_lock(&self.lock);
-  self.open_at_ns = now_ns() + for_ns;
+  self.open_at_ns = awake_ns() + for_ns;
   pthread_mutex_unlock(&self.lock);
 }
 

@@ -5,6 +5,7 @@
  * classify.c: from what was seen of a test to its verdict. Worst first: how the process ended decides
  * before what it said, and silence is never a pass.
  */
+#include "enough.h"
 #include "protocol.h"
 #include "reap.h"
 #include "text.h"
@@ -296,6 +297,17 @@ static void add_strays(uint32_t strays, tbk_classification_t* out) {
               strays > 1 ? "es" : "");
 }
 
+/* Whether that is the backend's fault or the machine's can't be told apart in a run that has it. */
+static void add_limit(tbk_classification_t* out) {
+  const size_t used = strlen(out->notes);
+  char words[TBK_LIMIT_WORDS];
+  const bool faulty = tbk_verdict_fails(out->verdict) || out->verdict == TBK_VERDICT_WARNING;
+  if (!faulty || !tbk_limit_behind(out->signal, out->seen, words)) return;
+  out->blame = "unclear";
+  tbk_print(out->notes + used, sizeof out->notes - used, "%sperhaps %s", used > 0 ? "; " : "",
+            words);
+}
+
 void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   *out = (tbk_classification_t){.blame = "backend", .exit_status = -1, .phase = TBK_PHASE_BODY};
   if (ended_well(outcome))
@@ -306,4 +318,5 @@ void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   if (outcome->changed_limits && !tbk_verdict_fails(out->verdict)) classify_changed_limits(out);
   SAY(out->notes, "%s", outcome->report.notes);
   if (outcome->strays > 0) add_strays(outcome->strays, out);
+  add_limit(out);
 }

@@ -6,6 +6,7 @@
  */
 #include "record.h"
 
+#include "enough.h"
 #include "kind.h"
 #include "protocol.h"
 #include "text.h"
@@ -77,10 +78,11 @@ static json_t* machine(void) {
   line_value("/etc/os-release", "PRETTY_NAME", os, sizeof os);
   line_value("/proc/cpuinfo", "model name", cpu, sizeof cpu);
   if (uname(&name) != 0) (void)strcpy(name.release, "");
-  return json_pack("{s:o,s:o,s:o,s:I,s:s,s:s}", "host_os", tbk_text_json(os), "kernel",
+  return json_pack("{s:o,s:o,s:o,s:I,s:s,s:s,s:o}", "host_os", tbk_text_json(os), "kernel",
                    tbk_text_json(name.release), "cpu", tbk_text_json(cpu), "cores",
                    (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "processes_held_by",
-                   processes_held_by(), "memory_held_by", memory_held_by());
+                   processes_held_by(), "memory_held_by", memory_held_by(), "limits",
+                   tbk_limits_json());
 }
 
 static json_t* backend(const tbk_options_t* options, const tbk_facts_t* facts) {

@@ -7,6 +7,7 @@
 #ifndef TBK_HARNESS_RECORDER_H
 #define TBK_HARNESS_RECORDER_H
 
+#include "enough.h"
 #include "facts.h"
 #include "launcher.h"
 #include "record.h"
@@ -16,7 +17,7 @@ enum { TBK_FINDINGS_KEPT = 3 };
 /* A failure, as the end of the run shows it. */
 typedef struct tbk_finding {
   char id[160], clause[16], verdict[16];
-  char text[256], expected[256], seen[640], replay[2048];
+  char text[256], expected[256], seen[640], limit[TBK_LIMIT_WORDS], replay[2048];
 } tbk_finding_t;
 
 typedef struct tbk_recorder {

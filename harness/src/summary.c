@@ -36,6 +36,7 @@ static void print_findings(const tbk_run_t* run) {
     print_line("clause", run->recorder.findings[i].text);
     print_line("expected", run->recorder.findings[i].expected);
     print_line("seen", run->recorder.findings[i].seen);
+    print_line("perhaps", run->recorder.findings[i].limit);
     print_line("again", run->recorder.findings[i].replay);
   }
 }

@@ -94,7 +94,7 @@ typedef struct tbk_outcome {
 typedef struct tbk_classification {
   tbk_verdict_t verdict;
   const char* needs_missing;
-  const char* blame; /* "backend", "harness", "suite"; NULL where nobody is to blame */
+  const char* blame; /* "backend", "harness", "suite", "unclear"; NULL: nobody */
   tbk_phase_t phase;
   int signal;       /* 0 for none */
   int exit_status;  /* -1 for none */

@@ -16,6 +16,7 @@ int main(void) {
                            {"patience", NULL, NULL, NULL, NULL, tbk_patience_tests},
                            {"shard", NULL, NULL, NULL, NULL, tbk_shard_tests},
                            {"sure", NULL, NULL, NULL, NULL, tbk_sure_tests},
+                           {"limit", NULL, NULL, NULL, NULL, tbk_limit_tests},
                            CU_SUITE_INFO_NULL};
   return cunit_run(suites);
 }

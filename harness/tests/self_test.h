@@ -16,5 +16,6 @@ extern CU_TestInfo tbk_resume_tests[];
 extern CU_TestInfo tbk_patience_tests[];
 extern CU_TestInfo tbk_shard_tests[];
 extern CU_TestInfo tbk_sure_tests[];
+extern CU_TestInfo tbk_limit_tests[];
 
 #endif /* TBK_HARNESS_SELF_TEST_H */

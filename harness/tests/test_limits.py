@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import resource
 import shutil
@@ -17,6 +18,10 @@ from pathlib import Path
 
 import pytest
 from runs import CPU, HOSTILE, PATIENCE, TBK_RUN, TEMPLATE, hostile, processes_with, read, run
+from tbk_harness.judge import Known, judge
+from tbk_reports.html import render_html
+from tbk_reports.model import read_results
+from tbk_reports.terminal import render_terminal
 
 NOBODY = 65534
 MOST_FILES = 16
@@ -38,6 +43,31 @@ def test_too_small_a_limit_is_told_before_any_test(tmp_path: Path, limit: str, w
     assert done.stderr.count("\n") == 1
     assert words in done.stderr
     assert not read(output).tests
+
+
+ARENA = "memory/no_bytes_can_be_allocated_on_the_second_device"
+FEW_BYTES = 1 << 30  # of addresses: one device of the reference can be opened, and no two
+
+
+def test_what_a_limit_may_have_done_is_a_failure_and_nobodys_fault(tmp_path: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    done = run(CPU, output, "--only", ARENA, prefix=("prlimit", f"--as={FEW_BYTES}"))
+    words = "address space 1024 MiB (ulimit -v)"
+    (record,) = read(output).tests
+    assert (done.code, record["verdict"], record["blame"]) == (1, "fail", "unclear")
+    assert record["notes"].endswith(words)
+    assert words in done.stdout
+    assert words in read(output).header["machine"]["limits"]
+    judged = judge(read_results(output), Known(), datetime.date(2026, 11, 26))
+    told = f"1 failure may come from a limit of the run, and not from the device: {words}"
+    assert told in render_terminal(judged)
+    assert told in render_html(judged)
+
+
+def test_a_device_that_dies_of_a_limit_names_it(tmp_path: Path) -> None:
+    done = run(CPU, tmp_path / "r.jsonl", prefix=("prlimit", "--fsize=65536:"))
+    assert done.code == 5
+    assert "SIGXFSZ (open); perhaps a limit of the run: file size 64 KiB (ulimit -f)" in done.stderr
 
 
 @pytest.fixture

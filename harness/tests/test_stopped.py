@@ -7,11 +7,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from runs import HOSTILE, command, hostile, processes_with, read, wait_for
+from runs import HOSTILE, LIB, command, hostile, processes_with, read, wait_for
 from tbk_contracts.torch import patience
 
 TEST = "copy/an_upload_writes_its_range_only"
@@ -48,6 +49,36 @@ def test_a_run_that_stood_still_accuses_nobody(tmp_path: Path) -> None:
         said, _ = process.communicate()
     assert read(output).verdicts == {TEST: "pass"}, said
     assert process.returncode == 0
+
+
+STOPS_BEHIND_A_GATE = """
+import ctypes, os, signal, sys, time
+keeper, said = ctypes.CDLL(sys.argv[1]), ctypes.create_string_buffer(512)
+assert keeper.tbk_keeper_load(sys.argv[2].encode(), None, said) == 0, said.value
+began = time.monotonic()
+assert keeper.tbk_keeper_close(0, None, ctypes.c_uint64(int(sys.argv[3])), said) == 0, said.value
+os.kill(os.getpid(), signal.SIGSTOP)
+assert keeper.tbk_keeper_settle(said) == 0, said.value
+print(time.monotonic() - began)
+"""
+
+
+def test_a_gate_that_stood_still_is_not_opened_early() -> None:
+    """However busy the machine is, it opens no sooner: the host has what is left of its time."""
+    most_s, stopped_s = 0.7, 0.8
+    libraries = map(
+        str, (LIB / "libtbk_gate_keeper.so", LIB / "hostile" / "libtbk_hostile_gate.so")
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPS_BEHIND_A_GATE, *libraries, str(int(most_s * 1e9))],
+        stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        time.sleep(stopped_s)
+        process.send_signal(signal.SIGCONT)
+        took_s, _ = process.communicate()
+    assert os.WIFSTOPPED(status)
+    assert float(took_s) >= most_s + stopped_s - patience.STANDSTILL_S
 
 
 def test_the_clock_of_pytorchs_layer_counts_no_standstill(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""tbk replay: the failures of a result file again."""
+"""tbk replay: failures of a result file again, the first of each cause."""
 
 from __future__ import annotations
 
@@ -18,33 +18,40 @@ from tbk_reports.model import (
     EXIT_PASS,
     EXIT_SUITE_ERROR,
     EXIT_USAGE,
+    ResultFile,
     Test,
     read_results,
 )
 from tbk_reports.text import line
+from tbk_reports.view import View
 from tbk_reports.words import check_words, seen_words, state_words
 
 from tbk_harness import debugger, litmus_runner, outcome, runner, tsan
 from tbk_harness.folder import RESULTS
+from tbk_harness.judge import Known
 from tbk_harness.near import hint
 from tbk_harness.options import INPUT
+from tbk_harness.selectors import names
 from tbk_harness.session import runner_or_stop
 
 
 @click.command(name="replay")
 @click.argument("results", type=INPUT)
 @click.argument("tests", nargs=-1, metavar="[ID]...")
+@click.option("--all", "every", is_flag=True, help="All failures, not the first of each cause.")
 @click.option("--gdb", is_flag=True, help="Run the one test ID in C, in one process, under gdb.")
-def replay_command(results: Path, tests: tuple[str, ...], *, gdb: bool) -> None:
-    """Run the failures of RESULTS again, each by its own recorded command; or the tests ID.
+def replay_command(results: Path, tests: tuple[str, ...], *, every: bool, gdb: bool) -> None:
+    """Run the first failure of each cause in RESULTS again; or the tests ID.
 
+    Each has its own recorded command. An ID without parameters is all that failed of this test.
     The exit code is 1 where something fails again, and 0 where nothing does; or it is that of gdb.
     """
     found = outcome.read(results)
     if gdb:
         debugger.start(_the_one(found.tests, tests))
     binary = runner_or_stop()
-    chosen = _chosen(found.tests, tests)
+    failures = _chosen(found.tests, tests)
+    chosen = failures if tests or every else _first_of_causes(found, failures)
     out = outcome.console()
     again = 0
     for test in chosen:
@@ -60,7 +67,9 @@ def replay_command(results: Path, tests: tuple[str, ...], *, gdb: bool) -> None:
         failing = [one for one in seen if one.failed] if seen else []
         again += bool(failing) or not seen
         out.print(_told(test, seen, failing, ended))
-    out.print(Text(f"{again} of {len(chosen)} fail again"))
+    left = len(failures) - len(chosen)
+    more = f"; {left} more of the same causes left out: --all runs them, too" if left else ""
+    out.print(Text(f"{again} of {len(chosen)} fail again{more}"))
     raise SystemExit(EXIT_FINDINGS if again else EXIT_PASS)
 
 
@@ -95,22 +104,40 @@ def _the_one(tests: Sequence[Test], wanted: Sequence[str]) -> Test:
     return chosen[0]
 
 
+def _first_of_causes(found: ResultFile, failures: Sequence[Test]) -> list[Test]:
+    """Returns the simplest failure of each cause that has a command, in the order of the page."""
+    by_id = {test.id: test for test in failures}
+    causes = View(outcome.verdict_on(found, Known())).causes
+    firsts = (next((one.id for one in cause.tests if one.id in by_id), None) for cause in causes)
+    return [by_id[name] for name in dict.fromkeys(firsts) if name is not None]
+
+
 def _chosen(tests: Sequence[Test], wanted: Sequence[str]) -> list[Test]:
-    by_id = {test.id: test for test in reversed(tests) if test.failed or test.id in wanted}
-    if not wanted:
-        chosen = [test for test in reversed(by_id.values()) if test.replay]
-        one_of_order = next(filter(is_litmus, chosen), None)  # a finding fails several tests
-        chosen = [test for test in chosen if not is_litmus(test) or test is one_of_order]
-        if by_id and not chosen:
-            outcome.stop(EXIT_USAGE, "what failed in this file has no command: run it whole")
-        return chosen
-    for name in wanted:
-        if name not in by_id:
-            ids = [test.id for test in tests]
-            cited = [test.id for test in tests if test.clause == name]
-            meant = hint(name, [*cited, *ids]) if not cited else f"; {name} has {cited[0]}"
-            outcome.stop(EXIT_USAGE, f"{name} is no test of this file{meant}")
-    return [by_id[name] for name in wanted]
+    """Returns the tests that are named, or all failures that have a command."""
+    if wanted:
+        return _once([test for word in wanted for test in _named(tests, word)])
+    failed = _once([test for test in tests if test.failed])
+    chosen = [test for test in failed if test.replay]
+    one_of_order = next(filter(is_litmus, chosen), None)  # a finding fails several tests
+    chosen = [test for test in chosen if not is_litmus(test) or test is one_of_order]
+    if failed and not chosen:
+        outcome.stop(EXIT_USAGE, "what failed in this file has no command: run it whole")
+    return chosen
+
+
+def _once(tests: Sequence[Test]) -> list[Test]:
+    """Returns each test once, as it was recorded first: it may have been repeated."""
+    return list({test.id: test for test in tests[::-1]}.values())[::-1]
+
+
+def _named(tests: Sequence[Test], word: str) -> list[Test]:
+    """Returns what failed of that which a word names, or all of it where nothing did."""
+    named = [test for test in tests if names(word, test.id)]
+    if not named:
+        cited = [test.id for test in tests if test.clause == word]
+        meant = f"; {word} has {cited[0]}" if cited else hint(word, [test.id for test in tests])
+        outcome.stop(EXIT_USAGE, f"{word} is no test of this file{meant}")
+    return [test for test in named if test.failed] or named
 
 
 def _command(binary: Path, test: Test) -> list[str]:

@@ -98,19 +98,20 @@ def _row(text: str) -> dict[str, Any]:
     return dict(zip(COLUMNS, values, strict=False))
 
 
-def _selected(clause: Clause, only: tuple[str, ...]) -> bool:
-    names = (clause.id, clause.prefix, clause.area, clause.profile)
-    return not only or any(item in names for item in only)
+def _selected(clause: Clause, only: set[str]) -> bool:
+    return not only.isdisjoint((clause.id, clause.prefix, clause.area, clause.profile))
 
 
 def _list_clauses(only: tuple[str, ...], as_json: bool, out: Console) -> NoReturn:
     import tbk_contracts  # noqa: PLC0415  # the whole spec
 
-    from tbk_harness.suggest import clause_words  # noqa: PLC0415
+    from tbk_harness.explain import clauses_of  # noqa: PLC0415
+    from tbk_harness.suggest import clause_words, torch_ids  # noqa: PLC0415
 
-    found = [clause for clause in tbk_contracts.clauses() if _selected(clause, only)]
+    words = set(only).union(*(clauses_of(word) for word in only if "/" in word))
+    found = [one for one in tbk_contracts.clauses() if not only or _selected(one, words)]
     if not found:
-        meant = "".join(hint(word, clause_words()) for word in only[:3])
+        meant = "".join(hint(word, clause_words() | torch_ids()) for word in only[:3])
         outcome.stop(EXIT_NOTHING_SELECTED, f"no clause fits {', '.join(only)}{meant}")
     if as_json:
         _print_json([asdict(clause) for clause in found])
@@ -137,7 +138,7 @@ def show_command(word: str, results: Path | None, as_json: bool) -> None:
     found = explain.found(word)
     if not found:
         outcome.stop(EXIT_USAGE, _unknown(word))
-    seen = [(one, _seen(one, results)) for one in found]
+    seen = [(one, _seen(one, word, results)) for one in found]
     if as_json:
         _print_json([{**one.document(), **_records(tests)} for one, tests in seen])
     out = outcome.console()
@@ -168,14 +169,16 @@ def _show(one: Found, out: Console) -> None:
         out.print(Text(f"  {name:<9} ", style="dim").append(value, style="default"))
 
 
-def _seen(one: Found, path: Path | None) -> list[Test] | None:
+def _seen(one: Found, word: str, path: Path | None) -> list[Test] | None:
     """Returns what a run recorded of it; None where no run is asked for, or it is no matter of
     single tests."""
     if path is None or one.kind not in ("clause", "test", "verdict"):
         return None
     tests = outcome.read(path).tests
     if one.kind == "test":
-        return [test for test in tests if test.id.partition("[")[0] == one.name]
+        from tbk_harness.selectors import names  # noqa: PLC0415  # the whole spec
+
+        return [test for test in tests if names(word, test.id)]
     if one.kind == "verdict":
         return [test for test in tests if one.name in (test.verdict, test.state)]
     return [test for test in tests if test.clause == one.name]

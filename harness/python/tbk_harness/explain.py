@@ -95,6 +95,13 @@ def _test(word: str) -> Iterator[Found]:
             yield Found("test", torch_id(test), text, tuple(facts))
 
 
+def clauses_of(word: str) -> set[str]:
+    """Returns the clauses that a test cites, whatever its parameters are."""
+    plain = word.partition("[")[0]
+    of_c = {row.clause for row in _rows() if row.id == plain}
+    return of_c.union(*(test.clauses for test in _torch_tests() if torch_id(test) == plain))
+
+
 # ------------------------------------------------------------------------------------ clauses ---
 
 

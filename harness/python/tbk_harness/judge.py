@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,9 +26,12 @@ from tbk_reports.model import (
     as_count,
     with_verdict,
 )
+from tbk_reports.words import UNCLEAR
 
 from tbk_harness import baseline, blame, capabilities, layers
 from tbk_harness.waivers import Waiver
+
+_LIMIT = re.compile(r"perhaps a limit of the run: ([^;]+)")  # in a test's notes
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,16 @@ def _apply_waivers(
         )  # fmt: skip
 
 
+def _limited(tests: Sequence[Test]) -> list[str]:
+    """Returns what may come from a limit of the run: none of it is hidden, and nobody accused."""
+    unclear = [test for test in tests if test.failed and test.blame == UNCLEAR]
+    limits = dict.fromkeys(one for test in unclear for one in _LIMIT.findall(test.notes))
+    failures = "1 failure" if len(unclear) == 1 else f"{len(unclear):,} failures"
+    named = ", ".join(limits) or "see the machine's"  # a test with much to say has no room for it
+    told = f"{failures} may come from a limit of the run, and not from the device: {named}"
+    return [told] if unclear else []
+
+
 def _stated_error(results: ResultFile) -> tuple[int, str]:
     """Returns what the footer says of a run that has no verdict; code 0 where it has one."""
     footer = results.footer
@@ -206,5 +220,5 @@ def judge(results: ResultFile, known: Known, today: datetime.date) -> Judged:
         waivers=tuple(waived.told),
         sources=(results.path,),
         baseline=tuple(waived.baseline),
-        notes=tuple(waived.notes),
+        notes=(*waived.notes, *_limited(waived.tests)),
     )

@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which layer a word of --only can mean. tbk-run has one layer at a time, and takes a word that
-names none of its tests for a mistake."""
+"""What a word names: a test, with the rule of tbk-run's --only, and the layer that a word of --only
+can mean. tbk-run has one layer at a time, and takes a word that names none of its tests for a
+mistake."""
 
 from __future__ import annotations
 
@@ -11,6 +12,12 @@ import tbk_contracts
 
 LAYERS = ("c", "torch")
 TORCH_SUITES = "torch_"
+
+
+def names(word: str, test_id: str) -> bool:
+    """Returns whether a word names a test: by its whole id, or without its parameters, which names
+    it with any."""
+    return test_id == word or ("/" in word and test_id.startswith(f"{word}["))
 
 
 def _means(word: str, layer: str) -> bool:

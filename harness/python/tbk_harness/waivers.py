@@ -15,6 +15,8 @@ from pathlib import Path
 from tbk_reports.given import read_given
 from tbk_reports.model import WAIVABLE
 
+from tbk_harness.selectors import names
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -31,7 +33,8 @@ class WaiverError(ValueError):
 
 @dataclass(frozen=True)
 class Waiver:
-    """One entry. It covers one test, or all tests of one clause."""
+    """One entry. It covers one test, with any parameters where it names none, or all tests of one
+    clause."""
 
     owner: str
     reason: str
@@ -47,7 +50,7 @@ class Waiver:
         return self.test or self.clause
 
     def covers(self, test_id: str, clause: str) -> bool:
-        return test_id == self.test if self.test else clause == self.clause
+        return names(self.test, test_id) if self.test else clause == self.clause
 
     def applies_to(self, version: str) -> bool:
         return any(fnmatch.fnmatchcase(version, pattern) for pattern in self.versions)

@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 import synthetic
 from invoke import Tbk
+from tbk_harness.judge import Known
+from tbk_harness.outcome import verdict_on
+from tbk_reports.model import read_results
+from tbk_reports.view import View
 
 WAIVER = """
 [[waiver]]
@@ -218,6 +222,38 @@ def test_replay_runs_the_failures_again(tbk: Tbk, tmp_path: Path) -> None:
     assert "pass this time" in ended.stdout
 
 
+def test_replay_runs_one_failure_of_each_cause(tbk: Tbk, tmp_path: Path) -> None:
+    """What is run is what the page has first of a cause; the others are counted."""
+    causes = {2: "fail/a", 3: "fail/a", 4: "fail/a", 30: "fail/b"}
+    records = [
+        synthetic.case(at, "fail", cause=cause, replay=f"tbk-run bad.so --only {name}")
+        for at, cause in causes.items()
+        for name in [synthetic.case(at)["id"]]
+    ]
+    judged = verdict_on(read_results(synthetic.write(tmp_path / "r.jsonl", records)), Known())
+    firsts = [cause.first.replay for cause in View(judged).causes]
+    ended = tbk("replay", "r.jsonl")
+    ran = [line for line in ended.stdout.splitlines() if "--only" in line]
+    assert 1 < len(ran) < len(causes)
+    assert [line.rpartition(" ")[2] for line in ran] == [one.rpartition(" ")[2] for one in firsts]
+    left = f"{len(causes) - len(ran)} more of the same causes left out: --all runs them, too"
+    assert ended.stdout.splitlines()[-1].endswith(left)
+    ended = tbk("replay", "r.jsonl", "--all")
+    assert ended.stdout.count("--only") == len(causes)
+    assert "left out" not in ended.stdout
+
+
+def test_a_test_without_its_parameters_is_named_with_any(tbk: Tbk, tmp_path: Path) -> None:
+    verdicts = ("pass", "fail", "fail")
+    records = [synthetic.torch_case(at, verdict) for at, verdict in enumerate(verdicts)]
+    synthetic.write(tmp_path / "r.jsonl", [*records, synthetic.torch_case(8, "fail")])
+    plain = "torch_operators/op_000"
+    ended = tbk("replay", "r.jsonl", plain)
+    assert ended.stdout.count("--only") == verdicts.count("fail")
+    assert tbk("replay", "r.jsonl", f"{plain}[float32]").stdout.count("--only") == 1
+    assert tbk("replay", "r.jsonl", "torch_operators/op").returncode == 2
+
+
 @pytest.mark.parametrize("command", ["rm -rf /", "sh -c tbk-run", "tbk-run x --output=y", "", "'"])
 def test_replay_starts_nothing_but_tbk_run(tbk: Tbk, tmp_path: Path, command: str) -> None:
     records = [synthetic.case(4, "fail", replay=command), synthetic.case(5)]
@@ -232,6 +268,11 @@ def test_list_and_show(tbk: Tbk, tmp_path: Path) -> None:
     assert len(clauses.stdout.splitlines()) >= 130
     assert tbk("list", "--only", "MEM-001").stdout.startswith("MEM-001")
     assert tbk("list", "--only", "nothing").returncode == 3
+    named = tbk(
+        "list", "--only=memory/a_handle_is_never_0", "--only=torch_copy/dtypes_are_converted[x]"
+    )
+    assert [line.split()[0] for line in named.stdout.splitlines()] == ["MEM-002", "CPY-508"]
+    assert "did you mean torch_copy" in tbk("list", "--only", "torch_copy/dtypes_are").stderr
     assert len(tbk("list", "good.so").stdout.splitlines()) == 60
     shown = tbk("show", "MEM-002")
     assert shown.returncode == 0
@@ -242,6 +283,15 @@ def test_list_and_show(tbk: Tbk, tmp_path: Path) -> None:
     assert "did you mean MEM-005" in tbk("show", "mem-00x5").stderr
     synthetic.write(tmp_path / "r.jsonl", synthetic.failing())
     assert "result" in tbk("show", "MEM-002", "--results", "r.jsonl").stdout
+
+
+def test_show_has_the_results_of_what_is_named_alone(tbk: Tbk, tmp_path: Path) -> None:
+    name = "torch_copy/dtypes_are_converted"
+    records = [synthetic.torch_case(at, id=f"{name}[{at}]") for at in range(3)]
+    synthetic.write(tmp_path / "r.jsonl", records)
+    for word, count in ((name, 3), (f"{name}[1]", 1)):
+        shown = tbk("show", word, "--results", "r.jsonl")
+        assert shown.stdout.count(f"{name}[") - shown.stdout.count(f"--only '{name}[") == count
 
 
 def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:

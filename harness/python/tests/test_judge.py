@@ -109,6 +109,15 @@ def test_a_failure_that_stands_in_the_footer_alone_counts(tmp_path: Path) -> Non
     assert "stream is required, and not declared" in judged.problems
 
 
+def test_a_waiver_of_a_test_without_parameters_covers_it_with_any(tmp_path: Path) -> None:
+    records = [synthetic.torch_case(at, "fail") for at in (0, 1, 8)]  # the last of another operator
+    judged = _judged(tmp_path, records, _waiver(test="torch_operators/op_000"))
+    assert [test.verdict for test in judged.tests] == ["xfail", "xfail", "fail"]
+    assert not judged.problems
+    judged = _judged(tmp_path, records, _waiver(test="torch_operators/op_00"))
+    assert any("matches no test" in problem for problem in judged.problems)
+
+
 def test_no_waiver_covers_a_device_that_was_lost(tmp_path: Path) -> None:
     lost = "lost since memory/holds_for_one_byte_4, or shortly before: it adds wrongly"
     foot = {"verdict": "fail", "exit_code": 1, "health": lost, "reason": lost}

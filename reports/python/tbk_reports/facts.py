@@ -112,6 +112,10 @@ def _limit(value: object) -> str:
     return text.bytes_words(as_count(value)) if as_count(value) else "none but the memory"
 
 
+def _list(value: object) -> str:
+    return "; ".join(map(_yes, value)) if isinstance(value, list) else _yes(value)
+
+
 def _dtypes(value: object) -> str:
     return ", ".join(_yes(value).lower().split()) if isinstance(value, list) else _yes(value)
 
@@ -155,6 +159,7 @@ _MEMBERS: dict[str, tuple[str, Callable[[object], str]]] = {
     "imports": ("modules imported", _yes),
     "declared": ("capability file", _yes),
     "host_os": ("system", _yes),
+    "limits": ("limits", _list),
     "started": ("started", moment),
     "finished": ("finished", moment),
     "isolation": ("processes", _isolation),

@@ -17,7 +17,8 @@ HOLDING = frozenset({"pass", "trivial"})
 LEVELS = ("must", "should", "may")
 EARLY_PHASES = ("load", "create", "open")
 # After the vendor's own causes: nothing that the vendor can mend.
-FOREIGN_BLAME = ("suite", "harness")
+UNCLEAR = "unclear"  # the backend, or a limit of the machine that the run had
+FOREIGN_BLAME = ("suite", "harness", UNCLEAR)
 
 STATE_WORDS = {
     "suite-error": "suite error",
@@ -240,6 +241,8 @@ def blame_words(test: Test) -> str:
     where nothing was tried on another device."""
     if test.blame_how:
         return f"{test.blame}: {test.blame_how}"
+    if test.blame == UNCLEAR:
+        return "not clear: the backend, or a limit of the run"
     return f"{test.blame}, not cross-checked" if test.blame == "backend" else test.blame
 
 
