@@ -205,7 +205,9 @@ def _users_words(options: Mapping[str, Any]) -> list[str]:
 def _again(library: str, found: Finding, options: Mapping[str, Any]) -> str:
     if library and options["layer"] == "c":
         return again(library, found, options["backend_option"])
-    first = min(options["first"], found.index) if found.needs_others else found.index
+    # What ran before on a farm was another part's.
+    needs_others = found.needs_others and not options["farm"]
+    first = min(options["first"], found.index) if needs_others else found.index
     programs = found.index + 1 - first
     words = [*_users_words(options), f"--seed={found.seed}", f"--first={first}"]
     backend = (f"--backend-option={one}" for one in options["backend_option"])

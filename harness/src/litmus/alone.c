@@ -116,10 +116,9 @@ static bool build(const alone_place_t* place, const char* binary, double seconds
          WEXITSTATUS(ended->status) == 0;
 }
 
-/* Runs the file as it stands. Where the first run does not show it and it can be written in another
-   way, the others are left out. */
+/* Runs the file as it stands, `most` times; once where that does not show it, unless `all`. */
 static alone_t try_file(const hunt_subject_t* subject, const alone_place_t* place,
-                        const litmus_result_t* result, bool is_last) {
+                        const litmus_result_t* result, unsigned most, bool all) {
   static ended_t ended;
   alone_t found = {0, 0};
   char binary[HUNT_PATH];
@@ -128,11 +127,11 @@ static alone_t try_file(const hunt_subject_t* subject, const alone_place_t* plac
   if (!subject->torch && !build(place, binary, seconds, &ended)) return found;
   const char* const c[] = {binary, subject->library, subject->options, NULL};
   const char* const python[] = {subject->python, place->path, NULL};
-  while (found.runs < RUNS && run_words(subject->torch ? python : c, seconds, &ended)) {
-    if (hunt_interrupted) return (alone_t){0, 0};
+  while (found.runs < most && run_words(subject->torch ? python : c, seconds, &ended)) {
+    if (hunt_interrupted) break;
     found.runs++;
     found.shown += is_shown(subject, result, &ended);
-    if (found.shown == 0 && !is_last) break;
+    if (found.shown == 0 && !all) break;
   }
   if (!subject->torch) unlink(binary);
   return found;
@@ -162,18 +161,39 @@ static bool takes_memory(const litmus_program_t* p) {
   return false;
 }
 
+/* What a fresh process lacks, the simplest first: nothing, memory that was used, calls before these. */
+enum { USED_MEMORY = 1, ROUNDS = 2, WAYS = 4 };
+
+/* A C file has rounds in any case. */
+static bool is_other_way(const hunt_subject_t* subject, const shrunk_t* shrunk, unsigned way) {
+  if (!subject->torch) return false;
+  if (way & USED_MEMORY && !takes_memory(&shrunk->program)) return false;
+  return !(way & ROUNDS && shrunk->repeats > 1);
+}
+
+static bool write_way(const hunt_subject_t* subject, const litmus_offers_t* offers,
+                      const char* path, finding_t* finding, unsigned way) {
+  finding->uses_memory_first = way & USED_MEMORY;
+  finding->has_rounds = way & ROUNDS || finding->shrunk.repeats > 1;
+  return write_file(subject, offers, path, finding);
+}
+
 bool alone_write(const hunt_subject_t* subject, const litmus_offers_t* offers,
                  const alone_place_t* place, finding_t* finding) {
   const litmus_result_t* result = &finding->shrunk.result;
-  const bool two_ways = subject->torch && takes_memory(&finding->shrunk.program);
-  finding->uses_memory_first = false;
   finding->alone = (alone_t){0, 0};
-  if (!write_file(subject, offers, place->path, finding)) return false;
+  if (!write_way(subject, offers, place->path, finding, 0)) return false;
   if (!can_be_tried(subject, place, result)) return true;
-  finding->alone = try_file(subject, place, result, !two_ways);
-  if (!two_ways || finding->alone.runs == 0 || finding->alone.shown > 0) return true;
-  finding->uses_memory_first = true;
-  if (!write_file(subject, offers, place->path, finding)) return false;
-  finding->alone = try_file(subject, place, result, true);
+  finding->alone = try_file(subject, place, result, RUNS, !subject->torch);
+  for (unsigned way = 1; way < WAYS && finding->alone.shown == 0; way++) {
+    if (hunt_interrupted || !is_other_way(subject, &finding->shrunk, way)) continue;
+    if (!write_way(subject, offers, place->path, finding, way)) return false;
+    finding->alone = try_file(subject, place, result, RUNS, false);
+  }
+  if (!subject->torch || finding->alone.shown > 0) return true;
+  if (!write_way(subject, offers, place->path, finding, 0)) return false;
+  finding->alone = try_file(subject, place, result, RUNS - 1, true);
+  finding->alone.runs++; /* the first one, which did not show it */
+  if (hunt_interrupted) finding->alone = (alone_t){0, 0};
   return true;
 }

@@ -25,6 +25,7 @@ typedef struct finding {
   litmus_reason_t reason; /* of a wrong read */
   alone_t alone;
   bool uses_memory_first; /* its file leaves used memory behind before it allocates some */
+  bool has_rounds;        /* its file makes the calls several times */
 } finding_t;
 
 /* Explains a wrong read by the model. */

@@ -14,7 +14,7 @@
 enum { TIMES = 16 };
 
 static const char* indent(const finding_t* finding) {
-  return finding->shrunk.repeats > 1 ? "    " : "";
+  return finding->has_rounds ? "    " : "";
 }
 
 static bool has_op(const litmus_program_t* p, unsigned op) {
@@ -302,6 +302,8 @@ void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers
   if (*before != '\0') fprintf(f, "for _ in range(%u):\n", TIMES * finding->shrunk.repeats);
   const needs_t needs = needs_of(p, &model, read);
   write_all_things(f, &needs, before);
+  if (finding->has_rounds && has_op(p, LITMUS_CALLBACK_MARK))
+    fprintf(f, "%sfor one in posted: memset(one, 0, sizeof(one))\n", before);
   if (finding->uses_memory_first) write_used_memory(f, p, before);
   write_synchronize(f, p, before);
   write_calls(f, finding, before, read);
