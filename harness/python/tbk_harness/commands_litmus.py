@@ -120,7 +120,9 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
     if hunted.records:
         ordering = ordering_of(hunted.records)
         found = next(iter(ordering.findings), None)
-        command = _again(library, found, options) if found else ""
+        # What ran before on a farm ran in other parts.
+        with_others = found is not None and found.needs_others and place is None
+        command = _again(library, found, with_others, options) if found else ""
         tell(ordering, outcome.console(), command)
         litmus_on_farm.tell(hunted.records, outcome.console())
         _tell_gate(hunted.records[-1].get("gate"), options["gate"])
@@ -202,12 +204,12 @@ def _users_words(options: Mapping[str, Any]) -> list[str]:
     return [f"--device={options['device']}", *imported, *gate]
 
 
-def _again(library: str, found: Finding, options: Mapping[str, Any]) -> str:
+def _again(library: str, found: Finding, with_others: bool, options: Mapping[str, Any]) -> str:
+    """Returns the command that shows it again; `with_others`: with the programs before, where
+    calls are PyTorch's."""
     if library and options["layer"] == "c":
         return again(library, found, options["backend_option"])
-    # What ran before on a farm was another part's.
-    needs_others = found.needs_others and not options["farm"]
-    first = min(options["first"], found.index) if needs_others else found.index
+    first = min(options["first"], found.index) if with_others else found.index
     programs = found.index + 1 - first
     words = [*_users_words(options), f"--seed={found.seed}", f"--first={first}"]
     backend = (f"--backend-option={one}" for one in options["backend_option"])
