@@ -305,7 +305,7 @@ def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
     assert "FOUND: a read saw what no order of the work allows" in done.stdout
     assert "EVT-018" in done.stdout
     assert "event_wait(" in done.stdout
-    assert str(tmp_path / "litmus.c") in done.stdout
+    assert f"{tmp_path / 'litmus.c'} (shown by 3 of 3 runs of it)" in done.stdout
     [command] = [one for one in done.stdout.splitlines() if one.startswith("  cc ")]
     assert subprocess.run(["sh", "-c", command], check=False, timeout=60).returncode == 1
     assert done.stdout.splitlines()[-1] == str(tmp_path / "report.html")

@@ -38,13 +38,14 @@ def through_bridge(library: Path) -> str:
 
 def test_what_is_broken_is_found_and_shown_without_the_suite(tmp_path: Path) -> None:
     options = ("mutant=fill_aside", *SEEDED)
-    # With the first seed it is about memory that was used before: a fresh process has none.
-    ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--seed=2")
+    # The first seed finds it in memory that was used before, which a fresh process has none of.
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS))
     found = ended.one("finding")
     assert (ended.code, found["outcome"]) == (1, "wrong")
     assert found["reason"]
     assert found["clauses"]
     assert all(tbk_contracts.clause(one) is not None for one in found["clauses"])
+    assert (found["alone_shown"], found["alone_runs"]) == (3, 3)
     text = ended.reproducer.read_text()
     assert len(text.splitlines()) <= MOST_LINES
     broken = _run(ended.reproducer)
@@ -102,14 +103,14 @@ def test_the_same_seed_gives_the_same_programs(tmp_path: Path) -> None:
 
 def test_threads_of_the_host_are_in_the_file_that_shows_it(tmp_path: Path) -> None:
     options = ("mutant=synchronize_own_streams_only", *SEEDED)
-    ended = hunt(tmp_path, options, through_bridge(MUTANTS), "--seed=2")
+    ended = hunt(tmp_path, options, through_bridge(MUTANTS))
     found = ended.one("finding")
     assert (ended.code, found["outcome"]) == (1, "wrong")
     assert any(one.startswith("thread ") for one in found["program"])
     assert "FRK-507" in found["clauses"]
     text = ended.reproducer.read_text()
     assert len(text.splitlines()) <= MOST_LINES + 2  # that make threads
-    assert _run(ended.reproducer).returncode != 0
+    assert found["alone_shown"] == found["alone_runs"] > 0
     sound = tmp_path / "sound.py"
     sound.write_text(text.replace(str(MUTANTS), str(CPU)).replace(f"{options[0]},", ""))
     assert _run(sound).returncode == 0
@@ -201,9 +202,25 @@ def test_what_autograd_and_loaders_rely_on_is_judged(
     assert set(found["clauses"]) & clauses
     text = ended.reproducer.read_text()
     assert "breaks" in text
-    assert _run(ended.reproducer).returncode != 0
+    assert found["alone_shown"] == found["alone_runs"] > 0
     (tmp_path / "breaks.py").write_text("")
     assert _run(ended.reproducer).returncode == 0
+
+
+# A device that is right wherever the suite is not loaded.
+RIGHT_ALONE = f"import sys\nif 'tbk_harness' in sys.modules: exec({BACKWARD_ELSEWHERE!r})\n"
+
+
+def test_a_file_that_does_not_show_it_is_not_said_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "breaks.py").write_text(RIGHT_ALONE)
+    monkeypatch.setitem(ENVIRONMENT, "PYTHONPATH", str(tmp_path))
+    words = ("--torch-import=breaks", "--shrink-time=1", "--seed=2")
+    ended = hunt(tmp_path, SEEDED, through_bridge(CPU), *words)
+    found = ended.one("finding")
+    assert (ended.code, found["outcome"], found["alone_shown"]) == (1, "wrong", 0)
+    assert found["alone_runs"] > 0
 
 
 DIES = """

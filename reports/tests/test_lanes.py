@@ -8,6 +8,7 @@ import itertools
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import pytest
 from tbk_reports.finding import Finding, finding_of, ordering_of
 from tbk_reports.lanes import draw, layout, route
 from tbk_reports.ordering import render_ordering
@@ -135,6 +136,24 @@ def test_the_page_names_the_clauses_and_holds_the_program() -> None:
     assert "int main(void) { &lt;&amp;&gt; }" in shown
     assert "tbk litmus ./libacme.so --first 4" in shown
     assert "http" not in shown.replace("http-equiv", "")  # it loads nothing
+
+
+@pytest.mark.parametrize(
+    ("shown", "runs", "processes", "words"),
+    [
+        (0, 0, 1, "The same calls without the suite: litmus.py, not tried"),
+        (3, 3, 1, "See it without the suite: litmus.py, shown by 3 of 3 runs of it"),
+        (0, 3, 1, "The same calls without the suite: litmus.py, not shown by 3 runs of it: "
+                  "it needs what ran before"),
+        (0, 3, 16, "The same calls without the suite: litmus.py, not shown by 3 runs of it: "
+                   "only some processes show it"),
+    ],
+)  # fmt: skip
+def test_the_page_says_whether_the_file_shows_it(
+    shown: int, runs: int, processes: int, words: str
+) -> None:
+    told = {**RECORD, "alone_shown": shown, "alone_runs": runs, "processes": processes}
+    assert f"<summary>{words}</summary>" in page(told, code="import torch", code_name="litmus.py")
 
 
 def edge(kind: str, state: str, one_in: int = 0, why: str = "") -> dict[str, Any]:

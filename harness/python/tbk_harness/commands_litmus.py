@@ -120,7 +120,9 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
     if hunted.records:
         ordering = ordering_of(hunted.records)
         found = next(iter(ordering.findings), None)
-        command = _again(library, found, options) if found else ""
+        # What ran before on a farm ran in other parts.
+        with_others = found is not None and found.needs_others and place is None
+        command = _again(library, found, with_others, options) if found else ""
         tell(ordering, outcome.console(), command)
         litmus_on_farm.tell(hunted.records, outcome.console())
         _tell_gate(hunted.records[-1].get("gate"), options["gate"])
@@ -128,7 +130,8 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
     if hunted.said and hunted.code not in (EXIT_PASS, EXIT_FINDINGS):
         outcome.stop(hunted.code, hunted.said)
     if hunted.code == EXIT_FINDINGS:
-        _tell_alone(outcome.console(), reproducer, "" if words else subject, options)
+        found = next(iter(ordering_of(hunted.records).findings), None)
+        _tell_alone(outcome.console(), reproducer, found, "" if words else subject, options)
     if hunted.records:
         outcome.console().print(Text(str(report_dir / PAGE)))
         if open_page:
@@ -150,10 +153,12 @@ def _hunt(
 
 
 def _tell_alone(
-    console: Console, reproducer: Path, library: str, options: Mapping[str, Any]
-) -> None:
+    console: Console, reproducer: Path, found: Finding | None, library: str,
+    options: Mapping[str, Any],
+) -> None:  # fmt: skip
     """Prints how to see a finding without the suite; `library`: none, where it is in Python."""
-    console.print(Text(f"without the suite: {reproducer}"))
+    words = f" ({found.alone_words})" if found else ""
+    console.print(Text(f"without the suite: {reproducer}{words}"))
     if not library:
         return
     folders = (f"-I{locate.alone()}", f"-I{locate.include()}")
@@ -199,18 +204,23 @@ def _users_words(options: Mapping[str, Any]) -> list[str]:
     return [f"--device={options['device']}", *imported, *gate]
 
 
-def _again(library: str, found: Finding, options: Mapping[str, Any]) -> str:
+def _again(library: str, found: Finding, with_others: bool, options: Mapping[str, Any]) -> str:
+    """Returns the command that shows it again; `with_others`: with the programs before, where
+    calls are PyTorch's."""
     if library and options["layer"] == "c":
         return again(library, found, options["backend_option"])
-    words = [*_users_words(options), f"--seed={found.seed}", f"--first={found.index}"]
+    first = min(options["first"], found.index) if with_others else found.index
+    programs = found.index + 1 - first
+    words = [*_users_words(options), f"--seed={found.seed}", f"--first={first}"]
     backend = (f"--backend-option={one}" for one in options["backend_option"])
-    return shlex.join(["tbk", "litmus", *words, "--programs=1", *backend])
+    return shlex.join(["tbk", "litmus", *words, f"--programs={programs}", *backend])
 
 
 def _write_page(folder: Path, ordering: Ordering, subject: str, again: str, program: Path) -> None:
     try:
         code = program.read_text("utf-8", "replace") if program.exists() else ""
-        write_file(folder / PAGE, render_ordering(ordering, subject, again, code))
+        page = render_ordering(ordering, subject, again, code, program.name)
+        write_file(folder / PAGE, page)
     except OSError as error:
         outcome.stop(EXIT_NOT_WRITTEN, f"the page cannot be written: {outcome.reason(error)}")
 

@@ -79,7 +79,8 @@ def hunt(
     `tethered`: it gets TERM where this process ends, however that ends.
     """
     subject = f"./{library}" if library.startswith("-") else library
-    return _hunt(program, [subject, *arguments], folder, REPRODUCER, tethered)
+    headers = (f"--include={one}" for one in (locate.alone(), locate.include()))
+    return _hunt(program, [subject, *arguments, *headers], folder, REPRODUCER, tethered)
 
 
 def hunt_torch(

@@ -20,6 +20,7 @@ FINDING = {
     "moved": [], "reason": ["the end: m0 holds 0x01 at byte 0; legal: 0x20"],
     "seed": 1, "index": 7, "calls_before": 9, "shown": 20, "replays": 20, "repeats": 1,
 }  # fmt: skip
+IN_COMPANY = {**FINDING, "alone_shown": 0, "alone_runs": 3}
 CRASH = {**FINDING, "outcome": "crash", "call": 1, "message": "signal 11", "clauses": [],
          "chain": [], "reason": []}  # fmt: skip
 
@@ -50,7 +51,9 @@ def main() -> int:
     if library == "idle.so":
         print("tbk-litmus: the time was over before a program was run", file=sys.stderr)
         return 3
-    findings = {"wrong.so": [FINDING], "dead.so": [CRASH]}.get(library, [])
+    findings = {"wrong.so": [FINDING], "dead.so": [CRASH], "company.so": [IN_COMPANY]}.get(
+        library, []
+    )
     footer = {"record": "litmus-footer", "programs": 100, "controls": 30, "milliseconds": 500,
               "processes": 1 if "--processes=1" in sys.argv else 40}  # fmt: skip
     states = edges("broken" if library == "wrong.so" else "proven")

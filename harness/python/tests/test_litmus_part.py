@@ -78,6 +78,26 @@ def test_a_finding_is_a_cause_with_its_picture_and_its_program(run: Tbk, tmp_pat
     assert "### Order" in (folder / "summary.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("library", "told", "again"),
+    [
+        ("wrong.so", "(not tried)", "--first=7 --programs=1 "),
+        ("company.so", "(not shown by 3 runs of it: it needs what ran before)",
+         "--first=2 --programs=6 "),
+    ],
+)  # fmt: skip
+def test_a_file_is_said_to_show_what_it_showed(
+    library: str, told: str, again: str, tmp_path: Path
+) -> None:
+    (tmp_path / library).touch()
+    words = ("litmus", library, "--layer=torch", "--first=2", "--backend-option=a=b")
+    ended = starter(tmp_path)(*words, TBK_LITMUS=LITMUS)
+    assert ended.returncode == 1, ended.stderr
+    said = " ".join(ended.stdout.split())
+    assert told in said
+    assert again in said
+
+
 def test_a_process_that_dies_fails_the_clause_of_its_last_call(run: Tbk, tmp_path: Path) -> None:
     assert run("dead.so").returncode == 1
     (dead,) = [one for one in judged(tmp_path)["tests"] if one["verdict"] == "crash"]

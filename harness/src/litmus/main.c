@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "alone.h"
 #include "clock.h"
 #include "duration.h"
 #include "report.h"
@@ -32,7 +33,7 @@ typedef struct choices {
   bool counts;
   bool each; /* also what each process had */
   const char* output;
-  const char* reproducer;
+  alone_place_t alone;
   char options[HUNT_OPTIONS];
 } choices_t;
 
@@ -61,6 +62,7 @@ static const char usage[] =
     "  --output FILE         where results go as JSON lines (litmus.jsonl)\n"
     "  --reproducer FILE     where a finding goes as a C file (litmus.c), or as one in Python\n"
     "                        (litmus.py)\n"
+    "  --include DIR         of headers: a C file is built and tried with them; may be repeated\n"
     "  --kinds               print the kinds of edges, and what each needs, and do no more\n"
     "  --sure                answer lines of programs, and what each process saw of a kind, by "
     "how\n"
@@ -158,6 +160,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
     SHRINK,
     OUTPUT,
     REPRODUCER,
+    INCLUDE,
     KINDS,
     SURE,
     DEVICE,
@@ -181,6 +184,7 @@ static void choose(choices_t* choices, int argc, char** argv) {
                                         {"shrink-time", 1, NULL, SHRINK},
                                         {"output", 1, NULL, OUTPUT},
                                         {"reproducer", 1, NULL, REPRODUCER},
+                                        {"include", 1, NULL, INCLUDE},
                                         {"kinds", 0, NULL, KINDS},
                                         {"sure", 0, NULL, SURE},
                                         {"torch-device", 1, NULL, DEVICE},
@@ -239,7 +243,11 @@ static void choose(choices_t* choices, int argc, char** argv) {
           stop(EXIT_USAGE, "%s: a line is none of whole numbers, the programs and pairs", "--sure");
         exit(EXIT_PASS);
       case REPRODUCER:
-        choices->reproducer = optarg;
+        choices->alone.path = optarg;
+        break;
+      case INCLUDE:
+        if (!alone_include(&choices->alone, optarg))
+          stop(EXIT_USAGE, "'%s': too many folders of headers", optarg);
         break;
       case DEVICE:
         choices->subject.device = optarg;
@@ -267,8 +275,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
   }
   choose_subject(&choices->subject, argc - optind, argv + optind);
   if (choices->shrink_s == 0) choices->shrink_s = choices->subject.torch ? 60 : 20;
-  if (choices->reproducer == NULL)
-    choices->reproducer = choices->subject.torch ? "litmus.py" : "litmus.c";
+  if (choices->alone.path == NULL)
+    choices->alone.path = choices->subject.torch ? "litmus.py" : "litmus.c";
+  choices->alone.tries = choices->shrink_s >= ALONE_LEAST_S;
   choose_processes(choices);
   if (choices->programs == 0) choices->programs = UINT64_MAX - choices->first;
 }
@@ -288,13 +297,9 @@ static void found(const choices_t* choices, const hunt_shared_t* shared, FILE* o
   finding->is_control = shared->is_control != 0;
   shrink(&choices->subject, &shared->program, &shared->result, choices->shrink_s, &finding->shrunk);
   finding_explain(finding);
+  const bool written = alone_write(&choices->subject, &shared->offers, &choices->alone, finding);
   report_finding(output, &choices->subject, finding);
-  FILE* file = create(choices->reproducer);
-  if (choices->subject.torch)
-    reproduce_torch(file, &choices->subject, &shared->offers, finding);
-  else
-    reproduce(file, &choices->subject, finding);
-  if (fclose(file) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->reproducer);
+  if (!written) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->alone.path);
 }
 
 static int code_of(hunt_state_t state) {
@@ -336,7 +341,7 @@ static void publish(const choices_t* choices, const char* aside, bool ran, bool 
   } else {
     if (rename(aside, choices->output) != 0)
       stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);
-    if (!shown) unlink(choices->reproducer);
+    if (!shown) unlink(choices->alone.path);
   }
 }
 

@@ -171,6 +171,8 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
   tbk_json_unsigned(&json, "replays", shrunk->replays);
   tbk_json_unsigned(&json, "repeats", shrunk->repeats);
   tbk_json_unsigned(&json, "processes", shrunk->processes);
+  tbk_json_unsigned(&json, "alone_shown", finding->alone.shown);
+  tbk_json_unsigned(&json, "alone_runs", finding->alone.runs);
   end(file, &json);
 }
 

@@ -12,12 +12,20 @@
 #include "processes.h"
 #include "shrink.h"
 
+/* How often the file of a finding showed it, of how many runs; 0 of 0: it was not tried. */
+typedef struct alone {
+  unsigned shown, runs;
+} alone_t;
+
 /* One finding, shrunk and explained. */
 typedef struct finding {
   uint64_t index; /* of the program that showed it first */
   bool is_control;
   shrunk_t shrunk;
   litmus_reason_t reason; /* of a wrong read */
+  alone_t alone;
+  bool uses_memory_first; /* its file leaves used memory behind before it allocates some */
+  bool has_rounds;        /* its file makes the calls several times */
 } finding_t;
 
 /* Explains a wrong read by the model. */

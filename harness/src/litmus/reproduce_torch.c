@@ -14,7 +14,7 @@
 enum { TIMES = 16 };
 
 static const char* indent(const finding_t* finding) {
-  return finding->shrunk.repeats > 1 ? "    " : "";
+  return finding->has_rounds ? "    " : "";
 }
 
 static bool has_op(const litmus_program_t* p, unsigned op) {
@@ -191,6 +191,22 @@ static bool write_things(FILE* f, const needs_t* needs, const char* before, char
   return many > 0;
 }
 
+/* Memory that is allocated holds what was there before: that which the program takes has been used by
+   somebody else, as where it was found. */
+static void write_used_memory(FILE* f, const litmus_program_t* p, const char* before) {
+  for (int stream = 0; stream < LITMUS_STREAMS; stream++) {
+    unsigned taken = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+      taken += p->calls[i].op == LITMUS_ASYNC_ALLOC && p->calls[i].stream == stream;
+    if (taken == 0) continue;
+    fprintf(f, "%swith s%d: ", before, stream);
+    if (taken > 1) fprintf(f, "[");
+    fprintf(f, "torch.full((n,), %d, dtype=u8).to(d)", LITMUS_FIRST_OF_CELLS + LITMUS_CELLS - 1);
+    if (taken > 1) fprintf(f, " for _ in range(%u)]", taken);
+    fprintf(f, "  # used before\n");
+  }
+}
+
 /* A line for streams and events, one for cells, one for slots. */
 static void write_all_things(FILE* f, const needs_t* needs, const char* before) {
   const bool streams = write_things(f, needs, before, 's', LITMUS_STREAMS);
@@ -198,7 +214,6 @@ static void write_all_things(FILE* f, const needs_t* needs, const char* before) 
     fprintf(f, "\n");
   if (write_things(f, needs, before, 'c', LITMUS_CELLS)) fprintf(f, "\n");
   if (write_things(f, needs, before, 'h', LITMUS_SLOTS)) fprintf(f, "\n");
-  write_synchronize(f, needs->program, before);
 }
 
 /* The name of what is looked at; NULL: no look was wrong. */
@@ -287,6 +302,10 @@ void reproduce_torch(FILE* f, const hunt_subject_t* subject, const litmus_offers
   if (*before != '\0') fprintf(f, "for _ in range(%u):\n", TIMES * finding->shrunk.repeats);
   const needs_t needs = needs_of(p, &model, read);
   write_all_things(f, &needs, before);
+  if (finding->has_rounds && has_op(p, LITMUS_CALLBACK_MARK))
+    fprintf(f, "%sfor one in posted: memset(one, 0, sizeof(one))\n", before);
+  if (finding->uses_memory_first) write_used_memory(f, p, before);
+  write_synchronize(f, p, before);
   write_calls(f, finding, before, read);
   write_synchronize(f, p, before);
   if (read != NULL) write_check(f, finding, before, &model, read);

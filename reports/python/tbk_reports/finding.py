@@ -71,6 +71,8 @@ class Finding:
     replays: int = 0
     repeats: int = 0
     processes: int = 0
+    alone_shown: int = 0  # by its file, which needs nothing of the suite
+    alone_runs: int = 0  # of that file; 0: it was not run
 
     @property
     def words(self) -> str:
@@ -96,6 +98,21 @@ class Finding:
             f"run again, it showed {self.shown} of {self.replays} times{tries}; "
             f"it was {self.calls_before} calls"
         )
+
+    @property
+    def needs_others(self) -> bool:
+        """Returns whether its file was run and did not show it: what ran before decides."""
+        return self.alone_runs > 0 and self.alone_shown == 0 and self.processes <= 1
+
+    @property
+    def alone_words(self) -> str:
+        """Returns how often the file of the finding showed it."""
+        if not self.alone_runs:
+            return "not tried"
+        if self.alone_shown:
+            return f"shown by {self.alone_shown} of {self.alone_runs} runs of it"
+        why = "it needs what ran before" if self.needs_others else "only some processes show it"
+        return f"not shown by {text.count_words(self.alone_runs, 'run')} of it: {why}"
 
     def name(self, call: int) -> str:
         """Returns a call as text, or what stands before or after all of them."""
@@ -189,7 +206,8 @@ def finding_of(record: Record) -> Finding:
     ]
     outcome = text.line(as_text(record.get("outcome")), 40)
     replays = ("calls_before", "shown", "replays", "repeats", "processes")
-    counts = ("size_bytes", "seed", "index", *replays)
+    alone = ("alone_shown", "alone_runs")
+    counts = ("size_bytes", "seed", "index", *replays, *alone)
     return Finding(
         outcome=outcome,
         message=text.line(as_text(record.get("message")), LINE),

@@ -29,11 +29,13 @@ def lead(ordering: Ordering) -> str:
     )
 
 
-def render_ordering(ordering: Ordering, subject: str, again: str = "", code: str = "") -> str:
-    """Returns the page. `again` is the command by which the finding was found, `code` the file
-    that shows it without the suite."""
+def render_ordering(
+    ordering: Ordering, subject: str, again: str = "", code: str = "", code_name: str = "litmus.c"
+) -> str:
+    """Returns the page. `again` is the command by which the finding was found, `code` the same
+    program as a file that needs nothing of the suite."""
     name = text.line(Path(subject).name or subject, 80)
-    blocks = [finding_block(one, again, code, "litmus.c") for one in ordering.findings]
+    blocks = [finding_block(one, again, code, code_name) for one in ordering.findings]
     context = {
         "ordering": ordering,
         "blocks": blocks,
