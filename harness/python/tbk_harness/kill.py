@@ -265,7 +265,7 @@ def run_one(library: Path, mutant: Mutant, only: Sequence[str], options: Sequenc
     arguments += [f"--only={test}" for test in only]
     with tempfile.TemporaryDirectory(prefix="tbk-kill-") as folder:
         output = Path(folder) / "results.jsonl"
-        # A mutant of the entry, whose tests pass no options, reads its name here; locks are the run's.
+        # A mutant of the entry, without options, reads its name here; what is locked is the run's.
         environment = {"TBK_MUTANT": mutant.name, "TMPDIR": folder}
         ended = runner.run(arguments, output, alone=False, environment=environment)
         if not output.exists():
