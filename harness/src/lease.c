@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { PAUSE_MS = 100, TURNS = 12, TURNS_AFTER_PROBES = 3 };
+enum { PAUSE_MS = 100, TURNS = 30, TURNS_AFTER_PROBES = 5 };
 
 void tbk_lease_wait(tbk_health_t* health) {
   const uint64_t now = tbk_now_ns();
