@@ -67,6 +67,22 @@ def test_a_finding_says_what_a_picture_needs(tmp_path: Path) -> None:
     assert {one["clause"] for one in found["chain"]} >= set(found["clauses"])
 
 
+def test_a_file_in_the_working_directory_is_the_one_that_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name has no slash, and PATH has another of that name, which shows nothing."""
+    other = tmp_path / "bin" / "litmus.c.tried"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\nexit 0\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(other.parent), prepend=":")
+    monkeypatch.chdir(tmp_path)
+    words = [f"--backend-option={one}" for one in ("mutant=copy_writes_one_byte_more", *SEEDED)]
+    words += [f"--include={ROOT / 'contracts' / name}" for name in ("alone", "include")]
+    found = hunted([str(LITMUS), str(MUTANTS), *LONG, *words], tmp_path, "litmus.c").one("finding")
+    assert found["alone_shown"] == found["alone_runs"] > 0
+
+
 def legal_but_odd() -> list[str]:
     listed = subprocess.run(
         [BUILD / "bin" / "tbk-mutants", "anti"], capture_output=True, text=True, check=True

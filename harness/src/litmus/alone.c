@@ -21,6 +21,8 @@
 #include "clock.h"
 #include "python_settings.h"
 
+/* How a process ends that became no other: as no file of a finding does. */
+enum { NOT_RUN = 127 };
 enum { RUNS = 3, WORDS = 12, OUTPUT = 1 << 16, TOLD = 40, LOOK_NS = 2000000 };
 
 typedef struct ended {
@@ -44,7 +46,7 @@ static _Noreturn void become(const char* const* words, int output) {
   (void)close_range(STDERR_FILENO + 1, ~0U, 0);
   tbk_python_settings_drop();
   (void)execvp(words[0], (char* const*)(uintptr_t)words);
-  _exit(EXIT_FAILURE);
+  _exit(NOT_RUN);
 }
 
 static void read_end(int file, char out[OUTPUT]) {
@@ -123,7 +125,9 @@ static alone_t try_file(const hunt_subject_t* subject, const alone_place_t* plac
   alone_t found = {0, 0};
   char binary[HUNT_PATH];
   const double seconds = subject->open_timeout_s + subject->call_timeout_s;
-  snprintf(binary, sizeof binary, "%s.tried", place->path);
+  const char* here =
+      strchr(place->path, '/') == NULL ? "./" : ""; /* else it is looked for in PATH */
+  snprintf(binary, sizeof binary, "%s%s.tried", here, place->path);
   if (!subject->torch && !build(place, binary, seconds, &ended)) return found;
   const char* const c[] = {binary, subject->library, subject->options, NULL};
   const char* const python[] = {subject->python, place->path, NULL};
