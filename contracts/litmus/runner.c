@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "resources.h"
 #include "tables.h"
 
 /* To wake a thread takes longer than most programs. */
@@ -19,6 +19,9 @@ enum { THREADS_IN = 64, PARTS_IN = 8 };
 /* A program takes at most half of the memory: two cells, where they are so large. */
 #define MOST_BYTES (UINT64_C(64) << 20)
 #define PARTS 4
+
+/* For whoever has an exclusive device to let go of it; shorter than the opening may take. */
+#define PATIENCE_NS UINT64_C(40000000000)
 
 static void take_tables(litmus_runner_t* runner) {
   const tbk_backend_t* backend = runner->library.backend;
@@ -35,17 +38,6 @@ static void take_tables(litmus_runner_t* runner) {
 #undef TAKE
 }
 
-/* Another process that has an exclusive device may let go of it: it is asked for again. */
-static tbk_status_t open_device(litmus_runner_t* runner, int32_t device, bool exclusive) {
-  enum { PAUSE_US = 2000, TURNS = 20000 };
-  tbk_status_t status = runner->core->device_open(runner->self, device, &runner->error);
-  for (int turn = 0; exclusive && status == TBK_UNAVAILABLE && turn < TURNS; turn++) {
-    (void)usleep(PAUSE_US);
-    status = runner->core->device_open(runner->self, device, &runner->error);
-  }
-  return status;
-}
-
 static tbk_status_t open_devices(litmus_runner_t* runner) {
   litmus_offers_t* offers = &runner->offers;
   int32_t count = 0;
@@ -60,7 +52,8 @@ static tbk_status_t open_devices(litmus_runner_t* runner) {
     status =
         runner->core->device_properties(runner->self, (int32_t)device, &properties, &runner->error);
     if (status == TBK_OK)
-      status = open_device(runner, (int32_t)device, (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0);
+      status = tbk_open_within(runner->core, runner->self, (int32_t)device, &runner->error,
+                               (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0 ? PATIENCE_NS : 0);
     if (status != TBK_OK) return status;
     if (properties.copy_granularity > offers->granularity)
       offers->granularity = properties.copy_granularity;

@@ -13,7 +13,6 @@
 #include "text.h"
 
 #include <string.h>
-#include <unistd.h>
 
 bool tbk_child_say_health(tbk_session_t* session) {
   char reason[256] = "";
@@ -125,11 +124,9 @@ static tbk_need_set_t declared(const tbk_backend_t* backend) {
 static tbk_status_t open_device(tbk_session_t* session, uint64_t timeout_ns, tbk_error_t* error) {
   const uint64_t until = tbk_now_ns() + timeout_ns / 4 * 3;
   tbk_status_t status;
-  unsigned pause_ms = 1;
-  while ((status = tbk_session_open(session, error)) == TBK_UNAVAILABLE && tbk_now_ns() < until) {
-    (void)usleep(pause_ms * 1000); /* another process has it; it may let go */
-    pause_ms = pause_ms < 250 ? 2 * pause_ms : 250;
-  }
+  do /* another process has it; it may let go */
+    status = tbk_session_open(session, error);
+  while (status == TBK_UNAVAILABLE && tbk_now_ns() < until);
   return status;
 }
 

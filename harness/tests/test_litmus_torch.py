@@ -181,6 +181,12 @@ torch.Tensor.pin_memory = pin_memory
 """
 
 
+def hunt_broken_by(module: str, folder: Path, *words: str) -> Hunt:
+    """Hunts on the cpu backend with a module beside it that breaks it."""
+    (folder / "breaks.py").write_text(module)
+    return hunt(folder, SEEDED, through_bridge(CPU), "--torch-import=breaks", "--seed=2", *words)
+
+
 @pytest.mark.parametrize(
     ("module", "clauses"),
     [
@@ -193,10 +199,8 @@ torch.Tensor.pin_memory = pin_memory
 def test_what_autograd_and_loaders_rely_on_is_judged(
     module: str, clauses: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "breaks.py").write_text(module)
     monkeypatch.setitem(ENVIRONMENT, "PYTHONPATH", str(tmp_path))
-    words = ("--torch-import=breaks", "--shrink-time=60", "--seed=2")
-    ended = hunt(tmp_path, SEEDED, through_bridge(CPU), *words)
+    ended = hunt_broken_by(module, tmp_path, "--shrink-time=60")
     found = ended.one("finding")
     assert (ended.code, found["outcome"]) == (1, "wrong")
     assert set(found["clauses"]) & clauses
@@ -214,10 +218,8 @@ RIGHT_ALONE = f"import sys\nif 'tbk_harness' in sys.modules: exec({BACKWARD_ELSE
 def test_a_file_that_does_not_show_it_is_not_said_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "breaks.py").write_text(RIGHT_ALONE)
     monkeypatch.setitem(ENVIRONMENT, "PYTHONPATH", str(tmp_path))
-    words = ("--torch-import=breaks", "--shrink-time=1", "--seed=2")
-    ended = hunt(tmp_path, SEEDED, through_bridge(CPU), *words)
+    ended = hunt_broken_by(RIGHT_ALONE, tmp_path, "--shrink-time=1")
     found = ended.one("finding")
     assert (ended.code, found["outcome"], found["alone_shown"]) == (1, "wrong", 0)
     assert found["alone_runs"] > 0

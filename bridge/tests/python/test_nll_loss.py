@@ -19,14 +19,7 @@ Tensor = torch.Tensor
 Operands = dict[str, Tensor]
 REAL = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 
-
-@pytest.fixture(autouse=True)
-def served(backend: DeviceModule, device: torch.device) -> None:
-    """Skips where the backend moves nothing by indices."""
-    backend.reset_fallbacks()
-    torch.ones(2, device=device).take(torch.tensor([1], device=device)).exp()
-    if backend.fallbacks():
-        pytest.skip("the backend offers no tbk::index")
+pytestmark = pytest.mark.usefixtures("takes_programs", "takes_indices")
 
 
 def loss_operands(shape: tuple[int, ...], dtype: torch.dtype) -> Operands:

@@ -62,14 +62,14 @@ tbk_status_t tbk_open_within(const tbk_core_t* core, tbk_instance_t* self, int32
   const int32_t phase = *tbk_phase_cell;
   const uint64_t until = fx_awake_ns() + patience_ns;
   tbk_set_phase(TBK_PHASE_OPEN);
-  uint64_t began_ns = fx_now_ns();
-  tbk_status_t status = core->device_open(self, device, error);
-  while (status == TBK_UNAVAILABLE && fx_awake_ns() < until) {
-    (void)usleep(PAUSE_US);
-    began_ns = fx_now_ns();
+  tbk_status_t status;
+  for (;;) {
+    const uint64_t began_ns = fx_now_ns();
     status = core->device_open(self, device, error);
+    opening_ns = fx_now_ns() - began_ns;
+    if (status != TBK_UNAVAILABLE || fx_awake_ns() >= until) break;
+    (void)usleep(PAUSE_US);
   }
-  opening_ns = fx_now_ns() - began_ns;
   tbk_set_phase((tbk_phase_t)phase);
   if (status == TBK_OK) device_held = held_before;
   return status;
