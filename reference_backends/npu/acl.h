@@ -211,41 +211,23 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
 /* X(member, symbol, need, page, result, parameters): libnnopbase.so, found through libopapi.so.
  * Strides and offset are in elements and not negative; the offset counts from `data`, which is aligned to
  * 32 bytes (Da 00019). */
-#define ACL_HANDLE_MAP(X)                                                                        \
-  X(create_tensor, "aclCreateTensor", ACL_NEEDED, "Da 00019", acl_tensor*,                       \
-    (const int64_t* sizes, uint64_t rank, int dtype, const int64_t* strides, int64_t offset,     \
-     int format, const int64_t* storage_sizes, uint64_t storage_rank, void* data))               \
-  X(destroy_tensor, "aclDestroyTensor", ACL_NEEDED, "O", acl_result, (const acl_tensor* tensor)) \
-  X(create_scalar, "aclCreateScalar", ACL_NEEDED, "O", acl_scalar*, (void* value, int dtype))    \
-  X(destroy_scalar, "aclDestroyScalar", ACL_NEEDED, "O", acl_result, (const acl_scalar* scalar)) \
-  X(create_ints, "aclCreateIntArray", ACL_NEEDED, "O", acl_ints*,                                \
-    (const int64_t* items, uint64_t count))                                                      \
-  X(destroy_ints, "aclDestroyIntArray", ACL_NEEDED, "O", acl_result, (const acl_ints* ints))     \
-  X(create_list, "aclCreateTensorList", ACL_OPTIONAL, "O", acl_list*,                            \
-    (const acl_tensor* const* items, uint64_t count))                                            \
-  X(destroy_list, "aclDestroyTensorList", ACL_OPTIONAL, "O", acl_result, (const acl_list* list)) \
-  X(make_repeatable, "aclSetAclOpExecutorRepeatable", ACL_OPTIONAL, "Da 00041", acl_result,      \
-    (acl_executor * executor))                                                                   \
-  X(destroy_executor, "aclDestroyAclOpExecutor", ACL_OPTIONAL, "Da 00041", acl_result,           \
+#define ACL_HANDLE_MAP(X)                                                                     \
+  X(create_tensor, "aclCreateTensor", ACL_NEEDED, "Da 00019", acl_tensor*,                    \
+    (const int64_t* sizes, uint64_t rank, int dtype, const int64_t* strides, int64_t offset,  \
+     int format, const int64_t* storage_sizes, uint64_t storage_rank, void* data))            \
+  X(destroy_tensor, "aclDestroyTensor", ACL_NEEDED, "O", acl_result, (const void* tensor))    \
+  X(create_scalar, "aclCreateScalar", ACL_NEEDED, "O", acl_scalar*, (void* value, int dtype)) \
+  X(destroy_scalar, "aclDestroyScalar", ACL_NEEDED, "O", acl_result, (const void* scalar))    \
+  X(create_ints, "aclCreateIntArray", ACL_NEEDED, "O", acl_ints*,                             \
+    (const int64_t* items, uint64_t count))                                                   \
+  X(destroy_ints, "aclDestroyIntArray", ACL_NEEDED, "O", acl_result, (const void* ints))      \
+  X(create_list, "aclCreateTensorList", ACL_OPTIONAL, "O", acl_list*,                         \
+    (const acl_tensor* const* items, uint64_t count))                                         \
+  X(destroy_list, "aclDestroyTensorList", ACL_OPTIONAL, "O", acl_result, (const void* list))  \
+  X(make_repeatable, "aclSetAclOpExecutorRepeatable", ACL_OPTIONAL, "Da 00041", acl_result,   \
+    (acl_executor * executor))                                                                \
+  X(destroy_executor, "aclDestroyAclOpExecutor", ACL_OPTIONAL, "Da 00041", acl_result,        \
     (acl_executor * executor))
-
-/* X(member, name, page, what of phase one comes before the two out parameters): libopapi.so. Phase one is
- * "aclnn" name "GetWorkspaceSize", phase two "aclnn" name. All are optional: an operator without its two
- * functions is not offered. */
-#define ACL_OPERATOR_MAP(X)                                                                      \
-  X(fill, "InplaceFillScalar", "O FillKernel:25", acl_tensor* self, const acl_scalar* value)     \
-  X(zero, "InplaceZero", "O Zeros", acl_tensor* self)                                            \
-  X(copy, "InplaceCopy", "T CopyKernelOpApi:41", acl_tensor* self, const acl_tensor* source)     \
-  X(add, "Add", "O AddKernel:54", const acl_tensor* self, const acl_tensor* other,               \
-    const acl_scalar* alpha, acl_tensor* out)                                                    \
-  X(mul, "Mul", "O MulKernel:41", const acl_tensor* self, const acl_tensor* other,               \
-    acl_tensor* out)                                                                             \
-  X(where, "SWhere", "O WhereKernel:77", const acl_tensor* condition, const acl_tensor* self,    \
-    const acl_tensor* other, acl_tensor* out)                                                    \
-  X(sum, "ReduceSum", "O SumKernel", const acl_tensor* self, const acl_ints* dims, bool keepdim, \
-    int dtype, acl_tensor* out)                                                                  \
-  X(mm, "Mm", "O Mm:53", const acl_tensor* self, const acl_tensor* mat2, acl_tensor* out,        \
-    int8_t cube_math_type)
 
 #define ACL_PHASE_ONE_SYMBOL(name) "aclnn" name "GetWorkspaceSize"
 #define ACL_PHASE_TWO_SYMBOL(name) "aclnn" name
@@ -262,13 +244,6 @@ typedef struct acl_runtime {
 typedef struct acl_operators {
   ACL_HANDLE_MAP(ACL_MEMBER)
 #undef ACL_MEMBER
-#define ACL_PHASES(member, name, page, ...)                                                      \
-  struct {                                                                                       \
-    acl_result (*plan)(__VA_ARGS__, uint64_t* out_workspace_bytes, acl_executor** out_executor); \
-    acl_issue issue;                                                                             \
-  } member;
-  ACL_OPERATOR_MAP(ACL_PHASES)
-#undef ACL_PHASES
 } acl_operators_t;
 
 #endif /* TBK_NPU_ACL_H */

@@ -6,6 +6,7 @@
  */
 #include "npu.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -63,6 +64,16 @@ void npu_describe(acl_result result, char* out, size_t size) {
     if ((unsigned char)*at < ' ') *at = ' ';
 }
 
+tbk_status_t npu_tell(tbk_error_t* error, acl_result result, const char* format, ...) {
+  char text[200], what[80];
+  va_list arguments;
+  npu_describe(result, text, sizeof text);
+  va_start(arguments, format);
+  vsnprintf(what, sizeof what, format, arguments);
+  va_end(arguments);
+  return npu_fail(error, npu_translate(result), "%s: %s", what, text);
+}
+
 static tbk_status_t lose(tbk_instance_t* self, int32_t device, tbk_status_t status) {
   if (status != TBK_DEVICE_LOST) return status;
   pthread_mutex_lock(&self->lock);
@@ -83,12 +94,9 @@ tbk_status_t npu_enter(tbk_instance_t* self, int32_t device, npu_entry_t* out_en
   pthread_mutex_unlock(&self->lock);
   if (context == NULL) return npu_fail(error, TBK_INVALID_STATE, "device %d is not open", device);
   if (lost) return npu_fail(error, TBK_DEVICE_LOST, "device %d is lost", device);
-  char text[200];
   acl_result result = npu_context_swap(context, out_entry);
   if (result == ACL_OK) return TBK_OK;
-  npu_describe(result, text, sizeof text);
-  return npu_fail(error, lose(self, device, npu_translate(result)), "entering device %d: %s",
-                  device, text);
+  return lose(self, device, npu_tell(error, result, "entering device %d", device));
 }
 
 tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* entry,

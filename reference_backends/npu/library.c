@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "named.h"
+#include "operation.h"
 
 #include <dlfcn.h>
 #include <driver/library.h>
@@ -63,9 +63,19 @@ static bool find_runtime(void* const* libraries) {
   return false;
 }
 
+#define ACLNN(name, signature, arguments, page, meaning, overloads)                             \
+  static acl_result plan_##name(void (*plan)(void), const aclnn_word_t* w, uint64_t* out_bytes, \
+                                acl_executor** out_executor) {                                  \
+    typedef acl_result (*plan_t)(ACLNN_PARAMETERS_##signature, uint64_t * bytes,                \
+                                 acl_executor * *executor);                                     \
+    return ((plan_t)plan)(ACLNN_VALUES_##signature, out_bytes, out_executor);                   \
+  }
+#include "aclnn.def"
+#undef ACLNN
+
 static const aclnn_row_t function_rows[ACLNN_FUNCTIONS] = {
 #define ACLNN(name, signature, arguments, page, meaning, overloads) \
-  {#name, arguments, ACLNN_##signature, page},
+  {#name, arguments, page, plan_##name},
 #include "aclnn.def"
 #undef ACLNN
 };
@@ -102,12 +112,6 @@ static bool find_operators(void* const* libraries) {
     return false;                                                                          \
   }
   ACL_HANDLE_MAP(LOOK_UP)
-#undef LOOK_UP
-#define LOOK_UP(member, name, page, ...)                                                         \
-  if (!look_up(libraries, ACL_PHASE_ONE_SYMBOL(name), &nn.member.plan, sizeof nn.member.plan) || \
-      !look_up(libraries, ACL_PHASE_TWO_SYMBOL(name), &nn.member.issue, sizeof nn.member.issue)) \
-    nn.member.issue = NULL;
-  ACL_OPERATOR_MAP(LOOK_UP)
 #undef LOOK_UP
   find_functions(libraries);
   return true;

@@ -89,6 +89,10 @@ tbk_status_t npu_translate(acl_result result);
 /* Writes number, name and the driver's own text of an error of the last call of this thread. */
 void npu_describe(acl_result result, char* out, size_t size);
 
+/* Writes what could not be done, and that; returns the status that says it. */
+tbk_status_t npu_tell(tbk_error_t* error, acl_result result, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* context.c: what the thread had current, and has to have again. */
 typedef struct npu_entry {
   acl_context saved; /* NULL: nothing to put back */

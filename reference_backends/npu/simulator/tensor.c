@@ -91,15 +91,15 @@ static acl_result destroy(const void* handle, sim_kind_t kind, const char* call)
   return sim_object_destroy(object, call);
 }
 
-acl_result api_destroy_tensor(const acl_tensor* tensor) {
+acl_result api_destroy_tensor(const void* tensor) {
   return destroy(tensor, SIM_TENSOR, "aclDestroyTensor");
 }
 
-acl_result api_destroy_scalar(const acl_scalar* scalar) {
+acl_result api_destroy_scalar(const void* scalar) {
   return destroy(scalar, SIM_SCALAR, "aclDestroyScalar");
 }
 
-acl_result api_destroy_ints(const acl_ints* ints) {
+acl_result api_destroy_ints(const void* ints) {
   return destroy(ints, SIM_INTS, "aclDestroyIntArray");
 }
 
@@ -176,7 +176,7 @@ acl_list* api_create_list(const acl_tensor* const* items, uint64_t count) {
   return (acl_list*)(void*)made;
 }
 
-acl_result api_destroy_list(const acl_list* list) {
+acl_result api_destroy_list(const void* list) {
   static const char call[] = "aclDestroyTensorList";
   sim_object_t* object;
   acl_result result = sim_begin(call);
