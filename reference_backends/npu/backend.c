@@ -101,29 +101,24 @@ tbk_status_t npu_enter(tbk_instance_t* self, int32_t device, npu_entry_t* out_en
 
 tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* entry,
                        acl_result result, const char* what, tbk_error_t* error) {
-  char text[200] = "";
   tbk_status_t status = npu_translate(result);
   const bool well = status == TBK_OK || status == TBK_NOT_READY;
-  if (!well) npu_describe(result, text, sizeof text); /* before another call forgets it */
+  if (status == TBK_NOT_READY)
+    npu_fail(error, status, "%s on device %d: not complete", what, device);
+  if (!well) npu_tell(error, result, "%s on device %d", what, device); /* before it is forgotten */
   acl_result back = npu_context_put_back(entry);
-  if (back != ACL_OK && well) {
-    npu_describe(back, text, sizeof text);
-    status = npu_translate(back);
-  } else if (back != ACL_OK) {
+  if (back != ACL_OK && well)
+    status = npu_tell(error, back, "%s on device %d", what, device);
+  else if (back != ACL_OK)
     driver_log(&self->host, TBK_LOG_WARNING, "leaving device %d: error %d", device, back);
-  }
-  if (status == TBK_OK || status == TBK_NOT_READY)
-    return status == TBK_OK
-               ? status
-               : npu_fail(error, status, "%s on device %d: not complete", what, device);
-  return npu_fail(error, lose(self, device, status), "%s on device %d: %s", what, device, text);
+  return lose(self, device, status);
 }
 
 tbk_status_t npu_enter_with(tbk_instance_t* self, int32_t device, const tbk_stream_t* stream,
                             npu_entry_t* out_entry, tbk_error_t* error) {
   if (stream != NULL && stream->handle.device != device)
     return npu_fail(error, TBK_INVALID, "the stream is one of device %d", stream->handle.device);
-  if (stream != NULL && !stream->queue.live)
+  if (stream != NULL && !stream->handle.live)
     return npu_fail(error, TBK_INVALID_STATE, "the stream ended with its device");
   return npu_enter(self, device, out_entry, error);
 }

@@ -79,7 +79,7 @@ static void event_destroy(tbk_instance_t* self, tbk_event_t* event) {
 /* npu_enter, for an event, whose device may have been closed. */
 static tbk_status_t enter(tbk_instance_t* self, const tbk_event_t* event, npu_entry_t* entry,
                           tbk_error_t* error) {
-  if (event->handle.native == NULL)
+  if (!event->handle.live)
     return npu_fail(error, TBK_INVALID_STATE, "the event ended with its device");
   return npu_enter(self, event->handle.device, entry, error);
 }
@@ -101,10 +101,10 @@ static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_s
   if (status != TBK_OK) return status;
   pthread_mutex_lock(&stream->queue.lock);
   pthread_mutex_lock(&event->lock);
-  acl_result result = npu_acl()->event_record(event->handle.native, stream->queue.native);
+  acl_result result = npu_acl()->event_record(event->handle.native, stream->handle.native);
   if (result == ACL_OK) {
     event->recorded = true;
-    event->stream = stream->queue.native;
+    event->stream = stream->handle.native;
   }
   pthread_mutex_unlock(&event->lock);
   pthread_mutex_unlock(&stream->queue.lock);
@@ -123,7 +123,7 @@ static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_e
   acl_result result = ACL_OK;
   if (is_recorded(event, &recorded_on)) {
     pthread_mutex_lock(&stream->queue.lock);
-    result = npu_acl()->stream_wait_event(stream->queue.native, event->handle.native);
+    result = npu_acl()->stream_wait_event(stream->handle.native, event->handle.native);
     pthread_mutex_unlock(&stream->queue.lock);
   }
   return npu_leave(self, stream->handle.device, &entry, result, "waiting for an event", error);

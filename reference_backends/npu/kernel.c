@@ -44,7 +44,8 @@ static tbk_status_t submit(tbk_instance_t* self, int32_t device, npu_call_t* cal
   status = npu_run(call, &place);
   pthread_mutex_unlock(&queue->lock);
   acl_result result = status == TBK_DEVICE_LOST ? ACL_INTERNAL : ACL_OK; /* leaving remembers it */
-  if (status == TBK_OK && stream == NULL) result = npu_acl()->stream_synchronize(queue->native);
+  if (status == TBK_OK && stream == NULL)
+    result = npu_acl()->stream_synchronize(queue->handle.native);
   tbk_status_t left =
       npu_leave(self, device, &entry, result, name, status == TBK_OK ? error : NULL);
   return status != TBK_OK ? status : left;

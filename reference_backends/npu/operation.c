@@ -155,7 +155,7 @@ static tbk_status_t run_one(npu_call_t* call, const npu_place_t* place, uint64_t
   if (planned && status != TBK_OK) drop(executor);
   if (status == TBK_OK) {
     const acl_result result =
-        npu_aclnn(call->function).issue(memory, bytes, executor, place->queue->native);
+        npu_aclnn(call->function).issue(memory, bytes, executor, place->queue->handle.native);
     if (result != ACL_OK)
       status = npu_tell(call->error, result, "aclnn%s", npu_aclnn_row(call->function)->name);
   }

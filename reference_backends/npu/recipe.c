@@ -141,7 +141,7 @@ static tbk_status_t add_dim(npu_call_t* call, const void* value) {
   return add_dims(call, value != NULL ? &one : NULL);
 }
 
-/* Whole and real numbers, which share their 8 bytes in a word; and zeros of all classes. */
+/* Whole and real numbers and texts, which are 8 bytes of a word; and zeros of all classes. */
 static tbk_status_t add_word(npu_call_t* call, const void* value) {
   aclnn_word_t word = {.i = 0};
   if (value != NULL) memcpy(&word, value, sizeof word);
@@ -179,10 +179,6 @@ static tbk_status_t add_approximation(npu_call_t* call, const void* value) {
   return push(call, (aclnn_word_t){.i = value != NULL && strcmp(value, "tanh") == 0});
 }
 
-static tbk_status_t add_text(npu_call_t* call, const void* value) {
-  return push(call, (aclnn_word_t){.p = (void*)(uintptr_t)value});
-}
-
 static tbk_status_t add_dtype(npu_call_t* call, const void* value) {
   int output = 0;
   (void)value;
@@ -204,37 +200,48 @@ static tbk_status_t refuse_it(npu_call_t* call, const void* value) {
   return value == NULL ? TBK_OK : npu_refuse(call, "an option that it has not");
 }
 
-static tbk_status_t leave_out(npu_call_t* call, const void* value) {
-  (void)call, (void)value;
-  return TBK_OK;
-}
-
 typedef struct letter {
   char letter;
   member_t member;
-  int arguments; /* so many it gives */
-  tbk_status_t (*add)(npu_call_t* call, const void* value);
+  int arguments;                                            /* so many it gives */
+  tbk_status_t (*add)(npu_call_t* call, const void* value); /* NULL: left out */
 } letter_t;
 
 static const letter_t* letter_of(char letter) {
   static const letter_t letters[] = {
-      {'t', NEEDED, 1, add_tensor},      {'q', POINTER, 1, add_tensor},
-      {'o', POINTER, 1, add_tensor},     {'T', LIST, 1, add_list},
-      {'O', LIST, 1, add_list},          {'s', NUMBER, 1, add_number},
-      {'S', POINTER, 1, add_number},     {'v', NUMBER, 1, add_converted},
-      {'J', VALUE, 1, add_whole_number}, {'l', LIST, 1, add_ints},
-      {'k', LIST, 1, add_dims},          {'L', POINTER, 1, add_dims},
-      {'A', NOTHING, 1, add_dims},       {'I', VALUE, 1, add_dim},
-      {'X', POINTER, 1, add_dim},        {'i', VALUE, 1, add_word},
-      {'x', NEEDED, 1, add_word},        {'0', NOTHING, 1, add_word},
-      {'F', NOTHING, 1, add_word},       {'c', NOTHING, 1, add_word},
-      {'d', VALUE, 1, add_word},         {'e', POINTER, 1, add_real},
-      {'b', VALUE, 1, add_truth},        {'B', POINTER, 1, add_truth},
-      {'z', VALUE, 1, add_false},        {'C', POINTER, 1, add_correction},
-      {'m', POINTER, 1, add_rounding},   {'g', POINTER, 1, add_approximation},
-      {'Z', POINTER, 1, add_text},       {'y', VALUE, 1, add_dtype},
-      {'%', NOTHING, 0, exchange},       {'N', POINTER, 0, refuse_it},
-      {'-', VALUE, 0, leave_out},
+      {'t', NEEDED, 1, add_tensor},
+      {'q', POINTER, 1, add_tensor},
+      {'o', POINTER, 1, add_tensor},
+      {'T', LIST, 1, add_list},
+      {'O', LIST, 1, add_list},
+      {'s', NUMBER, 1, add_number},
+      {'S', POINTER, 1, add_number},
+      {'v', NUMBER, 1, add_converted},
+      {'J', VALUE, 1, add_whole_number},
+      {'l', LIST, 1, add_ints},
+      {'k', LIST, 1, add_dims},
+      {'L', POINTER, 1, add_dims},
+      {'A', NOTHING, 1, add_dims},
+      {'I', VALUE, 1, add_dim},
+      {'X', POINTER, 1, add_dim},
+      {'i', VALUE, 1, add_word},
+      {'x', NEEDED, 1, add_word},
+      {'0', NOTHING, 1, add_word},
+      {'F', NOTHING, 1, add_word},
+      {'c', NOTHING, 1, add_word},
+      {'d', VALUE, 1, add_word},
+      {'e', POINTER, 1, add_real},
+      {'b', VALUE, 1, add_truth},
+      {'B', POINTER, 1, add_truth},
+      {'z', VALUE, 1, add_false},
+      {'C', POINTER, 1, add_correction},
+      {'m', POINTER, 1, add_rounding},
+      {'g', POINTER, 1, add_approximation},
+      {'Z', VALUE, 1, add_word},
+      {'y', VALUE, 1, add_dtype},
+      {'%', NOTHING, 0, exchange},
+      {'N', POINTER, 0, refuse_it},
+      {'-', VALUE, 0, NULL},
   };
   const letter_t* row = letters;
   while (row->letter != letter)
@@ -322,7 +329,7 @@ tbk_status_t npu_build(npu_call_t* call) {
   tbk_status_t status = TBK_OK;
   for (const char* at = call->recipe; *at != '\0' && status == TBK_OK; at++) {
     const letter_t* letter = letter_of(*at);
-    status = letter->add(call, value_of(call, letter, offset));
+    if (letter->add != NULL) status = letter->add(call, value_of(call, letter, offset));
     offset += member_bytes[letter->member];
   }
   return status;

@@ -15,30 +15,28 @@ enum { CHUNK_BYTES = 1 << 16 };
 acl_result npu_queue_open(npu_queue_t* queue) {
   const acl_runtime_t* acl = npu_acl();
   acl_result result = acl->stream_create_config != NULL
-                          ? acl->stream_create_config(&queue->native, 0,
+                          ? acl->stream_create_config(&queue->handle.native, 0,
                                                       ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC)
-                          : acl->stream_create(&queue->native);
+                          : acl->stream_create(&queue->handle.native);
   if (result != ACL_OK) return result;
   if (acl->stream_failure_mode != NULL)
-    result = acl->stream_failure_mode(queue->native, ACL_STOP_ON_FAILURE);
+    result = acl->stream_failure_mode(queue->handle.native, ACL_STOP_ON_FAILURE);
   if (npu_translate(result) == TBK_UNSUPPORTED) result = ACL_OK;
-  if (result != ACL_OK) acl->stream_destroy(queue->native);
-  queue->live = result == ACL_OK;
+  if (result != ACL_OK) acl->stream_destroy(queue->handle.native);
   return result;
 }
 
 acl_result npu_queue_close(npu_queue_t* queue, bool borrowed) {
   const acl_runtime_t* acl = npu_acl();
   npu_workspace_t* workspace = &queue->workspace;
-  acl_result result = workspace->count > 0 ? acl->stream_synchronize(queue->native) : ACL_OK;
-  acl_result destroyed = borrowed ? ACL_OK : acl->stream_destroy(queue->native);
+  acl_result result = workspace->count > 0 ? acl->stream_synchronize(queue->handle.native) : ACL_OK;
+  acl_result destroyed = borrowed ? ACL_OK : acl->stream_destroy(queue->handle.native);
   if (result == ACL_OK) result = destroyed;
   while (workspace->count > 0) {
     acl_result freed = acl->free(workspace->chunks[--workspace->count]);
     if (result == ACL_OK) result = freed;
   }
   workspace->size_bytes = 0;
-  queue->live = false;
   return result;
 }
 
@@ -77,10 +75,10 @@ acl_result npu_streams_close(npu_device_t* device, bool entered) {
   acl_result result = ACL_OK;
   LIST_FOREACH(handle, &device->streams, entry) {
     tbk_stream_t* stream = (tbk_stream_t*)handle;
-    acl_result closed = stream->queue.live && entered ? close_stream(device, stream) : ACL_OK;
+    acl_result closed = stream->handle.live && entered ? close_stream(device, stream) : ACL_OK;
     if (result == ACL_OK) result = closed;
-    stream->queue.live = false;
   }
+  handles_make_stale(&device->streams, NULL);
   return result;
 }
 
@@ -116,8 +114,7 @@ static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t 
 
 static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
   if (stream == NULL) return;
-  (void)handle_remove(&self->lock, &stream->handle);
-  if (stream->queue.live) {
+  if (handle_remove(&self->lock, &stream->handle)) {
     npu_entry_t entry;
     tbk_error_t error = {""};
     tbk_status_t status = npu_enter(self, stream->handle.device, &entry, &error);
@@ -134,7 +131,7 @@ static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
 /* 507004 where it is not complete, which ACL tells by a status. */
 static acl_result query(const npu_queue_t* queue) {
   int state = ACL_STREAM_NOT_READY;
-  acl_result result = npu_acl()->stream_query(queue->native, &state);
+  acl_result result = npu_acl()->stream_query(queue->handle.native, &state);
   return result == ACL_OK && state != ACL_STREAM_COMPLETE ? ACL_STREAM_NOT_COMPLETE : result;
 }
 
@@ -153,7 +150,7 @@ static tbk_status_t stream_synchronize(tbk_instance_t* self, tbk_stream_t* strea
   if (stream == NULL) return npu_fail(error, TBK_INVALID, "stream is NULL");
   tbk_status_t status = npu_enter_with(self, stream->handle.device, stream, &entry, error);
   if (status != TBK_OK) return status;
-  acl_result result = npu_acl()->stream_synchronize(stream->queue.native);
+  acl_result result = npu_acl()->stream_synchronize(stream->handle.native);
   return npu_leave(self, stream->handle.device, &entry, result, "synchronising a stream", error);
 }
 
@@ -170,7 +167,7 @@ static tbk_status_t stream_native_handle(tbk_instance_t* self, tbk_stream_t* str
   (void)self;
   if (stream == NULL || out_native == NULL)
     return npu_fail(error, TBK_INVALID, "stream or out_native is NULL");
-  *out_native = stream->queue.native;
+  *out_native = stream->handle.native;
   return TBK_OK;
 }
 
@@ -187,8 +184,8 @@ static tbk_status_t stream_from_native(tbk_instance_t* self, int32_t device, voi
     if (stream != NULL) npu_stream_free(stream);
     return status;
   }
-  stream->queue.native = native;
-  stream->queue.live = stream->borrowed = true;
+  stream->handle.native = native;
+  stream->borrowed = true;
   handle_add(&self->lock, &self->devices[device].streams, &stream->handle);
   *out_stream = stream;
   return TBK_OK;
