@@ -10,55 +10,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+typedef struct answer {
+  acl_result result;
+  tbk_status_t status;
+  const char* name;
+} answer_t;
+
 /* 507xxx and 500xxx are of the device or of what runs it; with STOP_ON_FAILURE nothing of the context works
- * after them (D 0074). These are not: they are about one call. */
-static bool is_fault(acl_result result) {
-  static const acl_result others[] = {ACL_REPORT_TIMEOUT, ACL_DEVICE_SETUP, ACL_STREAM_SYNC_TIMEOUT,
-                                      ACL_EVENT_SYNC_TIMEOUT};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (others[i] == result) return false;
-  return result / 1000 == 507 || result / 1000 == 500 || result == ACL_DEVICE_TASK_ABORT;
+ * after them (D 0074). Those that are about one call have rows. */
+static answer_t answer_of(acl_result result) {
+  static const answer_t answers[] = {
+#define ANSWER(name, value, status) {value, TBK_##status, #name},
+      ACL_RESULT_MAP(ANSWER)
+#undef ANSWER
+  };
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+    if (answers[i].result == result) return answers[i];
+  const bool is_fault = result / 1000 == 507 || result / 1000 == 500;
+  return (answer_t){result, is_fault ? TBK_DEVICE_LOST : TBK_FAILED, "of which no name is known"};
 }
 
 tbk_status_t npu_translate(acl_result result) {
-  switch (result) {
-    case ACL_OK:
-      return TBK_OK;
-    case ACL_STREAM_NOT_COMPLETE:
-    case ACL_EVENT_NOT_COMPLETE:
-      return TBK_NOT_READY;
-    case ACL_BAD_ALLOC:
-    case ACL_MEMORY_ALLOCATION:
-    case ACL_RESOURCE_ALLOC:
-    case ACL_NO_EVENT_RESOURCE:
-    case ACL_NO_STREAM_RESOURCE:
-    case ACL_DEVICE_OOM:
-      return TBK_OUT_OF_MEMORY;
-    case ACL_UNSUPPORTED_DTYPE:
-    case ACL_API_NOT_SUPPORTED:
-    case ACL_FEATURE_UNSUPPORTED:
-    case ACL_FEATURE_NOT_SUPPORTED:
-      return TBK_UNSUPPORTED;
-    default: /* also wrong arguments: those of this backend, not of its caller */
-      return is_fault(result) ? TBK_DEVICE_LOST : TBK_FAILED;
-  }
-}
-
-static const char* name_of(acl_result result) {
-  switch (result) {
-#define CASE(name, value) \
-  case value:             \
-    return #name;
-    ACL_RESULT_MAP(CASE)
-#undef CASE
-    default:
-      return "of which no name is known";
-  }
+  return answer_of(result).status;
 }
 
 void npu_describe(acl_result result, char* out, size_t size) {
   const char* text = npu_acl()->recent_error ? npu_acl()->recent_error() : NULL;
-  snprintf(out, size, "error %d %s%s%.120s", result, name_of(result), text ? ": " : "",
+  snprintf(out, size, "error %d %s%s%.120s", result, answer_of(result).name, text ? ": " : "",
            text ? text : "");
   for (char* at = out; *at != '\0'; at++) /* the driver's own text has many lines */
     if ((unsigned char)*at < ' ') *at = ' ';

@@ -11,10 +11,6 @@
 
 enum { REPORT_MS = 100 };
 
-static bool is_wait_over(acl_result result) {
-  return result == ACL_REPORT_TIMEOUT || result == ACL_WAIT_CALLBACK_TIMEOUT;
-}
-
 static void* report(void* argument) {
   static const struct timespec pause = {0, 10000000};
   npu_reporter_t* reporter = argument;
@@ -22,7 +18,9 @@ static void* report(void* argument) {
   while (!__atomic_load_n(&reporter->stop, __ATOMIC_ACQUIRE)) {
     acl_result result = entered ? npu_acl()->process_report(REPORT_MS) : ACL_CONTEXT_NULL;
     /* An error may be of one call, and streams wait for theirs: ask on, but not without a pause. */
-    if (result != ACL_OK && !is_wait_over(result)) (void)nanosleep(&pause, NULL);
+    const bool well =
+        result == ACL_OK || result == ACL_REPORT_TIMEOUT || result == ACL_WAIT_CALLBACK_TIMEOUT;
+    if (!well) (void)nanosleep(&pause, NULL);
     if (!entered) entered = npu_acl()->set_context(reporter->context) == ACL_OK;
   }
   return NULL;

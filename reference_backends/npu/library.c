@@ -125,11 +125,9 @@ static void open_operators(void* driver) {
   const char* const given[] = {npu_choice.paths[1], NULL};
   void* libraries[LIBRARIES] = {NULL};
   int count = 0;
-  if (npu_choice.paths[1][0] != '\0') {
-    count = open_all(given, libraries, nn_reason, sizeof nn_reason);
-  } else if (dlsym(driver, "aclCreateTensor") == NULL) {
-    count = open_all(system_names, libraries, nn_reason, sizeof nn_reason);
-  }
+  const bool chosen = npu_choice.paths[1][0] != '\0';
+  if (chosen || dlsym(driver, "aclCreateTensor") == NULL)
+    count = open_all(chosen ? given : system_names, libraries, nn_reason, sizeof nn_reason);
   if (count == 0 && nn_reason[0] != '\0') return;
   for (int i = 0; i < count; i++)
     simulated = simulated || dlsym(libraries[i], ACL_SIMULATOR_MARKER) != NULL;
@@ -144,13 +142,11 @@ static void leave_driver(void) {
 }
 
 static void open_driver(void) {
-  static const char* const system_names[] = {"libascendcl.so", NULL};
-  const char* const given[] = {npu_choice.paths[0], NULL};
-  void* libraries[2] = {NULL, NULL};
+  const char* name = npu_choice.paths[0][0] != '\0' ? npu_choice.paths[0] : "libascendcl.so";
   char why[400] = "";
   process = getpid();
-  if (open_all(npu_choice.paths[0][0] != '\0' ? given : system_names, libraries, why, sizeof why) ==
-      0) {
+  void* libraries[2] = {library_open(name, RTLD_LAZY | RTLD_LOCAL, why, sizeof why), NULL};
+  if (libraries[0] == NULL) {
     snprintf(acl_reason, sizeof acl_reason, "no driver: %s", why);
     return;
   }

@@ -93,19 +93,24 @@ acl_result npu_transfer(npu_device_t* device, tbk_stream_t* stream, bool direct,
                         const npu_copy_t* copy) {
   const acl_runtime_t* acl = npu_acl();
   const uint64_t size = copy->size_bytes;
+  uint64_t done = 0;
   acl_result result = ACL_OK;
-  bool enqueued = false;
   if (size == 0) return ACL_OK;
   if (stream == NULL) return acl->copy(copy->destination, size, copy->source, size, copy->kind);
   acl_stream native = stream->handle.native;
   pthread_mutex_lock(&stream->queue.lock);
   if (direct) {
     result = acl->copy_async(copy->destination, size, copy->source, size, copy->kind, native);
-  } else {
-    if (can_bounce(stream, copy->kind)) result = npu_bounce(&device->pool, copy, native, &enqueued);
-    if (result == ACL_OK && !enqueued) result = acl->stream_synchronize(native);
-    if (result == ACL_OK && !enqueued)
-      result = acl->copy(copy->destination, size, copy->source, size, copy->kind);
+    done = size;
+  } else if (can_bounce(stream, copy->kind)) {
+    result = npu_bounce(&device->pool, copy, native, &done);
+  }
+  if (result == ACL_OK && done < size) {
+    const npu_copy_t rest = npu_part(copy, done, size);
+    result = acl->stream_synchronize(native);
+    if (result == ACL_OK)
+      result =
+          acl->copy(rest.destination, rest.size_bytes, rest.source, rest.size_bytes, rest.kind);
   }
   pthread_mutex_unlock(&stream->queue.lock);
   return result;

@@ -9,15 +9,12 @@
 enum { BASE_ALIGNMENT = 32, WORKSPACE_ALIGNMENT = 512 }; /* the first by Da 00019 */
 
 int npu_acl_dtype(int32_t dtype) {
-  switch (dtype) {
-#define CASE(name, value) \
-  case TBK_##name:        \
-    return ACL_##name;
-    ACL_DTYPE_MAP(CASE)
-#undef CASE
-    default:
-      return -1;
-  }
+  static const int dtypes[] = {
+#define DTYPE(name, value) [TBK_##name] = (value),
+      ACL_DTYPE_MAP(DTYPE)
+#undef DTYPE
+  };
+  return dtypes[dtype];
 }
 
 /* As torch_npu chooses it (O op_api_common.cpp:917). */
@@ -182,8 +179,9 @@ static bool any(const npu_call_t* call, bool written, bool with_elements) {
   return false;
 }
 
-/* Of what is checked, the sum of nothing is 0, and aclnn is not asked for it. */
-tbk_status_t npu_settle(npu_call_t* call, bool* out_runs) {
+/* What is left to do, of a call that was read: where nothing is written, nothing. Of what is checked, the sum of nothing
+ * is 0, and aclnn is not asked for it. */
+static tbk_status_t settle(npu_call_t* call, bool* out_runs) {
   *out_runs = any(call, true, true);
   if (!*out_runs || !any(call, false, false)) return TBK_OK;
   if (call->job.operand_count == 0) return npu_refuse(call, "a tensor without elements");
@@ -198,7 +196,7 @@ tbk_status_t npu_settle(npu_call_t* call, bool* out_runs) {
 tbk_status_t npu_run(npu_call_t* call, const npu_place_t* place) {
   bool runs;
   void* memory = NULL;
-  tbk_status_t status = npu_settle(call, &runs);
+  tbk_status_t status = settle(call, &runs);
   if (status != TBK_OK || !runs) return status;
   const uint64_t bytes = choose_apart(call);
   if (bytes > 0) status = reserve(place, bytes, &memory, call->error);
@@ -214,7 +212,7 @@ tbk_status_t npu_probe(npu_call_t* call, uint64_t* out_bytes) {
   bool runs;
   acl_executor* executor = NULL;
   uint64_t bytes = 0;
-  tbk_status_t status = npu_settle(call, &runs);
+  tbk_status_t status = settle(call, &runs);
   for (int i = 0; i < call->view_count; i++)
     call->views[i].memory = 0, call->views[i].offset = 0;
   if (status == TBK_OK && runs) status = plan(call, &bytes, &executor);

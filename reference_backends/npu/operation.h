@@ -84,9 +84,7 @@ tbk_status_t npu_read(npu_call_t* call, const npu_row_t* row);
 tbk_status_t npu_build(npu_call_t* call);
 void npu_release(npu_call_t* call);
 
-/* operation.c: what is left to do, of a call that was read: of nothing written, nothing, which is false. */
-tbk_status_t npu_settle(npu_call_t* call, bool* out_runs);
-/* Both phases, with the queue's lock. A refusal comes before anything is issued. */
+/* operation.c: both phases, with the queue's lock. A refusal comes before anything is issued. */
 tbk_status_t npu_run(npu_call_t* call, const npu_place_t* place);
 /* Phase one of a call without memory: the bytes of workspace that it wants. */
 tbk_status_t npu_probe(npu_call_t* call, uint64_t* out_bytes);

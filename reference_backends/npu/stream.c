@@ -82,34 +82,38 @@ acl_result npu_streams_close(npu_device_t* device, bool entered) {
   return result;
 }
 
-static tbk_stream_t* new_stream(int32_t device) {
-  tbk_stream_t* stream = calloc(1, sizeof *stream);
-  if (stream == NULL) return NULL;
-  pthread_mutex_init(&stream->queue.lock, NULL);
-  stream->handle.device = device;
-  return stream;
-}
-
-/* The priority changes nothing: see device_properties. */
-static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t priority,
-                                  tbk_stream_t** out_stream, tbk_error_t* error) {
+/* Makes a stream of a native one, or with one of its own. */
+static tbk_status_t make(tbk_instance_t* self, int32_t device, bool borrowed, void* native,
+                         tbk_stream_t** out_stream, tbk_error_t* error) {
   npu_entry_t entry;
-  (void)priority;
   if (out_stream == NULL) return npu_fail(error, TBK_INVALID, "out_stream is NULL");
   tbk_status_t status = npu_enter(self, device, &entry, error);
   if (status != TBK_OK) return status;
-  tbk_stream_t* stream = new_stream(device);
-  acl_result result = stream != NULL ? npu_queue_open(&stream->queue) : ACL_BAD_ALLOC;
-  status = npu_leave(self, device, &entry, result, "creating a stream", error);
+  tbk_stream_t* stream = calloc(1, sizeof *stream);
+  acl_result result = stream != NULL ? ACL_OK : ACL_BAD_ALLOC;
+  if (stream != NULL) {
+    pthread_mutex_init(&stream->queue.lock, NULL);
+    stream->handle = (driver_handle_t){.native = native, .device = device};
+    stream->borrowed = borrowed;
+    if (!borrowed) result = npu_queue_open(&stream->queue);
+  }
+  status = npu_leave(self, device, &entry, result, "making a stream", error);
   if (status != TBK_OK) {
     /* The context is still there where it could not be left. */
-    if (result == ACL_OK) npu_queue_close(&stream->queue, false);
+    if (result == ACL_OK) npu_queue_close(&stream->queue, borrowed);
     if (stream != NULL) npu_stream_free(stream);
     return status;
   }
   handle_add(&self->lock, &self->devices[device].streams, &stream->handle);
   *out_stream = stream;
   return TBK_OK;
+}
+
+/* The priority changes nothing: see device_properties. */
+static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t priority,
+                                  tbk_stream_t** out_stream, tbk_error_t* error) {
+  (void)priority;
+  return make(self, device, false, NULL, out_stream, error);
 }
 
 static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
@@ -173,22 +177,7 @@ static tbk_status_t stream_native_handle(tbk_instance_t* self, tbk_stream_t* str
 
 static tbk_status_t stream_from_native(tbk_instance_t* self, int32_t device, void* native,
                                        tbk_stream_t** out_stream, tbk_error_t* error) {
-  npu_entry_t entry;
-  if (out_stream == NULL) return npu_fail(error, TBK_INVALID, "out_stream is NULL");
-  tbk_status_t status = npu_enter(self, device, &entry, error);
-  if (status != TBK_OK) return status;
-  tbk_stream_t* stream = new_stream(device);
-  acl_result result = stream == NULL ? ACL_BAD_ALLOC : ACL_OK;
-  status = npu_leave(self, device, &entry, result, "wrapping a stream", error);
-  if (status != TBK_OK) {
-    if (stream != NULL) npu_stream_free(stream);
-    return status;
-  }
-  stream->handle.native = native;
-  stream->borrowed = true;
-  handle_add(&self->lock, &self->devices[device].streams, &stream->handle);
-  *out_stream = stream;
-  return TBK_OK;
+  return make(self, device, true, native, out_stream, error);
 }
 
 const tbk_stream_ops_t npu_stream_ops = {

@@ -33,11 +33,6 @@
 
 enum { LINE = 240 };
 
-/* Rows of the maps whose pages were not read. */
-static bool is_unread(const char* page) {
-  return page[0] != 'D';
-}
-
 static void tell(const tbk_instance_t* self, const char* what, const char* text) {
   driver_log(&self->host, TBK_LOG_INFO, TBK_LOG_UNVERIFIED "%s%s", what, text);
 }
@@ -47,9 +42,9 @@ static void tell_functions(const tbk_instance_t* self, char* line) {
   line[0] = '\0';
 }
 
-/* In lines that are shown whole. */
+/* Those whose pages were not read, in lines that are shown whole. */
 static void add(const tbk_instance_t* self, char line[LINE], const char* page, const char* symbol) {
-  if (!is_unread(page)) return;
+  if (page[0] == 'D') return;
   if (strlen(line) + strlen(symbol) + sizeof ", " > LINE) tell_functions(self, line);
   const size_t length = strlen(line);
   snprintf(line + length, LINE - length, "%s%s", length > 0 ? ", " : "", symbol);
