@@ -85,9 +85,13 @@ sim_number_t sim_element_read(int dtype, const char* from) {
   }
 }
 
-/* What does not fit gives a number, and traps nowhere; of whole numbers, a power of 0 that is infinite is 0. */
+bool sim_element_is_whole(int dtype) {
+  return dtype == TBK_UINT8 || dtype == TBK_INT8 || dtype == TBK_INT16 || dtype == TBK_INT32 ||
+         dtype == TBK_INT64;
+}
+
 static int64_t whole(sim_number_t value) {
-  if (!isfinite(value)) return isinf(value) ? 0 : INT64_MIN;
+  if (!isfinite(value)) return INT64_MIN;
   const sim_number_t range = 18446744073709551616.0L, turned = fmodl(truncl(value), range);
   return (int64_t)(uint64_t)(turned < 0 ? turned + range : turned);
 }

@@ -133,22 +133,13 @@ static acl_result find_executor(const void* handle, const char* call, sim_object
   return sim_object_find(handle, SIM_EXECUTOR, call, out_object);
 }
 
-/* Makes a task of what was found out; NULL without host memory. */
-static compute_t* task_of(const compute_t* value, void (*run)(sim_task_t* task)) {
-  compute_t* compute = sim_task_new(sizeof *compute, run);
-  if (compute == NULL) return NULL;
-  sim_task_t task = compute->task;
-  memcpy(task.uses, value->task.uses, sizeof task.uses);
-  *compute = *value;
-  compute->task = task;
-  return compute;
-}
-
 static acl_result submit(const sim_queue_t* queue, const compute_t* value) {
   acl_result result = ACL_OK;
   if (value->made.kernel != NULL && value->made.job.groups == 0) return ACL_OK;
-  if (value->made.workspace_bytes > 0) result = sim_submit(queue, task_of(value, run_mark));
-  return result == ACL_OK ? sim_submit(queue, task_of(value, run_compute)) : result;
+  if (value->made.workspace_bytes > 0)
+    result = sim_submit(queue, sim_task_new(value, sizeof *value, run_mark));
+  return result == ACL_OK ? sim_submit(queue, sim_task_new(value, sizeof *value, run_compute))
+                          : result;
 }
 
 /* Memory of what has elements, in the order in which tensors were taken. */

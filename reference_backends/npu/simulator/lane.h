@@ -29,6 +29,13 @@ uint32_t sim_lane_dims(const sim_run_t* run, int64_t dim);
 /* Runs the routine on each lane of the values of the formula; the second input, where there is one, is as large. */
 bool sim_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine);
 
+/* Defines a routine by its name, what it does with a lane, and the dimension. */
+#define ALONG_AS(name, lane, dim)                                \
+  bool sim_##name(sim_run_t* run) {                              \
+    return sim_lanes(run, sim_lane_dims(run, dim), lane_##lane); \
+  }
+#define ALONG(name, dim) ALONG_AS(name, name, dim)
+
 bool lane_logsumexp(const lane_t* lane);
 
 #endif /* SIM_LANE_H */

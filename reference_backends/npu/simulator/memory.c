@@ -50,17 +50,10 @@ acl_result sim_memory_range(const sim_context_t* context, const void* pointer, u
   return ACL_OK;
 }
 
-void sim_memory_use(sim_memory_t* memory) {
+void sim_memory_use(sim_memory_t* memory, int change) {
   if (memory == NULL) return;
   pthread_mutex_lock(&sim.lock);
-  memory->uses++;
-  pthread_mutex_unlock(&sim.lock);
-}
-
-void sim_memory_done(sim_memory_t* memory) {
-  if (memory == NULL) return;
-  pthread_mutex_lock(&sim.lock);
-  memory->uses--;
+  memory->uses += change;
   pthread_mutex_unlock(&sim.lock);
 }
 
@@ -71,16 +64,20 @@ static void give_back(const sim_memory_t* memory) {
     vdev_arena_give(vdev_device_arena(memory->context->device), memory->start);
 }
 
-/* Keeps a copy of what was allocated; false without host memory. */
-static bool keep(const sim_memory_t* value) {
+/* Keeps a copy of what was allocated, or gives it back. */
+static acl_result keep(const sim_memory_t* value, void** out) {
   sim_memory_t* memory = malloc(sizeof *memory);
-  if (memory == NULL) return false;
-  *memory = *value;
+  if (memory != NULL) *memory = *value;
   pthread_mutex_lock(&sim.lock);
-  bool kept = tsearch(memory, &sim.memory, by_range) != NULL;
+  bool kept = memory != NULL && tsearch(memory, &sim.memory, by_range) != NULL;
   pthread_mutex_unlock(&sim.lock);
-  if (!kept) free(memory);
-  return kept;
+  if (kept) {
+    *out = (void*)value->start;
+    return ACL_OK;
+  }
+  free(memory);
+  give_back(value);
+  return sim_no_memory();
 }
 
 static acl_result allocate(void** out, size_t size_bytes, int policy, uint64_t padding_bytes,
@@ -98,12 +95,7 @@ static acl_result allocate(void** out, size_t size_bytes, int policy, uint64_t p
   value.start = vdev_arena_take(arena, value.room_bytes);
   if (value.start == 0) return sim_refuse(ACL_MEMORY_ALLOCATION, "no device memory left");
   value.at = vdev_arena_at(arena, value.start, 0, value.room_bytes);
-  if (!keep(&value)) {
-    give_back(&value);
-    return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
-  }
-  *out = (void*)value.start;
-  return ACL_OK;
+  return keep(&value, out);
 }
 
 acl_result api_malloc_padded(void** out, size_t size_bytes, int policy) {
@@ -128,12 +120,7 @@ acl_result api_malloc_host(void** out, size_t size_bytes) {
                         .pinned = true,
                         .at = pointer,
                         .context = context};
-  if (!keep(&value)) {
-    give_back(&value);
-    return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
-  }
-  *out = pointer;
-  return ACL_OK;
+  return keep(&value, out);
 }
 
 static acl_result release(const void* pointer, bool pinned, const char* call) {

@@ -43,6 +43,8 @@ struct sim_executor {
 acl_result sim_issue(aclnn_function_t function, const char* call, const void* workspace,
                      uint64_t bytes, const void* handle, acl_stream stream);
 
+/* Returns the number of the last element of a storage that the tensor has; -1 where it has none. */
+int64_t sim_last_element(const sim_tensor_t* tensor);
 /* Returns our dtype for one of aclDataType; SIM_NO_DTYPE where there is none. */
 int sim_dtype_of(int acl_dtype);
 

@@ -36,7 +36,7 @@ bool plan_begin(plan_t* plan, aclnn_function_t function, const char* call, uint6
   if (out_bytes == NULL || out_executor == NULL) plan->result = sim_broken(SIM_NN_NULL, call);
   if (plan->result != ACL_OK) return false;
   plan->executor = calloc(1, sizeof *plan->executor);
-  if (plan->executor == NULL) plan->result = sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+  if (plan->executor == NULL) plan->result = sim_no_memory();
   if (plan->executor != NULL) plan->executor->function = function;
   return plan->executor != NULL;
 }
@@ -64,11 +64,8 @@ static acl_result judge(aclnn_function_t function, const sim_tensor_t* tensor) {
 /* The bytes that an operand reaches, from the first to behind the last; none where it has no element. */
 static void find_reach(const sim_tensor_t* tensor, sim_operand_t* operand) {
   const uint64_t bytes = (uint64_t)tbk_dtype_bytes(tensor->dtype);
-  int64_t last = tensor->offset;
-  for (int i = 0; i < tensor->rank; i++) {
-    if (tensor->sizes[i] == 0) return;
-    last += (tensor->sizes[i] - 1) * tensor->strides[i];
-  }
+  const int64_t last = sim_last_element(tensor);
+  if (last < 0) return;
   operand->begin = tensor->data + (uintptr_t)tensor->offset * bytes;
   operand->end = tensor->data + (uintptr_t)(last + 1) * bytes;
 }
@@ -213,7 +210,7 @@ acl_result plan_finish(const plan_t* plan) {
   sim_object_t value = {
       .kind = SIM_EXECUTOR, .context = plan->context, .as.executor = plan->executor};
   sim_object_t* object = result == ACL_OK ? sim_object_add(&value) : NULL;
-  if (result == ACL_OK && object == NULL) result = sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+  if (result == ACL_OK && object == NULL) result = ACL_BAD_ALLOC;
   if (result != ACL_OK) {
     free(plan->executor);
     return result;

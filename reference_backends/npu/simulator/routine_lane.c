@@ -195,10 +195,6 @@ static bool lane_std_mean(const lane_t* lane) {
 
 /* ----------------------------------------------------------------------- by name, and where along -- */
 
-#define ALONG(name, dim)                                         \
-  bool sim_##name(sim_run_t* run) {                              \
-    return sim_lanes(run, sim_lane_dims(run, dim), lane_##name); \
-  }
 ALONG(sum, LISTED)
 ALONG(mean, LISTED)
 ALONG(prod, run->call->wholes > 2 ? run->call->whole[0] : LISTED)

@@ -175,45 +175,50 @@ static bool resolve(sim_number_t value, int64_t size, int64_t* out) {
   return *out >= 0 && *out < size;
 }
 
-bool sim_gather(sim_run_t* run) {
-  const sim_argument_t *in = run->in[0], *index = run->in[1];
+/* Which element of the index stands for a place: that at the same place, or of a row of indices, that of `dim`. */
+typedef enum spread { EACH, ROW } spread_t;
+
+static sim_number_t index_at(const sim_run_t* run, spread_t spread, int64_t i, const place_t* place,
+                             int dim) {
+  return run->from[1][spread == ROW ? place->at[dim] : i];
+}
+
+static bool pick(sim_run_t* run, spread_t spread) {
+  const sim_argument_t *in = run->in[0], *out = run->out[0];
   const int dim = dim_of(run->call->whole[0], in->rank);
-  for (int64_t i = 0; i < index->count; i++) {
-    place_t place = place_of(index, i);
-    const bool is_there = resolve(run->from[1][i], size_along(in, dim), &place.at[dim]);
+  for (int64_t i = 0; i < out->count; i++) {
+    place_t place = place_of(out, i);
+    const sim_number_t index = index_at(run, spread, i, &place, dim);
+    const bool is_there = resolve(index, size_along(in, dim), &place.at[dim]);
     run->to[0][i] = is_there ? run->from[0][index_of(in, &place)] : sim_absent;
   }
   return true;
 }
 
+bool sim_gather(sim_run_t* run) {
+  return pick(run, EACH);
+}
+
 bool sim_index_select(sim_run_t* run) {
-  const sim_argument_t *in = run->in[0], *out = run->out[0];
-  const int dim = dim_of(run->call->whole[0], in->rank);
-  for (int64_t i = 0; i < out->count; i++) {
-    place_t place = place_of(out, i);
-    const bool is_there = resolve(run->from[1][place.at[dim]], size_along(in, dim), &place.at[dim]);
-    run->to[0][i] = is_there ? run->from[0][index_of(in, &place)] : sim_absent;
+  return pick(run, ROW);
+}
+
+/* Of rows of a width, those that the indices name, one after another. */
+static bool look_up(sim_run_t* run, int64_t rows, int64_t width) {
+  for (int64_t i = 0; width > 0 && i < run->out[0]->count; i++) {
+    int64_t at;
+    const bool is_there = resolve(run->from[1][i / width], rows, &at);
+    run->to[0][i] = is_there ? run->from[0][at * width + i % width] : sim_absent;
   }
   return true;
 }
 
 bool sim_take(sim_run_t* run) {
-  for (int64_t i = 0; i < run->out[0]->count; i++) {
-    int64_t at;
-    const bool is_there = resolve(run->from[1][i], run->in[0]->count, &at);
-    run->to[0][i] = is_there ? run->from[0][at] : sim_absent;
-  }
-  return true;
+  return look_up(run, run->in[0]->count, 1);
 }
 
 bool sim_embedding(sim_run_t* run) {
-  const int64_t width = run->in[0]->rank == 2 ? run->in[0]->sizes[1] : 0;
-  for (int64_t i = 0; width > 0 && i < run->out[0]->count; i++) {
-    int64_t at;
-    const bool is_there = resolve(run->from[1][i / width], run->in[0]->sizes[0], &at);
-    run->to[0][i] = is_there ? run->from[0][at * width + i % width] : sim_absent;
-  }
-  return true;
+  return look_up(run, run->in[0]->sizes[0], run->in[0]->rank == 2 ? run->in[0]->sizes[1] : 0);
 }
 
 /* The rows of the gradient are added to those that were looked up; that of the padding gets none. */
@@ -227,43 +232,34 @@ bool sim_embedding_backward(sim_run_t* run) {
   return true;
 }
 
-static void copy_self(sim_run_t* run) {
-  memcpy(run->to[0], run->from[0], sizeof *run->to[0] * (size_t)run->out[0]->count);
-}
-
-static bool scatter(sim_run_t* run, bool adds) {
-  const sim_argument_t *out = run->out[0], *index = run->in[1];
+/* Puts values of the third input, or the first scalar, into a copy of the first; over the elements of `space`. */
+static bool put(sim_run_t* run, const sim_argument_t* space, spread_t spread, bool adds,
+                sim_number_t factor) {
+  const sim_argument_t* out = run->out[0];
   const int dim = dim_of(run->call->whole[0], out->rank);
-  copy_self(run);
-  for (int64_t i = 0; i < index->count; i++) {
-    place_t place = place_of(index, i);
+  memcpy(run->to[0], run->from[0], sizeof *run->to[0] * (size_t)out->count);
+  for (int64_t i = 0; i < space->count; i++) {
+    place_t place = place_of(space, i);
+    const sim_number_t index = index_at(run, spread, i, &place, dim);
     const sim_number_t value =
         run->inputs > 2 ? run->from[2][index_of(run->in[2], &place)] : run->call->scalar[0];
-    if (!resolve(run->from[1][i], size_along(out, dim), &place.at[dim])) continue;
+    if (!resolve(index, size_along(out, dim), &place.at[dim])) continue;
     sim_number_t* to = &run->to[0][index_of(out, &place)];
-    *to = adds ? *to + value : value;
+    *to = adds ? *to + factor * value : value;
   }
   return true;
 }
 
 bool sim_scatter(sim_run_t* run) {
-  return scatter(run, false);
+  return put(run, run->in[1], EACH, false, 1);
 }
 
 bool sim_scatter_add(sim_run_t* run) {
-  return scatter(run, true);
+  return put(run, run->in[1], EACH, true, 1);
 }
 
 bool sim_index_add(sim_run_t* run) {
-  const sim_argument_t *out = run->out[0], *source = run->in[2];
-  const int dim = dim_of(run->call->whole[0], out->rank);
-  copy_self(run);
-  for (int64_t i = 0; i < source->count; i++) {
-    place_t place = place_of(source, i);
-    if (!resolve(run->from[1][place.at[dim]], size_along(out, dim), &place.at[dim])) continue;
-    run->to[0][index_of(out, &place)] += run->call->scalar[0] * run->from[2][i];
-  }
-  return true;
+  return put(run, run->in[2], ROW, true, run->call->scalar[0]);
 }
 
 /* Boundaries ascend. The place of a value among them; out_int32, right. */
