@@ -12,6 +12,17 @@
 #include <tbk/dtypes.h>
 #include <vdev/words.h>
 
+typedef union bits {
+  uint8_t u8;
+  int8_t i8;
+  int16_t i16;
+  uint16_t u16;
+  int32_t i32;
+  int64_t i64;
+  float f32;
+  double f64;
+} bits_t;
+
 /* Half and bfloat16: bits of the fraction, and the least exponent. */
 typedef struct narrow {
   int fraction, least, most;
@@ -50,16 +61,7 @@ int64_t sim_element_size(int dtype) {
 }
 
 sim_number_t sim_element_read(int dtype, const char* from) {
-  union {
-    uint8_t u8;
-    int8_t i8;
-    int16_t i16;
-    uint16_t u16;
-    int32_t i32;
-    int64_t i64;
-    float f32;
-    double f64;
-  } bits = {.i64 = 0};
+  bits_t bits = {.i64 = 0};
   vdev_words_copy(&bits, from, (uint64_t)sim_element_size(dtype));
   switch (dtype) {
     case TBK_BOOL:
@@ -97,12 +99,7 @@ static int64_t whole(sim_number_t value) {
 }
 
 void sim_element_write(int dtype, sim_number_t value, char* to) {
-  union {
-    uint16_t u16;
-    int64_t i64;
-    float f32;
-    double f64;
-  } bits = {.i64 = 0};
+  bits_t bits = {.i64 = 0};
   if (dtype == TBK_FLOAT16)
     bits.u16 = narrow(&half, value);
   else if (dtype == TBK_BFLOAT16)

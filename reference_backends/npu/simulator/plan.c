@@ -32,8 +32,8 @@ bool plan_begin(plan_t* plan, aclnn_function_t function, const char* call, uint6
   *plan = (plan_t){
       .call = call, .function = function, .out_bytes = out_bytes, .out_executor = out_executor};
   plan->result = sim_begin_in_context(call, &plan->context);
-  if (plan->result != ACL_OK) return false;
-  if (out_bytes == NULL || out_executor == NULL) plan->result = sim_broken(SIM_NN_NULL, call);
+  if (plan->result == ACL_OK && (out_bytes == NULL || out_executor == NULL))
+    plan->result = sim_broken(SIM_NN_NULL, call);
   if (plan->result != ACL_OK) return false;
   plan->executor = calloc(1, sizeof *plan->executor);
   if (plan->executor == NULL) plan->result = sim_no_memory();

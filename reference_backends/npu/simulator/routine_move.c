@@ -121,17 +121,13 @@ static bool origin_scaled(const sim_run_t* run, place_t* place) {
   return true;
 }
 
-#define MOVED(name, origin, otherwise)            \
-  bool sim_##name(sim_run_t* run) {               \
-    return move(run, origin_##origin, otherwise); \
-  }
-MOVED(flip, flip, 0)
-MOVED(roll, roll, 0)
-MOVED(repeat, repeat, 0)
-MOVED(nearest, scaled, 0)
-MOVED(pad_constant, inside, run->call->scalar[0])
-MOVED(pad_reflect, reflected, 0)
-MOVED(pad_replicate, nearest, 0)
+SIM_ROUTINE(flip, move(run, origin_flip, 0))
+SIM_ROUTINE(roll, move(run, origin_roll, 0))
+SIM_ROUTINE(repeat, move(run, origin_repeat, 0))
+SIM_ROUTINE(nearest, move(run, origin_scaled, 0))
+SIM_ROUTINE(pad_constant, move(run, origin_inside, run->call->scalar[0]))
+SIM_ROUTINE(pad_reflect, move(run, origin_reflected, 0))
+SIM_ROUTINE(pad_replicate, move(run, origin_nearest, 0))
 
 /* -------------------------------------------------------------------------------- lists of tensors -- */
 
@@ -195,13 +191,8 @@ static bool pick(sim_run_t* run, spread_t spread) {
   return true;
 }
 
-bool sim_gather(sim_run_t* run) {
-  return pick(run, EACH);
-}
-
-bool sim_index_select(sim_run_t* run) {
-  return pick(run, ROW);
-}
+SIM_ROUTINE(gather, pick(run, EACH))
+SIM_ROUTINE(index_select, pick(run, ROW))
 
 /* Of rows of a width, those that the indices name, one after another. */
 static bool look_up(sim_run_t* run, int64_t rows, int64_t width) {
@@ -213,13 +204,9 @@ static bool look_up(sim_run_t* run, int64_t rows, int64_t width) {
   return true;
 }
 
-bool sim_take(sim_run_t* run) {
-  return look_up(run, run->in[0]->count, 1);
-}
-
-bool sim_embedding(sim_run_t* run) {
-  return look_up(run, run->in[0]->sizes[0], run->in[0]->rank == 2 ? run->in[0]->sizes[1] : 0);
-}
+SIM_ROUTINE(take, look_up(run, run->in[0]->count, 1))
+SIM_ROUTINE(embedding,
+            look_up(run, run->in[0]->sizes[0], run->in[0]->rank == 2 ? run->in[0]->sizes[1] : 0))
 
 /* The rows of the gradient are added to those that were looked up; that of the padding gets none. */
 bool sim_embedding_backward(sim_run_t* run) {
@@ -250,17 +237,9 @@ static bool put(sim_run_t* run, const sim_argument_t* space, spread_t spread, bo
   return true;
 }
 
-bool sim_scatter(sim_run_t* run) {
-  return put(run, run->in[1], EACH, false, 1);
-}
-
-bool sim_scatter_add(sim_run_t* run) {
-  return put(run, run->in[1], EACH, true, 1);
-}
-
-bool sim_index_add(sim_run_t* run) {
-  return put(run, run->in[2], ROW, true, run->call->scalar[0]);
-}
+SIM_ROUTINE(scatter, put(run, run->in[1], EACH, false, 1))
+SIM_ROUTINE(scatter_add, put(run, run->in[1], EACH, true, 1))
+SIM_ROUTINE(index_add, put(run, run->in[2], ROW, true, run->call->scalar[0]))
 
 /* Boundaries ascend. The place of a value among them; out_int32, right. */
 bool sim_bucketize(sim_run_t* run) {

@@ -117,19 +117,8 @@ static bool lane_log_softmax_backward(const lane_t* lane) {
   return true;
 }
 
-#define SCAN(name, first, step)                 \
-  static bool lane_##name(const lane_t* lane) { \
-    sim_number_t folded = (first);              \
-    for (int64_t i = 0; i < lane->count; i++) { \
-      const sim_number_t x = lane->in[0][i];    \
-      folded = (step);                          \
-      lane->out[0][i] = folded;                 \
-    }                                           \
-    return true;                                \
-  }
-SCAN(cumsum, 0, folded + x)
-SCAN(cumprod, 1, folded* x)
-#undef SCAN
+LANE_FOLD(cumsum, 0, folded + x, i)
+LANE_FOLD(cumprod, 1, folded* x, i)
 
 static bool cumulate(const lane_t* lane, bool largest) {
   int64_t at = 0;

@@ -136,18 +136,14 @@ bool sim_each(sim_run_t* run) {
   return done;
 }
 
-static int64_t reduction_of(const sim_run_t* run) {
-  return run->call->whole[0];
-}
-
-enum { REDUCE_MEAN = 1, REDUCE_SUM = 2 };
+enum { REDUCE_MEAN = 1, REDUCE_SUM = 2 }; /* the first whole number */
 
 /* A loss of the first input's elements: each, their mean, or their sum. */
 bool sim_loss(sim_run_t* run) {
   sim_number_t* arrays[SIM_TENSORS] = {NULL};
   const sim_argument_t* space = run->in[0];
-  if (reduction_of(run) != REDUCE_MEAN && reduction_of(run) != REDUCE_SUM)
-    return sim_pointwise(run);
+  const int64_t reduction = run->call->whole[0];
+  if (reduction != REDUCE_MEAN && reduction != REDUCE_SUM) return sim_pointwise(run);
   bool fits = broadcast_all(run, space, arrays);
   sim_number_t* terms = malloc(sizeof *terms * (size_t)(space->count + 1));
   fits = fits && terms != NULL;
@@ -156,7 +152,7 @@ bool sim_loss(sim_run_t* run) {
     sim_run_formula(run, 0, arrays, space, space->count, terms);
     for (int64_t i = 0; i < space->count; i++)
       sum += terms[i];
-    run->to[0][0] = reduction_of(run) == REDUCE_MEAN ? sum / (sim_number_t)space->count : sum;
+    run->to[0][0] = reduction == REDUCE_MEAN ? sum / (sim_number_t)space->count : sum;
   }
   free(terms);
   free_all(arrays);
@@ -166,7 +162,7 @@ bool sim_loss(sim_run_t* run) {
 /* The derivative of a loss, whose mean divides it by the number of elements. */
 bool sim_loss_backward(sim_run_t* run) {
   const bool done = sim_pointwise(run);
-  for (int64_t i = 0; done && reduction_of(run) == REDUCE_MEAN && i < run->out[0]->count; i++)
+  for (int64_t i = 0; done && run->call->whole[0] == REDUCE_MEAN && i < run->out[0]->count; i++)
     run->to[0][i] /= (sim_number_t)run->out[0]->count;
   return done;
 }

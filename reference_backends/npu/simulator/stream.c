@@ -9,21 +9,17 @@
 
 #include "simulator.h"
 
-static acl_result find_queue(acl_stream stream, sim_context_t* context, const char* call,
-                             sim_queue_t* out_queue) {
+static acl_result find_on_stream(acl_stream stream, const char* call, sim_queue_t* out_queue) {
+  sim_context_t* context;
+  acl_result result = sim_begin_in_context(call, &context);
+  if (result != ACL_OK) return result;
   *out_queue = (sim_queue_t){context, context->stream, NULL};
   if (stream == NULL) return ACL_OK;
-  acl_result result = sim_object_find(stream, SIM_STREAM, call, &out_queue->stream);
+  result = sim_object_find(stream, SIM_STREAM, call, &out_queue->stream);
   if (result != ACL_OK) return result;
   if (out_queue->stream->context != context) return sim_broken(SIM_STREAM_CONTEXT, call);
   out_queue->queue = out_queue->stream->as.stream.queue;
   return ACL_OK;
-}
-
-static acl_result find_on_stream(acl_stream stream, const char* call, sim_queue_t* out_queue) {
-  sim_context_t* context;
-  acl_result result = sim_begin_in_context(call, &context);
-  return result == ACL_OK ? find_queue(stream, context, call, out_queue) : result;
 }
 
 acl_result sim_begin_on_stream(acl_stream stream, const char* call, sim_queue_t* out_queue) {

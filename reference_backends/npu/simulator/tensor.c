@@ -48,6 +48,12 @@ int64_t sim_last_element(const sim_tensor_t* tensor) {
   return last;
 }
 
+/* Begins a call that is given all it describes, or breaks a rule. */
+static bool begin(bool is_given, const char* call) {
+  if (sim_begin(call) != ACL_OK) return false;
+  return is_given || sim_broken(SIM_NN_NULL, call) == ACL_OK;
+}
+
 /* A tensor of more dimensions than operators take is described, and refused by them. */
 acl_tensor* api_create_tensor(const int64_t* sizes, uint64_t rank, int dtype,
                               const int64_t* strides, int64_t offset, int format,
@@ -55,11 +61,8 @@ acl_tensor* api_create_tensor(const int64_t* sizes, uint64_t rank, int dtype,
   static const char call[] = "aclCreateTensor";
   sim_tensor_t tensor = {.dtype = sim_dtype_of(dtype), .offset = offset, .data = (uintptr_t)data};
   int64_t elements = 1;
-  if (sim_begin(call) != ACL_OK) return NULL;
-  if ((sizes == NULL && rank > 0) || (storage_sizes == NULL && storage_rank > 0)) {
-    (void)sim_broken(SIM_NN_NULL, call);
+  if (!begin((sizes != NULL || rank == 0) && (storage_sizes != NULL || storage_rank == 0), call))
     return NULL;
-  }
   tensor.rank = rank <= EMIT_MAX_RANK ? (int)rank : SIM_TOO_MANY;
   bool right = tensor.rank == SIM_TOO_MANY || describe(&tensor, sizes, strides);
   if ((!right || !is_plain(format)) && sim_broken(SIM_DESCRIPTION, call) != ACL_OK) return NULL;
@@ -114,11 +117,7 @@ static bool read_scalar(const void* value, int dtype, tbk_scalar_t* out) {
 
 acl_scalar* api_create_scalar(void* value, int dtype) {
   sim_object_t object = {.kind = SIM_SCALAR};
-  if (sim_begin("aclCreateScalar") != ACL_OK) return NULL;
-  if (value == NULL) {
-    (void)sim_broken(SIM_NN_NULL, "aclCreateScalar");
-    return NULL;
-  }
+  if (!begin(value != NULL, "aclCreateScalar")) return NULL;
   if (!read_scalar(value, dtype, &object.as.scalar)) {
     (void)sim_refuse(ACL_UNSUPPORTED_DTYPE, "scalars are INT64, DOUBLE, BOOL or COMPLEX128");
     return NULL;
@@ -139,11 +138,7 @@ static sim_object_t* add_with(sim_object_t* value, const void** place, const voi
 }
 
 acl_ints* api_create_ints(const int64_t* items, uint64_t count) {
-  if (sim_begin("aclCreateIntArray") != ACL_OK) return NULL;
-  if (items == NULL && count > 0) {
-    (void)sim_broken(SIM_NN_NULL, "aclCreateIntArray");
-    return NULL;
-  }
+  if (!begin(items != NULL || count == 0, "aclCreateIntArray")) return NULL;
   sim_object_t value = {.kind = SIM_INTS, .as.ints.count = count};
   return (acl_ints*)(void*)add_with(&value, (const void**)&value.as.ints.items, items,
                                     count * sizeof *items);
