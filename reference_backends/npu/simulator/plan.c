@@ -157,7 +157,7 @@ static void check_cube(plan_t* plan, int8_t type) {
 static void put_argument(plan_t* plan, arguments_t* to, char letter, const aclnn_word_t* word,
                          const tbk_tensor_t* out) {
   const tbk_tensor_t* view = letter == 't' ? take_view(plan, word->p, false) : out;
-  const int64_t truth = word->b;
+  const int64_t truth = letter == 'b' && word->b;
   const void* pointer = letter == 'l' ? (const void*)&to->list : &to->dtype;
   const sim_object_t* object = NULL;
   switch (letter) {
