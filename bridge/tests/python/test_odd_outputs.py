@@ -108,7 +108,6 @@ UNSIGNED: dict[str, Callable[[Tensor], Tensor]] = {
     "beside floats": lambda x: torch.atan2(x, x.float()),
     "unique": torch.unique,
     "neighbours": torch.unique_consecutive,
-    "comparison": lambda x: x > 1,
 }
 
 
