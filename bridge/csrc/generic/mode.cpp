@@ -8,7 +8,8 @@
 #include <ATen/ops/mode_ops.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros.h>
-#include <generic/apart.h>
+#include <generic/by_others.h>
+#include <generic/outputs.h>
 #include <generic/scan.h>
 #include <generic/sort.h>
 #include <torch/library.h>
@@ -68,7 +69,7 @@ TwoOutputs mode_out(const at::Tensor& self, int64_t dim, bool keeps, at::Tensor&
     return on_host<Op>(self, dim, keeps, values, indices);
   return made_like<Op>(self, [&] {
     const auto [value, index] = found(self, dim, keeps);
-    return TwoOutputs(write_apart(values, value, {&self}), write_apart(indices, index, {&self}));
+    return TwoOutputs(write_to(values, value), write_to(indices, index));
   });
 }
 

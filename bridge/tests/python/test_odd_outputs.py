@@ -45,7 +45,6 @@ OVER: dict[str, Writes] = {
     "renorm": renorm,
     "a gated half": lambda x, out: torch.ops.aten.glu.out(x, 0, out=out[: COUNT // 2]),
     "cross": cross,
-    "mode": lambda x, out: torch.mode(x.view(COUNT, 1), 1, out=(out, integers(x))),
 }  # fmt: skip
 
 
