@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 namespace tbk::mutants {
 namespace {
@@ -60,6 +61,20 @@ constexpr Mutant table[] = {
      on_allocator<&Allocator::emptyCache,
                   [](auto empty, c10::MempoolId_t pool) {
                     const DataPtr kept = c10::GetAllocator(kPrivateUse1)->allocate(40'000);
+                    empty(pool);
+                  }>},
+    {"emptying_is_of_the_current_device",
+     on_allocator<&Allocator::emptyCache,
+                  [](auto empty, c10::MempoolId_t pool) {
+                    const auto current = guard().getDevice();
+                    std::vector<DataPtr> kept;
+                    for (c10::DeviceIndex i = 0; i < guard().deviceCount(); ++i) {
+                      guard().setDevice(c10::Device(kPrivateUse1, i));
+                      if (i == current.index()) continue;
+                      kept.push_back(c10::GetAllocator(kPrivateUse1)->allocate(400));
+                      kept.push_back(c10::GetAllocator(kPrivateUse1)->allocate((1 << 20) + 1));
+                    }
+                    guard().setDevice(current);
                     empty(pool);
                   }>},
     {"never_initialized", on_allocator<&Allocator::initialized, [](auto) { return false; }>},
