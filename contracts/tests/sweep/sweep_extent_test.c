@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PIECE = 1 << 20, MOST = 1 << 30 };
+enum { PIECE = 1 << 20, MOST = 256 << 20 };
 
 typedef enum what { UPLOAD, DOWNLOAD, COPY, FILL } what_t;
 
