@@ -189,7 +189,7 @@ def _() -> None:
 
         return implement(self, name, run if key == "CPU" else function, key, **named)
 
-    torch.library.Library.impl = impl  # type: ignore[method-assign]
+    torch.library.Library.impl = impl  # type: ignore[assignment, method-assign]
 
 
 @mutant(
