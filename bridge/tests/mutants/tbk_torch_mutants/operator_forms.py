@@ -178,7 +178,7 @@ def _() -> None:
         "a tensor that stands for two arguments is not brought back", narrow=True,
         tests="several_arguments[")  # fmt: skip
 def _() -> None:
-    implement = torch.library.Library.impl
+    implement: Any = torch.library.Library.impl
 
     def impl(self: Any, name: Any, function: Any, key: str = "", **named: Any) -> Any:
         def run(*given: Any) -> Any:
