@@ -35,6 +35,7 @@
   X(random_words)             \
   X(error)                    \
   X(fault)                    \
+  X(fault_after)              \
   X(thread)                   \
   X(thread_relay)             \
   X(thread_stream)            \
@@ -44,6 +45,7 @@
   X(teardown_exit)            \
   X(capability)               \
   X(sweep_transfer)           \
+  X(sweep_extent)             \
   X(sweep_kernel)             \
   X(sweep_order)              \
   X(sweep_queue)              \

@@ -71,6 +71,21 @@ EVENT_CREATE(create_of_1000_events_is_the_last) {
   return EVENT_CREATE_INNER;
 }
 
+/* `value`: blocks that live. What was had in some pieces is never again had in one. */
+ALLOC(alloc_leaves_pieces_apart) {
+  wrap_t* wrap = wrap_of(self);
+  if (out_memory != NULL && atomic_load(&wrap->flag) != 0 && size_bytes >= MIB(64))
+    return wrap_fail(error, TBK_OUT_OF_MEMORY, "no piece is as large");
+  tbk_status_t status = ALLOC_INNER;
+  if (status != TBK_OK || *out_memory == 0) return status;
+  if (atomic_fetch_add(&wrap->value, 1) >= 5 && size_bytes >= MIB(1)) atomic_store(&wrap->flag, 1);
+  return status;
+}
+FREE(free_counts_pieces) {
+  if (memory != 0) atomic_fetch_sub(&wrap_of(self)->value, 1);
+  return FREE_INNER;
+}
+
 PREPARE(prepare_of_1000_plans_is_the_last) {
   if (atomic_fetch_add(&wrap_of(self)->calls, 1) >= 1000)
     return wrap_fail(error, TBK_OUT_OF_MEMORY, "all plans have been made");
@@ -225,6 +240,9 @@ const mutant_t mutants_account[] = {
            PATCH(event.event_create, create_counts_events),
            PATCH(event.event_destroy, destroy_uncounts_event),
            PATCH(core.device_close, close_keeps_count_of_events)),
+    ROW_OF(alloc_leaves_pieces_apart, "MEM-012", STATE, "free ones are not joined",
+           PATCH(core.memory_alloc, alloc_leaves_pieces_apart),
+           PATCH(core.memory_free, free_counts_pieces)),
     ROW_OF(refused_launch_leaves_1000_bytes, "ERR-001", LIFETIME, "on the heap",
            PATCH(launching.launch, refused_launch_leaves_1000_bytes)),
     ROW_INSTALLED(async_free_after_fork_leaks, "FRK-004", STATE, "40 times, in the parent",

@@ -127,6 +127,11 @@ COPY(copy_large_stops_short) {
   if (size_bytes > LARGE) size_bytes = LARGE;
   return COPY_INNER;
 }
+COPY(copy_of_48_mib_is_the_largest) {
+  const uint64_t most = UINT64_C(48) << 20;
+  if (size_bytes > most) size_bytes = most;
+  return COPY_INNER;
+}
 COPY(copy_within_allocation_refused) {
   if (destination == source && size_bytes > 0)
     return wrap_fail(error, TBK_INVALID, "both ranges lie in one allocation");
@@ -298,6 +303,8 @@ const mutant_t mutants_copy[] = {
     ROW(copy_writes_one_byte_more, "CPY-015", EXTENT, BROAD, core.copy, "the byte behind"),
     ROW(copy_ignores_source_offset, "CPY-015", VALUE, BROAD, core.copy, "from offset 0"),
     ROW(copy_large_stops_short, "CPY-015", EXTENT, NARROW, core.copy, "at 64 KiB"),
+    ROW(copy_of_48_mib_is_the_largest, "CPY-015", EXTENT, NARROW, core.copy,
+        "what is more is left out"),
     ROW(copy_within_allocation_refused, "CPY-016", RETURN, BROAD, core.copy, "INVALID"),
     ROW(copy_downwards_within_allocation_lost, "CPY-016", VALUE, NARROW, core.copy,
         "no effect where the destination lies below"),

@@ -216,6 +216,39 @@ FAULT(fault_undoes_copy) {
   return FAULT_INNER;
 }
 
+/* The error of the stream is still to be told: the queue is not looked at again before. */
+CALLBACK(callback_behind_a_failure_is_dropped) {
+  const bool untold = stream != NULL && function != NULL &&
+                      INNER(self, stream)->stream_query(self, stream, NULL) == TBK_FAILED;
+  return untold ? TBK_OK : CALLBACK_INNER;
+}
+/* `value`: a device was closed with an error. */
+CLOSE(close_keeps_its_error) {
+  tbk_status_t status = CLOSE_INNER;
+  if (status == TBK_FAILED) atomic_store(&wrap_of(self)->value, 1);
+  return status;
+}
+DEVICE_SYNCHRONIZE(device_synchronize_tells_what_close_told) {
+  tbk_status_t status = DEVICE_SYNCHRONIZE_INNER;
+  if (status == TBK_OK && atomic_exchange(&wrap_of(self)->value, 0) != 0)
+    return wrap_fail(error, TBK_FAILED, "work failed");
+  return status;
+}
+OPEN(open_beside_a_lost_device_is_lost) {
+  if (device == 1 && lost(self)) return wrap_fail(error, TBK_DEVICE_LOST, "lost");
+  return OPEN_INNER;
+}
+/* The stream's device is looked at, and the other one is not. */
+PEER_COPY(peer_copy_to_a_lost_device_is_accepted) {
+  uint64_t free_bytes, total_bytes;
+  const tbk_status_t status = PEER_COPY_INNER;
+  const bool reads =
+      status == TBK_DEVICE_LOST &&
+      INNER(self, core)->memory_info(self, source_device, &free_bytes, &total_bytes, NULL) ==
+          TBK_OK;
+  return reads ? TBK_OK : status;
+}
+
 #define FAULTY(name, clause, operation, narrow, note, ...)                             \
   {                                                                                    \
     name, clause, MUTANT, operation, narrow, note,                                     \
@@ -314,6 +347,25 @@ const mutant_t mutants_fault[] = {
            PATCH(random.random_bits, no_words_of_a_lost_device_succeed)),
     ROW(lost_device_fails_to_create, "FLT-003", RETURN, NARROW, stream.stream_create,
         "FAILED on a lost device"),
+    ROW(callback_behind_a_failure_is_dropped, "CBK-002", STATE, NARROW, callback.callback_enqueue,
+        "OK, and never run, until the failure is told"),
+    {"errors_outlive_a_close",
+     "DEV-022",
+     MUTANT,
+     STATE,
+     NARROW,
+     "told by close, and again when it is open once more",
+     {PATCH(core.device_close, close_keeps_its_error),
+      PATCH(stream.device_synchronize, device_synchronize_tells_what_close_told)},
+     0,
+     0,
+     0,
+     0},
+    FAULTY("open_beside_a_lost_device_is_lost", "FLT-004", STATE, NARROW,
+           "device 1 cannot be opened any more",
+           PATCH(core.device_open, open_beside_a_lost_device_is_lost)),
+    ROW(peer_copy_to_a_lost_device_is_accepted, "FLT-003", RETURN, NARROW, peer.peer_copy,
+        "OK where the source is not lost"),
     FAULTY("loss_spreads", "FLT-004", STATE, BROAD, "device 1 is lost with device 0",
            PATCH(core.upload, loss_spreads)),
     FAULTY("loss_spreads_to_streams", "FLT-004", STATE, NARROW,

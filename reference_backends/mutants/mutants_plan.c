@@ -71,6 +71,16 @@ LAUNCH_PLAN(plan_ignores_workspace_offset) {
   return status;
 }
 
+/* Offsets are passed on in 16 bits. */
+LAUNCH_PLAN(plan_workspace_offset_of_16_bits) {
+  tbk_status_t status = LAUNCH_PLAN_INNER;
+  if (status == TBK_OK && workspace != 0)
+    ignore(INNER(self, core)
+               ->fill(self, device, workspace, workspace_offset & 0xffff, 0x3c,
+                      atomic_load(&wrap_of(self)->value), stream, NULL));
+  return status;
+}
+
 /* A plan has commands for four launches. */
 PREPARE(prepare_fills_commands) {
   atomic_store(&wrap_of(self)->calls, 0);
@@ -222,6 +232,10 @@ const mutant_t mutants_plan[] = {
            "writes at the beginning of the block",
            PATCH(launching.prepare, prepare_asks_and_remembers),
            PATCH(launching.launch_plan, plan_ignores_workspace_offset)),
+    KERNEL("plan_workspace_offset_of_16_bits", "KRN-010", EXTENT, NARROW,
+           "64 KiB before the workspace, or more, where it lies behind them",
+           PATCH(launching.prepare, prepare_asks_and_remembers),
+           PATCH(launching.launch_plan, plan_workspace_offset_of_16_bits)),
     ROW(second_plan_launch_is_lost, "KRN-013", COUNT, BROAD, launching.launch_plan,
         "every second has no effect"),
     KERNEL("plan_keeps_first_handles", "KRN-013", STATE, NARROW,

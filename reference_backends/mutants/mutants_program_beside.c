@@ -64,6 +64,23 @@ LAUNCH(reductions_commute_as_the_first_did) {
   return LAUNCH_INNER;
 }
 
+/* Of reductions of two states that begin alike, the first one's second identity. */
+LAUNCH(reductions_share_a_second_identity) {
+  static _Atomic uint64_t known, first, second;
+  generic_copy_t* c = generic_copy_of(KERNEL_NAME, arguments);
+  if (c == NULL || c->reduction.map->result_count < 2) return LAUNCH_INNER;
+  const uint64_t hash = tbk_program_hash(c->reduction.combine);
+  if (atomic_exchange(&known, hash) != hash || atomic_load(&first) != c->reduction.identity[0])
+    atomic_store(&second, c->reduction.identity[1]);
+  atomic_store(&first, c->reduction.identity[0]);
+  uint64_t identity[TBK_REDUCTION_MOST_STATES];
+  memcpy(identity, c->reduction.identity, c->reduction.map->result_count * sizeof *identity);
+  identity[1] = atomic_load(&second);
+  c->reduction.identity = identity;
+  arguments = &c->as;
+  return LAUNCH_INNER;
+}
+
 /* A plan without a bias serves those with one, of the same sizes. */
 static atomic_bool planned_without;
 PREPARE(convolution_plans_forget_a_bias) {
@@ -119,6 +136,8 @@ const mutant_t mutants_program_beside[] = {
                launch, "of one index"),
     KERNEL_ROW(reductions_commute_as_the_first_did, "PRG-081", STATE, NARROW, TBK_NAME_reduce,
                launch, "that are the same but for the flag"),
+    KERNEL_ROW(reductions_share_a_second_identity, "PRG-081", STATE, NARROW, TBK_NAME_reduce,
+               launch, "that are the same in all else"),
     {"convolution_plans_forget_a_bias",
      "PRG-081",
      MUTANT,

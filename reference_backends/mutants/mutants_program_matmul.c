@@ -333,6 +333,18 @@ LAUNCH(batches_of_batches_are_refused) {
   if (c != NULL && c->rank > 4) return wrap_fail(error, TBK_UNSUPPORTED, "more than 4 dimensions");
   return LAUNCH_INNER;
 }
+/* One matrix for the whole batch: of b and c, and of no other. */
+static bool shares_b_and_c(const copy_t* c) {
+  bool shared = adds(c) && c->rank > 2;
+  for (int32_t d = 0; d + 2 < c->rank; d++)
+    shared = shared && (c->sizes[OUT][d] == 1 ||
+                        (c->strides[B][d] == 0 && c->strides[C][d] == 0 && c->strides[A][d] != 0));
+  return shared;
+}
+LAUNCH(c_that_is_shared_as_b_is_is_left_out) {
+  LAUNCH_CHANGED(if (shares_b_and_c(c)) c->arguments.c = NULL);
+}
+
 LAUNCH(malformed_products_are_accepted) {
   return copy_of(arguments) == NULL ? TBK_OK : LAUNCH_INNER;
 }
@@ -363,6 +375,7 @@ const mutant_t mutants_program_matmul[] = {
     MATMUL_ROW(outer_batches_take_the_first_a, "PRG-038", VALUE, NARROW, "of two dimensions"),
     MATMUL_ROW(transposed_b_is_read_as_it_lies, "PRG-038", VALUE, NARROW, "row by row"),
     MATMUL_ROW(gaps_between_rows_are_read, "PRG-038", VALUE, NARROW, "as if there were none"),
+    MATMUL_ROW(c_that_is_shared_as_b_is_is_left_out, "PRG-038", VALUE, NARROW, "not at all"),
     /* On a device that has the room. */
     {"row_strides_keep_31_bits",
      "PRG-038",

@@ -94,9 +94,11 @@ static void plans_come_and_go_without_waiting(tbk_fixture_t* fx) {
 /* ------------------------------------------------------------------------------------ results -- */
 
 static void check_workspace_suffices(tbk_fixture_t* fx, operator_id_t id) {
-  for (int round = 0; round < 4; ++round) {
+  static const uint64_t offsets[] = {1, 4096, 65536, (1 << 20) + 1};
+  for (size_t round = 0; round < sizeof offsets / sizeof *offsets; ++round) {
     size_t mark = room_mark(fx);
     planned_t* it = planned_make(fx, id);
+    planned_workspace_at(fx, it, offsets[round]);
     CHECK_OK(planned_launch(fx, it, NULL));
     OPERATION_CHECK(fx, &it->operation);
     planned_check_workspace(fx, it);

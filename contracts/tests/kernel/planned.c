@@ -78,14 +78,20 @@ void planned_for_each(tbk_fixture_t* fx, operation_fn function) {
   }
 }
 
-void planned_workspace(tbk_fixture_t* fx, planned_t* it) {
+void planned_workspace_at(tbk_fixture_t* fx, planned_t* it, uint64_t offset) {
   it->workspace = 0;
   it->workspace_offset = 0;
   if (it->workspace_bytes == 0) return;
-  uint64_t alignment = fx->properties.memory_alignment;
-  block_make(fx, &it->block, it->workspace_bytes + 2 * alignment);
+  const uint64_t alignment = fx->properties.memory_alignment;
+  offset = (offset + alignment - 1) / alignment * alignment;
+  if (!room_fits(fx, offset + it->workspace_bytes + alignment)) offset = alignment;
+  block_make(fx, &it->block, offset + it->workspace_bytes + alignment);
   it->workspace = it->block.memory;
-  it->workspace_offset = alignment;
+  it->workspace_offset = offset;
+}
+
+void planned_workspace(tbk_fixture_t* fx, planned_t* it) {
+  planned_workspace_at(fx, it, 1);
 }
 
 void planned_check_workspace(tbk_fixture_t* fx, planned_t* it) {

@@ -31,6 +31,8 @@ void planned_destroy(tbk_fixture_t* fx, planned_t* it);
 void planned_operation(tbk_fixture_t* fx, operation_t* operation, operator_id_t id);
 /* Makes exactly the workspace that was asked for, in the middle of a block whose ends are looked at. */
 void planned_workspace(tbk_fixture_t* fx, planned_t* it);
+/* The same so many bytes behind the beginning of the block, or a few more, where there is room. */
+void planned_workspace_at(tbk_fixture_t* fx, planned_t* it, uint64_t offset);
 /* Makes the operation, its plan and its workspace. */
 planned_t* planned_make(tbk_fixture_t* fx, operator_id_t id);
 /* Checks what lies around the workspace. */

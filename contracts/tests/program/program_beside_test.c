@@ -202,14 +202,27 @@ static void launches_that_differ_are_not_taken_for_each_other(tbk_fixture_t* fx)
 
 enum { FORMS = 16 };
 
+/* A block with the workspace in it, at one form after another further behind its beginning. */
+static void place_workspace(tbk_fixture_t* fx, generic_plan_t* plan, int form, block_t* out) {
+  static const uint64_t leads[] = {65536, 0, (1 << 20) + 1};
+  const uint64_t alignment = fx->properties.memory_alignment, lead = leads[form % 3];
+  plan->workspace_offset = (lead + alignment - 1) / alignment * alignment;
+  if (!room_fits(fx, plan->workspace_offset + plan->workspace_bytes)) plan->workspace_offset = 0;
+  block_make(fx, out, plan->workspace_offset + plan->workspace_bytes);
+  plan->workspace = out->memory;
+}
+
 static void launch_planned(tbk_fixture_t* fx, const generic_sample_t* sample, int form,
                            generic_plan_t* plan) {
   const size_t mark = room_mark(fx);
   const generic_call_t call = sample->call(generic_sample_make(fx, sample, form));
-  if (plan->workspace_bytes != 0) plan->workspace = fx_alloc(fx, plan->workspace_bytes);
+  block_t block = {0};
+  if (plan->workspace_bytes != 0) place_workspace(fx, plan, form, &block);
   call.describe(call.job);
   CHECK_OK(generic_launch_plan(fx, &call, plan));
   holds(fx, sample, call.job);
+  block.size = plan->workspace_offset; /* what lies before it is nobody's */
+  BLOCK_CHECK(fx, &block);
   room_release(fx, mark);
 }
 

@@ -110,6 +110,7 @@ SWEEP_DIMENSION(dtype_axis, "dtype", {"FLOAT32", TBK_FLOAT32}, {"FLOAT64", TBK_F
                 {"FLOAT16", TBK_FLOAT16}, {"BFLOAT16", TBK_BFLOAT16}, {"UINT8", TBK_UINT8},
                 {"INT8", TBK_INT8}, {"INT16", TBK_INT16}, {"INT32", TBK_INT32},
                 {"INT64", TBK_INT64});
+SWEEP_DIMENSION(few_dtypes_axis, "dtype", {"FLOAT32", TBK_FLOAT32}, {"INT32", TBK_INT32});
 SWEEP_DIMENSION(float_axis, "dtype", {"FLOAT32", TBK_FLOAT32}, {"FLOAT64", TBK_FLOAT64});
 SWEEP_DIMENSION(half_axis, "dtype", {"FLOAT16", TBK_FLOAT16}, {"BFLOAT16", TBK_BFLOAT16});
 SWEEP_DIMENSION(real_axis, "dtype", {"FLOAT32", TBK_FLOAT32}, {"FLOAT64", TBK_FLOAT64},
@@ -136,11 +137,13 @@ SWEEP_DIMENSION(out_axis, "out", {"plain", TENSOR_PLAIN}, {"offset", TENSOR_OFFS
 SWEEP_DIMENSION(plain_axis, "layout", {"plain", TENSOR_PLAIN});
 SWEEP_DIMENSION(shared_axis, "a", {"plain", TENSOR_PLAIN}, {"shared", TENSOR_BROADCAST});
 SWEEP_DIMENSION(common_axis, "b", {"plain", TENSOR_PLAIN}, {"shared", TENSOR_BROADCAST});
+SWEEP_DIMENSION(bias_axis, "c", {"plain", TENSOR_PLAIN}, {"shared", TENSOR_BROADCAST});
 
 #define BIT(operand) (1 << MATMUL_##operand)
 SWEEP_DIMENSION(transposed_axis, "transposed", {"none", 0}, {"a", BIT(A)}, {"b", BIT(B)},
                 {"ab", BIT(A) | BIT(B)}, {"out", BIT(OUT)}, {"c", BIT(C)},
                 {"all", BIT(A) | BIT(B) | BIT(C) | BIT(OUT)});
+SWEEP_DIMENSION(straight_axis, "transposed", {"none", 0});
 SWEEP_DIMENSION(nothing_axis, "added", {"nothing", MATMUL_NOTHING});
 SWEEP_DIMENSION(tensor_axis, "added", {"tensor", MATMUL_TENSOR});
 SWEEP_DIMENSION(output_axis, "added", {"output", MATMUL_OUTPUT});
@@ -229,6 +232,13 @@ SPACE(layout_space, few_axis, dtype_axis, small_axis, a_axis, b_axis, c_axis, ou
       transposed_axis, added_axis, one_axis);
 SPACE(batch_space, batch_axis, dtype_axis, small_axis, shared_axis, common_axis, plain_axis,
       out_axis, transposed_axis, nothing_axis, one_axis);
+/* Which operands the whole batch shares: every set of them, as they lie without gaps. */
+static const sweep_space_t shared_space = {
+    {&batch_axis, &few_dtypes_axis, &small_axis, &shared_axis, &common_axis, &bias_axis,
+     &plain_axis, &straight_axis, &tensor_axis, &one_axis, &how_axis, &bits_axis},
+    fits,
+    run,
+    6};
 SPACE(scalar_space, few_axis, dtype_axis, small_axis, plain_axis, plain_axis, c_axis, out_axis,
       transposed_axis, tensor_axis, scalar_axis);
 SPACE(output_space, shape_axis, dtype_axis, small_axis, plain_axis, b_axis, plain_axis, out_axis,
@@ -262,6 +272,10 @@ static void each_place_of_the_batch_has_its_product(tbk_fixture_t* fx) {
   sweep_run_light(fx, &batch_space, products);
 }
 
+static void what_a_batch_shares_is_read_at_each_place(tbk_fixture_t* fx) {
+  sweep_run_light(fx, &shared_space, products);
+}
+
 static void c_is_scaled_and_added(tbk_fixture_t* fx) {
   sweep_run_light(fx, &scalar_space, products);
 }
@@ -288,6 +302,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("PRG-037", "op:tbk::matmul dtype:INT32", TBK_CASE_SLOW, integers_wrap),
     TBK_CASE("PRG-038", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW, any_strides_are_walked),
     TBK_CASE("PRG-038", "op:tbk::matmul dtype:FLOAT32", 0, each_place_of_the_batch_has_its_product),
+    TBK_CASE("PRG-038", "op:tbk::matmul dtype:FLOAT32", 0,
+             what_a_batch_shares_is_read_at_each_place),
     TBK_CASE("PRG-039", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW, c_is_scaled_and_added),
     TBK_CASE("PRG-040", "op:tbk::matmul dtype:FLOAT32", TBK_CASE_SLOW, without_c_nothing_is_added),
     TBK_CASE("PRG-041", "op:tbk::matmul dtype:FLOAT32", 0, without_k_sums_are_0),

@@ -222,6 +222,44 @@ static void memory_comes_and_goes(tbk_fixture_t* fx) {
   sweep_run(fx, &space);
 }
 
+/* ------------------------------------------------------------------------------ small and large -- */
+
+SWEEP_DIMENSION(pieces_axis, "pieces", {"7", 7}, {"60", 60}, {"290", 290});
+SWEEP_DIMENSION(then_axis, "then", {"largest", 1}, {"half", 2});
+
+static bool pieces_fit(const tbk_fixture_t* fx, const sweep_case_t* one) {
+  return fx->properties.memory_bytes != 0 && scene_fits(fx, one);
+}
+
+/* All that can be had, in pieces; then as much in one as could be had at once before. */
+static void run_pieces(tbk_fixture_t* fx, sweep_case_t* one) {
+  churn_t* it = (churn_t*)(void*)fx_zeros(fx, sizeof *it);
+  tbk_memory_t large = 0;
+  scene_begin(fx, one, &it->scene);
+  const uint64_t most = largest_block(fx), total = fx->properties.memory_bytes;
+  const uint64_t piece = fx_round(fx, total / (uint64_t)sweep_get(one, &pieces_axis));
+  tbk_status_t status = TBK_OK;
+  while (it->blocks < MOST_BLOCKS && status == TBK_OK) {
+    status =
+        fx->core->memory_alloc(fx->self, fx->device, piece, &it->memory[it->blocks], &fx->error);
+    it->blocks += status == TBK_OK;
+  }
+  give_all(fx, it);
+  status = fx->core->memory_alloc(fx->self, fx->device, most / (uint64_t)sweep_get(one, &then_axis),
+                                  &large, &fx->error);
+  CHECK_SAID(status == TBK_OK, "as much at once as before it was had in pieces",
+             "%s for %llu bytes, after %lld pieces of %llu", tbk_status_name(status),
+             (unsigned long long)most / (unsigned long long)sweep_get(one, &then_axis),
+             (long long)it->blocks, (unsigned long long)piece);
+  if (status == TBK_OK) CHECK_OK(fx->core->memory_free(fx->self, fx->device, large, &fx->error));
+}
+
+static void memory_of_pieces_can_be_had_in_one(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {
+      {&pieces_axis, &order_axis, &then_axis, &sweep_device}, pieces_fit, run_pieces, 2};
+  sweep_run(fx, &space);
+}
+
 /* ------------------------------------------------------------------------------- nearly full -- */
 
 enum { MOST_SMALL = 2000 };
@@ -300,6 +338,8 @@ static void small_memory_can_be_had_again(tbk_fixture_t* fx) {
 static const tbk_case_t cases[] = {
     TBK_CASE("MEM-009", NULL, TBK_CASE_THOROUGH | TBK_CASE_ALONE,
              a_refused_allocation_takes_nothing),
+    TBK_CASE("MEM-012", NULL, TBK_CASE_THOROUGH | TBK_CASE_ALONE,
+             memory_of_pieces_can_be_had_in_one),
     TBK_CASE("MEM-005", NULL, TBK_CASE_THOROUGH | TBK_CASE_ALONE, memory_comes_and_goes),
     TBK_CASE("MEM-012", NULL, TBK_CASE_THOROUGH | TBK_CASE_ALONE, small_memory_can_be_had_again),
 };

@@ -51,8 +51,9 @@ tbk_status_t generic_prepare(tbk_fixture_t* fx, const generic_call_t* call, gene
 
 tbk_status_t generic_launch_plan(tbk_fixture_t* fx, const generic_call_t* call,
                                  const generic_plan_t* plan) {
-  tbk_status_t status = call->kernel->launch_plan(fx->self, fx->device, plan->plan, call->wire,
-                                                  plan->workspace, 0, NULL, &fx->error);
+  tbk_status_t status =
+      call->kernel->launch_plan(fx->self, fx->device, plan->plan, call->wire, plan->workspace,
+                                plan->workspace_offset, NULL, &fx->error);
   overwrite(call);
   return status;
 }

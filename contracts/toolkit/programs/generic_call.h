@@ -46,6 +46,7 @@ typedef struct generic_plan {
   tbk_plan_t* plan;
   tbk_memory_t workspace;
   uint64_t workspace_bytes;
+  uint64_t workspace_offset; /* 0 from generic_prepare */
 } generic_plan_t;
 tbk_status_t generic_prepare(tbk_fixture_t* fx, const generic_call_t* call, generic_plan_t* out);
 tbk_status_t generic_launch_plan(tbk_fixture_t* fx, const generic_call_t* call,

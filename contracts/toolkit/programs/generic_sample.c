@@ -88,6 +88,7 @@ static const struct {
     {{LAST_ONE, {77, 0}, 0, JOB_ANY, 0, {0}}, row, TENSOR_PLAIN},
     {{LAST_ONE, {77, 0}, 0, JOB_ANY, 0, {0}}, none, TENSOR_PLAIN},
     {{LAST_ONE, {78, 0}, 0, JOB_ANY, 0, {0}}, none, TENSOR_PLAIN},
+    {{LAST_ONE, {78, 1}, 0, JOB_ANY, 0, {0}}, none, TENSOR_PLAIN},
     {{FIRST_ONE, {77, 0}, 0, JOB_ANY, 0, {0}}, row, TENSOR_PLAIN},
     {{LAST_ONE, {77, 0}, 0, JOB_ANY, 0, {0}}, row, TENSOR_TURNED},
     /* Of nothing the order does not count, so that this one may declare what is not so of seven. */

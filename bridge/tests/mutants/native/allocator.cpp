@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 namespace tbk::mutants {
 namespace {
@@ -16,6 +17,7 @@ using c10::kPrivateUse1;
 using c10::Stream;
 
 std::atomic<int> calls{0};
+thread_local bool resizing = false;
 
 void free_nothing(void*) {}
 
@@ -62,6 +64,32 @@ constexpr Mutant table[] = {
                     const DataPtr kept = c10::GetAllocator(kPrivateUse1)->allocate(40'000);
                     empty(pool);
                   }>},
+    {"emptying_is_of_the_current_device",
+     on_allocator<&Allocator::emptyCache,
+                  [](auto empty, c10::MempoolId_t pool) {
+                    const auto current = guard().getDevice();
+                    std::vector<DataPtr> kept;
+                    for (c10::DeviceIndex i = 0; i < guard().deviceCount(); ++i) {
+                      guard().setDevice(c10::Device(kPrivateUse1, i));
+                      if (i == current.index()) continue;
+                      kept.push_back(c10::GetAllocator(kPrivateUse1)->allocate(400));
+                      kept.push_back(c10::GetAllocator(kPrivateUse1)->allocate((1 << 20) + 1));
+                    }
+                    guard().setDevice(current);
+                    empty(pool);
+                  }>},
+    {"what_a_storage_was_is_free_at_once",
+     [] {
+       on_hooks<&Hooks::resizePrivateUse1Bytes,
+                [](auto resize, const c10::Storage& storage, size_t bytes) {
+                  resizing = true;
+                  resize(storage, bytes);
+                  resizing = false;
+                }>();
+       on_allocator<&Allocator::recordStream, [](auto record, const DataPtr& data, Stream stream) {
+         if (!resizing) record(data, stream);
+       }>();
+     }},
     {"never_initialized", on_allocator<&Allocator::initialized, [](auto) { return false; }>},
     {"always_initialized", on_allocator<&Allocator::initialized, [](auto) { return true; }>},
 };

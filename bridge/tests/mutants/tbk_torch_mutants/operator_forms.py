@@ -174,6 +174,24 @@ def _() -> None:
     around("index_add_ index_fill_.int_Scalar masked_fill_.Scalar put_ scatter_.src", run)
 
 
+@mutant("fallback_loses_changes_of_what_is_read_too", "OPS-534",
+        "a tensor that stands for two arguments is not brought back", narrow=True,
+        tests="several_arguments[")  # fmt: skip
+def _() -> None:
+    implement: Any = torch.library.Library.impl
+
+    def impl(self: Any, name: Any, function: Any, key: str = "", **named: Any) -> Any:
+        def run(*given: Any) -> Any:
+            places = [one.data_ptr() for one in given if isinstance(one, torch.Tensor)]
+            if len(set(places)) < len(places):
+                given = tuple(one.clone() for one in given)
+            return function(*given)
+
+        return implement(self, name, run if key == "CPU" else function, key, **named)
+
+    torch.library.Library.impl = impl  # type: ignore[assignment, method-assign]
+
+
 @mutant(
     "fallback_results_stay_on_the_host",
     "OPS-534",

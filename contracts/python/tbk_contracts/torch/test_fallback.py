@@ -179,6 +179,41 @@ def test_what_only_the_host_has_runs_there_or_is_refused(device: torch.device) -
     check.tensor("what was changed", host.download(there), expected)
 
 
+def add_to(changed: torch.Tensor, *others: torch.Tensor) -> None:
+    changed += sum(others)
+
+
+# The place of the argument that is written among three, of which some are one tensor.
+WRITTEN = {"first": 0, "second": 1, "third": 2}
+SAME = {"none": (0, 1, 2), "first two": (0, 0, 1), "last two": (0, 1, 1), "ends": (0, 1, 0),
+        "all": (0, 0, 0)}  # fmt: skip
+
+
+@pytest.mark.parametrize("same", SAME)
+@pytest.mark.parametrize("written", WRITTEN)
+@clause("OPS-534")
+def test_one_tensor_may_be_several_arguments(device: torch.device, written: str, same: str) -> None:
+    place = WRITTEN[written]
+
+    def on_the_host(*tensors: torch.Tensor) -> None:
+        add_to(tensors[place], *(one for at, one in enumerate(tensors) if at != place))
+
+    kinds = ["Tensor(a!)" if at == place else "Tensor" for at in range(3)]
+    schema = ", ".join(f"{kind} {name}" for kind, name in zip(kinds, "xyz", strict=True))
+    operator = own_operator(f"add_to({schema}) -> ()", on_the_host)
+    here = [base_tensor() for _ in range(3)]
+    there = [host.upload(one, device) for one in here]
+    chosen = SAME[same]
+    try:
+        operator(*(there[at] for at in chosen))
+    except NotImplementedError as refused:
+        check.that("the refusal", "add_to" in str(refused), expected="its name", seen=str(refused))
+    else:
+        on_the_host(*(here[at] for at in chosen))
+    for at, one in enumerate(here):
+        check.tensor(f"tensor {at}", host.download(there[at]), one)
+
+
 Random = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 RANDOM: dict[str, Random] = {
     "bernoulli": lambda x, g: torch.bernoulli(torch.full_like(x, 0.5), generator=g),

@@ -29,19 +29,25 @@ FREES: dict[str, Callable[[list[torch.Tensor]], list[torch.Tensor]]] = {
 """In which order they are freed, from the end of what is returned on."""
 
 
+def _words(case: Case) -> str:
+    return "two_devices" if case["emptied_on"] == "other" else needs(case)
+
+
 def _reserved(device: torch.device) -> int:
     return torch.accelerator.memory_reserved(device)
 
 
 @each_case(
     {"sizes": tuple(SIZES), "count": ("200", "1", "9"), "frees": tuple(FREES),
-     "device": ("first", "second")},
+     "device": ("first", "second"), "emptied_on": ("it", "other")},
     lambda case: case.get("count") != "200" or case.get("sizes", "small") == "small",
-    needs=needs, quick=4,
+    needs=_words, quick=4,
 )  # fmt: skip
 @clause("MEM-518", needs="memory_stats")
 def test_all_that_is_free_is_given_back(device: torch.device, case: Case) -> None:
+    """Whichever device is current."""
     device = place(case, device)
+    current = device.index if case["emptied_on"] == "it" else 1 - device.index
     sent = host.values((1000,))
     kept = host.upload(sent, device)
     gc.collect()
@@ -58,7 +64,8 @@ def test_all_that_is_free_is_given_back(device: torch.device, case: Case) -> Non
         held = FREES[case["frees"]](held)
         while held:
             del held[-1]
-        torch.accelerator.empty_cache()
+        with torch.accelerator.device_index(current):
+            torch.accelerator.empty_cache()
         check.that(f"memory_reserved(), all given back, {line(case)}", _reserved(device) <= before,
                    expected=f"at most {before}, as before", seen=_reserved(device))  # fmt: skip
     check.tensor("values that live", host.download(kept), sent)

@@ -1,0 +1,163 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What comes after a failure or a loss: who was told of it, what is enqueued before anybody was, what is
+ * opened then, and calls that name a second device beside the one that is lost.
+ */
+#include <stdatomic.h>
+
+#include "child.h"
+#include "order.h"
+#include "resources.h"
+#include "sweep.h"
+#include "wait.h"
+
+static void provoke(tbk_fixture_t* fx, tbk_stream_t* stream, int32_t kind) {
+  const tbk_status_t told = kind == TBK_FAULT_DEVICE_LOST ? TBK_DEVICE_LOST : TBK_FAILED;
+  tbk_status_t status = fx->fault->fault_enqueue(fx->self, stream, kind, &fx->error);
+  CHECK_SAID(status == TBK_OK || status == told, "OK, or already what it is", "%s",
+             tbk_status_name(status));
+}
+
+/* --------------------------------------------------------------- a failure, and opened again --- */
+
+typedef enum told { NOBODY, STREAM, DEVICE, QUERY, GONE } told_t;
+
+SWEEP_DIMENSION(told_axis, "told", {"nobody", NOBODY}, {"stream", STREAM}, {"device", DEVICE},
+                {"query", QUERY}, {"stream-is-gone", GONE});
+SWEEP_DIMENSION(pending_axis, "failure", {"settled", 0}, {"pending", 1});
+
+static void tell(tbk_fixture_t* fx, tbk_stream_t* stream, told_t who) {
+  const tbk_stream_ops_t* ops = fx->stream;
+  if (who == STREAM) (void)!ops->stream_synchronize(fx->self, stream, &fx->error);
+  if (who == DEVICE) (void)!ops->device_synchronize(fx->self, fx->device, &fx->error);
+  if (who == QUERY) (void)!ops->stream_query(fx->self, stream, &fx->error);
+  if (who == GONE) {
+    fx_disown_stream(fx, stream);
+    ops->stream_destroy(fx->self, stream);
+  }
+}
+
+/* Of what is new on a device that is opened again, nothing has failed. */
+static void run_reopened(tbk_fixture_t* fx, sweep_case_t* one) {
+  fx_open(fx);
+  tbk_stream_t* stream = fx_stream(fx);
+  provoke(fx, stream, TBK_FAULT_WORK_FAILS);
+  if (sweep_get(one, &pending_axis) == 0) process_settle();
+  tell(fx, stream, (told_t)sweep_get(one, &told_axis));
+  tbk_status_t status = fx->core->device_close(fx->self, fx->device, &fx->error);
+  CHECK(status == TBK_OK || status == TBK_FAILED);
+  fx_disown_device(fx);
+  fx_open(fx);
+  CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+  stream = fx_stream(fx);
+  CHECK_OK(fx->stream->stream_query(fx->self, stream, &fx->error));
+  CHECK_OK(fx->stream->stream_synchronize(fx->self, stream, &fx->error));
+  order_stream_works(fx, stream);
+  CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+  CHECK_OK(fx->core->device_close(fx->self, fx->device, &fx->error));
+  fx_disown_device(fx);
+}
+
+static void nothing_of_a_failure_is_left_when_it_is_opened_again(tbk_fixture_t* fx) {
+  static const sweep_space_t space = {{&told_axis, &pending_axis}, NULL, run_reopened, 2};
+  sweep_run(fx, &space);
+}
+
+/* ----------------------------------------------------------------- enqueued behind a failure --- */
+
+enum { BEHIND = 3, ROUNDS = 6 };
+
+static void count(void* argument) {
+  atomic_fetch_add((atomic_int*)argument, 1);
+}
+
+/* Nobody has been told; a call that tells of the failure itself has enqueued nothing. */
+static void callbacks_behind_a_failure_run(tbk_fixture_t* fx) {
+  static atomic_int ran;
+  for (int round = 0; round < ROUNDS; ++round) {
+    int enqueued = 0;
+    tbk_stream_t* stream = fx_stream(fx);
+    atomic_store(&ran, 0);
+    provoke(fx, stream, TBK_FAULT_WORK_FAILS);
+    if (round % 2 == 0) process_settle();
+    for (int i = 0; i < BEHIND; ++i) {
+      tbk_status_t status =
+          fx->callback->callback_enqueue(fx->self, stream, count, &ran, &fx->error);
+      CHECK(status == TBK_OK || status == TBK_FAILED);
+      enqueued += status == TBK_OK;
+    }
+    (void)!fx->stream->stream_synchronize(fx->self, stream, &fx->error);
+    CHECK_EQUAL(enqueued, atomic_load(&ran));
+    fx_disown_stream(fx, stream);
+    fx->stream->stream_destroy(fx->self, stream);
+  }
+}
+
+/* ------------------------------------------------------------------------- beside a lost one --- */
+
+static void lose(tbk_fixture_t* fx, int32_t device) {
+  tbk_stream_t* stream = NULL;
+  REQUIRE_OK(fx->stream->stream_create(fx->self, device, 0, &stream, &fx->error));
+  provoke(fx, stream, TBK_FAULT_DEVICE_LOST);
+  CHECK_STATUS(TBK_DEVICE_LOST, fx->stream->stream_synchronize(fx->self, stream, &fx->error));
+  fx->stream->stream_destroy(fx->self, stream);
+}
+
+/* It was not open when the first was lost; and once more. */
+static void a_device_is_opened_beside_a_lost_one(tbk_fixture_t* fx) {
+  const tbk_core_t* core = fx->core;
+  lose(fx, fx->device);
+  for (int round = 0; round < 2; ++round) {
+    if (!CHECK_OK(tbk_open_patiently(core, fx->self, 1, &fx->error))) return;
+    CHECK_DEVICE_WORKS(core, fx->self, 1, "a device beside a lost one works");
+    CHECK_OK(core->device_close(fx->self, 1, &fx->error));
+  }
+}
+
+typedef struct ends {
+  tbk_memory_t memory[2]; /* of each device */
+  tbk_stream_t* streams[2];
+  uint64_t bytes;
+} ends_t;
+
+static void make_ends(tbk_fixture_t* fx, ends_t* ends) {
+  const int32_t first = fx->device;
+  ends->bytes = fx_round(fx, 4096); /* the most that a granularity is */
+  for (int32_t device = 0; device < 2; ++device) {
+    fx->device = device;
+    ends->memory[device] = fx_alloc(fx, ends->bytes);
+    ends->streams[device] = fx_stream(fx);
+  }
+  fx->device = first;
+}
+
+/* From the lost device, to it and within it, of some bytes and of none, on a stream and without. */
+static void copies_from_and_to_a_lost_device_tell_so(tbk_fixture_t* fx) {
+  ends_t ends;
+  const int32_t second = fx_second_device(fx);
+  make_ends(fx, &ends);
+  lose(fx, second);
+  for (int turn = 0; turn < 12; ++turn) {
+    const int way = turn / 4, from = way == 0 ? 0 : 1, to = way == 1 ? 0 : 1;
+    tbk_stream_t* stream = turn % 2 != 0 ? ends.streams[from] : NULL;
+    const tbk_status_t status =
+        fx->peer->peer_copy(fx->self, to, ends.memory[to], 0, from, ends.memory[from], 0,
+                            turn % 4 < 2 ? ends.bytes : 0, stream, &fx->error);
+    CHECK_SAID(status == TBK_DEVICE_LOST, "DEVICE_LOST: device 1 is lost",
+               "%s for a copy from device %d to device %d", tbk_status_name(status), from, to);
+  }
+  order_stream_works(fx, ends.streams[0]);
+  CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+}
+
+static const tbk_case_t cases[] = {
+    TBK_CASE("DEV-022", "fault", TBK_CASE_CLOSED | TBK_CASE_FRESH,
+             nothing_of_a_failure_is_left_when_it_is_opened_again),
+    TBK_CASE("CBK-002", "fault callback", TBK_CASE_FRESH, callbacks_behind_a_failure_run),
+    TBK_CASE("FLT-004", "fault two_devices", TBK_CASE_FRESH, a_device_is_opened_beside_a_lost_one),
+    TBK_CASE("FLT-003", "fault peer two_devices", TBK_CASE_FRESH,
+             copies_from_and_to_a_lost_device_tell_so),
+};
+TBK_SUITE(fault_after);
