@@ -203,7 +203,23 @@ class Evidence:
     def follows(self, tests: Sequence[Test]) -> float:
         """Returns 1 where a clause that this one builds on fails as such; 0 for none."""
         things = self.things(tests) or self.shared(tests)
-        return float(any(self.fails_as_such(base, things) for base in self.own(tests)[0].bases))
+        most = max(map(self.suspicion, things), default=0.0)
+        return float(
+            any(
+                self.fails_as_such(base, things) and self.is_as_suspicious(base, things, most)
+                for base in self.own(tests)[0].bases
+            )
+        )
+
+    def is_as_suspicious(self, base: str, things: set[str], most: float) -> bool:
+        """Returns whether what fails of a clause may be its own fault: where all of its tests ask
+        some things, only if what it speaks of is as suspicious as those.
+        """
+        ran = self.of_clause.get(base, ())
+        if any(things.isdisjoint(self.asked[test.id]) for test in ran):
+            return True
+        failing = [test for test in ran if test.failed]
+        return max(map(self.suspicion, self.things(failing)), default=most) >= most
 
     def fails_as_such(self, base: str, things: set[str]) -> bool:
         """Returns whether most of a clause's tests fail: of those that do not ask some things,
