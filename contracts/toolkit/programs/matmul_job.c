@@ -151,6 +151,20 @@ static bool tell(const matmul_job_t* job, const matmul_cell_t* cell, int64_t at,
                         (long long)job->form.n);
 }
 
+/* Runs it again over zeros: if it is right there, what stood in out was added to the products. */
+static bool adds_what_stood(tbk_fixture_t* fx, matmul_job_t* job, const matmul_cell_t* cells) {
+  const tensor_t* out = &job->operands[MATMUL_OUT];
+  if (job->form.added != MATMUL_NOTHING) return false;
+  uint8_t* seen = fx_zeros(fx, out->block_bytes);
+  fx_upload(fx, out->memory, seen, out->block_bytes);
+  generic_call_t call = matmul_call(job);
+  if (generic_run(fx, &call) != TBK_OK) return false;
+  fx_download(fx, seen, out->memory, out->block_bytes);
+  for (tensor_walk_t w = tensor_first(out); w.index < out->count; tensor_step(&w))
+    if (!matmul_allows(out->type, &cells[w.index], seen + tensor_walk_byte(&w))) return false;
+  return true;
+}
+
 static bool check_out(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   const tensor_t* out = &job->operands[MATMUL_OUT];
   const matmul_cell_t* cells = matmul_expect(fx, job);
@@ -158,8 +172,10 @@ static bool check_out(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   fx_download(fx, seen, out->memory, out->block_bytes);
   for (tensor_walk_t w = tensor_first(out); w.index < out->count; tensor_step(&w)) {
     const size_t at = tensor_walk_byte(&w);
-    if (!matmul_allows(out->type, &cells[w.index], seen + at))
+    if (!matmul_allows(out->type, &cells[w.index], seen + at)) {
+      TBK_CHECKS(adds_what_stood(fx, job, cells) ? "PRG-040" : NULL);
       return tell(job, &cells[w.index], w.index, seen + at, here);
+    }
     memcpy(job->before[MATMUL_OUT] + at, seen + at, out->type->size);
   }
   TBK_CHECKS("KRN-003");
