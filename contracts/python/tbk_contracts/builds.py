@@ -33,7 +33,7 @@ def main_clauses(root: Path, clauses: Iterable[Clause]) -> dict[str, str]:
         if line.label == "Ensures" and line.clause in checked:
             ensures.setdefault(line.function, []).append(str(line.clause))
     return {
-        function: next(one for one in found if checked[one].isdisjoint(found))
+        function: next((one for one in found if checked[one].isdisjoint(found)), found[0])
         for function, found in ensures.items()
     }
 
