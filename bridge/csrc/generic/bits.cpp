@@ -6,8 +6,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/nextafter_ops.h>
 #include <ATen/ops/where.h>
-#include <generic/by_others.h>
-#include <generic/outputs.h>
+#include <generic/apart.h>
 #include <torch/library.h>
 
 #include <cmath>
@@ -73,8 +72,9 @@ bool has_next(const at::Tensor& self, const at::Tensor& other, const at::Tensor&
 at::Tensor& nextafter(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
   using Op = at::_ops::nextafter_out;
   if (!has_next(self, other, out)) return on_host<Op>(self, other, out);
-  return made_into<Op>(
-      out, [&] { return next_after(self.expand(out.sizes()), other.expand(out.sizes())); });
+  return made_apart<Op>(out, {&self, &other}, [&] {
+    return next_after(self.expand(out.sizes()), other.expand(out.sizes()));
+  });
 }
 
 /// What is below the least normal number is made larger first, by so many powers of two.
@@ -115,7 +115,8 @@ TwoOutputs frexp(const at::Tensor& self, at::Tensor& mantissa, at::Tensor& expon
   if (!has_parts(self, mantissa, exponent)) return on_host<Op>(self, mantissa, exponent);
   return made_like<Op>(self, [&] {
     const Parts parts(self.to(computed_in(self.scalar_type())));
-    return TwoOutputs(write_to(mantissa, parts.mantissa), write_to(exponent, parts.exponent));
+    return TwoOutputs(write_apart(mantissa, parts.mantissa, {&self}),
+                      write_apart(exponent, parts.exponent, {&self}));
   });
 }
 

@@ -27,7 +27,7 @@
 #include <ATen/ops/view_as_real.h>
 #include <ATen/ops/where.h>
 #include <aten/operands.h>
-#include <generic/by_others.h>
+#include <generic/apart.h>
 #include <generic/host_number.h>
 #include <torch/library.h>
 
@@ -42,7 +42,7 @@ using Two = std::tuple<at::Tensor, at::Tensor>;
 at::Tensor& glu(const at::Tensor& self, int64_t dim, at::Tensor& out) {
   using Op = at::_ops::glu_out;
   if (!may_be_made({&self, &out}) || !are_real({&self, &out})) return on_host<Op>(self, dim, out);
-  return made_into<Op>(out, [&] {
+  return made_apart<Op>(out, {&self}, [&] {
     const auto halves = self.chunk(2, dim);
     return halves[0].mul(halves[1].sigmoid());
   });
@@ -166,9 +166,11 @@ at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
 at::Tensor& cross(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
   using Op = at::_ops::linalg_cross_out;
   if (!may_be_made({&self, &other, &out}) || out.is_complex() || self.scalar_type() == at::kBool ||
-      self.scalar_type() != other.scalar_type() ||
+      self.scalar_type() != other.scalar_type() || out.scalar_type() != self.scalar_type() ||
       out.sizes() != at::IntArrayRef(at::infer_size_dimvector(self.sizes(), other.sizes())))
     return on_host<Op>(self, other, dim, out);
+  at::assert_no_overlap(out, self);
+  at::assert_no_overlap(out, other);
   return made_into<Op>(out, [&] {
     const at::Tensor a = self.expand(out.sizes()), b = other.expand(out.sizes());
     return a.roll(-1, dim).mul(b.roll(-2, dim)).sub(a.roll(-2, dim).mul(b.roll(-1, dim)));
@@ -201,13 +203,19 @@ at::Tensor& complex(const at::Tensor& real, const at::Tensor& imaginary, at::Ten
   return out;
 }
 
+/// Returns whether PyTorch looks for such elements among others.
+bool are_among(at::ScalarType dtype) {
+  return dtype != at::kBool && !at::isComplexType(dtype);
+}
+
 /// All pairs are compared, up to so many.
 constexpr int64_t kMostPairs = INT64_C(1) << 24;
 
 at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assume_unique,
                   bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Tensor_out;
-  if (!may_be_made({&elements, &tests, &out}) || out.scalar_type() != at::kBool ||
+  if (!may_be_made({&elements, &tests, &out}) || !are_among(elements.scalar_type()) ||
+      !are_among(tests.scalar_type()) || out.scalar_type() != at::kBool ||
       elements.numel() > kMostPairs / std::max<int64_t>(tests.numel(), 1))
     return on_host<Op>(elements, tests, assume_unique, invert, out);
   at::native::resize_output(out, elements.sizes());
@@ -220,7 +228,8 @@ at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assu
 at::Tensor& is_number(const at::Tensor& elements, const at::Scalar& test, bool assume_unique,
                       bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Scalar_out;
-  if (!may_be_made({&elements, &out}) || out.scalar_type() != at::kBool)
+  if (!may_be_made({&elements, &out}) || !are_among(elements.scalar_type()) ||
+      out.scalar_type() != at::kBool)
     return on_host<Op>(elements, test, assume_unique, invert, out);
   at::native::resize_output(out, elements.sizes());
   return made_into<Op>(out, [&] { return invert ? elements.ne(test) : elements.eq(test); });
@@ -246,7 +255,7 @@ at::Tensor& renorm(const at::Tensor& self, const at::Scalar& p, int64_t dim, con
       self.dim() < 2 || p.isComplex() || most.isComplex() || out.sizes() != self.sizes() ||
       out.scalar_type() != self.scalar_type())
     return on_host<Op>(self, p, dim, most, out);
-  return made_into<Op>(out, [&] {
+  return made_apart<Op>(out, {&self}, [&] {
     c10::SmallVector<int64_t, 8> others;
     for (int64_t d = 0; d < self.dim(); d++)
       if (d != *at) others.push_back(d);

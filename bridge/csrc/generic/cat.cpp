@@ -19,10 +19,11 @@ bool is_nothing(const at::Tensor& tensor) {
   return tensor.dim() == 1 && tensor.size(0) == 0;
 }
 
-/// Whether `part` has the sizes of the result but along `dimension`, and can be copied from.
+/// Whether `part` has the sizes of the result but along `dimension`, and may be copied and cast to it.
 bool is_part(const at::Tensor& part, const at::Tensor& out, int64_t dimension) {
   if (!is_ours(part) || part.device() != out.device() || part.layout() != at::kStrided ||
-      part.is_alias_of(out) || part.dim() != out.dim())
+      part.is_alias_of(out) || part.dim() != out.dim() ||
+      !c10::canCast(part.scalar_type(), out.scalar_type()))
     return false;
   for (int64_t d = 0; d < part.dim(); d++)
     if (d != dimension && part.size(d) != out.size(d)) return false;

@@ -11,6 +11,8 @@
 #include <generic/pointwise.h>
 #include <generic/pointwise_call.h>
 
+#include <algorithm>
+
 namespace tbk::generic {
 namespace {
 
@@ -102,6 +104,14 @@ class Call {
     return row_.rule == DtypeRule::kSelf || row_.rule == DtypeRule::kSame;
   }
 
+  /// Returns whether programs load and store these dtypes: PyTorch also casts to and from complex and unsigned ones.
+  bool are_of_programs() const {
+    if (computed_in(types_.out) == at::ScalarType::Undefined) return false;
+    return std::all_of(tensors_.begin(), tensors_.end(), [](const at::Tensor& tensor) {
+      return !is_ours(tensor) || computed_in(tensor.scalar_type()) != at::ScalarType::Undefined;
+    });
+  }
+
   /// Returns whether the row is for operands of these dtypes; PyTorch raises for some others.
   bool takes_dtypes() const {
     const bool refuses_truth = (row_.flags & kRefusesTruth) != 0;
@@ -160,7 +170,7 @@ class Call {
       if (is_loaded && is_exact && tensors_[i].numel() == 1 && is_promoting(i))
         types_.unrounded = static_cast<uint8_t>(types_.unrounded | 1U << i);
     }
-    if (!takes_dtypes()) return false;
+    if (!are_of_programs() || !takes_dtypes()) return false;
     const at::ScalarType computed = computed_in(types_.common);
     if (formula_of(row_, computed) == nullptr) return false;
     const bool divides = (row_.flags & kDividesIntegers) != 0;

@@ -17,6 +17,7 @@
 #include <ATen/ops/special_shifted_chebyshev_polynomial_w_ops.h>
 #include <aten/empty.h>
 #include <aten/operands.h>
+#include <generic/apart.h>
 #include <generic/index.h>
 #include <generic/made_once.h>
 #include <torch/library.h>
@@ -102,6 +103,7 @@ bool polynomial_into(Recurrence recurrence, const at::Tensor& x, const at::Tenso
     return false;
   if (out.sizes() != at::IntArrayRef(at::infer_size_dimvector(x.sizes(), n.sizes()))) return false;
   if (out.numel() == 0) return true;
+  assert_apart(out, {&x, &n});
   const Composition whole;
   const at::ScalarType dtype = computed_in(out.scalar_type());
   const at::Tensor place = operand(x, out, dtype), order = operand(n, out, dtype).trunc();

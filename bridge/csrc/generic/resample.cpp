@@ -186,8 +186,9 @@ bool fits(c10::ArrayRef<AxisOf> axes) {
 bool is_resampled(const at::Tensor& from, const at::Tensor& to) {
   return is_open(Route::composed) && is_ours(from) && is_ours(to) && from.device() == to.device() &&
          from.layout() == at::kStrided && to.layout() == at::kStrided && !from.is_neg() &&
-         !to.is_neg() && from.scalar_type() == to.scalar_type() && !from.is_complex() &&
-         from.dim() == to.dim() && from.dim() <= 64 && from.numel() > 0 && !to.is_alias_of(from) &&
+         !to.is_neg() && from.scalar_type() == to.scalar_type() &&
+         computed_in(from.scalar_type()) != at::ScalarType::Undefined && from.dim() == to.dim() &&
+         from.dim() <= 64 && from.numel() > 0 && !to.is_alias_of(from) &&
          at::has_internal_overlap(to) == at::MemOverlap::No && offers_reduce(to.device().index()) &&
          offers_pointwise(to.device().index());
 }

@@ -132,7 +132,8 @@ bool kthvalue_into(const at::Tensor& self, int64_t place, int64_t dim, bool keep
                    at::Tensor& values, at::Tensor& indices) {
   const std::optional<int64_t> at = served_dim(self, dim, Route::composed);
   if (!at.has_value() || place < 1 || place > length_of(self, *at) || self.numel() == 0 ||
-      values.is_same(self) || !may_be_written(self, values, indices))
+      self.scalar_type() == at::kBool || values.is_same(self) ||
+      !may_be_written(self, values, indices))
     return false;
   const Composition whole;
   const auto [all, places] = first_of(self, *at, place);
@@ -181,9 +182,10 @@ bool median_into(const at::Tensor& self, int64_t dim, bool keepdim, bool ignores
   const std::optional<int64_t> at = served_dim(self, dim, Route::composed);
   if (at.has_value() && self.dim() == 0)
     return median_into(self.unsqueeze(0), 0, /*keepdim=*/false, ignores_nan, values, indices);
-  if (!at.has_value() || self.numel() == 0 || values.is_same(self) ||
-      !may_be_written(self, values, indices) || !offers_index(self.device().index()) ||
-      !offers_pointwise(self.device().index()) || !offers_reduce(self.device().index()))
+  if (!at.has_value() || self.numel() == 0 || self.scalar_type() == at::kBool ||
+      values.is_same(self) || !may_be_written(self, values, indices) ||
+      !offers_index(self.device().index()) || !offers_pointwise(self.device().index()) ||
+      !offers_reduce(self.device().index()))
     return false;
   const Composition whole;
   const auto [all, places] = first_of(self, *at, length_of(self, *at));

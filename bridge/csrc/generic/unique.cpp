@@ -13,6 +13,7 @@
 #include <ATen/ops/unique_dim_consecutive_ops.h>
 #include <ATen/ops/unique_dim_ops.h>
 #include <generic/by_others.h>
+#include <generic/program.h>
 #include <generic/scan.h>
 #include <generic/sort.h>
 #include <torch/library.h>
@@ -82,8 +83,8 @@ at::Tensor order_of(const at::Tensor& rows) {
 }
 
 bool may_be_sorted(const at::Tensor& self) {
-  return may_be_made({&self}) && !self.is_complex() && offers_scan(self.device().index()) &&
-         offers_sort(self.device().index());
+  return may_be_made({&self}) && computed_in(self.scalar_type()) != at::ScalarType::Undefined &&
+         offers_scan(self.device().index()) && offers_sort(self.device().index());
 }
 
 at::Tensor none_of(const at::Tensor& self) {

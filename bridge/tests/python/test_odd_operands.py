@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812  as everybody calls it
 from beside_cpu import Call, check, signed, whole
 from likeness import check_same, moved
+from refused import check_refused
 
 if TYPE_CHECKING:
     from torch_tbk import DeviceModule
@@ -100,16 +101,17 @@ REFUSED: dict[str, tuple[Call, list[Tensor]]] = {
     "bytes below zero": (lambda x: F.hardtanh(x, -1, 3), [torch.ones(3, dtype=torch.uint8)]),
     "is among, as numbers": (
         lambda x: torch.isin(x, x, out=torch.empty(3, device=x.device)), [torch.ones(3)]),
+    "is among truths": (lambda x: torch.isin(x, x, out=torch.empty_like(x)),
+                        [torch.ones(3, dtype=torch.bool)]),
+    "the median of truth": (torch.median, [torch.ones(3, dtype=torch.bool)]),
+    "the least of truth": (lambda x: torch.kthvalue(x, 1), [torch.ones(3, dtype=torch.bool)]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_the_cpu_refuses(name: str, device: torch.device) -> None:
     call, inputs = REFUSED[name]
-    with pytest.raises(Exception) as theirs:  # noqa: PT011  which one it is PyTorch says
-        call(*inputs)
-    with pytest.raises(type(theirs.value)):
-        call(*(one.to(device) for one in inputs))
+    check_refused(lambda: call(*inputs), lambda: call(*(one.to(device) for one in inputs)), device)
 
 
 Writes = Callable[[Tensor, Any], object]
