@@ -202,6 +202,18 @@ def test_what_follows_from_its_base_comes_after_it() -> None:
     assert first(*PASSING, follows, base) == "CPY-018"
 
 
+def test_nothing_follows_from_what_fails_only_with_something_more_suspicious() -> None:
+    """All tests that wait for a failure provoke it, and waits work everywhere else."""
+    waits = case(1, "ERR-005", "fault_enqueue stream_synchronize", "fail")
+    changes = {"about": ("fault_enqueue",), "bases": frozenset({"ERR-005"})}
+    reports = case(2, "FLT-002", "fault_enqueue stream_synchronize", "fail", **changes)
+    sound = [case(at, "STR-019", "stream_synchronize") for at in range(20, 24)]
+    evidence = gather([waits, reports, *sound])
+    assert evidence.follows([reports]) == 0.0
+    alone = case(3, "ERR-005", "stream_synchronize", "fail")
+    assert gather([waits, alone, reports, *sound]).follows([reports]) == 1.0
+
+
 def test_a_hang_breaks_a_clause_that_speaks_of_waiting() -> None:
     hangs = [case(at, clause, "stream_query", "hang", cause="hang/body/in stream_query",
                   call="stream_query", clause_text=text)

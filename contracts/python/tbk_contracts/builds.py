@@ -25,13 +25,17 @@ _ANY_REFUSAL = ("INVALID", "INVALID_STATE", "UNSUPPORTED", "OUT_OF_MEMORY", "UNA
 
 
 def main_clauses(root: Path, clauses: Iterable[Clause]) -> dict[str, str]:
-    """Returns, by function, the clause that says what it does: its first checked Ensures."""
-    checked = {one.id for one in clauses if one.kind == "checked"}
-    found: dict[str, str] = {}
+    """Returns, by function, the clause that says what it does: its first checked Ensures that
+    builds on no other one of it."""
+    checked = {one.id: set(one.builds_on) for one in clauses if one.kind == "checked"}
+    ensures: dict[str, list[str]] = {}
     for line in (line for block in load_header(root) for line in block.lines):
         if line.label == "Ensures" and line.clause in checked:
-            found.setdefault(line.function, str(line.clause))
-    return found
+            ensures.setdefault(line.function, []).append(str(line.clause))
+    return {
+        function: next((one for one in found if checked[one].isdisjoint(found)), found[0])
+        for function, found in ensures.items()
+    }
 
 
 def load_bases(root: Path, clauses: Iterable[Clause]) -> dict[str, tuple[str, ...]]:

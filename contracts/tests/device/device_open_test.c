@@ -21,7 +21,7 @@ static void expect_closed(tbk_fixture_t* fx, int32_t device) {
   tbk_memory_t memory = 0xabcdef;
   CHECK_STATUS(TBK_INVALID_STATE,
                fx->core->memory_alloc(fx->self, device, 64, &memory, &fx->error));
-  CHECK_EQUAL(0xabcdef, memory);
+  CHECK_KEPT("memory_alloc", memory == 0xabcdef);
 }
 
 /* ------------------------------------------------------------------------------------- open ---- */
@@ -120,15 +120,14 @@ static void memory_info_needs_an_open_device(tbk_fixture_t* fx) {
   uint64_t free_bytes = 11, total_bytes = 13;
   CHECK_STATUS(TBK_INVALID_STATE,
                fx->core->memory_info(fx->self, 0, &free_bytes, &total_bytes, &fx->error));
-  CHECK_EQUAL(11, free_bytes);
-  CHECK_EQUAL(13, total_bytes);
+  CHECK_KEPT("memory_info", free_bytes == 11 && total_bytes == 13);
 }
 
 static void streams_need_an_open_device(tbk_fixture_t* fx) {
   tbk_stream_t* untouched = (tbk_stream_t*)(void*)fx;
   tbk_stream_t* stream = untouched;
   CHECK_STATUS(TBK_INVALID_STATE, fx->stream->stream_create(fx->self, 0, 0, &stream, &fx->error));
-  CHECK(stream == untouched);
+  CHECK_KEPT("stream_create", stream == untouched);
   CHECK_STATUS(TBK_INVALID_STATE, fx->stream->device_synchronize(fx->self, 0, &fx->error));
 }
 
@@ -136,13 +135,13 @@ static void events_need_an_open_device(tbk_fixture_t* fx) {
   tbk_event_t* untouched = (tbk_event_t*)(void*)fx;
   tbk_event_t* event = untouched;
   CHECK_STATUS(TBK_INVALID_STATE, fx->event->event_create(fx->self, 0, 0, &event, &fx->error));
-  CHECK(event == untouched);
+  CHECK_KEPT("event_create", event == untouched);
 }
 
 static void pinned_memory_needs_an_open_device(tbk_fixture_t* fx) {
   void* pointer = fx;
   CHECK_STATUS(TBK_INVALID_STATE, fx->pinned->pinned_alloc(fx->self, 0, 64, &pointer, &fx->error));
-  CHECK(pointer == fx);
+  CHECK_KEPT("pinned_alloc", pointer == fx);
 }
 
 static void a_closed_device_is_as_one_never_opened(tbk_fixture_t* fx) {

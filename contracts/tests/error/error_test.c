@@ -27,7 +27,7 @@ static void failed_calls_leave_out_parameters_alone(tbk_fixture_t* fx) {
     tbk_status_t status = row->call(fx, &context, &fx->error);
     if (status == CALL_ABSENT) continue;
     CHECK_SAID(status != TBK_OK, "an error", "%s from %s", tbk_status_name(status), row->name);
-    CHECK_SAID(!context.touched, "out parameters are not written", "%s wrote one", row->name);
+    CHECK_KEPT(row->name, !context.touched);
   }
   memory_is_untouched(fx, &context);
 }

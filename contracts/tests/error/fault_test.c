@@ -26,12 +26,21 @@ static void refuses_null_and_unknown_kinds(tbk_fixture_t* fx) {
   CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
 }
 
+/* A device that is lost by work that fails breaks what the fault promises, whoever tells of it. */
+static void check_told(bool told, tbk_status_t status, tbk_here_t here) {
+  TBK_CHECKS(status == TBK_DEVICE_LOST ? "FLT-002" : NULL);
+  tbk_check_said(told || status == TBK_FAILED, here, "FAILED, at the latest here", "%s",
+                 tbk_status_name(status));
+}
+
+#define CHECK_TOLD(told, status) check_told((told), (status), TBK_HERE(#status))
+#define CHECK_MAY_TELL(status) CHECK_TOLD((status) == TBK_OK, status)
+
 /* Enqueues work that fails; true if the call itself told so already. */
 static bool fail_on(tbk_fixture_t* fx, tbk_stream_t* stream) {
   tbk_status_t status =
       fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_WORK_FAILS, &fx->error);
-  CHECK_SAID(status == TBK_OK || status == TBK_FAILED, "OK, or already FAILED", "%s",
-             tbk_status_name(status));
+  CHECK_MAY_TELL(status);
   return status == TBK_FAILED;
 }
 
@@ -46,7 +55,7 @@ static void new_work_is_right(tbk_fixture_t* fx, tbk_stream_t* stream) {
   CHECK_OK(core->copy(fx->self, fx->device, second, 0, first, 0, size_bytes, stream, &fx->error));
   if (stream != NULL) {
     tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-    CHECK(status == TBK_OK || status == TBK_FAILED);
+    CHECK_MAY_TELL(status);
   }
   FX_CHECK_MEMORY(fx, bytes, second, size_bytes);
 }
@@ -58,7 +67,7 @@ static void a_refused_fault_changes_nothing(tbk_fixture_t* fx) {
   bool told = fail_on(fx, stream);
   CHECK_STATUS(TBK_INVALID, fx->fault->fault_enqueue(fx->self, NULL, 0, &fx->error));
   tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-  CHECK(told || status == TBK_FAILED);
+  CHECK_TOLD(told, status);
   new_work_is_right(fx, stream);
 }
 
@@ -114,7 +123,7 @@ static void a_fault_that_is_enqueued_writes_no_message(tbk_fixture_t* fx) {
       fx->fault->fault_enqueue(fx->self, stream, TBK_FAULT_WORK_FAILS, &fx->error);
   for (size_t i = 0; status == TBK_OK && i < sizeof fx->error.message; i++)
     CHECK(fx->error.message[i] == 0x01);
-  CHECK(status == TBK_OK || status == TBK_FAILED);
+  CHECK_MAY_TELL(status);
   (void)!fx->stream->stream_synchronize(fx->self, stream, &fx->error);
 }
 
@@ -124,7 +133,7 @@ static void failed_work_leaves_the_device_usable(tbk_fixture_t* fx) {
   for (int round = 0; round < FAULT_ROUNDS; ++round) {
     bool told = fail_on(fx, stream);
     tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-    CHECK(told || status == TBK_FAILED);
+    CHECK_TOLD(told, status);
     new_work_is_right(fx, NULL);
     new_work_is_right(fx, stream);
     new_work_is_right(fx, other);
@@ -139,8 +148,7 @@ static void stream_synchronize_tells_of_failed_work(tbk_fixture_t* fx) {
     tbk_stream_t* stream = fx_stream(fx);
     bool told = fail_on(fx, stream);
     tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-    CHECK_SAID(told || status == TBK_FAILED, "FAILED, at the latest from stream_synchronize",
-               "%s for failure %d", tbk_status_name(status), round + 1);
+    check_told(told, status, TBK_HERE("stream_synchronize"));
   }
 }
 
@@ -152,8 +160,7 @@ static void device_synchronize_tells_of_failed_work(tbk_fixture_t* fx) {
   for (int i = 0; i < FAULT_ROUNDS; ++i) {
     bool told = fail_on(fx, streams[i]);
     tbk_status_t status = fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
-    CHECK_SAID(told || status == TBK_FAILED, "FAILED, at the latest from device_synchronize",
-               "%s for a failure on stream %d", tbk_status_name(status), i + 1);
+    check_told(told, status, TBK_HERE("device_synchronize"));
   }
 }
 
@@ -166,9 +173,7 @@ static void failures_of_streams_that_are_gone_are_told(tbk_fixture_t* fx) {
     if (round % 2 != 0) process_settle();
     fx->stream->stream_destroy(fx->self, stream);
     tbk_status_t status = fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
-    CHECK_SAID(told || status == TBK_FAILED, "FAILED, at the latest from device_synchronize",
-               "%s for failure %d, of a stream that is destroyed", tbk_status_name(status),
-               round + 1);
+    check_told(told, status, TBK_HERE("device_synchronize, once the stream is destroyed"));
   }
 }
 
@@ -192,10 +197,10 @@ static void stream_query_comes_to_an_end_after_a_failure(tbk_fixture_t* fx) {
   bool told = fail_on(fx, stream);
   gate_open(fx, &gate);
   CHECK_SAID(fx_poll_stream(fx, stream, &status), "an answer", "NOT_READY for ever");
-  CHECK(status == TBK_OK || status == TBK_FAILED);
+  CHECK_MAY_TELL(status);
   told = told || status == TBK_FAILED;
   status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-  CHECK(told || status == TBK_FAILED);
+  CHECK_TOLD(told, status);
   CHECK(fx_poll_stream(fx, stream, &status));
 }
 
@@ -210,10 +215,10 @@ static void event_query_comes_to_an_end_after_a_failure(tbk_fixture_t* fx) {
   CHECK(recorded == TBK_OK || (!gate_is_closed(&gate) && recorded == TBK_FAILED));
   gate_open(fx, &gate);
   CHECK_SAID(fx_poll_event(fx, event, &status), "an answer", "NOT_READY for ever");
-  CHECK(status == TBK_OK || status == TBK_FAILED);
+  CHECK_MAY_TELL(status);
   told = told || status == TBK_FAILED || recorded == TBK_FAILED;
   status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-  CHECK(told || status == TBK_FAILED);
+  CHECK_TOLD(told, status);
 }
 
 static void event_synchronize_or_a_later_one_tells(tbk_fixture_t* fx) {
@@ -224,7 +229,7 @@ static void event_synchronize_or_a_later_one_tells(tbk_fixture_t* fx) {
     tbk_status_t recorded = fx->event->event_record(fx->self, event, stream, &fx->error);
     tbk_status_t here = fx->event->event_synchronize(fx->self, event, &fx->error);
     tbk_status_t later = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-    CHECK(here == TBK_OK || here == TBK_FAILED);
+    CHECK_MAY_TELL(here);
     told = told || recorded == TBK_FAILED || here == TBK_FAILED || later == TBK_FAILED;
     CHECK_SAID(told, "FAILED from event_synchronize, or from stream_synchronize after it",
                "neither, for failure %d", round + 1);
@@ -265,7 +270,7 @@ static void stream_synchronize_waits_for_work_that_will_fail(tbk_fixture_t* fx) 
   bool told = fail_on(fx, call.stream);
   CHECK(gate_held(fx, &gate, wait_for_stream, &call));
   gate_open(fx, &gate);
-  CHECK(told || call.status == TBK_FAILED);
+  CHECK_TOLD(told, call.status);
 }
 
 /* One stream has failed already while another is still held: no reason to return. */
@@ -278,7 +283,7 @@ static void device_synchronize_waits_for_the_others_after_a_failure(tbk_fixture_
   process_settle();
   CHECK(gate_held(fx, &gate, wait_for_device, &call));
   gate_open(fx, &gate);
-  CHECK(told || call.status == TBK_FAILED);
+  CHECK_TOLD(told, call.status);
 }
 
 static void event_synchronize_waits_for_work_that_will_fail(tbk_fixture_t* fx) {
@@ -290,7 +295,7 @@ static void event_synchronize_waits_for_work_that_will_fail(tbk_fixture_t* fx) {
   CHECK(recorded == TBK_OK || (!gate_is_closed(&gate) && recorded == TBK_FAILED));
   CHECK(gate_held(fx, &gate, wait_for_event, &call));
   gate_open(fx, &gate);
-  CHECK(call.status == TBK_OK || call.status == TBK_FAILED);
+  CHECK_MAY_TELL(call.status);
 }
 
 /* --------------------------------------------------------------------------------- its place -- */
@@ -315,7 +320,7 @@ static void failure_keeps_its_place_in_the_stream(tbk_fixture_t* fx) {
   }
   gate_open(fx, &gate);
   tbk_status_t status = fx->stream->stream_synchronize(fx->self, stream, &fx->error);
-  CHECK(told || status == TBK_FAILED);
+  CHECK_TOLD(told, status);
   FX_CHECK_MEMORY(fx, bytes, source, size_bytes);
   FX_CHECK_MEMORY(fx, bytes, target, size_bytes);
 }

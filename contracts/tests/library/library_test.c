@@ -20,7 +20,7 @@ static void expect_refusal(tbk_fixture_t* fx, tbk_status_t expected, const tbk_h
   const tbk_backend_t* backend = untouched;
   tbk_status_t status = fx->create(host, &backend, &fx->error);
   tbk_check_status(expected, status, &fx->error, TBK_HERE("tbk_backend_create"));
-  CHECK(backend == untouched);
+  CHECK_KEPT("tbk_backend_create", backend == untouched);
   if (status == TBK_OK && backend != untouched && backend != NULL) {
     backend->core->destroy(backend->instance);
   }

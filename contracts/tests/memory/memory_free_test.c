@@ -66,7 +66,7 @@ static uint64_t exhaust(tbk_fixture_t* fx, tbk_memory_t* out_last) {
     tbk_status_t status = fx->core->memory_alloc(fx->self, fx->device, piece, &next, &fx->error);
     if (status != TBK_OK) {
       CHECK_STATUS(TBK_OUT_OF_MEMORY, status);
-      CHECK(next == UINT64_C(0x5a5a5a5a5a5a5a5b));
+      CHECK_KEPT("memory_alloc", next == UINT64_C(0x5a5a5a5a5a5a5a5b));
       return count;
     }
     fx_adopt_memory(fx, fx->device, next);
@@ -186,10 +186,10 @@ static void memory_info_refuses_null_results(tbk_fixture_t* fx) {
     uint64_t bytes = sentinel;
     CHECK_STATUS(TBK_INVALID,
                  fx->core->memory_info(fx->self, fx->device, NULL, &bytes, &fx->error));
-    CHECK(bytes == sentinel);
+    CHECK_KEPT("memory_info", bytes == sentinel);
     CHECK_STATUS(TBK_INVALID,
                  fx->core->memory_info(fx->self, fx->device, &bytes, NULL, &fx->error));
-    CHECK(bytes == sentinel);
+    CHECK_KEPT("memory_info", bytes == sentinel);
   }
   CHECK_STATUS(TBK_INVALID, fx->core->memory_info(fx->self, fx->device, NULL, NULL, &fx->error));
 }

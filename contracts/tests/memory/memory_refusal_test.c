@@ -26,7 +26,7 @@ static void alloc_needs_an_open_device(tbk_fixture_t* fx) {
     tbk_memory_t memory = sentinel;
     CHECK_STATUS(TBK_INVALID_STATE,
                  fx->core->memory_alloc(fx->self, devices[i], 64, &memory, &fx->error));
-    CHECK(memory == sentinel);
+    CHECK_KEPT("memory_alloc", memory == sentinel);
   }
 }
 
@@ -36,7 +36,7 @@ static void memory_calls_need_the_device_open_again(tbk_fixture_t* fx) {
   fx_close(fx);
   CHECK_STATUS(TBK_INVALID_STATE,
                fx->core->memory_alloc(fx->self, fx->device, 64, &memory, &fx->error));
-  CHECK(memory == sentinel);
+  CHECK_KEPT("memory_alloc", memory == sentinel);
 }
 
 static void memory_info_needs_an_open_device(tbk_fixture_t* fx) {
@@ -44,7 +44,7 @@ static void memory_info_needs_an_open_device(tbk_fixture_t* fx) {
   uint64_t total_bytes = sentinel;
   CHECK_STATUS(TBK_INVALID_STATE,
                fx->core->memory_info(fx->self, 0, &free_bytes, &total_bytes, &fx->error));
-  CHECK(free_bytes == sentinel && total_bytes == sentinel);
+  CHECK_KEPT("memory_info", free_bytes == sentinel && total_bytes == sentinel);
 }
 
 /* Just below 2^64, where a size that is rounded up becomes a small one, and plainly too much. */
@@ -100,7 +100,7 @@ static void a_failed_allocation_leaves_the_result_alone(tbk_fixture_t* fx) {
     tbk_status_t status =
         fx->core->memory_alloc(fx->self, fx->device, absurd_sizes[i], &memory, &fx->error);
     CHECK(status != TBK_OK);
-    CHECK(memory == sentinel + i);
+    CHECK_KEPT("memory_alloc", memory == sentinel + i);
   }
 }
 

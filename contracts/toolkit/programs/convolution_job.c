@@ -185,6 +185,21 @@ static bool tell(const convolution_job_t* job, const convolution_cell_t* cell, i
                         (long long)written->count, (long long)cell->count);
 }
 
+/* Runs it again without the bias: where it is right then, the bias was added wrongly. */
+static bool is_right_alone(tbk_fixture_t* fx, const convolution_job_t* job) {
+  convolution_job_t again = *job;
+  const tensor_t* written = &again.operands[again.form.mode];
+  again.form.bias = false;
+  generic_call_t call = convolution_call(&again);
+  if (generic_run(fx, &call) != TBK_OK) return false;
+  uint8_t* seen = fx_zeros(fx, written->block_bytes);
+  fx_download(fx, seen, written->memory, written->block_bytes);
+  const convolution_cell_t* cells = convolution_expect(fx, &again);
+  for (tensor_walk_t w = tensor_first(written); w.index < written->count; tensor_step(&w))
+    if (!convolution_allows(&again, &cells[w.index], seen + tensor_walk_byte(&w))) return false;
+  return true;
+}
+
 static bool check_written(tbk_fixture_t* fx, convolution_job_t* job, tbk_here_t here) {
   const tensor_t* written = &job->operands[job->form.mode];
   const convolution_cell_t* cells = convolution_expect(fx, job);
@@ -192,8 +207,10 @@ static bool check_written(tbk_fixture_t* fx, convolution_job_t* job, tbk_here_t 
   fx_download(fx, seen, written->memory, written->block_bytes);
   for (tensor_walk_t w = tensor_first(written); w.index < written->count; tensor_step(&w)) {
     const size_t at = tensor_walk_byte(&w);
-    if (!convolution_allows(job, &cells[w.index], seen + at))
+    if (!convolution_allows(job, &cells[w.index], seen + at)) {
+      TBK_CHECKS(job->form.bias && is_right_alone(fx, job) ? "PRG-049" : NULL);
       return tell(job, &cells[w.index], w.index, seen + at, here);
+    }
     memcpy(job->before + at, seen + at, written->type->size);
   }
   TBK_CHECKS("KRN-003");

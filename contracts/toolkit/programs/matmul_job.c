@@ -151,6 +151,30 @@ static bool tell(const matmul_job_t* job, const matmul_cell_t* cell, int64_t at,
                         (long long)job->form.n);
 }
 
+/*
+ * Runs it again over zeros and without c: where it is right then, the products are, and what was added
+ * to them is not.
+ */
+static bool is_right_alone(tbk_fixture_t* fx, const matmul_job_t* job) {
+  matmul_job_t again = *job;
+  const tensor_t* out = &again.operands[MATMUL_OUT];
+  again.form.added = MATMUL_NOTHING;
+  uint8_t* seen = fx_zeros(fx, out->block_bytes);
+  fx_upload(fx, out->memory, seen, out->block_bytes);
+  generic_call_t call = matmul_call(&again);
+  if (generic_run(fx, &call) != TBK_OK) return false;
+  fx_download(fx, seen, out->memory, out->block_bytes);
+  const matmul_cell_t* cells = matmul_expect(fx, &again);
+  for (tensor_walk_t w = tensor_first(out); w.index < out->count; tensor_step(&w))
+    if (!matmul_allows(out->type, &cells[w.index], seen + tensor_walk_byte(&w))) return false;
+  return true;
+}
+
+static const char* clause_of_sum(tbk_fixture_t* fx, const matmul_job_t* job) {
+  if (!is_right_alone(fx, job)) return NULL;
+  return job->form.added == MATMUL_NOTHING ? "PRG-040" : "PRG-039";
+}
+
 static bool check_out(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   const tensor_t* out = &job->operands[MATMUL_OUT];
   const matmul_cell_t* cells = matmul_expect(fx, job);
@@ -158,8 +182,10 @@ static bool check_out(tbk_fixture_t* fx, matmul_job_t* job, tbk_here_t here) {
   fx_download(fx, seen, out->memory, out->block_bytes);
   for (tensor_walk_t w = tensor_first(out); w.index < out->count; tensor_step(&w)) {
     const size_t at = tensor_walk_byte(&w);
-    if (!matmul_allows(out->type, &cells[w.index], seen + at))
+    if (!matmul_allows(out->type, &cells[w.index], seen + at)) {
+      TBK_CHECKS(clause_of_sum(fx, job));
       return tell(job, &cells[w.index], w.index, seen + at, here);
+    }
     memcpy(job->before[MATMUL_OUT] + at, seen + at, out->type->size);
   }
   TBK_CHECKS("KRN-003");

@@ -151,6 +151,11 @@ bool tbk_check(bool held, tbk_here_t here) {
   return tbk_check_said(held, here, "true", "false");
 }
 
+bool tbk_check_kept(bool held, const char* function, tbk_here_t here) {
+  TBK_CHECKS("ERR-001");
+  return tbk_check_said(held, here, "out parameters as they were", "%s has written one", function);
+}
+
 void tbk_leave(void) {
   if (!pthread_equal(pthread_self(), state.main_thread)) return;
   tbk_check_totals_t totals;

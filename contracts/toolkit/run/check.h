@@ -37,6 +37,10 @@
 /* The same of a status that stands alone, or of a call that got no place for a message. */
 #define CHECK_ANSWER(expected, seen) tbk_check_status((expected), (seen), NULL, TBK_HERE(#seen))
 
+/* Of an out parameter after a refusal: a check of ERR-001, whatever the test is of. */
+#define CHECK_KEPT(function, condition) \
+  tbk_check_kept((condition), (function), TBK_HERE(#condition))
+
 #define CHECK_EQUAL(expected, seen) \
   tbk_check_equal((int64_t)(expected), (int64_t)(seen), TBK_HERE(#seen))
 /* On a difference the failure names the first byte that differs, and how many do. */
@@ -71,6 +75,7 @@ void tbk_require(bool held, tbk_here_t here);
 void tbk_suite_require(bool held, tbk_here_t here);
 bool tbk_check_status(tbk_status_t expected, tbk_status_t seen, const tbk_error_t* error,
                       tbk_here_t here);
+bool tbk_check_kept(bool held, const char* function, tbk_here_t here);
 bool tbk_check_equal(int64_t expected, int64_t seen, tbk_here_t here);
 bool tbk_check_bytes(const void* expected, const void* seen, size_t size_bytes, tbk_here_t here);
 bool tbk_check_said(bool held, tbk_here_t here, const char* expected, const char* seen_format, ...)

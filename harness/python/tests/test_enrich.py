@@ -91,3 +91,9 @@ def test_every_capability_of_the_interface_is_told_in_words() -> None:
     told = [word for word in tbk_contracts.interface().words if ":" not in word]
     assert len(told) > 10
     assert [word for word in told if not meaning(word, "c")] == []
+
+
+def test_what_a_function_does_is_no_promise_that_builds_on_another_one_of_it() -> None:
+    assert tbk_contracts.main_clause("peer_copy") == "PER-006"
+    assert "PER-006" in tbk_contracts.bases_of("PER-005")
+    assert tbk_contracts.main_clause("random_bits") == "RNG-007"

@@ -40,7 +40,7 @@ MOST = 0.7  # the share of the failing tests that a check names, if it is what t
 MOSTLY = 0.5  # the share of a clause's tests from which on it is broken, and not a case of it
 NEARLY_ALL = 0.95  # the share of the failing tests from which on a circumstance is of the fault
 FEW = 0.5  # the share of all tests below which a circumstance is special
-DISTINCT = 1.3  # how much more suspicious than its function a way of calling it is, if it matters
+DISTINCT = 1.3  # how much more suspicious one thing is than another, if the difference matters
 NO_CHECK = (
     0.3  # what a crash or hang counts beside a failed check, in a call that the clause is about
 )
@@ -203,7 +203,24 @@ class Evidence:
     def follows(self, tests: Sequence[Test]) -> float:
         """Returns 1 where a clause that this one builds on fails as such; 0 for none."""
         things = self.things(tests) or self.shared(tests)
-        return float(any(self.fails_as_such(base, things) for base in self.own(tests)[0].bases))
+        most = max(map(self.suspicion, things), default=0.0)
+        return float(
+            any(
+                self.fails_as_such(base, things) and self.may_be_at_fault(base, things, most)
+                for base in self.own(tests)[0].bases
+            )
+        )
+
+    def may_be_at_fault(self, base: str, things: set[str], most: float) -> bool:
+        """Returns whether what fails of a clause may be its own fault: where all of its tests ask
+        some things, only if those are not distinctly more suspicious than what it speaks of.
+        """
+        ran = self.of_clause.get(base, ())
+        if any(things.isdisjoint(self.asked[test.id]) for test in ran):
+            return True
+        failing = [test for test in ran if test.failed]
+        own = max(map(self.suspicion, self.things(failing)), default=most)
+        return most < DISTINCT * own
 
     def fails_as_such(self, base: str, things: set[str]) -> bool:
         """Returns whether most of a clause's tests fail: of those that do not ask some things,
