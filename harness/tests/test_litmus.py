@@ -268,7 +268,7 @@ def test_what_does_not_end_is_told_apart(mutant: str, outcome: str, tmp_path: Pa
         (str(CPU), ("devices=0",), 5, "no device"),
         (str(TEMPLATE), (), 3, "nothing to order"),
         (str(HOSTILE), ("hostile=crash_in_open",), 4, "signal 11"),
-        (str(HOSTILE), ("hostile=hang_in_open",), 4, "seconds without an end"),
+        (str(HOSTILE), ("hostile=hang_in_open",), 4, "no end within 2 s"),
     ],
 )
 def test_bad_input_gets_one_line(

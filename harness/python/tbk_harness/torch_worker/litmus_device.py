@@ -154,6 +154,7 @@ class Device:
         if self.count < 1:
             raise Unusable(wire.NO_DEVICE, "there is no device")
         self._all = [torch.device(self._subject.name, number) for number in range(self.count)]
+        self._open()
         self._make_streams()
         try:
             self.pinned = bool(self.slot(0).is_pinned())
@@ -163,6 +164,15 @@ class Device:
             self.cache = _can_empty_cache()
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
+
+    def _open(self) -> None:
+        """A device that another process holds is refused here, and has streams all the same."""
+        try:
+            for device in self._all:
+                torch.empty(1, device=device)
+        except Exception as error:
+            reason = f"the device cannot be opened: {told_with_cause(error)}"
+            raise Unusable(wire.NO_DEVICE, reason) from error
 
     def _make_streams(self) -> None:
         """The first is the default one; of two devices the last is the second one's."""
