@@ -83,6 +83,17 @@ def test_a_file_in_the_working_directory_is_the_one_that_is_tried(
     assert found["alone_shown"] == found["alone_runs"] > 0
 
 
+# What shows only in some rounds of a fresh process, and what reads its arguments too late.
+@pytest.mark.parametrize(
+    "mutant", ["async_free_on_idle_stream", "third_query_is_complete", "launch_reads_shapes_late"]
+)
+def test_the_file_has_as_many_rounds_as_show_it(mutant: str, tmp_path: Path) -> None:
+    headers = [f"--include={ROOT / 'contracts' / name}" for name in ("alone", "include")]
+    ended = hunt(MUTANTS, tmp_path, (f"mutant={mutant}", *SEEDED), *LONG, *headers)
+    found = ended.one("finding")
+    assert found["alone_shown"] == found["alone_runs"] == 3, ended.reproducer.read_text()
+
+
 def legal_but_odd() -> list[str]:
     listed = subprocess.run(
         [BUILD / "bin" / "tbk-mutants", "anti"], capture_output=True, text=True, check=True

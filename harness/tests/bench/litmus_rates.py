@@ -76,6 +76,19 @@ def kills(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
                }, a_second >= SURE  # fmt: skip
 
 
+def patient(options: tuple[str, ...], programs: int, seed: int, processes: int = 1) -> Run:
+    """A call of these faults never takes long: what does is a busy machine's."""
+    return litmus(MUTANTS, options, programs, seed=seed, processes=processes, call_timeout=60)
+
+
+def is_seen(run: Run) -> bool:
+    return run.code == 1 and run.outcome not in ("hang", "stuck")
+
+
+def found_at(run: Run) -> Line:
+    return {"found_at": run.index + 1 if run.code else None, "outcome": run.outcome}
+
+
 def planted(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
     """20 rates: four of each of five kinds. What is excluded must not be missed."""
     known = sound(LEARNED)
@@ -83,9 +96,9 @@ def planted(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
     for number, (kind, rate) in enumerate(cases):
         needed = round(rate / stated(known.edges, known.programs, kind))
         allowed = min(needed, choices.most)
-        run = litmus(MUTANTS, plant(kind, rate, number + 1), allowed, seed=number + 2)
+        run = patient(plant(kind, rate, number + 1), allowed, number + 2)
         yield {"kind": kind, "one_in": rate, "excluded_by": needed, "looked_at": allowed,
-               "found_at": run.index + 1 if run.code else None}, run.code == 1  # fmt: skip
+               **found_at(run)}, is_seen(run)  # fmt: skip
 
 
 def shares(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
@@ -98,8 +111,7 @@ def shares(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
         missed = 0
         for again in range(choices.rounds):
             options = plant(kind, rate, 1000 * number + again, share)
-            missed += not litmus(MUTANTS, options, count * EACH, seed=number + 2,
-                                 processes=count).code  # fmt: skip
+            missed += not is_seen(patient(options, count * EACH, number + 2, count))
         yield {"kind": kind, "processes": count, "share_percent": share, "one_in": rate,
                "rounds": choices.rounds, "missed": missed}, missed == 0  # fmt: skip
 
@@ -112,9 +124,9 @@ def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
     piles += [("wait_behind_many", f"many={many}") for many in PENDING[:4]]
     large = [(name, f"bytes={size}") for name in ("large_copy", "large_upload") for size in SIZES]
     for name, option in rates + piles + large:
-        run = litmus(MUTANTS, (f"mutant={name}", option), choices.most, seed=5)
-        yield {"mutant": name, "option": option, "looked_at": choices.most, "found_at":
-               run.index + 1 if run.code else None}, run.code == 1  # fmt: skip
+        run = patient((f"mutant={name}", option), choices.most, 5)
+        yield {"mutant": name, "option": option, "looked_at": choices.most,
+               **found_at(run)}, is_seen(run)  # fmt: skip
 
 
 def torch(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
