@@ -293,7 +293,11 @@ def test_bad_input_gets_one_line(
     assert word in said[0]
 
 
-@pytest.mark.parametrize("words", [["--seed=x"], ["--programs=-1"], ["--seconds=0"], ["more"]])
+@pytest.mark.parametrize(
+    "words",
+    [["--seed=x"], ["--programs=-1"], ["--seconds=0"], ["more"], ["--seed=18446744073709551616"],
+     ["--first=18446744073709551615"]],
+)  # fmt: skip
 def test_bad_usage_is_2(words: list[str], tmp_path: Path) -> None:
     assert hunt(CPU, tmp_path, (), *words).code == 2
 

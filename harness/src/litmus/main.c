@@ -94,8 +94,9 @@ static uint64_t count(const char* text) {
   char* end;
   errno = 0;
   uint64_t value = strtoull(text, &end, 0);
-  if (errno || *text < '0' || *text > '9' || *end != '\0')
+  if (*text < '0' || *text > '9' || *end != '\0')
     stop(EXIT_USAGE, "'%s' is no whole number", text);
+  if (errno) stop(EXIT_USAGE, "'%s' is more than 2^64 - 1", text);
   return value;
 }
 
@@ -279,7 +280,9 @@ static void choose(choices_t* choices, int argc, char** argv) {
     choices->alone.path = choices->subject.torch ? "litmus.py" : "litmus.c";
   choices->alone.tries = choices->shrink_s >= ALONE_LEAST_S;
   choose_processes(choices);
-  if (choices->programs == 0) choices->programs = UINT64_MAX - choices->first;
+  const uint64_t most = UINT64_MAX - choices->first;
+  if (most == 0) stop(EXIT_USAGE, "%s: the last program is 2^64 - 2", "--first");
+  if (choices->programs == 0 || choices->programs > most) choices->programs = most;
 }
 
 static FILE* create(const char* path) {

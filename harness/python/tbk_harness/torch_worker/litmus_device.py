@@ -154,7 +154,7 @@ class Device:
         if self.count < 1:
             raise Unusable(wire.NO_DEVICE, "there is no device")
         self._all = [torch.device(self._subject.name, number) for number in range(self.count)]
-        self._open()
+        self._begin_devices()
         self._make_streams()
         try:
             self.pinned = bool(self.slot(0).is_pinned())
@@ -165,7 +165,7 @@ class Device:
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
 
-    def _open(self) -> None:
+    def _begin_devices(self) -> None:
         """A device that another process holds is refused here, and has streams all the same."""
         try:
             for device in self._all:
