@@ -68,6 +68,23 @@ def hunted(
     return Hunt(done.returncode, done.stderr, records, folder / reproducer)
 
 
+def arguments(library: Path | str, folder: Path, options: tuple[str, ...]) -> list[str]:
+    words = [f"--backend-option={option}" for option in options]
+    files = [f"--output={folder / 'litmus.jsonl'}", f"--reproducer={folder / 'litmus.c'}"]
+    return [str(LITMUS), str(library), *files, *words]
+
+
+def hunt(library: Path | str, folder: Path, options: tuple[str, ...], *more: str) -> Hunt:
+    return hunted([*arguments(library, folder, options), *more], folder, "litmus.c")
+
+
+def tbk(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tbk_harness", "litmus", *words, f"--report-dir={folder}"],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Run:
     code: int
