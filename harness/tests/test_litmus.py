@@ -14,7 +14,17 @@ from pathlib import Path
 import pytest
 from litmus_mutants import BROKEN
 from litmus_runs import (
-    LITMUS, MUTANTS, SEEDED, Hunt, hunt, hunted, litmus, plant, sound, stated, tbk,
+    LITMUS,
+    MUTANTS,
+    SEEDED,
+    Hunt,
+    hunt,
+    hunted,
+    litmus,
+    plant,
+    sound,
+    stated,
+    tbk,
 )  # fmt: skip
 from runs import BUILD, CPU, ROOT
 
@@ -265,6 +275,7 @@ def test_the_command_tells_what_was_found(tmp_path: Path) -> None:
     assert "FOUND: a read saw what no order of the work allows" in done.stdout
     assert "EVT-018" in done.stdout
     assert "event_wait(" in done.stdout
+    assert "\n        before [" in done.stdout  # deeper than the calls between which it stands
     assert f"{tmp_path / 'litmus.c'} (shown by 3 of 3 runs of it)" in done.stdout
     [command] = [one for one in done.stdout.splitlines() if one.startswith("  cc ")]
     assert subprocess.run(["sh", "-c", command], check=False, timeout=60).returncode == 1

@@ -112,3 +112,9 @@ def test_a_signal_ends_the_command_and_what_it_started(
     process.send_signal(number)
     assert process.wait(PATIENCE) == 7
     assert read(tmp_path / "litmus.jsonl")[-1]["record"] == "litmus-footer"
+
+
+def test_a_device_has_no_index(tmp_path: Path) -> None:
+    done = tbk(tmp_path, "--device=cpu:0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tbk: --device: a kind of device, as cpu\n"

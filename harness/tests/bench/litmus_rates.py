@@ -52,6 +52,7 @@ from runs import BUILD, CPU
 RATES = (100, 1_000, 10_000, 100_000)
 PENDING = (2, 8, 32, 100, 200, 300, 400, 500)
 SIZES = (256, 4096, 65_536, 1 << 20)
+LARGEST = 64 << 20  # which one of a million programs has
 RARE = (
     "rare_wait", "rare_copy", "rare_callback", "rare_record", "rare_event_synchronize",
     "rare_event_query", "rare_stream_synchronize", "rare_device_synchronize", "rare_upload",
@@ -117,12 +118,13 @@ def shares(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
 
 
 def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
-    """One of 100 to 100,000 calls; behind 2 to 500 pieces of work; from 256 bytes to 1 MiB on."""
+    """One of 100 to 1,000,000 calls; behind 2 to 500 pieces of work; from 256 bytes to 64 MiB."""
     rates = [(name, f"one_in={rate}") for name in RARE for rate in RATES[:3]]
-    rates += [(name, f"one_in={RATES[3]}") for name in RARE[:3]]
+    rates += [("rare_wait", "one_in=100000"), ("rare_copy", "one_in=1000000")]
     piles = [("upload_behind_many", f"many={many}") for many in PENDING]
     piles += [("wait_behind_many", f"many={many}") for many in PENDING[:4]]
     large = [(name, f"bytes={size}") for name in ("large_copy", "large_upload") for size in SIZES]
+    large += [("large_copy", f"bytes={LARGEST}")]
     for name, option in rates + piles + large:
         run = patient((f"mutant={name}", option), choices.most, 5)
         yield {"mutant": name, "option": option, "looked_at": choices.most,
