@@ -154,7 +154,6 @@ class Device:
         if self.count < 1:
             raise Unusable(wire.NO_DEVICE, f"PyTorch counts no device '{self._subject.name}'")
         self._all = [torch.device(self._subject.name, number) for number in range(self.count)]
-        self._begin_devices()
         self._make_streams()
         try:
             self.pinned = bool(self.slot(0).is_pinned())
@@ -165,8 +164,8 @@ class Device:
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
 
-    def _begin_devices(self) -> None:
-        """A device that another process holds is refused here, and has streams all the same."""
+    def _needs_memory(self) -> None:
+        """A device that another process holds has no memory either, and streams all the same."""
         try:
             for device in self._all:
                 torch.empty(1, device=device)
@@ -182,6 +181,7 @@ class Device:
             more = [self.new_stream(number) for number in range(1, wire.STREAMS)]
             last = torch.Stream(self._all[-1], priority=PRIORITIES[-1])
         except Exception as error:
+            self._needs_memory()
             name = self._subject.name
             reason = f"PyTorch has no streams or no events of '{name}': {told_with_cause(error)}"
             raise Unusable(wire.NOTHING_TO_ORDER, reason) from error
