@@ -2,10 +2,10 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * tbk_alone.h: what a program that tbk litmus has found needs to run by itself, beside tbk.h. It is
- * included by that one file. It opens the library, makes the streams, events and memory that the
- * program names, runs its calls, each of which is one call of tbk.h below, and ends with 1 where what
- * was seen is not legal, with 0 where it is, and with 2 where nothing could be run.
+ * tbk_alone.h: what a program that tbk litmus has found needs to run by itself, beside tbk.h. It opens
+ * the library, makes the streams, events and memory that the program names, runs its calls, each one
+ * call of tbk.h below, and ends with 1 where what was seen is not legal, else with 0; with 2 where
+ * nothing could be run.
  *
  *   cc litmus.c -I<folder of this file> -I<folder of tbk/tbk.h> -ldl -lpthread && ./a.out LIB [OPTIONS]
  */
@@ -57,7 +57,7 @@ static tbk_instance_t* self;
 static _Thread_local tbk_error_t error;
 static tbk_stream_t* streams[STREAMS];
 static tbk_event_t *events[EVENTS], *left[CALLS]; /* left: of streams that are gone */
-static tbk_memory_t cells[CELLS];
+static tbk_memory_t cells[CELLS], scratch;
 static char *slots[SLOTS], *seen[3]; /* of the two looks that are judged, and of all others */
 static unsigned char marks[MARKS];   /* atomic */
 static work_t works[CALLS];
@@ -86,15 +86,9 @@ static inline char* look(void) {
   is_judged = 0;
   return out;
 }
-static inline int far_stream(int s) {
-  return litmus.devices > 1 && s == s3;
-}
-static inline int far_cell(int m) {
-  return litmus.devices > 1 && m == m5;
-}
-static inline tbk_stream_t* on(int s) {
-  return s < 0 ? NULL : streams[s];
-}
+#define far_stream(s) (litmus.devices > 1 && (s) == s3)
+#define far_cell(m) (litmus.devices > 1 && (m) == m5)
+#define on(s) ((s) < 0 ? NULL : streams[s])
 
 static inline void fill(int m, int value, int s) {
   size_t at, n = range(&at);
@@ -117,29 +111,32 @@ static inline void peer_copy(int to, int from, int s) {
   OK(b->peer->peer_copy(self, far_cell(to), cells[to], at, far_cell(from), cells[from], at, n,
                         on(s), &error));
 }
-static inline void launch(int m, const char* name, const void* arguments, int s) {
+/* What a launch is given is its caller's again when it returns: nothing of it stays as it was. */
+static _Thread_local tbk_tensor_t shapes[2];
+static _Thread_local int64_t size, stride;
+static inline tbk_tensor_t* bytes_of(int which, int m, size_t at, size_t n) {
+  size = (int64_t)n, stride = 1;
+  shapes[which] =
+      (tbk_tensor_t){sizeof *shapes, cells[m], at + n, (int64_t)at, TBK_UINT8, 1, &size, &stride};
+  return &shapes[which];
+}
+static inline void launch(int m, const char* name, void* arguments, size_t bytes, int s) {
   const tbk_kernel_t* kernel = b->kernel->kernel_find(self, far_cell(m), name, 1);
   OK(kernel->launch(self, far_cell(m), kernel, arguments, on(s), &error));
+  memset(arguments, 0, bytes);
+  memset(shapes, 0, sizeof shapes), size = stride = 0;
 }
-#define TENSOR(m, at, n)                                                     \
-  &(tbk_tensor_t) {                                                          \
-    sizeof(tbk_tensor_t), cells[m], (at) + (n), (int64_t)(at), TBK_UINT8, 1, \
-        (int64_t[]){(int64_t)(n)}, (int64_t[]) {                             \
-      1                                                                      \
-    }                                                                        \
-  }
 static inline void launch_fill(int m, int v, int s) {
+  static _Thread_local tbk_args_fill__Scalar_t a;
   size_t at, n = range(&at);
-  launch(
-      m, "fill_.Scalar",
-      &(tbk_args_fill__Scalar_t){sizeof(tbk_args_fill__Scalar_t), TENSOR(m, at, n), {0, v, v, 0}},
-      s);
+  a = (tbk_args_fill__Scalar_t){sizeof a, bytes_of(0, m, at, n), {0, v, v, 0}};
+  launch(m, "fill_.Scalar", &a, sizeof a, s);
 }
 static inline void launch_copy(int to, int from, int s) {
+  static _Thread_local tbk_args_copy__t a;
   size_t at, n = range(&at);
-  launch(to, "copy_",
-         &(tbk_args_copy__t){sizeof(tbk_args_copy__t), TENSOR(to, at, n), TENSOR(from, at, n), 0},
-         s);
+  a = (tbk_args_copy__t){sizeof a, bytes_of(0, to, at, n), bytes_of(1, from, at, n), 0};
+  launch(to, "copy_", &a, sizeof a, s);
 }
 
 static inline void run_callback(void* argument) {
@@ -172,11 +169,8 @@ static inline void callback_sleeps(unsigned microseconds, int s) {
 }
 
 static inline void stream_create(int s) {
-  OK(b->stream->stream_create(self, far_stream(s),
-                              s == 0  ? 0
-                              : s % 2 ? -1
-                                      : 1,
-                              &streams[s], &error));
+  static const int priorities[STREAMS] = {0, -1, 1, -1};
+  OK(b->stream->stream_create(self, far_stream(s), priorities[s], &streams[s], &error));
 }
 static inline void event_create(int e) {
   OK(b->event->event_create(self, litmus.devices > 1 && e == e3, e % 2 ? TBK_EVENT_TIMING : 0,
@@ -235,6 +229,7 @@ static inline void async_alloc(int m, int s) {
 }
 static inline void async_free(int m, int s) {
   OK(b->async_memory->async_free(self, on(s), cells[m], &error));
+  cells[m] = 0;
 }
 static inline void memory_alloc(int m) {
   OK(b->core->memory_alloc(self, far_cell(m), litmus.bytes, &cells[m], &error));
@@ -296,14 +291,10 @@ static inline void thread_renew(int thread, int number) {
   *successor = (successor_t){thread, number, pthread_self()};
   if (pthread_create(&it, NULL, succeed, successor)) exit(2);
 }
-static inline void await_threads(void) {
+static inline void all_complete(void) {
   for (int i = 0; i < litmus.calls; i++)
     while (!is_done(i))
       sched_yield();
-}
-
-static inline void all_complete(void) {
-  await_threads();
   for (int i = 0; i < left_count; i++)
     OK(b->event->event_synchronize(self, left[i], &error));
   for (int s = 0; s < litmus.streams; s++)
@@ -327,6 +318,7 @@ static inline void open_all(void) {
     OK(b->core->device_open(self, device, &error));
   for (int i = 0; i < 3; i++)
     seen[i] = (char*)malloc(litmus.bytes);
+  OK(b->core->memory_alloc(self, 0, litmus.bytes, &scratch, &error));
   for (int slot = 0; slot < SLOTS; slot++)
     if (litmus.slots >> slot & 1) make_slot(slot);
 }
@@ -352,6 +344,9 @@ static inline int is_wrong(void) {
   return 0;
 }
 static inline void give_back(void) {
+  for (int m = m6; m < CELLS; m++)
+    if (cells[m]) (void)!b->async_memory->async_free(self, on(s0), cells[m], &error), cells[m] = 0;
+  all_complete();
   for (int i = 0; i < left_count; i++)
     b->event->event_destroy(self, left[i]);
   for (int e = 0; e < EVENTS; e++)
@@ -364,12 +359,19 @@ static inline void give_back(void) {
   memset(marks, 0, sizeof marks);
   memset(done, 0, sizeof done);
 }
-/* Returns whether it shows. Queries before a round make another call than in the last one the third one. */
+/* Before a round, so that another call than in the last one is the third one, and finds work pending or not. */
+static inline void make_other_calls(int count) {
+  for (int i = 0; i < count; i++) {
+    OK(b->core->download(self, 0, seen[2], scratch, 0, litmus.bytes, on(s0), &error));
+    (void)!b->stream->stream_query(self, on(s0), &error);
+  }
+  stream_query_until_ok(s0);
+}
+/* Returns whether it shows. */
 static inline int run(int round) {
   pthread_t it;
   make_all();
-  for (int i = 0; i < round && litmus.streams > 0; i++)
-    stream_query_until_ok(s0);
+  if (litmus.streams > 0 && round > 0) make_other_calls(round % 64);
   for (int i = 1; i < litmus.threads; i++)
     if (pthread_create(&it, NULL, run_thread, (void*)(intptr_t)i)) exit(2);
   calls(0);
@@ -379,7 +381,7 @@ static inline int run(int round) {
   return wrong;
 }
 /* What a device does at each so-manyth call shows in one of several rounds. */
-#define LEAST_ROUNDS 12
+enum { LEAST_ROUNDS = 12 };
 int main(int argc, char** argv) {
   tbk_host_t host = {.struct_size = sizeof host, .abi_version = TBK_ABI_VERSION};
   void* library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;

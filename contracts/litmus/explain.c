@@ -81,7 +81,10 @@ static void say_chain(const litmus_model_t* model, litmus_reason_t* reason, int 
   uint8_t via[LITMUS_NODES];
   int chain[LITMUS_NODES], count = 0;
   char text[LITMUS_TEXT];
-  if (from > to || !trace(model, from, to, via)) return;
+  if (from > to || !trace(model, from, to, via)) { /* what is read when all is complete */
+    say(reason, "    %s", words_of(model, from, text));
+    return;
+  }
   for (int n = to; n != from; n = model->nodes[n].edges[via[n]].from)
     chain[count++] = n;
   say(reason, "    %s", words_of(model, from, text));

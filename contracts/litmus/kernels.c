@@ -7,6 +7,8 @@
  */
 #include <tbk/tbk_operators.h>
 
+#include <string.h>
+
 #include "runner.h"
 
 typedef struct bytes {
@@ -26,9 +28,18 @@ static void describe(bytes_t* out, tbk_memory_t memory, uint64_t at, uint64_t co
                                .strides = &out->stride};
 }
 
+/* What a launch is given is its caller's again when it returns (KRN-007): nothing of it stays as it was, and
+   the compiler may not leave that out. */
+static void forget(void* given, size_t size) {
+  memset(given, 0, size);
+  __asm__ volatile("" : : "r"(given) : "memory");
+}
+
 static tbk_status_t launch(litmus_runner_t* r, int32_t device, const tbk_kernel_t* kernel,
-                           const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
-  return kernel->launch(r->self, device, kernel, arguments, stream, error);
+                           void* arguments, size_t size, tbk_stream_t* stream, tbk_error_t* error) {
+  const tbk_status_t status = kernel->launch(r->self, device, kernel, arguments, stream, error);
+  forget(arguments, size);
+  return status;
 }
 
 static tbk_status_t launch_fill(litmus_runner_t* r, int32_t device, tbk_memory_t memory,
@@ -36,11 +47,14 @@ static tbk_status_t launch_fill(litmus_runner_t* r, int32_t device, tbk_memory_t
                                 tbk_error_t* error) {
   bytes_t to;
   describe(&to, memory, at, count);
-  const tbk_args_fill__Scalar_t arguments = {
+  tbk_args_fill__Scalar_t arguments = {
       .struct_size = sizeof arguments,
       .self = &to.tensor,
       .value = {.kind = TBK_SCALAR_INT, .integer = value, .real = value}};
-  return launch(r, device, r->fill_kernels[device], &arguments, stream, error);
+  const tbk_status_t status =
+      launch(r, device, r->fill_kernels[device], &arguments, sizeof arguments, stream, error);
+  forget(&to, sizeof to);
+  return status;
 }
 
 static tbk_status_t launch_copy(litmus_runner_t* r, int32_t device, tbk_memory_t to_memory,
@@ -49,9 +63,13 @@ static tbk_status_t launch_copy(litmus_runner_t* r, int32_t device, tbk_memory_t
   bytes_t to, from;
   describe(&to, to_memory, at, count);
   describe(&from, from_memory, at, count);
-  const tbk_args_copy__t arguments = {
+  tbk_args_copy__t arguments = {
       .struct_size = sizeof arguments, .self = &to.tensor, .src = &from.tensor};
-  return launch(r, device, r->copy_kernels[device], &arguments, stream, error);
+  const tbk_status_t status =
+      launch(r, device, r->copy_kernels[device], &arguments, sizeof arguments, stream, error);
+  forget(&to, sizeof to);
+  forget(&from, sizeof from);
+  return status;
 }
 
 tbk_status_t litmus_launch(litmus_runner_t* r, const litmus_call_t* call, tbk_stream_t* stream,

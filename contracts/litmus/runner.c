@@ -20,9 +20,6 @@ enum { THREADS_IN = 64, PARTS_IN = 8 };
 #define MOST_BYTES (UINT64_C(64) << 20)
 #define PARTS 4
 
-/* For whoever has an exclusive device to let go of it; shorter than the opening may take. */
-#define PATIENCE_NS UINT64_C(40000000000)
-
 static void take_tables(litmus_runner_t* runner) {
   const tbk_backend_t* backend = runner->library.backend;
   runner->self = backend->instance;
@@ -38,8 +35,20 @@ static void take_tables(litmus_runner_t* runner) {
 #undef TAKE
 }
 
-static tbk_status_t open_devices(litmus_runner_t* runner) {
+/* Whoever has an exclusive device is waited for, and `held` says that somebody had it. */
+static tbk_status_t open_device(litmus_runner_t* runner, int32_t device, bool is_exclusive,
+                                uint64_t until_ns, bool* held) {
+  const uint64_t now = fx_awake_ns();
+  const uint64_t patience = is_exclusive && now < until_ns ? until_ns - now : 0;
+  const tbk_status_t status =
+      tbk_open_within(runner->core, runner->self, device, &runner->error, patience);
+  *held = is_exclusive && status == TBK_UNAVAILABLE;
+  return status;
+}
+
+static tbk_status_t open_devices(litmus_runner_t* runner, bool* held) {
   litmus_offers_t* offers = &runner->offers;
+  const uint64_t until_ns = fx_awake_ns() + runner->progress->opening_ns;
   int32_t count = 0;
   tbk_status_t status = runner->core->device_count(runner->self, &count, &runner->error);
   if (status != TBK_OK) return status;
@@ -52,8 +61,8 @@ static tbk_status_t open_devices(litmus_runner_t* runner) {
     status =
         runner->core->device_properties(runner->self, (int32_t)device, &properties, &runner->error);
     if (status == TBK_OK)
-      status = tbk_open_within(runner->core, runner->self, (int32_t)device, &runner->error,
-                               (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0 ? PATIENCE_NS : 0);
+      status = open_device(runner, (int32_t)device, (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0,
+                           until_ns, held);
     if (status != TBK_OK) return status;
     if (properties.copy_granularity > offers->granularity)
       offers->granularity = properties.copy_granularity;
@@ -91,6 +100,16 @@ static bool callbacks_run_elsewhere(litmus_runner_t* runner) {
   return status == TBK_OK && ran && !pthread_equal(who.thread, pthread_self());
 }
 
+static void say_closed(const litmus_runner_t* runner, tbk_status_t status, bool held,
+                       uint64_t waited_ns, char* out, size_t size) {
+  char what[80] = "the device cannot be opened";
+  if (held)
+    snprintf(what, sizeof what, "the device was held by another process for %.1f s",
+             (double)waited_ns / 1e9);
+  snprintf(out, size, "%s: %s %.*s", what, tbk_status_name(status),
+           (int)sizeof runner->error.message, runner->error.message);
+}
+
 litmus_runner_t* litmus_runner_open(const char* path, const char* options,
                                     litmus_progress_t* progress, char* out_reason,
                                     size_t reason_size, int* out_load, int* out_status) {
@@ -106,11 +125,11 @@ litmus_runner_t* litmus_runner_open(const char* path, const char* options,
     return NULL;
   }
   take_tables(runner);
-  *out_status = open_devices(runner);
+  const uint64_t began_ns = fx_awake_ns();
+  bool held = false;
+  *out_status = open_devices(runner, &held);
   if (*out_status != TBK_OK) {
-    snprintf(out_reason, reason_size, "the device cannot be opened: %s %.*s",
-             tbk_status_name(*out_status), (int)sizeof runner->error.message,
-             runner->error.message);
+    say_closed(runner, *out_status, held, fx_awake_ns() - began_ns, out_reason, reason_size);
     return NULL;
   }
   runner->offers.fill = TBK_HAS(runner->core, tbk_core_t, fill);

@@ -68,6 +68,23 @@ def hunted(
     return Hunt(done.returncode, done.stderr, records, folder / reproducer)
 
 
+def arguments(library: Path | str, folder: Path, options: tuple[str, ...]) -> list[str]:
+    words = [f"--backend-option={option}" for option in options]
+    files = [f"--output={folder / 'litmus.jsonl'}", f"--reproducer={folder / 'litmus.c'}"]
+    return [str(LITMUS), str(library), *files, *words]
+
+
+def hunt(library: Path | str, folder: Path, options: tuple[str, ...], *more: str) -> Hunt:
+    return hunted([*arguments(library, folder, options), *more], folder, "litmus.c")
+
+
+def tbk(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tbk_harness", "litmus", *words, f"--report-dir={folder}"],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Run:
     code: int
@@ -75,6 +92,7 @@ class Run:
     found: int
     cpu_seconds: float
     index: int  # of the first finding, where the run ended with it
+    outcome: str  # of that
     processes: int
     found_in: int  # of them; only where the run goes on after what it finds
     edges: dict[str, Record]
@@ -99,12 +117,14 @@ def litmus(
             raise RuntimeError(f"{options}: {done.stderr.strip()}")
         records = read(output)
     footer = records[-1]
+    first = next((r for r in records if r["record"] == "litmus-finding"), {})
     return Run(
         code=done.returncode,
         programs=footer["programs"] + footer["controls"],
         found=footer["found"],
         cpu_seconds=footer["cpu_milliseconds"] / 1000,
-        index=next((r["index"] for r in records if r["record"] == "litmus-finding"), -1),
+        index=first.get("index", -1),
+        outcome=first.get("outcome", ""),
         processes=footer["processes"],
         found_in=footer["found_in"],
         edges={r["kind"]: r for r in records if r["record"] == "litmus-edge"},

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -174,6 +176,20 @@ def test_a_device_that_is_not_free_yet_is_waited_for(tmp_path: Path) -> None:
     (tmp_path / "counter").unlink()
     at_once = run(tmp_path, odd_process(tmp_path), "--programs=300", **odd(tmp_path, 1, "is taken"))
     assert at_once[0] == 5
+
+
+def test_a_device_that_another_process_holds_is_waited_for_as_long_as_opening_may_take(
+    tmp_path: Path,
+) -> None:
+    lock = tmp_path / "lock"
+    with lock.open("w") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        held = f"--backend-option=exclusive={lock}"
+        code, said, records = run(tmp_path, CPU, held, "--open-timeout=2")
+    assert (code, records) == (5, [])
+    [waited] = re.findall(r"the device was held by another process for ([0-9.]+) s: UNAVAI", said)
+    assert float(waited) >= 1.5
+    assert run(tmp_path, CPU, held, "--programs=20")[0] == 0
 
 
 def test_a_fault_of_some_processes_is_made_smaller(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from litmus_mutants import BY_GATE, OPTIONS_IN_PYTORCH
 from litmus_runs import BRIDGE, LITMUS, MUTANTS, SEEDED, Hunt, hunted
 from runs import BUILD, CPU, HOSTILE, PATIENCE, wait_for
 
+NO_DEVICE = 5
 MOST_LINES = 14  # of a file that shows it without the suite
 ENVIRONMENT = {**os.environ, "TBK_BUILD": str(BUILD)}
 
@@ -321,3 +323,12 @@ def test_the_command_judges_a_device_and_a_library(tmp_path: Path) -> None:
     assert tbk("--device=cpu").returncode == 3
     assert tbk("cpu", "--device=cpu").returncode == 2
     assert (tmp_path / "litmus.jsonl").exists()  # of what ran last
+
+
+def test_a_device_that_another_process_holds_is_none_without_streams(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with lock.open("w") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        ended = hunt(tmp_path, (f"exclusive={lock}",), through_bridge(CPU))
+    assert ended.code == NO_DEVICE
+    assert "the device cannot be opened: " in ended.stderr

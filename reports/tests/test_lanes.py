@@ -57,6 +57,22 @@ def test_there_is_a_lane_for_the_host_and_for_each_stream() -> None:
     assert threads == ["host", "host 1", "host 2"]
 
 
+def test_there_is_no_empty_lane_for_the_host() -> None:
+    drawn = picture(lanes=["s1"] * len(RECORD["program"]))
+    assert [one.get("data-lane") for one in groups(drawn, "lane")] == ["s1"]
+
+
+def test_lines_of_a_reason_stay_as_deep_as_they_are() -> None:
+    deep = ["it is", "    fill(m5)", "      before [STR-001: a stream]", " " * 90 + "\x1b[1mx"]
+    told = finding_of({**RECORD, "reason": deep}).reason
+    assert told == (*deep[:3], " " * 8 + "x")
+
+
+def test_a_finding_that_was_not_run_again_says_so() -> None:
+    assert "no time to run it again" in finding_of({**RECORD, "replays": 0}).frequency
+    assert "it showed 20 of 20 times" in finding_of(RECORD).frequency
+
+
 def test_each_call_stands_in_its_lane_below_the_one_before() -> None:
     finding = finding_of(RECORD)
     drawing = layout(finding)

@@ -29,6 +29,7 @@ from tbk_harness.command_line import Choice, Command
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.farm.place import Place, farm_options
 from tbk_harness.farm.place import place as farm_place
+from tbk_harness.folder import BusyError, lock
 from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, Hunted, again
 from tbk_harness.options import GATE, duration
 from tbk_harness.progress_row import LITMUS
@@ -112,7 +113,10 @@ def litmus_command(report_dir: Path, open_page: bool, **options: Any) -> NoRetur
     place = farm_place(options)
     library, words = str(options["library"] or ""), _torch_words(options, place is not None)
     subject = str(options["device"] or outcome.library_file(library))
-    outcome.prepare(report_dir)
+    try:
+        lock(report_dir)  # for as long as this process lives
+    except BusyError as error:
+        outcome.stop(EXIT_NOT_WRITTEN, str(error))
     progress.begin(outcome.console()).phase(LITMUS, options["seconds"])
     hunted = _hunt(program, place, subject, words, options, report_dir)
     progress.end()
@@ -178,6 +182,8 @@ def _torch_words(options: Mapping[str, Any], on_farm: bool) -> list[str]:
         outcome.stop(EXIT_USAGE, "one of them is needed: LIB, or --device NAME")
     if (options["processes"] or 1) > 1 and (device or options["layer"] == "torch"):
         outcome.stop(EXIT_USAGE, "--processes goes with a library: PyTorch runs in one process")
+    if ":" in str(device or ""):
+        outcome.stop(EXIT_USAGE, f"--device: a kind of device, as {device.partition(':')[0]}")
     if imports and not device:
         outcome.stop(EXIT_USAGE, "--import goes with --device")
     if options["gate"] and not device and options["layer"] != "torch":

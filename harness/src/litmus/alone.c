@@ -168,9 +168,7 @@ static bool takes_memory(const litmus_program_t* p) {
 /* What a fresh process lacks, the simplest first: nothing, memory that was used, calls before these. */
 enum { USED_MEMORY = 1, ROUNDS = 2, WAYS = 4 };
 
-/* A C file has rounds in any case. */
-static bool is_other_way(const hunt_subject_t* subject, const shrunk_t* shrunk, unsigned way) {
-  if (!subject->torch) return false;
+static bool is_other_way(const shrunk_t* shrunk, unsigned way) {
   if (way & USED_MEMORY && !takes_memory(&shrunk->program)) return false;
   return !(way & ROUNDS && shrunk->repeats > 1);
 }
@@ -182,22 +180,58 @@ static bool write_way(const hunt_subject_t* subject, const litmus_offers_t* offe
   return write_file(subject, offers, path, finding);
 }
 
-bool alone_write(const hunt_subject_t* subject, const litmus_offers_t* offers,
-                 const alone_place_t* place, finding_t* finding) {
+static bool write_python(const hunt_subject_t* subject, const litmus_offers_t* offers,
+                         const alone_place_t* place, finding_t* finding) {
   const litmus_result_t* result = &finding->shrunk.result;
-  finding->alone = (alone_t){0, 0};
-  if (!write_way(subject, offers, place->path, finding, 0)) return false;
-  if (!can_be_tried(subject, place, result)) return true;
-  finding->alone = try_file(subject, place, result, RUNS, !subject->torch);
-  for (unsigned way = 1; way < WAYS && finding->alone.shown == 0; way++) {
-    if (hunt_interrupted || !is_other_way(subject, &finding->shrunk, way)) continue;
+  for (unsigned way = 0; way < WAYS && finding->alone.shown == 0; way++) {
+    if (hunt_interrupted || !is_other_way(&finding->shrunk, way)) continue;
     if (!write_way(subject, offers, place->path, finding, way)) return false;
     finding->alone = try_file(subject, place, result, RUNS, false);
   }
-  if (!subject->torch || finding->alone.shown > 0) return true;
+  if (finding->alone.shown > 0) return true;
   if (!write_way(subject, offers, place->path, finding, 0)) return false;
   finding->alone = try_file(subject, place, result, RUNS - 1, true);
   finding->alone.runs++; /* the first one, which did not show it */
   if (hunt_interrupted) finding->alone = (alone_t){0, 0};
   return true;
+}
+
+/* A C file makes its calls in rounds. Where threads or a seed decide, more of them show it more often. */
+enum { ROUNDS_A_REPEAT = 4, FEW_ROUNDS = 12, MORE = 16, STEPS = 3 };
+#define MOST_RUN_S 10.0
+
+static bool write_c(const hunt_subject_t* subject, const char* path, finding_t* finding,
+                    unsigned factor) {
+  const unsigned repeats = finding->shrunk.repeats;
+  const unsigned rounds = repeats > 1 ? ROUNDS_A_REPEAT * repeats : FEW_ROUNDS;
+  finding->rounds = factor > 1 || repeats > 1 ? factor * rounds : 0;
+  return write_file(subject, NULL, path, finding);
+}
+
+/* What would take too long with more rounds stays as it is. */
+static bool try_c(const hunt_subject_t* subject, const alone_place_t* place, finding_t* finding) {
+  unsigned factor = 1, best = 1;
+  double took_s = 0;
+  for (int step = 0; step < STEPS && finding->alone.shown < RUNS; step++, factor *= MORE) {
+    if (hunt_interrupted || took_s * MORE > MOST_RUN_S) break;
+    if (step > 0 && !write_c(subject, place->path, finding, factor)) return false;
+    const uint64_t began_ns = tbk_now_ns();
+    const alone_t tried = try_file(subject, place, &finding->shrunk.result, RUNS, step == 0);
+    if (tried.runs == 0) break;
+    took_s = (double)(tbk_now_ns() - began_ns) / 1e9 / tried.runs;
+    if (step > 0 && tried.shown <= finding->alone.shown) continue;
+    finding->alone = tried;
+    best = factor;
+  }
+  return write_c(subject, place->path, finding, best);
+}
+
+bool alone_write(const hunt_subject_t* subject, const litmus_offers_t* offers,
+                 const alone_place_t* place, finding_t* finding) {
+  finding->alone = (alone_t){0, 0};
+  if (!subject->torch && !write_c(subject, place->path, finding, 1)) return false;
+  if (subject->torch && !write_way(subject, offers, place->path, finding, 0)) return false;
+  if (!can_be_tried(subject, place, &finding->shrunk.result)) return true;
+  return subject->torch ? write_python(subject, offers, place, finding)
+                        : try_c(subject, place, finding);
 }

@@ -15,6 +15,7 @@
 #include "alone.h"
 #include "clock.h"
 #include "duration.h"
+#include "publish.h"
 #include "report.h"
 #include "standard_files.h"
 #include "text.h"
@@ -22,6 +23,7 @@
 
 enum { EXIT_PASS, EXIT_FOUND, EXIT_USAGE, EXIT_NOTHING, EXIT_LIBRARY, EXIT_DEVICE, EXIT_SUITE };
 enum { EXIT_INTERRUPTION = 7, EXIT_UNWRITTEN = 8 };
+#define UNWRITTEN "could not be written"
 
 typedef struct choices {
   hunt_subject_t subject;
@@ -94,8 +96,8 @@ static uint64_t count(const char* text) {
   char* end;
   errno = 0;
   uint64_t value = strtoull(text, &end, 0);
-  if (errno || *text < '0' || *text > '9' || *end != '\0')
-    stop(EXIT_USAGE, "'%s' is no whole number", text);
+  if (*text < '0' || *text > '9' || *end != '\0') stop(EXIT_USAGE, "'%s' is no whole number", text);
+  if (errno) stop(EXIT_USAGE, "'%s' is more than 2^64 - 1", text);
   return value;
 }
 
@@ -279,27 +281,30 @@ static void choose(choices_t* choices, int argc, char** argv) {
     choices->alone.path = choices->subject.torch ? "litmus.py" : "litmus.c";
   choices->alone.tries = choices->shrink_s >= ALONE_LEAST_S;
   choose_processes(choices);
-  if (choices->programs == 0) choices->programs = UINT64_MAX - choices->first;
+  const uint64_t most = UINT64_MAX - choices->first;
+  if (most == 0) stop(EXIT_USAGE, "%s: the last program is 2^64 - 2", "--first");
+  if (choices->programs == 0 || choices->programs > most) choices->programs = most;
 }
 
-static FILE* create(const char* path) {
-  FILE* file = fopen(path, "we");
-  if (file == NULL) {
-    fprintf(stderr, "tbk-litmus: %s: %s\n", path, strerror(errno));
-    exit(EXIT_UNWRITTEN);
-  }
-  return file;
+/* The results of the last run stay. */
+static _Noreturn void stop_unwritten(publishing_t* results, const char* path, const char* why) {
+  char said[600];
+  publish_nothing(results);
+  snprintf(said, sizeof said, "%.500s: %s", path, why);
+  stop(EXIT_UNWRITTEN, "%s", said);
 }
 
-static void found(const choices_t* choices, const hunt_shared_t* shared, FILE* output,
+static void found(const choices_t* choices, const hunt_shared_t* shared, publishing_t* results,
                   finding_t* finding) {
   finding->index = shared->index;
   finding->is_control = shared->is_control != 0;
   shrink(&choices->subject, &shared->program, &shared->result, choices->shrink_s, &finding->shrunk);
   finding_explain(finding);
   const bool written = alone_write(&choices->subject, &shared->offers, &choices->alone, finding);
-  report_finding(output, &choices->subject, finding);
-  if (!written) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->alone.path);
+  report_finding(results->file, &choices->subject, finding);
+  if (written) return;
+  unlink(choices->alone.path);
+  stop_unwritten(results, choices->alone.path, UNWRITTEN);
 }
 
 static int code_of(hunt_state_t state) {
@@ -334,24 +339,20 @@ static int code_of_run(const hunt_shared_t* shared, hunt_state_t state) {
   return state == HUNT_OVER && said_nothing ? EXIT_NOTHING : code_of(state);
 }
 
-/* Puts the results in the place of the last run's, unless nothing was run: then those stay. */
-static void publish(const choices_t* choices, const char* aside, bool ran, bool shown) {
-  if (!ran) {
-    unlink(aside);
-  } else {
-    if (rename(aside, choices->output) != 0)
-      stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);
-    if (!shown) unlink(choices->alone.path);
-  }
+/* Where nothing was run, the last run's results stay. */
+static void publish(const choices_t* choices, publishing_t* results, bool ran, bool shown) {
+  if (!ran) return publish_nothing(results);
+  if (!publish_end(results)) stop_unwritten(results, choices->output, UNWRITTEN);
+  if (!shown) unlink(choices->alone.path);
 }
 
 static int run(const choices_t* choices) {
   static finding_t finding;
   static processes_t processes;
-  static char aside[4096];
-  if (snprintf(aside, sizeof aside, "%s.part", choices->output) >= (int)sizeof aside)
-    stop(EXIT_UNWRITTEN, "%s: the name is too long", choices->output);
-  FILE* output = create(aside);
+  static publishing_t results;
+  if (!publish_begin(&results, choices->output))
+    stop_unwritten(&results, choices->output, strerror(errno));
+  FILE* output = results.file;
   hunt_shared_t* shared = hunt_share();
   uint64_t started = tbk_now_ns();
   const hunt_range_t range = {.first = choices->first,
@@ -364,15 +365,14 @@ static int run(const choices_t* choices) {
       processes_hunt(&choices->subject, &range, choices->processes, shared, &processes);
   double seconds = (double)(tbk_now_ns() - started) / 1e9;
   const bool shown = state == HUNT_FOUND && !choices->counts;
-  if (shown) found(choices, shared, output, &finding);
+  if (shown) found(choices, shared, &results, &finding);
   int code = code_of_run(shared, state);
   const bool ran = shown || shared->stats.programs > shared->stats.no_room;
   if (ran) report_edges(output, shared, &processes, shown ? &finding : NULL, choices->each);
   if (ran && choices->coverage) report_coverage(output, shared);
   const char* reason = reason_of(shared, code);
   report_footer(output, &choices->subject, shared, &processes, seconds, code, reason);
-  if (fclose(output) != 0) stop(EXIT_UNWRITTEN, "%s: could not be written", choices->output);
-  publish(choices, aside, ran, shown);
+  publish(choices, &results, ran, shown);
   if (reason[0] != '\0') stop(code, "%s", reason);
   return code;
 }

@@ -68,11 +68,14 @@ static hunt_state_t run_range(const plan_t* plan, const hunt_range_t* range) {
   return (range->counts ? hunt_count : hunt_range)(plan->subject, range, plan->shared);
 }
 
-/* The first process says whether there is a device; a later one may have to wait for it. */
+/* The first process says whether there is a device; a later one may have to wait for it, but all its tries
+   together no longer than opening may take. */
 static hunt_state_t run_patiently(const plan_t* plan, const hunt_range_t* range) {
+  const uint64_t until = tbk_now_ns() + (uint64_t)(plan->subject->open_timeout_s * 1e9 / 2);
   hunt_state_t state = run_range(plan, range);
   uint64_t pause = FIRST_PAUSE_NS;
   for (; state == HUNT_NO_DEVICE && plan->started > 0 && pause < LAST_PAUSE_NS; pause *= 2) {
+    if (tbk_now_ns() > until) break;
     const struct timespec span = {(time_t)(pause / 1000000000), (long)(pause % 1000000000)};
     nanosleep(&span, NULL);
     state = hunt_interrupted ? HUNT_INTERRUPTED : run_range(plan, range);

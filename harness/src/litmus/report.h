@@ -25,7 +25,8 @@ typedef struct finding {
   litmus_reason_t reason; /* of a wrong read */
   alone_t alone;
   bool uses_memory_first; /* its file leaves used memory behind before it allocates some */
-  bool has_rounds;        /* its file makes the calls several times */
+  bool has_rounds;        /* its file in Python makes the calls several times */
+  unsigned rounds;        /* of its C file; 0: as few as each has */
 } finding_t;
 
 /* Explains a wrong read by the model. */

@@ -152,14 +152,15 @@ static judged_t find_judged(const finding_t* finding, litmus_model_t* model) {
   return judged;
 }
 
-/* The bytes of the part that is wrong, and what they may be. */
+/* How often the calls are made, the bytes of the part that is wrong, and what they may be. */
 static void write_legal(FILE* f, const finding_t* finding, const judged_t* judged) {
+  if (finding->rounds > 0) fprintf(f, ",\n       .rounds = %u", finding->rounds);
   if (judged->model == NULL) return;
   const litmus_program_t* p = &finding->shrunk.program;
   const int part = judged->model->part, place = judged->looks[0]->place;
   const bool is_mark = place >= LITMUS_PLACE_OF_MARKS && place < LITMUS_PLACE_OF_CELLS;
-  fprintf(f, ",\n       .from = %" PRIu64 ", .to = %" PRIu64, litmus_part_at(p, part),
-          is_mark ? 1 : litmus_part_at(p, part + 1));
+  fprintf(f, ",%s .from = %" PRIu64 ", .to = %" PRIu64, finding->rounds > 0 ? "" : "\n      ",
+          litmus_part_at(p, part), is_mark ? 1 : litmus_part_at(p, part + 1));
   if (judged->looks[1] != NULL) return;
   fprintf(f, ", .legal = {");
   const char* comma = "";
@@ -180,8 +181,7 @@ static void write_bits(FILE* f, const char* name, uint32_t bits) {
 
 /* The streams before those that are named, too: a scheduler that takes its choices from a seed tells
    streams by how many there were before. */
-static void write_things(FILE* f, const litmus_program_t* p, unsigned repeats) {
-  enum { ROUNDS = 4 }; /* for each that a finding took */
+static void write_things(FILE* f, const litmus_program_t* p) {
   const litmus_uses_t uses = litmus_program_uses(p);
   const int streams = uses.streams == 0 ? 0 : 32 - __builtin_clz(uses.streams);
   fprintf(f, "LITMUS(.devices = %u, .bytes = %" PRIu64 ", .streams = %d", p->devices, p->size_bytes,
@@ -193,7 +193,6 @@ static void write_things(FILE* f, const litmus_program_t* p, unsigned repeats) {
   if (!many) write_bits(f, "cells", uses.cells);
   if (!many) write_bits(f, "slots", uses.slots);
   if (p->threads > 1) fprintf(f, ", .threads = %u, .calls = %u", p->threads, p->count);
-  if (repeats > 1) fprintf(f, ", .rounds = %u", ROUNDS * repeats);
 }
 
 static void write_comment(FILE* f, const hunt_subject_t* subject, const finding_t* finding) {
@@ -204,9 +203,8 @@ static void write_comment(FILE* f, const hunt_subject_t* subject, const finding_
       " * cc litmus.c -I<folder of tbk_alone.h> -I<folder of tbk/tbk.h> -ldl -lpthread\n"
       " * ./a.out LIB \"%s\"\n * ends with 1 where it shows, and with 0 where it does not\n *\n",
       subject->options == NULL ? "" : subject->options);
-  if (finding->shrunk.repeats > 1)
-    fprintf(f, " * It need not show each time: it is tried %u times.\n *\n",
-            4 * finding->shrunk.repeats);
+  if (finding->rounds > 0)
+    fprintf(f, " * It need not show each time: it is tried %u times.\n *\n", finding->rounds);
   if (finding->shrunk.processes > 1)
     fprintf(
         f, " * Some processes show it and others do not: run it again where it ends with 0.\n *\n");
@@ -221,7 +219,7 @@ void reproduce(FILE* f, const hunt_subject_t* subject, const finding_t* finding)
   const judged_t judged = find_judged(finding, &model);
   write_comment(f, subject, finding);
   fprintf(f, "#include <tbk_alone.h>\n\n");
-  write_things(f, p, finding->shrunk.repeats);
+  write_things(f, p);
   write_legal(f, finding, &judged);
   fprintf(f, ") {\n");
   for (uint32_t i = 0; i < p->count; i++)

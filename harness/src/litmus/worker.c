@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@
 #include "torch.h"
 
 #define LOOK_NS 2000000
+/* Of the time to open: then a device that is let go of still has some to open in. */
+#define WAITING_SHARE 0.75
 
 volatile int hunt_interrupted;
 
@@ -143,22 +146,23 @@ static void end(pid_t pid) {
 }
 
 /* A device is not blamed for what its gate does. */
-static hunt_state_t conclude_gate(hunt_shared_t* shared, const char* what, int number) {
-  snprintf(shared->reason, sizeof shared->reason, "the gate: %s %d in a call of it", what, number);
+static hunt_state_t conclude_gate(hunt_shared_t* shared, const char* ended) {
+  snprintf(shared->reason, sizeof shared->reason, "the gate: %s in a call of it", ended);
   return shared->state = HUNT_BAD_LIBRARY;
 }
 
-static hunt_state_t conclude(hunt_shared_t* shared, int outcome, const char* what, int number) {
-  if (shared->in_gate) return conclude_gate(shared, what, number);
+static hunt_state_t conclude(hunt_shared_t* shared, int outcome, const char* format, int number) {
+  char ended[80];
+  snprintf(ended, sizeof ended, format, number);
+  if (shared->in_gate) return conclude_gate(shared, ended);
   if (shared->state == HUNT_STARTING) {
-    snprintf(shared->reason, sizeof shared->reason, "while it is loaded and opened: %s %d", what,
-             number);
+    snprintf(shared->reason, sizeof shared->reason, "while it is loaded and opened: %s", ended);
     return shared->state = HUNT_BAD_LIBRARY;
   }
   if (shared->is_between) return shared->state = HUNT_OVER;
   shared->result.outcome = outcome;
   shared->result.call = shared->progress.call;
-  snprintf(shared->result.message, sizeof shared->result.message, "%s %d", what, number);
+  snprintf(shared->result.message, sizeof shared->result.message, "%s", ended);
   return shared->state = HUNT_FOUND;
 }
 
@@ -171,8 +175,8 @@ static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_
       reap();
       if (shared->state >= HUNT_FOUND) return shared->state;
       return WIFSIGNALED(status)
-                 ? conclude(shared, LITMUS_CRASHED, "signal", WTERMSIG(status))
-                 : conclude(shared, LITMUS_CRASHED, "exit status", WEXITSTATUS(status));
+                 ? conclude(shared, LITMUS_CRASHED, "signal %d", WTERMSIG(status))
+                 : conclude(shared, LITMUS_CRASHED, "exit status %d", WEXITSTATUS(status));
     }
     const struct timespec pause = {0, LOOK_NS};
     nanosleep(&pause, NULL);
@@ -191,7 +195,7 @@ static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_
                                           : subject->call_timeout_s * (weight > 1 ? weight : 1);
     if ((double)(tbk_now_ns() - since) < limit_s * 1e9) continue;
     end(pid);
-    return conclude(shared, LITMUS_HUNG, "seconds without an end:", (int)limit_s);
+    return conclude(shared, LITMUS_HUNG, "no end within %d s", (int)ceil(limit_s));
   }
 }
 
@@ -208,6 +212,7 @@ static hunt_state_t run_job(const hunt_subject_t* subject, hunt_shared_t* shared
   shared->state = HUNT_STARTING;
   shared->is_control = shared->is_between = shared->in_gate = 0;
   shared->progress.patience_ns = (uint64_t)(subject->call_timeout_s * 0.5e9);
+  shared->progress.opening_ns = (uint64_t)(subject->open_timeout_s * WAITING_SHARE * 1e9);
   pid_t pid = start(subject, shared);
   if (pid > 0) {
     const hunt_state_t state = watch(pid, subject, shared);

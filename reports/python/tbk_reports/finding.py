@@ -16,6 +16,7 @@ BEGINNING = -1  # in the place of a call; the number of calls is the end
 MOST_CALLS = 64
 MOST_LINKS = 64
 LINE = 200
+DEEPEST = 8  # columns by which a line is indented
 ALL = 100  # percent
 HOST_ORDER = "HOST"  # the kind of edge that no device can break
 
@@ -92,6 +93,8 @@ class Finding:
     @property
     def frequency(self) -> str:
         """Returns how often the smallest program showed it when it was run again."""
+        if self.replays == 0:
+            return f"there was no time to run it again; it was {self.calls_before} calls"
         tries = f", each with up to {self.repeats} tries" if self.repeats > 1 else ""
         tries += f", each in up to {self.processes} processes" if self.processes > 1 else ""
         return (
@@ -176,6 +179,16 @@ def _texts(value: object, most: int) -> tuple[str, ...]:
     return tuple(text.line(as_text(one), LINE) for one in found[:most])
 
 
+def _indented(value: object, most: int) -> tuple[str, ...]:
+    """The same, for lines that say by how far they are indented what they belong to."""
+    found = value if isinstance(value, list | tuple) else ()
+    texts = [as_text(one) for one in found[:most]]
+    depths = [min(len(one) - len(one.lstrip(" ")), DEEPEST) for one in texts]
+    return tuple(
+        " " * depth + text.line(one, LINE) for depth, one in zip(depths, texts, strict=True)
+    )
+
+
 def _place(value: object, calls: int) -> int | None:
     """Returns a call, the beginning or the end; None for all else."""
     if isinstance(value, bool) or not isinstance(value, int):
@@ -216,7 +229,7 @@ def finding_of(record: Record) -> Finding:
         calls=calls,
         lanes=lanes + ("host",) * (len(calls) - len(lanes)),
         chain=_chain(record.get("chain"), len(calls)),
-        reason=_texts(record.get("reason"), MOST_CALLS),
+        reason=_indented(record.get("reason"), MOST_CALLS),
         read=_read(record, outcome, len(calls)),
         moved=tuple(one for one in came if one is not None),
         other=_place(record.get("other"), len(calls)),

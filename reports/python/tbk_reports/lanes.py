@@ -78,8 +78,8 @@ class Drawing:
 
 
 def _lanes(finding: Finding) -> list[str]:
-    """The host's threads first."""
-    names = dict.fromkeys((HOST, *finding.lanes))
+    """The host's threads first; where no call is theirs, a phone would show an empty lane."""
+    names = dict.fromkeys(finding.lanes or (HOST,))
     return sorted(names, key=lambda name: (not name.startswith(HOST), name))
 
 

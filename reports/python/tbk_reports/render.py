@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from .model import Judged
@@ -14,8 +15,13 @@ from .registry import REPORTS, Links
 def write_file(path: Path, content: str) -> None:
     """A reader sees the old file or the new one, never half of it."""
     waiting = path.with_name(path.name + ".part")
-    waiting.write_text(content, "utf-8")
-    os.replace(waiting, path)  # noqa: PTH105 - atomic
+    try:
+        waiting.write_text(content, "utf-8")
+        os.replace(waiting, path)  # noqa: PTH105 - atomic
+    except OSError:
+        with suppress(OSError):
+            waiting.unlink(missing_ok=True)
+        raise
 
 
 def write_reports(judged: Judged, folder: Path, coverage: Links = ()) -> dict[str, Path]:

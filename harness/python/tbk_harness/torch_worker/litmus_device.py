@@ -152,7 +152,7 @@ class Device:
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
         if self.count < 1:
-            raise Unusable(wire.NO_DEVICE, "there is no device")
+            raise Unusable(wire.NO_DEVICE, f"PyTorch counts no device '{self._subject.name}'")
         self._all = [torch.device(self._subject.name, number) for number in range(self.count)]
         self._make_streams()
         try:
@@ -164,6 +164,15 @@ class Device:
         except Exception as error:
             raise Unusable(wire.NO_DEVICE, told_with_cause(error)) from error
 
+    def _needs_memory(self) -> None:
+        """A device that another process holds has no memory either, and streams all the same."""
+        try:
+            for device in self._all:
+                torch.empty(1, device=device)
+        except Exception as error:
+            reason = f"the device cannot be opened: {told_with_cause(error)}"
+            raise Unusable(wire.NO_DEVICE, reason) from error
+
     def _make_streams(self) -> None:
         """The first is the default one; of two devices the last is the second one's."""
         try:
@@ -172,7 +181,9 @@ class Device:
             more = [self.new_stream(number) for number in range(1, wire.STREAMS)]
             last = torch.Stream(self._all[-1], priority=PRIORITIES[-1])
         except Exception as error:
-            reason = f"there are no streams or no events: {told_with_cause(error)}"
+            self._needs_memory()
+            name = self._subject.name
+            reason = f"PyTorch has no streams or no events of '{name}': {told_with_cause(error)}"
             raise Unusable(wire.NOTHING_TO_ORDER, reason) from error
         self.streams = {1: [first, *more], 2: [first, *more[:-1], last]}
 

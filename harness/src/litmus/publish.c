@@ -1,0 +1,40 @@
+/*
+ * SPDX-FileCopyrightText: the tbk authors
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * publish.c: each line is flushed as it is written, so a full disk is told by the file's error, and by
+ * nothing that closing it says.
+ */
+#include "publish.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+bool publish_begin(publishing_t* results, const char* path) {
+  results->path = path;
+  results->file = NULL;
+  if (snprintf(results->aside, sizeof results->aside, "%s.part", path) < (int)sizeof results->aside)
+    results->file = fopen(results->aside, "we");
+  else
+    errno = ENAMETOOLONG;
+  return results->file != NULL;
+}
+
+static bool close_file(publishing_t* results) {
+  const bool failed = ferror(results->file) != 0;
+  const bool closed = fclose(results->file) == 0;
+  results->file = NULL;
+  return closed && !failed;
+}
+
+bool publish_end(publishing_t* results) {
+  const bool is_whole = close_file(results);
+  if (is_whole && rename(results->aside, results->path) == 0) return true;
+  unlink(results->aside);
+  return false;
+}
+
+void publish_nothing(publishing_t* results) {
+  if (results->file != NULL) (void)close_file(results);
+  unlink(results->aside);
+}

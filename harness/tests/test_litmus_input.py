@@ -1,0 +1,120 @@
+# SPDX-FileCopyrightText: the tbk authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""tbk-litmus and its command: bad input, and runs that end early. What was there is kept."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from litmus_runs import LITMUS, arguments, hunt, read, tbk
+from runs import CPU, HOSTILE, PATIENCE, TEMPLATE, wait_for
+
+
+@pytest.mark.parametrize(
+    ("library", "options", "code", "word"),
+    [
+        ("/no/such/file.so", (), 4, "No such file"),
+        ("/tmp", (), 4, "directory"),
+        ("/" + "x" * 5000, (), 4, "too long"),
+        (str(LITMUS), (), 4, "library"),
+        (str(CPU), ("no_such_key=1",), 4, "no_such_key"),
+        (str(CPU), ("devices=0",), 5, "no device"),
+        (str(TEMPLATE), (), 3, "nothing to order"),
+        (str(HOSTILE), ("hostile=crash_in_open",), 4, "signal 11"),
+        (str(HOSTILE), ("hostile=hang_in_open",), 4, "no end within 2 s"),
+    ],
+)
+def test_bad_input_gets_one_line(
+    library: str, options: tuple[str, ...], code: int, word: str, tmp_path: Path
+) -> None:
+    limit = "--open-timeout=2" if "hostile=hang_in_open" in options else "--open-timeout=300"
+    ended = hunt(library, tmp_path, options, "--seconds=1", limit)
+    assert ended.code == code
+    said = [one for one in ended.stderr.splitlines() if one.startswith("tbk-litmus: ")]
+    assert len(said) == 1
+    assert word in said[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--seed=x"], ["--programs=-1"], ["--seconds=0"], ["more"], ["--seed=18446744073709551616"],
+     ["--first=18446744073709551615"]],
+)  # fmt: skip
+def test_bad_usage_is_2(words: list[str], tmp_path: Path) -> None:
+    assert hunt(CPU, tmp_path, (), *words).code == 2
+
+
+def test_what_was_run_before_a_signal_is_kept(tmp_path: Path) -> None:
+    command = [*arguments(CPU, tmp_path, ()), "--seconds=600"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    wait_for((tmp_path / "litmus.jsonl.part").exists)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 7
+    assert read(tmp_path / "litmus.jsonl")[-1]["record"] == "litmus-footer"
+
+
+def test_a_run_without_a_program_is_no_pass(tmp_path: Path) -> None:
+    ended = hunt(CPU, tmp_path, (), "--seconds=1e-9")
+    assert ended.code == 3
+    assert "before a program was run" in ended.stderr
+
+
+def test_results_that_cannot_be_written_are_8(tmp_path: Path) -> None:
+    assert hunt(CPU, tmp_path / "absent", ()).code == 8
+    assert hunt(CPU, tmp_path, (), "--programs=20").code == 0
+    before = (tmp_path / "litmus.jsonl").read_bytes()
+    (tmp_path / "litmus.jsonl.part").symlink_to("/dev/full")
+    full = hunt(CPU, tmp_path, (), "--programs=30")
+    assert (full.code, full.stderr.count("could not be written")) == (8, 1)
+    assert [one.name for one in tmp_path.iterdir()] == ["litmus.jsonl"]
+    assert (tmp_path / "litmus.jsonl").read_bytes() == before
+
+
+def test_a_folder_that_another_run_writes_is_left_alone(tmp_path: Path) -> None:
+    held = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = tbk(tmp_path, "cpu", "--programs=20")
+    finally:
+        os.close(held)
+    assert (done.returncode, list(tmp_path.iterdir())) == (8, [])
+    assert "another run is writing it" in done.stderr
+
+
+def test_the_last_results_stay_where_nothing_is_run(tmp_path: Path) -> None:
+    assert tbk(tmp_path, "cpu", "--programs=20").returncode == 0
+    before = (tmp_path / "litmus.jsonl").read_bytes()
+    for words in (["no_such"], ["template"], ["cpu", "--backend-option=no_such_key=1"]):
+        assert tbk(tmp_path, *words).returncode in (3, 4)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["litmus.jsonl", "report.html"]
+    assert (tmp_path / "litmus.jsonl").read_bytes() == before
+
+
+@pytest.mark.usefixtures("heeds_signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_ends_the_command_and_what_it_started(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tbk_harness", "litmus", "cpu", f"--report-dir={tmp_path}"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    wait_for((tmp_path / "litmus.jsonl.part").exists)
+    time.sleep(0.5)
+    process.send_signal(number)
+    assert process.wait(PATIENCE) == 7
+    assert read(tmp_path / "litmus.jsonl")[-1]["record"] == "litmus-footer"
+
+
+def test_a_device_has_no_index(tmp_path: Path) -> None:
+    done = tbk(tmp_path, "--device=cpu:0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tbk: --device: a kind of device, as cpu\n"
