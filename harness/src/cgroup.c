@@ -43,9 +43,31 @@ static uint64_t least(const char* root, const char* folder, char* path, const ch
   return bytes;
 }
 
-uint64_t tbk_cgroup_memory(const char* groups, const char* root) {
+typedef uint64_t (*ask_t)(const char* root, const char* folder, char* path, bool unified);
+
+static uint64_t limit_of(const char* root, const char* folder, char* path, bool unified) {
+  return least(root, folder, path, unified ? "memory.max" : "memory.limit_in_bytes");
+}
+
+/* Of the group alone: those that it is in count their own, too. */
+static uint64_t kills_of(const char* root, const char* folder, char* path, bool unified) {
+  const char* name = unified ? "memory.events" : "memory.oom_control";
+  char file[PATH_MAX], line[128];
+  unsigned long long kills = 0;
+  tbk_print(file, sizeof file, "%s%s%s/%s", root, folder, path, name);
+  FILE* stream = fopen(file, "re");
+  if (stream == NULL && path[0] != '\0')
+    return kills_of(root, folder, path + strlen(path), unified);
+  while (stream != NULL && fgets(line, sizeof line, stream) != NULL)
+    if (sscanf(line, "oom_kill %llu", &kills) == 1) break;
+  if (stream != NULL) (void)fclose(stream);
+  return kills;
+}
+
+/* Returns the least that is not 0 of what `ask` finds for each version of groups. `ask` may cut the path. */
+static uint64_t each_group(const char* groups, const char* root, ask_t ask) {
   char line[PATH_MAX];
-  uint64_t bytes = 0;
+  uint64_t found = 0;
   FILE* stream = fopen(groups, "re");
   while (stream != NULL && fgets(line, sizeof line, stream) != NULL) {
     char* path = strchr(line, '/');
@@ -53,10 +75,18 @@ uint64_t tbk_cgroup_memory(const char* groups, const char* root) {
     const size_t names = (size_t)(path - line); /* "0::", or "4:cpu,memory:" */
     path[strcspn(path, "\n")] = '\0';
     if (strncmp(line, "0::", names) == 0)
-      bytes = less(bytes, least(root, "", path, "memory.max"));
+      found = less(found, ask(root, "", path, true));
     else if (memmem(line, names, "memory", strlen("memory")) != NULL)
-      bytes = less(bytes, least(root, "/memory", path, "memory.limit_in_bytes"));
+      found = less(found, ask(root, "/memory", path, false));
   }
   if (stream != NULL) (void)fclose(stream);
-  return bytes;
+  return found;
+}
+
+uint64_t tbk_cgroup_memory(const char* groups, const char* root) {
+  return each_group(groups, root, limit_of);
+}
+
+uint64_t tbk_cgroup_kills(const char* groups, const char* root) {
+  return each_group(groups, root, kills_of);
 }

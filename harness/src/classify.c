@@ -167,7 +167,10 @@ static void classify_crash(const tbk_outcome_t* outcome, tbk_classification_t* o
         phase);
   } else if (outcome->end == TBK_END_LAUNCHER_DIED) {
     SAY(out->cause, "crash/%s/killed-its-parent", phase);
-    SAY(out->seen, "it killed its parent process (%s)", phase);
+    SAY(out->seen,
+        outcome->no_memory ? "its parent process was killed (%s)"
+                           : "it killed its parent process (%s)",
+        phase);
   } else if (WIFSIGNALED(outcome->wait_status)) {
     classify_signal(outcome, out);
   } else {
@@ -298,14 +301,17 @@ static void add_strays(uint32_t strays, tbk_classification_t* out) {
 }
 
 /* Whether that is the backend's fault or the machine's can't be told apart in a run that has it. */
-static void add_limit(tbk_classification_t* out) {
+static void add_limit(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   const size_t used = strlen(out->notes);
-  char words[TBK_LIMIT_WORDS];
   const bool faulty = tbk_verdict_fails(out->verdict) || out->verdict == TBK_VERDICT_WARNING;
-  if (!faulty || !tbk_limit_behind(out->signal, out->seen, words)) return;
+  if (!faulty) return;
+  if (outcome->no_memory)
+    tbk_limit_of_memory(out->limit);
+  else if (!tbk_limit_behind(out->signal, out->seen, out->limit))
+    return;
   out->blame = "unclear";
   tbk_print(out->notes + used, sizeof out->notes - used, "%sperhaps %s", used > 0 ? "; " : "",
-            words);
+            out->limit);
 }
 
 void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
@@ -318,5 +324,5 @@ void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out) {
   if (outcome->changed_limits && !tbk_verdict_fails(out->verdict)) classify_changed_limits(out);
   SAY(out->notes, "%s", outcome->report.notes);
   if (outcome->strays > 0) add_strays(outcome->strays, out);
-  add_limit(out);
+  add_limit(outcome, out);
 }

@@ -42,6 +42,8 @@ enum { LIMITS = sizeof table / sizeof *table };
 /* What a call says first that had no memory: a status of tbk.h, or exceptions of Python. */
 static const char* const no_memory[] = {"OUT_OF_MEMORY", "MemoryError", "torch.OutOfMemoryError"};
 
+static const char own_groups[] = "/proc/self/cgroup", groups_root[] = "/sys/fs/cgroup";
+
 static void* wait_for_ever(void* argument) {
   for (;;)
     pause();
@@ -96,7 +98,7 @@ static bool put_words(char out[TBK_LIMIT_WORDS], const limit_t* row) {
 
 /* Beyond it the kernel kills somebody. What is no less than the machine has is no limit. */
 static bool put_group(char out[TBK_LIMIT_WORDS]) {
-  const uint64_t bytes = tbk_cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+  const uint64_t bytes = tbk_cgroup_memory(own_groups, groups_root);
   const uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
   if (bytes == 0 || bytes >= all) return false;
   tbk_print(out, TBK_LIMIT_WORDS, "memory %llu MiB (cgroup)", (unsigned long long)(bytes >> 20));
@@ -127,4 +129,20 @@ bool tbk_limit_behind(int signal, const char* seen, char out[TBK_LIMIT_WORDS]) {
       if (put_words(words, &table[i]))
         tbk_print(out, TBK_LIMIT_WORDS, "a limit of the run: %s", words);
   return out[0] != '\0';
+}
+
+void tbk_limit_of_memory(char out[TBK_LIMIT_WORDS]) {
+  char words[TBK_LIMIT_WORDS];
+  const bool limited = put_group(words);
+  tbk_print(out, TBK_LIMIT_WORDS, "a limit of the run: %s, the kernel killed a process",
+            limited ? words : "memory of the machine");
+}
+
+bool tbk_limit_killed(void) {
+  static bool counts;
+  static uint64_t told;
+  const uint64_t kills = tbk_cgroup_kills(own_groups, groups_root);
+  if (!counts) told = kills;
+  counts = true;
+  return kills > told && ++told > 0;
 }

@@ -26,4 +26,13 @@ json_t* tbk_limits_json(void);
  */
 bool tbk_limit_behind(int signal, const char* seen, char out[TBK_LIMIT_WORDS]);
 
+/* Names the limit of memory beyond which the kernel killed a process: of its group, or the machine's. */
+void tbk_limit_of_memory(char out[TBK_LIMIT_WORDS]);
+
+/*
+ * Returns whether the kernel has killed a process of this group for want of memory that this has not
+ * told of yet. The first call begins to count.
+ */
+bool tbk_limit_killed(void);
+
 #endif /* TBK_HARNESS_ENOUGH_H */

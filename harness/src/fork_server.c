@@ -73,7 +73,9 @@ static size_t add_word(const char** words, size_t at, const char* name, const ch
 static const char** command_line(const char* launcher) {
   static const char* const start[] = {"-u", "-m", "tbk_harness.torch_worker", "serve"};
   const tbk_options_t* options = self.options;
-  size_t most = 32 + 2 * (options->torch_imports.count + options->backend_options.count), at = 0;
+  const size_t lists =
+      options->torch_imports.count + options->backend_options.count + options->only.count;
+  size_t most = 32 + 2 * lists, at = 0;
   const char** words = calloc(most, sizeof *words);
   static char socket[16], patience[32], seed[24];
   if (words == NULL) abort();
@@ -91,6 +93,7 @@ static const char** command_line(const char* launcher) {
   at = add_words(words, at, "--import", &options->torch_imports);
   at = add_word(words, at, "--library", options->path);
   at = add_words(words, at, "--option", &options->backend_options);
+  at = add_words(words, at, "--only", &options->only);
   (void)add_word(words, at, "--facts", options->declared);
   return words;
 }

@@ -35,9 +35,9 @@ void tbk_health_check(tbk_health_t* health);
 void tbk_lease_wait(tbk_health_t* health);
 /*
  * Returns whether a test or probe that was refused so is put off, since another process has the device:
- * for `turns` times, which it counts, the last of them each after a probe that has had the device.
+ * for `refusals` times, which it counts, the last of them each after a probe that has had the device.
  */
-bool tbk_lease_excuses(tbk_health_t* health, bool held, uint8_t* turns);
+bool tbk_lease_puts_off(tbk_health_t* health, bool held, uint8_t* refusals);
 /* Says in the notes how long the test was put off, if it was; `held`: to no avail. */
 void tbk_lease_note(const tbk_health_t* health, bool held, tbk_classification_t* classification);
 /* Notes that a test has had the device; or a probe. */

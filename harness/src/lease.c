@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { PAUSE_MS = 100, TURNS = 30, TURNS_AFTER_PROBES = 5 };
+enum { PAUSE_MS = 100, REFUSALS = 30, REFUSALS_AFTER_PROBES = 5 };
 
 void tbk_lease_wait(tbk_health_t* health) {
   const uint64_t now = tbk_now_ns();
@@ -33,10 +33,10 @@ void tbk_lease_wait(tbk_health_t* health) {
  * A library that never lets go of its own device, or refuses one that nobody has, answers the same. But it
  * does so each time, also when a probe has just had the device.
  */
-bool tbk_lease_excuses(tbk_health_t* health, bool held, uint8_t* turns) {
-  if (!held || *turns == TURNS + TURNS_AFTER_PROBES) return false;
-  health->probe_due |= *turns >= TURNS;
-  (*turns)++;
+bool tbk_lease_puts_off(tbk_health_t* health, bool held, uint8_t* refusals) {
+  if (!held || *refusals == REFUSALS + REFUSALS_AFTER_PROBES) return false;
+  health->probe_due |= *refusals >= REFUSALS;
+  (*refusals)++;
   return true;
 }
 

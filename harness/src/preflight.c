@@ -85,15 +85,15 @@ static void read_said(tbk_facts_t* facts, const json_t* said) {
 
 void tbk_preflight_end(const tbk_outcome_t* outcome, char* out, size_t out_size) {
   tbk_classification_t classification;
-  char line[161], limit[TBK_LIMIT_WORDS];
+  char line[161];
   tbk_classify(outcome, &classification);
-  const bool limited = tbk_limit_behind(classification.signal, classification.seen, limit);
   /* Behind that, Python's own handler of crashes writes stacks and names of modules. */
   static const char handler[] = "Fatal Python error: ";
   const char* end = memmem(outcome->output, outcome->output_size, handler, sizeof handler - 1);
   size_t size = end != NULL ? (size_t)(end - outcome->output) : outcome->output_size;
   tbk_text_last_line(line, sizeof line, outcome->output, size);
-  tbk_print(out, out_size, "%s%s%s%s%s", classification.seen, limited ? "; perhaps " : "", limit,
+  tbk_print(out, out_size, "%s%s%s%s%s", classification.seen,
+            classification.limit[0] != '\0' ? "; perhaps " : "", classification.limit,
             line[0] != '\0' ? "; it printed: " : "", line);
 }
 

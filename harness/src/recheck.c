@@ -72,7 +72,7 @@ struct sight {
   uint32_t position; /* which test of the job is looked at */
   bool seen;
   bool turned_away; /* another process has the device */
-  uint8_t turns;
+  uint8_t refusals;
   tbk_health_t* health;
   tbk_outcome_t outcome;
   tbk_classification_t classification;
@@ -82,7 +82,7 @@ static void look(void* context, tbk_slot_t* slot, uint32_t position, const tbk_o
   struct sight* sight = context;
   (void)slot;
   sight->turned_away |=
-      tbk_lease_excuses(sight->health, outcome->report.device_held, &sight->turns);
+      tbk_lease_puts_off(sight->health, outcome->report.device_held, &sight->refusals);
   if (position != sight->position || sight->turned_away) return;
   sight->seen = true;
   sight->outcome = *outcome;
@@ -108,7 +108,7 @@ static void run_job(tbk_rechecks_t* rechecks, tbk_slot_t* slot, const uint32_t* 
     tbk_slot_run(slot, &order, &limits);
     tbk_loop_finish(rechecks->loop, slot);
     sight->turned_away |=
-        tbk_lease_excuses(rechecks->health, tbk_health_is_held(slot->said), &sight->turns);
+        tbk_lease_puts_off(rechecks->health, tbk_health_is_held(slot->said), &sight->refusals);
     if (sight->turned_away) tbk_lease_wait(rechecks->health);
     if (sight->turned_away && rechecks->health->probe_due && rechecks->pace->facts->sound)
       tbk_health_check(rechecks->health);
@@ -119,10 +119,12 @@ static void run_job(tbk_rechecks_t* rechecks, tbk_slot_t* slot, const uint32_t* 
                         tbk_verdict_fails(sight->classification.verdict));
 }
 
+/* Whether `last` fails after those; without a process or the device that can't be told. */
 static bool shows(tbk_rechecks_t* rechecks, tbk_slot_t* slot, const uint32_t* items, uint32_t count,
-                  uint32_t last) {
+                  uint32_t last, bool* told) {
   static struct sight sight;
   run_job(rechecks, slot, items, count, last, false, &sight);
+  *told &= sight.seen;
   return sight.seen && tbk_verdict_fails(sight.classification.verdict);
 }
 
@@ -148,21 +150,23 @@ static void name_others(tbk_rechecks_t* rechecks, tbk_recheck_t* recheck, const 
 static void search(tbk_rechecks_t* rechecks, tbk_slot_t* slot, tbk_recheck_t* recheck) {
   const uint32_t last = recheck->items[recheck->count - 1];
   uint32_t hidden = 0, shown = recheck->count - 1;
-  if (!shows(rechecks, slot, recheck->items, shown, last)) {
+  bool told = true;
+  if (!shows(rechecks, slot, recheck->items, shown, last, &told)) {
+    if (!told) return;
     recheck->classification.verdict = TBK_VERDICT_UNSTABLE;
     SAY(recheck->classification.notes,
         "failed once together with others, and passes alone and with the same others");
     return;
   }
-  while (shown - hidden > 1) {
+  while (told && shown - hidden > 1) {
     uint32_t middle = hidden + (shown - hidden) / 2;
-    if (shows(rechecks, slot, recheck->items, middle, last))
+    if (shows(rechecks, slot, recheck->items, middle, last, &told))
       shown = middle;
-    else
+    else if (told)
       hidden = middle;
   }
   const uint32_t* culprit = &recheck->items[shown - 1];
-  if (shows(rechecks, slot, culprit, 1, last))
+  if (told && shows(rechecks, slot, culprit, 1, last, &told))
     name_others(rechecks, recheck, culprit, 1);
   else
     name_others(rechecks, recheck, recheck->items, shown);

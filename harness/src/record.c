@@ -23,11 +23,12 @@ static const char* or_null(const char* text) {
 }
 
 static void add_variable(char* out, size_t out_size, const char* name) {
-  char word[1024];
   const char* value = getenv(name);
+  char* word = NULL;
   if (value == NULL) return;
-  tbk_print(word, sizeof word, "%s=%s", name, value);
+  if (asprintf(&word, "%s=%s", name, value) < 0) abort();
   tbk_shell_add(out, out_size, word);
+  free(word);
 }
 
 /* A library that was built with a sanitizer neither loads nor shows a race without its runtime. */

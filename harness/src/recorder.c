@@ -40,8 +40,7 @@ static void keep_finding(tbk_recorder_t* recorder, uint32_t item,
   SAY(recorder->findings[at].text, "%s", test->text != NULL ? test->text : "");
   SAY(recorder->findings[at].expected, "%s", classification->expected);
   SAY(recorder->findings[at].seen, "%s", classification->seen);
-  (void)tbk_limit_behind(classification->signal, classification->seen,
-                         recorder->findings[at].limit);
+  SAY(recorder->findings[at].limit, "%s", classification->limit);
   SAY(recorder->findings[at].replay, "%s", classification->replay);
   if (classification->replay[0] == '\0')
     tbk_replay_failure(recorder->findings[at].replay, sizeof recorder->findings[at].replay,

@@ -32,7 +32,7 @@ typedef struct tbk_run {
   bool running_alone;
   uint64_t batches_begun;
   tbk_hold_t* holds; /* one for each slot */
-  uint8_t* turns;    /* of each item: how often it was excused (tbk_lease_excuses) */
+  uint8_t* refusals; /* of each item: how often it was put off (tbk_lease_puts_off) */
 } tbk_run_t;
 
 /* Runs all that is not recorded yet. */

@@ -5,6 +5,7 @@
  * slot.c: see slot.h.
  */
 #include "slot.h"
+#include "enough.h"
 #include "slot_parts.h"
 #include "surroundings.h"
 #include "text.h"
@@ -30,6 +31,9 @@ static const uint64_t answer_ns = UINT64_C(10000000000);
 
 /* For so many times its limit a test may go on making checks. */
 enum { MOST_LIMITS = 10 };
+
+/* So often a test may find that the whole run had stood still. */
+enum { MOST_LENT = 100 };
 
 /* A test that takes longer may be one that the machine does not let run. */
 static const uint64_t long_ns = UINT64_C(250000000);
@@ -148,6 +152,7 @@ void tbk_slot_begin_test(tbk_slot_t* slot, uint64_t now_ns, uint64_t limit_ns) {
   slot->test_started_ns = now_ns;
   slot->deadline_ns = now_ns + limit_ns;
   slot->limit_ns = limit_ns;
+  slot->lent = 0;
 }
 
 /* Not to be met by chance; it need not withstand malice. */
@@ -217,6 +222,13 @@ void tbk_slot_hand_over(tbk_slot_t* slot, uint32_t position) {
   if (slot->on_outcome != NULL) slot->on_outcome(slot->context, slot, position, &slot->outcome);
 }
 
+/* Returns whether it died of a signal that somebody else sent: the kernel does, when memory runs out. */
+static bool was_killed(const tbk_outcome_t* outcome) {
+  if (outcome->end == TBK_END_LAUNCHER_DIED) return true;
+  return outcome->end == TBK_END_ITSELF && WIFSIGNALED(outcome->wait_status) &&
+         WTERMSIG(outcome->wait_status) == SIGKILL;
+}
+
 /* The process is gone and what it said is read: the test in flight is over. */
 static void end_job(tbk_slot_t* slot) {
   slot->outcome.noise += slot->line_size; /* the beginning of a line that did not end */
@@ -226,6 +238,7 @@ static void end_job(tbk_slot_t* slot) {
       slot->ended > 0 && slot->journal->cells[slot->number]->position == (int32_t)slot->ended - 1;
   slot->idle_since_ns = tbk_now_ns();
   slot->outcome.wall_ns = slot->idle_since_ns - slot->test_started_ns;
+  slot->outcome.no_memory = was_killed(&slot->outcome) && tbk_limit_killed();
   slot->busy = false;
   tbk_slot_hand_over(slot, slot->ended);
   tbk_journal_end(slot->journal, slot->number);
@@ -353,8 +366,10 @@ static bool is_late(tbk_slot_t* slot, uint64_t now_ns, const pid_t* pids, size_t
   return more == 0;
 }
 
+/* Not for ever: a harness that itself is slow at each look would never see a deadline pass. */
 void tbk_slot_lend(tbk_slot_t* slot, uint64_t now_ns, uint64_t ns) {
-  if (!slot->busy) return;
+  if (!slot->busy || slot->lent == MOST_LENT) return;
+  slot->lent++;
   const uint64_t age_ns = now_ns > slot->test_started_ns ? now_ns - slot->test_started_ns : 0;
   const uint64_t lent_ns = ns < age_ns ? ns : age_ns;
   slot->deadline_ns += lent_ns;

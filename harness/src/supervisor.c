@@ -130,10 +130,10 @@ static void end_turned_away(tbk_run_t* run, tbk_slot_t* slot) {
 /* Notes whether the job goes on from `position` later, since another process has the device. */
 static void note_refusal(tbk_run_t* run, tbk_slot_t* slot, uint32_t position, bool held) {
   const uint32_t last = slot->order.count - 1;
-  uint8_t* turns = &run->turns[slot->order.items[position < last ? position : last]];
+  uint8_t* refusals = &run->refusals[slot->order.items[position < last ? position : last]];
   tbk_hold_t* hold = &run->holds[slot->number];
   if (hold->turned_away) return;
-  hold->turned_away = run->facts.exclusive && tbk_lease_excuses(&run->health, held, turns);
+  hold->turned_away = run->facts.exclusive && tbk_lease_puts_off(&run->health, held, refusals);
   hold->turned_at = position;
 }
 
@@ -340,8 +340,8 @@ static void record_the_lost(tbk_run_t* run) {
 void tbk_supervise(tbk_run_t* run) {
   run->health.probed_ns = tbk_now_ns();
   run->holds = calloc(run->loop.count, sizeof *run->holds);
-  run->turns = calloc(run->recorder.plan.item_count + 1, sizeof *run->turns);
-  if (run->holds == NULL || run->turns == NULL) abort();
+  run->refusals = calloc(run->recorder.plan.item_count + 1, sizeof *run->refusals);
+  if (run->holds == NULL || run->refusals == NULL) abort();
   tbk_print(run->health.state, sizeof run->health.state, "%s%s",
             run->facts.sound ? "ok" : "not sound before the first test: ", run->facts.health);
   enqueue_all(run);

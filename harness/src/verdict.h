@@ -9,6 +9,7 @@
 
 #include "contract.h"
 #include "crash_stack.h"
+#include "enough.h"
 #include "options.h"
 #include "trace.h"
 
@@ -80,6 +81,7 @@ typedef struct tbk_outcome {
   uint32_t hangs_before; /* at TBK_END_CUT_SHORT */
   uint64_t noise;        /* bytes on the report descriptor that are no line of the worker */
   uint32_t strays;       /* processes that it left behind */
+  bool no_memory;        /* the kernel killed a process, which may be it, for want of memory */
   bool changed_limits;   /* of the process that started it */
   int32_t last_call;     /* as tbk_trace_t, where the worker did not finish the test; 0: none */
   char sweep_case[TBK_TRACE_CASE]; /* that ran then; empty: none */
@@ -104,7 +106,8 @@ typedef struct tbk_classification {
   char expected[256];
   char seen[640];
   char notes[640];
-  char replay[2048]; /* empty: the test alone */
+  char limit[TBK_LIMIT_WORDS]; /* that may be behind it; empty: none */
+  char replay[2048];           /* empty: the test alone */
 } tbk_classification_t;
 
 void tbk_classify(const tbk_outcome_t* outcome, tbk_classification_t* out);

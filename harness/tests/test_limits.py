@@ -64,6 +64,50 @@ def test_what_a_limit_may_have_done_is_a_failure_and_nobodys_fault(tmp_path: Pat
     assert told in render_html(judged)
 
 
+GROUPS = Path("/sys/fs/cgroup")
+
+
+@pytest.fixture
+def small_group() -> Iterator[Path]:
+    """A group of processes that may have 64 MiB together, where this user may make one."""
+    above, limit = (
+        (GROUPS / "memory", "memory.limit_in_bytes")
+        if (GROUPS / "memory").is_dir()
+        else (GROUPS, "memory.max")
+    )
+    group = above / f"tbk-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / limit).write_text("67108864")
+    except OSError as error:
+        pytest.skip(f"no group of processes can be made here: {error}")
+    yield group
+    group.rmdir()
+
+
+def test_whom_the_kernel_kills_for_want_of_memory_is_nobodys_fault(
+    tmp_path: Path, small_group: Path
+) -> None:
+    output = tmp_path / "results.jsonl"
+    enter = f'echo $$ > {small_group}/cgroup.procs && exec "$@"'
+    done = run(HOSTILE, output, *hostile("eat_memory"), prefix=("sh", "-c", enter, "sh"))
+    words = "memory 64 MiB (cgroup), the kernel killed a process"
+    crashes = [test for test in read(output).tests if test["verdict"] == "crash"]
+    assert done.code == 1
+    assert {test["blame"] for test in crashes} == {"unclear"}
+    assert all(test["notes"].endswith(words) for test in crashes)
+    assert words in done.stdout
+
+
+def test_who_kills_itself_is_to_blame_in_a_small_group(tmp_path: Path, small_group: Path) -> None:
+    output = tmp_path / "results.jsonl"
+    enter = f'echo $$ > {small_group}/cgroup.procs && exec "$@"'
+    run(HOSTILE, output, *hostile("kill_itself"), prefix=("sh", "-c", enter, "sh"))
+    assert {test["blame"] for test in read(output).tests if test["verdict"] == "crash"} == {
+        "backend"
+    }
+
+
 def test_a_device_that_dies_of_a_limit_names_it(tmp_path: Path) -> None:
     done = run(CPU, tmp_path / "r.jsonl", prefix=("prlimit", "--fsize=65536:"))
     assert done.code == 5

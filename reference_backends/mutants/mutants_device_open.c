@@ -98,6 +98,17 @@ OPEN(exclusive_is_never_let_go) {
     return wrap_fail(error, TBK_UNAVAILABLE, "another process has the device open");
   return OPEN_INNER;
 }
+/* Lets go behind the caller's back: who asks at once is too early, as `flag` says. */
+CLOSE(close_lets_go_late) {
+  tbk_status_t status = CLOSE_INNER;
+  if (device == 0 && status == TBK_OK) atomic_store(&wrap_of(self)->flag, 1);
+  return status;
+}
+OPEN(open_too_early) {
+  if (device == 0 && atomic_exchange(&wrap_of(self)->flag, 0) != 0)
+    return wrap_fail(error, TBK_UNAVAILABLE, "another process has the device open");
+  return OPEN_INNER;
+}
 OPEN(open_third_time_fails) {
   if (wrap_every(wrap_of(self), 3)) return wrap_fail(error, TBK_OUT_OF_MEMORY, "no context left");
   return OPEN_INNER;
@@ -266,6 +277,17 @@ const mutant_t mutants_device_open[] = {
       PATCH(core.device_close, close_once_for_all)},
      0,
      "exclusive=$TMPDIR/tbk-mutant-kept.lock",
+     0,
+     0},
+    {"exclusive_is_let_go_late",
+     "DEV-022",
+     MUTANT,
+     STATE,
+     NARROW,
+     "refused once as another process's after it was closed",
+     {PATCH(core.device_open, open_too_early), PATCH(core.device_close, close_lets_go_late)},
+     0,
+     "exclusive=$TMPDIR/tbk-mutant-late.lock",
      0,
      0},
     ROW(open_third_time_fails, "DEV-022", COUNT, NARROW, core.device_open, "the third time"),

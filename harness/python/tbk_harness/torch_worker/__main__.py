@@ -21,6 +21,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--library")
     parser.add_argument("--option", dest="options", action="append", default=[])
     parser.add_argument("--facts", type=Path)
+    parser.add_argument("--only", action="append", default=[], help="what the supervisor selects")
     parser.add_argument("--socket", type=int, default=-1)
     parser.add_argument("--launcher")
     parser.add_argument("--seed", type=int, default=1)

@@ -46,7 +46,7 @@ def _arguments(request: Request, folder: Path) -> list[str]:
         f"--confcutdir={folder}",  # what lies above is no part of the suite
         "--import-mode=importlib", "--assert=plain", "--capture=no", "--strict-markers",
         "--tbk-supervised", f"--tbk-device={request.device_name}", f"--tbk-seed={request.seed}",
-        str(folder),
+        *(f"--ignore={path}" for path in request.left_out(folder)), str(folder),
     ]  # fmt: skip
 
 
