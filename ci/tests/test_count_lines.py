@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import count_lines
 import pytest
 
@@ -25,3 +27,12 @@ TABLE = "| `cpu` | 4,000 | 12 |\n| `cuda` | 90 |  |\n"
 )
 def test_a_table_is_stale_when_it_misleads(written: str, stale: bool) -> None:
     assert count_lines.agree(written, TABLE) != stale
+
+
+def test_a_room_has_no_more_lines_than_it_may() -> None:
+    found = {room: Counter(C=limit) for room, limit in count_lines.LIMITS.items()}
+    assert count_lines.over(found) == []
+    found["reference_backends/npu"]["C"] += 1
+    assert count_lines.over(found) == [
+        "reference_backends/npu: 2,501 lines of C, more than 2,500: see ADR 200"
+    ]

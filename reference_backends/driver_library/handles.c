@@ -6,6 +6,7 @@
 
 void handle_add(pthread_mutex_t* lock, driver_handles_t* handles, driver_handle_t* handle) {
   pthread_mutex_lock(lock);
+  handle->live = true;
   LIST_INSERT_HEAD(handles, handle, entry);
   pthread_mutex_unlock(lock);
 }
@@ -13,7 +14,7 @@ void handle_add(pthread_mutex_t* lock, driver_handles_t* handles, driver_handle_
 bool handle_remove(pthread_mutex_t* lock, driver_handle_t* handle) {
   pthread_mutex_lock(lock);
   LIST_REMOVE(handle, entry);
-  const bool live = handle->native != NULL;
+  const bool live = handle->live;
   pthread_mutex_unlock(lock);
   return live;
 }
@@ -21,7 +22,8 @@ bool handle_remove(pthread_mutex_t* lock, driver_handle_t* handle) {
 void handles_make_stale(driver_handles_t* handles, void (*end)(driver_handle_t* handle)) {
   driver_handle_t* handle;
   LIST_FOREACH(handle, handles, entry) {
-    if (handle->native != NULL && end != NULL) end(handle);
+    if (handle->live && end != NULL) end(handle);
+    handle->live = false;
     handle->native = NULL;
   }
 }

@@ -34,60 +34,56 @@ typedef struct acl_executor_object acl_executor;
 /* What a simulator of this library exports: "tbk_npu_simulator N". The driver that has it is simulated. */
 #define ACL_SIMULATOR_MARKER "tbk_npu_simulator"
 
-/* X(name, value): the codes that are told apart here (H). */
-#define ACL_RESULT_MAP(X)             \
-  X(OK, 0)                            \
-  X(INVALID_PARAM, 100000)            \
-  X(UNINITIALIZED, 100001)            \
-  X(REPEAT_INITIALIZE, 100002)        \
-  X(UNSUPPORTED_DTYPE, 100026)        \
-  X(WAIT_CALLBACK_TIMEOUT, 100036)    \
-  X(REPEAT_FINALIZE, 100037)          \
-  X(RT_PARAM_INVALID, 107000)         \
-  X(INVALID_DEVICE, 107001)           \
-  X(CONTEXT_NULL, 107002)             \
-  X(STREAM_CONTEXT, 107003)           \
-  X(EVENT_TIMESTAMP_INVALID, 107006)  \
-  X(EVENT_TIMESTAMP_REVERSED, 107007) \
-  X(UNALIGNED, 107008)                \
-  X(STREAM_NO_CALLBACK, 107015)       \
-  X(INVALID_MEMORY_TYPE, 107016)      \
-  X(INVALID_HANDLE, 107017)           \
-  X(INVALID_MALLOC_TYPE, 107018)      \
-  X(DEVICE_TASK_ABORT, 107022)        \
-  X(STREAM_ABORT, 107023)             \
-  X(BAD_ALLOC, 200000)                \
-  X(API_NOT_SUPPORTED, 200001)        \
-  X(FEATURE_UNSUPPORTED, 200006)      \
-  X(FEATURE_NOT_SUPPORTED, 207000)    \
-  X(MEMORY_ALLOCATION, 207001)        \
-  X(RESOURCE_ALLOC, 207005)           \
-  X(NO_EVENT_RESOURCE, 207007)        \
-  X(NO_STREAM_RESOURCE, 207008)       \
-  X(DEVICE_OOM, 207018)               \
-  X(INTERNAL, 500000)                 \
-  X(RT_FAILURE, 500003)               \
-  X(STREAM_NOT_COMPLETE, 507004)      \
-  X(EVENT_NOT_COMPLETE, 507006)       \
-  X(REPORT_TIMEOUT, 507012)           \
-  X(AICORE_TIMEOUT, 507014)           \
-  X(AICORE_EXCEPTION, 507015)         \
-  X(DEVICE_SETUP, 507033)             \
-  X(STREAM_SYNC_TIMEOUT, 507046)      \
-  X(EVENT_SYNC_TIMEOUT, 507047)       \
-  X(DEVICE_MEMORY, 507053)            \
-  X(DRIVER_INTERNAL, 507899)          \
-  X(NN_NULL, 161001)                  \
-  X(NN_INVALID, 161002)               \
-  X(NN_RUNTIME, 361001)               \
-  X(NN_INFER_SHAPE, 561001)           \
-  X(NN_TILING, 561002)                \
-  X(NN_NO_KERNEL, 561003)             \
-  X(NN_EXECUTOR, 561101)              \
-  X(NN_EXECUTOR_NULL, 561103)
+/* X(name, value, status): the codes that are told apart here (H), and what they are to who called this backend: a
+ * wrong argument is one of the backend's own. */
+#define ACL_RESULT_MAP(X)                       \
+  X(OK, 0, OK)                                  \
+  X(INVALID_PARAM, 100000, FAILED)              \
+  X(UNINITIALIZED, 100001, FAILED)              \
+  X(REPEAT_INITIALIZE, 100002, FAILED)          \
+  X(UNSUPPORTED_DTYPE, 100026, UNSUPPORTED)     \
+  X(WAIT_CALLBACK_TIMEOUT, 100036, FAILED)      \
+  X(REPEAT_FINALIZE, 100037, FAILED)            \
+  X(RT_PARAM_INVALID, 107000, FAILED)           \
+  X(INVALID_DEVICE, 107001, FAILED)             \
+  X(CONTEXT_NULL, 107002, FAILED)               \
+  X(STREAM_CONTEXT, 107003, FAILED)             \
+  X(EVENT_TIMESTAMP_INVALID, 107006, FAILED)    \
+  X(EVENT_TIMESTAMP_REVERSED, 107007, FAILED)   \
+  X(STREAM_NO_CALLBACK, 107015, FAILED)         \
+  X(INVALID_MEMORY_TYPE, 107016, FAILED)        \
+  X(INVALID_HANDLE, 107017, FAILED)             \
+  X(DEVICE_TASK_ABORT, 107022, DEVICE_LOST)     \
+  X(BAD_ALLOC, 200000, OUT_OF_MEMORY)           \
+  X(API_NOT_SUPPORTED, 200001, UNSUPPORTED)     \
+  X(FEATURE_UNSUPPORTED, 200006, UNSUPPORTED)   \
+  X(FEATURE_NOT_SUPPORTED, 207000, UNSUPPORTED) \
+  X(MEMORY_ALLOCATION, 207001, OUT_OF_MEMORY)   \
+  X(RESOURCE_ALLOC, 207005, OUT_OF_MEMORY)      \
+  X(NO_EVENT_RESOURCE, 207007, OUT_OF_MEMORY)   \
+  X(NO_STREAM_RESOURCE, 207008, OUT_OF_MEMORY)  \
+  X(DEVICE_OOM, 207018, OUT_OF_MEMORY)          \
+  X(INTERNAL, 500000, DEVICE_LOST)              \
+  X(RT_FAILURE, 500003, DEVICE_LOST)            \
+  X(STREAM_NOT_COMPLETE, 507004, NOT_READY)     \
+  X(EVENT_NOT_COMPLETE, 507006, NOT_READY)      \
+  X(REPORT_TIMEOUT, 507012, FAILED)             \
+  X(AICORE_TIMEOUT, 507014, DEVICE_LOST)        \
+  X(AICORE_EXCEPTION, 507015, DEVICE_LOST)      \
+  X(DEVICE_SETUP, 507033, FAILED)               \
+  X(STREAM_SYNC_TIMEOUT, 507046, FAILED)        \
+  X(EVENT_SYNC_TIMEOUT, 507047, FAILED)         \
+  X(DRIVER_INTERNAL, 507899, DEVICE_LOST)       \
+  X(NN_NULL, 161001, FAILED)                    \
+  X(NN_INVALID, 161002, FAILED)                 \
+  X(NN_RUNTIME, 361001, FAILED)                 \
+  X(NN_TILING, 561002, FAILED)                  \
+  X(NN_NO_KERNEL, 561003, FAILED)               \
+  X(NN_EXECUTOR, 561101, FAILED)                \
+  X(NN_EXECUTOR_NULL, 561103, FAILED)
 
 enum {
-#define ACL_RESULT_ENUM(name, value) ACL_##name = (value),
+#define ACL_RESULT_ENUM(name, value, status) ACL_##name = (value),
   ACL_RESULT_MAP(ACL_RESULT_ENUM)
 #undef ACL_RESULT_ENUM
 };
@@ -211,41 +207,23 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
 /* X(member, symbol, need, page, result, parameters): libnnopbase.so, found through libopapi.so.
  * Strides and offset are in elements and not negative; the offset counts from `data`, which is aligned to
  * 32 bytes (Da 00019). */
-#define ACL_HANDLE_MAP(X)                                                                        \
-  X(create_tensor, "aclCreateTensor", ACL_NEEDED, "Da 00019", acl_tensor*,                       \
-    (const int64_t* sizes, uint64_t rank, int dtype, const int64_t* strides, int64_t offset,     \
-     int format, const int64_t* storage_sizes, uint64_t storage_rank, void* data))               \
-  X(destroy_tensor, "aclDestroyTensor", ACL_NEEDED, "O", acl_result, (const acl_tensor* tensor)) \
-  X(create_scalar, "aclCreateScalar", ACL_NEEDED, "O", acl_scalar*, (void* value, int dtype))    \
-  X(destroy_scalar, "aclDestroyScalar", ACL_NEEDED, "O", acl_result, (const acl_scalar* scalar)) \
-  X(create_ints, "aclCreateIntArray", ACL_NEEDED, "O", acl_ints*,                                \
-    (const int64_t* items, uint64_t count))                                                      \
-  X(destroy_ints, "aclDestroyIntArray", ACL_NEEDED, "O", acl_result, (const acl_ints* ints))     \
-  X(create_list, "aclCreateTensorList", ACL_OPTIONAL, "O", acl_list*,                            \
-    (const acl_tensor* const* items, uint64_t count))                                            \
-  X(destroy_list, "aclDestroyTensorList", ACL_OPTIONAL, "O", acl_result, (const acl_list* list)) \
-  X(make_repeatable, "aclSetAclOpExecutorRepeatable", ACL_OPTIONAL, "Da 00041", acl_result,      \
-    (acl_executor * executor))                                                                   \
-  X(destroy_executor, "aclDestroyAclOpExecutor", ACL_OPTIONAL, "Da 00041", acl_result,           \
+#define ACL_HANDLE_MAP(X)                                                                     \
+  X(create_tensor, "aclCreateTensor", ACL_NEEDED, "Da 00019", acl_tensor*,                    \
+    (const int64_t* sizes, uint64_t rank, int dtype, const int64_t* strides, int64_t offset,  \
+     int format, const int64_t* storage_sizes, uint64_t storage_rank, void* data))            \
+  X(destroy_tensor, "aclDestroyTensor", ACL_NEEDED, "O", acl_result, (const void* tensor))    \
+  X(create_scalar, "aclCreateScalar", ACL_NEEDED, "O", acl_scalar*, (void* value, int dtype)) \
+  X(destroy_scalar, "aclDestroyScalar", ACL_NEEDED, "O", acl_result, (const void* scalar))    \
+  X(create_ints, "aclCreateIntArray", ACL_NEEDED, "O", acl_ints*,                             \
+    (const int64_t* items, uint64_t count))                                                   \
+  X(destroy_ints, "aclDestroyIntArray", ACL_NEEDED, "O", acl_result, (const void* ints))      \
+  X(create_list, "aclCreateTensorList", ACL_OPTIONAL, "O", acl_list*,                         \
+    (const acl_tensor* const* items, uint64_t count))                                         \
+  X(destroy_list, "aclDestroyTensorList", ACL_OPTIONAL, "O", acl_result, (const void* list))  \
+  X(make_repeatable, "aclSetAclOpExecutorRepeatable", ACL_OPTIONAL, "Da 00041", acl_result,   \
+    (acl_executor * executor))                                                                \
+  X(destroy_executor, "aclDestroyAclOpExecutor", ACL_OPTIONAL, "Da 00041", acl_result,        \
     (acl_executor * executor))
-
-/* X(member, name, page, what of phase one comes before the two out parameters): libopapi.so. Phase one is
- * "aclnn" name "GetWorkspaceSize", phase two "aclnn" name. All are optional: an operator without its two
- * functions is not offered. */
-#define ACL_OPERATOR_MAP(X)                                                                      \
-  X(fill, "InplaceFillScalar", "O FillKernel:25", acl_tensor* self, const acl_scalar* value)     \
-  X(zero, "InplaceZero", "O Zeros", acl_tensor* self)                                            \
-  X(copy, "InplaceCopy", "T CopyKernelOpApi:41", acl_tensor* self, const acl_tensor* source)     \
-  X(add, "Add", "O AddKernel:54", const acl_tensor* self, const acl_tensor* other,               \
-    const acl_scalar* alpha, acl_tensor* out)                                                    \
-  X(mul, "Mul", "O MulKernel:41", const acl_tensor* self, const acl_tensor* other,               \
-    acl_tensor* out)                                                                             \
-  X(where, "SWhere", "O WhereKernel:77", const acl_tensor* condition, const acl_tensor* self,    \
-    const acl_tensor* other, acl_tensor* out)                                                    \
-  X(sum, "ReduceSum", "O SumKernel", const acl_tensor* self, const acl_ints* dims, bool keepdim, \
-    int dtype, acl_tensor* out)                                                                  \
-  X(mm, "Mm", "O Mm:53", const acl_tensor* self, const acl_tensor* mat2, acl_tensor* out,        \
-    int8_t cube_math_type)
 
 #define ACL_PHASE_ONE_SYMBOL(name) "aclnn" name "GetWorkspaceSize"
 #define ACL_PHASE_TWO_SYMBOL(name) "aclnn" name
@@ -262,13 +240,6 @@ typedef struct acl_runtime {
 typedef struct acl_operators {
   ACL_HANDLE_MAP(ACL_MEMBER)
 #undef ACL_MEMBER
-#define ACL_PHASES(member, name, page, ...)                                                      \
-  struct {                                                                                       \
-    acl_result (*plan)(__VA_ARGS__, uint64_t* out_workspace_bytes, acl_executor** out_executor); \
-    acl_issue issue;                                                                             \
-  } member;
-  ACL_OPERATOR_MAP(ACL_PHASES)
-#undef ACL_PHASES
 } acl_operators_t;
 
 #endif /* TBK_NPU_ACL_H */

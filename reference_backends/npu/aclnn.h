@@ -2,8 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * aclnn.h: the functions of aclnn that serve overloads by name, one row each in aclnn.def. All of a signature
- * are called in one way. The backend and its simulator are both built from these rows.
+ * aclnn.h: the functions of aclnn that serve overloads by name, one row each in aclnn.def. The backend and its simulator are both built from these rows.
  */
 #ifndef TBK_NPU_ACLNN_H
 #define TBK_NPU_ACLNN_H
@@ -28,54 +27,8 @@ typedef bool aclnn_b;
 typedef int aclnn_n;
 typedef int8_t aclnn_c;
 
-/* S(K): the K of a signature, by its number of arguments; each with the classes of them. */
-#define ACLNN_SIGNATURE_pp(K) K##2(p, p)
-#define ACLNN_SIGNATURE_pdp(K) K##3(p, d, p)
-#define ACLNN_SIGNATURE_pip(K) K##3(p, i, p)
-#define ACLNN_SIGNATURE_pnp(K) K##3(p, n, p)
-#define ACLNN_SIGNATURE_ppp(K) K##3(p, p, p)
-#define ACLNN_SIGNATURE_pibp(K) K##4(p, i, b, p)
-#define ACLNN_SIGNATURE_pinp(K) K##4(p, i, n, p)
-#define ACLNN_SIGNATURE_pipp(K) K##4(p, i, p, p)
-#define ACLNN_SIGNATURE_ppbp(K) K##4(p, p, b, p)
-#define ACLNN_SIGNATURE_ppdp(K) K##4(p, p, d, p)
-#define ACLNN_SIGNATURE_ppip(K) K##4(p, p, i, p)
-#define ACLNN_SIGNATURE_ppnp(K) K##4(p, p, n, p)
-#define ACLNN_SIGNATURE_pppc(K) K##4(p, p, p, c)
-#define ACLNN_SIGNATURE_pppp(K) K##4(p, p, p, p)
-#define ACLNN_SIGNATURE_pibnp(K) K##5(p, i, b, n, p)
-#define ACLNN_SIGNATURE_pibpp(K) K##5(p, i, b, p, p)
-#define ACLNN_SIGNATURE_pippp(K) K##5(p, i, p, p, p)
-#define ACLNN_SIGNATURE_ppbbp(K) K##5(p, p, b, b, p)
-#define ACLNN_SIGNATURE_ppbnp(K) K##5(p, p, b, n, p)
-#define ACLNN_SIGNATURE_ppbpp(K) K##5(p, p, b, p, p)
-#define ACLNN_SIGNATURE_ppibp(K) K##5(p, p, i, b, p)
-#define ACLNN_SIGNATURE_pppbp(K) K##5(p, p, p, b, p)
-#define ACLNN_SIGNATURE_pppip(K) K##5(p, p, p, i, p)
-#define ACLNN_SIGNATURE_ppppp(K) K##5(p, p, p, p, p)
-#define ACLNN_SIGNATURE_pbibpp(K) K##6(p, b, i, b, p, p)
-#define ACLNN_SIGNATURE_piibpp(K) K##6(p, i, i, b, p, p)
-#define ACLNN_SIGNATURE_pippip(K) K##6(p, i, p, p, i, p)
-#define ACLNN_SIGNATURE_pipppp(K) K##6(p, i, p, p, p, p)
-#define ACLNN_SIGNATURE_ppibpp(K) K##6(p, p, i, b, p, p)
-#define ACLNN_SIGNATURE_ppiibp(K) K##6(p, p, i, i, b, p)
-#define ACLNN_SIGNATURE_pppbnp(K) K##6(p, p, p, b, n, p)
-#define ACLNN_SIGNATURE_ppppip(K) K##6(p, p, p, p, i, p)
-#define ACLNN_SIGNATURE_piibbpp(K) K##7(p, i, i, b, b, p, p)
-#define ACLNN_SIGNATURE_ppppbpp(K) K##7(p, p, p, p, b, p, p)
-#define ACLNN_SIGNATURE_ppppppc(K) K##7(p, p, p, p, p, p, c)
-#define ACLNN_SIGNATURE_ppppdppp(K) K##8(p, p, p, p, d, p, p, p)
-
-/* X(signature) */
-/* clang-format off */
-#define ACLNN_SIGNATURES(X) \
-  X(pp) X(pdp) X(pip) X(pnp) X(ppp) X(pibp) X(pinp) X(pipp) X(ppbp) X(ppdp) X(ppip) X(ppnp) \
-  X(pppc) X(pppp) X(pibnp) X(pibpp) X(pippp) X(ppbbp) X(ppbnp) X(ppbpp) X(ppibp) X(pppbp) \
-  X(pppip) X(ppppp) X(pbibpp) X(piibpp) X(pippip) X(pipppp) X(ppibpp) X(ppiibp) X(pppbnp) \
-  X(ppppip) X(piibbpp) X(ppppbpp) X(ppppppc) X(ppppdppp)
-/* clang-format on */
-
-/* Parameters of phase one; the words of them; and the arguments that the words hold. */
+/* Of a signature, which is N(classes): the parameters of phase one; the words of them; and the arguments that the words
+ * hold. */
 #define ACLNN_PARAMETERS_1(A) aclnn_##A a0
 #define ACLNN_PARAMETERS_2(A, B) ACLNN_PARAMETERS_1(A), aclnn_##B a1
 #define ACLNN_PARAMETERS_3(A, B, C) ACLNN_PARAMETERS_2(A, B), aclnn_##C a2
@@ -111,16 +64,11 @@ typedef int8_t aclnn_c;
 /* The most arguments of a function, and of tensors among them with those in lists. */
 enum { ACLNN_ARGUMENTS = 8, ACLNN_TENSORS = 64 };
 
-typedef enum aclnn_signature {
-#define ACLNN_ENUM(signature) ACLNN_##signature,
-  ACLNN_SIGNATURES(ACLNN_ENUM)
-#undef ACLNN_ENUM
-} aclnn_signature_t;
-
 /*
  * ACLNN(name, signature, arguments, page, meaning, overloads): what it computes is a text of simulator/meaning.c; the
- * overloads that it serves are OVERLOAD(name, dtypes of the first tensor), and RECIPE(name, dtypes, recipe) where the
- * recipe of named.h is not the arguments themselves. Arguments have a letter for each:
+ * overloads that it serves are OVERLOAD(name, dtypes of the first tensor), RECIPE(name, dtypes, recipe) where the
+ * recipe of operation.h is not the arguments themselves, and CHECKED(name, recipe, rules) where a rule of the emitter
+ * looks at the arguments first, and a kernel of the emitter is the meaning. Arguments have a letter for each:
  *   t a tensor that is read, q one that may be absent, T a list of them; o, O what is written
  *   s aclScalar, S one that may be absent, l aclIntArray
  *   i, d, b, n, c by value; z a text
@@ -141,8 +89,10 @@ typedef struct aclnn_phases {
 typedef struct aclnn_row {
   const char* name; /* without "aclnn" */
   const char* arguments;
-  aclnn_signature_t signature;
   const char* page;
+  /* Calls its phase one. */
+  acl_result (*call)(void (*plan)(void), const aclnn_word_t* words, uint64_t* out_bytes,
+                     acl_executor** out_executor);
 } aclnn_row_t;
 
 #endif /* TBK_NPU_ACLNN_H */

@@ -6,61 +6,50 @@
  */
 #include "npu.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+typedef struct answer {
+  acl_result result;
+  tbk_status_t status;
+  const char* name;
+} answer_t;
+
 /* 507xxx and 500xxx are of the device or of what runs it; with STOP_ON_FAILURE nothing of the context works
- * after them (D 0074). These are not: they are about one call. */
-static bool is_fault(acl_result result) {
-  static const acl_result others[] = {ACL_REPORT_TIMEOUT, ACL_DEVICE_SETUP, ACL_STREAM_SYNC_TIMEOUT,
-                                      ACL_EVENT_SYNC_TIMEOUT};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (others[i] == result) return false;
-  return result / 1000 == 507 || result / 1000 == 500 || result == ACL_DEVICE_TASK_ABORT;
+ * after them (D 0074). Those that are about one call have rows. */
+static answer_t answer_of(acl_result result) {
+  static const answer_t answers[] = {
+#define ANSWER(name, value, status) {value, TBK_##status, #name},
+      ACL_RESULT_MAP(ANSWER)
+#undef ANSWER
+  };
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+    if (answers[i].result == result) return answers[i];
+  const bool is_fault = result / 1000 == 507 || result / 1000 == 500;
+  return (answer_t){result, is_fault ? TBK_DEVICE_LOST : TBK_FAILED, "of which no name is known"};
 }
 
 tbk_status_t npu_translate(acl_result result) {
-  switch (result) {
-    case ACL_OK:
-      return TBK_OK;
-    case ACL_STREAM_NOT_COMPLETE:
-    case ACL_EVENT_NOT_COMPLETE:
-      return TBK_NOT_READY;
-    case ACL_BAD_ALLOC:
-    case ACL_MEMORY_ALLOCATION:
-    case ACL_RESOURCE_ALLOC:
-    case ACL_NO_EVENT_RESOURCE:
-    case ACL_NO_STREAM_RESOURCE:
-    case ACL_DEVICE_OOM:
-      return TBK_OUT_OF_MEMORY;
-    case ACL_UNSUPPORTED_DTYPE:
-    case ACL_API_NOT_SUPPORTED:
-    case ACL_FEATURE_UNSUPPORTED:
-    case ACL_FEATURE_NOT_SUPPORTED:
-      return TBK_UNSUPPORTED;
-    default: /* also wrong arguments: those of this backend, not of its caller */
-      return is_fault(result) ? TBK_DEVICE_LOST : TBK_FAILED;
-  }
-}
-
-static const char* name_of(acl_result result) {
-  switch (result) {
-#define CASE(name, value) \
-  case value:             \
-    return #name;
-    ACL_RESULT_MAP(CASE)
-#undef CASE
-    default:
-      return "of which no name is known";
-  }
+  return answer_of(result).status;
 }
 
 void npu_describe(acl_result result, char* out, size_t size) {
   const char* text = npu_acl()->recent_error ? npu_acl()->recent_error() : NULL;
-  snprintf(out, size, "error %d %s%s%.120s", result, name_of(result), text ? ": " : "",
+  snprintf(out, size, "error %d %s%s%.120s", result, answer_of(result).name, text ? ": " : "",
            text ? text : "");
   for (char* at = out; *at != '\0'; at++) /* the driver's own text has many lines */
     if ((unsigned char)*at < ' ') *at = ' ';
+}
+
+tbk_status_t npu_tell(tbk_error_t* error, acl_result result, const char* format, ...) {
+  char text[200], what[80];
+  va_list arguments;
+  npu_describe(result, text, sizeof text);
+  va_start(arguments, format);
+  vsnprintf(what, sizeof what, format, arguments);
+  va_end(arguments);
+  return npu_fail(error, npu_translate(result), "%s: %s", what, text);
 }
 
 static tbk_status_t lose(tbk_instance_t* self, int32_t device, tbk_status_t status) {
@@ -83,39 +72,31 @@ tbk_status_t npu_enter(tbk_instance_t* self, int32_t device, npu_entry_t* out_en
   pthread_mutex_unlock(&self->lock);
   if (context == NULL) return npu_fail(error, TBK_INVALID_STATE, "device %d is not open", device);
   if (lost) return npu_fail(error, TBK_DEVICE_LOST, "device %d is lost", device);
-  char text[200];
   acl_result result = npu_context_swap(context, out_entry);
   if (result == ACL_OK) return TBK_OK;
-  npu_describe(result, text, sizeof text);
-  return npu_fail(error, lose(self, device, npu_translate(result)), "entering device %d: %s",
-                  device, text);
+  return lose(self, device, npu_tell(error, result, "entering device %d", device));
 }
 
 tbk_status_t npu_leave(tbk_instance_t* self, int32_t device, const npu_entry_t* entry,
                        acl_result result, const char* what, tbk_error_t* error) {
-  char text[200] = "";
   tbk_status_t status = npu_translate(result);
   const bool well = status == TBK_OK || status == TBK_NOT_READY;
-  if (!well) npu_describe(result, text, sizeof text); /* before another call forgets it */
+  if (status == TBK_NOT_READY)
+    npu_fail(error, status, "%s on device %d: not complete", what, device);
+  if (!well) npu_tell(error, result, "%s on device %d", what, device); /* before it is forgotten */
   acl_result back = npu_context_put_back(entry);
-  if (back != ACL_OK && well) {
-    npu_describe(back, text, sizeof text);
-    status = npu_translate(back);
-  } else if (back != ACL_OK) {
+  if (back != ACL_OK && well)
+    status = npu_tell(error, back, "%s on device %d", what, device);
+  else if (back != ACL_OK)
     driver_log(&self->host, TBK_LOG_WARNING, "leaving device %d: error %d", device, back);
-  }
-  if (status == TBK_OK || status == TBK_NOT_READY)
-    return status == TBK_OK
-               ? status
-               : npu_fail(error, status, "%s on device %d: not complete", what, device);
-  return npu_fail(error, lose(self, device, status), "%s on device %d: %s", what, device, text);
+  return lose(self, device, status);
 }
 
 tbk_status_t npu_enter_with(tbk_instance_t* self, int32_t device, const tbk_stream_t* stream,
                             npu_entry_t* out_entry, tbk_error_t* error) {
   if (stream != NULL && stream->handle.device != device)
     return npu_fail(error, TBK_INVALID, "the stream is one of device %d", stream->handle.device);
-  if (stream != NULL && !stream->queue.live)
+  if (stream != NULL && !stream->handle.live)
     return npu_fail(error, TBK_INVALID_STATE, "the stream ended with its device");
   return npu_enter(self, device, out_entry, error);
 }

@@ -27,8 +27,6 @@ struct npu_block {
   uint64_t size_bytes;
 };
 
-typedef TAILQ_HEAD(blocks, npu_block) blocks_t;
-
 void npu_pool_begin(npu_pool_t* pool) {
   pthread_mutex_init(&pool->lock, NULL);
   TAILQ_INIT(&pool->blocks);
@@ -82,31 +80,24 @@ static acl_result new_block(npu_block_t** out_block) {
   return result;
 }
 
-/* Takes so many blocks, or none where there is no room: that is no error, since the stream can be waited for. */
-static acl_result take(npu_pool_t* pool, uint64_t count, blocks_t* out_blocks) {
+/* Takes a block; NULL where there is no room for one, which is no error, since the stream can be waited for. */
+static acl_result take(npu_pool_t* pool, npu_block_t** out_block) {
   acl_result result = ACL_OK;
-  TAILQ_INIT(out_blocks);
   pthread_mutex_lock(&pool->lock);
-  while (count > 0) {
-    npu_block_t* block = find_free(pool);
-    if (block != NULL) {
-      TAILQ_REMOVE(&pool->blocks, block, entry);
-    } else if (pool->count < MOST_BLOCKS) {
-      result = new_block(&block);
-      pool->count += result == ACL_OK;
-    }
-    if (block == NULL) break;
-    TAILQ_INSERT_TAIL(out_blocks, block, entry);
-    count--;
+  *out_block = find_free(pool);
+  if (*out_block != NULL) {
+    TAILQ_REMOVE(&pool->blocks, *out_block, entry);
+  } else if (pool->count < MOST_BLOCKS) {
+    result = new_block(out_block);
+    pool->count += result == ACL_OK;
   }
-  if (count > 0) TAILQ_CONCAT(&pool->blocks, out_blocks, entry);
   pthread_mutex_unlock(&pool->lock);
   return npu_translate(result) == TBK_OUT_OF_MEMORY ? ACL_OK : result;
 }
 
-static void give_back(npu_pool_t* pool, blocks_t* blocks) {
+static void give_back(npu_pool_t* pool, npu_block_t* block) {
   pthread_mutex_lock(&pool->lock);
-  TAILQ_CONCAT(&pool->blocks, blocks, entry);
+  TAILQ_INSERT_TAIL(&pool->blocks, block, entry);
   pthread_mutex_unlock(&pool->lock);
 }
 
@@ -136,23 +127,25 @@ static acl_result enqueue(npu_block_t* block, const npu_copy_t* part, acl_stream
   return result != ACL_OK ? result : recorded;
 }
 
+npu_copy_t npu_part(const npu_copy_t* copy, uint64_t offset, uint64_t most_bytes) {
+  const uint64_t left = copy->size_bytes - offset;
+  return (npu_copy_t){(char*)copy->destination + offset, (const char*)copy->source + offset,
+                      left < most_bytes ? left : most_bytes, copy->kind};
+}
+
 acl_result npu_bounce(npu_pool_t* pool, const npu_copy_t* copy, acl_stream stream,
-                      bool* out_enqueued) {
-  const uint64_t count = (copy->size_bytes - 1) / BLOCK_BYTES + 1;
-  npu_block_t* block;
-  blocks_t blocks;
-  *out_enqueued = false;
-  if (count > MOST_BLOCKS) return ACL_OK;
-  acl_result result = take(pool, count, &blocks);
-  *out_enqueued = !TAILQ_EMPTY(&blocks);
-  uint64_t offset = 0;
-  TAILQ_FOREACH(block, &blocks, entry) {
-    const uint64_t left = copy->size_bytes - offset;
-    const npu_copy_t part = {(char*)copy->destination + offset, (const char*)copy->source + offset,
-                             left < BLOCK_BYTES ? left : BLOCK_BYTES, copy->kind};
-    if (result == ACL_OK) result = enqueue(block, &part, stream);
-    offset += BLOCK_BYTES;
+                      uint64_t* out_bytes) {
+  acl_result result = ACL_OK;
+  *out_bytes = 0;
+  if (copy->size_bytes > (uint64_t)MOST_BLOCKS * BLOCK_BYTES) return ACL_OK;
+  while (result == ACL_OK && *out_bytes < copy->size_bytes) {
+    npu_block_t* block;
+    const npu_copy_t part = npu_part(copy, *out_bytes, BLOCK_BYTES);
+    result = take(pool, &block);
+    if (block == NULL) break;
+    result = enqueue(block, &part, stream);
+    give_back(pool, block);
+    *out_bytes += part.size_bytes;
   }
-  give_back(pool, &blocks);
   return result;
 }

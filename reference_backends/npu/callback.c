@@ -11,10 +11,6 @@
 
 enum { REPORT_MS = 100 };
 
-static bool is_wait_over(acl_result result) {
-  return result == ACL_REPORT_TIMEOUT || result == ACL_WAIT_CALLBACK_TIMEOUT;
-}
-
 static void* report(void* argument) {
   static const struct timespec pause = {0, 10000000};
   npu_reporter_t* reporter = argument;
@@ -22,7 +18,9 @@ static void* report(void* argument) {
   while (!__atomic_load_n(&reporter->stop, __ATOMIC_ACQUIRE)) {
     acl_result result = entered ? npu_acl()->process_report(REPORT_MS) : ACL_CONTEXT_NULL;
     /* An error may be of one call, and streams wait for theirs: ask on, but not without a pause. */
-    if (result != ACL_OK && !is_wait_over(result)) (void)nanosleep(&pause, NULL);
+    const bool well =
+        result == ACL_OK || result == ACL_REPORT_TIMEOUT || result == ACL_WAIT_CALLBACK_TIMEOUT;
+    if (!well) (void)nanosleep(&pause, NULL);
     if (!entered) entered = npu_acl()->set_context(reporter->context) == ACL_OK;
   }
   return NULL;
@@ -48,7 +46,7 @@ static acl_result subscribe(npu_reporter_t* reporter, tbk_stream_t* stream) {
   pthread_mutex_lock(&reporter->lock);
   acl_result result = stream->subscribed ? ACL_OK : start(reporter);
   if (result == ACL_OK && !stream->subscribed) {
-    result = npu_acl()->subscribe_report((uint64_t)reporter->thread, stream->queue.native);
+    result = npu_acl()->subscribe_report((uint64_t)reporter->thread, stream->handle.native);
     stream->subscribed = result == ACL_OK;
   }
   pthread_mutex_unlock(&reporter->lock);
@@ -58,10 +56,10 @@ static acl_result subscribe(npu_reporter_t* reporter, tbk_stream_t* stream) {
 acl_result npu_callbacks_end(npu_device_t* device, tbk_stream_t* stream) {
   npu_reporter_t* reporter = &device->reporter;
   if (!stream->subscribed) return ACL_OK;
-  acl_result result = npu_acl()->stream_synchronize(stream->queue.native);
+  acl_result result = npu_acl()->stream_synchronize(stream->handle.native);
   pthread_mutex_lock(&reporter->lock);
   acl_result ended =
-      npu_acl()->unsubscribe_report((uint64_t)reporter->thread, stream->queue.native);
+      npu_acl()->unsubscribe_report((uint64_t)reporter->thread, stream->handle.native);
   stream->subscribed = false;
   pthread_mutex_unlock(&reporter->lock);
   return result != ACL_OK ? result : ended;
@@ -75,8 +73,9 @@ static acl_result enqueue(npu_reporter_t* reporter, tbk_stream_t* stream, tbk_ca
   acl_result result = reported ? subscribe(reporter, stream) : ACL_OK;
   if (result != ACL_OK) return result;
   pthread_mutex_lock(&queue->lock);
-  result = reported ? acl->launch_callback(function, argument, ACL_CALLBACK_BLOCK, queue->native)
-                    : acl->launch_host_function(queue->native, function, argument);
+  result = reported
+               ? acl->launch_callback(function, argument, ACL_CALLBACK_BLOCK, queue->handle.native)
+               : acl->launch_host_function(queue->handle.native, function, argument);
   pthread_mutex_unlock(&queue->lock);
   return result;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "memory.h"
+#include "npu.h"
 
 /* Both without a context, so that an open device and a closed one answer alike. */
 static void describe(const acl_runtime_t* acl, int32_t index, npu_device_t* device) {
@@ -49,15 +49,15 @@ void npu_count(tbk_instance_t* self) {
   pthread_mutex_unlock(&self->lock);
 }
 
-static tbk_status_t device_count(tbk_instance_t* self, int32_t* out_count, tbk_error_t* error) {
+tbk_status_t npu_device_count(tbk_instance_t* self, int32_t* out_count, tbk_error_t* error) {
   if (out_count == NULL) return npu_fail(error, TBK_INVALID, "out_count is NULL");
   npu_count(self);
   *out_count = self->device_count;
   return TBK_OK;
 }
 
-static tbk_status_t device_properties(tbk_instance_t* self, int32_t device,
-                                      tbk_device_properties_t* out_properties, tbk_error_t* error) {
+tbk_status_t npu_device_properties(tbk_instance_t* self, int32_t device,
+                                   tbk_device_properties_t* out_properties, tbk_error_t* error) {
   npu_count(self);
   if (device < 0 || device >= self->device_count)
     return npu_fail(error, TBK_INVALID, "there is no device %d", device);
@@ -119,11 +119,8 @@ tbk_status_t npu_device_open(tbk_instance_t* self, int32_t device, tbk_error_t* 
   } else {
     acl_result result = open_device(device, state);
     if (result != ACL_OK) {
-      char text[200];
-      npu_describe(result, text, sizeof text);
-      status = npu_translate(result);
+      status = npu_tell(error, result, "opening device %d", device);
       if (status == TBK_NOT_READY) status = TBK_FAILED;
-      npu_fail(error, status, "opening device %d: %s", device, text);
     }
   }
   pthread_mutex_unlock(&self->lock);
@@ -153,7 +150,6 @@ static acl_result close_device(int32_t index, npu_device_t* device) {
 }
 
 tbk_status_t npu_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error) {
-  char text[200];
   npu_count(self);
   if (device < 0 || device >= self->device_count)
     return npu_fail(error, TBK_INVALID_STATE, "there is no device %d", device);
@@ -171,11 +167,11 @@ tbk_status_t npu_device_close(tbk_instance_t* self, int32_t device, tbk_error_t*
   pthread_mutex_unlock(&self->lock);
   if (lost) return npu_fail(error, TBK_DEVICE_LOST, "device %d was lost", device);
   if (result == ACL_OK) return TBK_OK;
-  npu_describe(result, text, sizeof text);
-  return npu_fail(error, TBK_FAILED, "closing device %d: %s", device, text);
+  (void)npu_tell(error, result, "closing device %d", device);
+  return TBK_FAILED;
 }
 
-static void destroy(tbk_instance_t* self) {
+void npu_destroy(tbk_instance_t* self) {
   for (int32_t i = 0; i < NPU_MAX_DEVICES; i++) {
     npu_device_t* device = &self->devices[i];
     if (device->context != NULL && npu_device_close(self, i, NULL) != TBK_OK) {
@@ -190,19 +186,3 @@ static void destroy(tbk_instance_t* self) {
   pthread_mutex_destroy(&self->lock);
   free(self);
 }
-
-const tbk_core_t npu_core = {
-    .struct_size = sizeof(tbk_core_t),
-    .destroy = destroy,
-    .device_count = device_count,
-    .device_properties = device_properties,
-    .device_open = npu_device_open,
-    .device_close = npu_device_close,
-    .memory_alloc = npu_memory_alloc,
-    .memory_free = npu_memory_free,
-    .upload = npu_upload,
-    .download = npu_download,
-    .copy = npu_copy,
-    .fill = npu_fill,
-    .memory_info = npu_memory_info,
-};

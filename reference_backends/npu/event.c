@@ -27,35 +27,29 @@ void npu_event_free(void* event) {
 }
 
 /* With SYNC streams may wait for it, with TIME_LINE it has a time (D 0079). */
-static tbk_event_t* new_event(int32_t device, bool timing, acl_result* out_result) {
-  tbk_event_t* event = calloc(1, sizeof *event);
-  *out_result = ACL_BAD_ALLOC;
-  if (event == NULL) return NULL;
-  pthread_mutex_init(&event->lock, NULL);
-  event->handle.device = device;
-  event->timing = timing;
-  *out_result = npu_acl()->event_create(
-      &event->handle.native, ACL_EVENT_SYNC | (timing ? (uint32_t)ACL_EVENT_TIME_LINE : 0));
-  if (*out_result == ACL_OK) return event;
-  npu_event_free(event);
-  return NULL;
-}
-
 static tbk_status_t event_create(tbk_instance_t* self, int32_t device, uint32_t flags,
                                  tbk_event_t** out_event, tbk_error_t* error) {
   npu_entry_t entry;
-  acl_result result;
+  const bool timing = (flags & TBK_EVENT_TIMING) != 0;
+  const uint32_t own_flags = ACL_EVENT_SYNC | (timing ? (uint32_t)ACL_EVENT_TIME_LINE : 0);
   if (out_event == NULL || (flags & ~(uint32_t)TBK_EVENT_FLAGS_KNOWN) != 0)
     return npu_fail(error, TBK_INVALID, "out_event is NULL, or a flag is unknown");
   tbk_status_t status = npu_enter(self, device, &entry, error);
   if (status != TBK_OK) return status;
-  tbk_event_t* event = new_event(device, (flags & TBK_EVENT_TIMING) != 0, &result);
-  status = npu_leave(self, device, &entry, result, "creating an event", error);
-  if (status != TBK_OK && event != NULL) { /* the context could not be left, and is still there */
-    npu_acl()->event_destroy(event->handle.native);
-    npu_event_free(event);
+  tbk_event_t* event = calloc(1, sizeof *event);
+  acl_result result = ACL_BAD_ALLOC;
+  if (event != NULL) {
+    pthread_mutex_init(&event->lock, NULL);
+    event->handle.device = device;
+    event->timing = timing;
+    result = npu_acl()->event_create(&event->handle.native, own_flags);
   }
-  if (status != TBK_OK) return status;
+  status = npu_leave(self, device, &entry, result, "creating an event", error);
+  if (status != TBK_OK) { /* the context is still there where it could not be left */
+    if (result == ACL_OK) npu_acl()->event_destroy(event->handle.native);
+    if (event != NULL) npu_event_free(event);
+    return status;
+  }
   handle_add(&self->lock, &self->devices[device].events, &event->handle);
   *out_event = event;
   return TBK_OK;
@@ -79,15 +73,16 @@ static void event_destroy(tbk_instance_t* self, tbk_event_t* event) {
 /* npu_enter, for an event, whose device may have been closed. */
 static tbk_status_t enter(tbk_instance_t* self, const tbk_event_t* event, npu_entry_t* entry,
                           tbk_error_t* error) {
-  if (event->handle.native == NULL)
+  if (!event->handle.live)
     return npu_fail(error, TBK_INVALID_STATE, "the event ended with its device");
   return npu_enter(self, event->handle.device, entry, error);
 }
 
+/* `out_stream` may be NULL. */
 static bool is_recorded(tbk_event_t* event, acl_stream* out_stream) {
   pthread_mutex_lock(&event->lock);
   bool recorded = event->recorded;
-  *out_stream = event->stream;
+  if (out_stream != NULL) *out_stream = event->stream;
   pthread_mutex_unlock(&event->lock);
   return recorded;
 }
@@ -101,10 +96,10 @@ static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_s
   if (status != TBK_OK) return status;
   pthread_mutex_lock(&stream->queue.lock);
   pthread_mutex_lock(&event->lock);
-  acl_result result = npu_acl()->event_record(event->handle.native, stream->queue.native);
+  acl_result result = npu_acl()->event_record(event->handle.native, stream->handle.native);
   if (result == ACL_OK) {
     event->recorded = true;
-    event->stream = stream->queue.native;
+    event->stream = stream->handle.native;
   }
   pthread_mutex_unlock(&event->lock);
   pthread_mutex_unlock(&stream->queue.lock);
@@ -115,15 +110,14 @@ static tbk_status_t event_record(tbk_instance_t* self, tbk_event_t* event, tbk_s
 static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_event_t* event,
                                tbk_error_t* error) {
   npu_entry_t entry;
-  acl_stream recorded_on;
   if (event == NULL || stream == NULL || event->handle.device != stream->handle.device)
     return npu_fail(error, TBK_INVALID, "stream or event is NULL, or of another device");
   tbk_status_t status = enter(self, event, &entry, error);
   if (status != TBK_OK) return status;
   acl_result result = ACL_OK;
-  if (is_recorded(event, &recorded_on)) {
+  if (is_recorded(event, NULL)) {
     pthread_mutex_lock(&stream->queue.lock);
-    result = npu_acl()->stream_wait_event(stream->queue.native, event->handle.native);
+    result = npu_acl()->stream_wait_event(stream->handle.native, event->handle.native);
     pthread_mutex_unlock(&stream->queue.lock);
   }
   return npu_leave(self, stream->handle.device, &entry, result, "waiting for an event", error);
@@ -131,9 +125,8 @@ static tbk_status_t event_wait(tbk_instance_t* self, tbk_stream_t* stream, tbk_e
 
 /* 507006 where it is not complete, which ACL tells by a status. */
 static acl_result query(tbk_event_t* event) {
-  acl_stream recorded_on;
   int state = ACL_EVENT_RECORDED_NOT_READY;
-  if (!is_recorded(event, &recorded_on)) return ACL_OK;
+  if (!is_recorded(event, NULL)) return ACL_OK;
   acl_result result = npu_acl()->event_query(event->handle.native, &state);
   return result == ACL_OK && state != ACL_EVENT_RECORDED_COMPLETE ? ACL_EVENT_NOT_COMPLETE : result;
 }
@@ -150,13 +143,11 @@ static tbk_status_t event_query(tbk_instance_t* self, tbk_event_t* event, tbk_er
 static tbk_status_t event_synchronize(tbk_instance_t* self, tbk_event_t* event,
                                       tbk_error_t* error) {
   npu_entry_t entry;
-  acl_stream recorded_on;
   if (event == NULL) return npu_fail(error, TBK_INVALID, "event is NULL");
   tbk_status_t status = enter(self, event, &entry, error);
   if (status != TBK_OK) return status;
-  acl_result result = is_recorded(event, &recorded_on)
-                          ? npu_acl()->event_synchronize(event->handle.native)
-                          : ACL_OK;
+  acl_result result =
+      is_recorded(event, NULL) ? npu_acl()->event_synchronize(event->handle.native) : ACL_OK;
   return npu_leave(self, event->handle.device, &entry, result, "synchronising an event", error);
 }
 

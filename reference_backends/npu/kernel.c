@@ -2,214 +2,94 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * kernel.c: the table of kernels: at once, or planned.
+ * kernel.c: the table of kernels: at once, and those that are checked also planned.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <tbk/tbk_aten.h>
 
-#include "named.h"
-
-enum { WORKSPACE_ALIGNMENT = 512 };
-
-typedef struct kernel {
-  tbk_kernel_t table; /* first, so that a tbk_kernel_t of ours is one of these */
-  const npu_operator_t* operator;
-} kernel_t;
+#include "operation.h"
 
 struct tbk_plan {
-  const kernel_t* kernel;
+  const npu_row_t* row;
   emit_job_t job; /* without memory */
   uint64_t workspace_bytes;
 };
 
-/* Where a launch runs, and on what. */
-typedef struct launch {
-  const npu_operator_t* operator;
-  const void* arguments;
-  emit_job_t job;
-  npu_queue_t* queue;
-  void* given; /* workspace of the caller */
-  uint64_t given_bytes;
-} launch_t;
-
-uint64_t npu_aligned(uint64_t bytes) {
-  return (bytes + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+/* Makes a call of the arguments; memory is looked at where it is `bound`. The caller frees it, after errors too. */
+static tbk_status_t begin(const npu_row_t* row, const void* arguments, bool bound,
+                          npu_call_t** out_call, tbk_error_t* error) {
+  npu_call_t* call = *out_call = calloc(1, sizeof *call);
+  tbk_status_t status = TBK_OK;
+  if (call == NULL) return npu_fail(error, TBK_OUT_OF_MEMORY, "no host memory");
+  call->arguments = arguments;
+  call->error = error;
+  if (row != NULL && row->checked != NULL)
+    status = emit_build(row->checked, arguments, bound, &call->job, error);
+  else if (row == NULL || arguments == NULL || *(const size_t*)arguments < row->arguments_bytes)
+    status = npu_fail(error, TBK_INVALID, "no kernel, or arguments of another version");
+  return status == TBK_OK ? npu_read(call, row) : status;
 }
 
-/* The bytes between an operand's first element and its last. */
-static void reach(const emit_view_t* view, uint64_t* out_begin, uint64_t* out_end) {
-  int64_t low = view->offset, high = view->offset + 1;
-  for (int32_t i = 0; i < view->rank; i++) {
-    const int64_t far = (view->sizes[i] - 1) * view->strides[i];
-    low += far < 0 ? far : 0;
-    high += far > 0 ? far : 0;
-  }
-  *out_begin = view->memory + (uint64_t)(low * view->element_bytes);
-  *out_end = view->memory + (uint64_t)(high * view->element_bytes);
-}
-
-bool npu_overlap(const emit_view_t* one, const emit_view_t* other) {
-  uint64_t begin, end, other_begin, other_end;
-  reach(one, &begin, &end);
-  reach(other, &other_begin, &other_end);
-  return begin < other_end && other_begin < end;
-}
-
-/* Whether the output may share bytes with an input: aclnn says of no operator that it may. */
-static bool is_in_place(const emit_job_t* job) {
-  for (int i = 1; i < job->operand_count; i++)
-    if (job->operands[i].count > 0 && npu_overlap(&job->operands[0], &job->operands[i]))
-      return true;
-  return false;
-}
-
-emit_view_t npu_contiguous(const emit_view_t* like, void* memory) {
-  emit_view_t view = *like;
-  int64_t stride = 1;
-  view.memory = (uintptr_t)memory;
-  view.offset = 0;
-  for (int32_t i = view.rank - 1; i >= 0; i--) {
-    view.strides[i] = stride;
-    stride *= view.sizes[i];
-  }
-  return view;
-}
-
-/* The sum of nothing is 0, and aclnn is not asked for it; else NULL where there is nothing to do. */
-static const npu_operator_t* what_runs(const npu_operator_t* operator, emit_job_t * job) {
-  if (job->operands[0].count == 0) return NULL;
-  const bool sums = operator->checked == & emit_sum || operator->checked == & emit_mm;
-  if (!sums || job->shape.inner != 0) return operator;
-  job->operand_count = 1;
-  return &npu_zero;
-}
-
-tbk_status_t npu_reserve(npu_queue_t* queue, uint64_t bytes, void** out_memory,
-                         tbk_error_t* error) {
-  char text[200];
-  acl_result result = npu_workspace_reserve(queue, bytes, out_memory);
-  if (result == ACL_OK) return TBK_OK;
-  npu_describe(result, text, sizeof text);
-  return npu_fail(error, npu_translate(result), "workspace of %llu bytes: %s",
-                  (unsigned long long)bytes, text);
-}
-
-/* Both phases, with the caller's workspace where that is large enough, else with the queue's behind `used`.
- * A refusal comes before anything is issued. */
-static acl_result run_one(launch_t* launch, const npu_operator_t* operator, const emit_job_t* job,
-                          uint64_t used, tbk_status_t* out_status, tbk_error_t* error) {
-  npu_step_t step;
-  void* memory = NULL;
-  *out_status = npu_plan(operator, launch->arguments, job, &step, error);
-  if (*out_status != TBK_OK) return ACL_OK;
-  if (step.workspace_bytes <= launch->given_bytes) {
-    memory = launch->given;
-  } else {
-    *out_status = npu_reserve(launch->queue, used + step.workspace_bytes, &memory, error);
-    memory = (char*)memory + used;
-  }
-  if (*out_status == TBK_OK) return npu_issue(&step, memory, launch->queue->native);
-  npu_drop(&step);
-  return ACL_OK;
-}
-
-/* Computes into memory of the queue, and copies from there in the order of the stream. Where the copy is
- * refused, nothing was written but that memory. */
-static acl_result run_apart(launch_t* launch, tbk_status_t* out_status, tbk_error_t* error) {
-  void* memory = NULL;
-  emit_job_t apart = launch->job, back = {.operand_count = 2};
-  const emit_view_t* out = &launch->job.operands[0];
-  const uint64_t bytes = npu_aligned((uint64_t)(out->count * out->element_bytes));
-  *out_status = npu_reserve(launch->queue, bytes, &memory, error);
-  if (*out_status != TBK_OK) return ACL_OK;
-  back.operands[0] = *out;
-  back.operands[1] = apart.operands[0] = npu_contiguous(out, memory);
-  acl_result result = run_one(launch, launch->operator, & apart, bytes, out_status, error);
-  launch->given_bytes = 0; /* in use from now on */
-  if (result != ACL_OK || *out_status != TBK_OK) return result;
-  return run_one(launch, &npu_operators[NPU_COPY], &back, bytes, out_status, error);
-}
-
-/* Whether it copies a tensor to itself. */
-static bool is_copy_to_itself(const emit_job_t* job) {
-  const emit_view_t *out = &job->operands[0], *in = &job->operands[1];
-  return out->memory == in->memory && out->offset == in->offset && out->dtype == in->dtype &&
-         memcmp(out->strides, in->strides, sizeof out->strides) == 0;
-}
-
-static acl_result run(launch_t* launch, tbk_status_t* out_status, tbk_error_t* error) {
-  const npu_operator_t* runs = what_runs(launch->operator, & launch->job);
-  *out_status = TBK_OK;
-  if (runs == NULL) return ACL_OK;
-  if (!is_in_place(&launch->job)) return run_one(launch, runs, &launch->job, 0, out_status, error);
-  if (runs->checked == &emit_copy && is_copy_to_itself(&launch->job)) return ACL_OK;
-  return run_apart(launch, out_status, error);
-}
-
-static tbk_status_t submit(tbk_instance_t* self, int32_t device, launch_t* launch,
-                           tbk_stream_t* stream, tbk_error_t* error) {
+/* Runs the call on the stream, or at once; with the caller's workspace, where there is any. */
+static tbk_status_t submit(tbk_instance_t* self, int32_t device, npu_call_t* call,
+                           npu_place_t place, tbk_stream_t* stream, tbk_error_t* error) {
   npu_entry_t entry;
+  const char* name = npu_aclnn_row(call->function)->name;
   tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
   if (status != TBK_OK) return status;
   npu_queue_t* queue = stream != NULL ? &stream->queue : &self->devices[device].internal;
-  launch->queue = queue;
+  place.queue = queue;
   pthread_mutex_lock(&queue->lock);
-  acl_result result = run(launch, &status, error);
+  status = npu_run(call, &place);
   pthread_mutex_unlock(&queue->lock);
-  if (status == TBK_OK && result == ACL_OK && stream == NULL)
-    result = npu_acl()->stream_synchronize(queue->native);
-  const bool told = status != TBK_OK; /* and then nothing was issued that could have failed */
-  if (status == TBK_DEVICE_LOST) result = ACL_INTERNAL; /* which leaving remembers */
+  acl_result result = status == TBK_DEVICE_LOST ? ACL_INTERNAL : ACL_OK; /* leaving remembers it */
+  if (status == TBK_OK && stream == NULL)
+    result = npu_acl()->stream_synchronize(queue->handle.native);
   tbk_status_t left =
-      npu_leave(self, device, &entry, result, launch->operator->symbol, told ? NULL : error);
-  return told ? status : left;
+      npu_leave(self, device, &entry, result, name, status == TBK_OK ? error : NULL);
+  return status != TBK_OK ? status : left;
 }
 
 static tbk_status_t launch(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
                            const void* arguments, tbk_stream_t* stream, tbk_error_t* error) {
-  const npu_operator_t* operator= table ? ((const kernel_t*)table)->operator: NULL;
-  launch_t launched = {.operator= operator, .arguments = arguments };
-  tbk_status_t status =
-      emit_build(operator ? operator->checked : NULL, arguments, true, &launched.job, error);
-  return status == TBK_OK ? submit(self, device, &launched, stream, error) : status;
+  npu_call_t* call;
+  tbk_status_t status = begin((const npu_row_t*)table, arguments, true, &call, error);
+  if (status == TBK_OK) status = submit(self, device, call, (npu_place_t){NULL}, stream, error);
+  free(call);
+  return status;
 }
 
-/* What phase one wants for these shapes; the caller's memory may begin anywhere. */
-static tbk_status_t ask(tbk_instance_t* self, int32_t device, const npu_operator_t* operator,
-                        const void* arguments, const emit_job_t* job, uint64_t* out_bytes,
+static tbk_status_t ask(tbk_instance_t* self, int32_t device, npu_call_t* call, uint64_t* out_bytes,
                         tbk_error_t* error) {
   npu_entry_t entry;
-  uint64_t bytes = 0;
-  emit_job_t asked = *job;
   tbk_status_t status = npu_enter(self, device, &entry, error);
   if (status != TBK_OK) return status;
-  const npu_operator_t* runs = what_runs(operator, & asked);
-  if (runs != NULL) status = npu_probe(runs, arguments, &asked, &bytes, error);
+  status = npu_probe(call, out_bytes);
   tbk_status_t left = npu_leave(self, device, &entry, ACL_OK, "preparing", NULL);
-  *out_bytes = bytes > 0 ? bytes + WORKSPACE_ALIGNMENT : 0;
   return status != TBK_OK ? status : left;
 }
 
 static tbk_status_t prepare(tbk_instance_t* self, int32_t device, const tbk_kernel_t* table,
                             const void* arguments, tbk_plan_t** out_plan,
                             uint64_t* out_workspace_bytes, tbk_error_t* error) {
-  const kernel_t* kernel = (const kernel_t*)table;
-  emit_job_t job;
+  npu_call_t* call;
   uint64_t bytes = 0;
-  tbk_status_t status = emit_build(kernel ? kernel->operator->checked : NULL, arguments, false,
-                                   &job, error);
-  if (status != TBK_OK) return status;
-  if (out_plan == NULL || out_workspace_bytes == NULL)
-    return npu_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
-  emit_strip(&job);
-  status = ask(self, device, kernel->operator, arguments, &job, &bytes, error);
-  if (status != TBK_OK) return status;
-  tbk_plan_t* plan = calloc(1, sizeof *plan);
-  if (plan == NULL) return npu_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
-  *plan = (tbk_plan_t){.kernel = kernel, .job = job, .workspace_bytes = bytes};
-  *out_plan = plan;
-  *out_workspace_bytes = bytes;
-  return TBK_OK;
+  tbk_plan_t* plan = NULL;
+  tbk_status_t status = begin((const npu_row_t*)table, arguments, false, &call, error);
+  if (status == TBK_OK && (out_plan == NULL || out_workspace_bytes == NULL))
+    status = npu_fail(error, TBK_INVALID, "out_plan or out_workspace_bytes is NULL");
+  if (status == TBK_OK) status = ask(self, device, call, &bytes, error);
+  if (status == TBK_OK && (plan = calloc(1, sizeof *plan)) == NULL)
+    status = npu_fail(error, TBK_OUT_OF_MEMORY, "no host memory for a plan");
+  if (status == TBK_OK) {
+    *plan = (tbk_plan_t){(const npu_row_t*)table, call->job, bytes};
+    emit_strip(&plan->job);
+    *out_plan = plan;
+    *out_workspace_bytes = bytes;
+  }
+  free(call);
+  return status;
 }
 
 /* An executor of its own for each launch: one that is shared would have to be bound anew under a lock, and an
@@ -218,19 +98,18 @@ static tbk_status_t launch_plan(tbk_instance_t* self, int32_t device, const tbk_
                                 const void* arguments, tbk_memory_t workspace,
                                 uint64_t workspace_offset, tbk_stream_t* stream,
                                 tbk_error_t* error) {
-  const npu_operator_t* operator= plan ? plan->kernel->operator: NULL;
-  launch_t launched = {.operator= operator, .arguments = arguments };
-  tbk_status_t status =
-      emit_build(operator ? operator->checked : NULL, arguments, true, &launched.job, error);
-  if (status != TBK_OK && status != TBK_UNSUPPORTED) return status;
-  if (status == TBK_UNSUPPORTED || !emit_fits(&launched.job, &plan->job))
-    return npu_fail(error, TBK_INVALID, "not the arguments of the plan");
-  if (plan->workspace_bytes > 0) {
+  npu_call_t* call;
+  npu_place_t place = {NULL};
+  tbk_status_t status = begin(plan != NULL ? plan->row : NULL, arguments, true, &call, error);
+  if (status == TBK_UNSUPPORTED || (status == TBK_OK && !emit_fits(&call->job, &plan->job)))
+    status = npu_fail(error, TBK_INVALID, "not the arguments of the plan");
+  if (status == TBK_OK && plan->workspace_bytes > 0) {
     const uint64_t begin = npu_aligned(workspace + workspace_offset);
-    launched.given = (void*)(uintptr_t)begin;
-    launched.given_bytes = plan->workspace_bytes - (begin - workspace - workspace_offset);
+    place.given = (void*)(uintptr_t)begin;
+    place.given_bytes = plan->workspace_bytes - (begin - workspace - workspace_offset);
   }
-  status = submit(self, device, &launched, stream, error);
+  if (status == TBK_OK) status = submit(self, device, call, place, stream, error);
+  free(call);
   return status == TBK_UNSUPPORTED ? TBK_FAILED : status; /* what was planned is not refused */
 }
 
@@ -240,11 +119,49 @@ static void plan_destroy(tbk_instance_t* self, tbk_plan_t* plan) {
   free(plan);
 }
 
-#define KERNEL(index) \
-  { {sizeof(tbk_kernel_t), launch, prepare, launch_plan, plan_destroy}, &npu_operators[index] }
+/* Dtypes of the first tensor; and the most overloads that one function serves. */
+enum {
+  FLOATS = 1 << TBK_FLOAT16 | 1 << TBK_BFLOAT16 | 1 << TBK_FLOAT32 | 1 << TBK_FLOAT64,
+  INTEGERS = 1 << TBK_UINT8 | 1 << TBK_INT8 | 1 << TBK_INT16 | 1 << TBK_INT32 | 1 << TBK_INT64,
+  WHOLE = INTEGERS | 1 << TBK_BOOL,
+  NUMBERS = FLOATS | INTEGERS,
+  ALL = NUMBERS | WHOLE,
+  MOST_OVERLOADS = 3,
+  PRODUCTS = 1 << TBK_FLOAT16 | 1 << TBK_BFLOAT16 | 1 << TBK_FLOAT32, /* as for Mm */
+};
 
-static const kernel_t kernels[NPU_OPERATORS] = {KERNEL(0), KERNEL(1), KERNEL(2), KERNEL(3),
-                                                KERNEL(4), KERNEL(5), KERNEL(6)};
+#define ROW(overload, recipe, dtypes, checked, ...)                      \
+  {{.struct_size = sizeof(tbk_kernel_t), .launch = launch, __VA_ARGS__}, \
+   TBK_NAME_##overload,                                                  \
+   TBK_VERSION_##overload,                                               \
+   sizeof(tbk_args_##overload##_t),                                      \
+   recipe,                                                               \
+   dtypes,                                                               \
+   checked},
+#define RECIPE(overload, dtypes, recipe) ROW(overload, recipe, dtypes, NULL, .prepare = NULL)
+#define OVERLOAD(overload, dtypes) RECIPE(overload, dtypes, NULL)
+#define CHECKED(overload, recipe, rules)                                                  \
+  ROW(overload, recipe, 0, &emit_##rules, .prepare = prepare, .launch_plan = launch_plan, \
+      .plan_destroy = plan_destroy)
+
+static const npu_row_t rows[ACLNN_FUNCTIONS][MOST_OVERLOADS] = {
+#define ACLNN(name, signature, arguments, page, meaning, overloads) {overloads},
+#include "aclnn.def"
+#undef ACLNN
+};
+
+aclnn_function_t npu_function_of(const npu_row_t* row) {
+  return (aclnn_function_t)((row - rows[0]) / MOST_OVERLOADS);
+}
+
+static const npu_row_t* find(const char* name, uint32_t version) {
+  const npu_row_t* end = rows[0] + (size_t)ACLNN_FUNCTIONS * MOST_OVERLOADS;
+  for (const npu_row_t* row = rows[0]; row < end && npu_nn() != NULL; row++)
+    if (row->name != NULL && strcmp(row->name, name) == 0 && row->version == version &&
+        npu_recipe_fits(row))
+      return npu_aclnn(npu_function_of(row)).issue != NULL ? row : NULL;
+  return NULL;
+}
 
 static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, const char* name,
                                        uint32_t version) {
@@ -252,12 +169,8 @@ static const tbk_kernel_t* kernel_find(tbk_instance_t* self, int32_t device, con
   tbk_status_t status = npu_enter(self, device, &entry, NULL);
   if (status == TBK_OK) status = npu_leave(self, device, &entry, ACL_OK, "finding a kernel", NULL);
   if (name == NULL || (status != TBK_OK && status != TBK_DEVICE_LOST)) return NULL;
-  for (size_t i = 0; i < NPU_OPERATORS; i++) {
-    const emit_operator_t* checked = kernels[i].operator->checked;
-    if (checked->version == version && strcmp(checked->name, name) == 0)
-      return npu_is_offered(kernels[i].operator) ? &kernels[i].table : NULL;
-  }
-  return npu_named_find(name, version);
+  const npu_row_t* row = find(name, version);
+  return row != NULL ? &row->table : NULL;
 }
 
 const tbk_kernel_ops_t npu_kernel_ops = {sizeof npu_kernel_ops, kernel_find};

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "named.h"
+#include "operation.h"
 
 #include <dlfcn.h>
 #include <driver/library.h>
@@ -63,9 +63,19 @@ static bool find_runtime(void* const* libraries) {
   return false;
 }
 
+#define ACLNN(name, signature, arguments, page, meaning, overloads)                             \
+  static acl_result plan_##name(void (*plan)(void), const aclnn_word_t* w, uint64_t* out_bytes, \
+                                acl_executor** out_executor) {                                  \
+    typedef acl_result (*plan_t)(ACLNN_PARAMETERS_##signature, uint64_t * bytes,                \
+                                 acl_executor * *executor);                                     \
+    return ((plan_t)plan)(ACLNN_VALUES_##signature, out_bytes, out_executor);                   \
+  }
+#include "aclnn.def"
+#undef ACLNN
+
 static const aclnn_row_t function_rows[ACLNN_FUNCTIONS] = {
 #define ACLNN(name, signature, arguments, page, meaning, overloads) \
-  {#name, arguments, ACLNN_##signature, page},
+  {#name, arguments, page, plan_##name},
 #include "aclnn.def"
 #undef ACLNN
 };
@@ -103,12 +113,6 @@ static bool find_operators(void* const* libraries) {
   }
   ACL_HANDLE_MAP(LOOK_UP)
 #undef LOOK_UP
-#define LOOK_UP(member, name, page, ...)                                                         \
-  if (!look_up(libraries, ACL_PHASE_ONE_SYMBOL(name), &nn.member.plan, sizeof nn.member.plan) || \
-      !look_up(libraries, ACL_PHASE_TWO_SYMBOL(name), &nn.member.issue, sizeof nn.member.issue)) \
-    nn.member.issue = NULL;
-  ACL_OPERATOR_MAP(LOOK_UP)
-#undef LOOK_UP
   find_functions(libraries);
   return true;
 }
@@ -121,11 +125,9 @@ static void open_operators(void* driver) {
   const char* const given[] = {npu_choice.paths[1], NULL};
   void* libraries[LIBRARIES] = {NULL};
   int count = 0;
-  if (npu_choice.paths[1][0] != '\0') {
-    count = open_all(given, libraries, nn_reason, sizeof nn_reason);
-  } else if (dlsym(driver, "aclCreateTensor") == NULL) {
-    count = open_all(system_names, libraries, nn_reason, sizeof nn_reason);
-  }
+  const bool chosen = npu_choice.paths[1][0] != '\0';
+  if (chosen || dlsym(driver, "aclCreateTensor") == NULL)
+    count = open_all(chosen ? given : system_names, libraries, nn_reason, sizeof nn_reason);
   if (count == 0 && nn_reason[0] != '\0') return;
   for (int i = 0; i < count; i++)
     simulated = simulated || dlsym(libraries[i], ACL_SIMULATOR_MARKER) != NULL;
@@ -140,13 +142,11 @@ static void leave_driver(void) {
 }
 
 static void open_driver(void) {
-  static const char* const system_names[] = {"libascendcl.so", NULL};
-  const char* const given[] = {npu_choice.paths[0], NULL};
-  void* libraries[2] = {NULL, NULL};
+  const char* name = npu_choice.paths[0][0] != '\0' ? npu_choice.paths[0] : "libascendcl.so";
   char why[400] = "";
   process = getpid();
-  if (open_all(npu_choice.paths[0][0] != '\0' ? given : system_names, libraries, why, sizeof why) ==
-      0) {
+  void* libraries[2] = {library_open(name, RTLD_LAZY | RTLD_LOCAL, why, sizeof why), NULL};
+  if (libraries[0] == NULL) {
     snprintf(acl_reason, sizeof acl_reason, "no driver: %s", why);
     return;
   }

@@ -4,7 +4,7 @@
  *
  * memory.c: allocation, copies and fills. Addresses are the driver's own, so they are flat.
  */
-#include "memory.h"
+#include "npu.h"
 
 static void free_memory(uint64_t address) {
   npu_acl()->free((void*)(uintptr_t)address);
@@ -33,8 +33,8 @@ static void* address(tbk_memory_t memory, uint64_t offset) {
   return (void*)(uintptr_t)(memory + offset);
 }
 
-tbk_status_t npu_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t size_bytes,
-                              tbk_memory_t* out_memory, tbk_error_t* error) {
+static tbk_status_t memory_alloc(tbk_instance_t* self, int32_t device, uint64_t size_bytes,
+                                 tbk_memory_t* out_memory, tbk_error_t* error) {
   npu_entry_t entry;
   void* pointer = NULL;
   if (out_memory == NULL) return npu_fail(error, TBK_INVALID, "out_memory is NULL");
@@ -51,8 +51,8 @@ tbk_status_t npu_memory_alloc(tbk_instance_t* self, int32_t device, uint64_t siz
   return status;
 }
 
-tbk_status_t npu_memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t memory,
-                             tbk_error_t* error) {
+static tbk_status_t memory_free(tbk_instance_t* self, int32_t device, tbk_memory_t memory,
+                                tbk_error_t* error) {
   npu_entry_t entry;
   npu_count(self);
   if (device < 0 || device >= self->device_count)
@@ -89,76 +89,79 @@ static bool can_bounce(const tbk_stream_t* stream, int kind) {
  * before CANN 8.5 fail unpredictably (D 0106). So that goes by way of pinned blocks, and where it cannot, the
  * stream is waited for. Nothing of another thread comes between. Without a stream a copy is ordered after
  * nothing. */
-static acl_result transfer(npu_device_t* device, tbk_stream_t* stream, bool direct,
-                           const npu_copy_t* copy) {
+acl_result npu_transfer(npu_device_t* device, tbk_stream_t* stream, bool direct,
+                        const npu_copy_t* copy) {
   const acl_runtime_t* acl = npu_acl();
   const uint64_t size = copy->size_bytes;
+  uint64_t done = 0;
   acl_result result = ACL_OK;
-  bool enqueued = false;
   if (size == 0) return ACL_OK;
   if (stream == NULL) return acl->copy(copy->destination, size, copy->source, size, copy->kind);
-  acl_stream native = stream->queue.native;
+  acl_stream native = stream->handle.native;
   pthread_mutex_lock(&stream->queue.lock);
   if (direct) {
     result = acl->copy_async(copy->destination, size, copy->source, size, copy->kind, native);
-  } else {
-    if (can_bounce(stream, copy->kind)) result = npu_bounce(&device->pool, copy, native, &enqueued);
-    if (result == ACL_OK && !enqueued) result = acl->stream_synchronize(native);
-    if (result == ACL_OK && !enqueued)
-      result = acl->copy(copy->destination, size, copy->source, size, copy->kind);
+    done = size;
+  } else if (can_bounce(stream, copy->kind)) {
+    result = npu_bounce(&device->pool, copy, native, &done);
+  }
+  if (result == ACL_OK && done < size) {
+    const npu_copy_t rest = npu_part(copy, done, size);
+    result = acl->stream_synchronize(native);
+    if (result == ACL_OK)
+      result =
+          acl->copy(rest.destination, rest.size_bytes, rest.source, rest.size_bytes, rest.kind);
   }
   pthread_mutex_unlock(&stream->queue.lock);
   return result;
 }
 
-tbk_status_t npu_upload(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset,
-                        const void* source, uint64_t size_bytes, tbk_stream_t* stream,
-                        tbk_error_t* error) {
+static tbk_status_t move(tbk_instance_t* self, int32_t device, tbk_stream_t* stream,
+                         const npu_copy_t* copy, const char* what, tbk_error_t* error) {
   npu_entry_t entry;
   tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
   if (status != TBK_OK) return status;
+  const void* host = copy->kind == ACL_HOST_TO_DEVICE ? copy->source : copy->destination;
+  const bool direct = copy->kind == ACL_DEVICE_TO_DEVICE || is_pinned(self, host, copy->size_bytes);
+  acl_result result = npu_transfer(&self->devices[device], stream, direct, copy);
+  return npu_leave(self, device, &entry, result, what, error);
+}
+
+static tbk_status_t upload(tbk_instance_t* self, int32_t device, tbk_memory_t memory,
+                           uint64_t offset, const void* source, uint64_t size_bytes,
+                           tbk_stream_t* stream, tbk_error_t* error) {
   const npu_copy_t copy = {address(memory, offset), source, size_bytes, ACL_HOST_TO_DEVICE};
-  const bool direct = is_pinned(self, source, size_bytes);
-  acl_result result = transfer(&self->devices[device], stream, direct, &copy);
-  return npu_leave(self, device, &entry, result, "uploading", error);
+  return move(self, device, stream, &copy, "uploading", error);
 }
 
-tbk_status_t npu_download(tbk_instance_t* self, int32_t device, void* destination,
-                          tbk_memory_t memory, uint64_t offset, uint64_t size_bytes,
-                          tbk_stream_t* stream, tbk_error_t* error) {
-  npu_entry_t entry;
-  tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
-  if (status != TBK_OK) return status;
+static tbk_status_t download(tbk_instance_t* self, int32_t device, void* destination,
+                             tbk_memory_t memory, uint64_t offset, uint64_t size_bytes,
+                             tbk_stream_t* stream, tbk_error_t* error) {
   const npu_copy_t copy = {destination, address(memory, offset), size_bytes, ACL_DEVICE_TO_HOST};
-  const bool direct = is_pinned(self, destination, size_bytes);
-  acl_result result = transfer(&self->devices[device], stream, direct, &copy);
-  return npu_leave(self, device, &entry, result, "downloading", error);
+  return move(self, device, stream, &copy, "downloading", error);
 }
 
-tbk_status_t npu_copy(tbk_instance_t* self, int32_t device, tbk_memory_t destination,
-                      uint64_t destination_offset, tbk_memory_t source, uint64_t source_offset,
-                      uint64_t size_bytes, tbk_stream_t* stream, tbk_error_t* error) {
-  npu_entry_t entry;
-  tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
-  if (status != TBK_OK) return status;
+static tbk_status_t copy_inside(tbk_instance_t* self, int32_t device, tbk_memory_t destination,
+                                uint64_t destination_offset, tbk_memory_t source,
+                                uint64_t source_offset, uint64_t size_bytes, tbk_stream_t* stream,
+                                tbk_error_t* error) {
   const npu_copy_t copy = {address(destination, destination_offset), address(source, source_offset),
                            size_bytes, ACL_DEVICE_TO_DEVICE};
-  acl_result result = transfer(&self->devices[device], stream, true, &copy);
-  return npu_leave(self, device, &entry, result, "copying", error);
+  return move(self, device, stream, &copy, "copying", error);
 }
 
 static acl_result set_bytes(tbk_stream_t* stream, void* pointer, uint8_t value, uint64_t size) {
   if (size == 0) return ACL_OK;
   if (stream == NULL) return npu_acl()->fill(pointer, size, value, size);
   pthread_mutex_lock(&stream->queue.lock);
-  acl_result result = npu_acl()->fill_async(pointer, size, value, size, stream->queue.native);
+  acl_result result = npu_acl()->fill_async(pointer, size, value, size, stream->handle.native);
   pthread_mutex_unlock(&stream->queue.lock);
   return result;
 }
 
-tbk_status_t npu_fill(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset,
-                      uint8_t value, uint64_t size_bytes, tbk_stream_t* stream,
-                      tbk_error_t* error) {
+static tbk_status_t fill(tbk_instance_t* self, int32_t device, tbk_memory_t memory, uint64_t offset,
+                         uint8_t value, uint64_t size_bytes, tbk_stream_t* stream,
+                         tbk_error_t* error) {
   npu_entry_t entry;
   tbk_status_t status = npu_enter_with(self, device, stream, &entry, error);
   if (status != TBK_OK) return status;
@@ -166,8 +169,8 @@ tbk_status_t npu_fill(tbk_instance_t* self, int32_t device, tbk_memory_t memory,
   return npu_leave(self, device, &entry, result, "filling", error);
 }
 
-tbk_status_t npu_memory_info(tbk_instance_t* self, int32_t device, uint64_t* out_free_bytes,
-                             uint64_t* out_total_bytes, tbk_error_t* error) {
+static tbk_status_t memory_info(tbk_instance_t* self, int32_t device, uint64_t* out_free_bytes,
+                                uint64_t* out_total_bytes, tbk_error_t* error) {
   npu_entry_t entry;
   size_t free_bytes = 0, total_bytes = 0;
   if (out_free_bytes == NULL || out_total_bytes == NULL)
@@ -183,3 +186,19 @@ tbk_status_t npu_memory_info(tbk_instance_t* self, int32_t device, uint64_t* out
   *out_total_bytes = total_bytes;
   return TBK_OK;
 }
+
+const tbk_core_t npu_core = {
+    .struct_size = sizeof(tbk_core_t),
+    .destroy = npu_destroy,
+    .device_count = npu_device_count,
+    .device_properties = npu_device_properties,
+    .device_open = npu_device_open,
+    .device_close = npu_device_close,
+    .memory_alloc = memory_alloc,
+    .memory_free = memory_free,
+    .upload = upload,
+    .download = download,
+    .copy = copy_inside,
+    .fill = fill,
+    .memory_info = memory_info,
+};

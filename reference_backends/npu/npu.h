@@ -33,9 +33,8 @@ typedef struct npu_workspace {
 } npu_workspace_t;
 
 typedef struct npu_queue {
-  acl_stream native;
-  bool live;            /* false: what is left of it after its device was closed, a stale handle */
-  pthread_mutex_t lock; /* held while work is issued */
+  driver_handle_t handle; /* first; in no list where it is the internal one */
+  pthread_mutex_t lock;   /* held while work is issued */
   npu_workspace_t workspace;
 } npu_queue_t;
 
@@ -61,10 +60,12 @@ typedef struct npu_device {
 } npu_device_t;
 
 struct tbk_stream {
-  driver_handle_t handle;
-  npu_queue_t queue; /* with the native stream */
-  bool borrowed;     /* of stream_from_native: never destroyed here */
-  bool subscribed;   /* to the device's reporter; guarded by its lock */
+  union {
+    driver_handle_t handle; /* which a queue begins with */
+    npu_queue_t queue;
+  };
+  bool borrowed;   /* of stream_from_native: never destroyed here */
+  bool subscribed; /* to the device's reporter; guarded by its lock */
 };
 
 struct tbk_instance {
@@ -88,6 +89,10 @@ tbk_status_t npu_translate(acl_result result);
 
 /* Writes number, name and the driver's own text of an error of the last call of this thread. */
 void npu_describe(acl_result result, char* out, size_t size);
+
+/* Writes what could not be done, and that; returns the status that says it. */
+tbk_status_t npu_tell(tbk_error_t* error, acl_result result, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* context.c: what the thread had current, and has to have again. */
 typedef struct npu_entry {
@@ -135,8 +140,17 @@ void npu_reporter_stop(npu_reporter_t* reporter);
 /* unverified.c: tells in the log what no documentation says, and this backend relies on. */
 void npu_tell_unverified(const tbk_instance_t* self);
 
+/* device.c: its part of the core table, which memory.c has. */
+void npu_destroy(tbk_instance_t* self);
+tbk_status_t npu_device_count(tbk_instance_t* self, int32_t* out_count, tbk_error_t* error);
+tbk_status_t npu_device_properties(tbk_instance_t* self, int32_t device,
+                                   tbk_device_properties_t* out_properties, tbk_error_t* error);
 tbk_status_t npu_device_open(tbk_instance_t* self, int32_t device, tbk_error_t* error);
 tbk_status_t npu_device_close(tbk_instance_t* self, int32_t device, tbk_error_t* error);
+
+/* memory.c: copies; in the order of the stream, where there is one. */
+acl_result npu_transfer(npu_device_t* device, tbk_stream_t* stream, bool direct,
+                        const npu_copy_t* copy);
 
 extern const tbk_core_t npu_core;
 extern const tbk_stream_ops_t npu_stream_ops;

@@ -61,42 +61,20 @@ static tbk_status_t peer_can_access(tbk_instance_t* self, int32_t device, int32_
   return TBK_OK;
 }
 
-typedef struct transfer {
-  void* destination;
-  const void* source;
-  uint64_t size_bytes;
-  tbk_stream_t* stream; /* of the source; NULL: none */
-} transfer_t;
-
-/* Both ends are addresses of devices that reach each other, or of one. */
-static acl_result copy_directly(const transfer_t* transfer) {
-  const acl_runtime_t* acl = npu_acl();
-  const uint64_t size = transfer->size_bytes;
-  tbk_stream_t* stream = transfer->stream;
-  if (stream == NULL)
-    return acl->copy(transfer->destination, size, transfer->source, size, ACL_DEVICE_TO_DEVICE);
-  pthread_mutex_lock(&stream->queue.lock);
-  acl_result result = acl->copy_async(transfer->destination, size, transfer->source, size,
-                                      ACL_DEVICE_TO_DEVICE, stream->queue.native);
-  pthread_mutex_unlock(&stream->queue.lock);
-  return result;
-}
-
 /* By way of the host, and so only after the stream's earlier work; the context is the source's. */
-static acl_result copy_staged(const transfer_t* transfer, acl_context destination) {
+static acl_result copy_staged(const npu_copy_t* copy, tbk_stream_t* stream,
+                              acl_context destination) {
   const acl_runtime_t* acl = npu_acl();
-  const uint64_t size = transfer->size_bytes;
+  const uint64_t size = copy->size_bytes;
   npu_entry_t entry;
   void* staged = malloc(size);
   if (staged == NULL) return ACL_BAD_ALLOC;
-  tbk_stream_t* stream = transfer->stream;
   if (stream != NULL) pthread_mutex_lock(&stream->queue.lock); /* nothing comes between */
-  acl_result result = stream != NULL ? acl->stream_synchronize(stream->queue.native) : ACL_OK;
-  if (result == ACL_OK)
-    result = acl->copy(staged, size, transfer->source, size, ACL_DEVICE_TO_HOST);
+  acl_result result = stream != NULL ? acl->stream_synchronize(stream->handle.native) : ACL_OK;
+  if (result == ACL_OK) result = acl->copy(staged, size, copy->source, size, ACL_DEVICE_TO_HOST);
   if (result == ACL_OK) result = npu_context_swap(destination, &entry);
   if (result == ACL_OK) {
-    result = acl->copy(transfer->destination, size, staged, size, ACL_HOST_TO_DEVICE);
+    result = acl->copy(copy->destination, size, staged, size, ACL_HOST_TO_DEVICE);
     acl_result back = npu_context_put_back(&entry);
     if (result == ACL_OK) result = back;
   }
@@ -124,16 +102,16 @@ static tbk_status_t peer_copy(tbk_instance_t* self, int32_t destination_device,
     return npu_fail(error, TBK_INVALID_STATE, "device %d is not open", destination_device);
   tbk_status_t status = npu_enter_with(self, source_device, stream, &entry, error);
   if (status != TBK_OK) return status;
-  const transfer_t transfer = {(void*)(uintptr_t)(destination + destination_offset),
-                               (const void*)(uintptr_t)(source + source_offset), size_bytes,
-                               stream};
+  const npu_copy_t copy = {(void*)(uintptr_t)(destination + destination_offset),
+                           (const void*)(uintptr_t)(source + source_offset), size_bytes,
+                           ACL_DEVICE_TO_DEVICE};
   acl_result result = ACL_OK;
   bool reaches = source_device == destination_device;
+  npu_device_t* own = &self->devices[source_device];
   if (size_bytes > 0 && !reaches)
-    result = npu_context_reach(source_device, self->devices[source_device].context,
-                               destination_device, there, &reaches);
+    result = npu_context_reach(source_device, own->context, destination_device, there, &reaches);
   if (size_bytes > 0 && result == ACL_OK)
-    result = reaches ? copy_directly(&transfer) : copy_staged(&transfer, there);
+    result = reaches ? npu_transfer(own, stream, true, &copy) : copy_staged(&copy, stream, there);
   return npu_leave(self, source_device, &entry, result, "copying between devices", error);
 }
 

@@ -15,30 +15,28 @@ enum { CHUNK_BYTES = 1 << 16 };
 acl_result npu_queue_open(npu_queue_t* queue) {
   const acl_runtime_t* acl = npu_acl();
   acl_result result = acl->stream_create_config != NULL
-                          ? acl->stream_create_config(&queue->native, 0,
+                          ? acl->stream_create_config(&queue->handle.native, 0,
                                                       ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC)
-                          : acl->stream_create(&queue->native);
+                          : acl->stream_create(&queue->handle.native);
   if (result != ACL_OK) return result;
   if (acl->stream_failure_mode != NULL)
-    result = acl->stream_failure_mode(queue->native, ACL_STOP_ON_FAILURE);
+    result = acl->stream_failure_mode(queue->handle.native, ACL_STOP_ON_FAILURE);
   if (npu_translate(result) == TBK_UNSUPPORTED) result = ACL_OK;
-  if (result != ACL_OK) acl->stream_destroy(queue->native);
-  queue->live = result == ACL_OK;
+  if (result != ACL_OK) acl->stream_destroy(queue->handle.native);
   return result;
 }
 
 acl_result npu_queue_close(npu_queue_t* queue, bool borrowed) {
   const acl_runtime_t* acl = npu_acl();
   npu_workspace_t* workspace = &queue->workspace;
-  acl_result result = workspace->count > 0 ? acl->stream_synchronize(queue->native) : ACL_OK;
-  acl_result destroyed = borrowed ? ACL_OK : acl->stream_destroy(queue->native);
+  acl_result result = workspace->count > 0 ? acl->stream_synchronize(queue->handle.native) : ACL_OK;
+  acl_result destroyed = borrowed ? ACL_OK : acl->stream_destroy(queue->handle.native);
   if (result == ACL_OK) result = destroyed;
   while (workspace->count > 0) {
     acl_result freed = acl->free(workspace->chunks[--workspace->count]);
     if (result == ACL_OK) result = freed;
   }
   workspace->size_bytes = 0;
-  queue->live = false;
   return result;
 }
 
@@ -77,35 +75,32 @@ acl_result npu_streams_close(npu_device_t* device, bool entered) {
   acl_result result = ACL_OK;
   LIST_FOREACH(handle, &device->streams, entry) {
     tbk_stream_t* stream = (tbk_stream_t*)handle;
-    acl_result closed = stream->queue.live && entered ? close_stream(device, stream) : ACL_OK;
+    acl_result closed = stream->handle.live && entered ? close_stream(device, stream) : ACL_OK;
     if (result == ACL_OK) result = closed;
-    stream->queue.live = false;
   }
+  handles_make_stale(&device->streams, NULL);
   return result;
 }
 
-static tbk_stream_t* new_stream(int32_t device) {
-  tbk_stream_t* stream = calloc(1, sizeof *stream);
-  if (stream == NULL) return NULL;
-  pthread_mutex_init(&stream->queue.lock, NULL);
-  stream->handle.device = device;
-  return stream;
-}
-
-/* The priority changes nothing: see device_properties. */
-static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t priority,
-                                  tbk_stream_t** out_stream, tbk_error_t* error) {
+/* Makes a stream of a native one, or with one of its own. */
+static tbk_status_t make(tbk_instance_t* self, int32_t device, bool borrowed, void* native,
+                         tbk_stream_t** out_stream, tbk_error_t* error) {
   npu_entry_t entry;
-  (void)priority;
   if (out_stream == NULL) return npu_fail(error, TBK_INVALID, "out_stream is NULL");
   tbk_status_t status = npu_enter(self, device, &entry, error);
   if (status != TBK_OK) return status;
-  tbk_stream_t* stream = new_stream(device);
-  acl_result result = stream != NULL ? npu_queue_open(&stream->queue) : ACL_BAD_ALLOC;
-  status = npu_leave(self, device, &entry, result, "creating a stream", error);
+  tbk_stream_t* stream = calloc(1, sizeof *stream);
+  acl_result result = stream != NULL ? ACL_OK : ACL_BAD_ALLOC;
+  if (stream != NULL) {
+    pthread_mutex_init(&stream->queue.lock, NULL);
+    stream->handle = (driver_handle_t){.native = native, .device = device};
+    stream->borrowed = borrowed;
+    if (!borrowed) result = npu_queue_open(&stream->queue);
+  }
+  status = npu_leave(self, device, &entry, result, "making a stream", error);
   if (status != TBK_OK) {
     /* The context is still there where it could not be left. */
-    if (result == ACL_OK) npu_queue_close(&stream->queue, false);
+    if (result == ACL_OK) npu_queue_close(&stream->queue, borrowed);
     if (stream != NULL) npu_stream_free(stream);
     return status;
   }
@@ -114,10 +109,16 @@ static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t 
   return TBK_OK;
 }
 
+/* The priority changes nothing: see device_properties. */
+static tbk_status_t stream_create(tbk_instance_t* self, int32_t device, int32_t priority,
+                                  tbk_stream_t** out_stream, tbk_error_t* error) {
+  (void)priority;
+  return make(self, device, false, NULL, out_stream, error);
+}
+
 static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
   if (stream == NULL) return;
-  (void)handle_remove(&self->lock, &stream->handle);
-  if (stream->queue.live) {
+  if (handle_remove(&self->lock, &stream->handle)) {
     npu_entry_t entry;
     tbk_error_t error = {""};
     tbk_status_t status = npu_enter(self, stream->handle.device, &entry, &error);
@@ -134,7 +135,7 @@ static void stream_destroy(tbk_instance_t* self, tbk_stream_t* stream) {
 /* 507004 where it is not complete, which ACL tells by a status. */
 static acl_result query(const npu_queue_t* queue) {
   int state = ACL_STREAM_NOT_READY;
-  acl_result result = npu_acl()->stream_query(queue->native, &state);
+  acl_result result = npu_acl()->stream_query(queue->handle.native, &state);
   return result == ACL_OK && state != ACL_STREAM_COMPLETE ? ACL_STREAM_NOT_COMPLETE : result;
 }
 
@@ -153,7 +154,7 @@ static tbk_status_t stream_synchronize(tbk_instance_t* self, tbk_stream_t* strea
   if (stream == NULL) return npu_fail(error, TBK_INVALID, "stream is NULL");
   tbk_status_t status = npu_enter_with(self, stream->handle.device, stream, &entry, error);
   if (status != TBK_OK) return status;
-  acl_result result = npu_acl()->stream_synchronize(stream->queue.native);
+  acl_result result = npu_acl()->stream_synchronize(stream->handle.native);
   return npu_leave(self, stream->handle.device, &entry, result, "synchronising a stream", error);
 }
 
@@ -170,28 +171,13 @@ static tbk_status_t stream_native_handle(tbk_instance_t* self, tbk_stream_t* str
   (void)self;
   if (stream == NULL || out_native == NULL)
     return npu_fail(error, TBK_INVALID, "stream or out_native is NULL");
-  *out_native = stream->queue.native;
+  *out_native = stream->handle.native;
   return TBK_OK;
 }
 
 static tbk_status_t stream_from_native(tbk_instance_t* self, int32_t device, void* native,
                                        tbk_stream_t** out_stream, tbk_error_t* error) {
-  npu_entry_t entry;
-  if (out_stream == NULL) return npu_fail(error, TBK_INVALID, "out_stream is NULL");
-  tbk_status_t status = npu_enter(self, device, &entry, error);
-  if (status != TBK_OK) return status;
-  tbk_stream_t* stream = new_stream(device);
-  acl_result result = stream == NULL ? ACL_BAD_ALLOC : ACL_OK;
-  status = npu_leave(self, device, &entry, result, "wrapping a stream", error);
-  if (status != TBK_OK) {
-    if (stream != NULL) npu_stream_free(stream);
-    return status;
-  }
-  stream->queue.native = native;
-  stream->queue.live = stream->borrowed = true;
-  handle_add(&self->lock, &self->devices[device].streams, &stream->handle);
-  *out_stream = stream;
-  return TBK_OK;
+  return make(self, device, true, native, out_stream, error);
 }
 
 const tbk_stream_ops_t npu_stream_ops = {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "named.h"
+#include "operation.h"
 
 /* X(where, sentence) */
 #define UNVERIFIED(X)                                                                              \
@@ -26,17 +26,12 @@
   X("callback.c", "After an error of aclrtProcessReport, later callbacks still come.")             \
   X("operation.c", "A storage may be described up to the last element that a view reaches.")       \
   X("operation.c", "161002, 561002 and 561003 of phase one are about the operands alone.")         \
-  X("named_arguments.c", "aclDestroyTensorList destroys the tensors of the list too.")             \
+  X("recipe.c", "aclDestroyTensorList destroys the tensors of the list too.")                      \
   X("aclnn.def",                                                                                   \
     "Functions take what Ascend/op-plugin gives them, in the types of PyTorch's schema.")          \
-  X("operator.c", "Operators give what PyTorch's do, with its conversions of scalars and dtypes.")
+  X("recipe.c", "Operators give what PyTorch's do, with its conversions of scalars and dtypes.")
 
 enum { LINE = 240 };
-
-/* Rows of the maps whose pages were not read. */
-static bool is_unread(const char* page) {
-  return page[0] != 'D';
-}
 
 static void tell(const tbk_instance_t* self, const char* what, const char* text) {
   driver_log(&self->host, TBK_LOG_INFO, TBK_LOG_UNVERIFIED "%s%s", what, text);
@@ -47,9 +42,9 @@ static void tell_functions(const tbk_instance_t* self, char* line) {
   line[0] = '\0';
 }
 
-/* In lines that are shown whole. */
+/* Those whose pages were not read, in lines that are shown whole. */
 static void add(const tbk_instance_t* self, char line[LINE], const char* page, const char* symbol) {
-  if (!is_unread(page)) return;
+  if (page[0] == 'D') return;
   if (strlen(line) + strlen(symbol) + sizeof ", " > LINE) tell_functions(self, line);
   const size_t length = strlen(line);
   snprintf(line + length, LINE - length, "%s%s", length > 0 ? ", " : "", symbol);
@@ -64,9 +59,6 @@ void npu_tell_unverified(const tbk_instance_t* self) {
 #define ADD(member, symbol, need, page, result, parameters) add(self, line, page, symbol);
   ACL_RUNTIME_MAP(ADD)
   ACL_HANDLE_MAP(ADD)
-#undef ADD
-#define ADD(member, name, page, ...) add(self, line, page, ACL_PHASE_TWO_SYMBOL(name));
-  ACL_OPERATOR_MAP(ADD)
 #undef ADD
   for (int i = 0; i < ACLNN_FUNCTIONS; i++) {
     char symbol[80];

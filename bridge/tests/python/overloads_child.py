@@ -130,6 +130,13 @@ ALONE: dict[str, Arguments] = {
     "sort": [signed(1)[0]], "median.dim": [signed(1)[0], 0], "cumsum": [signed(1)[0], 0],
     "_softmax": [signed(1)[0], 0, False], "argmax": [signed(1)[0], 0], "amax": [signed(1)[0]],
 }  # fmt: skip
+# Whole numbers where a formula alone would say infinity, a fraction, or a sign that is not there.
+EDGES: dict[str, Arguments] = {
+    "pow.Tensor_Tensor": [places(0, 1, 2, -1, 0), places(-1, -1, -2, -3, 0)],
+    "pow.Scalar": [0, places(-1, 0, 2)],
+    "__lshift__.Tensor": [places(5, -5, 1, 1), places(20000, -1, 63, 64)],
+    "__rshift__.Tensor": [places(5, -5, -5, -5), places(20000, 20000, -1, 2)],
+}
 # Two name the dtype; of half, PyTorch's CPU alone keeps mean and deviation in half.
 FLOAT32_ALONE = ("_softmax_backward_data", "_log_softmax_backward_data", "native_layer_norm")
 # Within the domain of these, and where they are not smooth: what has no row here takes both signs.
@@ -214,6 +221,8 @@ def samples(name: str, dtypes: str) -> Iterator[tuple[str, Arguments]]:
         yield "float16", each(first, lambda x: x.half() if x.is_floating_point() else x)
     if dtypes in ("NUMBERS", "ALL") and name not in GIVEN:
         yield "int64", made(name, is_whole=True)
+    if name in EDGES:
+        yield "whole numbers at the edge", EDGES[name]
     if name in ALONE:
         yield "no dimensions", ALONE[name]
     if not whole and name not in GIVEN:

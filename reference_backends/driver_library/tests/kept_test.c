@@ -59,7 +59,7 @@ static void what_is_left_is_given_back_once(void) {
 static int ended, released;
 
 static void end(driver_handle_t* handle) {
-  ended += handle->native != NULL;
+  ended += handle->live;
 }
 
 static void release(void* handle) {
@@ -70,8 +70,8 @@ static void release(void* handle) {
 static void handles_become_stale_and_end_once(void) {
   int native;
   driver_handles_t all = LIST_HEAD_INITIALIZER(all);
-  driver_handle_t one = {.native = &native}, other = {.native = &native},
-                  gone = {.native = &native};
+  driver_handle_t one = {.native = NULL}; /* a driver's default stream */
+  driver_handle_t other = {.native = &native}, gone = {.native = &native};
   ended = released = 0;
   handle_add(&lock, &all, &one);
   handle_add(&lock, &all, &other);
@@ -80,6 +80,7 @@ static void handles_become_stale_and_end_once(void) {
   handles_make_stale(&all, end);
   handles_make_stale(&all, end);
   CU_ASSERT_EQUAL(ended, 2);
+  CU_ASSERT_PTR_NULL(other.native);
   CU_ASSERT_FALSE(handle_remove(&lock, &one));
   handles_free(&all, release);
   CU_ASSERT_EQUAL(released, 1);

@@ -43,9 +43,7 @@ typedef struct call {
 
 static void run_call(sim_task_t* task) {
   const call_t* call = (const call_t*)task;
-  sim_in_host_function(true);
-  call->function(call->argument);
-  sim_in_host_function(false);
+  sim_run_host_function(call->function, call->argument);
 }
 
 /* Sets the style of the stream's callbacks; false where it has the other one. */
@@ -66,12 +64,8 @@ acl_result api_launch_host_function(acl_stream stream, void (*function)(void*), 
   if (result != ACL_OK) return result;
   if (function == NULL) return sim_broken(SIM_NULL_POINTER, call_name);
   if (!set_style(queue.stream, HOST_FUNCTION)) return sim_broken(SIM_MIXED, call_name);
-  call_t* call = sim_task_new(sizeof *call, run_call);
-  if (call != NULL) {
-    call->function = function;
-    call->argument = argument;
-  }
-  return sim_submit(&queue, call);
+  const call_t call = {.function = function, .argument = argument};
+  return sim_submit(&queue, sim_task_new(&call, sizeof call, run_call));
 }
 
 /* Hands it to the thread, and waits for it where the stream does. */
@@ -115,14 +109,11 @@ acl_result api_launch_callback(void (*function)(void*), void* argument, int bloc
   sim_reporter_t* reporter = subscribed(queue.stream);
   if (reporter == NULL) return sim_broken(SIM_NO_REPORT, call_name);
   if (!set_style(queue.stream, REPORT)) return sim_broken(SIM_MIXED, call_name);
-  call_t* call = sim_task_new(sizeof *call, run_report);
-  if (call != NULL) {
-    call->function = function;
-    call->argument = argument;
-    call->blocks = block == ACL_CALLBACK_BLOCK;
-    call->reporter = reporter;
-  }
-  return sim_submit(&queue, call);
+  const call_t call = {.function = function,
+                       .argument = argument,
+                       .blocks = block == ACL_CALLBACK_BLOCK,
+                       .reporter = reporter};
+  return sim_submit(&queue, sim_task_new(&call, sizeof call, run_report));
 }
 
 /* Finds the thread, or makes what stands for it; NULL without host memory. sim.lock is held. */
@@ -143,17 +134,12 @@ static sim_reporter_t* reporter_of(uint64_t thread, bool make) {
   return reporter;
 }
 
-static acl_result begin_on_report(acl_stream stream, const char* call, sim_queue_t* out_queue) {
-  acl_result result = sim_begin_on_stream(stream, call, out_queue);
-  if (result != ACL_OK) return result;
-  return out_queue->stream != NULL ? ACL_OK : sim_broken(SIM_DEFAULT_STREAM, call);
-}
-
 acl_result api_subscribe_report(uint64_t thread, acl_stream stream) {
   static const char call[] = "aclrtSubscribeReport";
   sim_queue_t queue;
-  acl_result result = begin_on_report(stream, call, &queue);
+  acl_result result = sim_begin_on_stream(stream, call, &queue);
   if (result != ACL_OK) return result;
+  if (queue.stream == NULL) return sim_broken(SIM_DEFAULT_STREAM, call);
   pthread_mutex_lock(&sim.lock);
   sim_reporter_t* reporter = reporter_of(thread, true);
   sim_reporter_t** own = &queue.stream->as.stream.reporter;
@@ -165,7 +151,7 @@ acl_result api_subscribe_report(uint64_t thread, acl_stream stream) {
     reporter->context = queue.context;
   }
   pthread_mutex_unlock(&sim.lock);
-  if (reporter == NULL) return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+  if (reporter == NULL) return sim_no_memory();
   return fits ? ACL_OK : sim_broken(SIM_SUBSCRIBED, call);
 }
 
@@ -197,12 +183,9 @@ static struct timespec after_ms(int32_t ms) {
   enum { MS = 1000, NS = 1000000000 };
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  time.tv_sec += ms / MS;
   time.tv_nsec += (long)(ms % MS) * (NS / MS);
-  if (time.tv_nsec >= NS) {
-    time.tv_sec++;
-    time.tv_nsec -= NS;
-  }
+  time.tv_sec += ms / MS + time.tv_nsec / NS;
+  time.tv_nsec %= NS;
   return time;
 }
 
@@ -229,12 +212,10 @@ acl_result api_process_report(int32_t timeout_ms) {
   pthread_mutex_lock(&sim.lock);
   sim_reporter_t* reporter = reporter_of((uint64_t)pthread_self(), true);
   pthread_mutex_unlock(&sim.lock);
-  if (reporter == NULL) return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+  if (reporter == NULL) return sim_no_memory();
   report_t* report = take(reporter, timeout_ms);
   if (report == NULL) return sim_refuse(ACL_REPORT_TIMEOUT, "no report came in time");
-  sim_in_host_function(true);
-  report->function(report->argument);
-  sim_in_host_function(false);
+  sim_run_host_function(report->function, report->argument);
   pthread_mutex_lock(&reporter->lock);
   if (report->called != NULL) *report->called = true;
   pthread_cond_broadcast(&reporter->changed);

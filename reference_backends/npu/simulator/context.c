@@ -11,7 +11,7 @@ static _Thread_local struct {
   uint64_t generation;
 } current;
 
-static bool is_any_set(void) {
+bool sim_is_any_set(void) {
   bool any = false;
   pthread_mutex_lock(&sim.lock);
   for (int i = 0; i < sim.device_count; i++)
@@ -80,7 +80,7 @@ static void stop(sim_context_t* context) {
     (void)sim_broken(SIM_LEFT, "aclrtResetDevice");
   if (sim_objects_end(context, SIM_EXECUTOR, SIM_EXECUTOR))
     (void)sim_broken(SIM_EXECUTOR_LEFT, "aclrtResetDevice");
-  if (!is_any_set() && sim_descriptors_left())
+  if (!sim_is_any_set() && sim_descriptors_left())
     (void)sim_broken(SIM_DESCRIPTORS_LEFT, "aclrtResetDevice");
   if (sim_memory_end(context)) (void)sim_broken(SIM_MEMORY_LEFT, "aclrtResetDevice");
   vdev_event_free(context->epoch);

@@ -109,15 +109,12 @@ static void run_move(sim_task_t* task) {
 
 static acl_result submit(const sim_queue_t* queue, const side_t* to, const side_t* from,
                          uint8_t value, uint64_t size_bytes) {
-  move_t* move = sim_task_new(sizeof *move, run_move);
-  if (move == NULL) return sim_submit(queue, NULL);
-  move->to = to->at;
-  move->from = from->at;
-  move->value = value;
-  move->size_bytes = size_bytes;
-  move->task.uses[0] = to->memory;
-  move->task.uses[1] = from->memory;
-  return sim_submit(queue, move);
+  const move_t move = {.task.uses = {to->memory, from->memory},
+                       .to = to->at,
+                       .from = from->at,
+                       .value = value,
+                       .size_bytes = size_bytes};
+  return sim_submit(queue, sim_task_new(&move, sizeof move, run_move));
 }
 
 acl_result api_copy_async(void* destination, size_t destination_bytes, const void* source,

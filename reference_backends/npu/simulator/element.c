@@ -12,6 +12,17 @@
 #include <tbk/dtypes.h>
 #include <vdev/words.h>
 
+typedef union bits {
+  uint8_t u8;
+  int8_t i8;
+  int16_t i16;
+  uint16_t u16;
+  int32_t i32;
+  int64_t i64;
+  float f32;
+  double f64;
+} bits_t;
+
 /* Half and bfloat16: bits of the fraction, and the least exponent. */
 typedef struct narrow {
   int fraction, least, most;
@@ -50,16 +61,7 @@ int64_t sim_element_size(int dtype) {
 }
 
 sim_number_t sim_element_read(int dtype, const char* from) {
-  union {
-    uint8_t u8;
-    int8_t i8;
-    int16_t i16;
-    uint16_t u16;
-    int32_t i32;
-    int64_t i64;
-    float f32;
-    double f64;
-  } bits = {.i64 = 0};
+  bits_t bits = {.i64 = 0};
   vdev_words_copy(&bits, from, (uint64_t)sim_element_size(dtype));
   switch (dtype) {
     case TBK_BOOL:
@@ -85,20 +87,19 @@ sim_number_t sim_element_read(int dtype, const char* from) {
   }
 }
 
-/* What does not fit gives a number, and traps nowhere; of whole numbers, a power of 0 that is infinite is 0. */
+bool sim_element_is_whole(int dtype) {
+  return dtype == TBK_UINT8 || dtype == TBK_INT8 || dtype == TBK_INT16 || dtype == TBK_INT32 ||
+         dtype == TBK_INT64;
+}
+
 static int64_t whole(sim_number_t value) {
-  if (!isfinite(value)) return isinf(value) ? 0 : INT64_MIN;
+  if (!isfinite(value)) return INT64_MIN;
   const sim_number_t range = 18446744073709551616.0L, turned = fmodl(truncl(value), range);
   return (int64_t)(uint64_t)(turned < 0 ? turned + range : turned);
 }
 
 void sim_element_write(int dtype, sim_number_t value, char* to) {
-  union {
-    uint16_t u16;
-    int64_t i64;
-    float f32;
-    double f64;
-  } bits = {.i64 = 0};
+  bits_t bits = {.i64 = 0};
   if (dtype == TBK_FLOAT16)
     bits.u16 = narrow(&half, value);
   else if (dtype == TBK_BFLOAT16)

@@ -26,7 +26,7 @@ acl_result api_event_create(acl_event* out, uint32_t flags) {
   sim_object_t* event = sim_object_add(&value);
   if (event == NULL) {
     vdev_event_free(value.as.event.event);
-    return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+    return ACL_BAD_ALLOC;
   }
   *out = event;
   return ACL_OK;

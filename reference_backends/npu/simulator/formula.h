@@ -4,7 +4,7 @@
  *
  * formula.h: what a function of aclnn computes for an element, as text: "a + p * b". Of the arguments, in
  * their order, tensors are a, b, c ..., scalars p, q, r, s, whole numbers and truths i, j, k, and real numbers
- * x, y. Beside them stand index, row and column (of the element), pi and inf.
+ * x, y. Beside them stand index, row and column (of the element), w, whether the result is of whole numbers, pi and inf.
  *
  * Operators bind as in C, with and, or, ** and unary minus; truths are 0 and 1. All is computed in long double,
  * which holds every int64_t and every double, and is rounded once, when it is stored. An absent argument is NaN.

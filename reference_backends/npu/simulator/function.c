@@ -13,9 +13,8 @@
 
 enum { WORKSPACE = 512 };
 
-static const aclnn_row_t rows[] = {
-#define ACLNN(name, signature, arguments, page, meaning, overloads) \
-  {#name, arguments, ACLNN_##signature, page},
+static const char* const arguments_of[] = {
+#define ACLNN(name, signature, arguments, page, meaning, overloads) (arguments),
 #include "../aclnn.def"
 #undef ACLNN
 };
@@ -134,38 +133,44 @@ static void round_scalars(sim_call_t* call) {
     call->scalar[i] = sim_element_round(call->tensor[0].dtype, call->scalar[i]);
 }
 
+static void plan_call(plan_t* plan, const char* arguments, const aclnn_word_t* words) {
+  sim_call_t* call = &plan->executor->call;
+  call->function = plan->function;
+  for (int i = 0; arguments[i] != '\0' && plan->result == ACL_OK; i++)
+    add(plan, call, arguments[i], &words[i]);
+  round_scalars(call);
+  plan->executor->workspace_bytes = workspace_of(plan->function);
+}
+
 static acl_result plan_function(aclnn_function_t function, const char* name,
                                 const aclnn_word_t* words, uint64_t* out_workspace_bytes,
                                 acl_executor** out_executor) {
   plan_t plan;
-  if (!plan_begin(&plan, SIM_OPERATORS + (int)function, name, out_workspace_bytes, out_executor))
-    return plan.result;
-  sim_call_t* call = &plan.executor->call;
-  call->function = function;
-  for (int i = 0; rows[function].arguments[i] != '\0' && plan.result == ACL_OK; i++)
-    add(&plan, call, rows[function].arguments[i], &words[i]);
-  round_scalars(call);
-  plan.executor->workspace_bytes = workspace_of(function);
-  return plan_finish(&plan, plan.result);
+  if (!plan_begin(&plan, function, name, out_workspace_bytes, out_executor)) return plan.result;
+  if (sim_meaning_of(function)[0] == '\0')
+    plan_kernel(&plan, arguments_of[function], words);
+  else
+    plan_call(&plan, arguments_of[function], words);
+  return plan_finish(&plan);
 }
 
-#define ACLNN(name, signature, arguments, page, meaning, overloads)                             \
-  SIM_EXPORT acl_result function_plan_##name(                                                   \
-      ACLNN_SIGNATURE_##signature(ACLNN_PARAMETERS_), uint64_t* out_workspace_bytes,            \
-      acl_executor** out_executor) __asm__(ACL_PHASE_ONE_SYMBOL(#name));                        \
-  SIM_EXPORT acl_result function_issue_##name(                                                  \
-      void* workspace, uint64_t workspace_bytes, acl_executor* executor,                        \
-      acl_stream stream) __asm__(ACL_PHASE_TWO_SYMBOL(#name));                                  \
-  acl_result function_plan_##name(ACLNN_SIGNATURE_##signature(ACLNN_PARAMETERS_),               \
-                                  uint64_t* out_workspace_bytes, acl_executor** out_executor) { \
-    const aclnn_word_t words[] = {ACLNN_SIGNATURE_##signature(ACLNN_WORDS_)};                   \
-    return plan_function(ACLNN_FUNCTION_##name, ACL_PHASE_ONE_SYMBOL(#name), words,             \
-                         out_workspace_bytes, out_executor);                                    \
-  }                                                                                             \
-  acl_result function_issue_##name(void* workspace, uint64_t workspace_bytes,                   \
-                                   acl_executor* executor, acl_stream stream) {                 \
-    return sim_issue(SIM_OPERATORS + ACLNN_FUNCTION_##name, ACL_PHASE_TWO_SYMBOL(#name),        \
-                     workspace, workspace_bytes, executor, stream);                             \
+#define ACLNN(name, signature, arguments, page, meaning, overloads)                            \
+  SIM_EXPORT acl_result function_plan_##name(                                                  \
+      ACLNN_PARAMETERS_##signature, uint64_t* out_workspace_bytes,                             \
+      acl_executor** out_executor) __asm__(ACL_PHASE_ONE_SYMBOL(#name));                       \
+  SIM_EXPORT acl_result function_issue_##name(                                                 \
+      void* workspace, uint64_t workspace_bytes, acl_executor* executor,                       \
+      acl_stream stream) __asm__(ACL_PHASE_TWO_SYMBOL(#name));                                 \
+  acl_result function_plan_##name(ACLNN_PARAMETERS_##signature, uint64_t* out_workspace_bytes, \
+                                  acl_executor** out_executor) {                               \
+    const aclnn_word_t words[] = {ACLNN_WORDS_##signature};                                    \
+    return plan_function(ACLNN_FUNCTION_##name, ACL_PHASE_ONE_SYMBOL(#name), words,            \
+                         out_workspace_bytes, out_executor);                                   \
+  }                                                                                            \
+  acl_result function_issue_##name(void* workspace, uint64_t workspace_bytes,                  \
+                                   acl_executor* executor, acl_stream stream) {                \
+    return sim_issue(ACLNN_FUNCTION_##name, ACL_PHASE_TWO_SYMBOL(#name), workspace,            \
+                     workspace_bytes, executor, stream);                                       \
   }
 #include "../aclnn.def"
 #undef ACLNN

@@ -116,10 +116,10 @@ static acl_result take_workspace(const sim_context_t* context, const sim_executo
   return ACL_OK;
 }
 
-static acl_result check_executor(const sim_object_t* object, int op, const sim_context_t* context,
-                                 const char* call) {
+static acl_result check_executor(const sim_object_t* object, aclnn_function_t function,
+                                 const sim_context_t* context, const char* call) {
   const sim_executor_t* executor = object->as.executor;
-  if (executor->op != op) return sim_broken(SIM_EXECUTOR_KIND, call);
+  if (executor->function != function) return sim_broken(SIM_EXECUTOR_KIND, call);
   if (object->context != context) return sim_broken(SIM_EXECUTOR_CONTEXT, call);
   for (int i = 0; i < executor->handle_count; i++)
     if (!sim_object_lives(executor->handles[i].handle, executor->handles[i].serial))
@@ -133,22 +133,13 @@ static acl_result find_executor(const void* handle, const char* call, sim_object
   return sim_object_find(handle, SIM_EXECUTOR, call, out_object);
 }
 
-/* Makes a task of what was found out; NULL without host memory. */
-static compute_t* task_of(const compute_t* value, void (*run)(sim_task_t* task)) {
-  compute_t* compute = sim_task_new(sizeof *compute, run);
-  if (compute == NULL) return NULL;
-  sim_task_t task = compute->task;
-  memcpy(task.uses, value->task.uses, sizeof task.uses);
-  *compute = *value;
-  compute->task = task;
-  return compute;
-}
-
 static acl_result submit(const sim_queue_t* queue, const compute_t* value) {
   acl_result result = ACL_OK;
   if (value->made.kernel != NULL && value->made.job.groups == 0) return ACL_OK;
-  if (value->made.workspace_bytes > 0) result = sim_submit(queue, task_of(value, run_mark));
-  return result == ACL_OK ? sim_submit(queue, task_of(value, run_compute)) : result;
+  if (value->made.workspace_bytes > 0)
+    result = sim_submit(queue, sim_task_new(value, sizeof *value, run_mark));
+  return result == ACL_OK ? sim_submit(queue, sim_task_new(value, sizeof *value, run_compute))
+                          : result;
 }
 
 /* Memory of what has elements, in the order in which tensors were taken. */
@@ -164,13 +155,13 @@ static acl_result take_operands(const sim_context_t* context, const sim_executor
   return result;
 }
 
-acl_result sim_issue(int op, const char* call, const void* workspace, uint64_t bytes,
-                     const void* handle, acl_stream stream) {
+acl_result sim_issue(aclnn_function_t function, const char* call, const void* workspace,
+                     uint64_t bytes, const void* handle, acl_stream stream) {
   sim_queue_t queue;
   sim_object_t* object;
   acl_result result = sim_begin_on_stream(stream, call, &queue);
   if (result == ACL_OK) result = find_executor(handle, call, &object);
-  if (result == ACL_OK) result = check_executor(object, op, queue.context, call);
+  if (result == ACL_OK) result = check_executor(object, function, queue.context, call);
   if (result != ACL_OK) return result;
   const sim_executor_t* executor = object->as.executor;
   compute_t value = {.made = *executor, .call = call};
@@ -183,14 +174,6 @@ acl_result sim_issue(int op, const char* call, const void* workspace, uint64_t b
   if (result == ACL_OK && !executor->repeatable) (void)sim_object_end(object, SIM_SPENT);
   return result;
 }
-
-#define SIM_DEFINE_ISSUE(member, name, page, ...)                                              \
-  acl_result issue_##member(void* workspace, uint64_t workspace_bytes, acl_executor* executor, \
-                            acl_stream stream) {                                               \
-    return sim_issue(SIM_OPERATOR_##member, ACL_PHASE_TWO_SYMBOL(name), workspace,             \
-                     workspace_bytes, executor, stream);                                       \
-  }
-ACL_OPERATOR_MAP(SIM_DEFINE_ISSUE)
 
 acl_result api_make_repeatable(acl_executor* handle) {
   static const char call[] = "aclSetAclOpExecutorRepeatable";

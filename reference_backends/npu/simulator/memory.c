@@ -50,17 +50,10 @@ acl_result sim_memory_range(const sim_context_t* context, const void* pointer, u
   return ACL_OK;
 }
 
-void sim_memory_use(sim_memory_t* memory) {
+void sim_memory_use(sim_memory_t* memory, int change) {
   if (memory == NULL) return;
   pthread_mutex_lock(&sim.lock);
-  memory->uses++;
-  pthread_mutex_unlock(&sim.lock);
-}
-
-void sim_memory_done(sim_memory_t* memory) {
-  if (memory == NULL) return;
-  pthread_mutex_lock(&sim.lock);
-  memory->uses--;
+  memory->uses += change;
   pthread_mutex_unlock(&sim.lock);
 }
 
@@ -71,39 +64,45 @@ static void give_back(const sim_memory_t* memory) {
     vdev_arena_give(vdev_device_arena(memory->context->device), memory->start);
 }
 
-/* Keeps a copy of what was allocated; false without host memory. */
-static bool keep(const sim_memory_t* value) {
+/* Keeps a copy of what was allocated, or gives it back. */
+static acl_result keep(const sim_memory_t* value, void** out) {
   sim_memory_t* memory = malloc(sizeof *memory);
-  if (memory == NULL) return false;
-  *memory = *value;
+  if (memory != NULL) *memory = *value;
   pthread_mutex_lock(&sim.lock);
-  bool kept = tsearch(memory, &sim.memory, by_range) != NULL;
+  bool kept = memory != NULL && tsearch(memory, &sim.memory, by_range) != NULL;
   pthread_mutex_unlock(&sim.lock);
-  if (!kept) free(memory);
-  return kept;
+  if (kept) {
+    *out = (void*)value->start;
+    return ACL_OK;
+  }
+  free(memory);
+  give_back(value);
+  return sim_no_memory();
+}
+
+/* The beginning of all allocations: in the current context. */
+static acl_result begin(void* const* out, size_t size_bytes, const char* call,
+                        sim_memory_t* out_value) {
+  *out_value = (sim_memory_t){.size_bytes = size_bytes};
+  acl_result result = sim_begin_in_context(call, &out_value->context);
+  if (result != ACL_OK) return result;
+  if (out == NULL) return sim_broken(SIM_NULL_POINTER, call);
+  return size_bytes > 0 ? ACL_OK : sim_broken(SIM_SIZE, call);
 }
 
 static acl_result allocate(void** out, size_t size_bytes, int policy, uint64_t padding_bytes,
                            const char* call) {
-  sim_context_t* context;
-  acl_result result = sim_begin_in_context(call, &context);
+  sim_memory_t value;
+  acl_result result = begin(out, size_bytes, call, &value);
   if (result != ACL_OK) return result;
-  if (out == NULL) return sim_broken(SIM_NULL_POINTER, call);
-  if (size_bytes == 0) return sim_broken(SIM_SIZE, call);
   if (policy < 0 || (policy & ~POLICY_BITS) > LAST_POLICY) return sim_broken(SIM_FLAGS, call);
   if (size_bytes > UINT64_MAX / 2) return sim_refuse(ACL_MEMORY_ALLOCATION, "no memory left");
-  sim_memory_t value = {.size_bytes = size_bytes, .context = context};
   value.room_bytes = sim_round_up(size_bytes) + padding_bytes;
-  vdev_arena_t* arena = vdev_device_arena(context->device);
+  vdev_arena_t* arena = vdev_device_arena(value.context->device);
   value.start = vdev_arena_take(arena, value.room_bytes);
   if (value.start == 0) return sim_refuse(ACL_MEMORY_ALLOCATION, "no device memory left");
   value.at = vdev_arena_at(arena, value.start, 0, value.room_bytes);
-  if (!keep(&value)) {
-    give_back(&value);
-    return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
-  }
-  *out = (void*)value.start;
-  return ACL_OK;
+  return keep(&value, out);
 }
 
 acl_result api_malloc_padded(void** out, size_t size_bytes, int policy) {
@@ -115,25 +114,15 @@ acl_result api_malloc_align32(void** out, size_t size_bytes, int policy) {
 }
 
 acl_result api_malloc_host(void** out, size_t size_bytes) {
-  sim_context_t* context;
-  acl_result result = sim_begin_in_context("aclrtMallocHost", &context);
+  sim_memory_t value;
+  acl_result result = begin(out, size_bytes, "aclrtMallocHost", &value);
   if (result != ACL_OK) return result;
-  if (out == NULL) return sim_broken(SIM_NULL_POINTER, "aclrtMallocHost");
-  if (size_bytes == 0) return sim_broken(SIM_SIZE, "aclrtMallocHost");
-  void* pointer = vdev_pinned_take(sim.machine, size_bytes);
-  if (pointer == NULL) return sim_refuse(ACL_MEMORY_ALLOCATION, "no pinned memory left");
-  sim_memory_t value = {.start = (uintptr_t)pointer,
-                        .size_bytes = size_bytes,
-                        .room_bytes = size_bytes,
-                        .pinned = true,
-                        .at = pointer,
-                        .context = context};
-  if (!keep(&value)) {
-    give_back(&value);
-    return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
-  }
-  *out = pointer;
-  return ACL_OK;
+  value.at = vdev_pinned_take(sim.machine, size_bytes);
+  if (value.at == NULL) return sim_refuse(ACL_MEMORY_ALLOCATION, "no pinned memory left");
+  value.start = (uintptr_t)value.at;
+  value.room_bytes = size_bytes;
+  value.pinned = true;
+  return keep(&value, out);
 }
 
 static acl_result release(const void* pointer, bool pinned, const char* call) {

@@ -11,7 +11,7 @@
 
 /* Dead descriptors and executors, the oldest first; guarded by sim.lock. */
 enum { DEAD = 4096 };
-static sim_object_t *oldest_dead, *newest_dead;
+static STAILQ_HEAD(, sim_object) dead = STAILQ_HEAD_INITIALIZER(dead);
 static int dead_count;
 
 static int by_address(const void* left, const void* right) {
@@ -20,16 +20,19 @@ static int by_address(const void* left, const void* right) {
 
 sim_object_t* sim_object_add(const sim_object_t* value) {
   sim_object_t* object = malloc(sizeof *object);
-  if (object == NULL) return NULL;
-  *object = *value;
-  object->live = true;
+  if (object != NULL) *object = *value;
   pthread_mutex_lock(&sim.lock);
-  object->serial = ++sim.serial;
-  object->generation = value->context != NULL ? value->context->generation : 0;
-  bool kept = tsearch(object, &sim.objects, by_address) != NULL;
+  bool kept = object != NULL && tsearch(object, &sim.objects, by_address) != NULL;
+  if (kept) {
+    object->live = true;
+    object->serial = ++sim.serial;
+    object->generation = value->context != NULL ? value->context->generation : 0;
+  }
   pthread_mutex_unlock(&sim.lock);
-  if (!kept) free(object);
-  return kept ? object : NULL;
+  if (kept) return object;
+  free(object);
+  (void)sim_no_memory();
+  return NULL;
 }
 
 static sim_object_t* look_up(const void* handle) {
@@ -67,13 +70,10 @@ bool sim_object_lives(const void* handle, uint64_t serial) {
 
 /* Frees the oldest of too many dead; the lock is held. */
 static void bury(sim_object_t* object) {
-  object->next_dead = NULL;
-  if (newest_dead != NULL) newest_dead->next_dead = object;
-  if (oldest_dead == NULL) oldest_dead = object;
-  newest_dead = object;
+  STAILQ_INSERT_TAIL(&dead, object, next_dead);
   if (++dead_count <= DEAD) return;
-  sim_object_t* gone = oldest_dead;
-  oldest_dead = gone->next_dead;
+  sim_object_t* gone = STAILQ_FIRST(&dead);
+  STAILQ_REMOVE_HEAD(&dead, next_dead);
   dead_count--;
   tdelete(gone, &sim.objects, by_address);
   free(gone);

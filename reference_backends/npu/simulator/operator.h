@@ -13,23 +13,6 @@
 /* A rank and a dtype that no operator takes. */
 enum { SIM_TOO_MANY = EMIT_MAX_RANK + 1, SIM_NO_DTYPE = 63 };
 
-typedef enum sim_operator {
-#define SIM_OPERATOR(member, ...) SIM_OPERATOR_##member,
-  ACL_OPERATOR_MAP(SIM_OPERATOR)
-#undef SIM_OPERATOR
-      SIM_OPERATORS
-} sim_operator_t;
-
-#define SIM_DECLARE_PHASES(member, name, page, ...)                               \
-  SIM_EXPORT acl_result plan_##member(                                            \
-      __VA_ARGS__, uint64_t* out_workspace_bytes,                                 \
-      acl_executor** out_executor) __asm__(ACL_PHASE_ONE_SYMBOL(name));           \
-  SIM_EXPORT acl_result issue_##member(void* workspace, uint64_t workspace_bytes, \
-                                       acl_executor* executor,                    \
-                                       acl_stream stream) __asm__(ACL_PHASE_TWO_SYMBOL(name));
-ACL_OPERATOR_MAP(SIM_DECLARE_PHASES)
-#undef SIM_DECLARE_PHASES
-
 /* A handle that stood for an operand, and whether it still does. */
 typedef struct sim_operand {
   const void* handle;
@@ -45,7 +28,7 @@ enum { SIM_HANDLES = SIM_TENSORS + ACLNN_ARGUMENTS };
 
 /* What the first phase makes. The operands are those of the job, in its order, and then others. */
 struct sim_executor {
-  int op; /* of sim_operator_t, or SIM_OPERATORS and one of aclnn_function_t */
+  aclnn_function_t function;
   bool repeatable;
   bool narrows; /* a product, whose float32 become narrower */
   uint64_t workspace_bytes;
@@ -57,9 +40,11 @@ struct sim_executor {
 };
 
 /* The second phase of every operator. */
-acl_result sim_issue(int op, const char* call, const void* workspace, uint64_t bytes,
-                     const void* handle, acl_stream stream);
+acl_result sim_issue(aclnn_function_t function, const char* call, const void* workspace,
+                     uint64_t bytes, const void* handle, acl_stream stream);
 
+/* Returns the number of the last element of a storage that the tensor has; -1 where it has none. */
+int64_t sim_last_element(const sim_tensor_t* tensor);
 /* Returns our dtype for one of aclDataType; SIM_NO_DTYPE where there is none. */
 int sim_dtype_of(int acl_dtype);
 

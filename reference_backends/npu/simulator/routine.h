@@ -26,4 +26,10 @@
 SIM_ROUTINES(SIM_DECLARE_ROUTINE)
 #undef SIM_DECLARE_ROUTINE
 
+/* Defines one that is said in an expression of `run`. */
+#define SIM_ROUTINE(name, value)    \
+  bool sim_##name(sim_run_t* run) { \
+    return (value);                 \
+  }
+
 #endif /* SIM_ROUTINE_H */

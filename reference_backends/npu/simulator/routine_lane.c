@@ -36,12 +36,6 @@ static int64_t place(const sim_argument_t* shape, uint32_t dims, int64_t l, int6
   return at;
 }
 
-/* A result of one element per lane lies in the order of the lanes, with its dimensions or without. */
-static int64_t result_place(const sim_argument_t* out, uint32_t dims, int64_t length, int64_t l,
-                            int64_t k) {
-  return length == 1 ? l : place(out, dims, l, k);
-}
-
 static int64_t along(const sim_argument_t* shape, uint32_t dims) {
   int64_t count = 1;
   for (int d = 0; d < shape->rank; d++)
@@ -63,9 +57,10 @@ static bool run_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine, lan
     for (int i = 0; i < SIM_RESULTS; i++)
       lane->out[i] = room + 2 * lane->count + i * lane->length;
     if (!routine(lane)) return false;
+    /* A result of one element per lane lies in the order of the lanes, with its dimensions or without. */
     for (int i = 0; i < run->results; i++)
       for (int64_t k = 0; k < lane->length; k++)
-        run->to[i][result_place(run->out[i], dims, lane->length, l, k)] = lane->out[i][k];
+        run->to[i][lane->length == 1 ? l : place(run->out[i], dims, l, k)] = lane->out[i][k];
   }
   return true;
 }
@@ -95,21 +90,10 @@ bool sim_lanes(sim_run_t* run, uint32_t dims, lane_routine_t routine) {
 
 /* ----------------------------------------------------------------------------------- reductions -- */
 
-#define FOLD(name, first, step)                 \
-  static bool lane_##name(const lane_t* lane) { \
-    sim_number_t folded = (first);              \
-    for (int64_t i = 0; i < lane->count; i++) { \
-      const sim_number_t x = lane->in[0][i];    \
-      folded = (step);                          \
-    }                                           \
-    lane->out[0][0] = folded;                   \
-    return true;                                \
-  }
-FOLD(sum, 0, folded + x)
-FOLD(prod, 1, folded* x)
-FOLD(max, lane->in[0][0], isnan(folded) || folded >= x ? folded : x)
-FOLD(min, lane->in[0][0], isnan(folded) || folded <= x ? folded : x)
-#undef FOLD
+LANE_FOLD(sum, 0, folded + x, 0)
+LANE_FOLD(prod, 1, folded* x, 0)
+LANE_FOLD(max, lane->in[0][0], isnan(folded) || folded >= x ? folded : x, 0)
+LANE_FOLD(min, lane->in[0][0], isnan(folded) || folded <= x ? folded : x, 0)
 
 static bool lane_mean(const lane_t* lane) {
   lane_sum(lane);
@@ -195,10 +179,6 @@ static bool lane_std_mean(const lane_t* lane) {
 
 /* ----------------------------------------------------------------------- by name, and where along -- */
 
-#define ALONG(name, dim)                                         \
-  bool sim_##name(sim_run_t* run) {                              \
-    return sim_lanes(run, sim_lane_dims(run, dim), lane_##name); \
-  }
 ALONG(sum, LISTED)
 ALONG(mean, LISTED)
 ALONG(prod, run->call->wholes > 2 ? run->call->whole[0] : LISTED)

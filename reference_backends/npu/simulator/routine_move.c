@@ -121,17 +121,13 @@ static bool origin_scaled(const sim_run_t* run, place_t* place) {
   return true;
 }
 
-#define MOVED(name, origin, otherwise)            \
-  bool sim_##name(sim_run_t* run) {               \
-    return move(run, origin_##origin, otherwise); \
-  }
-MOVED(flip, flip, 0)
-MOVED(roll, roll, 0)
-MOVED(repeat, repeat, 0)
-MOVED(nearest, scaled, 0)
-MOVED(pad_constant, inside, run->call->scalar[0])
-MOVED(pad_reflect, reflected, 0)
-MOVED(pad_replicate, nearest, 0)
+SIM_ROUTINE(flip, move(run, origin_flip, 0))
+SIM_ROUTINE(roll, move(run, origin_roll, 0))
+SIM_ROUTINE(repeat, move(run, origin_repeat, 0))
+SIM_ROUTINE(nearest, move(run, origin_scaled, 0))
+SIM_ROUTINE(pad_constant, move(run, origin_inside, run->call->scalar[0]))
+SIM_ROUTINE(pad_reflect, move(run, origin_reflected, 0))
+SIM_ROUTINE(pad_replicate, move(run, origin_nearest, 0))
 
 /* -------------------------------------------------------------------------------- lists of tensors -- */
 
@@ -175,46 +171,42 @@ static bool resolve(sim_number_t value, int64_t size, int64_t* out) {
   return *out >= 0 && *out < size;
 }
 
-bool sim_gather(sim_run_t* run) {
-  const sim_argument_t *in = run->in[0], *index = run->in[1];
-  const int dim = dim_of(run->call->whole[0], in->rank);
-  for (int64_t i = 0; i < index->count; i++) {
-    place_t place = place_of(index, i);
-    const bool is_there = resolve(run->from[1][i], size_along(in, dim), &place.at[dim]);
-    run->to[0][i] = is_there ? run->from[0][index_of(in, &place)] : sim_absent;
-  }
-  return true;
+/* Which element of the index stands for a place: that at the same place, or of a row of indices, that of `dim`. */
+typedef enum spread { EACH, ROW } spread_t;
+
+static sim_number_t index_at(const sim_run_t* run, spread_t spread, int64_t i, const place_t* place,
+                             int dim) {
+  return run->from[1][spread == ROW ? place->at[dim] : i];
 }
 
-bool sim_index_select(sim_run_t* run) {
+static bool pick(sim_run_t* run, spread_t spread) {
   const sim_argument_t *in = run->in[0], *out = run->out[0];
   const int dim = dim_of(run->call->whole[0], in->rank);
   for (int64_t i = 0; i < out->count; i++) {
     place_t place = place_of(out, i);
-    const bool is_there = resolve(run->from[1][place.at[dim]], size_along(in, dim), &place.at[dim]);
+    const sim_number_t index = index_at(run, spread, i, &place, dim);
+    const bool is_there = resolve(index, size_along(in, dim), &place.at[dim]);
     run->to[0][i] = is_there ? run->from[0][index_of(in, &place)] : sim_absent;
   }
   return true;
 }
 
-bool sim_take(sim_run_t* run) {
-  for (int64_t i = 0; i < run->out[0]->count; i++) {
-    int64_t at;
-    const bool is_there = resolve(run->from[1][i], run->in[0]->count, &at);
-    run->to[0][i] = is_there ? run->from[0][at] : sim_absent;
-  }
-  return true;
-}
+SIM_ROUTINE(gather, pick(run, EACH))
+SIM_ROUTINE(index_select, pick(run, ROW))
 
-bool sim_embedding(sim_run_t* run) {
-  const int64_t width = run->in[0]->rank == 2 ? run->in[0]->sizes[1] : 0;
+/* Of rows of a width, those that the indices name, one after another. */
+static bool look_up(sim_run_t* run, int64_t rows, int64_t width) {
   for (int64_t i = 0; width > 0 && i < run->out[0]->count; i++) {
     int64_t at;
-    const bool is_there = resolve(run->from[1][i / width], run->in[0]->sizes[0], &at);
+    const bool is_there = resolve(run->from[1][i / width], rows, &at);
     run->to[0][i] = is_there ? run->from[0][at * width + i % width] : sim_absent;
   }
   return true;
 }
+
+SIM_ROUTINE(take, look_up(run, run->in[0]->count, 1))
+SIM_ROUTINE(embedding,
+            look_up(run, run->in[0]->sizes[0], run->in[0]->rank == 2 ? run->in[0]->sizes[1] : 0))
 
 /* The rows of the gradient are added to those that were looked up; that of the padding gets none. */
 bool sim_embedding_backward(sim_run_t* run) {
@@ -227,44 +219,27 @@ bool sim_embedding_backward(sim_run_t* run) {
   return true;
 }
 
-static void copy_self(sim_run_t* run) {
-  memcpy(run->to[0], run->from[0], sizeof *run->to[0] * (size_t)run->out[0]->count);
-}
-
-static bool scatter(sim_run_t* run, bool adds) {
-  const sim_argument_t *out = run->out[0], *index = run->in[1];
+/* Puts values of the third input, or the first scalar, into a copy of the first; over the elements of `space`. */
+static bool put(sim_run_t* run, const sim_argument_t* space, spread_t spread, bool adds,
+                sim_number_t factor) {
+  const sim_argument_t* out = run->out[0];
   const int dim = dim_of(run->call->whole[0], out->rank);
-  copy_self(run);
-  for (int64_t i = 0; i < index->count; i++) {
-    place_t place = place_of(index, i);
+  memcpy(run->to[0], run->from[0], sizeof *run->to[0] * (size_t)out->count);
+  for (int64_t i = 0; i < space->count; i++) {
+    place_t place = place_of(space, i);
+    const sim_number_t index = index_at(run, spread, i, &place, dim);
     const sim_number_t value =
         run->inputs > 2 ? run->from[2][index_of(run->in[2], &place)] : run->call->scalar[0];
-    if (!resolve(run->from[1][i], size_along(out, dim), &place.at[dim])) continue;
+    if (!resolve(index, size_along(out, dim), &place.at[dim])) continue;
     sim_number_t* to = &run->to[0][index_of(out, &place)];
-    *to = adds ? *to + value : value;
+    *to = adds ? *to + factor * value : value;
   }
   return true;
 }
 
-bool sim_scatter(sim_run_t* run) {
-  return scatter(run, false);
-}
-
-bool sim_scatter_add(sim_run_t* run) {
-  return scatter(run, true);
-}
-
-bool sim_index_add(sim_run_t* run) {
-  const sim_argument_t *out = run->out[0], *source = run->in[2];
-  const int dim = dim_of(run->call->whole[0], out->rank);
-  copy_self(run);
-  for (int64_t i = 0; i < source->count; i++) {
-    place_t place = place_of(source, i);
-    if (!resolve(run->from[1][place.at[dim]], size_along(out, dim), &place.at[dim])) continue;
-    run->to[0][index_of(out, &place)] += run->call->scalar[0] * run->from[2][i];
-  }
-  return true;
-}
+SIM_ROUTINE(scatter, put(run, run->in[1], EACH, false, 1))
+SIM_ROUTINE(scatter_add, put(run, run->in[1], EACH, true, 1))
+SIM_ROUTINE(index_add, put(run, run->in[2], ROW, true, run->call->scalar[0]))
 
 /* Boundaries ascend. The place of a value among them; out_int32, right. */
 bool sim_bucketize(sim_run_t* run) {

@@ -117,19 +117,8 @@ static bool lane_log_softmax_backward(const lane_t* lane) {
   return true;
 }
 
-static bool lane_cumsum(const lane_t* lane) {
-  sim_number_t sum = 0;
-  for (int64_t i = 0; i < lane->count; i++)
-    lane->out[0][i] = sum += lane->in[0][i];
-  return true;
-}
-
-static bool lane_cumprod(const lane_t* lane) {
-  sim_number_t product = 1;
-  for (int64_t i = 0; i < lane->count; i++)
-    lane->out[0][i] = product *= lane->in[0][i];
-  return true;
-}
+LANE_FOLD(cumsum, 0, folded + x, i)
+LANE_FOLD(cumprod, 1, folded* x, i)
 
 static bool cumulate(const lane_t* lane, bool largest) {
   int64_t at = 0;
@@ -152,11 +141,6 @@ static bool lane_cummin(const lane_t* lane) {
 
 /* ----------------------------------------------------------------------- by name, and where along -- */
 
-#define ALONG_AS(name, lane, dim)                                \
-  bool sim_##name(sim_run_t* run) {                              \
-    return sim_lanes(run, sim_lane_dims(run, dim), lane_##lane); \
-  }
-#define ALONG(name, dim) ALONG_AS(name, name, dim)
 ALONG(median, run->call->wholes > 0 ? run->call->whole[0] : LISTED)
 ALONG(kth, run->call->whole[1])
 ALONG(softmax, run->call->whole[0])

@@ -36,29 +36,29 @@ static void multiply(const shape_t* shape, const sim_number_t* left, const sim_n
   }
 }
 
-bool sim_matmul(sim_run_t* run) {
+/* The product of the two inputs from `first` on. */
+static bool product(const sim_run_t* run, int first, sim_number_t* into) {
   shape_t shape;
-  if (!find_shape(run->in[0], run->in[1], &shape)) return false;
-  multiply(&shape, run->from[0], run->from[1], run->to[0]);
+  if (!find_shape(run->in[first], run->in[first + 1], &shape)) return false;
+  multiply(&shape, run->from[first], run->from[first + 1], into);
   return true;
+}
+
+bool sim_matmul(sim_run_t* run) {
+  return product(run, 0, run->to[0]);
 }
 
 /* The formula of the first input, which is broadcast, and the product as the second. */
 bool sim_addmatmul(sim_run_t* run) {
-  shape_t shape;
-  if (!find_shape(run->in[1], run->in[2], &shape)) return false;
-  const sim_argument_t *out = run->out[0], *second = run->in[1];
-  sim_number_t *values = malloc(sizeof *values * (size_t)(out->count + 1)), *given = run->from[1];
-  if (values == NULL) return false;
-  multiply(&shape, run->from[1], run->from[2], values);
-  const int inputs = run->inputs;
-  run->from[1] = values;
-  run->in[1] = out;
-  run->inputs = 2;
-  const bool done = sim_pointwise(run);
-  run->from[1] = given;
-  run->in[1] = second;
-  run->inputs = inputs;
+  sim_number_t* values = malloc(sizeof *values * (size_t)(run->out[0]->count + 1));
+  bool done = values != NULL && product(run, 1, values);
+  if (done) {
+    sim_run_t sum = *run;
+    sum.inputs = 2;
+    sum.in[1] = run->out[0];
+    sum.from[1] = values;
+    done = sim_pointwise(&sum);
+  }
   free(values);
   return done;
 }

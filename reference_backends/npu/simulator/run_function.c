@@ -50,6 +50,7 @@ static void fill_variables(const sim_run_t* run, sim_number_t* const* arrays,
     out->numbers['i' - 'a' + i] = i < call->wholes ? (sim_number_t)call->whole[i] : sim_absent;
   for (int i = 0; i < 2; i++) /* x, y */
     out->numbers['x' - 'a' + i] = i < call->reals ? (sim_number_t)call->real[i] : sim_absent;
+  out->numbers['w' - 'a'] = sim_element_is_whole(like->dtype);
   out->columns =
       like->rank > 0 && like->sizes[like->rank - 1] > 0 ? like->sizes[like->rank - 1] : 1;
   out->rows = like->rank > 1 && like->sizes[like->rank - 2] > 0 ? like->sizes[like->rank - 2] : 1;
@@ -68,6 +69,10 @@ void sim_run_formula(const sim_run_t* run, int which, sim_number_t* const* array
 /* Values of an input for each element of a result, to which it is broadcast; NULL where it cannot be. */
 static sim_number_t* broadcast(const sim_argument_t* from, const sim_number_t* values,
                                const sim_argument_t* to) {
+  for (int d = 1; d <= from->rank; d++)
+    if (d > to->rank || (from->sizes[from->rank - d] != 1 &&
+                         from->sizes[from->rank - d] != to->sizes[to->rank - d]))
+      return NULL;
   sim_number_t* out = malloc(sizeof *out * (size_t)(to->count + 1));
   for (int64_t i = 0; out != NULL && i < to->count; i++) {
     int64_t place = 0, rest = i, step = 1;
@@ -83,23 +88,13 @@ static sim_number_t* broadcast(const sim_argument_t* from, const sim_number_t* v
   return out;
 }
 
-static bool broadcasts(const sim_argument_t* from, const sim_argument_t* to) {
-  for (int d = 1; d <= from->rank; d++)
-    if (d > to->rank || (from->sizes[from->rank - d] != 1 &&
-                         from->sizes[from->rank - d] != to->sizes[to->rank - d]))
-      return false;
-  return true;
-}
-
 /* Broadcasts all inputs to a space; false where one cannot be. The caller frees them. */
 static bool broadcast_all(const sim_run_t* run, const sim_argument_t* to,
                           sim_number_t* arrays[SIM_TENSORS]) {
   bool fits = true;
   for (int i = 0; i < run->inputs && fits; i++) {
-    if (run->from[i] == NULL) continue;
-    fits = broadcasts(run->in[i], to);
-    arrays[i] = fits ? broadcast(run->in[i], run->from[i], to) : NULL;
-    fits = fits && arrays[i] != NULL;
+    if (run->from[i] != NULL) arrays[i] = broadcast(run->in[i], run->from[i], to);
+    fits = run->from[i] == NULL || arrays[i] != NULL;
   }
   return fits;
 }
@@ -141,18 +136,14 @@ bool sim_each(sim_run_t* run) {
   return done;
 }
 
-static int64_t reduction_of(const sim_run_t* run) {
-  return run->call->whole[0];
-}
-
-enum { REDUCE_MEAN = 1, REDUCE_SUM = 2 };
+enum { REDUCE_MEAN = 1, REDUCE_SUM = 2 }; /* the first whole number */
 
 /* A loss of the first input's elements: each, their mean, or their sum. */
 bool sim_loss(sim_run_t* run) {
   sim_number_t* arrays[SIM_TENSORS] = {NULL};
   const sim_argument_t* space = run->in[0];
-  if (reduction_of(run) != REDUCE_MEAN && reduction_of(run) != REDUCE_SUM)
-    return sim_pointwise(run);
+  const int64_t reduction = run->call->whole[0];
+  if (reduction != REDUCE_MEAN && reduction != REDUCE_SUM) return sim_pointwise(run);
   bool fits = broadcast_all(run, space, arrays);
   sim_number_t* terms = malloc(sizeof *terms * (size_t)(space->count + 1));
   fits = fits && terms != NULL;
@@ -161,7 +152,7 @@ bool sim_loss(sim_run_t* run) {
     sim_run_formula(run, 0, arrays, space, space->count, terms);
     for (int64_t i = 0; i < space->count; i++)
       sum += terms[i];
-    run->to[0][0] = reduction_of(run) == REDUCE_MEAN ? sum / (sim_number_t)space->count : sum;
+    run->to[0][0] = reduction == REDUCE_MEAN ? sum / (sim_number_t)space->count : sum;
   }
   free(terms);
   free_all(arrays);
@@ -171,7 +162,7 @@ bool sim_loss(sim_run_t* run) {
 /* The derivative of a loss, whose mean divides it by the number of elements. */
 bool sim_loss_backward(sim_run_t* run) {
   const bool done = sim_pointwise(run);
-  for (int64_t i = 0; done && reduction_of(run) == REDUCE_MEAN && i < run->out[0]->count; i++)
+  for (int64_t i = 0; done && run->call->whole[0] == REDUCE_MEAN && i < run->out[0]->count; i++)
     run->to[0][i] /= (sim_number_t)run->out[0]->count;
   return done;
 }

@@ -13,6 +13,7 @@
 #include <emit/job.h>
 #include <pthread.h>
 #include <simkit/machine.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 #include <vdev/event.h>
 #include <vdev/words.h>
@@ -96,7 +97,7 @@ typedef struct sim_object {
   uint64_t serial; /* no other object has it */
   sim_context_t* context;
   uint64_t generation;
-  struct sim_object* next_dead;
+  STAILQ_ENTRY(sim_object) next_dead;
   union {
     sim_stream_t stream;
     sim_event_t event;
@@ -146,12 +147,17 @@ extern sim_state_t sim;
 /* Answers with a code that is no broken rule, and keeps `why` for aclGetRecentErrMsg. */
 acl_result sim_refuse(acl_result result, const char* why);
 
+/* Says that there is no host memory. */
+acl_result sim_no_memory(void);
+
 /* Checks what every call must: initialised, not in a forked child, not in a host function. */
 acl_result sim_begin(const char* call);
 /* sim_begin, and finds the context that is current. */
 acl_result sim_begin_in_context(const char* call, sim_context_t** out_context);
-/* Marks that the calling thread runs a host function, or does so no more. */
-void sim_in_host_function(bool inside);
+/* Whether any device is set. */
+bool sim_is_any_set(void);
+/* Runs a host function: it makes no call. */
+void sim_run_host_function(void (*function)(void*), void* argument);
 /* Returns what has stopped the context; 0 where nothing has. */
 acl_result sim_fault(const sim_context_t* context);
 
@@ -161,7 +167,7 @@ acl_result sim_after_wait(const sim_context_t* context, vdev_status_t status, in
 
 /* ------------------------------------------------------------------------------------ object.c -- */
 
-/* Makes an object; NULL without host memory. */
+/* Makes an object; without host memory NULL, and ACL_BAD_ALLOC is the answer. */
 sim_object_t* sim_object_add(const sim_object_t* value);
 /* Finds an object of this kind in any context; else a rule is broken. */
 acl_result sim_object_find(const void* handle, sim_kind_t kind, const char* call,
@@ -188,9 +194,8 @@ bool sim_memory_find(const void* pointer, sim_memory_t** out_memory);
 /* Finds a range of one live allocation of a device, and says what is wrong with it. */
 acl_result sim_memory_range(const sim_context_t* context, const void* pointer, uint64_t size_bytes,
                             const char* call, sim_memory_t** out_memory);
-/* Counts a use by work; the end of it. NULL is nothing. */
-void sim_memory_use(sim_memory_t* memory);
-void sim_memory_done(sim_memory_t* memory);
+/* Counts a use by work, 1, or the end of it, -1. NULL is nothing. */
+void sim_memory_use(sim_memory_t* memory, int change);
 /* Frees what is left in a context that is being reset; whether there was any. */
 bool sim_memory_end(const sim_context_t* context);
 /* Returns where work finds a place in the allocation. */
@@ -212,15 +217,14 @@ typedef struct sim_task {
   vdev_work_t work;
   sim_queue_t queue;
   void (*run)(struct sim_task* task);
-  void (*end)(struct sim_task* task); /* after run or instead of it; may be NULL */
   bool fails;
   sim_memory_t* uses[SIM_USES];
 } sim_task_t;
 
 /* sim_begin_in_context, and finds the queue for work on the stream; what has stopped it is the answer. */
 acl_result sim_begin_on_stream(acl_stream stream, const char* call, sim_queue_t* out_queue);
-/* Allocates a task of `size` bytes; NULL without host memory. */
-void* sim_task_new(size_t size, void (*run)(sim_task_t* task));
+/* Makes a task of `size` bytes that begin with one, which says what memory is used; NULL without host memory. */
+void* sim_task_new(const void* value, size_t size, void (*run)(sim_task_t* task));
 /* Enqueues a task, which uses the memory from now on; NULL answers that there is no host memory. */
 acl_result sim_submit(const sim_queue_t* queue, void* task);
 /* Makes work fail: its stream tells the code, or the context stops. */

@@ -34,6 +34,10 @@ acl_result sim_refuse(acl_result result, const char* why) {
   return result;
 }
 
+acl_result sim_no_memory(void) {
+  return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+}
+
 /* Reading it clears it; who reads may keep the text until then. */
 const char* api_recent_error(void) {
   static _Thread_local char given[sizeof message];
@@ -78,13 +82,10 @@ acl_result api_finalize(void) {
   acl_result result = sim_begin("aclFinalize");
   if (result != ACL_OK) return result;
   if (sim.own.foreign) return sim_broken(SIM_FOREIGN, "aclFinalize");
-  bool set = false;
+  if (sim_is_any_set()) (void)sim_broken(SIM_STILL_SET, "aclFinalize");
   pthread_mutex_lock(&sim.lock);
-  for (int i = 0; i < sim.device_count; i++)
-    set = set || sim.contexts[i].references > 0;
   sim.finalized = true;
   pthread_mutex_unlock(&sim.lock);
-  if (set) (void)sim_broken(SIM_STILL_SET, "aclFinalize");
   return ACL_OK;
 }
 
@@ -96,8 +97,10 @@ acl_result sim_begin(const char* call) {
   return ACL_OK;
 }
 
-void sim_in_host_function(bool inside) {
-  in_host_function = inside;
+void sim_run_host_function(void (*function)(void*), void* argument) {
+  in_host_function = true;
+  function(argument);
+  in_host_function = false;
 }
 
 acl_result sim_of_status(vdev_status_t status) {

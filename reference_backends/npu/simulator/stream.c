@@ -5,24 +5,21 @@
  * stream.c: streams, work and its faults.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "simulator.h"
-
-static acl_result find_queue(acl_stream stream, sim_context_t* context, const char* call,
-                             sim_queue_t* out_queue) {
-  *out_queue = (sim_queue_t){context, context->stream, NULL};
-  if (stream == NULL) return ACL_OK;
-  acl_result result = sim_object_find(stream, SIM_STREAM, call, &out_queue->stream);
-  if (result != ACL_OK) return result;
-  if (out_queue->stream->context != context) return sim_broken(SIM_STREAM_CONTEXT, call);
-  out_queue->queue = out_queue->stream->as.stream.queue;
-  return ACL_OK;
-}
 
 static acl_result find_on_stream(acl_stream stream, const char* call, sim_queue_t* out_queue) {
   sim_context_t* context;
   acl_result result = sim_begin_in_context(call, &context);
-  return result == ACL_OK ? find_queue(stream, context, call, out_queue) : result;
+  if (result != ACL_OK) return result;
+  *out_queue = (sim_queue_t){context, context->stream, NULL};
+  if (stream == NULL) return ACL_OK;
+  result = sim_object_find(stream, SIM_STREAM, call, &out_queue->stream);
+  if (result != ACL_OK) return result;
+  if (out_queue->stream->context != context) return sim_broken(SIM_STREAM_CONTEXT, call);
+  out_queue->queue = out_queue->stream->as.stream.queue;
+  return ACL_OK;
 }
 
 acl_result sim_begin_on_stream(acl_stream stream, const char* call, sim_queue_t* out_queue) {
@@ -47,15 +44,17 @@ static void run_task(vdev_work_t* work) {
 
 static void drop_task(vdev_work_t* work) {
   sim_task_t* task = (sim_task_t*)work;
-  if (task->end != NULL) task->end(task);
   for (int i = 0; i < SIM_USES; i++)
-    sim_memory_done(task->uses[i]);
+    sim_memory_use(task->uses[i], -1);
   vdev_stream_drop(task->queue.queue);
 }
 
-void* sim_task_new(size_t size, void (*run)(sim_task_t* task)) {
+void* sim_task_new(const void* value, size_t size, void (*run)(sim_task_t* task)) {
   sim_task_t* task = vdev_work_new(size, run_task);
   if (task == NULL) return NULL;
+  const vdev_work_t work = task->work;
+  memcpy(task, value, size);
+  task->work = work;
   task->work.drop = drop_task;
   task->run = run;
   return task;
@@ -63,13 +62,13 @@ void* sim_task_new(size_t size, void (*run)(sim_task_t* task)) {
 
 acl_result sim_submit(const sim_queue_t* queue, void* work) {
   sim_task_t* task = work;
-  if (task == NULL) return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+  if (task == NULL) return sim_no_memory();
   uint64_t count = __atomic_add_fetch(&sim.work, 1, __ATOMIC_RELAXED);
   task->fails = count == sim.own.fault_at;
   task->queue = *queue;
   vdev_stream_keep(queue->queue);
   for (int i = 0; i < SIM_USES; i++)
-    sim_memory_use(task->uses[i]);
+    sim_memory_use(task->uses[i], 1);
   return sim_of_status(vdev_submit(queue->queue, task));
 }
 
@@ -85,7 +84,7 @@ static acl_result create(acl_stream* out, const char* call) {
   sim_object_t* stream = sim_object_add(&value);
   if (stream == NULL) {
     vdev_stream_drop(value.as.stream.queue);
-    return sim_refuse(ACL_BAD_ALLOC, "no host memory left");
+    return ACL_BAD_ALLOC;
   }
   *out = stream;
   return ACL_OK;

@@ -12,16 +12,13 @@
 #include "operator.h"
 
 int sim_dtype_of(int acl_dtype) {
-  static const struct {
-    int acl, own;
-  } dtypes[] = {
-#define SIM_DTYPE(name, value) {value, TBK_##name},
-      ACL_DTYPE_MAP(SIM_DTYPE)
+  static const int dtypes[] = {/* one more, so that 0 is none */
+#define SIM_DTYPE(name, value) [value] = TBK_##name + 1,
+                               ACL_DTYPE_MAP(SIM_DTYPE)
 #undef SIM_DTYPE
   };
-  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-    if (dtypes[i].acl == acl_dtype) return dtypes[i].own;
-  return SIM_NO_DTYPE;
+  const bool is_known = acl_dtype >= 0 && (size_t)acl_dtype < sizeof dtypes / sizeof *dtypes;
+  return is_known && dtypes[acl_dtype] > 0 ? dtypes[acl_dtype] - 1 : SIM_NO_DTYPE;
 }
 
 static bool is_plain(int format) {
@@ -42,8 +39,7 @@ static bool describe(sim_tensor_t* tensor, const int64_t* sizes, const int64_t* 
   return right;
 }
 
-/* The number of the last element that the tensor has; -1 where it has none. */
-static int64_t last_element(const sim_tensor_t* tensor) {
+int64_t sim_last_element(const sim_tensor_t* tensor) {
   int64_t last = tensor->offset;
   for (int i = 0; i < tensor->rank; i++) {
     if (tensor->sizes[i] == 0) return -1;
@@ -52,11 +48,10 @@ static int64_t last_element(const sim_tensor_t* tensor) {
   return last;
 }
 
-static acl_tensor* make(const sim_tensor_t* tensor) {
-  const sim_object_t value = {.kind = SIM_TENSOR, .as.tensor = *tensor};
-  sim_object_t* object = sim_object_add(&value);
-  if (object == NULL) (void)sim_refuse(ACL_BAD_ALLOC, "no host memory left");
-  return (acl_tensor*)(void*)object;
+/* Begins a call that is given all it describes, or breaks a rule. */
+static bool begin(bool is_given, const char* call) {
+  if (sim_begin(call) != ACL_OK) return false;
+  return is_given || sim_broken(SIM_NN_NULL, call) == ACL_OK;
 }
 
 /* A tensor of more dimensions than operators take is described, and refused by them. */
@@ -66,21 +61,19 @@ acl_tensor* api_create_tensor(const int64_t* sizes, uint64_t rank, int dtype,
   static const char call[] = "aclCreateTensor";
   sim_tensor_t tensor = {.dtype = sim_dtype_of(dtype), .offset = offset, .data = (uintptr_t)data};
   int64_t elements = 1;
-  if (sim_begin(call) != ACL_OK) return NULL;
-  if ((sizes == NULL && rank > 0) || (storage_sizes == NULL && storage_rank > 0)) {
-    (void)sim_broken(SIM_NN_NULL, call);
+  if (!begin((sizes != NULL || rank == 0) && (storage_sizes != NULL || storage_rank == 0), call))
     return NULL;
-  }
   tensor.rank = rank <= EMIT_MAX_RANK ? (int)rank : SIM_TOO_MANY;
   bool right = tensor.rank == SIM_TOO_MANY || describe(&tensor, sizes, strides);
   if ((!right || !is_plain(format)) && sim_broken(SIM_DESCRIPTION, call) != ACL_OK) return NULL;
   for (uint64_t i = 0; i < storage_rank; i++)
     elements *= storage_sizes[i];
   tensor.storage_bytes = (uint64_t)elements * (uint64_t)tbk_dtype_bytes(tensor.dtype);
-  bool inside = tensor.rank == SIM_TOO_MANY || last_element(&tensor) < elements;
+  bool inside = tensor.rank == SIM_TOO_MANY || sim_last_element(&tensor) < elements;
   if (!inside && sim_broken(SIM_STORAGE, call) != ACL_OK) return NULL;
   if (tensor.data % SIM_UNIT != 0 && sim_broken(SIM_BASE, call) != ACL_OK) return NULL;
-  return make(&tensor);
+  return (acl_tensor*)(void*)sim_object_add(
+      &(sim_object_t){.kind = SIM_TENSOR, .as.tensor = tensor});
 }
 
 static acl_result destroy(const void* handle, sim_kind_t kind, const char* call) {
@@ -91,73 +84,64 @@ static acl_result destroy(const void* handle, sim_kind_t kind, const char* call)
   return sim_object_destroy(object, call);
 }
 
-acl_result api_destroy_tensor(const acl_tensor* tensor) {
+acl_result api_destroy_tensor(const void* tensor) {
   return destroy(tensor, SIM_TENSOR, "aclDestroyTensor");
 }
 
-acl_result api_destroy_scalar(const acl_scalar* scalar) {
+acl_result api_destroy_scalar(const void* scalar) {
   return destroy(scalar, SIM_SCALAR, "aclDestroyScalar");
 }
 
-acl_result api_destroy_ints(const acl_ints* ints) {
+acl_result api_destroy_ints(const void* ints) {
   return destroy(ints, SIM_INTS, "aclDestroyIntArray");
 }
 
 /* The kinds of scalars that torch_npu makes, and no others (O op_api_common.cpp:972). */
 static bool read_scalar(const void* value, int dtype, tbk_scalar_t* out) {
   double parts[2] = {0, 0};
-  bool truth;
-  switch (dtype) {
-    case ACL_INT64:
-      out->kind = TBK_SCALAR_INT;
-      memcpy(&out->integer, value, sizeof out->integer);
-      return true;
-    case ACL_BOOL:
-      memcpy(&truth, value, sizeof truth);
-      *out = (tbk_scalar_t){.kind = TBK_SCALAR_BOOL, .integer = truth};
-      return true;
-    case ACL_FLOAT64:
-      memcpy(parts, value, sizeof parts[0]);
-      *out = (tbk_scalar_t){.kind = TBK_SCALAR_DOUBLE, .real = parts[0]};
-      return true;
-    case ACL_COMPLEX128:
-      memcpy(parts, value, sizeof parts);
-      *out = (tbk_scalar_t){.kind = TBK_SCALAR_COMPLEX, .real = parts[0], .imaginary = parts[1]};
-      return true;
-    default:
-      return false;
+  *out = (tbk_scalar_t){.kind = TBK_SCALAR_INT};
+  if (dtype == ACL_INT64) {
+    memcpy(&out->integer, value, sizeof out->integer);
+  } else if (dtype == ACL_BOOL) {
+    *out = (tbk_scalar_t){.kind = TBK_SCALAR_BOOL, .integer = *(const bool*)value};
+  } else if (dtype == ACL_FLOAT64 || dtype == ACL_COMPLEX128) {
+    memcpy(parts, value, dtype == ACL_FLOAT64 ? sizeof parts[0] : sizeof parts);
+    out->kind = dtype == ACL_FLOAT64 ? TBK_SCALAR_DOUBLE : TBK_SCALAR_COMPLEX;
+    out->real = parts[0];
+    out->imaginary = parts[1];
+  } else {
+    return false;
   }
+  return true;
 }
 
 acl_scalar* api_create_scalar(void* value, int dtype) {
   sim_object_t object = {.kind = SIM_SCALAR};
-  if (sim_begin("aclCreateScalar") != ACL_OK) return NULL;
-  if (value == NULL) {
-    (void)sim_broken(SIM_NN_NULL, "aclCreateScalar");
-    return NULL;
-  }
+  if (!begin(value != NULL, "aclCreateScalar")) return NULL;
   if (!read_scalar(value, dtype, &object.as.scalar)) {
     (void)sim_refuse(ACL_UNSUPPORTED_DTYPE, "scalars are INT64, DOUBLE, BOOL or COMPLEX128");
     return NULL;
   }
-  sim_object_t* made = sim_object_add(&object);
-  if (made == NULL) (void)sim_refuse(ACL_BAD_ALLOC, "no host memory left");
-  return (acl_scalar*)(void*)made;
+  return (acl_scalar*)(void*)sim_object_add(&object);
+}
+
+/* Makes an object of a copy of `bytes` that it refers to, at `place`. */
+static sim_object_t* add_with(sim_object_t* value, const void** place, const void* from,
+                              size_t bytes) {
+  void* copy = malloc(bytes + 1);
+  if (copy != NULL && bytes > 0) memcpy(copy, from, bytes);
+  *place = copy;
+  sim_object_t* made = copy != NULL ? sim_object_add(value) : NULL;
+  if (copy == NULL) (void)sim_no_memory();
+  if (made == NULL) free(copy);
+  return made;
 }
 
 acl_ints* api_create_ints(const int64_t* items, uint64_t count) {
-  if (sim_begin("aclCreateIntArray") != ACL_OK) return NULL;
-  if (items == NULL && count > 0) {
-    (void)sim_broken(SIM_NN_NULL, "aclCreateIntArray");
-    return NULL;
-  }
-  int64_t* copy = calloc(count + 1, sizeof *copy);
-  sim_object_t value = {.kind = SIM_INTS, .as.ints = {copy, count}};
-  if (copy != NULL && count > 0) memcpy(copy, items, count * sizeof *copy);
-  sim_object_t* made = copy != NULL ? sim_object_add(&value) : NULL;
-  if (made == NULL) free(copy);
-  if (made == NULL) (void)sim_refuse(ACL_BAD_ALLOC, "no host memory left");
-  return (acl_ints*)(void*)made;
+  if (!begin(items != NULL || count == 0, "aclCreateIntArray")) return NULL;
+  sim_object_t value = {.kind = SIM_INTS, .as.ints.count = count};
+  return (acl_ints*)(void*)add_with(&value, (const void**)&value.as.ints.items, items,
+                                    count * sizeof *items);
 }
 
 /* The members are the list's from now on (R). */
@@ -167,16 +151,12 @@ acl_list* api_create_list(const acl_tensor* const* items, uint64_t count) {
   if (sim_begin(call) != ACL_OK) return NULL;
   for (uint64_t i = 0; i < count; i++)
     if (sim_object_find(items[i], SIM_TENSOR, call, &member) != ACL_OK) return NULL;
-  const acl_tensor** copy = calloc(count + 1, sizeof *copy);
-  if (copy != NULL && count > 0) memcpy(copy, items, count * sizeof(const acl_tensor*));
-  const sim_object_t value = {.kind = SIM_LIST, .as.list = {copy, count}};
-  sim_object_t* made = copy != NULL ? sim_object_add(&value) : NULL;
-  if (made == NULL) free(copy);
-  if (made == NULL) (void)sim_refuse(ACL_BAD_ALLOC, "no host memory left");
-  return (acl_list*)(void*)made;
+  sim_object_t value = {.kind = SIM_LIST, .as.list.count = count};
+  return (acl_list*)(void*)add_with(&value, (const void**)&value.as.list.items, items,
+                                    count * sizeof(const acl_tensor*));
 }
 
-acl_result api_destroy_list(const acl_list* list) {
+acl_result api_destroy_list(const void* list) {
   static const char call[] = "aclDestroyTensorList";
   sim_object_t* object;
   acl_result result = sim_begin(call);

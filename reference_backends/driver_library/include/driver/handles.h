@@ -16,12 +16,14 @@
 /* The first member of what it is a handle of. */
 typedef struct driver_handle {
   LIST_ENTRY(driver_handle) entry;
-  void* native; /* NULL: stale */
+  void* native; /* NULL is one, too, where the driver has a default stream */
   int32_t device;
+  bool live; /* while it is in a list and its device open; else stale */
 } driver_handle_t;
 
 typedef LIST_HEAD(driver_handles, driver_handle) driver_handles_t;
 
+/* Makes it a live one. */
 void handle_add(pthread_mutex_t* lock, driver_handles_t* handles, driver_handle_t* handle);
 
 /* Returns whether there is a native one left to destroy. */

@@ -16,7 +16,8 @@
 #include "selftest.h"
 
 acl_runtime_t acl;
-acl_operators_t nn;
+acl_operators_t handles;
+operators_t nn;
 int (*acl_broken)(void);
 bool acl_tried[128];
 
@@ -40,7 +41,7 @@ static void load(const char* path, const char* options) {
   ACL_RUNTIME_MAP(LOOK_UP)
 #undef LOOK_UP
 #define LOOK_UP(member, symbol, need, page, result, parameters) \
-  look_up(library, symbol, &nn.member, sizeof nn.member);
+  look_up(library, symbol, &handles.member, sizeof handles.member);
   ACL_HANDLE_MAP(LOOK_UP)
 #undef LOOK_UP
 #define LOOK_UP(member, name, page, ...)                                                \

@@ -42,7 +42,7 @@ static void end_scene(scene_t* scene) {
 
 static acl_tensor* tensor(void* data, int dtype, int64_t rows, int64_t columns) {
   const int64_t sizes[] = {rows, columns}, strides[] = {columns, 1}, storage = rows * columns;
-  return nn.create_tensor(sizes, 2, dtype, strides, 0, ACL_FORMAT_ND, &storage, 1, data);
+  return handles.create_tensor(sizes, 2, dtype, strides, 0, ACL_FORMAT_ND, &storage, 1, data);
 }
 
 static acl_tensor* floats(void* data) {
@@ -50,7 +50,7 @@ static acl_tensor* floats(void* data) {
 }
 
 static acl_scalar* number(double value) {
-  return nn.create_scalar(&value, ACL_FLOAT64);
+  return handles.create_scalar(&value, ACL_FLOAT64);
 }
 
 static void fill_with(scene_t* scene, void* data, double value) {
@@ -59,8 +59,8 @@ static void fill_with(scene_t* scene, void* data, double value) {
   OK(nn.fill.plan(self, scalar, &scene->bytes, &scene->executor));
   CU_ASSERT_EQUAL(scene->bytes, 0);
   OK(nn.fill.issue(NULL, 0, scene->executor, scene->stream));
-  OK(nn.destroy_tensor(self));
-  OK(nn.destroy_scalar(scalar));
+  OK(handles.destroy_tensor(self));
+  OK(handles.destroy_scalar(scalar));
 }
 
 static float read(scene_t* scene, const char* data, int index) {
@@ -94,11 +94,11 @@ static void operators_compute_in_order(void) {
   OK(nn.where.plan(condition, a, b, c, &scene.bytes, &scene.executor));
   OK(nn.where.issue(NULL, 0, scene.executor, scene.stream));
   CU_ASSERT_EQUAL(read(&scene, scene.memory[2], 5), 4);
-  OK(nn.destroy_tensor(a));
-  OK(nn.destroy_tensor(b));
-  OK(nn.destroy_tensor(c));
-  OK(nn.destroy_tensor(condition));
-  OK(nn.destroy_scalar(two));
+  OK(handles.destroy_tensor(a));
+  OK(handles.destroy_tensor(b));
+  OK(handles.destroy_tensor(c));
+  OK(handles.destroy_tensor(condition));
+  OK(handles.destroy_scalar(two));
   end_scene(&scene);
   CU_ASSERT_EQUAL(acl_broken(), 0);
 }
@@ -106,13 +106,13 @@ static void operators_compute_in_order(void) {
 static acl_result plan_sum(scene_t* scene, void* from, void* to, int dtype) {
   const int64_t both[] = {0, 1};
   acl_tensor *in = tensor(from, dtype, 2, COUNT / 2), *out = tensor(to, dtype, 1, 1);
-  acl_ints* dims = nn.create_ints(both, 2);
+  acl_ints* dims = handles.create_ints(both, 2);
   acl_result result = nn.sum.plan(in, dims, true, dtype, out, &scene->bytes, &scene->executor);
   if (result == ACL_OK)
     result = nn.sum.issue(scene->workspace, scene->bytes, scene->executor, scene->stream);
-  OK(nn.destroy_tensor(in));
-  OK(nn.destroy_tensor(out));
-  OK(nn.destroy_ints(dims));
+  OK(handles.destroy_tensor(in));
+  OK(handles.destroy_tensor(out));
+  OK(handles.destroy_ints(dims));
   return result;
 }
 
@@ -148,9 +148,9 @@ static void sums_and_products_take_a_workspace(void) {
   BREAKS(RANGE, ACL_RT_PARAM_INVALID,
          nn.mm.issue(workspace + WORKSPACE - 64, scene.bytes, scene.executor, scene.stream));
   OK(nn.mm.issue(workspace, scene.bytes, scene.executor, scene.stream));
-  OK(nn.destroy_tensor(a));
-  OK(nn.destroy_tensor(b));
-  OK(nn.destroy_tensor(c));
+  OK(handles.destroy_tensor(a));
+  OK(handles.destroy_tensor(b));
+  OK(handles.destroy_tensor(c));
   end_scene(&scene);
 }
 
@@ -162,7 +162,8 @@ static void operators_refuse_what_chips_do(void) {
   acl_tensor* numbers = tensor(scene.memory[0], ACL_COMPLEX128, 2, 2);
   acl_tensor* none = tensor(scene.memory[0], ACL_FLOAT32, 0, 2);
   acl_tensor* empty = tensor(scene.memory[1], ACL_FLOAT32, 0, 0);
-  acl_tensor* deep = nn.create_tensor(sizes, 9, ACL_FLOAT32, NULL, 0, ACL_FORMAT_ND, &one, 1, NULL);
+  acl_tensor* deep =
+      handles.create_tensor(sizes, 9, ACL_FLOAT32, NULL, 0, ACL_FORMAT_ND, &one, 1, NULL);
   acl_tensor* other = tensor(scene.memory[1], 99, 2, 2);
   CU_ASSERT_EQUAL(nn.mm.plan(doubles, doubles, doubles, 0, &scene.bytes, &scene.executor),
                   ACL_NN_INVALID);
@@ -176,14 +177,14 @@ static void operators_refuse_what_chips_do(void) {
   CU_ASSERT_EQUAL(nn.zero.plan(other, &scene.bytes, &scene.executor), ACL_NN_INVALID);
   CU_ASSERT_PTR_NOT_NULL(acl.recent_error());
   int value = 1;
-  CU_ASSERT_PTR_NULL(nn.create_scalar(&value, ACL_INT32));
+  CU_ASSERT_PTR_NULL(handles.create_scalar(&value, ACL_INT32));
   CU_ASSERT_EQUAL(acl_broken(), 0);
-  OK(nn.destroy_tensor(doubles));
-  OK(nn.destroy_tensor(numbers));
-  OK(nn.destroy_tensor(none));
-  OK(nn.destroy_tensor(empty));
-  OK(nn.destroy_tensor(deep));
-  OK(nn.destroy_tensor(other));
+  OK(handles.destroy_tensor(doubles));
+  OK(handles.destroy_tensor(numbers));
+  OK(handles.destroy_tensor(none));
+  OK(handles.destroy_tensor(empty));
+  OK(handles.destroy_tensor(deep));
+  OK(handles.destroy_tensor(other));
   end_scene(&scene);
 }
 
@@ -193,7 +194,7 @@ static void no_tensor(sim_rule_t rule, int64_t size, int64_t stride, int64_t off
   const int64_t storage = COUNT;
   (void)acl_broken();
   CU_ASSERT_PTR_NULL(
-      nn.create_tensor(&size, 1, ACL_FLOAT32, &stride, offset, format, &storage, 1, data));
+      handles.create_tensor(&size, 1, ACL_FLOAT32, &stride, offset, format, &storage, 1, data));
   CU_ASSERT_EQUAL(acl_broken(), rule);
   acl_tried[rule] = true;
 }
@@ -210,22 +211,22 @@ static void a_tensor_is_what_can_be_described(void) {
   no_tensor(SIM_STORAGE, 2, COUNT, 0, ACL_FORMAT_ND, data);
   no_tensor(SIM_STORAGE, 1, 1, COUNT, ACL_FORMAT_ND, data);
   no_tensor(SIM_BASE, 1, 1, 0, ACL_FORMAT_ND, data + 4);
-  BREAKS(NN_NULL, NULL, nn.create_tensor(NULL, 1, 0, NULL, 0, ACL_FORMAT_ND, &size, 1, data));
-  BREAKS(NN_NULL, NULL, nn.create_scalar(NULL, ACL_INT64));
-  BREAKS(NN_NULL, NULL, nn.create_ints(NULL, 1));
+  BREAKS(NN_NULL, NULL, handles.create_tensor(NULL, 1, 0, NULL, 0, ACL_FORMAT_ND, &size, 1, data));
+  BREAKS(NN_NULL, NULL, handles.create_scalar(NULL, ACL_INT64));
+  BREAKS(NN_NULL, NULL, handles.create_ints(NULL, 1));
   acl_tensor* self = floats(data);
-  OK(nn.destroy_tensor(self));
-  BREAKS(DESTROYED, ACL_INVALID_HANDLE, nn.destroy_tensor(self));
+  OK(handles.destroy_tensor(self));
+  BREAKS(DESTROYED, ACL_INVALID_HANDLE, handles.destroy_tensor(self));
   BREAKS(NN_NULL, ACL_NN_NULL, nn.zero.plan(NULL, &scene.bytes, &scene.executor));
   BREAKS(DESTROYED, ACL_INVALID_HANDLE, nn.zero.plan(self, &scene.bytes, &scene.executor));
   self = floats(data);
   BREAKS(NN_NULL, ACL_NN_NULL, nn.zero.plan(self, NULL, &scene.executor));
-  OK(nn.destroy_tensor(self));
+  OK(handles.destroy_tensor(self));
   end_scene(&scene);
 }
 
 static void what_describes_is_destroyed(void) {
-  void* const made[] = {floats(NULL), number(1), nn.create_ints(NULL, 0)};
+  void* const made[] = {floats(NULL), number(1), handles.create_ints(NULL, 0)};
   for (int i = 0; i < 3; i++)
     CU_ASSERT_PTR_NOT_NULL_FATAL(made[i]);
   for (int i = 0; i < 3; i++) {
@@ -235,9 +236,9 @@ static void what_describes_is_destroyed(void) {
     acl_leave(1);
     CU_ASSERT_EQUAL(acl_broken(), 0); /* the other device may need them */
     BREAKS(DESCRIPTORS_LEFT, ACL_OK, acl.reset_device(0));
-    OK(i == 0   ? nn.destroy_tensor(made[0])
-       : i == 1 ? nn.destroy_scalar(made[1])
-                : nn.destroy_ints(made[2]));
+    OK(i == 0   ? handles.destroy_tensor(made[0])
+       : i == 1 ? handles.destroy_scalar(made[1])
+                : handles.destroy_ints(made[2]));
   }
 }
 
@@ -247,7 +248,7 @@ static acl_executor* plan_zero(scene_t* scene, void* data) {
   OK(nn.zero.plan(self, &scene->bytes, &scene->executor));
   BREAKS(EXECUTOR_KIND, ACL_NN_EXECUTOR, nn.copy.issue(NULL, 0, scene->executor, scene->stream));
   OK(nn.zero.issue(NULL, 0, scene->executor, scene->stream));
-  OK(nn.destroy_tensor(self));
+  OK(handles.destroy_tensor(self));
   return scene->executor;
 }
 
@@ -259,24 +260,24 @@ static void an_executor_is_issued_once(void) {
   acl_executor* used = plan_zero(&scene, scene.memory[0]);
   acl_tensor *self = floats(scene.memory[0]), *gone = floats(scene.memory[1]);
   BREAKS(EXECUTOR_USED, ACL_NN_EXECUTOR, nn.zero.issue(NULL, 0, used, scene.stream));
-  BREAKS(EXECUTOR_USED, ACL_NN_EXECUTOR, nn.make_repeatable(used));
+  BREAKS(EXECUTOR_USED, ACL_NN_EXECUTOR, handles.make_repeatable(used));
   BREAKS(EXECUTOR_NULL, ACL_NN_EXECUTOR_NULL, nn.zero.issue(NULL, 0, NULL, scene.stream));
-  BREAKS(BAD_HANDLE, ACL_INVALID_HANDLE, nn.destroy_executor((acl_executor*)(void*)self));
+  BREAKS(BAD_HANDLE, ACL_INVALID_HANDLE, handles.destroy_executor((acl_executor*)(void*)self));
   OK(nn.zero.plan(self, &scene.bytes, &scene.executor));
-  BREAKS(EXECUTOR_DESTROY, ACL_NN_EXECUTOR, nn.destroy_executor(scene.executor));
-  OK(nn.make_repeatable(scene.executor));
+  BREAKS(EXECUTOR_DESTROY, ACL_NN_EXECUTOR, handles.destroy_executor(scene.executor));
+  OK(handles.make_repeatable(scene.executor));
   acl_enter(1);
   BREAKS(EXECUTOR_CONTEXT, ACL_NN_RUNTIME, nn.zero.issue(NULL, 0, scene.executor, NULL));
   acl_leave(1);
   OK(acl.set_context(context));
   OK(nn.zero.issue(NULL, 0, scene.executor, scene.stream));
   OK(nn.zero.issue(NULL, 0, scene.executor, scene.stream));
-  OK(nn.destroy_executor(scene.executor));
-  BREAKS(DESTROYED, ACL_INVALID_HANDLE, nn.destroy_executor(scene.executor));
+  OK(handles.destroy_executor(scene.executor));
+  BREAKS(DESTROYED, ACL_INVALID_HANDLE, handles.destroy_executor(scene.executor));
   OK(nn.zero.plan(gone, &scene.bytes, &scene.executor));
-  OK(nn.destroy_tensor(gone));
+  OK(handles.destroy_tensor(gone));
   BREAKS(DESCRIPTOR, ACL_NN_INVALID, nn.zero.issue(NULL, 0, scene.executor, scene.stream));
-  OK(nn.destroy_tensor(self));
+  OK(handles.destroy_tensor(self));
   end_scene(&scene);
   CU_ASSERT_EQUAL(acl_broken(), SIM_EXECUTOR_LEFT);
   acl_tried[SIM_EXECUTOR_LEFT] = true;
@@ -307,7 +308,7 @@ static void operands_lie_where_they_may(void) {
   OK(acl.free(bare));
   acl_tensor* const all[] = {nowhere, last, self, half, behind, tight, unpadded};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    OK(nn.destroy_tensor(all[i]));
+    OK(handles.destroy_tensor(all[i]));
   end_scene(&scene);
 }
 

@@ -10,9 +10,11 @@
 #include <CUnit/CUnit.h>
 
 #include "../rules.h"
+#include "operators.h"
 
 extern acl_runtime_t acl;
-extern acl_operators_t nn;
+extern acl_operators_t handles;
+extern operators_t nn;
 extern int (*acl_broken)(void); /* tbk_simulator_broken */
 
 extern bool acl_tried[128];

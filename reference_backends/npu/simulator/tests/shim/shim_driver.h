@@ -8,7 +8,7 @@
 #ifndef SIM_SHIM_DRIVER_H
 #define SIM_SHIM_DRIVER_H
 
-#include "../../../acl.h"
+#include "../operators.h"
 
 #define SHIM_NAME "NPU"
 #define SHIM_BEHIND "libtbk_npu_simulator.so"
