@@ -42,6 +42,7 @@ def _run() -> None:
 
     try:
         tbk.main(prog_name="tbk", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as error:
         raise SystemExit(error.exit_code) from None
     except (click.Abort, KeyboardInterrupt):
@@ -49,10 +50,6 @@ def _run() -> None:
     except click.ClickException as error:
         progress.end()
         outcome.stop(error.exit_code, error.format_message())
-    except BrokenPipeError:
-        # The reader of our output went away; what is written to files is whole.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(EXIT_NOT_WRITTEN) from None
     except OSError as error:
         outcome.stop(EXIT_NOT_WRITTEN, outcome.reason(error))
     finally:

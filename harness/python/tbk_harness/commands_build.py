@@ -32,7 +32,7 @@ from tbk_harness.command_line import Choice
 from tbk_harness.farm.place import Place, farm_options
 from tbk_harness.farm.place import place as farm_place
 from tbk_harness.near import hint
-from tbk_harness.options import seconds
+from tbk_harness.options import FOLDER, PATH, seconds
 
 LIMIT = 30
 
@@ -95,10 +95,10 @@ def new_command(name: str, kernels: str) -> None:
     "--timeout", metavar="TIME", callback=seconds,
     help="Deadline of one test, at the C layer (30s, 2m).",
 )  # fmt: skip
-@click.option("--library", type=click.Path(path_type=Path), help="The mutants' library.")
+@click.option("--library", type=PATH, help="The mutants' library.")
 @farm_options
 @click.option(
-    "--output-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-kill-matrix",
+    "--output-dir", type=FOLDER, default="tbk-kill-matrix",
     show_default=True, help="Where matrix.json, matrix.md and matrix.html go.",
 )  # fmt: skip
 def kill_command(

@@ -34,13 +34,14 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import locate, outcome, progress, torch_names
+from tbk_harness import locate, outcome, places, progress, torch_names
 from tbk_harness.command_line import VERDICT, Command, option
 from tbk_harness.near import hint
 from tbk_harness.options import (
     GATE,
     INPUT,
     PATH,
+    RUN,
     Subject,
     device_options,
     running_options,
@@ -237,7 +238,7 @@ def _known_capabilities(require: Sequence[str]) -> None:
     show_default=True, help="Where to write it.",
 )  # fmt: skip
 @click.option(
-    "--from", "earlier", type=INPUT, metavar="RESULTS",
+    "--from", "earlier", type=RUN, metavar="RESULTS",
     help="A run's results: write down for which dtypes each operator passed, too.",
 )  # fmt: skip
 def probe_command(
@@ -255,6 +256,7 @@ def probe_command(
     display = progress.begin(outcome.console())
     device = _named(name, device)
     outcome.writable(output)
+    places.free(output, places.CAPABILITIES)
     need_pytorch()
     known_device(device, imports)
     display.phase(PROBING)

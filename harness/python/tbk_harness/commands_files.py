@@ -22,11 +22,11 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import outcome
+from tbk_harness import outcome, places
 from tbk_harness.command_line import Command
 from tbk_harness.folder import PARTS, PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
-from tbk_harness.options import FAIL_ON_HELP, INPUT, PATH, PROFILE, TRACE, fail_on
+from tbk_harness.options import FAIL_ON_HELP, FOLDER, INPUT, PATH, PROFILE, TRACE, fail_on
 
 REPORT_EXAMPLES = """\
 tbk report tbk-report/results.jsonl                the pages again, from the file alone
@@ -42,7 +42,7 @@ tbk report results.jsonl --waivers waivers.toml    judged with what is known by 
 @click.option("--write-baseline", type=PATH, metavar="FILE", help="Write the causes to FILE.")
 @click.option("--fail-on", multiple=True, callback=fail_on, metavar="WORDS", help=FAIL_ON_HELP)
 @click.option(
-    "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-report",
+    "--report-dir", type=FOLDER, default="tbk-report",
     show_default=True, help="Where the reports go.",
 )  # fmt: skip
 @click.option("--coverage-dir", type=PATH, help="Coverage pages to link.")
@@ -63,10 +63,11 @@ def report_command(
 ) -> None:
     """Judge RESULTS again from the files alone, shards together, and write all reports."""
     known = outcome.known_from(waivers, baseline)
-    found = merge(outcome.read_parts(results))
+    found = merge(outcome.read_parts([file for path in results for file in _side(path)]))
     outcome.prepare(report_dir)
     if write_baseline:
         outcome.writable(write_baseline)
+        places.free(write_baseline, places.CAUSES)
     judged = outcome.strict(outcome.verdict_on(found, known), fail_on)
     judged = outcome.with_trace(outcome.with_profile(judged, profile), trace)
     if write_baseline:
@@ -79,7 +80,7 @@ def report_command(
 @click.option("--waivers", type=INPUT, help="Known failures, in TOML; for both sides.")
 @click.option("--baseline", type=INPUT, help="Known causes, for both sides: they are not new.")
 @click.option(
-    "--report-dir", type=click.Path(path_type=Path, file_okay=False),
+    "--report-dir", type=FOLDER,
     help=f"Write {PAGE} and {SUMMARY} there, too.",
 )  # fmt: skip
 def diff_command(

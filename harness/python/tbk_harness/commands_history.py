@@ -8,6 +8,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from rich.text import Text
 from tbk_reports.model import EXIT_FINDINGS, EXIT_NOT_WRITTEN, EXIT_PASS, EXIT_USAGE
 from tbk_reports.text import count_words, line
 
-from tbk_harness import outcome, progress
+from tbk_harness import handed, outcome, places, progress
 from tbk_harness.command_line import OUTPUT, Command, option
 from tbk_harness.options import INPUT
 from tbk_harness.progress_row import READING
@@ -55,10 +56,12 @@ def history_command(
     """
     from tbk_reports.history_page import PAGE, history_document  # noqa: PLC0415  # draws pages
 
+    page = output or (None if as_json else Path(PAGE))
+    if page is not None:
+        places.free(page, places.PAGE)
     out = outcome.console()
     display = progress.begin(out, quiet=as_json)
     found = _collected(paths, display)
-    page = output or (None if as_json else Path(PAGE))
     if page is not None:
         _write(found, page)
     progress.end()
@@ -87,6 +90,8 @@ def _collected(paths: tuple[Path, ...], display: progress.Display) -> History:
         outcome.stop(EXIT_USAGE, outcome.reason(error))
     display.phase(READING, unit="files")
     found = collect(files, lambda done, planned: display.show(done, planned, 0))
+    for group in (found.summaries, found.torn):
+        group[:] = [replace(one, path=handed.as_typed(one.path)) for one in group]
     if not found.summaries:
         named = ", ".join(map(str, paths[:3]))
         torn = found.torn[0] if found.torn else None

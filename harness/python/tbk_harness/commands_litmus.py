@@ -31,7 +31,7 @@ from tbk_harness.farm.place import Place, farm_options
 from tbk_harness.farm.place import place as farm_place
 from tbk_harness.folder import BusyError, lock
 from tbk_harness.litmus_runner import REPRODUCER, TORCH_REPRODUCER, Hunted, again
-from tbk_harness.options import GATE, duration
+from tbk_harness.options import FOLDER, GATE, duration
 from tbk_harness.progress_row import LITMUS
 
 PAGE = "report.html"
@@ -92,7 +92,7 @@ tbk litmus ./libacme.so --time 8h --farm ray://head:10001 --resource acme=1    a
 )  # fmt: skip
 @farm_options
 @click.option(
-    "--report-dir", type=click.Path(path_type=Path, file_okay=False), default="tbk-litmus",
+    "--report-dir", type=FOLDER, default="tbk-litmus",
     show_default=True, help="Where the results and the C file of a finding go.",
 )  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Show the page when it is written.")

@@ -30,13 +30,13 @@ from tbk_harness import debugger, litmus_runner, outcome, runner, tsan
 from tbk_harness.folder import RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.near import hint
-from tbk_harness.options import INPUT
+from tbk_harness.options import RUN
 from tbk_harness.selectors import names
 from tbk_harness.session import runner_or_stop
 
 
 @click.command(name="replay")
-@click.argument("results", type=INPUT)
+@click.argument("results", type=RUN)
 @click.argument("tests", nargs=-1, metavar="[ID]...")
 @click.option("--all", "every", is_flag=True, help="All failures, not the first of each cause.")
 @click.option("--gdb", is_flag=True, help="Run the one test ID in C, in one process, under gdb.")

@@ -18,7 +18,7 @@ from tbk_reports.text import line
 from tbk_harness import complete, outcome
 from tbk_harness.command_line import OUTPUT, Command, option
 from tbk_harness.near import hint
-from tbk_harness.options import INPUT, runner_arguments, runner_options
+from tbk_harness.options import RUN, runner_arguments, runner_options
 
 if TYPE_CHECKING:
     from tbk_contracts import Clause
@@ -54,6 +54,7 @@ def list_command(library: str | None, as_json: bool, **options: Any) -> None:
     out = outcome.console()
     if library is None:
         _list_clauses(options["only"], as_json, out)
+    outcome.library_file(library)
     try:
         listed = runner.list_tests(runner_arguments(library, options))
     except runner.NoRunnerError as error:
@@ -124,7 +125,7 @@ def _list_clauses(only: tuple[str, ...], as_json: bool, out: Console) -> NoRetur
 @click.command(name="show", cls=Command, examples=SHOW_EXAMPLES)
 @click.argument("word", metavar="WORD", shell_complete=complete.subjects)
 @option(
-    OUTPUT, "--results", type=INPUT, metavar="FILE",
+    OUTPUT, "--results", type=RUN, metavar="FILE",
     help="Show what a run said of it, too.",
 )  # fmt: skip
 @option(OUTPUT, "--json", "as_json", is_flag=True, help="The same as JSON.")

@@ -20,12 +20,12 @@ from tbk_reports.render import write_file
 from tbk_reports.statement import NEVER_SHOWN
 from tbk_reports.text import count_words, line
 
-from tbk_harness import archive, certificate, claim, outcome, signature
+from tbk_harness import archive, certificate, claim, handed, outcome, places, signature
 from tbk_harness.certificate import Checked, Source
 from tbk_harness.command_line import Command
 from tbk_harness.folder import RESULTS
 from tbk_harness.near import hint
-from tbk_harness.options import INPUT, PATH
+from tbk_harness.options import INPUT, PATH, RUN
 from tbk_harness.verify import verify
 from tbk_harness.waivers import WaiverError
 
@@ -94,6 +94,7 @@ def certify_command(
     conformant: bool,
 ) -> None:
     """Write a conformance statement of RESULTS, and all that it is made from, as one archive."""
+    places.free(output, places.ARCHIVE)
     paths = _results(results)
     for path in paths:
         outcome.read(path)
@@ -155,7 +156,7 @@ def _tell(found: Conformance) -> None:
 
 
 @click.command(name="verify", cls=Command, examples=VERIFY_EXAMPLES)
-@click.argument("files", nargs=-1, required=True, type=INPUT)
+@click.argument("files", nargs=-1, required=True, type=RUN)
 @click.option(
     "--signers", type=INPUT, help="Who may have signed: an allowed_signers of ssh-keygen."
 )
@@ -186,10 +187,11 @@ def verify_command(
         checked = certificate.check(data, outcome.today(), signers, public_key)
         _demand(checked, library, conformant)
         bad = bad or bool(checked.faults)
+        name = handed.as_typed(str(path))
         if as_json:
-            told.append(_as_json(path, checked))
+            told.append(_as_json(name, checked))
         else:
-            _tell_checked(path, checked)
+            _tell_checked(name, checked)
     if as_json:
         print(json.dumps(told, indent=1))
     raise SystemExit(EXIT_FINDINGS if bad else EXIT_PASS)
@@ -197,13 +199,13 @@ def verify_command(
 
 def _verify_results(path: Path) -> bool:
     """Tells what is wrong with a result file, and whether something is."""
-    out = outcome.console()
+    out, name = outcome.console(), handed.as_typed(str(path))
     outcome.read(path)
     found = verify(path)
     for problem in found:
-        out.print(Text(f"{path}: {line(problem)}", style="red"))
+        out.print(Text(f"{name}: {line(problem)}", style="red"))
     if not found:
-        out.print(Text(f"{path}: sound"))
+        out.print(Text(f"{name}: sound"))
     return bool(found)
 
 
@@ -213,23 +215,23 @@ def _demand(checked: Checked, library: Path | None, conformant: bool) -> None:
     if found is None:
         return
     if library and (told := certificate.other_library(found, _bytes(library))):
-        checked.refusals.append(f"{library} {told}")
+        checked.refusals.append(handed.as_typed(f"{library} {told}"))
     if conformant and not found.good:
         checked.refusals.append(f"--conformant: it is {found.word!r}")
 
 
-def _tell_checked(path: Path, checked: Checked) -> None:
+def _tell_checked(name: str, checked: Checked) -> None:
     out = outcome.console()
     for problem in checked.faults:
-        out.print(Text(f"{path}: {line(problem, 600)}", style="red"))
+        out.print(Text(f"{name}: {line(problem, 600)}", style="red"))
     for note in checked.notes:
-        out.print(Text(f"{path}: {line(note, 600)}"))
+        out.print(Text(f"{name}: {line(note, 600)}"))
     if checked.problems:
-        out.print(Text(f"{path}: inconsistent: nothing in it is to be relied on", style="bold red"))
+        out.print(Text(f"{name}: inconsistent: nothing in it is to be relied on", style="bold red"))
         return
-    out.print(Text(f"{path}: {_standing(checked)}"))
+    out.print(Text(f"{name}: {_standing(checked)}"))
     if checked.refusals:
-        out.print(Text(f"{path}: refused, for what stands above", style="bold red"))
+        out.print(Text(f"{name}: refused, for what stands above", style="bold red"))
     if checked.found is not None:
         _tell(checked.found)
         _tell_limits(checked.found)
@@ -257,10 +259,10 @@ def _tell_limits(found: Conformance) -> None:
         out.print(Text(f"  - {words}"))
 
 
-def _as_json(path: Path, checked: Checked) -> dict[str, object]:
+def _as_json(name: str, checked: Checked) -> dict[str, object]:
     found = checked.found
     return {
-        "archive": str(path),
+        "archive": name,
         "standing": checked.word,
         "signer": checked.signer.words if checked.signer else None,
         "issued": checked.issued or None,
@@ -288,6 +290,8 @@ tbk badge acme.zip -o public                       of a statement""",
 def badge_command(source: Path, output: Path | None) -> None:
     """Write badge.svg, and badge.json for shields.io, from the verdict made anew."""
     path = _results([source])[0]
+    if output is None and handed.is_copy(path):
+        outcome.stop(EXIT_USAGE, f"{path} is a pipe: where do the badges go? -o FOLDER")
     folder = output or path.parent
     badge = _badge(path)
     outcome.prepare(folder)

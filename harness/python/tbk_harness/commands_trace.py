@@ -27,7 +27,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import count_words, line
 
-from tbk_harness import outcome, progress
+from tbk_harness import outcome, places, progress
 from tbk_harness.command_line import DEVICE, LIBRARY, OUTPUT, VERDICT, Command, option
 from tbk_harness.commands_check import known_device, need_pytorch
 from tbk_harness.options import PATH
@@ -81,6 +81,7 @@ def trace_command(script: str, arguments: tuple[str, ...], output: Path, **optio
     if not options["module"] and not Path(script).is_file():
         outcome.stop(EXIT_USAGE, f"there is no script {script}")
     outcome.writable(output)  # a script may run for hours
+    places.free(output, places.TRACE)
     asked = _asked(script, arguments, options)
     status, found, latest = _traced(asked)
     _stop_early(status)

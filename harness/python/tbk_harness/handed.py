@@ -29,6 +29,11 @@ def as_file(path: Path) -> Path:
     return copy
 
 
+def is_copy(path: Path) -> bool:
+    """Returns whether it is the copy of a pipe, beside which nothing lasts."""
+    return str(path) in _typed
+
+
 def as_typed(said: str) -> str:
     """Returns it with what a user typed in place of a copy's path."""
     for copy, path in _typed.items():

@@ -16,6 +16,7 @@ import click
 
 from tbk_harness import complete, shards
 from tbk_harness.command_line import DEVICE, HOW, LIBRARY, REPORTS, VERDICT, WHAT, Choice, option
+from tbk_harness.folder import RESULTS
 from tbk_harness.handed import as_file
 from tbk_harness.near import hint
 
@@ -28,6 +29,8 @@ class Input(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the path of a file that can be read again."""
+        if not os.fspath(value):
+            self.fail("an empty name", param, ctx)
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         try:
             return as_file(path)
@@ -35,8 +38,30 @@ class Input(click.Path):
             self.fail(f"{path}: {error.strerror}", param, ctx)
 
 
-PATH = click.Path(path_type=Path)
+class Run(Input):
+    """A result file, or the folder of a run, which stands for the one that is in it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Returns the path of the file."""
+        path = super().convert(value, param, ctx)
+        return path / RESULTS if path.is_dir() else path
+
+
+class Place(click.Path):
+    """Where something is written, or lies. An empty word is a variable that was not set, and would
+    mean the working folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Returns the path."""
+        if not os.fspath(value):
+            self.fail("an empty name", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = Place(path_type=Path)
+FOLDER = Place(path_type=Path, file_okay=False)
 INPUT = Input(path_type=Path)
+RUN = Run(path_type=Path)
 _INPUT_FILE = Input(path_type=Path, exists=True, dir_okay=False, readable=True)
 _FACTORS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)")
@@ -181,7 +206,7 @@ _VERDICT = (
         VERDICT, "--fail-on", multiple=True, callback=fail_on, metavar="WORDS", help=FAIL_ON_HELP
     ),
     option(
-        REPORTS, "--report-dir", type=click.Path(path_type=Path, file_okay=False),
+        REPORTS, "--report-dir", type=FOLDER,
         default="tbk-report", show_default=True, help="Where results and reports go.",
     ),
     option(REPORTS, "--open", "open_page", is_flag=True, help="Show the page when it is written."),

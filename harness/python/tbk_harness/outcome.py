@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import errno
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -48,8 +49,20 @@ def reason(error: OSError) -> str:
     return f"{name}{error.strerror or error}"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """As all else that prints; the library's own way out would say that there are findings."""
+        raise BrokenPipeError
+
+
+def reader_gone() -> NoReturn:
+    """Ends where nobody reads our output any more; what is written to files is whole."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(EXIT_NOT_WRITTEN)
+
+
 def console(quiet: bool = False) -> Console:
-    return Console(quiet=quiet, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return _Console(quiet=quiet, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def read(path: Path) -> ResultFile:
@@ -59,7 +72,7 @@ def read(path: Path) -> ResultFile:
         stop(EXIT_USAGE, f"cannot read {reason(error)}")
     if not (found.header or found.tests or found.footer):
         stop(EXIT_USAGE, f"{path} is no result file: {found.problems[0]}")
-    return found
+    return replace(found, path=handed.as_typed(found.path))
 
 
 def read_parts(paths: Sequence[Path]) -> list[ResultFile]:
@@ -72,10 +85,11 @@ def read_parts(paths: Sequence[Path]) -> list[ResultFile]:
 
 
 def _read_part(path: Path) -> ResultFile:
+    name = handed.as_typed(str(path))
     try:
-        return read_results(path)
+        return replace(read_results(path), path=name)
     except OSError as error:
-        return ResultFile(str(path), {}, (), None, (f"cannot be read: {error.strerror}",))
+        return ResultFile(name, {}, (), None, (f"cannot be read: {error.strerror}",))
 
 
 def today() -> datetime.date:
@@ -179,7 +193,7 @@ def library_file(name: str) -> str:
         return name
     own = locate.library(name) if name.isidentifier() else None
     if own is None:
-        told = f"{name}: no such file, and no backend that comes with the suite"
+        told = f"{name or repr(name)}: no such file, and no backend that comes with the suite"
         stop(EXIT_BAD_LIBRARY, f"{told}{_near_library(name)}")
     return str(own)
 
@@ -231,6 +245,14 @@ def show_page(page: Path) -> None:
         print(f"tbk: --open: no browser could be started for {page}", file=sys.stderr)
 
 
+def _result_file(judged: Judged, folder: Path) -> str:
+    """Returns the file that a verdict was read from, as a word of a command that is typed now."""
+    from tbk_harness.folder import RESULTS  # noqa: PLC0415  # which needs this module
+
+    names = (str(folder / RESULTS), *judged.sources)
+    return shlex.quote(next((name for name in names if Path(name).is_file()), RESULTS))
+
+
 def finish(
     judged: Judged,
     folder: Path,
@@ -256,7 +278,9 @@ def finish(
         stop(EXIT_NOT_WRITTEN, f"the reports cannot be written: {reason(error)}")
     progress.end()
     if not quiet:
-        print_report(judged, out)
+        print_report(judged, out, _result_file(judged, folder))
+    elif judged.verdict == "error":  # no code from 2 on comes without a word
+        print(f"tbk: {line(next(iter(judged.problems), 'no verdict'), 600)}", file=sys.stderr)
     out.print(Text(str(paths["html"])))
     if open_page:
         show_page(paths["html"])

@@ -23,7 +23,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import blame, folder, layers, outcome, pace, runner
+from tbk_harness import blame, folder, layers, outcome, pace, places, runner
 from tbk_harness.folder import PARTS, PREVIOUS, RESULTS
 from tbk_harness.judge import Known
 from tbk_harness.layers import Part
@@ -115,6 +115,7 @@ class Session:
             outcome.stop(EXIT_NOT_WRITTEN, str(error))
         if self.request.write_baseline is not None:  # which may well lie in the folder
             outcome.writable(self.request.write_baseline)
+            places.free(self.request.write_baseline, places.CAUSES)
 
     def begin(self) -> None:
         """Sets the last results aside, once. Whoever runs something calls it when all that a user

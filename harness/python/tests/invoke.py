@@ -31,7 +31,7 @@ def starter(folder: Path, layer: str = "c") -> Tbk:
         ):  # the stand-in has devices that PyTorch does not know
             arguments = (*arguments, "--import=acme_torch")
             (folder / "acme_torch.py").touch()
-        for library in arguments[1:] if arguments[0] == "run" else ():
+        for library in arguments[1:] if arguments[0] in ("run", "list") else ():
             if library.endswith(".so") and "=" not in library:
                 (folder / library).touch()  # the stand-in does not read it
         return subprocess.run(

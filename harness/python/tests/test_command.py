@@ -295,12 +295,17 @@ def test_show_has_the_results_of_what_is_named_alone(tbk: Tbk, tmp_path: Path) -
 
 
 def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m tbk_harness list | head -n 1"
+    command = f"{sys.executable} -m tbk_harness list | head -n 1; exit ${{PIPESTATUS[0]}}"
     ended = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=True
+        ["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert ended.stdout.count("\n") == 1
-    assert "Traceback" not in ended.stderr
+    assert (ended.returncode, ended.stderr) == (8, "")  # 1 would say that there are findings
+
+
+def test_no_code_from_2_on_comes_without_a_word(tbk: Tbk) -> None:
+    ended = tbk("run", "slow.so", "--quiet")
+    assert (ended.returncode, ended.stderr) == (7, "tbk: interrupted by SIGINT\n"), ended.stdout
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])

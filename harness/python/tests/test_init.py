@@ -201,6 +201,7 @@ def test_the_script_from_the_first_day_to_what_is_new(tmp_path: Path) -> None:
     for name in ("bad.so", "good.so", "plain.so"):
         (tmp_path / name).touch()
     ci_files.write("shell", Wish(library="bad.so"), tmp_path)
+    (tmp_path / "tbk-capabilities.toml").touch()  # for tbk check, and not for a library
     assert _script(tmp_path, "quick")[0] == 1
     code, said = _script(tmp_path, "baseline")
     assert (code, "causes of today" in said) == (0, True), said

@@ -22,7 +22,7 @@ STYLES = {
 }  # fmt: skip
 
 
-def _cause(console: Console, number: int, cause: Cause) -> None:
+def _cause(console: Console, number: int, cause: Cause, results: str) -> None:
     first = cause.first
     words = Text(f"  {number}. ", style="bold")
     words.append(cause.title, style="bold")
@@ -42,7 +42,14 @@ def _cause(console: Console, number: int, cause: Cause) -> None:
     if first.replay:
         said.append(("replay", first.replay))
     if debug := debug_words(first):
-        said.append(("debug", f"{debug} (RESULTS: the results.jsonl of this report)"))
+        said.append(
+            (
+                "debug",
+                debug.replace("RESULTS", results, 1)
+                if results
+                else f"{debug} (RESULTS: the results.jsonl of this report)",
+            )
+        )
     if first.alone:
         said.append(("alone", f"python {first.alone}, in the report's folder; needs no suite"))
     for name, value in said:
@@ -85,8 +92,9 @@ def _profile(console: Console, view: View) -> None:
     _told(console, "profile", view.share.headline)
 
 
-def print_report(judged: Judged, console: Console) -> None:
-    """Causes, what was left out, and last of all the verdict line."""
+def print_report(judged: Judged, console: Console, results: str = "") -> None:
+    """Causes, what was left out, and last of all the verdict line. `results`: the result file, as a
+    word of a command; it is not known in what is kept."""
     view = View(judged)
     shown, follow = CAUSES, ""
     if view.health:
@@ -94,7 +102,7 @@ def print_report(judged: Judged, console: Console) -> None:
     if view.unsound_from_the_start:
         shown, follow = 1, ", which may follow from that"
     for number, cause in enumerate(view.causes[:shown], 1):
-        _cause(console, number, cause)
+        _cause(console, number, cause, results)
     if len(view.causes) > shown:
         console.print(Text(f"  and {len(view.causes) - shown} more causes{follow}", style="dim"))
     for cause in view.warnings[:CAUSES]:

@@ -225,8 +225,9 @@ def check_words(test: Test) -> str:
 
 def seen_words(test: Test) -> str:
     """Returns what was seen, also where no check had the time to say so."""
+    said = last_words(test)
     if test.seen:
-        return test.seen
+        return f"{test.seen}; it said: {said}" if said else test.seen
     if test.verdict == "crash":
         if test.signal not in ("", "0"):
             return f"the process died of signal {test.signal}"
@@ -234,6 +235,19 @@ def seen_words(test: Test) -> str:
     if test.verdict == "hang":
         return f"no end after {text.time_words(test.wall_ns or test.duration_ns)}"
     return state_words(test.verdict)
+
+
+_SUMMARY = re.compile(r"^(?:SUMMARY: .+|.+: runtime error: .+|.*[Aa]ssert.+)$", re.MULTILINE)
+
+
+def last_words(test: Test) -> str:
+    """Returns what a process of the C layer wrote last that a signal killed, or the line in which
+    a sanitizer or an assertion says what it was; often that alone names the fault."""
+    if test.recorded != "crash" or test.layer == "torch" or test.signal in ("", "0"):
+        return ""
+    found = _SUMMARY.search(test.output)
+    lines = [one for one in test.output.splitlines() if one.strip()]
+    return text.line(found[0] if found else lines[-1], 160) if lines else ""
 
 
 def blame_words(test: Test) -> str:
