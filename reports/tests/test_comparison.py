@@ -59,6 +59,13 @@ def test_of_twenty_known_causes_the_new_and_the_mended_one_are_named() -> None:
     assert found.headline == "1 cause new, 1 cause mended"
 
 
+def test_a_known_failure_that_passes_is_mended() -> None:
+    known = [synthetic.case(index, "xfail", cause=f"cause {index}") for index in range(2)]
+    found = _compared(known, [synthetic.case(0), known[1]])
+    assert _told(found) == {"mended": [("cause 0", [_id(0)], "")]}
+    assert (found.word, found.same) == ("better", 1)
+
+
 def test_a_failure_by_another_cause_has_moved() -> None:
     found = _compared([_failing(1, "early")], [_failing(1, "late")])
     assert _told(found) == {"moved": [("late", [_id(1)], "before: early")]}

@@ -58,8 +58,8 @@ def _kind(test_id: str, before: str, after: str) -> str:
         return "regressions"
     if after in SAYS_NOTHING and before not in SAYS_NOTHING:
         return "lost"
-    if failed_before and not fails:
-        return "fixes"
+    if (failed_before and not fails) or (before == "xfail" and after == "pass"):
+        return "fixes"  # a known failure is one, too
     return "other"
 
 
