@@ -34,6 +34,15 @@ def test_a_cause_has_a_first_and_a_last_day(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_causes_of_one_title_are_told_apart(tmp_path: Path) -> None:
+    long = "fail/" + "x" * 200  # a title is shorter
+    records = [files.case(at, "fail", cause=f"{long}{at}") for at in range(2)]
+    files.write(tmp_path / "results.jsonl", records, files.header(0, 2))
+    (series,) = _history(tmp_path).series
+    titles = [one.failures.title for one in series.causes]
+    assert [title.rpartition(", as in ")[2] for title in titles] == [one["id"] for one in records]
+
+
 @pytest.mark.parametrize(
     ("last", "state"),
     [("f", "open"), ("p", "mended"), ("c", "moved"), ("l", "not tested since"),

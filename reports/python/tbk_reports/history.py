@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from . import text
@@ -85,6 +86,17 @@ class AreaLine:
         return int(statistics.median([one for one in self.spent_ns if one] or [0]))
 
 
+def _told_apart(lines: Sequence[CauseLine]) -> list[CauseLine]:
+    """Returns them with an example, where several causes of one clause have the same title."""
+    often = Counter(one.failures.title for one in lines)
+    return [
+        replace(one, failures=replace(
+            one.failures, title=f"{one.failures.title}, as in {one.failures.tests[0]}"
+        )) if often[one.failures.title] > 1 else one
+        for one in lines
+    ]  # fmt: skip
+
+
 class Series:
     """Runs that can be compared: of one backend, simulated or not, one tier, the same layers."""
 
@@ -133,7 +145,7 @@ class Series:
         for at, run in enumerate(self.runs):
             for one in run.failures:
                 found.setdefault(one.cause, []).append((at, one))
-        lines = [self._cause(told) for told in found.values()]
+        lines = _told_apart([self._cause(told) for told in found.values()])
         still = sorted((one for one in lines if one.still), key=lambda one: one.seen[0])
         gone = sorted((one for one in lines if not one.still), key=lambda one: -one.seen[-1])
         return (*still, *gone)
