@@ -12,6 +12,7 @@ namespace tbk::generic {
 using Read = std::initializer_list<const at::Tensor*>;
 
 /// Raises what PyTorch's iterators raise for an output that has one element in two places, or a part of an input's.
+/// Of several outputs, all are asserted before one is resized or written: a refused call leaves them as they are.
 inline void assert_apart(const at::Tensor& out, Read inputs) {
   at::assert_no_internal_overlap(out);
   for (const at::Tensor* each : inputs)
@@ -23,13 +24,6 @@ template <class Op, class Make>
 at::Tensor& made_apart(at::Tensor& out, Read inputs, Make make) {
   assert_apart(out, inputs);
   return made_into<Op>(out, make);
-}
-
-/// write_to() where PyTorch's own kernel is an iterator.
-inline at::Tensor& write_apart(at::Tensor& out, const at::Tensor& made, Read inputs) {
-  at::native::resize_output(out, made.sizes());
-  assert_apart(out, inputs);
-  return write_to(out, made);
 }
 
 }  // namespace tbk::generic

@@ -113,10 +113,11 @@ bool has_parts(const at::Tensor& self, const at::Tensor& mantissa, const at::Ten
 TwoOutputs frexp(const at::Tensor& self, at::Tensor& mantissa, at::Tensor& exponent) {
   using Op = at::_ops::frexp_Tensor_out;
   if (!has_parts(self, mantissa, exponent)) return on_host<Op>(self, mantissa, exponent);
+  assert_apart(mantissa, {&self});
+  assert_apart(exponent, {&self});
   return made_like<Op>(self, [&] {
     const Parts parts(self.to(computed_in(self.scalar_type())));
-    return TwoOutputs(write_apart(mantissa, parts.mantissa, {&self}),
-                      write_apart(exponent, parts.exponent, {&self}));
+    return TwoOutputs(write_to(mantissa, parts.mantissa), write_to(exponent, parts.exponent));
   });
 }
 

@@ -31,6 +31,7 @@
 #include <generic/host_number.h>
 #include <torch/library.h>
 
+#include <cmath>
 #include <tuple>
 
 namespace tbk::generic {
@@ -39,20 +40,26 @@ namespace {
 using Maybe = std::optional<at::Tensor>;
 using Two = std::tuple<at::Tensor, at::Tensor>;
 
+/// PyTorch raises for the others.
+bool has_halves(const at::Tensor& self, int64_t dim) {
+  const std::optional<int64_t> at = wrapped(dim, self);
+  return at.has_value() && self.dim() > 0 && self.size(*at) % 2 == 0;
+}
+
 at::Tensor& glu(const at::Tensor& self, int64_t dim, at::Tensor& out) {
   using Op = at::_ops::glu_out;
-  if (!may_be_made({&self, &out}) || !are_real({&self, &out})) return on_host<Op>(self, dim, out);
-  return made_apart<Op>(out, {&self}, [&] {
-    const auto halves = self.chunk(2, dim);
-    return halves[0].mul(halves[1].sigmoid());
-  });
+  if (!may_be_made({&self, &out}) || !are_real({&self, &out}) || !has_halves(self, dim))
+    return on_host<Op>(self, dim, out);
+  const auto halves = self.chunk(2, dim);
+  if (out.sizes() != halves[0].sizes()) return on_host<Op>(self, dim, out);
+  // The output may be a half: these, not the whole, are what PyTorch's iterator reads.
+  return made_apart<Op>(out, {&halves[0], &halves[1]},
+                        [&] { return halves[0].mul(halves[1].sigmoid()); });
 }
 
 at::Tensor glu_backward(const at::Tensor& gradient, const at::Tensor& self, int64_t dim) {
   using Op = at::_ops::glu_backward;
-  const std::optional<int64_t> at = wrapped(dim, self);
-  if (!may_be_made({&gradient, &self}) || !are_real({&gradient, &self}) || !at.has_value() ||
-      self.dim() == 0 || self.size(*at) % 2 != 0)
+  if (!may_be_made({&gradient, &self}) || !are_real({&gradient, &self}) || !has_halves(self, dim))
     return on_host<Op>(gradient, self, dim);
   return made<Op>([&] {
     const auto halves = self.chunk(2, dim);
@@ -211,6 +218,16 @@ bool are_among(at::ScalarType dtype) {
 /// All pairs are compared, up to so many.
 constexpr int64_t kMostPairs = INT64_C(1) << 24;
 
+/// Raises where PyTorch does: so few tests it compares by an iterator over the elements, more it sorts first.
+void assert_apart_from_elements(const at::Tensor& out, const at::Tensor& elements,
+                                const at::Tensor& tests) {
+  const double few = 10 * std::pow(static_cast<double>(elements.numel()), 0.145);
+  if (tests.numel() < static_cast<int64_t>(few))
+    assert_apart(out, {&elements});
+  else if (elements.numel() > 0)
+    assert_apart(out, {});
+}
+
 at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assume_unique,
                   bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Tensor_out;
@@ -218,6 +235,7 @@ at::Tensor& is_in(const at::Tensor& elements, const at::Tensor& tests, bool assu
       !are_among(tests.scalar_type()) || out.scalar_type() != at::kBool ||
       elements.numel() > kMostPairs / std::max<int64_t>(tests.numel(), 1))
     return on_host<Op>(elements, tests, assume_unique, invert, out);
+  assert_apart_from_elements(out, elements, tests);
   at::native::resize_output(out, elements.sizes());
   return made_into<Op>(out, [&] {
     const at::Tensor found = elements.unsqueeze(-1).eq(tests.flatten()).any(-1);
@@ -229,8 +247,9 @@ at::Tensor& is_number(const at::Tensor& elements, const at::Scalar& test, bool a
                       bool invert, at::Tensor& out) {
   using Op = at::_ops::isin_Tensor_Scalar_out;
   if (!may_be_made({&elements, &out}) || !are_among(elements.scalar_type()) ||
-      out.scalar_type() != at::kBool)
+      !are_among(test.type()) || out.scalar_type() != at::kBool)
     return on_host<Op>(elements, test, assume_unique, invert, out);
+  assert_apart(out, {&elements});
   at::native::resize_output(out, elements.sizes());
   return made_into<Op>(out, [&] { return invert ? elements.ne(test) : elements.eq(test); });
 }

@@ -5,6 +5,7 @@
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/IListRef.h>
 #include <ATen/native/CPUFallback.h>
+#include <ATen/native/TypeProperties.h>
 #include <ATen/ops/cat_ops.h>
 #include <aten/fallback.h>
 #include <aten/operands.h>
@@ -19,15 +20,19 @@ bool is_nothing(const at::Tensor& tensor) {
   return tensor.dim() == 1 && tensor.size(0) == 0;
 }
 
-/// Whether `part` has the sizes of the result but along `dimension`, and may be copied and cast to it.
+/// Whether `part` has the sizes of the result but along `dimension`, and may be copied to it.
 bool is_part(const at::Tensor& part, const at::Tensor& out, int64_t dimension) {
   if (!is_ours(part) || part.device() != out.device() || part.layout() != at::kStrided ||
-      part.is_alias_of(out) || part.dim() != out.dim() ||
-      !c10::canCast(part.scalar_type(), out.scalar_type()))
+      part.is_alias_of(out) || part.dim() != out.dim())
     return false;
   for (int64_t d = 0; d < part.dim(); d++)
     if (d != dimension && part.size(d) != out.size(d)) return false;
   return true;
+}
+
+/// What is nothing takes part in the common dtype, too. Errors: PyTorch's where there is none.
+bool may_be_cast(const at::ITensorListRef& tensors, const at::Tensor& out) {
+  return c10::canCast(at::native::result_type(tensors), out.scalar_type());
 }
 
 /// Returns the parts that are not nothing; none where they do not make up `out`, as PyTorch has
@@ -42,7 +47,8 @@ c10::SmallVector<at::Tensor, 4> parts_of(const at::ITensorListRef& tensors, int6
     total += tensor.size(dimension);
     parts.push_back(tensor);
   }
-  return total == out.size(dimension) ? parts : decltype(parts){};
+  const bool is_whole = total == out.size(dimension) && may_be_cast(tensors, out);
+  return is_whole ? parts : decltype(parts){};
 }
 
 bool is_written(const at::Tensor& out) {

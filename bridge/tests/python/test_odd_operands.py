@@ -28,6 +28,7 @@ ODD = torch.tensor([[0.0, nan, 2.0, -inf], [inf, -3.0, 1.0, inf], [5.0, 1.0, -0.
 SMALL = torch.tensor([0.0, -0.0, 1.0, -1.5, inf, -inf, nan, 3e-45, 1e-39, 1e30])
 LEAST = torch.iinfo(torch.int64).min
 WHOLE = torch.tensor([7, -7, 8, LEAST, 5, -5])
+BYTES = torch.arange(8, dtype=torch.uint8)
 DIVISORS = torch.tensor([2, 2, -3, 7, -5, 9])
 
 
@@ -88,6 +89,10 @@ def test_odd_operands(name: str, backend: DeviceModule, device: torch.device) ->
     check(call, inputs, backend, device)
 
 
+def bools(like: Tensor) -> Tensor:
+    return torch.empty(like.shape, dtype=torch.bool, device=like.device)
+
+
 REFUSED: dict[str, tuple[Call, list[Tensor]]] = {
     "a weight that makes more": (F.binary_cross_entropy, [torch.rand(6, 1), torch.rand(6, 1),
                                                           torch.rand(5)]),
@@ -103,6 +108,30 @@ REFUSED: dict[str, tuple[Call, list[Tensor]]] = {
         lambda x: torch.isin(x, x, out=torch.empty(3, device=x.device)), [torch.ones(3)]),
     "is among truths": (lambda x: torch.isin(x, x, out=torch.empty_like(x)),
                         [torch.ones(3, dtype=torch.bool)]),
+    "is a truth": (lambda x: torch.isin(x, True, out=bools(x)), [BYTES]),
+    "is a complex number": (lambda x: torch.isin(x, 1j, out=bools(x)), [BYTES]),
+    "is the number, over a part": (
+        lambda x: torch.isin(x[1:5], 3, out=x.view(torch.bool)[:4]), [BYTES]),
+    "is among few, over a part": (
+        lambda x: torch.isin(x[1:5], x[5:7], out=x.view(torch.bool)[:4]), [BYTES.clone()]),
+    "is among few, all one": (
+        lambda x: torch.isin(x, x[:2], out=bools(x)[:1].expand(8)), [BYTES]),
+    "is among many, all one": (
+        lambda x: torch.isin(x, x.repeat(4), out=bools(x)[:1].expand(8)), [BYTES]),
+    "a gated half, odd": (lambda x: aten.glu.out(x, 0, out=x.new_empty(2)), [signed(5)]),
+    "a gated half of a number": (lambda x: aten.glu.out(x, 0, out=x.new_empty(1)), [signed()]),
+    "a gated half, beyond": (lambda x: aten.glu.out(x, 2, out=x.new_empty(2)), [signed(4)]),
+    "cat with nothing of floats, to integers": (
+        lambda x: torch.cat([x, torch.empty(0, device=x.device)], out=x.new_empty(8)), [BYTES]),
+    "cat with no rows of floats, to integers": (
+        lambda x: torch.cat([x[None], torch.empty(0, 8, device=x.device)],
+                            out=x.new_empty(1, 8)), [BYTES]),
+    **{f"cat of floats and {dtype}": (
+        lambda x: torch.cat([x, x.float()], out=x.new_empty(16)), [BYTES.to(dtype)])
+       for dtype in (torch.float8_e5m2, torch.float8_e4m3fn, torch.uint16)},
+    **{f"cat of bytes and {dtype}": (
+        lambda x: torch.cat([x, x.to(torch.uint8)], out=x.new_empty(16)), [BYTES.to(dtype)])
+       for dtype in (torch.float8_e5m2, torch.uint32)},
     "the median of truth": (torch.median, [torch.ones(3, dtype=torch.bool)]),
     "the least of truth": (lambda x: torch.kthvalue(x, 1), [torch.ones(3, dtype=torch.bool)]),
 }  # fmt: skip

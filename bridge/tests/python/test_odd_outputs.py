@@ -44,6 +44,7 @@ OVER: dict[str, Writes] = {
                                                                           out=out),
     "renorm": renorm,
     "a gated half": lambda x, out: torch.ops.aten.glu.out(x, 0, out=out[: COUNT // 2]),
+    "a gate": lambda x, out: torch.ops.aten.glu.out(x, 0, out=out[COUNT // 2 :]),
     "cross": cross,
 }  # fmt: skip
 
@@ -61,12 +62,88 @@ def test_an_output_over_a_part_of_an_input(name: str, device: torch.device) -> N
     assert torch.equal(before.cpu(), line)
 
 
-@pytest.mark.parametrize("name", set(OVER) - {"cross", "a gated half"})
+@pytest.mark.parametrize("name", [name for name in OVER if name != "cross"])
 def test_an_output_that_is_the_input(name: str, device: torch.device) -> None:
     expected = signed(COUNT)
     seen = moved(expected, device)
     for line in (expected, seen):
         OVER[name](line, line)
+    check_same(seen, expected)
+
+
+HALVES: dict[str, tuple[int, Callable[[Tensor], Tensor]]] = {
+    "above": (0, lambda x: x[:2]),
+    "below": (0, lambda x: x[2:]),
+    "left": (1, lambda x: x[:, :3]),
+    "right": (-1, lambda x: x[:, 3:]),
+    "rows of another width": (1, lambda x: x[:2].view(4, 3)),
+    "empty": (1, lambda x: x.new_empty(0)),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_a_gated_half_over_its_input(name: str, device: torch.device) -> None:
+    """PyTorch's iterator reads the halves: the output may be one of them."""
+    dim, half = HALVES[name]
+    expected = signed(4, 6)
+    seen = moved(expected, device)
+    made = [torch.ops.aten.glu.out(x, dim, out=half(x)) for x in (expected, seen)]
+    check_same(made[1], made[0])
+    check_same(seen, expected)
+
+
+BAD: dict[str, Callable[[Tensor], Tensor]] = {
+    "beside": lambda line: line[1:],
+    "beside, too small": lambda line: line[1:3],
+    "all one": lambda line: line.new_zeros(1).expand(COUNT),
+}
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["mantissas", "exponents"])
+@pytest.mark.parametrize("other", [COUNT, 0], ids=["one that fits", "an empty one"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_refused_call_leaves_its_outputs(
+    name: str, other: int, place: int, device: torch.device
+) -> None:
+    def outputs(line: Tensor) -> list[Tensor]:
+        fine = [line.new_full((other,), 7), line.new_full((other,), 7, dtype=torch.int32)]
+        fine[place] = BAD[name](line).view(fine[place].dtype)
+        return fine
+
+    line = signed(COUNT + 1)
+    there = line.to(device)
+    theirs, ours = outputs(line), outputs(there)
+    before = [(one.clone(), one.untyped_storage().nbytes()) for one in theirs]
+    check_refused(
+        partial(torch.frexp, line[:COUNT], out=theirs),
+        partial(torch.frexp, there[:COUNT], out=ours), device)  # fmt: skip
+    for one, (values, size) in zip([*theirs, *ours], before * 2, strict=True):
+        assert torch.equal(one.cpu(), values)
+        assert one.untyped_storage().nbytes() == size
+
+
+BYTES = torch.arange(8, dtype=torch.uint8)
+MADE: dict[str, Callable[[Tensor], Tensor]] = {
+    "is the number, over itself": lambda x: torch.isin(x, 3, out=x.view(torch.bool)),
+    "is among many, over a part": lambda x: torch.isin(
+        x[1:5], x.repeat(4)[3:], out=x.view(torch.bool)[:4]),
+    "is among nothing": lambda x: torch.isin(x[:0], x, out=x.view(torch.bool)[:0]),
+    "cat with nothing": lambda x: torch.cat([x, x.new_empty(0)], out=x.new_empty(8)),
+    "cat with nothing of floats": lambda x: torch.cat(
+        [x, x.new_empty(0, dtype=torch.float32)], out=x.new_empty(8, dtype=torch.float64)),
+    "cat of two kinds": lambda x: torch.cat(
+        [x.to(torch.uint16), x.float()], out=x.new_empty(16, dtype=torch.float16)),
+    "cat to 8-bit floats": lambda x: torch.cat(
+        [x.float(), x], out=x.new_empty(16, dtype=torch.float8_e5m2)).float(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_an_output_of_bytes(name: str, device: torch.device) -> None:
+    expected = BYTES.clone()
+    seen = BYTES.to(device)
+    made = [MADE[name](x) for x in (expected, seen)]
+    check_same(made[1], made[0])
     check_same(seen, expected)
 
 
