@@ -165,12 +165,12 @@ static void classify_crash(const tbk_outcome_t* outcome, tbk_classification_t* o
     SAY(out->cause, "crash/%s/processes", phase);
     SAY(out->seen, "killed when it had started more than %d processes (%s)", TBK_PROCESSES_MAX,
         phase);
+  } else if (outcome->end == TBK_END_LAUNCHER_DIED && outcome->no_memory) {
+    SAY(out->cause, "crash/%s/SIGKILL", phase);
+    SAY(out->seen, "its parent process was killed by SIGKILL (%s)", phase);
   } else if (outcome->end == TBK_END_LAUNCHER_DIED) {
     SAY(out->cause, "crash/%s/killed-its-parent", phase);
-    SAY(out->seen,
-        outcome->no_memory ? "its parent process was killed (%s)"
-                           : "it killed its parent process (%s)",
-        phase);
+    SAY(out->seen, "it killed its parent process (%s)", phase);
   } else if (WIFSIGNALED(outcome->wait_status)) {
     classify_signal(outcome, out);
   } else {

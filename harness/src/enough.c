@@ -138,11 +138,6 @@ void tbk_limit_of_memory(char out[TBK_LIMIT_WORDS]) {
             limited ? words : "memory of the machine");
 }
 
-bool tbk_limit_killed(void) {
-  static bool counts;
-  static uint64_t told;
-  const uint64_t kills = tbk_cgroup_kills(own_groups, groups_root);
-  if (!counts) told = kills;
-  counts = true;
-  return kills > told && ++told > 0;
+uint64_t tbk_limit_kills(void) {
+  return tbk_cgroup_kills(own_groups, groups_root);
 }

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { TBK_LIMIT_WORDS = 96 };
 
@@ -29,10 +30,7 @@ bool tbk_limit_behind(int signal, const char* seen, char out[TBK_LIMIT_WORDS]);
 /* Names the limit of memory beyond which the kernel killed a process: of its group, or the machine's. */
 void tbk_limit_of_memory(char out[TBK_LIMIT_WORDS]);
 
-/*
- * Returns whether the kernel has killed a process of this group for want of memory that this has not
- * told of yet. The first call begins to count.
- */
-bool tbk_limit_killed(void);
+/* Returns how many processes of this group the kernel has killed for want of memory until now. */
+uint64_t tbk_limit_kills(void);
 
 #endif /* TBK_HARNESS_ENOUGH_H */

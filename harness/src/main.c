@@ -225,7 +225,6 @@ static const char* no_process(void) {
 static tbk_exit_t start(tbk_run_t* run, bool has_header) {
   const uint32_t jobs = job_count(run);
   static char lack[160];
-  (void)tbk_limit_killed(); /* what was killed before is none of ours */
   if (tbk_limits_lack(lack, sizeof lack)) return refuse(run, TBK_EXIT_SUITE, lack, has_header);
   if (!tbk_tree_is_told() && !run->options->quiet)
     tbk_complain("the kernel lists no children here: what leaves a test's process group lives on");

@@ -153,6 +153,7 @@ void tbk_slot_begin_test(tbk_slot_t* slot, uint64_t now_ns, uint64_t limit_ns) {
   slot->deadline_ns = now_ns + limit_ns;
   slot->limit_ns = limit_ns;
   slot->lent = 0;
+  slot->kills = tbk_limit_kills();
 }
 
 /* Not to be met by chance; it need not withstand malice. */
@@ -222,10 +223,11 @@ void tbk_slot_hand_over(tbk_slot_t* slot, uint32_t position) {
   if (slot->on_outcome != NULL) slot->on_outcome(slot->context, slot, position, &slot->outcome);
 }
 
-/* Returns whether it died of a signal that somebody else sent: the kernel does, when memory runs out. */
+/* Returns whether it, or its launcher, died of a SIGKILL of somebody else: the kernel sends it, when memory
+ * runs out. */
 static bool was_killed(const tbk_outcome_t* outcome) {
-  if (outcome->end == TBK_END_LAUNCHER_DIED) return true;
-  return outcome->end == TBK_END_ITSELF && WIFSIGNALED(outcome->wait_status) &&
+  const bool by_others = outcome->end == TBK_END_ITSELF || outcome->end == TBK_END_LAUNCHER_DIED;
+  return by_others && WIFSIGNALED(outcome->wait_status) &&
          WTERMSIG(outcome->wait_status) == SIGKILL;
 }
 
@@ -238,7 +240,7 @@ static void end_job(tbk_slot_t* slot) {
       slot->ended > 0 && slot->journal->cells[slot->number]->position == (int32_t)slot->ended - 1;
   slot->idle_since_ns = tbk_now_ns();
   slot->outcome.wall_ns = slot->idle_since_ns - slot->test_started_ns;
-  slot->outcome.no_memory = was_killed(&slot->outcome) && tbk_limit_killed();
+  slot->outcome.no_memory = was_killed(&slot->outcome) && tbk_limit_kills() > slot->kills;
   slot->busy = false;
   tbk_slot_hand_over(slot, slot->ended);
   tbk_journal_end(slot->journal, slot->number);
@@ -274,6 +276,7 @@ static void launcher_died(tbk_slot_t* slot, tbk_end_t end) {
         TBK_END_NOT_STARTED; /* it could not fork, or was killed or stopped before the test began */
   if (slot->busy) {
     slot->outcome.end = end;
+    slot->outcome.wait_status = status; /* of a launcher that was dead, as it died */
     tbk_slot_read_report(slot);
     end_job(slot);
   }

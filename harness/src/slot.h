@@ -70,6 +70,7 @@ typedef struct tbk_slot {
   uint32_t ended; /* tests of the job whose "end" came */
   uint64_t test_started_ns, deadline_ns;
   uint64_t limit_ns;     /* of the test in flight, from its last check on */
+  uint64_t kills;        /* as of tbk_limit_kills, when it began */
   uint32_t lent;         /* how often it was lent time in which the whole run stood still */
   uint32_t checks;       /* that it had made when that was last looked at */
   uint64_t kill_sent_ns; /* 0: not killed */

@@ -72,7 +72,7 @@ typedef struct tbk_outcome {
   bool left_early; /* the worker ended by itself before it began this test */
   bool between;    /* the worker ended before it began this test, and after an earlier one */
   tbk_end_t end;   /* of the worker, where it was not in_batch */
-  int wait_status; /* as of waitpid */
+  int wait_status; /* as of waitpid; of its launcher, where that died */
   int stop_signal;
   tbk_phase_t phase; /* in which the worker died */
   uint64_t wall_ns;

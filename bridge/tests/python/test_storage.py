@@ -135,3 +135,21 @@ def test_resizing_follows_the_stream(device: torch.device) -> None:
             tensor.resize_(20_000)
             torch.full((10_000,), -1.0, device=device)
             assert torch.equal(tensor[:10_000].cpu(), torch.full((10_000,), float(round_)))
+
+
+def test_what_a_storage_was_is_not_reused_while_it_is_copied(device: torch.device) -> None:
+    """PyTorch asks for record_stream() there; the bridge needs none."""
+    late, own = torch.Stream(device), torch.Stream(device)
+    with own:
+        tensor = torch.ones(300_000, device=device)
+    own.synchronize()
+    before = tensor.data_ptr()
+    with late:
+        square = torch.ones(400, 400, device=device)
+        for _ in range(8):
+            square = square @ square
+        tensor.untyped_storage().resize_(8 * tensor.nbytes)
+    with own:
+        fresh = torch.empty(300_000, device=device)
+    assert fresh.data_ptr() != before or late.query()
+    late.synchronize()

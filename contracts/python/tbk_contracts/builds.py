@@ -3,7 +3,7 @@
 """Which clause builds on which: where that one is broken, tests of this one may fail with it.
 
 Most of it follows from the header: what else a function promises builds on what it does, its first
-line Ensures. `builds_on` in the spec says the rest.
+Ensures that builds on no other one of it. `builds_on` in the spec says the rest.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -45,18 +46,30 @@ tbk show EVT-019                        what a clause says, and what tests it
 tbk report shard-*.jsonl                one report of several shards"""
 
 
+@contextlib.contextmanager
+def _no_findings_in_a_pipe() -> Iterator[None]:
+    """Where nobody reads our output any more, or another pipe is broken, click would end with 1,
+    which says that there are findings."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        from tbk_harness import outcome  # noqa: PLC0415  # after the first word
+
+        outcome.pipe_broke(error)
+
+
 class Commands(click.Group):
     """Imports a command's module where the command is asked for, and groups them in the help."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command. Where nobody reads its output any more, click would end with 1, which
-        says that there are findings."""
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            from tbk_harness import outcome  # noqa: PLC0415  # after the first word
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        """Reads the group's own options, of which --help and --version print."""
+        with _no_findings_in_a_pipe():
+            return super().make_context(*arguments, **more)
 
-            outcome.reader_gone()
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command."""
+        with _no_findings_in_a_pipe():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # as click calls it
         """Returns all names."""

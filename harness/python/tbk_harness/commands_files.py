@@ -22,7 +22,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import outcome, places
+from tbk_harness import handed, outcome, places
 from tbk_harness.command_line import Command
 from tbk_harness.folder import PARTS, PREVIOUS, RESULTS
 from tbk_harness.merge import merge, mixed
@@ -63,7 +63,8 @@ def report_command(
 ) -> None:
     """Judge RESULTS again from the files alone, shards together, and write all reports."""
     known = outcome.known_from(waivers, baseline)
-    found = merge(outcome.read_parts([file for path in results for file in _side(path)]))
+    files = [file for path in results for file in _side(path)]
+    found = merge(outcome.read_parts(files))
     outcome.prepare(report_dir)
     if write_baseline:
         outcome.writable(write_baseline)
@@ -72,7 +73,8 @@ def report_command(
     judged = outcome.with_trace(outcome.with_profile(judged, profile), trace)
     if write_baseline:
         outcome.write_baseline(judged, write_baseline)
-    outcome.finish(judged, report_dir, coverage_dir, open_page=open_page)
+    lasting = files[0] if len(files) == 1 and not handed.is_copy(files[0]) else None
+    outcome.finish(judged, report_dir, coverage_dir, open_page=open_page, results=lasting)
 
 
 @click.command(name="diff")

@@ -24,7 +24,7 @@ from tbk_reports.model import (
 )
 from tbk_reports.text import line
 
-from tbk_harness import outcome
+from tbk_harness import outcome, places
 from tbk_harness.command_line import Command
 from tbk_harness.commands_check import need_pytorch
 from tbk_harness.near import hint
@@ -71,6 +71,7 @@ def operators_command(
     need_pytorch()
     names = _names(file, only)
     if header is not None:
+        places.free(header, places.HEADER)
         _write(header, _output(["header", str(file)]))
     out = outcome.console()
     if library is None:

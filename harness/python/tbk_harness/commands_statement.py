@@ -125,13 +125,10 @@ def _signed(members: list[archive.Member], key: Path | None) -> list[archive.Mem
 
 
 def _write(path: Path, data: bytes) -> None:
-    """A reader sees the old file or the new one, never half of it."""
     if len(data) > archive.MOST_BYTES:
         outcome.stop(EXIT_NOT_WRITTEN, f"the archive would have {len(data):,} bytes")
-    waiting = path.with_name(path.name + ".part")
     try:
-        waiting.write_bytes(data)
-        waiting.replace(path)
+        write_file(path, data)
     except OSError as error:
         outcome.stop(EXIT_NOT_WRITTEN, f"the archive cannot be written: {outcome.reason(error)}")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import errno
 import os
+import select
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -55,8 +56,13 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def reader_gone() -> NoReturn:
-    """Ends where nobody reads our output any more; what is written to files is whole."""
+def pipe_broke(error: BrokenPipeError) -> NoReturn:
+    """Ends without a word where nobody reads our output any more; what is written to files is
+    whole. Any other pipe is told of."""
+    ours = select.poll()
+    ours.register(sys.stdout.fileno(), 0)
+    if not any(found & (select.POLLERR | select.POLLHUP) for _, found in ours.poll(0)):
+        stop(EXIT_NOT_WRITTEN, f"a process that this one writes to is gone: {reason(error)}")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(EXIT_NOT_WRITTEN)
 
@@ -245,22 +251,16 @@ def show_page(page: Path) -> None:
         print(f"tbk: --open: no browser could be started for {page}", file=sys.stderr)
 
 
-def _result_file(judged: Judged, folder: Path) -> str:
-    """Returns the file that a verdict was read from, as a word of a command that is typed now."""
-    from tbk_harness.folder import RESULTS  # noqa: PLC0415  # which needs this module
-
-    names = (str(folder / RESULTS), *judged.sources)
-    return shlex.quote(next((name for name in names if Path(name).is_file()), RESULTS))
-
-
 def finish(
     judged: Judged,
     folder: Path,
     coverage: Path | None = None,
     quiet: bool = False,
     open_page: bool = False,
+    results: Path | None = None,
 ) -> NoReturn:
-    """Writes all reports, prints the verdict and the page's path last."""
+    """Writes all reports, prints the verdict and the page's path last. `results`: the file that was
+    judged, where it is one that lies where it lay."""
     from tbk_reports.html import coverage_links  # noqa: PLC0415
     from tbk_reports.render import write_reports  # noqa: PLC0415
     from tbk_reports.terminal import print_report  # noqa: PLC0415
@@ -278,7 +278,7 @@ def finish(
         stop(EXIT_NOT_WRITTEN, f"the reports cannot be written: {reason(error)}")
     progress.end()
     if not quiet:
-        print_report(judged, out, _result_file(judged, folder))
+        print_report(judged, out, shlex.quote(str(results)) if results else "")
     elif judged.verdict == "error":  # no code from 2 on comes without a word
         print(f"tbk: {line(next(iter(judged.problems), 'no verdict'), 600)}", file=sys.stderr)
     out.print(Text(str(paths["html"])))

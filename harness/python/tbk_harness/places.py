@@ -5,16 +5,22 @@
 from __future__ import annotations
 
 import contextlib
-import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tbk_reports.model import EXIT_USAGE
 
-from tbk_harness import outcome
+from tbk_harness import baseline, outcome
 
-MOST_BYTES = 1 << 24  # what is larger was written by none of the commands that ask
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MOST_BYTES = 1 << 24  # of a file, to know what it is
 
 
 @dataclass(frozen=True)
@@ -25,19 +31,39 @@ class Kind:
     is_one: Callable[[bytes], bool]
 
 
-def _of_a_device(data: bytes) -> bool:
-    """Both files in TOML say of which device they are, and of which day."""
-    return all(re.search(rb"^%s = " % key, data, re.MULTILINE) for key in (b"device", b"written"))
+def _table(data: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(data.decode())
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _has_causes(data: bytes) -> bool:
+    """Returns whether it is a baseline; a file of comments alone is none."""
+    try:
+        return bool(_table(data)) and baseline.parse(data.decode(), "") is not None
+    except baseline.BaselineError:
+        return False
+
+
+def _is_page(data: bytes) -> bool:
+    """Pages of the suite carry their data."""
+    return data.lstrip()[:14].lower() == b"<!doctype html" and b'id="tbk-data"' in data
+
+
+def _has_statement(data: bytes) -> bool:
+    return data.startswith(b"PK\3\4") and b"statement.json" in data
 
 
 def _traced(data: bytes) -> bool:
     return data.lstrip().startswith(b"{") and b'"tbk_trace"' in data
 
 
-ARCHIVE = Kind("archive", lambda data: data.startswith(b"PK\3\4"))
-PAGE = Kind("page", lambda data: data.lstrip()[:14].lower() == b"<!doctype html")
-CAUSES = Kind("baseline", _of_a_device)
-CAPABILITIES = Kind("capability file", _of_a_device)
+ARCHIVE = Kind("archive", _has_statement)
+PAGE = Kind("page", _is_page)
+CAUSES = Kind("baseline", _has_causes)
+CAPABILITIES = Kind("capability file", lambda data: "capabilities" in _table(data))
+HEADER = Kind("header of operators", lambda data: b"made by `tbk operators`" in data)
 TRACE = Kind("trace", _traced)
 
 

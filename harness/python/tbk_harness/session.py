@@ -232,8 +232,9 @@ class Session:
         """Writes all reports, tells the verdict, and leaves with its exit code."""
         asked = self.request
         outcome.finish(
-            self.finish(subject), self.folder, asked.coverage_dir, asked.quiet, asked.open_page
-        )
+            self.finish(subject), self.folder, asked.coverage_dir, asked.quiet, asked.open_page,
+            self.results,
+        )  # fmt: skip
 
     def _judged(self, subject: str, written: bool) -> Judged:
         """Judges the file, and does not trust it where tbk-run's end tells another story."""

@@ -17,6 +17,7 @@ from tbk_harness import archive, baseline, capabilities, outcome, places
 from tbk_harness.judge import Known
 from tbk_harness.options import FOLDER, INPUT, PATH, RUN
 from tbk_reports.model import read_record
+from tbk_reports.render import write_file
 from tbk_reports.words import seen_words
 
 OTHERS = (
@@ -25,13 +26,18 @@ OTHERS = (
     b'device = "acme"\nprint(device)\n',
     b'[project]\nname = "acme"\n',
     b"\x7fELF\2\1\1",
+    b"PK\3\4 a wheel",
+    b"<!DOCTYPE html><title>mine</title>",
+    b"# a file of comments alone\n",
+    b'device = "acme"\nwritten = 2026-01-01\n[other]\n',
     b"\n",
 )
 
 
 @pytest.mark.parametrize("data", OTHERS)
 @pytest.mark.parametrize(
-    "kind", [places.ARCHIVE, places.PAGE, places.CAUSES, places.CAPABILITIES, places.TRACE]
+    "kind",
+    [places.ARCHIVE, places.PAGE, places.CAUSES, places.CAPABILITIES, places.HEADER, places.TRACE],
 )
 def test_what_is_of_another_kind_is_not_replaced(
     tmp_path: Path, kind: places.Kind, data: bytes, capsys: pytest.CaptureFixture[str]
@@ -60,7 +66,34 @@ def test_an_earlier_one_is_replaced(tmp_path: Path) -> None:
     places.free(tmp_path / "c.toml", places.CAPABILITIES)
     places.free(tmp_path / "empty", places.ARCHIVE)
     places.free(tmp_path / "none", places.ARCHIVE)
+    (tmp_path / "d.toml").write_text('[[cause]]\ncause = "x"\nkind = "fail"\n')  # by hand
+    places.free(tmp_path / "d.toml", places.CAUSES)
     assert baseline.load(tmp_path / "b.toml")
+
+
+@pytest.mark.parametrize("swapped", [("b.toml", places.CAPABILITIES), ("c.toml", places.CAUSES)])
+def test_two_kinds_of_one_format_are_told_apart(
+    tmp_path: Path, swapped: tuple[str, places.Kind]
+) -> None:
+    (tmp_path / "b.toml").write_text('written = 2026-01-01\ndevice = "acme"\n')
+    (tmp_path / "c.toml").write_text('written = 2026-01-01\ndevice = "acme"\n[capabilities]\n')
+    with pytest.raises(SystemExit):
+        places.free(tmp_path / swapped[0], swapped[1])
+
+
+def test_a_pipe_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
+    pipe, link, file = tmp_path / "pipe", tmp_path / "link", tmp_path / "file"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(pipe, "said")
+    assert os.read(reader, 10) == b"said"
+    os.close(reader)
+    file.write_text("before")
+    link.symlink_to(file)
+    write_file(link, b"after")
+    assert (link.is_symlink(), file.read_text(), pipe.is_fifo()) == (True, "after", True)
+    write_file(Path(os.devnull), "nothing")
+    assert Path(os.devnull).is_char_device()
 
 
 @pytest.mark.parametrize("kind", [PATH, FOLDER, INPUT, RUN])
@@ -97,7 +130,7 @@ def test_a_file_that_is_not_there_has_no_tests(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "said"),
     [
-        ("a log\nfree(): invalid pointer\n", "; it said: free(): invalid pointer"),
+        ("assertions are off\nfree(): invalid pointer\n", "; it said: free(): invalid pointer"),
         ("SUMMARY: AddressSanitizer: heap-use-after-free\n==7==ABORTING\n",
          "; it said: SUMMARY: AddressSanitizer: heap-use-after-free"),
         ("\n", ""),
@@ -107,3 +140,4 @@ def test_the_last_words_of_a_process_are_told(output: str, said: str) -> None:
     crash = synthetic.case(0, "crash", seen="killed by SIGABRT", signal=6, output=output)
     assert seen_words(read_record(crash)) == f"killed by SIGABRT{said}"
     assert seen_words(read_record({**crash, "layer": "torch"})) == "killed by SIGABRT"
+    assert seen_words(read_record({**crash, "signal": 9})) == "killed by SIGABRT"

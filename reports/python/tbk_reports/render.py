@@ -12,12 +12,18 @@ from .model import Judged
 from .registry import REPORTS, Links
 
 
-def write_file(path: Path, content: str) -> None:
-    """A reader sees the old file or the new one, never half of it."""
-    waiting = path.with_name(path.name + ".part")
+def write_file(path: Path, content: str | bytes) -> None:
+    """A reader sees the old file or the new one, never half of it. A link goes on being one; a
+    pipe, or another device, is written to and not replaced."""
+    data = content.encode() if isinstance(content, str) else content
+    if (path.exists() and not path.is_file()) or path.is_relative_to("/dev"):
+        path.write_bytes(data)
+        return
+    target = path.resolve()
+    waiting = target.with_name(target.name + ".part")
     try:
-        waiting.write_text(content, "utf-8")
-        os.replace(waiting, path)  # noqa: PTH105 - atomic
+        waiting.write_bytes(data)
+        os.replace(waiting, target)  # noqa: PTH105 - atomic
     except OSError:
         with suppress(OSError):
             waiting.unlink(missing_ok=True)

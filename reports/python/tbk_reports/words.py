@@ -237,17 +237,21 @@ def seen_words(test: Test) -> str:
     return state_words(test.verdict)
 
 
-_SUMMARY = re.compile(r"^(?:SUMMARY: .+|.+: runtime error: .+|.*[Aa]ssert.+)$", re.MULTILINE)
+_SUMMARY = re.compile(
+    r"^(?:SUMMARY: .+|.+: runtime error: .+|.*Assertion .+ failed.*|.*assertion failed.*)$",
+    re.MULTILINE,
+)
+SIGKILL = "9"  # comes from outside: what was written before says nothing of it
 
 
 def last_words(test: Test) -> str:
     """Returns what a process of the C layer wrote last that a signal killed, or the line in which
     a sanitizer or an assertion says what it was; often that alone names the fault."""
-    if test.recorded != "crash" or test.layer == "torch" or test.signal in ("", "0"):
+    if test.recorded != "crash" or test.layer == "torch" or test.signal in ("", "0", SIGKILL):
         return ""
-    found = _SUMMARY.search(test.output)
     lines = [one for one in test.output.splitlines() if one.strip()]
-    return text.line(found[0] if found else lines[-1], 160) if lines else ""
+    told = [*lines[-1:], *_SUMMARY.findall(test.output)]
+    return text.line(told[-1], 160) if told else ""
 
 
 def blame_words(test: Test) -> str:

@@ -17,7 +17,6 @@ using c10::kPrivateUse1;
 using c10::Stream;
 
 std::atomic<int> calls{0};
-thread_local bool resizing = false;
 
 void free_nothing(void*) {}
 
@@ -78,18 +77,6 @@ constexpr Mutant table[] = {
                     guard().setDevice(current);
                     empty(pool);
                   }>},
-    {"what_a_storage_was_is_free_at_once",
-     [] {
-       on_hooks<&Hooks::resizePrivateUse1Bytes,
-                [](auto resize, const c10::Storage& storage, size_t bytes) {
-                  resizing = true;
-                  resize(storage, bytes);
-                  resizing = false;
-                }>();
-       on_allocator<&Allocator::recordStream, [](auto record, const DataPtr& data, Stream stream) {
-         if (!resizing) record(data, stream);
-       }>();
-     }},
     {"never_initialized", on_allocator<&Allocator::initialized, [](auto) { return false; }>},
     {"always_initialized", on_allocator<&Allocator::initialized, [](auto) { return true; }>},
 };

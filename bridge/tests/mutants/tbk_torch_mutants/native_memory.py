@@ -16,9 +16,6 @@ native("emptying_keeps_a_small_block", "MEM-518", "keeps the segment of a small 
        narrow=True, tests="torch_memory_emptied/")  # fmt: skip
 native("emptying_is_of_the_current_device", "MEM-518", "keeps what lies free on the other devices",
        narrow=True, tests="torch_memory_emptied/")  # fmt: skip
-native("what_a_storage_was_is_free_at_once", "MEM-530",
-       "a storage that grows gives its memory back while it is copied", narrow=True,
-       tests="grows_on_another_stream")  # fmt: skip
 storage("copy_data_does_nothing", "MEM-528 MEM-529", "nothing is copied")
 storage("copy_data_drops_last_byte", "MEM-528", "a byte too few", narrow=True)
 storage("copy_data_on_default_stream", "MEM-528", "does not wait for the current stream",

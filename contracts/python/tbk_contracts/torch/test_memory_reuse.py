@@ -269,27 +269,3 @@ def test_a_storage_grows_behind_pending_writes(device: torch.device) -> None:
         lambda load: check.tensor("the front", grown(load, late), new),
         lambda load: not torch.equal(grown(load, other), new),
     )
-
-
-@clause("MEM-530", needs="stream")
-def test_a_storage_that_grows_on_another_stream_keeps_what_it_reads(device: torch.device) -> None:
-    """What it was is free for its own stream when the other one has copied it, and not before."""
-    late, own = torch.Stream(device), torch.Stream(device)
-    values, others = host.values((COUNT,)), host.values((COUNT,))
-
-    def grown(load: order.Load) -> torch.Tensor:
-        with own:
-            tensor = host.upload(values, device)
-            own.synchronize()
-        load.hold()
-        load.mark()
-        with late:
-            tensor.untyped_storage().resize_(8 * COUNT)
-        _write_fresh(own, others, device)
-        return order.read(late, tensor)
-
-    def control(load: order.Load) -> bool:
-        seen = _late_read(load, values, others, (late, own), lambda tensor: tensor)
-        return not torch.equal(seen, values)
-
-    order.show(late, lambda load: check.tensor("the front", grown(load), values), control)
