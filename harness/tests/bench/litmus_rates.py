@@ -10,6 +10,9 @@
                                             is each found in as many as exclude it, N times?
     litmus_rates.py rare [--most N]         50 faults that are rarer, or show only behind many
                                             pieces of work, or in large ones
+    litmus_rates.py shrunk [--rounds N]     of each mutant of order and lifetime, with N seeds: how
+                                            many calls are left of what is found, how often it is
+                                            seen again, and how often its file shows it alone
     litmus_rates.py torch [--seconds N]     of each mutant of order and lifetime, behind the bridge:
                                             is it found by PyTorch's calls, in so long?
     litmus_rates.py sound [--programs N] [--seconds N]
@@ -18,7 +21,8 @@
 
 Each prints a JSON object a line, the last one the sum, and appends them to --output. Ends with 1
 where something is missed: kills below 20.7 a second, more than one planted rate, any rare fault, or
-where a legal device raises an alarm; of PyTorch's calls, where one is missed that they reach.
+where a legal device raises an alarm; a finding that is not seen again each time, or a median of
+more than 8 calls; of PyTorch's calls, where one is missed that they reach.
 Times are processor time.
 """
 
@@ -27,8 +31,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -39,8 +45,10 @@ from litmus_mutants import BROKEN, BY_GATE, BY_MARKS, NO_CALL_OF_PYTORCH, OPTION
 from litmus_runs import (
     MUTANTS,
     PLANTED,
+    SEEDED,
     SURE,
     Run,
+    hunt,
     litmus,
     plant,
     sound,
@@ -59,6 +67,7 @@ RARE = (
 )  # fmt: skip
 PROCESSES = (24, 48, 96, 192)
 EACH = 3_000  # programs of a process
+FEW = 8  # calls of a finding
 LEARNED = 100_000  # programs of the reference, from which rates are known
 
 Line = dict[str, Any]
@@ -131,6 +140,22 @@ def rare(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
                **found_at(run)}, is_seen(run)  # fmt: skip
 
 
+def shrunk(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
+    """The last line has the median of all findings."""
+    calls = []
+    for name in BROKEN.values():
+        for seed in range(choices.seed, choices.seed + choices.rounds):
+            options = (f"mutant={name}", *SEEDED)
+            with tempfile.TemporaryDirectory() as folder:
+                found = hunt(MUTANTS, Path(folder), options, f"--seed={seed}").one("finding")
+            calls.append(len(found["program"]))
+            told = {key: found[key] for key in ("shown", "replays", "alone_shown", "alone_runs")}
+            yield {"mutant": name, "seed": seed, "calls": calls[-1], **told
+                   }, 0 < found["shown"] == found["replays"]  # fmt: skip
+    median = statistics.median(calls)
+    yield {"median_calls": median}, median <= FEW
+
+
 def torch(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
     """Of those that no call of PyTorch reaches, what is missing is said."""
     for what, name in BROKEN.items():
@@ -184,8 +209,8 @@ def alarms_of(options: tuple[str, ...], ran: Run) -> tuple[Line, bool]:
             "cpu_seconds": ran.cpu_seconds}, ran.code == 0  # fmt: skip
 
 
-PARTS = {"kills": kills, "planted": planted, "shares": shares, "rare": rare, "torch": torch,
-         "sound": alarms}  # fmt: skip
+PARTS = {"kills": kills, "planted": planted, "shares": shares, "rare": rare, "shrunk": shrunk,
+         "torch": torch, "sound": alarms}  # fmt: skip
 MISSED = {"planted": 1, "shares": 1}  # of 20
 
 
