@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the tbk authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C file of a finding: how often it makes its calls, what it claims, and what it leaves behind."""
+"""The C file of a finding: how often it makes its calls, and what it claims."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ LITMUS(.devices = 1, .bytes = 64, .streams = 1, .cells = 1 << 0, .threads = 3, .
   BY(1, 2, 0) fill(m0, 0x12, s0);
   BY(2, 3, 0) fill(m0, 0x13, s0);
 }
-__attribute__((destructor)) static void tell(void) { printf("%d %d\n", made, joined); }
+__attribute__((destructor)) static void tell(void) { printf("%d %d\\n", made, joined); }
 """
 
 
