@@ -28,7 +28,7 @@ enum { no_stream = -1, s0, s1, s2, s3, STREAMS };
 enum { e0, e1, e2, e3, EVENTS };
 enum { m0, m1, m2, m3, m4, m5, m6, m7, CELLS };
 enum { pinned0, pinned1, pinned2, pinned3, pinned4, pinned5, host6, host7, host8, host9, host10 };
-enum { host11 = 11, SLOTS, CALLS = 64, MARKS = 8 };
+enum { host11 = 11, SLOTS, CALLS = 64, MARKS = 8, THREADS = 3 };
 
 /* What a program is made of; a bit for each event, cell and slot that it names. */
 typedef struct {
@@ -277,6 +277,8 @@ typedef struct {
   int thread, number;
   pthread_t before;
 } successor_t;
+static successor_t successors[CALLS];
+static pthread_t running[THREADS]; /* the last of each but the first: run() joins it */
 static inline void* succeed(void* argument) {
   const successor_t* successor = (const successor_t*)argument;
   pthread_join(successor->before, NULL);
@@ -286,10 +288,8 @@ static inline void* succeed(void* argument) {
 }
 /* Nothing may follow in the thread that calls it. */
 static inline void thread_renew(int thread, int number) {
-  successor_t* successor = (successor_t*)malloc(sizeof *successor);
-  pthread_t it;
-  *successor = (successor_t){thread, number, pthread_self()};
-  if (pthread_create(&it, NULL, succeed, successor)) exit(2);
+  successors[number] = (successor_t){thread, number, pthread_self()};
+  if (pthread_create(&running[thread], NULL, succeed, &successors[number])) exit(2);
 }
 static inline void all_complete(void) {
   for (int i = 0; i < litmus.calls; i++)
@@ -369,19 +369,20 @@ static inline void make_other_calls(int count) {
 }
 /* Returns whether it shows. */
 static inline int run(int round) {
-  pthread_t it;
   make_all();
   if (litmus.streams > 0 && round > 0) make_other_calls(round % 64);
   for (int i = 1; i < litmus.threads; i++)
-    if (pthread_create(&it, NULL, run_thread, (void*)(intptr_t)i)) exit(2);
+    if (pthread_create(&running[i], NULL, run_thread, (void*)(intptr_t)i)) exit(2);
   calls(0);
   all_complete();
+  for (int i = 1; i < litmus.threads; i++)
+    pthread_join(running[i], NULL);
   const int wrong = is_wrong();
   if (!wrong) give_back();
   return wrong;
 }
-/* What a device does at each so-manyth call shows in one of several rounds. */
-enum { LEAST_ROUNDS = 12 };
+/* Of a file that names no number of rounds, as earlier releases wrote it. */
+enum { UNNAMED_ROUNDS = 12 };
 int main(int argc, char** argv) {
   tbk_host_t host = {.struct_size = sizeof host, .abi_version = TBK_ABI_VERSION};
   void* library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
@@ -392,7 +393,7 @@ int main(int argc, char** argv) {
   OK(create(&host, &b, &error));
   self = b->instance;
   open_all();
-  for (int round = 0; round < LEAST_ROUNDS || round < litmus.rounds; round++)
+  for (int round = 0; round < (litmus.rounds > 0 ? litmus.rounds : UNNAMED_ROUNDS); round++)
     if (run(round)) return 1;
   return puts("as it should be"), 0;
 }

@@ -35,8 +35,10 @@ typedef struct litmus_result {
 typedef struct litmus_progress {
   volatile uint64_t steps; /* goes up by each call */
   volatile int32_t call;
-  uint64_t patience_ns;     /* how long something is asked again and again */
-  uint64_t opening_ns;      /* how long whoever has an exclusive device is waited for */
+  uint64_t patience_ns;         /* how long something is asked again and again */
+  uint64_t opening_ns;          /* how long whoever has an exclusive device is waited for */
+  volatile uint64_t refused_ns; /* how long that was until now */
+  volatile uint32_t is_refused; /* somebody had it when it was asked last */
   volatile uint32_t weight; /* so many times as long may calls of this program take; 0: not known */
 } litmus_progress_t;
 

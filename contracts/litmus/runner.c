@@ -9,12 +9,15 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "resources.h"
 #include "tables.h"
 
 /* To wake a thread takes longer than most programs. */
 enum { THREADS_IN = 64, PARTS_IN = 8 };
+/* Between two tries to open a device that somebody has. */
+enum { PAUSE_US = 1000 };
 
 /* A program takes at most half of the memory: two cells, where they are so large. */
 #define MOST_BYTES (UINT64_C(64) << 20)
@@ -35,20 +38,24 @@ static void take_tables(litmus_runner_t* runner) {
 #undef TAKE
 }
 
-/* Whoever has an exclusive device is waited for, and `held` says that somebody had it. */
-static tbk_status_t open_device(litmus_runner_t* runner, int32_t device, bool is_exclusive,
-                                uint64_t until_ns, bool* held) {
-  const uint64_t now = fx_awake_ns();
-  const uint64_t patience = is_exclusive && now < until_ns ? until_ns - now : 0;
-  const tbk_status_t status =
-      tbk_open_within(runner->core, runner->self, device, &runner->error, patience);
-  *held = is_exclusive && status == TBK_UNAVAILABLE;
-  return status;
+/* Whoever has an exclusive device is waited for. The parent sees for how long, since that is no time that
+   the library takes to open it. */
+static tbk_status_t open_device(litmus_runner_t* runner, int32_t device, bool is_exclusive) {
+  litmus_progress_t* progress = runner->progress;
+  const uint64_t before_ns = progress->refused_ns, began_ns = fx_awake_ns();
+  for (;;) {
+    const tbk_status_t status =
+        tbk_open_within(runner->core, runner->self, device, &runner->error, 0);
+    progress->is_refused = is_exclusive && status == TBK_UNAVAILABLE;
+    if (!progress->is_refused) return status;
+    progress->refused_ns = before_ns + (fx_awake_ns() - began_ns);
+    if (progress->refused_ns >= progress->opening_ns) return status;
+    (void)usleep(PAUSE_US);
+  }
 }
 
-static tbk_status_t open_devices(litmus_runner_t* runner, bool* held) {
+static tbk_status_t open_devices(litmus_runner_t* runner) {
   litmus_offers_t* offers = &runner->offers;
-  const uint64_t until_ns = fx_awake_ns() + runner->progress->opening_ns;
   int32_t count = 0;
   tbk_status_t status = runner->core->device_count(runner->self, &count, &runner->error);
   if (status != TBK_OK) return status;
@@ -61,8 +68,7 @@ static tbk_status_t open_devices(litmus_runner_t* runner, bool* held) {
     status =
         runner->core->device_properties(runner->self, (int32_t)device, &properties, &runner->error);
     if (status == TBK_OK)
-      status = open_device(runner, (int32_t)device, (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0,
-                           until_ns, held);
+      status = open_device(runner, (int32_t)device, (properties.flags & TBK_DEVICE_EXCLUSIVE) != 0);
     if (status != TBK_OK) return status;
     if (properties.copy_granularity > offers->granularity)
       offers->granularity = properties.copy_granularity;
@@ -100,13 +106,16 @@ static bool callbacks_run_elsewhere(litmus_runner_t* runner) {
   return status == TBK_OK && ran && !pthread_equal(who.thread, pthread_self());
 }
 
-static void say_closed(const litmus_runner_t* runner, tbk_status_t status, bool held,
-                       uint64_t waited_ns, char* out, size_t size) {
-  char what[80] = "the device cannot be opened";
-  if (held)
-    snprintf(what, sizeof what, "the device was held by another process for %.1f s",
-             (double)waited_ns / 1e9);
-  snprintf(out, size, "%s: %s %.*s", what, tbk_status_name(status),
+/* That another process has the device is the library's word. */
+static void say_closed(const litmus_runner_t* runner, tbk_status_t status, char* out, size_t size) {
+  const litmus_progress_t* progress = runner->progress;
+  const char* name = tbk_status_name(status);
+  char what[100];
+  snprintf(what, sizeof what, "the device cannot be opened: %s", name);
+  if (progress->is_refused)
+    snprintf(what, sizeof what, "the device answered %s, as if another process had it, for %.1f s",
+             name, (double)progress->refused_ns / 1e9);
+  snprintf(out, size, "%s%s%.*s", what, progress->is_refused ? ": " : " ",
            (int)sizeof runner->error.message, runner->error.message);
 }
 
@@ -125,11 +134,10 @@ litmus_runner_t* litmus_runner_open(const char* path, const char* options,
     return NULL;
   }
   take_tables(runner);
-  const uint64_t began_ns = fx_awake_ns();
-  bool held = false;
-  *out_status = open_devices(runner, &held);
+  progress->refused_ns = progress->is_refused = 0;
+  *out_status = open_devices(runner);
   if (*out_status != TBK_OK) {
-    say_closed(runner, *out_status, held, fx_awake_ns() - began_ns, out_reason, reason_size);
+    say_closed(runner, *out_status, out_reason, reason_size);
     return NULL;
   }
   runner->offers.fill = TBK_HAS(runner->core, tbk_core_t, fill);

@@ -38,6 +38,7 @@ class Hunt:
     """A run that ends with its first finding, made smaller."""
 
     code: int
+    stdout: str
     stderr: str
     records: list[Record]
     reproducer: Path
@@ -65,7 +66,7 @@ def hunted(
     )  # fmt: skip
     output = folder / "litmus.jsonl"
     records = read(output) if output.exists() else []
-    return Hunt(done.returncode, done.stderr, records, folder / reproducer)
+    return Hunt(done.returncode, done.stdout, done.stderr, records, folder / reproducer)
 
 
 def arguments(library: Path | str, folder: Path, options: tuple[str, ...]) -> list[str]:

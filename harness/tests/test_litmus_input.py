@@ -13,8 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
-from litmus_runs import LITMUS, arguments, hunt, read, tbk
+from litmus_runs import LITMUS, MUTANTS, SEEDED, arguments, hunt, read, tbk
 from runs import CPU, HOSTILE, PATIENCE, TEMPLATE, wait_for
+
+LONGEST_NAME = 4095  # of a file, as Linux has it
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,45 @@ def test_results_that_cannot_be_written_are_8(tmp_path: Path) -> None:
     assert (tmp_path / "litmus.jsonl").read_bytes() == before
 
 
+def test_a_finding_stays_where_its_file_cannot_be_written(tmp_path: Path) -> None:
+    assert hunt(CPU, tmp_path, (), "--programs=20").code == 0
+    (tmp_path / "litmus.c").symlink_to(tmp_path / "absent" / "litmus.c")
+    options = ("mutant=wait_does_nothing", *SEEDED)
+    ended = hunt(MUTANTS, tmp_path, options, "--seconds=500", "--shrink-time=0.01")
+    assert (ended.code, ended.stderr.count("could not be written")) == (8, 1)
+    footer = ended.one("footer")
+    assert (footer["exit_code"], footer["reason"]) == (
+        8,
+        f"{ended.reproducer}: could not be written",
+    )
+    calls = ended.one("finding")["program"]
+    assert calls
+    assert "".join(f"  {one}\n" for one in calls) in ended.stdout
+    assert ended.reproducer.is_symlink()
+
+
+def test_what_a_run_did_not_make_stays(tmp_path: Path) -> None:
+    aside = tmp_path / "litmus.jsonl.part"
+    aside.symlink_to(tmp_path / "absent" / "of another")
+    assert hunt(CPU, tmp_path, (), "--programs=20").code == 8
+    assert aside.is_symlink()
+    longest = str(tmp_path) + "/r.jsonl".rjust(LONGEST_NAME - len(str(tmp_path)), "/")
+    Path(longest).write_text("of another")
+    ended = hunt(CPU, tmp_path, (), "--programs=20", f"--output={longest}")
+    assert (ended.code, "name too long" in ended.stderr) == (8, True)
+    assert (tmp_path / "r.jsonl").read_text() == "of another"
+
+
+def test_a_run_that_finds_nothing_removes_no_device(tmp_path: Path) -> None:
+    (tmp_path / "litmus.c").symlink_to("/dev/null")
+    assert hunt(CPU, tmp_path, (), "--programs=20").code == 0
+    assert (tmp_path / "litmus.c").is_symlink()
+    (tmp_path / "litmus.c").unlink()
+    (tmp_path / "litmus.c").write_text("of the last run")
+    assert hunt(CPU, tmp_path, (), "--programs=20").code == 0
+    assert not (tmp_path / "litmus.c").exists()
+
+
 def test_a_folder_that_another_run_writes_is_left_alone(tmp_path: Path) -> None:
     held = os.open(tmp_path, os.O_RDONLY)
     try:
@@ -114,7 +155,8 @@ def test_a_signal_ends_the_command_and_what_it_started(
     assert read(tmp_path / "litmus.jsonl")[-1]["record"] == "litmus-footer"
 
 
-def test_a_device_has_no_index(tmp_path: Path) -> None:
-    done = tbk(tmp_path, "--device=cpu:0")
+@pytest.mark.parametrize("device", ["cpu:0", ":0"])
+def test_a_device_has_no_index(device: str, tmp_path: Path) -> None:
+    done = tbk(tmp_path, f"--device={device}")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tbk: --device: a kind of device, as cpu\n"
+    assert done.stderr == f"tbk: `{device}` names one device; a kind is needed, as cpu\n"

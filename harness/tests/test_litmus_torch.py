@@ -331,4 +331,4 @@ def test_a_device_that_another_process_holds_is_none_without_streams(tmp_path: P
         fcntl.lockf(file, fcntl.LOCK_EX)
         ended = hunt(tmp_path, (f"exclusive={lock}",), through_bridge(CPU))
     assert ended.code == NO_DEVICE
-    assert "the device cannot be opened: " in ended.stderr
+    assert "the device has no memory, streams or events: " in ended.stderr

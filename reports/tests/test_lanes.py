@@ -69,7 +69,9 @@ def test_lines_of_a_reason_stay_as_deep_as_they_are() -> None:
 
 
 def test_a_finding_that_was_not_run_again_says_so() -> None:
-    assert "no time to run it again" in finding_of({**RECORD, "replays": 0}).frequency
+    assert "not run again at its final size" in finding_of({**RECORD, "replays": 0}).frequency
+    unknown = {name: value for name, value in RECORD.items() if name != "replays"}
+    assert finding_of(unknown).frequency == "it was 30 calls"
     assert "it showed 20 of 20 times" in finding_of(RECORD).frequency
 
 

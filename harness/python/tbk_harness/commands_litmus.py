@@ -183,7 +183,8 @@ def _torch_words(options: Mapping[str, Any], on_farm: bool) -> list[str]:
     if (options["processes"] or 1) > 1 and (device or options["layer"] == "torch"):
         outcome.stop(EXIT_USAGE, "--processes goes with a library: PyTorch runs in one process")
     if ":" in str(device or ""):
-        outcome.stop(EXIT_USAGE, f"--device: a kind of device, as {device.partition(':')[0]}")
+        kind = device.partition(":")[0] or "cpu"
+        outcome.stop(EXIT_USAGE, f"`{device}` names one device; a kind is needed, as {kind}")
     if imports and not device:
         outcome.stop(EXIT_USAGE, "--import goes with --device")
     if options["gate"] and not device and options["layer"] != "torch":

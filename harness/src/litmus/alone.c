@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,20 +119,25 @@ static bool build(const alone_place_t* place, const char* binary, double seconds
          WEXITSTATUS(ended->status) == 0;
 }
 
-/* Runs the file as it stands, `most` times; once where that does not show it, unless `all`. */
+/* Runs the file as it stands, `most` times; once where that does not show it, unless `all`. Adds to
+   *ran_ns what the runs took, without building it. */
 static alone_t try_file(const hunt_subject_t* subject, const alone_place_t* place,
-                        const litmus_result_t* result, unsigned most, bool all) {
+                        const litmus_result_t* result, unsigned most, bool all, uint64_t* ran_ns) {
   static ended_t ended;
   alone_t found = {0, 0};
   char binary[HUNT_PATH];
   const double seconds = subject->open_timeout_s + subject->call_timeout_s;
   const char* here =
       strchr(place->path, '/') == NULL ? "./" : ""; /* else it is looked for in PATH */
-  snprintf(binary, sizeof binary, "%s%s.tried", here, place->path);
+  const int length = snprintf(binary, sizeof binary, "%s%s.tried", here, place->path);
+  if (length < 0 || (size_t)length >= sizeof binary) return found;
   if (!subject->torch && !build(place, binary, seconds, &ended)) return found;
   const char* const c[] = {binary, subject->library, subject->options, NULL};
   const char* const python[] = {subject->python, place->path, NULL};
-  while (found.runs < most && run_words(subject->torch ? python : c, seconds, &ended)) {
+  while (found.runs < most) {
+    const uint64_t began_ns = tbk_now_ns();
+    if (!run_words(subject->torch ? python : c, seconds, &ended)) break;
+    *ran_ns += tbk_now_ns() - began_ns;
     if (hunt_interrupted) break;
     found.runs++;
     found.shown += is_shown(subject, result, &ended);
@@ -139,6 +145,11 @@ static alone_t try_file(const hunt_subject_t* subject, const alone_place_t* plac
   }
   if (!subject->torch) unlink(binary);
   return found;
+}
+
+void alone_remove(const char* path) {
+  struct stat of;
+  if (lstat(path, &of) == 0 && S_ISREG(of.st_mode)) unlink(path);
 }
 
 static bool write_file(const hunt_subject_t* subject, const litmus_offers_t* offers,
@@ -149,7 +160,10 @@ static bool write_file(const hunt_subject_t* subject, const litmus_offers_t* off
     reproduce_torch(file, subject, offers, finding);
   else
     reproduce(file, subject, finding);
-  return fclose(file) == 0;
+  const bool failed = ferror(file) != 0;
+  if (fclose(file) == 0 && !failed) return true;
+  alone_remove(path);
+  return false;
 }
 
 /* A program that hangs cannot be told from one that is slow to start. */
@@ -183,42 +197,44 @@ static bool write_way(const hunt_subject_t* subject, const litmus_offers_t* offe
 static bool write_python(const hunt_subject_t* subject, const litmus_offers_t* offers,
                          const alone_place_t* place, finding_t* finding) {
   const litmus_result_t* result = &finding->shrunk.result;
+  uint64_t ran_ns = 0;
   for (unsigned way = 0; way < WAYS && finding->alone.shown == 0; way++) {
     if (hunt_interrupted || !is_other_way(&finding->shrunk, way)) continue;
     if (!write_way(subject, offers, place->path, finding, way)) return false;
-    finding->alone = try_file(subject, place, result, RUNS, false);
+    finding->alone = try_file(subject, place, result, RUNS, false, &ran_ns);
   }
   if (finding->alone.shown > 0) return true;
   if (!write_way(subject, offers, place->path, finding, 0)) return false;
-  finding->alone = try_file(subject, place, result, RUNS - 1, true);
+  finding->alone = try_file(subject, place, result, RUNS - 1, true, &ran_ns);
   finding->alone.runs++; /* the first one, which did not show it */
   if (hunt_interrupted) finding->alone = (alone_t){0, 0};
   return true;
 }
 
 /* A C file makes its calls in rounds. Where threads or a seed decide, more of them show it more often. */
-enum { ROUNDS_A_REPEAT = 4, FEW_ROUNDS = 12, MORE = 16, STEPS = 3 };
+enum { ROUNDS_A_REPEAT = 4, MORE = 16, STEPS = 3 };
 #define MOST_RUN_S 10.0
 
 static bool write_c(const hunt_subject_t* subject, const char* path, finding_t* finding,
                     unsigned factor) {
   const unsigned repeats = finding->shrunk.repeats;
-  const unsigned rounds = repeats > 1 ? ROUNDS_A_REPEAT * repeats : FEW_ROUNDS;
-  finding->rounds = factor > 1 || repeats > 1 ? factor * rounds : 0;
+  const unsigned rounds = repeats > 1 ? ROUNDS_A_REPEAT * repeats : ALONE_ROUNDS;
+  finding->rounds = factor * rounds;
   return write_file(subject, NULL, path, finding);
 }
 
-/* What would take too long with more rounds stays as it is. */
+/* Where a run with more rounds would take too long, there are no more of them. */
 static bool try_c(const hunt_subject_t* subject, const alone_place_t* place, finding_t* finding) {
   unsigned factor = 1, best = 1;
   double took_s = 0;
   for (int step = 0; step < STEPS && finding->alone.shown < RUNS; step++, factor *= MORE) {
     if (hunt_interrupted || took_s * MORE > MOST_RUN_S) break;
     if (step > 0 && !write_c(subject, place->path, finding, factor)) return false;
-    const uint64_t began_ns = tbk_now_ns();
-    const alone_t tried = try_file(subject, place, &finding->shrunk.result, RUNS, step == 0);
+    uint64_t ran_ns = 0;
+    const alone_t tried =
+        try_file(subject, place, &finding->shrunk.result, RUNS, step == 0, &ran_ns);
     if (tried.runs == 0) break;
-    took_s = (double)(tbk_now_ns() - began_ns) / 1e9 / tried.runs;
+    took_s = (double)ran_ns / 1e9 / tried.runs;
     if (step > 0 && tried.shown <= finding->alone.shown) continue;
     finding->alone = tried;
     best = factor;

@@ -28,4 +28,7 @@ bool alone_include(alone_place_t* place, const char* folder);
 bool alone_write(const hunt_subject_t* subject, const litmus_offers_t* offers,
                  const alone_place_t* place, finding_t* finding);
 
+/* Removes the file of an earlier run's finding; what is no file stays. */
+void alone_remove(const char* path);
+
 #endif /* TBK_HARNESS_LITMUS_ALONE_H */

@@ -286,25 +286,24 @@ static void choose(choices_t* choices, int argc, char** argv) {
   if (choices->programs == 0 || choices->programs > most) choices->programs = most;
 }
 
-/* The results of the last run stay. */
-static _Noreturn void stop_unwritten(publishing_t* results, const char* path, const char* why) {
+static _Noreturn void stop_unwritten(const char* path, const char* why) {
   char said[600];
-  publish_nothing(results);
   snprintf(said, sizeof said, "%.500s: %s", path, why);
   stop(EXIT_UNWRITTEN, "%s", said);
 }
 
-static void found(const choices_t* choices, const hunt_shared_t* shared, publishing_t* results,
+/* Returns whether the file of the finding was written; else the reason says so. */
+static bool found(const choices_t* choices, hunt_shared_t* shared, FILE* output,
                   finding_t* finding) {
   finding->index = shared->index;
   finding->is_control = shared->is_control != 0;
   shrink(&choices->subject, &shared->program, &shared->result, choices->shrink_s, &finding->shrunk);
   finding_explain(finding);
   const bool written = alone_write(&choices->subject, &shared->offers, &choices->alone, finding);
-  report_finding(results->file, &choices->subject, finding);
-  if (written) return;
-  unlink(choices->alone.path);
-  stop_unwritten(results, choices->alone.path, UNWRITTEN);
+  report_finding(output, &choices->subject, finding);
+  if (!written)
+    snprintf(shared->reason, sizeof shared->reason, "%.400s: " UNWRITTEN, choices->alone.path);
+  return written;
 }
 
 static int code_of(hunt_state_t state) {
@@ -325,7 +324,7 @@ static int code_of(hunt_state_t state) {
 }
 
 static const char* reason_of(const hunt_shared_t* shared, int code) {
-  if (shared->state == HUNT_NOTHING_TO_ORDER) return shared->reason;
+  if (shared->state == HUNT_NOTHING_TO_ORDER || code == EXIT_UNWRITTEN) return shared->reason;
   if (code == EXIT_NOTHING && shared->stats.programs > 0)
     return "no program found memory to run in";
   if (code == EXIT_NOTHING) return "the time was over before a program was run";
@@ -339,19 +338,21 @@ static int code_of_run(const hunt_shared_t* shared, hunt_state_t state) {
   return state == HUNT_OVER && said_nothing ? EXIT_NOTHING : code_of(state);
 }
 
-/* Where nothing was run, the last run's results stay. */
-static void publish(const choices_t* choices, publishing_t* results, bool ran, bool shown) {
+/* Where nothing was run, the last run's results stay. A finding that is not in both files is printed. */
+static void publish(const choices_t* choices, publishing_t* results, bool ran,
+                    const finding_t* finding, int code) {
   if (!ran) return publish_nothing(results);
-  if (!publish_end(results)) stop_unwritten(results, choices->output, UNWRITTEN);
-  if (!shown) unlink(choices->alone.path);
+  const bool written = publish_end(results);
+  if (finding != NULL && (code == EXIT_UNWRITTEN || !written)) report_print(stdout, finding);
+  if (!written) stop_unwritten(choices->output, UNWRITTEN);
+  if (finding == NULL) alone_remove(choices->alone.path);
 }
 
 static int run(const choices_t* choices) {
   static finding_t finding;
   static processes_t processes;
   static publishing_t results;
-  if (!publish_begin(&results, choices->output))
-    stop_unwritten(&results, choices->output, strerror(errno));
+  if (!publish_begin(&results, choices->output)) stop_unwritten(choices->output, strerror(errno));
   FILE* output = results.file;
   hunt_shared_t* shared = hunt_share();
   uint64_t started = tbk_now_ns();
@@ -365,14 +366,14 @@ static int run(const choices_t* choices) {
       processes_hunt(&choices->subject, &range, choices->processes, shared, &processes);
   double seconds = (double)(tbk_now_ns() - started) / 1e9;
   const bool shown = state == HUNT_FOUND && !choices->counts;
-  if (shown) found(choices, shared, &results, &finding);
-  int code = code_of_run(shared, state);
+  const bool written = !shown || found(choices, shared, output, &finding);
+  int code = written ? code_of_run(shared, state) : EXIT_UNWRITTEN;
   const bool ran = shown || shared->stats.programs > shared->stats.no_room;
   if (ran) report_edges(output, shared, &processes, shown ? &finding : NULL, choices->each);
   if (ran && choices->coverage) report_coverage(output, shared);
   const char* reason = reason_of(shared, code);
   report_footer(output, &choices->subject, shared, &processes, seconds, code, reason);
-  publish(choices, &results, ran, shown);
+  publish(choices, &results, ran, shown ? &finding : NULL, code);
   if (reason[0] != '\0') stop(code, "%s", reason);
   return code;
 }

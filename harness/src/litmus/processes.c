@@ -68,8 +68,8 @@ static hunt_state_t run_range(const plan_t* plan, const hunt_range_t* range) {
   return (range->counts ? hunt_count : hunt_range)(plan->subject, range, plan->shared);
 }
 
-/* The first process says whether there is a device; a later one may have to wait for it, but all its tries
-   together no longer than opening may take. */
+/* The first process says whether there is a device. A later one that finds none is started again, while
+   half of the time that opening may take is not over: who waited for an exclusive device in vain is not. */
 static hunt_state_t run_patiently(const plan_t* plan, const hunt_range_t* range) {
   const uint64_t until = tbk_now_ns() + (uint64_t)(plan->subject->open_timeout_s * 1e9 / 2);
   hunt_state_t state = run_range(plan, range);

@@ -13,7 +13,8 @@
 bool publish_begin(publishing_t* results, const char* path) {
   results->path = path;
   results->file = NULL;
-  if (snprintf(results->aside, sizeof results->aside, "%s.part", path) < (int)sizeof results->aside)
+  const int length = snprintf(results->aside, sizeof results->aside, "%s.part", path);
+  if (length > 0 && (size_t)length < sizeof results->aside)
     results->file = fopen(results->aside, "we");
   else
     errno = ENAMETOOLONG;
@@ -35,6 +36,7 @@ bool publish_end(publishing_t* results) {
 }
 
 void publish_nothing(publishing_t* results) {
-  if (results->file != NULL) (void)close_file(results);
+  if (results->file == NULL) return; /* what stands aside is not of this run, or is gone */
+  (void)close_file(results);
   unlink(results->aside);
 }

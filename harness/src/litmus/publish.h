@@ -20,7 +20,7 @@ typedef struct publishing {
 bool publish_begin(publishing_t* results, const char* path);
 /* Puts what was written in its place; false where some of it could not be written. */
 bool publish_end(publishing_t* results);
-/* The results of the last run stay. */
+/* The results of the last run stay, and whatever this run did not make. */
 void publish_nothing(publishing_t* results);
 
 #endif /* TBK_HARNESS_LITMUS_PUBLISH_H */

@@ -13,6 +13,7 @@
 
 #include "control.h"
 #include "json_write.h"
+#include "text.h"
 #include "version.h"
 
 enum { LINE_BYTES = 1 << 16, FEW_POLLS = 100 };
@@ -174,6 +175,20 @@ void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* 
   tbk_json_unsigned(&json, "alone_shown", finding->alone.shown);
   tbk_json_unsigned(&json, "alone_runs", finding->alone.runs);
   end(file, &json);
+}
+
+void report_print(FILE* file, const finding_t* finding) {
+  const litmus_program_t* program = &finding->shrunk.program;
+  const litmus_result_t* result = &finding->shrunk.result;
+  char text[LITMUS_TEXT], said[2 * sizeof result->message];
+  tbk_text_for_terminal(said, sizeof said, result->message);
+  fprintf(file, "found: %s%s%s\n", outcomes[result->outcome], said[0] == '\0' ? "" : ": ", said);
+  for (uint32_t i = 0; i < program->count; i++) {
+    litmus_call_text(program, &program->calls[i], text);
+    fprintf(file, "  %s\n", text);
+  }
+  for (uint32_t i = 0; i < finding->reason.count; i++)
+    fprintf(file, "%s\n", finding->reason.lines[i]);
 }
 
 /* --------------------------------------------------------------------------------------- edges -- */

@@ -17,6 +17,9 @@ typedef struct alone {
   unsigned shown, runs;
 } alone_t;
 
+/* Rounds of a C file that shows it each time: what a device does at each so-manyth call is in one of them. */
+enum { ALONE_ROUNDS = 12 };
+
 /* One finding, shrunk and explained. */
 typedef struct finding {
   uint64_t index; /* of the program that showed it first */
@@ -26,7 +29,7 @@ typedef struct finding {
   alone_t alone;
   bool uses_memory_first; /* its file leaves used memory behind before it allocates some */
   bool has_rounds;        /* its file in Python makes the calls several times */
-  unsigned rounds;        /* of its C file; 0: as few as each has */
+  unsigned rounds;        /* of its C file */
 } finding_t;
 
 /* Explains a wrong read by the model. */
@@ -34,6 +37,8 @@ void finding_explain(finding_t* finding);
 
 void report_header(FILE* file, const hunt_subject_t* subject);
 void report_finding(FILE* file, const hunt_subject_t* subject, const finding_t* finding);
+/* The same for a reader: what happened, the calls, and why it is wrong. */
+void report_print(FILE* file, const finding_t* finding);
 /* A line for each kind of edge that there is, with what a device must have for it. */
 void report_kinds(FILE* file);
 /* A line for each kind of edge that this device has; `each`: with what each process had. */

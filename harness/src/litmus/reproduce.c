@@ -154,13 +154,13 @@ static judged_t find_judged(const finding_t* finding, litmus_model_t* model) {
 
 /* How often the calls are made, the bytes of the part that is wrong, and what they may be. */
 static void write_legal(FILE* f, const finding_t* finding, const judged_t* judged) {
-  if (finding->rounds > 0) fprintf(f, ",\n       .rounds = %u", finding->rounds);
+  fprintf(f, ",\n       .rounds = %u", finding->rounds);
   if (judged->model == NULL) return;
   const litmus_program_t* p = &finding->shrunk.program;
   const int part = judged->model->part, place = judged->looks[0]->place;
   const bool is_mark = place >= LITMUS_PLACE_OF_MARKS && place < LITMUS_PLACE_OF_CELLS;
-  fprintf(f, ",%s .from = %" PRIu64 ", .to = %" PRIu64, finding->rounds > 0 ? "" : "\n      ",
-          litmus_part_at(p, part), is_mark ? 1 : litmus_part_at(p, part + 1));
+  fprintf(f, ", .from = %" PRIu64 ", .to = %" PRIu64, litmus_part_at(p, part),
+          is_mark ? 1 : litmus_part_at(p, part + 1));
   if (judged->looks[1] != NULL) return;
   fprintf(f, ", .legal = {");
   const char* comma = "";
@@ -203,7 +203,7 @@ static void write_comment(FILE* f, const hunt_subject_t* subject, const finding_
       " * cc litmus.c -I<folder of tbk_alone.h> -I<folder of tbk/tbk.h> -ldl -lpthread\n"
       " * ./a.out LIB \"%s\"\n * ends with 1 where it shows, and with 0 where it does not\n *\n",
       subject->options == NULL ? "" : subject->options);
-  if (finding->rounds > 0)
+  if (finding->rounds > ALONE_ROUNDS)
     fprintf(f, " * It need not show each time: it is tried %u times.\n *\n", finding->rounds);
   if (finding->shrunk.processes > 1)
     fprintf(

@@ -186,12 +186,12 @@ static unsigned count_shown(shrinking_t* s, unsigned* out_tries) {
 
 /* Where threads decide, or how many calls there were before, it need not show each time; and what some
    processes have and others have not shows in no number of times in one of the others. Returns false where
-   it never showed again; where it does not each time, the way that shows it most is taken. */
+   it never showed again, or there was no time to see it: then it is tried once; where it does not each time, the way that shows it most is taken. */
 static bool find_repeats(shrinking_t* s) {
   static const struct {
     unsigned repeats, processes;
   } ways[] = {{1, 1}, {4, 1}, {1, 16}, {16, 1}, {64, 1}, {16, 16}, {200, 1}};
-  unsigned most = 0, best = sizeof ways / sizeof *ways - 1, tries;
+  unsigned most = 0, best = 0, tries;
   for (unsigned i = 0; i < sizeof ways / sizeof *ways && tbk_now_ns() < s->until_ns; i++) {
     s->best->repeats = ways[i].repeats;
     s->best->processes = ways[i].processes;

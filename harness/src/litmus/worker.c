@@ -24,7 +24,7 @@
 #include "torch.h"
 
 #define LOOK_NS 2000000
-/* Of the time to open: then a device that is let go of still has some to open in. */
+/* Of the time to open, which is had besides: so long whoever has the device is waited for. */
 #define WAITING_SHARE 0.75
 
 volatile int hunt_interrupted;
@@ -151,19 +151,33 @@ static hunt_state_t conclude_gate(hunt_shared_t* shared, const char* ended) {
   return shared->state = HUNT_BAD_LIBRARY;
 }
 
+/* A library that was refused the device to the end may be slow since somebody has it. */
+static hunt_state_t conclude_opening(hunt_shared_t* shared, int outcome, const char* ended) {
+  const bool held = outcome == LITMUS_HUNG && shared->progress.is_refused;
+  snprintf(shared->reason, sizeof shared->reason, "while it is loaded and opened: %s%s",
+           held ? "it answered UNAVAILABLE, as if another process had the device, and then " : "",
+           ended);
+  return shared->state = held ? HUNT_NO_DEVICE : HUNT_BAD_LIBRARY;
+}
+
 static hunt_state_t conclude(hunt_shared_t* shared, int outcome, const char* format, int number) {
   char ended[80];
   snprintf(ended, sizeof ended, format, number);
   if (shared->in_gate) return conclude_gate(shared, ended);
-  if (shared->state == HUNT_STARTING) {
-    snprintf(shared->reason, sizeof shared->reason, "while it is loaded and opened: %s", ended);
-    return shared->state = HUNT_BAD_LIBRARY;
-  }
+  if (shared->state == HUNT_STARTING) return conclude_opening(shared, outcome, ended);
   if (shared->is_between) return shared->state = HUNT_OVER;
   shared->result.outcome = outcome;
   shared->result.call = shared->progress.call;
   snprintf(shared->result.message, sizeof shared->result.message, "%s", ended);
   return shared->state = HUNT_FOUND;
+}
+
+/* Returns how long it may take until it goes on. Opening waits for whoever has the device besides. */
+static double limit_of(const hunt_subject_t* subject, const hunt_shared_t* shared, int32_t state) {
+  const uint32_t weight = shared->progress.weight;
+  if (state == HUNT_STARTING)
+    return subject->open_timeout_s + (double)shared->progress.refused_ns / 1e9;
+  return subject->call_timeout_s * (weight > 1 ? weight : 1);
 }
 
 static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_t* shared) {
@@ -190,9 +204,7 @@ static hunt_state_t watch(pid_t pid, const hunt_subject_t* subject, hunt_shared_
       state = now;
       since = tbk_now_ns();
     }
-    const uint32_t weight = shared->progress.weight;
-    double limit_s = now == HUNT_STARTING ? subject->open_timeout_s
-                                          : subject->call_timeout_s * (weight > 1 ? weight : 1);
+    const double limit_s = limit_of(subject, shared, now);
     if ((double)(tbk_now_ns() - since) < limit_s * 1e9) continue;
     end(pid);
     return conclude(shared, LITMUS_HUNG, "no end within %d s", (int)ceil(limit_s));
@@ -211,6 +223,7 @@ static hunt_state_t run_job(const hunt_subject_t* subject, hunt_shared_t* shared
   shared->ran_ns = 0;
   shared->state = HUNT_STARTING;
   shared->is_control = shared->is_between = shared->in_gate = 0;
+  shared->progress.refused_ns = shared->progress.is_refused = 0;
   shared->progress.patience_ns = (uint64_t)(subject->call_timeout_s * 0.5e9);
   shared->progress.opening_ns = (uint64_t)(subject->open_timeout_s * WAITING_SHARE * 1e9);
   pid_t pid = start(subject, shared);

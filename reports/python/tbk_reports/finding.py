@@ -69,7 +69,7 @@ class Finding:
     index: int = 0
     calls_before: int = 0
     shown: int = 0
-    replays: int = 0
+    replays: int | None = 0  # None: the record does not say
     repeats: int = 0
     processes: int = 0
     alone_shown: int = 0  # by its file, which needs nothing of the suite
@@ -93,8 +93,10 @@ class Finding:
     @property
     def frequency(self) -> str:
         """Returns how often the smallest program showed it when it was run again."""
+        if self.replays is None:
+            return f"it was {self.calls_before} calls"
         if self.replays == 0:
-            return f"there was no time to run it again; it was {self.calls_before} calls"
+            return f"it was not run again at its final size; it was {self.calls_before} calls"
         tries = f", each with up to {self.repeats} tries" if self.repeats > 1 else ""
         tries += f", each in up to {self.processes} processes" if self.processes > 1 else ""
         return (
@@ -218,9 +220,9 @@ def finding_of(record: Record) -> Finding:
         _place(one, len(calls)) for one in (moved[:MOST_LINKS] if isinstance(moved, list) else ())
     ]
     outcome = text.line(as_text(record.get("outcome")), 40)
-    replays = ("calls_before", "shown", "replays", "repeats", "processes")
+    tries = ("calls_before", "shown", "repeats", "processes")
     alone = ("alone_shown", "alone_runs")
-    counts = ("size_bytes", "seed", "index", *replays, *alone)
+    counts = ("size_bytes", "seed", "index", *tries, *alone)
     return Finding(
         outcome=outcome,
         message=text.line(as_text(record.get("message")), LINE),
@@ -235,6 +237,7 @@ def finding_of(record: Record) -> Finding:
         other=_place(record.get("other"), len(calls)),
         wrote=_place(record.get("wrote"), len(calls)),
         over=_place(record.get("over"), len(calls)),
+        replays=as_count(record["replays"]) if "replays" in record else None,
         **{name: as_count(record.get(name)) for name in counts},
     )
 

@@ -170,7 +170,7 @@ class Device:
             for device in self._all:
                 torch.empty(1, device=device)
         except Exception as error:
-            reason = f"the device cannot be opened: {told_with_cause(error)}"
+            reason = f"the device has no memory, streams or events: {told_with_cause(error)}"
             raise Unusable(wire.NO_DEVICE, reason) from error
 
     def _make_streams(self) -> None:
