@@ -13,6 +13,7 @@
 typedef struct publishing {
   const char* path;
   FILE* file; /* NULL: it could not be made, or has been closed */
+  bool is_aside;
   char aside[4096];
 } publishing_t;
 
