@@ -152,6 +152,13 @@ FAULT(third_failure_loses_device) {
   if (kind == TBK_FAULT_WORK_FAILS && wrap_every(wrap_of(self), 3)) kind = TBK_FAULT_DEVICE_LOST;
   return FAULT_INNER;
 }
+/* Told as it is enqueued; then the device goes. */
+FAULT(failure_is_told_and_loses_device) {
+  if (stream == NULL || kind != TBK_FAULT_WORK_FAILS) return FAULT_INNER;
+  kind = TBK_FAULT_DEVICE_LOST;
+  const tbk_status_t status = FAULT_INNER;
+  return status == TBK_OK ? wrap_fail(error, TBK_FAILED, "work failed") : status;
+}
 FAULT(loss_is_a_failure) {
   if (kind == TBK_FAULT_DEVICE_LOST) kind = TBK_FAULT_WORK_FAILS;
   return FAULT_INNER;
@@ -238,15 +245,26 @@ OPEN(open_beside_a_lost_device_is_lost) {
   if (device == 1 && lost(self)) return wrap_fail(error, TBK_DEVICE_LOST, "lost");
   return OPEN_INNER;
 }
-/* The stream's device is looked at, and the other one is not. */
-PEER_COPY(peer_copy_to_a_lost_device_is_accepted) {
+/* The destination is looked at, and the device that is asked is not. */
+PEER_COPY(peer_copy_from_a_lost_device_is_accepted) {
   uint64_t free_bytes, total_bytes;
   const tbk_status_t status = PEER_COPY_INNER;
-  const bool reads =
+  const bool lives =
       status == TBK_DEVICE_LOST &&
-      INNER(self, core)->memory_info(self, source_device, &free_bytes, &total_bytes, NULL) ==
+      INNER(self, core)->memory_info(self, destination_device, &free_bytes, &total_bytes, NULL) ==
           TBK_OK;
-  return reads ? TBK_OK : status;
+  return lives ? TBK_OK : status;
+}
+PEER_COPY(peer_copy_to_a_lost_device_breaks_its_source) {
+  const tbk_status_t status = PEER_COPY_INNER;
+  if (status == TBK_DEVICE_LOST && source_device != destination_device)
+    atomic_store(&wrap_of(self)->value, (uint64_t)source_device + 1);
+  return status;
+}
+ALLOC(no_memory_of_a_broken_source) {
+  if (atomic_load(&wrap_of(self)->value) == (uint64_t)device + 1)
+    return wrap_fail(error, TBK_DEVICE_LOST, "the bus is down");
+  return ALLOC_INNER;
 }
 
 #define FAULTY(name, clause, operation, narrow, note, ...)                             \
@@ -339,6 +357,8 @@ const mutant_t mutants_fault[] = {
     ROW(failure_loses_device, "FLT-002", STATE, BROAD, fault.fault_enqueue, "loses the device"),
     ROW(third_failure_loses_device, "FLT-002", COUNT, NARROW, fault.fault_enqueue,
         "every third loses the device"),
+    ROW(failure_is_told_and_loses_device, "FLT-002", STATE, NARROW, fault.fault_enqueue,
+        "FAILED at once, and then the device is lost"),
     ROW(loss_is_a_failure, "FLT-003", STATE, BROAD, fault.fault_enqueue, "the device lives on"),
     ROW(lost_device_allocates, "FLT-003", RETURN, NARROW, core.memory_alloc, "OK on a lost device"),
     ROW(lost_device_downloads, "FLT-003", RETURN, NARROW, core.download, "OK on a lost device"),
@@ -364,8 +384,20 @@ const mutant_t mutants_fault[] = {
     FAULTY("open_beside_a_lost_device_is_lost", "FLT-004", STATE, NARROW,
            "device 1 cannot be opened any more",
            PATCH(core.device_open, open_beside_a_lost_device_is_lost)),
-    ROW(peer_copy_to_a_lost_device_is_accepted, "FLT-003", RETURN, NARROW, peer.peer_copy,
-        "OK where the source is not lost"),
+    ROW(peer_copy_from_a_lost_device_is_accepted, "FLT-003", RETURN, NARROW, peer.peer_copy,
+        "OK where the destination is not lost"),
+    {"peer_copy_to_a_lost_device_breaks_its_source",
+     "FLT-004",
+     MUTANT,
+     STATE,
+     NARROW,
+     "the source gives no memory any more",
+     {PATCH(peer.peer_copy, peer_copy_to_a_lost_device_breaks_its_source),
+      PATCH(core.memory_alloc, no_memory_of_a_broken_source)},
+     0,
+     0,
+     0,
+     0},
     FAULTY("loss_spreads", "FLT-004", STATE, BROAD, "device 1 is lost with device 0",
            PATCH(core.upload, loss_spreads)),
     FAULTY("loss_spreads_to_streams", "FLT-004", STATE, NARROW,

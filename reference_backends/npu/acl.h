@@ -22,9 +22,7 @@
 #include <stdint.h>
 
 typedef int acl_result; /* aclError, and what aclnn functions return */
-typedef void* acl_context;
-typedef void* acl_stream;
-typedef void* acl_event;
+typedef void *acl_context, *acl_stream, *acl_event;
 typedef struct acl_tensor_object acl_tensor;
 typedef struct acl_scalar_object acl_scalar;
 typedef struct acl_ints_object acl_ints; /* aclIntArray */
@@ -50,10 +48,13 @@ typedef struct acl_executor_object acl_executor;
   X(STREAM_CONTEXT, 107003, FAILED)             \
   X(EVENT_TIMESTAMP_INVALID, 107006, FAILED)    \
   X(EVENT_TIMESTAMP_REVERSED, 107007, FAILED)   \
+  X(UNALIGNED, 107008, FAILED)                  \
   X(STREAM_NO_CALLBACK, 107015, FAILED)         \
   X(INVALID_MEMORY_TYPE, 107016, FAILED)        \
   X(INVALID_HANDLE, 107017, FAILED)             \
+  X(INVALID_MALLOC_TYPE, 107018, FAILED)        \
   X(DEVICE_TASK_ABORT, 107022, DEVICE_LOST)     \
+  X(STREAM_ABORT, 107023, FAILED)               \
   X(BAD_ALLOC, 200000, OUT_OF_MEMORY)           \
   X(API_NOT_SUPPORTED, 200001, UNSUPPORTED)     \
   X(FEATURE_UNSUPPORTED, 200006, UNSUPPORTED)   \
@@ -73,10 +74,12 @@ typedef struct acl_executor_object acl_executor;
   X(DEVICE_SETUP, 507033, FAILED)               \
   X(STREAM_SYNC_TIMEOUT, 507046, FAILED)        \
   X(EVENT_SYNC_TIMEOUT, 507047, FAILED)         \
+  X(DEVICE_MEMORY, 507053, DEVICE_LOST)         \
   X(DRIVER_INTERNAL, 507899, DEVICE_LOST)       \
   X(NN_NULL, 161001, FAILED)                    \
   X(NN_INVALID, 161002, FAILED)                 \
   X(NN_RUNTIME, 361001, FAILED)                 \
+  X(NN_INFER_SHAPE, 561001, FAILED)             \
   X(NN_TILING, 561002, FAILED)                  \
   X(NN_NO_KERNEL, 561003, FAILED)               \
   X(NN_EXECUTOR, 561101, FAILED)                \
@@ -143,8 +146,7 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
   X(default_context, "aclrtGetPrimaryCtxState", ACL_OPTIONAL, "H", acl_result,                     \
     (int32_t device, uint32_t * out_flags, int32_t * out_active))                                  \
   X(get_context, "aclrtGetCurrentContext", ACL_NEEDED, "H", acl_result, (acl_context * out))       \
-  X(set_context, "aclrtSetCurrentContext", ACL_NEEDED, "D 0061", acl_result,                       \
-    (acl_context context))                                                                         \
+  X(set_context, "aclrtSetCurrentContext", ACL_NEEDED, "D 0061", acl_result, (acl_context chosen)) \
   X(synchronize_device, "aclrtSynchronizeDevice", ACL_NEEDED, "H", acl_result, (void))             \
   X(memory_info, "aclrtGetMemInfo", ACL_NEEDED, "H", acl_result,                                   \
     (int attribute, size_t* out_free, size_t* out_total))                                          \
@@ -156,10 +158,9 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
   X(malloc_host, "aclrtMallocHost", ACL_NEEDED, "H", acl_result, (void** out, size_t size_bytes))  \
   X(free_host, "aclrtFreeHost", ACL_NEEDED, "H", acl_result, (void* pointer))                      \
   X(copy, "aclrtMemcpy", ACL_NEEDED, "H", acl_result,                                              \
-    (void* destination, size_t destination_bytes, const void* source, size_t size_bytes,           \
-     int kind))                                                                                    \
+    (void* destination, size_t room_bytes, const void* source, size_t size_bytes, int kind))       \
   X(copy_async, "aclrtMemcpyAsync", ACL_NEEDED, "D 0106", acl_result,                              \
-    (void* destination, size_t destination_bytes, const void* source, size_t size_bytes, int kind, \
+    (void* destination, size_t room_bytes, const void* source, size_t size_bytes, int kind,        \
      acl_stream stream))                                                                           \
   X(fill, "aclrtMemset", ACL_NEEDED, "H", acl_result,                                              \
     (void* pointer, size_t bytes, int32_t value, size_t size_bytes))                               \
@@ -195,8 +196,7 @@ enum { ACL_OPTIONAL, ACL_NEEDED };
     (void (*function)(void*), void* argument, int block, acl_stream stream))                       \
   X(subscribe_report, "aclrtSubscribeReport", ACL_OPTIONAL, "D 0125", acl_result,                  \
     (uint64_t thread, acl_stream stream))                                                          \
-  X(process_report, "aclrtProcessReport", ACL_OPTIONAL, "D 0125", acl_result,                      \
-    (int32_t timeout_ms))                                                                          \
+  X(process_report, "aclrtProcessReport", ACL_OPTIONAL, "D 0125", acl_result, (int32_t wait_ms))   \
   X(unsubscribe_report, "aclrtUnSubscribeReport", ACL_OPTIONAL, "D 0125", acl_result,              \
     (uint64_t thread, acl_stream stream))                                                          \
   X(peer_can_access, "aclrtDeviceCanAccessPeer", ACL_OPTIONAL, "H", acl_result,                    \

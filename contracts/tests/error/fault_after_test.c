@@ -133,23 +133,55 @@ static void make_ends(tbk_fixture_t* fx, ends_t* ends) {
   fx->device = first;
 }
 
-/* From the lost device, to it and within it, of some bytes and of none, on a stream and without. */
-static void copies_from_and_to_a_lost_device_tell_so(tbk_fixture_t* fx) {
+/* The call is one on the source's device, whose the stream is. */
+static tbk_status_t copy_from_to(tbk_fixture_t* fx, const ends_t* ends, int from, int to,
+                                 tbk_stream_t* stream) {
+  return fx->peer->peer_copy(fx->self, to, ends->memory[to], 0, from, ends->memory[from], 0,
+                             ends->bytes, stream, &fx->error);
+}
+
+static void copies_from_a_lost_device_tell_so(tbk_fixture_t* fx) {
   ends_t ends;
   const int32_t second = fx_second_device(fx);
   make_ends(fx, &ends);
   lose(fx, second);
-  for (int turn = 0; turn < 12; ++turn) {
-    const int way = turn / 4, from = way == 0 ? 0 : 1, to = way == 1 ? 0 : 1;
-    tbk_stream_t* stream = turn % 2 != 0 ? ends.streams[from] : NULL;
-    const tbk_status_t status =
-        fx->peer->peer_copy(fx->self, to, ends.memory[to], 0, from, ends.memory[from], 0,
-                            turn % 4 < 2 ? ends.bytes : 0, stream, &fx->error);
+  for (int turn = 0; turn < 4; ++turn) {
+    const int to = turn / 2;
+    tbk_stream_t* stream = turn % 2 != 0 ? ends.streams[1] : NULL;
+    const tbk_status_t status = copy_from_to(fx, &ends, 1, to, stream);
     CHECK_SAID(status == TBK_DEVICE_LOST, "DEVICE_LOST: device 1 is lost",
-               "%s for a copy from device %d to device %d", tbk_status_name(status), from, to);
+               "%s for a copy from device 1 to device %d", tbk_status_name(status), to);
   }
   order_stream_works(fx, ends.streams[0]);
   CHECK_OK(fx->stream->device_synchronize(fx->self, fx->device, &fx->error));
+}
+
+static bool is_told_or_ok(tbk_status_t status) {
+  return status == TBK_OK || status == TBK_FAILED || status == TBK_DEVICE_LOST;
+}
+
+/*
+ * A call on the living device, where the bytes never arrive: it may tell so, or its stream may later; the lost
+ * device says what it is at the next synchronize, and the other one works on.
+ */
+static void copies_to_a_lost_device_harm_no_other(tbk_fixture_t* fx) {
+  ends_t ends;
+  const int32_t second = fx_second_device(fx);
+  make_ends(fx, &ends);
+  lose(fx, second);
+  for (int turn = 0; turn < 2; ++turn) {
+    tbk_stream_t* stream = turn == 1 ? ends.streams[0] : NULL;
+    tbk_status_t status = copy_from_to(fx, &ends, 0, 1, stream);
+    CHECK_SAID(is_told_or_ok(status), "OK, FAILED or DEVICE_LOST", "%s", tbk_status_name(status));
+    status = fx->stream->stream_synchronize(fx->self, ends.streams[0], &fx->error);
+    CHECK_SAID(is_told_or_ok(status), "OK, FAILED or DEVICE_LOST", "%s from stream_synchronize",
+               tbk_status_name(status));
+    TBK_CHECKS("FLT-003");
+    CHECK_STATUS(TBK_DEVICE_LOST, fx->stream->device_synchronize(fx->self, second, &fx->error));
+  }
+  (void)!fx->stream->device_synchronize(fx->self, fx->device, &fx->error);
+  CHECK_DEVICE_WORKS(fx->core, fx->self, fx->device,
+                     "a device that has copied to a lost one works");
 }
 
 static const tbk_case_t cases[] = {
@@ -158,6 +190,8 @@ static const tbk_case_t cases[] = {
     TBK_CASE("CBK-002", "fault callback", TBK_CASE_FRESH, callbacks_behind_a_failure_run),
     TBK_CASE("FLT-004", "fault two_devices", TBK_CASE_FRESH, a_device_is_opened_beside_a_lost_one),
     TBK_CASE("FLT-003", "fault peer two_devices", TBK_CASE_FRESH,
-             copies_from_and_to_a_lost_device_tell_so),
+             copies_from_a_lost_device_tell_so),
+    TBK_CASE("FLT-004", "fault peer two_devices", TBK_CASE_FRESH,
+             copies_to_a_lost_device_harm_no_other),
 };
 TBK_SUITE(fault_after);

@@ -84,7 +84,10 @@ void planned_workspace_at(tbk_fixture_t* fx, planned_t* it, uint64_t offset) {
   if (it->workspace_bytes == 0) return;
   const uint64_t alignment = fx->properties.memory_alignment;
   offset = (offset + alignment - 1) / alignment * alignment;
-  if (!room_fits(fx, offset + it->workspace_bytes + alignment)) offset = alignment;
+  if (!room_fits(fx, offset + it->workspace_bytes + alignment)) {
+    fx_note_once(fx, "a workspace far behind the beginning of its block does not fit the device");
+    offset = alignment;
+  }
   block_make(fx, &it->block, offset + it->workspace_bytes + alignment);
   it->workspace = it->block.memory;
   it->workspace_offset = offset;

@@ -207,7 +207,10 @@ static void place_workspace(tbk_fixture_t* fx, generic_plan_t* plan, int form, b
   static const uint64_t leads[] = {65536, 0, (1 << 20) + 1};
   const uint64_t alignment = fx->properties.memory_alignment, lead = leads[form % 3];
   plan->workspace_offset = (lead + alignment - 1) / alignment * alignment;
-  if (!room_fits(fx, plan->workspace_offset + plan->workspace_bytes)) plan->workspace_offset = 0;
+  if (!room_fits(fx, plan->workspace_offset + plan->workspace_bytes)) {
+    fx_note_once(fx, "a workspace far behind the beginning of its block does not fit the device");
+    plan->workspace_offset = 0;
+  }
   block_make(fx, out, plan->workspace_offset + plan->workspace_bytes);
   plan->workspace = out->memory;
 }

@@ -131,7 +131,8 @@ static void check_refused(tbk_fixture_t* fx, scenery_t* it, const call_row_t* ro
   if ((it->aspects & REFUSAL_ANSWER) != 0)
     CHECK_SAID(is_expected(row, it->refusal, status), "a refusal as the header says", "%s from %s",
                tbk_status_name(status), row->function);
-  if ((it->aspects & REFUSAL_LEFT) != 0) CHECK_KEPT(row->function, !it->on->wrote);
+  if ((it->aspects & REFUSAL_LEFT) != 0)
+    CHECK_KEPT(row->function, status == TBK_OK || !it->on->wrote);
   if ((it->aspects & REFUSAL_REASON) != 0)
     CHECK_SAID(given ? has_reason(&fx->error) : is_untouched(&fx->error), "a reason, with its end",
                "none from %s", row->function);

@@ -369,3 +369,7 @@ void fx_note(tbk_fixture_t* fx, const char* text) {
   snprintf(fx->resources->notes + used, sizeof fx->resources->notes - used, "%s%s",
            used > 0 ? "; " : "", text);
 }
+
+void fx_note_once(tbk_fixture_t* fx, const char* text) {
+  if (strstr(fx->resources->notes, text) == NULL) fx_note(fx, text);
+}

@@ -175,5 +175,6 @@ bool fx_thread_done(tbk_thread_t* thread);
 /* States what a pass amounts to, with a reason; and a finding that is no failure. */
 void fx_evidence(tbk_fixture_t* fx, tbk_evidence_t evidence, const char* reason);
 void fx_note(tbk_fixture_t* fx, const char* text);
+void fx_note_once(tbk_fixture_t* fx, const char* text);
 
 #endif /* TBK_CONTRACTS_FIXTURE_H */
