@@ -223,50 +223,10 @@ FAULT(fault_undoes_copy) {
   return FAULT_INNER;
 }
 
-/* The error of the stream is still to be told: the queue is not looked at again before. */
-CALLBACK(callback_behind_a_failure_is_dropped) {
-  const bool untold = stream != NULL && function != NULL &&
-                      INNER(self, stream)->stream_query(self, stream, NULL) == TBK_FAILED;
-  return untold ? TBK_OK : CALLBACK_INNER;
-}
-/* `value`: a device was closed with an error. */
-CLOSE(close_keeps_its_error) {
-  tbk_status_t status = CLOSE_INNER;
-  if (status == TBK_FAILED) atomic_store(&wrap_of(self)->value, 1);
-  return status;
-}
-DEVICE_SYNCHRONIZE(device_synchronize_tells_what_close_told) {
-  tbk_status_t status = DEVICE_SYNCHRONIZE_INNER;
-  if (status == TBK_OK && atomic_exchange(&wrap_of(self)->value, 0) != 0)
-    return wrap_fail(error, TBK_FAILED, "work failed");
-  return status;
-}
 OPEN(open_beside_a_lost_device_is_lost) {
   if (device == 1 && lost(self)) return wrap_fail(error, TBK_DEVICE_LOST, "lost");
   return OPEN_INNER;
 }
-/* The destination is looked at, and the device that is asked is not. */
-PEER_COPY(peer_copy_from_a_lost_device_is_accepted) {
-  uint64_t free_bytes, total_bytes;
-  const tbk_status_t status = PEER_COPY_INNER;
-  const bool lives =
-      status == TBK_DEVICE_LOST &&
-      INNER(self, core)->memory_info(self, destination_device, &free_bytes, &total_bytes, NULL) ==
-          TBK_OK;
-  return lives ? TBK_OK : status;
-}
-PEER_COPY(peer_copy_to_a_lost_device_breaks_its_source) {
-  const tbk_status_t status = PEER_COPY_INNER;
-  if (status == TBK_DEVICE_LOST && source_device != destination_device)
-    atomic_store(&wrap_of(self)->value, (uint64_t)source_device + 1);
-  return status;
-}
-ALLOC(no_memory_of_a_broken_source) {
-  if (atomic_load(&wrap_of(self)->value) == (uint64_t)device + 1)
-    return wrap_fail(error, TBK_DEVICE_LOST, "the bus is down");
-  return ALLOC_INNER;
-}
-
 #define FAULTY(name, clause, operation, narrow, note, ...)                             \
   {                                                                                    \
     name, clause, MUTANT, operation, narrow, note,                                     \
@@ -367,37 +327,9 @@ const mutant_t mutants_fault[] = {
            PATCH(random.random_bits, no_words_of_a_lost_device_succeed)),
     ROW(lost_device_fails_to_create, "FLT-003", RETURN, NARROW, stream.stream_create,
         "FAILED on a lost device"),
-    ROW(callback_behind_a_failure_is_dropped, "CBK-002", STATE, NARROW, callback.callback_enqueue,
-        "OK, and never run, until the failure is told"),
-    {"errors_outlive_a_close",
-     "DEV-022",
-     MUTANT,
-     STATE,
-     NARROW,
-     "told by close, and again when it is open once more",
-     {PATCH(core.device_close, close_keeps_its_error),
-      PATCH(stream.device_synchronize, device_synchronize_tells_what_close_told)},
-     0,
-     0,
-     0,
-     0},
     FAULTY("open_beside_a_lost_device_is_lost", "FLT-004", STATE, NARROW,
            "device 1 cannot be opened any more",
            PATCH(core.device_open, open_beside_a_lost_device_is_lost)),
-    ROW(peer_copy_from_a_lost_device_is_accepted, "FLT-003", RETURN, NARROW, peer.peer_copy,
-        "OK where the destination is not lost"),
-    {"peer_copy_to_a_lost_device_breaks_its_source",
-     "FLT-004",
-     MUTANT,
-     STATE,
-     NARROW,
-     "the source gives no memory any more",
-     {PATCH(peer.peer_copy, peer_copy_to_a_lost_device_breaks_its_source),
-      PATCH(core.memory_alloc, no_memory_of_a_broken_source)},
-     0,
-     0,
-     0,
-     0},
     FAULTY("loss_spreads", "FLT-004", STATE, BROAD, "device 1 is lost with device 0",
            PATCH(core.upload, loss_spreads)),
     FAULTY("loss_spreads_to_streams", "FLT-004", STATE, NARROW,
