@@ -108,9 +108,9 @@ CHECKED = {  # by the test and the mutant that it meets: its clause, and that of
     ("memory/every_byte_can_be_written_and_read", "download_drops_last_byte"):
         ("MEM-006", "CPY-009"),
     ("device/the_properties_stay", "name_null"): ("DEV-010", "DEV-011"),
-    # The call behind the refusals was right, and its result was not.
+    # The call behind the refusals was right, and what it adds was not.
     ("program_convolution_edge/what_does_not_fit_is_refused", "bias_is_left_out"):
-        ("PRG-055", "PRG-046"),
+        ("PRG-055", "PRG-049"),
     # The gate did not hold.
     ("event/eight_events_exist_at_a_time", "callback_detached"): ("EVT-003", "CBK-004"),
     ("memory/a_handle_is_not_0_after_an_error", "size_wraps_at_32_bits"): ("MEM-002", "MEM-009"),

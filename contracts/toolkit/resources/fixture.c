@@ -243,7 +243,7 @@ const char* fx_late_clause(tbk_fixture_t* fx, const void* seen, tbk_memory_t mem
 /* What is wrong is looked at again, so that the failure says of what it is. */
 static bool check_bytes(tbk_fixture_t* fx, const uint8_t* expected, const uint8_t* seen,
                         tbk_memory_t memory, uint64_t size_bytes, tbk_here_t here) {
-  const bool is_right = memcmp(expected, seen, size_bytes) == 0;
+  const bool is_right = size_bytes == 0 || memcmp(expected, seen, size_bytes) == 0;
   if (!is_right && look_later(fx, expected, memory, size_bytes)) {
     TBK_CHECKS(clause_of_late(tbk_trace_before()));
     return tbk_check_said(false, here, "the bytes when first read back",
