@@ -147,7 +147,8 @@ def shrunk(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
         for seed in range(choices.seed, choices.seed + choices.rounds):
             options = (f"mutant={name}", *SEEDED)
             with tempfile.TemporaryDirectory() as folder:
-                found = hunt(MUTANTS, Path(folder), options, f"--seed={seed}").one("finding")
+                ended = hunt(MUTANTS, Path(folder), options, f"--seed={seed}", "--shrink-time=60")
+            found = ended.one("finding")
             calls.append(len(found["program"]))
             told = {key: found[key] for key in ("shown", "replays", "alone_shown", "alone_runs")}
             yield {"mutant": name, "seed": seed, "calls": calls[-1], **told
