@@ -55,7 +55,7 @@ from litmus_runs import (
     stated,
     through_pytorch,
 )
-from runs import BUILD, CPU
+from runs import BUILD, CPU, ROOT
 
 RATES = (100, 1_000, 10_000, 100_000)
 PENDING = (2, 8, 32, 100, 200, 300, 400, 500)
@@ -68,6 +68,10 @@ RARE = (
 PROCESSES = (24, 48, 96, 192)
 EACH = 3_000  # programs of a process
 FEW = 8  # calls of a finding
+SLOWLY = (
+    "--shrink-time=60",
+    *(f"--include={ROOT / 'contracts' / it}" for it in ("alone", "include")),
+)
 LEARNED = 100_000  # programs of the reference, from which rates are known
 
 Line = dict[str, Any]
@@ -147,7 +151,7 @@ def shrunk(choices: argparse.Namespace) -> Iterator[tuple[Line, bool]]:
         for seed in range(choices.seed, choices.seed + choices.rounds):
             options = (f"mutant={name}", *SEEDED)
             with tempfile.TemporaryDirectory() as folder:
-                ended = hunt(MUTANTS, Path(folder), options, f"--seed={seed}", "--shrink-time=60")
+                ended = hunt(MUTANTS, Path(folder), options, f"--seed={seed}", *SLOWLY)
             found = ended.one("finding")
             calls.append(len(found["program"]))
             told = {key: found[key] for key in ("shown", "replays", "alone_shown", "alone_runs")}
