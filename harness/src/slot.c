@@ -8,7 +8,6 @@
 #include "enough.h"
 #include "slot_parts.h"
 #include "surroundings.h"
-#include "text.h"
 #include "tree.h"
 
 #include "clock.h"
@@ -189,38 +188,6 @@ void tbk_slot_kill(tbk_slot_t* slot, tbk_end_t end) {
   slot->outcome.end = end;
   slot->kill_sent_ns = tbk_now_ns();
   (void)send(slot->control, &word, sizeof word, MSG_NOSIGNAL);
-}
-
-/* Copies what a process has written where it may have written anything; nothing where it is no text. */
-static void take_text(char* out, size_t out_size, const char* said) {
-  const size_t length = strnlen(said, out_size - 1);
-  out[0] = '\0';
-  for (size_t at = 0, step; at < length; at += step) {
-    step = tbk_utf8_length(said + at, length - at);
-    if (step == 0 || ((unsigned char)said[at] < ' ' && said[at] != '\n')) return;
-  }
-  tbk_print(out, out_size, "%.*s", (int)length, said);
-}
-
-/* Of a test that did not end, what its process noted last; one that did has told its calls. */
-static void take_trace(tbk_slot_t* slot) {
-  const tbk_trace_t* trace = &slot->journal->cells[slot->number]->trace;
-  if (slot->outcome.ended) return;
-  tbk_trace_text(trace->called, slot->outcome.report.calls);
-  tbk_trace_text(trace->states, slot->outcome.report.states);
-  slot->outcome.last_call = trace->last;
-  take_text(slot->outcome.sweep_case, sizeof slot->outcome.sweep_case, trace->sweep_case);
-  take_text(slot->outcome.stack, sizeof slot->outcome.stack,
-            slot->journal->cells[slot->number]->stack);
-}
-
-/* A test is over; the phase is that in which it was last seen. */
-void tbk_slot_hand_over(tbk_slot_t* slot, uint32_t position) {
-  int32_t phase = slot->journal->cells[slot->number]->phase;
-  bool known = phase >= TBK_PHASE_NONE && phase <= TBK_PHASE_EXIT;
-  slot->outcome.phase = known ? (tbk_phase_t)phase : TBK_PHASE_BODY; /* else scribbled over */
-  take_trace(slot);
-  if (slot->on_outcome != NULL) slot->on_outcome(slot->context, slot, position, &slot->outcome);
 }
 
 /* Returns whether it, or its launcher, died of a SIGKILL of somebody else: the kernel sends it, when memory

@@ -2,15 +2,48 @@
  * SPDX-FileCopyrightText: the tbk authors
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * slot_report.c: what a worker prints and what it reports, as it arrives.
+ * slot_report.c: what a worker prints and what it reports, as it arrives; and what of it is handed over.
  */
 #include "slot_parts.h"
 
 #include "clock.h"
 #include "protocol.h"
+#include "text.h"
 
 #include <string.h>
 #include <unistd.h>
+
+/* Copies what a process has written where it may have written anything; nothing where it is no text. */
+static void take_text(char* out, size_t out_size, const char* said) {
+  const size_t length = strnlen(said, out_size - 1);
+  out[0] = '\0';
+  for (size_t at = 0, step; at < length; at += step) {
+    step = tbk_utf8_length(said + at, length - at);
+    if (step == 0 || ((unsigned char)said[at] < ' ' && said[at] != '\n')) return;
+  }
+  tbk_print(out, out_size, "%.*s", (int)length, said);
+}
+
+/* Of a test that did not end, what its process noted last; one that did has told its calls. */
+static void take_trace(tbk_slot_t* slot) {
+  const tbk_trace_t* trace = &slot->journal->cells[slot->number]->trace;
+  if (slot->outcome.ended) return;
+  tbk_trace_text(trace->called, slot->outcome.report.calls);
+  tbk_trace_text(trace->states, slot->outcome.report.states);
+  slot->outcome.last_call = trace->last;
+  take_text(slot->outcome.sweep_case, sizeof slot->outcome.sweep_case, trace->sweep_case);
+  take_text(slot->outcome.stack, sizeof slot->outcome.stack,
+            slot->journal->cells[slot->number]->stack);
+}
+
+/* A test is over; the phase is that in which it was last seen. */
+void tbk_slot_hand_over(tbk_slot_t* slot, uint32_t position) {
+  int32_t phase = slot->journal->cells[slot->number]->phase;
+  bool known = phase >= TBK_PHASE_NONE && phase <= TBK_PHASE_EXIT;
+  slot->outcome.phase = known ? (tbk_phase_t)phase : TBK_PHASE_BODY; /* else scribbled over */
+  take_trace(slot);
+  if (slot->on_outcome != NULL) slot->on_outcome(slot->context, slot, position, &slot->outcome);
+}
 
 /* The beginning, where a process says what it died of, and the end. */
 static void keep_output(tbk_outcome_t* outcome, const char* bytes, size_t size) {

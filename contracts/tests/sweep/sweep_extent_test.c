@@ -112,13 +112,17 @@ static void run(tbk_fixture_t* fx, sweep_case_t* one, what_t what) {
   (void)munmap(it.host, it.bytes);
 }
 
+static void arrives(tbk_fixture_t* fx, void (*run_one)(tbk_fixture_t* fx, sweep_case_t* one)) {
+  const sweep_space_t space = {{&how_axis, &share_axis}, fits, run_one, 2};
+  sweep_run(fx, &space);
+}
+
 static void run_upload(tbk_fixture_t* fx, sweep_case_t* one) {
   run(fx, one, UPLOAD);
 }
 
 static void an_upload_of_256_mib_or_all_there_is_arrives(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&how_axis, &share_axis}, fits, run_upload, 2};
-  sweep_run(fx, &space);
+  arrives(fx, run_upload);
 }
 
 static void run_download(tbk_fixture_t* fx, sweep_case_t* one) {
@@ -126,8 +130,7 @@ static void run_download(tbk_fixture_t* fx, sweep_case_t* one) {
 }
 
 static void a_download_of_256_mib_or_all_there_is_arrives(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&how_axis, &share_axis}, fits, run_download, 2};
-  sweep_run(fx, &space);
+  arrives(fx, run_download);
 }
 
 static void run_copy(tbk_fixture_t* fx, sweep_case_t* one) {
@@ -135,8 +138,7 @@ static void run_copy(tbk_fixture_t* fx, sweep_case_t* one) {
 }
 
 static void a_copy_of_256_mib_or_all_there_is_arrives(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&how_axis, &share_axis}, fits, run_copy, 2};
-  sweep_run(fx, &space);
+  arrives(fx, run_copy);
 }
 
 static void run_fill(tbk_fixture_t* fx, sweep_case_t* one) {
@@ -144,8 +146,7 @@ static void run_fill(tbk_fixture_t* fx, sweep_case_t* one) {
 }
 
 static void a_fill_of_256_mib_or_all_there_is_arrives(tbk_fixture_t* fx) {
-  static const sweep_space_t space = {{&how_axis, &share_axis}, fits, run_fill, 2};
-  sweep_run(fx, &space);
+  arrives(fx, run_fill);
 }
 
 static const tbk_case_t cases[] = {

@@ -185,27 +185,14 @@ static bool tell(const convolution_job_t* job, const convolution_cell_t* cell, i
                         (long long)written->count, (long long)cell->count);
 }
 
-static bool put_back(tbk_fixture_t* fx, const convolution_job_t* job) {
-  for (int i = 0; i < CONVOLUTION_OPERANDS; ++i) {
-    const tensor_t* tensor = &job->operands[i];
-    if (has(job, i) && fx->core->upload(fx->self, fx->device, tensor->memory, 0, tensor->model,
-                                        tensor->block_bytes, NULL, &fx->error) != TBK_OK)
-      return false;
-  }
-  return true;
-}
-
 /* Runs it again from the same inputs, in the plainest way; no answer of the device ends the test. */
 static bool is_right_again(tbk_fixture_t* fx, convolution_job_t* job) {
   const tensor_t* written = &job->operands[job->form.mode];
   const generic_call_t call = convolution_call(job);
   uint8_t* seen = fx_zeros(fx, written->block_bytes);
-  if (!put_back(fx, job)) return false;
-  call.describe(job);
-  if (generic_launch(fx, &call, NULL) != TBK_OK ||
-      fx->core->download(fx->self, fx->device, seen, written->memory, 0, written->block_bytes, NULL,
-                         &fx->error) != TBK_OK)
-    return false;
+  for (int i = 0; i < CONVOLUTION_OPERANDS; ++i)
+    if (has(job, i) && !generic_put_back(fx, &job->operands[i])) return false;
+  if (!generic_try_again(fx, &call, written, seen)) return false;
   const convolution_cell_t* cells = convolution_expect(fx, job);
   for (tensor_walk_t w = tensor_first(written); w.index < written->count; tensor_step(&w))
     if (!convolution_allows(job, &cells[w.index], seen + tensor_walk_byte(&w))) return false;

@@ -91,3 +91,16 @@ tbk_status_t generic_run(tbk_fixture_t* fx, generic_call_t* call) {
   range_settle(fx, stream);
   return status;
 }
+
+bool generic_put_back(tbk_fixture_t* fx, const tensor_t* operand) {
+  return fx->core->upload(fx->self, fx->device, operand->memory, 0, operand->model,
+                          operand->block_bytes, NULL, &fx->error) == TBK_OK;
+}
+
+bool generic_try_again(tbk_fixture_t* fx, const generic_call_t* call, const tensor_t* written,
+                       uint8_t* seen) {
+  call->describe(call->job);
+  return generic_launch(fx, call, NULL) == TBK_OK &&
+         fx->core->download(fx->self, fx->device, seen, written->memory, 0, written->block_bytes,
+                            NULL, &fx->error) == TBK_OK;
+}

@@ -9,6 +9,7 @@
 #define TBK_CONTRACTS_GENERIC_CALL_H
 
 #include "fixture.h"
+#include "tensor.h"
 
 typedef enum job_how {
   JOB_NULL = 0, /* launched without a stream */
@@ -40,6 +41,12 @@ const tbk_kernel_t* generic_kernel(const tbk_fixture_t* fx, const char* name, ui
 tbk_status_t generic_launch(tbk_fixture_t* fx, const generic_call_t* call, tbk_stream_t* stream);
 /* Describes the job and runs it to its end as `how` says. */
 tbk_status_t generic_run(tbk_fixture_t* fx, generic_call_t* call);
+
+/* For a job that is tried once more: false where the device refuses, and no answer of it ends the test. */
+bool generic_put_back(tbk_fixture_t* fx, const tensor_t* operand);
+/* Describes the job, launches it in the plainest way, and downloads the block of what is written. */
+bool generic_try_again(tbk_fixture_t* fx, const generic_call_t* call, const tensor_t* written,
+                       uint8_t* seen);
 
 /* For plans that a test makes and launches itself. The plan is the caller's where the status is OK. */
 typedef struct generic_plan {

@@ -151,27 +151,14 @@ static bool tell(const matmul_job_t* job, const matmul_cell_t* cell, int64_t at,
                         (long long)job->form.n);
 }
 
-static bool put_back(tbk_fixture_t* fx, const matmul_job_t* job) {
-  for (int i = 0; i < MATMUL_OPERANDS; ++i) {
-    const tensor_t* tensor = &job->operands[i];
-    if (has(job, i) && fx->core->upload(fx->self, fx->device, tensor->memory, 0, tensor->model,
-                                        tensor->block_bytes, NULL, &fx->error) != TBK_OK)
-      return false;
-  }
-  return true;
-}
-
 /* Runs it again from the same inputs, in the plainest way; no answer of the device ends the test. */
 static bool is_right_again(tbk_fixture_t* fx, matmul_job_t* job) {
   const tensor_t* out = &job->operands[MATMUL_OUT];
   const generic_call_t call = matmul_call(job);
   uint8_t* seen = fx_zeros(fx, out->block_bytes);
-  if (!put_back(fx, job)) return false;
-  call.describe(job);
-  if (generic_launch(fx, &call, NULL) != TBK_OK ||
-      fx->core->download(fx->self, fx->device, seen, out->memory, 0, out->block_bytes, NULL,
-                         &fx->error) != TBK_OK)
-    return false;
+  for (int i = 0; i < MATMUL_OPERANDS; ++i)
+    if (has(job, i) && !generic_put_back(fx, &job->operands[i])) return false;
+  if (!generic_try_again(fx, &call, out, seen)) return false;
   const matmul_cell_t* cells = matmul_expect(fx, job);
   for (tensor_walk_t w = tensor_first(out); w.index < out->count; tensor_step(&w))
     if (!matmul_allows(out->type, &cells[w.index], seen + tensor_walk_byte(&w))) return false;
