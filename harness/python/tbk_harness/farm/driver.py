@@ -14,7 +14,6 @@ import importlib
 import json
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -24,13 +23,12 @@ from typing import Any
 from tbk_reports.model import EXIT_SUITE_ERROR
 from tbk_reports.text import line
 
-from tbk_harness.farm.place import host_and_port, local_boards
+from tbk_harness.farm.place import local_boards
 
 MISSING = "missing"  # Ray is not installed
 REFUSED = "refused"  # there is no such farm, or no node that has what a part takes
 POLL_S = 0.5
 LOOK_S = 1.0  # between two looks at who is there
-CONNECT_S = 5.0
 STORE_BYTES = 80 * 1024 * 1024  # of a farm on this machine
 RETRIES = 3
 
@@ -67,13 +65,6 @@ class Driver:
 
     def connect(self) -> None:
         """Finds the farm, and a node that has what a part takes. Raises NoFarmError."""
-        reached = host_and_port(self._where)
-        if reached:
-            try:
-                socket.create_connection(reached, CONNECT_S).close()
-            except OSError as error:
-                said = error.strerror or str(error)
-                raise NoFarmError(f"no farm answers at {self._where}: {said}") from error
         settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
         boards = local_boards(self._where)
         settings |= {"address": self._where} if boards is None else self._local(boards)

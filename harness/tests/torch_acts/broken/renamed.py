@@ -4,7 +4,7 @@
 
 import atexit
 
-import torch
+from torch.utils.backend_registration import rename_privateuse1_backend
 
 
 @atexit.register
@@ -12,4 +12,4 @@ def _complain() -> None:
     raise RuntimeError("the driver is gone already")
 
 
-torch.utils.rename_privateuse1_backend("vulcano")
+rename_privateuse1_backend("vulcano")
