@@ -37,6 +37,17 @@ class NoFarmError(RuntimeError):
     """There is no farm to run on, in one line."""
 
 
+def take_token(home: Path) -> None:
+    """Has Ray hand over its token where this machine has one, unless its user has decided.
+
+    A farm whose head has a token answers nobody who does not show it; one that asks for none takes
+    no notice.
+    """
+    there = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    if there or (home / ".ray" / "auth_token").is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+
 def _first_line(error: BaseException) -> str:
     return line(str(error).strip() or type(error).__name__, 300)
 
@@ -194,6 +205,7 @@ def main() -> None:
     # The command hands its signals on; the first one ends the jobs, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     driver = Driver(int(sys.argv[1]), json.loads(sys.stdin.readline()))
+    take_token(Path.home())
     try:
         try:
             driver.ray = importlib.import_module("ray")
