@@ -39,12 +39,6 @@ static void cut(tbk_tensor_t* tensor, int kept) {
 LAUNCHES(launch_output_offset_keeps_32_bits, arguments_output(&c), 32)
 LAUNCHES(launch_input_offset_keeps_31_bits, &c.tensors[0], 31)
 
-#define FAR_ROW(function, clause, member, note)           \
-  {                                                       \
-#function, clause, MUTANT, VALUE, NARROW, note,       \
-        {PATCH(member, function) }, 0, "memory=16G", 0, 0 \
-  }
-
 extern const mutant_t mutants_far[];
 const mutant_t mutants_far[] = {
     FAR_ROW(upload_offset_keeps_32_bits, "CPY-004", core.upload, "offsets from 2^32 on"),
