@@ -76,12 +76,15 @@ static void no_bytes_can_be_allocated_on_the_second_device(tbk_fixture_t* fx) {
   no_bytes_can_be_allocated_and_freed(fx);
 }
 
-/* Blocks of mixed sizes, all alive at once, each with contents of its own. */
+/* Blocks of mixed sizes, all alive at once, each with contents of its own. Some have a size of which
+ * another one lives already: an allocator keeps its pieces by size. */
 static void check_disjoint(tbk_fixture_t* fx) {
   block_t blocks[30]; /* of the 32 that a device has at the least */
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
     block_make(fx, &blocks[i],
-               i < range_size_count - 1 ? range_size(fx, i) : 1 + fx_random(fx) % 8192);
+               i < range_size_count - 1 ? range_size(fx, i)
+               : i % 2 == 0             ? blocks[i - 1 - i % 3].size
+                                        : 1 + fx_random(fx) % 8192);
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
     BLOCK_CHECK(fx, &blocks[i]);
 }

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .calls import (
+    AFTER_ERROR,
     AT_OFFSET,
     ON_FOREIGN,
     ON_OTHER_DEVICE,
@@ -31,7 +32,7 @@ NOT_RUN = frozenset({"unsupported", "not-shown", "left-out"})
 # Ways of a call of which a clause speaks only where it says so, or where its line does.
 UNLESS_SAID = {WITH_ERROR: "Errors|On error|Requires", WITH_NOTHING: r"NULL|\b0\b|no bytes|empty",
                AT_OFFSET: "offset|^Ensures", ON_OTHER_THREAD: "thread", ON_FOREIGN: "thread",
-               WHILE_CLOSED: "clos|open"}  # fmt: skip
+               WHILE_CLOSED: "clos|open", AFTER_ERROR: "On error|WORK_FAILS"}  # fmt: skip
 # Ways that are the fault's own where nothing else of the function fails.
 SPECIAL = (ON_OTHER_THREAD, ON_OTHER_DEVICE, ON_FOREIGN, WHILE_CLOSED)
 ENOUGH = 0.5  # the share of the failing tests from which on others may follow from a cause
@@ -64,6 +65,8 @@ def fits(test: Test) -> float:
     if _ACCEPTS.search(test.clause_text):  # a result that is wrong was no refusal
         return 1.0 if seen & set(REFUSALS) else -1.0
     refusal = test.label in ("Requires", "Errors")
+    if test.label == "On error" and test.seen.startswith("OK"):
+        return -1.0  # no error, and so nothing that it could have changed
     if _words(test.clause_text) & (expected | seen) - {"OK"}:
         return 0.0 if refusal and "OK" in seen else 1.0  # what does nothing refuses nothing
     if refusal:
