@@ -121,7 +121,8 @@ static void devices_share_no_byte(tbk_fixture_t* fx) {
     BLOCK_CHECK(fx, &first[i]);
 }
 
-/* A random sequence of allocations and frees: whatever is alive keeps its contents. */
+/* A random sequence of allocations and frees, every second one of one size: whatever is alive keeps its
+ * contents. */
 static void reused_memory_is_not_shared(tbk_fixture_t* fx) {
   enum { SLOTS = 12, STEPS = 120 };
   block_t slots[SLOTS] = {{0}};
@@ -131,7 +132,8 @@ static void reused_memory_is_not_shared(tbk_fixture_t* fx) {
       BLOCK_CHECK(fx, block);
       block_drop(fx, block);
     } else {
-      block_make(fx, block, 1 + fx_random(fx) % (step % 10 == 0 ? 70000 : 3000));
+      block_make(fx, block,
+                 step % 2 == 1 ? 2048 : 1 + fx_random(fx) % (step % 10 == 0 ? 70000 : 3000));
     }
   }
   for (int i = 0; i < SLOTS; ++i)

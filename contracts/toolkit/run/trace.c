@@ -26,7 +26,7 @@ static _Thread_local struct {
   int32_t call, before; /* and the one before it */
   uint32_t test;
 } latest;
-static uint32_t test_number, failed_in; /* the test in which a call has failed; 0: none */
+static uint32_t test_number;
 
 /* The tables of the backend that was wrapped last, and what tests see of it. */
 static tbk_backend_t inner;
@@ -178,10 +178,9 @@ static bool is_main_thread(void) {
 static void begin_call(int32_t call, unsigned aspects) {
   if (is_paused) return;
   unsigned thread = is_main_thread() ? 0 : TBK_TRACE_OTHER_THREAD;
-  const uint32_t test = __atomic_load_n(&test_number, __ATOMIC_RELAXED);
-  unsigned after = __atomic_load_n(&failed_in, __ATOMIC_RELAXED) == test ? TBK_TRACE_AFTER : 0;
-  note((size_t)call, TBK_TRACE_CALLED | aspects | thread | after);
+  note((size_t)call, TBK_TRACE_CALLED | aspects | thread);
   note_last(2 * call);
+  const uint32_t test = __atomic_load_n(&test_number, __ATOMIC_RELAXED);
   latest.before = latest.test == test ? latest.call : CALL_NONE;
   latest.call = call;
   latest.test = test;
@@ -191,8 +190,6 @@ static void end_call(int32_t call, unsigned aspects) {
   tbk_arithmetic_restore();
   if (is_paused) return;
   if (aspects != 0) note((size_t)call, aspects);
-  if ((aspects & TBK_TRACE_FAILED) != 0)
-    __atomic_store_n(&failed_in, __atomic_load_n(&test_number, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
   note_last(2 * call + 1);
 }
 

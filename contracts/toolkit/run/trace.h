@@ -31,8 +31,7 @@ enum {
   TBK_TRACE_OFFSET = 128,      /* at an offset other than 0 */
   /* In what state; in a byte of their own. */
   TBK_TRACE_FOREIGN = 256, /* on an object that another thread made */
-  TBK_TRACE_CLOSED = 512,  /* the device is not open, or the object's is not any more */
-  TBK_TRACE_AFTER = 1024   /* after a call of this test that answered with an error */
+  TBK_TRACE_CLOSED = 512   /* the device is not open, or the object's is not any more */
 };
 
 /* May lie in shared memory, so that it outlives the process. Any thread writes it. */

@@ -24,8 +24,7 @@ WAYS = {2: WITHOUT_STREAM, 4: ON_STREAM, 8: ON_OTHER_DEVICE, 16: ON_OTHER_THREAD
 # The bits of two digits of `call_states`.
 ON_FOREIGN = " with what another thread made"
 WHILE_CLOSED = " on a device that is not open"
-AFTER_ERROR = " after an error"
-STATES = {1: ON_FOREIGN, 2: WHILE_CLOSED, 4: AFTER_ERROR}
+STATES = {1: ON_FOREIGN, 2: WHILE_CLOSED}
 
 
 def traced(header: Mapping[str, Any]) -> tuple[str, ...]:
