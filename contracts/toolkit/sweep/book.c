@@ -22,8 +22,8 @@ bool book_is_kept(const tbk_fixture_t* fx, book_kind_t kind) {
     case BOOK_STREAMS:
       return fx->stream != NULL;
     case BOOK_NATIVE:
-      return TBK_HAS(fx->stream, tbk_stream_ops_t, stream_native_handle) &&
-             TBK_HAS(fx->stream, tbk_stream_ops_t, stream_from_native);
+      if (!TBK_HAS(fx->stream, tbk_stream_ops_t, stream_native_handle)) return false;
+      return TBK_HAS(fx->stream, tbk_stream_ops_t, stream_from_native);
     case BOOK_EVENTS:
       return fx->event != NULL;
     default:
