@@ -13,7 +13,7 @@
 #include "control.h"
 #include "worker.h"
 
-enum { CONTROL_EVERY = 3 };
+enum { CONTROL_EVERY = 3, BETWEEN_CALLS = 8 };
 
 static bool is_finding(const litmus_result_t* result) {
   return result->outcome != LITMUS_RIGHT && result->outcome != LITMUS_NO_ROOM;
@@ -106,13 +106,15 @@ void hunt_work_range(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t 
   shared->state = HUNT_OVER;
 }
 
-/* Other programs go between, for what a library does at every so-manyth call. */
+/* Others go between, for what a library does at every so-manyth call: the first calls of programs, since what
+   goes between is no more of what is looked for, and may take as long. */
 static void stir(hunt_executor_t* executor, hunt_shared_t* shared, uint64_t seed, unsigned index) {
   static litmus_program_t program;
   static litmus_model_t model;
   litmus_result_t result;
   litmus_seen_t seen;
   litmus_generate(&program, &shared->offers, seed, index, &model);
+  if (program.count > BETWEEN_CALLS) program.count = BETWEEN_CALLS;
   shared->is_between = 1;
   executor->run(executor->self, &program, &result, &seen);
   shared->is_between = 0;
